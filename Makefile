@@ -1,0 +1,54 @@
+# The commands of this repository. `make help` lists them.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+CORE   := python/qcnlab/_core.abi3.so
+# Folders are listed too, so that a removed file is noticed.
+SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint wheel clean
+
+help: ## list the commands
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+
+demo: $(CORE) ## run the QCN and ECM demonstration; writes runs/demo with report.html
+	@$(BIN)/qcnlab demo
+
+test: $(CORE) ## run the Rust and the Python tests
+	cargo test --release
+	$(BIN)/pytest
+
+lint: $(CORE) ## check format, types and stubs
+	cargo fmt --all --check
+	cargo clippy --release --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/stubtest qcnlab._core
+
+wheel: $(VENV)/.tools ## build a wheel and a source archive into dist/
+	$(BIN)/maturin build --release --out dist
+	$(BIN)/maturin sdist --out dist
+
+clean: ## remove everything that was built (runs/ stays)
+	rm -rf $(VENV) target dist $(CORE) .mypy_cache .pytest_cache .ruff_cache
+
+$(CORE): $(VENV)/.tools $(SOURCES)
+	@command -v cargo >/dev/null || { echo "cargo is missing: install the stable Rust toolchain (rustup, or your system's packages)." >&2; exit 1; }
+	@command -v cc >/dev/null || { echo "A C linker (cc) is missing: install gcc or clang (Debian: apt-get install gcc libc6-dev)." >&2; exit 1; }
+	@echo "Building the extension (release) ..." >&2
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --uv --release --quiet
+	@touch $@
+
+$(VENV)/.tools: requirements.lock
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: install Python 3.11 or newer, or name one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$$($(PYTHON) -V) is too old: install Python 3.11 or newer, or name one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "$$($(PYTHON) -V) has no venv module: install it (Debian: apt-get install python3-venv)." >&2; exit 1; }
+	@echo "Setting up $(VENV) ..." >&2
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements.lock)"
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements.lock
+	@touch $@
