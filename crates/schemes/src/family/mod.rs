@@ -1,0 +1,5 @@
+//! One file a scheme.
+
+pub mod ecm;
+pub mod none;
+pub mod qcn;

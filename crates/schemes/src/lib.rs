@@ -1,0 +1,26 @@
+//! Congestion management schemes as pure state machines.
+//!
+//! A scheme is a pair of machines: a congestion point in a switch port, which
+//! sees frames arrive and answers with signals, and a reaction point at a
+//! sender's rate limiter, which hears signals and says how fast it may send.
+//! Neither owns a queue, a clock or a socket: time, dice, queue length and
+//! frame facts are passed in, so the same code runs in the simulator, in tests
+//! and beside real frames.
+//!
+//! * [`roles`]: the traits and what both sides may count on.
+//! * [`family`]: one file a scheme.
+//! * [`parts`]: what several schemes share.
+//! * [`registry`]: the one list of schemes; everything that walks schemes walks it.
+//! * [`params`]: parameters declared once.
+
+pub mod dice;
+pub mod family;
+pub mod params;
+pub mod parts;
+pub mod registry;
+pub mod roles;
+
+pub use dice::{Dice, Purpose};
+pub use roles::{
+    Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind,
+};

@@ -1,0 +1,338 @@
+//! The one list of schemes.
+//!
+//! Everything that walks schemes (command line, Python, documentation, law
+//! tests) walks this list. A new scheme is one file under `family` and one
+//! line in the call of [`families!`] below.
+
+use crate::dice::Dice;
+use crate::family::{ecm, none, qcn};
+use crate::params::{Field, Table, Value};
+use crate::roles::{
+    Arrival, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind,
+};
+use qcnlab_units::{BitRate, Bytes, Instant};
+
+/// How far a scheme's definition can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Every rule stands in the source.
+    AsPublished,
+    /// The source leaves rules open; each reading is a named parameter.
+    ReadingsChosen,
+    /// Rebuilt from an outline.
+    Reconstruction,
+}
+
+impl Status {
+    /// The words for lists.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Status::AsPublished => "as published",
+            Status::ReadingsChosen => "readings chosen",
+            Status::Reconstruction => "reconstruction",
+        }
+    }
+}
+
+/// A named set of parameters, and where it comes from.
+pub struct Preset<C, R> {
+    /// Its name, after its provenance.
+    pub name: &'static str,
+    /// Where the values come from.
+    pub about: &'static str,
+    /// The congestion point's parameters.
+    pub cp: C,
+    /// The reaction point's parameters.
+    pub rp: R,
+}
+
+/// A scheme as users name it.
+pub struct Member<C: 'static, R: 'static> {
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Deck or paper.
+    pub source: &'static str,
+    /// How far the definition can be trusted.
+    pub status: Status,
+    /// What it does, with the state diagram.
+    pub about: &'static str,
+    /// Parameter sets; the first is the default.
+    pub presets: &'static [Preset<C, R>],
+}
+
+/// A family of schemes that share machines and differ in parameters.
+pub trait Family {
+    /// The congestion point's parameters.
+    type CpParams: Table + Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static;
+    /// The reaction point's parameters.
+    type RpParams: Table + Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static;
+    /// The congestion point.
+    type Cp: CongestionPoint + Clone + std::fmt::Debug;
+    /// The reaction point.
+    type Rp: ReactionPoint + Clone + std::fmt::Debug;
+    /// The schemes of the family.
+    const MEMBERS: &'static [Member<Self::CpParams, Self::RpParams>];
+    /// Signals the reaction point understands.
+    const HEARS: &'static [SignalKind];
+    /// Signals the congestion point sends.
+    const SPEAKS: &'static [SignalKind];
+    /// The parameters' fields.
+    const FIELDS: (&'static [Field], &'static [Field]);
+    /// The queue length the scheme steers to, if it has one.
+    fn set_point(params: &Self::CpParams) -> Option<Bytes>;
+    /// A congestion point called `id`.
+    fn congestion_point(params: &Self::CpParams, id: CpId) -> Self::Cp;
+    /// A reaction point on a port of `line_rate`.
+    fn reaction_point(params: &Self::RpParams, line_rate: BitRate) -> Self::Rp;
+}
+
+/// A scheme as catalogues show it.
+pub struct Listing {
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Deck or paper.
+    pub source: &'static str,
+    /// How far the definition can be trusted.
+    pub status: Status,
+    /// What it does, with the state diagram.
+    pub about: &'static str,
+    /// Signals the reaction point understands.
+    pub hears: &'static [SignalKind],
+    /// Signals the congestion point sends.
+    pub speaks: &'static [SignalKind],
+    /// The fields of the congestion point's parameters.
+    pub cp_fields: &'static [Field],
+    /// The fields of the reaction point's parameters.
+    pub rp_fields: &'static [Field],
+    /// Parameter sets; the first is the default.
+    pub presets: Vec<PresetListing>,
+}
+
+/// A preset as catalogues show it: values in the order of the fields.
+pub struct PresetListing {
+    /// Its name.
+    pub name: &'static str,
+    /// Where the values come from.
+    pub about: &'static str,
+    /// The congestion point's values.
+    pub cp: Vec<Option<Value>>,
+    /// The reaction point's values.
+    pub rp: Vec<Option<Value>>,
+}
+
+/// Why a scheme was not found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// No scheme has this name.
+    Scheme,
+    /// The scheme has no such preset.
+    Preset {
+        /// The presets it has.
+        known: Vec<&'static str>,
+    },
+}
+
+fn values(table: &dyn Table) -> Vec<Option<Value>> {
+    (0..table.fields().len()).map(|i| table.get(i)).collect()
+}
+
+macro_rules! families {
+    ($( $variant:ident => $family:ty, )*) => {
+        /// A scheme with all its parameters set.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Config {
+            $(
+                #[doc = concat!("One of [`", stringify!($family), "`].")]
+                $variant {
+                    /// The scheme's name.
+                    name: &'static str,
+                    /// The preset it started from.
+                    preset: &'static str,
+                    /// The congestion point's parameters.
+                    cp: <$family as Family>::CpParams,
+                    /// The reaction point's parameters.
+                    rp: <$family as Family>::RpParams,
+                },
+            )*
+        }
+
+        /// Any congestion point.
+        #[derive(Clone, Debug)]
+        pub enum Cp {
+            $(
+                #[doc = concat!("Of [`", stringify!($family), "`].")]
+                $variant(<$family as Family>::Cp),
+            )*
+        }
+
+        /// Any reaction point.
+        #[derive(Clone, Debug)]
+        pub enum Rp {
+            $(
+                #[doc = concat!("Of [`", stringify!($family), "`].")]
+                $variant(<$family as Family>::Rp),
+            )*
+        }
+
+        /// Every scheme, in the order of the list.
+        pub fn catalogue() -> Vec<Listing> {
+            let mut all = Vec::new();
+            $(
+                for member in <$family as Family>::MEMBERS {
+                    all.push(Listing {
+                        name: member.name,
+                        title: member.title,
+                        source: member.source,
+                        status: member.status,
+                        about: member.about,
+                        hears: <$family as Family>::HEARS,
+                        speaks: <$family as Family>::SPEAKS,
+                        cp_fields: <$family as Family>::FIELDS.0,
+                        rp_fields: <$family as Family>::FIELDS.1,
+                        presets: member
+                            .presets
+                            .iter()
+                            .map(|p| PresetListing { name: p.name, about: p.about, cp: values(&p.cp), rp: values(&p.rp) })
+                            .collect(),
+                    });
+                }
+            )*
+            all
+        }
+
+        impl Config {
+            /// The scheme `name` as `preset` sets it; without a preset, as its first one does.
+            ///
+            /// # Errors
+            /// When there is no such scheme, or it has no such preset.
+            pub fn find(name: &str, preset: Option<&str>) -> Result<Config, Unknown> {
+                $(
+                    for member in <$family as Family>::MEMBERS {
+                        if member.name == name {
+                            let chosen = match preset {
+                                None => member.presets.first(),
+                                Some(wanted) => member.presets.iter().find(|p| p.name == wanted),
+                            };
+                            return match chosen {
+                                Some(p) => Ok(Config::$variant {
+                                    name: member.name,
+                                    preset: p.name,
+                                    cp: p.cp.clone(),
+                                    rp: p.rp.clone(),
+                                }),
+                                None => Err(Unknown::Preset { known: member.presets.iter().map(|p| p.name).collect() }),
+                            };
+                        }
+                    }
+                )*
+                Err(Unknown::Scheme)
+            }
+
+            /// The scheme's name.
+            pub fn name(&self) -> &'static str {
+                match self { $( Config::$variant { name, .. } => name, )* }
+            }
+
+            /// The preset the parameters started from.
+            pub fn preset(&self) -> &'static str {
+                match self { $( Config::$variant { preset, .. } => preset, )* }
+            }
+
+            /// The congestion point's parameters.
+            pub fn cp(&self) -> &dyn Table {
+                match self { $( Config::$variant { cp, .. } => cp, )* }
+            }
+
+            /// The reaction point's parameters.
+            pub fn rp(&self) -> &dyn Table {
+                match self { $( Config::$variant { rp, .. } => rp, )* }
+            }
+
+            /// The congestion point's parameters, to change.
+            pub fn cp_mut(&mut self) -> &mut dyn Table {
+                match self { $( Config::$variant { cp, .. } => cp, )* }
+            }
+
+            /// The reaction point's parameters, to change.
+            pub fn rp_mut(&mut self) -> &mut dyn Table {
+                match self { $( Config::$variant { rp, .. } => rp, )* }
+            }
+
+            /// The queue length the scheme steers to, if it has one.
+            pub fn set_point(&self) -> Option<Bytes> {
+                match self { $( Config::$variant { cp, .. } => <$family as Family>::set_point(cp), )* }
+            }
+
+            /// Whether its congestion points ever send anything.
+            pub fn speaks(&self) -> bool {
+                match self { $( Config::$variant { .. } => !<$family as Family>::SPEAKS.is_empty(), )* }
+            }
+
+            /// A congestion point called `id`.
+            pub fn congestion_point(&self, id: CpId) -> Cp {
+                match self {
+                    $( Config::$variant { cp, .. } => Cp::$variant(<$family as Family>::congestion_point(cp, id)), )*
+                }
+            }
+
+            /// A reaction point on a port of `line_rate`.
+            pub fn reaction_point(&self, line_rate: BitRate) -> Rp {
+                match self {
+                    $( Config::$variant { rp, .. } => Rp::$variant(<$family as Family>::reaction_point(rp, line_rate)), )*
+                }
+            }
+        }
+
+        impl CongestionPoint for Cp {
+            #[inline]
+            fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
+                match self { $( Cp::$variant(cp) => cp.on_arrival(now, frame, queue, dice), )* }
+            }
+        }
+
+        impl ReactionPoint for Rp {
+            #[inline]
+            fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) {
+                match self { $( Rp::$variant(rp) => rp.on_sent(now, sent, backlog, dice), )* }
+            }
+            #[inline]
+            fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
+                match self { $( Rp::$variant(rp) => rp.on_signal(now, signal, dice), )* }
+            }
+            #[inline]
+            fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
+                match self { $( Rp::$variant(rp) => rp.on_wake(now, dice), )* }
+            }
+            #[inline]
+            fn next_wake(&self) -> Instant {
+                match self { $( Rp::$variant(rp) => rp.next_wake(), )* }
+            }
+            #[inline]
+            fn limit(&self) -> Option<BitRate> {
+                match self { $( Rp::$variant(rp) => rp.limit(), )* }
+            }
+            #[inline]
+            fn pacing(&self) -> Pacing {
+                match self { $( Rp::$variant(rp) => rp.pacing(), )* }
+            }
+            #[inline]
+            fn limited_by(&self) -> Option<CpId> {
+                match self { $( Rp::$variant(rp) => rp.limited_by(), )* }
+            }
+            #[inline]
+            fn gauge(&self) -> Gauge {
+                match self { $( Rp::$variant(rp) => rp.gauge(), )* }
+            }
+        }
+    };
+}
+
+families! {
+    None => none::NoControl,
+    Qcn => qcn::Qcn,
+    Ecm => ecm::Ecm,
+}
