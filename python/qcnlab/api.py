@@ -1,0 +1,205 @@
+"""Scenarios and runs."""
+
+from __future__ import annotations
+
+import json
+import time
+from difflib import get_close_matches
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qcnlab import _core
+from qcnlab.errors import scenario_error
+from qcnlab.progress import Bar
+from qcnlab.results import Result, from_outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class Scenario:
+    """A checked, resolved scenario: what is built, what happens to it, what is recorded.
+
+    Immutable; `with_` gives a changed one. Made by `qcnlab.load`, `from_toml` or `from_dict`.
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: _core.Scenario) -> None:
+        self._core = core
+
+    @classmethod
+    def from_toml(cls, text: str, name: str = "<text>") -> Scenario:
+        """Read a scenario from TOML text; `name` stands for the file in messages.
+
+        Raises `ScenarioError`.
+        """
+        return cls(_core.Scenario.parse(text, name))
+
+    @classmethod
+    def from_dict(cls, tree: Mapping[str, Any], name: str = "<dict>") -> Scenario:
+        """Build a scenario from nested mappings of the same shape as the TOML.
+
+        Quantities are text with a unit: `{"topology": {"rtt": "200 us"}}`. Raises `ScenarioError`.
+        """
+        return cls(_core.Scenario.from_json(json.dumps(tree), name))
+
+    def with_(self, *changes: str | Mapping[str, Any]) -> Scenario:
+        """Give a scenario with some keys changed, checked as a whole.
+
+        A change is `"dotted.key=value"` or a mapping: `with_("topology.rtt=200 us")`,
+        `with_({"scheme.cp.w": 2, "seed": 7})`. Raises `ScenarioError` for a key or value that
+        cannot be.
+        """
+        assignments: list[str] = []
+        for change in changes:
+            if isinstance(change, str):
+                assignments.append(change)
+            else:
+                assignments += [f"{key}={_toml_value(value)}" for key, value in change.items()]
+        return Scenario(self._core.override(assignments))
+
+    @property
+    def name(self) -> str:
+        """The name, a sentence in lower case."""
+        return self._core.name
+
+    @property
+    def title(self) -> str:
+        """One line for people."""
+        return self._core.title
+
+    @property
+    def hash(self) -> str:
+        """64 hex digits over the resolved scenario and the core's version, without the seed."""
+        return self._core.hash
+
+    @property
+    def seed(self) -> int:
+        """The seed used when `run` is given none."""
+        return self._core.seed
+
+    @property
+    def replications(self) -> int:
+        """The number of replications made when `run` is given none."""
+        return self._core.replications
+
+    def to_toml(self) -> str:
+        """Write the resolved scenario: every key, every unit. `from_toml` gives the same back."""
+        return self._core.to_toml()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the resolved scenario as nested dictionaries, quantities as text with a unit."""
+        tree: dict[str, Any] = json.loads(self._core.to_json())
+        return tree
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the resolved contents."""
+        return isinstance(other, Scenario) and self._core == other._core
+
+    def __hash__(self) -> int:
+        """Agree with `==`."""
+        return hash(self._core.hash)
+
+    def __repr__(self) -> str:
+        """Tell name and title."""
+        return f"<Scenario {self.name}: {self.title}>"
+
+
+def load(source: str | PathLike[str]) -> Scenario:
+    """Load a scenario file, or a shipped scenario by its name.
+
+    Text with a slash or ending in `.toml`, and any path object, is a file; other text is the
+    name of a shipped scenario (`qcnlab list scenarios`). Raises `ScenarioError` when there is
+    no such file or name, or what it says cannot be; the message tells file, line and column.
+    """
+    text = fspath(source)
+    if isinstance(source, str) and not _is_path(text):
+        return Scenario(_core.Scenario.shipped(text))
+    return Scenario.from_toml(_read(text), text)
+
+
+def run(
+    scenario: Scenario,
+    *,
+    reps: int | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """Run all replications of a scenario; the GIL is released meanwhile.
+
+    `reps` and `seed` default to the scenario's own, `jobs` (threads) to all cores. The result
+    does not depend on `jobs`. `progress`: show a bar on stderr once two seconds have passed;
+    by default if stderr is a terminal or this is a notebook. Raises `ValueError` for `reps` or
+    `jobs` below 1, `LawViolation` if a conservation law breaks; Ctrl-C ends it within a second.
+    """
+    return run_many([scenario], reps=reps, seed=seed, jobs=jobs, progress=progress)[0]
+
+
+def run_many(
+    scenarios: Iterable[Scenario],
+    *,
+    reps: int | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    progress: bool | None = None,
+) -> list[Result]:
+    """Run several scenarios on one pool of threads and give a result for each, in order.
+
+    Random streams are keyed by seed, replication and component, so scenarios that differ only
+    in their scheme meet the same random numbers. The rest is as in `run`; `meta["wall_s"]` of
+    each result is the wall time of the whole call.
+    """
+    for name, value in (("reps", reps), ("jobs", jobs)):
+        if value is not None and value < 1:
+            raise ValueError(f"{name} is {value}; it must be at least 1")
+    if seed is not None and not 0 <= seed < 2**64:
+        raise ValueError(f"seed is {seed}; it must be between 0 and 2^64 - 1")
+    cores = [scenario._core for scenario in scenarios]
+    label = cores[0].name if len(cores) == 1 else f"{len(cores)} scenarios"
+    started = time.perf_counter()
+    with Bar(label, progress) as bar:
+        outcomes = _core.run(cores, seed=seed, replications=reps, jobs=jobs, progress=bar)
+    wall_s = time.perf_counter() - started
+    return [from_outcome(outcome, wall_s) for outcome in outcomes]
+
+
+def _is_path(text: str) -> bool:
+    return "/" in text or "\\" in text or text.endswith(".toml")
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, str | bool | int | float | list | tuple):
+        return json.dumps(value)
+    return json.dumps(str(value))
+
+
+def _read(name: str) -> str:
+    try:
+        data = Path(name).read_bytes()
+    except FileNotFoundError:
+        raise scenario_error(
+            "there is no such file", file=name, hint=_near(Path(name).stem)
+        ) from None
+    except OSError as error:
+        raise scenario_error(f"cannot be read: {error.strerror}", file=name) from error
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise scenario_error(
+            f"not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}",
+            file=name,
+            line=line,
+            hint="save the file as UTF-8",
+        ) from None
+
+
+def _near(stem: str) -> str:
+    names = [entry["name"] for entry in json.loads(_core.scenarios())]
+    near = get_close_matches(stem, names, n=3, cutoff=0.5)
+    if near:
+        return "shipped scenarios with a similar name (give it without .toml): " + ", ".join(near)
+    return "`qcnlab list scenarios` shows the shipped ones"

@@ -1,0 +1,220 @@
+"""What the core knows, by name: metrics, schemes, presets, scenarios, parameters."""
+
+from __future__ import annotations
+
+import json
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from qcnlab import _core
+from qcnlab.errors import scenario_error
+from qcnlab.text import bold, paragraphs, table
+
+Entry = dict[str, Any]
+
+WIDEST = 96
+
+
+@cache
+def metrics() -> list[Entry]:
+    """Give every metric: `name`, `title`, `unit`, `about`, `source`."""
+    found: list[Entry] = json.loads(_core.metrics())
+    return found
+
+
+@cache
+def schemes() -> list[Entry]:
+    """Give every scheme with its presets and parameters."""
+    found: list[Entry] = json.loads(_core.schemes())
+    return found
+
+
+@cache
+def scenarios() -> list[Entry]:
+    """Give every shipped scenario with its text."""
+    found: list[Entry] = json.loads(_core.scenarios())
+    return found
+
+
+@cache
+def parameters() -> list[Entry]:
+    """Give every key a scenario file may have."""
+    found: list[Entry] = json.loads(_core.parameters())
+    return found
+
+
+def find(name: str) -> list[Entry]:
+    """Give all entries called `name`, each with its `kind`; raises `ScenarioError` for none.
+
+    A parameter is called by its whole key, by its last part, or by one of its aliases.
+    """
+    wanted = name.strip().lower()
+    found = [entry for called, entry in _index() if wanted in called]
+    if found:
+        return found
+    known = sorted({word for called, _ in _index() for word in called})
+    near = get_close_matches(wanted, known, n=4, cutoff=0.5)
+    raise scenario_error(
+        f"nothing is called '{name}'",
+        hint=f"did you mean {', '.join(near)}?"
+        if near
+        else "`qcnlab list ...` shows what there is",
+    )
+
+
+def explain(entries: list[Entry], columns: int) -> str:
+    """Tell what `entries`, as `find` gives them, are."""
+    columns = min(columns, WIDEST)
+    tell = {
+        "metric": _metric,
+        "scheme": _scheme,
+        "preset": _preset,
+        "scenario": _scenario,
+        "parameter": _parameter,
+    }
+    return "\n\n".join(tell[entry["kind"]](entry, columns) for entry in _merged(entries))
+
+
+def listing(kind: str, entries: list[Entry]) -> str:
+    """Give a table of `entries` of one kind: schemes, scenarios, metrics or parameters."""
+    if kind == "schemes":
+        presets = (", ".join(preset["name"] for preset in entry["presets"]) for entry in entries)
+        rows = [
+            (entry["name"], entry["title"], entry["status"], preset)
+            for entry, preset in zip(entries, presets, strict=True)
+        ]
+        return table(("scheme", "title", "status", "presets"), rows, left=4)
+    if kind == "scenarios":
+        rows = [(entry["name"], entry["folder"], entry["title"]) for entry in entries]
+        return table(("scenario", "folder", "title"), rows, left=3)
+    if kind == "metrics":
+        rows = [(entry["name"], entry["unit"], entry["title"]) for entry in entries]
+        return table(("metric", "unit", "meaning"), rows, left=3)
+    rows = [
+        (
+            entry["key"],
+            entry["scheme"] or "",
+            entry["type"],
+            _default(entry),
+            entry["aliases"] or "",
+        )
+        for entry in entries
+    ]
+    return table(("parameter", "scheme", "type", "default", "also called"), rows, left=5)
+
+
+def _default(entry: Entry) -> str:
+    return "required" if entry["required"] else str(entry["default"] or "")
+
+
+@cache
+def _index() -> list[tuple[set[str], Entry]]:
+    index: list[tuple[set[str], Entry]] = []
+    for entry in metrics():
+        called = {entry["name"], entry["title"].lower()}
+        index.append((called, {"kind": "metric", **entry}))
+    for entry in schemes():
+        index.append(({entry["name"]}, {"kind": "scheme", **entry}))
+        for preset in entry["presets"]:
+            called = {preset["name"].lower()}
+            index.append((called, {"kind": "preset", "scheme": entry["name"], **preset}))
+    for entry in scenarios():
+        index.append(({entry["name"]}, {"kind": "scenario", **entry}))
+    for entry in parameters():
+        index.append((_parameter_names(entry), {"kind": "parameter", **entry}))
+    return index
+
+
+def _parameter_names(entry: Entry) -> set[str]:
+    key = entry["key"].lower()
+    aliases = (alias.strip().lower() for alias in (entry["aliases"] or "").split(","))
+    return {key, key.rsplit(".", 1)[-1], key.removeprefix("scheme."), *filter(None, aliases)}
+
+
+def _merged(entries: list[Entry]) -> list[Entry]:
+    """Put parameters of several schemes together where only the default differs."""
+    merged: dict[tuple[Any, ...], Entry] = {}
+    for position, entry in enumerate(entries):
+        if entry["kind"] != "parameter":
+            merged[(position,)] = entry
+            continue
+        same = (entry["key"], entry["about"], entry["range"], entry["type"])
+        first = merged.setdefault(same, {**entry, "defaults": []})
+        first["defaults"].append((entry["scheme"], entry["default"], entry["required"]))
+    return list(merged.values())
+
+
+def _head(kind: str, name: str, rest: str = "") -> str:
+    return bold(name) + f"  ({kind}{', ' + rest if rest else ''})"
+
+
+def _metric(entry: Entry, columns: int) -> str:
+    lines = [_head("metric", entry["name"], f"in {entry['unit']}" if entry["unit"] else "")]
+    lines.append(paragraphs(f"{entry['title']}: {entry['about']}", columns, "  "))
+    if entry["source"]:
+        lines.append(paragraphs(f"Source: {entry['source']}", columns, "  "))
+    return "\n".join(lines)
+
+
+def _scheme(entry: Entry, columns: int) -> str:
+    lines = [
+        _head("scheme", entry["name"], entry["status"]),
+        paragraphs(entry["title"], columns, "  "),
+        "",
+        paragraphs(entry["about"], columns, "  "),
+        "",
+        f"  hears {_words(entry['hears'])}, speaks {_words(entry['speaks'])}",
+    ]
+    if entry["source"]:
+        lines.append(paragraphs(f"Source: {entry['source']}", columns, "  "))
+    for preset in entry["presets"]:
+        lines += ["", f"  preset {bold(preset['name'])}"]
+        lines.append(paragraphs(preset["about"], columns, "    "))
+    if entry["parameters"]:
+        rows = [
+            (
+                "  " + parameter["key"],
+                parameter["default"] or "required",
+                parameter["aliases"] or "",
+            )
+            for parameter in entry["parameters"]
+        ]
+        lines += ["", table(("  parameter", "default", "also called"), rows, left=3)]
+    return "\n".join(lines)
+
+
+def _words(values: list[str]) -> str:
+    return ", ".join(values) or "nothing"
+
+
+def _preset(entry: Entry, columns: int) -> str:
+    lines = [_head("preset", entry["name"], f"of scheme {entry['scheme']}")]
+    lines.append(paragraphs(entry["about"], columns, "  "))
+    for role in ("cp", "rp"):
+        for key, value in entry.get(role, {}).items():
+            lines.append(f"  scheme.{role}.{key} = {value}")
+    return "\n".join(lines)
+
+
+def _scenario(entry: Entry, columns: int) -> str:
+    lines = [_head("scenario", entry["name"], entry["folder"])]
+    lines.append(paragraphs(entry["title"], columns, "  "))
+    if entry["about"]:
+        lines += ["", paragraphs(entry["about"], columns, "  ")]
+    if entry["source"]:
+        lines.append(paragraphs(f"Source: {entry['source']}", columns, "  "))
+    return "\n".join([*lines, "", entry["text"].rstrip("\n")])
+
+
+def _parameter(entry: Entry, columns: int) -> str:
+    kind = entry["type"] + (f", {entry['range']}" if entry["range"] else "")
+    lines = [_head("parameter", entry["key"], kind), paragraphs(entry["about"], columns, "  ")]
+    if entry["aliases"]:
+        lines.append(paragraphs(f"Also called {entry['aliases']}.", columns, "  "))
+    for choice in entry["choices"] or []:
+        lines.append(paragraphs(f"{choice['name']}: {choice['about']}", columns, "    "))
+    for scheme, default, required in entry["defaults"]:
+        value = "required" if required else f"default {default}" if default else "no default"
+        lines.append(f"  {value}" + (f"  (scheme {scheme})" if scheme else ""))
+    return "\n".join(lines)

@@ -1,0 +1,96 @@
+"""The `qcnlab` command: signals, errors and exit codes around `commands.py`.
+
+Exit codes: 0 done, 1 ran and a check failed, 2 could not run, 130 interrupted. A reader that
+closes the pipe early is no error.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
+
+DONE, CHECK_FAILED, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and leave with its exit code."""
+    stdout = sys.stdout
+    try:
+        signal.signal(signal.SIGTERM, _terminated)
+        sys.stdout = _Pipe(stdout)  # type: ignore[assignment]
+        code = _guarded(arguments)
+        sys.stdout.flush()
+    except _ReaderGone:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
+        code = DONE
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    finally:
+        sys.stdout = stdout
+    if code == INTERRUPTED:
+        print("interrupted", file=sys.stderr)
+    sys.exit(code)
+
+
+class _ReaderGone(Exception):
+    """Whoever read our output has closed the pipe."""
+
+
+class _Pipe:
+    """Standard output that tells a closed pipe apart from every other `OSError`."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return int(self._stream.write(text))
+        except BrokenPipeError:
+            raise _ReaderGone from None
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            raise _ReaderGone from None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _guarded(arguments: Sequence[str] | None) -> int:
+    from qcnlab.commands import app
+    from qcnlab.errors import Error, LawViolation
+
+    try:
+        code = app(arguments, prog_name="qcnlab", standalone_mode=False)
+    except LawViolation as error:
+        return _tell(error, CHECK_FAILED)
+    except Error as error:
+        return _tell(error, COULD_NOT_RUN)
+    except Exception as error:
+        # Typer's own usage errors; their class has moved between its releases.
+        if hasattr(error, "show") and hasattr(error, "exit_code"):
+            sys.stdout.flush()
+            error.show()
+            return int(error.exit_code)
+        if type(error).__name__ == "Abort":
+            return INTERRUPTED
+        raise
+    return code if isinstance(code, int) else DONE
+
+
+def _tell(error: Exception, code: int) -> int:
+    sys.stdout.flush()
+    print(f"error: {error}".rstrip("\n"), file=sys.stderr)
+    return code
+
+
+def _terminated(signum: int, frame: FrameType | None) -> None:
+    sys.exit(128 + signum)

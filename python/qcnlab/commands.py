@@ -1,0 +1,265 @@
+"""The commands: options in, data on stdout, talk on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from qcnlab import _core, text
+
+if TYPE_CHECKING:
+    from qcnlab.results import Result
+
+app = typer.Typer(
+    help="A congestion-management laboratory for Ethernet fabrics: QCN, ECM and their family.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Jobs = Annotated[
+    int | None, typer.Option("-j", "--jobs", min=1, help="Threads; all cores if not given.")
+]
+Reps = Annotated[
+    int | None, typer.Option("--reps", min=1, help="Replications; the scenario's own if not given.")
+]
+
+
+class Kind(StrEnum):
+    """What `list` lists."""
+
+    schemes = "schemes"
+    scenarios = "scenarios"
+    metrics = "metrics"
+    parameters = "parameters"
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"qcnlab {_core.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def run(
+    scenario: Annotated[
+        str, typer.Argument(metavar="FILE|NAME", help="A scenario file, or a shipped scenario.")
+    ],
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key; may be repeated."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed; the scenario's own if not given.")
+    ] = None,
+    reps: Reps = None,
+    jobs: Jobs = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--out", metavar="DIR", help="Run folder; runs/<name>-<hash> if not given."
+        ),
+    ] = None,
+    as_json: Json = False,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Print the work done and the engine's speed.")
+    ] = False,
+) -> None:
+    """Run a scenario, print its metrics and write a run folder."""
+    import qcnlab
+    from qcnlab.folders import NewFolder
+
+    ready = qcnlab.load(scenario).with_(*(changes or []))
+    folder = NewFolder.named(f"{ready.name}-{ready.hash[:8]}") if out is None else NewFolder(out)
+    with folder:
+        result = qcnlab.run(ready, seed=seed, reps=reps, jobs=jobs)
+        result.write_into(folder.path)
+    if as_json:
+        _print_json({"folder": str(folder.final), **result.summary, "profile": _profile(result)})
+        return
+    print(_metrics_text(result))
+    if profile:
+        print("\n" + _profile_text(result))
+    print(f"\n{folder.final}")
+
+
+@app.command()
+def demo(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A shorter scene and fewer replications.")
+    ] = False,
+    jobs: Jobs = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Folder to write; runs/demo if not given."),
+    ] = None,
+    reps: Reps = None,
+    as_json: Json = False,
+) -> None:
+    """Show QCN and ECM in a hotspot: table, figures, report."""
+    from qcnlab import demo as scene
+    from qcnlab.folders import NewFolder
+
+    folder = NewFolder.named("demo") if out is None else NewFolder(out)
+    with folder:
+        done = scene.perform(folder.path, quick=quick, reps=reps, jobs=jobs, final=folder.final)
+    if as_json:
+        _print_json({"folder": str(folder.final), **done.summary})
+        return
+    print(done.text(text.width()))
+    print(f"\nReport: {folder.final / 'report.html'}")
+
+
+@app.command()
+def check(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.")],
+    as_json: Json = False,
+) -> None:
+    """Check scenario files; exit with 2 if one cannot be run."""
+    import qcnlab
+
+    verdicts: list[dict[str, Any]] = []
+    for file in files:
+        try:
+            scenario = qcnlab.load(file)
+        except qcnlab.ScenarioError as error:
+            place = {"line": error.line, "column": error.column}
+            said = {"message": error.message, "hint": error.hint, "text": str(error)}
+            verdicts.append({"file": str(file), "ok": False, **place, **said})
+        else:
+            facts = {"name": scenario.name, "title": scenario.title, "hash": scenario.hash}
+            verdicts.append({"file": str(file), "ok": True, **facts})
+    if as_json:
+        _print_json(verdicts)
+    for verdict in verdicts:
+        if not verdict["ok"]:
+            sys.stdout.flush()
+            print(f"error: {verdict['text']}".rstrip("\n"), file=sys.stderr)
+        elif not as_json:
+            print(f"{verdict['file']}: ok, {verdict['title']}")
+    if not all(verdict["ok"] for verdict in verdicts):
+        raise typer.Exit(2)
+
+
+@app.command(name="list")
+def list_(
+    kind: Annotated[Kind, typer.Argument(metavar="schemes|scenarios|metrics|parameters")],
+    as_json: Json = False,
+) -> None:
+    """List what there is."""
+    from qcnlab import catalogue
+
+    entries = getattr(catalogue, kind.value)()
+    if as_json:
+        _print_json(entries)
+        return
+    print(catalogue.listing(kind.value, entries))
+
+
+@app.command()
+def explain(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A metric, scheme, preset, scenario, or parameter (key, last part, alias)."
+        ),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Tell what a name means."""
+    from qcnlab import catalogue
+
+    entries = catalogue.find(name)
+    if as_json:
+        _print_json(entries)
+        return
+    print(catalogue.explain(entries, text.width()))
+
+
+@app.command()
+def plot(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder `run` or `demo` wrote.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="PATH",
+            help="A file (.svg, .png, .pdf) for a run, a new folder for a demo; DIR if not given.",
+        ),
+    ] = None,
+) -> None:
+    """Draw the figures of a run folder again; print the paths."""
+    from qcnlab import redraw
+
+    for path in redraw.figures(folder, out):
+        print(path)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of a scenario file."""
+    print(json.dumps(json.loads(_core.schema()), indent=2))
+
+
+def _print_json(value: object) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _metrics_text(result: Result) -> str:
+    summary = result.summary
+    from qcnlab import catalogue
+
+    titles = {entry["name"]: entry["title"] for entry in catalogue.metrics()}
+    rows = [
+        (name, titles.get(name, ""), metric["unit"], text.spread(metric, name))
+        for name, metric in summary["metrics"].items()
+    ]
+    preset = f" ({summary['preset']})" if summary["preset"] else ""
+    reps = summary["replications"]
+    many = "1 replication" if reps == 1 else f"{reps} replications"
+    head = f"{summary['title']}\nscheme {summary['scheme']}{preset}, {many}, seed {summary['seed']}"
+    value = "value" if reps == 1 else "median [min..max]"
+    return head + "\n\n" + text.table(("metric", "meaning", "unit", value), rows, left=4)
+
+
+def _profile(result: Result) -> dict[str, float]:
+    counters = result.summary["counters"]
+    cpu_s = result.meta["cpu_s"]
+    return {
+        "frame_hops": counters["frame_hops"],
+        "events": counters["events"],
+        "cpu_s": cpu_s,
+        "frame_hops_per_cpu_s": round(counters["frame_hops"] / cpu_s) if cpu_s else 0,
+        "wall_s": result.meta["wall_s"],
+    }
+
+
+def _profile_text(result: Result) -> str:
+    words = {
+        "frame_hops": "frame-hops",
+        "events": "events",
+        "cpu_s": "engine, CPU seconds",
+        "frame_hops_per_cpu_s": "frame-hops per CPU second",
+        "wall_s": "wall seconds",
+    }
+    rows = [(words[key], text.number(value)) for key, value in _profile(result).items()]
+    return text.table(("profile", "value"), rows)

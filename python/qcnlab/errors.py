@@ -1,0 +1,31 @@
+"""Every error a caller can meet, all under `Error`."""
+
+from __future__ import annotations
+
+from qcnlab._core import Error, LawViolation, ScenarioError
+
+__all__ = ["Error", "FolderError", "LawViolation", "MissingPackage", "ScenarioError"]
+
+
+class FolderError(Error):
+    """A run folder that cannot be written, already exists, or is not one; `str` says what to do."""
+
+
+class MissingPackage(Error, ImportError):
+    """An optional package is needed and not installed; `str` says which and how to get it."""
+
+
+def scenario_error(
+    message: str,
+    *,
+    file: str | None = None,
+    line: int | None = None,
+    hint: str | None = None,
+) -> ScenarioError:
+    """Build a `ScenarioError` for what goes wrong before the core sees the text."""
+    place = "" if file is None else f"{file}: " if line is None else f"{file}:{line}: "
+    rendered = f"{place}{message}" + ("" if hint is None else f"\n  hint: {hint}")
+    error = ScenarioError(rendered)
+    error.file, error.line, error.column = file, line, None
+    error.message, error.hint = message, hint
+    return error

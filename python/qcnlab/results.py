@@ -1,0 +1,274 @@
+"""What a run gave: tables, metrics, the run folder, the figure."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import platform
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qcnlab import _core
+from qcnlab.errors import FolderError
+from qcnlab.folders import NewFolder
+from qcnlab.tables import NAMES, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
+
+FORMAT = 1
+"""Version of the run folder's layout, kept in `meta.json`."""
+
+
+class Result:
+    """All replications of one scenario.
+
+    Comes from `qcnlab.run` or, read back from a folder, from `qcnlab.open_run`.
+    """
+
+    def __init__(
+        self,
+        config: str,
+        summary: dict[str, Any],
+        meta: dict[str, Any],
+        read: Callable[[str], Table],
+    ) -> None:
+        self._config = config
+        self._summary = summary
+        self._meta = meta
+        self._read = read
+        self._tables: dict[str, Table] = {}
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return str(self._summary["scenario"])
+
+    @property
+    def config(self) -> str:
+        """The resolved scenario as TOML: every key, every unit."""
+        return self._config
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Scenario, hash, seed, scheme, `metrics` and `counters`, as in `summary.json`.
+
+        `summary["metrics"][name]` has `unit`, `median`, `min`, `max` over the replications and
+        `values`, one per replication; a value is `None` where a replication has none (it never
+        recovered, there was no hotspot). Equal for equal scenario, seed and replications.
+        """
+        return self._summary
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Versions, seed, hash, units of every column, wall and CPU seconds, as in `meta.json`."""
+        return self._meta
+
+    def metric(self, name: str) -> float | None:
+        """Give the median of a metric over the replications; `None` if no replication has it.
+
+        Raises `KeyError` for a metric that is not in `summary["metrics"]`.
+        """
+        median: float | None = self._summary["metrics"][name]["median"]
+        return median
+
+    def table(self, name: str) -> Table:
+        """Give a table by name; raises `KeyError` with the names there are for any other."""
+        if name not in NAMES:
+            raise KeyError(f"no table is named {name!r}; there are {', '.join(NAMES)}")
+        if name not in self._tables:
+            self._tables[name] = self._read(name)
+        return self._tables[name]
+
+    @property
+    def queues(self) -> Table:
+        """Queue length of every port: `replication`, `time_s`, `port`, `queue_bytes`."""
+        return self.table("queues")
+
+    @property
+    def rates(self) -> Table:
+        """Current and target rate of every source.
+
+        `replication`, `time_s`, `source`, `current_rate_bps`, `target_rate_bps`.
+        """
+        return self.table("rates")
+
+    @property
+    def throughput(self) -> Table:
+        """What left the last link, in bins: `replication`, `time_s`, `source`, `rate_bps`.
+
+        `time_s` is the start of the bin.
+        """
+        return self.table("throughput")
+
+    @property
+    def messages(self) -> Table:
+        """Every message a congestion point sent, with the feedback it carried.
+
+        `replication`, `time_s`, `port`, `source`, `kind`, `fb`, `q_off_bytes`, `q_delta_bytes`.
+        """
+        return self.table("messages")
+
+    @property
+    def drops(self) -> Table:
+        """Dropped frames, in bins: `replication`, `time_s`, `port`, `source`, `frames`, `bytes`.
+
+        `time_s` is the start of the bin; bins without drops are left out.
+        """
+        return self.table("drops")
+
+    @property
+    def metrics(self) -> Table:
+        """The metrics of every replication: `replication`, `metric`, `value`, `unit`."""
+        return self.table("metrics")
+
+    def plot(self, replication: int = 0) -> Figure:
+        """Draw queue, throughput and rates of one replication against time.
+
+        Gives a `matplotlib.figure.Figure` that belongs to no window; `figure.savefig(path)`
+        writes it. Raises `IndexError` for a replication that was not run.
+        """
+        from qcnlab.plots import run_figure
+
+        return run_figure(self, replication)
+
+    def save(self, folder: str | Path | None = None) -> Path:
+        """Write the run folder and give its path.
+
+        Without `folder`: `runs/<name>-<hash8>`, or `-2`, `-3`, ... when that is taken. The folder
+        is complete or not there at all. Raises `FolderError` if `folder` exists or cannot be
+        written.
+        """
+        new = self.new_folder() if folder is None else NewFolder(Path(folder))
+        with new:
+            self.write_into(new.path)
+        return new.final
+
+    def new_folder(self) -> NewFolder:
+        """Give the default run folder of this scenario, not yet made."""
+        return NewFolder.named(f"{self.name}-{self._summary['hash'][:8]}")
+
+    def write_into(self, folder: Path) -> None:
+        """Write the files of a run folder into `folder`, which is there and empty."""
+        (folder / "config.toml").write_text(self._config, encoding="utf-8")
+        write_json(folder / "summary.json", self._summary)
+        for name in NAMES:
+            write_parquet(folder / f"{name}.parquet", self.table(name))
+        write_json(folder / "meta.json", self._meta)
+
+    def __repr__(self) -> str:
+        """Tell scenario, scheme, replications and the recovery time."""
+        summary = self._summary
+        return (
+            f"<Result {self.name}: scheme {summary['scheme']}, "
+            f"{summary['replications']} replications, seed {summary['seed']}>"
+        )
+
+
+def from_outcome(outcome: _core.Outcome, wall_s: float) -> Result:
+    """Wrap what the core gave; `wall_s` is the wall time of the call it came from."""
+    summary = json.loads(outcome.summary())
+    cpu_s = summary.pop("cpu_s")
+    read = _live_reader(outcome)
+    return Result(
+        config=outcome.scenario.to_toml(),
+        summary=summary,
+        meta=_meta(summary, {name: read(name).units for name in NAMES}, wall_s, cpu_s),
+        read=read,
+    )
+
+
+def open_run(folder: str | Path) -> Result:
+    """Read a run folder back; tables are read from disk when they are asked for.
+
+    Raises `FolderError` if `folder` is not a complete run folder.
+    """
+    path = Path(folder)
+    try:
+        config = (path / "config.toml").read_text(encoding="utf-8")
+        summary = json.loads((path / "summary.json").read_bytes())
+        meta = json.loads((path / "meta.json").read_bytes())
+        units = meta["units"]
+        if meta["format"] != FORMAT or set(units) != set(NAMES):
+            raise FolderError(f"'{path}' was written by another version of qcnlab")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FolderError(f"'{path}' is not a run folder: {_reason(error)}") from error
+    return Result(config, summary, meta, _disk_reader(path, units))
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write `value` as indented JSON in the order its keys have."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def write_parquet(path: Path, table: Table) -> None:
+    """Write `table` as zstd Parquet with its units in the file's metadata; equal rows, equal bytes.
+
+    Text goes out as text: the numbering of categories depends on what the process did before.
+    """
+    import polars as pl
+
+    table.to_polars().with_columns(pl.selectors.categorical().cast(pl.String)).write_parquet(
+        path,
+        compression="zstd",
+        compression_level=3,
+        metadata={"units": json.dumps(table.units)},
+    )
+
+
+def _live_reader(outcome: _core.Outcome) -> Callable[[str], Table]:
+    def read(name: str) -> Table:
+        table = outcome.table(name)
+        return Table(name, table, list(table.columns), dict(table.units), len(table))
+
+    return read
+
+
+def _disk_reader(folder: Path, units: dict[str, dict[str, str]]) -> Callable[[str], Table]:
+    def read(name: str) -> Table:
+        import polars as pl
+
+        path = folder / f"{name}.parquet"
+        try:
+            frame = pl.read_parquet(path)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise FolderError(f"'{path}' cannot be read: {_reason(error)}") from error
+        return Table(name, frame, frame.columns, units[name], len(frame))
+
+    return read
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def _meta(
+    summary: dict[str, Any], units: dict[str, dict[str, str]], wall_s: float, cpu_s: float
+) -> dict[str, Any]:
+    from importlib.metadata import version
+
+    return {
+        "format": FORMAT,
+        "scenario": summary["scenario"],
+        "hash": summary["hash"],
+        "seed": summary["seed"],
+        "replications": summary["replications"],
+        "versions": {
+            "qcnlab": _core.__version__,
+            "python": platform.python_version(),
+            "polars": version("polars"),
+        },
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "wall_s": round(wall_s, 3),
+        "cpu_s": round(cpu_s, 3),
+        "units": units,
+    }

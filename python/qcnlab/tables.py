@@ -1,0 +1,100 @@
+"""Tables of a run: Arrow inside, polars, pandas or numpy in one call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from qcnlab.errors import MissingPackage
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    import polars as pl
+
+NAMES = ("queues", "rates", "throughput", "messages", "drops", "metrics")
+"""The tables every run has."""
+
+
+class ArrowStream(Protocol):
+    """Anything that gives its columns through the Arrow C stream."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give the columns away."""
+
+
+class Table:
+    """One table of a run; columns end in their unit (`time_s`, `queue_bytes`, `rate_bps`).
+
+    Any library that reads the Arrow PyCapsule interface takes it directly and without copying:
+    `polars.DataFrame(table)`, `pyarrow.table(table)`, `duckdb.sql("from table")`.
+    """
+
+    __slots__ = ("_length", "_stream", "columns", "name", "units")
+
+    name: str
+    """`"queues"`, `"rates"`, `"throughput"`, `"messages"`, `"drops"` or `"metrics"`."""
+    columns: list[str]
+    """Column names, in order."""
+    units: dict[str, str]
+    """Column name to unit (`"s"`, `"B"`, `"b/s"`); columns without a unit are left out."""
+
+    def __init__(
+        self,
+        name: str,
+        stream: ArrowStream,
+        columns: list[str],
+        units: dict[str, str],
+        length: int,
+    ) -> None:
+        self.name = name
+        self.columns = columns
+        self.units = units
+        self._stream = stream
+        self._length = length
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return self._length
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give the columns away as an Arrow C stream capsule, without copying."""
+        return self._stream.__arrow_c_stream__(requested_schema)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Give a `polars.DataFrame` of shape (rows, columns); numbers are not copied."""
+        import polars as pl
+
+        return pl.DataFrame(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Give a `pandas.DataFrame` of shape (rows, columns).
+
+        Raises `MissingPackage` without pandas and pyarrow: `pip install 'qcnlab[pandas]'`.
+        """
+        try:
+            import pandas as pd  # noqa: F401
+            import pyarrow as pa
+        except ImportError as error:
+            raise MissingPackage(
+                f"to_pandas() needs {error.name}: pip install 'qcnlab[pandas]'"
+            ) from error
+        frame: pd.DataFrame = pa.table(self).to_pandas(split_blocks=True)
+        return frame
+
+    def to_numpy(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Give one array of shape (rows,) per column; text columns are arrays of `str` objects."""
+        import polars as pl
+
+        frame = self.to_polars()
+        text = pl.selectors.categorical() | pl.selectors.string()
+        return {
+            column.name: column.to_numpy() for column in frame.with_columns(text.cast(pl.String))
+        }
+
+    def __repr__(self) -> str:
+        """Tell name, rows, and columns with units."""
+        columns = ", ".join(
+            f"{column} [{self.units[column]}]" if self.units.get(column) else column
+            for column in self.columns
+        )
+        return f"<Table {self.name}: {self._length} rows; {columns}>"
