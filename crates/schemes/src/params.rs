@@ -140,6 +140,30 @@ pub struct Field {
     pub range: Range,
     /// Whether it may be left unset.
     pub optional: bool,
+    /// What holds when a file does not set it, if the table says so.
+    pub fallback: Option<Fallback>,
+}
+
+/// What holds when a file does not set a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fallback {
+    /// This value, as text.
+    Text(&'static str),
+    /// What another field of the same table holds.
+    Same(&'static str),
+    /// Half of what another field of the same table holds.
+    Half(&'static str),
+}
+
+impl fmt::Display for Fallback {
+    /// The fallback in words, for lists.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fallback::Text(text) => f.write_str(text),
+            Fallback::Same(field) => write!(f, "as {field}"),
+            Fallback::Half(field) => write!(f, "half of {field}"),
+        }
+    }
 }
 
 /// A struct whose fields can be listed, read and set by position.
@@ -150,6 +174,23 @@ pub trait Table {
     fn get(&self, index: usize) -> Option<Value>;
     /// Sets field `index`. The value has the field's kind.
     fn set(&mut self, index: usize, value: Value);
+}
+
+/// An enumeration told apart by a word in files, each variant with fields of its own.
+pub trait Variants: Sized {
+    /// The words, in the order of declaration.
+    const CHOICES: &'static [Choice];
+    /// The fields of each variant, in the same order.
+    const FIELDS: &'static [&'static [Field]];
+    /// The variant's word.
+    fn word(&self) -> &'static str;
+    /// The values of the variant's fields, in their order.
+    fn values(&self) -> Vec<Option<Value>>;
+    /// The variant called `word` with `values` in the order of its fields.
+    ///
+    /// # Panics
+    /// When no variant has this word, or a field that must be set has no value.
+    fn from_values(word: &str, values: Vec<Option<Value>>) -> Self;
 }
 
 /// Why a field was not set.
@@ -328,6 +369,16 @@ pub trait Param: Sized {
     fn from_value(value: Value) -> Self;
     /// The value, or `None` when unset.
     fn to_value(&self) -> Option<Value>;
+    /// Takes a value of [`Self::KIND`], or none where the field may be unset.
+    ///
+    /// # Panics
+    /// On no value for a field that must be set: reading a table never leaves one.
+    fn from_option(value: Option<Value>) -> Self {
+        match value {
+            Some(value) => Self::from_value(value),
+            None => unreachable!("a field that must be set was given no value"),
+        }
+    }
 }
 
 macro_rules! plain_param {
@@ -368,35 +419,73 @@ impl<T: Param> Param for Option<T> {
     fn to_value(&self) -> Option<Value> {
         self.as_ref().and_then(Param::to_value)
     }
+    fn from_option(value: Option<Value>) -> Self {
+        value.map(T::from_value)
+    }
+}
+
+/// Builds one [`Field`] of a table.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! param_field {
+    ($($doc:literal)+, $field:ident, $type:ty, $aliases:literal, $range:expr $(, $fallback:expr)?) => {
+        $crate::params::Field {
+            name: stringify!($field),
+            about: concat!($($doc, "\n"),+),
+            aliases: $aliases,
+            kind: <$type as $crate::params::Param>::KIND,
+            range: $range,
+            optional: <$type as $crate::params::Param>::OPTIONAL,
+            fallback: {
+                let _fallback: Option<$crate::params::Fallback> = None;
+                $( let _fallback = Some($fallback); )?
+                _fallback
+            },
+        }
+    };
 }
 
 /// Declares a parameter struct: each field has documentation, a type, its other
-/// names and the range it accepts.
+/// names, the range it accepts and, if a file may leave it out, a [`Fallback`].
+/// Fields that are no parameters follow in a block after `with`.
 #[macro_export]
 macro_rules! params {
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
-            $( $(#[doc = $doc:literal])+ $field:ident : $type:ty, $aliases:literal, $range:expr; )*
+            $( $(#[doc = $doc:literal])+ $field:ident : $type:ty, $aliases:literal, $range:expr $(, $fallback:expr)?; )*
         }
+        $( with {
+            $( $(#[$other_meta:meta])* $other_vis:vis $other:ident : $other_type:ty, )*
+        } )?
     ) => {
         $(#[$meta])*
         pub struct $name {
             $( $(#[doc = $doc])+ pub $field: $type, )*
+            $( $( $(#[$other_meta])* $other_vis $other: $other_type, )* )?
         }
 
         impl $name {
             /// The fields, in the order of declaration.
             pub const FIELDS: &'static [$crate::params::Field] = &[
-                $( $crate::params::Field {
-                    name: stringify!($field),
-                    about: concat!($($doc, "\n"),+),
-                    aliases: $aliases,
-                    kind: <$type as $crate::params::Param>::KIND,
-                    range: $range,
-                    optional: <$type as $crate::params::Param>::OPTIONAL,
-                }, )*
+                $( $crate::param_field!($($doc)+, $field, $type, $aliases, $range $(, $fallback)?), )*
             ];
+
+            /// The struct with `values` in the order of the fields.
+            ///
+            /// # Panics
+            /// When a field that must be set has no value.
+            #[allow(dead_code, unused_mut, unused_variables, clippy::too_many_arguments)]
+            pub(crate) fn from_values(
+                values: Vec<Option<$crate::params::Value>>,
+                $( $( $other: $other_type, )* )?
+            ) -> Self {
+                let mut values = values.into_iter();
+                $name {
+                    $( $field: $crate::params::Param::from_option(values.next().flatten()), )*
+                    $( $( $other, )* )?
+                }
+            }
         }
 
         impl $crate::params::Table for $name {
@@ -455,6 +544,64 @@ macro_rules! choice {
                     $( $name::$variant => $word, )*
                 };
                 Some($crate::params::Value::Text(word.to_owned()))
+            }
+        }
+    };
+}
+
+/// Declares an enumeration told apart by a word in files; a variant's fields
+/// are declared as those of [`params!`] are.
+#[macro_export]
+macro_rules! variants {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident {
+            $(
+                $(#[doc = $doc:literal])+ $variant:ident = $word:literal
+                $( {
+                    $(
+                        $(#[doc = $field_doc:literal])+
+                        $field:ident : $type:ty, $aliases:literal, $range:expr $(, $fallback:expr)?;
+                    )*
+                } )?,
+            )*
+        }
+    ) => {
+        $(#[$meta])*
+        pub enum $name {
+            $( $(#[doc = $doc])+ $variant $( { $( $(#[doc = $field_doc])+ $field: $type, )* } )?, )*
+        }
+
+        impl $crate::params::Variants for $name {
+            const CHOICES: &'static [$crate::params::Choice] = &[
+                $( $crate::params::Choice { name: $word, about: concat!($($doc, "\n"),+) }, )*
+            ];
+            const FIELDS: &'static [&'static [$crate::params::Field]] = &[
+                $( &[ $( $(
+                    $crate::param_field!($($field_doc)+, $field, $type, $aliases, $range $(, $fallback)?),
+                )* )? ], )*
+            ];
+            fn word(&self) -> &'static str {
+                match self {
+                    $( $name::$variant { .. } => $word, )*
+                }
+            }
+            fn values(&self) -> Vec<Option<$crate::params::Value>> {
+                match self {
+                    $( $name::$variant $( { $( $field, )* } )? => {
+                        vec![ $( $( $crate::params::Param::to_value($field), )* )? ]
+                    } )*
+                }
+            }
+            #[allow(unused_mut, unused_variables)]
+            fn from_values(word: &str, values: Vec<Option<$crate::params::Value>>) -> Self {
+                let mut values = values.into_iter();
+                match word {
+                    $( $word => $name::$variant $( {
+                        $( $field: $crate::params::Param::from_option(values.next().flatten()), )*
+                    } )?, )*
+                    other => unreachable!("no variant is called {other}"),
+                }
             }
         }
     };

@@ -1,0 +1,359 @@
+//! ECM, Ethernet congestion management, first called BCN: additive increase, multiplicative decrease.
+//!
+//! ```text
+//!            first message with negative feedback: limiter at C, then the cut
+//!   free -----------------------------------------------------------------> limited
+//!     ^      rate reaches C                                                  |  ^
+//!     +----------------------------------------------------------------------+  | a random wait is over:
+//!                                                        BCN(0,0): stop |       | restart at Rmin
+//!                                                                       v       |
+//!                                                                      stopped -+
+//!   limited:  Fb < 0  rate *= 1 - Gd |Fb|      Fb > 0  rate += Gi Fb Ru      each Td: rate += Rd
+//! ```
+//!
+//! The message carries queue offset and queue growth; the reaction point computes
+//! Fb = offset - W growth, in 64-octet pages.
+//!
+//! Source: deck 001 (parameters), deck 004 (ECM_MAX, drift), the DCB managed objects of Linux
+//! (meaning of the reaction point's bounds).
+
+use crate::dice::Dice;
+use crate::params;
+use crate::params::{Field, Range};
+use crate::parts::drift::Drift;
+use crate::parts::sampling::Countdown;
+use crate::registry::{Family, Member, Preset, Status};
+use crate::roles::{
+    Arrival, Bcn, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind,
+};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+/// Octets in the unit that feedback is counted in. Deck 001's Qeq 375, Qsc 1600 and Qmc 2400 close
+/// exactly with 64 octets: 24 000, 102 400 and 153 600.
+const PAGE: f64 = 64.0;
+
+/// ECM and BCN.
+pub struct Ecm;
+
+params! {
+    /// Parameters of the congestion point.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CpParams {
+        /// Queue length the loop steers to.
+        set_point: Bytes, "Qeq", Range::at_least(100.0);
+        /// Weight of queue growth, used where the congestion point itself says "full scale".
+        w: f64, "W", Range::between(0.0, 1024.0);
+        /// Octets between samples.
+        sample_base: Bytes, "sampling interval", Range::at_least(1.0);
+        /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
+        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
+        /// At this queue length or above every sampled frame gets full-scale negative feedback; unset, never.
+        severe_at: Option<Bytes>, "Qmc, ECM_MAX", Range::POSITIVE;
+        /// At this queue length or above sampled frames get BCN(0,0); unset, never.
+        stop_at: Option<Bytes>, "Qsc, ECM(0,0), ECM00", Range::POSITIVE;
+        /// Longer queues count as this long in the offset; unset, no clamp.
+        saturate_at: Option<Bytes>, "Qsat", Range::POSITIVE;
+        /// Whether discarded frames count towards the sampling interval and may be sampled.
+        count_discarded: bool, "", Range::ANY;
+    }
+}
+
+params! {
+    /// Parameters of the reaction point.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RpParams {
+        /// Increase per 64-octet page of positive feedback, in units of `rate_unit`.
+        gi: f64, "Gi", Range::at_least(0.0);
+        /// Decrease per 64-octet page of negative feedback, as a share of the rate.
+        gd: f64, "Gd", Range::between(0.0, 1.0);
+        /// Weight of queue growth against queue offset in the feedback.
+        w: f64, "W", Range::between(0.0, 1024.0);
+        /// The rate that `gi` multiplies.
+        rate_unit: BitRate, "Ru", Range::POSITIVE;
+        /// The rate is never cut below this, and a stopped source restarts here.
+        min_rate: BitRate, "Rmin, rp_rmin", Range::POSITIVE;
+        /// The rate never rises above this; unset, the line rate.
+        max_rate: Option<BitRate>, "rp_c, C", Range::POSITIVE;
+        /// The largest share one message takes off the rate.
+        max_decrease: f64, "rp_alpha", Range::above_zero_to(1.0);
+        /// How often the rate drifts up by itself; 0 s for never.
+        drift_every: Span, "Td, rp_td", Range::at_least(0.0);
+        /// How far it drifts each time.
+        drift_step: BitRate, "Rd, rp_rd", Range::at_least(0.0);
+        /// After BCN(0,0) a source waits a random time up to this.
+        stop_wait: Span, "Tmax, rp_tmax", Range::POSITIVE;
+        /// Each further BCN(0,0) during the wait doubles it, up to this.
+        stop_wait_max: Span, "", Range::POSITIVE;
+    }
+}
+
+const CP_DECK001: CpParams = CpParams {
+    set_point: Bytes::new(24_000),
+    w: 2.0,
+    sample_base: Bytes::new(18_000),
+    jitter_width: 0.3,
+    severe_at: Some(Bytes::new(153_600)),
+    stop_at: None,
+    saturate_at: None,
+    count_discarded: false,
+};
+
+const RP_DECK001: RpParams = RpParams {
+    gi: 0.53333,
+    gd: 0.000_266_67,
+    w: 2.0,
+    rate_unit: BitRate::mbps(1),
+    min_rate: BitRate::mbps(1),
+    max_rate: None,
+    max_decrease: 0.5,
+    drift_every: Span::from_ms(1),
+    drift_step: BitRate::mbps(1),
+    stop_wait: Span::from_ms(1),
+    stop_wait_max: Span::from_ms(64),
+};
+
+impl Family for Ecm {
+    type CpParams = CpParams;
+    type RpParams = RpParams;
+    type Cp = Cp;
+    type Rp = Rp;
+    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
+        name: "ecm",
+        title: "ECM (BCN)",
+        source: "deck 001; deck 004",
+        status: Status::ReadingsChosen,
+        about: ABOUT,
+        presets: &[
+            Preset {
+                name: "DECK001",
+                about: "Deck 001, Simulation Parameters, Gi 0.53333. The sampling interval is not printed; \
+                        3 ms and 214 ms together need one message per 18 KB.",
+                cp: CP_DECK001,
+                rp: RP_DECK001,
+            },
+            Preset {
+                name: "DECK001_STABILITY_ADJUSTED",
+                about: "The same with Gi a hundred times smaller, as deck 001 sets it for RTT 200 us.",
+                cp: CP_DECK001,
+                rp: RpParams { gi: 0.005_333_3, ..RP_DECK001 },
+            },
+        ],
+    }];
+    const HEARS: &'static [SignalKind] = &[SignalKind::Bcn];
+    const SPEAKS: &'static [SignalKind] = &[SignalKind::Bcn];
+    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
+
+    fn set_point(params: &CpParams) -> Option<Bytes> {
+        Some(params.set_point)
+    }
+
+    fn congestion_point(params: &CpParams, id: CpId) -> Cp {
+        Cp { params: *params, id, len_at_last_sample: 0, next_sample: Countdown::new(params.sample_base) }
+    }
+
+    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
+        Rp {
+            params: *params,
+            max_rate: params.max_rate.unwrap_or(line_rate),
+            state: State::Free,
+            drift: Drift::new(params.drift_every, params.drift_step),
+        }
+    }
+}
+
+const ABOUT: &str = "\
+A switch port samples arriving frames and tells their sources how far the queue is from its set
+point and how much it grew since the last sample. Negative feedback goes to any sampled frame's
+source while the queue is above the set point; below it only frames that carry this port's
+rate-limited tag are answered, which is where positive feedback comes from.
+
+The source adds Gi Fb Ru on positive feedback and multiplies by 1 - Gd |Fb| on negative: additive
+increase, multiplicative decrease. A drift timer adds a little by itself. Feedback counts 64-octet
+pages; full-scale negative feedback halves the rate and full-scale positive adds a tenth of 10 Gb/s.
+
+            first negative feedback
+   free ------------------------------> limited ---- BCN(0,0) ----> stopped
+     ^          rate reaches C            |  ^                         |
+     +------------------------------------+  +---- random wait over ---+
+";
+
+/// The congestion point: tells sampled sources where the queue stands.
+#[derive(Clone, Debug)]
+pub struct Cp {
+    params: CpParams,
+    id: CpId,
+    len_at_last_sample: i64,
+    next_sample: Countdown,
+}
+
+impl CongestionPoint for Cp {
+    #[inline]
+    fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
+        if !frame.controlled || !(frame.admitted || self.params.count_discarded) {
+            return CpAction::Nothing;
+        }
+        if !self.next_sample.passed(frame.size) {
+            return CpAction::Nothing;
+        }
+        self.sample(frame, queue, dice)
+    }
+}
+
+impl Cp {
+    fn sample(&mut self, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
+        let params = &self.params;
+        let len = queue.len.signed();
+        let counted = params.saturate_at.map_or(len, |limit| len.min(limit.signed()));
+        let q_offset = params.set_point.signed() - counted;
+        let q_delta = len - self.len_at_last_sample;
+        self.len_at_last_sample = len;
+        self.next_sample.restart(params.sample_base.as_f64(), params.jitter_width, dice);
+        let reached = |level: Option<Bytes>| level.is_some_and(|level| queue.len >= level);
+        let message = Bcn { cp: self.id, q_offset, q_delta, stop: false };
+        if reached(params.severe_at) {
+            // Fb = -(2W + 1) Qeq: an offset of -Qeq and a growth of 2 Qeq.
+            let set_point = params.set_point.signed();
+            return send(Bcn { q_offset: -set_point, q_delta: 2 * set_point, ..message });
+        }
+        if reached(params.stop_at) {
+            return send(Bcn { q_offset: 0, q_delta: 0, stop: true, ..message });
+        }
+        if queue.len > params.set_point || frame.limited_by == Some(self.id) {
+            return send(message);
+        }
+        CpAction::Nothing
+    }
+}
+
+fn send(message: Bcn) -> CpAction {
+    CpAction::Send(Signal::Bcn(message))
+}
+
+/// The reaction point: one rate, pushed up and down by feedback.
+#[derive(Clone, Debug)]
+pub struct Rp {
+    params: RpParams,
+    max_rate: BitRate,
+    state: State,
+    drift: Drift,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    /// Frames pass at line rate.
+    Free,
+    /// A limiter is installed; frames carry the tag of `cp`.
+    Limited { rate: BitRate, cp: CpId },
+    /// BCN(0,0) was heard: nothing leaves until `until`, drawn from a range of `wait`.
+    Stopped { until: Instant, wait: Span, cp: CpId },
+}
+
+impl Rp {
+    fn on_bcn(&mut self, now: Instant, bcn: &Bcn, dice: &mut Dice) {
+        if bcn.stop {
+            return self.on_stop(now, bcn.cp, dice);
+        }
+        let fb = (bcn.q_offset as f64 - self.params.w * bcn.q_delta as f64) / PAGE;
+        let (rate, holder) = match self.state {
+            State::Free => (self.max_rate, None),
+            State::Limited { rate, cp } => (rate, Some(cp)),
+            State::Stopped { .. } => return,
+        };
+        if fb < 0.0 {
+            if holder.is_none() {
+                self.drift.start(now);
+            }
+            let share = (self.params.gd * -fb).min(self.params.max_decrease);
+            let rate = rate.scaled_rounded_down(1.0 - share).max(self.params.min_rate);
+            self.state = State::Limited { rate, cp: bcn.cp };
+        } else if holder == Some(bcn.cp) {
+            // Only the congestion point that holds the limiter may raise it.
+            self.raise(rate, self.params.rate_unit.scaled_rounded_down(self.params.gi * fb), bcn.cp);
+        }
+    }
+
+    fn on_stop(&mut self, now: Instant, cp: CpId, dice: &mut Dice) {
+        let wait = match self.state {
+            State::Stopped { wait, .. } => (wait + wait).min(self.params.stop_wait_max),
+            _ => self.params.stop_wait,
+        };
+        let until = now + wait.scaled_rounded_down(dice.uniform(0.0, 1.0));
+        self.state = State::Stopped { until, wait, cp };
+    }
+
+    /// Adds to the rate; at the top the limiter is removed.
+    fn raise(&mut self, rate: BitRate, step: BitRate, cp: CpId) {
+        let rate = rate + step;
+        if rate >= self.max_rate {
+            self.state = State::Free;
+            self.drift.stop();
+        } else {
+            self.state = State::Limited { rate, cp };
+        }
+    }
+}
+
+impl ReactionPoint for Rp {
+    #[inline]
+    fn on_sent(&mut self, _: Instant, _: Bytes, _: Bytes, _: &mut Dice) {}
+
+    fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
+        match signal {
+            Signal::Bcn(bcn) => self.on_bcn(now, bcn, dice),
+            Signal::Cnm(_) => {}
+        }
+    }
+
+    fn on_wake(&mut self, now: Instant, _: &mut Dice) {
+        if let State::Stopped { until, cp, .. } = self.state
+            && now >= until
+        {
+            self.state = State::Limited { rate: self.params.min_rate, cp };
+            self.drift.start(now);
+        }
+        if let State::Limited { rate, cp } = self.state
+            && let Some(step) = self.drift.due(now)
+        {
+            self.raise(rate, step, cp);
+        }
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Instant {
+        match self.state {
+            State::Free => Instant::NEVER,
+            State::Limited { .. } => self.drift.next(),
+            State::Stopped { until, .. } => until,
+        }
+    }
+
+    #[inline]
+    fn limit(&self) -> Option<BitRate> {
+        match self.state {
+            State::Free => self.params.max_rate,
+            State::Limited { rate, .. } => Some(rate),
+            State::Stopped { .. } => Some(BitRate::ZERO),
+        }
+    }
+
+    fn pacing(&self) -> Pacing {
+        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
+    }
+
+    #[inline]
+    fn limited_by(&self) -> Option<CpId> {
+        match self.state {
+            State::Free => None,
+            State::Limited { cp, .. } | State::Stopped { cp, .. } => Some(cp),
+        }
+    }
+
+    fn gauge(&self) -> Gauge {
+        let rate = match self.state {
+            State::Free => self.max_rate,
+            State::Limited { rate, .. } => rate,
+            State::Stopped { .. } => BitRate::ZERO,
+        };
+        Gauge { current_rate: rate, target_rate: rate }
+    }
+}

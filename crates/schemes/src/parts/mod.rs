@@ -1,0 +1,4 @@
+//! What several schemes share.
+
+pub mod drift;
+pub mod sampling;

@@ -1,0 +1,89 @@
+//! Sampling by octets: an event after so many have arrived, spread by jitter.
+
+use crate::dice::Dice;
+use qcnlab_units::Bytes;
+
+/// Counts octets down to the next sampling event.
+#[derive(Clone, Debug)]
+pub struct Countdown {
+    left: i64,
+}
+
+impl Countdown {
+    /// The first interval, without jitter (deck 001's pseudo code: the first event after reset is not spread).
+    pub const fn new(interval: Bytes) -> Countdown {
+        Countdown { left: interval.signed() }
+    }
+
+    /// Counts a frame; true when more octets have passed than the interval holds.
+    #[inline]
+    pub const fn passed(&mut self, size: Bytes) -> bool {
+        self.left -= size.signed();
+        self.left < 0
+    }
+
+    /// Starts the next interval; what the last one ran over is discarded.
+    pub fn restart(&mut self, interval: f64, jitter_width: f64, dice: &mut Dice) {
+        self.left = (interval * dice.jitter(jitter_width)) as i64;
+    }
+
+    /// Starts the next interval without jitter.
+    pub const fn restart_exactly(&mut self, interval: Bytes) {
+        self.left = interval.signed();
+    }
+}
+
+/// The sampling table: what the base interval is divided by, chosen by the three
+/// upper bits of the quantized feedback. In KB for a base of 150 KB:
+/// 150, 75, 50, 37.5, 30, 25, 21.5, 18.5.
+const SHARES: [f64; 8] = [
+    1.0,
+    75.0 / 150.0,
+    50.0 / 150.0,
+    37.5 / 150.0,
+    30.0 / 150.0,
+    25.0 / 150.0,
+    21.5 / 150.0,
+    18.5 / 150.0,
+];
+
+/// The interval to the next sample after quantized feedback `fb` of `bits` bits, octets.
+pub fn interval(base: Bytes, fb: u8, bits: u32) -> f64 {
+    base.as_f64() * SHARES[usize::from(fb >> (bits - 3)) & 7]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dice::Purpose;
+
+    #[test]
+    fn the_table_of_six_bits() {
+        let base = Bytes::new(150_000);
+        let kb: Vec<f64> = (0..8).map(|i| interval(base, i * 8, 6) / 1000.0).collect();
+        assert_eq!(kb, [150.0, 75.0, 50.0, 37.5, 30.0, 25.0, 21.5, 18.5]);
+        // Within a row the interval does not change: 7 is in the first row, 63 in the last.
+        assert_eq!(interval(base, 7, 6), 150_000.0);
+        assert_eq!(interval(base, 63, 6), 18_500.0);
+        // Eight bits use the same rows: 255 >> 5 = 7.
+        assert_eq!(interval(base, 255, 8), 18_500.0);
+    }
+
+    #[test]
+    fn an_event_needs_more_than_the_interval() {
+        // 100 frames of 1500 octets are exactly 150 000: the 101st frame is the event.
+        let mut countdown = Countdown::new(Bytes::new(150_000));
+        let frame = Bytes::new(1500);
+        assert_eq!((1..).find(|_| countdown.passed(frame)), Some(101));
+    }
+
+    #[test]
+    fn jitter_spreads_the_next_interval() {
+        let mut dice = Dice::new(1, 0, 0, Purpose::Sampling);
+        let mut countdown = Countdown::new(Bytes::ZERO);
+        for _ in 0..1000 {
+            countdown.restart(150_000.0, 0.3, &mut dice);
+            assert!((127_500..=172_500).contains(&countdown.left));
+        }
+    }
+}
