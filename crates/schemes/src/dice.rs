@@ -23,11 +23,11 @@ pub enum Purpose {
 pub struct Dice(Pcg64Mcg);
 
 impl Dice {
-    /// The stream of one component for one purpose.
-    pub fn new(seed: u64, replication: u32, component: u32, purpose: Purpose) -> Dice {
+    /// The stream of the component called `component` for one purpose.
+    pub fn new(seed: u64, replication: u32, component: &str, purpose: Purpose) -> Dice {
         let mut key = mix(seed);
         key = mix(key ^ u64::from(replication));
-        key = mix(key ^ u64::from(component));
+        key = component.bytes().fold(key, |key, octet| mix(key ^ u64::from(octet)));
         key = mix(key ^ purpose as u64);
         Dice(Pcg64Mcg::new(u128::from(key) << 64 | u128::from(mix(key))))
     }
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn streams_are_pinned() {
-        let mut dice = Dice::new(1, 0, 0, Purpose::Sampling);
+        let mut dice = Dice::new(1, 0, "port", Purpose::Sampling);
         let drawn: Vec<u64> = (0..3).map(|_| (dice.uniform(0.0, 1.0) * 1e9) as u64).collect();
         assert_eq!(drawn, [0, 0, 0]);
     }
@@ -68,16 +68,17 @@ mod tests {
     #[test]
     fn a_key_decides_its_stream() {
         let first = |seed, replication, component, purpose| Dice::new(seed, replication, component, purpose).uniform(0.0, 1.0);
-        let base = first(1, 0, 0, Purpose::Sampling);
-        assert_eq!(base, first(1, 0, 0, Purpose::Sampling));
-        for other in [first(2, 0, 0, Purpose::Sampling), first(1, 1, 0, Purpose::Sampling), first(1, 0, 1, Purpose::Sampling), first(1, 0, 0, Purpose::Reaction)] {
-            assert_ne!(base, other);
-        }
+        let base = first(1, 0, "a", Purpose::Sampling);
+        assert_eq!(base, first(1, 0, "a", Purpose::Sampling));
+        assert_ne!(base, first(2, 0, "a", Purpose::Sampling));
+        assert_ne!(base, first(1, 1, "a", Purpose::Sampling));
+        assert_ne!(base, first(1, 0, "b", Purpose::Sampling));
+        assert_ne!(base, first(1, 0, "a", Purpose::Reaction));
     }
 
     #[test]
     fn jitter_stays_within_its_width() {
-        let mut dice = Dice::new(7, 0, 0, Purpose::Reaction);
+        let mut dice = Dice::new(7, 0, "port", Purpose::Reaction);
         let drawn: Vec<f64> = (0..10_000).map(|_| dice.jitter(0.3)).collect();
         assert!(drawn.iter().all(|x| (0.85..1.15).contains(x)));
         let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;

@@ -1,1 +1,31 @@
-//! Event engine.
+//! The simulator: a fabric of links as an event engine sees it.
+//!
+//! A frame's way through the code is its way through the fabric: a [`source`]
+//! lets it go when its [`limiter`] allows, it queues at a [`port`], crosses the
+//! link, and queues at the next port of its route, until it reaches its sink.
+//! Congestion points look at it where it queues; their signals travel back.
+//!
+//! What is promised:
+//! 1. Time is a whole number of picoseconds. Events of one instant happen in a
+//!    written order (see [`engine`]), so a run is the same on every machine.
+//! 2. A link keeps one pending event, however many frames are on it, and a
+//!    frame costs one event a hop.
+//! 3. Frames and octets are conserved: every run is audited, and an audit that
+//!    does not close is an error.
+//! 4. Random numbers come from streams keyed by seed, replication, component
+//!    and purpose.
+
+pub mod audit;
+pub mod engine;
+pub mod frame;
+pub mod limiter;
+pub mod plan;
+pub mod port;
+pub mod probe;
+pub mod source;
+pub mod wheel;
+
+pub use audit::Violation;
+pub use engine::{Control, Engine, Finished, Halt};
+pub use plan::{Feedback, FlowPlan, Plan, PortPlan, Record, ServiceChange, Traffic};
+pub use probe::{Counters, FlowTally, Trace};

@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn jitter_spreads_the_next_interval() {
-        let mut dice = Dice::new(1, 0, 0, Purpose::Sampling);
+        let mut dice = Dice::new(1, 0, "port", Purpose::Sampling);
         let mut countdown = Countdown::new(Bytes::ZERO);
         for _ in 0..1000 {
             countdown.restart(150_000.0, 0.3, &mut dice);

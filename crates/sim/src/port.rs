@@ -1,0 +1,265 @@
+//! A port: a queue and the link behind it, one direction.
+//!
+//! A first-in first-out port that nothing can pause knows a frame's departure
+//! when the frame arrives, so it needs no event at the end of a transmission:
+//! the frame goes into the ring with the instant it reaches the far end, and
+//! the queue's length is brought up to date when somebody looks. Departures at
+//! the instant of a look have happened.
+
+use crate::frame::{Frame, Ring};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+/// No congestion point.
+pub(crate) const NO_CP: u32 = u32::MAX;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Port {
+    /// When the last queued frame will have left.
+    busy_until: u64,
+    /// Octets queued, the frame in transmission included.
+    queued: u64,
+    capacity: u64,
+    delay: u64,
+    /// Picoseconds an octet; 0 when that is not a whole number.
+    ps_per_byte: u64,
+    overhead: u64,
+    ring: Ring,
+    /// Number of the first frame in the ring that has not left.
+    leaving: u32,
+    /// The congestion point that watches this queue, or [`NO_CP`].
+    pub(crate) cp: u32,
+    rate: BitRate,
+    pub(crate) count: PortCount,
+}
+
+/// What a port counts from the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PortCount {
+    pub(crate) accepted_frames: u64,
+    pub(crate) accepted_bytes: u64,
+    pub(crate) dropped_frames: u64,
+    pub(crate) dropped_bytes: u64,
+    pub(crate) arrived_frames: u64,
+    pub(crate) arrived_bytes: u64,
+}
+
+impl Port {
+    pub(crate) fn new(rate: BitRate, delay: Span, capacity: Option<Bytes>, overhead: Bytes) -> Port {
+        Port {
+            busy_until: 0,
+            queued: 0,
+            capacity: capacity.map_or(u64::MAX, Bytes::get),
+            delay: delay.ps(),
+            ps_per_byte: rate.ps_per_byte().unwrap_or(0),
+            overhead: overhead.get(),
+            ring: Ring::new(),
+            leaving: 0,
+            cp: NO_CP,
+            rate,
+            count: PortCount::default(),
+        }
+    }
+
+    pub(crate) const fn rate(&self) -> BitRate {
+        self.rate
+    }
+
+    pub(crate) const fn delay(&self) -> Span {
+        Span::from_ps(self.delay)
+    }
+
+    /// When the port has nothing left to send, as things stand.
+    #[inline]
+    pub(crate) const fn busy_until(&self) -> Instant {
+        Instant::from_ps(self.busy_until)
+    }
+
+    /// Octets queued, as of the last look.
+    #[inline]
+    pub(crate) const fn queue_len(&self) -> Bytes {
+        Bytes::new(self.queued)
+    }
+
+    pub(crate) const fn capacity(&self) -> Bytes {
+        Bytes::new(self.capacity)
+    }
+
+    /// When the oldest frame reaches the far end.
+    #[inline]
+    pub(crate) fn next_arrival(&self) -> Option<u64> {
+        if self.ring.is_empty() { None } else { Some(self.ring.at(self.ring.head()).arrival) }
+    }
+
+    /// Takes what has left by `now` out of the queue.
+    #[inline]
+    pub(crate) fn settle(&mut self, now: Instant) {
+        while self.leaving != self.ring.tail() {
+            let frame = self.ring.at(self.leaving);
+            if frame.arrival - self.delay > now.ps() {
+                break;
+            }
+            self.queued -= u64::from(frame.size);
+            self.leaving = self.leaving.wrapping_add(1);
+        }
+    }
+
+    /// Queues a frame; false when the queue cannot hold it and it is discarded.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, now: Instant, mut frame: Frame) -> bool {
+        self.settle(now);
+        let size = u64::from(frame.size);
+        if self.queued + size > self.capacity {
+            self.count.dropped_frames += 1;
+            self.count.dropped_bytes += size;
+            return false;
+        }
+        self.queued += size;
+        self.busy_until = self.busy_until.max(now.ps()) + self.transmission(size);
+        frame.arrival = self.busy_until + self.delay;
+        self.ring.push(frame);
+        self.count.accepted_frames += 1;
+        self.count.accepted_bytes += size;
+        true
+    }
+
+    /// Takes the oldest frame off the link: its last bit has reached the far end.
+    #[inline]
+    pub(crate) fn take_arrived(&mut self) -> Frame {
+        if self.leaving == self.ring.head() {
+            self.queued -= u64::from(self.ring.at(self.leaving).size);
+            self.leaving = self.leaving.wrapping_add(1);
+        }
+        let frame = self.ring.pop();
+        self.count.arrived_frames += 1;
+        self.count.arrived_bytes += u64::from(frame.size);
+        frame
+    }
+
+    /// Serves at `rate` from `now` on. What is left of the frame in transmission
+    /// goes at the new rate, so no bit is sent twice or lost; the rounding is up,
+    /// to a whole picosecond.
+    pub(crate) fn change_rate(&mut self, now: Instant, rate: BitRate) {
+        self.settle(now);
+        let old = self.rate;
+        self.rate = rate;
+        self.ps_per_byte = rate.ps_per_byte().unwrap_or(0);
+        let mut busy = now.ps();
+        let mut number = self.leaving;
+        while number != self.ring.tail() {
+            let frame = *self.ring.at(number);
+            let takes = if number == self.leaving {
+                let left = u128::from(frame.arrival - self.delay - now.ps());
+                let scaled = (left * u128::from(old.get())).div_ceil(u128::from(rate.get()));
+                u64::try_from(scaled).unwrap_or(u64::MAX / 4)
+            } else {
+                self.transmission(u64::from(frame.size))
+            };
+            busy += takes;
+            self.ring.at_mut(number).arrival = busy + self.delay;
+            number = number.wrapping_add(1);
+        }
+        self.busy_until = busy;
+    }
+
+    /// Time on the wire of a frame of `size` octets, ps.
+    #[inline]
+    fn transmission(&self, size: u64) -> u64 {
+        let octets = size + self.overhead;
+        if self.ps_per_byte != 0 {
+            octets * self.ps_per_byte
+        } else {
+            self.rate.time_for_rounded_up(Bytes::new(octets)).ps()
+        }
+    }
+
+    /// Frames that have left but not arrived, oldest first.
+    pub(crate) fn on_the_wire(&self) -> impl Iterator<Item = &Frame> {
+        let frames = self.leaving.wrapping_sub(self.ring.head());
+        self.ring.since(self.ring.head()).take(frames as usize)
+    }
+
+    /// Every frame the port holds: on the wire, in transmission and queued.
+    pub(crate) fn held(&self) -> impl Iterator<Item = &Frame> {
+        self.ring.since(self.ring.head())
+    }
+
+    /// Frames that have not left.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Frame> {
+        self.ring.since(self.leaving)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(size: u32) -> Frame {
+        Frame { size, ..Frame::default() }
+    }
+
+    fn at_us(n: u64) -> Instant {
+        Instant::ZERO + Span::from_us(n)
+    }
+
+    fn ten_gig() -> Port {
+        Port::new(BitRate::gbps(10), Span::from_us(5), Some(Bytes::new(4500)), Bytes::ZERO)
+    }
+
+    #[test]
+    fn departures_are_known_on_arrival() {
+        // 1500 octets at 10 Gb/s take 1.2 us; the link adds 5 us.
+        let mut port = ten_gig();
+        assert!(port.enqueue(at_us(0), frame(1500)));
+        assert!(port.enqueue(at_us(0), frame(1500)));
+        assert_eq!(port.next_arrival(), Some(6_200_000));
+        assert_eq!(port.busy_until().ps(), 2_400_000);
+        assert_eq!(port.queue_len(), Bytes::new(3000));
+        port.settle(Instant::from_ps(1_199_999));
+        assert_eq!(port.queue_len(), Bytes::new(3000));
+        port.settle(Instant::from_ps(1_200_000));
+        assert_eq!(port.queue_len(), Bytes::new(1500));
+    }
+
+    #[test]
+    fn a_departure_at_the_same_instant_makes_room() {
+        let mut port = ten_gig();
+        for _ in 0..3 {
+            assert!(port.enqueue(at_us(0), frame(1500)));
+        }
+        assert!(!port.enqueue(Instant::from_ps(1_199_999), frame(1500)));
+        assert!(port.enqueue(Instant::from_ps(1_200_000), frame(1500)));
+        assert_eq!((port.count.accepted_frames, port.count.dropped_bytes), (4, 1500));
+    }
+
+    #[test]
+    fn a_rate_change_in_the_middle_of_a_frame_is_exact() {
+        // At 0.6 us half of the first frame is out: 6000 bits are left. At 1 Gb/s they take
+        // 6 us, and the second frame 12 us.
+        let mut port = ten_gig();
+        port.enqueue(at_us(0), frame(1500));
+        port.enqueue(at_us(0), frame(1500));
+        port.change_rate(Instant::from_ps(600_000), BitRate::gbps(1));
+        let arrivals: Vec<u64> = port.held().map(|f| f.arrival).collect();
+        assert_eq!(arrivals, [600_000 + 6_000_000 + 5_000_000, 600_000 + 18_000_000 + 5_000_000]);
+        assert_eq!(port.busy_until().ps(), 18_600_000);
+        // Back up at 3 us: 2400 of the 6000 bits went at 1 Gb/s, 3600 are left: 0.36 us at 10 Gb/s.
+        port.change_rate(Instant::from_ps(3_000_000), BitRate::gbps(10));
+        assert_eq!(port.next_arrival(), Some(3_000_000 + 360_000 + 5_000_000));
+    }
+
+    #[test]
+    fn a_frame_on_the_wire_is_not_touched_by_a_rate_change() {
+        let mut port = ten_gig();
+        port.enqueue(at_us(0), frame(1500));
+        port.change_rate(at_us(2), BitRate::mbps(500));
+        assert_eq!(port.next_arrival(), Some(6_200_000));
+        assert_eq!(port.on_the_wire().count(), 1);
+    }
+
+    #[test]
+    fn overhead_takes_time_but_no_room() {
+        let mut port = Port::new(BitRate::gbps(10), Span::ZERO, None, Bytes::new(20));
+        port.enqueue(at_us(0), frame(1500));
+        assert_eq!((port.next_arrival(), port.queue_len()), (Some(1_216_000), Bytes::new(1500)));
+    }
+}
