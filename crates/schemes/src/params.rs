@@ -119,7 +119,9 @@ impl Range {
             (true, false) if self.min_excluded => Some(format!("more than {}", show(self.min))),
             (true, false) => Some(format!("at least {}", show(self.min))),
             (false, true) => Some(format!("at most {}", show(self.max))),
-            (true, true) if self.min_excluded => Some(format!("more than {}, at most {}", show(self.min), show(self.max))),
+            (true, true) if self.min_excluded => {
+                Some(format!("more than {}, at most {}", show(self.min), show(self.max)))
+            }
             (true, true) => Some(format!("from {} to {}", show(self.min), show(self.max))),
         }
     }

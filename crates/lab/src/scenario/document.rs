@@ -1,0 +1,203 @@
+//! What a file says before it means anything: a tree of keys and values, each with its place.
+
+use super::error::{Fault, ScenarioError};
+use qcnlab_schemes::params::Scalar;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A text and the tree read from it, with overrides applied.
+#[derive(Clone, Debug)]
+pub(crate) struct Document {
+    /// The name used in messages.
+    pub(crate) name: String,
+    /// The text; empty when places are not known.
+    pub(crate) text: String,
+    /// The tree.
+    pub(crate) root: Node,
+}
+
+/// Where a key or a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Octets of the document's text.
+    Span(Range<usize>),
+    /// Somewhere in the document, under this key.
+    Key(String),
+    /// An override, as it was given.
+    Override(Arc<str>),
+}
+
+/// A value and its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) content: Content,
+    pub(crate) place: Place,
+}
+
+/// What stands in a place.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    Scalar(Scalar),
+    Table(Vec<Entry>),
+    List(Vec<Node>),
+    /// Something no scenario holds, in words.
+    Foreign(&'static str),
+}
+
+/// A key of a table and its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) place: Place,
+    pub(crate) node: Node,
+}
+
+impl Content {
+    /// What to call it in a message.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Content::Scalar(scalar) => scalar.to_string(),
+            Content::Table(_) => "a table".to_owned(),
+            Content::List(_) => "a list".to_owned(),
+            Content::Foreign(words) => (*words).to_owned(),
+        }
+    }
+}
+
+impl Node {
+    /// The value under `key`, if this is a table that has it.
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+        match &self.content {
+            Content::Table(entries) => entries.iter().find(|e| e.key == key),
+            _ => None,
+        }
+    }
+
+    /// Follows a dotted path; the entries of a list are counted from 0.
+    pub(crate) fn find(&self, path: &str) -> Option<&Node> {
+        path.split('.').try_fold(self, |node, step| match &node.content {
+            Content::List(nodes) => nodes.get(step.parse::<usize>().ok()?),
+            _ => node.entry(step).map(|e| &e.node),
+        })
+    }
+}
+
+impl Document {
+    /// Reads TOML text.
+    pub(crate) fn from_toml(text: &str, name: &str) -> Result<Document, ScenarioError> {
+        let empty = Node { content: Content::Table(Vec::new()), place: Place::Span(0..0) };
+        let mut document = Document { name: name.to_owned(), text: text.to_owned(), root: empty };
+        match toml::de::DeTable::parse(text) {
+            Ok(table) => {
+                document.root = Node { place: Place::Span(table.span()), content: toml_table(table.into_inner()) };
+                Ok(document)
+            }
+            Err(error) => {
+                let span = error.span().unwrap_or(text.len()..text.len());
+                let cut_off = text[span.start.min(text.len())..].trim().is_empty() || span.end >= text.trim_end().len();
+                let fault = Fault::Syntax { what: error.message().replace('\n', "; "), cut_off };
+                Err(document.error(fault, &Place::Span(span)))
+            }
+        }
+    }
+
+    /// Reads JSON text of the same shape.
+    pub(crate) fn from_json(text: &str, name: &str) -> Result<Document, ScenarioError> {
+        let empty = Node { content: Content::Table(Vec::new()), place: Place::Key(String::new()) };
+        let mut document = Document { name: name.to_owned(), text: String::new(), root: empty };
+        match serde_json::from_str(text) {
+            Ok(value) => {
+                document.root = json_node(&value, "");
+                Ok(document)
+            }
+            Err(error) => {
+                let line_start: usize =
+                    text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+                let at = (line_start + error.column().saturating_sub(1)).min(text.len());
+                let at = (0..=at).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+                document.text = text.to_owned();
+                let what = error.to_string();
+                let what = what.split(" at line ").next().unwrap_or(&what).to_owned();
+                Err(document.error(Fault::Syntax { what, cut_off: error.is_eof() }, &Place::Span(at..at)))
+            }
+        }
+    }
+
+    /// `fault` found at `place` of this document.
+    pub(crate) fn error(&self, fault: Fault, place: &Place) -> ScenarioError {
+        ScenarioError::new(fault, &self.name, &self.text, place)
+    }
+}
+
+fn toml_table(table: toml::de::DeTable<'_>) -> Content {
+    let mut entries: Vec<Entry> = table
+        .into_iter()
+        .map(|(key, value)| Entry {
+            place: Place::Span(key.span()),
+            key: key.into_inner().into_owned(),
+            node: toml_node(value),
+        })
+        .collect();
+    entries.sort_by_key(|e| match &e.place {
+        Place::Span(span) => span.start,
+        _ => 0,
+    });
+    Content::Table(entries)
+}
+
+fn toml_node(value: toml::Spanned<toml::de::DeValue<'_>>) -> Node {
+    let place = Place::Span(value.span());
+    let content = match value.into_inner() {
+        toml::de::DeValue::Table(table) => toml_table(table),
+        toml::de::DeValue::Array(items) => Content::List(items.into_iter().map(toml_node).collect()),
+        scalar => toml_scalar(&scalar),
+    };
+    Node { content, place }
+}
+
+/// A TOML value that is neither a table nor a list.
+pub(crate) fn toml_scalar(value: &toml::de::DeValue<'_>) -> Content {
+    use toml::de::DeValue;
+    match value {
+        DeValue::String(text) => Content::Scalar(Scalar::Text(text.clone().into_owned())),
+        DeValue::Integer(n) => match i64::from_str_radix(n.as_str(), n.radix()) {
+            Ok(n) => Content::Scalar(Scalar::Integer(n)),
+            Err(_) => Content::Foreign("a whole number of more than 64 bits"),
+        },
+        DeValue::Float(x) => match x.as_str().parse() {
+            Ok(x) => Content::Scalar(Scalar::Real(x)),
+            Err(_) => Content::Foreign("no number"),
+        },
+        DeValue::Boolean(b) => Content::Scalar(Scalar::Flag(*b)),
+        DeValue::Datetime(_) => Content::Foreign("a date"),
+        DeValue::Array(_) => Content::Foreign("a list"),
+        DeValue::Table(_) => Content::Foreign("a table"),
+    }
+}
+
+fn json_node(value: &serde_json::Value, path: &str) -> Node {
+    use serde_json::Value;
+    let below = |step: &str| if path.is_empty() { step.to_owned() } else { format!("{path}.{step}") };
+    let content = match value {
+        Value::Null => Content::Foreign("null"),
+        Value::Bool(b) => Content::Scalar(Scalar::Flag(*b)),
+        Value::Number(n) => match (n.as_i64(), n.as_f64()) {
+            (Some(n), _) => Content::Scalar(Scalar::Integer(n)),
+            (None, Some(x)) => Content::Scalar(Scalar::Real(x)),
+            (None, None) => Content::Foreign("no number"),
+        },
+        Value::String(text) => Content::Scalar(Scalar::Text(text.clone())),
+        Value::Array(items) => {
+            Content::List(items.iter().enumerate().map(|(i, item)| json_node(item, &below(&i.to_string()))).collect())
+        }
+        Value::Object(map) => Content::Table(
+            map.iter()
+                .map(|(key, value)| {
+                    let path = below(key);
+                    Entry { key: key.clone(), node: json_node(value, &path), place: Place::Key(path) }
+                })
+                .collect(),
+        ),
+    };
+    Node { content, place: Place::Key(path.to_owned()) }
+}

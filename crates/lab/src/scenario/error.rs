@@ -1,0 +1,373 @@
+//! What can be wrong with a scenario, said with its place and what to do.
+
+use super::document::Place;
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use qcnlab_schemes::params::ParamError;
+use qcnlab_units::{BitRate, Bytes, Span};
+use std::fmt;
+
+/// What is wrong, without its place.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The octets are not UTF-8 text.
+    #[error("the file is not UTF-8 text: octet {offset} cannot be read")]
+    NotUtf8 {
+        /// The first octet that cannot be read, counted from 0.
+        offset: usize,
+    },
+    /// The text is not TOML or JSON.
+    #[error("{what}")]
+    Syntax {
+        /// What the parser says.
+        what: String,
+        /// Whether the text ends there.
+        cut_off: bool,
+    },
+    /// A key no table of this name has.
+    #[error("unknown key '{key}' in {table}")]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// The table.
+        table: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+        /// What the table may have.
+        known: Vec<&'static str>,
+    },
+    /// A key that belongs to another kind of the same table.
+    #[error("'{key}' does not belong to a {table} of kind '{kind}'")]
+    KeyOfOtherKind {
+        /// The key.
+        key: String,
+        /// The table.
+        table: String,
+        /// The kind chosen.
+        kind: String,
+        /// The kind that has the key.
+        owner: &'static str,
+    },
+    /// A key that must be there is not.
+    #[error("{table} has no '{key}'")]
+    MissingKey {
+        /// The key.
+        key: &'static str,
+        /// The table.
+        table: String,
+        /// What to write, as an example.
+        example: String,
+    },
+    /// A value stands where a table belongs, or the other way round.
+    #[error("{found} stands where {expected} is expected")]
+    Shape {
+        /// What stands there.
+        found: String,
+        /// What should.
+        expected: &'static str,
+    },
+    /// A value its field does not accept.
+    #[error("{0}")]
+    Value(ParamError),
+    /// No scheme has this name.
+    #[error("unknown scheme '{name}'")]
+    UnknownScheme {
+        /// The name.
+        name: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+    },
+    /// The scheme has no such preset.
+    #[error("scheme '{scheme}' has no preset '{name}'")]
+    UnknownPreset {
+        /// The preset.
+        name: String,
+        /// The scheme.
+        scheme: String,
+        /// The presets it has.
+        known: Vec<&'static str>,
+    },
+    /// No scenario inside the package has this name.
+    #[error("unknown scenario '{name}'")]
+    UnknownScenario {
+        /// The name.
+        name: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+    },
+    /// An override without a value.
+    #[error("an override is written key=value")]
+    NoAssignment,
+    /// An override that goes into something that has no keys.
+    #[error("'{key}' is a value and has no '{below}'")]
+    NotATable {
+        /// The key.
+        key: String,
+        /// What was looked for in it.
+        below: String,
+    },
+    /// An override of an entry that is not there.
+    #[error("there is no {list}.{entry}: the scenario has {count}")]
+    NoEntry {
+        /// The list.
+        list: String,
+        /// What stands where a number belongs.
+        entry: String,
+        /// How many entries there are.
+        count: usize,
+    },
+    /// A value beyond the end of the run.
+    #[error("{what} ({value}) is not before the end of the run ({duration})")]
+    BeyondEnd {
+        /// What lies beyond.
+        what: &'static str,
+        /// Its time.
+        value: Span,
+        /// The duration.
+        duration: Span,
+    },
+    /// Something ends before it begins.
+    #[error("{what} ends at {end}, which is not after its beginning at {begin}")]
+    EndsBeforeBegin {
+        /// What does.
+        what: &'static str,
+        /// When it begins.
+        begin: Span,
+        /// When it ends.
+        end: Span,
+    },
+    /// Two hotspots at one port at a time.
+    #[error("this hotspot begins at {begin}, before the previous one at {port} ends at {end}")]
+    Overlap {
+        /// The port.
+        port: String,
+        /// When the later one begins.
+        begin: Span,
+        /// When the earlier one ends.
+        end: Span,
+    },
+    /// The scheme steers to a queue that cannot be.
+    #[error("the set point ({set_point}) is not below the buffer ({buffer})")]
+    SetPoint {
+        /// The set point.
+        set_point: Bytes,
+        /// The buffer.
+        buffer: Bytes,
+    },
+    /// No frame fits.
+    #[error("a frame of {frame} does not fit the buffer ({buffer})")]
+    FrameAboveBuffer {
+        /// The frame.
+        frame: Bytes,
+        /// The buffer.
+        buffer: Bytes,
+    },
+    /// A constant rate the source's link cannot carry.
+    #[error("the source's link ({link}) cannot carry a constant {rate}{overhead}")]
+    RateAboveLink {
+        /// The rate.
+        rate: BitRate,
+        /// The link's rate.
+        link: BitRate,
+        /// "" or " with overhead".
+        overhead: &'static str,
+    },
+    /// A pattern that matches no source.
+    #[error("'{pattern}' matches no source")]
+    NoSource {
+        /// The pattern.
+        pattern: String,
+        /// How many sources there are.
+        sources: u32,
+    },
+    /// A source that two traffic entries match.
+    #[error("{source_name} already sends: traffic.{first} matches it too")]
+    TwoFlows {
+        /// The source.
+        source_name: String,
+        /// The earlier entry, counted from 0.
+        first: usize,
+    },
+    /// A host or port the topology does not have.
+    #[error("the topology has no {what} '{name}' to use here")]
+    NoPlace {
+        /// "port" or "host".
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// What can stand here.
+        known: &'static str,
+    },
+    /// More rows than a run should write.
+    #[error("recording would give {rows} rows in one run, more than {limit}")]
+    TooManyRows {
+        /// The rows.
+        rows: u128,
+        /// The limit.
+        limit: u128,
+    },
+}
+
+impl Fault {
+    /// What to write instead, or where to look.
+    pub fn hint(&self) -> Option<String> {
+        let did_you_mean = |nearest: &Option<String>| nearest.as_ref().map(|n| format!("did you mean \"{n}\"?"));
+        Some(match self {
+            Fault::NotUtf8 { .. } => "save the file as UTF-8".to_owned(),
+            Fault::Syntax { cut_off: true, .. } => "the text ends here: it may have been cut off".to_owned(),
+            Fault::UnknownKey { nearest, known, .. } => {
+                let list = || format!("its keys are {}", known.join(", "));
+                match did_you_mean(nearest) {
+                    Some(nearest) => nearest,
+                    None if known.is_empty() => "it has no keys".to_owned(),
+                    None => list(),
+                }
+            }
+            Fault::KeyOfOtherKind { owner, key, .. } => format!("'{key}' belongs to kind \"{owner}\""),
+            Fault::MissingKey { example, .. } => format!("add {example}"),
+            Fault::Value(ParamError::Unit(error)) => return error.hint(),
+            Fault::Value(ParamError::Choice { found, choices }) => {
+                return did_you_mean(&super::nearest::nearest(found, choices.iter().map(|c| c.name)));
+            }
+            Fault::UnknownScheme { nearest, .. } => listed(did_you_mean(nearest), "schemes"),
+            Fault::UnknownPreset { name, known, .. } => match super::nearest::nearest(name, known.iter().copied()) {
+                Some(nearest) => format!("did you mean \"{nearest}\"? Its presets are {}", known.join(", ")),
+                None => format!("its presets are {}", known.join(", ")),
+            },
+            Fault::UnknownScenario { nearest, .. } => listed(did_you_mean(nearest), "scenarios"),
+            Fault::NoAssignment => "for example topology.rtt=200us or scheme.cp.w=2".to_owned(),
+            Fault::NoEntry { list, count, .. } => match count {
+                0 => format!("write [[{list}]] in the file"),
+                1 => format!("write {list}.0, or just {list}"),
+                n => format!("entries are counted from 0: {list}.0 to {list}.{}", n - 1),
+            },
+            Fault::SetPoint { .. } => "lower scheme.cp.set_point or raise topology.buffer".to_owned(),
+            Fault::NoSource { sources: 1, .. } => "the topology has source1 only".to_owned(),
+            Fault::NoSource { sources, .. } => format!("sources are called source1 to source{sources}"),
+            Fault::TwoFlows { .. } => "a source sends one flow: make the patterns exclude each other".to_owned(),
+            Fault::NoPlace { known, .. } => format!("write \"{known}\""),
+            Fault::TooManyRows { .. } => "record less finely, or set record.tables = false".to_owned(),
+            _ => return None,
+        })
+    }
+}
+
+fn listed(hint: Option<String>, what: &str) -> String {
+    let list = format!("`qcnlab list {what}` shows all");
+    hint.map_or(list.clone(), |hint| format!("{hint} {list}"))
+}
+
+/// A scenario that cannot be used: what is wrong, where, and what to do.
+#[derive(Clone)]
+pub struct ScenarioError(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    fault: Fault,
+    name: String,
+    text: String,
+    place: Option<Place>,
+}
+
+impl ScenarioError {
+    pub(crate) fn new(fault: Fault, name: &str, text: &str, place: &Place) -> ScenarioError {
+        let (name, text) = (name.to_owned(), text.to_owned());
+        ScenarioError(Box::new(Inner { fault, name, text, place: Some(place.clone()) }))
+    }
+
+    /// A fault of something that stands in no file, such as a name on the command line.
+    pub(crate) fn nowhere(fault: Fault) -> ScenarioError {
+        ScenarioError(Box::new(Inner { fault, name: String::new(), text: String::new(), place: None }))
+    }
+
+    /// What is wrong, as data.
+    pub fn fault(&self) -> &Fault {
+        &self.0.fault
+    }
+
+    /// The file's name, unless the fault is an override's or stands in no file.
+    pub fn file(&self) -> Option<&str> {
+        matches!(self.0.place, Some(Place::Span(_) | Place::Key(_))).then_some(&*self.0.name)
+    }
+
+    /// The override that is at fault, as it was given.
+    pub fn in_override(&self) -> Option<&str> {
+        match &self.0.place {
+            Some(Place::Override(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The line, from 1.
+    pub fn line(&self) -> Option<usize> {
+        self.start().map(|at| 1 + self.0.text[..at].matches('\n').count())
+    }
+
+    /// The column in characters, from 1.
+    pub fn column(&self) -> Option<usize> {
+        let at = self.start()?;
+        let line = self.0.text[..at].rfind('\n').map_or(0, |i| i + 1);
+        Some(1 + self.0.text[line..at].chars().count())
+    }
+
+    /// What is wrong in one line, without the place.
+    pub fn message(&self) -> String {
+        self.0.fault.to_string()
+    }
+
+    /// What to write instead, or where to look.
+    pub fn hint(&self) -> Option<String> {
+        self.0.fault.hint()
+    }
+
+    /// The whole message, with the line at fault and a caret, without colours or a final newline.
+    pub fn render(&self) -> String {
+        self.render_with(&Renderer::plain())
+    }
+
+    /// As [`Self::render`], with colour codes for a terminal.
+    pub fn render_styled(&self) -> String {
+        self.render_with(&Renderer::styled())
+    }
+
+    fn start(&self) -> Option<usize> {
+        match &self.0.place {
+            Some(Place::Span(span)) => Some(span.start.min(self.0.text.len())),
+            _ => None,
+        }
+    }
+
+    fn render_with(&self, renderer: &Renderer) -> String {
+        let Inner { name, text, place, .. } = &*self.0;
+        let title = Level::ERROR.primary_title(self.message());
+        let group = match place {
+            Some(Place::Span(span)) => {
+                let span = span.start.min(text.len())..span.end.min(text.len());
+                let caret = AnnotationKind::Primary.span(span);
+                title.element(Snippet::source(text).path(name).annotation(caret))
+            }
+            Some(Place::Key(key)) if key.is_empty() => title.element(Origin::path(name)),
+            Some(Place::Key(key)) => title.element(Origin::path(format!("{name}: {key}"))),
+            Some(Place::Override(text)) => title.element(Origin::path(format!("in override \"{text}\""))),
+            None => Group::with_title(title),
+        };
+        match self.hint() {
+            Some(hint) => renderer.render(&[group.element(Level::HELP.message(hint))]),
+            None => renderer.render(&[group]),
+        }
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render())
+    }
+}
+
+impl fmt::Debug for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\n{}", self.render())
+    }
+}
+
+impl std::error::Error for ScenarioError {}
