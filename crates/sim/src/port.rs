@@ -60,10 +60,6 @@ impl Port {
         }
     }
 
-    pub(crate) const fn rate(&self) -> BitRate {
-        self.rate
-    }
-
     pub(crate) const fn delay(&self) -> Span {
         Span::from_ps(self.delay)
     }

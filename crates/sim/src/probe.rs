@@ -1,0 +1,214 @@
+//! What is recorded of a run. Times are picoseconds from the start of the run.
+
+use crate::plan::Record;
+use qcnlab_schemes::Signal;
+use qcnlab_units::Instant;
+
+/// Columns of everything recorded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// Samples of watched queues.
+    pub queues: QueueRows,
+    /// Samples of senders' rates.
+    pub rates: RateRows,
+    /// Octets each flow got through its last link, by bin.
+    pub throughput: ThroughputRows,
+    /// Every message a congestion point sent.
+    pub messages: MessageRows,
+    /// Discarded frames by bin, flow and port; only where there are any.
+    pub drops: DropRows,
+}
+
+/// Samples of watched queues.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueueRows {
+    /// When, ps.
+    pub time: Vec<u64>,
+    /// Which port.
+    pub port: Vec<u32>,
+    /// Octets queued.
+    pub bytes: Vec<u64>,
+}
+
+/// Samples of senders' rates.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RateRows {
+    /// When, ps.
+    pub time: Vec<u64>,
+    /// Which flow.
+    pub flow: Vec<u32>,
+    /// Current rate, bit/s.
+    pub current: Vec<u64>,
+    /// Target rate, bit/s.
+    pub target: Vec<u64>,
+}
+
+/// Octets through the last link, by bin.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ThroughputRows {
+    /// Start of the bin, ps.
+    pub time: Vec<u64>,
+    /// Which flow.
+    pub flow: Vec<u32>,
+    /// Octets whose last bit left in the bin; a bin holds its end, not its start.
+    pub bytes: Vec<u64>,
+}
+
+/// Messages sent by congestion points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MessageRows {
+    /// When it was sent, ps.
+    pub time: Vec<u64>,
+    /// By which port.
+    pub port: Vec<u32>,
+    /// About which flow.
+    pub flow: Vec<u32>,
+    /// What it said.
+    pub signal: Vec<Signal>,
+}
+
+/// Discarded frames by bin.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DropRows {
+    /// Start of the bin, ps.
+    pub time: Vec<u64>,
+    /// At which port.
+    pub port: Vec<u32>,
+    /// Of which flow.
+    pub flow: Vec<u32>,
+    /// Frames.
+    pub frames: Vec<u64>,
+    /// Octets.
+    pub bytes: Vec<u64>,
+}
+
+/// Totals of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Frames accepted by and sent over a link, counted once a link.
+    pub frame_hops: u64,
+    /// Events taken from the wheel.
+    pub events: u64,
+    /// Frames sources sent.
+    pub frames_sent: u64,
+    /// Frames that reached their sinks.
+    pub frames_delivered: u64,
+    /// Frames full queues discarded.
+    pub frames_dropped: u64,
+    /// Signals congestion points sent.
+    pub messages_sent: u64,
+    /// Signals that reached a reaction point.
+    pub messages_heard: u64,
+    /// Signals lost with their frame.
+    pub messages_lost: u64,
+}
+
+/// Totals of one flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowTally {
+    /// Frames its source let go.
+    pub sent: u64,
+    /// Frames that reached the sink.
+    pub delivered: u64,
+    /// Octets that reached the sink.
+    pub delivered_bytes: u64,
+    /// Frames discarded on the way.
+    pub dropped: u64,
+}
+
+/// Writes the trace while the run goes on.
+pub(crate) struct Recorder {
+    record: Record,
+    pub(crate) trace: Trace,
+    /// For each flow the row of its newest drops, and the port they were at.
+    newest_drops: Vec<Option<usize>>,
+    bins: Vec<Bins>,
+}
+
+/// Octets of the flows that end at one port, in the bin that is open.
+struct Bins {
+    start: u64,
+    flows: Vec<u32>,
+    bytes: Vec<u64>,
+}
+
+impl Recorder {
+    /// `ends` lists, for each last port, the flows that end there.
+    pub(crate) fn new(record: Record, flows: usize, ends: Vec<Vec<u32>>) -> Recorder {
+        let bins = ends.into_iter().map(|flows| Bins { start: 0, bytes: vec![0; flows.len()], flows }).collect();
+        Recorder { record, trace: Trace::default(), newest_drops: vec![None; flows], bins }
+    }
+
+    pub(crate) const fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// A frame of the `member`-th flow that ends at `end` left the last port at `left`.
+    #[inline]
+    pub(crate) fn count_left(&mut self, end: u32, member: u32, left: u64, size: u32) {
+        let width = self.record.bin.ps();
+        if width == 0 {
+            return;
+        }
+        let bins = &mut self.bins[end as usize];
+        while left > bins.start + width {
+            Recorder::close(bins, width, &mut self.trace.throughput);
+        }
+        bins.bytes[member as usize] += u64::from(size);
+    }
+
+    /// Closes every bin that ends at or before `end`.
+    pub(crate) fn finish(&mut self, end: Instant) {
+        let width = self.record.bin.ps();
+        if width == 0 {
+            return;
+        }
+        for bins in &mut self.bins {
+            while bins.start + width <= end.ps() {
+                Recorder::close(bins, width, &mut self.trace.throughput);
+            }
+        }
+    }
+
+    fn close(bins: &mut Bins, width: u64, rows: &mut ThroughputRows) {
+        for (flow, bytes) in bins.flows.iter().zip(&mut bins.bytes) {
+            rows.time.push(bins.start);
+            rows.flow.push(*flow);
+            rows.bytes.push(std::mem::take(bytes));
+        }
+        bins.start += width;
+    }
+
+    pub(crate) fn on_drop(&mut self, now: Instant, port: u32, flow: u32, size: u32) {
+        let width = self.record.bin.ps();
+        if width == 0 {
+            return;
+        }
+        let rows = &mut self.trace.drops;
+        let start = now.ps() / width * width;
+        if let Some(row) = self.newest_drops[flow as usize]
+            && rows.time[row] == start
+            && rows.port[row] == port
+        {
+            rows.frames[row] += 1;
+            rows.bytes[row] += u64::from(size);
+            return;
+        }
+        self.newest_drops[flow as usize] = Some(rows.time.len());
+        rows.time.push(start);
+        rows.port.push(port);
+        rows.flow.push(flow);
+        rows.frames.push(1);
+        rows.bytes.push(u64::from(size));
+    }
+
+    pub(crate) fn on_message(&mut self, now: Instant, port: u32, flow: u32, signal: Signal) {
+        if self.record.messages {
+            let rows = &mut self.trace.messages;
+            rows.time.push(now.ps());
+            rows.port.push(port);
+            rows.flow.push(flow);
+            rows.signal.push(signal);
+        }
+    }
+}

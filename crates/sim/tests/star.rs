@@ -1,0 +1,176 @@
+//! Whole runs of a star: counts that other simulators agree on, and laws that hold in any run.
+
+use proptest::prelude::*;
+use qcnlab_schemes::registry::Config;
+use qcnlab_sim::{Control, Engine, Feedback, Finished, FlowPlan, Plan, PortPlan, Record, ServiceChange, Traffic};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+/// `sources` hosts, a switch and a sink; 10 Gb/s links of `delay`.
+fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
+    let port = |name: String, capacity, watched, peer| PortPlan {
+        name,
+        rate: BitRate::gbps(10),
+        delay,
+        capacity,
+        overhead: Bytes::ZERO,
+        watched,
+        peer,
+    };
+    let mut ports: Vec<_> =
+        (0..sources).map(|i| port(format!("source{i}->switch"), None, false, Some(sources + 1 + i))).collect();
+    ports.push(port("switch->sink".to_owned(), Some(Bytes::new(150_000)), true, None));
+    ports.extend((0..sources).map(|i| port(format!("switch->source{i}"), None, false, Some(i))));
+    let flows = (0..sources)
+        .map(|i| FlowPlan {
+            name: format!("source{i}"),
+            route: vec![i, sources],
+            traffic,
+            frame: Bytes::new(1500),
+            start: Instant::ZERO,
+            start_jitter: Span::ZERO,
+            stop: Instant::NEVER,
+            controlled: true,
+            cn_tag: true,
+        })
+        .collect();
+    Plan {
+        ports,
+        flows,
+        services: Vec::new(),
+        feedback: Feedback::Ideal,
+        scheme: Config::find(scheme, None).unwrap(),
+        end: Instant::ZERO + Span::from_ms(20),
+        seed: 1,
+        replication: 0,
+        record: Record {
+            queue_every: Span::from_us(100),
+            rates_every: Span::from_ms(1),
+            bin: Span::from_ms(1),
+            messages: true,
+        },
+    }
+}
+
+fn run(plan: &Plan) -> Finished {
+    Engine::new(plan).run(&Control::default()).unwrap()
+}
+
+/// Ten senders of 1.05 Gb/s into 10 Gb/s: ns-2, csg-htsim and OMNeT++ count the same drops.
+#[test]
+fn ten_senders_drop_41567_frames_in_a_second() {
+    let mut plan = star(10, Span::from_us(20), Traffic::Constant { rate: BitRate::mbps(1050) }, "none");
+    for (i, flow) in plan.flows.iter_mut().enumerate() {
+        flow.start = Instant::from_ps(i as u64 * 1_142_857);
+    }
+    plan.end = Instant::ZERO + Span::from_ms(1000);
+    let counters = run(&plan).counters;
+    assert_eq!(counters.frames_dropped, 41_567);
+    // 875 000 frames offered in a second, all but the newest across the first link.
+    assert_eq!(counters.frames_sent, 875_000);
+}
+
+#[test]
+fn a_saturated_source_fills_its_link() {
+    let plan = star(1, Span::from_us(5), Traffic::Saturated { ceiling: None }, "none");
+    let done = run(&plan);
+    // 20 ms at 1.2 us a frame; the newest frame is sent at 20 ms less 1.2 us or earlier.
+    assert_eq!(done.counters.frames_sent, 16_667);
+    assert_eq!(done.counters.frames_dropped, 0);
+    // The first frame is through at 1.2 + 5 + 1.2 = 7.4 us, so floor((t - 7.4) / 1.2) + 1 are through
+    // at t us: 828, 1661, 2494 and 3328 at the ends of the first four bins.
+    let first: Vec<u64> = done.trace.throughput.bytes[..4].to_vec();
+    assert_eq!(first, [828 * 1500, 833 * 1500, 833 * 1500, 834 * 1500]);
+}
+
+#[test]
+fn a_ceiling_holds() {
+    let plan = star(1, Span::from_us(5), Traffic::Saturated { ceiling: Some(BitRate::gbps(1)) }, "none");
+    // 12 us a frame: sent at 0, 12, ... 19 992 us.
+    assert_eq!(run(&plan).counters.frames_sent, 1667);
+}
+
+#[test]
+fn service_changes_show_in_the_throughput() {
+    let mut plan = star(2, Span::from_us(5), Traffic::Saturated { ceiling: None }, "none");
+    let change = |ms, rate| ServiceChange { at: Instant::ZERO + Span::from_ms(ms), port: 2, rate };
+    plan.services = vec![change(5, BitRate::mbps(500)), change(10, BitRate::gbps(10))];
+    let done = run(&plan);
+    let rate_in_bin = |bin: u64| -> u64 {
+        let rows = &done.trace.throughput;
+        let in_bin = rows.time.iter().zip(&rows.bytes).filter(|(t, _)| **t == bin * 1_000_000_000);
+        in_bin.map(|(_, bytes)| bytes * 8 * 1000).sum()
+    };
+    // A 1 ms bin at 0.5 Gb/s holds 41.7 frames, at 10 Gb/s 833.3.
+    for bin in 6..9 {
+        assert!((492_000_000..=504_000_000).contains(&rate_in_bin(bin)), "bin {bin}: {}", rate_in_bin(bin));
+    }
+    for bin in [2, 3, 12, 15] {
+        assert!((9_990_000_000..=10_010_000_000).contains(&rate_in_bin(bin)), "bin {bin}: {}", rate_in_bin(bin));
+    }
+}
+
+#[test]
+fn feedback_frames_and_ideal_feedback_differ_by_their_serialisation() {
+    let mut plan = star(2, Span::from_us(5), Traffic::Saturated { ceiling: None }, "qcn");
+    let ideal = run(&plan);
+    plan.feedback = Feedback::Frames(Bytes::new(64));
+    let frames = run(&plan);
+    assert!(ideal.counters.messages_sent > 0 && frames.counters.messages_sent > 0);
+    assert_ne!(ideal.trace.messages, frames.trace.messages);
+    // The first message is the same: nothing has been fed back yet.
+    assert_eq!(ideal.trace.messages.time[0], frames.trace.messages.time[0]);
+}
+
+#[test]
+fn a_run_can_be_stopped() {
+    let plan = star(2, Span::from_us(5), Traffic::Saturated { ceiling: None }, "none");
+    let control = Control::default();
+    control.cancel.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(Engine::new(&plan).run(&control), Err(qcnlab_sim::Halt::Cancelled));
+}
+
+#[test]
+fn adding_a_source_leaves_other_streams_alone() {
+    let first_message = |sources| {
+        let mut plan = star(sources, Span::from_us(5), Traffic::Saturated { ceiling: None }, "qcn");
+        for flow in &mut plan.flows {
+            flow.start_jitter = Span::from_us(12);
+        }
+        run(&plan).trace.rates.current[0]
+    };
+    assert_eq!(first_message(2), first_message(3));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Every run audits itself; here the audits of many odd runs have to close, and a rerun has to be the same.
+    #[test]
+    fn conservation_and_repeatability(
+        sources in 1..6u32,
+        delay in 0..200u64,
+        rate in 50..12_000u64,
+        saturated: bool,
+        scheme in prop::sample::select(vec!["none", "qcn", "qcn_byte_counter", "qcn_timer", "ecm"]),
+        frames: bool,
+        frame in 64..9000u64,
+        overhead in prop::sample::select(vec![0u64, 20]),
+        dip in 1..10u64,
+        low in 1..2000u64,
+        seed: u64,
+    ) {
+        let traffic = if saturated { Traffic::Saturated { ceiling: Some(BitRate::mbps(rate)) } } else { Traffic::Constant { rate: BitRate::mbps(rate) } };
+        let mut plan = star(sources, Span::from_us(delay), traffic, scheme);
+        plan.seed = seed;
+        plan.feedback = if frames { Feedback::Frames(Bytes::new(64)) } else { Feedback::Ideal };
+        for flow in &mut plan.flows { flow.frame = Bytes::new(frame); flow.start_jitter = Span::from_us(30); }
+        for port in &mut plan.ports { port.overhead = Bytes::new(overhead); }
+        plan.services = vec![
+            ServiceChange { at: Instant::ZERO + Span::from_ms(dip), port: sources, rate: BitRate::mbps(low) },
+            ServiceChange { at: Instant::ZERO + Span::from_ms(dip + 4), port: sources, rate: BitRate::gbps(10) },
+        ];
+        let done = run(&plan);
+        prop_assert!(done.trace.queues.bytes.iter().all(|b| *b <= 150_000));
+        prop_assert_eq!(done, run(&plan));
+    }
+}
