@@ -80,7 +80,7 @@ def listing(kind: str, entries: list[Entry]) -> str:
     """Give a table of `entries` of one kind: schemes, scenarios, metrics or parameters."""
     if kind == "schemes":
         presets = (", ".join(preset["name"] for preset in entry["presets"]) for entry in entries)
-        rows = [
+        rows: list[tuple[str, ...]] = [
             (entry["name"], entry["title"], entry["status"], preset)
             for entry, preset in zip(entries, presets, strict=True)
         ]

@@ -23,7 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     stdout = sys.stdout
     try:
         signal.signal(signal.SIGTERM, _terminated)
-        sys.stdout = _Pipe(stdout)  # type: ignore[assignment]
+        pipe: Any = _Pipe(stdout)
+        sys.stdout = pipe
         code = _guarded(arguments)
         sys.stdout.flush()
     except _ReaderGone:

@@ -115,12 +115,12 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Show QCN and ECM in a hotspot: table, figures, report."""
-    from qcnlab import demo as scene
+    from qcnlab.demo import perform
     from qcnlab.folders import NewFolder
 
     folder = NewFolder.named("demo") if out is None else NewFolder(out)
     with folder:
-        done = scene.perform(folder.path, quick=quick, reps=reps, jobs=jobs, final=folder.final)
+        done = perform(folder.path, quick=quick, reps=reps, jobs=jobs)
     if as_json:
         _print_json({"folder": str(folder.final), **done.summary})
         return
@@ -208,9 +208,9 @@ def plot(
     ] = None,
 ) -> None:
     """Draw the figures of a run folder again; print the paths."""
-    from qcnlab import redraw
+    from qcnlab.redraw import redraw
 
-    for path in redraw.figures(folder, out):
+    for path in redraw(folder, out):
         print(path)
 
 

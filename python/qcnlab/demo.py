@@ -1,0 +1,251 @@
+"""The demonstration: deck 001's hotspot, six ways to control it, at two round-trip times."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from qcnlab import text
+from qcnlab.api import load, run_many
+from qcnlab.errors import FolderError
+from qcnlab.results import Result, open_run, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+RTTS = {
+    "10 us": "og-hotspot-2src-10g-to-500m-rtt10us",
+    "200 us": "og-hotspot-2src-10g-to-500m-rtt200us",
+}
+REPS, QUICK_REPS = 10, 3
+QUICK = (
+    "warmup=20 ms",
+    "hotspots.0.from=50 ms",
+    "hotspots.0.until=350 ms",
+    "duration=650 ms",
+)
+INDEX = "demo.json"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way to control the hotspot, and the recovery times deck 001 prints for it."""
+
+    key: str
+    label: str
+    scheme: str
+    preset: str | None
+    published_ms: dict[str, float]
+
+    @property
+    def changes(self) -> list[str]:
+        """The overrides that make it out of a shipped scenario."""
+        preset = [] if self.preset is None else [f"scheme.preset={self.preset}"]
+        return [f"scheme.name={self.scheme}", *preset]
+
+
+ROWS = (
+    Row("none", "no control", "none", None, {}),
+    Row("ecm", "ECM, Gi 0.53333", "ecm", "DECK001", {"10 us": 3}),
+    Row(
+        "ecm-adjusted",
+        "ECM, Gi 0.0053333",
+        "ecm",
+        "DECK001_STABILITY_ADJUSTED",
+        {"200 us": 214},
+    ),
+    Row("qcn-byte-counter", "QCN, byte counter", "qcn_byte_counter", "DECK001", {}),
+    Row("qcn-timer", "QCN, timer", "qcn_timer", "DECK001", {}),
+    Row("qcn", "QCN, final form", "qcn", "DECK001", {"10 us": 94, "200 us": 108}),
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One row at one round-trip time."""
+
+    row: Row
+    rtt: str
+    result: Result
+
+    @property
+    def folder(self) -> str:
+        """The name of its run folder inside the demo's."""
+        return f"rtt{self.rtt.replace(' ', '')}-{self.row.key}"
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """The metrics of its summary."""
+        found: dict[str, Any] = self.result.summary["metrics"]
+        return found
+
+    @property
+    def published_ms(self) -> float | None:
+        """The recovery time the deck prints for it, if it does."""
+        return self.row.published_ms.get(self.rtt)
+
+    @property
+    def command(self) -> str:
+        """The command that makes its numbers."""
+        summary = self.result.summary
+        changes = " ".join(f"-s '{change}'" for change in self._changes())
+        return (
+            f"qcnlab run {self.result.name} {changes} "
+            f"--seed {summary['seed']} --reps {summary['replications']}"
+        )
+
+    def _changes(self) -> list[str]:
+        return [*(QUICK if self.result.meta.get("quick") else ()), *self.row.changes]
+
+
+@dataclass(frozen=True)
+class Demo:
+    """All cells, by round-trip time and then by row."""
+
+    cells: Sequence[Cell]
+
+    @property
+    def rtts(self) -> list[str]:
+        """The round-trip times, in order."""
+        return list(dict.fromkeys(cell.rtt for cell in self.cells))
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows, in order."""
+        return [cell.row for cell in self.cells if cell.rtt == self.cells[0].rtt]
+
+    def cell(self, row: Row, rtt: str) -> Cell:
+        """Give the cell of `row` at `rtt`."""
+        return next(cell for cell in self.cells if cell.row == row and cell.rtt == rtt)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Every cell's summary with its labels and published value."""
+        return {
+            "cells": [
+                {
+                    "rtt": cell.rtt,
+                    "row": cell.row.key,
+                    "label": cell.row.label,
+                    "published_recovery_ms": cell.published_ms,
+                    "folder": cell.folder,
+                    "command": cell.command,
+                    **cell.result.summary,
+                }
+                for cell in self.cells
+            ]
+        }
+
+    def text(self, columns: int) -> str:
+        """Give one table per round-trip time, at most `columns` wide where that is possible."""
+        first = self.cells[0].result.summary
+        parts = [
+            f"Two sources, a 10 Gb/s link that drops to 0.5 Gb/s and comes back; "
+            f"{first['replications']} replications, seed {first['seed']}."
+        ]
+        for rtt, cells in groupby(self.cells, key=lambda cell: cell.rtt):
+            rows = [table_row(cell) for cell in cells]
+            parts.append(f"RTT {rtt}\n" + text.fitted_table(HEADER, rows, columns))
+        return "\n\n".join(parts)
+
+
+HEADER = (
+    "\nscheme",
+    "recovery, ms\nmedian [range]",
+    "deck\n001",
+    "settling\nms",
+    "used, %\nduring",
+    "used, %\nafter",
+    "queue, KB\nmean",
+    "\nstd",
+    "empty\n%",
+    "drops\nframes",
+    "mes-\nsages",
+    "Jain\nindex",
+)
+
+
+def table_row(cell: Cell) -> tuple[str, ...]:
+    """Give the texts of one row of the table; `HEADER` names them."""
+    metrics = cell.metrics
+
+    def median(name: str, scale: float = 1, digits: int = 3) -> str:
+        value = metrics[name]["median"]
+        return text.NEVER.get(name, "none") if value is None else text.number(value * scale, digits)
+
+    published = cell.published_ms
+    return (
+        cell.row.label,
+        recovery(cell),
+        "" if published is None else text.number(published),
+        median("onset_ms").replace("did not settle", "never"),
+        median("util_during", 100),
+        median("util_after", 100),
+        median("queue_mean_bytes", 1e-3),
+        median("queue_std_bytes", 1e-3),
+        median("queue_empty_frac", 100, 2),
+        median("drops"),
+        median("messages"),
+        median("jain"),
+    )
+
+
+def recovery(cell: Cell) -> str:
+    """Write median and range of the recovery time; say how many replications had none."""
+    metric = cell.metrics["recovery_ms"]
+    missing = sum(value is None for value in metric["values"])
+    if missing in (0, len(metric["values"])):
+        return text.spread(metric, "recovery_ms", 3)
+    found = {**metric, "values": [value for value in metric["values"] if value is not None]}
+    spread = text.spread(found, "recovery_ms", 3)
+    return f"{spread}\n{missing} of {len(metric['values'])} did not"
+
+
+def perform(
+    folder: Path, *, quick: bool = False, reps: int | None = None, jobs: int | None = None
+) -> Demo:
+    """Run everything and write run folders, figures and report into `folder`."""
+    changes = QUICK if quick else ()
+    plan = [(row, rtt, name) for rtt, name in RTTS.items() for row in ROWS]
+    scenarios = [load(name).with_(*changes, *row.changes) for row, _, name in plan]
+    count = reps or (QUICK_REPS if quick else REPS)
+    results = run_many(scenarios, reps=count, jobs=jobs)
+    cells = [Cell(row, rtt, result) for (row, rtt, _), result in zip(plan, results, strict=True)]
+    demo = Demo(cells)
+    for cell in cells:
+        cell.result.meta["quick"] = quick
+        place = folder / cell.folder
+        place.mkdir()
+        cell.result.write_into(place)
+    index = [{"rtt": c.rtt, "row": c.row.key, "folder": c.folder} for c in cells]
+    write_json(folder / INDEX, index)
+    draw(demo, folder)
+    return demo
+
+
+def open_demo(folder: Path) -> Demo:
+    """Read a demo back from its folder; raises `FolderError` if it is not one."""
+    rows = {row.key: row for row in ROWS}
+    try:
+        index = json.loads((folder / INDEX).read_bytes())
+        cells = [
+            Cell(rows[entry["row"]], entry["rtt"], open_run(folder / entry["folder"]))
+            for entry in index
+        ]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FolderError(f"'{folder}' is not a demo's folder: {error}") from error
+    return Demo(cells)
+
+
+def draw(demo: Demo, folder: Path) -> list[Path]:
+    """Write the figures and the report into `folder`; give their paths."""
+    from qcnlab.figures import draw_all
+    from qcnlab.report import page
+
+    drawn = draw_all(demo, folder)
+    report = folder / "report.html"
+    report.write_text(page(demo, folder), encoding="utf-8")
+    return [*drawn, report]

@@ -1,0 +1,255 @@
+"""The figures of the demonstration: every scheme against the others, at each round-trip time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from qcnlab import text
+from qcnlab.facts import Facts, facts
+from qcnlab.plots import (
+    DASHES,
+    FAINT,
+    INK,
+    SHADE,
+    draw_queue,
+    draw_rates,
+    draw_throughput,
+    name_hotspot,
+    one,
+    panels,
+    save,
+    style,
+    time_axis,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from qcnlab.demo import Cell, Demo, Row
+
+LOOKS: dict[str, dict[str, Any]] = {
+    "none": {"color": "#8a8a8a", "ls": DASHES[2], "lw": 1.2},
+    "ecm": {"color": "#D55E00", "ls": DASHES[1], "lw": 1.2},
+    "ecm-adjusted": {"color": "#B8860B", "ls": DASHES[3], "lw": 1.2},
+    "qcn-byte-counter": {"color": "#56B4E9", "ls": (0, (8, 2)), "lw": 1.2},
+    "qcn-timer": {"color": "#009E73", "ls": (0, (2, 1)), "lw": 1.4},
+    "qcn": {"color": "#0072B2", "ls": "-", "lw": 1.8},
+}
+FIGURES = ("recovery", "return", "queue", "throughput", "rates")
+TITLES = {
+    "recovery": "Time to recover after the hotspot",
+    "queue": "Queue length at the hot port",
+    "throughput": "Throughput of the link, both sources together",
+    "rates": "Rate limiters: current rate (solid) and target rate (dotted) of each source",
+    "return": "How the bandwidth comes back",
+}
+
+
+def draw_all(demo: Demo, folder: Path) -> list[Path]:
+    """Write every figure as SVG and PNG into `folder/figures`; give the paths."""
+    place = folder / "figures"
+    place.mkdir(exist_ok=True)
+    make: dict[str, Callable[[Demo], Figure]] = {
+        "recovery": recovery_figure,
+        "queue": queue_figure,
+        "throughput": throughput_figure,
+        "rates": rates_figure,
+        "return": return_figure,
+    }
+    paths: list[Path] = []
+    for name in FIGURES:
+        figure = make[name](demo)
+        paths += [save(figure, place / f"{name}{suffix}") for suffix in (".svg", ".png")]
+    return paths
+
+
+def queue_figure(demo: Demo) -> Figure:
+    """Draw the queue of the first replication, a row per scheme, a column per RTT."""
+
+    def draw(axes: Axes, cell: Cell, known: Facts) -> None:
+        frame = one(cell.result.queues.to_polars(), 0)
+        draw_queue(axes, frame, known, _color(cell.row), name_set_point=False)
+        axes.set_yticks([0, 50, 100, 150])
+        if known.set_point_bytes is not None:
+            _inside(axes, known, 0.9, f"set point {known.set_point_bytes / 1e3:g} KB")
+
+    return _grid(demo, demo.rows, "queue", "KB", draw)
+
+
+def throughput_figure(demo: Demo) -> Figure:
+    """Draw the link's throughput in the first replication, with the recovery time."""
+
+    def draw(axes: Axes, cell: Cell, known: Facts) -> None:
+        frame = one(cell.result.throughput.to_polars(), 0)
+        draw_throughput(axes, frame, known, _color(cell.row), each=False)
+        axes.set_yticks([0, 5, 10])
+        took = cell.metrics["recovery_ms"]["values"][0]
+        if took is None:
+            _inside(axes, known, 0.65, text.NEVER["recovery_ms"])
+            return
+        end = known.hotspots[0].end_s
+        axes.axvline(end + took / 1e3, color=INK, lw=0.7, ls=(0, (2, 2)))
+        _inside(axes, known, 0.65, f"recovers in {text.number(took, 3)} ms")
+
+    return _grid(demo, demo.rows, "throughput", "Gb/s", draw)
+
+
+def rates_figure(demo: Demo) -> Figure:
+    """Draw both sources' limiters in the first replication of every scheme that has any."""
+    rows = [row for row in demo.rows if len(demo.cell(row, demo.rtts[0]).result.rates)]
+
+    def draw(axes: Axes, cell: Cell, known: Facts) -> None:
+        draw_rates(axes, one(cell.result.rates.to_polars(), 0), known)
+        axes.set_ylim(0.008, 25)
+        axes.set_yticks([0.01, 0.1, 1, 10])
+
+    figure = _grid(demo, rows, "rates", "Gb/s", draw, hotspot_at=0.8)
+    with style():
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower right", ncols=4)
+    return figure
+
+
+def return_figure(demo: Demo) -> Figure:
+    """Draw the throughput of all schemes over each other, from the end of the hotspot on."""
+    with style():
+        figure = Figure(figsize=(7.2, 3.4), layout="constrained")
+        axes = panels(figure, 1, len(demo.rtts), sharey=True)[0]
+        for panel, rtt in zip(axes, demo.rtts, strict=True):
+            for row in demo.rows:
+                _draw_return(panel, demo.cell(row, rtt))
+            panel.set_title(f"RTT {rtt}")
+            panel.set_xlabel("time since the end of the hotspot (ms)")
+            panel.set_ylim(0, 10.6)
+        axes[0].set_ylabel("throughput (Gb/s)")
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3)
+        _title(figure, "return")
+    return figure
+
+
+def recovery_figure(demo: Demo) -> Figure:
+    """Draw every replication's recovery time, the median, and the value deck 001 prints."""
+    with style():
+        figure = Figure(figsize=(7.2, 2.9), layout="constrained")
+        axes = panels(figure, 1, len(demo.rtts), sharey=True, sharex=True)[0]
+        rows = demo.rows
+        for panel, rtt in zip(axes, demo.rtts, strict=True):
+            for height, row in enumerate(rows):
+                _draw_recovery(panel, demo.cell(row, rtt), height)
+            panel.set_title(f"RTT {rtt}")
+            _log_ms(panel)
+            panel.set_yticks(range(len(rows)), [row.label for row in rows])
+            panel.set_ylim(len(rows) - 0.4, -0.6)
+            panel.grid(axis="y", visible=False)
+        handles, labels = axes[-1].get_legend_handles_labels()
+        known = dict(zip(labels, handles, strict=True))
+        figure.legend(known.values(), known.keys(), loc="outside lower center", ncols=3)
+        _title(figure, "recovery")
+    return figure
+
+
+def _grid(
+    demo: Demo,
+    rows: list[Row],
+    name: str,
+    unit: str,
+    draw: Callable[[Axes, Cell, Facts], None],
+    hotspot_at: float = 0.5,
+) -> Figure:
+    with style():
+        height = 0.9 + 1.05 * len(rows)
+        figure = Figure(figsize=(7.2, height), layout="constrained")
+        grid = panels(figure, len(rows), len(demo.rtts), sharex=True, sharey=True)
+        for line, row in zip(grid, rows, strict=True):
+            for axes, rtt in zip(line, demo.rtts, strict=True):
+                cell = demo.cell(row, rtt)
+                known = facts(cell.result.config)
+                draw(axes, cell, known)
+                axes.set_ylabel(unit if rtt == demo.rtts[0] else "")
+                if rtt == demo.rtts[0]:
+                    axes.set_title(row.label, color=_color(row), fontweight="bold", pad=3)
+                time_axis(axes, known)
+                if row is not rows[-1]:
+                    axes.set_xlabel("")
+                if row is rows[0]:
+                    axes.set_title(f"RTT {rtt}", loc="right", fontweight="bold", pad=3)
+                    name_hotspot(axes, known, hotspot_at)
+        _title(figure, name)
+    return figure
+
+
+def _title(figure: Figure, name: str) -> None:
+    figure.suptitle(TITLES[name], x=0.01, ha="left")
+
+
+def _color(row: Row) -> str:
+    return str(LOOKS[row.key]["color"])
+
+
+def _inside(axes: Axes, known: Facts, y: float, words: str) -> None:
+    """Write in the shade of the last hotspot, at its right edge."""
+    axes.text(
+        known.hotspots[-1].end_s - known.duration_s * 0.012,
+        y,
+        words,
+        transform=axes.get_xaxis_transform(),
+        ha="right",
+        va="top",
+        fontsize=7,
+        bbox={"boxstyle": "square,pad=0.15", "fc": SHADE, "alpha": 0.85},
+    )
+
+
+def _draw_return(axes: Axes, cell: Cell) -> None:
+    known = facts(cell.result.config)
+    end = known.hotspots[-1].end_s
+    total = (
+        one(cell.result.throughput.to_polars(), 0)
+        .filter(pl.col("time_s") >= end - 0.03)
+        .group_by("time_s")
+        .agg(pl.col("rate_bps").sum())
+        .sort("time_s")
+    )
+    time = (total["time_s"].to_numpy() - end) * 1e3
+    axes.plot(time, total["rate_bps"].to_numpy() / 1e9, label=cell.row.label, **LOOKS[cell.row.key])
+    axes.set_xlim(-20, min(300.0, (known.duration_s - end) * 1e3))
+
+
+def _draw_recovery(axes: Axes, cell: Cell, height: int) -> None:
+    metric = cell.metrics["recovery_ms"]
+    found = [value for value in metric["values"] if value is not None]
+    color = _color(cell.row)
+    if found:
+        axes.plot([min(found), max(found)], [height, height], color=color, lw=1.2)
+        axes.plot(
+            found, [height] * len(found), "o", ms=4, mfc="none", mec=color, mew=0.7,
+            label="one replication",
+        )  # fmt: skip
+        axes.plot(metric["median"], height, "|", ms=13, mew=2.2, color=color, label="median")
+    missing = len(metric["values"]) - len(found)
+    if missing:
+        words = "did not recover" if not found else f"{missing} did not recover"
+        axes.text(0.99, height, words, transform=axes.get_yaxis_transform(), ha="right",
+                  va="center", fontsize=7.5, color=FAINT)  # fmt: skip
+    if cell.published_ms is not None:
+        axes.plot(
+            cell.published_ms, height, "D", ms=6, mfc="white", mec=INK, mew=1.1,
+            label="published in deck 001",
+        )  # fmt: skip
+
+
+def _log_ms(axes: Axes) -> None:
+    axes.set_xscale("log")
+    axes.set_xlim(1, 1000)
+    axes.xaxis.set_major_locator(FixedLocator([1, 3, 10, 30, 100, 300, 1000]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_xlabel("recovery time (ms)")

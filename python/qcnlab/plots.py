@@ -1,0 +1,292 @@
+"""Drawing: the parts all figures share, and the figure of one run."""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from qcnlab.errors import FolderError
+from qcnlab.facts import Facts, facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from qcnlab.results import Result
+
+    Array = NDArray[np.float64]
+
+STYLE = Path(__file__).with_name("qcnlab.mplstyle")
+SHADE, INK, FAINT = "#f1ede4", "#222222", "#8a8a8a"
+SOURCES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (5, 1, 1, 1)))
+MANY = 4
+POINTS = 900
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw in the package's style, whatever the caller's is."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.style.use(STYLE)
+        yield
+
+
+def save(figure: Figure, path: Path) -> Path:
+    """Write `figure`; equal figures give equal bytes."""
+    none = {".svg": {"Date": None, "Creator": None}, ".pdf": {"CreationDate": None}}
+    with style():
+        figure.savefig(path, metadata=none.get(path.suffix, {"Software": None}))
+    return path
+
+
+def run_figure(result: Result, replication: int = 0) -> Figure:
+    """Draw queue, throughput and rates of one replication, one above the other."""
+    count = result.summary["replications"]
+    if not 0 <= replication < count:
+        raise IndexError(f"replication {replication} of {count}; they are counted from 0")
+    known = facts(result.config)
+    rates = one(result.rates.to_polars(), replication)
+    require(result)
+    with style():
+        figure = Figure(figsize=(7.2, 6.2 if len(rates) else 4.6), layout="constrained")
+        axes = figure.subplots(3 if len(rates) else 2, 1, sharex=True)
+        draw_queue(axes[0], one(result.queues.to_polars(), replication), known)
+        draw_throughput(axes[1], one(result.throughput.to_polars(), replication), known)
+        if len(rates):
+            draw_rates(axes[2], rates, known)
+            axes[2].legend(**above(4))
+        time_axis(axes[-1], known)
+        label_hotspots(axes[0], known)
+        summary = result.summary
+        more = f", replication {replication} of {count}" if count > 1 else ""
+        figure.suptitle(summary["title"], x=0.01, ha="left")
+        axes[0].set_title(
+            f"scheme {summary['scheme']}"
+            + (f" ({summary['preset']})" if summary["preset"] else "")
+            + f", seed {summary['seed']}{more}",
+            color=FAINT,
+            pad=14,
+        )
+    return figure
+
+
+def require(result: Result) -> None:
+    """Raise `FolderError` for a run that kept no tables."""
+    if not len(result.queues) and not len(result.throughput):
+        raise FolderError(
+            f"the run '{result.name}' kept no tables, so there is nothing to draw; "
+            "run it with -s record.tables=true"
+        )
+
+
+def one(frame: pl.DataFrame, replication: int) -> pl.DataFrame:
+    """Keep the rows of one replication."""
+    return frame.filter(pl.col("replication") == replication)
+
+
+def draw_queue(
+    axes: Axes, frame: pl.DataFrame, known: Facts, color: str = INK, *, name_set_point: bool = True
+) -> None:
+    """Draw the queue length in KB, the set point as a dashed line."""
+    shade(axes, known)
+    for index, port in enumerate(frame["port"].unique(maintain_order=True).head(MANY)):
+        part = frame.filter(pl.col("port") == port)
+        time, queue = envelope(part["time_s"].to_numpy(), part["queue_bytes"].to_numpy() / 1e3)
+        axes.plot(time, queue, color=color, lw=0.7, ls=DASHES[index % len(DASHES)])
+    if known.set_point_bytes is not None:
+        level = known.set_point_bytes / 1e3
+        axes.axhline(level, color=INK, lw=0.8, ls=(0, (4, 2)))
+        if name_set_point:
+            note(axes, 0.995, level, f"set point {level:g} KB", va="bottom")
+    axes.set_ylabel("queue (KB)")
+    axes.set_ylim(0, known.buffer_bytes / 1e3 * 1.06)
+    axes.margins(x=0)
+
+
+def draw_throughput(
+    axes: Axes, frame: pl.DataFrame, known: Facts, color: str = INK, *, each: bool = True
+) -> None:
+    """Draw what left the last link in Gb/s, all sources together and, if few, each."""
+    shade(axes, known)
+    sources = sorted(frame["source"].unique(), key=natural)
+    total = frame.group_by("time_s").agg(pl.col("rate_bps").sum()).sort("time_s")
+    time, rate = envelope(total["time_s"].to_numpy(), total["rate_bps"].to_numpy() / 1e9)
+    axes.plot(time, rate, color=color, lw=1.0, label="all sources")
+    if each and 1 < len(sources) <= MANY:
+        for index, source in enumerate(sources):
+            part = frame.filter(pl.col("source") == source)
+            time, rate = envelope(part["time_s"].to_numpy(), part["rate_bps"].to_numpy() / 1e9)
+            axes.plot(time, rate, **source_look(index), lw=0.8, label=source)
+        axes.legend(**above(1 + len(sources)))
+    axes.set_ylabel("throughput (Gb/s)")
+    axes.set_ylim(0, known.rate_bps / 1e9 * 1.06)
+    axes.margins(x=0)
+
+
+def draw_rates(axes: Axes, frame: pl.DataFrame, known: Facts) -> None:
+    """Draw current rate (solid) and target rate (dotted) on a logarithmic axis.
+
+    Up to four sources one by one; of more, the range and the median.
+    """
+    shade(axes, known)
+    sources = sorted(frame["source"].unique(), key=natural)
+    if len(sources) <= MANY:
+        for index, source in enumerate(sources):
+            part = frame.filter(pl.col("source") == source)
+            _rate_pair(axes, part, source, source_look(index)["color"])
+    else:
+        _rate_band(axes, frame, len(sources))
+    axes.set_yscale("log")
+    _whole_decades(axes)
+    axes.yaxis.set_major_locator(LogLocator(10))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_ylabel("rate (Gb/s)")
+    axes.margins(x=0)
+
+
+def _whole_decades(axes: Axes) -> None:
+    low, high = axes.dataLim.minpos[1], axes.dataLim.y1
+    axes.set_ylim(10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high)))
+
+
+def _rate_pair(axes: Axes, part: pl.DataFrame, source: str, color: str) -> None:
+    time = part["time_s"].to_numpy()
+    looks = (
+        ("target", "target_rate_bps", 0.8, (0, (1, 1))),
+        ("current", "current_rate_bps", 1, "-"),
+    )
+    for word, column, lw, ls in looks:
+        at, rate = envelope(time, part[column].to_numpy() / 1e9)
+        axes.plot(at, rate, color=color, lw=lw, ls=ls, label=f"{source} {word}")
+
+
+def _rate_band(axes: Axes, frame: pl.DataFrame, count: int) -> None:
+    rate = pl.col("current_rate_bps") / 1e9
+    band = (
+        frame.group_by("time_s")
+        .agg(rate.min().alias("low"), rate.median().alias("mid"), rate.max().alias("high"))
+        .sort("time_s")
+    )
+    time, low, mid, high = (band[name].to_numpy() for name in ("time_s", "low", "mid", "high"))
+    axes.fill_between(
+        time, low, high, color=SOURCES[0], alpha=0.25, label=f"{count} sources, range"
+    )
+    axes.plot(time, mid, color=SOURCES[0], label="median current rate")
+
+
+def source_look(index: int) -> dict[str, Any]:
+    """Give colour and dashes of the source at `index`."""
+    return {"color": SOURCES[index % len(SOURCES)], "ls": DASHES[index % len(DASHES)]}
+
+
+def shade(axes: Axes, known: Facts) -> None:
+    """Shade the hotspots."""
+    for hotspot in known.hotspots:
+        axes.axvspan(hotspot.start_s, hotspot.end_s, color=SHADE, zorder=0)
+
+
+def label_hotspots(axes: Axes, known: Facts) -> None:
+    """Name the hotspots above `axes`, if they are few."""
+    if len(known.hotspots) > MANY:
+        return
+    for hotspot in known.hotspots:
+        axes.annotate(
+            f"hotspot: link serves {hotspot.rate_bps / 1e9:g} Gb/s",
+            ((hotspot.start_s + hotspot.end_s) / 2, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 2),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=7.5,
+            color="#6b5b3a",
+        )
+
+
+def name_hotspot(axes: Axes, known: Facts, y: float) -> None:
+    """Write what the first hotspot is into its shade, at height `y` of `axes`."""
+    for hotspot in known.hotspots[:1]:
+        axes.text(
+            (hotspot.start_s + hotspot.end_s) / 2,
+            y,
+            f"hotspot: {hotspot.rate_bps / 1e9:g} Gb/s",
+            transform=axes.get_xaxis_transform(),
+            ha="center",
+            va="center",
+            fontsize=7.5,
+            color="#6b5b3a",
+        )
+
+
+def note(axes: Axes, x: float, y: float, text: str, **look: Any) -> None:
+    """Write `text` at `x` (fraction of the axes) and `y` (data), legible over lines."""
+    axes.annotate(
+        text,
+        (x, y),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 1),
+        textcoords="offset points",
+        ha="right",
+        fontsize=7,
+        color=INK,
+        bbox={"boxstyle": "square,pad=0.1", "fc": "white", "alpha": 0.75},
+        **look,
+    )
+
+
+def above(columns: int) -> dict[str, Any]:
+    """Place a legend in a row above the axes, clear of the data."""
+    return {
+        "loc": "lower right",
+        "bbox_to_anchor": (1.0, 0.98),
+        "ncols": columns,
+        "borderaxespad": 0.2,
+        "columnspacing": 1.2,
+    }
+
+
+def time_axis(axes: Axes, known: Facts) -> None:
+    """Label the time axis from 0 to the end of the run."""
+    axes.set_xlim(0, known.duration_s)
+    axes.set_xlabel("time (s)")
+
+
+def envelope(time: Array, value: Array, points: int = POINTS) -> tuple[Array, Array]:
+    """Thin a series to at most about `points`, keeping the lowest and highest value of each bin."""
+    size = len(time)
+    if size <= points:
+        return time, value
+    width = -(-size * 2 // points)
+    bins = size // width
+    body = value[: bins * width].reshape(bins, width)
+    start = np.arange(bins) * width
+    picks = np.sort(np.stack([start + body.argmin(1), start + body.argmax(1)], axis=1), axis=1)
+    tail = np.arange(bins * width, size)[-1:]
+    index = np.unique(np.concatenate([picks.ravel(), tail]))
+    return time[index], value[index]
+
+
+def natural(name: str) -> tuple[str, int]:
+    """Sort `source2` before `source10`."""
+    stem = name.rstrip("0123456789")
+    digits = name[len(stem) :]
+    return stem, int(digits) if digits else -1
+
+
+def panels(figure: Figure, rows: int, columns: int, **share: Any) -> Sequence[Sequence[Axes]]:
+    """Make a grid of axes, always two-dimensional."""
+    grid: Any = figure.subplots(rows, columns, squeeze=False, **share)
+    return [list(row) for row in grid]

@@ -1,0 +1,229 @@
+"""The demonstration's page: one HTML file that opens offline and asks nothing of the network."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING
+
+from qcnlab import catalogue, text
+from qcnlab.demo import HEADER, table_row
+from qcnlab.facts import Facts, facts
+from qcnlab.figures import FIGURES, TITLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from qcnlab.demo import Cell, Demo
+
+TEMPLATE = Path(__file__).with_name("report.html")
+TITLE = "QCN and ECM in an output-generated hotspot"
+SHOWN_METRICS = (
+    "recovery_ms",
+    "onset_ms",
+    "util_during",
+    "util_after",
+    "queue_mean_bytes",
+    "queue_std_bytes",
+    "queue_empty_frac",
+    "drops",
+    "messages",
+    "jain",
+)
+CAPTIONS = {
+    "recovery": "Circles are replications, the bar is their median, the diamond is the value "
+    "deck 001 prints, which is a single run. Compare the two panels: a scheme that is robust "
+    "stands at the same place in both.",
+    "return": "Throughput of the link in 1 ms bins after it is given back its full rate. Fast is "
+    "good, but only if the curve then stays at the top: swings after the return are bandwidth "
+    "lost outside the hotspot.",
+    "queue": "A good controller brings the queue from the full buffer down to the dashed set "
+    "point soon after the hotspot starts, and then keeps it between two walls: at zero the link "
+    "idles, at the top of the axis the buffer overflows and frames are lost.",
+    "throughput": "Outside the hotspot the line should lie at the link's rate, inside at the "
+    "hotspot's. The dotted line marks the recovery time of this replication.",
+    "rates": "Logarithmic axis. During the hotspot both current rates should meet at half of the "
+    "hotspot's rate; a gap between the two sources is unfairness. The target rate is where a QCN "
+    "limiter climbs back to; its distance from the current rate is what a message took away.",
+}
+
+
+def page(demo: Demo, folder: Path) -> str:
+    """Give the page's HTML; the figures' SVG files are read from `folder/figures`."""
+    first = demo.cells[0].result
+    known = facts(first.config)
+    reps = first.summary["replications"]
+    replications = "1 replication" if reps == 1 else f"{reps} replications"
+    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        title=TITLE,
+        under=f"The baseline of deck 001, replayed by qcnlab {first.meta['versions']['qcnlab']}: "
+        f"six ways to control it, round-trip times of {' and '.join(map(_us, demo.rtts))}, "
+        f"{replications} each.",
+        lead=_lead(demo),
+        sketch=_sketch(known),
+        scene=_scene(known, demo),
+        many=replications,
+        tables="\n".join(_table(demo, rtt) for rtt in demo.rtts),
+        figures="\n".join(_figure(name, folder) for name in FIGURES),
+        definitions=_definitions(first.summary["metrics"]),
+        command=escape(" ".join(first.meta["command"])),
+        commands=escape("\n".join(cell.command for cell in demo.cells)),
+        origin=_origin(demo),
+    )
+
+
+def _us(rtt: str) -> str:
+    return escape(rtt.replace(" us", "\N{NO-BREAK SPACE}\N{MICRO SIGN}s"))
+
+
+def _lead(demo: Demo) -> str:
+    sentences = []
+    for rtt in demo.rtts:
+        shown = [cell for cell in demo.cells if cell.rtt == rtt and cell.published_ms is not None]
+        words = [
+            f"{escape(cell.row.label)} recovers in <b>{_recovery(cell)}</b> "
+            f"(published {text.number(cell.published_ms or 0)}&nbsp;ms)"
+            for cell in shown
+        ]
+        sentences.append(f"At a round-trip time of {_us(rtt)} {'; '.join(words)}.")
+    return (
+        "<p>A link loses most of its rate for a while and gets it back. A congestion-management "
+        "scheme has to do three things: slow the sources soon after the loss, hold the queue "
+        "between empty and overflowing in the meantime, and hand the bandwidth back afterwards. "
+        "ECM has one gain to do all three with, and the gain that suits a short round trip does "
+        "not suit a long one. QCN uses one set of parameters for both.</p>\n"
+        f"<p>{' '.join(sentences)}</p>"
+    )
+
+
+def _recovery(cell: Cell) -> str:
+    median = cell.metrics["recovery_ms"]["median"]
+    return "no time: it did not" if median is None else f"{text.number(median, 3)}&nbsp;ms"
+
+
+def _scene(known: Facts, demo: Demo) -> str:
+    hot = known.hotspots[0]
+    set_points = sorted(
+        {facts(cell.result.config).set_point_bytes or 0.0 for cell in demo.cells} - {0.0}
+    )
+    points = " or ".join(f"{point / 1e3:g}" for point in set_points)
+    return (
+        f"<p>{known.sources} sources, each able to fill {known.rate_bps / 1e9:g}&nbsp;Gb/s, send "
+        f"through one switch to one sink. From {hot.start_s:g}&nbsp;s to {hot.end_s:g}&nbsp;s the "
+        f"switch's link to the sink serves only {hot.rate_bps / 1e9:g}&nbsp;Gb/s. The queue in "
+        f"front of it holds {known.buffer_bytes / 1e3:g}&nbsp;KB; the schemes aim at a set point "
+        f"of {points}&nbsp;KB.</p>"
+    )
+
+
+def _sketch(known: Facts) -> str:
+    rate, hot = known.rate_bps / 1e9, known.hotspots[0].rate_bps / 1e9
+    box = 'fill="#fff" stroke="#222" stroke-width="1.2" rx="4"'
+    line = 'stroke="#222" stroke-width="1.2" fill="none"'
+    return f"""<svg viewBox="0 0 640 170" role="img"
+ aria-label="Two sources, a switch with a queue, a slow link, a sink; messages travel back"
+ font-family="Helvetica, Arial, DejaVu Sans, sans-serif" font-size="13" fill="#222">
+<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"
+ orient="auto"><path d="M0 0L8 4L0 8z" fill="#222"/></marker>
+<marker id="back" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"
+ orient="auto"><path d="M0 0L8 4L0 8z" fill="#0072B2"/></marker></defs>
+<rect x="10" y="22" width="92" height="34" {box}/>
+<text x="56" y="44" text-anchor="middle">source 1</text>
+<rect x="10" y="94" width="92" height="34" {box}/>
+<text x="56" y="116" text-anchor="middle">source {known.sources}</text>
+<path d="M102 39L264 66" {line} marker-end="url(#tip)"/>
+<path d="M102 111L264 84" {line} marker-end="url(#tip)"/>
+<text x="178" y="36" text-anchor="middle">{rate:g} Gb/s</text>
+<rect x="268" y="45" width="118" height="60" {box}/>
+<text x="327" y="38" text-anchor="middle">switch</text>
+<g stroke="#222" fill="#e8e2d4"><rect x="296" y="62" width="14" height="26"/>
+<rect x="312" y="62" width="14" height="26"/><rect x="328" y="62" width="14" height="26"/>
+<rect x="344" y="62" width="14" height="26"/></g>
+<path d="M386 75L522 75" stroke="#a33c00" stroke-width="2.4" marker-end="url(#tip)"/>
+<text x="452" y="46" text-anchor="middle" fill="#a33c00">
+{rate:g} &#8594; {hot:g} &#8594; {rate:g} Gb/s</text>
+<text x="452" y="63" text-anchor="middle" fill="#a33c00">hotspot</text>
+<rect x="526" y="58" width="80" height="34" {box}/>
+<text x="566" y="80" text-anchor="middle">sink</text>
+<path d="M327 105C327 152 200 158 66 131" stroke="#0072B2" stroke-width="1.4" fill="none"
+ stroke-dasharray="5 3" marker-end="url(#back)"/>
+<text x="262" y="160" fill="#0072B2">messages back to the source of a sampled frame</text>
+</svg>"""
+
+
+def _table(demo: Demo, rtt: str) -> str:
+    head = "".join(f"<th>{_lines(name.strip())}</th>" for name in HEADER)
+    rows = []
+    for row in demo.rows:
+        cell = demo.cell(row, rtt)
+        texts = table_row(cell)
+        cells = "".join(f"<td>{_cell(words)}</td>" for words in texts)
+        rows.append(f'<tr class="main">{cells}</tr>' if row.key == "qcn" else f"<tr>{cells}</tr>")
+    return (
+        f"<h3>Round-trip time {_us(rtt)}</h3>\n"
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _cell(words: str) -> str:
+    html = _lines(words)
+    return f'<span class="none">{html}</span>' if "did not" in words or words == "never" else html
+
+
+def _lines(words: str) -> str:
+    joined = words.replace("-\n", "")
+    return "<br>".join(escape(line) for line in joined.split("\n"))
+
+
+def _figure(name: str, folder: Path) -> str:
+    svg = (folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+    return (
+        f'<figure id="{name}"><div class="wide">{inline(svg, name)}</div>'
+        f"<figcaption>{escape(CAPTIONS[name])}</figcaption></figure>"
+    )
+
+
+def inline(svg: str, name: str) -> str:
+    """Make an SVG file's text fit to stand in a page: no prolog, ids of its own, no fixed size."""
+    body = svg[svg.index("<svg") :]
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', body)
+    body = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', body)
+    body = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", body)
+    body = re.sub(r'^(<svg[^>]*?) width="[^"]*"', r"\1", body)
+    body = re.sub(r'^(<svg[^>]*?) height="[^"]*"', r"\1", body)
+    return body.replace("<svg", f'<svg role="img" aria-label="{escape(TITLES[name])}"', 1)
+
+
+def _definitions(measured: Iterable[str]) -> str:
+    known = {entry["name"]: entry for entry in catalogue.metrics()}
+    parts = []
+    for name in SHOWN_METRICS:
+        if name in measured and name in known:
+            entry = known[name]
+            unit = f", in {entry['unit']}" if entry["unit"] else ""
+            parts.append(
+                f"<dt>{escape(entry['title'])} <span>({name}{escape(unit)})</span></dt>"
+                f"<dd>{escape(entry['about'])}</dd>"
+            )
+    return "\n".join(parts)
+
+
+def _origin(demo: Demo) -> str:
+    meta = demo.cells[0].result.meta
+    cpu_s = sum(cell.result.meta["cpu_s"] for cell in demo.cells)
+    versions = ", ".join(f"{name} {version}" for name, version in meta["versions"].items())
+    rows = [
+        ("versions", versions),
+        ("seed", str(meta["seed"])),
+        ("date", meta["date"]),
+        ("time", f"{meta['wall_s']:.1f} s wall, {cpu_s:.1f} s CPU of the engine"),
+        *((f"hash, {cell.folder}", cell.result.summary["hash"]) for cell in demo.cells),
+    ]
+    return "".join(
+        f'<tr><th>{escape(name)}</th><td class="hash">{escape(value)}</td></tr>'
+        for name, value in rows
+    )
