@@ -67,6 +67,11 @@ impl Quantity {
         }
     }
 
+    /// The words for units, those we print first.
+    pub fn unit_words(self) -> impl Iterator<Item = &'static str> {
+        self.units().iter().map(|(word, _)| *word)
+    }
+
     /// A sample of well-formed text, for messages.
     pub const fn example(self) -> &'static str {
         match self {
@@ -156,7 +161,9 @@ impl UnitError {
 impl fmt::Display for UnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            UnitError::MissingUnit { text, expected } => write!(f, "'{text}' has no unit: {} needs one", expected.noun()),
+            UnitError::MissingUnit { text, expected } => {
+                write!(f, "'{text}' has no unit: {} needs one", expected.noun())
+            }
             UnitError::WrongUnit { text, unit, expected, .. } => match expected {
                 Quantity::Rate => write!(f, "'{text}': rates are in bits a second, not in {unit}"),
                 Quantity::Size => write!(f, "'{text}': sizes are in octets (B), not in {unit}"),
@@ -204,10 +211,15 @@ pub(crate) fn parse(text: &str, expected: Quantity) -> Result<u64, UnitError> {
     })
 }
 
-/// The largest printed unit in which `amount` is a short decimal, with that decimal.
+/// The amount in the largest printed unit it reaches, exactly; sizes in the largest unit that divides them.
 pub(crate) fn show(amount: u64, quantity: Quantity) -> String {
     let units = &quantity.units()[..quantity.printed()];
-    let (word, worth) = *units.iter().find(|(_, worth)| amount >= *worth).unwrap_or(&units[units.len() - 1]);
+    let fits = |worth: u64| match quantity {
+        Quantity::Size => amount >= worth && amount.is_multiple_of(worth),
+        Quantity::Rate | Quantity::Time => amount >= worth,
+    };
+    let none = if quantity == Quantity::Time { &units[0] } else { &units[units.len() - 1] };
+    let (word, worth) = *units.iter().find(|(_, worth)| fits(*worth)).unwrap_or(none);
     let (whole, rest) = (amount / worth, amount % worth);
     if rest == 0 {
         return format!("{whole} {word}");

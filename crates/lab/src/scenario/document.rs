@@ -113,8 +113,7 @@ impl Document {
             Err(error) => {
                 let line_start: usize =
                     text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
-                let at = (line_start + error.column().saturating_sub(1)).min(text.len());
-                let at = (0..=at).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+                let at = line_start + error.column().saturating_sub(1);
                 document.text = text.to_owned();
                 let what = error.to_string();
                 let what = what.split(" at line ").next().unwrap_or(&what).to_owned();
@@ -200,4 +199,12 @@ fn json_node(value: &serde_json::Value, path: &str) -> Node {
         ),
     };
     Node { content, place: Place::Key(path.to_owned()) }
+}
+
+/// A value given without quotes or with: as TOML reads it, or else as text.
+pub(crate) fn scalar(text: &str) -> Content {
+    match toml::de::DeValue::parse(text.trim()).map(|value| toml_scalar(value.get_ref())) {
+        Ok(Content::Scalar(scalar)) => Content::Scalar(scalar),
+        _ => Content::Scalar(Scalar::Text(text.trim().to_owned())),
+    }
 }

@@ -66,6 +66,12 @@ pub enum Fault {
         /// What should.
         expected: &'static str,
     },
+    /// One table stands where there can be several.
+    #[error("'{name}' is a list of tables: each is written [[{name}]]")]
+    NotAList {
+        /// The list.
+        name: &'static str,
+    },
     /// A value its field does not accept.
     #[error("{0}")]
     Value(ParamError),
@@ -117,9 +123,9 @@ pub enum Fault {
         count: usize,
     },
     /// A value beyond the end of the run.
-    #[error("{what} ({value}) is not before the end of the run ({duration})")]
+    #[error("{what} at {value}, but the run ends at {duration}")]
     BeyondEnd {
-        /// What lies beyond.
+        /// What does, with its verb.
         what: &'static str,
         /// Its time.
         value: Span,
@@ -332,7 +338,7 @@ impl ScenarioError {
 
     fn start(&self) -> Option<usize> {
         match &self.0.place {
-            Some(Place::Span(span)) => Some(span.start.min(self.0.text.len())),
+            Some(Place::Span(span)) => Some(boundary(&self.0.text, span.start)),
             _ => None,
         }
     }
@@ -342,8 +348,7 @@ impl ScenarioError {
         let title = Level::ERROR.primary_title(self.message());
         let group = match place {
             Some(Place::Span(span)) => {
-                let span = span.start.min(text.len())..span.end.min(text.len());
-                let caret = AnnotationKind::Primary.span(span);
+                let caret = AnnotationKind::Primary.span(boundary(text, span.start)..boundary(text, span.end));
                 title.element(Snippet::source(text).path(name).annotation(caret))
             }
             Some(Place::Key(key)) if key.is_empty() => title.element(Origin::path(name)),
@@ -356,6 +361,11 @@ impl ScenarioError {
             None => renderer.render(&[group]),
         }
     }
+}
+
+/// The start of the character of `text` that octet `at` belongs to, or the end of the text.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
 }
 
 impl fmt::Display for ScenarioError {

@@ -1,0 +1,154 @@
+//! The shape of a scenario file, as data over the tables declared in `types`.
+
+use super::types::{Feedback, Hotspot, Record, Scenario, Topology, Traffic, TrafficKind};
+use qcnlab_schemes::params::{Choice, Field, Kind, Variants};
+use qcnlab_units::Quantity;
+
+/// One table of a file, apart from the scheme's, whose fields the registry knows.
+pub(crate) struct Section {
+    /// Its key; empty for the file itself.
+    pub(crate) name: &'static str,
+    /// What it says.
+    pub(crate) about: &'static str,
+    /// Whether there can be several, written `[[name]]`.
+    pub(crate) list: bool,
+    /// Whether a file must have it.
+    pub(crate) required: bool,
+    /// The key that tells its kinds apart.
+    pub(crate) kind: Option<KindKey>,
+    /// The fields of every kind.
+    pub(crate) fields: &'static [Field],
+}
+
+/// The key `kind` of a section.
+pub(crate) struct KindKey {
+    /// What it chooses.
+    pub(crate) about: &'static str,
+    /// The kinds.
+    pub(crate) choices: &'static [Choice],
+    /// The fields of each kind, in the same order.
+    pub(crate) fields: &'static [&'static [Field]],
+    /// The kind of a table that names none.
+    pub(crate) fallback: Option<&'static str>,
+}
+
+impl KindKey {
+    const fn of<T: Variants>(about: &'static str, fallback: Option<&'static str>) -> KindKey {
+        KindKey { about, choices: T::CHOICES, fields: T::FIELDS, fallback }
+    }
+}
+
+/// The keys of the file itself.
+pub(crate) const TOP: Section =
+    Section { name: "", about: "An experiment.", list: false, required: true, kind: None, fields: Scenario::FIELDS };
+/// `[topology]`.
+pub(crate) const TOPOLOGY: Section = Section {
+    name: "topology",
+    about: "Hosts, links and queues.",
+    list: false,
+    required: true,
+    kind: Some(KindKey::of::<Topology>("Shape of the network.", None)),
+    fields: &[],
+};
+/// `[[traffic]]`.
+pub(crate) const TRAFFIC: Section = Section {
+    name: "traffic",
+    about: "What sources send; one entry or more.",
+    list: true,
+    required: true,
+    kind: Some(KindKey::of::<TrafficKind>("How frames are offered.", None)),
+    fields: Traffic::FIELDS,
+};
+/// `[[hotspot]]`.
+pub(crate) const HOTSPOT: Section = Section {
+    name: "hotspot",
+    about: "A time during which a port serves at another rate; none or more.",
+    list: true,
+    required: false,
+    kind: None,
+    fields: Hotspot::FIELDS,
+};
+/// `[feedback]`.
+pub(crate) const FEEDBACK: Section = Section {
+    name: "feedback",
+    about: "How signals travel back to the sources.",
+    list: false,
+    required: false,
+    kind: Some(KindKey::of::<Feedback>("How signals travel.", Some("ideal"))),
+    fields: &[],
+};
+/// `[record]`.
+pub(crate) const RECORD: Section = Section {
+    name: "record",
+    about: "What a run writes down, and how finely.",
+    list: false,
+    required: false,
+    kind: None,
+    fields: Record::FIELDS,
+};
+
+/// All tables with declared fields, in the order they are printed; the scheme's stands before `[record]`.
+pub(crate) const SECTIONS: [&Section; 5] = [&TOPOLOGY, &TRAFFIC, &HOTSPOT, &FEEDBACK, &RECORD];
+
+/// The keys of `[scheme]`, with what they mean.
+pub(crate) const SCHEME_KEYS: [(&str, &str); 4] = [
+    ("name", "Which scheme controls congestion."),
+    ("preset", "The set of parameters to start from; left out, the scheme's first."),
+    ("cp", "Parameters of the congestion point that differ from the preset."),
+    ("rp", "Parameters of the reaction point that differ from the preset."),
+];
+/// What `[scheme]` says.
+pub(crate) const SCHEME_ABOUT: &str = "The congestion management scheme.";
+
+impl Section {
+    /// The section as messages name it.
+    pub(crate) fn title(&self) -> String {
+        match (self.name, self.list) {
+            ("", _) => "the scenario".to_owned(),
+            (name, false) => format!("[{name}]"),
+            (name, true) => format!("[[{name}]]"),
+        }
+    }
+
+    /// The fields a table of kind number `kind` has, its own first.
+    pub(crate) fn fields_of(&self, kind: Option<usize>) -> impl Iterator<Item = &'static Field> {
+        let own = match (&self.kind, kind) {
+            (Some(key), Some(kind)) => key.fields[kind],
+            _ => &[],
+        };
+        own.iter().chain(self.fields)
+    }
+
+    /// The dotted keys of all kinds, with the field where a table declares one.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let kinds = self.kind.iter().flat_map(|key| key.fields.iter().copied().flatten());
+        let mut keys: Vec<String> = self.kind.iter().map(|_| dotted(self.name, "kind")).collect();
+        keys.extend(kinds.chain(self.fields).map(|field| dotted(self.name, field.name)));
+        keys
+    }
+}
+
+/// `table.key`, or `key` alone in the file itself.
+pub(crate) fn dotted(table: &str, key: &str) -> String {
+    if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") }
+}
+
+/// A line that would set `field`, for messages.
+pub(crate) fn example(field: &Field) -> String {
+    let value = match field.kind {
+        Kind::Size => "1500 B",
+        Kind::Rate => Quantity::Rate.example(),
+        Kind::Time => Quantity::Time.example(),
+        Kind::Number | Kind::Integer => return format!("{} = 1", field.name),
+        Kind::Flag => return format!("{} = true", field.name),
+        Kind::Choice(choices) => choices.first().map_or("", |c| c.name),
+        Kind::Text => "...",
+    };
+    format!("{} = \"{value}\"", field.name)
+}
+
+/// Documentation as plain text: lines trimmed, paragraphs kept.
+pub(crate) fn plain(about: &str) -> String {
+    let lines: Vec<&str> = about.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end()).collect();
+    lines.join("\n").trim().to_owned()
+}

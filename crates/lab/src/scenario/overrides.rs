@@ -1,0 +1,86 @@
+//! Changes to a document, written `dotted.key=value`.
+//!
+//! They are applied to what the file says, not to what follows from it: a
+//! default that depends on another key follows the override. Naming another
+//! scheme drops the file's preset and its parameters of the old scheme.
+
+use super::document::{Content, Document, Entry, Node, Place, scalar};
+use super::error::{Fault, ScenarioError};
+use std::sync::Arc;
+
+/// `document` with `assignments` applied in their order.
+pub(crate) fn apply(document: &Document, assignments: &[&str]) -> Result<Document, ScenarioError> {
+    let mut changed = document.clone();
+    let assignments: Vec<Assignment> =
+        assignments.iter().map(|text| Assignment::read(text, document)).collect::<Result<_, _>>()?;
+    for assignment in assignments.iter().filter(|a| a.path == ["scheme", "name"]) {
+        let before = changed.root.find("scheme.name").map(|n| n.content.words());
+        if before.is_some_and(|before| before != assignment.value.words()) {
+            changed.root.forget("scheme", &["preset", "cp", "rp"]);
+        }
+    }
+    for assignment in &assignments {
+        let node = Node { content: assignment.value.clone(), place: assignment.place.clone() };
+        set(&mut changed.root, "", &assignment.path, node).map_err(|fault| document.error(fault, &assignment.place))?;
+    }
+    Ok(changed)
+}
+
+struct Assignment {
+    path: Vec<String>,
+    value: Content,
+    place: Place,
+}
+
+impl Assignment {
+    fn read(text: &str, document: &Document) -> Result<Assignment, ScenarioError> {
+        let place = Place::Override(Arc::from(text));
+        let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty()) else {
+            return Err(document.error(Fault::NoAssignment, &place));
+        };
+        let path = key.split('.').map(|step| step.trim().to_owned()).collect();
+        Ok(Assignment { path, value: scalar(value), place })
+    }
+}
+
+/// Puts `value` where `path` leads, which starts below `at`.
+fn set(node: &mut Node, at: &str, path: &[String], value: Node) -> Result<(), Fault> {
+    let Some((step, rest)) = path.split_first() else {
+        *node = value;
+        return Ok(());
+    };
+    let below = super::layout::dotted(at, step);
+    match &mut node.content {
+        Content::Table(entries) => {
+            let found = entries.iter().position(|e| e.key == *step);
+            let index = found.unwrap_or_else(|| {
+                let place = value.place.clone();
+                let content = Content::Table(Vec::new());
+                entries.push(Entry { key: step.clone(), place: place.clone(), node: Node { content, place } });
+                entries.len() - 1
+            });
+            set(&mut entries[index].node, &below, rest, value)
+        }
+        Content::List(nodes) => {
+            let count = nodes.len();
+            match (step.parse::<usize>(), count) {
+                (Ok(index), _) if index < count => set(&mut nodes[index], &below, rest, value),
+                (Err(_), 1) => set(&mut nodes[0], at, path, value),
+                _ => Err(Fault::NoEntry { list: at.to_owned(), entry: step.clone(), count }),
+            }
+        }
+        Content::Scalar(_) | Content::Foreign(_) => Err(Fault::NotATable { key: at.to_owned(), below: step.clone() }),
+    }
+}
+
+impl Node {
+    /// Removes `keys` from the table under `table`.
+    fn forget(&mut self, table: &str, keys: &[&str]) {
+        if let Content::Table(entries) = &mut self.content
+            && let Some(entry) = entries.iter_mut().find(|e| e.key == table)
+            && let Content::Table(entries) = &mut entry.node.content
+        {
+            entries.retain(|e| !keys.contains(&&*e.key));
+        }
+    }
+}

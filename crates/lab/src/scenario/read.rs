@@ -1,0 +1,320 @@
+//! From a document to a scenario: every key known, every value read, every gap filled.
+
+use super::check;
+use super::document::{Content, Document, Entry, Node, Place, scalar};
+use super::error::{Fault, ScenarioError};
+use super::layout::{self, FEEDBACK, HOTSPOT, RECORD, SCHEME_KEYS, SECTIONS, Section, TOP, TOPOLOGY, TRAFFIC};
+use super::nearest::nearest;
+use super::types::{Feedback, Hotspot, Record, Scenario, Topology, Traffic, TrafficKind};
+use qcnlab_schemes::params::{Choice, Fallback, Field, Kind, ParamError, Scalar, Table, Value, Variants};
+use qcnlab_schemes::registry::{Config, Unknown, catalogue};
+use qcnlab_units::{BitRate, Bytes};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Reads and checks a whole document.
+pub(crate) fn read(document: Arc<Document>) -> Result<Scenario, ScenarioError> {
+    let mut scenario = Reader { document: &document }.scenario(&document)?;
+    check::check(&scenario)?;
+    scenario.hotspots.sort_by_key(|hotspot| hotspot.from);
+    Ok(scenario)
+}
+
+struct Reader<'a> {
+    document: &'a Document,
+}
+
+/// One table's values: the word of its kind, the values of that kind's fields, and those of all kinds.
+struct Row {
+    word: &'static str,
+    own: Vec<Option<Value>>,
+    common: Vec<Option<Value>>,
+}
+
+impl Reader<'_> {
+    fn scenario(&self, origin: &Arc<Document>) -> Result<Scenario, ScenarioError> {
+        let top = self.top()?;
+        let topology = self.single(&TOPOLOGY, |row| Topology::from_values(row.word, row.own))?;
+        let traffic = self
+            .several(&TRAFFIC, |row| Traffic::from_values(row.common, TrafficKind::from_values(row.word, row.own)))?;
+        let hotspots = self.several(&HOTSPOT, |row| Hotspot::from_values(row.common))?;
+        let feedback = self.single(&FEEDBACK, |row| Feedback::from_values(row.word, row.own))?;
+        let scheme = self.scheme()?;
+        let record = self.single(&RECORD, |row| Record::from_values(row.common))?;
+        let name = stem(&self.document.name);
+        let origin = Arc::clone(origin);
+        Ok(Scenario::from_values(top, name, topology, traffic, hotspots, feedback, scheme, record, origin))
+    }
+
+    fn top(&self) -> Result<Vec<Option<Value>>, ScenarioError> {
+        let sections = SECTIONS.iter().map(|s| s.name).chain(["scheme"]);
+        let known: Vec<&str> = TOP.fields.iter().map(|f| f.name).chain(sections).collect();
+        let nowhere = Place::Key(String::new());
+        let table = self.table(&self.document.root)?;
+        for entry in table {
+            if !known.contains(&&*entry.key) {
+                return Err(self.unknown(entry, &TOP.title(), &known, TOP.fields));
+            }
+        }
+        self.values(table, TOP.fields, &TOP.title(), &nowhere)
+    }
+
+    /// The one table of a section, present or not.
+    fn single<T>(&self, section: &Section, build: impl Fn(Row) -> T) -> Result<T, ScenarioError> {
+        match self.document.root.entry(section.name) {
+            Some(entry) => self.row(section, self.table(&entry.node)?, &entry.node.place).map(build),
+            None if section.required => Err(self.missing_section(section)),
+            None => self.row(section, &[], &Place::Key(String::new())).map(build),
+        }
+    }
+
+    /// The tables of a section of which there can be several.
+    fn several<T>(&self, section: &Section, build: impl Fn(Row) -> T) -> Result<Vec<T>, ScenarioError> {
+        let nodes = match self.document.root.entry(section.name) {
+            None => &[],
+            Some(entry) => match &entry.node.content {
+                Content::List(nodes) => &nodes[..],
+                _ => return Err(self.fault(Fault::NotAList { name: section.name }, &entry.place)),
+            },
+        };
+        if nodes.is_empty() && section.required {
+            return Err(self.missing_section(section));
+        }
+        nodes.iter().map(|node| self.row(section, self.table(node)?, &node.place).map(&build)).collect()
+    }
+
+    fn missing_section(&self, section: &Section) -> ScenarioError {
+        let fault = Fault::MissingKey { key: section.name, table: TOP.title(), example: section.title() };
+        self.fault(fault, &Place::Key(String::new()))
+    }
+
+    fn row(&self, section: &Section, table: &[Entry], place: &Place) -> Result<Row, ScenarioError> {
+        let kind = match &section.kind {
+            None => None,
+            Some(key) => match table.iter().find(|e| e.key == "kind") {
+                Some(entry) => Some(self.choice(entry, key.choices)?),
+                None => match key.fallback.and_then(|word| key.choices.iter().position(|c| c.name == word)) {
+                    Some(kind) => Some(kind),
+                    None => {
+                        let words: Vec<String> = key.choices.iter().map(|c| format!("kind = \"{}\"", c.name)).collect();
+                        let example = words.join(" or ");
+                        return Err(
+                            self.fault(Fault::MissingKey { key: "kind", table: section.title(), example }, place)
+                        );
+                    }
+                },
+            },
+        };
+        self.refuse_unknown(section, kind, table)?;
+        let own = match (&section.kind, kind) {
+            (Some(key), Some(kind)) => self.values(table, key.fields[kind], &section.title(), place)?,
+            _ => Vec::new(),
+        };
+        let word = match (&section.kind, kind) {
+            (Some(key), Some(kind)) => key.choices[kind].name,
+            _ => "",
+        };
+        Ok(Row { word, own, common: self.values(table, section.fields, &section.title(), place)? })
+    }
+
+    fn refuse_unknown(&self, section: &Section, kind: Option<usize>, table: &[Entry]) -> Result<(), ScenarioError> {
+        let fields: Vec<Field> = section.fields_of(kind).copied().collect();
+        let mut known: Vec<&str> = section.kind.iter().map(|_| "kind").collect();
+        known.extend(fields.iter().map(|f| f.name));
+        for entry in table.iter().filter(|e| !known.contains(&&*e.key)) {
+            if let (Some(key), Some(kind)) = (&section.kind, kind) {
+                let owner = key.fields.iter().position(|fields| fields.iter().any(|f| f.name == entry.key));
+                if let Some(owner) = owner {
+                    let (key, kind, owner) = (entry.key.clone(), key.choices[kind].name, key.choices[owner].name);
+                    let fault = Fault::KeyOfOtherKind { key, table: section.title(), kind: kind.to_owned(), owner };
+                    return Err(self.fault(fault, &entry.place));
+                }
+            }
+            return Err(self.unknown(entry, &section.title(), &known, &fields));
+        }
+        Ok(())
+    }
+
+    fn unknown(&self, entry: &Entry, table: &str, known: &[&'static str], fields: &[Field]) -> ScenarioError {
+        let key = entry.key.clone();
+        let renamed = |field: &&Field| field.aliases.split(',').any(|alias| alias.trim().eq_ignore_ascii_case(&key));
+        let elsewhere = || all_keys(self.document).into_iter().find(|k| k.rsplit('.').next() == Some(&*key));
+        let nearest = fields
+            .iter()
+            .find(renamed)
+            .map(|field| field.name.to_owned())
+            .or_else(elsewhere)
+            .or_else(|| nearest(&key, known.iter().copied()));
+        let fault = Fault::UnknownKey { key, table: table.to_owned(), nearest, known: known.to_vec() };
+        self.fault(fault, &entry.place)
+    }
+
+    /// The values of `fields`: as the table sets them, or as they fall back.
+    fn values(
+        &self,
+        table: &[Entry],
+        fields: &'static [Field],
+        title: &str,
+        place: &Place,
+    ) -> Result<Vec<Option<Value>>, ScenarioError> {
+        let mut values = Vec::with_capacity(fields.len());
+        for field in fields {
+            let value = match table.iter().find(|e| e.key == field.name) {
+                Some(entry) => Some(self.value(field, &entry.node)?),
+                None => match field.fallback {
+                    Some(Fallback::Text(text)) => Some(fallback(field, text)),
+                    Some(Fallback::Same(_) | Fallback::Half(_)) => None,
+                    None if field.optional => None,
+                    None => {
+                        let example = layout::example(field);
+                        let fault = Fault::MissingKey { key: field.name, table: title.to_owned(), example };
+                        return Err(self.fault(fault, place));
+                    }
+                },
+            };
+            values.push(value);
+        }
+        for (i, field) in fields.iter().enumerate() {
+            if values[i].is_none() {
+                values[i] = match field.fallback {
+                    Some(Fallback::Same(other)) => of(other, fields, &values),
+                    Some(Fallback::Half(other)) => of(other, fields, &values).map(half),
+                    _ => None,
+                };
+            }
+        }
+        Ok(values)
+    }
+
+    fn value(&self, field: &Field, node: &Node) -> Result<Value, ScenarioError> {
+        let Content::Scalar(scalar) = &node.content else {
+            let fault = Fault::Shape { found: node.content.words(), expected: field.kind.noun() };
+            return Err(self.fault(fault, &node.place));
+        };
+        field.read(scalar).map_err(|error| self.fault(Fault::Value(error), &node.place))
+    }
+
+    fn choice(&self, entry: &Entry, choices: &'static [Choice]) -> Result<usize, ScenarioError> {
+        let word = self.text(entry)?;
+        choices.iter().position(|c| c.name == word).ok_or_else(|| {
+            self.fault(Fault::Value(ParamError::Choice { found: word.to_owned(), choices }), &entry.node.place)
+        })
+    }
+
+    fn text<'n>(&self, entry: &'n Entry) -> Result<&'n str, ScenarioError> {
+        match &entry.node.content {
+            Content::Scalar(Scalar::Text(text)) => Ok(text),
+            other => Err(self.fault(Fault::Shape { found: other.words(), expected: "a word" }, &entry.node.place)),
+        }
+    }
+
+    fn table<'n>(&self, node: &'n Node) -> Result<&'n [Entry], ScenarioError> {
+        match &node.content {
+            Content::Table(entries) => Ok(entries),
+            other => Err(self.fault(Fault::Shape { found: other.words(), expected: "a table" }, &node.place)),
+        }
+    }
+
+    fn scheme(&self) -> Result<Config, ScenarioError> {
+        let missing = |key, table: &str, example: &str, place: &Place| {
+            self.fault(Fault::MissingKey { key, table: table.to_owned(), example: example.to_owned() }, place)
+        };
+        let Some(entry) = self.document.root.entry("scheme") else {
+            let example = "[scheme] with name = \"qcn\", or \"none\"";
+            return Err(missing("scheme", &TOP.title(), example, &Place::Key(String::new())));
+        };
+        let table = self.table(&entry.node)?;
+        let Some(name_entry) = table.iter().find(|e| e.key == "name") else {
+            return Err(missing("name", "[scheme]", "name = \"qcn\", or \"none\"", &entry.node.place));
+        };
+        let name = self.text(name_entry)?;
+        let preset_entry = table.iter().find(|e| e.key == "preset");
+        let preset = preset_entry.map(|e| self.text(e)).transpose()?;
+        let mut config = Config::find(name, preset).map_err(|unknown| match (unknown, preset_entry, preset) {
+            (Unknown::Preset { known }, Some(entry), Some(preset)) => {
+                let fault = Fault::UnknownPreset { name: preset.to_owned(), scheme: name.to_owned(), known };
+                self.fault(fault, &entry.node.place)
+            }
+            _ => {
+                let nearest = nearest(name, catalogue().iter().map(|scheme| scheme.name));
+                self.fault(Fault::UnknownScheme { name: name.to_owned(), nearest }, &name_entry.node.place)
+            }
+        })?;
+        for entry in table {
+            match &*entry.key {
+                "name" | "preset" => {}
+                "cp" => self.parameters(config.cp_mut(), &entry.node, "[scheme.cp]")?,
+                "rp" => self.parameters(config.rp_mut(), &entry.node, "[scheme.rp]")?,
+                _ => return Err(self.unknown(entry, "[scheme]", &SCHEME_KEYS.map(|(key, _)| key), &[])),
+            }
+        }
+        Ok(config)
+    }
+
+    fn parameters(&self, target: &mut dyn Table, node: &Node, title: &str) -> Result<(), ScenarioError> {
+        let fields = target.fields();
+        for entry in self.table(node)? {
+            let Some(index) = fields.iter().position(|f| f.name == entry.key) else {
+                let known: Vec<&str> = fields.iter().map(|f| f.name).collect();
+                return Err(self.unknown(entry, title, &known, fields));
+            };
+            target.set(index, self.value(&fields[index], &entry.node)?);
+        }
+        Ok(())
+    }
+
+    fn fault(&self, fault: Fault, place: &Place) -> ScenarioError {
+        self.document.error(fault, place)
+    }
+}
+
+/// Every dotted key the document's own scheme allows.
+fn all_keys(document: &Document) -> Vec<String> {
+    let mut keys = TOP.keys();
+    keys.extend(SECTIONS.iter().flat_map(|s| s.keys()));
+    keys.extend(SCHEME_KEYS.iter().map(|(key, _)| layout::dotted("scheme", key)));
+    if let Some(Content::Scalar(Scalar::Text(name))) = document.root.find("scheme.name").map(|n| &n.content) {
+        for scheme in catalogue().iter().filter(|scheme| scheme.name == name) {
+            keys.extend(scheme.cp_fields.iter().map(|f| layout::dotted("scheme.cp", f.name)));
+            keys.extend(scheme.rp_fields.iter().map(|f| layout::dotted("scheme.rp", f.name)));
+        }
+    }
+    keys
+}
+
+/// The value a table declares for a field left out.
+fn fallback(field: &Field, text: &str) -> Value {
+    let content = match field.kind {
+        Kind::Text => Content::Scalar(Scalar::Text(text.to_owned())),
+        _ => scalar(text),
+    };
+    match content {
+        Content::Scalar(scalar) => match field.read(&scalar) {
+            Ok(value) => value,
+            Err(error) => unreachable!("the fallback of {} is no value: {error}", field.name),
+        },
+        _ => unreachable!("the fallback of {} is no value", field.name),
+    }
+}
+
+fn of(name: &str, fields: &[Field], values: &[Option<Value>]) -> Option<Value> {
+    fields.iter().position(|f| f.name == name).and_then(|i| values[i].clone())
+}
+
+fn half(value: Value) -> Value {
+    match value {
+        Value::Size(x) => Value::Size(Bytes::new(x.get() / 2)),
+        Value::Rate(x) => Value::Rate(BitRate::bps(x.get() / 2)),
+        Value::Time(x) => Value::Time(x.half_rounded_down()),
+        other => other,
+    }
+}
+
+/// A file's name without folders and ending; other names as they are.
+fn stem(name: &str) -> String {
+    let path = Path::new(name);
+    match (path.extension().and_then(|e| e.to_str()), path.file_stem().and_then(|s| s.to_str())) {
+        (Some("toml" | "json"), Some(stem)) => stem.to_owned(),
+        _ => name.to_owned(),
+    }
+}

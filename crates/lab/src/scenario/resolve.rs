@@ -1,0 +1,129 @@
+//! From a scenario back to text: every key, every unit, in the order of the tables.
+
+use super::layout::{FEEDBACK, HOTSPOT, RECORD, TOP, TOPOLOGY, TRAFFIC};
+use super::types::{Scenario, values};
+use qcnlab_schemes::params::{Field, Value as Parameter, Variants};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+
+/// Keys that change no run by themselves: words, and what a caller may choose for each run.
+const NOT_HASHED: [&str; 5] = ["title", "about", "source", "replications", "seed"];
+
+impl Scenario {
+    /// The resolved scenario as TOML: every key with its unit; reading it gives an equal scenario.
+    pub fn to_toml(&self) -> String {
+        let mut text = String::new();
+        print_table(&mut text, "", &self.tree());
+        text
+    }
+
+    /// The resolved scenario as JSON, of the same shape as the TOML.
+    pub fn to_json(&self) -> String {
+        Value::Object(self.tree()).to_string()
+    }
+
+    /// 64 hex digits over the resolved scenario and the version of this crate;
+    /// words for people, the seed and the number of replications do not count.
+    pub fn hash(&self) -> String {
+        let mut tree = self.tree();
+        tree.retain(|key, _| !NOT_HASHED.contains(&&**key));
+        let text = format!("{}\n{}", env!("CARGO_PKG_VERSION"), Value::Object(tree));
+        Sha256::digest(text).iter().map(|octet| format!("{octet:02x}")).collect()
+    }
+
+    /// The resolved scenario as a tree.
+    pub(crate) fn tree(&self) -> Map<String, Value> {
+        let mut tree = rows(TOP.fields, values(self));
+        tree.insert(TOPOLOGY.name.to_owned(), tagged(&self.topology).into());
+        let traffic = self.traffic.iter().map(|traffic| {
+            let mut entry = tagged(&traffic.kind);
+            entry.extend(rows(TRAFFIC.fields, values(traffic)));
+            Value::Object(entry)
+        });
+        tree.insert(TRAFFIC.name.to_owned(), traffic.collect());
+        if !self.hotspots.is_empty() {
+            let hotspots = self.hotspots.iter().map(|hotspot| Value::Object(rows(HOTSPOT.fields, values(hotspot))));
+            tree.insert(HOTSPOT.name.to_owned(), hotspots.collect());
+        }
+        tree.insert(FEEDBACK.name.to_owned(), tagged(&self.feedback).into());
+        let mut scheme = Map::new();
+        scheme.insert("name".to_owned(), self.scheme.name().into());
+        scheme.insert("preset".to_owned(), self.scheme.preset().into());
+        for (key, table) in [("cp", self.scheme.cp()), ("rp", self.scheme.rp())] {
+            if !table.fields().is_empty() {
+                scheme.insert(key.to_owned(), rows(table.fields(), values(table)).into());
+            }
+        }
+        tree.insert("scheme".to_owned(), scheme.into());
+        tree.insert(RECORD.name.to_owned(), rows(RECORD.fields, values(&self.record)).into());
+        tree
+    }
+}
+
+impl PartialEq for Scenario {
+    fn eq(&self, other: &Scenario) -> bool {
+        self.tree() == other.tree()
+    }
+}
+
+fn tagged<T: Variants>(variant: &T) -> Map<String, Value> {
+    let word = variant.word();
+    let mut map = Map::new();
+    map.insert("kind".to_owned(), word.into());
+    let fields = T::CHOICES.iter().position(|c| c.name == word).map_or(&[][..], |i| T::FIELDS[i]);
+    map.extend(rows(fields, variant.values()));
+    map
+}
+
+fn rows(fields: &[Field], values: Vec<Option<Parameter>>) -> Map<String, Value> {
+    let set = fields.iter().zip(values).filter_map(|(field, value)| Some((field.name.to_owned(), json(&value?))));
+    set.collect()
+}
+
+/// A value as JSON and TOML hold it: quantities as text with their unit, whole numbers without a point.
+pub(crate) fn json(value: &Parameter) -> Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Parameter::Number(x) if x.fract() == 0.0 && x.abs() < EXACT => Value::from(*x as i64),
+        Parameter::Number(x) => Value::from(*x),
+        Parameter::Integer(x) => Value::from(*x),
+        Parameter::Flag(x) => Value::from(*x),
+        text => Value::from(text.to_string()),
+    }
+}
+
+fn print_table(text: &mut String, path: &str, table: &Map<String, Value>) {
+    let below = |key: &str| super::layout::dotted(path, key);
+    for (key, value) in table {
+        if !matches!(value, Value::Object(_) | Value::Array(_)) {
+            put(text, format_args!("{key} = {}\n", toml_scalar(value)));
+        }
+    }
+    for (key, value) in table {
+        let path = below(key);
+        match value {
+            Value::Object(inner) => {
+                put(text, format_args!("\n[{path}]\n"));
+                print_table(text, &path, inner);
+            }
+            Value::Array(items) => {
+                for inner in items.iter().filter_map(Value::as_object) {
+                    put(text, format_args!("\n[[{path}]]\n"));
+                    print_table(text, &path, inner);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Appends to a text, which cannot fail.
+fn put(text: &mut String, what: std::fmt::Arguments<'_>) {
+    text.write_fmt(what).unwrap_or_else(|_| unreachable!("a String takes any text"));
+}
+
+/// A JSON scalar is a TOML scalar, but for the one control character JSON leaves bare.
+fn toml_scalar(value: &Value) -> String {
+    value.to_string().replace('\u{7f}', "\\u007F")
+}
