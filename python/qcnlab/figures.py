@@ -92,13 +92,13 @@ def throughput_figure(demo: Demo) -> Figure:
         axes.set_yticks([0, 5, 10])
         took = cell.metrics["recovery_ms"]["values"][0]
         if took is None:
-            _inside(axes, known, 0.65, text.NEVER["recovery_ms"])
+            _inside(axes, known, 0.6, text.NEVER["recovery_ms"])
             return
         end = known.hotspots[0].end_s
         axes.axvline(end + took / 1e3, color=INK, lw=0.7, ls=(0, (2, 2)))
-        _inside(axes, known, 0.65, f"recovers in {text.number(took, 3)} ms")
+        _inside(axes, known, 0.6, f"recovers in {text.number(took, 3)} ms")
 
-    return _grid(demo, demo.rows, "throughput", "Gb/s", draw)
+    return _grid(demo, demo.rows, "throughput", "Gb/s", draw, hotspot_at=0.85)
 
 
 def rates_figure(demo: Demo) -> Figure:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 import polars as pl
+from matplotlib import style as mpl_style
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -39,7 +40,7 @@ def style() -> Iterator[None]:
     """Draw in the package's style, whatever the caller's is."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.style.use(STYLE)
+        mpl_style.use(STYLE)
         yield
 
 
@@ -158,7 +159,7 @@ def draw_rates(axes: Axes, frame: pl.DataFrame, known: Facts) -> None:
 
 
 def _whole_decades(axes: Axes) -> None:
-    low, high = axes.dataLim.minpos[1], axes.dataLim.y1
+    low, high = axes.dataLim.minposy, axes.dataLim.y1
     axes.set_ylim(10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high)))
 
 

@@ -90,10 +90,11 @@ def _lead(demo: Demo) -> str:
         sentences.append(f"At a round-trip time of {_us(rtt)} {'; '.join(words)}.")
     return (
         "<p>A link loses most of its rate for a while and gets it back. A congestion-management "
-        "scheme has to do three things: slow the sources soon after the loss, hold the queue "
-        "between empty and overflowing in the meantime, and hand the bandwidth back afterwards. "
-        "ECM has one gain to do all three with, and the gain that suits a short round trip does "
-        "not suit a long one. QCN uses one set of parameters for both.</p>\n"
+        "scheme has to slow the sources soon after the loss, hold the queue between empty and "
+        "overflowing in the meantime, and hand the bandwidth back afterwards. The argument of the "
+        "deck: ECM's gain Gi has to be chosen for the round-trip time, for the value that answers "
+        "fast at a short one swings at a long one, and the value that is steady there is slow; "
+        "QCN keeps one set of parameters for both.</p>\n"
         f"<p>{' '.join(sentences)}</p>"
     )
 

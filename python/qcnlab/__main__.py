@@ -1,0 +1,5 @@
+"""`python -m qcnlab` is the `qcnlab` command."""
+
+from qcnlab.cli import main
+
+main()

@@ -1,0 +1,69 @@
+"""What the tests share: a short scenario, and the command line in a folder of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import qcnlab
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).resolve().parent.parent
+HOTSPOT = "og-hotspot-2src-10g-to-500m-rtt10us"
+SHORT = (
+    "warmup=2 ms",
+    "hotspots.0.from=10 ms",
+    "hotspots.0.until=25 ms",
+    "duration=40 ms",
+)
+SHORT_FLAGS = tuple(word for change in SHORT for word in ("-s", change))
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """The `qcnlab` command, run in `folder`."""
+
+    folder: Path
+
+    def __call__(
+        self, *arguments: str, env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command(arguments),
+            cwd=self.folder,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def left(self) -> list[str]:
+        """Everything in the folder, hidden things too."""
+        return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*"))
+
+
+def command(arguments: Sequence[str]) -> list[str]:
+    return [sys.executable, "-m", "qcnlab", *arguments]
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> CommandLine:
+    return CommandLine(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def short() -> qcnlab.Scenario:
+    return qcnlab.load(HOTSPOT).with_(*SHORT)
+
+
+@pytest.fixture(scope="session")
+def result(short: qcnlab.Scenario) -> qcnlab.Result:
+    return qcnlab.run(short, reps=3, seed=5)

@@ -1,0 +1,130 @@
+"""Run folders: whole or absent, and byte-identical."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import qcnlab
+from qcnlab.folders import NewFolder
+
+FILES = {"config.toml", "meta.json", "summary.json"} | {
+    f"{name}.parquet" for name in ("queues", "rates", "throughput", "messages", "drops", "metrics")
+}
+SAME = FILES - {"meta.json"}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_saved_run_reads_back(result: qcnlab.Result, tmp_path: Path) -> None:
+    folder = result.save(tmp_path / "run")
+    again = qcnlab.open_run(folder)
+    assert set(contents(folder)) == FILES
+    assert again.summary == result.summary
+    assert again.meta == result.meta
+    assert again.config == result.config
+    for name in ("queues", "rates", "throughput", "messages", "drops", "metrics"):
+        before, after = result.table(name), again.table(name)
+        assert after.units == before.units
+        assert after.columns == before.columns
+        for column, values in before.to_numpy().items():
+            assert after.to_numpy()[column].tolist() == values.tolist()
+
+
+def test_reruns_are_byte_identical_on_one_and_two_threads(
+    short: qcnlab.Scenario, tmp_path: Path
+) -> None:
+    saved = [
+        contents(qcnlab.run(short, reps=3, seed=2, jobs=jobs).save(tmp_path / str(index)))
+        for index, jobs in enumerate((1, 2, 2))
+    ]
+    for name in sorted(SAME):
+        assert saved[0][name] == saved[1][name] == saved[2][name], name
+
+
+def test_meta_tells_where_it_comes_from(result: qcnlab.Result, tmp_path: Path) -> None:
+    meta = json.loads((result.save(tmp_path / "run") / "meta.json").read_bytes())
+    assert set(meta["versions"]) == {"qcnlab", "python", "polars"}
+    assert meta["seed"] == 5
+    assert meta["replications"] == 3
+    assert meta["hash"] == result.summary["hash"]
+    assert meta["units"]["queues"]["queue_bytes"] == "B"
+    assert meta["wall_s"] > 0
+    assert meta["cpu_s"] > 0
+
+
+def test_default_folders_are_numbered(
+    result: qcnlab.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stem = f"runs/{result.name}-{result.summary['hash'][:8]}"
+    assert [str(result.save()) for _ in range(3)] == [stem, f"{stem}-2", f"{stem}-3"]
+
+
+def test_an_existing_folder_is_left_alone(result: qcnlab.Result, tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    with pytest.raises(qcnlab.FolderError, match="exists already"):
+        result.save(taken)
+    assert list(tmp_path.iterdir()) == [taken]
+    assert list(taken.iterdir()) == []
+
+
+def test_nothing_is_left_after_an_error(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), NewFolder(tmp_path / "a" / "b" / "run") as folder:
+        (folder.path / "half.parquet").write_bytes(b"half")
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_there_until_the_end(tmp_path: Path) -> None:
+    with NewFolder(tmp_path / "run") as folder:
+        (folder.path / "file").write_bytes(b"")
+        assert not (tmp_path / "run").exists()
+        assert folder.path.name.startswith(".")
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_folder_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    with pytest.raises(qcnlab.FolderError, match="exists"), NewFolder(tmp_path / "run"):
+        (tmp_path / "run").mkdir()
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize("place", ["file/run", "file/deeper/run"])
+def test_a_folder_that_cannot_be_made(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(qcnlab.FolderError, match="cannot write"), NewFolder(tmp_path / place):
+        raise AssertionError
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(qcnlab.FolderError, match="cannot write"), NewFolder(tmp_path / "run"):
+            raise AssertionError
+    finally:
+        tmp_path.chmod(0o700)
+
+
+@pytest.mark.parametrize("missing", ["meta.json", "summary.json", "config.toml"])
+def test_a_half_folder_is_not_a_run(result: qcnlab.Result, tmp_path: Path, missing: str) -> None:
+    folder = result.save(tmp_path / "run")
+    (folder / missing).unlink()
+    with pytest.raises(qcnlab.FolderError, match="not a run folder"):
+        qcnlab.open_run(folder)
+
+
+def test_a_broken_table_is_told(result: qcnlab.Result, tmp_path: Path) -> None:
+    folder = result.save(tmp_path / "run")
+    (folder / "queues.parquet").write_bytes(b"PAR1 no more")
+    again = qcnlab.open_run(folder)
+    with pytest.raises(qcnlab.FolderError, match=r"queues\.parquet"):
+        _ = again.queues
