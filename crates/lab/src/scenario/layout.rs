@@ -147,8 +147,9 @@ pub(crate) fn example(field: &Field) -> String {
     format!("{} = \"{value}\"", field.name)
 }
 
-/// Documentation as plain text: lines trimmed, paragraphs kept.
+/// Documentation as plain text: one line a paragraph.
 pub(crate) fn plain(about: &str) -> String {
-    let lines: Vec<&str> = about.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end()).collect();
-    lines.join("\n").trim().to_owned()
+    let lines: Vec<&str> = about.lines().map(str::trim).collect();
+    let paragraphs: Vec<String> = lines.split(|line| line.is_empty()).map(|lines| lines.join(" ")).collect();
+    paragraphs.join("\n").trim().to_owned()
 }

@@ -1,0 +1,189 @@
+//! What there is, as JSON: parameters, schemes and scenarios.
+
+use crate::scenario::layout::{SCHEME_KEYS, SECTIONS, Section, TOP, dotted, plain};
+use crate::scenario::resolve::json;
+use crate::shipped::shipped;
+use qcnlab_schemes::params::{Choice, Field, Kind, Value as Parameter};
+use qcnlab_schemes::registry::{Listing, PresetListing, catalogue};
+use serde_json::{Map, Value, json};
+
+/// Every key a scenario file may have, in the order of a resolved file.
+///
+/// A list of objects with `key` (`topology.rtt`, `scheme.cp.set_point`), `scheme` (whose parameter it is,
+/// or null), `type`, `default`, `required`, `range`, `choices`, `aliases` and `about`.
+pub fn parameters_json() -> String {
+    let mut all = section_parameters(&TOP);
+    for section in SECTIONS {
+        if section.name == "record" {
+            all.extend(scheme_parameters());
+        }
+        all.extend(section_parameters(section));
+    }
+    Value::Array(all).to_string()
+}
+
+/// Every scheme with its presets and parameters.
+///
+/// A list of objects with `name`, `title`, `source`, `status`, `hears`, `speaks`, `about`, `presets`
+/// (`name`, `about`, `cp`, `rp`) and `parameters`, as [`parameters_json`] has them.
+pub fn schemes_json() -> String {
+    catalogue().iter().map(scheme).collect::<Value>().to_string()
+}
+
+/// Every scenario inside the package: a list of objects with `name`, `folder`, `title`, `about`, `source` and `text`.
+///
+/// # Panics
+/// When a shipped file is at fault, which the tests of this crate rule out.
+pub fn scenarios_json() -> String {
+    let list = shipped().into_iter().map(|shipped| match shipped.scenario() {
+        Ok(scenario) => json!({
+            "name": shipped.name,
+            "folder": shipped.folder,
+            "title": scenario.title,
+            "about": scenario.about,
+            "source": scenario.source,
+            "text": shipped.text,
+        }),
+        Err(error) => unreachable!("a shipped scenario is at fault: {error}"),
+    });
+    list.collect::<Value>().to_string()
+}
+
+fn scheme(listing: &Listing) -> Value {
+    let words = |kinds: &[qcnlab_schemes::SignalKind]| kinds.iter().map(|kind| kind.name()).collect::<Value>();
+    let presets = listing.presets.iter().map(|preset| {
+        json!({
+            "name": preset.name,
+            "about": preset.about,
+            "cp": values(listing.cp_fields, &preset.cp),
+            "rp": values(listing.rp_fields, &preset.rp),
+        })
+    });
+    json!({
+        "name": listing.name,
+        "title": listing.title,
+        "source": listing.source,
+        "status": listing.status.words(),
+        "hears": words(listing.hears),
+        "speaks": words(listing.speaks),
+        "about": listing.about,
+        "presets": presets.collect::<Value>(),
+        "parameters": role_parameters(listing),
+    })
+}
+
+fn values(fields: &[Field], values: &[Option<Parameter>]) -> Value {
+    let set =
+        fields.iter().zip(values).filter_map(|(field, value)| Some((field.name.to_owned(), json(value.as_ref()?))));
+    Value::Object(set.collect::<Map<_, _>>())
+}
+
+fn section_parameters(section: &Section) -> Vec<Value> {
+    let mut all = Vec::new();
+    if let Some(kind) = &section.kind {
+        let key = dotted(section.name, "kind");
+        let default = kind.fallback.map(str::to_owned);
+        all.push(word(&key, None, kind.about, default, kind.fallback.is_none(), &choices(kind.choices)));
+        for (choice, fields) in kind.choices.iter().zip(kind.fields) {
+            let only = if kind.choices.len() > 1 { format!(" Kind {} only.", choice.name) } else { String::new() };
+            all.extend(fields.iter().map(|field| declared(section.name, field, &only)));
+        }
+    }
+    all.extend(section.fields.iter().map(|field| declared(section.name, field, "")));
+    all
+}
+
+/// A key whose table says itself what holds when it is left out.
+fn declared(table: &str, field: &Field, note: &str) -> Value {
+    let required = !field.optional && field.fallback.is_none();
+    let default = field.fallback.map(|fallback| fallback.to_string()).filter(|text| !text.is_empty());
+    parameter(&dotted(table, field.name), None, field, default, required, note)
+}
+
+/// The keys of `[scheme]`, then each scheme's parameters.
+fn scheme_parameters() -> Vec<Value> {
+    let schemes = catalogue();
+    let about = |wanted: &str| SCHEME_KEYS.iter().find(|(key, _)| *key == wanted).map_or("", |(_, about)| about);
+    let names: Vec<Value> = schemes.iter().map(|s| json!({"name": s.name, "about": s.title})).collect();
+    let mut all = vec![word("scheme.name", None, about("name"), None, true, &names)];
+    for listing in &schemes {
+        let presets: Vec<Value> = listing.presets.iter().map(|p| json!({"name": p.name, "about": p.about})).collect();
+        let default = listing.presets.first().map(|p| p.name.to_owned());
+        all.push(word("scheme.preset", Some(listing.name), about("preset"), default, false, &presets));
+        all.extend(role_parameters(listing));
+    }
+    all
+}
+
+fn role_parameters(listing: &Listing) -> Vec<Value> {
+    let default: Option<&PresetListing> = listing.presets.first();
+    let role = |table: &'static str, fields: &'static [Field], values: Option<&Vec<Option<Parameter>>>| -> Vec<Value> {
+        let value = |i: usize| values.and_then(|v| v[i].as_ref()).map(|v| v.to_string());
+        let fields = fields.iter().enumerate();
+        fields.map(|(i, f)| parameter(&dotted(table, f.name), Some(listing.name), f, value(i), false, "")).collect()
+    };
+    let mut all = role("scheme.cp", listing.cp_fields, default.map(|p| &p.cp));
+    all.extend(role("scheme.rp", listing.rp_fields, default.map(|p| &p.rp)));
+    all
+}
+
+fn parameter(
+    key: &str,
+    scheme: Option<&str>,
+    field: &Field,
+    default: Option<String>,
+    required: bool,
+    note: &str,
+) -> Value {
+    let kind = match field.kind {
+        Kind::Size => "size",
+        Kind::Rate => "rate",
+        Kind::Time => "time",
+        Kind::Number => "number",
+        Kind::Integer => "integer",
+        Kind::Flag => "boolean",
+        Kind::Choice(_) => "choice",
+        Kind::Text => "text",
+    };
+    let choices = match field.kind {
+        Kind::Choice(words) => Value::Array(choices(words)),
+        _ => Value::Null,
+    };
+    json!({
+        "key": key,
+        "scheme": scheme,
+        "type": kind,
+        "default": default,
+        "required": required,
+        "range": field.range.words(field.kind),
+        "choices": choices,
+        "aliases": field.aliases,
+        "about": format!("{}{note}", plain(field.about)),
+    })
+}
+
+/// A key that takes one of a few words.
+fn word(
+    key: &str,
+    scheme: Option<&str>,
+    about: &str,
+    default: Option<String>,
+    required: bool,
+    choices: &[Value],
+) -> Value {
+    json!({
+        "key": key,
+        "scheme": scheme,
+        "type": "choice",
+        "default": default,
+        "required": required,
+        "range": null,
+        "choices": choices,
+        "aliases": "",
+        "about": about,
+    })
+}
+
+fn choices(words: &[Choice]) -> Vec<Value> {
+    words.iter().map(|c| json!({"name": c.name, "about": plain(c.about)})).collect()
+}

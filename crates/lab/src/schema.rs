@@ -1,0 +1,192 @@
+//! The JSON Schema of a scenario file, for editors.
+//!
+//! It describes what each key holds; what contradicts what is for
+//! [`Scenario::parse`](crate::Scenario::parse) to say.
+
+use crate::scenario::layout::{SCHEME_ABOUT, SCHEME_KEYS, SECTIONS, Section, TOP, plain};
+use crate::scenario::resolve::json;
+use qcnlab_schemes::params::{Choice, Fallback, Field, Kind, Range, Value as Parameter};
+use qcnlab_schemes::registry::{Listing, PresetListing, catalogue};
+use qcnlab_units::Quantity;
+use serde_json::{Map, Value, json};
+
+/// The schema (draft 2020-12) as JSON text, indented, with a final newline.
+pub fn schema_json() -> String {
+    format!("{:#}\n", schema())
+}
+
+fn schema() -> Value {
+    let mut properties = properties(TOP.fields, written);
+    let mut required = required(TOP.fields);
+    for section in SECTIONS {
+        if section.name == "record" {
+            properties.insert("scheme".to_owned(), scheme());
+            required.push("scheme");
+        }
+        properties.insert(section.name.to_owned(), table(section));
+        if section.required {
+            required.push(section.name);
+        }
+    }
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "qcnlab scenario",
+        "description": TOP.about,
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+/// The schema of one section, or of the list of its tables.
+fn table(section: &Section) -> Value {
+    let mut one = match &section.kind {
+        None => object(properties(section.fields, written), &required(section.fields)),
+        Some(key) => {
+            let kinds = key.choices.iter().zip(key.fields).map(|(choice, own)| {
+                let mut all = Map::new();
+                all.insert("kind".to_owned(), constant(choice.name, &plain(choice.about)));
+                all.extend(properties(own, written));
+                all.extend(properties(section.fields, written));
+                let mut needed = required(own);
+                needed.extend(required(section.fields));
+                if key.fallback != Some(choice.name) {
+                    needed.push("kind");
+                }
+                object(all, &needed)
+            });
+            alternatives(kinds.collect())
+        }
+    };
+    one["description"] = section.about.into();
+    if section.list {
+        let least = usize::from(section.required);
+        return json!({"description": section.about, "type": "array", "minItems": least, "items": one});
+    }
+    one
+}
+
+fn scheme() -> Value {
+    let schemes = catalogue();
+    let mut one = alternatives(schemes.iter().map(one_scheme).collect());
+    one["description"] = SCHEME_ABOUT.into();
+    one
+}
+
+fn one_scheme(listing: &Listing) -> Value {
+    let about = |wanted: &str| SCHEME_KEYS.iter().find(|(key, _)| *key == wanted).map_or("", |(_, about)| about);
+    let default: Option<&PresetListing> = listing.presets.first();
+    let role = |fields: &'static [Field], values: Option<&Vec<Option<Parameter>>>, about: &str| {
+        let value = |field: &Field| {
+            let index = fields.iter().position(|f| f.name == field.name)?;
+            values.and_then(|v| v[index].as_ref()).map(json)
+        };
+        let mut role = object(properties(fields, value), &[]);
+        role["description"] = about.into();
+        role
+    };
+    let presets: Vec<Choice> = listing.presets.iter().map(|p| Choice { name: p.name, about: p.about }).collect();
+    let mut preset = word(&presets);
+    preset["description"] = about("preset").into();
+    preset["default"] = default.map(|p| p.name).into();
+    let mut all = Map::new();
+    all.insert("name".to_owned(), constant(listing.name, listing.title));
+    all.insert("preset".to_owned(), preset);
+    all.insert("cp".to_owned(), role(listing.cp_fields, default.map(|p| &p.cp), about("cp")));
+    all.insert("rp".to_owned(), role(listing.rp_fields, default.map(|p| &p.rp), about("rp")));
+    object(all, &["name"])
+}
+
+fn object(properties: Map<String, Value>, required: &[&str]) -> Value {
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
+
+/// One of several objects; a single one stands for itself.
+fn alternatives(mut kinds: Vec<Value>) -> Value {
+    if kinds.len() == 1 { kinds.remove(0) } else { json!({"type": "object", "oneOf": kinds}) }
+}
+
+fn constant(word: &str, about: &str) -> Value {
+    json!({"description": about, "const": word})
+}
+
+fn required(fields: &[Field]) -> Vec<&'static str> {
+    fields.iter().filter(|f| !f.optional && f.fallback.is_none()).map(|f| f.name).collect()
+}
+
+fn properties(fields: &[Field], default: impl Fn(&Field) -> Option<Value>) -> Map<String, Value> {
+    let all = fields.iter().map(|field| {
+        let mut property = value(field);
+        let mut about = plain(field.about);
+        if let Some(range) = field.range.words(field.kind) {
+            about.push_str(&format!(" ({range})"));
+        }
+        if !field.aliases.is_empty() {
+            about.push_str(&format!(" [{}]", field.aliases));
+        }
+        if let Some(fallback @ (Fallback::Same(_) | Fallback::Half(_))) = field.fallback {
+            about.push_str(&format!(" Left out: {fallback}."));
+        }
+        property["description"] = about.into();
+        if let Some(default) = default(field).filter(|value| value != "") {
+            property["default"] = default;
+        }
+        (field.name.to_owned(), property)
+    });
+    all.collect()
+}
+
+/// What a key falls back to, as a file would write it, unless it follows another key.
+fn written(field: &Field) -> Option<Value> {
+    match field.fallback? {
+        Fallback::Text(text) => Some(serde_json::from_str(text).unwrap_or_else(|_| text.into())),
+        Fallback::Same(_) | Fallback::Half(_) => None,
+    }
+}
+
+fn value(field: &Field) -> Value {
+    match field.kind {
+        Kind::Size => quantity(Quantity::Size),
+        Kind::Rate => quantity(Quantity::Rate),
+        Kind::Time => quantity(Quantity::Time),
+        Kind::Number => {
+            let fraction = json!({"type": "string", "pattern": NUMBER, "examples": ["1/128"]});
+            json!({"anyOf": [bounded("number", field.range), fraction]})
+        }
+        Kind::Integer => bounded("integer", field.range),
+        Kind::Flag => json!({"type": "boolean"}),
+        Kind::Choice(words) => word(words),
+        Kind::Text => json!({"type": "string"}),
+    }
+}
+
+/// A number or a fraction, as text.
+const NUMBER: &str = r"^\s*-?[0-9.]+([eE][-+]?[0-9]+)?\s*(/\s*[0-9.]+\s*)?$";
+
+fn quantity(quantity: Quantity) -> Value {
+    let units: Vec<&str> = quantity.unit_words().collect();
+    let pattern = format!(r"^\s*[0-9][0-9_]*(\.[0-9_]+)?\s*({})\s*$", units.join("|"));
+    json!({"type": "string", "pattern": pattern, "examples": [quantity.example()]})
+}
+
+fn bounded(kind: &str, range: Range) -> Value {
+    let mut schema = json!({"type": kind});
+    let bound = |x: f64| json(&Parameter::Number(x));
+    if range.min.is_finite() {
+        let key = if range.min_excluded { "exclusiveMinimum" } else { "minimum" };
+        schema[key] = bound(range.min);
+    } else if kind == "integer" {
+        schema["minimum"] = 0.into();
+    }
+    if range.max.is_finite() {
+        schema["maximum"] = bound(range.max);
+    }
+    schema
+}
+
+/// One of a few words, each with what it means.
+fn word(choices: &[Choice]) -> Value {
+    let words = choices.iter().map(|c| constant(c.name, &plain(c.about)));
+    json!({"type": "string", "oneOf": words.collect::<Value>()})
+}
