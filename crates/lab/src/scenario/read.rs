@@ -106,13 +106,13 @@ impl Reader<'_> {
             },
         };
         self.refuse_unknown(section, kind, table)?;
-        let own = match (&section.kind, kind) {
-            (Some(key), Some(kind)) => self.values(table, key.fields[kind], &section.title(), place)?,
-            _ => Vec::new(),
-        };
-        let word = match (&section.kind, kind) {
-            (Some(key), Some(kind)) => key.choices[kind].name,
-            _ => "",
+        let (word, own) = match (&section.kind, kind) {
+            (Some(key), Some(kind)) => {
+                let chosen_by = table.iter().find(|e| e.key == "kind").map(|e| &e.node.place);
+                let place = chosen_by.filter(|place| matches!(place, Place::Override(_))).unwrap_or(place);
+                (key.choices[kind].name, self.values(table, key.fields[kind], &section.title(), place)?)
+            }
+            _ => ("", Vec::new()),
         };
         Ok(Row { word, own, common: self.values(table, section.fields, &section.title(), place)? })
     }
@@ -144,7 +144,14 @@ impl Reader<'_> {
             .find(renamed)
             .map(|field| field.name.to_owned())
             .or_else(elsewhere)
-            .or_else(|| nearest(&key, known.iter().copied()));
+            .or_else(|| nearest(&key, known.iter().copied()))
+            .map(|name| match &entry.place {
+                Place::Override(_) if !name.contains('.') => {
+                    let path = table.strip_prefix('[').map_or("", |t| t.trim_matches(['[', ']']));
+                    layout::dotted(path, &name)
+                }
+                _ => name,
+            });
         let fault = Fault::UnknownKey { key, table: table.to_owned(), nearest, known: known.to_vec() };
         self.fault(fault, &entry.place)
     }
