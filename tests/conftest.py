@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -19,8 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 HOTSPOT = "og-hotspot-2src-10g-to-500m-rtt10us"
 SHORT = (
     "warmup=2 ms",
-    "hotspots.0.from=10 ms",
-    "hotspots.0.until=25 ms",
+    "hotspot.0.from=10 ms",
+    "hotspot.0.until=25 ms",
     "duration=40 ms",
 )
 SHORT_FLAGS = tuple(word for change in SHORT for word in ("-s", change))
@@ -38,7 +39,7 @@ class CommandLine:
         return subprocess.run(
             command(arguments),
             cwd=self.folder,
-            env=env,
+            env=env or {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")},
             capture_output=True,
             text=True,
             timeout=120,

@@ -235,7 +235,7 @@ def _metrics_text(result: Result) -> str:
     ]
     preset = f" ({summary['preset']})" if summary["preset"] else ""
     reps = summary["replications"]
-    many = "1 replication" if reps == 1 else f"{reps} replications"
+    many = text.counted(reps, "replication")
     head = f"{summary['title']}\nscheme {summary['scheme']}{preset}, {many}, seed {summary['seed']}"
     value = "value" if reps == 1 else "median [min..max]"
     return head + "\n\n" + text.table(("metric", "meaning", "unit", value), rows, left=4)

@@ -23,8 +23,8 @@ RTTS = {
 REPS, QUICK_REPS = 10, 3
 QUICK = (
     "warmup=20 ms",
-    "hotspots.0.from=50 ms",
-    "hotspots.0.until=350 ms",
+    "hotspot.0.from=50 ms",
+    "hotspot.0.until=350 ms",
     "duration=650 ms",
 )
 INDEX = "demo.json"
@@ -142,9 +142,10 @@ class Demo:
     def text(self, columns: int) -> str:
         """Give one table per round-trip time, at most `columns` wide where that is possible."""
         first = self.cells[0].result.summary
+        many = text.counted(first["replications"], "replication")
         parts = [
-            f"Two sources, a 10 Gb/s link that drops to 0.5 Gb/s and comes back; "
-            f"{first['replications']} replications, seed {first['seed']}."
+            "Two sources, a 10 Gb/s link that drops to 0.5 Gb/s and comes back;\n"
+            f"medians over {many}, seed {first['seed']}."
         ]
         for rtt, cells in groupby(self.cells, key=lambda cell: cell.rtt):
             rows = [table_row(cell) for cell in cells]

@@ -43,7 +43,7 @@ def facts(config: str) -> Facts:
         sources=int(topology["sources"]),
         rate_bps=base(topology["bottleneck_rate"]),
         buffer_bytes=base(topology["buffer"]),
-        hotspots=tuple(_hotspot(entry) for entry in tree.get("hotspots", [])),
+        hotspots=tuple(_hotspot(entry) for entry in tree.get("hotspot", [])),
         set_point_bytes=None if set_point is None else base(set_point),
     )
 

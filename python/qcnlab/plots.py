@@ -266,7 +266,7 @@ def time_axis(axes: Axes, known: Facts) -> None:
 
 
 def envelope(time: Array, value: Array, points: int = POINTS) -> tuple[Array, Array]:
-    """Thin a series to at most about `points`, keeping the lowest and highest value of each bin."""
+    """Thin a series to about `points`, keeping its ends and the extremes of each bin."""
     size = len(time)
     if size <= points:
         return time, value
@@ -275,8 +275,7 @@ def envelope(time: Array, value: Array, points: int = POINTS) -> tuple[Array, Ar
     body = value[: bins * width].reshape(bins, width)
     start = np.arange(bins) * width
     picks = np.sort(np.stack([start + body.argmin(1), start + body.argmax(1)], axis=1), axis=1)
-    tail = np.arange(bins * width, size)[-1:]
-    index = np.unique(np.concatenate([picks.ravel(), tail]))
+    index = np.unique(np.concatenate([[0], picks.ravel(), [size - 1]]))
     return time[index], value[index]
 
 

@@ -54,8 +54,7 @@ def page(demo: Demo, folder: Path) -> str:
     """Give the page's HTML; the figures' SVG files are read from `folder/figures`."""
     first = demo.cells[0].result
     known = facts(first.config)
-    reps = first.summary["replications"]
-    replications = "1 replication" if reps == 1 else f"{reps} replications"
+    replications = text.counted(first.summary["replications"], "replication")
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         title=TITLE,
         under=f"The baseline of deck 001, replayed by qcnlab {first.meta['versions']['qcnlab']}: "

@@ -47,6 +47,11 @@ def number(value: float, digits: int = 4) -> str:
     return text if "e" not in text else f"{value:.10f}".rstrip("0")
 
 
+def counted(count: int, noun: str) -> str:
+    """Write `1 replication`, `5 replications`."""
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
 def spread(metric: dict[str, Any], name: str, digits: int = 4, scale: float = 1.0) -> str:
     """Write `median [min..max]` of a metric of a summary; say in words how many have none."""
     values = metric["values"]

@@ -1,0 +1,158 @@
+"""Bad input: one clear message with its place, exit code 2, nothing left behind."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from conftest import HOTSPOT, CommandLine
+
+GOOD = """\
+title = "Two sources, one hotspot"
+duration = "40 ms"
+
+[topology]
+kind = "star"
+sources = 2
+rate = "10 Gb/s"
+rtt = "10 us"
+buffer = "150 KB"
+
+[[traffic]]
+kind = "saturated"
+frame = "1500 B"
+
+[[hotspot]]
+from = "10 ms"
+until = "25 ms"
+rate = "0.5 Gb/s"
+
+[scheme]
+name = "qcn"
+preset = "DECK001"
+cp.w = 2
+"""
+
+FILES = {
+    "no unit": ('buffer = "150 KB"', 'buffer = "150"', "unit|150 B"),
+    "no unit, no quotes": ('buffer = "150 KB"', "buffer = 150", "unit"),
+    "bytes for a rate": ('rate = "10 Gb/s"', 'rate = "10 GB/s"', "80 Gb/s"),
+    "unknown key": ("sources = 2", "sorces = 2", "sources"),
+    "unknown table": ("[topology]", "[topologie]", "topology"),
+    "unknown scheme": ('name = "qcn"', 'name = "qnc"', "qcn"),
+    "unknown preset": ('"DECK001"', '"DECK01"', "DECK001"),
+    "unknown parameter": ("cp.w = 2", "cp.ww = 2", r"\bw\b"),
+    "negative rate": ('rate = "0.5 Gb/s"', 'rate = "-1 Gb/s"', "-1 Gb/s"),
+    "zero rate": ('rate = "0.5 Gb/s"', 'rate = "0 Gb/s"', "0 Gb/s"),
+    "zero duration": ('duration = "40 ms"', 'duration = "0 s"', "duration"),
+    "set point above the buffer": ("cp.w = 2", 'cp.set_point = "200 KB"', "150 KB"),
+    "truncated": (GOOD[GOOD.index('"DECK001"') + 5 :], "", ""),
+    "same key twice": ("sources = 2", "sources = 2\nsources = 3", "sources"),
+    "not TOML": ("[topology]", "topology:", ""),
+}
+PLACED = re.compile(r"^ *--> bad\.toml:(\d+):(\d+)|bad\.toml:(\d+):(\d+)", re.MULTILINE)
+
+
+def changed_line(old: str, bad: str) -> int:
+    for number, (was, now) in enumerate(
+        zip([*old.splitlines(), ""], [*bad.splitlines(), ""], strict=False), start=1
+    ):
+        if was != now:
+            return number
+    return len(bad.splitlines())
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_bad_file(cli: CommandLine, case: str) -> None:
+    old, new, words = FILES[case]
+    assert GOOD.count(old) == 1
+    bad = GOOD.replace(old, new)
+    (cli.folder / "bad.toml").write_text(bad, encoding="utf-8")
+    for verb in ("run", "check"):
+        done = cli(verb, "bad.toml")
+        assert done.returncode == 2, done.stdout
+        assert done.stdout == ""
+        assert done.stderr.count("error") == 1, done.stderr
+        assert "Traceback" not in done.stderr
+        assert re.search(words, done.stderr), done.stderr
+        place = PLACED.search(done.stderr)
+        assert place, done.stderr
+        line = int(place[1] or place[3])
+        expected = changed_line(GOOD, bad)
+        allowed = {expected, expected + 1} if case == "same key twice" else {expected}
+        assert line in allowed, done.stderr
+        assert cli.left() == ["bad.toml"]
+
+
+def test_the_good_file_is_good(cli: CommandLine) -> None:
+    (cli.folder / "good.toml").write_text(GOOD, encoding="utf-8")
+    done = cli("run", "good.toml", "-o", "out")
+    assert done.returncode == 0, done.stderr
+
+
+OVERRIDES = {
+    "names nothing": ("topology.rttt=10 us", "rtt"),
+    "no key": ("=3", "="),
+    "no value": ("topology.rtt", "="),
+    "no unit": ("topology.rtt=10", "unit|10 s|10 us"),
+    "bytes for a rate": ("topology.rate=10 GB/s", "80 Gb/s"),
+    "negative": ("topology.rate=-10 Gb/s", "-10 Gb/s"),
+    "zero": ("duration=0 s", "duration"),
+    "set point above the buffer": ("scheme.cp.set_point=200 KB", "150 KB"),
+    "unknown scheme": ("scheme.name=ecn", "ecm"),
+    "no such hotspot": ("hotspot.7.until=1 s", "hotspot"),
+}
+
+
+@pytest.mark.parametrize("case", OVERRIDES)
+def test_a_bad_override(cli: CommandLine, case: str) -> None:
+    change, words = OVERRIDES[case]
+    done = cli("run", HOTSPOT, "-s", change)
+    assert done.returncode == 2, done.stdout
+    assert done.stdout == ""
+    assert done.stderr.count("error") == 1, done.stderr
+    assert re.search(words, done.stderr), done.stderr
+    assert cli.left() == []
+
+
+@pytest.mark.parametrize("verb", ["run", "check"])
+def test_a_file_that_is_not_utf8(cli: CommandLine, verb: str) -> None:
+    data = GOOD.encode() + b'about = "caf\xe9"\n'
+    (cli.folder / "bad.toml").write_bytes(data)
+    done = cli(verb, "bad.toml")
+    assert done.returncode == 2
+    line, offset = data.count(b"\n"), data.index(b"\xe9")
+    assert f"bad.toml:{line}: not UTF-8: byte 0xe9 at offset {offset}" in done.stderr
+    assert cli.left() == ["bad.toml"]
+
+
+@pytest.mark.parametrize("verb", ["run", "check"])
+def test_a_file_that_is_not_there(cli: CommandLine, verb: str) -> None:
+    done = cli(verb, "og-hotspot-2src.toml")
+    assert done.returncode == 2
+    assert "no such file" in done.stderr
+    assert "og-hotspot-2src-10g-to-500m" in done.stderr
+    assert cli.left() == []
+
+
+def test_a_folder_is_not_a_file(cli: CommandLine) -> None:
+    (cli.folder / "folder.toml").mkdir()
+    done = cli("run", "folder.toml")
+    assert done.returncode == 2
+    assert "folder.toml: cannot be read" in done.stderr
+
+
+def test_an_unknown_name_suggests_the_nearest(cli: CommandLine) -> None:
+    done = cli("run", HOTSPOT.replace("hotspot", "hotpsot"))
+    assert done.returncode == 2
+    assert HOTSPOT in done.stderr
+    assert cli.left() == []
+
+
+def test_an_empty_file(cli: CommandLine) -> None:
+    (cli.folder / "bad.toml").write_bytes(b"")
+    done = cli("check", "bad.toml")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "bad.toml" in done.stderr

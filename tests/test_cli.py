@@ -1,0 +1,242 @@
+"""The command line: exit codes, streams, JSON, names."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import qcnlab
+from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, command
+
+
+def test_run_prints_metrics_and_writes_a_folder(cli: CommandLine) -> None:
+    done = cli("run", HOTSPOT, *SHORT_FLAGS, "--reps", "2", "-j", "1")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    folder = cli.folder / done.stdout.splitlines()[-1]
+    result = qcnlab.open_run(folder)
+    assert folder.parent.name == "runs"
+    assert folder.name == f"{HOTSPOT}-{result.summary['hash'][:8]}"
+    assert result.summary["replications"] == 2
+    for name, metric in result.summary["metrics"].items():
+        line = next(line for line in done.stdout.splitlines() if line.startswith(f"{name} "))
+        assert metric["unit"] in line
+    assert "median [min..max]" in done.stdout
+
+
+def test_run_json_has_the_summary_and_the_folder(cli: CommandLine) -> None:
+    done = cli("run", HOTSPOT, *SHORT_FLAGS, "--seed", "9", "--json", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)
+    assert printed["folder"] == "out"
+    assert printed["seed"] == 9
+    assert printed["profile"]["frame_hops"] > 0
+    summary = json.loads((cli.folder / "out" / "summary.json").read_bytes())
+    assert {key: printed[key] for key in summary} == summary
+
+
+def test_run_profile_prints_the_speed(cli: CommandLine) -> None:
+    done = cli("run", HOTSPOT, *SHORT_FLAGS, "--reps", "1", "--profile")
+    for words in ("frame-hops", "events", "engine, CPU seconds", "frame-hops per CPU second"):
+        assert words in done.stdout
+
+
+def test_a_second_run_gets_a_folder_of_its_own(cli: CommandLine) -> None:
+    folders = [
+        cli("run", HOTSPOT, *SHORT_FLAGS, "--reps", "1").stdout.splitlines()[-1] for _ in range(2)
+    ]
+    assert folders[1] == f"{folders[0]}-2"
+
+
+def test_run_takes_a_file(cli: CommandLine, short: qcnlab.Scenario) -> None:
+    (cli.folder / "mine.toml").write_text(short.to_toml(), encoding="utf-8")
+    done = cli("run", "mine.toml", "--reps", "1", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert (cli.folder / "out" / "config.toml").is_file()
+
+
+def test_an_existing_output_folder_is_refused(cli: CommandLine) -> None:
+    (cli.folder / "out").mkdir()
+    done = cli("run", HOTSPOT, "-o", "out")
+    assert done.returncode == 2
+    assert "'out' exists already" in done.stderr
+    assert "-o" in done.stderr
+    assert cli.left() == ["out"]
+
+
+def test_an_output_folder_that_cannot_be_written_is_refused_before_the_run(
+    cli: CommandLine,
+) -> None:
+    (cli.folder / "file").write_bytes(b"")
+    started = time.monotonic()
+    done = cli("run", HOTSPOT, "-s", "duration=7000 s", "-s", "record.tables=false", "-o", "file/x")
+    assert done.returncode == 2
+    assert time.monotonic() - started < 30
+    assert "cannot write the folder 'file/x'" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert cli.left() == ["file"]
+
+
+@pytest.mark.parametrize("arguments", [(), ("run",), ("run", "x", "--reps", "0"), ("bogus",)])
+def test_usage_errors_leave_with_2(cli: CommandLine, arguments: tuple[str, ...]) -> None:
+    done = cli(*arguments)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "Usage" in done.stderr + done.stdout
+
+
+def test_version(cli: CommandLine) -> None:
+    assert cli("--version").stdout == f"qcnlab {qcnlab.__version__}\n"
+
+
+def test_help_names_every_command_and_is_quick(cli: CommandLine) -> None:
+    times = []
+    for _ in range(3):
+        started = time.monotonic()
+        done = cli("--help")
+        times.append(time.monotonic() - started)
+    for name in ("run", "demo", "check", "list", "explain", "plot", "schema"):
+        assert f"\n  {name} " in done.stdout
+    assert min(times) < 3  # 0.3 s on a quiet machine
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom qcnlab.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: print(*[m for m in ('numpy', 'polars', 'matplotlib') "
+        "if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([command([])[0], "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.split() == []
+
+
+@pytest.mark.parametrize("kind", ["schemes", "scenarios", "metrics", "parameters"])
+def test_lists(cli: CommandLine, kind: str) -> None:
+    entries = json.loads(cli("list", kind, "--json").stdout)
+    plain = cli("list", kind)
+    assert plain.returncode == 0
+    assert len(plain.stdout.splitlines()) == len(entries) + 2
+    for entry in entries:
+        assert entry["key" if kind == "parameters" else "name"] in plain.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("recovery_ms", "recovery"),
+        ("qcn", "FR"),
+        ("cpQSp", "scheme.cp.set_point"),
+        ("q_eq", "scheme.cp.set_point"),
+        ("scheme.cp.w", "scheme.cp.w"),
+        ("rtt", "topology.rtt"),
+        ("DECK001", "preset"),
+        (HOTSPOT, "[topology]"),
+    ],
+)
+def test_explain(cli: CommandLine, name: str, words: str) -> None:
+    done = cli("explain", name)
+    assert done.returncode == 0, done.stderr
+    assert words in done.stdout
+    entries = json.loads(cli("explain", name, "--json").stdout)
+    assert entries
+    assert all("kind" in entry for entry in entries)
+
+
+def test_every_listed_name_can_be_explained() -> None:
+    from qcnlab import catalogue
+
+    for metric in catalogue.metrics():
+        assert metric["about"] in " ".join(
+            entry["about"] for entry in catalogue.find(metric["name"])
+        )
+    names = [entry["name"] for entry in catalogue.schemes() + catalogue.scenarios()]
+    names += [entry["key"] for entry in catalogue.parameters()]
+    for name in names:
+        assert catalogue.explain(catalogue.find(name), 80)
+
+
+def test_explain_suggests_the_nearest(cli: CommandLine) -> None:
+    done = cli("explain", "recovry_ms")
+    assert done.returncode == 2
+    assert "recovery_ms" in done.stderr
+    assert done.stdout == ""
+
+
+def test_check_tells_good_from_bad(cli: CommandLine, short: qcnlab.Scenario) -> None:
+    (cli.folder / "good.toml").write_text(short.to_toml(), encoding="utf-8")
+    (cli.folder / "bad.toml").write_text(
+        short.to_toml().replace('"150 KB"', '"150"'), encoding="utf-8"
+    )
+    good = cli("check", "good.toml")
+    assert (good.returncode, good.stderr) == (0, "")
+    assert good.stdout.startswith("good.toml: ok")
+    both = cli("check", "good.toml", "bad.toml", "--json")
+    assert both.returncode == 2
+    verdicts = json.loads(both.stdout)
+    assert [verdict["ok"] for verdict in verdicts] == [True, False]
+    assert verdicts[1]["line"] is not None
+    assert verdicts[1]["message"] in both.stderr
+
+
+def test_schema_is_json_schema(cli: CommandLine) -> None:
+    schema = json.loads(cli("schema").stdout)
+    assert "json-schema.org" in schema["$schema"]
+    assert "topology" in schema["properties"]
+
+
+def test_a_closed_pipe_is_no_error(cli: CommandLine) -> None:
+    for words in ("list parameters --json", "--help"):
+        process = subprocess.Popen(
+            command(words.split()),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cli.folder,
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        process.stderr.close()
+        assert process.wait(timeout=60) == 0
+
+
+def test_no_colour_without_a_terminal(cli: CommandLine) -> None:
+    assert "\x1b" not in cli("explain", "qcn").stdout
+    assert "\x1b" not in cli("list", "metrics", env={**os.environ, "NO_COLOR": "1"}).stdout
+
+
+def test_plot_draws_a_run_again(cli: CommandLine) -> None:
+    cli("run", HOTSPOT, *SHORT_FLAGS, "--reps", "1", "-o", "out")
+    done = cli("plot", "out")
+    assert done.stdout.split() == ["out/run.svg", "out/run.png"]
+    first = (cli.folder / "out/run.svg").read_bytes()
+    cli("plot", "out")
+    assert (cli.folder / "out/run.svg").read_bytes() == first
+    assert cli("plot", "out", "-o", "mine.pdf").stdout == "mine.pdf\n"
+    assert (cli.folder / "mine.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("arguments", [("nowhere",), (".",), ("out", "-o", "mine.doc")])
+def test_plot_of_what_cannot_be_drawn(cli: CommandLine, arguments: tuple[str, ...]) -> None:
+    if arguments[0] == "out":
+        cli("run", HOTSPOT, *SHORT_FLAGS, "--reps", "1", "-o", "out")
+    before = cli.left()
+    done = cli("plot", *arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert cli.left() == before
+
+
+def test_a_run_without_tables_says_so_when_drawn(cli: CommandLine) -> None:
+    flags = (*SHORT_FLAGS, "-s", "record.tables=false")
+    assert cli("run", HOTSPOT, *flags, "--reps", "1", "-o", "out").returncode == 0
+    done = cli("plot", "out")
+    assert done.returncode == 2
+    assert "record.tables" in done.stderr
+    assert not Path(cli.folder / "out/run.svg").exists()

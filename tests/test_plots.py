@@ -1,0 +1,61 @@
+"""Drawing: thinning keeps extremes, figures are the same each time."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qcnlab
+from qcnlab import plots
+
+
+def test_thinning_keeps_the_extremes() -> None:
+    rng = np.random.default_rng(1)
+    time = np.arange(100_000, dtype=np.float64) * 1e-4
+    value: np.ndarray[Any, np.dtype[np.float64]] = rng.standard_normal(time.size)
+    thin_time, thin = plots.envelope(time, value, 500)
+    assert len(thin) <= 510
+    assert thin.max() == value.max()
+    assert thin.min() == value.min()
+    assert np.all(np.diff(thin_time) > 0)
+    assert (thin_time[0], thin_time[-1]) == (time[0], time[-1])
+
+
+def test_a_short_series_stays_whole() -> None:
+    time = np.arange(5.0)
+    assert plots.envelope(time, time)[1] is time
+
+
+def test_the_figure_of_a_run(result: qcnlab.Result, tmp_path: Path) -> None:
+    texts = []
+    for name in ("a.svg", "b.svg"):
+        plots.save(result.plot(), tmp_path / name)
+        texts.append((tmp_path / name).read_text(encoding="utf-8"))
+    assert texts[0] == texts[1]
+    assert not re.search(r"<dc:date>|Created with", texts[0])
+    for words in ("queue (KB)", "throughput (Gb/s)", "rate (Gb/s)", "time (s)", "set point 33 KB"):
+        assert words in texts[0]
+
+
+def test_drawing_leaves_the_callers_style_alone(result: qcnlab.Result) -> None:
+    import matplotlib as mpl
+
+    with mpl.rc_context({"font.size": 23.0}):
+        result.plot()
+        assert mpl.rcParams["font.size"] == 23.0
+
+
+@pytest.mark.parametrize("replication", [-1, 3])
+def test_a_replication_that_was_not_run(result: qcnlab.Result, replication: int) -> None:
+    with pytest.raises(IndexError, match="of 3"):
+        result.plot(replication)
+
+
+def test_many_sources_are_drawn_as_a_band(short: qcnlab.Scenario) -> None:
+    figure = qcnlab.run(short.with_({"topology.sources": 12}), reps=1).plot()
+    labels = figure.axes[2].get_legend_handles_labels()[1]
+    assert labels == ["12 sources, range", "median current rate"]
