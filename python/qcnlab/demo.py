@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -91,11 +92,11 @@ class Cell:
     def command(self) -> str:
         """The command that makes its numbers."""
         summary = self.result.summary
-        changes = " ".join(f"-s '{change}'" for change in self._changes())
-        return (
-            f"qcnlab run {self.result.name} {changes} "
-            f"--seed {summary['seed']} --reps {summary['replications']}"
-        )
+        words = ["qcnlab", "run", self.result.name]
+        for change in self._changes():
+            words += ["-s", change]
+        words += ["--seed", str(summary["seed"]), "--reps", str(summary["replications"])]
+        return shlex.join(words)
 
     def _changes(self) -> list[str]:
         return [*(QUICK if self.result.meta.get("quick") else ()), *self.row.changes]

@@ -250,6 +250,11 @@ def _reason(error: BaseException) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
+def _command() -> list[str]:
+    program = Path(sys.argv[0]).name
+    return ["qcnlab" if program == "__main__.py" else program, *sys.argv[1:]]
+
+
 def _meta(
     summary: dict[str, Any], units: dict[str, dict[str, str]], wall_s: float, cpu_s: float
 ) -> dict[str, Any]:
@@ -266,7 +271,7 @@ def _meta(
             "python": platform.python_version(),
             "polars": version("polars"),
         },
-        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "command": _command(),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "wall_s": round(wall_s, 3),
         "cpu_s": round(cpu_s, 3),
