@@ -87,9 +87,15 @@ def _guarded(arguments: Sequence[str] | None) -> int:
     return code if isinstance(code, int) else DONE
 
 
+def rendered(error: Exception) -> str:
+    """Give the message for stderr; the core's own begin with `error:` already."""
+    text = str(error).rstrip("\n")
+    return text if text.startswith("error: ") else f"error: {text}"
+
+
 def _tell(error: Exception, code: int) -> int:
     sys.stdout.flush()
-    print(f"error: {error}".rstrip("\n"), file=sys.stderr)
+    print(rendered(error), file=sys.stderr)
     return code
 
 

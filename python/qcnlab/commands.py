@@ -135,6 +135,7 @@ def check(
 ) -> None:
     """Check scenario files; exit with 2 if one cannot be run."""
     import qcnlab
+    from qcnlab.cli import rendered
 
     verdicts: list[dict[str, Any]] = []
     for file in files:
@@ -142,7 +143,7 @@ def check(
             scenario = qcnlab.load(file)
         except qcnlab.ScenarioError as error:
             place = {"line": error.line, "column": error.column}
-            said = {"message": error.message, "hint": error.hint, "text": str(error)}
+            said = {"message": error.message, "hint": error.hint, "text": rendered(error)}
             verdicts.append({"file": str(file), "ok": False, **place, **said})
         else:
             facts = {"name": scenario.name, "title": scenario.title, "hash": scenario.hash}
@@ -152,7 +153,7 @@ def check(
     for verdict in verdicts:
         if not verdict["ok"]:
             sys.stdout.flush()
-            print(f"error: {verdict['text']}".rstrip("\n"), file=sys.stderr)
+            print(verdict["text"], file=sys.stderr)
         elif not as_json:
             print(f"{verdict['file']}: ok, {verdict['title']}")
     if not all(verdict["ok"] for verdict in verdicts):

@@ -22,10 +22,13 @@ def scenario_error(
     line: int | None = None,
     hint: str | None = None,
 ) -> ScenarioError:
-    """Build a `ScenarioError` for what goes wrong before the core sees the text."""
-    place = "" if file is None else f"{file}: " if line is None else f"{file}:{line}: "
-    rendered = f"{place}{message}" + ("" if hint is None else f"\n  hint: {hint}")
-    error = ScenarioError(rendered)
+    """Build a `ScenarioError` for what the core does not see; worded and laid out as its own are."""
+    rendered = [f"error: {message}"]
+    if file is not None:
+        rendered.append(f" --> {file}" + ("" if line is None else f":{line}"))
+    if hint is not None:
+        rendered.append(f"  = help: {hint}")
+    error = ScenarioError("\n".join(rendered))
     error.file, error.line, error.column = file, line, None
     error.message, error.hint = message, hint
     return error
