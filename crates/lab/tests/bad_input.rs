@@ -62,7 +62,7 @@ error: '10' has no unit: a time needs one
 9 | rtt = 10
   |       ^^
   |
-  = help: write the unit, as in "10 ms"
+  = help: write the unit, as in "10 us" or "10 ms"
 "#,
     ),
     (
@@ -75,7 +75,7 @@ error: '10' has no unit: a time needs one
 9 | rtt = "10"
   |       ^^^^
   |
-  = help: write the unit, as in "10 ms"
+  = help: write the unit, as in "10 us" or "10 ms"
 "#,
     ),
     (
@@ -780,7 +780,7 @@ error: '10 GB/s': rates are in bits a second, not in GB/s
         r#"
 error: '200' has no unit: a time needs one
 --> in override "topology.rtt=200"
- = help: write the unit, as in "200 ms"
+ = help: write the unit, as in "200 us" or "200 ms"
 "#,
     ),
     (
@@ -850,7 +850,7 @@ error: the hotspot ends at 2 s, but the run ends at 1.5 s
         r#"
 error: unknown scheme 'ecn'
 --> in override "scheme.name=ecn"
- = help: did you mean "qcn"? `qcnlab list schemes` shows all
+ = help: did you mean "ecm"? `qcnlab list schemes` shows all
 "#,
     ),
     (
@@ -990,7 +990,7 @@ fn json_errors_name_the_key() {
         r#"
 error: '10' has no unit: a time needs one
 --> <json>: topology.rtt
- = help: write the unit, as in "10 ms"
+ = help: write the unit, as in "10 us" or "10 ms"
 "#
         .trim_matches('\n')
     );

@@ -144,8 +144,13 @@ impl UnitError {
     pub fn hint(&self) -> Option<String> {
         match self {
             UnitError::MissingUnit { text, expected } => {
-                let unit = expected.example().split_once(' ').map_or("", |(_, unit)| unit);
-                Some(format!("write the unit, as in \"{} {unit}\"", text.trim()))
+                let (less, more) = match expected {
+                    Quantity::Size => ("B", "KB"),
+                    Quantity::Rate => ("Mb/s", "Gb/s"),
+                    Quantity::Time => ("us", "ms"),
+                };
+                let text = text.trim();
+                Some(format!("write the unit, as in \"{text} {less}\" or \"{text} {more}\""))
             }
             UnitError::WrongUnit { meant: Some(meant), .. } => Some(format!("did you mean \"{meant}\"?")),
             UnitError::WrongUnit { expected, .. } => {

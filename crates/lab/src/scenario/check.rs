@@ -9,7 +9,14 @@ use qcnlab_units::{BitRate, Bytes};
 const MOST_ROWS: u128 = 50_000_000;
 
 /// A fault and the keys it concerns, the likeliest culprit first.
-type Found = (Fault, Vec<String>);
+struct Found {
+    fault: Box<Fault>,
+    keys: Vec<String>,
+}
+
+fn refuse(fault: Fault, keys: Vec<String>) -> Result<(), Found> {
+    Err(Found { fault: Box::new(fault), keys })
+}
 
 /// Refuses a scenario whose parts contradict one another.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
@@ -19,7 +26,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
         .and_then(|()| frames(scenario, star))
         .and_then(|()| flows(scenario, star))
         .and_then(|()| rows(scenario, star))
-        .map_err(|(fault, keys)| scenario.origin.error(fault, &place(scenario, &keys)))
+        .map_err(|found| scenario.origin.error(*found.fault, &place(scenario, &found.keys)))
 }
 
 /// Where to point: at the first of `keys` an override set, or else the first the file has.
@@ -39,17 +46,17 @@ fn keys<const N: usize>(keys: [&str; N]) -> Vec<String> {
 fn times(scenario: &Scenario) -> Result<(), Found> {
     let duration = scenario.duration;
     let beyond =
-        |what, value, key: String| (Fault::BeyondEnd { what, value, duration }, vec![key, "duration".to_owned()]);
+        |what, value, key: String| refuse(Fault::BeyondEnd { what, value, duration }, vec![key, "duration".to_owned()]);
     if scenario.warmup >= duration {
-        return Err(beyond("the warm-up ends", scenario.warmup, "warmup".to_owned()));
+        return beyond("the warm-up ends", scenario.warmup, "warmup".to_owned());
     }
     for (i, traffic) in scenario.traffic.iter().enumerate() {
         if traffic.start >= duration {
-            return Err(beyond("the traffic starts", traffic.start, format!("traffic.{i}.start")));
+            return beyond("the traffic starts", traffic.start, format!("traffic.{i}.start"));
         }
         if let Some(end) = traffic.stop.filter(|stop| *stop <= traffic.start) {
             let fault = Fault::EndsBeforeBegin { what: "the traffic", begin: traffic.start, end };
-            return Err((fault, vec![format!("traffic.{i}.stop"), format!("traffic.{i}.start")]));
+            return refuse(fault, vec![format!("traffic.{i}.stop"), format!("traffic.{i}.start")]);
         }
     }
     Ok(())
@@ -61,19 +68,19 @@ fn hotspots(scenario: &Scenario) -> Result<(), Found> {
         let key = |name: &str| format!("hotspot.{i}.{name}");
         if hotspot.port != BOTTLENECK {
             let fault = Fault::NoPlace { what: "port", name: hotspot.port.clone(), known: BOTTLENECK };
-            return Err((fault, vec![key("port")]));
+            return refuse(fault, vec![key("port")]);
         }
         if hotspot.from >= duration {
             let fault = Fault::BeyondEnd { what: "the hotspot begins", value: hotspot.from, duration };
-            return Err((fault, vec![key("from"), "duration".to_owned()]));
+            return refuse(fault, vec![key("from"), "duration".to_owned()]);
         }
         if hotspot.until <= hotspot.from {
             let fault = Fault::EndsBeforeBegin { what: "the hotspot", begin: hotspot.from, end: hotspot.until };
-            return Err((fault, vec![key("until"), key("from")]));
+            return refuse(fault, vec![key("until"), key("from")]);
         }
         if hotspot.until > duration {
             let fault = Fault::BeyondEnd { what: "the hotspot ends", value: hotspot.until, duration };
-            return Err((fault, vec![key("until"), "duration".to_owned()]));
+            return refuse(fault, vec![key("until"), "duration".to_owned()]);
         }
     }
     let mut order: Vec<usize> = (0..scenario.hotspots.len()).collect();
@@ -82,7 +89,7 @@ fn hotspots(scenario: &Scenario) -> Result<(), Found> {
         let (earlier, later) = (&scenario.hotspots[pair[0]], &scenario.hotspots[pair[1]]);
         if earlier.port == later.port && later.from < earlier.until {
             let fault = Fault::Overlap { port: later.port.clone(), begin: later.from, end: earlier.until };
-            return Err((fault, vec![format!("hotspot.{}.from", pair[1]), format!("hotspot.{}.until", pair[0])]));
+            return refuse(fault, vec![format!("hotspot.{}.from", pair[1]), format!("hotspot.{}.until", pair[0])]);
         }
     }
     Ok(())
@@ -94,21 +101,21 @@ fn frames(scenario: &Scenario, star: &Star) -> Result<(), Found> {
         let key = |name: &str| format!("traffic.{i}.{name}");
         let frame = traffic.frame;
         if frame > buffer {
-            return Err((Fault::FrameAboveBuffer { frame, buffer }, vec![key("frame"), "topology.buffer".to_owned()]));
+            return refuse(Fault::FrameAboveBuffer { frame, buffer }, vec![key("frame"), "topology.buffer".to_owned()]);
         }
         if let TrafficKind::Constant { rate } = traffic.kind
             && on_the_wire(rate, traffic, star.frame_overhead) > star.rate.as_f64()
         {
             let overhead = if star.frame_overhead == Bytes::ZERO { "" } else { " with the frames' overhead" };
             let fault = Fault::RateAboveLink { rate, link: star.rate, overhead };
-            return Err((fault, vec![key("rate"), "topology.rate".to_owned(), "topology.frame_overhead".to_owned()]));
+            return refuse(fault, vec![key("rate"), "topology.rate".to_owned(), "topology.frame_overhead".to_owned()]);
         }
     }
     match scenario.scheme.set_point() {
-        Some(set_point) if set_point >= buffer => Err((
+        Some(set_point) if set_point >= buffer => refuse(
             Fault::SetPoint { set_point, buffer },
             keys(["scheme.cp.set_point", "topology.buffer", "scheme.preset", "scheme.name"]),
-        )),
+        ),
         _ => Ok(()),
     }
 }
@@ -123,7 +130,7 @@ fn flows(scenario: &Scenario, star: &Star) -> Result<(), Found> {
     for (i, traffic) in scenario.traffic.iter().enumerate() {
         if traffic.to != "sink" {
             let fault = Fault::NoPlace { what: "host", name: traffic.to.clone(), known: "sink" };
-            return Err((fault, vec![format!("traffic.{i}.to")]));
+            return refuse(fault, vec![format!("traffic.{i}.to")]);
         }
         let from = || vec![format!("traffic.{i}.from"), "topology.sources".to_owned(), format!("traffic.{i}")];
         let mut any = false;
@@ -133,12 +140,12 @@ fn flows(scenario: &Scenario, star: &Star) -> Result<(), Found> {
             }
             any = true;
             if let Some(first) = sender[source].replace(i) {
-                return Err((Fault::TwoFlows { source_name: name, first }, from()));
+                return refuse(Fault::TwoFlows { source_name: name, first }, from());
             }
         }
         if !any {
             let fault = Fault::NoSource { pattern: traffic.from.clone(), sources: star.sources };
-            return Err((fault, from()));
+            return refuse(fault, from());
         }
     }
     Ok(())
@@ -161,5 +168,5 @@ fn rows(scenario: &Scenario, star: &Star) -> Result<(), Found> {
         return Ok(());
     }
     let finest = parts.iter().max_by_key(|(rows, _)| *rows).map_or("record", |(_, key)| key);
-    Err((Fault::TooManyRows { rows, limit: MOST_ROWS }, keys([finest, "record", "topology.sources", "duration"])))
+    refuse(Fault::TooManyRows { rows, limit: MOST_ROWS }, keys([finest, "record", "topology.sources", "duration"]))
 }

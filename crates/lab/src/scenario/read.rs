@@ -121,18 +121,21 @@ impl Reader<'_> {
         let fields: Vec<Field> = section.fields_of(kind).copied().collect();
         let mut known: Vec<&str> = section.kind.iter().map(|_| "kind").collect();
         known.extend(fields.iter().map(|f| f.name));
-        for entry in table.iter().filter(|e| !known.contains(&&*e.key)) {
-            if let (Some(key), Some(kind)) = (&section.kind, kind) {
-                let owner = key.fields.iter().position(|fields| fields.iter().any(|f| f.name == entry.key));
-                if let Some(owner) = owner {
-                    let (key, kind, owner) = (entry.key.clone(), key.choices[kind].name, key.choices[owner].name);
-                    let fault = Fault::KeyOfOtherKind { key, table: section.title(), kind: kind.to_owned(), owner };
-                    return Err(self.fault(fault, &entry.place));
-                }
-            }
-            return Err(self.unknown(entry, &section.title(), &known, &fields));
+        let Some(entry) = table.iter().find(|e| !known.contains(&&*e.key)) else {
+            return Ok(());
+        };
+        if let (Some(key), Some(kind)) = (&section.kind, kind)
+            && let Some(owner) = key.fields.iter().position(|fields| fields.iter().any(|f| f.name == entry.key))
+        {
+            let fault = Fault::KeyOfOtherKind {
+                key: entry.key.clone(),
+                table: section.title(),
+                kind: key.choices[kind].name.to_owned(),
+                owner: key.choices[owner].name,
+            };
+            return Err(self.fault(fault, &entry.place));
         }
-        Ok(())
+        Err(self.unknown(entry, &section.title(), &known, &fields))
     }
 
     fn unknown(&self, entry: &Entry, table: &str, known: &[&'static str], fields: &[Field]) -> ScenarioError {

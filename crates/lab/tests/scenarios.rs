@@ -1,0 +1,269 @@
+//! Scenarios survive their own text, and overrides do what they say.
+
+use proptest::prelude::*;
+use qcnlab_lab::{Feedback, Scenario, Shipped, Topology, TrafficKind, shipped};
+use qcnlab_units::{BitRate, Bytes, Span};
+
+fn read(name: &str) -> Scenario {
+    Scenario::shipped(name).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn with(scenario: &Scenario, overrides: &[&str]) -> Scenario {
+    scenario.with_overrides(overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn survives(scenario: &Scenario) {
+    let (toml, json) = (scenario.to_toml(), scenario.to_json());
+    let from_toml = Scenario::parse(&toml, "again.toml").unwrap_or_else(|error| panic!("{error}\n{toml}"));
+    let from_json = Scenario::from_json(&json, "again.json").unwrap_or_else(|error| panic!("{error}\n{json}"));
+    for again in [from_toml, from_json] {
+        assert_eq!(&again, scenario);
+        assert_eq!(again.to_toml(), toml);
+        assert_eq!(again.hash(), scenario.hash());
+    }
+}
+
+const HOTSPOT: &str = "og-hotspot-2src-10g-to-500m-rtt10us";
+
+#[test]
+fn every_shipped_scenario_is_good_and_survives_its_own_text() {
+    let all = shipped();
+    assert!(all.len() >= 8);
+    for Shipped { name, folder, text } in all {
+        assert!(text.starts_with("#:schema ../qcnlab.schema.json\n"), "{name} names its schema");
+        assert!(!folder.is_empty(), "{name} lies in a folder");
+        let scenario = read(name);
+        assert_eq!(scenario.name, name);
+        assert!(!scenario.title.is_empty(), "{name} has a title");
+        survives(&scenario);
+    }
+}
+
+#[test]
+fn every_scheme_and_preset_survives() {
+    let base = read(HOTSPOT);
+    for scheme in qcnlab_schemes::registry::catalogue() {
+        for preset in &scheme.presets {
+            let (name, preset) = (format!("scheme.name={}", scheme.name), format!("scheme.preset={}", preset.name));
+            survives(&with(&base, &[&name, &preset]));
+        }
+    }
+}
+
+#[test]
+fn the_resolved_form_is_this() {
+    let scenario = with(&read(HOTSPOT), &["scheme.name=none"]);
+    let expected = r#"title = "Two sources at an output-generated hotspot, 10 Gb/s to 0.5 Gb/s for 1 s, RTT 10 us"
+about = "Two sources share a 10 Gb/s link whose service drops to 0.5 Gb/s for one second. Published time to recover after the hotspot: QCN 94 ms, ECM 3 ms with Gi 0.53333."
+source = "deck 001, Baseline"
+duration = "2.5 s"
+warmup = "500 ms"
+replications = 20
+seed = 1
+
+[topology]
+kind = "star"
+sources = 2
+rate = "10 Gb/s"
+bottleneck_rate = "10 Gb/s"
+rtt = "10 us"
+sink_delay = "5 us"
+buffer = "150 KB"
+frame_overhead = "0 B"
+
+[[traffic]]
+kind = "saturated"
+from = "source*"
+to = "sink"
+frame = "1500 B"
+start = "0 s"
+stagger = "0 s"
+start_jitter = "12 us"
+controlled = true
+cn_tag = true
+
+[[hotspot]]
+port = "switch->sink"
+from = "1 s"
+until = "2 s"
+rate = "500 Mb/s"
+
+[feedback]
+kind = "ideal"
+
+[scheme]
+name = "none"
+preset = "DEFAULT"
+
+[record]
+queue_every = "100 us"
+rates_every = "1 ms"
+throughput_bin = "1 ms"
+tables = true
+"#;
+    assert_eq!(scenario.to_toml(), expected);
+}
+
+#[test]
+fn words_with_awkward_characters_survive() {
+    let mut scenario = read(HOTSPOT);
+    scenario.title = "a \"b\" \\ c\n\td \u{7f} \u{1} \u{b5} \u{1f600} '''".to_owned();
+    let again = Scenario::parse(&scenario.to_toml(), "again.toml").unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again.title, scenario.title);
+}
+
+#[test]
+fn defaults_follow_overrides_of_what_they_derive_from() {
+    let base = read(HOTSPOT);
+    let Topology::Star(star) = &base.topology;
+    assert_eq!((star.sink_delay, star.bottleneck_rate), (Span::from_us(5), BitRate::gbps(10)));
+    let changed = with(&base, &["topology.rtt=200 us", "topology.rate='40 Gb/s'"]);
+    let Topology::Star(star) = &changed.topology;
+    assert_eq!((star.sink_delay, star.bottleneck_rate), (Span::from_us(100), BitRate::gbps(40)));
+}
+
+#[test]
+fn overrides_reach_list_entries_with_and_without_a_number() {
+    let base = read(HOTSPOT);
+    let changed = with(&base, &["hotspot.0.rate=1 Gb/s", "traffic.frame=312 B"]);
+    assert_eq!((changed.hotspots[0].rate, changed.traffic[0].frame), (BitRate::gbps(1), Bytes::new(312)));
+    let two = Scenario::parse(
+        &format!("{}\n[[hotspot]]\nfrom = \"2.1 s\"\nuntil = \"2.2 s\"\nrate = \"1 Gb/s\"\n", base.to_toml()),
+        "two.toml",
+    );
+    let two = two.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(with(&two, &["hotspot.1.rate=2 Gb/s"]).hotspots[1].rate, BitRate::gbps(2));
+    let error = two.with_overrides(&["hotspot.rate=2 Gb/s"]).expect_err("which of two?");
+    assert_eq!(error.hint().as_deref(), Some("entries are counted from 0: hotspot.0 to hotspot.1"));
+}
+
+#[test]
+fn the_later_override_holds_and_overrides_add_up() {
+    let base = read(HOTSPOT);
+    assert_eq!(with(&base, &["seed=3", "seed=4"]).seed, 4);
+    let twice = with(&with(&base, &["seed=3"]), &["replications=2"]);
+    assert_eq!((twice.seed, twice.replications, twice.name.as_str()), (3, 2, HOTSPOT));
+    assert_eq!(with(&base, &[]), base);
+}
+
+#[test]
+fn another_scheme_drops_the_old_ones_parameters() {
+    let tuned = format!("{}\n[scheme.rp]\ntime_reset = \"7 ms\"\n", text(HOTSPOT));
+    let tuned = Scenario::parse(&tuned, "tuned.toml").unwrap_or_else(|error| panic!("{error}"));
+    assert_ne!(tuned, read(HOTSPOT));
+    let ecm = with(&tuned, &["scheme.name=ecm"]);
+    assert_eq!(ecm, with(&read(HOTSPOT), &["scheme.name=ecm"]));
+    assert_eq!(with(&tuned, &["scheme.name=qcn"]), tuned, "the same scheme keeps them");
+    let order = with(&tuned, &["scheme.rp.time_reset=5 ms", "scheme.name=qcn_timer"]);
+    assert!(order.to_toml().contains("time_reset = \"5 ms\""), "parameters may be given before the name");
+}
+
+fn text(name: &str) -> &'static str {
+    shipped().into_iter().find(|s| s.name == name).map_or("", |s| s.text)
+}
+
+#[test]
+fn the_hash_counts_what_changes_a_run() {
+    let base = read(HOTSPOT);
+    assert_eq!(base.hash().len(), 64);
+    for same in ["seed=9", "replications=3", "title=Other", "about=Other", "topology.sink_delay=5 us"] {
+        assert_eq!(with(&base, &[same]).hash(), base.hash(), "{same}");
+    }
+    for other in ["topology.rtt=11 us", "scheme.cp.w=3", "traffic.cn_tag=false", "record.queue_every=1 ms"] {
+        assert_ne!(with(&base, &[other]).hash(), base.hash(), "{other}");
+    }
+}
+
+#[test]
+fn flows_expand_wildcards_and_stagger() {
+    let base = with(&read("w1-10-senders-cbr"), &["traffic.from=source1*"]);
+    let flows = base.flows();
+    let names: Vec<&str> = flows.iter().map(|f| f.source_name.as_str()).collect();
+    assert_eq!(names, ["source1", "source10"]);
+    let starts: Vec<u64> = flows.iter().map(|f| f.start.ps()).collect();
+    assert_eq!(starts, [0, 1_142_857], "the i-th source matched starts i staggers later");
+    assert_eq!(flows[1].source_index, 9);
+    for (pattern, count) in [("*", 10), ("source10", 1), ("s*e*0", 1), ("*1", 1), ("source??", 0), ("*x*", 0)] {
+        let found = with_pattern(pattern);
+        assert_eq!(found, (count > 0).then_some(count), "{pattern}");
+    }
+}
+
+fn with_pattern(pattern: &str) -> Option<usize> {
+    let scenario = read("w1-10-senders-cbr").with_overrides(&[format!("traffic.from={pattern}")]).ok()?;
+    Some(scenario.flows().len())
+}
+
+#[test]
+fn kinds_bring_their_own_keys() {
+    let base = read(HOTSPOT);
+    assert_eq!(base.feedback, Feedback::Ideal);
+    assert_eq!(with(&base, &["feedback.kind=frames"]).feedback, Feedback::Frames { frame: Bytes::new(64) });
+    let constant = with(&base, &["traffic.kind=constant", "traffic.rate=9 Gb/s"]);
+    assert_eq!(constant.traffic[0].kind, TrafficKind::Constant { rate: BitRate::gbps(9) });
+    survives(&constant);
+}
+
+#[test]
+fn hotspots_come_in_order_of_time() {
+    let text = format!(
+        "{}\n[[hotspot]]\nfrom = \"0.6 s\"\nuntil = \"1 s\"\nrate = \"1 Gb/s\"\n",
+        text(HOTSPOT).replace("[scheme]", "[record]\n\n[scheme]")
+    );
+    let scenario = Scenario::parse(&text, "two.toml").unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(scenario.hotspots[0].from, Span::from_ms(600));
+    survives(&scenario);
+}
+
+/// An override that is legal on the hotspot scenario, whatever stands beside it.
+fn legal() -> impl Strategy<Value = String> {
+    prop_oneof![
+        (1u64..400).prop_map(|n| format!("topology.rtt={n} us")),
+        (1u64..=1_000_000).prop_map(|n| format!("topology.rtt={n} ps")),
+        (200_000u64..10_000_000).prop_map(|n| format!("topology.buffer={n} B")),
+        (1u64..2_000_000_000_000).prop_map(|n| format!("topology.rate={n} b/s")),
+        (1u32..200).prop_map(|n| format!("topology.sources={n}")),
+        (64u64..65_536).prop_map(|n| format!("traffic.frame={n} B")),
+        (1u64..1_999_999_999_999).prop_map(|n| format!("hotspot.from={n} ps")),
+        (1u64..1_000_000).prop_map(|n| format!("hotspot.rate={n} Kb/s")),
+        any::<bool>().prop_map(|b| format!("traffic.cn_tag={b}")),
+        any::<i64>().prop_map(|n| format!("seed={}", n.unsigned_abs() / 2)),
+        (0.001f64..100.0).prop_map(|x| format!("scheme.cp.w={x}")),
+        (1u32..1000).prop_map(|n| format!("scheme.rp.gd=1/{}", n + 1)),
+        (1u64..30_000).prop_map(|n| format!("scheme.rp.time_reset={n} us")),
+        "[ -~\u{e4}\u{b5}\u{1F600}]{0,30}".prop_map(|title| format!("title=x{title}")),
+        Just("feedback.kind=frames".to_owned()),
+        Just("record.tables=false".to_owned()),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_legal_scenario_survives_its_own_text(overrides in prop::collection::vec(legal(), 0..8)) {
+        survives(&read(HOTSPOT).with_overrides(&overrides).unwrap_or_else(|error| panic!("{error}")));
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in "(\\[\\[?[a-z.]{0,8}\\]?\\]\n|[a-z\"' =0-9.\\[\\]{}\n\u{e4}]{0,12}){0,12}") {
+        if let Err(error) = Scenario::parse(&text, "any.toml") {
+            prop_assert!(error.render().starts_with("error: "));
+        }
+        if let Err(error) = Scenario::from_json(&text, "any.json") {
+            prop_assert!(error.render().starts_with("error: "));
+        }
+    }
+
+    #[test]
+    fn no_octets_make_it_panic(octets in prop::collection::vec(any::<u8>(), 0..60)) {
+        if let Err(error) = Scenario::from_bytes(&octets, "any.toml") {
+            prop_assert!(error.render().starts_with("error: "));
+        }
+    }
+
+    #[test]
+    fn no_override_makes_it_panic(key in "[a-z_.0-9\u{e4}]{0,20}", value in "[ -~\u{e4}]{0,12}") {
+        if let Err(error) = read(HOTSPOT).with_overrides(&[format!("{key}={value}")]) {
+            prop_assert!(error.render().starts_with("error: "));
+        }
+    }
+}
