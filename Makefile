@@ -1,4 +1,4 @@
-# The commands of this repository. `make help` lists them.
+# The commands of this repository. `make help` lists them; `make demo ARGS=--quick` passes options on.
 
 PYTHON ?= python3
 VENV   := .venv
@@ -15,7 +15,7 @@ help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
 
 demo: $(CORE) ## run the QCN and ECM demonstration; writes runs/demo with report.html
-	@$(BIN)/qcnlab demo
+	@$(BIN)/qcnlab demo $(ARGS)
 
 test: $(CORE) ## run the Rust and the Python tests
 	cargo test --release

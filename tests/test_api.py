@@ -72,7 +72,9 @@ def test_run_many_keeps_the_order(short: qcnlab.Scenario) -> None:
     assert qcnlab.run_many([]) == []
 
 
-@pytest.mark.parametrize("wrong", [{"reps": 0}, {"jobs": 0}, {"seed": -1}])
+@pytest.mark.parametrize(
+    "wrong", [{"reps": 0}, {"reps": 2**40}, {"jobs": 0}, {"seed": -1}, {"seed": 2**64}]
+)
 def test_impossible_numbers_are_refused(short: qcnlab.Scenario, wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         qcnlab.run(short, **wrong)  # type: ignore[arg-type]
@@ -98,3 +100,8 @@ def test_an_exception_carries_its_place(tmp_path: Path) -> None:
     assert (caught.value.file, caught.value.line) == (str(bad), line + 1)
     assert "durration" in caught.value.message
     assert "duration" in (caught.value.hint or "")
+
+
+def test_what_is_not_a_scenario_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"qcnlab\.load"):
+        qcnlab.run(HOTSPOT)  # type: ignore[arg-type]

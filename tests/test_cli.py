@@ -82,7 +82,16 @@ def test_an_output_folder_that_cannot_be_written_is_refused_before_the_run(
     assert cli.left() == ["file"]
 
 
-@pytest.mark.parametrize("arguments", [(), ("run",), ("run", "x", "--reps", "0"), ("bogus",)])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("run",),
+        ("run", "x", "--reps", "0"),
+        ("run", "x", "--seed", "18446744073709551616"),
+        ("bogus",),
+    ],
+)
 def test_usage_errors_leave_with_2(cli: CommandLine, arguments: tuple[str, ...]) -> None:
     done = cli(*arguments)
     assert done.returncode == 2
@@ -130,7 +139,7 @@ def test_lists(cli: CommandLine, kind: str) -> None:
     ("name", "words"),
     [
         ("recovery_ms", "recovery"),
-        ("qcn", "FR"),
+        ("qcn", "fast recovery"),
         ("cpQSp", "scheme.cp.set_point"),
         ("q_eq", "scheme.cp.set_point"),
         ("scheme.cp.w", "scheme.cp.w"),

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
+MOST_REPS, MOST_JOBS, MOST_SEED = 1_000_000, 1024, 2**64 - 1
+"""The highest replications, threads and seed that `run` takes."""
+
+
 class Scenario:
     """A checked, resolved scenario: what is built, what happens to it, what is recorded.
 
@@ -132,8 +136,8 @@ def run(
 
     `reps` and `seed` default to the scenario's own, `jobs` (threads) to all cores. The result
     does not depend on `jobs`. `progress`: show a bar on stderr once two seconds have passed;
-    by default if stderr is a terminal or this is a notebook. Raises `ValueError` for `reps` or
-    `jobs` below 1, `LawViolation` if a conservation law breaks; Ctrl-C ends it within a second.
+    by default if stderr is a terminal or this is a notebook. Raises `ValueError` for a number
+    that cannot be, `LawViolation` if a conservation law breaks; Ctrl-C ends it within a second.
     """
     return run_many([scenario], reps=reps, seed=seed, jobs=jobs, progress=progress)[0]
 
@@ -152,18 +156,27 @@ def run_many(
     in their scheme meet the same random numbers. The rest is as in `run`; `meta["wall_s"]` of
     each result is the wall time of the whole call.
     """
-    for name, value in (("reps", reps), ("jobs", jobs)):
-        if value is not None and value < 1:
-            raise ValueError(f"{name} is {value}; it must be at least 1")
-    if seed is not None and not 0 <= seed < 2**64:
-        raise ValueError(f"seed is {seed}; it must be between 0 and 2^64 - 1")
-    cores = [scenario._core for scenario in scenarios]
+    _within("reps", reps, 1, MOST_REPS)
+    _within("jobs", jobs, 1, MOST_JOBS)
+    _within("seed", seed, 0, MOST_SEED)
+    cores = [_core_of(scenario) for scenario in scenarios]
     label = cores[0].name if len(cores) == 1 else f"{len(cores)} scenarios"
     started = time.perf_counter()
     with Bar(label, progress) as bar:
         outcomes = _core.run(cores, seed=seed, replications=reps, jobs=jobs, progress=bar)
     wall_s = time.perf_counter() - started
     return [from_outcome(outcome, wall_s) for outcome in outcomes]
+
+
+def _within(name: str, value: int | None, low: int, high: int) -> None:
+    if value is not None and not low <= value <= high:
+        raise ValueError(f"{name} is {value}; it must be from {low} to {high}")
+
+
+def _core_of(scenario: Scenario) -> _core.Scenario:
+    if not isinstance(scenario, Scenario):
+        raise TypeError(f"{scenario!r} is not a Scenario; qcnlab.load(...) gives one")
+    return scenario._core
 
 
 def _is_path(text: str) -> bool:

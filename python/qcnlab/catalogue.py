@@ -140,8 +140,10 @@ def _merged(entries: list[Entry]) -> list[Entry]:
             merged[(position,)] = entry
             continue
         same = (entry["key"], entry["about"], entry["range"], entry["type"])
-        first = merged.setdefault(same, {**entry, "defaults": []})
-        first["defaults"].append((entry["scheme"], entry["default"], entry["required"]))
+        first = merged.setdefault(same, {**entry, "defaults": {}})
+        of = first["defaults"].setdefault(_default(entry), [])
+        if entry["scheme"]:
+            of.append(entry["scheme"])
     return list(merged.values())
 
 
@@ -175,7 +177,7 @@ def _scheme(entry: Entry, columns: int) -> str:
         rows = [
             (
                 "  " + parameter["key"],
-                parameter["default"] or "required",
+                _default(parameter),
                 parameter["aliases"] or "",
             )
             for parameter in entry["parameters"]
@@ -193,7 +195,8 @@ def _preset(entry: Entry, columns: int) -> str:
     lines.append(paragraphs(entry["about"], columns, "  "))
     for role in ("cp", "rp"):
         for key, value in entry.get(role, {}).items():
-            lines.append(f"  scheme.{role}.{key} = {value}")
+            shown = str(value).lower() if isinstance(value, bool) else value
+            lines.append(f"  scheme.{role}.{key} = {shown}")
     return "\n".join(lines)
 
 
@@ -214,7 +217,8 @@ def _parameter(entry: Entry, columns: int) -> str:
         lines.append(paragraphs(f"Also called {entry['aliases']}.", columns, "  "))
     for choice in entry["choices"] or []:
         lines.append(paragraphs(f"{choice['name']}: {choice['about']}", columns, "    "))
-    for scheme, default, required in entry["defaults"]:
-        value = "required" if required else f"default {default}" if default else "no default"
-        lines.append(f"  {value}" + (f"  (scheme {scheme})" if scheme else ""))
+    for default, of in entry["defaults"].items():
+        value = default if default == "required" else f"default {default or 'none'}"
+        where = f"  (scheme{'s' if len(of) > 1 else ''} {', '.join(of)})" if of else ""
+        lines.append(f"  {value}{where}")
     return "\n".join(lines)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qcnlab import _core, text
+from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED
 
 if TYPE_CHECKING:
     from qcnlab.results import Result
@@ -26,10 +27,14 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Jobs = Annotated[
-    int | None, typer.Option("-j", "--jobs", min=1, help="Threads; all cores if not given.")
+    int | None,
+    typer.Option("-j", "--jobs", min=1, max=MOST_JOBS, help="Threads; all cores if not given."),
 ]
 Reps = Annotated[
-    int | None, typer.Option("--reps", min=1, help="Replications; the scenario's own if not given.")
+    int | None,
+    typer.Option(
+        "--reps", min=1, max=MOST_REPS, help="Replications; the scenario's own if not given."
+    ),
 ]
 
 
@@ -68,7 +73,8 @@ def run(
         typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key; may be repeated."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed; the scenario's own if not given.")
+        int | None,
+        typer.Option(min=0, max=MOST_SEED, help="Seed; the scenario's own if not given."),
     ] = None,
     reps: Reps = None,
     jobs: Jobs = None,

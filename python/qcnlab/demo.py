@@ -162,7 +162,7 @@ HEADER = (
     "used, %\nduring",
     "used, %\nafter",
     "queue, KB\nmean",
-    "\nstd",
+    "queue, KB\nstd",
     "empty\n%",
     "drops\nframes",
     "mes-\nsages",

@@ -22,7 +22,7 @@ def scenario_error(
     line: int | None = None,
     hint: str | None = None,
 ) -> ScenarioError:
-    """Build a `ScenarioError` for what the core does not see; worded and laid out as its own are."""
+    """Build a `ScenarioError` for what the core does not see, laid out as the core's own are."""
     rendered = [f"error: {message}"]
     if file is not None:
         rendered.append(f" --> {file}" + ("" if line is None else f":{line}"))

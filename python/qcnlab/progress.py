@@ -52,22 +52,26 @@ class Bar:
                 return
             self._shown = self._show(fraction)
         progress, task = self._shown
-        progress.update(task, completed=fraction)
+        progress.update(task, completed=fraction, left=self._left(fraction))
 
     def _show(self, fraction: float) -> tuple[Progress, TaskID]:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-        from rich.progress import TimeRemainingColumn as Eta
 
         progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             TaskProgressColumn(),
-            TextColumn("left"),
-            Eta(compact=True, elapsed_when_finished=True),
+            TextColumn("{task.fields[left]}"),
             console=Console(stderr=True),
             transient=True,
         )
         progress.start()
-        task = progress.add_task(self._label, total=1.0)
+        task = progress.add_task(self._label, total=1.0, left=self._left(fraction))
         return progress, task
+
+    def _left(self, fraction: float) -> str:
+        if fraction <= 0:
+            return ""
+        seconds = round((time.monotonic() - self._started) * (1 - fraction) / fraction)
+        return f"{seconds // 60}:{seconds % 60:02d} left"
