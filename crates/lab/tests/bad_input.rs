@@ -884,6 +884,21 @@ error: [[traffic]] has no 'rate'
  = help: add rate = "10 Gb/s"
 "#,
     ),
+    (
+        "hotspot=3",
+        r#"
+error: 'hotspot' is a list of tables: each is written [[hotspot]]
+--> in override "hotspot=3"
+"#,
+    ),
+    (
+        "=3",
+        r#"
+error: an override is written key=value
+--> in override "=3"
+ = help: for example topology.rtt=200us or scheme.cp.w=2
+"#,
+    ),
 ];
 
 #[test]
@@ -929,6 +944,8 @@ fn an_error_gives_its_parts() {
 fn columns_count_characters() {
     let error = refuse("[[traffic]]", "[record] # f\u{fc}r sp\u{e4}ter\n\"\u{fc}\" = 1\n[[traffic]]");
     assert_eq!((error.line(), error.column()), (Some(13), Some(1)));
+    let error = Scenario::parse("\u{feff}titel = 1", "t").expect_err("a misspelt key after a byte order mark");
+    assert_eq!((error.line(), error.column()), (Some(1), Some(1)));
     let error = Scenario::parse("title = \"\u{fc}\u{fc}\" x", "t").expect_err("a stray word");
     assert_eq!((error.line(), error.column()), (Some(1), Some(14)));
 }

@@ -83,8 +83,9 @@ impl Node {
 }
 
 impl Document {
-    /// Reads TOML text.
+    /// Reads TOML text; a byte order mark before it is ignored.
     pub(crate) fn from_toml(text: &str, name: &str) -> Result<Document, ScenarioError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let empty = Node { content: Content::Table(Vec::new()), place: Place::Span(0..0) };
         let mut document = Document { name: name.to_owned(), text: text.to_owned(), root: empty };
         match toml::de::DeTable::parse(text) {

@@ -74,7 +74,13 @@ impl Reader<'_> {
             None => &[],
             Some(entry) => match &entry.node.content {
                 Content::List(nodes) => &nodes[..],
-                _ => return Err(self.fault(Fault::NotAList { name: section.name }, &entry.place)),
+                _ => {
+                    let place = match &entry.node.place {
+                        given @ Place::Override(_) => given,
+                        _ => &entry.place,
+                    };
+                    return Err(self.fault(Fault::NotAList { name: section.name }, place));
+                }
             },
         };
         if nodes.is_empty() && section.required {
