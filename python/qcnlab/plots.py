@@ -11,6 +11,8 @@ import matplotlib as mpl
 import numpy as np
 import polars as pl
 from matplotlib import style as mpl_style
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -33,6 +35,7 @@ SOURCES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 MANY = 4
 POINTS = 900
+PNG_DPI = 160
 
 
 @contextmanager
@@ -45,10 +48,25 @@ def style() -> Iterator[None]:
 
 
 def save(figure: Figure, path: Path) -> Path:
-    """Write `figure`; equal figures give equal bytes."""
-    none = {".svg": {"Date": None, "Creator": None}, ".pdf": {"CreationDate": None}}
+    """Write `figure` as SVG, PNG or PDF; equal figures give equal bytes.
+
+    The layout is found once for all formats, and each format draws once; `Figure.savefig` would
+    do both twice, which is most of the time a demonstration takes to draw.
+    """
     with style():
-        figure.savefig(path, metadata=none.get(path.suffix, {"Software": None}))
+        engine = figure.get_layout_engine()
+        if engine is not None:
+            engine.execute(figure)
+            figure.set_layout_engine("none")
+        if path.suffix == ".svg":
+            svg: Any = FigureCanvasSVG(figure)
+            svg.print_svg(path, metadata={"Date": None, "Creator": None})
+        elif path.suffix == ".png":
+            figure.set_dpi(PNG_DPI)
+            png: Any = FigureCanvasAgg(figure)
+            png.print_png(path, metadata={"Software": None})
+        else:
+            figure.savefig(path, metadata={"CreationDate": None})
     return path
 
 
