@@ -82,6 +82,9 @@ pub enum SignalKind {
 }
 
 impl SignalKind {
+    /// Every kind.
+    pub const ALL: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Bcn];
+
     /// Its name in tables.
     pub const fn name(self) -> &'static str {
         match self {

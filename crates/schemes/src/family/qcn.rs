@@ -228,13 +228,16 @@ const RP_IEEE: RpParams =
 
 const CP_DECK000: CpParams = CP_DECK001;
 
-/// Deck 000 prints no increase step; 12 Mb/s is deck 004's, and the one that gives deck 000's recovery times.
-const RP_DECK000: RpParams = RpParams { ai_rate: BitRate::mbps(12), ..RP_DECK001 };
+/// Deck 000's starting point: target-rate reduction is what that deck adds to it. It prints no increase
+/// step; 12 Mb/s is deck 004's, and the one that gives deck 000's recovery times.
+const RP_DECK000: RpParams =
+    RpParams { ai_rate: BitRate::mbps(12), target_rate_reduction: false, ..RP_DECK001 };
 
 const ABOUT_DECK001: &str = "Deck 001, Simulation Parameters.";
 const ABOUT_IEEE: &str = "Defaults of the IEEE8021-CN-MIB; rates count preamble and inter-frame gap.";
 const ABOUT_DECK000: &str =
-    "Deck 000: set point 22 frames, w 2. The increase step is not on its slides; 12 Mb/s is deck 004's.";
+    "Deck 000 before its additions: set point 22 frames, w 2, no target-rate reduction. The increase step \
+     is not on its slides; 12 Mb/s is deck 004's.";
 
 impl Family for Qcn {
     type CpParams = CpParams;

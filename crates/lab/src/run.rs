@@ -1,0 +1,179 @@
+//! Replications of scenarios on all cores.
+//!
+//! Every replication is an [`Engine`] of its own; results come back in the order of
+//! the scenarios and replications, so the number of threads changes nothing but time.
+
+use crate::metrics::{self, METRICS};
+use crate::scenario::Scenario;
+use crate::{fabric, tables};
+use cpu_time::ThreadTime;
+use qcnlab_sim::{Control, Counters, Engine, Finished, Halt, Violation};
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+
+/// How to run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Seed of the random streams; `None` for each scenario's own.
+    pub seed: Option<u64>,
+    /// Replications; `None` for each scenario's own.
+    pub replications: Option<u32>,
+    /// Threads; `None` for one a core.
+    pub jobs: Option<usize>,
+}
+
+/// Why there are no results.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum RunError {
+    /// Somebody stopped it.
+    #[error("stopped")]
+    Cancelled,
+    /// A run broke a law of conservation.
+    #[error("scenario {scenario}, replication {replication}: conservation is broken at {violation}; this is a bug in qcnlab")]
+    Violation {
+        /// The scenario's name.
+        scenario: String,
+        /// Which replication.
+        replication: u32,
+        /// The law.
+        violation: Violation,
+    },
+    /// The threads could not be started.
+    #[error("cannot start {jobs} threads: {why}")]
+    Threads {
+        /// How many were asked for.
+        jobs: usize,
+        /// What the system said.
+        why: String,
+    },
+}
+
+/// What one scenario gave.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// The seed it ran with.
+    pub seed: u64,
+    /// One entry for each replication, in order.
+    pub replications: Vec<Replication>,
+}
+
+/// What one replication gave.
+#[derive(Debug)]
+pub struct Replication {
+    /// The trace and the totals.
+    pub done: Finished,
+    /// Values in the order of [`METRICS`].
+    pub metrics: Vec<Option<f64>>,
+    /// CPU seconds the engine took. Differs from run to run.
+    pub cpu_s: f64,
+}
+
+/// Simulated picoseconds that running `scenarios` takes: what `control.done_ps` climbs to.
+pub fn work_ps(scenarios: &[Scenario], options: &Options) -> u64 {
+    scenarios.iter().map(|s| s.duration.ps() * u64::from(options.replications.unwrap_or(s.replications))).sum()
+}
+
+/// Runs every replication of every scenario.
+///
+/// # Errors
+/// When stopped through `control`, when a run breaks a law, or without threads.
+pub fn run(scenarios: &[Scenario], options: &Options, control: &Control) -> Result<Vec<Outcome>, RunError> {
+    let jobs = options.jobs.unwrap_or(0);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(jobs)
+        .build()
+        .map_err(|error| RunError::Threads { jobs, why: error.to_string() })?;
+    let tasks: Vec<(usize, u32)> = scenarios
+        .iter()
+        .enumerate()
+        .flat_map(|(index, s)| (0..options.replications.unwrap_or(s.replications)).map(move |rep| (index, rep)))
+        .collect();
+    let results: Vec<Result<Replication, RunError>> = pool.install(|| {
+        let each = tasks.par_iter().with_max_len(1);
+        each.map(|(index, rep)| replicate(&scenarios[*index], options, *rep, control)).collect()
+    });
+    let mut outcomes: Vec<Outcome> = scenarios
+        .iter()
+        .map(|s| Outcome { scenario: s.clone(), seed: options.seed.unwrap_or(s.seed), replications: Vec::new() })
+        .collect();
+    for ((index, _), result) in tasks.into_iter().zip(results) {
+        outcomes[index].replications.push(result?);
+    }
+    Ok(outcomes)
+}
+
+fn replicate(scenario: &Scenario, options: &Options, rep: u32, control: &Control) -> Result<Replication, RunError> {
+    let start = ThreadTime::now();
+    let plan = fabric::plan(scenario, options.seed.unwrap_or(scenario.seed), rep);
+    let done = Engine::new(&plan).run(control).map_err(|halt| match halt {
+        Halt::Cancelled => RunError::Cancelled,
+        Halt::Violation(violation) => {
+            RunError::Violation { scenario: scenario.name.clone(), replication: rep, violation }
+        }
+    })?;
+    let cpu_s = start.elapsed().as_secs_f64();
+    let metrics = metrics::measure(scenario, &done);
+    Ok(Replication { done, metrics, cpu_s })
+}
+
+impl Outcome {
+    /// CPU seconds the engine took, over all replications.
+    pub fn cpu_s(&self) -> f64 {
+        self.replications.iter().map(|r| r.cpu_s).sum()
+    }
+
+    /// The table called `name`, or `None` when there is none of that name.
+    pub fn table(&self, name: &str) -> Option<tables::Table> {
+        tables::build(self, name)
+    }
+
+    /// Metrics and totals as JSON: the same text in every run of the same scenario and seed.
+    pub fn summary_json(&self) -> String {
+        let mut by_name = Map::new();
+        for (index, metric) in METRICS.iter().enumerate() {
+            let values: Vec<Option<f64>> = self.replications.iter().map(|r| r.metrics[index]).collect();
+            let mut known: Vec<f64> = values.iter().copied().flatten().collect();
+            known.sort_unstable_by(f64::total_cmp);
+            by_name.insert(
+                metric.name.to_owned(),
+                json!({
+                    "unit": metric.unit,
+                    "median": median(&known),
+                    "min": known.first(),
+                    "max": known.last(),
+                    "values": values,
+                }),
+            );
+        }
+        let total = |of: fn(&Counters) -> u64| -> u64 { self.replications.iter().map(|r| of(&r.done.counters)).sum() };
+        let summary = json!({
+            "scenario": self.scenario.name,
+            "title": self.scenario.title,
+            "hash": self.scenario.hash(),
+            "seed": self.seed,
+            "replications": self.replications.len(),
+            "scheme": self.scenario.scheme.name(),
+            "preset": self.scenario.scheme.preset(),
+            "metrics": Value::Object(by_name),
+            "counters": {
+                "frame_hops": total(|c| c.frame_hops),
+                "events": total(|c| c.events),
+                "frames_sent": total(|c| c.frames_sent),
+                "frames_delivered": total(|c| c.frames_delivered),
+                "frames_dropped": total(|c| c.frames_dropped),
+                "messages_sent": total(|c| c.messages_sent),
+                "messages_heard": total(|c| c.messages_heard),
+                "messages_lost": total(|c| c.messages_lost),
+            },
+        });
+        format!("{summary:#}\n")
+    }
+}
+
+/// The middle value of sorted numbers; the mean of the two middle ones when their count is even.
+fn median(sorted: &[f64]) -> Option<f64> {
+    let upper = *sorted.get(sorted.len() / 2)?;
+    if sorted.len() % 2 == 1 { Some(upper) } else { Some(f64::midpoint(sorted[sorted.len() / 2 - 1], upper)) }
+}

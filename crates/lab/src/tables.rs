@@ -1,0 +1,220 @@
+//! Traces as tables: named columns with units, all replications one after the other.
+
+use crate::fabric;
+use crate::metrics::METRICS;
+use crate::run::{Outcome, Replication};
+use qcnlab_schemes::SignalKind;
+use qcnlab_sim::Trace;
+use std::sync::Arc;
+
+/// A column's values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
+    /// Whole numbers.
+    U32(Vec<u32>),
+    /// Whole numbers.
+    U64(Vec<u64>),
+    /// Signed whole numbers.
+    I64(Vec<i64>),
+    /// Signed whole numbers, some missing.
+    OptionalI32(Vec<Option<i32>>),
+    /// Real numbers, missing ones too.
+    OptionalF64(Vec<Option<f64>>),
+    /// Real numbers.
+    F64(Vec<f64>),
+    /// Words: each value is a place in the list of names.
+    Word(Vec<u32>, Arc<[String]>),
+}
+
+/// A named column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name; ends in its unit where it has one.
+    pub name: &'static str,
+    /// Its unit, or "".
+    pub unit: &'static str,
+    /// Its values.
+    pub data: Data,
+}
+
+/// A table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// Its columns, all of one length.
+    pub columns: Vec<Column>,
+    /// Number of rows.
+    pub rows: usize,
+}
+
+/// The names of the tables a run gives.
+pub const TABLES: &[&str] = &["queues", "rates", "throughput", "messages", "drops", "metrics"];
+
+pub(crate) fn build(outcome: &Outcome, name: &str) -> Option<Table> {
+    let build = match name {
+        "queues" => queues,
+        "rates" => rates,
+        "throughput" => throughput,
+        "messages" => messages,
+        "drops" => drops,
+        "metrics" => metrics,
+        _ => return None,
+    };
+    Some(build(&Source::new(outcome)))
+}
+
+/// An outcome and its names.
+struct Source<'a> {
+    outcome: &'a Outcome,
+    ports: Arc<[String]>,
+    sources: Arc<[String]>,
+}
+
+impl<'a> Source<'a> {
+    fn new(outcome: &'a Outcome) -> Source<'a> {
+        let sources = outcome.scenario.flows().into_iter().map(|flow| flow.source_name).collect();
+        Source { outcome, ports: fabric::port_names(&outcome.scenario).into(), sources }
+    }
+
+    /// A column over all replications.
+    fn gather<T, U>(&self, rows: impl Fn(&Trace) -> &Vec<T>, value: impl Fn(&T) -> U) -> Vec<U> {
+        self.outcome.replications.iter().flat_map(|r| rows(&r.done.trace)).map(value).collect()
+    }
+
+    fn replication(&self, rows: impl Fn(&Replication) -> usize) -> Column {
+        let numbers = self.outcome.replications.iter().enumerate();
+        let column = numbers.flat_map(|(i, r)| std::iter::repeat_n(i as u32, rows(r))).collect();
+        Column { name: "replication", unit: "", data: Data::U32(column) }
+    }
+
+    fn time(&self, rows: impl Fn(&Trace) -> &Vec<u64>) -> Column {
+        Column { name: "time_s", unit: "s", data: Data::F64(self.gather(rows, |ps| *ps as f64 * 1e-12)) }
+    }
+
+    fn port(&self, rows: impl Fn(&Trace) -> &Vec<u32>) -> Column {
+        Column { name: "port", unit: "", data: Data::Word(self.gather(rows, |i| *i), self.ports.clone()) }
+    }
+
+    fn source(&self, rows: impl Fn(&Trace) -> &Vec<u32>) -> Column {
+        Column { name: "source", unit: "", data: Data::Word(self.gather(rows, |i| *i), self.sources.clone()) }
+    }
+}
+
+fn whole(name: &'static str, unit: &'static str, data: Vec<u64>) -> Column {
+    Column { name, unit, data: Data::U64(data) }
+}
+
+fn table(name: &'static str, columns: Vec<Column>) -> Table {
+    let rows = match &columns[0].data {
+        Data::U32(replication) => replication.len(),
+        _ => unreachable!("the first column is the replication"),
+    };
+    Table { name, columns, rows }
+}
+
+fn queues(from: &Source) -> Table {
+    table(
+        "queues",
+        vec![
+            from.replication(|r| r.done.trace.queues.time.len()),
+            from.time(|t| &t.queues.time),
+            from.port(|t| &t.queues.port),
+            whole("queue_bytes", "B", from.gather(|t| &t.queues.bytes, |b| *b)),
+        ],
+    )
+}
+
+fn rates(from: &Source) -> Table {
+    table(
+        "rates",
+        vec![
+            from.replication(|r| r.done.trace.rates.time.len()),
+            from.time(|t| &t.rates.time),
+            from.source(|t| &t.rates.flow),
+            whole("current_rate_bps", "bit/s", from.gather(|t| &t.rates.current, |x| *x)),
+            whole("target_rate_bps", "bit/s", from.gather(|t| &t.rates.target, |x| *x)),
+        ],
+    )
+}
+
+fn throughput(from: &Source) -> Table {
+    let bin_s = from.outcome.scenario.record.throughput_bin.seconds();
+    let rates = from.gather(|t| &t.throughput.bytes, |bytes| *bytes as f64 * 8.0 / bin_s);
+    table(
+        "throughput",
+        vec![
+            from.replication(|r| r.done.trace.throughput.time.len()),
+            from.time(|t| &t.throughput.time),
+            from.source(|t| &t.throughput.flow),
+            Column { name: "rate_bps", unit: "bit/s", data: Data::F64(rates) },
+        ],
+    )
+}
+
+fn messages(from: &Source) -> Table {
+    let kinds: Arc<[String]> = SignalKind::ALL.iter().map(|kind| kind.name().to_owned()).collect();
+    let kind = from.gather(
+        |t| &t.messages.signal,
+        |s| SignalKind::ALL.iter().position(|k| *k == s.kind()).expect("every kind is listed") as u32,
+    );
+    table(
+        "messages",
+        vec![
+            from.replication(|r| r.done.trace.messages.time.len()),
+            from.time(|t| &t.messages.time),
+            from.port(|t| &t.messages.port),
+            from.source(|t| &t.messages.flow),
+            Column { name: "kind", unit: "", data: Data::Word(kind, kinds) },
+            Column {
+                name: "fb",
+                unit: "",
+                data: Data::OptionalI32(from.gather(|t| &t.messages.signal, |s| s.fb())),
+            },
+            Column {
+                name: "q_off_bytes",
+                unit: "B",
+                data: Data::I64(from.gather(|t| &t.messages.signal, |s| s.queue().0)),
+            },
+            Column {
+                name: "q_delta_bytes",
+                unit: "B",
+                data: Data::I64(from.gather(|t| &t.messages.signal, |s| s.queue().1)),
+            },
+        ],
+    )
+}
+
+fn drops(from: &Source) -> Table {
+    table(
+        "drops",
+        vec![
+            from.replication(|r| r.done.trace.drops.time.len()),
+            from.time(|t| &t.drops.time),
+            from.port(|t| &t.drops.port),
+            from.source(|t| &t.drops.flow),
+            whole("frames", "frames", from.gather(|t| &t.drops.frames, |x| *x)),
+            whole("bytes", "B", from.gather(|t| &t.drops.bytes, |x| *x)),
+        ],
+    )
+}
+
+fn metrics(from: &Source) -> Table {
+    let runs = &from.outcome.replications;
+    let names: Arc<[String]> = METRICS.iter().map(|m| m.name.to_owned()).collect();
+    let units: Arc<[String]> = METRICS.iter().map(|m| m.unit.to_owned()).collect();
+    let places: Vec<u32> = runs.iter().flat_map(|_| 0..METRICS.len() as u32).collect();
+    table(
+        "metrics",
+        vec![
+            from.replication(|_| METRICS.len()),
+            Column { name: "metric", unit: "", data: Data::Word(places.clone(), names) },
+            Column {
+                name: "value",
+                unit: "",
+                data: Data::OptionalF64(runs.iter().flat_map(|r| r.metrics.iter().copied()).collect()),
+            },
+            Column { name: "unit", unit: "", data: Data::Word(places, units) },
+        ],
+    )
+}
