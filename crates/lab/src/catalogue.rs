@@ -2,6 +2,7 @@
 
 use crate::scenario::layout::{SCHEME_KEYS, SECTIONS, Section, TOP, dotted, plain};
 use crate::scenario::resolve::json;
+use crate::metrics::METRICS;
 use crate::shipped::shipped;
 use qcnlab_schemes::params::{Choice, Field, Kind, Value as Parameter};
 use qcnlab_schemes::registry::{Listing, PresetListing, catalogue};
@@ -186,4 +187,18 @@ fn word(
 
 fn choices(words: &[Choice]) -> Vec<Value> {
     words.iter().map(|c| json!({"name": c.name, "about": plain(c.about)})).collect()
+}
+
+/// Every metric with its one definition: a list of objects with `name`, `title`, `unit`, `about` and `source`.
+pub fn metrics_json() -> String {
+    let list = METRICS.iter().map(|metric| {
+        json!({
+            "name": metric.name,
+            "title": metric.title,
+            "unit": metric.unit,
+            "about": metric.about,
+            "source": metric.source,
+        })
+    });
+    list.collect::<Value>().to_string()
 }

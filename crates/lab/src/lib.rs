@@ -9,7 +9,7 @@ mod schema;
 mod shipped;
 mod tables;
 
-pub use catalogue::{parameters_json, scenarios_json, schemes_json};
+pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json};
 pub use metrics::{METRICS, Metric};
 pub use qcnlab_sim::Control;
 pub use run::{Options, Outcome, Replication, RunError, run, work_ps};

@@ -16,6 +16,8 @@ pub struct Metric {
     pub unit: &'static str,
     /// The definition.
     pub about: &'static str,
+    /// Where it is taken from.
+    pub source: &'static str,
     of: fn(&View) -> Option<f64>,
 }
 
@@ -27,6 +29,7 @@ pub const METRICS: &[Metric] = &[
         unit: "ms",
         about: "From the end of the hotspot to the end of the first throughput bin from which on the bottleneck \
                 carries at least 95 % of its mean before the hotspot for 10 ms. None when it never does.",
+        source: "decks 000 and 001, recovery time",
         of: |view| view.first_bin_after_hotspot(0.95 * view.before_bps()?, 10),
     },
     Metric {
@@ -35,6 +38,7 @@ pub const METRICS: &[Metric] = &[
         unit: "ms",
         about: "From the end of the hotspot to the end of the first throughput bin at 95 % or more of what the link \
                 and the sources allow: the smaller of link rate and offered rate.",
+        source: "deck 001, recovery time, read as a single bin",
         of: |view| view.first_bin_after_hotspot(0.95 * view.possible_bps(), 0),
     },
     Metric {
@@ -42,6 +46,7 @@ pub const METRICS: &[Metric] = &[
         title: "five at 95 %",
         unit: "ms",
         about: "As rec95_ms, but the bin is the first of five 1 ms in a row at 95 % or more.",
+        source: "deck 001, recovery time, read as a lasting level",
         of: |view| view.first_bin_after_hotspot(0.95 * view.possible_bps(), 5),
     },
     Metric {
@@ -50,6 +55,7 @@ pub const METRICS: &[Metric] = &[
         unit: "ms",
         about: "From the start of the hotspot until the queue stays at or below twice the set point for 10 ms. \
                 None when it never does, or the scheme has no set point.",
+        source: "deck 000, Downward Transience",
         of: |view| view.onset_ms(),
     },
     Metric {
@@ -58,6 +64,7 @@ pub const METRICS: &[Metric] = &[
         unit: "",
         about: "Octets through the bottleneck from the end of warm-up to the start of the hotspot (without one, to \
                 the end), as a share of what the link could carry.",
+        source: "-",
         of: |view| view.utilisation(view.before.clone()),
     },
     Metric {
@@ -65,6 +72,7 @@ pub const METRICS: &[Metric] = &[
         title: "utilisation during",
         unit: "",
         about: "Octets through the bottleneck during the hotspot, as a share of what its reduced rate could carry.",
+        source: "-",
         of: |view| Some(view.mean_bps(view.during.clone()?)? / view.hotspot_bps?),
     },
     Metric {
@@ -73,6 +81,7 @@ pub const METRICS: &[Metric] = &[
         unit: "",
         about: "Octets through the bottleneck from the end of the hotspot to the end of the run, recovery included, \
                 as a share of what the link could carry.",
+        source: "-",
         of: |view| view.utilisation(view.after.clone()?),
     },
     Metric {
@@ -81,6 +90,7 @@ pub const METRICS: &[Metric] = &[
         unit: "Gb/s",
         about: "Mean rate through the bottleneck outside the hotspot and its recovery: from the end of warm-up to \
                 its start, and from the end of recovery (of the hotspot, where there is no recovery) to the end.",
+        source: "-",
         of: |view| Some(view.outside_bps()? * 1e-9),
     },
     Metric {
@@ -88,6 +98,7 @@ pub const METRICS: &[Metric] = &[
         title: "queue mean",
         unit: "B",
         about: "Mean of the bottleneck's queue samples outside the hotspot and its recovery.",
+        source: "-",
         of: |view| view.queue(mean),
     },
     Metric {
@@ -95,6 +106,7 @@ pub const METRICS: &[Metric] = &[
         title: "queue std",
         unit: "B",
         about: "Standard deviation of the bottleneck's queue samples outside the hotspot and its recovery.",
+        source: "-",
         of: |view| view.queue(deviation),
     },
     Metric {
@@ -102,6 +114,7 @@ pub const METRICS: &[Metric] = &[
         title: "queue max",
         unit: "B",
         about: "Largest of the bottleneck's queue samples outside the hotspot and its recovery.",
+        source: "-",
         of: |view| view.queue(|samples| samples.iter().copied().fold(0.0, f64::max)),
     },
     Metric {
@@ -109,6 +122,7 @@ pub const METRICS: &[Metric] = &[
         title: "queue empty",
         unit: "",
         about: "Share of the bottleneck's queue samples outside the hotspot and its recovery at which it is empty.",
+        source: "-",
         of: |view| view.queue(|samples| samples.iter().filter(|b| **b == 0.0).count() as f64 / samples.len() as f64),
     },
     Metric {
@@ -116,6 +130,7 @@ pub const METRICS: &[Metric] = &[
         title: "drops",
         unit: "frames",
         about: "Frames that full queues discarded in the whole run.",
+        source: "-",
         of: |view| Some(view.done.counters.frames_dropped as f64),
     },
     Metric {
@@ -123,6 +138,7 @@ pub const METRICS: &[Metric] = &[
         title: "messages",
         unit: "messages",
         about: "Messages that congestion points sent in the whole run.",
+        source: "-",
         of: |view| Some(view.done.counters.messages_sent as f64),
     },
     Metric {
@@ -131,6 +147,7 @@ pub const METRICS: &[Metric] = &[
         unit: "",
         about: "Jain's fairness index of the sources' mean rates outside the hotspot and its recovery: \
                 (sum x)^2 / (n sum x^2), 1 when all are equal, 1/n when one has all.",
+        source: "Jain, Chiu, Hawe 1984, DEC-TR-301",
         of: |view| view.jain(),
     },
 ];

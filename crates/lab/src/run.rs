@@ -129,7 +129,7 @@ impl Outcome {
         tables::build(self, name)
     }
 
-    /// Metrics and totals as JSON: the same text in every run of the same scenario and seed.
+    /// Metrics and totals as JSON: the same in every run of the same scenario and seed, but for `cpu_s`.
     pub fn summary_json(&self) -> String {
         let mut by_name = Map::new();
         for (index, metric) in METRICS.iter().enumerate() {
@@ -167,6 +167,7 @@ impl Outcome {
                 "messages_heard": total(|c| c.messages_heard),
                 "messages_lost": total(|c| c.messages_lost),
             },
+            "cpu_s": self.cpu_s(),
         });
         format!("{summary:#}\n")
     }

@@ -1,1 +1,61 @@
-//! The Python bridge.
+//! The Python bridge `qcnlab._core`: types and calls handed over, no logic of its own.
+
+mod arrow;
+mod errors;
+mod outcome;
+mod running;
+mod scenario;
+
+use pyo3::prelude::*;
+
+/// What the compiled core is and holds.
+#[pymodule]
+mod _core {
+    use super::errors;
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::arrow::Table;
+    #[pymodule_export]
+    use super::outcome::Outcome;
+    #[pymodule_export]
+    use super::running::run;
+    #[pymodule_export]
+    use super::scenario::Scenario;
+
+    /// Every scheme, as JSON.
+    #[pyfunction]
+    fn schemes() -> String {
+        qcnlab_lab::schemes_json()
+    }
+
+    /// Every scenario inside the package, as JSON.
+    #[pyfunction]
+    fn scenarios() -> String {
+        qcnlab_lab::scenarios_json()
+    }
+
+    /// Every metric with its definition, as JSON.
+    #[pyfunction]
+    fn metrics() -> String {
+        qcnlab_lab::metrics_json()
+    }
+
+    /// Every key of a scenario file, as JSON.
+    #[pyfunction]
+    fn parameters() -> String {
+        qcnlab_lab::parameters_json()
+    }
+
+    /// The JSON Schema of a scenario file.
+    #[pyfunction]
+    fn schema() -> String {
+        qcnlab_lab::schema_json()
+    }
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        errors::add_to(module)
+    }
+}

@@ -1,0 +1,78 @@
+//! Rust errors as Python exceptions: the one map.
+
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyTuple, PyType};
+use qcnlab_lab::{RunError, ScenarioError};
+
+static ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static SCENARIO_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static LAW_VIOLATION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+/// The class in `cell`, made by `type(name, bases, {...})` the first time.
+fn class<'py>(
+    py: Python<'py>,
+    cell: &'static PyOnceLock<Py<PyType>>,
+    name: &str,
+    doc: &str,
+    bases: impl FnOnce() -> PyResult<Bound<'py, PyTuple>>,
+) -> PyResult<&'py Bound<'py, PyType>> {
+    let made = cell.get_or_try_init(py, || {
+        let body = PyDict::new(py);
+        body.set_item("__module__", "qcnlab")?;
+        body.set_item("__doc__", doc)?;
+        let made = py.get_type::<PyType>().call1((name, bases()?, body))?;
+        Ok::<_, PyErr>(made.cast_into::<PyType>()?.unbind())
+    })?;
+    Ok(made.bind(py))
+}
+
+fn error(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    let bases = || PyTuple::new(py, [py.get_type::<PyException>()]);
+    class(py, &ERROR, "Error", "The base of every error a caller can cause.", bases)
+}
+
+fn scenario_error(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    let doc = "A scenario file, an override or a name that cannot be used; `str` gives the whole message.";
+    let bases = || PyTuple::new(py, [error(py)?.clone(), py.get_type::<PyValueError>()]);
+    class(py, &SCENARIO_ERROR, "ScenarioError", doc, bases)
+}
+
+fn law_violation(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    let doc = "Conservation, or a scheme's contract, was broken during a run.";
+    let bases = || PyTuple::new(py, [error(py)?.clone(), py.get_type::<PyRuntimeError>()]);
+    class(py, &LAW_VIOLATION, "LawViolation", doc, bases)
+}
+
+/// Puts the exceptions into the module.
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("Error", error(py)?)?;
+    module.add("ScenarioError", scenario_error(py)?)?;
+    module.add("LawViolation", law_violation(py)?)
+}
+
+/// A scenario's fault, with its place.
+pub(crate) fn of_scenario(py: Python<'_>, fault: &ScenarioError) -> PyErr {
+    let make = || -> PyResult<PyErr> {
+        let value = scenario_error(py)?.call1((fault.render(),))?;
+        value.setattr("file", fault.file())?;
+        value.setattr("line", fault.line())?;
+        value.setattr("column", fault.column())?;
+        value.setattr("message", fault.message())?;
+        value.setattr("hint", fault.hint())?;
+        Ok(PyErr::from_value(value))
+    };
+    make().unwrap_or_else(|failure| failure)
+}
+
+/// Why a run gave nothing.
+pub(crate) fn of_run(py: Python<'_>, fault: &RunError) -> PyErr {
+    let class = match fault {
+        RunError::Cancelled => return PyKeyboardInterrupt::new_err(()),
+        RunError::Violation { .. } => law_violation(py),
+        RunError::Threads { .. } => error(py),
+    };
+    class.map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), fault.to_string()))
+}

@@ -1,0 +1,79 @@
+//! Scenarios as Python objects.
+
+use crate::errors;
+use pyo3::prelude::*;
+use qcnlab_lab::Scenario as Inner;
+
+/// A checked, resolved, immutable scenario.
+#[pyclass(frozen, eq, module = "qcnlab._core")]
+#[derive(Clone, PartialEq)]
+pub(crate) struct Scenario(pub(crate) Inner);
+
+#[pymethods]
+impl Scenario {
+    #[staticmethod]
+    #[pyo3(signature = (text, name = "<text>"))]
+    fn parse(py: Python<'_>, text: &str, name: &str) -> PyResult<Scenario> {
+        Inner::parse(text, name).map(Scenario).map_err(|fault| errors::of_scenario(py, &fault))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (octets, name = "<text>"))]
+    fn from_bytes(py: Python<'_>, octets: &[u8], name: &str) -> PyResult<Scenario> {
+        Inner::from_bytes(octets, name).map(Scenario).map_err(|fault| errors::of_scenario(py, &fault))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (text, name = "<json>"))]
+    fn from_json(py: Python<'_>, text: &str, name: &str) -> PyResult<Scenario> {
+        Inner::from_json(text, name).map(Scenario).map_err(|fault| errors::of_scenario(py, &fault))
+    }
+
+    #[staticmethod]
+    fn shipped(py: Python<'_>, name: &str) -> PyResult<Scenario> {
+        Inner::shipped(name).map(Scenario).map_err(|fault| errors::of_scenario(py, &fault))
+    }
+
+    #[pyo3(name = "override")]
+    fn with_overrides(&self, py: Python<'_>, assignments: Vec<String>) -> PyResult<Scenario> {
+        self.0.with_overrides(&assignments).map(Scenario).map_err(|fault| errors::of_scenario(py, &fault))
+    }
+
+    fn to_toml(&self) -> String {
+        self.0.to_toml()
+    }
+
+    fn to_json(&self) -> String {
+        self.0.to_json()
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.0.title
+    }
+
+    #[getter]
+    fn hash(&self) -> String {
+        self.0.hash()
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed
+    }
+
+    #[getter]
+    fn replications(&self) -> u32 {
+        self.0.replications
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.0.duration.seconds()
+    }
+}
