@@ -1,8 +1,8 @@
 //! What there is, as JSON: parameters, schemes and scenarios.
 
+use crate::metrics::METRICS;
 use crate::scenario::layout::{SCHEME_KEYS, SECTIONS, Section, TOP, dotted, plain};
 use crate::scenario::resolve::json;
-use crate::metrics::METRICS;
 use crate::shipped::shipped;
 use qcnlab_schemes::params::{Choice, Field, Kind, Value as Parameter};
 use qcnlab_schemes::registry::{Listing, PresetListing, catalogue};

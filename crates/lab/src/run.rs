@@ -29,7 +29,9 @@ pub enum RunError {
     #[error("stopped")]
     Cancelled,
     /// A run broke a law of conservation.
-    #[error("scenario {scenario}, replication {replication}: conservation is broken at {violation}; this is a bug in qcnlab")]
+    #[error(
+        "scenario {scenario}, replication {replication}: conservation is broken at {violation}; this is a bug in qcnlab"
+    )]
     Violation {
         /// The scenario's name.
         scenario: String,

@@ -166,11 +166,7 @@ fn messages(from: &Source) -> Table {
             from.port(|t| &t.messages.port),
             from.source(|t| &t.messages.flow),
             Column { name: "kind", unit: "", data: Data::Word(kind, kinds) },
-            Column {
-                name: "fb",
-                unit: "",
-                data: Data::OptionalI32(from.gather(|t| &t.messages.signal, |s| s.fb())),
-            },
+            Column { name: "fb", unit: "", data: Data::OptionalI32(from.gather(|t| &t.messages.signal, |s| s.fb())) },
             Column {
                 name: "q_off_bytes",
                 unit: "B",

@@ -10,9 +10,11 @@
 //! * [`roles`]: the traits and what both sides may count on.
 //! * [`family`]: one file a scheme.
 //! * [`parts`]: what several schemes share.
+//! * [`conformance`]: the laws every scheme keeps.
 //! * [`registry`]: the one list of schemes; everything that walks schemes walks it.
 //! * [`params`]: parameters declared once.
 
+pub mod conformance;
 pub mod dice;
 pub mod family;
 pub mod params;

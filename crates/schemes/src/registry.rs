@@ -7,9 +7,7 @@
 use crate::dice::Dice;
 use crate::family::{ecm, none, qcn};
 use crate::params::{Field, Table, Value};
-use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind,
-};
+use crate::roles::{Arrival, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind};
 use qcnlab_units::{BitRate, Bytes, Instant};
 
 /// How far a scheme's definition can be trusted.

@@ -49,7 +49,12 @@ pub(crate) fn flows<'a>(
         }
     }
     for ((name, tally), inside) in names.zip(tallies).zip(inside) {
-        law(name, "frames sent = delivered + dropped + in the fabric", tally.sent, tally.delivered + tally.dropped + inside)?;
+        law(
+            name,
+            "frames sent = delivered + dropped + in the fabric",
+            tally.sent,
+            tally.delivered + tally.dropped + inside,
+        )?;
     }
     Ok(())
 }

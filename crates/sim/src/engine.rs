@@ -23,9 +23,7 @@ use crate::probe::{Counters, FlowTally, Recorder, Trace};
 use crate::source::Source;
 use crate::wheel::{Entity, Wheel};
 use qcnlab_schemes::registry::{Cp, Rp};
-use qcnlab_schemes::{
-    Arrival, CongestionPoint, CpAction, CpId, Dice, Purpose, Queue, ReactionPoint, Signal,
-};
+use qcnlab_schemes::{Arrival, CongestionPoint, CpAction, CpId, Dice, Purpose, Queue, ReactionPoint, Signal};
 use qcnlab_units::{Bytes, Instant};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -342,8 +340,7 @@ impl Engine {
                 } else {
                     self.letters[tag as usize] = signal;
                 }
-                let letter =
-                    Frame { size: size.get() as u32, flags: flag::FEEDBACK, tag, arrival: 0, ..frame };
+                let letter = Frame { size: size.get() as u32, flags: flag::FEEDBACK, tag, arrival: 0, ..frame };
                 self.send_letter(now, letter);
             }
         }

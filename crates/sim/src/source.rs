@@ -19,7 +19,9 @@ impl Source {
                 let gap = ceiling.map_or(Span::ZERO, |rate| rate.time_for_rounded_up(flow.frame));
                 Source::Saturated { gap, next: start }
             }
-            Traffic::Constant { rate } => Source::Constant { clock: Clock::new(flow.frame, rate), next: start, waiting: 0 },
+            Traffic::Constant { rate } => {
+                Source::Constant { clock: Clock::new(flow.frame, rate), next: start, waiting: 0 }
+            }
         }
     }
 }

@@ -142,7 +142,7 @@ fn adding_a_source_leaves_other_streams_alone() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Every run audits itself; here the audits of many odd runs have to close, and a rerun has to be the same.
     #[test]

@@ -357,3 +357,6 @@ impl ReactionPoint for Rp {
         Gauge { current_rate: rate, target_rate: rate }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,9 +4,7 @@ use crate::dice::Dice;
 use crate::params;
 use crate::params::Field;
 use crate::registry::{Family, Member, Preset, Status};
-use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind,
-};
+use crate::roles::{Arrival, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind};
 use qcnlab_units::{BitRate, Bytes, Instant};
 
 /// The family of one.

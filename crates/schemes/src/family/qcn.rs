@@ -223,20 +223,17 @@ const RP_DECK001: RpParams = RpParams {
 
 const CP_IEEE: CpParams = CpParams { set_point: Bytes::new(26_000), ..CP_DECK001 };
 
-const RP_IEEE: RpParams =
-    RpParams { min_rate: BitRate::mbps(5), rate_accounting: RateAccounting::Wire, ..RP_DECK001 };
+const RP_IEEE: RpParams = RpParams { min_rate: BitRate::mbps(5), rate_accounting: RateAccounting::Wire, ..RP_DECK001 };
 
 const CP_DECK000: CpParams = CP_DECK001;
 
 /// Deck 000's starting point: target-rate reduction is what that deck adds to it. It prints no increase
 /// step; 12 Mb/s is deck 004's, and the one that gives deck 000's recovery times.
-const RP_DECK000: RpParams =
-    RpParams { ai_rate: BitRate::mbps(12), target_rate_reduction: false, ..RP_DECK001 };
+const RP_DECK000: RpParams = RpParams { ai_rate: BitRate::mbps(12), target_rate_reduction: false, ..RP_DECK001 };
 
 const ABOUT_DECK001: &str = "Deck 001, Simulation Parameters.";
 const ABOUT_IEEE: &str = "Defaults of the IEEE8021-CN-MIB; rates count preamble and inter-frame gap.";
-const ABOUT_DECK000: &str =
-    "Deck 000 before its additions: set point 22 frames, w 2, no target-rate reduction. The increase step \
+const ABOUT_DECK000: &str = "Deck 000 before its additions: set point 22 frames, w 2, no target-rate reduction. The increase step \
      is not on its slides; 12 Mb/s is deck 004's.";
 
 impl Family for Qcn {
@@ -568,12 +565,13 @@ impl Limiter {
             // Deck 000, Downward Transience.
             self.target = BitRate::bps(self.target.get() / 8);
         } else {
-            self.target = self.target + match self.phase(params) {
-                Phase::FastRecovery => BitRate::ZERO,
-                Phase::ActiveIncrease => params.ai_rate,
-                Phase::HyperActiveIncrease(_) if params.hai_step == HaiStep::Constant => params.hai_rate,
-                Phase::HyperActiveIncrease(i) => BitRate::bps(params.hai_rate.get().saturating_mul(u64::from(i))),
-            };
+            self.target = self.target
+                + match self.phase(params) {
+                    Phase::FastRecovery => BitRate::ZERO,
+                    Phase::ActiveIncrease => params.ai_rate,
+                    Phase::HyperActiveIncrease(_) if params.hai_step == HaiStep::Constant => params.hai_rate,
+                    Phase::HyperActiveIncrease(i) => BitRate::bps(params.hai_rate.get().saturating_mul(u64::from(i))),
+                };
         }
         if params.target_cap == TargetCap::LineRate {
             self.target = self.target.min(max_rate);
@@ -652,3 +650,6 @@ impl ReactionPoint for Rp {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,13 +34,14 @@ impl Drift {
         self.next
     }
 
-    /// The step to add if it is due. Feedback does not reset it.
+    /// What to add if it is due: a step for each period that has passed. Feedback does not reset it.
     pub fn due(&mut self, now: Instant) -> Option<BitRate> {
         if now < self.next {
             return None;
         }
-        self.next += self.every;
-        Some(self.step)
+        let periods = 1 + now.since(self.next).ps() / self.every.ps();
+        self.next += Span::from_ps(periods * self.every.ps());
+        Some(BitRate::bps(self.step.get().saturating_mul(periods)))
     }
 }
 
@@ -57,5 +58,8 @@ mod tests {
         assert_eq!(drift.due(start), None);
         assert_eq!(drift.due(start + Span::from_ms(1)), Some(BitRate::mbps(1)));
         assert_eq!(drift.next(), start + Span::from_ms(2));
+        // Woken late, at 4.5 ms: the steps of 2, 3 and 4 ms.
+        assert_eq!(drift.due(start + Span::from_us(4500)), Some(BitRate::mbps(3)));
+        assert_eq!(drift.next(), start + Span::from_ms(5));
     }
 }

@@ -36,16 +36,8 @@ impl Countdown {
 /// The sampling table: what the base interval is divided by, chosen by the three
 /// upper bits of the quantized feedback. In KB for a base of 150 KB:
 /// 150, 75, 50, 37.5, 30, 25, 21.5, 18.5.
-const SHARES: [f64; 8] = [
-    1.0,
-    75.0 / 150.0,
-    50.0 / 150.0,
-    37.5 / 150.0,
-    30.0 / 150.0,
-    25.0 / 150.0,
-    21.5 / 150.0,
-    18.5 / 150.0,
-];
+const SHARES: [f64; 8] =
+    [1.0, 75.0 / 150.0, 50.0 / 150.0, 37.5 / 150.0, 30.0 / 150.0, 25.0 / 150.0, 21.5 / 150.0, 18.5 / 150.0];
 
 /// The interval to the next sample after quantized feedback `fb` of `bits` bits, octets.
 pub fn interval(base: Bytes, fb: u8, bits: u32) -> f64 {

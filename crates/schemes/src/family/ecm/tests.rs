@@ -1,0 +1,128 @@
+//! Hand-worked numbers: full scale is (2W + 1) Qeq = 5 * 375 pages = 1875 pages of 64 octets.
+
+use super::*;
+use crate::dice::Purpose;
+
+const LINE: BitRate = BitRate::gbps(10);
+
+fn dice() -> Dice {
+    Dice::new(1, 0, "test", Purpose::Reaction)
+}
+
+fn ms(n: u64) -> Instant {
+    Instant::ZERO + Span::from_ms(n)
+}
+
+fn rp() -> Rp {
+    Ecm::reaction_point(&RP_DECK001, LINE)
+}
+
+/// A message of `pages` of feedback, all of it offset.
+fn message(cp: u32, pages: i64) -> Signal {
+    Signal::Bcn(Bcn { cp: CpId(cp), q_offset: pages * 64, q_delta: 0, stop: false })
+}
+
+#[test]
+fn full_scale_negative_halves_the_rate() {
+    let mut rp = rp();
+    // Gd * 1875 = 0.00026667 * 1875 = 0.50000625, bounded by one half: 5 Gb/s.
+    rp.on_signal(ms(0), &message(1, -1875), &mut dice());
+    assert_eq!(rp.limit(), Some(BitRate::gbps(5)));
+    // Growth counts twice: offset -375 and growth 750 pages are full scale too.
+    let grown = Bcn { cp: CpId(1), q_offset: -375 * 64, q_delta: 750 * 64, stop: false };
+    rp.on_signal(ms(0), &Signal::Bcn(grown), &mut dice());
+    assert_eq!(rp.limit(), Some(BitRate::mbps(2500)));
+}
+
+#[test]
+fn full_scale_positive_adds_a_tenth_of_ten_gigabit() {
+    let mut rp = rp();
+    rp.on_signal(ms(0), &message(1, -1875), &mut dice());
+    // Gi * 1875 * Ru = 0.53333 * 1875 Mb/s = 999.99375 Mb/s.
+    rp.on_signal(ms(0), &message(1, 1875), &mut dice());
+    assert_eq!(rp.limit(), Some(BitRate::bps(5_000_000_000 + 999_993_750)));
+}
+
+#[test]
+fn only_the_holder_raises_and_the_newest_negative_holds() {
+    let mut rp = rp();
+    rp.on_signal(ms(0), &message(1, 1875), &mut dice());
+    assert_eq!(rp.limit(), None, "positive feedback makes no limiter");
+    rp.on_signal(ms(0), &message(1, -1875), &mut dice());
+    rp.on_signal(ms(0), &message(2, 1875), &mut dice());
+    assert_eq!((rp.limit(), rp.limited_by()), (Some(BitRate::gbps(5)), Some(CpId(1))));
+    rp.on_signal(ms(0), &message(2, -1875), &mut dice());
+    assert_eq!((rp.limit(), rp.limited_by()), (Some(BitRate::mbps(2500)), Some(CpId(2))));
+}
+
+#[test]
+fn drift_adds_a_megabit_each_millisecond_whatever_is_heard() {
+    let mut rp = rp();
+    rp.on_signal(ms(0), &message(1, -1875), &mut dice());
+    assert_eq!(rp.next_wake(), ms(1));
+    rp.on_wake(ms(1), &mut dice());
+    assert_eq!(rp.limit(), Some(BitRate::mbps(5001)));
+    // 5001 Mb/s halved; the drift stays due at 2 ms.
+    rp.on_signal(Instant::from_ps(1_500_000_000), &message(1, -1875), &mut dice());
+    assert_eq!(rp.next_wake(), ms(2));
+}
+
+#[test]
+fn released_at_line_rate() {
+    let mut rp = rp();
+    rp.on_signal(ms(0), &message(1, -1), &mut dice());
+    rp.on_signal(ms(0), &message(1, 1875), &mut dice());
+    assert_eq!((rp.limit(), rp.limited_by(), rp.next_wake()), (None, None, Instant::NEVER));
+}
+
+#[test]
+fn bcn_zero_zero_stops_and_restarts_at_the_minimum() {
+    let mut rp = rp();
+    let stop = Signal::Bcn(Bcn { cp: CpId(1), q_offset: 0, q_delta: 0, stop: true });
+    rp.on_signal(ms(0), &stop, &mut dice());
+    assert_eq!(rp.limit(), Some(BitRate::ZERO));
+    let first = rp.next_wake();
+    assert!(first <= ms(1), "the first wait is 1 ms at most");
+    // A second stop during the wait draws from 2 ms with the same throw: twice as long.
+    rp.on_signal(ms(0), &stop, &mut dice());
+    let doubled = rp.next_wake().since(ms(0)).ps();
+    assert!(doubled.abs_diff(2 * first.since(ms(0)).ps()) <= 1);
+    rp.on_wake(rp.next_wake(), &mut dice());
+    assert_eq!(rp.limit(), Some(BitRate::mbps(1)));
+}
+
+fn sample(params: CpParams, len: u64, limited_by: Option<CpId>) -> CpAction {
+    let mut cp = Ecm::congestion_point(&params, CpId(1));
+    // 18 000 octets are 12 frames of 1500: the 13th is the sample.
+    let frame = Arrival { size: Bytes::new(1500), admitted: true, controlled: true, cn_tagged: false, limited_by };
+    let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000) };
+    let mut rolls = dice();
+    for _ in 0..12 {
+        assert_eq!(cp.on_arrival(ms(0), &frame, queue, &mut rolls), CpAction::Nothing);
+    }
+    cp.on_arrival(ms(0), &frame, queue, &mut rolls)
+}
+
+#[test]
+fn who_is_told_what() {
+    let message = |q_offset, q_delta| CpAction::Send(Signal::Bcn(Bcn { cp: CpId(1), q_offset, q_delta, stop: false }));
+    // Above the set point any sampled frame's source; below it only one with this port's tag.
+    assert_eq!(sample(CP_DECK001, 30_000, None), message(-6_000, 30_000));
+    assert_eq!(sample(CP_DECK001, 10_000, None), CpAction::Nothing);
+    assert_eq!(sample(CP_DECK001, 10_000, Some(CpId(2))), CpAction::Nothing);
+    assert_eq!(sample(CP_DECK001, 10_000, Some(CpId(1))), message(14_000, 10_000));
+}
+
+#[test]
+fn levels_above_the_set_point() {
+    let severe = CpParams { severe_at: Some(Bytes::new(100_000)), ..CP_DECK001 };
+    // Full scale: -24 000 - 2 * 48 000 = -5 * 24 000.
+    let full = Bcn { cp: CpId(1), q_offset: -24_000, q_delta: 48_000, stop: false };
+    assert_eq!(sample(severe, 100_000, None), CpAction::Send(Signal::Bcn(full)));
+    let stop = CpParams { stop_at: Some(Bytes::new(102_400)), ..CP_DECK001 };
+    let zero = Bcn { cp: CpId(1), q_offset: 0, q_delta: 0, stop: true };
+    assert_eq!(sample(stop, 110_000, None), CpAction::Send(Signal::Bcn(zero)));
+    let saturated = CpParams { saturate_at: Some(Bytes::new(40_000)), ..CP_DECK001 };
+    let clamped = Bcn { cp: CpId(1), q_offset: -16_000, q_delta: 90_000, stop: false };
+    assert_eq!(sample(saturated, 90_000, None), CpAction::Send(Signal::Bcn(clamped)));
+}

@@ -1,0 +1,356 @@
+//! Hand-worked numbers. Rates in Mb/s where a comment gives none.
+
+use super::*;
+use crate::dice::Purpose;
+
+const LINE: BitRate = BitRate::gbps(10);
+const FRAME: Bytes = Bytes::new(1500);
+
+fn dice() -> Dice {
+    Dice::new(1, 0, "test", Purpose::Reaction)
+}
+
+fn ms(n: u64) -> Instant {
+    Instant::ZERO + Span::from_ms(n)
+}
+
+fn cnm(quantized_fb: u8) -> Signal {
+    Signal::Cnm(Cnm { cp: CpId(0), quantized_fb, q_offset: -10_000, q_delta: 0 })
+}
+
+/// Without jitter, so that cycles have their nominal length.
+const EXACT: RpParams = RpParams { jitter_width: 0.0, ..RP_DECK001 };
+
+fn rp(params: RpParams) -> Rp {
+    Rp::new(params, LINE)
+}
+
+fn limiter(rp: &Rp) -> &Limiter {
+    match &rp.state {
+        State::Limiting(limiter) => limiter,
+        State::Free => panic!("it does not limit"),
+    }
+}
+
+/// Sends frames until `events` byte-counter cycles have ended.
+fn send_cycles(rp: &mut Rp, events: u32) {
+    let wanted = limiter(rp).byte_stage + events;
+    while limiter(rp).byte_stage < wanted {
+        rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
+    }
+}
+
+/// Feedback for queue length `q` after `q_old`, of six bits.
+fn feedback(params: CpParams, q: i64, q_old: i64) -> u8 {
+    Cp::new(params, CpId(0)).quantized_fb(params.set_point.signed() - q, q - q_old)
+}
+
+/// Set point 33 000, w 2: full scale is 33 000 * 5 = 165 000, one level 165 000 / 63 = 2619 octets.
+#[test]
+fn quantized_feedback() {
+    let table = [
+        // q, q_old, expected: -Fb * 63 / 165 000, rounded down
+        (33_000, 33_000, 0),  // Fb = 0
+        (33_000, 50_000, 0),  // Fb = +34 000: room
+        (34_500, 33_000, 1),  // 1500 + 2 * 1500 = 4500: 1.718
+        (35_618, 33_000, 2),  // 2618 + 5236 = 7854: 2.9988
+        (40_000, 33_000, 8),  // 7000 + 14 000 = 21 000: 8.018
+        (60_000, 30_000, 33), // 27 000 + 60 000 = 87 000: 33.2
+        (66_000, 33_000, 37), // 33 000 + 66 000 = 99 000: 37.8
+        (66_000, 66_000, 12), // 33 000: 12.6
+        (99_000, 33_000, 63), // 66 000 + 132 000 = 198 000: clamped
+        (150_000, 0, 63),
+    ];
+    for (q, q_old, expected) in table {
+        assert_eq!(feedback(CP_DECK001, q, q_old), expected, "q {q} after {q_old}");
+    }
+}
+
+#[test]
+fn other_quantizers() {
+    let rounded = CpParams { quantizer: Quantizer::Round, ..CP_DECK001 };
+    assert_eq!(feedback(rounded, 66_000, 33_000), 38);
+    // 165 000 needs 18 bits; the upper six of 18 have levels of 4096 octets and end at 40.
+    let msb = CpParams { quantizer: Quantizer::MostSignificantBits, ..CP_DECK001 };
+    assert_eq!(feedback(msb, 150_000, 0), 40);
+    assert_eq!(feedback(msb, 37_000, 37_000), 0);
+    assert_eq!(feedback(msb, 37_096, 37_096), 1);
+    let eight = CpParams { fb_bits: 8, ..CP_DECK001 };
+    assert_eq!(feedback(eight, 150_000, 0), 255);
+}
+
+fn arrival(admitted: bool) -> Arrival {
+    Arrival { size: FRAME, admitted, controlled: true, cn_tagged: false, limited_by: None }
+}
+
+fn sample(cp: &mut Cp, len: u64, frame: &Arrival) -> CpAction {
+    let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000) };
+    let mut rolls = dice();
+    for _ in 0..1000 {
+        let before = cp.next_sample.clone();
+        let action = cp.on_arrival(ms(0), frame, queue, &mut rolls);
+        let mut probe = before;
+        if probe.passed(frame.size) {
+            return action;
+        }
+        assert_eq!(action, CpAction::Nothing);
+    }
+    CpAction::Nothing
+}
+
+#[test]
+fn a_sample_carries_offset_and_growth_and_is_remembered() {
+    let mut cp = Cp::new(CP_DECK001, CpId(7));
+    // Fb = -(27 000 + 2 * 60 000) = -147 000: 56.1 levels.
+    let first = Cnm { cp: CpId(7), quantized_fb: 56, q_offset: -27_000, q_delta: 60_000 };
+    assert_eq!(sample(&mut cp, 60_000, &arrival(true)), CpAction::Send(Signal::Cnm(first)));
+    // Fb = -27 000, no growth: 10.3 levels.
+    let second = Cnm { quantized_fb: 10, q_delta: 0, ..first };
+    assert_eq!(sample(&mut cp, 60_000, &arrival(true)), CpAction::Send(Signal::Cnm(second)));
+    // Room: nothing is sent, and still the length is remembered.
+    assert_eq!(sample(&mut cp, 10_000, &arrival(true)), CpAction::Nothing);
+    assert_eq!(cp.len_at_last_sample, 10_000);
+}
+
+#[test]
+fn readings_of_the_sample() {
+    let without = CpParams { count_arriving: false, ..CP_DECK001 };
+    let mut cp = Cp::new(without, CpId(0));
+    let _ = sample(&mut cp, 60_000, &arrival(true));
+    assert_eq!(cp.len_at_last_sample, 58_500);
+
+    let mut cp = Cp::new(CP_DECK001, CpId(0));
+    assert_eq!(sample(&mut cp, 150_000, &arrival(false)), CpAction::Nothing, "discarded frames do not count");
+    let counting = CpParams { count_discarded: true, ..CP_DECK001 };
+    assert_ne!(sample(&mut Cp::new(counting, CpId(0)), 150_000, &arrival(false)), CpAction::Nothing);
+
+    let tagged_only = CpParams { notify_untagged: false, ..CP_DECK001 };
+    assert_eq!(sample(&mut Cp::new(tagged_only, CpId(0)), 60_000, &arrival(true)), CpAction::Nothing);
+    let tagged = Arrival { cn_tagged: true, ..arrival(true) };
+    assert_ne!(sample(&mut Cp::new(tagged_only, CpId(0)), 60_000, &tagged), CpAction::Nothing);
+}
+
+/// Full feedback at 10 Gb/s: 10 000 * (1 - 63/128) = 5078.125; then half the way to 10 000 each cycle.
+#[test]
+fn fast_recovery_after_full_feedback() {
+    let mut rp = rp(EXACT);
+    rp.on_signal(ms(0), &cnm(63), &mut dice());
+    let mut seen = vec![limiter(&rp).current.get()];
+    for _ in 0..5 {
+        send_cycles(&mut rp, 1);
+        seen.push(limiter(&rp).current.get());
+    }
+    // 5078.125, 7539.0625, 8769.53125, 9384.765625, 9692.3828125, 9846.19140625
+    let expected = [5_078_125_000, 7_539_062_500, 8_769_531_250, 9_384_765_625, 9_692_382_812, 9_846_191_406];
+    assert_eq!(seen, expected);
+    assert_eq!(limiter(&rp).target, LINE);
+}
+
+#[test]
+fn messages_in_the_first_cycle_leave_the_target_alone() {
+    let mut rp = rp(EXACT);
+    rp.on_signal(ms(0), &cnm(32), &mut dice());
+    // 10 000 * 0.75 = 7500, again * 0.75 = 5625: the target stays at the rate before the first cut.
+    rp.on_signal(ms(1), &cnm(32), &mut dice());
+    assert_eq!((limiter(&rp).current, limiter(&rp).target), (BitRate::mbps(5625), LINE));
+    // One cycle: half way to 10 000 is 7812.5. A message now sets the target to that.
+    send_cycles(&mut rp, 1);
+    rp.on_signal(ms(2), &cnm(32), &mut dice());
+    assert_eq!(limiter(&rp).target, BitRate::bps(7_812_500_000));
+    assert_eq!(limiter(&rp).current, BitRate::bps(5_859_375_000));
+}
+
+#[test]
+fn a_timer_cycle_alone_counts_only_if_told() {
+    for (clamp_on_time, target) in [(false, LINE), (true, BitRate::mbps(8750))] {
+        let mut rp = rp(RpParams { clamp_on_time, ..EXACT });
+        rp.on_signal(ms(0), &cnm(32), &mut dice());
+        // At 15 ms the timer ends a cycle: (7500 + 10 000) / 2 = 8750.
+        rp.on_wake(ms(15), &mut dice());
+        rp.on_signal(ms(16), &cnm(32), &mut dice());
+        assert_eq!(limiter(&rp).target, target);
+    }
+}
+
+/// Both counters run: the timer ends cycles at 15, 30, 45, 60, 75 ms and then every 7.5 ms.
+#[test]
+fn the_timer_shortens_after_five_cycles_and_a_message_restarts_it() {
+    let mut rp = rp(EXACT);
+    rp.on_signal(ms(0), &cnm(1), &mut dice());
+    let mut wakes = Vec::new();
+    for _ in 0..7 {
+        let at = rp.next_wake();
+        wakes.push(at.since(Instant::ZERO));
+        rp.on_wake(at, &mut dice());
+    }
+    let quarter_ms = |n: u64| Span::from_us(250 * n);
+    assert_eq!(wakes, [60, 120, 180, 240, 300, 330, 360].map(quarter_ms));
+    rp.on_signal(ms(95), &cnm(1), &mut dice());
+    assert_eq!(rp.next_wake(), ms(110));
+}
+
+#[test]
+fn phases_follow_the_two_stages() {
+    let phase = |byte_stage, time_stage, stage_test| {
+        let mut rp = rp(EXACT);
+        rp.on_signal(ms(0), &cnm(1), &mut dice());
+        let mut limiter = limiter(&rp).clone();
+        (limiter.byte_stage, limiter.time_stage) = (byte_stage, time_stage);
+        limiter.phase(&RpParams { stage_test, ..EXACT })
+    };
+    use Phase::{ActiveIncrease, FastRecovery, HyperActiveIncrease};
+    // F = 5: stage 5 is the last of fast recovery.
+    assert_eq!(phase(5, 5, StageTest::Above), FastRecovery);
+    assert_eq!(phase(6, 5, StageTest::Above), ActiveIncrease);
+    assert_eq!(phase(0, 6, StageTest::Above), ActiveIncrease);
+    assert_eq!(phase(6, 6, StageTest::Above), HyperActiveIncrease(1));
+    assert_eq!(phase(9, 7, StageTest::Above), HyperActiveIncrease(2));
+    // Read the other way, stage 5 is already past it.
+    assert_eq!(phase(4, 4, StageTest::Reached), FastRecovery);
+    assert_eq!(phase(5, 4, StageTest::Reached), ActiveIncrease);
+    assert_eq!(phase(5, 5, StageTest::Reached), HyperActiveIncrease(1));
+}
+
+#[test]
+fn increases_of_the_target() {
+    let after_increase = |byte_stage, time_stage, params: &RpParams| {
+        let mut rp = rp(*params);
+        rp.on_signal(ms(0), &cnm(63), &mut dice());
+        let State::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
+        (limiter.byte_stage, limiter.time_stage) = (byte_stage, time_stage);
+        (limiter.current, limiter.target) = (BitRate::mbps(1000), BitRate::mbps(2000));
+        limiter.increase(params, LINE);
+        (limiter.current, limiter.target)
+    };
+    // Fast recovery: the target stays, the current rate is (1000 + 2000) / 2.
+    assert_eq!(after_increase(3, 3, &EXACT), (BitRate::mbps(1500), BitRate::mbps(2000)));
+    // Active increase: 2000 + 5, then (1000 + 2005) / 2 = 1502.5.
+    assert_eq!(after_increase(6, 3, &EXACT), (BitRate::bps(1_502_500_000), BitRate::mbps(2005)));
+    // Hyper-active increase, third event: 2000 + 3 * 50, then (1000 + 2150) / 2 = 1575.
+    assert_eq!(after_increase(8, 9, &EXACT), (BitRate::mbps(1575), BitRate::mbps(2150)));
+    let constant = RpParams { hai_step: HaiStep::Constant, ..EXACT };
+    assert_eq!(after_increase(8, 9, &constant), (BitRate::mbps(1525), BitRate::mbps(2050)));
+}
+
+#[test]
+fn the_target_may_pass_the_line_rate_but_the_current_rate_never_does() {
+    // Uncapped (9900 + 10 950) / 2 = 10 425, kept to 10 000; capped (9900 + 10 000) / 2 = 9950.
+    for (target_cap, current, target) in
+        [(TargetCap::None, LINE, BitRate::mbps(10_950)), (TargetCap::LineRate, BitRate::mbps(9950), LINE)]
+    {
+        let params = RpParams { target_cap, ..EXACT };
+        let mut rp = rp(params);
+        rp.on_signal(ms(0), &cnm(1), &mut dice());
+        let State::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
+        (limiter.byte_stage, limiter.time_stage) = (8, 8);
+        (limiter.current, limiter.target) = (BitRate::mbps(9900), BitRate::mbps(10_800));
+        // 10 800 + 3 * 50 = 10 950.
+        limiter.increase(&params, LINE);
+        assert_eq!((limiter.current, limiter.target), (current, target));
+    }
+}
+
+/// Deck 000: current 500, target 10 000 > 10 * 500: target / 8 = 1250, current (500 + 1250) / 2 = 875.
+#[test]
+fn target_rate_reduction() {
+    for (on, expected) in [(true, (875, 1250)), (false, (5250, 10_000))] {
+        let params = RpParams { target_rate_reduction: on, ..EXACT };
+        let mut rp = rp(params);
+        rp.on_signal(ms(0), &cnm(1), &mut dice());
+        let State::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
+        (limiter.current, limiter.target) = (BitRate::mbps(500), LINE);
+        limiter.byte_stage = 1;
+        limiter.increase(&params, LINE);
+        assert_eq!((limiter.current, limiter.target), (BitRate::mbps(expected.0), BitRate::mbps(expected.1)));
+        // Exactly ten times is not more than ten times; the second cycle never reduces.
+        (limiter.current, limiter.target) = (BitRate::mbps(1000), LINE);
+        limiter.increase(&params, LINE);
+        assert_eq!(limiter.target, LINE);
+        limiter.byte_stage = 2;
+        limiter.current = BitRate::mbps(500);
+        limiter.increase(&params, LINE);
+        assert_eq!(limiter.target, LINE);
+    }
+}
+
+#[test]
+fn the_byte_counter_halves_its_cycle_at_stage_five() {
+    // 150 000 octets are 100 frames: the 101st ends the cycle. 75 000 are 50: the 51st does.
+    let mut rp = rp(RpParams { clock: Clock::ByteCounter, ..EXACT });
+    rp.on_signal(ms(0), &cnm(63), &mut dice());
+    let mut frames = Vec::new();
+    for stage in 1..=7 {
+        let mut sent = 0;
+        while limiter(&rp).byte_stage < stage {
+            rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
+            sent += 1;
+        }
+        frames.push(sent);
+    }
+    assert_eq!(frames, [101, 101, 101, 101, 101, 51, 51]);
+    assert_eq!(rp.next_wake(), Instant::NEVER, "a byte counter alone needs no timer");
+}
+
+#[test]
+fn a_cut_never_goes_below_the_floors() {
+    let mut rp = rp(RpParams { gd: 1.0, ..EXACT });
+    rp.on_signal(ms(0), &cnm(63), &mut dice());
+    assert_eq!(limiter(&rp).current, BitRate::gbps(5), "one message takes half at most");
+    for i in 0..20 {
+        rp.on_signal(ms(i), &cnm(63), &mut dice());
+    }
+    assert_eq!(limiter(&rp).current, BitRate::mbps(10));
+}
+
+#[test]
+fn creation_needs_a_queue_above_the_set_point() {
+    let room = Signal::Cnm(Cnm { cp: CpId(0), quantized_fb: 3, q_offset: 500, q_delta: 10_000 });
+    let mut rp_congested = rp(EXACT);
+    rp_congested.on_signal(ms(0), &room, &mut dice());
+    assert_eq!(rp_congested.limit(), None);
+    let mut rp_any = rp(RpParams { creation: Creation::AnyCnm, ..EXACT });
+    rp_any.on_signal(ms(0), &room, &mut dice());
+    assert!(rp_any.limit().is_some());
+}
+
+#[test]
+fn release_at_line_rate() {
+    for (release, waiting, free) in [
+        (Release::LineRateAndEmpty, 0, true),
+        (Release::LineRateAndEmpty, 1500, false),
+        (Release::LineRate, 1500, true),
+    ] {
+        let mut rp = rp(RpParams { release, ..EXACT });
+        rp.on_signal(ms(0), &cnm(1), &mut dice());
+        let State::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
+        limiter.current = LINE;
+        rp.on_sent(ms(1), FRAME, Bytes::new(waiting), &mut dice());
+        assert_eq!(rp.limit().is_none(), free, "{release:?} with {waiting} octets waiting");
+    }
+}
+
+#[test]
+fn an_idle_limiter_climbs_by_its_timer_and_goes() {
+    let mut rp = rp(EXACT);
+    rp.on_signal(ms(0), &cnm(63), &mut dice());
+    let mut wakes = 0;
+    while rp.next_wake() != Instant::NEVER {
+        rp.on_wake(rp.next_wake(), &mut dice());
+        wakes += 1;
+        assert!(wakes < 10_000, "it stays for ever");
+    }
+    assert_eq!(rp.limit(), None);
+}
+
+#[test]
+fn timer_only_reads_the_first_cycle_off_the_timer() {
+    let mut rp = rp(RpParams { clock: Clock::Timer, ..EXACT });
+    rp.on_signal(ms(0), &cnm(32), &mut dice());
+    for _ in 0..1000 {
+        rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
+    }
+    assert_eq!(limiter(&rp).byte_stage, 0);
+    rp.on_wake(ms(15), &mut dice());
+    rp.on_signal(ms(16), &cnm(32), &mut dice());
+    assert_eq!(limiter(&rp).target, BitRate::mbps(8750));
+}
