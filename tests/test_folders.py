@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import qcnlab
@@ -33,7 +34,7 @@ def test_a_saved_run_reads_back(result: qcnlab.Result, tmp_path: Path) -> None:
         assert after.units == before.units
         assert after.columns == before.columns
         for column, values in before.to_numpy().items():
-            assert after.to_numpy()[column].tolist() == values.tolist()
+            np.testing.assert_array_equal(after.to_numpy()[column], values)
 
 
 def test_reruns_are_byte_identical_on_one_and_two_threads(

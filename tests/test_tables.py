@@ -19,7 +19,7 @@ COLUMNS = {
     "drops": ["replication", "time_s", "port", "source", "frames", "bytes"],
     "metrics": ["replication", "metric", "value", "unit"],
 }  # fmt: skip
-UNITS = {"_s": "s", "_bytes": "B", "_bps": "b/s"}
+UNITS = {"_s": "s", "_bytes": "B", "_bps": "bit/s"}
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -42,7 +42,8 @@ def test_every_reader_sees_the_same(result: qcnlab.Result, name: str) -> None:
     assert list(arrays) == table.columns
     for column, array in arrays.items():
         assert array.shape == (len(table),)
-        assert array.tolist() == frame[column].to_list()
+        missing = [None if value != value else value for value in array.tolist()]
+        assert missing == frame[column].to_list()
     assert list(table.to_pandas().columns) == table.columns
 
 

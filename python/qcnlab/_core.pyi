@@ -1,6 +1,23 @@
 """The compiled core: scenarios, runs and catalogues. Catalogue answers are JSON text."""
 
 from collections.abc import Callable, Sequence
+from typing import final
+
+__all__ = [
+    "Error",
+    "LawViolation",
+    "Outcome",
+    "Scenario",
+    "ScenarioError",
+    "Table",
+    "__version__",
+    "metrics",
+    "parameters",
+    "run",
+    "scenarios",
+    "schema",
+    "schemes",
+]
 
 __version__: str
 
@@ -19,11 +36,14 @@ class ScenarioError(Error, ValueError):
 class LawViolation(Error, RuntimeError):
     """Conservation, or a scheme's contract, was broken during a run."""
 
+@final
 class Scenario:
     """A checked, resolved, immutable scenario."""
 
     @staticmethod
     def parse(text: str, name: str = "<text>") -> Scenario: ...
+    @staticmethod
+    def from_bytes(octets: bytes, name: str = "<text>") -> Scenario: ...
     @staticmethod
     def from_json(text: str, name: str = "<json>") -> Scenario: ...
     @staticmethod
@@ -41,8 +61,11 @@ class Scenario:
     def seed(self) -> int: ...
     @property
     def replications(self) -> int: ...
+    @property
+    def duration_s(self) -> float: ...
     def __eq__(self, other: object, /) -> bool: ...
 
+@final
 class Table:
     """Columns handed out through the Arrow C stream without copying."""
 
@@ -56,11 +79,16 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
 
+@final
 class Outcome:
     """What one scenario gave over its replications."""
 
     @property
     def scenario(self) -> Scenario: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def replications(self) -> int: ...
     def table(self, name: str) -> Table: ...
     def summary(self) -> str: ...
 

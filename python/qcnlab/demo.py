@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from qcnlab import text
 from qcnlab.api import load, run_many
 from qcnlab.errors import FolderError
+from qcnlab.facts import facts
 from qcnlab.results import Result, open_run, write_json
 
 if TYPE_CHECKING:
@@ -123,6 +124,16 @@ class Demo:
         return next(cell for cell in self.cells if cell.row == row and cell.rtt == rtt)
 
     @property
+    def note(self) -> str:
+        """What a reader of the table must know."""
+        known = facts(self.cells[0].result.config)
+        rest_ms = (known.duration_s - known.hotspots[-1].end_s) * 1e3
+        return (
+            "Queue, empty and Jain are taken outside the hotspot and its recovery;\n"
+            f'"did not recover" is: not in the {rest_ms:.4g} ms to the end of the run.'
+        )
+
+    @property
     def summary(self) -> dict[str, Any]:
         """Every cell's summary with its labels and published value."""
         return {
@@ -146,7 +157,7 @@ class Demo:
         many = text.counted(first["replications"], "replication")
         parts = [
             "Two sources, a 10 Gb/s link that drops to 0.5 Gb/s and comes back;\n"
-            f"medians over {many}, seed {first['seed']}."
+            f"medians over {many}, seed {first['seed']}.\n" + self.note
         ]
         for rtt, cells in groupby(self.cells, key=lambda cell: cell.rtt):
             rows = [table_row(cell) for cell in cells]
@@ -161,8 +172,7 @@ HEADER = (
     "settling\nms",
     "used, %\nduring",
     "used, %\nafter",
-    "queue, KB\nmean",
-    "queue, KB\nstd",
+    "queue, KB\nmean (std)",
     "empty\n%",
     "drops\nframes",
     "mes-\nsages",
@@ -186,8 +196,7 @@ def table_row(cell: Cell) -> tuple[str, ...]:
         median("onset_ms").replace("did not settle", "never"),
         median("util_during", 100),
         median("util_after", 100),
-        median("queue_mean_bytes", 1e-3),
-        median("queue_std_bytes", 1e-3),
+        f"{median('queue_mean_bytes', 1e-3)} ({median('queue_std_bytes', 1e-3)})",
         median("queue_empty_frac", 100, 2),
         median("drops"),
         median("messages"),

@@ -16,7 +16,6 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from qcnlab.errors import FolderError
 from qcnlab.facts import Facts, facts
 
 if TYPE_CHECKING:
@@ -77,7 +76,6 @@ def run_figure(result: Result, replication: int = 0) -> Figure:
         raise IndexError(f"replication {replication} of {count}; they are counted from 0")
     known = facts(result.config)
     rates = one(result.rates.to_polars(), replication)
-    require(result)
     with style():
         figure = Figure(figsize=(7.2, 6.2 if len(rates) else 4.6), layout="constrained")
         axes = figure.subplots(3 if len(rates) else 2, 1, sharex=True)
@@ -99,15 +97,6 @@ def run_figure(result: Result, replication: int = 0) -> Figure:
             pad=14,
         )
     return figure
-
-
-def require(result: Result) -> None:
-    """Raise `FolderError` for a run that kept no tables."""
-    if not len(result.queues) and not len(result.throughput):
-        raise FolderError(
-            f"the run '{result.name}' kept no tables, so there is nothing to draw; "
-            "run it with -s record.tables=true"
-        )
 
 
 def one(frame: pl.DataFrame, replication: int) -> pl.DataFrame:
@@ -178,7 +167,8 @@ def draw_rates(axes: Axes, frame: pl.DataFrame, known: Facts) -> None:
 
 def _whole_decades(axes: Axes) -> None:
     low, high = axes.dataLim.minposy, axes.dataLim.y1
-    axes.set_ylim(10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high)))
+    bottom, top = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    axes.set_ylim(10.0**bottom, 10.0 ** max(top, bottom + 1))
 
 
 def _rate_pair(axes: Axes, part: pl.DataFrame, source: str, color: str) -> None:

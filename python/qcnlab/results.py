@@ -223,7 +223,8 @@ def write_parquet(path: Path, table: Table) -> None:
 def _live_reader(outcome: _core.Outcome) -> Callable[[str], Table]:
     def read(name: str) -> Table:
         table = outcome.table(name)
-        return Table(name, table, list(table.columns), dict(table.units), len(table))
+        units = {column: table.units[column] for column in table.columns if table.units[column]}
+        return Table(name, table, table.columns, units, len(table))
 
     return read
 

@@ -36,7 +36,7 @@ class Table:
     columns: list[str]
     """Column names, in order."""
     units: dict[str, str]
-    """Column name to unit (`"s"`, `"B"`, `"b/s"`); columns without a unit are left out."""
+    """Column name to unit (`"s"`, `"B"`, `"bit/s"`); columns without a unit are left out."""
 
     def __init__(
         self,
@@ -73,16 +73,19 @@ class Table:
         """
         try:
             import pandas as pd  # noqa: F401
-            import pyarrow as pa
+            import pyarrow as pa  # noqa: F401
         except ImportError as error:
             raise MissingPackage(
                 f"to_pandas() needs {error.name}: pip install 'qcnlab[pandas]'"
             ) from error
-        frame: pd.DataFrame = pa.table(self).to_pandas(split_blocks=True)
+        frame: pd.DataFrame = self.to_polars().to_arrow().to_pandas(split_blocks=True)
         return frame
 
     def to_numpy(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Give one array of shape (rows,) per column; text columns are arrays of `str` objects."""
+        """Give one array of shape (rows,) per column.
+
+        Text columns are arrays of `str` objects; missing numbers are NaN.
+        """
         import polars as pl
 
         frame = self.to_polars()

@@ -22,8 +22,8 @@ NEVER = {
 
 
 def width() -> int:
-    """Give the columns there are on stdout."""
-    return shutil.get_terminal_size((WIDTH_OF_A_PIPE, 24)).columns
+    """Give the columns of the terminal on stdout; 120 where there is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH_OF_A_PIPE
 
 
 def bold(text: str) -> str:
