@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import io
+import signal
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import qcnlab
+from qcnlab.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,23 +30,29 @@ SHORT_FLAGS = tuple(word for change in SHORT for word in ("-s", change))
 
 
 @dataclass(frozen=True)
+class Done:
+    """What a command said, and its exit code."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True)
 class CommandLine:
-    """The `qcnlab` command, run in `folder`."""
+    """The `qcnlab` command, run in `folder` by this interpreter."""
 
     folder: Path
 
-    def __call__(
-        self, *arguments: str, env: dict[str, str] | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command(arguments),
-            cwd=self.folder,
-            env=env or {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+    def __call__(self, *arguments: str) -> Done:
+        out, err = io.StringIO(), io.StringIO()
+        before = signal.getsignal(signal.SIGTERM)
+        with chdir(self.folder), redirect_stdout(out), redirect_stderr(err):
+            with pytest.raises(SystemExit) as left:
+                main(arguments)
+        signal.signal(signal.SIGTERM, before)
+        assert isinstance(left.value.code, int)
+        return Done(left.value.code, out.getvalue(), err.getvalue())
 
     def left(self) -> list[str]:
         """Everything in the folder, hidden things too."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import time
 
@@ -102,11 +101,11 @@ def test_version(cli: CommandLine) -> None:
     assert cli("--version").stdout == f"qcnlab {qcnlab.__version__}\n"
 
 
-def test_help_names_every_command_and_is_quick(cli: CommandLine) -> None:
+def test_help_names_every_command_and_is_quick() -> None:
     times = []
     for _ in range(3):
         started = time.monotonic()
-        done = cli("--help")
+        done = subprocess.run(command(["--help"]), capture_output=True, text=True, check=True)
         times.append(time.monotonic() - started)
     for name in ("run", "demo", "check", "list", "explain", "plot", "schema"):
         assert f"\n  {name} " in done.stdout
@@ -216,7 +215,6 @@ def test_a_closed_pipe_is_no_error(cli: CommandLine) -> None:
 
 def test_no_colour_without_a_terminal(cli: CommandLine) -> None:
     assert "\x1b" not in cli("explain", "qcn").stdout
-    assert "\x1b" not in cli("list", "metrics", env={**os.environ, "NO_COLOR": "1"}).stdout
 
 
 def test_plot_draws_a_run_again(cli: CommandLine) -> None:

@@ -6,39 +6,35 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import qcnlab
-from conftest import CommandLine
+from conftest import CommandLine, Done
 from qcnlab.demo import ROWS, RTTS, Demo, open_demo
-
-if TYPE_CHECKING:
-    from subprocess import CompletedProcess
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CompletedProcess[str]]:
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
     folder = tmp_path_factory.mktemp("demo")
     return folder, CommandLine(folder)("demo", "--quick", "--reps", "1")
 
 
 @pytest.fixture(scope="module")
-def demo(ran: tuple[Path, CompletedProcess[str]]) -> Demo:
+def demo(ran: tuple[Path, Done]) -> Demo:
     return open_demo(ran[0] / "runs" / "demo")
 
 
-def test_it_prints_a_table_for_each_rtt(ran: tuple[Path, CompletedProcess[str]]) -> None:
+def test_it_prints_a_table_for_each_rtt(ran: tuple[Path, Done]) -> None:
     done = ran[1]
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     for rtt in RTTS:
         assert f"RTT {rtt}" in done.stdout
     for row in ROWS:
-        assert done.stdout.count(row.label) == len(RTTS)
+        assert done.stdout.count(row.label) == len(RTTS), row
     assert max(map(len, done.stdout.splitlines())) <= 120
     assert "runs/demo/report.html" in done.stdout
 
@@ -47,7 +43,7 @@ def test_it_fits_narrow_terminals(demo: Demo) -> None:
     assert max(map(len, demo.text(80).splitlines())) <= 80
 
 
-def test_every_cell_is_a_run_folder(demo: Demo, ran: tuple[Path, CompletedProcess[str]]) -> None:
+def test_every_cell_is_a_run_folder(demo: Demo, ran: tuple[Path, Done]) -> None:
     assert len(demo.cells) == len(ROWS) * len(RTTS)
     for cell in demo.cells:
         again = qcnlab.open_run(ran[0] / "runs" / "demo" / cell.folder)
@@ -94,7 +90,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_the_page_is_whole_and_asks_for_nothing(ran: tuple[Path, CompletedProcess[str]]) -> None:
+def test_the_page_is_whole_and_asks_for_nothing(ran: tuple[Path, Done]) -> None:
     html = (ran[0] / "runs" / "demo" / "report.html").read_text(encoding="utf-8")
     page = Page()
     page.feed(html)
@@ -110,9 +106,7 @@ def test_the_page_is_whole_and_asks_for_nothing(ran: tuple[Path, CompletedProces
         assert re.search(rf"<td>{published}</td>", html)
 
 
-def test_figures_are_small_and_redrawn_the_same(
-    ran: tuple[Path, CompletedProcess[str]], demo: Demo
-) -> None:
+def test_figures_are_small_and_redrawn_the_same(ran: tuple[Path, Done], demo: Demo) -> None:
     del demo
     folder = ran[0] / "runs" / "demo"
     drawn = {path.name: path.read_bytes() for path in (folder / "figures").iterdir()}
@@ -124,7 +118,7 @@ def test_figures_are_small_and_redrawn_the_same(
         assert (ran[0] / "again" / "figures" / name).read_bytes() == data, name
 
 
-def test_an_existing_folder_is_refused(ran: tuple[Path, CompletedProcess[str]]) -> None:
+def test_an_existing_folder_is_refused(ran: tuple[Path, Done]) -> None:
     done = CommandLine(ran[0])("demo", "--quick", "-o", "runs")
     assert done.returncode == 2
     assert "exists already" in done.stderr

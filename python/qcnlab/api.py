@@ -121,7 +121,7 @@ def load(source: str | PathLike[str]) -> Scenario:
     text = fspath(source)
     if isinstance(source, str) and not _is_path(text):
         return Scenario(_core.Scenario.shipped(text))
-    return Scenario.from_toml(_read(text), text)
+    return Scenario(_core.Scenario.from_bytes(_read(text), text))
 
 
 def run(
@@ -189,25 +189,15 @@ def _toml_value(value: object) -> str:
     return json.dumps(str(value))
 
 
-def _read(name: str) -> str:
+def _read(name: str) -> bytes:
     try:
-        data = Path(name).read_bytes()
+        return Path(name).read_bytes()
     except FileNotFoundError:
         raise scenario_error(
             "there is no such file", file=name, hint=_near(Path(name).stem)
         ) from None
     except OSError as error:
         raise scenario_error(f"cannot be read: {error.strerror}", file=name) from error
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise scenario_error(
-            f"not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}",
-            file=name,
-            line=line,
-            hint="save the file as UTF-8",
-        ) from None
 
 
 def _near(stem: str) -> str:

@@ -19,16 +19,15 @@ def scenario_error(
     message: str,
     *,
     file: str | None = None,
-    line: int | None = None,
     hint: str | None = None,
 ) -> ScenarioError:
     """Build a `ScenarioError` for what the core does not see, laid out as the core's own are."""
     rendered = [f"error: {message}"]
     if file is not None:
-        rendered.append(f" --> {file}" + ("" if line is None else f":{line}"))
+        rendered.append(f" --> {file}")
     if hint is not None:
         rendered.append(f"  = help: {hint}")
     error = ScenarioError("\n".join(rendered))
-    error.file, error.line, error.column = file, line, None
+    error.file, error.line, error.column = file, None, None
     error.message, error.hint = message, hint
     return error

@@ -27,7 +27,7 @@ from qcnlab.plots import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -102,8 +102,8 @@ def throughput_figure(demo: Demo) -> Figure:
 
 
 def rates_figure(demo: Demo) -> Figure:
-    """Draw both sources' limiters in the first replication of every scheme that has any."""
-    rows = [row for row in demo.rows if len(demo.cell(row, demo.rtts[0]).result.rates)]
+    """Draw both sources' limiters in the first replication of every scheme that moves them."""
+    rows = [row for row in demo.rows if _limits(demo.cell(row, demo.rtts[0]))]
 
     def draw(axes: Axes, cell: Cell, known: Facts) -> None:
         draw_rates(axes, one(cell.result.rates.to_polars(), 0), known)
@@ -113,7 +113,7 @@ def rates_figure(demo: Demo) -> Figure:
     figure = _grid(demo, rows, "rates", "Gb/s", draw, hotspot_at=0.8)
     with style():
         handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower right", ncols=4)
+        figure.legend(handles, labels, loc="lower right", ncols=4)
     return figure
 
 
@@ -138,7 +138,7 @@ def return_figure(demo: Demo) -> Figure:
 def recovery_figure(demo: Demo) -> Figure:
     """Draw every replication's recovery time, the median, and the value deck 001 prints."""
     with style():
-        figure = Figure(figsize=(7.2, 2.9), layout="constrained")
+        figure = Figure(figsize=(7.2, 3.0), layout="constrained")
         axes = panels(figure, 1, len(demo.rtts), sharey=True, sharex=True)[0]
         rows = demo.rows
         for panel, rtt in zip(axes, demo.rtts, strict=True):
@@ -165,9 +165,7 @@ def _grid(
     hotspot_at: float = 0.5,
 ) -> Figure:
     with style():
-        height = 0.9 + 1.05 * len(rows)
-        figure = Figure(figsize=(7.2, height), layout="constrained")
-        grid = panels(figure, len(rows), len(demo.rtts), sharex=True, sharey=True)
+        figure, grid = _fixed_grid(len(rows), len(demo.rtts))
         for line, row in zip(grid, rows, strict=True):
             for axes, rtt in zip(line, demo.rtts, strict=True):
                 cell = demo.cell(row, rtt)
@@ -182,8 +180,30 @@ def _grid(
                 if row is rows[0]:
                     axes.set_title(f"RTT {rtt}", loc="right", fontweight="bold", pad=3)
                     name_hotspot(axes, known, hotspot_at)
-        _title(figure, name)
+        figure.suptitle(TITLES[name], x=0.01, y=1 - 0.06 / figure.get_figheight(), ha="left")
     return figure
+
+
+def _fixed_grid(rows: int, columns: int) -> tuple[Figure, Sequence[Sequence[Axes]]]:
+    """Make a grid with margins in inches; finding a layout would take longer than drawing."""
+    left, right, top, bottom, width, panel, gap = 0.52, 0.14, 0.52, 0.72, 7.2, 0.8, 0.28
+    height = top + bottom + rows * panel + (rows - 1) * gap
+    figure = Figure(figsize=(width, height))
+    grid = panels(figure, rows, columns, sharex=True, sharey=True)
+    across = (width - left - right - (columns - 1) * gap) / columns
+    figure.subplots_adjust(
+        left=left / width,
+        right=1 - right / width,
+        top=1 - top / height,
+        bottom=bottom / height,
+        hspace=gap / panel,
+        wspace=gap / across,
+    )
+    return figure, grid
+
+
+def _limits(cell: Cell) -> bool:
+    return cell.result.rates.to_polars()["current_rate_bps"].n_unique() > 1
 
 
 def _title(figure: Figure, name: str) -> None:
@@ -248,7 +268,7 @@ def _draw_recovery(axes: Axes, cell: Cell, height: int) -> None:
 
 def _log_ms(axes: Axes) -> None:
     axes.set_xscale("log")
-    axes.set_xlim(1, 1000)
+    axes.set_xlim(0.8, 1000)
     axes.xaxis.set_major_locator(FixedLocator([1, 3, 10, 30, 100, 300, 1000]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

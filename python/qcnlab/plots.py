@@ -14,7 +14,7 @@ from matplotlib import style as mpl_style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from qcnlab.facts import Facts, facts
 
@@ -53,9 +53,9 @@ def save(figure: Figure, path: Path) -> Path:
     do both twice, which is most of the time a demonstration takes to draw.
     """
     with style():
-        engine = figure.get_layout_engine()
-        if engine is not None:
-            engine.execute(figure)
+        if figure.get_layout_engine() is not None:
+            figure.set_dpi(PNG_DPI)
+            figure.draw_without_rendering()
             figure.set_layout_engine("none")
         if path.suffix == ".svg":
             svg: Any = FigureCanvasSVG(figure)
@@ -270,6 +270,7 @@ def above(columns: int) -> dict[str, Any]:
 def time_axis(axes: Axes, known: Facts) -> None:
     """Label the time axis from 0 to the end of the run."""
     axes.set_xlim(0, known.duration_s)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.set_xlabel("time (s)")
 
 

@@ -35,7 +35,8 @@ SHOWN_METRICS = (
 CAPTIONS = {
     "recovery": "Circles are replications, the bar is their median, the diamond is the value "
     "deck 001 prints, which is a single run. Compare the two panels: a scheme that is robust "
-    "stands at the same place in both.",
+    "stands at the same place in both. The time is measured against each scheme's own throughput "
+    "before the hotspot, so a scheme that swings all the time has little to recover to.",
     "return": "Throughput of the link in 1 ms bins after it is given back its full rate. Fast is "
     "good, but only if the curve then stays at the top: swings after the return are bandwidth "
     "lost outside the hotspot.",
