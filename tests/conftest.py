@@ -47,9 +47,13 @@ class CommandLine:
     def __call__(self, *arguments: str) -> Done:
         out, err = io.StringIO(), io.StringIO()
         before = signal.getsignal(signal.SIGTERM)
-        with chdir(self.folder), redirect_stdout(out), redirect_stderr(err):
-            with pytest.raises(SystemExit) as left:
-                main(arguments)
+        with (
+            chdir(self.folder),
+            redirect_stdout(out),
+            redirect_stderr(err),
+            pytest.raises(SystemExit) as left,
+        ):
+            main(arguments)
         signal.signal(signal.SIGTERM, before)
         assert isinstance(left.value.code, int)
         return Done(left.value.code, out.getvalue(), err.getvalue())

@@ -44,11 +44,11 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 FIGURES = ("recovery", "return", "queue", "throughput", "rates")
 TITLES = {
-    "recovery": "Time to recover after the hotspot",
-    "queue": "Queue length at the hot port",
-    "throughput": "Throughput of the link, both sources together",
+    "recovery": "QCN recovers alike at both round-trip times; ECM needs a gain for each",
+    "return": "How the bandwidth comes back: fast and swinging, steady and slow, or QCN",
+    "queue": "Queue: at 200 us ECM's large gain swings, while QCN keeps near its set point",
+    "throughput": "Throughput: at 200 us ECM loses bandwidth or time; QCN recovers and stays",
     "rates": "Rate limiters: current rate (solid) and target rate (dotted) of each source",
-    "return": "How the bandwidth comes back",
 }
 
 
@@ -110,7 +110,7 @@ def rates_figure(demo: Demo) -> Figure:
         axes.set_ylim(0.008, 25)
         axes.set_yticks([0.01, 0.1, 1, 10])
 
-    figure = _grid(demo, rows, "rates", "Gb/s", draw, hotspot_at=0.8)
+    figure = _grid(demo, rows, "rates", "Gb/s", draw, hotspot_at=0.8, bottom=0.72)
     with style():
         handles, labels = figure.axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="lower right", ncols=4)
@@ -163,9 +163,10 @@ def _grid(
     unit: str,
     draw: Callable[[Axes, Cell, Facts], None],
     hotspot_at: float = 0.5,
+    bottom: float = 0.46,
 ) -> Figure:
     with style():
-        figure, grid = _fixed_grid(len(rows), len(demo.rtts))
+        figure, grid = _fixed_grid(len(rows), len(demo.rtts), bottom)
         for line, row in zip(grid, rows, strict=True):
             for axes, rtt in zip(line, demo.rtts, strict=True):
                 cell = demo.cell(row, rtt)
@@ -184,9 +185,9 @@ def _grid(
     return figure
 
 
-def _fixed_grid(rows: int, columns: int) -> tuple[Figure, Sequence[Sequence[Axes]]]:
+def _fixed_grid(rows: int, columns: int, bottom: float) -> tuple[Figure, Sequence[Sequence[Axes]]]:
     """Make a grid with margins in inches; finding a layout would take longer than drawing."""
-    left, right, top, bottom, width, panel, gap = 0.52, 0.14, 0.52, 0.72, 7.2, 0.8, 0.28
+    left, right, top, width, panel, gap = 0.52, 0.14, 0.52, 7.2, 0.8, 0.28
     height = top + bottom + rows * panel + (rows - 1) * gap
     figure = Figure(figsize=(width, height))
     grid = panels(figure, rows, columns, sharex=True, sharey=True)

@@ -65,6 +65,7 @@ def page(demo: Demo, folder: Path) -> str:
         sketch=_sketch(known),
         scene=_scene(known, demo),
         many=replications,
+        note=escape(demo.note, quote=False),
         tables="\n".join(_table(demo, rtt) for rtt in demo.rtts),
         figures="\n".join(_figure(name, folder) for name in FIGURES),
         definitions=_definitions(first.summary["metrics"]),
