@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -211,6 +212,28 @@ def test_a_closed_pipe_is_no_error(cli: CommandLine) -> None:
         assert process.stderr.read() == b""
         process.stderr.close()
         assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_output_that_cannot_be_written_is_told() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command(["list", "metrics"]),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: standard output cannot be written")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_run_without_a_hotspot_says_so(cli: CommandLine) -> None:
+    done = cli("run", "one-source-into-9g-rtt10us", "--reps", "1")
+    assert done.returncode == 0
+    assert "did not recover" not in done.stdout
+    assert done.stdout.count("no hotspot") == 6
 
 
 def test_no_colour_without_a_terminal(cli: CommandLine) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from types import FrameType
 
 DONE, CHECK_FAILED, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
@@ -30,6 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except _ReaderGone:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
         code = DONE
+    except _Unwritable as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
+        print(f"error: standard output cannot be written: {error}", file=sys.stderr)
+        code = COULD_NOT_RUN
     except KeyboardInterrupt:
         code = INTERRUPTED
     finally:
@@ -43,26 +48,36 @@ class _ReaderGone(Exception):
     """Whoever read our output has closed the pipe."""
 
 
+class _Unwritable(Exception):
+    """Our output cannot be written: a full disk, say."""
+
+
 class _Pipe:
-    """Standard output that tells a closed pipe apart from every other `OSError`."""
+    """Standard output that tells its own troubles apart from every other `OSError`."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        try:
+        with _told_apart():
             return int(self._stream.write(text))
-        except BrokenPipeError:
-            raise _ReaderGone from None
 
     def flush(self) -> None:
-        try:
+        with _told_apart():
             self._stream.flush()
-        except BrokenPipeError:
-            raise _ReaderGone from None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+@contextmanager
+def _told_apart() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise _ReaderGone from None
+    except OSError as error:
+        raise _Unwritable(error.strerror) from None
 
 
 def _guarded(arguments: Sequence[str] | None) -> int:

@@ -232,12 +232,14 @@ def _print_json(value: object) -> None:
 
 
 def _metrics_text(result: Result) -> str:
-    summary = result.summary
     from qcnlab import catalogue
+    from qcnlab.facts import facts
 
+    summary = result.summary
+    hot = bool(facts(result.config).hotspots)
     titles = {entry["name"]: entry["title"] for entry in catalogue.metrics()}
     rows = [
-        (name, titles.get(name, ""), metric["unit"], text.spread(metric, name))
+        (name, titles.get(name, ""), metric["unit"], _value(metric, name, hot))
         for name, metric in summary["metrics"].items()
     ]
     preset = f" ({summary['preset']})" if summary["preset"] else ""
@@ -246,6 +248,12 @@ def _metrics_text(result: Result) -> str:
     head = f"{summary['title']}\nscheme {summary['scheme']}{preset}, {many}, seed {summary['seed']}"
     value = "value" if reps == 1 else "median [min..max]"
     return head + "\n\n" + text.table(("metric", "meaning", "unit", value), rows, left=4)
+
+
+def _value(metric: dict[str, Any], name: str, hot: bool) -> str:
+    if not hot and metric["median"] is None:
+        return "no hotspot"
+    return text.spread(metric, name)
 
 
 def _profile(result: Result) -> dict[str, float]:
