@@ -14,8 +14,8 @@ pub enum Data {
     U32(Vec<u32>),
     /// Whole numbers.
     U64(Vec<u64>),
-    /// Signed whole numbers.
-    I64(Vec<i64>),
+    /// Signed whole numbers, some missing.
+    OptionalI64(Vec<Option<i64>>),
     /// Signed whole numbers, some missing.
     OptionalI32(Vec<Option<i32>>),
     /// Real numbers, missing ones too.
@@ -170,12 +170,12 @@ fn messages(from: &Source) -> Table {
             Column {
                 name: "q_off_bytes",
                 unit: "B",
-                data: Data::I64(from.gather(|t| &t.messages.signal, |s| s.queue().0)),
+                data: Data::OptionalI64(from.gather(|t| &t.messages.signal, |s| Some(s.queue()?.0))),
             },
             Column {
                 name: "q_delta_bytes",
                 unit: "B",
-                data: Data::I64(from.gather(|t| &t.messages.signal, |s| s.queue().1)),
+                data: Data::OptionalI64(from.gather(|t| &t.messages.signal, |s| Some(s.queue()?.1))),
             },
         ],
     )

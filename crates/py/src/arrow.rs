@@ -49,7 +49,7 @@ fn array(data: Data) -> Result<ArrayRef, ArrowError> {
     Ok(match data {
         Data::U32(values) => Arc::new(UInt32Array::from(values)),
         Data::U64(values) => Arc::new(UInt64Array::from(values)),
-        Data::I64(values) => Arc::new(Int64Array::from(values)),
+        Data::OptionalI64(values) => Arc::new(Int64Array::from(values)),
         Data::F64(values) => Arc::new(Float64Array::from(values)),
         Data::OptionalI32(values) => Arc::new(Int32Array::from(values)),
         Data::OptionalF64(values) => Arc::new(Float64Array::from(values)),

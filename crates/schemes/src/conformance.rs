@@ -77,7 +77,9 @@ pub fn reaction_point<R: ReactionPoint + Clone>(fresh: &R, line_rate: BitRate, s
 fn drive(rp: &mut impl ReactionPoint, now: Instant, step: &RpStep, dice: &mut Dice) {
     match step {
         RpStep::Pass(_) => {}
-        RpStep::Sent(size, backlog) => rp.on_sent(now, *size, *backlog, dice),
+        RpStep::Sent(size, backlog) => {
+            let _ = rp.on_sent(now, *size, *backlog, dice);
+        }
         RpStep::Hear(signal) => rp.on_signal(now, signal, dice),
         RpStep::Wake => rp.on_wake(now, dice),
     }
@@ -86,7 +88,7 @@ fn drive(rp: &mut impl ReactionPoint, now: Instant, step: &RpStep, dice: &mut Di
 /// Whether a signal can only mean "slower": nothing in it speaks of room.
 fn congested(signal: &Signal) -> bool {
     match signal {
-        Signal::Cnm(Cnm { .. }) => true,
+        Signal::Cnm(Cnm { .. }) | Signal::Echo(_) | Signal::PushBack(_) => true,
         Signal::Bcn(Bcn { q_offset, q_delta, stop, .. }) => *stop || (*q_offset < 0 && *q_delta >= 0),
     }
 }
@@ -113,6 +115,8 @@ pub fn congestion_point<C: CongestionPoint + Clone>(
     for step in steps {
         now += Span::from_us(1);
         let queue = Queue { len: step.len, capacity };
+        cp.on_departure(now, step.len.saturating_sub(step.frame.size));
+        copy.on_departure(now, step.len.saturating_sub(step.frame.size));
         let answer = cp.on_arrival(now, &step.frame, queue, &mut rolls);
         assert_eq!(answer, copy.on_arrival(now, &step.frame, queue, &mut copy_rolls), "a copy went another way");
         let CpAction::Send(signal) = answer else { continue };
@@ -124,6 +128,7 @@ pub fn congestion_point<C: CongestionPoint + Clone>(
                 assert_eq!(cnm.cp, id);
             }
             Signal::Bcn(bcn) => assert_eq!(bcn.cp, id),
+            Signal::Echo(cp) | Signal::PushBack(cp) => assert_eq!(cp, id),
         }
     }
 }

@@ -24,5 +24,5 @@ pub mod roles;
 
 pub use dice::{Dice, Purpose};
 pub use roles::{
-    Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind,
+    Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
 };

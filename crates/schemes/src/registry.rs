@@ -7,7 +7,9 @@
 use crate::dice::Dice;
 use crate::family::{ecm, none, qcn};
 use crate::params::{Field, Table, Value};
-use crate::roles::{Arrival, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind};
+use crate::roles::{
+    Arrival, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+};
 use qcnlab_units::{BitRate, Bytes, Instant};
 
 /// How far a scheme's definition can be trusted.
@@ -290,11 +292,18 @@ macro_rules! families {
             fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
                 match self { $( Cp::$variant(cp) => cp.on_arrival(now, frame, queue, dice), )* }
             }
+            fn watches_departures(&self) -> bool {
+                match self { $( Cp::$variant(cp) => cp.watches_departures(), )* }
+            }
+            #[inline]
+            fn on_departure(&mut self, now: Instant, len: Bytes) {
+                match self { $( Cp::$variant(cp) => cp.on_departure(now, len), )* }
+            }
         }
 
         impl ReactionPoint for Rp {
             #[inline]
-            fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) {
+            fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
                 match self { $( Rp::$variant(rp) => rp.on_sent(now, sent, backlog, dice), )* }
             }
             #[inline]
@@ -316,10 +325,6 @@ macro_rules! families {
             #[inline]
             fn pacing(&self) -> Pacing {
                 match self { $( Rp::$variant(rp) => rp.pacing(), )* }
-            }
-            #[inline]
-            fn limited_by(&self) -> Option<CpId> {
-                match self { $( Rp::$variant(rp) => rp.limited_by(), )* }
             }
             #[inline]
             fn gauge(&self) -> Gauge {

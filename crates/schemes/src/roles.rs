@@ -35,6 +35,18 @@ pub struct Arrival {
     pub cn_tagged: bool,
     /// The congestion point whose limiter paced it, where frames say so (the rate-limited tag of BCN).
     pub limited_by: Option<CpId>,
+    /// Whether its source asks with it if there is bandwidth (the special frame of SONAR).
+    pub probe: bool,
+}
+
+/// What a reaction point writes on a frame that leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Stamp {
+    /// The congestion point that holds its limiter, where the scheme tags frames.
+    pub limited_by: Option<CpId>,
+    /// Whether the frame asks if there is bandwidth.
+    pub probe: bool,
 }
 
 /// A congestion notification message of 802.1Qau.
@@ -70,6 +82,10 @@ pub enum Signal {
     Cnm(Cnm),
     /// BCN and ECM.
     Bcn(Bcn),
+    /// A switch's answer to a special frame: it has no bandwidth to spare.
+    Echo(CpId),
+    /// Fb99: no congestion, but no bandwidth to spare either; hold back.
+    PushBack(CpId),
 }
 
 /// The kinds of signal a scheme hears and speaks.
@@ -79,17 +95,23 @@ pub enum SignalKind {
     Cnm,
     /// Backward congestion notification.
     Bcn,
+    /// Echo of a special frame.
+    Echo,
+    /// Push-back.
+    PushBack,
 }
 
 impl SignalKind {
     /// Every kind.
-    pub const ALL: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Bcn];
+    pub const ALL: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Bcn, SignalKind::Echo, SignalKind::PushBack];
 
     /// Its name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             SignalKind::Cnm => "CNM",
             SignalKind::Bcn => "BCN",
+            SignalKind::Echo => "echo",
+            SignalKind::PushBack => "push-back",
         }
     }
 }
@@ -100,6 +122,8 @@ impl Signal {
         match self {
             Signal::Cnm(_) => SignalKind::Cnm,
             Signal::Bcn(_) => SignalKind::Bcn,
+            Signal::Echo(_) => SignalKind::Echo,
+            Signal::PushBack(_) => SignalKind::PushBack,
         }
     }
 
@@ -107,15 +131,16 @@ impl Signal {
     pub const fn fb(&self) -> Option<i32> {
         match self {
             Signal::Cnm(cnm) => Some(-(cnm.quantized_fb as i32)),
-            Signal::Bcn(_) => None,
+            Signal::Bcn(_) | Signal::Echo(_) | Signal::PushBack(_) => None,
         }
     }
 
-    /// Queue offset and growth as carried, octets.
-    pub const fn queue(&self) -> (i64, i64) {
+    /// Queue offset and growth, octets, where the message carries them.
+    pub const fn queue(&self) -> Option<(i64, i64)> {
         match self {
-            Signal::Cnm(m) => (m.q_offset, m.q_delta),
-            Signal::Bcn(m) => (m.q_offset, m.q_delta),
+            Signal::Cnm(m) => Some((m.q_offset, m.q_delta)),
+            Signal::Bcn(m) => Some((m.q_offset, m.q_delta)),
+            Signal::Echo(_) | Signal::PushBack(_) => None,
         }
     }
 }
@@ -152,12 +177,22 @@ pub struct Gauge {
 pub trait CongestionPoint {
     /// A frame arrived and was admitted or discarded.
     fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction;
+
+    /// Whether [`Self::on_departure`] is wanted. The same all through a run.
+    fn watches_departures(&self) -> bool {
+        false
+    }
+
+    /// A frame left at `now`; `len` octets stay queued. Called only where wanted.
+    fn on_departure(&mut self, now: Instant, len: Bytes) {
+        let _ = (now, len);
+    }
 }
 
 /// What a sender's rate limiter computes.
 pub trait ReactionPoint {
-    /// A frame of `sent` octets left; `backlog` octets wait behind the limiter.
-    fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice);
+    /// A frame of `sent` octets leaves; `backlog` octets wait behind the limiter. Says what to write on it.
+    fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp;
     /// A signal came in.
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice);
     /// The time asked for has come.
@@ -168,8 +203,6 @@ pub trait ReactionPoint {
     fn limit(&self) -> Option<BitRate>;
     /// How the limiter spaces frames. The same all through a run.
     fn pacing(&self) -> Pacing;
-    /// The congestion point frames name while limited, where the scheme tags them.
-    fn limited_by(&self) -> Option<CpId>;
     /// Rates for an observer.
     fn gauge(&self) -> Gauge;
 }

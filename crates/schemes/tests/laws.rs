@@ -24,6 +24,8 @@ fn signal() -> impl Strategy<Value = Signal> {
         (ids.clone(), any::<u8>(), offset.clone(), offset.clone()).prop_map(|(cp, quantized_fb, q_offset, q_delta)| {
             Signal::Cnm(Cnm { cp, quantized_fb, q_offset, q_delta })
         }),
+        ids.clone().prop_map(Signal::Echo),
+        ids.clone().prop_map(Signal::PushBack),
         (ids, offset.clone(), offset, prop::bool::weighted(0.1))
             .prop_map(|(cp, q_offset, q_delta, stop)| { Signal::Bcn(Bcn { cp, q_offset, q_delta, stop }) }),
     ]
@@ -40,18 +42,18 @@ fn rp_step() -> impl Strategy<Value = RpStep> {
 }
 
 fn cp_step() -> impl Strategy<Value = CpStep> {
-    (64..9000u64, prop::bool::weighted(0.9), prop::bool::weighted(0.9), any::<bool>(), 0..4u32, 0..150_000u64).prop_map(
-        |(size, admitted, controlled, cn_tagged, limited_by, len)| CpStep {
+    (64..9000u64, prop::bool::weighted(0.9), prop::bool::weighted(0.9), any::<(bool, bool)>(), 0..4u32, 0..150_000u64)
+        .prop_map(|(size, admitted, controlled, (cn_tagged, probe), limited_by, len)| CpStep {
             frame: Arrival {
                 size: Bytes::new(size),
                 admitted,
                 controlled,
                 cn_tagged,
                 limited_by: limited_by.checked_sub(1).map(CpId),
+                probe,
             },
             len: Bytes::new(len),
-        },
-    )
+        })
 }
 
 proptest! {

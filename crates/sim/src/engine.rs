@@ -160,6 +160,7 @@ impl Engine {
         for (index, port) in plan.ports.iter().enumerate().filter(|(_, port)| port.watched) {
             ports[index].cp = watches.len() as u32;
             let cp = plan.scheme.congestion_point(CpId(watches.len() as u32));
+            ports[index].departures = cp.watches_departures();
             let dice = Dice::new(plan.seed, plan.replication, &port.name, Purpose::Sampling);
             watches.push(Watch { cp, port: index as u32, dice });
         }
@@ -262,6 +263,9 @@ impl Engine {
     /// The oldest frame on a link reaches its far end.
     #[inline]
     fn arrive(&mut self, now: Instant, index: u32) {
+        if self.ports[index as usize].departures {
+            self.settle(now, index);
+        }
         let port = &mut self.ports[index as usize];
         let mut frame = port.take_arrived();
         if let Some(next) = port.next_arrival() {
@@ -302,6 +306,7 @@ impl Engine {
             controlled: frame.flags & flag::CONTROLLED != 0,
             cn_tagged: frame.flags & flag::CN_TAGGED != 0,
             limited_by: frame.tag.checked_sub(1).map(CpId),
+            probe: frame.flags & flag::PROBE != 0,
         };
         let queue = Queue { len: port.queue_len(), capacity: port.capacity() };
         let watch = &mut self.watches[port.cp as usize];
@@ -314,6 +319,9 @@ impl Engine {
     /// Queues a frame and keeps the port's one event; false when it was discarded.
     #[inline]
     fn enqueue(&mut self, now: Instant, index: u32, frame: Frame) -> bool {
+        if self.ports[index as usize].departures {
+            self.settle(now, index);
+        }
         let port = &mut self.ports[index as usize];
         let idle = port.next_arrival().is_none();
         let admitted = port.enqueue(now, frame);
@@ -321,6 +329,18 @@ impl Engine {
             self.wheel.set(self.entities.arrive + index, arrival);
         }
         admitted
+    }
+
+    /// Takes what has left out of a port's queue, and shows each departure to a congestion point that wants it.
+    fn settle(&mut self, now: Instant, index: u32) {
+        let port = &mut self.ports[index as usize];
+        if !port.departures {
+            return port.settle(now);
+        }
+        let cp = &mut self.watches[port.cp as usize].cp;
+        while let Some(left) = port.leave_next(now) {
+            cp.on_departure(left, port.queue_len());
+        }
     }
 
     /// A signal starts its way from `port` to the source of `frame`.
@@ -464,6 +484,7 @@ impl Engine {
                 return self.wheel.set(SERVICE, change.at.ps());
             }
             self.services.pop_front();
+            self.settle(now, change.port);
             let port = &mut self.ports[change.port as usize];
             port.change_rate(now, change.rate);
             if let Some(arrival) = port.next_arrival() {
@@ -473,13 +494,13 @@ impl Engine {
     }
 
     fn look_at_queues(&mut self, now: Instant) {
-        let rows = &mut self.recorder.trace.queues;
-        for watch in &self.watches {
-            let port = &mut self.ports[watch.port as usize];
-            port.settle(now);
+        for watch in 0..self.watches.len() {
+            let index = self.watches[watch].port;
+            self.settle(now, index);
+            let rows = &mut self.recorder.trace.queues;
             rows.time.push(now.ps());
-            rows.port.push(watch.port);
-            rows.bytes.push(port.queue_len().get());
+            rows.port.push(index);
+            rows.bytes.push(self.ports[index as usize].queue_len().get());
         }
         self.wheel.set(self.entities.queues, (now + self.recorder.record().queue_every).ps());
     }
@@ -578,14 +599,15 @@ impl Sender {
                 *waiting * size.get()
             }
         };
-        let tag = self.rp.limited_by().map_or(0, |cp| cp.0 + 1);
         self.limiter.on_sent(now);
-        self.rp.on_sent(now, size, Bytes::new(backlog), &mut self.dice);
+        let stamp = self.rp.on_sent(now, size, Bytes::new(backlog), &mut self.dice);
+        let tag = stamp.limited_by.map_or(0, |cp| cp.0 + 1);
+        let probe = if stamp.probe { flag::PROBE } else { 0 };
         let limit = self.rp.limit();
         if limit != self.limiter.rate() {
             self.limiter.set_rate(now, limit);
         }
-        Frame { arrival: 0, flow, size: self.frame, hop: 0, flags: self.flags, tag }
+        Frame { arrival: 0, flow, size: self.frame, hop: 0, flags: self.flags | probe, tag }
     }
 
     /// Keeps the wake-up in the wheel the one the reaction point asks for.

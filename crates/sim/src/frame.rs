@@ -25,6 +25,8 @@ pub(crate) mod flag {
     pub(crate) const CN_TAGGED: u16 = 2;
     /// It carries a signal back to a source.
     pub(crate) const FEEDBACK: u16 = 4;
+    /// It asks if there is bandwidth.
+    pub(crate) const PROBE: u16 = 8;
 }
 
 /// Frames of one link, oldest first: on the wire, then in transmission, then queued.

@@ -28,6 +28,8 @@ pub(crate) struct Port {
     leaving: u32,
     /// The congestion point that watches this queue, or [`NO_CP`].
     pub(crate) cp: u32,
+    /// Whether that congestion point wants to see departures.
+    pub(crate) departures: bool,
     rate: BitRate,
     pub(crate) count: PortCount,
 }
@@ -55,6 +57,7 @@ impl Port {
             ring: Ring::new(),
             leaving: 0,
             cp: NO_CP,
+            departures: false,
             rate,
             count: PortCount::default(),
         }
@@ -89,14 +92,23 @@ impl Port {
     /// Takes what has left by `now` out of the queue.
     #[inline]
     pub(crate) fn settle(&mut self, now: Instant) {
-        while self.leaving != self.ring.tail() {
-            let frame = self.ring.at(self.leaving);
-            if frame.arrival - self.delay > now.ps() {
-                break;
-            }
-            self.queued -= u64::from(frame.size);
-            self.leaving = self.leaving.wrapping_add(1);
+        while self.leave_next(now).is_some() {}
+    }
+
+    /// Takes one frame that has left by `now` out of the queue: when it left.
+    #[inline]
+    pub(crate) fn leave_next(&mut self, now: Instant) -> Option<Instant> {
+        if self.leaving == self.ring.tail() {
+            return None;
         }
+        let frame = self.ring.at(self.leaving);
+        let left = frame.arrival - self.delay;
+        if left > now.ps() {
+            return None;
+        }
+        self.queued -= u64::from(frame.size);
+        self.leaving = self.leaving.wrapping_add(1);
+        Some(Instant::from_ps(left))
     }
 
     /// Queues a frame; false when the queue cannot hold it and it is discarded.

@@ -24,7 +24,7 @@ use crate::parts::drift::Drift;
 use crate::parts::sampling::Countdown;
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, Bcn, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind,
+    Arrival, Bcn, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -249,6 +249,15 @@ enum State {
 }
 
 impl Rp {
+    /// The congestion point frames name while limited.
+    #[inline]
+    fn limited_by(&self) -> Option<CpId> {
+        match self.state {
+            State::Free => None,
+            State::Limited { cp, .. } | State::Stopped { cp, .. } => Some(cp),
+        }
+    }
+
     fn on_bcn(&mut self, now: Instant, bcn: &Bcn, dice: &mut Dice) {
         if bcn.stop {
             return self.on_stop(now, bcn.cp, dice);
@@ -295,12 +304,14 @@ impl Rp {
 
 impl ReactionPoint for Rp {
     #[inline]
-    fn on_sent(&mut self, _: Instant, _: Bytes, _: Bytes, _: &mut Dice) {}
+    fn on_sent(&mut self, _: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
+        Stamp { limited_by: self.limited_by(), probe: false }
+    }
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
         match signal {
             Signal::Bcn(bcn) => self.on_bcn(now, bcn, dice),
-            Signal::Cnm(_) => {}
+            _ => {}
         }
     }
 
@@ -338,14 +349,6 @@ impl ReactionPoint for Rp {
 
     fn pacing(&self) -> Pacing {
         Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
-    }
-
-    #[inline]
-    fn limited_by(&self) -> Option<CpId> {
-        match self.state {
-            State::Free => None,
-            State::Limited { cp, .. } | State::Stopped { cp, .. } => Some(cp),
-        }
     }
 
     fn gauge(&self) -> Gauge {

@@ -4,7 +4,9 @@ use crate::dice::Dice;
 use crate::params;
 use crate::params::Field;
 use crate::registry::{Family, Member, Preset, Status};
-use crate::roles::{Arrival, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind};
+use crate::roles::{
+    Arrival, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+};
 use qcnlab_units::{BitRate, Bytes, Instant};
 
 /// The family of one.
@@ -71,7 +73,9 @@ impl CongestionPoint for Cp {
 
 impl ReactionPoint for Rp {
     #[inline]
-    fn on_sent(&mut self, _: Instant, _: Bytes, _: Bytes, _: &mut Dice) {}
+    fn on_sent(&mut self, _: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
+        Stamp::default()
+    }
 
     fn on_signal(&mut self, _: Instant, _: &Signal, _: &mut Dice) {}
 
@@ -89,11 +93,6 @@ impl ReactionPoint for Rp {
 
     fn pacing(&self) -> Pacing {
         Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
-    }
-
-    #[inline]
-    fn limited_by(&self) -> Option<CpId> {
-        None
     }
 
     fn gauge(&self) -> Gauge {

@@ -1,4 +1,6 @@
 //! What several schemes share.
 
+pub mod bandwidth;
 pub mod drift;
+pub mod rates;
 pub mod sampling;

@@ -94,7 +94,14 @@ fn bcn_zero_zero_stops_and_restarts_at_the_minimum() {
 fn sample(params: CpParams, len: u64, limited_by: Option<CpId>) -> CpAction {
     let mut cp = Ecm::congestion_point(&params, CpId(1));
     // 18 000 octets are 12 frames of 1500: the 13th is the sample.
-    let frame = Arrival { size: Bytes::new(1500), admitted: true, controlled: true, cn_tagged: false, limited_by };
+    let frame = Arrival {
+        size: Bytes::new(1500),
+        admitted: true,
+        controlled: true,
+        cn_tagged: false,
+        limited_by,
+        probe: false,
+    };
     let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000) };
     let mut rolls = dice();
     for _ in 0..12 {

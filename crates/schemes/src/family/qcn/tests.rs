@@ -1,7 +1,11 @@
 //! Hand-worked numbers. Rates in Mb/s where a comment gives none.
 
-use super::*;
-use crate::dice::Purpose;
+use super::cp::Cp;
+use super::params::*;
+use super::rp::{Limiter, Phase, Rp, State};
+use crate::dice::{Dice, Purpose};
+use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, Queue, ReactionPoint, Signal};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 const LINE: BitRate = BitRate::gbps(10);
 const FRAME: Bytes = Bytes::new(1500);
@@ -36,7 +40,7 @@ fn limiter(rp: &Rp) -> &Limiter {
 fn send_cycles(rp: &mut Rp, events: u32) {
     let wanted = limiter(rp).byte_stage + events;
     while limiter(rp).byte_stage < wanted {
-        rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
+        let _ = rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
     }
 }
 
@@ -80,7 +84,7 @@ fn other_quantizers() {
 }
 
 fn arrival(admitted: bool) -> Arrival {
-    Arrival { size: FRAME, admitted, controlled: true, cn_tagged: false, limited_by: None }
+    Arrival { size: FRAME, admitted, controlled: true, cn_tagged: false, limited_by: None, probe: false }
 }
 
 fn sample(cp: &mut Cp, len: u64, frame: &Arrival) -> CpAction {
@@ -135,15 +139,15 @@ fn readings_of_the_sample() {
 fn fast_recovery_after_full_feedback() {
     let mut rp = rp(EXACT);
     rp.on_signal(ms(0), &cnm(63), &mut dice());
-    let mut seen = vec![limiter(&rp).current.get()];
+    let mut seen = vec![limiter(&rp).rates.current.get()];
     for _ in 0..5 {
         send_cycles(&mut rp, 1);
-        seen.push(limiter(&rp).current.get());
+        seen.push(limiter(&rp).rates.current.get());
     }
     // 5078.125, 7539.0625, 8769.53125, 9384.765625, 9692.3828125, 9846.19140625
     let expected = [5_078_125_000, 7_539_062_500, 8_769_531_250, 9_384_765_625, 9_692_382_812, 9_846_191_406];
     assert_eq!(seen, expected);
-    assert_eq!(limiter(&rp).target, LINE);
+    assert_eq!(limiter(&rp).rates.target, LINE);
 }
 
 #[test]
@@ -152,12 +156,12 @@ fn messages_in_the_first_cycle_leave_the_target_alone() {
     rp.on_signal(ms(0), &cnm(32), &mut dice());
     // 10 000 * 0.75 = 7500, again * 0.75 = 5625: the target stays at the rate before the first cut.
     rp.on_signal(ms(1), &cnm(32), &mut dice());
-    assert_eq!((limiter(&rp).current, limiter(&rp).target), (BitRate::mbps(5625), LINE));
+    assert_eq!((limiter(&rp).rates.current, limiter(&rp).rates.target), (BitRate::mbps(5625), LINE));
     // One cycle: half way to 10 000 is 7812.5. A message now sets the target to that.
     send_cycles(&mut rp, 1);
     rp.on_signal(ms(2), &cnm(32), &mut dice());
-    assert_eq!(limiter(&rp).target, BitRate::bps(7_812_500_000));
-    assert_eq!(limiter(&rp).current, BitRate::bps(5_859_375_000));
+    assert_eq!(limiter(&rp).rates.target, BitRate::bps(7_812_500_000));
+    assert_eq!(limiter(&rp).rates.current, BitRate::bps(5_859_375_000));
 }
 
 #[test]
@@ -168,7 +172,7 @@ fn a_timer_cycle_alone_counts_only_if_told() {
         // At 15 ms the timer ends a cycle: (7500 + 10 000) / 2 = 8750.
         rp.on_wake(ms(15), &mut dice());
         rp.on_signal(ms(16), &cnm(32), &mut dice());
-        assert_eq!(limiter(&rp).target, target);
+        assert_eq!(limiter(&rp).rates.target, target);
     }
 }
 
@@ -218,9 +222,9 @@ fn increases_of_the_target() {
         rp.on_signal(ms(0), &cnm(63), &mut dice());
         let State::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
         (limiter.byte_stage, limiter.time_stage) = (byte_stage, time_stage);
-        (limiter.current, limiter.target) = (BitRate::mbps(1000), BitRate::mbps(2000));
+        (limiter.rates.current, limiter.rates.target) = (BitRate::mbps(1000), BitRate::mbps(2000));
         limiter.increase(params, LINE);
-        (limiter.current, limiter.target)
+        (limiter.rates.current, limiter.rates.target)
     };
     // Fast recovery: the target stays, the current rate is (1000 + 2000) / 2.
     assert_eq!(after_increase(3, 3, &EXACT), (BitRate::mbps(1500), BitRate::mbps(2000)));
@@ -243,10 +247,10 @@ fn the_target_may_pass_the_line_rate_but_the_current_rate_never_does() {
         rp.on_signal(ms(0), &cnm(1), &mut dice());
         let State::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
         (limiter.byte_stage, limiter.time_stage) = (8, 8);
-        (limiter.current, limiter.target) = (BitRate::mbps(9900), BitRate::mbps(10_800));
+        (limiter.rates.current, limiter.rates.target) = (BitRate::mbps(9900), BitRate::mbps(10_800));
         // 10 800 + 3 * 50 = 10 950.
         limiter.increase(&params, LINE);
-        assert_eq!((limiter.current, limiter.target), (current, target));
+        assert_eq!((limiter.rates.current, limiter.rates.target), (current, target));
     }
 }
 
@@ -258,18 +262,21 @@ fn target_rate_reduction() {
         let mut rp = rp(params);
         rp.on_signal(ms(0), &cnm(1), &mut dice());
         let State::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
-        (limiter.current, limiter.target) = (BitRate::mbps(500), LINE);
+        (limiter.rates.current, limiter.rates.target) = (BitRate::mbps(500), LINE);
         limiter.byte_stage = 1;
         limiter.increase(&params, LINE);
-        assert_eq!((limiter.current, limiter.target), (BitRate::mbps(expected.0), BitRate::mbps(expected.1)));
+        assert_eq!(
+            (limiter.rates.current, limiter.rates.target),
+            (BitRate::mbps(expected.0), BitRate::mbps(expected.1))
+        );
         // Exactly ten times is not more than ten times; the second cycle never reduces.
-        (limiter.current, limiter.target) = (BitRate::mbps(1000), LINE);
+        (limiter.rates.current, limiter.rates.target) = (BitRate::mbps(1000), LINE);
         limiter.increase(&params, LINE);
-        assert_eq!(limiter.target, LINE);
+        assert_eq!(limiter.rates.target, LINE);
         limiter.byte_stage = 2;
-        limiter.current = BitRate::mbps(500);
+        limiter.rates.current = BitRate::mbps(500);
         limiter.increase(&params, LINE);
-        assert_eq!(limiter.target, LINE);
+        assert_eq!(limiter.rates.target, LINE);
     }
 }
 
@@ -282,7 +289,7 @@ fn the_byte_counter_halves_its_cycle_at_stage_five() {
     for stage in 1..=7 {
         let mut sent = 0;
         while limiter(&rp).byte_stage < stage {
-            rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
+            let _ = rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
             sent += 1;
         }
         frames.push(sent);
@@ -295,11 +302,11 @@ fn the_byte_counter_halves_its_cycle_at_stage_five() {
 fn a_cut_never_goes_below_the_floors() {
     let mut rp = rp(RpParams { gd: 1.0, ..EXACT });
     rp.on_signal(ms(0), &cnm(63), &mut dice());
-    assert_eq!(limiter(&rp).current, BitRate::gbps(5), "one message takes half at most");
+    assert_eq!(limiter(&rp).rates.current, BitRate::gbps(5), "one message takes half at most");
     for i in 0..20 {
         rp.on_signal(ms(i), &cnm(63), &mut dice());
     }
-    assert_eq!(limiter(&rp).current, BitRate::mbps(10));
+    assert_eq!(limiter(&rp).rates.current, BitRate::mbps(10));
 }
 
 #[test]
@@ -323,8 +330,8 @@ fn release_at_line_rate() {
         let mut rp = rp(RpParams { release, ..EXACT });
         rp.on_signal(ms(0), &cnm(1), &mut dice());
         let State::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
-        limiter.current = LINE;
-        rp.on_sent(ms(1), FRAME, Bytes::new(waiting), &mut dice());
+        limiter.rates.current = LINE;
+        let _ = rp.on_sent(ms(1), FRAME, Bytes::new(waiting), &mut dice());
         assert_eq!(rp.limit().is_none(), free, "{release:?} with {waiting} octets waiting");
     }
 }
@@ -347,10 +354,10 @@ fn timer_only_reads_the_first_cycle_off_the_timer() {
     let mut rp = rp(RpParams { clock: Clock::Timer, ..EXACT });
     rp.on_signal(ms(0), &cnm(32), &mut dice());
     for _ in 0..1000 {
-        rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
+        let _ = rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
     }
     assert_eq!(limiter(&rp).byte_stage, 0);
     rp.on_wake(ms(15), &mut dice());
     rp.on_signal(ms(16), &cnm(32), &mut dice());
-    assert_eq!(limiter(&rp).target, BitRate::mbps(8750));
+    assert_eq!(limiter(&rp).rates.target, BitRate::mbps(8750));
 }

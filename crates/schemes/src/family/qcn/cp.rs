@@ -1,0 +1,76 @@
+//! The congestion point: samples a queue and computes feedback.
+
+use super::params::{CpParams, Quantizer};
+use crate::dice::Dice;
+use crate::parts::sampling::{self, Countdown};
+use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, Queue, Signal};
+use qcnlab_units::{Bytes, Instant};
+
+/// The congestion point: samples a queue and computes feedback.
+#[derive(Clone, Debug)]
+pub struct Cp {
+    params: CpParams,
+    id: CpId,
+    /// cpQLenOld: queue length at the last sample.
+    pub(super) len_at_last_sample: i64,
+    pub(super) next_sample: Countdown,
+}
+
+impl Cp {
+    /// A congestion point with an empty queue.
+    pub const fn new(params: CpParams, id: CpId) -> Cp {
+        Cp { params, id, len_at_last_sample: 0, next_sample: Countdown::new(params.sample_base) }
+    }
+
+    /// The quantized feedback for a queue of `len` octets: 0 is none.
+    ///
+    /// Fb = -(offset + w growth), clamped to [-Qsp (2w + 1), 0] and scaled to the bits there are.
+    pub(super) fn quantized_fb(&self, q_offset: i64, q_delta: i64) -> u8 {
+        let CpParams { set_point, w, fb_bits, quantizer, .. } = self.params;
+        let fb = q_offset as f64 - w * q_delta as f64;
+        let largest = set_point.as_f64() * (2.0 * w + 1.0);
+        let levels = f64::from((1u32 << fb_bits) - 1);
+        let size = (-fb).clamp(0.0, largest);
+        let quantized = match quantizer {
+            Quantizer::Floor if size >= largest => levels,
+            Quantizer::Floor => (size * levels / largest).floor(),
+            Quantizer::Round => (size * levels / largest).round(),
+            Quantizer::MostSignificantBits => {
+                let spare = (largest as u64).ilog2() + 1 - fb_bits;
+                f64::from(size as u32 >> spare)
+            }
+        };
+        quantized as u8
+    }
+}
+
+impl CongestionPoint for Cp {
+    #[inline]
+    fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
+        if !frame.controlled || !(frame.admitted || self.params.count_discarded) {
+            return CpAction::Nothing;
+        }
+        if !self.next_sample.passed(frame.size) {
+            return CpAction::Nothing;
+        }
+        self.sample(frame, queue, dice)
+    }
+}
+
+impl Cp {
+    /// A sampling event. The remembered length moves whatever the sign of the feedback.
+    fn sample(&mut self, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
+        let own = if frame.admitted && !self.params.count_arriving { frame.size } else { Bytes::ZERO };
+        let len = queue.len.saturating_sub(own).signed();
+        let q_offset = self.params.set_point.signed() - len;
+        let q_delta = len - self.len_at_last_sample;
+        let quantized_fb = self.quantized_fb(q_offset, q_delta);
+        self.len_at_last_sample = len;
+        let interval = sampling::interval(self.params.sample_base, quantized_fb, self.params.fb_bits);
+        self.next_sample.restart(interval, self.params.jitter_width, dice);
+        if quantized_fb == 0 || !(frame.cn_tagged || self.params.notify_untagged) {
+            return CpAction::Nothing;
+        }
+        CpAction::Send(Signal::Cnm(Cnm { cp: self.id, quantized_fb, q_offset, q_delta }))
+    }
+}

@@ -1,0 +1,213 @@
+//! Parameters of QCN, and the sets of them that the sources print.
+
+use crate::params::Range;
+use crate::{choice, params};
+use qcnlab_units::{BitRate, Bytes, Span};
+
+choice! {
+    /// How feedback becomes a small number.
+    pub enum Quantizer {
+        /// Linear over the whole range, rounded down.
+        Floor = "floor",
+        /// Linear over the whole range, rounded to nearest.
+        Round = "round",
+        /// The most significant bits of the feedback in octets; tops out early.
+        MostSignificantBits = "msb",
+    }
+}
+
+choice! {
+    /// What makes a reaction point start to limit.
+    pub enum Creation {
+        /// Feedback above zero and a queue above the set point.
+        Congested = "congested",
+        /// Any congestion notification message.
+        AnyCnm = "any_cnm",
+    }
+}
+
+choice! {
+    /// When a reaction point stops limiting.
+    pub enum Release {
+        /// At line rate with nothing waiting behind the limiter.
+        LineRateAndEmpty = "line_rate_and_empty",
+        /// At line rate.
+        LineRate = "line_rate",
+    }
+}
+
+choice! {
+    /// Which events raise the rate.
+    pub enum Clock {
+        /// The byte counter and the timer: QCN's final form.
+        Both = "both",
+        /// The byte counter alone: the first form.
+        ByteCounter = "byte_counter",
+        /// The timer alone.
+        Timer = "timer",
+    }
+}
+
+choice! {
+    /// When a stage counts as past fast recovery.
+    pub enum StageTest {
+        /// Stage > F: F halvings, active increase at event F + 1, short cycles from stage F.
+        Above = "gt",
+        /// Stage >= F: F - 1 halvings, active increase at event F, short cycles in hyper-active increase only.
+        Reached = "ge",
+    }
+}
+
+choice! {
+    /// How much a hyper-active increase adds.
+    pub enum HaiStep {
+        /// R_HAI times the number of events since both stages passed F.
+        Scaled = "scaled",
+        /// R_HAI each time.
+        Constant = "constant",
+    }
+}
+
+choice! {
+    /// Which octets of a frame the limiter paces.
+    pub enum RateAccounting {
+        /// The frame's own.
+        Frame = "frame",
+        /// The frame's and 20 more for preamble and inter-frame gap, as the MIB counts rates.
+        Wire = "wire",
+    }
+}
+
+choice! {
+    /// Whether the target rate has an upper bound.
+    pub enum TargetCap {
+        /// None: the target may pass the line rate, the current rate never does.
+        None = "none",
+        /// The line rate.
+        LineRate = "line_rate",
+    }
+}
+
+params! {
+    /// Parameters of the congestion point.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CpParams {
+        /// Queue length the loop steers to.
+        set_point: Bytes, "cpQSp, Q_EQ, Qeq", Range::at_least(100.0);
+        /// Weight of queue growth against queue offset in the feedback.
+        w: f64, "cpW, W", Range::between(0.000_976_562_5, 1024.0);
+        /// Octets between samples while there is no congestion.
+        sample_base: Bytes, "cpSampleBase, base marking", Range::at_least(1.0);
+        /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
+        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
+        /// Bits of the quantized feedback.
+        fb_bits: u32, "QntzFb", Range::between(3.0, 8.0);
+        /// How feedback becomes a small number.
+        quantizer: Quantizer, "", Range::ANY;
+        /// Whether the queue length at a sample counts the arriving frame.
+        count_arriving: bool, "", Range::ANY;
+        /// Whether discarded frames count towards the sampling interval and may be sampled.
+        count_discarded: bool, "", Range::ANY;
+        /// Whether frames without a CN-TAG get messages.
+        notify_untagged: bool, "", Range::ANY;
+    }
+}
+
+params! {
+    /// Parameters of the reaction point.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RpParams {
+        /// Which events raise the rate.
+        clock: Clock, "", Range::ANY;
+        /// Length of a timer cycle in fast recovery; half of it later.
+        time_reset: Span, "rpgTimeReset, TIMER_PERIOD, T", Range::at_least(1e6);
+        /// Length of a byte-counter cycle in fast recovery; half of it later.
+        byte_reset: Bytes, "rpgByteReset, BC_LIMIT", Range::at_least(1.0);
+        /// Cycles of fast recovery.
+        threshold: u32, "rpgThreshold, FAST_RECOVERY_TH, F", Range::between(1.0, 1000.0);
+        /// Step of the target rate in active increase.
+        ai_rate: BitRate, "rpgAiRate, R_AI", Range::at_least(0.0);
+        /// Step of the target rate in hyper-active increase.
+        hai_rate: BitRate, "rpgHaiRate, R_HAI", Range::at_least(0.0);
+        /// How much a hyper-active increase adds.
+        hai_step: HaiStep, "", Range::ANY;
+        /// Decrease per unit of quantized feedback.
+        gd: f64, "rpgGd, GD, Gd", Range::between(0.0, 1.0);
+        /// The least share of the rate that one message leaves.
+        min_dec_fac: f64, "rpgMinDecFac", Range::above_zero_to(1.0);
+        /// The rate is never cut below this.
+        min_rate: BitRate, "rpgMinRate, MIN_RATE", Range::POSITIVE;
+        /// The rate never rises above this; unset, the line rate.
+        max_rate: Option<BitRate>, "rpgMaxRate, C", Range::POSITIVE;
+        /// Full width of the random spread of byte-counter and timer cycles: 0.3 is 0.85 to 1.15.
+        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
+        /// When a stage counts as past fast recovery.
+        stage_test: StageTest, "", Range::ANY;
+        /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
+        target_rate_reduction: bool, "TRR", Range::ANY;
+        /// Whether a message after a timer cycle alone also sets the target to the current rate.
+        clamp_on_time: bool, "clamp_tgt_rate_after_time_inc", Range::ANY;
+        /// Whether the target rate has an upper bound.
+        target_cap: TargetCap, "", Range::ANY;
+        /// What makes a reaction point start to limit.
+        creation: Creation, "", Range::ANY;
+        /// When a reaction point stops limiting.
+        release: Release, "", Range::ANY;
+        /// Which octets of a frame the limiter paces.
+        rate_accounting: RateAccounting, "", Range::ANY;
+        /// Octets the limiter lets go back to back before it waits for them; 0 paces every frame.
+        burst: Bytes, "", Range::at_least(0.0);
+    }
+}
+
+/// What deck 001 says of the congestion point.
+
+pub const CP_DECK001: CpParams = CpParams {
+    set_point: Bytes::new(33_000),
+    w: 2.0,
+    sample_base: Bytes::new(150_000),
+    jitter_width: 0.3,
+    fb_bits: 6,
+    quantizer: Quantizer::Floor,
+    count_arriving: true,
+    count_discarded: false,
+    notify_untagged: true,
+};
+
+/// What deck 001 says of the reaction point.
+pub const RP_DECK001: RpParams = RpParams {
+    clock: Clock::Both,
+    time_reset: Span::from_ms(15),
+    byte_reset: Bytes::new(150_000),
+    threshold: 5,
+    ai_rate: BitRate::mbps(5),
+    hai_rate: BitRate::mbps(50),
+    hai_step: HaiStep::Scaled,
+    gd: 1.0 / 128.0,
+    min_dec_fac: 0.5,
+    min_rate: BitRate::mbps(10),
+    max_rate: None,
+    jitter_width: 0.3,
+    stage_test: StageTest::Above,
+    target_rate_reduction: true,
+    clamp_on_time: false,
+    target_cap: TargetCap::None,
+    creation: Creation::Congested,
+    release: Release::LineRateAndEmpty,
+    rate_accounting: RateAccounting::Frame,
+    burst: Bytes::ZERO,
+};
+
+/// Defaults of the CN MIB.
+pub const CP_IEEE: CpParams = CpParams { set_point: Bytes::new(26_000), ..CP_DECK001 };
+
+/// Defaults of the CN MIB; rates count preamble and inter-frame gap.
+pub const RP_IEEE: RpParams =
+    RpParams { min_rate: BitRate::mbps(5), rate_accounting: RateAccounting::Wire, ..RP_DECK001 };
+
+/// What deck 000 says of the congestion point: 22 frames of 1500 octets, as deck 001.
+pub const CP_DECK000: CpParams = CP_DECK001;
+
+/// Deck 000's starting point: target-rate reduction is what that deck adds to it. It prints no increase
+/// step; 12 Mb/s is deck 004's, and the one that gives deck 000's recovery times.
+pub const RP_DECK000: RpParams = RpParams { ai_rate: BitRate::mbps(12), target_rate_reduction: false, ..RP_DECK001 };

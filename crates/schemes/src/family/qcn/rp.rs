@@ -1,0 +1,246 @@
+//! The reaction point: a rate limiter's rate.
+
+use super::params::{Clock, Creation, HaiStep, RateAccounting, Release, RpParams, StageTest, TargetCap};
+use crate::dice::Dice;
+use crate::parts::rates::Rates;
+use crate::parts::sampling::Countdown;
+use crate::roles::{Cnm, Gauge, Pacing, ReactionPoint, Signal, Stamp};
+use qcnlab_units::{BitRate, Bytes, Instant};
+
+/// The reaction point: a rate limiter's rate.
+#[derive(Clone, Debug)]
+pub struct Rp {
+    params: RpParams,
+    /// C: the current rate never passes it.
+    max_rate: BitRate,
+    pub(super) state: State,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum State {
+    /// Frames pass at line rate.
+    Free,
+    /// A limiter is installed.
+    Limiting(Limiter),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Limiter {
+    /// rpCurrentRate and rpTargetRate.
+    pub(super) rates: Rates,
+    /// rpByteCount: octets to the end of the byte-counter cycle.
+    byte_count: Countdown,
+    /// rpByteStage: byte-counter cycles ended since the last message.
+    pub(super) byte_stage: u32,
+    /// RpWhile: the end of the timer cycle.
+    time_end: Instant,
+    /// rpTimeStage: timer cycles ended since the last message.
+    pub(super) time_stage: u32,
+    /// Nothing waited behind the limiter at the last transmission.
+    backlog_empty: bool,
+    /// A frame was sent since the timer last ran out.
+    sent_since_timer: bool,
+}
+
+/// What an increase event does, by the two stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    FastRecovery,
+    ActiveIncrease,
+    /// The number of events since both stages passed F, from 1 up.
+    HyperActiveIncrease(u32),
+}
+
+impl Rp {
+    /// A reaction point that does not limit yet.
+    pub const fn new(params: RpParams, line_rate: BitRate) -> Rp {
+        let max_rate = match params.max_rate {
+            Some(rate) => rate,
+            None => line_rate,
+        };
+        Rp { params, max_rate, state: State::Free }
+    }
+
+    fn on_cnm(&mut self, now: Instant, cnm: &Cnm) {
+        let params = self.params;
+        if cnm.quantized_fb == 0 {
+            return;
+        }
+        if let State::Free = self.state {
+            if params.creation == Creation::Congested && cnm.q_offset >= 0 {
+                return;
+            }
+            self.state = State::Limiting(Limiter {
+                rates: Rates::at(self.max_rate),
+                byte_count: Countdown::new(params.byte_reset),
+                byte_stage: 0,
+                time_end: Instant::NEVER,
+                time_stage: 0,
+                backlog_empty: false,
+                sent_since_timer: true,
+            });
+        }
+        let State::Limiting(limiter) = &mut self.state else { unreachable!("a limiter was installed above") };
+        limiter.cut(now, cnm.quantized_fb, &params);
+    }
+
+    /// Stops limiting if the rules of release allow it.
+    fn release_if_done(&mut self) {
+        if let State::Limiting(limiter) = &self.state
+            && limiter.rates.current == self.max_rate
+            && (limiter.backlog_empty || self.params.release == Release::LineRate)
+        {
+            self.state = State::Free;
+        }
+    }
+}
+
+impl Limiter {
+    /// A message came: deck 000, Rules for changing TR and CR.
+    fn cut(&mut self, now: Instant, fb: u8, params: &RpParams) {
+        // In the first cycle since the last message the target is left alone.
+        let bytes_moved = params.clock != Clock::Timer && self.byte_stage != 0;
+        let time_moved = (params.clock == Clock::Timer || params.clamp_on_time) && self.time_stage != 0;
+        if bytes_moved || time_moved {
+            self.rates.aim_at_current();
+            self.byte_count.restart_exactly(params.byte_reset);
+        }
+        self.byte_stage = 0;
+        self.time_stage = 0;
+        self.rates.cut(fb, params.gd, params.min_dec_fac, params.min_rate);
+        if params.clock != Clock::ByteCounter {
+            self.time_end = now + params.time_reset;
+        }
+        self.sent_since_timer = true;
+    }
+
+    /// A byte-counter cycle ended.
+    fn end_byte_cycle(&mut self, params: &RpParams, max_rate: BitRate, dice: &mut Dice) {
+        self.byte_stage += 1;
+        let short = self.short_cycle(self.byte_stage, params);
+        let octets = params.byte_reset.as_f64() * if short { 0.5 } else { 1.0 };
+        self.byte_count.restart(octets, params.jitter_width, dice);
+        self.increase(params, max_rate);
+    }
+
+    /// A timer cycle ended.
+    fn end_time_cycle(&mut self, now: Instant, params: &RpParams, max_rate: BitRate, dice: &mut Dice) {
+        self.time_stage += 1;
+        let short = self.short_cycle(self.time_stage, params);
+        let share = if short { 0.5 } else { 1.0 } * dice.jitter(params.jitter_width);
+        self.time_end = now + params.time_reset.scaled_rounded_down(share);
+        self.increase(params, max_rate);
+    }
+
+    /// Whether the cycle that starts at `stage` has half the length.
+    fn short_cycle(&self, stage: u32, params: &RpParams) -> bool {
+        match params.stage_test {
+            StageTest::Above => stage >= params.threshold,
+            StageTest::Reached => matches!(self.phase(params), Phase::HyperActiveIncrease(_)),
+        }
+    }
+
+    pub(super) fn phase(&self, params: &RpParams) -> Phase {
+        // The last stage of fast recovery.
+        let last = match params.stage_test {
+            StageTest::Above => params.threshold,
+            StageTest::Reached => params.threshold - 1,
+        };
+        let past = |stage: u32| stage > last;
+        match (past(self.byte_stage), past(self.time_stage)) {
+            (false, false) => Phase::FastRecovery,
+            (true, true) => Phase::HyperActiveIncrease(self.byte_stage.min(self.time_stage) - last),
+            _ => Phase::ActiveIncrease,
+        }
+    }
+
+    /// Self-increase, at the end of a cycle of either kind.
+    pub(super) fn increase(&mut self, params: &RpParams, max_rate: BitRate) {
+        let first_cycle = self.byte_stage == 1 || self.time_stage == 1;
+        let reduced = params.target_rate_reduction && first_cycle && self.rates.reduce_target();
+        if !reduced {
+            self.rates.raise_target(match self.phase(params) {
+                Phase::FastRecovery => BitRate::ZERO,
+                Phase::ActiveIncrease => params.ai_rate,
+                Phase::HyperActiveIncrease(_) if params.hai_step == HaiStep::Constant => params.hai_rate,
+                Phase::HyperActiveIncrease(i) => BitRate::bps(params.hai_rate.get().saturating_mul(u64::from(i))),
+            });
+        }
+        if params.target_cap == TargetCap::LineRate {
+            self.rates.target = self.rates.target.min(max_rate);
+        }
+        self.rates.approach(max_rate);
+    }
+}
+
+impl ReactionPoint for Rp {
+    #[inline]
+    fn on_sent(&mut self, _: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
+        let State::Limiting(limiter) = &mut self.state else { return Stamp::default() };
+        limiter.backlog_empty = backlog == Bytes::ZERO;
+        limiter.sent_since_timer = true;
+        if self.params.clock != Clock::Timer
+            && limiter.rates.current != self.max_rate
+            && limiter.byte_count.passed(sent)
+        {
+            limiter.end_byte_cycle(&self.params, self.max_rate, dice);
+        }
+        self.release_if_done();
+        Stamp::default()
+    }
+
+    fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
+        match signal {
+            Signal::Cnm(cnm) => self.on_cnm(now, cnm),
+            _ => {}
+        }
+    }
+
+    fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
+        let State::Limiting(limiter) = &mut self.state else { return };
+        if now < limiter.time_end {
+            return;
+        }
+        // A limiter that sits idle at line rate for a whole cycle is not needed.
+        if !limiter.sent_since_timer && limiter.rates.current == self.max_rate {
+            self.state = State::Free;
+            return;
+        }
+        limiter.sent_since_timer = false;
+        limiter.end_time_cycle(now, &self.params, self.max_rate, dice);
+        self.release_if_done();
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Instant {
+        match &self.state {
+            State::Free => Instant::NEVER,
+            State::Limiting(limiter) => limiter.time_end,
+        }
+    }
+
+    #[inline]
+    fn limit(&self) -> Option<BitRate> {
+        match &self.state {
+            State::Free => self.params.max_rate,
+            State::Limiting(limiter) => Some(limiter.rates.current),
+        }
+    }
+
+    fn pacing(&self) -> Pacing {
+        let overhead = match self.params.rate_accounting {
+            RateAccounting::Frame => 0,
+            RateAccounting::Wire => 20,
+        };
+        Pacing { overhead: Bytes::new(overhead), burst: self.params.burst }
+    }
+
+    fn gauge(&self) -> Gauge {
+        match &self.state {
+            State::Free => Gauge { current_rate: self.max_rate, target_rate: self.max_rate },
+            State::Limiting(limiter) => {
+                Gauge { current_rate: limiter.rates.current, target_rate: limiter.rates.target }
+            }
+        }
+    }
+}

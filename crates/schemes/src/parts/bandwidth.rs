@@ -1,0 +1,68 @@
+//! The bandwidth-available detector of a switch port.
+//!
+//! Deck 000, At the Switch: bandwidth is available when the queue has been shorter than a threshold
+//! for long enough. A queue that reaches the threshold takes it back at once.
+
+use qcnlab_units::{Bytes, Instant, Span};
+
+/// Watches a queue's length.
+#[derive(Clone, Debug)]
+pub struct BandwidthDetector {
+    threshold: Bytes,
+    hold: Span,
+    short_since: Option<Instant>,
+}
+
+impl BandwidthDetector {
+    /// Bandwidth is available once the queue has been below `threshold` for `hold`. A port that
+    /// starts empty has it.
+    pub const fn new(threshold: Bytes, hold: Span) -> BandwidthDetector {
+        BandwidthDetector { threshold, hold, short_since: None }
+    }
+
+    /// The queue has this length from `now` on.
+    #[inline]
+    pub fn on_len(&mut self, now: Instant, len: Bytes) {
+        if len >= self.threshold {
+            self.short_since = Some(Instant::NEVER);
+        } else if self.short_since == Some(Instant::NEVER) {
+            self.short_since = Some(now);
+        }
+    }
+
+    /// Whether bandwidth is available.
+    pub fn available(&self, now: Instant) -> bool {
+        match self.short_since {
+            None => true,
+            Some(Instant::NEVER) => false,
+            Some(since) => now.since(since) >= self.hold,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Instant {
+        Instant::ZERO + Span::from_ms(n)
+    }
+
+    #[test]
+    fn short_for_ten_milliseconds() {
+        // Six frames of 1500 octets.
+        let mut detector = BandwidthDetector::new(Bytes::new(9000), Span::from_ms(10));
+        detector.on_len(ms(0), Bytes::new(1500));
+        assert!(detector.available(ms(0)), "a port starts with bandwidth");
+        detector.on_len(ms(1), Bytes::new(9000));
+        assert!(!detector.available(ms(1)));
+        detector.on_len(ms(2), Bytes::new(7500));
+        assert!(!detector.available(ms(11)));
+        assert!(detector.available(ms(12)));
+        // Reaching the threshold again takes it back, and the wait starts anew.
+        detector.on_len(ms(13), Bytes::new(9000));
+        detector.on_len(ms(14), Bytes::new(0));
+        assert!(!detector.available(ms(23)));
+        assert!(detector.available(ms(24)));
+    }
+}
