@@ -26,10 +26,10 @@ RTTS = {
 }
 REPS, QUICK_REPS = 10, 2
 QUICK = (
-    "warmup=250 ms",
-    "hotspot.0.from=350 ms",
-    "hotspot.0.until=650 ms",
-    "duration=900 ms",
+    "warmup=200 ms",
+    "hotspot.0.from=300 ms",
+    "hotspot.0.until=480 ms",
+    "duration=730 ms",
 )
 INDEX = "demo.json"
 
