@@ -142,6 +142,15 @@ pub const METRICS: &[Metric] = &[
         of: |view| Some(view.done.counters.messages_sent as f64),
     },
     Metric {
+        name: "false_alarms",
+        title: "false alarms",
+        unit: "",
+        about: "Times a reaction point concluded from silence that its path has bandwidth while a congestion point \
+                on the path had none, in the whole run. Zero for schemes that never conclude that.",
+        source: "deck 000, SONAR",
+        of: |view| Some(view.done.counters.false_alarms as f64),
+    },
+    Metric {
         name: "jain",
         title: "Jain index",
         unit: "",

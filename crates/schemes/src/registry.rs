@@ -5,7 +5,7 @@
 //! line in the call of [`families!`] below.
 
 use crate::dice::Dice;
-use crate::family::{ecm, none, qcn};
+use crate::family::{ecm, fb99, none, qcn, sonar};
 use crate::params::{Field, Table, Value};
 use crate::roles::{
     Arrival, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
@@ -295,6 +295,9 @@ macro_rules! families {
             fn watches_departures(&self) -> bool {
                 match self { $( Cp::$variant(cp) => cp.watches_departures(), )* }
             }
+            fn bandwidth_available(&self, now: Instant) -> Option<bool> {
+                match self { $( Cp::$variant(cp) => cp.bandwidth_available(now), )* }
+            }
             #[inline]
             fn on_departure(&mut self, now: Instant, len: Bytes) {
                 match self { $( Cp::$variant(cp) => cp.on_departure(now, len), )* }
@@ -337,5 +340,7 @@ macro_rules! families {
 families! {
     None => none::NoControl,
     Qcn => qcn::Qcn,
+    Sonar => sonar::Sonar,
+    Fb99 => fb99::Fb99,
     Ecm => ecm::Ecm,
 }

@@ -171,6 +171,8 @@ pub struct Gauge {
     pub current_rate: BitRate,
     /// Rate it climbs back to.
     pub target_rate: BitRate,
+    /// How often it has concluded, without being told, that its path has bandwidth.
+    pub alarms: u32,
 }
 
 /// What a switch port computes.
@@ -186,6 +188,12 @@ pub trait CongestionPoint {
     /// A frame left at `now`; `len` octets stay queued. Called only where wanted.
     fn on_departure(&mut self, now: Instant, len: Bytes) {
         let _ = (now, len);
+    }
+
+    /// Whether the port has bandwidth to spare, where the scheme keeps track. For observers.
+    fn bandwidth_available(&self, now: Instant) -> Option<bool> {
+        let _ = now;
+        None
     }
 }
 

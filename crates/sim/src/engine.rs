@@ -427,8 +427,28 @@ impl Engine {
     fn wake(&mut self, now: Instant, flow: u32) {
         let sender = &mut self.senders[flow as usize];
         sender.wake = Instant::NEVER;
+        let alarms = sender.rp.gauge().alarms;
         sender.rp.on_wake(now, &mut sender.dice);
+        if sender.rp.gauge().alarms != alarms {
+            self.count_alarm(now, flow);
+        }
         self.follow(now, flow);
+    }
+
+    /// A reaction point took silence for bandwidth: is there some, all along its route?
+    #[cold]
+    fn count_alarm(&mut self, now: Instant, flow: u32) {
+        self.counters.alarms += 1;
+        let Route { start, len, .. } = self.routes[flow as usize];
+        let mut missing = false;
+        for hop in start..start + u32::from(len) {
+            let index = self.route_ports[hop as usize];
+            self.settle(now, index);
+            if let Some(watch) = self.watches.get(self.ports[index as usize].cp as usize) {
+                missing |= watch.cp.bandwidth_available(now) == Some(false);
+            }
+        }
+        self.counters.false_alarms += u64::from(missing);
     }
 
     /// Carries a reaction point's state over to its limiter and its timer.

@@ -101,6 +101,10 @@ pub struct Counters {
     pub messages_heard: u64,
     /// Signals lost with their frame.
     pub messages_lost: u64,
+    /// Times a reaction point took silence for bandwidth.
+    pub alarms: u64,
+    /// Those of them at which a congestion point on its route had none.
+    pub false_alarms: u64,
 }
 
 /// Totals of one flow.

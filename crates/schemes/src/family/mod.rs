@@ -1,5 +1,7 @@
 //! One file a scheme.
 
 pub mod ecm;
+pub mod fb99;
 pub mod none;
 pub mod qcn;
+pub mod sonar;

@@ -2,5 +2,6 @@
 
 pub mod bandwidth;
 pub mod drift;
+pub mod feedback;
 pub mod rates;
 pub mod sampling;

@@ -1,7 +1,8 @@
 //! The congestion point: samples a queue and computes feedback.
 
-use super::params::{CpParams, Quantizer};
+use super::params::CpParams;
 use crate::dice::Dice;
+use crate::parts::feedback::Scale;
 use crate::parts::sampling::{self, Countdown};
 use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, Queue, Signal};
 use qcnlab_units::{Bytes, Instant};
@@ -26,21 +27,9 @@ impl Cp {
     ///
     /// Fb = -(offset + w growth), clamped to [-Qsp (2w + 1), 0] and scaled to the bits there are.
     pub(super) fn quantized_fb(&self, q_offset: i64, q_delta: i64) -> u8 {
-        let CpParams { set_point, w, fb_bits, quantizer, .. } = self.params;
-        let fb = q_offset as f64 - w * q_delta as f64;
-        let largest = set_point.as_f64() * (2.0 * w + 1.0);
-        let levels = f64::from((1u32 << fb_bits) - 1);
-        let size = (-fb).clamp(0.0, largest);
-        let quantized = match quantizer {
-            Quantizer::Floor if size >= largest => levels,
-            Quantizer::Floor => (size * levels / largest).floor(),
-            Quantizer::Round => (size * levels / largest).round(),
-            Quantizer::MostSignificantBits => {
-                let spare = (largest as u64).ilog2() + 1 - fb_bits;
-                f64::from(size as u32 >> spare)
-            }
-        };
-        quantized as u8
+        let CpParams { set_point, w, fb_bits: bits, quantizer, .. } = self.params;
+        let fb = Scale { set_point, w, bits, quantizer }.quantize(q_offset, q_delta);
+        if fb.negative { fb.size } else { 0 }
     }
 }
 

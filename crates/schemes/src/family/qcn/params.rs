@@ -1,20 +1,9 @@
 //! Parameters of QCN, and the sets of them that the sources print.
 
 use crate::params::Range;
+use crate::parts::feedback::Quantizer;
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Span};
-
-choice! {
-    /// How feedback becomes a small number.
-    pub enum Quantizer {
-        /// Linear over the whole range, rounded down.
-        Floor = "floor",
-        /// Linear over the whole range, rounded to nearest.
-        Round = "round",
-        /// The most significant bits of the feedback in octets; tops out early.
-        MostSignificantBits = "msb",
-    }
-}
 
 choice! {
     /// What makes a reaction point start to limit.

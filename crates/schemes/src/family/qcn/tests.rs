@@ -4,6 +4,7 @@ use super::cp::Cp;
 use super::params::*;
 use super::rp::{Limiter, Phase, Rp, State};
 use crate::dice::{Dice, Purpose};
+use crate::parts::feedback::Quantizer;
 use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, Queue, ReactionPoint, Signal};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 

@@ -1,0 +1,345 @@
+//! Fb99, path-based notices: limiters raise their rate by a timer, so ports without bandwidth push back.
+//!
+//! ```text
+//!              CNM: cut, cycle 1, timer restarted
+//!        +-------------------------------------------+
+//!        v                                           |
+//!   cycle 1 .. F: current = (current + target) / 2   |
+//!        |  ^                                        |
+//!        |  +-- Fb99: one cycle back, timer restarted+
+//!        v                                           |
+//!   after F: target += Ri * count, current halves ---+
+//!
+//!   A cycle ends when the timer runs out or the byte counter does, whichever is first.
+//! ```
+//!
+//! The port samples more often the larger the feedback is, on either side of zero. Negative feedback is
+//! sent as QCN sends it. Without congestion, a sampled frame's source gets Fb99 if the port has no
+//! bandwidth to spare, and nothing if it has.
+//!
+//! Source: deck 000, Method 2. The sampling law (the table on the size of the feedback, both signs on one
+//! scale), what Fb99 does after fast recovery (back to its last cycle) and the increase rule are readings.
+
+use crate::dice::Dice;
+use crate::params;
+use crate::params::{Field, Range};
+use crate::parts::bandwidth::BandwidthDetector;
+use crate::parts::feedback::{Quantizer, Scale};
+use crate::parts::rates::Rates;
+use crate::parts::sampling::{self, Countdown};
+use crate::registry::{Family, Member, Preset, Status};
+use crate::roles::{
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+/// Path-based notices.
+pub struct Fb99;
+
+params! {
+    /// Parameters of the congestion point.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CpParams {
+        /// Queue length the loop steers to.
+        set_point: Bytes, "Q_EQ, Qeq", Range::at_least(100.0);
+        /// Weight of queue growth against queue offset in the feedback.
+        w: f64, "W", Range::between(0.000_976_562_5, 1024.0);
+        /// Octets between samples at feedback near zero.
+        sample_base: Bytes, "base marking", Range::at_least(1.0);
+        /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
+        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
+        /// Bandwidth may be available while the queue is shorter than this.
+        available_below: Bytes, "BA threshold", Range::POSITIVE;
+        /// It is available once the queue has been that short for this long.
+        available_after: Span, "congestion timer", Range::at_least(0.0);
+    }
+}
+
+params! {
+    /// Parameters of the reaction point.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RpParams {
+        /// The timer that ends a cycle.
+        time_reset: Span, "T, bandwidth recovery timer", Range::at_least(1e6);
+        /// The timer after fast recovery; unset, the same.
+        time_reset_later: Option<Span>, "", Range::at_least(1e6);
+        /// The octets that end a cycle.
+        byte_reset: Bytes, "BC_LIMIT", Range::at_least(1.0);
+        /// Cycles of fast recovery.
+        threshold: u32, "F", Range::between(1.0, 1000.0);
+        /// Step of the target rate after fast recovery, times the count of steps.
+        increase_rate: BitRate, "R_i, Ri", Range::at_least(0.0);
+        /// Decrease per unit of quantized feedback.
+        gd: f64, "Gd", Range::between(0.0, 1.0);
+        /// The least share of the rate that one message leaves.
+        min_dec_fac: f64, "rpgMinDecFac", Range::above_zero_to(1.0);
+        /// The rate is never cut below this.
+        min_rate: BitRate, "MIN_RATE", Range::POSITIVE;
+        /// Full width of the random spread of cycles.
+        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
+        /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
+        target_rate_reduction: bool, "TRR", Range::ANY;
+        /// Whether Fb99 goes one cycle back; otherwise it only restarts the timer.
+        stretch: bool, "cycle-stretching", Range::ANY;
+    }
+}
+
+const CP_DECK000: CpParams = CpParams {
+    set_point: Bytes::new(33_000),
+    w: 2.0,
+    sample_base: Bytes::new(150_000),
+    jitter_width: 0.3,
+    available_below: Bytes::new(9_000),
+    available_after: Span::from_ms(10),
+};
+
+const RP_DECK000: RpParams = RpParams {
+    time_reset: Span::from_ms(5),
+    time_reset_later: None,
+    byte_reset: Bytes::new(150_000),
+    threshold: 5,
+    increase_rate: BitRate::mbps(50),
+    gd: 1.0 / 128.0,
+    min_dec_fac: 0.5,
+    min_rate: BitRate::mbps(10),
+    jitter_width: 0.3,
+    target_rate_reduction: false,
+    stretch: true,
+};
+
+impl Family for Fb99 {
+    type CpParams = CpParams;
+    type RpParams = RpParams;
+    type Cp = Cp;
+    type Rp = Rp;
+    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
+        name: "fb99",
+        title: "Path-based notices (Fb99)",
+        source: "deck 000, Method 2",
+        status: Status::ReadingsChosen,
+        about: ABOUT,
+        presets: &[
+            Preset {
+                name: "DECK000_T5MS",
+                about: "Deck 000 with the 5 ms timer. The increase step is not on its slides; 50 Mb/s is deck 001's R_HAI.",
+                cp: CP_DECK000,
+                rp: RP_DECK000,
+            },
+            Preset {
+                name: "DECK000_T7MS",
+                about: "Deck 000 with the 7 ms timer, which it uses for 400 sources.",
+                cp: CP_DECK000,
+                rp: RpParams { time_reset: Span::from_ms(7), ..RP_DECK000 },
+            },
+        ],
+    }];
+    const HEARS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::PushBack];
+    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::PushBack];
+    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
+
+    fn set_point(params: &CpParams) -> Option<Bytes> {
+        Some(params.set_point)
+    }
+
+    fn congestion_point(params: &CpParams, id: CpId) -> Cp {
+        Cp {
+            params: *params,
+            id,
+            len_at_last_sample: 0,
+            next_sample: Countdown::new(params.sample_base),
+            bandwidth: BandwidthDetector::new(params.available_below, params.available_after),
+        }
+    }
+
+    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
+        Rp { params: *params, line_rate, state: State::Free }
+    }
+}
+
+const ABOUT: &str = "\
+Limiters raise their rate by a timer as well as by a byte counter, so a path that has no bandwidth must
+say so: a port pushes back at the sources of sampled frames even when it is not congested, as long as
+its queue has not been short for 10 ms. A pushed-back limiter keeps its rates and goes one cycle back.
+
+   cycle 1 .. F --timer or byte counter--> next cycle: half way to the target
+        ^   Fb99: one cycle back               after F: target += Ri * count first
+        +-- CNM: cut, cycle 1 ------------------------------------------------------
+";
+
+/// The congestion point: samples on either side of the set point.
+#[derive(Clone, Debug)]
+pub struct Cp {
+    params: CpParams,
+    id: CpId,
+    len_at_last_sample: i64,
+    next_sample: Countdown,
+    bandwidth: BandwidthDetector,
+}
+
+impl CongestionPoint for Cp {
+    #[inline]
+    fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
+        self.bandwidth.on_len(now, queue.len);
+        if !frame.controlled || !frame.admitted || !self.next_sample.passed(frame.size) {
+            return CpAction::Nothing;
+        }
+        let len = queue.len.signed();
+        let q_offset = self.params.set_point.signed() - len;
+        let q_delta = len - self.len_at_last_sample;
+        self.len_at_last_sample = len;
+        let CpParams { set_point, w, .. } = self.params;
+        let fb = Scale { set_point, w, bits: 6, quantizer: Quantizer::Floor }.quantize(q_offset, q_delta);
+        let interval = sampling::interval(self.params.sample_base, fb.size, 6);
+        self.next_sample.restart(interval, self.params.jitter_width, dice);
+        if fb.negative {
+            if fb.size == 0 {
+                return CpAction::Nothing;
+            }
+            return CpAction::Send(Signal::Cnm(Cnm { cp: self.id, quantized_fb: fb.size, q_offset, q_delta }));
+        }
+        if self.bandwidth.available(now) {
+            return CpAction::Nothing;
+        }
+        CpAction::Send(Signal::PushBack(self.id))
+    }
+
+    fn watches_departures(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn on_departure(&mut self, now: Instant, len: Bytes) {
+        self.bandwidth.on_len(now, len);
+    }
+
+    fn bandwidth_available(&self, now: Instant) -> Option<bool> {
+        Some(self.bandwidth.available(now))
+    }
+}
+
+/// The reaction point: one row of cycles that a timer and a byte counter both move along.
+#[derive(Clone, Debug)]
+pub struct Rp {
+    params: RpParams,
+    line_rate: BitRate,
+    state: State,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Free,
+    Limiting(Limiter),
+}
+
+#[derive(Clone, Debug)]
+struct Limiter {
+    rates: Rates,
+    byte_count: Countdown,
+    time_end: Instant,
+    /// Cycles ended since the last message, less those taken back.
+    stage: u32,
+}
+
+impl Limiter {
+    fn on_cnm(&mut self, now: Instant, fb: u8, params: &RpParams) {
+        if self.stage != 0 {
+            self.rates.aim_at_current();
+            self.byte_count.restart_exactly(params.byte_reset);
+        }
+        self.stage = 0;
+        self.rates.cut(fb, params.gd, params.min_dec_fac, params.min_rate);
+        self.time_end = now + params.time_reset;
+    }
+
+    fn on_push_back(&mut self, now: Instant, params: &RpParams) {
+        if params.stretch {
+            self.stage = self.stage.saturating_sub(1).min(params.threshold);
+            self.byte_count.restart_exactly(params.byte_reset);
+        }
+        self.time_end = now + params.time_reset;
+    }
+
+    fn end_cycle(&mut self, now: Instant, params: &RpParams, line_rate: BitRate, dice: &mut Dice) {
+        self.stage += 1;
+        let past = self.stage.saturating_sub(params.threshold);
+        let period = if past > 0 { params.time_reset_later.unwrap_or(params.time_reset) } else { params.time_reset };
+        self.time_end = now + period.scaled_rounded_down(dice.jitter(params.jitter_width));
+        self.byte_count.restart(params.byte_reset.as_f64(), params.jitter_width, dice);
+        let reduced = self.stage == 1 && params.target_rate_reduction && self.rates.reduce_target();
+        if !reduced {
+            self.rates.raise_target(BitRate::bps(params.increase_rate.get().saturating_mul(u64::from(past))));
+        }
+        self.rates.approach(line_rate);
+    }
+}
+
+impl ReactionPoint for Rp {
+    #[inline]
+    fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
+        if let State::Limiting(limiter) = &mut self.state {
+            if limiter.byte_count.passed(sent) {
+                limiter.end_cycle(now, &self.params, self.line_rate, dice);
+            }
+            if limiter.rates.current == self.line_rate && backlog == Bytes::ZERO {
+                self.state = State::Free;
+            }
+        }
+        Stamp::default()
+    }
+
+    fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
+        match (signal, &mut self.state) {
+            (Signal::Cnm(Cnm { quantized_fb: fb @ 1.., q_offset: ..0, .. }), State::Free) => {
+                let mut limiter = Limiter {
+                    rates: Rates::at(self.line_rate),
+                    byte_count: Countdown::new(self.params.byte_reset),
+                    time_end: Instant::NEVER,
+                    stage: 0,
+                };
+                limiter.on_cnm(now, *fb, &self.params);
+                self.state = State::Limiting(limiter);
+            }
+            (Signal::Cnm(Cnm { quantized_fb: fb @ 1.., .. }), State::Limiting(limiter)) => {
+                limiter.on_cnm(now, *fb, &self.params);
+            }
+            (Signal::PushBack(_), State::Limiting(limiter)) => limiter.on_push_back(now, &self.params),
+            _ => {}
+        }
+    }
+
+    fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
+        if let State::Limiting(limiter) = &mut self.state
+            && now >= limiter.time_end
+        {
+            limiter.end_cycle(now, &self.params, self.line_rate, dice);
+        }
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Instant {
+        match &self.state {
+            State::Free => Instant::NEVER,
+            State::Limiting(limiter) => limiter.time_end,
+        }
+    }
+
+    #[inline]
+    fn limit(&self) -> Option<BitRate> {
+        match &self.state {
+            State::Free => None,
+            State::Limiting(limiter) => Some(limiter.rates.current),
+        }
+    }
+
+    fn pacing(&self) -> Pacing {
+        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
+    }
+
+    fn gauge(&self) -> Gauge {
+        let rates = match &self.state {
+            State::Free => Rates::at(self.line_rate),
+            State::Limiting(limiter) => limiter.rates,
+        };
+        Gauge { current_rate: rates.current, target_rate: rates.target, alarms: 0 }
+    }
+}

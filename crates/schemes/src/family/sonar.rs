@@ -1,0 +1,378 @@
+//! QCN-SONAR: a limiter that asks the path for bandwidth and takes silence for yes.
+//!
+//! ```text
+//!            CNM (anywhere): cut, leave hyper-active increase
+//!        +----------------------------------------------------+
+//!        v                                                    |
+//!   wait to probe --timer--> next frame is special --sent--> wait for echo --timer--> short fuse
+//!        ^                          ^                         |                          |
+//!        |                          +-------------------------|--- timer: increase ------+
+//!        +----------------- echo: leave hyper-active increase-+--------------------------+
+//! ```
+//!
+//! Entering short fuse puts the limiter into hyper-active increase: target += Ri times the count of
+//! increases, at each byte-counter cycle and each short fuse that burns down. Otherwise the limiter is
+//! QCN's with the byte counter alone.
+//!
+//! A switch echoes a special frame when it has no bandwidth: its queue has not been below a threshold
+//! for long enough.
+//!
+//! Source: deck 000, SONAR (logic); deck 004 (timers). What a short fuse that burns down does, and that
+//! an echo ends hyper-active increase, are readings.
+
+use super::qcn;
+use crate::dice::Dice;
+use crate::params;
+use crate::params::{Field, Range};
+use crate::parts::bandwidth::BandwidthDetector;
+use crate::parts::rates::Rates;
+use crate::parts::sampling::Countdown;
+use crate::registry::{Family, Member, Preset, Status};
+use crate::roles::{
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+/// QCN-SONAR.
+pub struct Sonar;
+
+params! {
+    /// Parameters of the congestion point: QCN's, and the detector's.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CpParams {
+        /// Queue length the loop steers to.
+        set_point: Bytes, "Q_EQ, Qeq", Range::at_least(100.0);
+        /// Weight of queue growth against queue offset in the feedback.
+        w: f64, "W", Range::between(0.000_976_562_5, 1024.0);
+        /// Octets between samples while there is no congestion.
+        sample_base: Bytes, "base marking", Range::at_least(1.0);
+        /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
+        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
+        /// Bandwidth may be available while the queue is shorter than this.
+        available_below: Bytes, "not-congested threshold", Range::POSITIVE;
+        /// It is available once the queue has been that short for this long.
+        available_after: Span, "congestion timer", Range::at_least(0.0);
+    }
+}
+
+params! {
+    /// Parameters of the reaction point.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RpParams {
+        /// Length of a byte-counter cycle; half of it in active increase.
+        byte_reset: Bytes, "BC_LIMIT", Range::at_least(1.0);
+        /// Cycles of fast recovery.
+        threshold: u32, "F", Range::between(1.0, 1000.0);
+        /// Step of the target rate, times the count of increases in hyper-active increase.
+        increase_rate: BitRate, "R_i, Ri", Range::at_least(0.0);
+        /// Decrease per unit of quantized feedback.
+        gd: f64, "Gd", Range::between(0.0, 1.0);
+        /// The least share of the rate that one message leaves.
+        min_dec_fac: f64, "rpgMinDecFac", Range::above_zero_to(1.0);
+        /// The rate is never cut below this.
+        min_rate: BitRate, "MIN_RATE", Range::POSITIVE;
+        /// Full width of the random spread of byte-counter cycles.
+        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
+        /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
+        target_rate_reduction: bool, "TRR", Range::ANY;
+        /// From a message to the next special frame.
+        wait_to_probe: Span, "WP", Range::at_least(1e6);
+        /// How long silence must last. Longer than any round trip with its queues, or it is a false alarm.
+        wait_for_echo: Span, "WE", Range::at_least(1e6);
+        /// From silence to an increase and the next special frame.
+        short_fuse: Span, "SF", Range::at_least(1e6);
+    }
+}
+
+const CP_DECK000: CpParams = CpParams {
+    set_point: Bytes::new(33_000),
+    w: 2.0,
+    sample_base: Bytes::new(150_000),
+    jitter_width: 0.3,
+    available_below: Bytes::new(9_000),
+    available_after: Span::from_ms(10),
+};
+
+const RP_DECK000: RpParams = RpParams {
+    byte_reset: Bytes::new(150_000),
+    threshold: 5,
+    increase_rate: BitRate::mbps(5),
+    gd: 1.0 / 128.0,
+    min_dec_fac: 0.5,
+    min_rate: BitRate::mbps(10),
+    jitter_width: 0.3,
+    target_rate_reduction: false,
+    wait_to_probe: Span::from_ms(10),
+    wait_for_echo: Span::from_ms(2),
+    short_fuse: Span::from_us(500),
+};
+
+impl Family for Sonar {
+    type CpParams = CpParams;
+    type RpParams = RpParams;
+    type Cp = Cp;
+    type Rp = Rp;
+    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
+        name: "qcn_sonar",
+        title: "QCN-SONAR",
+        source: "deck 000, SONAR; deck 004",
+        status: Status::ReadingsChosen,
+        about: ABOUT,
+        presets: &[
+            Preset {
+                name: "DECK000",
+                about: "Deck 000: threshold 6 frames for 10 ms, set point 22 frames. The ping timers are deck 004's; \
+                        the increase step is on neither, 5 Mb/s is deck 001's.",
+                cp: CP_DECK000,
+                rp: RP_DECK000,
+            },
+            Preset {
+                name: "IBM_ZRL",
+                about: "Deck 004: threshold 15 000 B for 10 ms, Ri 12 Mb/s, minimum rate 1 Mb/s; six-bit feedback here.",
+                cp: CpParams { set_point: Bytes::new(37_500), available_below: Bytes::new(15_000), ..CP_DECK000 },
+                rp: RpParams { increase_rate: BitRate::mbps(12), min_rate: BitRate::mbps(1), ..RP_DECK000 },
+            },
+        ],
+    }];
+    const HEARS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Echo];
+    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Echo];
+    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
+
+    fn set_point(params: &CpParams) -> Option<Bytes> {
+        Some(params.set_point)
+    }
+
+    fn congestion_point(params: &CpParams, id: CpId) -> Cp {
+        let sampler = qcn::CpParams {
+            set_point: params.set_point,
+            w: params.w,
+            sample_base: params.sample_base,
+            jitter_width: params.jitter_width,
+            ..qcn::CP_DECK001
+        };
+        Cp {
+            id,
+            sampler: qcn::Cp::new(sampler, id),
+            bandwidth: BandwidthDetector::new(params.available_below, params.available_after),
+        }
+    }
+
+    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
+        Rp { params: *params, line_rate, state: State::Free, alarms: 0 }
+    }
+}
+
+const ABOUT: &str = "\
+QCN with the byte counter alone, and a way to ask for bandwidth. From time to time a limiter marks a
+data frame as special. A switch without bandwidth echoes it; a path that stays silent has some, and the
+limiter goes into hyper-active increase until a message or an echo tells it otherwise. A switch has
+bandwidth when its queue has been below a threshold for 10 ms.
+
+   wait to probe --timer--> special frame --> wait for echo --silence--> short fuse, hyper-active
+        ^                                        |  echo                    |  burns down: increase,
+        +-------------- CNM or echo -------------+--------------------------+  next special frame
+";
+
+/// The congestion point: QCN's, with an ear for special frames.
+#[derive(Clone, Debug)]
+pub struct Cp {
+    id: CpId,
+    sampler: qcn::Cp,
+    bandwidth: BandwidthDetector,
+}
+
+impl CongestionPoint for Cp {
+    #[inline]
+    fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
+        self.bandwidth.on_len(now, queue.len);
+        let sampled = self.sampler.on_arrival(now, frame, queue, dice);
+        if sampled == CpAction::Nothing && frame.probe && frame.controlled && !self.bandwidth.available(now) {
+            return CpAction::Send(Signal::Echo(self.id));
+        }
+        sampled
+    }
+
+    fn watches_departures(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn on_departure(&mut self, now: Instant, len: Bytes) {
+        self.bandwidth.on_len(now, len);
+    }
+
+    fn bandwidth_available(&self, now: Instant) -> Option<bool> {
+        Some(self.bandwidth.available(now))
+    }
+}
+
+/// The reaction point: QCN's byte counter, and the ping timer.
+#[derive(Clone, Debug)]
+pub struct Rp {
+    params: RpParams,
+    line_rate: BitRate,
+    state: State,
+    alarms: u32,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Free,
+    Limiting(Limiter),
+}
+
+#[derive(Clone, Debug)]
+struct Limiter {
+    rates: Rates,
+    byte_count: Countdown,
+    /// Byte-counter cycles ended since the last message.
+    stage: u32,
+    /// Increases since hyper-active increase began, while in it.
+    hyper: Option<u32>,
+    ping: Ping,
+}
+
+/// The ping timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ping {
+    WaitToProbe { until: Instant },
+    NextFrame,
+    WaitForEcho { until: Instant },
+    ShortFuse { until: Instant },
+}
+
+impl Limiter {
+    fn on_cnm(&mut self, now: Instant, fb: u8, params: &RpParams) {
+        if self.stage != 0 {
+            self.rates.aim_at_current();
+            self.byte_count.restart_exactly(params.byte_reset);
+        }
+        self.stage = 0;
+        self.rates.cut(fb, params.gd, params.min_dec_fac, params.min_rate);
+        self.wait(now, params);
+    }
+
+    /// No bandwidth: out of hyper-active increase, and a new wait.
+    fn wait(&mut self, now: Instant, params: &RpParams) {
+        self.hyper = None;
+        self.ping = Ping::WaitToProbe { until: now + params.wait_to_probe };
+    }
+
+    fn end_cycle(&mut self, params: &RpParams, line_rate: BitRate, dice: &mut Dice) {
+        let first = self.stage == 0;
+        self.stage += 1;
+        let short = self.hyper.is_none() && self.stage >= params.threshold;
+        let octets = params.byte_reset.as_f64() * if short { 0.5 } else { 1.0 };
+        self.byte_count.restart(octets, params.jitter_width, dice);
+        if self.hyper.is_some() {
+            return self.increase_hyper(params, line_rate);
+        }
+        let reduced = first && params.target_rate_reduction && self.rates.reduce_target();
+        if !reduced && self.stage > params.threshold {
+            self.rates.raise_target(params.increase_rate);
+        }
+        self.rates.approach(line_rate);
+    }
+
+    fn increase_hyper(&mut self, params: &RpParams, line_rate: BitRate) {
+        let count = self.hyper.map_or(1, |count| count + 1);
+        self.hyper = Some(count);
+        self.rates.raise_target(BitRate::bps(params.increase_rate.get().saturating_mul(u64::from(count))));
+        self.rates.approach(line_rate);
+    }
+}
+
+impl ReactionPoint for Rp {
+    #[inline]
+    fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
+        let State::Limiting(limiter) = &mut self.state else { return Stamp::default() };
+        let probe = limiter.ping == Ping::NextFrame;
+        if probe {
+            limiter.ping = Ping::WaitForEcho { until: now + self.params.wait_for_echo };
+        }
+        if limiter.byte_count.passed(sent) {
+            limiter.end_cycle(&self.params, self.line_rate, dice);
+        }
+        if limiter.rates.current == self.line_rate && backlog == Bytes::ZERO {
+            self.state = State::Free;
+        }
+        Stamp { limited_by: None, probe }
+    }
+
+    fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
+        match (signal, &mut self.state) {
+            (Signal::Cnm(Cnm { quantized_fb: 1.., q_offset: ..0, .. }), State::Free) => {
+                let mut limiter = Limiter {
+                    rates: Rates::at(self.line_rate),
+                    byte_count: Countdown::new(self.params.byte_reset),
+                    stage: 0,
+                    hyper: None,
+                    ping: Ping::NextFrame,
+                };
+                if let Signal::Cnm(cnm) = signal {
+                    limiter.on_cnm(now, cnm.quantized_fb, &self.params);
+                }
+                self.state = State::Limiting(limiter);
+            }
+            (Signal::Cnm(Cnm { quantized_fb: fb @ 1.., .. }), State::Limiting(limiter)) => {
+                limiter.on_cnm(now, *fb, &self.params);
+            }
+            (Signal::Echo(_), State::Limiting(limiter))
+                if matches!(limiter.ping, Ping::WaitForEcho { .. } | Ping::ShortFuse { .. }) =>
+            {
+                limiter.wait(now, &self.params);
+            }
+            _ => {}
+        }
+    }
+
+    fn on_wake(&mut self, now: Instant, _: &mut Dice) {
+        let State::Limiting(limiter) = &mut self.state else { return };
+        match limiter.ping {
+            Ping::WaitToProbe { until } if now >= until => limiter.ping = Ping::NextFrame,
+            Ping::WaitForEcho { until } if now >= until => {
+                limiter.ping = Ping::ShortFuse { until: now + self.params.short_fuse };
+                if limiter.hyper.is_none() {
+                    limiter.hyper = Some(0);
+                    self.alarms += 1;
+                }
+            }
+            Ping::ShortFuse { until } if now >= until => {
+                limiter.increase_hyper(&self.params, self.line_rate);
+                limiter.ping = Ping::NextFrame;
+            }
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Instant {
+        match &self.state {
+            State::Free => Instant::NEVER,
+            State::Limiting(limiter) => match limiter.ping {
+                Ping::NextFrame => Instant::NEVER,
+                Ping::WaitToProbe { until } | Ping::WaitForEcho { until } | Ping::ShortFuse { until } => until,
+            },
+        }
+    }
+
+    #[inline]
+    fn limit(&self) -> Option<BitRate> {
+        match &self.state {
+            State::Free => None,
+            State::Limiting(limiter) => Some(limiter.rates.current),
+        }
+    }
+
+    fn pacing(&self) -> Pacing {
+        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
+    }
+
+    fn gauge(&self) -> Gauge {
+        let rates = match &self.state {
+            State::Free => Rates::at(self.line_rate),
+            State::Limiting(limiter) => limiter.rates,
+        };
+        Gauge { current_rate: rates.current, target_rate: rates.target, alarms: self.alarms }
+    }
+}

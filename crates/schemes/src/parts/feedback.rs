@@ -1,0 +1,75 @@
+//! Feedback as a small number: its sign, and its size on the scale of negative feedback.
+
+use crate::choice;
+use qcnlab_units::Bytes;
+
+choice! {
+    /// How feedback becomes a small number.
+    pub enum Quantizer {
+        /// Linear over the whole range, rounded down.
+        Floor = "floor",
+        /// Linear over the whole range, rounded to nearest.
+        Round = "round",
+        /// The most significant bits of the feedback in octets; tops out early.
+        MostSignificantBits = "msb",
+    }
+}
+
+/// How a congestion point makes a small number of queue offset and growth.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    /// Queue length the loop steers to.
+    pub set_point: Bytes,
+    /// Weight of growth against offset.
+    pub w: f64,
+    /// Bits of the number.
+    pub bits: u32,
+    /// How the range is divided.
+    pub quantizer: Quantizer,
+}
+
+/// Quantized feedback of either sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantized {
+    /// Whether the feedback tells of congestion.
+    pub negative: bool,
+    /// Its size; all bits set is full-scale negative feedback.
+    pub size: u8,
+}
+
+impl Scale {
+    /// Fb = offset - w growth. Full scale is set point (2 w + 1), and larger feedback counts as that.
+    pub fn quantize(&self, q_offset: i64, q_delta: i64) -> Quantized {
+        let fb = q_offset as f64 - self.w * q_delta as f64;
+        let largest = self.set_point.as_f64() * (2.0 * self.w + 1.0);
+        let levels = f64::from((1u32 << self.bits) - 1);
+        let size = fb.abs().min(largest);
+        let quantized = match self.quantizer {
+            Quantizer::Floor if size >= largest => levels,
+            Quantizer::Floor => (size * levels / largest).floor(),
+            Quantizer::Round => (size * levels / largest).round(),
+            Quantizer::MostSignificantBits => {
+                let spare = (largest as u64).ilog2() + 1 - self.bits;
+                f64::from(size as u32 >> spare)
+            }
+        };
+        Quantized { negative: fb < 0.0, size: quantized as u8 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_signs_on_one_scale() {
+        let scale = Scale { set_point: Bytes::new(33_000), w: 2.0, bits: 6, quantizer: Quantizer::Floor };
+        let of = |q: i64, q_old: i64| scale.quantize(33_000 - q, q - q_old);
+        // -(27 000 + 120 000) * 63 / 165 000 = -56.1
+        assert_eq!(of(60_000, 0), Quantized { negative: true, size: 56 });
+        // An empty queue that fell from the set point: +33 000 + 66 000 = 99 000: 37.8
+        assert_eq!(of(0, 33_000), Quantized { negative: false, size: 37 });
+        assert_eq!(of(33_000, 33_000), Quantized { negative: false, size: 0 });
+        assert_eq!(of(150_000, 0).size, 63);
+    }
+}
