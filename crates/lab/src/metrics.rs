@@ -145,8 +145,9 @@ pub const METRICS: &[Metric] = &[
         name: "false_alarms",
         title: "false alarms",
         unit: "",
-        about: "Times a reaction point concluded from silence that its path has bandwidth while a congestion point \
-                on the path had none, in the whole run. Zero for schemes that never conclude that.",
+        about: "Times a reaction point concluded from silence that its path has bandwidth although a congestion \
+                point on the path had had none ever since it asked, in the whole run. Zero for schemes that \
+                never conclude that.",
         source: "deck 000, SONAR",
         of: |view| Some(view.done.counters.false_alarms as f64),
     },

@@ -295,8 +295,8 @@ macro_rules! families {
             fn watches_departures(&self) -> bool {
                 match self { $( Cp::$variant(cp) => cp.watches_departures(), )* }
             }
-            fn bandwidth_available(&self, now: Instant) -> Option<bool> {
-                match self { $( Cp::$variant(cp) => cp.bandwidth_available(now), )* }
+            fn no_bandwidth_since(&self, now: Instant) -> Option<Instant> {
+                match self { $( Cp::$variant(cp) => cp.no_bandwidth_since(now), )* }
             }
             #[inline]
             fn on_departure(&mut self, now: Instant, len: Bytes) {

@@ -171,8 +171,10 @@ pub struct Gauge {
     pub current_rate: BitRate,
     /// Rate it climbs back to.
     pub target_rate: BitRate,
-    /// How often it has concluded, without being told, that its path has bandwidth.
+    /// How often it has concluded from silence that its path has bandwidth.
     pub alarms: u32,
+    /// When it last asked.
+    pub asked_at: Instant,
 }
 
 /// What a switch port computes.
@@ -190,8 +192,8 @@ pub trait CongestionPoint {
         let _ = (now, len);
     }
 
-    /// Whether the port has bandwidth to spare, where the scheme keeps track. For observers.
-    fn bandwidth_available(&self, now: Instant) -> Option<bool> {
+    /// Since when the port has had no bandwidth to spare, where the scheme keeps track and it has none. For observers.
+    fn no_bandwidth_since(&self, now: Instant) -> Option<Instant> {
         let _ = now;
         None
     }

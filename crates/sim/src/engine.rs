@@ -435,17 +435,18 @@ impl Engine {
         self.follow(now, flow);
     }
 
-    /// A reaction point took silence for bandwidth: is there some, all along its route?
+    /// A reaction point took silence for bandwidth: has there been some all along its route since it asked?
     #[cold]
     fn count_alarm(&mut self, now: Instant, flow: u32) {
         self.counters.alarms += 1;
+        let asked_at = self.senders[flow as usize].rp.gauge().asked_at;
         let Route { start, len, .. } = self.routes[flow as usize];
         let mut missing = false;
         for hop in start..start + u32::from(len) {
             let index = self.route_ports[hop as usize];
             self.settle(now, index);
             if let Some(watch) = self.watches.get(self.ports[index as usize].cp as usize) {
-                missing |= watch.cp.bandwidth_available(now) == Some(false);
+                missing |= watch.cp.no_bandwidth_since(now).is_some_and(|since| since <= asked_at);
             }
         }
         self.counters.false_alarms += u64::from(missing);

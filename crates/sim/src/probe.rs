@@ -103,7 +103,7 @@ pub struct Counters {
     pub messages_lost: u64,
     /// Times a reaction point took silence for bandwidth.
     pub alarms: u64,
-    /// Those of them at which a congestion point on its route had none.
+    /// Those of them at which a congestion point on its route had had none since it asked.
     pub false_alarms: u64,
 }
 

@@ -357,7 +357,7 @@ impl ReactionPoint for Rp {
             State::Limited { rate, .. } => rate,
             State::Stopped { .. } => BitRate::ZERO,
         };
-        Gauge { current_rate: rate, target_rate: rate, alarms: 0 }
+        Gauge { current_rate: rate, target_rate: rate, alarms: 0, asked_at: Instant::ZERO }
     }
 }
 

@@ -79,6 +79,8 @@ params! {
         jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
         /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
         target_rate_reduction: bool, "TRR", Range::ANY;
+        /// Whether the end of a cycle restarts the timer and the byte counter, or only the one that ended it.
+        restart_both: bool, "", Range::ANY;
         /// Whether Fb99 goes one cycle back; otherwise it only restarts the timer.
         stretch: bool, "cycle-stretching", Range::ANY;
     }
@@ -104,6 +106,7 @@ const RP_DECK000: RpParams = RpParams {
     min_rate: BitRate::mbps(10),
     jitter_width: 0.3,
     target_rate_reduction: false,
+    restart_both: false,
     stretch: true,
 };
 
@@ -212,8 +215,8 @@ impl CongestionPoint for Cp {
         self.bandwidth.on_len(now, len);
     }
 
-    fn bandwidth_available(&self, now: Instant) -> Option<bool> {
-        Some(self.bandwidth.available(now))
+    fn no_bandwidth_since(&self, now: Instant) -> Option<Instant> {
+        self.bandwidth.gone_since(now)
     }
 }
 
@@ -259,12 +262,17 @@ impl Limiter {
         self.time_end = now + params.time_reset;
     }
 
-    fn end_cycle(&mut self, now: Instant, params: &RpParams, line_rate: BitRate, dice: &mut Dice) {
+    fn end_cycle(&mut self, now: Instant, by_time: bool, params: &RpParams, line_rate: BitRate, dice: &mut Dice) {
         self.stage += 1;
         let past = self.stage.saturating_sub(params.threshold);
-        let period = if past > 0 { params.time_reset_later.unwrap_or(params.time_reset) } else { params.time_reset };
-        self.time_end = now + period.scaled_rounded_down(dice.jitter(params.jitter_width));
-        self.byte_count.restart(params.byte_reset.as_f64(), params.jitter_width, dice);
+        if by_time || params.restart_both {
+            let later = if past > 0 { params.time_reset_later } else { None };
+            let period = later.unwrap_or(params.time_reset);
+            self.time_end = now + period.scaled_rounded_down(dice.jitter(params.jitter_width));
+        }
+        if !by_time || params.restart_both {
+            self.byte_count.restart(params.byte_reset.as_f64(), params.jitter_width, dice);
+        }
         let reduced = self.stage == 1 && params.target_rate_reduction && self.rates.reduce_target();
         if !reduced {
             self.rates.raise_target(BitRate::bps(params.increase_rate.get().saturating_mul(u64::from(past))));
@@ -278,7 +286,7 @@ impl ReactionPoint for Rp {
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
         if let State::Limiting(limiter) = &mut self.state {
             if limiter.byte_count.passed(sent) {
-                limiter.end_cycle(now, &self.params, self.line_rate, dice);
+                limiter.end_cycle(now, false, &self.params, self.line_rate, dice);
             }
             if limiter.rates.current == self.line_rate && backlog == Bytes::ZERO {
                 self.state = State::Free;
@@ -311,7 +319,7 @@ impl ReactionPoint for Rp {
         if let State::Limiting(limiter) = &mut self.state
             && now >= limiter.time_end
         {
-            limiter.end_cycle(now, &self.params, self.line_rate, dice);
+            limiter.end_cycle(now, true, &self.params, self.line_rate, dice);
         }
     }
 
@@ -340,6 +348,9 @@ impl ReactionPoint for Rp {
             State::Free => Rates::at(self.line_rate),
             State::Limiting(limiter) => limiter.rates,
         };
-        Gauge { current_rate: rates.current, target_rate: rates.target, alarms: 0 }
+        Gauge { current_rate: rates.current, target_rate: rates.target, alarms: 0, asked_at: Instant::ZERO }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -96,6 +96,6 @@ impl ReactionPoint for Rp {
     }
 
     fn gauge(&self) -> Gauge {
-        Gauge { current_rate: self.line_rate, target_rate: self.line_rate, alarms: 0 }
+        Gauge { current_rate: self.line_rate, target_rate: self.line_rate, alarms: 0, asked_at: Instant::ZERO }
     }
 }

@@ -6,7 +6,7 @@
 //!        v                                                    |
 //!   wait to probe --timer--> next frame is special --sent--> wait for echo --timer--> short fuse
 //!        ^                          ^                         |                          |
-//!        |                          +-------------------------|--- timer: increase ------+
+//!        |                                                    |             timer: increase, special frame
 //!        +----------------- echo: leave hyper-active increase-+--------------------------+
 //! ```
 //!
@@ -22,7 +22,6 @@
 
 use super::qcn;
 use crate::dice::Dice;
-use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::bandwidth::BandwidthDetector;
 use crate::parts::rates::Rates;
@@ -31,10 +30,21 @@ use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
     Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
 };
+use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// QCN-SONAR.
 pub struct Sonar;
+
+choice! {
+    /// What a short fuse that burns down starts.
+    pub enum AfterFuse {
+        /// Another short fuse, while the next special frame is under way.
+        ShortFuse = "short_fuse",
+        /// The wait for the echo of the next special frame.
+        WaitForEcho = "wait_for_echo",
+    }
+}
 
 params! {
     /// Parameters of the congestion point: QCN's, and the detector's.
@@ -81,6 +91,8 @@ params! {
         wait_for_echo: Span, "WE", Range::at_least(1e6);
         /// From silence to an increase and the next special frame.
         short_fuse: Span, "SF", Range::at_least(1e6);
+        /// What a short fuse that burns down starts, beside the increase and the next special frame.
+        after_fuse: AfterFuse, "", Range::ANY;
     }
 }
 
@@ -105,6 +117,7 @@ const RP_DECK000: RpParams = RpParams {
     wait_to_probe: Span::from_ms(10),
     wait_for_echo: Span::from_ms(2),
     short_fuse: Span::from_us(500),
+    after_fuse: AfterFuse::ShortFuse,
 };
 
 impl Family for Sonar {
@@ -201,8 +214,8 @@ impl CongestionPoint for Cp {
         self.bandwidth.on_len(now, len);
     }
 
-    fn bandwidth_available(&self, now: Instant) -> Option<bool> {
-        Some(self.bandwidth.available(now))
+    fn no_bandwidth_since(&self, now: Instant) -> Option<Instant> {
+        self.bandwidth.gone_since(now)
     }
 }
 
@@ -230,6 +243,9 @@ struct Limiter {
     /// Increases since hyper-active increase began, while in it.
     hyper: Option<u32>,
     ping: Ping,
+    /// The next frame is to be special.
+    special: bool,
+    asked_at: Instant,
 }
 
 /// The ping timer.
@@ -255,6 +271,7 @@ impl Limiter {
     /// No bandwidth: out of hyper-active increase, and a new wait.
     fn wait(&mut self, now: Instant, params: &RpParams) {
         self.hyper = None;
+        self.special = false;
         self.ping = Ping::WaitToProbe { until: now + params.wait_to_probe };
     }
 
@@ -286,8 +303,11 @@ impl ReactionPoint for Rp {
     #[inline]
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
         let State::Limiting(limiter) = &mut self.state else { return Stamp::default() };
-        let probe = limiter.ping == Ping::NextFrame;
+        let probe = std::mem::take(&mut limiter.special);
         if probe {
+            limiter.asked_at = now;
+        }
+        if limiter.ping == Ping::NextFrame {
             limiter.ping = Ping::WaitForEcho { until: now + self.params.wait_for_echo };
         }
         if limiter.byte_count.passed(sent) {
@@ -308,6 +328,8 @@ impl ReactionPoint for Rp {
                     stage: 0,
                     hyper: None,
                     ping: Ping::NextFrame,
+                    special: false,
+                    asked_at: now,
                 };
                 if let Signal::Cnm(cnm) = signal {
                     limiter.on_cnm(now, cnm.quantized_fb, &self.params);
@@ -329,7 +351,10 @@ impl ReactionPoint for Rp {
     fn on_wake(&mut self, now: Instant, _: &mut Dice) {
         let State::Limiting(limiter) = &mut self.state else { return };
         match limiter.ping {
-            Ping::WaitToProbe { until } if now >= until => limiter.ping = Ping::NextFrame,
+            Ping::WaitToProbe { until } if now >= until => {
+                limiter.ping = Ping::NextFrame;
+                limiter.special = true;
+            }
             Ping::WaitForEcho { until } if now >= until => {
                 limiter.ping = Ping::ShortFuse { until: now + self.params.short_fuse };
                 if limiter.hyper.is_none() {
@@ -339,7 +364,11 @@ impl ReactionPoint for Rp {
             }
             Ping::ShortFuse { until } if now >= until => {
                 limiter.increase_hyper(&self.params, self.line_rate);
-                limiter.ping = Ping::NextFrame;
+                limiter.special = true;
+                limiter.ping = match self.params.after_fuse {
+                    AfterFuse::ShortFuse => Ping::ShortFuse { until: now + self.params.short_fuse },
+                    AfterFuse::WaitForEcho => Ping::NextFrame,
+                };
             }
             _ => {}
         }
@@ -369,10 +398,13 @@ impl ReactionPoint for Rp {
     }
 
     fn gauge(&self) -> Gauge {
-        let rates = match &self.state {
-            State::Free => Rates::at(self.line_rate),
-            State::Limiting(limiter) => limiter.rates,
+        let (rates, asked_at) = match &self.state {
+            State::Free => (Rates::at(self.line_rate), Instant::ZERO),
+            State::Limiting(limiter) => (limiter.rates, limiter.asked_at),
         };
-        Gauge { current_rate: rates.current, target_rate: rates.target, alarms: self.alarms }
+        Gauge { current_rate: rates.current, target_rate: rates.target, alarms: self.alarms, asked_at }
     }
 }
+
+#[cfg(test)]
+mod tests;

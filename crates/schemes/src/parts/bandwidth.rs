@@ -11,19 +11,23 @@ pub struct BandwidthDetector {
     threshold: Bytes,
     hold: Span,
     short_since: Option<Instant>,
+    gone_since: Instant,
 }
 
 impl BandwidthDetector {
     /// Bandwidth is available once the queue has been below `threshold` for `hold`. A port that
     /// starts empty has it.
     pub const fn new(threshold: Bytes, hold: Span) -> BandwidthDetector {
-        BandwidthDetector { threshold, hold, short_since: None }
+        BandwidthDetector { threshold, hold, short_since: None, gone_since: Instant::ZERO }
     }
 
     /// The queue has this length from `now` on.
     #[inline]
     pub fn on_len(&mut self, now: Instant, len: Bytes) {
         if len >= self.threshold {
+            if self.available(now) {
+                self.gone_since = now;
+            }
             self.short_since = Some(Instant::NEVER);
         } else if self.short_since == Some(Instant::NEVER) {
             self.short_since = Some(now);
@@ -37,6 +41,11 @@ impl BandwidthDetector {
             Some(Instant::NEVER) => false,
             Some(since) => now.since(since) >= self.hold,
         }
+    }
+
+    /// Since when there has been no bandwidth; `None` while there is some.
+    pub fn gone_since(&self, now: Instant) -> Option<Instant> {
+        (!self.available(now)).then_some(self.gone_since)
     }
 }
 
@@ -56,6 +65,7 @@ mod tests {
         assert!(detector.available(ms(0)), "a port starts with bandwidth");
         detector.on_len(ms(1), Bytes::new(9000));
         assert!(!detector.available(ms(1)));
+        assert_eq!(detector.gone_since(ms(11)), Some(ms(1)));
         detector.on_len(ms(2), Bytes::new(7500));
         assert!(!detector.available(ms(11)));
         assert!(detector.available(ms(12)));

@@ -237,10 +237,15 @@ impl ReactionPoint for Rp {
 
     fn gauge(&self) -> Gauge {
         match &self.state {
-            State::Free => Gauge { current_rate: self.max_rate, target_rate: self.max_rate, alarms: 0 },
-            State::Limiting(limiter) => {
-                Gauge { current_rate: limiter.rates.current, target_rate: limiter.rates.target, alarms: 0 }
+            State::Free => {
+                Gauge { current_rate: self.max_rate, target_rate: self.max_rate, alarms: 0, asked_at: Instant::ZERO }
             }
+            State::Limiting(limiter) => Gauge {
+                current_rate: limiter.rates.current,
+                target_rate: limiter.rates.target,
+                alarms: 0,
+                asked_at: Instant::ZERO,
+            },
         }
     }
 }

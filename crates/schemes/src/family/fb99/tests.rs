@@ -1,0 +1,125 @@
+//! Hand-worked numbers.
+
+use super::*;
+use crate::dice::Purpose;
+
+const LINE: BitRate = BitRate::gbps(10);
+const FRAME: Bytes = Bytes::new(1500);
+const EXACT: RpParams = RpParams { jitter_width: 0.0, ..RP_DECK000 };
+
+fn dice() -> Dice {
+    Dice::new(1, 0, "test", Purpose::Reaction)
+}
+
+fn ms(n: u64) -> Instant {
+    Instant::ZERO + Span::from_ms(n)
+}
+
+/// Cut from 10 Gb/s to 7.5 Gb/s at time zero.
+fn rp(params: RpParams) -> Rp {
+    let mut rp = Fb99::reaction_point(&params, LINE);
+    let cnm = Cnm { cp: CpId(0), quantized_fb: 32, q_offset: -10_000, q_delta: 0 };
+    rp.on_signal(ms(0), &Signal::Cnm(cnm), &mut dice());
+    rp
+}
+
+fn limiter(rp: &mut Rp) -> &mut Limiter {
+    match &mut rp.state {
+        State::Limiting(limiter) => limiter,
+        State::Free => panic!("it does not limit"),
+    }
+}
+
+fn push_back(rp: &mut Rp, at: Instant) {
+    rp.on_signal(at, &Signal::PushBack(CpId(0)), &mut dice());
+}
+
+#[test]
+fn the_timer_walks_the_cycles() {
+    let mut rp = rp(EXACT);
+    let mut rates = Vec::new();
+    for cycle in 1..=7 {
+        assert_eq!(rp.next_wake(), ms(5 * cycle));
+        rp.on_wake(ms(5 * cycle), &mut dice());
+        rates.push(rp.gauge().target_rate.get() / 1_000_000);
+    }
+    // Five cycles of fast recovery; then the target rises by 50 * 1 and 50 * 2.
+    assert_eq!(rates, [10_000, 10_000, 10_000, 10_000, 10_000, 10_050, 10_150]);
+}
+
+#[test]
+fn fb99_goes_one_cycle_back_and_leaves_the_rates() {
+    let mut rp = rp(EXACT);
+    for cycle in 1..=3 {
+        rp.on_wake(ms(5 * cycle), &mut dice());
+    }
+    let before = rp.gauge();
+    push_back(&mut rp, ms(17));
+    assert_eq!(rp.gauge(), before);
+    assert_eq!((limiter(&mut rp).stage, rp.next_wake()), (2, ms(22)));
+    for _ in 0..5 {
+        push_back(&mut rp, ms(18));
+    }
+    assert_eq!(limiter(&mut rp).stage, 0, "it does not go below the first");
+}
+
+#[test]
+fn after_fast_recovery_fb99_goes_back_to_its_last_cycle() {
+    let mut rp = rp(EXACT);
+    limiter(&mut rp).stage = 9;
+    push_back(&mut rp, ms(1));
+    assert_eq!(limiter(&mut rp).stage, 5);
+}
+
+#[test]
+fn without_stretching_fb99_only_restarts_the_timer() {
+    let mut rp = rp(RpParams { stretch: false, ..EXACT });
+    limiter(&mut rp).stage = 3;
+    push_back(&mut rp, ms(3));
+    assert_eq!((limiter(&mut rp).stage, rp.next_wake()), (3, ms(8)));
+}
+
+#[test]
+fn the_byte_counter_ends_the_same_cycle() {
+    for (restart_both, wake) in [(false, ms(5)), (true, ms(7))] {
+        let mut rp = rp(RpParams { restart_both, ..EXACT });
+        // 150 000 octets are 100 frames: the 101st ends the cycle.
+        for _ in 0..101 {
+            let _ = rp.on_sent(ms(2), FRAME, FRAME, &mut dice());
+        }
+        assert_eq!((limiter(&mut rp).stage, rp.next_wake()), (1, wake));
+        assert_eq!(rp.gauge().current_rate, BitRate::mbps(8750));
+    }
+}
+
+/// Feeds frames until one is sampled.
+fn sample(cp: &mut Cp, at: Instant, len: u64) -> CpAction {
+    let frame =
+        Arrival { size: FRAME, admitted: true, controlled: true, cn_tagged: true, limited_by: None, probe: false };
+    let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000) };
+    let mut rolls = dice();
+    for _ in 0..200 {
+        let mut probe = cp.next_sample.clone();
+        let action = cp.on_arrival(at, &frame, queue, &mut rolls);
+        if probe.passed(FRAME) {
+            return action;
+        }
+        assert_eq!(action, CpAction::Nothing);
+    }
+    panic!("nothing was sampled");
+}
+
+#[test]
+fn what_a_port_says() {
+    let mut cp = Fb99::congestion_point(&CP_DECK000, CpId(1));
+    assert_eq!(sample(&mut cp, ms(0), 3000), CpAction::Nothing, "bandwidth, no congestion: silence");
+    // Fb = -(27 000 + 2 * 57 000) = -141 000: 53.8 levels.
+    let cnm = Cnm { cp: CpId(1), quantized_fb: 53, q_offset: -27_000, q_delta: 57_000 };
+    assert_eq!(sample(&mut cp, ms(1), 60_000), CpAction::Send(Signal::Cnm(cnm)));
+    // Fb = 13 000 + 2 * 40 000 > 0, and the queue is not short: push back.
+    assert_eq!(sample(&mut cp, ms(2), 20_000), CpAction::Send(Signal::PushBack(CpId(1))));
+    // Short since 3 ms; bandwidth from 13 ms on.
+    cp.on_departure(ms(3), Bytes::new(1500));
+    assert_eq!(sample(&mut cp, ms(12), 3000), CpAction::Send(Signal::PushBack(CpId(1))));
+    assert_eq!(sample(&mut cp, ms(13), 3000), CpAction::Nothing);
+}

@@ -1,0 +1,112 @@
+//! Hand-worked numbers.
+
+use super::*;
+use crate::dice::Purpose;
+
+const LINE: BitRate = BitRate::gbps(10);
+const FRAME: Bytes = Bytes::new(1500);
+
+fn dice() -> Dice {
+    Dice::new(1, 0, "test", Purpose::Reaction)
+}
+
+fn us(n: u64) -> Instant {
+    Instant::ZERO + Span::from_us(n)
+}
+
+fn rp(params: RpParams) -> Rp {
+    let mut rp = Sonar::reaction_point(&params, LINE);
+    rp.on_signal(us(0), &cnm(32), &mut dice());
+    rp
+}
+
+fn cnm(quantized_fb: u8) -> Signal {
+    Signal::Cnm(Cnm { cp: CpId(0), quantized_fb, q_offset: -10_000, q_delta: 0 })
+}
+
+fn send(rp: &mut Rp, at: Instant) -> bool {
+    rp.on_sent(at, FRAME, FRAME, &mut dice()).probe
+}
+
+/// Current and target rate, Mb/s.
+fn rates(rp: &Rp) -> (u64, u64) {
+    let gauge = rp.gauge();
+    (gauge.current_rate.get() / 1_000_000, gauge.target_rate.get() / 1_000_000)
+}
+
+#[test]
+fn silence_leads_through_the_three_states_to_increases() {
+    let mut rp = rp(RP_DECK000);
+    assert_eq!(rates(&rp), (7500, 10_000));
+    // 10 ms after the message the next frame is special; 2 ms of silence start the short fuse.
+    assert_eq!(rp.next_wake(), us(10_000));
+    assert!(!send(&mut rp, us(9_000)));
+    rp.on_wake(us(10_000), &mut dice());
+    assert!(send(&mut rp, us(10_100)));
+    assert!(!send(&mut rp, us(10_200)), "one frame is special");
+    assert_eq!(rp.next_wake(), us(12_100));
+    rp.on_wake(us(12_100), &mut dice());
+    assert_eq!(rp.gauge().alarms, 1);
+    assert_eq!(rates(&rp), (7500, 10_000), "entering is not an increase");
+    // 0.5 ms later: 10 000 + 5 * 1, (7500 + 10 005) / 2 = 8752; then + 5 * 2: (8752.5 + 10 015) / 2 = 9383.
+    assert_eq!(rp.next_wake(), us(12_600));
+    rp.on_wake(us(12_600), &mut dice());
+    assert_eq!(rates(&rp), (8752, 10_005));
+    assert!(send(&mut rp, us(12_700)), "each short fuse sends another special frame");
+    rp.on_wake(us(13_100), &mut dice());
+    assert_eq!(rates(&rp), (9383, 10_015));
+}
+
+#[test]
+fn an_echo_ends_it_and_so_does_a_message() {
+    let hyper = || {
+        let mut rp = rp(RP_DECK000);
+        rp.on_wake(us(10_000), &mut dice());
+        let _ = send(&mut rp, us(10_000));
+        rp.on_wake(us(12_000), &mut dice());
+        rp
+    };
+    let mut rp = hyper();
+    rp.on_signal(us(12_100), &Signal::Echo(CpId(0)), &mut dice());
+    assert_eq!(rp.next_wake(), us(22_100), "back to waiting, 10 ms");
+    assert_eq!(rates(&rp), (7500, 10_000), "an echo leaves the rates alone");
+    let mut rp = hyper();
+    rp.on_signal(us(12_100), &cnm(32), &mut dice());
+    assert_eq!((rates(&rp), rp.next_wake()), ((5625, 10_000), us(22_100)));
+}
+
+#[test]
+fn an_echo_out_of_season_is_not_heard() {
+    let mut rp = rp(RP_DECK000);
+    rp.on_signal(us(5_000), &Signal::Echo(CpId(0)), &mut dice());
+    assert_eq!(rp.next_wake(), us(10_000));
+}
+
+#[test]
+fn the_other_reading_waits_for_each_echo() {
+    let mut rp = rp(RpParams { after_fuse: AfterFuse::WaitForEcho, ..RP_DECK000 });
+    rp.on_wake(us(10_000), &mut dice());
+    let _ = send(&mut rp, us(10_000));
+    rp.on_wake(us(12_000), &mut dice());
+    rp.on_wake(us(12_500), &mut dice());
+    assert_eq!(rp.next_wake(), Instant::NEVER, "it waits for a frame to send");
+    assert!(send(&mut rp, us(12_600)));
+    assert_eq!(rp.next_wake(), us(14_600));
+}
+
+#[test]
+fn a_port_echoes_while_it_has_no_bandwidth() {
+    let mut cp = Sonar::congestion_point(&CP_DECK000, CpId(3));
+    let frame =
+        |probe| Arrival { size: FRAME, admitted: true, controlled: true, cn_tagged: true, limited_by: None, probe };
+    let queue = |len| Queue { len: Bytes::new(len), capacity: Bytes::new(150_000) };
+    let mut rolls = dice();
+    let mut ask = |cp: &mut Cp, at, probe, len| cp.on_arrival(at, &frame(probe), queue(len), &mut rolls);
+    assert_eq!(ask(&mut cp, us(0), true, 1500), CpAction::Nothing, "a port starts with bandwidth");
+    assert_eq!(ask(&mut cp, us(10), true, 9000), CpAction::Send(Signal::Echo(CpId(3))));
+    assert_eq!(ask(&mut cp, us(20), false, 9000), CpAction::Nothing, "only special frames are echoed");
+    // The queue falls below six frames at 1 ms: bandwidth from 11 ms on.
+    cp.on_departure(us(1_000), Bytes::new(7500));
+    assert_eq!(ask(&mut cp, us(10_999), true, 3000), CpAction::Send(Signal::Echo(CpId(3))));
+    assert_eq!(ask(&mut cp, us(11_000), true, 3000), CpAction::Nothing);
+}
