@@ -309,9 +309,8 @@ impl ReactionPoint for Rp {
     }
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
-        match signal {
-            Signal::Bcn(bcn) => self.on_bcn(now, bcn, dice),
-            _ => {}
+        if let Signal::Bcn(bcn) = signal {
+            self.on_bcn(now, bcn, dice);
         }
     }
 

@@ -150,7 +150,6 @@ params! {
 }
 
 /// What deck 001 says of the congestion point.
-
 pub const CP_DECK001: CpParams = CpParams {
     set_point: Bytes::new(33_000),
     w: 2.0,

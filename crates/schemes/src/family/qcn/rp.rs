@@ -190,9 +190,8 @@ impl ReactionPoint for Rp {
     }
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
-        match signal {
-            Signal::Cnm(cnm) => self.on_cnm(now, cnm),
-            _ => {}
+        if let Signal::Cnm(cnm) = signal {
+            self.on_cnm(now, cnm);
         }
     }
 
