@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import final
 
 __all__ = [
+    "AnalysisError",
     "Error",
     "LawViolation",
     "Outcome",
@@ -11,6 +12,8 @@ __all__ = [
     "ScenarioError",
     "Table",
     "__version__",
+    "fluid",
+    "fluid_models",
     "metrics",
     "parameters",
     "run",
@@ -32,6 +35,9 @@ class ScenarioError(Error, ValueError):
     column: int | None
     message: str
     hint: str | None
+
+class AnalysisError(Error, ValueError):
+    """A model that cannot be solved as asked: a name, a value, an equilibrium or a step."""
 
 class LawViolation(Error, RuntimeError):
     """Conservation, or a scheme's contract, was broken during a run."""
@@ -105,3 +111,13 @@ def scenarios() -> str: ...
 def metrics() -> str: ...
 def parameters() -> str: ...
 def schema() -> str: ...
+def fluid(
+    model: str,
+    parameters: str,
+    *,
+    end_s: float,
+    step_s: float | None = None,
+    every_s: float,
+    initial: str | None = None,
+) -> Table: ...
+def fluid_models() -> str: ...

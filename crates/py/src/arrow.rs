@@ -12,6 +12,8 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use qcnlab_lab::Data;
+use qcnlab_lab::fluid::Trajectory;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -19,7 +21,7 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "qcnlab._core")]
 pub(crate) struct Table {
     name: &'static str,
-    units: Vec<(&'static str, &'static str)>,
+    units: Vec<(Cow<'static, str>, &'static str)>,
     batch: RecordBatch,
 }
 
@@ -29,19 +31,35 @@ fn failed(error: ArrowError) -> PyErr {
 
 impl Table {
     pub(crate) fn new(table: qcnlab_lab::Table) -> PyResult<Table> {
+        let columns = table.columns.into_iter().map(|column| (column.name.into(), column.unit, column.data));
+        Table::gather(table.name, columns)
+    }
+
+    pub(crate) fn of_trajectory(trajectory: Trajectory) -> PyResult<Table> {
+        let columns = trajectory.columns.into_iter();
+        Table::gather(
+            trajectory.model,
+            columns.map(|column| (column.name.into(), column.unit, Data::F64(column.values))),
+        )
+    }
+
+    fn gather(
+        name: &'static str,
+        columns: impl Iterator<Item = (Cow<'static, str>, &'static str, Data)>,
+    ) -> PyResult<Table> {
         let mut fields = Vec::new();
         let mut arrays = Vec::new();
         let mut units = Vec::new();
-        for column in table.columns {
-            let array = array(column.data).map_err(failed)?;
-            let unit = HashMap::from([("unit".to_owned(), column.unit.to_owned())]);
+        for (name, unit, data) in columns {
+            let array = array(data).map_err(failed)?;
+            let about = HashMap::from([("unit".to_owned(), unit.to_owned())]);
             let nullable = array.is_nullable();
-            fields.push(Field::new(column.name, array.data_type().clone(), nullable).with_metadata(unit));
+            fields.push(Field::new(name.as_ref(), array.data_type().clone(), nullable).with_metadata(about));
             arrays.push(array);
-            units.push((column.name, column.unit));
+            units.push((name, unit));
         }
         let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(failed)?;
-        Ok(Table { name: table.name, units, batch })
+        Ok(Table { name, units, batch })
     }
 }
 
@@ -69,12 +87,12 @@ impl Table {
 
     #[getter]
     fn columns(&self) -> Vec<&str> {
-        self.units.iter().map(|(name, _)| *name).collect()
+        self.units.iter().map(|(name, _)| name.as_ref()).collect()
     }
 
     #[getter]
     fn units(&self) -> HashMap<&str, &str> {
-        self.units.iter().copied().collect()
+        self.units.iter().map(|(name, unit)| (name.as_ref(), *unit)).collect()
     }
 
     fn __len__(&self) -> usize {

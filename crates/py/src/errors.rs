@@ -4,10 +4,12 @@ use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeError, PyValue
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
+use qcnlab_lab::fluid::FluidError;
 use qcnlab_lab::{RunError, ScenarioError};
 
 static ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static SCENARIO_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static ANALYSIS_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static LAW_VIOLATION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// The class in `cell`, made by `type(name, bases, {...})` the first time.
@@ -39,6 +41,12 @@ fn scenario_error(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     class(py, &SCENARIO_ERROR, "ScenarioError", doc, bases)
 }
 
+fn analysis_error(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    let doc = "A model that cannot be solved as asked: a name, a value, an equilibrium or a step.";
+    let bases = || PyTuple::new(py, [error(py)?.clone(), py.get_type::<PyValueError>()]);
+    class(py, &ANALYSIS_ERROR, "AnalysisError", doc, bases)
+}
+
 fn law_violation(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     let doc = "Conservation, or a scheme's contract, was broken during a run.";
     let bases = || PyTuple::new(py, [error(py)?.clone(), py.get_type::<PyRuntimeError>()]);
@@ -49,6 +57,7 @@ fn law_violation(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("Error", error(py)?)?;
+    module.add("AnalysisError", analysis_error(py)?)?;
     module.add("ScenarioError", scenario_error(py)?)?;
     module.add("LawViolation", law_violation(py)?)
 }
@@ -75,4 +84,12 @@ pub(crate) fn of_run(py: Python<'_>, fault: &RunError) -> PyErr {
         RunError::Threads { .. } => error(py),
     };
     class.map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), fault.to_string()))
+}
+
+/// Why a fluid model was not solved.
+pub(crate) fn of_fluid(py: Python<'_>, fault: &FluidError) -> PyErr {
+    if *fault == FluidError::Stopped {
+        return PyKeyboardInterrupt::new_err(());
+    }
+    analysis_error(py).map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), fault.to_string()))
 }

@@ -2,6 +2,7 @@
 
 mod arrow;
 mod errors;
+mod fluid;
 mod outcome;
 mod running;
 mod scenario;
@@ -16,6 +17,8 @@ mod _core {
 
     #[pymodule_export]
     use super::arrow::Table;
+    #[pymodule_export]
+    use super::fluid::{fluid, fluid_models};
     #[pymodule_export]
     use super::outcome::Outcome;
     #[pymodule_export]

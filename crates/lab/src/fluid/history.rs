@@ -1,0 +1,138 @@
+//! The past of a solution: every step as a cubic Hermite polynomial.
+
+use std::cell::Cell;
+
+/// Most lags a system may read at once.
+pub const SLOTS: usize = 8;
+
+/// The steps taken so far, each with state and slope at both ends.
+///
+/// Both ends of every step are kept, so the state or its slope may jump between two steps.
+/// Before the first step the state is constant.
+#[derive(Clone, Debug)]
+pub(crate) struct History {
+    size: usize,
+    before: Vec<f64>,
+    zeros: Vec<f64>,
+    spans: Vec<(f64, f64)>,
+    data: Vec<f64>,
+    forgotten: usize,
+    hints: [Cell<usize>; SLOTS],
+}
+
+impl History {
+    pub(crate) fn new(before: &[f64]) -> History {
+        let size = before.len();
+        History {
+            size,
+            before: before.to_vec(),
+            zeros: vec![0.0; size],
+            spans: Vec::new(),
+            data: Vec::new(),
+            forgotten: 0,
+            hints: Default::default(),
+        }
+    }
+
+    /// Appends the step from `span.0` to `span.1`: state and slope at its start, then at its end.
+    pub(crate) fn push(&mut self, span: (f64, f64), start: (&[f64], &[f64]), end: (&[f64], &[f64])) {
+        self.spans.push(span);
+        for part in [start.0, start.1, end.0, end.1] {
+            self.data.extend_from_slice(part);
+        }
+    }
+
+    /// Forgets steps that end before `time`, now and then.
+    pub(crate) fn forget(&mut self, time: f64) {
+        if self.spans.len() < 1024 || self.spans[self.spans.len() / 2].1 >= time {
+            return;
+        }
+        let old = self.spans.partition_point(|span| span.1 < time);
+        self.spans.drain(..old);
+        self.data.drain(..old * 4 * self.size);
+        self.forgotten += old;
+    }
+
+    /// The index of the step that holds `time`, near which `slot` looked last.
+    fn find(&self, slot: usize, time: f64) -> usize {
+        let last = self.spans.len() - 1;
+        let mut at = self.hints[slot].get().saturating_sub(self.forgotten).min(last);
+        while at < last && self.spans[at].1 < time {
+            at += 1;
+        }
+        while at > 0 && self.spans[at].0 > time {
+            at -= 1;
+        }
+        self.hints[slot].set(at + self.forgotten);
+        at
+    }
+
+    /// The state at `time`; of two steps that meet there, the one on the side of `nudged`.
+    fn point(&self, slot: usize, time: f64, nudged: f64) -> Point<'_> {
+        let Some(first) = self.spans.first() else {
+            return Point::fixed(&self.before, &self.zeros);
+        };
+        if nudged < first.0 {
+            return Point::fixed(&self.before, &self.zeros);
+        }
+        let at = self.find(slot, nudged);
+        let n = self.size;
+        let base = at * 4 * n;
+        Point::between(self.spans[at], time, &self.data[base..base + 4 * n])
+    }
+
+    /// What the right-hand side may read at the moment `now`.
+    pub(crate) fn past<'a>(&'a self, now: f64, state: &'a [f64], nudge: f64) -> Past<'a> {
+        Past { history: self, now, state, nudge }
+    }
+}
+
+/// The solution up to now, as the right-hand side may read it.
+#[derive(Clone, Copy, Debug)]
+pub struct Past<'a> {
+    history: &'a History,
+    now: f64,
+    state: &'a [f64],
+    nudge: f64,
+}
+
+impl<'a> Past<'a> {
+    /// The state at `now - lag`; `slot` (below [`SLOTS`]) tells the lags of a system apart, for speed.
+    pub fn ago(&self, slot: usize, lag: f64) -> Point<'a> {
+        if lag <= 0.0 {
+            return Point::fixed(self.state, &self.history.zeros);
+        }
+        let time = self.now - lag;
+        self.history.point(slot, time, time + self.nudge)
+    }
+}
+
+/// The state at one moment of the past.
+#[derive(Clone, Copy, Debug)]
+pub struct Point<'a> {
+    weights: [f64; 4],
+    parts: [&'a [f64]; 4],
+}
+
+impl<'a> Point<'a> {
+    fn fixed(state: &'a [f64], zeros: &'a [f64]) -> Point<'a> {
+        Point { weights: [1.0, 0.0, 0.0, 0.0], parts: [state, zeros, zeros, zeros] }
+    }
+
+    /// The cubic through both ends of a step; `data` has state and slope at its start, then at its end.
+    pub(crate) fn between(span: (f64, f64), time: f64, data: &'a [f64]) -> Point<'a> {
+        let n = data.len() / 4;
+        let h = span.1 - span.0;
+        let x = (time - span.0) / h;
+        let rest = 1.0 - x;
+        let weights = [(1.0 + 2.0 * x) * rest * rest, h * x * rest * rest, x * x * (3.0 - 2.0 * x), -h * x * x * rest];
+        Point { weights, parts: [&data[..n], &data[n..2 * n], &data[2 * n..3 * n], &data[3 * n..]] }
+    }
+
+    /// Component `i` of the state.
+    pub fn get(&self, i: usize) -> f64 {
+        let [a, b, c, d] = self.weights;
+        let [y0, f0, y1, f1] = self.parts;
+        a * y0[i] + b * f0[i] + c * y1[i] + d * f1[i]
+    }
+}

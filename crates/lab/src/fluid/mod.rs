@@ -1,0 +1,196 @@
+//! Fluid models: congestion control as delay differential equations.
+//!
+//! [`solve`] integrates one of [`MODELS`] and gives its trajectory as columns; [`integrate`] does the same for
+//! any [`System`]. Parameters are numbers in SI units; [`models_json`] lists them.
+
+mod error;
+mod history;
+mod initial;
+mod parameters;
+mod qcn;
+mod stepper;
+
+pub use error::FluidError;
+pub use history::{Past, Point, SLOTS};
+pub use stepper::{Lag, System, integrate, shortest_lag};
+
+use crate::scenario::nearest;
+use initial::Initial;
+use parameters::{Parameter, Values};
+use qcn::Qcn;
+use serde_json::{Value, json};
+
+/// Most rows of a trajectory.
+const MOST_ROWS: f64 = 2e7;
+/// Most steps of an integration.
+const MOST_STEPS: f64 = 1e10;
+
+/// A fluid model and its parameters.
+struct Entry {
+    name: &'static str,
+    title: &'static str,
+    source: &'static str,
+    parameters: &'static [Parameter],
+    initial: &'static [&'static str],
+}
+
+const ENTRIES: &[Entry] = &[Entry {
+    name: "qcn",
+    title: "QCN",
+    source: "Alizadeh et al., Allerton 2008; Alizadeh et al., SIGMETRICS 2011",
+    parameters: qcn::PARAMETERS,
+    initial: qcn::INITIAL,
+}];
+
+/// A column's name and unit.
+pub(crate) type ColumnName = (String, &'static str);
+
+/// Names and units as columns.
+pub(crate) fn named(columns: &[(&str, &'static str)]) -> Vec<ColumnName> {
+    columns.iter().map(|(name, unit)| ((*name).to_owned(), *unit)).collect()
+}
+
+/// A system that knows its columns.
+pub(crate) trait Model: System {
+    /// The columns after `time_s`.
+    fn columns(&self) -> Vec<ColumnName>;
+
+    /// Appends one value for each column.
+    fn row(&self, time: f64, state: &[f64], row: &mut Vec<f64>);
+
+    /// A time, s, that a step should not exceed however long the delay is.
+    fn quick(&self) -> f64;
+}
+
+/// A column of a trajectory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Its name; ends in its unit where it has one.
+    pub name: String,
+    /// Its unit, or "".
+    pub unit: &'static str,
+    /// Its values, one for each row.
+    pub values: Vec<f64>,
+}
+
+/// The solution of a fluid model: `time_s` and the model's columns, all of one length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trajectory {
+    /// The model.
+    pub model: &'static str,
+    /// The step that was used, s.
+    pub step_s: f64,
+    /// Its columns.
+    pub columns: Vec<Series>,
+}
+
+impl Trajectory {
+    /// The values of a column.
+    pub fn column(&self, name: &str) -> Option<&[f64]> {
+        self.columns.iter().find(|column| column.name == name).map(|column| column.values.as_slice())
+    }
+}
+
+/// From 0 to when, in which steps, and how often a row is kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timing {
+    /// End, s.
+    pub end_s: f64,
+    /// Step, s, at most the shortest delay; `None` for a fiftieth of the shortest delay or what the model needs.
+    pub step_s: Option<f64>,
+    /// Time between two rows, s.
+    pub every_s: f64,
+}
+
+/// Integrates a model.
+///
+/// `parameters` and `initial` are JSON objects of numbers in SI units, as [`models_json`] lists them; what is left out
+/// has its default. `go_on` is asked now and then and ends the work by answering false.
+///
+/// # Errors
+/// For names no model has, values out of their range, a negative delay, an equilibrium asked for where there is none,
+/// a step longer than the shortest delay, a solution that diverges, and when `go_on` says no.
+pub fn solve(
+    model: &str,
+    parameters: &str,
+    timing: Timing,
+    initial: Option<&str>,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Trajectory, FluidError> {
+    let known = || ENTRIES.iter().map(|entry| entry.name);
+    let Some(entry) = ENTRIES.iter().find(|entry| entry.name == model) else {
+        let (name, known_names) = (model.to_owned(), known().collect::<Vec<_>>().join(", "));
+        return Err(FluidError::UnknownModel { name, nearest: nearest(model, known()), known: known_names });
+    };
+    let values = Values::read(entry.name, entry.parameters, parameters)?;
+    let initial = Initial::read(entry.name, initial, entry.initial)?;
+    let model = Qcn::new(&values)?;
+    let start = model.start(&initial)?;
+    trajectory(values.model(), &model, &start, timing, go_on)
+}
+
+fn trajectory<M: Model>(
+    name: &'static str,
+    model: &M,
+    start: &[f64],
+    timing: Timing,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Trajectory, FluidError> {
+    for (name, value) in [("end_s", timing.end_s), ("every_s", timing.every_s)] {
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(FluidError::Span { name, value });
+        }
+    }
+    let shortest = shortest_lag(model);
+    let default = (shortest / 50.0).min(model.quick());
+    let step = timing.step_s.unwrap_or(default);
+    if !(step > 0.0 && step <= shortest * (1.0 + 1e-9)) {
+        return Err(FluidError::Step { step, shortest, default });
+    }
+    within("rows", timing.end_s / timing.every_s, MOST_ROWS, "lengthen every_s")?;
+    within("steps", timing.end_s / step, MOST_STEPS, "lengthen step_s or shorten end_s")?;
+    let names = std::iter::once(("time_s".to_owned(), "s")).chain(model.columns());
+    let mut columns: Vec<Series> = names.map(|(name, unit)| Series { name, unit, values: Vec::new() }).collect();
+    let mut row = Vec::new();
+    let mut keep = |time: f64, state: &[f64]| {
+        row.clear();
+        row.push(time);
+        model.row(time, state, &mut row);
+        for (column, value) in columns.iter_mut().zip(&row) {
+            column.values.push(*value);
+        }
+    };
+    integrate(model, start, (timing.end_s, step, timing.every_s), &mut keep, go_on)?;
+    Ok(Trajectory { model: name, step_s: step, columns })
+}
+
+fn within(what: &'static str, count: f64, most: f64, remedy: &'static str) -> Result<(), FluidError> {
+    if count <= most { Ok(()) } else { Err(FluidError::TooMany { what, count, most, remedy }) }
+}
+
+/// Every fluid model: a list of objects with `name`, `title`, `source`, `parameters` (`name`, `unit`, `type`, `default`,
+/// `range`, `choices`, `about`), `initial` (keys of a start) and `columns` (`name`, `unit`).
+pub fn models_json() -> String {
+    ENTRIES.iter().map(listing).collect::<Value>().to_string()
+}
+
+fn listing(entry: &Entry) -> Value {
+    let columns = columns_of(entry).into_iter().map(|(name, unit)| json!({"name": name, "unit": unit}));
+    json!({
+        "name": entry.name,
+        "title": entry.title,
+        "source": entry.source,
+        "parameters": parameters::listing(entry.parameters),
+        "initial": std::iter::once("from").chain(entry.initial.iter().copied()).collect::<Vec<_>>(),
+        "columns": std::iter::once(json!({"name": "time_s", "unit": "s"})).chain(columns).collect::<Vec<_>>(),
+    })
+}
+
+fn columns_of(entry: &Entry) -> Vec<ColumnName> {
+    let defaults = Values::read(entry.name, entry.parameters, "{}");
+    let model = defaults.and_then(|values| Qcn::new(&values));
+    model.map(|model| model.columns()).unwrap_or_else(|error| unreachable!("defaults of {}: {error}", entry.name))
+}
+
+#[cfg(test)]
+mod tests;

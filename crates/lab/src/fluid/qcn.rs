@@ -1,0 +1,272 @@
+//! QCN as a fluid: one queue, N equal sources, a loop delay.
+//!
+//! Alizadeh, Atikoglu, Kabbani, Lakshmikantha, Pan, Prabhakar and Seaman, "Data Center Transport Mechanisms:
+//! Congestion Control Theory and IEEE Standardization", Allerton 2008; Alizadeh, Kabbani, Atikoglu and Prabhakar,
+//! "Stability Analysis of QCN: The Averaging Principle", SIGMETRICS 2011. With rates in frames per second,
+//!
+//! ```text
+//! q'  = N Rc - C
+//! F   = q - Qeq + w (N Rc - C) / (C p)                       above 0: congestion
+//! p   = pmin + (pmax - pmin) min(|F| / Fmax, 1)              p is constant when sampling is "fixed"
+//! pr  = p if F > 0, else 0                                   p when feedback is not one-sided
+//! Rc' = -Gd F(t-d) Rc Rc(t-d) pr(t-d) + (Rt - Rc) / 2 Rc(t-d) eta(pr(t-d))
+//! Rt' = -(Rt - Rc) Rc(t-d) pr(t-d) + RAI Rc(t-d) zeta(pr(t-d))
+//! eta(p) = p / ((1-p)^-n - 1),  zeta(p) = (1-p)^(F n) eta(p)
+//! ```
+//!
+//! eta Rc is the rate at which n frames in a row go unreflected, zeta Rc that of such cycles beyond the first F.
+//! Neither the timer nor hyper-active increase is in the model.
+
+use super::error::FluidError;
+use super::history::Past;
+use super::initial::Initial;
+use super::parameters::{ABOVE_ZERO, ANY, Kind, Parameter, Values, delay, derived, number, sources, switch};
+use super::stepper::{Lag, System};
+use super::{ColumnName, Model, named};
+
+/// The parameters of the model.
+pub(crate) const PARAMETERS: &[Parameter] = &[
+    sources(10),
+    number("capacity_bps", "bit/s", 10e9, (ABOVE_ZERO, ANY), "capacity C of the bottleneck"),
+    derived("line_rate_bps", "bit/s", (ABOVE_ZERO, ANY), "rate a source cannot exceed; capacity_bps when left out"),
+    delay("delay_s", 200e-6, "loop delay, source to congestion point and back"),
+    number("frame_bytes", "B", 1500.0, (ABOVE_ZERO, ANY), "octets of a frame"),
+    number("set_point_bytes", "B", 33e3, (ABOVE_ZERO, ANY), "queue Qeq the congestion point aims at"),
+    number("w", "", 2.0, (0.0, ANY), "weight of the queue's change in the feedback"),
+    derived(
+        "gain_per_byte",
+        "1/B",
+        (ABOVE_ZERO, ANY),
+        "relative cut Gd for each octet of feedback; 0.5 / ((1 + 2 w) set_point_bytes) when left out",
+    ),
+    Parameter {
+        name: "sampling",
+        unit: "",
+        kind: Kind::Word(&["adaptive", "fixed"]),
+        about: "whether the sampling probability grows with the feedback, or stays at sampling_probability",
+    },
+    number(
+        "sampling_probability",
+        "",
+        0.01,
+        (ABOVE_ZERO, 0.999),
+        "probability that a frame is sampled without feedback",
+    ),
+    number("sampling_probability_max", "", 0.1, (ABOVE_ZERO, 0.999), "probability at full feedback, when adaptive"),
+    number("cycle_bytes", "B", 150e3, (ABOVE_ZERO, ANY), "octets of a byte counter cycle"),
+    number("fast_recovery_cycles", "", 5.0, (0.0, ANY), "cycles of fast recovery"),
+    number("ai_rate_bps", "bit/s", 5e6, (0.0, ANY), "active increase step of the target rate"),
+    number("min_rate_bps", "bit/s", 0.0, (0.0, ANY), "rate a source does not fall below"),
+    switch("one_sided", true, "only congestion is reported"),
+    switch("clip_feedback", true, "feedback ends at (1 + 2 w) set_point_bytes"),
+    switch("clamp_target", true, "the target rate is never below the current rate"),
+    switch("rate_cap", true, "the current rate is never above line_rate_bps"),
+    switch("clamp_queue", true, "the queue is never below 0"),
+];
+
+/// The keys of a start.
+pub(crate) const INITIAL: &[&str] = &["queue_bytes", "current_rate_bps", "target_rate_bps"];
+
+/// The model with its parameters in frames and seconds.
+#[derive(Clone, Debug)]
+pub(crate) struct Qcn {
+    n: f64,
+    capacity: f64,
+    line: f64,
+    floor: f64,
+    delay: f64,
+    frame: f64,
+    set_point: f64,
+    w: f64,
+    gain: f64,
+    full: f64,
+    p_min: f64,
+    p_max: f64,
+    cycle: f64,
+    recovery: f64,
+    increase: f64,
+    one_sided: bool,
+    clip: bool,
+    clamp_target: bool,
+    rate_cap: bool,
+    clamp_queue: bool,
+}
+
+impl Qcn {
+    pub(crate) fn new(values: &Values) -> Result<Qcn, FluidError> {
+        let frame = values.number("frame_bytes");
+        let rate = |name: &str| values.number(name) / (8.0 * frame);
+        let (w, set_point) = (values.number("w"), values.number("set_point_bytes") / frame);
+        let full = (1.0 + 2.0 * w) * set_point;
+        let p_min = values.number("sampling_probability");
+        let p_max = if values.is("sampling", "fixed") { p_min } else { values.number("sampling_probability_max") };
+        if p_max < p_min {
+            return Err(values.out_of_range("sampling_probability_max", "at least sampling_probability"));
+        }
+        let capacity = rate("capacity_bps");
+        Ok(Qcn {
+            n: values.number("sources"),
+            capacity,
+            line: values.maybe("line_rate_bps").map_or(capacity, |line| line / (8.0 * frame)),
+            floor: rate("min_rate_bps"),
+            delay: values.number("delay_s"),
+            frame,
+            set_point,
+            w,
+            gain: values.maybe("gain_per_byte").map_or(0.5 / full, |gain| gain * frame),
+            full,
+            p_min,
+            p_max,
+            cycle: values.number("cycle_bytes") / frame,
+            recovery: values.number("fast_recovery_cycles"),
+            increase: rate("ai_rate_bps"),
+            one_sided: values.switch("one_sided"),
+            clip: values.switch("clip_feedback"),
+            clamp_target: values.switch("clamp_target"),
+            rate_cap: values.switch("rate_cap"),
+            clamp_queue: values.switch("clamp_queue"),
+        })
+    }
+
+    /// Where all sources start with the same rates: 10 % above their share, the queue at its set point.
+    pub(crate) fn start(&self, initial: &Initial) -> Result<Vec<f64>, FluidError> {
+        let share = self.capacity / self.n;
+        let base = if initial.at_equilibrium() {
+            self.equilibrium()?
+        } else {
+            let rate = (1.1 * share).min(self.line);
+            [self.set_point, rate, rate]
+        };
+        let bits = 8.0 * self.frame;
+        let queue = initial.number("queue_bytes", "B")?.map_or(base[0], |bytes| bytes / self.frame);
+        let current = initial.number("current_rate_bps", "bit/s")?.map(|rate| rate / bits);
+        let target = initial.number("target_rate_bps", "bit/s")?.map(|rate| rate / bits);
+        let target = target.or(current).unwrap_or(base[2]);
+        Ok(vec![queue, current.unwrap_or(base[1]), target])
+    }
+
+    /// Queue, current and target rate at rest.
+    fn equilibrium(&self) -> Result<[f64; 3], FluidError> {
+        let rate = self.capacity / self.n;
+        if self.rate_cap && self.line < rate {
+            let why = format!(
+                "{} sources of at most {:.3e} bit/s cannot fill {:.3e} bit/s",
+                self.n,
+                self.line * 8.0 * self.frame,
+                self.capacity * 8.0 * self.frame
+            );
+            return Err(FluidError::NoEquilibrium { model: "qcn", why });
+        }
+        let mut feedback = 0.0;
+        let mut gap = 0.0;
+        for _ in 0..200 {
+            let p = self.probability(feedback);
+            let (eta, zeta) = self.cycles(p);
+            gap = zeta * self.increase / p;
+            feedback = eta * gap / (2.0 * self.gain * p * rate);
+        }
+        Ok([self.set_point + feedback, rate, rate + gap])
+    }
+
+    fn probability(&self, feedback: f64) -> f64 {
+        self.p_min + (self.p_max - self.p_min) * (feedback.abs() / self.full).min(1.0)
+    }
+
+    /// Feedback F in frames and the sampling probability p, which depend on each other.
+    ///
+    /// With p = pmin + s |F| the equation F = o + d / p is quadratic in |F|; of the sign of o pmin + d it has one root.
+    fn feedback(&self, queue: f64, rate: f64) -> (f64, f64) {
+        let offset = queue - self.set_point;
+        let change = self.w * (self.n * rate - self.capacity) / self.capacity;
+        let slope = (self.p_max - self.p_min) / self.full;
+        let at_zero = offset * self.p_min + change;
+        let size = if slope == 0.0 {
+            at_zero.abs() / self.p_min
+        } else {
+            let b = self.p_min - at_zero.signum() * slope * offset;
+            let root = (b * b + 4.0 * slope * at_zero.abs()).sqrt();
+            if b > 0.0 { 2.0 * at_zero.abs() / (root + b) } else { (root - b) / (2.0 * slope) }
+        };
+        let size = if size > self.full { (offset + change / self.p_max).abs() } else { size };
+        let p = self.probability(size);
+        let size = if self.clip { size.min(self.full) } else { size };
+        (at_zero.signum() * size, p)
+    }
+
+    /// eta and zeta of the module's head.
+    fn cycles(&self, p: f64) -> (f64, f64) {
+        if p == 0.0 {
+            return (1.0 / self.cycle, 1.0 / self.cycle);
+        }
+        let quiet = self.cycle * (-p).ln_1p();
+        let eta = p / (-quiet).exp_m1();
+        (eta, eta * (self.recovery * quiet).exp())
+    }
+}
+
+impl System for Qcn {
+    fn size(&self) -> usize {
+        3
+    }
+
+    fn lags(&self) -> Vec<Lag> {
+        vec![Lag::Constant(self.delay)]
+    }
+
+    fn slope(&self, _time: f64, state: &[f64], past: &Past<'_>, slope: &mut [f64]) {
+        let [q, current, target] = [state[0], state[1], state[2]];
+        let then = past.ago(0, self.delay);
+        let rate = then.get(1);
+        let (feedback, p) = self.feedback(then.get(0), rate);
+        let (feedback, reflected) = if self.one_sided && feedback <= 0.0 { (0.0, 0.0) } else { (feedback, p) };
+        let (eta, zeta) = self.cycles(reflected);
+        let net = self.n * current - self.capacity;
+        slope[0] = if self.clamp_queue && q <= 0.0 { net.max(0.0) } else { net };
+        slope[1] = -self.gain * feedback * current * rate * reflected + 0.5 * (target - current) * rate * eta;
+        slope[2] = -(target - current) * rate * reflected + self.increase * rate * zeta;
+    }
+
+    fn project(&self, _time: f64, state: &mut [f64]) {
+        if self.clamp_queue {
+            state[0] = state[0].max(0.0);
+        }
+        state[1] = state[1].max(self.floor);
+        if self.rate_cap {
+            state[1] = state[1].min(self.line);
+        }
+        if self.clamp_target {
+            state[2] = state[2].max(state[1]);
+        }
+    }
+}
+
+impl Model for Qcn {
+    fn columns(&self) -> Vec<ColumnName> {
+        named(&[
+            ("queue_bytes", "B"),
+            ("rate_bps", "bit/s"),
+            ("current_rate_bps", "bit/s"),
+            ("target_rate_bps", "bit/s"),
+            ("feedback_bytes", "B"),
+            ("sampling_probability", ""),
+        ])
+    }
+
+    fn row(&self, _time: f64, state: &[f64], row: &mut Vec<f64>) {
+        let bits = 8.0 * self.frame;
+        let (feedback, p) = self.feedback(state[0], state[1]);
+        row.extend([
+            state[0] * self.frame,
+            self.n * state[1] * bits,
+            state[1] * bits,
+            state[2] * bits,
+            -feedback * self.frame,
+            p,
+        ]);
+    }
+
+    /// A quarter of the shortest mean time between two samples of all sources together.
+    fn quick(&self) -> f64 {
+        0.25 / (self.p_max * self.capacity)
+    }
+}

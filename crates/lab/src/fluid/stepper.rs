@@ -1,0 +1,376 @@
+//! Delay differential equations by the method of steps.
+//!
+//! The classic Runge-Kutta method of order 4 with cubic Hermite polynomials between the steps, of order 4 as well.
+//! A jump in the state or its slope at one moment returns, one derivative smoother, after every lag; steps end
+//! exactly on these moments until the jump is too smooth to matter to the method. For constant lags they are known
+//! beforehand, for lags that depend on the state they are found step by step.
+//! (Bellen and Zennaro, Numerical Methods for Delay Differential Equations, 2003, chapters 2 to 4.)
+
+use super::error::FluidError;
+use super::history::{History, Past, Point};
+
+/// Derivatives up to this one must be continuous within a step of the method.
+const SMOOTH: usize = 5;
+/// Steps between two questions whether to go on.
+const LOOK_EVERY: usize = 1 << 14;
+/// Part of a step within which two moments are one.
+const SAME: f64 = 1e-7;
+
+/// A lag of a system.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Lag {
+    /// Always this long, s.
+    Constant(f64),
+    /// As long as [`System::lag`] says; never shorter than this, s.
+    Varying(f64),
+}
+
+/// A system y'(t) = f(t, y(t), y(t - lag 0), y(t - lag 1), ...).
+pub trait System {
+    /// Number of components of the state.
+    fn size(&self) -> usize;
+
+    /// Its lags, at most [`SLOTS`](super::SLOTS). A constant lag of 0 reads the present.
+    fn lags(&self) -> Vec<Lag>;
+
+    /// The length of varying lag `index`, s, at `time` in `state`.
+    fn lag(&self, _index: usize, _time: f64, _state: &[f64]) -> f64 {
+        0.0
+    }
+
+    /// How far back it may ever look, s; infinite keeps the whole past.
+    fn horizon(&self) -> f64 {
+        self.lags().iter().fold(0.0, |longest, lag| match lag {
+            Lag::Constant(lag) => f64::max(longest, *lag),
+            Lag::Varying(_) => f64::INFINITY,
+        })
+    }
+
+    /// Writes y'(t) to `slope`.
+    fn slope(&self, time: f64, state: &[f64], past: &Past<'_>, slope: &mut [f64]);
+
+    /// Puts the state back into its bounds, after each step.
+    fn project(&self, _time: f64, _state: &mut [f64]) {}
+
+    /// Moments after 0 at which [`System::jump`] changes the state, or the equations change; s.
+    fn jumps(&self) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// Changes the state at a moment of [`System::jumps`].
+    fn jump(&self, _time: f64, _state: &mut [f64]) {}
+}
+
+/// The shortest lag above 0, s, or infinity.
+pub fn shortest_lag(system: &impl System) -> f64 {
+    system.lags().iter().fold(f64::INFINITY, |shortest, lag| match lag {
+        Lag::Constant(lag) | Lag::Varying(lag) if *lag > 0.0 => f64::min(shortest, *lag),
+        _ => shortest,
+    })
+}
+
+/// Integrates `system` from 0 to `end` with the constant past `start`, in steps of at most `step` seconds.
+///
+/// `row` is called with (time, state) at 0, `every`, 2 `every`, ... up to `end`, and `go_on` now and then:
+/// it ends the work by answering false.
+///
+/// # Errors
+/// When `step` is not above 0 or longer than the shortest lag, the solution diverges, or `go_on` says no.
+pub fn integrate(
+    system: &impl System,
+    start: &[f64],
+    (end, step, every): (f64, f64, f64),
+    row: &mut dyn FnMut(f64, &[f64]),
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<(), FluidError> {
+    let shortest = shortest_lag(system);
+    if !(step > 0.0 && step <= shortest * (1.0 + 1e-9)) {
+        return Err(FluidError::Step { step, shortest, default: shortest / 50.0 });
+    }
+    let mut run = Run::new(system, start, end, step.min(shortest));
+    let mut rows = Rows { every, next: 0, end, values: vec![0.0; system.size()] };
+    rows.at_start(&run.state, row);
+    let mut count = 0_usize;
+    while run.time < end {
+        run.advance()?;
+        rows.within(&run, row);
+        count += 1;
+        if count.is_multiple_of(LOOK_EVERY) && !go_on() {
+            return Err(FluidError::Stopped);
+        }
+    }
+    Ok(())
+}
+
+/// The moments at which rows are given.
+struct Rows {
+    every: f64,
+    next: usize,
+    end: f64,
+    values: Vec<f64>,
+}
+
+impl Rows {
+    fn at_start(&mut self, state: &[f64], row: &mut dyn FnMut(f64, &[f64])) {
+        row(0.0, state);
+        self.next = 1;
+    }
+
+    /// Gives the rows that lie within the last step.
+    fn within<S: System>(&mut self, run: &Run<'_, S>, row: &mut dyn FnMut(f64, &[f64])) {
+        loop {
+            let time = self.next as f64 * self.every;
+            if time > run.time + SAME * run.last_step || time > self.end * (1.0 + 1e-12) {
+                return;
+            }
+            let point = Point::between((run.time - run.last_step, run.time), time, &run.step_data);
+            for (i, value) in self.values.iter_mut().enumerate() {
+                *value = point.get(i);
+            }
+            // A cubic may leave the bounds that its ends respect.
+            run.system.project(time, &mut self.values);
+            row(time, &self.values);
+            self.next += 1;
+        }
+    }
+}
+
+/// A moment at which a derivative of the solution jumps.
+#[derive(Clone, Copy, Debug)]
+struct Break {
+    time: f64,
+    /// The first derivative that jumps.
+    order: usize,
+}
+
+struct Run<'a, S: System> {
+    system: &'a S,
+    history: History,
+    horizon: f64,
+    varying: Vec<usize>,
+    /// Breaks already passed that a varying lag may still meet.
+    passed: Vec<Break>,
+    /// Breaks still to come, latest first.
+    ahead: Vec<Break>,
+    step: f64,
+    end: f64,
+    time: f64,
+    last_step: f64,
+    /// Where the present even division into steps began, and how many steps ago.
+    ruler: (f64, usize),
+    state: Vec<f64>,
+    slope: Vec<f64>,
+    next: Vec<f64>,
+    next_slope: Vec<f64>,
+    stage: Vec<f64>,
+    stages: [Vec<f64>; 3],
+    /// Whether the step last tried gave numbers, before they were put into their bounds.
+    finite: bool,
+    /// State and slope at both ends of the last step.
+    step_data: Vec<f64>,
+}
+
+impl<'a, S: System> Run<'a, S> {
+    fn new(system: &'a S, start: &[f64], end: f64, step: f64) -> Run<'a, S> {
+        let n = system.size();
+        let lags = system.lags();
+        let varying = (0..lags.len()).filter(|i| matches!(lags[*i], Lag::Varying(_))).collect();
+        let jumps: Vec<f64> = system.jumps().into_iter().filter(|time| *time > 0.0 && *time < end).collect();
+        let mut run = Run {
+            system,
+            history: History::new(start),
+            horizon: system.horizon(),
+            varying,
+            passed: vec![Break { time: 0.0, order: 1 }],
+            ahead: breaks(&lags, &jumps, end, step),
+            step,
+            end,
+            time: 0.0,
+            last_step: step,
+            ruler: (0.0, 0),
+            state: start.to_vec(),
+            slope: vec![0.0; n],
+            next: vec![0.0; n],
+            next_slope: vec![0.0; n],
+            stage: vec![0.0; n],
+            stages: [vec![0.0; n], vec![0.0; n], vec![0.0; n]],
+            finite: true,
+            step_data: vec![0.0; 4 * n],
+        };
+        run.begin();
+        run
+    }
+
+    /// Takes the slope anew, looking forward: after a break it is not the one the last step ended with.
+    fn begin(&mut self) {
+        let past = self.history.past(self.time, &self.state, SAME * self.step);
+        self.system.slope(self.time, &self.state, &past, &mut self.slope);
+        self.ruler = (self.time, 0);
+    }
+
+    /// Takes one step.
+    fn advance(&mut self) -> Result<(), FluidError> {
+        while self.ahead.last().is_some_and(|next| next.time <= self.time + SAME * self.step) {
+            self.pass_break();
+        }
+        let target = self.ahead.last().map_or(self.end, |next| next.time);
+        let until = self.next_time(target);
+        let mut h = until - self.time;
+        self.attempt(h);
+        let mut met = None;
+        if let Some((part, order)) = self.meeting(h) {
+            h *= part;
+            self.attempt(h);
+            met = Some(order);
+        }
+        if !self.finite {
+            return Err(FluidError::Diverged { time: self.time, step: self.step });
+        }
+        let now = if met.is_some() { self.time + h } else { until };
+        self.accept(now, h);
+        if let Some(order) = met {
+            self.passed.push(Break { time: now, order });
+            self.begin();
+        } else if now >= target {
+            self.pass_break();
+        }
+        Ok(())
+    }
+
+    /// The end of the next of the even steps up to `target`.
+    fn next_time(&self, target: f64) -> f64 {
+        let (from, taken) = self.ruler;
+        let count = ((target - from) / self.step - SAME).ceil().max(1.0);
+        if (taken + 1) as f64 >= count { target } else { from + (target - from) * (taken + 1) as f64 / count }
+    }
+
+    /// Tries a step of length `h`: fills `next` and `next_slope`.
+    fn attempt(&mut self, h: f64) {
+        let (system, time, n) = (self.system, self.time, self.state.len());
+        let [k2, k3, k4] = &mut self.stages;
+        let (state, stage, k1) = (&self.state, &mut self.stage, &self.slope);
+        let nudge = SAME * h;
+        for i in 0..n {
+            stage[i] = state[i] + 0.5 * h * k1[i];
+        }
+        system.slope(time + 0.5 * h, stage, &self.history.past(time + 0.5 * h, stage, 0.0), k2);
+        for i in 0..n {
+            stage[i] = state[i] + 0.5 * h * k2[i];
+        }
+        system.slope(time + 0.5 * h, stage, &self.history.past(time + 0.5 * h, stage, 0.0), k3);
+        for i in 0..n {
+            stage[i] = state[i] + h * k3[i];
+        }
+        system.slope(time + h, stage, &self.history.past(time + h, stage, -nudge), k4);
+        let next = &mut self.next;
+        for i in 0..n {
+            next[i] = state[i] + h / 6.0 * (k1[i] + 2.0 * (k2[i] + k3[i]) + k4[i]);
+        }
+        self.finite = next.iter().all(|value| value.is_finite());
+        system.project(time + h, next);
+        system.slope(time + h, next, &self.history.past(time + h, next, -nudge), &mut self.next_slope);
+        for (part, values) in [&self.state, &self.slope, &self.next, &self.next_slope].into_iter().enumerate() {
+            self.step_data[part * n..(part + 1) * n].copy_from_slice(values);
+        }
+    }
+
+    /// Where a varying lag meets a break within the step just tried: the part of the step, and the order there.
+    fn meeting(&mut self, h: f64) -> Option<(f64, usize)> {
+        let mut first: Option<(f64, usize)> = None;
+        for place in 0..self.varying.len() {
+            let index = self.varying[place];
+            let before = self.time - self.system.lag(index, self.time, &self.state);
+            let after = self.time + h - self.system.lag(index, self.time + h, &self.next);
+            let near = 1e-3 * self.step;
+            for i in 0..self.passed.len() {
+                let Break { time, order } = self.passed[i];
+                let crossed = (before < time - near && after > time) || (before > time + near && after < time);
+                if crossed && order < SMOOTH {
+                    let part = self.crossing(index, time, h);
+                    if part < 0.999 && first.is_none_or(|(sooner, _)| part < sooner) {
+                        first = Some((part, order + 1));
+                    }
+                }
+            }
+        }
+        first
+    }
+
+    /// The part of the step tried after which lag `index` looks at `moment`, by bisection on the step's cubic.
+    fn crossing(&mut self, index: usize, moment: f64, h: f64) -> f64 {
+        let span = (self.time, self.time + h);
+        let mut looked = |part: f64| {
+            let time = span.0 + part * h;
+            let point = Point::between(span, time, &self.step_data);
+            for i in 0..self.stage.len() {
+                self.stage[i] = point.get(i);
+            }
+            time - self.system.lag(index, time, &self.stage) - moment
+        };
+        let rising = looked(0.0) < 0.0;
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..50 {
+            let middle = 0.5 * (low + high);
+            if (looked(middle) < 0.0) == rising {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        high
+    }
+
+    /// Makes the step tried the last one.
+    fn accept(&mut self, now: f64, h: f64) {
+        self.history.push((self.time, now), (&self.state, &self.slope), (&self.next, &self.next_slope));
+        std::mem::swap(&mut self.state, &mut self.next);
+        std::mem::swap(&mut self.slope, &mut self.next_slope);
+        self.time = now;
+        self.last_step = h;
+        self.ruler.1 += 1;
+        self.history.forget(now - self.horizon);
+    }
+
+    fn pass_break(&mut self) {
+        let Some(reached) = self.ahead.pop() else { return };
+        if reached.order == 0 {
+            self.system.jump(reached.time, &mut self.state);
+        }
+        if !self.varying.is_empty() {
+            self.passed.push(reached);
+        }
+        self.begin();
+    }
+}
+
+/// The moments that constant lags carry the jumps to, latest first.
+///
+/// The slope jumps at 0, the state itself at `jumps`; each lag makes a jump one derivative smoother.
+fn breaks(lags: &[Lag], jumps: &[f64], end: f64, step: f64) -> Vec<Break> {
+    let mut found = vec![Break { time: 0.0, order: 1 }];
+    found.extend(jumps.iter().map(|time| Break { time: *time, order: 0 }));
+    let mut newest = found.clone();
+    while !newest.is_empty() {
+        let mut later = Vec::new();
+        for lag in lags {
+            if let Lag::Constant(lag) = lag
+                && *lag > 0.0
+            {
+                later.extend(newest.iter().map(|at| Break { time: at.time + lag, order: at.order + 1 }));
+            }
+        }
+        later.retain(|at| at.order <= SMOOTH && at.time < end);
+        found.extend(&later);
+        newest = later;
+    }
+    found.retain(|at| at.time > 0.0);
+    found.sort_by(|a, b| b.time.total_cmp(&a.time).then(b.order.cmp(&a.order)));
+    found.dedup_by(|earlier, kept| {
+        let same = kept.time - earlier.time <= SAME * step && earlier.order > 0 && kept.order > 0;
+        if same {
+            kept.order = kept.order.min(earlier.order);
+        }
+        same
+    });
+    found
+}

@@ -1,0 +1,42 @@
+//! Fluid models from Python: the interpreter is free while they are solved, and may stop them.
+
+use crate::arrow::Table;
+use crate::errors;
+use pyo3::prelude::*;
+use qcnlab_lab::fluid::{Timing, models_json, solve};
+
+/// The trajectory of a fluid model: `time_s` and the model's columns.
+#[pyfunction]
+#[pyo3(signature = (model, parameters, *, end_s, step_s = None, every_s, initial = None))]
+pub(crate) fn fluid(
+    py: Python<'_>,
+    model: &str,
+    parameters: &str,
+    end_s: f64,
+    step_s: Option<f64>,
+    every_s: f64,
+    initial: Option<&str>,
+) -> PyResult<Table> {
+    let timing = Timing { end_s, step_s, every_s };
+    let mut raised = None;
+    let solved = py.detach(|| {
+        solve(model, parameters, timing, initial, &mut || match Python::attach(|py| py.check_signals()) {
+            Ok(()) => true,
+            Err(signal) => {
+                raised = Some(signal);
+                false
+            }
+        })
+    });
+    match (solved, raised) {
+        (_, Some(signal)) => Err(signal),
+        (Ok(trajectory), None) => Table::of_trajectory(trajectory),
+        (Err(fault), None) => Err(errors::of_fluid(py, &fault)),
+    }
+}
+
+/// Every fluid model with its parameters, start and columns, as JSON.
+#[pyfunction]
+pub(crate) fn fluid_models() -> String {
+    models_json()
+}
