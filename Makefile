@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint wheel clean
+.PHONY: help demo test bench bench-peers gate lint wheel clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -20,6 +20,17 @@ demo: $(CORE) ## run the QCN and ECM demonstration; writes runs/demo with report
 test: $(CORE) ## run the Rust and the Python tests
 	cargo test --release
 	$(BIN)/pytest
+
+bench: $(CORE) ## measure the workloads; writes benches/runs/DATE
+	@$(BIN)/python benches/bench.py
+
+bench-peers: ## run the same workloads on ns-2 (Debian: apt-get install ns2) and print the ratios
+	cargo build --release --quiet -p qcnlab-lab --example workload
+	@$(PYTHON) benches/peers.py
+
+gate: ## compare the engine's instruction counts with the accepted ones (needs valgrind)
+	cargo build --release --quiet -p qcnlab-lab --example workload
+	@$(PYTHON) benches/gate.py
 
 lint: $(CORE) ## check format, types and stubs
 	cargo fmt --all --check
