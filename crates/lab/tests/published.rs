@@ -139,3 +139,18 @@ fn fb99_recovers_in_tens_of_milliseconds() {
     let factor = median(&values(&ALONE_40US, "rec95_ms")) / median(&recovery);
     assert!(factor >= 4.0, "only {factor} times faster than the byte counter alone");
 }
+
+/// Deck 000, Downward Transience: target-rate reduction shortens the settling at the onset of a hotspot, most
+/// at a large RTT, and loses fewer frames. Paired seeds: the two share every random stream.
+#[test]
+fn target_rate_reduction_shortens_the_onset() {
+    let with = |reduction: &str| {
+        let reduction = format!("scheme.rp.target_rate_reduction={reduction}");
+        outcome("og-hotspot-10src-10g-to-500m-rtt500us", &["scheme.name=qcn", &reduction])
+    };
+    let (on, off) = (with("true"), with("false"));
+    let (fast, slow) = (median(&values(&on, "onset_ms")), median(&values(&off, "onset_ms")));
+    assert!(fast < 0.9 * slow, "settles in {fast} ms with it, {slow} ms without");
+    let (few, many) = (median(&values(&on, "drops")), median(&values(&off, "drops")));
+    assert!(few < many, "{few} drops with it, {many} without");
+}

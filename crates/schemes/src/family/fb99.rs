@@ -48,6 +48,8 @@ params! {
         sample_base: Bytes, "base marking", Range::at_least(1.0);
         /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
         jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
+        /// Whether discarded frames count towards the sampling interval and may be sampled.
+        count_discarded: bool, "", Range::ANY;
         /// Bandwidth may be available while the queue is shorter than this.
         available_below: Bytes, "BA threshold", Range::POSITIVE;
         /// It is available once the queue has been that short for this long.
@@ -91,6 +93,7 @@ const CP_DECK000: CpParams = CpParams {
     w: 2.0,
     sample_base: Bytes::new(150_000),
     jitter_width: 0.3,
+    count_discarded: false,
     available_below: Bytes::new(9_000),
     available_after: Span::from_ms(10),
 };
@@ -183,7 +186,8 @@ impl CongestionPoint for Cp {
     #[inline]
     fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
         self.bandwidth.on_len(now, queue.len);
-        if !frame.controlled || !frame.admitted || !self.next_sample.passed(frame.size) {
+        let counts = frame.controlled && (frame.admitted || self.params.count_discarded);
+        if !counts || !self.next_sample.passed(frame.size) {
             return CpAction::Nothing;
         }
         let len = queue.len.signed();
