@@ -317,7 +317,7 @@ impl Engine {
     }
 
     /// Queues a frame and keeps the port's one event; false when it was discarded.
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, now: Instant, index: u32, frame: Frame) -> bool {
         if self.ports[index as usize].departures {
             self.settle(now, index);

@@ -112,7 +112,7 @@ impl Port {
     }
 
     /// Queues a frame; false when the queue cannot hold it and it is discarded.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enqueue(&mut self, now: Instant, mut frame: Frame) -> bool {
         self.settle(now);
         let size = u64::from(frame.size);

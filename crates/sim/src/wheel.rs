@@ -14,7 +14,7 @@ pub type Entity = u32;
 const SHIFT: u32 = 17;
 const BITS: u32 = 12;
 const BUCKETS: usize = 1 << BITS;
-const LEVELS: u32 = 3;
+const LEVELS: usize = 3;
 const NONE: u32 = u32::MAX;
 
 /// Where an entity's event is kept.
@@ -33,10 +33,10 @@ struct Slot {
 /// The pending events of a run.
 pub struct Wheel {
     slots: Vec<Slot>,
-    heads: Vec<u32>,
+    heads: Box<[[u32; BUCKETS]; LEVELS]>,
     /// A bit for each bucket with events, and a bit for each of those words.
-    words: Vec<u64>,
-    summary: [u64; LEVELS as usize],
+    words: [[u64; BUCKETS / 64]; LEVELS],
+    summary: [u64; LEVELS],
     /// The bucket being emptied, counted from time zero.
     current: u64,
     /// Its events and any set since for the same bucket, latest first.
@@ -45,15 +45,15 @@ pub struct Wheel {
 
 impl Wheel {
     /// Times at or past this do not fit.
-    pub const HORIZON: u64 = 1 << (SHIFT + BITS * LEVELS);
+    pub const HORIZON: u64 = 1 << (SHIFT + BITS * LEVELS as u32);
 
     /// A wheel for entities `0..entities`, with nothing pending.
     pub fn new(entities: usize) -> Wheel {
         Wheel {
             slots: vec![Slot { time: 0, next: NONE, prev: NONE, place: IDLE }; entities],
-            heads: vec![NONE; BUCKETS * LEVELS as usize],
-            words: vec![0; BUCKETS / 64 * LEVELS as usize],
-            summary: [0; LEVELS as usize],
+            heads: Box::new([[NONE; BUCKETS]; LEVELS]),
+            words: [[0; BUCKETS / 64]; LEVELS],
+            summary: [0; LEVELS],
             current: 0,
             open: Vec::with_capacity(64),
         }
@@ -90,9 +90,10 @@ impl Wheel {
                 if prev != NONE {
                     self.slots[prev as usize].next = next;
                 } else {
-                    self.heads[bucket as usize] = next;
+                    let (level, bucket) = (bucket as usize / BUCKETS, bucket as usize % BUCKETS);
+                    self.heads[level][bucket] = next;
                     if next == NONE {
-                        self.unmark(bucket as usize);
+                        self.unmark(level, bucket);
                     }
                 }
             }
@@ -103,8 +104,23 @@ impl Wheel {
     /// Takes the earliest event: its time and entity.
     #[inline]
     pub fn pop(&mut self) -> Option<(u64, Entity)> {
-        if self.open.is_empty() && !self.advance() {
-            return None;
+        if self.open.is_empty() {
+            // Most buckets hold one event, which need not pass through the open list.
+            if let Some(bucket) = self.after(0) {
+                let entity = self.heads[0][bucket];
+                let slot = &mut self.slots[entity as usize];
+                if slot.next == NONE {
+                    slot.place = IDLE;
+                    let time = slot.time;
+                    self.heads[0][bucket] = NONE;
+                    self.unmark(0, bucket);
+                    self.current = self.current & !(BUCKETS as u64 - 1) | bucket as u64;
+                    return Some((time, entity));
+                }
+            }
+            if !self.advance() {
+                return None;
+            }
         }
         let (time, entity) = self.open.pop()?;
         self.slots[entity as usize].place = IDLE;
@@ -125,15 +141,15 @@ impl Wheel {
         } else {
             2
         };
-        let place = ((bucket >> (BITS * level)) as usize & (BUCKETS - 1)) + (level as usize) * BUCKETS;
-        let head = self.heads[place];
+        let place = (bucket >> (BITS * level as u32)) as usize % BUCKETS;
+        let head = self.heads[level][place];
         if head != NONE {
             self.slots[head as usize].prev = entity;
         } else {
-            self.mark(place);
+            self.mark(level, place);
         }
-        self.heads[place] = entity;
-        self.slots[entity as usize] = Slot { time, next: head, prev: NONE, place: place as u32 };
+        self.heads[level][place] = entity;
+        self.slots[entity as usize] = Slot { time, next: head, prev: NONE, place: (level * BUCKETS + place) as u32 };
     }
 
     fn insert_open(&mut self, entity: Entity, time: u64) {
@@ -155,10 +171,10 @@ impl Wheel {
             let Some((level, bucket)) = (1..LEVELS).find_map(|level| Some((level, self.after(level)?))) else {
                 return false;
             };
-            let width = BITS * level;
+            let width = BITS * level as u32;
             let above = self.current >> (width + BITS) << (width + BITS);
             self.current = above | (bucket as u64) << width;
-            self.spread(level as usize * BUCKETS + bucket);
+            self.spread(level, bucket);
             if !self.open.is_empty() {
                 return true;
             }
@@ -167,28 +183,27 @@ impl Wheel {
 
     /// The first bucket of `level` with events after the current one.
     #[inline]
-    fn after(&self, level: u32) -> Option<usize> {
-        let at = (self.current >> (BITS * level)) as usize & (BUCKETS - 1);
-        let base = level as usize * (BUCKETS / 64);
+    fn after(&self, level: usize) -> Option<usize> {
+        let at = (self.current >> (BITS * level as u32)) as usize % BUCKETS;
         let word = at / 64;
         // Bits above `at` in its own word; two shifts, because 64 is too many for one.
-        let here = self.words[base + word] & (!0u64 << (at % 64) << 1);
+        let here = self.words[level][word] & (!0u64 << (at % 64) << 1);
         if here != 0 {
             return Some(word * 64 + here.trailing_zeros() as usize);
         }
-        let later = self.summary[level as usize] & (!0u64 << word << 1);
+        let later = self.summary[level] & (!0u64 << word << 1);
         if later == 0 {
             return None;
         }
-        let word = later.trailing_zeros() as usize;
-        Some(word * 64 + self.words[base + word].trailing_zeros() as usize)
+        let word = later.trailing_zeros() as usize % (BUCKETS / 64);
+        Some((word * 64 + self.words[level][word].trailing_zeros() as usize) % BUCKETS)
     }
 
     /// Opens a first-level bucket: its events, sorted, become the open list.
     #[inline]
     fn drain_to_open(&mut self, bucket: usize) {
-        let mut at = std::mem::replace(&mut self.heads[bucket], NONE);
-        self.unmark(bucket);
+        let mut at = std::mem::replace(&mut self.heads[0][bucket], NONE);
+        self.unmark(0, bucket);
         while at != NONE {
             let slot = &mut self.slots[at as usize];
             slot.place = OPEN;
@@ -201,9 +216,9 @@ impl Wheel {
     }
 
     /// Spreads a bucket of a higher level over the levels below.
-    fn spread(&mut self, place: usize) {
-        let mut at = std::mem::replace(&mut self.heads[place], NONE);
-        self.unmark(place);
+    fn spread(&mut self, level: usize, bucket: usize) {
+        let mut at = std::mem::replace(&mut self.heads[level][bucket], NONE);
+        self.unmark(level, bucket);
         while at != NONE {
             let Slot { time, next, .. } = self.slots[at as usize];
             self.insert(at, time);
@@ -212,16 +227,16 @@ impl Wheel {
     }
 
     #[inline]
-    fn mark(&mut self, place: usize) {
-        self.words[place / 64] |= 1 << (place % 64);
-        self.summary[place / BUCKETS] |= 1 << (place % BUCKETS / 64);
+    fn mark(&mut self, level: usize, bucket: usize) {
+        self.words[level][bucket / 64] |= 1 << (bucket % 64);
+        self.summary[level] |= 1 << (bucket / 64);
     }
 
     #[inline]
-    fn unmark(&mut self, place: usize) {
-        self.words[place / 64] &= !(1 << (place % 64));
-        if self.words[place / 64] == 0 {
-            self.summary[place / BUCKETS] &= !(1 << (place % BUCKETS / 64));
+    fn unmark(&mut self, level: usize, bucket: usize) {
+        self.words[level][bucket / 64] &= !(1 << (bucket % 64));
+        if self.words[level][bucket / 64] == 0 {
+            self.summary[level] &= !(1 << (bucket / 64));
         }
     }
 }

@@ -12,7 +12,10 @@
 //! An increase event is the end of a byte-counter cycle or of a timer cycle. Each ends a
 //! stage of its own counter; the two stages together choose the phase.
 //!
-//! Source: deck 001 (rules, parameters), deck 000 (target-rate reduction), 802.1Q clauses 30
+//! A drift timer, where a preset has one, adds a step to the current rate each period while the
+//! limiter is installed, whatever is heard.
+//!
+//! Source: deck 001 (rules, parameters), deck 000 (target-rate reduction), deck 004 (drift), 802.1Q clauses 30
 //! to 32 (names), the CN MIB (defaults).
 mod cp;
 mod params;
@@ -34,6 +37,9 @@ pub struct Qcn;
 
 const ABOUT_DECK001: &str = "Deck 001, Simulation Parameters.";
 const ABOUT_IEEE: &str = "Defaults of the IEEE8021-CN-MIB; rates count preamble and inter-frame gap.";
+const ABOUT_IBM_ZRL: &str = "Deck 004, Congestion Management Parameters, at M = 150 KB: 8-bit feedback, Gd 0.5/255, set point M/4, \
+     Ri 12 Mb/s, drift 4 Mb/s each 20 ms, no target-rate reduction, every cycle 1500 B / 1 % = 150 KB. W 2; the \
+     deck also runs 8 and 32.";
 const ABOUT_DECK000: &str = "Deck 000 before its additions: set point 22 frames, w 2, no target-rate reduction. The increase step \
      is not on its slides; 12 Mb/s is deck 004's.";
 
@@ -57,7 +63,7 @@ impl Family for Qcn {
         Member {
             name: "qcn_byte_counter",
             title: "QCN, byte counter only",
-            source: "deck 001, A Synthesis; deck 000",
+            source: "deck 001, A Synthesis; deck 000; deck 004",
             status: Status::ReadingsChosen,
             about: ABOUT,
             presets: &[
@@ -79,6 +85,7 @@ impl Family for Qcn {
                     cp: CP_IEEE,
                     rp: RpParams { clock: Clock::ByteCounter, ..RP_IEEE },
                 },
+                Preset { name: "IBM_ZRL", about: ABOUT_IBM_ZRL, cp: CP_IBM_ZRL, rp: RP_IBM_ZRL },
             ],
         },
         Member {

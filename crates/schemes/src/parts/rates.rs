@@ -45,6 +45,12 @@ impl Rates {
         self.target = self.target + step;
     }
 
+    /// Adds a drift of `step`, never past `max_rate`; the target is never left behind.
+    pub fn drift(&mut self, step: BitRate, max_rate: BitRate) {
+        self.current = (self.current + step).min(max_rate);
+        self.target = self.target.max(self.current);
+    }
+
     /// Half the way to the target, never past `max_rate`.
     pub fn approach(&mut self, max_rate: BitRate) {
         self.current = self.current.midpoint_rounded_down(self.target).min(max_rate);

@@ -108,9 +108,9 @@ params! {
     pub struct RpParams {
         /// Which events raise the rate.
         clock: Clock, "", Range::ANY;
-        /// Length of a timer cycle in fast recovery; half of it later.
+        /// Length of a timer cycle in fast recovery; half of it later with `short_cycles`.
         time_reset: Span, "rpgTimeReset, TIMER_PERIOD, T", Range::at_least(1e6);
-        /// Length of a byte-counter cycle in fast recovery; half of it later.
+        /// Length of a byte-counter cycle in fast recovery; half of it later with `short_cycles`.
         byte_reset: Bytes, "rpgByteReset, BC_LIMIT", Range::at_least(1.0);
         /// Cycles of fast recovery.
         threshold: u32, "rpgThreshold, FAST_RECOVERY_TH, F", Range::between(1.0, 1000.0);
@@ -128,6 +128,8 @@ params! {
         min_rate: BitRate, "rpgMinRate, MIN_RATE", Range::POSITIVE;
         /// The rate never rises above this; unset, the line rate.
         max_rate: Option<BitRate>, "rpgMaxRate, C", Range::POSITIVE;
+        /// Whether cycles after fast recovery have half the length.
+        short_cycles: bool, "cycle shrinking", Range::ANY;
         /// Full width of the random spread of byte-counter and timer cycles: 0.3 is 0.85 to 1.15.
         jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
         /// When a stage counts as past fast recovery.
@@ -138,6 +140,10 @@ params! {
         clamp_on_time: bool, "clamp_tgt_rate_after_time_inc", Range::ANY;
         /// Whether the target rate has an upper bound.
         target_cap: TargetCap, "", Range::ANY;
+        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
+        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
+        /// How far it drifts each time.
+        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
         /// What makes a reaction point start to limit.
         creation: Creation, "", Range::ANY;
         /// When a reaction point stops limiting.
@@ -175,11 +181,14 @@ pub const RP_DECK001: RpParams = RpParams {
     min_dec_fac: 0.5,
     min_rate: BitRate::mbps(10),
     max_rate: None,
+    short_cycles: true,
     jitter_width: 0.3,
     stage_test: StageTest::Above,
     target_rate_reduction: true,
     clamp_on_time: false,
     target_cap: TargetCap::None,
+    drift_every: Span::ZERO,
+    drift_step: BitRate::ZERO,
     creation: Creation::Congested,
     release: Release::LineRateAndEmpty,
     rate_accounting: RateAccounting::Frame,
@@ -199,3 +208,20 @@ pub const CP_DECK000: CpParams = CP_DECK001;
 /// Deck 000's starting point: target-rate reduction is what that deck adds to it. It prints no increase
 /// step; 12 Mb/s is deck 004's, and the one that gives deck 000's recovery times.
 pub const RP_DECK000: RpParams = RpParams { ai_rate: BitRate::mbps(12), target_rate_reduction: false, ..RP_DECK001 };
+
+/// Deck 004, Congestion Management Parameters: set point a quarter of M = 150 KB, feedback of eight bits.
+pub const CP_IBM_ZRL: CpParams = CpParams { set_point: Bytes::new(37_500), fb_bits: 8, ..CP_DECK001 };
+
+/// Deck 004, Congestion Management Parameters and QCN: the byte counter alone, with one threshold of a
+/// 1500-octet frame / 1 % = 150 KB in every cycle, and the drift timer. Full-scale feedback of 255 halves the rate.
+pub const RP_IBM_ZRL: RpParams = RpParams {
+    clock: Clock::ByteCounter,
+    ai_rate: BitRate::mbps(12),
+    gd: 0.5 / 255.0,
+    min_rate: BitRate::mbps(1),
+    short_cycles: false,
+    target_rate_reduction: false,
+    drift_every: Span::from_ms(20),
+    drift_step: BitRate::mbps(4),
+    ..RP_DECK001
+};

@@ -2,6 +2,7 @@
 
 use super::params::{Clock, Creation, HaiStep, RateAccounting, Release, RpParams, StageTest, TargetCap};
 use crate::dice::Dice;
+use crate::parts::drift::Drift;
 use crate::parts::rates::Rates;
 use crate::parts::sampling::Countdown;
 use crate::roles::{Cnm, Gauge, Pacing, ReactionPoint, Signal, Stamp};
@@ -36,6 +37,7 @@ pub(super) struct Limiter {
     time_end: Instant,
     /// rpTimeStage: timer cycles ended since the last message.
     pub(super) time_stage: u32,
+    drift: Drift,
     /// Nothing waited behind the limiter at the last transmission.
     backlog_empty: bool,
     /// A frame was sent since the timer last ran out.
@@ -70,12 +72,15 @@ impl Rp {
             if params.creation == Creation::Congested && cnm.q_offset >= 0 {
                 return;
             }
+            let mut drift = Drift::new(params.drift_every, params.drift_step);
+            drift.start(now);
             self.state = State::Limiting(Limiter {
                 rates: Rates::at(self.max_rate),
                 byte_count: Countdown::new(params.byte_reset),
                 byte_stage: 0,
                 time_end: Instant::NEVER,
                 time_stage: 0,
+                drift,
                 backlog_empty: false,
                 sent_since_timer: true,
             });
@@ -135,6 +140,7 @@ impl Limiter {
     /// Whether the cycle that starts at `stage` has half the length.
     fn short_cycle(&self, stage: u32, params: &RpParams) -> bool {
         match params.stage_test {
+            _ if !params.short_cycles => false,
             StageTest::Above => stage >= params.threshold,
             StageTest::Reached => matches!(self.phase(params), Phase::HyperActiveIncrease(_)),
         }
@@ -197,24 +203,29 @@ impl ReactionPoint for Rp {
 
     fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
         let State::Limiting(limiter) = &mut self.state else { return };
-        if now < limiter.time_end {
-            return;
+        let (timer, drift) = (now >= limiter.time_end, limiter.drift.due(now));
+        if timer {
+            // A limiter that sits idle at line rate for a whole cycle is not needed.
+            if !limiter.sent_since_timer && limiter.rates.current == self.max_rate {
+                self.state = State::Free;
+                return;
+            }
+            limiter.sent_since_timer = false;
+            limiter.end_time_cycle(now, &self.params, self.max_rate, dice);
         }
-        // A limiter that sits idle at line rate for a whole cycle is not needed.
-        if !limiter.sent_since_timer && limiter.rates.current == self.max_rate {
-            self.state = State::Free;
-            return;
+        if let Some(step) = drift {
+            limiter.rates.drift(step, self.max_rate);
         }
-        limiter.sent_since_timer = false;
-        limiter.end_time_cycle(now, &self.params, self.max_rate, dice);
-        self.release_if_done();
+        if timer || drift.is_some() {
+            self.release_if_done();
+        }
     }
 
     #[inline]
     fn next_wake(&self) -> Instant {
         match &self.state {
             State::Free => Instant::NEVER,
-            State::Limiting(limiter) => limiter.time_end,
+            State::Limiting(limiter) => limiter.time_end.min(limiter.drift.next()),
         }
     }
 

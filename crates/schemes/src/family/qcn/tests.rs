@@ -5,6 +5,7 @@ use super::params::*;
 use super::rp::{Limiter, Phase, Rp, State};
 use crate::dice::{Dice, Purpose};
 use crate::parts::feedback::Quantizer;
+use crate::parts::rates::Rates;
 use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, Queue, ReactionPoint, Signal};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -361,4 +362,77 @@ fn timer_only_reads_the_first_cycle_off_the_timer() {
     rp.on_wake(ms(15), &mut dice());
     rp.on_signal(ms(16), &cnm(32), &mut dice());
     assert_eq!(limiter(&rp).rates.target, BitRate::mbps(8750));
+}
+
+/// Each period the current rate drifts by a step, whatever was heard; the target is never left behind.
+#[test]
+fn drift_adds_four_megabit_each_twenty_milliseconds_whatever_is_heard() {
+    let mut rp = rp(RP_IBM_ZRL);
+    // 8 bits: 10 000 * (1 - 255 * 0.5 / 255) = 5000.
+    rp.on_signal(ms(0), &cnm(255), &mut dice());
+    assert_eq!(limiter(&rp).rates.current, BitRate::gbps(5));
+    assert_eq!(rp.next_wake(), ms(20));
+    rp.on_wake(ms(19), &mut dice());
+    assert_eq!(limiter(&rp).rates.current, BitRate::gbps(5), "early");
+    rp.on_wake(ms(20), &mut dice());
+    assert_eq!(limiter(&rp).rates, Rates { current: BitRate::mbps(5004), target: LINE });
+    // 5004 halved; the drift stays due at 40 ms.
+    rp.on_signal(ms(30), &cnm(255), &mut dice());
+    assert_eq!((limiter(&rp).rates.current, rp.next_wake()), (BitRate::mbps(2502), ms(40)));
+    // Woken late, at 85 ms: the steps of 40, 60 and 80 ms.
+    rp.on_wake(ms(85), &mut dice());
+    assert_eq!((limiter(&rp).rates.current, rp.next_wake()), (BitRate::mbps(2514), ms(100)));
+}
+
+#[test]
+fn drift_lifts_the_target_stops_at_line_rate_and_frees_an_idle_limiter() {
+    let mut rp = rp(RP_IBM_ZRL);
+    rp.on_signal(ms(0), &cnm(1), &mut dice());
+    let State::Limiting(limiting) = &mut rp.state else { panic!("it limits") };
+    limiting.rates = Rates { current: BitRate::mbps(2998), target: BitRate::mbps(3000) };
+    // 2998 + 4 = 3002 passes the target of 3000 and takes it along.
+    rp.on_wake(ms(20), &mut dice());
+    assert_eq!(limiter(&rp).rates, Rates::at(BitRate::mbps(3002)));
+    let State::Limiting(limiting) = &mut rp.state else { panic!("it limits") };
+    limiting.rates = Rates { current: BitRate::mbps(9997), target: BitRate::mbps(10_005) };
+    // 9997 + 4 is past the line rate: 10 000. With frames waiting the limiter stays; without, it goes.
+    let _ = rp.on_sent(ms(30), FRAME, FRAME, &mut dice());
+    rp.on_wake(ms(40), &mut dice());
+    assert_eq!(limiter(&rp).rates, Rates { current: LINE, target: BitRate::mbps(10_005) });
+    let State::Limiting(limiting) = &mut rp.state else { panic!("it limits") };
+    limiting.rates.current = BitRate::mbps(9997);
+    let _ = rp.on_sent(ms(50), FRAME, Bytes::ZERO, &mut dice());
+    rp.on_wake(ms(60), &mut dice());
+    assert_eq!((rp.limit(), rp.next_wake()), (None, Instant::NEVER));
+}
+
+/// Drift and timer at one instant: the cycle ends first.
+#[test]
+fn drift_runs_beside_the_timer() {
+    let params = RpParams { drift_every: Span::from_ms(5), drift_step: BitRate::mbps(4), ..EXACT };
+    let mut rp = rp(params);
+    rp.on_signal(ms(0), &cnm(32), &mut dice());
+    let mut wakes = Vec::new();
+    while rp.next_wake() <= ms(15) {
+        wakes.push(rp.next_wake());
+        rp.on_wake(rp.next_wake(), &mut dice());
+    }
+    assert_eq!(wakes, [ms(5), ms(10), ms(15)]);
+    // 7500 + 4 + 4 = 7508; the cycle: (7508 + 10 000) / 2 = 8754; + 4 = 8758.
+    assert_eq!(limiter(&rp).rates.current, BitRate::mbps(8758));
+}
+
+/// Deck 004 prints one threshold for every cycle: 101 frames each, in active increase too.
+#[test]
+fn cycles_of_ibms_qcn_keep_their_length() {
+    let mut rp = rp(RpParams { jitter_width: 0.0, ..RP_IBM_ZRL });
+    rp.on_signal(ms(0), &cnm(255), &mut dice());
+    let mut frames = 0;
+    while limiter(&rp).byte_stage < 7 {
+        let _ = rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
+        frames += 1;
+    }
+    assert_eq!(frames, 7 * 101);
+    // Set point 37 500, W 2: full scale is 187 500 octets, a level 735.3. 3000 + 2 * 3000 = 9000: 12.2.
+    assert_eq!(feedback(CP_IBM_ZRL, 40_500, 37_500), 12);
 }
