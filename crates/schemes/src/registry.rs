@@ -5,7 +5,7 @@
 //! line in the call of [`families!`] below.
 
 use crate::dice::Dice;
-use crate::family::{ecm, fb99, none, qcn, sonar};
+use crate::family::{ecm, ecm_plus, fb99, none, qcn, sonar};
 use crate::params::{Field, Table, Value};
 use crate::roles::{
     Arrival, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
@@ -343,4 +343,5 @@ families! {
     Sonar => sonar::Sonar,
     Fb99 => fb99::Fb99,
     Ecm => ecm::Ecm,
+    EcmPlus => ecm_plus::EcmPlus,
 }

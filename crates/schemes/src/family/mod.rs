@@ -1,6 +1,7 @@
 //! One file a scheme.
 
 pub mod ecm;
+pub mod ecm_plus;
 pub mod fb99;
 pub mod none;
 pub mod qcn;

@@ -6,7 +6,7 @@ use crate::parts::drift::Drift;
 use crate::parts::rates::Rates;
 use crate::parts::sampling::Countdown;
 use crate::roles::{Cnm, Gauge, Pacing, ReactionPoint, Signal, Stamp};
-use qcnlab_units::{BitRate, Bytes, Instant};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// The reaction point: a rate limiter's rate.
 #[derive(Clone, Debug)]
@@ -61,6 +61,16 @@ impl Rp {
             None => line_rate,
         };
         Rp { params, max_rate, state: State::Free }
+    }
+
+    /// Timer cycles that start from now on have this length, whatever the parameters say.
+    pub const fn set_time_reset(&mut self, span: Span) {
+        self.params.time_reset = span;
+    }
+
+    /// The length of the timer cycles that start from now on.
+    pub const fn time_reset(&self) -> Span {
+        self.params.time_reset
     }
 
     fn on_cnm(&mut self, now: Instant, cnm: &Cnm) {

@@ -1,0 +1,266 @@
+//! ECM+: QCN with the timer alone, whose length follows the messages.
+//!
+//! ```text
+//!             CNM before the timer runs out: T longer; cut, stage 0, timer restarted
+//!        +------------------------------------------------------+
+//!        v                                                      |
+//!   fast recovery, T a cycle ---- stage past F ----> active increase, T/2 a cycle
+//!   current = (current+target)/2                     target += R_AI
+//!
+//!   at the end of every cycle: T shorter
+//! ```
+//!
+//! Deck 001 calls timer-only QCN with an adaptive timer ECM+: ECM without positive feedback, whose drift
+//! timer does all the increasing. A timer that runs out makes the next one T c, or T - a; a message before
+//! that makes it T d, or T + b.
+//!
+//! Source: deck 001, Timer-only QCN = ECM+. It gives the rule and no constants: c, d, a, b, the first timer
+//! and its bounds are readings, and so is that a burst of messages counts once.
+
+use super::qcn;
+use crate::dice::Dice;
+use crate::params::{Field, Range};
+use crate::registry::{Family, Member, Preset, Status};
+use crate::roles::{Cnm, CpId, Gauge, Pacing, ReactionPoint, Signal, SignalKind, Stamp};
+use crate::{choice, params};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+/// ECM+.
+pub struct EcmPlus;
+
+choice! {
+    /// How the timer is made shorter and longer.
+    pub enum Adaptation {
+        /// Times `shrink_factor`, times `stretch_factor`.
+        Multiplicative = "multiplicative",
+        /// Less `shrink_step`, plus `stretch_step`.
+        Additive = "additive",
+    }
+}
+
+choice! {
+    /// Which messages make the timer longer.
+    pub enum Stretching {
+        /// The first after the timer ran out, and then one each timer period.
+        OncePerPeriod = "once_per_period",
+        /// Each message.
+        EveryMessage = "every_message",
+    }
+}
+
+params! {
+    /// Parameters of the reaction point.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RpParams {
+        /// The timer a new limiter starts with.
+        time_reset: Span, "T, TIMER_PERIOD", Range::at_least(1e6);
+        /// The timer is never shorter.
+        time_min: Span, "", Range::at_least(1e6);
+        /// The timer is never longer.
+        time_max: Span, "", Range::at_least(1e6);
+        /// How the timer is made shorter and longer.
+        adaptation: Adaptation, "", Range::ANY;
+        /// What a timer that runs out is multiplied by, in the multiplicative form.
+        shrink_factor: f64, "c", Range::above_zero_to(1.0);
+        /// What a message multiplies the timer by, in the multiplicative form.
+        stretch_factor: f64, "d", Range::between(1.0, 100.0);
+        /// What is taken off a timer that runs out, in the additive form.
+        shrink_step: Span, "a", Range::at_least(0.0);
+        /// What a message adds to the timer, in the additive form.
+        stretch_step: Span, "b", Range::at_least(0.0);
+        /// Which messages make the timer longer.
+        stretching: Stretching, "", Range::ANY;
+        /// Cycles of fast recovery.
+        threshold: u32, "FAST_RECOVERY_TH, F", Range::between(1.0, 1000.0);
+        /// Whether cycles after fast recovery have half the length.
+        short_cycles: bool, "T/2", Range::ANY;
+        /// Step of the target rate in active increase.
+        ai_rate: BitRate, "R_AI", Range::at_least(0.0);
+        /// Decrease per unit of quantized feedback.
+        gd: f64, "GD, Gd", Range::between(0.0, 1.0);
+        /// The least share of the rate that one message leaves.
+        min_dec_fac: f64, "rpgMinDecFac", Range::above_zero_to(1.0);
+        /// The rate is never cut below this.
+        min_rate: BitRate, "MIN_RATE", Range::POSITIVE;
+        /// Full width of the random spread of timer cycles: 0.3 is 0.85 to 1.15.
+        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
+        /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
+        target_rate_reduction: bool, "TRR", Range::ANY;
+    }
+}
+
+const RP_DECK001: RpParams = RpParams {
+    time_reset: Span::from_ms(15),
+    time_min: Span::from_ms(1),
+    time_max: Span::from_ms(60),
+    adaptation: Adaptation::Multiplicative,
+    shrink_factor: 0.9,
+    stretch_factor: 1.1,
+    shrink_step: Span::from_ms(1),
+    stretch_step: Span::from_ms(1),
+    stretching: Stretching::OncePerPeriod,
+    threshold: 5,
+    short_cycles: true,
+    ai_rate: BitRate::mbps(5),
+    gd: 1.0 / 128.0,
+    min_dec_fac: 0.5,
+    min_rate: BitRate::mbps(10),
+    jitter_width: 0.3,
+    target_rate_reduction: true,
+};
+
+impl Family for EcmPlus {
+    type CpParams = qcn::CpParams;
+    type RpParams = RpParams;
+    type Cp = qcn::Cp;
+    type Rp = Rp;
+    const MEMBERS: &'static [Member<qcn::CpParams, RpParams>] = &[Member {
+        name: "ecm_plus",
+        title: "ECM+, timer-only QCN with an adaptive timer (reconstruction)",
+        source: "deck 001, Timer-only QCN = ECM+",
+        status: Status::Reconstruction,
+        about: ABOUT,
+        presets: &[
+            Preset {
+                name: "DECK001_MULTIPLICATIVE",
+                about: "Deck 001's simulation parameters and the form T c, T d. The deck gives no c and no d: 0.9 and 1.1, \
+                        from 15 ms, within 1 and 60 ms, are ours.",
+                cp: qcn::CP_DECK001,
+                rp: RP_DECK001,
+            },
+            Preset {
+                name: "DECK001_ADDITIVE",
+                about: "The same in the form T - a, T + b. The deck gives no a and no b: 1 ms each is ours.",
+                cp: qcn::CP_DECK001,
+                rp: RpParams { adaptation: Adaptation::Additive, ..RP_DECK001 },
+            },
+        ],
+    }];
+    const HEARS: &'static [SignalKind] = &[SignalKind::Cnm];
+    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
+    const FIELDS: (&'static [Field], &'static [Field]) = (qcn::CpParams::FIELDS, RpParams::FIELDS);
+
+    fn set_point(params: &qcn::CpParams) -> Option<Bytes> {
+        Some(params.set_point)
+    }
+
+    fn congestion_point(params: &qcn::CpParams, id: CpId) -> qcn::Cp {
+        qcn::Cp::new(*params, id)
+    }
+
+    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
+        let limiter = qcn::RpParams {
+            clock: qcn::Clock::Timer,
+            time_reset: params.time_reset,
+            threshold: params.threshold,
+            short_cycles: params.short_cycles,
+            ai_rate: params.ai_rate,
+            gd: params.gd,
+            min_dec_fac: params.min_dec_fac,
+            min_rate: params.min_rate,
+            jitter_width: params.jitter_width,
+            target_rate_reduction: params.target_rate_reduction,
+            ..qcn::RP_DECK001
+        };
+        Rp { params: *params, limiter: qcn::Rp::new(limiter, line_rate), stretch_from: Instant::ZERO }
+    }
+}
+
+const ABOUT: &str = "\
+QCN with the timer alone, and a timer that adapts: when it runs out, the next one is shorter; when a
+message comes before it runs out, the next one is longer. So a source that hears little becomes quicker
+and one that hears much slower, in place of the byte counter's self-clocking. The ports are QCN's.
+
+             CNM before the timer runs out: T longer; cut, stage 0, timer restarted
+        +------------------------------------------------------+
+        v                                                      |
+   fast recovery, T a cycle ---- stage past F ----> active increase, T/2 a cycle
+   current = (current+target)/2                     target += R_AI
+                    at the end of every cycle: T shorter
+";
+
+/// The reaction point: QCN's limiter with the timer alone, told how long its next cycle is.
+#[derive(Clone, Debug)]
+pub struct Rp {
+    params: RpParams,
+    limiter: qcn::Rp,
+    /// From here on the next message makes the timer longer.
+    stretch_from: Instant,
+}
+
+impl Rp {
+    /// A message came while the timer was running.
+    fn stretch(&mut self, now: Instant) {
+        if now < self.stretch_from {
+            return;
+        }
+        let (period, params) = (self.limiter.time_reset(), &self.params);
+        let longer = match params.adaptation {
+            Adaptation::Multiplicative => period.scaled_rounded_down(params.stretch_factor),
+            Adaptation::Additive => period + params.stretch_step,
+        };
+        let longer = longer.min(params.time_max);
+        self.limiter.set_time_reset(longer);
+        if params.stretching == Stretching::OncePerPeriod {
+            self.stretch_from = now + longer;
+        }
+    }
+
+    /// The timer ran out.
+    fn shrink(&mut self, now: Instant) {
+        let (period, params) = (self.limiter.time_reset(), &self.params);
+        let shorter = match params.adaptation {
+            Adaptation::Multiplicative => period.scaled_rounded_down(params.shrink_factor),
+            Adaptation::Additive => Span::from_ps(period.ps().saturating_sub(params.shrink_step.ps())),
+        };
+        self.limiter.set_time_reset(shorter.max(params.time_min));
+        self.stretch_from = now;
+    }
+}
+
+impl ReactionPoint for Rp {
+    #[inline]
+    fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
+        self.limiter.on_sent(now, sent, backlog, dice)
+    }
+
+    fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
+        if let Signal::Cnm(Cnm { quantized_fb: 1.., .. }) = signal {
+            if self.limiter.next_wake() == Instant::NEVER {
+                self.limiter.set_time_reset(self.params.time_reset);
+                self.stretch_from = now;
+            } else {
+                self.stretch(now);
+            }
+        }
+        self.limiter.on_signal(now, signal, dice);
+    }
+
+    fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
+        if now >= self.limiter.next_wake() {
+            self.shrink(now);
+        }
+        self.limiter.on_wake(now, dice);
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Instant {
+        self.limiter.next_wake()
+    }
+
+    #[inline]
+    fn limit(&self) -> Option<BitRate> {
+        self.limiter.limit()
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.limiter.pacing()
+    }
+
+    fn gauge(&self) -> Gauge {
+        self.limiter.gauge()
+    }
+}
+
+#[cfg(test)]
+mod tests;
