@@ -2,9 +2,6 @@
 
 use std::cell::Cell;
 
-/// Most lags a system may read at once.
-pub const SLOTS: usize = 8;
-
 /// The steps taken so far, each with state and slope at both ends.
 ///
 /// Both ends of every step are kept, so the state or its slope may jump between two steps.
@@ -17,11 +14,11 @@ pub(crate) struct History {
     spans: Vec<(f64, f64)>,
     data: Vec<f64>,
     forgotten: usize,
-    hints: [Cell<usize>; SLOTS],
+    hints: Vec<Cell<usize>>,
 }
 
 impl History {
-    pub(crate) fn new(before: &[f64]) -> History {
+    pub(crate) fn new(before: &[f64], slots: usize) -> History {
         let size = before.len();
         History {
             size,
@@ -30,7 +27,7 @@ impl History {
             spans: Vec::new(),
             data: Vec::new(),
             forgotten: 0,
-            hints: Default::default(),
+            hints: vec![Cell::new(0); slots],
         }
     }
 
@@ -97,7 +94,7 @@ pub struct Past<'a> {
 }
 
 impl<'a> Past<'a> {
-    /// The state at `now - lag`; `slot` (below [`SLOTS`]) tells the lags of a system apart, for speed.
+    /// The state at `now - lag`; `slot` is the lag's index in [`System::lags`](super::System::lags).
     pub fn ago(&self, slot: usize, lag: f64) -> Point<'a> {
         if lag <= 0.0 {
             return Point::fixed(self.state, &self.history.zeros);
@@ -110,13 +107,14 @@ impl<'a> Past<'a> {
 /// The state at one moment of the past.
 #[derive(Clone, Copy, Debug)]
 pub struct Point<'a> {
-    weights: [f64; 4],
+    /// Weights of the slope at the start, of the rise and of the slope at the end.
+    weights: [f64; 3],
     parts: [&'a [f64]; 4],
 }
 
 impl<'a> Point<'a> {
     fn fixed(state: &'a [f64], zeros: &'a [f64]) -> Point<'a> {
-        Point { weights: [1.0, 0.0, 0.0, 0.0], parts: [state, zeros, zeros, zeros] }
+        Point { weights: [0.0; 3], parts: [state, zeros, state, zeros] }
     }
 
     /// The cubic through both ends of a step; `data` has state and slope at its start, then at its end.
@@ -125,14 +123,14 @@ impl<'a> Point<'a> {
         let h = span.1 - span.0;
         let x = (time - span.0) / h;
         let rest = 1.0 - x;
-        let weights = [(1.0 + 2.0 * x) * rest * rest, h * x * rest * rest, x * x * (3.0 - 2.0 * x), -h * x * x * rest];
+        let weights = [h * x * rest * rest, x * x * (3.0 - 2.0 * x), -h * x * x * rest];
         Point { weights, parts: [&data[..n], &data[n..2 * n], &data[2 * n..3 * n], &data[3 * n..]] }
     }
 
-    /// Component `i` of the state.
+    /// Component `i` of the state; exact where the state rests.
     pub fn get(&self, i: usize) -> f64 {
-        let [a, b, c, d] = self.weights;
+        let [slope, rise, end] = self.weights;
         let [y0, f0, y1, f1] = self.parts;
-        a * y0[i] + b * f0[i] + c * y1[i] + d * f1[i]
+        y0[i] + rise * (y1[i] - y0[i]) + slope * f0[i] + end * f1[i]
     }
 }

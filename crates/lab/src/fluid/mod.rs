@@ -3,44 +3,51 @@
 //! [`solve`] integrates one of [`MODELS`] and gives its trajectory as columns; [`integrate`] does the same for
 //! any [`System`]. Parameters are numbers in SI units; [`models_json`] lists them.
 
+mod dcqcn;
+mod ecm;
 mod error;
+mod groups;
 mod history;
 mod initial;
 mod parameters;
 mod qcn;
 mod stepper;
+mod timely;
 
 pub use error::FluidError;
-pub use history::{Past, Point, SLOTS};
+pub use history::{Past, Point};
 pub use stepper::{Lag, System, integrate, shortest_lag};
 
 use crate::scenario::nearest;
+use dcqcn::Dcqcn;
+use ecm::Ecm;
 use initial::Initial;
 use parameters::{Parameter, Values};
 use qcn::Qcn;
 use serde_json::{Value, json};
+use timely::Timely;
 
 /// Most rows of a trajectory.
 const MOST_ROWS: f64 = 2e7;
 /// Most steps of an integration.
 const MOST_STEPS: f64 = 1e10;
 
-/// A fluid model and its parameters.
+/// [`solve`] for one model.
+type Solve = fn(&str, Timing, Option<&str>, &mut dyn FnMut() -> bool) -> Result<Trajectory, FluidError>;
+
+/// A fluid model by name.
 struct Entry {
     name: &'static str,
-    title: &'static str,
-    source: &'static str,
-    parameters: &'static [Parameter],
-    initial: &'static [&'static str],
+    solve: Solve,
+    listing: fn() -> Value,
 }
 
-const ENTRIES: &[Entry] = &[Entry {
-    name: "qcn",
-    title: "QCN",
-    source: "Alizadeh et al., Allerton 2008; Alizadeh et al., SIGMETRICS 2011",
-    parameters: qcn::PARAMETERS,
-    initial: qcn::INITIAL,
-}];
+const fn entry<M: Model>() -> Entry {
+    Entry { name: M::NAME, solve: solve_as::<M>, listing: listing::<M> }
+}
+
+const ENTRIES: &[Entry] =
+    &[entry::<Qcn>(), entry::<Ecm>(), entry::<Dcqcn>(), entry::<Timely<false>>(), entry::<Timely<true>>()];
 
 /// A column's name and unit.
 pub(crate) type ColumnName = (String, &'static str);
@@ -50,15 +57,32 @@ pub(crate) fn named(columns: &[(&str, &'static str)]) -> Vec<ColumnName> {
     columns.iter().map(|(name, unit)| ((*name).to_owned(), *unit)).collect()
 }
 
-/// A system that knows its columns.
-pub(crate) trait Model: System {
+/// A system with parameters, a start and columns.
+pub(crate) trait Model: System + Sized {
+    /// Its name.
+    const NAME: &'static str;
+    /// The scheme it models.
+    const TITLE: &'static str;
+    /// Where it was published.
+    const SOURCE: &'static str;
+    /// Its parameters.
+    const PARAMETERS: &'static [Parameter];
+    /// The keys of its start, beside `from`.
+    const INITIAL: &'static [&'static str];
+
+    /// The model with these parameters; the start tells it which sources are alike.
+    fn new(values: &Values, initial: &Initial) -> Result<Self, FluidError>;
+
+    /// The state at 0 and before.
+    fn start(&self, initial: &Initial) -> Result<Vec<f64>, FluidError>;
+
     /// The columns after `time_s`.
     fn columns(&self) -> Vec<ColumnName>;
 
     /// Appends one value for each column.
     fn row(&self, time: f64, state: &[f64], row: &mut Vec<f64>);
 
-    /// A time, s, that a step should not exceed however long the delay is.
+    /// The longest sensible step, s, however long the delay is; a fifth of it is short enough for any delay.
     fn quick(&self) -> f64;
 }
 
@@ -96,7 +120,7 @@ impl Trajectory {
 pub struct Timing {
     /// End, s.
     pub end_s: f64,
-    /// Step, s, at most the shortest delay; `None` for a fiftieth of the shortest delay or what the model needs.
+    /// Step, s, at most the shortest delay; `None` for about a fiftieth of it.
     pub step_s: Option<f64>,
     /// Time between two rows, s.
     pub every_s: f64,
@@ -122,15 +146,23 @@ pub fn solve(
         let (name, known_names) = (model.to_owned(), known().collect::<Vec<_>>().join(", "));
         return Err(FluidError::UnknownModel { name, nearest: nearest(model, known()), known: known_names });
     };
-    let values = Values::read(entry.name, entry.parameters, parameters)?;
-    let initial = Initial::read(entry.name, initial, entry.initial)?;
-    let model = Qcn::new(&values)?;
+    (entry.solve)(parameters, timing, initial, go_on)
+}
+
+fn solve_as<M: Model>(
+    parameters: &str,
+    timing: Timing,
+    initial: Option<&str>,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Trajectory, FluidError> {
+    let values = Values::read(M::NAME, M::PARAMETERS, parameters)?;
+    let initial = Initial::read(M::NAME, initial, M::INITIAL)?;
+    let model = M::new(&values, &initial)?;
     let start = model.start(&initial)?;
-    trajectory(values.model(), &model, &start, timing, go_on)
+    trajectory(&model, &start, timing, go_on)
 }
 
 fn trajectory<M: Model>(
-    name: &'static str,
     model: &M,
     start: &[f64],
     timing: Timing,
@@ -142,7 +174,8 @@ fn trajectory<M: Model>(
         }
     }
     let shortest = shortest_lag(model);
-    let default = (shortest / 50.0).min(model.quick());
+    let quick = model.quick();
+    let default = (shortest / 50.0).max(0.2 * quick).min(quick).min(shortest);
     let step = timing.step_s.unwrap_or(default);
     if !(step > 0.0 && step <= shortest * (1.0 + 1e-9)) {
         return Err(FluidError::Step { step, shortest, default });
@@ -161,7 +194,7 @@ fn trajectory<M: Model>(
         }
     };
     integrate(model, start, (timing.end_s, step, timing.every_s), &mut keep, go_on)?;
-    Ok(Trajectory { model: name, step_s: step, columns })
+    Ok(Trajectory { model: M::NAME, step_s: step, columns })
 }
 
 fn within(what: &'static str, count: f64, most: f64, remedy: &'static str) -> Result<(), FluidError> {
@@ -171,25 +204,21 @@ fn within(what: &'static str, count: f64, most: f64, remedy: &'static str) -> Re
 /// Every fluid model: a list of objects with `name`, `title`, `source`, `parameters` (`name`, `unit`, `type`, `default`,
 /// `range`, `choices`, `about`), `initial` (keys of a start) and `columns` (`name`, `unit`).
 pub fn models_json() -> String {
-    ENTRIES.iter().map(listing).collect::<Value>().to_string()
+    ENTRIES.iter().map(|entry| (entry.listing)()).collect::<Value>().to_string()
 }
 
-fn listing(entry: &Entry) -> Value {
-    let columns = columns_of(entry).into_iter().map(|(name, unit)| json!({"name": name, "unit": unit}));
+fn listing<M: Model>() -> Value {
+    let defaults = || M::new(&Values::read(M::NAME, M::PARAMETERS, "{}")?, &Initial::read(M::NAME, None, M::INITIAL)?);
+    let model = defaults().unwrap_or_else(|error| unreachable!("defaults of {}: {error}", M::NAME));
+    let columns = std::iter::once(("time_s".to_owned(), "s")).chain(model.columns());
     json!({
-        "name": entry.name,
-        "title": entry.title,
-        "source": entry.source,
-        "parameters": parameters::listing(entry.parameters),
-        "initial": std::iter::once("from").chain(entry.initial.iter().copied()).collect::<Vec<_>>(),
-        "columns": std::iter::once(json!({"name": "time_s", "unit": "s"})).chain(columns).collect::<Vec<_>>(),
+        "name": M::NAME,
+        "title": M::TITLE,
+        "source": M::SOURCE,
+        "parameters": parameters::listing(M::PARAMETERS),
+        "initial": std::iter::once("from").chain(M::INITIAL.iter().copied()).collect::<Vec<_>>(),
+        "columns": columns.map(|(name, unit)| json!({"name": name, "unit": unit})).collect::<Vec<_>>(),
     })
-}
-
-fn columns_of(entry: &Entry) -> Vec<ColumnName> {
-    let defaults = Values::read(entry.name, entry.parameters, "{}");
-    let model = defaults.and_then(|values| Qcn::new(&values));
-    model.map(|model| model.columns()).unwrap_or_else(|error| unreachable!("defaults of {}: {error}", entry.name))
 }
 
 #[cfg(test)]

@@ -92,11 +92,6 @@ impl Values {
         Ok(Values { model, table, given })
     }
 
-    /// The model these belong to.
-    pub(crate) fn model(&self) -> &'static str {
-        self.model
-    }
-
     fn kind(&self, name: &str) -> Kind {
         let found = self.table.iter().find(|parameter| parameter.name == name);
         found.unwrap_or_else(|| unreachable!("{name} is not in the table of {}", self.model)).kind

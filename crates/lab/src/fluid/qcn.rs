@@ -64,9 +64,6 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     switch("clamp_queue", true, "the queue is never below 0"),
 ];
 
-/// The keys of a start.
-pub(crate) const INITIAL: &[&str] = &["queue_bytes", "current_rate_bps", "target_rate_bps"];
-
 /// The model with its parameters in frames and seconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Qcn {
@@ -93,58 +90,6 @@ pub(crate) struct Qcn {
 }
 
 impl Qcn {
-    pub(crate) fn new(values: &Values) -> Result<Qcn, FluidError> {
-        let frame = values.number("frame_bytes");
-        let rate = |name: &str| values.number(name) / (8.0 * frame);
-        let (w, set_point) = (values.number("w"), values.number("set_point_bytes") / frame);
-        let full = (1.0 + 2.0 * w) * set_point;
-        let p_min = values.number("sampling_probability");
-        let p_max = if values.is("sampling", "fixed") { p_min } else { values.number("sampling_probability_max") };
-        if p_max < p_min {
-            return Err(values.out_of_range("sampling_probability_max", "at least sampling_probability"));
-        }
-        let capacity = rate("capacity_bps");
-        Ok(Qcn {
-            n: values.number("sources"),
-            capacity,
-            line: values.maybe("line_rate_bps").map_or(capacity, |line| line / (8.0 * frame)),
-            floor: rate("min_rate_bps"),
-            delay: values.number("delay_s"),
-            frame,
-            set_point,
-            w,
-            gain: values.maybe("gain_per_byte").map_or(0.5 / full, |gain| gain * frame),
-            full,
-            p_min,
-            p_max,
-            cycle: values.number("cycle_bytes") / frame,
-            recovery: values.number("fast_recovery_cycles"),
-            increase: rate("ai_rate_bps"),
-            one_sided: values.switch("one_sided"),
-            clip: values.switch("clip_feedback"),
-            clamp_target: values.switch("clamp_target"),
-            rate_cap: values.switch("rate_cap"),
-            clamp_queue: values.switch("clamp_queue"),
-        })
-    }
-
-    /// Where all sources start with the same rates: 10 % above their share, the queue at its set point.
-    pub(crate) fn start(&self, initial: &Initial) -> Result<Vec<f64>, FluidError> {
-        let share = self.capacity / self.n;
-        let base = if initial.at_equilibrium() {
-            self.equilibrium()?
-        } else {
-            let rate = (1.1 * share).min(self.line);
-            [self.set_point, rate, rate]
-        };
-        let bits = 8.0 * self.frame;
-        let queue = initial.number("queue_bytes", "B")?.map_or(base[0], |bytes| bytes / self.frame);
-        let current = initial.number("current_rate_bps", "bit/s")?.map(|rate| rate / bits);
-        let target = initial.number("target_rate_bps", "bit/s")?.map(|rate| rate / bits);
-        let target = target.or(current).unwrap_or(base[2]);
-        Ok(vec![queue, current.unwrap_or(base[1]), target])
-    }
-
     /// Queue, current and target rate at rest.
     fn equilibrium(&self) -> Result<[f64; 3], FluidError> {
         let rate = self.capacity / self.n;
@@ -155,7 +100,7 @@ impl Qcn {
                 self.line * 8.0 * self.frame,
                 self.capacity * 8.0 * self.frame
             );
-            return Err(FluidError::NoEquilibrium { model: "qcn", why });
+            return Err(FluidError::NoEquilibrium { model: Self::NAME, why });
         }
         let mut feedback = 0.0;
         let mut gap = 0.0;
@@ -241,6 +186,64 @@ impl System for Qcn {
 }
 
 impl Model for Qcn {
+    const NAME: &'static str = "qcn";
+    const TITLE: &'static str = "QCN";
+    const SOURCE: &'static str = "Alizadeh et al., Allerton 2008; Alizadeh et al., SIGMETRICS 2011";
+    const PARAMETERS: &'static [Parameter] = PARAMETERS;
+    const INITIAL: &'static [&'static str] = &["queue_bytes", "current_rate_bps", "target_rate_bps"];
+
+    fn new(values: &Values, _initial: &Initial) -> Result<Qcn, FluidError> {
+        let frame = values.number("frame_bytes");
+        let rate = |name: &str| values.number(name) / (8.0 * frame);
+        let (w, set_point) = (values.number("w"), values.number("set_point_bytes") / frame);
+        let full = (1.0 + 2.0 * w) * set_point;
+        let p_min = values.number("sampling_probability");
+        let p_max = if values.is("sampling", "fixed") { p_min } else { values.number("sampling_probability_max") };
+        if p_max < p_min {
+            return Err(values.out_of_range("sampling_probability_max", "at least sampling_probability"));
+        }
+        let capacity = rate("capacity_bps");
+        Ok(Qcn {
+            n: values.number("sources"),
+            capacity,
+            line: values.maybe("line_rate_bps").map_or(capacity, |line| line / (8.0 * frame)),
+            floor: rate("min_rate_bps"),
+            delay: values.number("delay_s"),
+            frame,
+            set_point,
+            w,
+            gain: values.maybe("gain_per_byte").map_or(0.5 / full, |gain| gain * frame),
+            full,
+            p_min,
+            p_max,
+            cycle: values.number("cycle_bytes") / frame,
+            recovery: values.number("fast_recovery_cycles"),
+            increase: rate("ai_rate_bps"),
+            one_sided: values.switch("one_sided"),
+            clip: values.switch("clip_feedback"),
+            clamp_target: values.switch("clamp_target"),
+            rate_cap: values.switch("rate_cap"),
+            clamp_queue: values.switch("clamp_queue"),
+        })
+    }
+
+    /// All sources start 10 % above their share, the queue at its set point.
+    fn start(&self, initial: &Initial) -> Result<Vec<f64>, FluidError> {
+        let share = self.capacity / self.n;
+        let base = if initial.at_equilibrium() {
+            self.equilibrium()?
+        } else {
+            let rate = (1.1 * share).min(self.line);
+            [self.set_point, rate, rate]
+        };
+        let bits = 8.0 * self.frame;
+        let queue = initial.number("queue_bytes", "B")?.map_or(base[0], |bytes| bytes / self.frame);
+        let current = initial.number("current_rate_bps", "bit/s")?.map(|rate| rate / bits);
+        let target = initial.number("target_rate_bps", "bit/s")?.map(|rate| rate / bits);
+        let target = target.or(current).unwrap_or(base[2]);
+        Ok(vec![queue, current.unwrap_or(base[1]), target])
+    }
+
     fn columns(&self) -> Vec<ColumnName> {
         named(&[
             ("queue_bytes", "B"),

@@ -15,6 +15,8 @@ const SMOOTH: usize = 5;
 const LOOK_EVERY: usize = 1 << 14;
 /// Part of a step within which two moments are one.
 const SAME: f64 = 1e-7;
+/// Most breaks kept for varying lags to meet.
+const MOST_PASSED: usize = 64;
 
 /// A lag of a system.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +32,7 @@ pub trait System {
     /// Number of components of the state.
     fn size(&self) -> usize;
 
-    /// Its lags, at most [`SLOTS`](super::SLOTS). A constant lag of 0 reads the present.
+    /// Its lags. A constant lag of 0 reads the present.
     fn lags(&self) -> Vec<Lag>;
 
     /// The length of varying lag `index`, s, at `time` in `state`.
@@ -178,7 +180,7 @@ impl<'a, S: System> Run<'a, S> {
         let jumps: Vec<f64> = system.jumps().into_iter().filter(|time| *time > 0.0 && *time < end).collect();
         let mut run = Run {
             system,
-            history: History::new(start),
+            history: History::new(start, lags.len()),
             horizon: system.horizon(),
             varying,
             passed: vec![Break { time: 0.0, order: 1 }],
@@ -229,7 +231,7 @@ impl<'a, S: System> Run<'a, S> {
         let now = if met.is_some() { self.time + h } else { until };
         self.accept(now, h);
         if let Some(order) = met {
-            self.passed.push(Break { time: now, order });
+            self.keep(Break { time: now, order });
             self.begin();
         } else if now >= target {
             self.pass_break();
@@ -331,13 +333,24 @@ impl<'a, S: System> Run<'a, S> {
         self.history.forget(now - self.horizon);
     }
 
+    /// Keeps a break for the varying lags to meet, and lets go of those out of reach; of too many, the smoothest.
+    fn keep(&mut self, new: Break) {
+        let oldest = self.time - self.horizon;
+        self.passed.retain(|at| at.time >= oldest);
+        self.passed.push(new);
+        if self.passed.len() > MOST_PASSED {
+            self.passed.sort_by_key(|at| at.order);
+            self.passed.truncate(MOST_PASSED / 2);
+        }
+    }
+
     fn pass_break(&mut self) {
         let Some(reached) = self.ahead.pop() else { return };
         if reached.order == 0 {
             self.system.jump(reached.time, &mut self.state);
         }
         if !self.varying.is_empty() {
-            self.passed.push(reached);
+            self.keep(reached);
         }
         self.begin();
     }

@@ -11,7 +11,6 @@ fn solved(model: &str, parameters: &str, end_s: f64, initial: Option<&str>) -> T
     solve(model, parameters, timing, initial, &mut || true).unwrap_or_else(|error| panic!("{parameters}: {error}"))
 }
 
-
 /// Mean and standard deviation.
 fn mean_std(values: &[f64]) -> (f64, f64) {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
