@@ -12,9 +12,11 @@
 //! ```
 //!
 //! The message carries queue offset and queue growth; the reaction point computes
-//! Fb = offset - W growth, in 64-octet pages.
+//! Fb = offset - W growth, in 64-octet pages. In ECM-Q the port rounds each of the two to a code of
+//! eight bits first, the offset on a scale of one set point either way and the growth on one of two, and
+//! the message carries what the codes stand for; so one reaction point serves both.
 //!
-//! Source: deck 001 (parameters), deck 004 (ECM_MAX, drift), the DCB managed objects of Linux
+//! Source: deck 001 (parameters), deck 004 (ECM_MAX, drift, ECM-Q; the ranges of its codes are a reading), the DCB managed objects of Linux
 //! (meaning of the reaction point's bounds).
 
 use crate::dice::Dice;
@@ -32,7 +34,7 @@ use qcnlab_units::{BitRate, Bytes, Instant, Span};
 /// exactly with 64 octets: 24 000, 102 400 and 153 600.
 const PAGE: f64 = 64.0;
 
-/// ECM and BCN.
+/// ECM (BCN) and ECM-Q.
 pub struct Ecm;
 
 params! {
@@ -53,6 +55,9 @@ params! {
         stop_at: Option<Bytes>, "Qsc, ECM(0,0), ECM00", Range::POSITIVE;
         /// Longer queues count as this long in the offset; unset, no clamp.
         saturate_at: Option<Bytes>, "Qsat", Range::POSITIVE;
+        /// Bits of the codes, sign included, that offset and growth are rounded to: of one set point and of
+        /// two, either way; unset, the message carries octets.
+        code_bits: Option<u32>, "8-bit quantization", Range::between(2.0, 16.0);
         /// Whether discarded frames count towards the sampling interval and may be sampled.
         count_discarded: bool, "", Range::ANY;
     }
@@ -95,7 +100,16 @@ const CP_DECK001: CpParams = CpParams {
     severe_at: Some(Bytes::new(153_600)),
     stop_at: None,
     saturate_at: None,
+    code_bits: None,
     count_discarded: false,
+};
+
+/// Deck 004, Congestion Management Parameters, at M = 150 KB.
+const CP_IBM_ZRL: CpParams = CpParams {
+    set_point: Bytes::new(37_500),
+    sample_base: Bytes::new(150_000),
+    severe_at: Some(Bytes::new(150_000)),
+    ..CP_DECK001
 };
 
 const RP_DECK001: RpParams = RpParams {
@@ -112,33 +126,62 @@ const RP_DECK001: RpParams = RpParams {
     stop_wait_max: Span::from_ms(64),
 };
 
+/// Full-scale feedback of deck 004's set point, in pages: (2 W + 1) Qeq = 187 500 octets.
+const FULL_IBM_ZRL: f64 = 5.0 * 37_500.0 / PAGE;
+
+/// Deck 004's gains are 0.1 (10 Gb/s / Ru) / 255 and 0.5/255 per unit of full scale / 255. Per page: full
+/// scale adds 1 Gb/s and halves the rate.
+const RP_IBM_ZRL: RpParams = RpParams {
+    gi: 1000.0 / FULL_IBM_ZRL,
+    gd: 0.5 / FULL_IBM_ZRL,
+    drift_every: Span::from_ms(20),
+    drift_step: BitRate::mbps(4),
+    ..RP_DECK001
+};
+
 impl Family for Ecm {
     type CpParams = CpParams;
     type RpParams = RpParams;
     type Cp = Cp;
     type Rp = Rp;
-    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
-        name: "ecm",
-        title: "ECM (BCN)",
-        source: "deck 001; deck 004",
-        status: Status::ReadingsChosen,
-        about: ABOUT,
-        presets: &[
-            Preset {
-                name: "DECK001",
-                about: "Deck 001, Simulation Parameters, Gi 0.53333. The sampling interval is not printed; \
+    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[
+        Member {
+            name: "ecm",
+            title: "ECM (BCN)",
+            source: "deck 001; deck 004",
+            status: Status::ReadingsChosen,
+            about: ABOUT,
+            presets: &[
+                Preset {
+                    name: "DECK001",
+                    about: "Deck 001, Simulation Parameters, Gi 0.53333. The sampling interval is not printed; \
                         3 ms and 214 ms together need one message per 18 KB.",
-                cp: CP_DECK001,
-                rp: RP_DECK001,
-            },
-            Preset {
-                name: "DECK001_STABILITY_ADJUSTED",
-                about: "The same with Gi a hundred times smaller, as deck 001 sets it for RTT 200 us.",
-                cp: CP_DECK001,
-                rp: RpParams { gi: 0.005_333_3, ..RP_DECK001 },
-            },
-        ],
-    }];
+                    cp: CP_DECK001,
+                    rp: RP_DECK001,
+                },
+                Preset {
+                    name: "DECK001_STABILITY_ADJUSTED",
+                    about: "The same with Gi a hundred times smaller, as deck 001 sets it for RTT 200 us.",
+                    cp: CP_DECK001,
+                    rp: RpParams { gi: 0.005_333_3, ..RP_DECK001 },
+                },
+                Preset { name: "IBM_ZRL", about: ABOUT_IBM_ZRL, cp: CP_IBM_ZRL, rp: RP_IBM_ZRL },
+            ],
+        },
+        Member {
+            name: "ecm_q",
+            title: "ECM-Q, ECM with quantized feedback",
+            source: "deck 004, Congestion Management Parameters",
+            status: Status::ReadingsChosen,
+            about: ABOUT_ECM_Q,
+            presets: &[Preset {
+                name: "IBM_ZRL",
+                about: ABOUT_IBM_ZRL,
+                cp: CpParams { code_bits: Some(8), ..CP_IBM_ZRL },
+                rp: RP_IBM_ZRL,
+            }],
+        },
+    ];
     const HEARS: &'static [SignalKind] = &[SignalKind::Bcn];
     const SPEAKS: &'static [SignalKind] = &[SignalKind::Bcn];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
@@ -161,6 +204,10 @@ impl Family for Ecm {
     }
 }
 
+const ABOUT_IBM_ZRL: &str = "Deck 004, Congestion Management Parameters, at M = 150 KB and 10 Gb/s: set point M/4, one sample in a hundred \
+     frames, W 2, full scale halves the rate or adds a tenth of 10 Gb/s, Qmc = M, drift 4 Mb/s each 20 ms, no \
+     ECM(0,0). Gains are per 64-octet page here and per 255th of full scale there.";
+
 const ABOUT: &str = "\
 A switch port samples arriving frames and tells their sources how far the queue is from its set
 point and how much it grew since the last sample. Negative feedback goes to any sampled frame's
@@ -175,6 +222,18 @@ pages; full-scale negative feedback halves the rate and full-scale positive adds
    free ------------------------------> limited ---- BCN(0,0) ----> stopped
      ^          rate reaches C            |  ^                         |
      +------------------------------------+  +---- random wait over ---+
+";
+
+const ABOUT_ECM_Q: &str = "\
+ECM whose messages carry two codes of eight bits in place of queue offset and growth. The port divides
+the offset by its set point and the growth by twice that, rounds each to one of 127 steps either way, and
+what is larger counts as the last step. The reaction point is ECM's. The deck says that both are
+quantized, separately and with respect to the set point; the ranges are a reading.
+
+            first negative feedback
+   free ------------------------------> limited: Fb < 0  rate *= 1 - Gd |Fb|    each Td: rate += Rd
+     ^          rate reaches C            |      Fb > 0  rate += Gi Fb Ru
+     +------------------------------------+
 ";
 
 /// The congestion point: tells sampled sources where the queue stands.
@@ -209,7 +268,8 @@ impl Cp {
         self.len_at_last_sample = len;
         self.next_sample.restart(params.sample_base.as_f64(), params.jitter_width, dice);
         let reached = |level: Option<Bytes>| level.is_some_and(|level| queue.len >= level);
-        let message = Bcn { cp: self.id, q_offset, q_delta, stop: false };
+        let message =
+            Bcn { cp: self.id, q_offset: self.coded(q_offset, 1), q_delta: self.coded(q_delta, 2), stop: false };
         if reached(params.severe_at) {
             // Fb = -(2W + 1) Qeq: an offset of -Qeq and a growth of 2 Qeq.
             let set_point = params.set_point.signed();
@@ -222,6 +282,16 @@ impl Cp {
             return send(message);
         }
         CpAction::Nothing
+    }
+}
+
+impl Cp {
+    /// The octets that stand for `octets` in a message: the nearest code's, on a scale of so many set points.
+    fn coded(&self, octets: i64, set_points: i64) -> i64 {
+        let Some(bits) = self.params.code_bits else { return octets };
+        let largest = f64::from((1u32 << (bits - 1)) - 1);
+        let step = (set_points * self.params.set_point.signed()) as f64 / largest;
+        ((octets as f64 / step).round().clamp(-largest, largest) * step).round() as i64
     }
 }
 

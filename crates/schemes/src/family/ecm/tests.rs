@@ -133,3 +133,61 @@ fn levels_above_the_set_point() {
     let clamped = Bcn { cp: CpId(1), q_offset: -16_000, q_delta: 90_000, stop: false };
     assert_eq!(sample(saturated, 90_000, None), CpAction::Send(Signal::Bcn(clamped)));
 }
+
+/// Set point 37 500: a step of the offset is 37 500 / 127 = 295.28 octets, one of growth 590.55.
+#[test]
+fn ecm_q_rounds_offset_and_growth_to_eight_bits() {
+    let params = CpParams { code_bits: Some(8), ..CP_IBM_ZRL };
+    let cp = Ecm::congestion_point(&params, CpId(1));
+    let offset = |octets| cp.coded(octets, 1);
+    let growth = |octets| cp.coded(octets, 2);
+    // Half a step is 147.64: 147 is nothing, 148 is one step.
+    assert_eq!([offset(147), offset(148), offset(-148)], [0, 295, -295]);
+    // -10 000 / 295.28 = -33.87, so -34 steps: -10 039.4.
+    assert_eq!(offset(-10_000), -10_039);
+    assert_eq!([growth(295), growth(296), growth(30_000)], [0, 591, 30_118]);
+    // The last step is the set point, and twice that.
+    assert_eq!(
+        [offset(37_500), offset(-112_500), growth(150_000), growth(-90_000)],
+        [37_500, -37_500, 75_000, -75_000]
+    );
+    let octets = Ecm::congestion_point(&CP_IBM_ZRL, CpId(1));
+    assert_eq!([octets.coded(147, 1), octets.coded(150_000, 2)], [147, 150_000]);
+}
+
+#[test]
+fn ecm_q_sends_what_its_codes_stand_for() {
+    let mut cp = Ecm::congestion_point(&CpParams { code_bits: Some(8), ..CP_IBM_ZRL }, CpId(1));
+    let frame = Arrival {
+        size: Bytes::new(1500),
+        admitted: true,
+        controlled: true,
+        cn_tagged: false,
+        limited_by: None,
+        probe: false,
+    };
+    let queue = |len| Queue { len: Bytes::new(len), capacity: Bytes::new(150_000) };
+    let mut answers = |len| (0..101).map(|_| cp.on_arrival(ms(0), &frame, queue(len), &mut dice())).last();
+    // 47 500: an offset of -10 000 and a growth of 47 500 / 590.55 = 80.43, so 80 steps: 47 244.
+    let message = Bcn { cp: CpId(1), q_offset: -10_039, q_delta: 47_244, stop: false };
+    assert_eq!(answers(47_500), Some(CpAction::Send(Signal::Bcn(message))));
+}
+
+/// Deck 004: (2 W + 1) Qeq = 187 500 octets halve the rate, and add 0.1 * 10 Gb/s.
+#[test]
+fn full_scale_of_ibms_parameters() {
+    let mut rp = Ecm::reaction_point(&RP_IBM_ZRL, LINE);
+    let full =
+        |sign: i64| Signal::Bcn(Bcn { cp: CpId(1), q_offset: sign * 37_500, q_delta: -sign * 75_000, stop: false });
+    rp.on_signal(ms(0), &full(-1), &mut dice());
+    assert_eq!(rp.limit(), Some(BitRate::gbps(5)));
+    rp.on_signal(ms(0), &full(1), &mut dice());
+    assert_eq!(rp.limit(), Some(BitRate::gbps(6)));
+    // One step of the offset: 295 octets of 187 500, half of that share off 6 Gb/s: 4.72 Mb/s.
+    let one = Signal::Bcn(Bcn { cp: CpId(1), q_offset: -295, q_delta: 0, stop: false });
+    rp.on_signal(ms(0), &one, &mut dice());
+    assert_eq!(rp.limit(), Some(BitRate::bps(5_995_280_000)));
+    // The drift: 4 Mb/s at 20 ms.
+    rp.on_wake(ms(20), &mut dice());
+    assert_eq!(rp.limit(), Some(BitRate::bps(5_999_280_000)));
+}
