@@ -64,7 +64,7 @@ def test_every_keyword_is_explained(function: Any) -> None:
 
 def test_every_error_is_under_one_base() -> None:
     errors = [cls for cls in CLASSES if issubclass(cls, BaseException)]
-    assert len(errors) == 5
+    assert len(errors) == 6
     assert all(issubclass(cls, qcnlab.Error) for cls in errors)
     assert issubclass(qcnlab.ScenarioError, ValueError)
     assert issubclass(qcnlab.LawViolation, RuntimeError)

@@ -10,11 +10,19 @@
 
 from qcnlab._core import __version__
 from qcnlab.api import Scenario, load, run, run_many
-from qcnlab.errors import Error, FolderError, LawViolation, MissingPackage, ScenarioError
+from qcnlab.errors import (
+    AnalysisError,
+    Error,
+    FolderError,
+    LawViolation,
+    MissingPackage,
+    ScenarioError,
+)
 from qcnlab.results import Result, open_run
 from qcnlab.tables import Table
 
 __all__ = [
+    "AnalysisError",
     "Error",
     "FolderError",
     "LawViolation",

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from qcnlab._core import Error, LawViolation, ScenarioError
+from qcnlab._core import AnalysisError, Error, LawViolation, ScenarioError
 
-__all__ = ["Error", "FolderError", "LawViolation", "MissingPackage", "ScenarioError"]
+__all__ = [
+    "AnalysisError",
+    "Error",
+    "FolderError",
+    "LawViolation",
+    "MissingPackage",
+    "ScenarioError",
+]
 
 
 class FolderError(Error):

@@ -1,0 +1,313 @@
+"""Open loops with exact delay: margins, spectra, stability, step responses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qcnlab._core import AnalysisError
+from qcnlab.analysis import stability
+from qcnlab.analysis.given import span
+from qcnlab.analysis.need import need
+from qcnlab.analysis.polynomials import Array, natural_frequency, tidy
+from qcnlab.analysis.responses import Bode, Nyquist, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
+
+    Complex = NDArray[np.complex128]
+
+SPAN = 1e4
+PER_DECADE = 400
+
+
+@dataclass(frozen=True)
+class Margins:
+    """How far a loop is from instability. What a loop does not have is `None`."""
+
+    stable: bool
+    """Whether the closed loop is stable at this delay."""
+    unstable_poles: int | None
+    """Closed-loop poles in the right half plane; `None` if there are infinitely many."""
+    phase_margin_deg: float | None
+    """180 degrees + phase of L at the gain crossover, -180..180; the smallest in size."""
+    gain_margin: float | None
+    """1 / |L| at the phase crossover, a ratio; the one nearest to 1."""
+    delay_margin_s: float | None
+    """What the delay can grow by; negative if the loop is unstable for its delay."""
+    critical_delay_s: float | None
+    """Delay at which the loop turns unstable; `None`: never, or a loop of several delays."""
+    gain_crossover_rad_per_s: float | None
+    """Where |L| = 1, at the phase margin."""
+    phase_crossover_rad_per_s: float | None
+    """Where L is real and negative, at the gain margin."""
+    verdict: str
+    """One sentence."""
+
+
+class Loop:
+    """An open loop L(s) = (N_0 e^{-s d_0} + N_1 e^{-s d_1} + ...) / D(s), closed by 1 / (1 + L).
+
+    `num` and `den` are coefficients, highest power first; `delay` in s. All answers are of the
+    loop as it is: no Pade approximation anywhere but in `to_control`.
+    """
+
+    def __init__(
+        self,
+        num: Sequence[float] | Array,
+        den: Sequence[float] | Array,
+        delay: float = 0.0,
+        *,
+        title: str = "loop",
+        time_unit: str = "s",
+    ) -> None:
+        """Make a loop with one delay.
+
+        `title` and `time_unit` are for figures. Raises `AnalysisError` for a negative delay and
+        for a loop that is 0 or not a fraction.
+        """
+        self._set([(tidy(num), float(delay))], tidy(den), title, time_unit)
+
+    @classmethod
+    def of_terms(
+        cls,
+        terms: Sequence[tuple[Sequence[float] | Array, float]],
+        den: Sequence[float] | Array,
+        *,
+        title: str = "loop",
+        time_unit: str = "s",
+    ) -> Loop:
+        """Make a loop of several (numerator, delay) over one denominator. Raises as `Loop` does."""
+        loop = cls.__new__(cls)
+        loop._set([(tidy(num), float(d)) for num, d in terms], tidy(den), title, time_unit)
+        return loop
+
+    def _set(
+        self, terms: list[tuple[Array, float]], den: Array, title: str, time_unit: str
+    ) -> None:
+        for num, delay in terms:
+            if not (delay >= 0 and math.isfinite(delay)):
+                raise AnalysisError(f"{title}: delay is {delay:g}; it must be 0 or more")
+            if not np.isfinite(num).all() or not np.isfinite(den).all():
+                raise AnalysisError(f"{title}: a coefficient is not a number")
+        if not den.any() or not any(num.any() for num, _ in terms):
+            raise AnalysisError(f"{title}: the loop is 0 or has no denominator")
+        self.terms, self.den, self.title, self.time_unit = terms, den, title, time_unit
+
+    @property
+    def delay_s(self) -> float:
+        """The delay, of several the shortest."""
+        return min(delay for _, delay in self.terms)
+
+    @property
+    def num(self) -> Array:
+        """The numerator; raises `AnalysisError` for a loop of several delays."""
+        return self._only("a numerator")
+
+    def with_delay(self, delay: float) -> Loop:
+        """Give the same loop with another delay; raises `AnalysisError` as `Loop` does."""
+        return Loop(
+            self._only("another delay"), self.den, delay, title=self.title, time_unit=self.time_unit
+        )
+
+    def __call__(self, s: complex | NDArray[Any]) -> Complex:
+        """Evaluate L(s)."""
+        points = np.asarray(s, dtype=complex)
+        upper = sum(np.polyval(num, points) * np.exp(-points * delay) for num, delay in self.terms)
+        return np.asarray(upper / np.polyval(self.den, points), dtype=complex)
+
+    @property
+    def neutral(self) -> bool:
+        """Whether the delay stands at the highest derivative: |L| does not fall to 0."""
+        return any(num.size >= self.den.size for num, _ in self.terms)
+
+    def unstable_poles(self) -> int | None:
+        """Count the closed-loop poles in the right half plane; `None` if infinitely many."""
+        if len(self.terms) == 1:
+            num, delay = self.terms[0]
+            if delay > 0 and stability.is_neutral_and_unstable(num, self.den):
+                return None
+            return stability.unstable_poles(num, self.den, delay)
+        return self._winding_count()
+
+    def stable(self) -> bool:
+        """Tell whether the closed loop is stable at this delay."""
+        return self.unstable_poles() == 0
+
+    def critical_delay(self) -> float | None:
+        """Give the delay, s, at which the closed loop turns unstable.
+
+        0 if any delay makes it so, `None` if none does. Raises `AnalysisError` for a loop of
+        several delays.
+        """
+        return stability.critical_delay(self._only("a critical delay"), self.den)
+
+    def margins(self) -> Margins:
+        """Give gain, phase and delay margin, the crossovers and the critical delay."""
+        unstable = self.unstable_poles()
+        critical = self.critical_delay() if len(self.terms) == 1 else None
+        phase, at = self._phase_margin()
+        gain, gain_at = self._gain_margin()
+        margin = None if critical is None else critical - self.delay_s
+        if len(self.terms) > 1 and phase is not None and at is not None:
+            margin = math.radians(phase) / at
+        return Margins(
+            stable=unstable == 0,
+            unstable_poles=unstable,
+            phase_margin_deg=phase,
+            gain_margin=gain,
+            delay_margin_s=margin,
+            critical_delay_s=critical,
+            gain_crossover_rad_per_s=at,
+            phase_crossover_rad_per_s=gain_at,
+            verdict=self._verdict(unstable, critical),
+        )
+
+    def bode(self, frequency: Array | None = None) -> Bode:
+        """Give gain and unwrapped phase, at `frequency` (rad/s, rising) or where they change."""
+        grid = self._grid() if frequency is None else np.asarray(frequency, dtype=float)
+        values = self(1j * grid)
+        if len(self.terms) == 1:
+            phase = np.unwrap(np.angle(values * np.exp(1j * grid * self.delay_s)))
+            phase -= grid * self.delay_s
+        else:
+            phase = np.unwrap(np.angle(values))
+        columns = {
+            "frequency_rad_per_s": grid,
+            "gain": np.abs(values),
+            "phase_deg": np.degrees(phase),
+        }
+        units = {"frequency_rad_per_s": f"rad/{self.time_unit or 'time'}", "phase_deg": "deg"}
+        return Bode(self.title, columns, units)
+
+    def nyquist(self, frequency: Array | None = None) -> Nyquist:
+        """Give L(jw) as real and imaginary part, at `frequency` (rad/s) or where it changes."""
+        grid = self._grid() if frequency is None else np.asarray(frequency, dtype=float)
+        values = self(1j * grid)
+        columns = {"frequency_rad_per_s": grid, "real": values.real, "imaginary": values.imag}
+        units = {"frequency_rad_per_s": f"rad/{self.time_unit or 'time'}"}
+        return Nyquist(self.title, columns, units)
+
+    def step(self, end_s: float | None = None, every_s: float | None = None) -> Step:
+        """Give the closed loop's answer to a unit step of the set point, from 0 to `end_s`.
+
+        By the method of steps with the true delay: the rational part advances exactly, the delayed
+        output enters as a parabola over each step of at most `every_s` and a hundredth of the
+        delay. Raises `AnalysisError` for a neutral loop that no delay leaves stable.
+        """
+        from qcnlab.analysis.steps import closed_step
+
+        return closed_step(self, end_s, every_s)
+
+    def to_control(self, pade: int = 4) -> Any:
+        """Give a `control.TransferFunction` with a Pade approximation of order `pade`.
+
+        Raises `MissingPackage` without python-control: `pip install 'qcnlab[analysis]'`.
+        """
+        control = need("control")
+        rational = control.TransferFunction(self._only("one transfer function"), self.den)
+        if self.delay_s == 0:
+            return rational
+        return rational * control.TransferFunction(*control.pade(self.delay_s, pade))
+
+    def plot(self) -> Figure:
+        """Draw Bode, Nyquist and step response side by side."""
+        from qcnlab.analysis import draw
+
+        return draw.loop(self)
+
+    def __repr__(self) -> str:
+        """Tell title and delays."""
+        delays = ", ".join(f"{delay:g}" for _, delay in self.terms)
+        return f"<Loop {self.title}: order {self.den.size - 1}, delay {delays}>"
+
+    def _only(self, what: str) -> Array:
+        if len(self.terms) > 1:
+            raise AnalysisError(f"{self.title}: a loop of several delays does not have {what}")
+        return self.terms[0][0]
+
+    def _grid(self) -> Array:
+        """Frequencies where the loop changes: around its roots, and finely over its delays."""
+        polynomials = [self.den, *(num for num, _ in self.terms)]
+        sizes = np.concatenate([np.abs(np.roots(p)) for p in polynomials])
+        sizes = sizes[sizes > 0] if (sizes > 0).any() else np.ones(1)
+        sizes = np.append(sizes, self._balances())
+        low, high = sizes.min() / SPAN, sizes.max() * SPAN
+        decades = math.log10(high / low)
+        grid = np.geomspace(low, high, int(decades * PER_DECADE))
+        longest = max(delay for _, delay in self.terms)
+        if longest > 0:
+            turns = np.arange(1, 4000) * (math.pi / 40 / longest)
+            grid = np.union1d(grid, turns[turns < high])
+        return grid
+
+    def _balances(self) -> Array:
+        if len(self.terms) == 1:
+            return stability.gain_crossovers(self.terms[0][0], self.den)
+        return np.array([natural_frequency(self.den)])
+
+    def _crossovers(self, values: Array, function: Any, grid: Array) -> list[float]:
+        places = np.flatnonzero(np.sign(values[:-1]) * np.sign(values[1:]) < 0)
+        brentq = need("scipy.optimize").brentq
+        return [brentq(function, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-14) for i in places]
+
+    def _phase_margin(self) -> tuple[float | None, float | None]:
+        if len(self.terms) == 1:
+            found = list(stability.gain_crossovers(self.terms[0][0], self.den))
+        else:
+            grid = self._grid()
+
+            def excess(frequency: float) -> float:
+                return float(np.log(np.abs(self(1j * frequency))))
+
+            found = self._crossovers(np.log(np.abs(self(1j * grid))), excess, grid)
+        margins = [(self._margin_at(float(w)), float(w)) for w in found]
+        return min(margins, key=lambda pair: abs(pair[0]), default=(None, None))
+
+    def _margin_at(self, frequency: float) -> float:
+        behind = np.angle(-self(1j * frequency))
+        return float(np.degrees(behind))
+
+    def _gain_margin(self) -> tuple[float | None, float | None]:
+        grid = self._grid()
+        values = self(1j * grid)
+
+        def imaginary(frequency: float) -> float:
+            return float(self(1j * frequency).imag)
+
+        found = self._crossovers(values.imag, imaginary, grid)
+        margins = [(-1 / float(self(1j * w).real), w) for w in found if self(1j * w).real < 0]
+        return min(margins, key=lambda pair: abs(math.log(pair[0])), default=(None, None))
+
+    def _winding_count(self) -> int:
+        if self.neutral:
+            raise AnalysisError(f"{self.title}: a neutral loop of several delays is not decided")
+        grid = self._grid()
+
+        def characteristic(frequency: Array) -> Array:
+            s = 1j * frequency
+            upper = sum(np.polyval(num, s) * np.exp(-s * delay) for num, delay in self.terms)
+            return np.asarray(np.polyval(self.den, s) + upper)
+
+        return stability.winding_count(characteristic, self.den.size - 1, grid)
+
+    def _verdict(self, unstable: int | None, critical: float | None) -> str:
+        if unstable is None:
+            top = abs(self.num[0] / self.den[0]) if self.num.size == self.den.size else math.inf
+            size = f"stays at {top:.3g}" if math.isfinite(top) else "grows"
+            return f"unstable with any delay above 0: |L| {size} at high frequency (neutral loop)"
+        word = "stable" if unstable == 0 else f"unstable, {unstable} poles in the right half plane"
+        if len(self.terms) > 1:
+            return word
+        if critical is None:
+            return f"{word}; stable with any delay"
+        if critical == 0:
+            return f"{word}; unstable without delay too" if unstable else word
+        now, edge = span(self.delay_s, self.time_unit), span(critical, self.time_unit)
+        return f"{word} at delay {now}; critical delay {edge}"

@@ -1,0 +1,226 @@
+"""QCN around its equilibrium.
+
+Alizadeh et al., "Data Center Transport Mechanisms: Congestion Control Theory and IEEE
+Standardization", Allerton 2008; Alizadeh, Kabbani, Atikoglu and Prabhakar, "Stability Analysis of
+QCN: The Averaging Principle", SIGMETRICS 2011. N equal sources, capacity C and rates in frames/s,
+F > 0 is congestion in frames, p a constant sampling probability, d the loop delay:
+
+    q'  = N Rc - C,   F = q - Qeq + w (N Rc - C) / (C p)
+    Rc' = -Gd p F(t-d) Rc Rc(t-d) + (Rt - Rc) / 2 Rc(t-d) eta
+    Rt' = -p (Rt - Rc) Rc(t-d) + RAI Rc(t-d) zeta
+    eta = p / ((1-p)^-n - 1),  zeta = (1-p)^(5 n) eta
+
+Around the equilibrium the delayed rates cancel, and the open loop is
+
+    L(s) = K (1 + s/z) (s + gamma) e^{-s d} / (s (s^2 + beta s + alpha))
+    K = Gd p C^2 / N,  z = C p / w,  gamma = p C / N,
+    beta = gamma + eta Rt / 2,  alpha = eta zeta RAI C / (2 N)
+
+Timer and hyper-active increase are not in it. The fluid model of the core is the same before it is
+made linear, with the clamps of the real thing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from qcnlab._core import AnalysisError
+from qcnlab.analysis import given
+from qcnlab.analysis.loops import Loop, Margins
+from qcnlab.analysis.polynomials import product
+
+if TYPE_CHECKING:
+    from qcnlab.analysis.responses import Trajectory
+
+NAME = "QCN"
+
+
+@dataclass(frozen=True)
+class QcnEquilibrium:
+    """Where the linear model rests."""
+
+    queue_bytes: float
+    """Queue, B."""
+    current_rate_bps: float
+    """Current rate of each source, bit/s."""
+    target_rate_bps: float
+    """Target rate of each source, bit/s."""
+    feedback_bytes: float
+    """Congestion F that balances the increase, B; the queue stands that far above its set point."""
+
+
+@dataclass(frozen=True)
+class Qcn:
+    """QCN with N equal sources at one bottleneck; defaults are deck 001's at 10 Gb/s.
+
+    Raises `AnalysisError` for a value out of its range.
+    """
+
+    sources: int = 10
+    """N."""
+    capacity_bps: float = 10e9
+    """C, bit/s."""
+    delay_s: float = 200e-6
+    """Loop delay: source, congestion point and back, s."""
+    frame_bytes: float = 1500.0
+    """Octets of a frame."""
+    set_point_bytes: float = 33e3
+    """Qeq, B."""
+    w: float = 2.0
+    """Weight of the queue's change."""
+    gain_per_byte: float | None = None
+    """Relative cut for each byte of F, 1/B; `None`: full feedback (1 + 2 w) Qeq halves the rate."""
+    sampling_probability: float = 0.01
+    """p without congestion; also where the loop is made linear."""
+    sampling_probability_max: float = 0.1
+    """p at full feedback, in the fluid model with adaptive sampling."""
+    cycle_bytes: float = 150e3
+    """Byte counter's cycle, B."""
+    fast_recovery_cycles: int = 5
+    """Cycles of fast recovery."""
+    ai_rate_bps: float = 5e6
+    """Active increase, bit/s."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        given.above_zero(
+            NAME,
+            sources=self.sources,
+            capacity_bps=self.capacity_bps,
+            frame_bytes=self.frame_bytes,
+            set_point_bytes=self.set_point_bytes,
+            cycle_bytes=self.cycle_bytes,
+            ai_rate_bps=self.ai_rate_bps,
+            gain_per_byte=self.cut_per_byte,
+        )
+        given.not_negative(NAME, delay_s=self.delay_s, w=self.w)
+        given.probability(
+            NAME,
+            sampling_probability=self.sampling_probability,
+            sampling_probability_max=self.sampling_probability_max,
+        )
+
+    @property
+    def cut_per_byte(self) -> float:
+        """Gd for each byte of F, 1/B."""
+        if self.gain_per_byte is not None:
+            return self.gain_per_byte
+        return 0.5 / ((1 + 2 * self.w) * self.set_point_bytes)
+
+    def with_(self, **changes: Any) -> Qcn:
+        """Give the model with some values changed."""
+        return replace(self, **changes)
+
+    def equilibrium(self) -> QcnEquilibrium:
+        """Give the rest point at constant sampling.
+
+        Raises `AnalysisError` where it would need more than full feedback.
+        """
+        _, eta, gap = self._increase()
+        p, share, bits = self.sampling_probability, self._frames_per_s() / self.sources, self._bits
+        gain = self.cut_per_byte * self.frame_bytes
+        feedback = eta * gap / (2 * gain * p * share) * self.frame_bytes
+        full = (1 + 2 * self.w) * self.set_point_bytes
+        if feedback > full:
+            raise AnalysisError(
+                f"{NAME}: no equilibrium: {self.sources} sources need feedback of {feedback:.3g} B "
+                f"to hold their increase, and full feedback is {full:.3g} B"
+            )
+        return QcnEquilibrium(
+            queue_bytes=self.set_point_bytes + feedback,
+            current_rate_bps=share * bits,
+            target_rate_bps=(share + gap) * bits,
+            feedback_bytes=feedback,
+        )
+
+    def loop(self) -> Loop:
+        """Give the open loop at its delay; raises `AnalysisError` as `equilibrium` does."""
+        self.equilibrium()
+        zeta, eta, gap = self._increase()
+        p, capacity = self.sampling_probability, self._frames_per_s()
+        share = capacity / self.sources
+        gain = self.cut_per_byte * self.frame_bytes * p * capacity * share
+        gamma = p * share
+        beta = gamma + eta * (share + gap) / 2
+        alpha = eta * zeta * self.ai_rate_bps / self._bits * share / 2
+        num = product([gain * self.w / (capacity * p), gain], [1.0, gamma])
+        return Loop(num, [1.0, beta, alpha, 0.0], self.delay_s, title=self._title("QCN"))
+
+    def without_averaging(self) -> Loop:
+        """Give the open loop of plain AIMD with the same gains: no target rate, no fast recovery.
+
+        Rc' = -Gd p F(t-d) Rc Rc(t-d) + a Rc(t-d) with a steady increase a that balances the same
+        F, so L = K (1 + s/z) e^{-s d} / (s (s + Gd p F Rc)). What it lacks is the averaging
+        principle.
+        """
+        rest = self.equilibrium()
+        p, capacity = self.sampling_probability, self._frames_per_s()
+        share = capacity / self.sources
+        cut = self.cut_per_byte * self.frame_bytes * p
+        num = [cut * capacity * share * self.w / (capacity * p), cut * capacity * share]
+        pole = cut * rest.feedback_bytes / self.frame_bytes * share
+        return Loop(num, [1.0, pole, 0.0], self.delay_s, title=self._title("AIMD of equal gain"))
+
+    def margins(self) -> Margins:
+        """Give the loop's margins."""
+        return self.loop().margins()
+
+    def critical_delay(self) -> float | None:
+        """Give the RTT, s, at which the linear loop turns unstable; `None` if none does."""
+        return self.loop().critical_delay()
+
+    def fluid(
+        self,
+        end_s: float,
+        *,
+        every_s: float | None = None,
+        step_s: float | None = None,
+        start: dict[str, Any] | None = None,
+        **switches: Any,
+    ) -> Trajectory:
+        """Integrate the fluid model from 0 to `end_s`, with a row `every_s`.
+
+        `start`: `queue_bytes`, `current_rate_bps`, `target_rate_bps`, or `{"from":
+        "equilibrium"}`; each source begins 10 % above its share if not given. `switches` are the
+        core's: `sampling` (`"adaptive"`, `"fixed"`), `one_sided`, `clip_feedback`, `clamp_target`,
+        `rate_cap`, `clamp_queue`, `line_rate_bps`, `min_rate_bps`. `step_s`: integration step.
+        Raises `AnalysisError` for what the core refuses.
+        """
+        from qcnlab.analysis.fluid import trajectory
+
+        values = {**self.parameters(), **switches}
+        return trajectory(
+            "qcn",
+            values,
+            end_s,
+            every_s=every_s,
+            step_s=step_s,
+            start=start,
+            title=self._title(NAME),
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        """Give the model's parameters as the core names them."""
+        names = self.__dataclass_fields__
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    @property
+    def _bits(self) -> float:
+        return 8 * self.frame_bytes
+
+    def _frames_per_s(self) -> float:
+        return self.capacity_bps / self._bits
+
+    def _increase(self) -> tuple[float, float, float]:
+        """Give zeta, eta, and the gap between target and current rate, frames/s."""
+        p = self.sampling_probability
+        quiet = self.cycle_bytes / self.frame_bytes * math.log1p(-p)
+        eta = p / math.expm1(-quiet)
+        zeta = eta * math.exp(self.fast_recovery_cycles * quiet)
+        return zeta, eta, zeta * self.ai_rate_bps / self._bits / p
+
+    def _title(self, word: str) -> str:
+        rate = f"{self.capacity_bps / 1e9:g} Gb/s"
+        return f"{word}, {self.sources} sources, {rate}, RTT {given.span(self.delay_s)}"
