@@ -248,7 +248,7 @@ impl Engine {
                 self.look_at_rates(now);
             }
         } else if entity >= generate {
-            self.generate(now, entity - generate);
+            self.release(now, entity - generate);
         } else if entity >= arrive {
             self.arrive(now, entity - arrive);
         } else if entity >= wake {
@@ -464,26 +464,11 @@ impl Engine {
         }
     }
 
-    /// A constant source has one more frame.
-    #[inline]
-    fn generate(&mut self, now: Instant, flow: u32) {
-        let sender = &mut self.senders[flow as usize];
-        if let Source::Constant { clock, next, waiting } = &mut sender.source {
-            *waiting += 1;
-            *next += clock.tick();
-            if *next < sender.stop {
-                self.wheel.set(self.entities.generate + flow, next.ps());
-            }
-            if *waiting == 1 {
-                self.release(now, flow);
-            }
-        }
-    }
-
-    /// A limiter may let a frame go.
+    /// A limiter may let a frame go, or a source that had none has one.
     #[inline]
     fn release(&mut self, now: Instant, flow: u32) {
         let sender = &mut self.senders[flow as usize];
+        sender.source.catch_up(now, sender.stop);
         let Some(at) = sender.next_release(&self.ports, now) else { return };
         if at > now {
             return self.wheel.set(self.entities.release + flow, at.ps());
@@ -493,8 +478,12 @@ impl Engine {
         self.forward(now, port, frame);
         let sender = &mut self.senders[flow as usize];
         sender.follow_wake(&mut self.wheel, self.entities.wake + flow);
-        if let Some(at) = sender.next_release(&self.ports, now) {
-            self.wheel.set(self.entities.release + flow, at.ps());
+        match (sender.next_release(&self.ports, now), &sender.source) {
+            (Some(at), _) => self.wheel.set(self.entities.release + flow, at.ps()),
+            (None, Source::Constant { next, .. }) if *next < sender.stop => {
+                self.wheel.set(self.entities.generate + flow, next.ps());
+            }
+            _ => {}
         }
     }
 

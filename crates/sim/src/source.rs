@@ -8,7 +8,8 @@ use qcnlab_units::{BitRate, Bytes, Instant, Span};
 pub(crate) enum Source {
     /// Always one more frame; the next no earlier than `next`.
     Saturated { gap: Span, next: Instant },
-    /// `waiting` frames; one more at `next`.
+    /// `waiting` frames as of the last look; one more at `next`, and so on. While frames wait, more
+    /// come without an event of their own.
     Constant { clock: Clock, next: Instant, waiting: u64 },
 }
 
@@ -21,6 +22,17 @@ impl Source {
             }
             Traffic::Constant { rate } => {
                 Source::Constant { clock: Clock::new(flow.frame, rate), next: start, waiting: 0 }
+            }
+        }
+    }
+
+    /// Brings the number of waiting frames up to date.
+    #[inline]
+    pub(crate) fn catch_up(&mut self, now: Instant, stop: Instant) {
+        if let Source::Constant { clock, next, waiting } = self {
+            while *next <= now && *next < stop {
+                *waiting += 1;
+                *next += clock.tick();
             }
         }
     }
