@@ -157,7 +157,11 @@ impl Model for Ecm {
         row.extend([state[0] * self.frame, self.n * state[1] * bits, state[1] * bits, feedback]);
     }
 
+    /// A tenth of the time between two samples of all sources together, or of the loop's own time 1 / (k n).
     fn quick(&self) -> f64 {
-        0.1 / (self.p * self.capacity)
+        let messages = if self.per_message { self.p * self.capacity / self.n } else { 1.0 };
+        let gain = (self.n * self.increase).max(self.capacity * self.decrease) * messages;
+        let samples = self.p * self.capacity;
+        0.1 / samples.max(gain * self.w / samples)
     }
 }

@@ -82,7 +82,7 @@ pub enum FluidError {
     },
     /// A step over which the delay equations cannot be stepped.
     #[error(
-        "step_s = {step} must be above 0 and at most the shortest delay, {shortest} s; leave it out for {default} s"
+        "step_s = {step} must be above 0 and at most the shortest delay, {shortest} s; leave it out for {default:.3e} s"
     )]
     Step {
         /// The step, s.

@@ -1,6 +1,6 @@
 //! Fluid models: congestion control as delay differential equations.
 //!
-//! [`solve`] integrates one of [`MODELS`] and gives its trajectory as columns; [`integrate`] does the same for
+//! [`solve`] integrates one of them by name and gives its trajectory as columns; [`integrate`] does the same for
 //! any [`System`]. Parameters are numbers in SI units; [`models_json`] lists them.
 
 mod dcqcn;

@@ -145,6 +145,20 @@ struct Break {
     order: usize,
 }
 
+/// A varying lag that meets a break within a step.
+#[derive(Clone, Copy, Debug)]
+struct Meeting {
+    index: usize,
+    moment: f64,
+    /// The first derivative that jumps after the meeting.
+    order: usize,
+    /// How far after `moment` the lag looks at the start and the end of the step.
+    before: f64,
+    after: f64,
+    /// Where in the step they meet, were it straight.
+    part: f64,
+}
+
 struct Run<'a, S: System> {
     system: &'a S,
     history: History,
@@ -219,18 +233,16 @@ impl<'a, S: System> Run<'a, S> {
         let until = self.next_time(target);
         let mut h = until - self.time;
         self.attempt(h);
-        let mut met = None;
-        if let Some((part, order)) = self.meeting(h) {
-            h *= part;
-            self.attempt(h);
-            met = Some(order);
+        let met = self.meeting(h);
+        if let Some(meeting) = met {
+            h = self.close_in(meeting, h);
         }
         if !self.finite {
             return Err(FluidError::Diverged { time: self.time, step: self.step });
         }
         let now = if met.is_some() { self.time + h } else { until };
         self.accept(now, h);
-        if let Some(order) = met {
+        if let Some(Meeting { order, .. }) = met {
             self.keep(Break { time: now, order });
             self.begin();
         } else if now >= target {
@@ -276,50 +288,58 @@ impl<'a, S: System> Run<'a, S> {
         }
     }
 
-    /// Where a varying lag meets a break within the step just tried: the part of the step, and the order there.
-    fn meeting(&mut self, h: f64) -> Option<(f64, usize)> {
-        let mut first: Option<(f64, usize)> = None;
-        for place in 0..self.varying.len() {
-            let index = self.varying[place];
-            let before = self.time - self.system.lag(index, self.time, &self.state);
-            let after = self.time + h - self.system.lag(index, self.time + h, &self.next);
-            let near = 1e-3 * self.step;
-            for i in 0..self.passed.len() {
-                let Break { time, order } = self.passed[i];
-                let crossed = (before < time - near && after > time) || (before > time + near && after < time);
-                if crossed && order < SMOOTH {
-                    let part = self.crossing(index, time, h);
-                    if part < 0.999 && first.is_none_or(|(sooner, _)| part < sooner) {
-                        first = Some((part, order + 1));
-                    }
+    /// How far after `moment` varying lag `index` looks at the end of the step just tried, of length `h`.
+    fn miss(&self, index: usize, moment: f64, h: f64) -> f64 {
+        self.time + h - self.system.lag(index, self.time + h, &self.next) - moment
+    }
+
+    /// The first break that a varying lag meets within the step just tried, of length `h`.
+    fn meeting(&self, h: f64) -> Option<Meeting> {
+        let mut first: Option<Meeting> = None;
+        let near = 1e-6 * self.step;
+        for &index in &self.varying {
+            let now = self.time - self.system.lag(index, self.time, &self.state);
+            for at in self.passed.iter().filter(|at| at.order < SMOOTH) {
+                let (before, after) = (now - at.time, self.miss(index, at.time, h));
+                if before.abs() <= near || after.abs() <= near || (before < 0.0) == (after < 0.0) {
+                    continue;
+                }
+                let part = before / (before - after);
+                if first.as_ref().is_none_or(|sooner| part < sooner.part) {
+                    first = Some(Meeting { index, moment: at.time, order: at.order + 1, before, after, part });
                 }
             }
         }
         first
     }
 
-    /// The part of the step tried after which lag `index` looks at `moment`, by bisection on the step's cubic.
-    fn crossing(&mut self, index: usize, moment: f64, h: f64) -> f64 {
-        let span = (self.time, self.time + h);
-        let mut looked = |part: f64| {
-            let time = span.0 + part * h;
-            let point = Point::between(span, time, &self.step_data);
-            for i in 0..self.stage.len() {
-                self.stage[i] = point.get(i);
+    /// Tries shorter steps than `h` until one ends where the lag looks at the break; answers its length.
+    ///
+    /// Each try is a step of its own, for the cubic of a step that crosses the break is not accurate there.
+    fn close_in(&mut self, meeting: Meeting, h: f64) -> f64 {
+        let Meeting { index, moment, before, after, part, .. } = meeting;
+        let (mut older, mut newer) = ((0.0, before), (h, after));
+        let mut length = part * h;
+        for _ in 0..20 {
+            self.attempt(length);
+            let miss = self.miss(index, moment, length);
+            if miss.abs() < 1e-12 * self.step || !miss.is_finite() {
+                break;
             }
-            time - self.system.lag(index, time, &self.stage) - moment
-        };
-        let rising = looked(0.0) < 0.0;
-        let (mut low, mut high) = (0.0, 1.0);
-        for _ in 0..50 {
-            let middle = 0.5 * (low + high);
-            if (looked(middle) < 0.0) == rising {
-                low = middle;
+            if (miss < 0.0) == (before < 0.0) {
+                older = (length, miss);
             } else {
-                high = middle;
+                newer = (length, miss);
             }
+            let secant = older.0 + (newer.0 - older.0) * older.1 / (older.1 - newer.1);
+            let edge = 1e-3 * (newer.0 - older.0);
+            let next = secant.clamp(older.0 + edge, newer.0 - edge);
+            if (next - length).abs() < 1e-15 * (self.time + h) {
+                break;
+            }
+            length = next;
         }
-        high
+        length
     }
 
     /// Makes the step tried the last one.

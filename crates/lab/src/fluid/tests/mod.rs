@@ -1,14 +1,27 @@
 //! Fluid models against closed forms, published numbers and another solver.
 
+mod dcqcn;
+mod ecm;
 mod qcn;
+mod requests;
 mod stepper;
+mod timely;
 
-use super::{Timing, Trajectory, solve};
+use super::{FluidError, Timing, Trajectory, solve};
 
 /// Solves a model from `initial`, with the model's own step.
 fn solved(model: &str, parameters: &str, end_s: f64, initial: Option<&str>) -> Trajectory {
     let timing = Timing { end_s, step_s: None, every_s: end_s / 4000.0 };
     solve(model, parameters, timing, initial, &mut || true).unwrap_or_else(|error| panic!("{parameters}: {error}"))
+}
+
+/// Why a model is not solved.
+fn refused(model: &str, parameters: &str, initial: Option<&str>) -> FluidError {
+    let timing = Timing { end_s: 1e-3, step_s: None, every_s: 1e-4 };
+    match solve(model, parameters, timing, initial, &mut || true) {
+        Ok(_) => panic!("{model} with {parameters} is solved"),
+        Err(error) => error,
+    }
 }
 
 /// Mean and standard deviation.

@@ -1,0 +1,98 @@
+use super::{refused, solved};
+use crate::fluid::{FluidError, Timing, models_json, solve};
+use serde_json::Value;
+
+#[track_caller]
+fn says(error: &FluidError, words: &str) {
+    assert_eq!(error.to_string(), words);
+}
+
+#[test]
+fn unknown_names_are_refused_with_the_nearest() {
+    says(
+        &refused("timly", "{}", None),
+        "no fluid model 'timly'; did you mean 'timely'?; there are qcn, ecm, dcqcn, timely, timely_patched",
+    );
+    let error = refused("qcn", r#"{"source": 3}"#, None).to_string();
+    assert!(
+        error.starts_with("model qcn: no parameter 'source'; did you mean 'sources'?; there are sources, "),
+        "{error}"
+    );
+    says(
+        &refused("ecm", "{}", Some(r#"{"queue": 1}"#)),
+        "model ecm: no initial key 'queue'; there are from, queue_bytes, current_rate_bps",
+    );
+}
+
+#[test]
+fn values_of_the_wrong_kind_are_refused() {
+    says(&refused("qcn", r#"{"w": "2"}"#, None), r#"model qcn: w must be a number, not "2""#);
+    says(&refused("qcn", r#"{"sources": 2.5}"#, None), "model qcn: sources must be a whole number, not 2.5");
+    says(&refused("qcn", r#"{"one_sided": 1}"#, None), "model qcn: one_sided must be true or false, not 1");
+    says(
+        &refused("qcn", r#"{"sampling": "fast"}"#, None),
+        r#"model qcn: sampling must be one of adaptive, fixed, not "fast""#,
+    );
+    says(&refused("qcn", "[]", None), "parameters must be a JSON object: it is []");
+    says(
+        &refused("dcqcn", "{}", Some(r#"{"rates_bps": [1e9]}"#)),
+        "model dcqcn: rates_bps must be a number or a list of 2 numbers, not [1000000000.0]",
+    );
+}
+
+#[test]
+fn numbers_out_of_range_are_refused() {
+    says(
+        &refused("qcn", r#"{"delay_s": -1e-6}"#, None),
+        "model qcn: delay_s = -0.000001 s is a negative delay: feedback cannot come before its cause",
+    );
+    says(&refused("qcn", r#"{"capacity_bps": 0}"#, None), "model qcn: capacity_bps = 0 bit/s must be above 0");
+    says(
+        &refused("dcqcn", r#"{"k_min_bytes": 300e3}"#, None),
+        "model dcqcn: k_max_bytes = 200000 B must be above k_min_bytes",
+    );
+    says(
+        &refused("timely", "{}", Some(r#"{"queue_bytes": -1}"#)),
+        "model timely: queue_bytes = -1 B must be at least 0",
+    );
+}
+
+#[test]
+fn a_slow_link_has_no_equilibrium() {
+    let error = refused("qcn", r#"{"line_rate_bps": 0.5e9}"#, Some(r#"{"from": "equilibrium"}"#));
+    says(&error, "model qcn has no equilibrium: 10 sources of at most 5.000e8 bit/s cannot fill 1.000e10 bit/s");
+}
+
+#[test]
+fn steps_and_spans_that_cannot_be_are_refused() {
+    let asked = |end_s: f64, step_s: Option<f64>, every_s: f64| {
+        solve("qcn", "{}", Timing { end_s, step_s, every_s }, None, &mut || true).expect_err("a fault")
+    };
+    says(
+        &asked(1.0, Some(1e-3), 1e-3),
+        "step_s = 0.001 must be above 0 and at most the shortest delay, 0.0002 s; leave it out for 3.000e-6 s",
+    );
+    says(&asked(0.0, None, 1e-3), "end_s = 0 s must be above 0 and finite");
+    says(&asked(1.0, None, f64::NAN), "every_s = NaN s must be above 0 and finite");
+    says(&asked(1.0, None, 1e-9), "1000000000 rows are more than the 20000000 allowed; lengthen every_s");
+}
+
+#[test]
+fn every_default_solves_and_has_the_columns_it_lists() {
+    let listed: Value = serde_json::from_str(&models_json()).expect("JSON");
+    for model in listed.as_array().expect("a list") {
+        let name = model["name"].as_str().expect("a name");
+        let trajectory = solved(name, "{}", 1e-3, None);
+        let columns: Vec<&str> = trajectory.columns.iter().map(|column| column.name.as_str()).collect();
+        let named: Vec<&str> =
+            model["columns"].as_array().expect("columns").iter().filter_map(|column| column["name"].as_str()).collect();
+        assert_eq!(columns, named, "{name}");
+        for column in &trajectory.columns {
+            assert_eq!(column.values.len(), 4001, "{name}.{}", column.name);
+            assert!(column.values.iter().all(|value| value.is_finite()), "{name}.{}", column.name);
+        }
+        for parameter in model["parameters"].as_array().expect("parameters") {
+            assert!(parameter["about"].as_str().is_some_and(|about| !about.is_empty()), "{parameter}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+use super::{near, refused, solved};
+use crate::fluid::{FluidError, Trajectory};
+
+fn last(trajectory: &Trajectory, column: &str) -> f64 {
+    *trajectory.column(column).expect(column).last().expect("rows")
+}
+
+/// q* = q0 + N delta q0 / (beta C), q0 = C Tlow = 62.5 KB: 15.625 KB for every two sources.
+#[test]
+fn patched_fixed_points_are_exact() {
+    for (sources, bytes) in [(2, 78_125.0), (10, 140_625.0), (20, 218_750.0), (40, 375_000.0)] {
+        let parameters = format!(r#"{{"sources": {sources}}}"#);
+        let trajectory = solved("timely_patched", &parameters, 0.01, Some(r#"{"from": "equilibrium"}"#));
+        near(last(&trajectory, "queue_bytes"), bytes, 1e-6, "queue");
+        near(last(&trajectory, "rate_bps"), 10e9, 1e-3, "rate");
+    }
+}
+
+#[test]
+fn patched_sources_reach_their_fixed_point() {
+    let start = r#"{"from": "equilibrium", "queue_bytes": 90e3}"#;
+    let trajectory = solved("timely_patched", r#"{"sources": 10}"#, 0.3, Some(start));
+    near(last(&trajectory, "queue_bytes"), 140_625.0, 1.0, "queue");
+}
+
+/// Near the fixed point two rates approach each other with beta R / (2 u) (q* - q0) / q0 each: at N = 2 with
+/// u = segment / R = 25.6 us that is 39.06 / s, and the difference is a twentieth after ln 20 / 39.06 = 76.7 ms,
+/// the time from C to 0.1 C / N of the paper's linear estimate.
+#[test]
+fn patched_rates_converge_as_estimated() {
+    let start = r#"{"from": "equilibrium", "rates_bps": [5.05e9, 4.95e9]}"#;
+    let trajectory = solved("timely_patched", "{}", 0.1, Some(start));
+    let [first, second] = ["rate_1_bps", "rate_2_bps"].map(|column| trajectory.column(column).expect(column));
+    let close = first.iter().zip(second).position(|(a, b)| a - b < 1e8 / 20.0).expect("they meet");
+    let time = trajectory.column("time_s").expect("time")[close];
+    println!("{time}");
+    near(time, 76.7e-3, 0.2e-3, "time to a twentieth");
+}
+
+/// With a gradient of 0 that does nothing every split of the link is a rest: 7 and 3 Gb/s stay for ever.
+#[test]
+fn unfair_rates_rest_under_a_strict_gradient() {
+    let start = r#"{"from": "equilibrium", "rates_bps": [7e9, 3e9]}"#;
+    let trajectory = solved("timely", r#"{"strict_gradient": true}"#, 0.1, Some(start));
+    assert_eq!([last(&trajectory, "rate_1_bps"), last(&trajectory, "rate_2_bps")], [7e9, 3e9]);
+}
+
+/// The rule as it stands swings and never rests; the split hardly moves in a tenth of a second, and a fair one stays.
+#[test]
+fn unfair_rates_persist() {
+    let ratio = |start: &str| {
+        let trajectory = solved("timely", "{}", 0.1, Some(start));
+        last(&trajectory, "rate_1_bps") / last(&trajectory, "rate_2_bps")
+    };
+    let unfair = ratio(r#"{"rates_bps": [7e9, 3e9]}"#);
+    println!("7 / 3 becomes {unfair}");
+    assert!(unfair > 2.1, "{unfair}");
+    assert_eq!(ratio(r#"{"rates_bps": [5e9, 5e9]}"#), 1.0);
+    let late = ratio(r#"{"rates_bps": [5e9, 5e9], "start_s": [0, 0.01]}"#);
+    println!("10 ms late becomes {late}");
+    assert!(late > 1.15, "{late}");
+}
+
+#[test]
+fn no_equilibrium() {
+    let start = Some(r#"{"from": "equilibrium"}"#);
+    assert!(matches!(refused("timely", "{}", start), FluidError::NoEquilibrium { model: "timely", .. }));
+    let crowded = refused("timely_patched", r#"{"sources": 400}"#, start);
+    assert!(matches!(crowded, FluidError::NoEquilibrium { model: "timely_patched", .. }), "{crowded}");
+}
