@@ -24,5 +24,6 @@ pub mod roles;
 
 pub use dice::{Dice, Purpose};
 pub use roles::{
-    Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+    Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, FlowId, Gauge, Pacing, Queue, ReactionPoint, Signal,
+    SignalKind, Stamp,
 };

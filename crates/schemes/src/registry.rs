@@ -5,7 +5,7 @@
 //! line in the call of [`families!`] below.
 
 use crate::dice::Dice;
-use crate::family::{ecm, ecm_plus, fb99, none, qcn, sonar};
+use crate::family::{af_qcn, ecm, ecm_plus, fb99, none, qcn, sonar};
 use crate::params::{Field, Table, Value};
 use crate::roles::{
     Arrival, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
@@ -340,6 +340,7 @@ macro_rules! families {
 families! {
     None => none::NoControl,
     Qcn => qcn::Qcn,
+    AfQcn => af_qcn::AfQcn,
     Sonar => sonar::Sonar,
     Fb99 => fb99::Fb99,
     Ecm => ecm::Ecm,

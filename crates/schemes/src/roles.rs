@@ -13,6 +13,10 @@ use qcnlab_units::{BitRate, Bytes, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CpId(pub u32);
 
+/// Which flow a frame belongs to: flows are counted from 0, without gaps, by whoever runs the machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FlowId(pub u32);
+
 /// The queue a congestion point watches.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
@@ -25,6 +29,8 @@ pub struct Queue {
 /// A frame that arrives at a congestion point.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
+    /// Its flow.
+    pub flow: FlowId,
     /// Its size.
     pub size: Bytes,
     /// Whether the queue took it; otherwise it was discarded.

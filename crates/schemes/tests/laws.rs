@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use qcnlab_schemes::conformance::{self, CpStep, RpStep};
 use qcnlab_schemes::registry::{Config, catalogue};
-use qcnlab_schemes::{Arrival, Bcn, Cnm, CpId, Signal};
+use qcnlab_schemes::{Arrival, Bcn, Cnm, CpId, FlowId, Signal};
 use qcnlab_units::{BitRate, Bytes, Span};
 
 /// Every scheme and preset.
@@ -42,9 +42,18 @@ fn rp_step() -> impl Strategy<Value = RpStep> {
 }
 
 fn cp_step() -> impl Strategy<Value = CpStep> {
-    (64..9000u64, prop::bool::weighted(0.9), prop::bool::weighted(0.9), any::<(bool, bool)>(), 0..4u32, 0..150_000u64)
-        .prop_map(|(size, admitted, controlled, (cn_tagged, probe), limited_by, len)| CpStep {
+    (
+        64..9000u64,
+        prop::bool::weighted(0.9),
+        prop::bool::weighted(0.9),
+        any::<(bool, bool)>(),
+        0..4u32,
+        0..5u32,
+        0..150_000u64,
+    )
+        .prop_map(|(size, admitted, controlled, (cn_tagged, probe), limited_by, flow, len)| CpStep {
             frame: Arrival {
+                flow: FlowId(flow),
                 size: Bytes::new(size),
                 admitted,
                 controlled,

@@ -23,7 +23,7 @@ use crate::probe::{Counters, FlowTally, Recorder, Trace};
 use crate::source::Source;
 use crate::wheel::{Entity, Wheel};
 use qcnlab_schemes::registry::{Cp, Rp};
-use qcnlab_schemes::{Arrival, CongestionPoint, CpAction, CpId, Dice, Purpose, Queue, ReactionPoint, Signal};
+use qcnlab_schemes::{Arrival, CongestionPoint, CpAction, CpId, Dice, FlowId, Purpose, Queue, ReactionPoint, Signal};
 use qcnlab_units::{Bytes, Instant};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -301,6 +301,7 @@ impl Engine {
             return;
         }
         let arrival = Arrival {
+            flow: FlowId(frame.flow),
             size: Bytes::new(u64::from(frame.size)),
             admitted,
             controlled: frame.flags & flag::CONTROLLED != 0,

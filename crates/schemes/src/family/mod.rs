@@ -1,5 +1,6 @@
 //! One file a scheme.
 
+pub mod af_qcn;
 pub mod ecm;
 pub mod ecm_plus;
 pub mod fb99;

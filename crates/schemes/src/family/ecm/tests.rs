@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::dice::Purpose;
+use crate::roles::FlowId;
 
 const LINE: BitRate = BitRate::gbps(10);
 
@@ -95,6 +96,7 @@ fn sample(params: CpParams, len: u64, limited_by: Option<CpId>) -> CpAction {
     let mut cp = Ecm::congestion_point(&params, CpId(1));
     // 18 000 octets are 12 frames of 1500: the 13th is the sample.
     let frame = Arrival {
+        flow: FlowId(0),
         size: Bytes::new(1500),
         admitted: true,
         controlled: true,
@@ -159,6 +161,7 @@ fn ecm_q_rounds_offset_and_growth_to_eight_bits() {
 fn ecm_q_sends_what_its_codes_stand_for() {
     let mut cp = Ecm::congestion_point(&CpParams { code_bits: Some(8), ..CP_IBM_ZRL }, CpId(1));
     let frame = Arrival {
+        flow: FlowId(0),
         size: Bytes::new(1500),
         admitted: true,
         controlled: true,

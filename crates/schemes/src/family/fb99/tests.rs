@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::dice::Purpose;
+use crate::roles::FlowId;
 
 const LINE: BitRate = BitRate::gbps(10);
 const FRAME: Bytes = Bytes::new(1500);
@@ -94,8 +95,15 @@ fn the_byte_counter_ends_the_same_cycle() {
 
 /// Feeds frames until one is sampled.
 fn sample(cp: &mut Cp, at: Instant, len: u64) -> CpAction {
-    let frame =
-        Arrival { size: FRAME, admitted: true, controlled: true, cn_tagged: true, limited_by: None, probe: false };
+    let frame = Arrival {
+        flow: FlowId(0),
+        size: FRAME,
+        admitted: true,
+        controlled: true,
+        cn_tagged: true,
+        limited_by: None,
+        probe: false,
+    };
     let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000) };
     let mut rolls = dice();
     for _ in 0..200 {

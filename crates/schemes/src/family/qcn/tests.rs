@@ -6,7 +6,7 @@ use super::rp::{Limiter, Phase, Rp, State};
 use crate::dice::{Dice, Purpose};
 use crate::parts::feedback::Quantizer;
 use crate::parts::rates::Rates;
-use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, Queue, ReactionPoint, Signal};
+use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, FlowId, Queue, ReactionPoint, Signal};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 const LINE: BitRate = BitRate::gbps(10);
@@ -86,7 +86,15 @@ fn other_quantizers() {
 }
 
 fn arrival(admitted: bool) -> Arrival {
-    Arrival { size: FRAME, admitted, controlled: true, cn_tagged: false, limited_by: None, probe: false }
+    Arrival {
+        flow: FlowId(0),
+        size: FRAME,
+        admitted,
+        controlled: true,
+        cn_tagged: false,
+        limited_by: None,
+        probe: false,
+    }
 }
 
 fn sample(cp: &mut Cp, len: u64, frame: &Arrival) -> CpAction {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::dice::Purpose;
+use crate::roles::FlowId;
 
 const LINE: BitRate = BitRate::gbps(10);
 const FRAME: Bytes = Bytes::new(1500);
@@ -97,8 +98,15 @@ fn the_other_reading_waits_for_each_echo() {
 #[test]
 fn a_port_echoes_while_it_has_no_bandwidth() {
     let mut cp = Sonar::congestion_point(&CP_DECK000, CpId(3));
-    let frame =
-        |probe| Arrival { size: FRAME, admitted: true, controlled: true, cn_tagged: true, limited_by: None, probe };
+    let frame = |probe| Arrival {
+        flow: FlowId(0),
+        size: FRAME,
+        admitted: true,
+        controlled: true,
+        cn_tagged: true,
+        limited_by: None,
+        probe,
+    };
     let queue = |len| Queue { len: Bytes::new(len), capacity: Bytes::new(150_000) };
     let mut rolls = dice();
     let mut ask = |cp: &mut Cp, at, probe, len| cp.on_arrival(at, &frame(probe), queue(len), &mut rolls);

@@ -1,0 +1,168 @@
+//! AF-QCN: QCN whose ports tell flows above their fair share to slow down more.
+//!
+//! ```text
+//!   each interval, for each flow i:   r_i moves towards what arrived
+//!   fair share of flow i:             f_i = W_i / sum W * sum r
+//!   at a sample that finds congestion, for the frame's flow i:
+//!                                     Fb = (1 - alpha) Fb_QCN + alpha full scale [1 - f_i / r_i]+
+//! ```
+//!
+//! The limiter is QCN's, and so are the sampling and its table, which go by the queue alone.
+//!
+//! Source: Kabbani, Alizadeh, Yasuda, Pan and Prabhakar, AF-QCN (2010): the two formulas. How the arrival rate is
+//! measured, alpha, the rounding and that a port speaks only where QCN would are readings.
+
+mod shares;
+
+use super::qcn;
+use crate::dice::Dice;
+use crate::params;
+use crate::params::{Field, Range};
+use crate::registry::{Family, Member, Preset, Status};
+use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, Queue, Signal, SignalKind};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use shares::Shares;
+
+/// AF-QCN.
+pub struct AfQcn;
+
+params! {
+    /// Parameters of the congestion point: QCN's, and how it measures and weighs flows.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CpParams {
+        /// Queue length the loop steers to.
+        set_point: Bytes, "cpQSp, Q_EQ, Qeq", Range::at_least(100.0);
+        /// Weight of queue growth against queue offset in the feedback.
+        w: f64, "cpW, W", Range::between(0.000_976_562_5, 1024.0);
+        /// Octets between samples while there is no congestion.
+        sample_base: Bytes, "cpSampleBase, base marking", Range::at_least(1.0);
+        /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
+        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
+        /// Bits of the quantized feedback.
+        fb_bits: u32, "QntzFb", Range::between(3.0, 8.0);
+        /// Whether discarded frames count towards the sampling interval and may be sampled.
+        count_discarded: bool, "", Range::ANY;
+        /// Share of the fairness feedback in the whole; 0 is QCN.
+        alpha: f64, "alpha", Range::between(0.0, 1.0);
+        /// How long arrivals are counted for one measurement of each flow's rate.
+        measure_every: Span, "", Range::at_least(1e6);
+        /// Share of a new measurement in the flow's rate.
+        measure_gain: f64, "", Range::above_zero_to(1.0);
+        /// How many flows, from the first, weigh `weight`; all others weigh 1.
+        weighted_flows: u32, "", Range::ANY;
+        /// What those flows weigh.
+        weight: f64, "W_i", Range::POSITIVE;
+    }
+}
+
+const CP_DECK001: CpParams = CpParams {
+    set_point: Bytes::new(33_000),
+    w: 2.0,
+    sample_base: Bytes::new(150_000),
+    jitter_width: 0.3,
+    fb_bits: 6,
+    count_discarded: false,
+    alpha: 0.5,
+    measure_every: Span::from_ms(1),
+    measure_gain: 0.25,
+    weighted_flows: 0,
+    weight: 1.0,
+};
+
+impl Family for AfQcn {
+    type CpParams = CpParams;
+    type RpParams = qcn::RpParams;
+    type Cp = Cp;
+    type Rp = qcn::Rp;
+    const MEMBERS: &'static [Member<CpParams, qcn::RpParams>] = &[Member {
+        name: "af_qcn",
+        title: "AF-QCN, approximate fairness (reconstruction)",
+        source: "Kabbani and others, AF-QCN (2010)",
+        status: Status::Reconstruction,
+        about: ABOUT,
+        presets: &[Preset {
+            name: "DECK001",
+            about: "QCN with deck 001's parameters. Alpha 0.5, rates measured each 1 ms and averaged with a gain of 0.25, \
+                    and equal weights are ours.",
+            cp: CP_DECK001,
+            rp: qcn::RP_DECK001,
+        }],
+    }];
+    const HEARS: &'static [SignalKind] = &[SignalKind::Cnm];
+    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
+    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, qcn::RpParams::FIELDS);
+
+    fn set_point(params: &CpParams) -> Option<Bytes> {
+        Some(params.set_point)
+    }
+
+    fn congestion_point(params: &CpParams, id: CpId) -> Cp {
+        let sampler = qcn::CpParams {
+            set_point: params.set_point,
+            w: params.w,
+            sample_base: params.sample_base,
+            jitter_width: params.jitter_width,
+            fb_bits: params.fb_bits,
+            count_discarded: params.count_discarded,
+            ..qcn::CP_DECK001
+        };
+        Cp {
+            sampler: qcn::Cp::new(sampler, id),
+            shares: Shares::new(params.measure_every, params.measure_gain, params.weighted_flows, params.weight),
+            alpha: params.alpha,
+            levels: f64::from((1u32 << params.fb_bits) - 1),
+        }
+    }
+
+    fn reaction_point(params: &qcn::RpParams, line_rate: BitRate) -> qcn::Rp {
+        qcn::Rp::new(*params, line_rate)
+    }
+}
+
+const ABOUT: &str = "\
+QCN that shares a link by flow and weight. A port measures how fast each flow arrives. A flow's fair
+share is its part, by weight, of all that arrives. Where QCN would send a message, the feedback is a
+mean of QCN's and of how far the frame's flow is above its share: more for those above, less for
+those at or below. Reaction points are QCN's.
+
+   f_i = W_i / sum W * sum r          Fb = (1 - alpha) Fb_QCN + alpha full scale [1 - f_i / r_i]+
+";
+
+/// The congestion point: QCN's, with an eye on each flow's share.
+#[derive(Clone, Debug)]
+pub struct Cp {
+    sampler: qcn::Cp,
+    shares: Shares,
+    alpha: f64,
+    /// The largest quantized feedback.
+    levels: f64,
+}
+
+impl CongestionPoint for Cp {
+    #[inline]
+    fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
+        if frame.controlled {
+            self.shares.on_arrival(now, frame.flow, frame.size);
+        }
+        match self.sampler.on_arrival(now, frame, queue, dice) {
+            CpAction::Send(Signal::Cnm(cnm)) => self.weigh(frame, cnm),
+            other => other,
+        }
+    }
+}
+
+impl Cp {
+    /// Mixes QCN's feedback with the flow's excess over its share, to the nearest whole number.
+    fn weigh(&self, frame: &Arrival, cnm: Cnm) -> CpAction {
+        let fairness = self.levels * self.shares.excess(frame.flow);
+        let mixed = (1.0 - self.alpha) * f64::from(cnm.quantized_fb) + self.alpha * fairness;
+        let quantized_fb = mixed.round() as u8;
+        if quantized_fb == 0 {
+            return CpAction::Nothing;
+        }
+        CpAction::Send(Signal::Cnm(Cnm { quantized_fb, ..cnm }))
+    }
+}
+
+#[cfg(test)]
+mod tests;
