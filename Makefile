@@ -9,10 +9,10 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench bench-peers gate lint wheel clean
+.PHONY: help demo test bench bench-peers gate new-scheme lint wheel clean
 
 help: ## list the commands
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
 demo: $(CORE) ## run the QCN and ECM demonstration; writes runs/demo with report.html
 	@$(BIN)/qcnlab demo $(ARGS)
@@ -31,6 +31,9 @@ bench-peers: ## run the same workloads on ns-2 (Debian: apt-get install ns2) and
 gate: ## compare the engine's instruction counts with the accepted ones (needs valgrind)
 	cargo build --release --quiet -p qcnlab-lab --example workload
 	@$(PYTHON) benches/gate.py
+
+new-scheme: ## start a scheme from the template: make new-scheme NAME=slow_start
+	@$(PYTHON) crates/schemes/template/new_scheme.py "$(NAME)"
 
 lint: $(CORE) ## check format, types and stubs
 	cargo fmt --all --check

@@ -1,0 +1,214 @@
+//! scheme_name: a source slows down at each message and speeds up by itself in between.
+//!
+//! ```text
+//!            CNM: rate *= 1 - decrease
+//!   free ------------------------------> limited:  each raise_every: rate += raise_step
+//!     ^          rate reaches C            |
+//!     +------------------------------------+
+//! ```
+//!
+//! A port sends a message at each sample that finds the queue above its set point.
+//!
+//! Source: deck and slide, paper or clause; a row in docs/reference/sources.md says what the short name means.
+
+use crate::dice::Dice;
+use crate::params;
+use crate::params::{Field, Range};
+use crate::parts::drift::Drift;
+use crate::parts::sampling::Countdown;
+use crate::registry::{Family, Member, Preset, Status};
+use crate::roles::{
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+/// The family: what the registry knows of these machines.
+pub struct SchemeName;
+
+params! {
+    /// Parameters of the congestion point.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CpParams {
+        /// Queue length above which sources are told.
+        set_point: Bytes, "Qeq", Range::at_least(100.0);
+        /// Octets between samples.
+        sample_base: Bytes, "sampling interval", Range::at_least(1.0);
+        /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
+        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
+    }
+}
+
+params! {
+    /// Parameters of the reaction point.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RpParams {
+        /// Share of the rate that one message takes off.
+        decrease: f64, "", Range::above_zero_to(1.0);
+        /// How often the rate rises by itself.
+        raise_every: Span, "", Range::at_least(1e6);
+        /// How far it rises each time.
+        raise_step: BitRate, "", Range::at_least(0.0);
+        /// The rate is never cut below this.
+        min_rate: BitRate, "", Range::POSITIVE;
+    }
+}
+
+const CP_TEMPLATE: CpParams =
+    CpParams { set_point: Bytes::new(33_000), sample_base: Bytes::new(150_000), jitter_width: 0.3 };
+
+const RP_TEMPLATE: RpParams = RpParams {
+    decrease: 0.125,
+    raise_every: Span::from_ms(1),
+    raise_step: BitRate::mbps(20),
+    min_rate: BitRate::mbps(10),
+};
+
+impl Family for SchemeName {
+    type CpParams = CpParams;
+    type RpParams = RpParams;
+    type Cp = Cp;
+    type Rp = Rp;
+    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
+        name: "scheme_name",
+        title: "scheme_name",
+        source: "name it",
+        status: Status::Reconstruction,
+        about: ABOUT,
+        presets: &[Preset {
+            name: "TEMPLATE",
+            about: "The template's values. Name a preset after where its values come from.",
+            cp: CP_TEMPLATE,
+            rp: RP_TEMPLATE,
+        }],
+    }];
+    const HEARS: &'static [SignalKind] = &[SignalKind::Cnm];
+    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
+    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
+
+    fn set_point(params: &CpParams) -> Option<Bytes> {
+        Some(params.set_point)
+    }
+
+    fn congestion_point(params: &CpParams, id: CpId) -> Cp {
+        Cp { params: *params, id, len_at_last_sample: 0, next_sample: Countdown::new(params.sample_base) }
+    }
+
+    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
+        Rp { params: *params, line_rate, state: State::Free, raise: Drift::new(params.raise_every, params.raise_step) }
+    }
+}
+
+const ABOUT: &str = "\
+A port samples arriving frames and tells their sources while its queue is above the set point. A source
+that is told cuts its rate by a share; in between its rate rises by a step each period.
+
+            CNM: rate *= 1 - decrease
+   free ------------------------------> limited:  each raise_every: rate += raise_step
+     ^          rate reaches C            |
+     +------------------------------------+
+";
+
+/// The congestion point: tells sampled sources while the queue is long.
+#[derive(Clone, Debug)]
+pub struct Cp {
+    params: CpParams,
+    id: CpId,
+    len_at_last_sample: i64,
+    next_sample: Countdown,
+}
+
+impl CongestionPoint for Cp {
+    #[inline]
+    fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
+        if !(frame.controlled && frame.admitted && self.next_sample.passed(frame.size)) {
+            return CpAction::Nothing;
+        }
+        self.next_sample.restart(self.params.sample_base.as_f64(), self.params.jitter_width, dice);
+        let len = queue.len.signed();
+        let q_offset = self.params.set_point.signed() - len;
+        let q_delta = len - self.len_at_last_sample;
+        self.len_at_last_sample = len;
+        if q_offset >= 0 {
+            return CpAction::Nothing;
+        }
+        CpAction::Send(Signal::Cnm(Cnm { cp: self.id, quantized_fb: 1, q_offset, q_delta }))
+    }
+}
+
+/// The reaction point: one rate, cut by messages and raised by a timer.
+#[derive(Clone, Debug)]
+pub struct Rp {
+    params: RpParams,
+    line_rate: BitRate,
+    state: State,
+    raise: Drift,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    /// Frames pass at line rate.
+    Free,
+    /// A limiter is installed.
+    Limited { rate: BitRate },
+}
+
+impl Rp {
+    fn rate(&self) -> BitRate {
+        match self.state {
+            State::Free => self.line_rate,
+            State::Limited { rate } => rate,
+        }
+    }
+}
+
+impl ReactionPoint for Rp {
+    #[inline]
+    fn on_sent(&mut self, _: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
+        Stamp::default()
+    }
+
+    fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
+        let Signal::Cnm(Cnm { quantized_fb: 1.., .. }) = signal else { return };
+        if let State::Free = self.state {
+            self.raise.start(now);
+        }
+        let rate = self.rate().scaled_rounded_down(1.0 - self.params.decrease).max(self.params.min_rate);
+        self.state = State::Limited { rate: rate.min(self.line_rate) };
+    }
+
+    fn on_wake(&mut self, now: Instant, _: &mut Dice) {
+        let State::Limited { rate } = self.state else { return };
+        let Some(step) = self.raise.due(now) else { return };
+        let rate = rate + step;
+        if rate < self.line_rate {
+            self.state = State::Limited { rate };
+        } else {
+            self.state = State::Free;
+            self.raise.stop();
+        }
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Instant {
+        self.raise.next()
+    }
+
+    #[inline]
+    fn limit(&self) -> Option<BitRate> {
+        match self.state {
+            State::Free => None,
+            State::Limited { rate } => Some(rate),
+        }
+    }
+
+    fn pacing(&self) -> Pacing {
+        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
+    }
+
+    fn gauge(&self) -> Gauge {
+        Gauge { current_rate: self.rate(), target_rate: self.rate(), alarms: 0, asked_at: Instant::ZERO }
+    }
+}
+
+#[cfg(test)]
+mod tests;
