@@ -38,6 +38,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     switch("clip_feedback", true, "feedback ends at (1 + 2 w) set_point_bytes"),
     switch("rate_cap", true, "the rate is never above line_rate_bps"),
     switch("clamp_queue", true, "the queue is never below 0"),
+    derived("buffer_bytes", "B", (ABOVE_ZERO, ANY), "octets the queue cannot exceed; no bound when left out"),
 ];
 
 /// The model with its parameters in frames and seconds.
@@ -60,6 +61,7 @@ pub(crate) struct Ecm {
     clip: bool,
     rate_cap: bool,
     clamp_queue: bool,
+    buffer: f64,
 }
 
 impl Ecm {
@@ -88,7 +90,11 @@ impl System for Ecm {
         let messages = if self.per_message { self.p * then.get(1) } else { 1.0 };
         let gain = if feedback > 0.0 { self.increase } else { self.decrease * rate };
         let net = self.n * rate - self.capacity;
-        slope[0] = if self.clamp_queue && queue <= 0.0 { net.max(0.0) } else { net };
+        slope[0] = match queue {
+            queue if self.clamp_queue && queue <= 0.0 => net.max(0.0),
+            queue if queue >= self.buffer => net.min(0.0),
+            _ => net,
+        };
         slope[1] = gain * feedback * messages;
     }
 
@@ -96,6 +102,7 @@ impl System for Ecm {
         if self.clamp_queue {
             state[0] = state[0].max(0.0);
         }
+        state[0] = state[0].min(self.buffer);
         state[1] = state[1].max(self.floor);
         if self.rate_cap {
             state[1] = state[1].min(self.line);
@@ -131,6 +138,7 @@ impl Model for Ecm {
             clip: values.switch("clip_feedback"),
             rate_cap: values.switch("rate_cap"),
             clamp_queue: values.switch("clamp_queue"),
+            buffer: values.maybe("buffer_bytes").map_or(f64::INFINITY, |bytes| bytes / frame),
         })
     }
 

@@ -15,6 +15,15 @@
 //! ```
 //!
 //! eta Rc is the rate at which n frames in a row go unreflected, zeta Rc that of such cycles beyond the first F.
+//! There every message moves the target to the current rate and restarts the byte counter. In QCN a message in the
+//! first cycle does neither; with `first_cycle` "kept", the first cycle of n frames always ends, messages 1 / p frames
+//! apart find it ended with probability u, and
+//!
+//! ```text
+//! u = 1 / (1 + n p),  eta(p) = p u / (1 - (1-p)^n)
+//! Rt' = -(Rt - Rc) Rc(t-d) pr(t-d) u(pr(t-d)) + RAI Rc(t-d) zeta(pr(t-d))
+//! ```
+//!
 //! Neither the timer nor hyper-active increase is in the model.
 
 use super::error::FluidError;
@@ -55,6 +64,13 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     number("sampling_probability_max", "", 0.1, (ABOVE_ZERO, 0.999), "probability at full feedback, when adaptive"),
     number("cycle_bytes", "B", 150e3, (ABOVE_ZERO, ANY), "octets of a byte counter cycle"),
     number("fast_recovery_cycles", "", 5.0, (0.0, ANY), "cycles of fast recovery"),
+    Parameter {
+        name: "first_cycle",
+        unit: "",
+        kind: Kind::Word(&["restarted", "kept"]),
+        about: "a message in the first byte counter cycle restarts it and moves the target, as published, or neither, as \
+                in QCN",
+    },
     number("ai_rate_bps", "bit/s", 5e6, (0.0, ANY), "active increase step of the target rate"),
     number("min_rate_bps", "bit/s", 0.0, (0.0, ANY), "rate a source does not fall below"),
     switch("one_sided", true, "only congestion is reported"),
@@ -62,6 +78,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     switch("clamp_target", true, "the target rate is never below the current rate"),
     switch("rate_cap", true, "the current rate is never above line_rate_bps"),
     switch("clamp_queue", true, "the queue is never below 0"),
+    derived("buffer_bytes", "B", (ABOVE_ZERO, ANY), "octets the queue cannot exceed; no bound when left out"),
 ];
 
 /// The model with its parameters in frames and seconds.
@@ -81,12 +98,14 @@ pub(crate) struct Qcn {
     p_max: f64,
     cycle: f64,
     recovery: f64,
+    kept: bool,
     increase: f64,
     one_sided: bool,
     clip: bool,
     clamp_target: bool,
     rate_cap: bool,
     clamp_queue: bool,
+    buffer: f64,
 }
 
 impl Qcn {
@@ -106,8 +125,8 @@ impl Qcn {
         let mut gap = 0.0;
         for _ in 0..200 {
             let p = self.probability(feedback);
-            let (eta, zeta) = self.cycles(p);
-            gap = zeta * self.increase / p;
+            let (eta, zeta, moves) = self.cycles(p);
+            gap = zeta * self.increase / (p * moves);
             feedback = eta * gap / (2.0 * self.gain * p * rate);
         }
         Ok([self.set_point + feedback, rate, rate + gap])
@@ -138,14 +157,19 @@ impl Qcn {
         (at_zero.signum() * size, p)
     }
 
-    /// eta and zeta of the module's head.
-    fn cycles(&self, p: f64) -> (f64, f64) {
+    /// eta, zeta and u of the module's head; u is 1 when every message moves the target.
+    fn cycles(&self, p: f64) -> (f64, f64, f64) {
         if p == 0.0 {
-            return (1.0 / self.cycle, 1.0 / self.cycle);
+            return (1.0 / self.cycle, 1.0 / self.cycle, 1.0);
         }
         let quiet = self.cycle * (-p).ln_1p();
-        let eta = p / (-quiet).exp_m1();
-        (eta, eta * (self.recovery * quiet).exp())
+        let (eta, moves) = if self.kept {
+            let moves = 1.0 / (1.0 + self.cycle * p);
+            (-p * moves / quiet.exp_m1(), moves)
+        } else {
+            (p / (-quiet).exp_m1(), 1.0)
+        };
+        (eta, eta * (self.recovery * quiet).exp(), moves)
     }
 }
 
@@ -164,17 +188,22 @@ impl System for Qcn {
         let rate = then.get(1);
         let (feedback, p) = self.feedback(then.get(0), rate);
         let (feedback, reflected) = if self.one_sided && feedback <= 0.0 { (0.0, 0.0) } else { (feedback, p) };
-        let (eta, zeta) = self.cycles(reflected);
+        let (eta, zeta, moves) = self.cycles(reflected);
         let net = self.n * current - self.capacity;
-        slope[0] = if self.clamp_queue && q <= 0.0 { net.max(0.0) } else { net };
+        slope[0] = match q {
+            q if self.clamp_queue && q <= 0.0 => net.max(0.0),
+            q if q >= self.buffer => net.min(0.0),
+            _ => net,
+        };
         slope[1] = -self.gain * feedback * current * rate * reflected + 0.5 * (target - current) * rate * eta;
-        slope[2] = -(target - current) * rate * reflected + self.increase * rate * zeta;
+        slope[2] = -(target - current) * rate * reflected * moves + self.increase * rate * zeta;
     }
 
     fn project(&self, _time: f64, state: &mut [f64]) {
         if self.clamp_queue {
             state[0] = state[0].max(0.0);
         }
+        state[0] = state[0].min(self.buffer);
         state[1] = state[1].max(self.floor);
         if self.rate_cap {
             state[1] = state[1].min(self.line);
@@ -218,12 +247,14 @@ impl Model for Qcn {
             p_max,
             cycle: values.number("cycle_bytes") / frame,
             recovery: values.number("fast_recovery_cycles"),
+            kept: values.is("first_cycle", "kept"),
             increase: rate("ai_rate_bps"),
             one_sided: values.switch("one_sided"),
             clip: values.switch("clip_feedback"),
             clamp_target: values.switch("clamp_target"),
             rate_cap: values.switch("rate_cap"),
             clamp_queue: values.switch("clamp_queue"),
+            buffer: values.maybe("buffer_bytes").map_or(f64::INFINITY, |bytes| bytes / frame),
         })
     }
 
