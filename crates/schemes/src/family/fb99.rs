@@ -23,7 +23,7 @@
 use crate::dice::Dice;
 use crate::params;
 use crate::params::{Field, Range};
-use crate::parts::bandwidth::BandwidthDetector;
+use crate::parts::bandwidth::{BandwidthDetector, SensorParams as CpParams, TWO_SENSORS_DECK000 as CP_DECK000};
 use crate::parts::feedback::{Quantizer, Scale};
 use crate::parts::rates::Rates;
 use crate::parts::sampling::{self, Countdown};
@@ -35,27 +35,6 @@ use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// Path-based notices.
 pub struct Fb99;
-
-params! {
-    /// Parameters of the congestion point.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct CpParams {
-        /// Queue length the loop steers to.
-        set_point: Bytes, "Q_EQ, Qeq", Range::at_least(100.0);
-        /// Weight of queue growth against queue offset in the feedback.
-        w: f64, "W", Range::between(0.000_976_562_5, 1024.0);
-        /// Octets between samples at feedback near zero.
-        sample_base: Bytes, "base marking", Range::at_least(1.0);
-        /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
-        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
-        /// Whether discarded frames count towards the sampling interval and may be sampled.
-        count_discarded: bool, "", Range::ANY;
-        /// Bandwidth may be available while the queue is shorter than this.
-        available_below: Bytes, "BA threshold", Range::POSITIVE;
-        /// It is available once the queue has been that short for this long.
-        available_after: Span, "congestion timer", Range::at_least(0.0);
-    }
-}
 
 params! {
     /// Parameters of the reaction point.
@@ -87,16 +66,6 @@ params! {
         stretch: bool, "cycle-stretching", Range::ANY;
     }
 }
-
-const CP_DECK000: CpParams = CpParams {
-    set_point: Bytes::new(33_000),
-    w: 2.0,
-    sample_base: Bytes::new(150_000),
-    jitter_width: 0.3,
-    count_discarded: false,
-    available_below: Bytes::new(9_000),
-    available_after: Span::from_ms(10),
-};
 
 const RP_DECK000: RpParams = RpParams {
     time_reset: Span::from_ms(5),

@@ -3,7 +3,41 @@
 //! Deck 000, At the Switch: bandwidth is available when the queue has been shorter than a threshold
 //! for long enough. A queue that reaches the threshold takes it back at once.
 
+use crate::params;
+use crate::params::Range;
 use qcnlab_units::{Bytes, Instant, Span};
+
+params! {
+    /// Parameters of a congestion point with two sensors: sampled feedback, and the detector.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct SensorParams {
+        /// Queue length the loop steers to.
+        set_point: Bytes, "Q_EQ, Qeq", Range::at_least(100.0);
+        /// Weight of queue growth against queue offset in the feedback.
+        w: f64, "W", Range::between(0.000_976_562_5, 1024.0);
+        /// Octets between samples while there is no congestion.
+        sample_base: Bytes, "base marking", Range::at_least(1.0);
+        /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
+        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
+        /// Whether discarded frames count towards the sampling interval and may be sampled.
+        count_discarded: bool, "", Range::ANY;
+        /// Bandwidth may be available while the queue is shorter than this.
+        available_below: Bytes, "not-congested threshold, BA threshold", Range::POSITIVE;
+        /// It is available once the queue has been that short for this long.
+        available_after: Span, "congestion timer", Range::at_least(0.0);
+    }
+}
+
+/// What deck 000 says of both sensors: set point 22 frames, threshold 6 frames for 10 ms.
+pub const TWO_SENSORS_DECK000: SensorParams = SensorParams {
+    set_point: Bytes::new(33_000),
+    w: 2.0,
+    sample_base: Bytes::new(150_000),
+    jitter_width: 0.3,
+    count_discarded: false,
+    available_below: Bytes::new(9_000),
+    available_after: Span::from_ms(10),
+};
 
 /// Watches a queue's length.
 #[derive(Clone, Debug)]
