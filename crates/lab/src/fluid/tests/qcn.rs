@@ -98,7 +98,7 @@ fn a_first_cycle_that_is_kept_steadies() {
     let swing = |first: &str| {
         let parameters =
             format!(r#"{{"sources": 10, "delay_s": 300e-6, "sampling": "fixed", "first_cycle": "{first}"}}"#);
-        mean_std(&second_half(&solved("qcn", &parameters, 0.6, None), "queue_bytes")).1
+        mean_std(second_half(&solved("qcn", &parameters, 0.6, None), "queue_bytes")).1
     };
     assert!(swing("kept") < 0.6 * swing("restarted"));
 }
