@@ -139,9 +139,9 @@ def test_exact_and_taylor_points_of_dcqcn() -> None:
 
 def test_a_saturated_ramp_has_no_equilibrium() -> None:
     for ask in (Dcqcn(sources=64).fixed_point, Dcqcn(sources=64).loop, Dcqcn(sources=64).margins):
-        with pytest.raises(qcnlab.AnalysisError, match=r"the ramp ends at pmax 0\.01"):
+        with pytest.raises(qcnlab.AnalysisError, match=r"the ramp ends at p_max 0\.01"):
             ask()
-    assert Dcqcn(sources=64, pmax=0.1).fixed_point().queue_bytes == pytest.approx(120.2e3, rel=1e-3)
+    assert Dcqcn(sources=64, p_max=0.1).fixed_point().queue_bytes == pytest.approx(120.2e3, rel=1e-3)
 
 
 PATCHED = {2: -1.95, 4: 5.25, 10: 28.53, 18: 42.92, 20: 41.58, 38: 3.22, 40: -1.31, 50: -22.26}
@@ -180,8 +180,8 @@ def test_qcn_without_equilibrium() -> None:
         (lambda: Qcn(sampling_probability=1), "sampling_probability is 1; it must be between"),
         (lambda: Ecm(w=-1), "ECM: w is -1"),
         (lambda: Ecm().stiffness("both"), "neither 'increase' nor 'decrease'"),  # type: ignore[arg-type]
-        (lambda: Dcqcn(kmin_bytes=3e5), "kmax_bytes must be above kmin_bytes"),
-        (lambda: Dcqcn(pmax=math.inf), "pmax is inf"),
+        (lambda: Dcqcn(k_min_bytes=3e5), "k_max_bytes must be above k_min_bytes"),
+        (lambda: Dcqcn(p_max=math.inf), "p_max is inf"),
         (lambda: Timely(beta=0), "patched TIMELY: beta is 0"),
         (lambda: with_averaging(Loop([1], [1, 0]), 0), "the cycle is 0 s"),
     ],

@@ -27,6 +27,7 @@ from qcnlab.analysis import given
 from qcnlab.analysis.loops import Loop, Margins
 from qcnlab.analysis.need import need
 from qcnlab.analysis.polynomials import product, total
+from qcnlab.text import counted
 
 if TYPE_CHECKING:
     from qcnlab.analysis.responses import Trajectory
@@ -65,23 +66,23 @@ class Dcqcn:
     """Delay of the marks, s."""
     frame_bytes: float = 1000.0
     """Octets of a frame."""
-    kmin_bytes: float = 5e3
+    k_min_bytes: float = 5e3
     """Queue at which marking begins, B."""
-    kmax_bytes: float = 200e3
+    k_max_bytes: float = 200e3
     """Queue at which the ramp of marking ends, B."""
-    pmax: float = 0.01
+    p_max: float = 0.01
     """Marking probability at the end of the ramp."""
     g: float = 1 / 256
     """Weight of a new sample in alpha."""
     cut_interval_s: float = 50e-6
     """tau: at most one notification in this time, s."""
-    alpha_timer_s: float = 55e-6
+    alpha_interval_s: float = 55e-6
     """tau', s."""
     timer_s: float = 55e-6
     """T, s."""
-    byte_counter_bytes: float = 10e6
+    cycle_bytes: float = 10e6
     """B."""
-    fast_recovery_steps: int = 5
+    fast_recovery_cycles: int = 5
     """F."""
     ai_rate_bps: float = 40e6
     """RAI, bit/s."""
@@ -89,14 +90,16 @@ class Dcqcn:
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
         names = self.__dataclass_fields__
-        loose = {"delay_s", "kmin_bytes", "pmax", "g"}
+        loose = {"delay_s", "k_min_bytes", "p_max", "g"}
         given.above_zero(NAME, **{n: getattr(self, n) for n in names if n not in loose})
-        given.not_negative(NAME, delay_s=self.delay_s, kmin_bytes=self.kmin_bytes)
+        given.not_negative(NAME, delay_s=self.delay_s, k_min_bytes=self.k_min_bytes)
         given.probability(NAME, g=self.g)
-        if not 0 < self.pmax <= 1:
-            raise AnalysisError(f"{NAME}: pmax is {self.pmax:g}; it must be above 0 and at most 1")
-        if self.kmax_bytes <= self.kmin_bytes:
-            raise AnalysisError(f"{NAME}: kmax_bytes must be above kmin_bytes")
+        if not 0 < self.p_max <= 1:
+            raise AnalysisError(
+                f"{NAME}: p_max is {self.p_max:g}; it must be above 0 and at most 1"
+            )
+        if self.k_max_bytes <= self.k_min_bytes:
+            raise AnalysisError(f"{NAME}: k_max_bytes must be above k_min_bytes")
 
     def with_(self, **changes: Any) -> Dcqcn:
         """Give the model with some values changed."""
@@ -118,8 +121,8 @@ class Dcqcn:
     def taylor_probability(self) -> float:
         """Give the published approximation of p: [RAI N^2 / (tau' C^2) (1/B + N/(T C))^2]^(1/3)."""
         share, bits = self._share(), 8 * self.frame_bytes
-        events = self.frame_bytes / self.byte_counter_bytes + 1 / (self.timer_s * share)
-        increase = self.ai_rate_bps / bits / (self.alpha_timer_s * share**2)
+        events = self.frame_bytes / self.cycle_bytes + 1 / (self.timer_s * share)
+        increase = self.ai_rate_bps / bits / (self.alpha_interval_s * share**2)
         return float((increase * events**2) ** (1 / 3))
 
     def fixed_point(self) -> DcqcnPoint:
@@ -134,7 +137,7 @@ class Dcqcn:
         gap = (c + e) * self.cut_interval_s * self.ai_rate_bps / bits / a * share
         return DcqcnPoint(
             marking_probability=p,
-            queue_bytes=self.kmin_bytes + p / self.pmax * (self.kmax_bytes - self.kmin_bytes),
+            queue_bytes=self.k_min_bytes + p / self.p_max * (self.k_max_bytes - self.k_min_bytes),
             rate_bps=share * bits,
             target_rate_bps=(share + gap) * bits,
             alpha=self._alpha(p),
@@ -143,7 +146,7 @@ class Dcqcn:
     def loop(self, *, formal: bool = False) -> Loop:
         """Give the published loop, at the Taylor value of p.
 
-        Where that p is above `pmax` the ramp is saturated and nothing rests there; the published
+        Where that p is above `p_max` the ramp is saturated and nothing rests there; the published
         curves go on formally. `formal`: do so too, instead of raising `AnalysisError`.
         """
         p = self.taylor_probability()
@@ -185,14 +188,14 @@ class Dcqcn:
         return self.capacity_bps / (8 * self.frame_bytes) / self.sources
 
     def _alpha(self, p: float) -> float:
-        return -math.expm1(self.alpha_timer_s * self._share() * math.log1p(-p))
+        return -math.expm1(self.alpha_interval_s * self._share() * math.log1p(-p))
 
     def _logs(self, p: float) -> tuple[float, float, float, float]:
         """Give the logarithms of b, c, d, e."""
         quiet = -math.log1p(-p)
-        counted = self.byte_counter_bytes / self.frame_bytes * quiet
+        counted = self.cycle_bytes / self.frame_bytes * quiet
         timed = self.timer_s * self._share() * quiet
-        steps = self.fast_recovery_steps
+        steps = self.fast_recovery_cycles
         b, d = math.log(p) - _log_expm1(counted), math.log(p) - _log_expm1(timed)
         return b, b - steps * counted, d, d - steps * timed
 
@@ -209,10 +212,11 @@ class Dcqcn:
         return a, b, c, d, e
 
     def _refuse_saturation(self, p: float) -> None:
-        if p > self.pmax:
+        if p > self.p_max:
             raise AnalysisError(
                 f"{NAME}: no equilibrium: {self.sources} sources need a marking probability of "
-                f"{p:.3g}, and the ramp ends at pmax {self.pmax:g}; raise pmax or lower ai_rate_bps"
+                f"{p:.3g}, and the ramp ends at p_max {self.p_max:g}; "
+                "raise p_max or lower ai_rate_bps"
             )
 
     def _published(self, p: float) -> tuple[Any, Any]:
@@ -222,10 +226,10 @@ class Dcqcn:
         rc, rai = c / n, self.ai_rate_bps / bits
         a, _, slow, _, fast = self._parts(p)
         rt = rc * (1 + (slow + fast) * self.cut_interval_s * rai / a)
-        alpha, steps = self._alpha(p), self.fast_recovery_steps
-        events = self.frame_bytes / self.byte_counter_bytes + 1 / (self.timer_s * rc)
-        ramp = (self.kmax_bytes - self.kmin_bytes) / self.frame_bytes
-        k, half = n * self.pmax / ramp, 0.5 + events / 4
+        alpha, steps = self._alpha(p), self.fast_recovery_cycles
+        events = self.frame_bytes / self.cycle_bytes + 1 / (self.timer_s * rc)
+        ramp = (self.k_max_bytes - self.k_min_bytes) / self.frame_bytes
+        k, half = n * self.p_max / ramp, 0.5 + events / 4
         late = (1 + 2 * steps + events / 2) * rai
         up = events * rc / 2 - half * p * rc
         aa = (-(rc**2) * alpha / 2 - half * (rc * rt - rc**2)) * k
@@ -248,7 +252,9 @@ class Dcqcn:
 
     def _title(self) -> str:
         rate = f"{self.capacity_bps / 1e9:g} Gb/s"
-        return f"{NAME}, {self.sources} sources, {rate}, delay {given.span(self.delay_s)}"
+        return (
+            f"{NAME}, {counted(self.sources, 'source')}, {rate}, delay {given.span(self.delay_s)}"
+        )
 
 
 def _log_expm1(x: float) -> float:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from qcnlab._core import AnalysisError
 from qcnlab.analysis import given
 from qcnlab.analysis.loops import Loop, Margins
+from qcnlab.text import counted
 
 if TYPE_CHECKING:
     from qcnlab.analysis.responses import Trajectory
@@ -48,6 +49,8 @@ class Ecm:
     """Qeq, B."""
     w: float = 2.0
     """Weight of the queue's change."""
+    frame_bytes: float = 1500.0
+    """Octets of a frame."""
     sample_bytes: float = 18e3
     """Octets between two samples of all sources together."""
     gi: float = 0.53333
@@ -64,6 +67,7 @@ class Ecm:
             sources=self.sources,
             capacity_bps=self.capacity_bps,
             set_point_bytes=self.set_point_bytes,
+            frame_bytes=self.frame_bytes,
             sample_bytes=self.sample_bytes,
             gi=self.gi,
             gd=self.gd,
@@ -141,8 +145,15 @@ class Ecm:
 
     def parameters(self) -> dict[str, Any]:
         """Give the model's parameters as the core names them."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        shared = ("sources", "capacity_bps", "delay_s", "frame_bytes", "set_point_bytes", "w")
+        return {
+            **{name: getattr(self, name) for name in (*shared, "rate_unit_bps")},
+            "increase_gain": self.gi,
+            "decrease_gain": self.gd,
+            "feedback_unit_bytes": PAGE_BYTES,
+            "sampling_probability": self.frame_bytes / self.sample_bytes,
+        }
 
     def _title(self, word: str) -> str:
         rate = f"{self.capacity_bps / 1e9:g} Gb/s"
-        return f"{word}, {self.sources} sources, {rate}, RTT {given.span(self.delay_s)}"
+        return f"{word}, {counted(self.sources, 'source')}, {rate}, RTT {given.span(self.delay_s)}"

@@ -16,20 +16,24 @@ Around the equilibrium the delayed rates cancel, and the open loop is
     K = Gd p C^2 / N,  z = C p / w,  gamma = p C / N,
     beta = gamma + eta Rt / 2,  alpha = eta zeta RAI C / (2 N)
 
-Timer and hyper-active increase are not in it. The fluid model of the core is the same before it is
-made linear, with the clamps of the real thing.
+There every message moves the target to the current rate and restarts the byte counter. In QCN one
+that comes in the first cycle does neither; with `first_cycle="kept"` a message finds the first
+cycle ended with probability u = 1 / (1 + n p), eta = p u / (1 - (1-p)^n), zeta = (1-p)^(5 n) eta as
+before, and gamma = u p C / N. Timer and hyper-active increase are in neither. The fluid model of
+the core is the same before it is made linear, with the clamps of the real thing.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from qcnlab._core import AnalysisError
 from qcnlab.analysis import given
 from qcnlab.analysis.loops import Loop, Margins
 from qcnlab.analysis.polynomials import product
+from qcnlab.text import counted
 
 if TYPE_CHECKING:
     from qcnlab.analysis.responses import Trajectory
@@ -82,6 +86,8 @@ class Qcn:
     """Cycles of fast recovery."""
     ai_rate_bps: float = 5e6
     """Active increase, bit/s."""
+    first_cycle: Literal["restarted", "kept"] = "restarted"
+    """What a message in the first byte counter cycle does: as published, or as in QCN."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
@@ -96,6 +102,10 @@ class Qcn:
             gain_per_byte=self.cut_per_byte,
         )
         given.not_negative(NAME, delay_s=self.delay_s, w=self.w)
+        if self.first_cycle not in ("restarted", "kept"):
+            raise AnalysisError(
+                f"{NAME}: first_cycle is '{self.first_cycle}'; it must be 'restarted' or 'kept'"
+            )
         given.probability(
             NAME,
             sampling_probability=self.sampling_probability,
@@ -118,7 +128,7 @@ class Qcn:
 
         Raises `AnalysisError` where it would need more than full feedback.
         """
-        _, eta, gap = self._increase()
+        _, eta, _, gap = self._increase()
         p, share, bits = self.sampling_probability, self._frames_per_s() / self.sources, self._bits
         gain = self.cut_per_byte * self.frame_bytes
         feedback = eta * gap / (2 * gain * p * share) * self.frame_bytes
@@ -138,11 +148,11 @@ class Qcn:
     def loop(self) -> Loop:
         """Give the open loop at its delay; raises `AnalysisError` as `equilibrium` does."""
         self.equilibrium()
-        zeta, eta, gap = self._increase()
+        zeta, eta, moves, gap = self._increase()
         p, capacity = self.sampling_probability, self._frames_per_s()
         share = capacity / self.sources
         gain = self.cut_per_byte * self.frame_bytes * p * capacity * share
-        gamma = p * share
+        gamma = moves * p * share
         beta = gamma + eta * (share + gap) / 2
         alpha = eta * zeta * self.ai_rate_bps / self._bits * share / 2
         num = product([gain * self.w / (capacity * p), gain], [1.0, gamma])
@@ -213,14 +223,17 @@ class Qcn:
     def _frames_per_s(self) -> float:
         return self.capacity_bps / self._bits
 
-    def _increase(self) -> tuple[float, float, float]:
-        """Give zeta, eta, and the gap between target and current rate, frames/s."""
-        p = self.sampling_probability
-        quiet = self.cycle_bytes / self.frame_bytes * math.log1p(-p)
+    def _increase(self) -> tuple[float, float, float, float]:
+        """Give zeta, eta, u, and the gap between target and current rate, frames/s."""
+        p, cycle = self.sampling_probability, self.cycle_bytes / self.frame_bytes
+        quiet, moves = cycle * math.log1p(-p), 1.0
         eta = p / math.expm1(-quiet)
+        if self.first_cycle == "kept":
+            moves = 1 / (1 + cycle * p)
+            eta = -p * moves / math.expm1(quiet)
         zeta = eta * math.exp(self.fast_recovery_cycles * quiet)
-        return zeta, eta, zeta * self.ai_rate_bps / self._bits / p
+        return zeta, eta, moves, zeta * self.ai_rate_bps / self._bits / (p * moves)
 
     def _title(self, word: str) -> str:
         rate = f"{self.capacity_bps / 1e9:g} Gb/s"
-        return f"{word}, {self.sources} sources, {rate}, RTT {given.span(self.delay_s)}"
+        return f"{word}, {counted(self.sources, 'source')}, {rate}, RTT {given.span(self.delay_s)}"

@@ -22,6 +22,7 @@ from qcnlab._core import AnalysisError
 from qcnlab.analysis import given
 from qcnlab.analysis.loops import Loop, Margins
 from qcnlab.analysis.polynomials import product, total
+from qcnlab.text import counted
 
 if TYPE_CHECKING:
     from qcnlab.analysis.responses import Trajectory
@@ -158,4 +159,4 @@ class Timely:
         return "patched TIMELY" if self.patched else "TIMELY"
 
     def _title(self) -> str:
-        return f"{self._name}, {self.sources} sources, {self.capacity_bps / 1e9:g} Gb/s"
+        return f"{self._name}, {counted(self.sources, 'source')}, {self.capacity_bps / 1e9:g} Gb/s"

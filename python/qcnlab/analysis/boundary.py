@@ -1,0 +1,177 @@
+"""The edge of stability over N: linear theory, the fluid model with clamps, and the packets.
+
+The edge of packets and fluid is the shortest RTT, of those run, from which on the queue of the
+bottleneck is empty for 1 % of the time or more: the loop swings so far that the link loses
+throughput. Between two RTTs it is found by linear interpolation of that share. The first 0.4 s of a
+run are left out.
+
+The packets run QCN by the byte counter alone, with whole cycles and without target rate reduction,
+saturated sources, ideal feedback and a buffer of 1 MB, because the model has neither timer,
+hyper-active increase, short cycles nor drops. The fluid is one-sided, with all clamps, sampling
+fixed at its base probability (QCN's table stays there up to an eighth of full feedback) and QCN's
+own rule for the first cycle. ECM runs without drift.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qcnlab._core import AnalysisError
+from qcnlab.analysis import setting
+from qcnlab.analysis.overlay import loops_of
+from qcnlab.analysis.qcn import Qcn
+from qcnlab.analysis.responses import Array, Response
+from qcnlab.facts import base as base_units
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
+
+    from qcnlab.analysis.setting import Model
+    from qcnlab.api import Scenario
+
+SOURCES = (2, 5, 10, 20, 50, 100)
+RTTS_S = tuple(1e-6 * each for each in (150, 200, 250, 300, 350, 400, 450, 500, 600))
+EMPTY = 0.01
+SETTLED_S, END_S, EVERY_S = 0.4, 1.6, 20e-6
+FLUID_END_S = 1.0
+
+
+@dataclass(frozen=True)
+class Boundary(Response):
+    """`sources`, `linear_s`, `fluid_s`, `packets_s`: where each turns unstable.
+
+    NaN where the edge lies beyond the RTTs that were run. `linear_s` is the published loop's (of
+    ECM the first region's).
+    """
+
+    rtts_s: tuple[float, ...]
+    """RTTs that were run, s."""
+    packets_empty: Array
+    """Share of time with an empty queue, packets; shape (sources, RTTs), the median of the runs."""
+    fluid_empty: Array
+    """The same for the fluid."""
+
+    def ratio(self) -> Array:
+        """Give the fluid's edge over the packets'; shape (sources,)."""
+        return np.asarray(self["fluid_s"] / self["packets_s"])
+
+    def plot(self) -> Figure:
+        """Draw the three edges over N, and what each packet run did."""
+        from qcnlab.analysis.boundary_figure import boundary_figure
+
+        return boundary_figure(self)
+
+
+def boundary(
+    scenario: Scenario,
+    *,
+    sources: Sequence[int] = SOURCES,
+    rtts_s: Sequence[float] = RTTS_S,
+    reps: int = 3,
+    jobs: int | None = None,
+) -> Boundary:
+    """Find the edge of stability for each number of sources at the scenario's line rate.
+
+    `sources`: numbers N; `rtts_s`: RTTs, s, rising; `reps`: packet runs of each pair; `jobs`:
+    threads. What of the scenario is switched off is said at the head of this module. Raises
+    `AnalysisError` for a scenario no model describes, and for RTTs that do not rise.
+    """
+    import qcnlab
+
+    known = setting.read(scenario)
+    if len(rtts_s) < 2 or not all(0 < a < b for a, b in pairwise(rtts_s)):
+        raise AnalysisError("the RTTs of a sweep must be above 0, rise, and be two or more")
+    if not sources or min(sources) < 1 or reps < 1:
+        raise AnalysisError("a sweep needs one source and one replication at least")
+    capacity = base_units(known.tree["topology"]["bottleneck_rate"])
+    phase = setting.Phase("whole run", 0.0, END_S, capacity)
+    base = known.model(phase)
+    models = [base.with_(sources=n) for n in sources]
+    scenarios = [_plain(known.tree, scenario.name, n, rtt) for n in sources for rtt in rtts_s]
+    results = qcnlab.run_many(scenarios, reps=reps, jobs=jobs)
+    shape = (len(sources), len(rtts_s))
+    packets = np.array([_packets_empty(result) for result in results]).reshape(shape)
+    fluid = np.array(
+        [[_fluid_empty(model, rtt, known.line_rate_bps) for rtt in rtts_s] for model in models]
+    )
+    columns = {
+        "sources": np.array(sources, dtype=float),
+        "linear_s": np.array([_linear(model) for model in models]),
+        "fluid_s": np.array([edge(rtts_s, row) for row in fluid]),
+        "packets_s": np.array([edge(rtts_s, row) for row in packets]),
+    }
+    units = {name: "s" for name in columns if name != "sources"}
+    heading = f"Edge of stability, {known.scheme}, {capacity / 1e9:g} Gb/s"
+    return Boundary(heading, columns, units, tuple(rtts_s), packets, fluid)
+
+
+def edge(rtts_s: Sequence[float], empty: Array, level: float = EMPTY) -> float:
+    """Give the RTT from which on `empty` is at `level` or more; NaN if it never is.
+
+    Interpolates from the last RTT below; the first RTT of all if none is below.
+    """
+    below = np.flatnonzero(np.asarray(empty) < level)
+    if below.size == 0:
+        return float(rtts_s[0])
+    last = int(below[-1])
+    if last + 1 == len(rtts_s):
+        return math.nan
+    share = (level - empty[last]) / (empty[last + 1] - empty[last])
+    return float(rtts_s[last] + share * (rtts_s[last + 1] - rtts_s[last]))
+
+
+def _plain(tree: dict[str, Any], name: str, sources: int, rtt_s: float) -> Scenario:
+    """Give the scenario with nothing but sources, link and loop."""
+    from qcnlab.api import Scenario
+
+    plain = copy.deepcopy(tree)
+    plain.pop("hotspot", None)
+    plain |= {"duration": f"{END_S} s", "warmup": f"{SETTLED_S} s", "feedback": {"kind": "ideal"}}
+    rtt = f"{rtt_s * 1e9:.0f} ns"
+    plain["topology"] |= {"sources": sources, "rtt": rtt, "buffer": "1 MB"}
+    plain["topology"].pop("sink_delay", None)
+    frame = plain["traffic"][0]["frame"]
+    plain["traffic"] = [{"kind": "saturated", "frame": frame, "start_jitter": "12 us"}]
+    plain["record"] |= {"queue_every": f"{EVERY_S * 1e6:.0f} us", "tables": True}
+    receiver = plain["scheme"]["rp"]
+    if "clock" in receiver:
+        plain["scheme"]["name"] = "qcn_byte_counter"
+        receiver |= {"clock": "byte_counter", "short_cycles": False, "target_rate_reduction": False}
+    else:
+        receiver["drift_every"] = "0 s"
+    return Scenario.from_dict(plain, name)
+
+
+def _packets_empty(result: Any) -> float:
+    import polars as pl
+
+    frame = (
+        result.queues.to_polars()
+        .filter(pl.col("time_s") >= SETTLED_S)
+        .group_by("replication")
+        .agg((pl.col("queue_bytes") == 0).mean().alias("empty"))
+    )
+    return float(frame["empty"].median())
+
+
+def _fluid_empty(model: Model, rtt_s: float, line_rate_bps: float) -> float:
+    switches: dict[str, Any] = {"sampling": "fixed"} if isinstance(model, Qcn) else {}
+    run = model.with_(delay_s=rtt_s).fluid(
+        FLUID_END_S, every_s=EVERY_S, line_rate_bps=line_rate_bps, **switches
+    )
+    return float((run.after(SETTLED_S)["queue_bytes"] < 1).mean())
+
+
+def _linear(model: Model) -> float:
+    loops = loops_of(model)
+    chosen = [loops["as published"]] if isinstance(model, Qcn) else list(loops.values())
+    found = [loop.critical_delay() for loop in chosen]
+    return min((each for each in found if each is not None), default=math.nan)

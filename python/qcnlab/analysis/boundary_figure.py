@@ -1,0 +1,53 @@
+"""The figure of an edge of stability."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from qcnlab.analysis.draw import look, title
+from qcnlab.plots import FAINT, INK, style
+
+if TYPE_CHECKING:
+    from qcnlab.analysis.boundary import Boundary
+
+EMPTY = 0.01
+
+
+def boundary_figure(given: Boundary) -> Figure:
+    """Draw the edges over N, a filled mark for each packet run whose queue runs empty."""
+    n = given["sources"]
+    with style():
+        figure = Figure(figsize=(4.6, 3.6), layout="constrained")
+        axes = figure.subplots()
+        grid_n, grid_rtt = np.meshgrid(n, np.array(given.rtts_s) * 1e6, indexing="ij")
+        empty = given.packets_empty >= EMPTY
+        dots: dict[str, Any] = {"ls": "", "marker": "o", "ms": 4, "mec": FAINT, "mew": 0.8}
+        axes.plot(grid_n[~empty], grid_rtt[~empty], mfc="white", label="packets: steady", **dots)
+        axes.plot(
+            grid_n[empty],
+            grid_rtt[empty],
+            mfc=FAINT,
+            label="packets: empty 1 % of the time",
+            **dots,
+        )
+        lines: tuple[tuple[str, str, dict[str, Any]], ...] = (
+            ("packets_s", "packets, edge", {**look(0), "color": INK, "lw": 1.6}),
+            ("fluid_s", "fluid with clamps, edge", {**look(1), "color": "#0072B2"}),
+            ("linear_s", "linear theory, as published", look(3) | {"color": "#D55E00"}),
+        )
+        for name, label, line in lines:
+            axes.plot(n, given[name] * 1e6, label=label, **line)
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(FixedLocator(list(n)))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.set_xlabel("number of sources N")
+        axes.set_ylabel("RTT (us)")
+        axes.set_ylim(0, max(given.rtts_s) * 1.06e6)
+        figure.legend(loc="outside lower center", ncols=2)
+        title(figure, given.title)
+    return figure
