@@ -141,7 +141,8 @@ def test_a_saturated_ramp_has_no_equilibrium() -> None:
     for ask in (Dcqcn(sources=64).fixed_point, Dcqcn(sources=64).loop, Dcqcn(sources=64).margins):
         with pytest.raises(qcnlab.AnalysisError, match=r"the ramp ends at p_max 0\.01"):
             ask()
-    assert Dcqcn(sources=64, p_max=0.1).fixed_point().queue_bytes == pytest.approx(120.2e3, rel=1e-3)
+    wide_ramp = Dcqcn(sources=64, p_max=0.1).fixed_point()
+    assert wide_ramp.queue_bytes == pytest.approx(120.2e3, rel=1e-3)
 
 
 PATCHED = {2: -1.95, 4: 5.25, 10: 28.53, 18: 42.92, 20: 41.58, 38: 3.22, 40: -1.31, 50: -22.26}
