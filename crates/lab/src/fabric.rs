@@ -1,7 +1,7 @@
 //! From a scenario to the ports, links and flows a run is made of.
 
 use crate::scenario::{Feedback, Scenario, Star, Topology, TrafficKind};
-use qcnlab_sim::{FlowPlan, Plan, PortPlan, Record, ServiceChange, Traffic};
+use qcnlab_sim::{Ends, FlowPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Traffic};
 use qcnlab_units::{BitRate, Instant, Span};
 
 /// The plan of one replication.
@@ -15,9 +15,10 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, replication: u32) -> Plan {
             let traffic = &scenario.traffic[flow.traffic];
             FlowPlan {
                 name: flow.source_name,
-                route: vec![flow.source_index as u32, bottleneck],
+                paths: vec![vec![flow.source_index as u32, bottleneck]],
+                class: 0,
                 traffic: match traffic.kind {
-                    TrafficKind::Saturated { max_rate } => Traffic::Saturated { ceiling: max_rate },
+                    TrafficKind::Saturated { max_rate } => Traffic::Saturated { ceiling: max_rate, total: None },
                     TrafficKind::Constant { rate } => Traffic::Constant { rate },
                 },
                 frame: traffic.frame,
@@ -26,18 +27,25 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, replication: u32) -> Plan {
                 stop: traffic.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop),
                 controlled: traffic.controlled,
                 cn_tag: traffic.cn_tag,
+                limiter: flow.source_index as u32,
+                room: None,
+                rate_step: None,
+                burst: None,
             }
         })
         .collect();
     let services = services(scenario, &ports);
     let record = &scenario.record;
     Plan {
+        nodes: nodes(star),
         ports,
         flows,
+        generators: Vec::new(),
+        ends: Ends::WhereNeeded,
         services,
         feedback: match scenario.feedback {
             Feedback::Ideal => qcnlab_sim::Feedback::Ideal,
-            Feedback::Frames { frame } => qcnlab_sim::Feedback::Frames(frame),
+            Feedback::Frames { frame } => qcnlab_sim::Feedback::Frames { size: frame, class: 7 },
         },
         scheme: scenario.scheme.clone(),
         end: Instant::ZERO + scenario.duration,
@@ -64,10 +72,20 @@ pub(crate) fn bottleneck(scenario: &Scenario) -> u32 {
     star.sources
 }
 
+fn nodes(star: &Star) -> Vec<NodePlan> {
+    let sources = (1..=star.sources).map(|i| format!("source{i}"));
+    let names = sources.chain(["switch".to_owned(), "sink".to_owned()]);
+    names.map(|name| NodePlan { name, ..NodePlan::default() }).collect()
+}
+
 /// One port for each source, the bottleneck, and the ways back if signals are frames.
 fn star_ports(star: &Star, ways_back: bool) -> Vec<PortPlan> {
-    let port = |name: String, peer: Option<u32>| PortPlan {
+    let switch = star.sources;
+    let port = |name: String, (from, to): (u32, u32), peer: Option<u32>| PortPlan {
         name,
+        from,
+        to,
+        latency: Span::ZERO,
         rate: star.rate,
         delay: star.rtt.half_rounded_down(),
         capacity: None,
@@ -77,16 +95,17 @@ fn star_ports(star: &Star, ways_back: bool) -> Vec<PortPlan> {
     };
     let sources = star.sources;
     let back = |i: u32| ways_back.then_some(sources + 1 + i);
-    let mut plans: Vec<PortPlan> = (0..sources).map(|i| port(format!("source{}->switch", i + 1), back(i))).collect();
+    let mut plans: Vec<PortPlan> =
+        (0..sources).map(|i| port(format!("source{}->switch", i + 1), (i, switch), back(i))).collect();
     plans.push(PortPlan {
         rate: star.bottleneck_rate,
         delay: star.sink_delay,
         capacity: Some(star.buffer),
         watched: true,
-        ..port("switch->sink".to_owned(), None)
+        ..port("switch->sink".to_owned(), (switch, switch + 1), None)
     });
     if ways_back {
-        plans.extend((0..sources).map(|i| port(format!("switch->source{}", i + 1), Some(i))));
+        plans.extend((0..sources).map(|i| port(format!("switch->source{}", i + 1), (switch, i), Some(i))));
     }
     plans
 }

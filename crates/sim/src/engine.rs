@@ -155,7 +155,7 @@ impl Engine {
         assert!(plan.end.ps() < Wheel::HORIZON, "a run ends within two and a half simulated hours");
         let entities = Entities::new(plan.flows.len() as u32, plan.ports.len() as u32);
         let mut ports: Vec<Port> =
-            plan.ports.iter().map(|p| Port::new(p.rate, p.delay, p.capacity, p.overhead)).collect();
+            plan.ports.iter().map(|p| Port::new(p.rate, p.delay + p.latency, p.capacity, p.overhead)).collect();
         let mut watches = Vec::new();
         for (index, port) in plan.ports.iter().enumerate().filter(|(_, port)| port.watched) {
             ports[index].cp = watches.len() as u32;
@@ -354,7 +354,7 @@ impl Engine {
                 let at = self.way_back(frame).fold(now, |at, port| at + self.ports[port as usize].delay());
                 self.deliver_at(at, frame.flow, signal);
             }
-            Feedback::Frames(size) => {
+            Feedback::Frames { size, .. } => {
                 let tag = self.free_letters.pop().unwrap_or(self.letters.len() as u32);
                 if tag as usize == self.letters.len() {
                     self.letters.push(signal);
@@ -567,7 +567,7 @@ impl Sender {
     fn new(plan: &Plan, flow: &FlowPlan) -> Sender {
         let mut dice = Dice::new(plan.seed, plan.replication, &flow.name, Purpose::Start);
         let start = flow.start + flow.start_jitter.scaled_rounded_down(dice.uniform(0.0, 1.0));
-        let rp = plan.scheme.reaction_point(plan.ports[flow.route[0] as usize].rate);
+        let rp = plan.scheme.reaction_point(plan.ports[flow.paths[0][0] as usize].rate);
         let mut limiter = Limiter::new(flow.frame, rp.pacing());
         limiter.set_rate(start, rp.limit());
         let controlled = if flow.controlled { flag::CONTROLLED } else { 0 };
@@ -577,7 +577,7 @@ impl Sender {
             limiter,
             rp,
             dice: Dice::new(plan.seed, plan.replication, &flow.name, Purpose::Reaction),
-            port: flow.route[0],
+            port: flow.paths[0][0],
             frame: flow.frame.get() as u32,
             flags: controlled | cn_tagged,
             stop: flow.stop,
@@ -639,7 +639,8 @@ fn lay_routes(flows: &[FlowPlan]) -> (Vec<u32>, Vec<Route>, Vec<Vec<u32>>) {
     let mut end_ports: Vec<u32> = Vec::new();
     let mut ends: Vec<Vec<u32>> = Vec::new();
     for (index, flow) in flows.iter().enumerate() {
-        let last = *flow.route.last().expect("a flow has a route");
+        let route = &flow.paths[0];
+        let last = *route.last().expect("a flow has a route");
         let end = end_ports.iter().position(|port| *port == last).unwrap_or_else(|| {
             end_ports.push(last);
             ends.push(Vec::new());
@@ -647,12 +648,12 @@ fn lay_routes(flows: &[FlowPlan]) -> (Vec<u32>, Vec<Route>, Vec<Vec<u32>>) {
         });
         routes.push(Route {
             start: route_ports.len() as u32,
-            len: flow.route.len() as u16,
+            len: route.len() as u16,
             end: end as u32,
             member: ends[end].len() as u32,
         });
         ends[end].push(index as u32);
-        route_ports.extend_from_slice(&flow.route);
+        route_ports.extend_from_slice(route);
     }
     (route_ports, routes, ends)
 }

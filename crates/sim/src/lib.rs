@@ -23,9 +23,13 @@ pub mod plan;
 pub mod port;
 pub mod probe;
 pub mod source;
+pub mod tcp;
 pub mod wheel;
 
 pub use audit::Violation;
 pub use engine::{Control, Engine, Finished, Halt};
-pub use plan::{Feedback, FlowPlan, Plan, PortPlan, Record, ServiceChange, Traffic};
+pub use plan::{
+    Ends, Feedback, FlowPlan, GeneratorPlan, NodePlan, PausePlan, PauseRule, PauseScope, Plan, PortPlan, Process,
+    Record, ServiceChange, Traffic,
+};
 pub use probe::{Counters, FlowTally, Trace};

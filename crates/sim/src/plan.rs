@@ -1,15 +1,20 @@
-//! What a run is made of: ports, flows, a schedule, a scheme.
+//! What a run is made of: nodes, ports, flows, a schedule, a scheme.
 
+use crate::tcp;
 use qcnlab_schemes::registry::Config;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// Everything an [`Engine`](crate::Engine) is built from.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// Switches and hosts.
+    pub nodes: Vec<NodePlan>,
     /// One entry for each direction of each link.
     pub ports: Vec<PortPlan>,
     /// Who sends what along which ports.
     pub flows: Vec<FlowPlan>,
+    /// What drops frames into the queues of flows whose traffic is [`Traffic::Fed`].
+    pub generators: Vec<GeneratorPlan>,
     /// Changes of service rate, in order of time.
     pub services: Vec<ServiceChange>,
     /// How signals travel back.
@@ -24,37 +29,113 @@ pub struct Plan {
     pub replication: u32,
     /// What is recorded.
     pub record: Record,
+    /// Which ports have an event at the end of each transmission.
+    pub ends: Ends,
+}
+
+/// Which ports have an event at the end of each transmission. Both give the same run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ends {
+    /// Those that can be paused, serve several classes, or free memory that somebody waits for.
+    #[default]
+    WhereNeeded,
+    /// All of them: slower; for tests and for measuring.
+    Everywhere,
+}
+
+/// A switch or a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodePlan {
+    /// Its name.
+    pub name: String,
+    /// Octets it holds of frames that came in over one link, shared by all its outputs; frames that do
+    /// not fit are discarded. `None` for no limit.
+    pub input_memory: Option<Bytes>,
+    /// When it stops the far ends of its links.
+    pub pause: Option<PausePlan>,
+}
+
+/// When a node stops the far ends of its links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PausePlan {
+    /// Which classes stop.
+    pub scope: PauseScope,
+    /// When.
+    pub rule: PauseRule,
+    /// Time from a pause frame's last octet to its effect.
+    pub reaction: Span,
+}
+
+/// Which classes a pause frame stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseScope {
+    /// The whole link: 802.3x.
+    Link,
+    /// Each class whose bit is set by itself: 802.1Qbb. Octets are counted for each class.
+    Classes(u8),
+}
+
+/// When a pause frame is sent. A time is a number of quanta of 512 bit times of the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseRule {
+    /// Octets held of one input (and class): stop when they rise above `high`, again when half of the
+    /// time has run off, go when they are at or below `low`.
+    Watermarks {
+        /// Stop above this.
+        high: Bytes,
+        /// Go at or below this.
+        low: Bytes,
+        /// Time asked for.
+        quanta: u16,
+    },
+    /// An arrival that finds (with itself) `threshold` octets or more in its output queue stops the link
+    /// it came over, unless more than half of the time asked for last is left. Nothing says go: time runs off.
+    Threshold {
+        /// Stop from this on.
+        threshold: Bytes,
+        /// Time asked for.
+        quanta: u16,
+    },
 }
 
 /// A queue and the link behind it.
 #[derive(Clone, Debug)]
 pub struct PortPlan {
-    /// Its name; the key of its random streams.
+    /// Its name, written from->to; the key of its random streams.
     pub name: String,
+    /// The node it belongs to.
+    pub from: u32,
+    /// The node at the far end.
+    pub to: u32,
     /// Service rate at the start.
     pub rate: BitRate,
     /// Propagation delay of the link.
     pub delay: Span,
-    /// Octets the queue holds, the frame in transmission included; `None` for no limit.
+    /// Time the node at the far end takes to get a frame to its queue.
+    pub latency: Span,
+    /// Octets each class's queue holds, the frame in transmission included; `None` for no limit.
     pub capacity: Option<Bytes>,
     /// Wire time spent on each frame beyond its own octets.
     pub overhead: Bytes,
     /// Whether a congestion point watches it and its queue is recorded.
     pub watched: bool,
-    /// The port of the other direction of the same link; needed for feedback as frames.
+    /// The port of the other direction of the same link; needed for whatever travels back over it.
     pub peer: Option<u32>,
 }
 
 /// A source, its limiter and its way to the sink.
 #[derive(Clone, Debug)]
 pub struct FlowPlan {
-    /// The source's name; the key of its random streams.
+    /// The flow's name, like no other's; the key of its random streams.
     pub name: String,
-    /// Ports from the source to the sink, in order; at least one.
-    pub route: Vec<u32>,
+    /// Ways from the source to the sink: ports in order. All start at one port and end at one port; with
+    /// several, each frame takes one at random.
+    pub paths: Vec<Vec<u32>>,
+    /// Class of its frames, 0 to 7; the highest goes first.
+    pub class: u8,
     /// What the source wants to send.
     pub traffic: Traffic,
-    /// Frame size.
+    /// Frame size; the last frame of a flow may be shorter.
     pub frame: Bytes,
     /// When it starts.
     pub start: Instant,
@@ -66,20 +147,83 @@ pub struct FlowPlan {
     pub controlled: bool,
     /// Whether its frames carry a CN-TAG.
     pub cn_tag: bool,
+    /// Its limiter: flows of one host that name the same number share one limiter and one reaction point.
+    /// Numbers count up from 0 without gaps.
+    pub limiter: u32,
+    /// Octets that wait at the source behind the limiter at most; more is discarded there. `None` for no limit.
+    pub room: Option<Bytes>,
+    /// The limiter's rates are whole multiples of this, rounded down but never to zero; `None` for any rate.
+    pub rate_step: Option<BitRate>,
+    /// Octets the limiter lets go back to back, in place of the scheme's own.
+    pub burst: Option<Bytes>,
 }
 
 /// What a source wants to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
-    /// Always one more frame, at most at `ceiling`.
+    /// Always one more frame, at most at `ceiling`, until `total` octets are sent.
     Saturated {
         /// The source's own limit; `None` for the link's rate.
         ceiling: Option<BitRate>,
+        /// Octets in all; `None` for no end.
+        total: Option<Bytes>,
     },
     /// A frame each 8 L / rate, exactly in the long run. Frames the limiter holds back wait.
     Constant {
         /// Offered rate, counted on frame octets.
         rate: BitRate,
+    },
+    /// Frames come from a [`GeneratorPlan`] and wait.
+    Fed,
+    /// A TCP connection; acknowledgements travel back as frames.
+    Tcp {
+        /// How it behaves.
+        config: tcp::Config,
+        /// Octets of the stream; `None` for no end.
+        total: Option<Bytes>,
+    },
+}
+
+/// Drops frames into the queues of one or several flows of a host, each time one of them at random.
+#[derive(Clone, Debug)]
+pub struct GeneratorPlan {
+    /// Its name; the key of its random streams.
+    pub name: String,
+    /// The flows; all have [`Traffic::Fed`] and one frame size.
+    pub flows: Vec<u32>,
+    /// When frames come.
+    pub process: Process,
+    /// When it starts.
+    pub start: Instant,
+    /// A random time up to this is added to the start.
+    pub start_jitter: Span,
+    /// When it stops.
+    pub stop: Instant,
+}
+
+/// When frames come. Rates count frame octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Process {
+    /// At equal distances.
+    Constant {
+        /// Mean rate.
+        rate: BitRate,
+    },
+    /// At exponential distances.
+    Poisson {
+        /// Mean rate.
+        rate: BitRate,
+    },
+    /// At equal distances while on, not at all while off. Begins on.
+    OnOff {
+        /// Rate while on.
+        rate: BitRate,
+        /// Mean time on.
+        on: Span,
+        /// Mean time off.
+        off: Span,
+        /// Whether the times are exponential; otherwise each is its mean.
+        exponential: bool,
     },
 }
 
@@ -99,8 +243,13 @@ pub struct ServiceChange {
 pub enum Feedback {
     /// After the propagation delay of the way back, and nothing else.
     Ideal,
-    /// As frames of this size over the reverse links, where they queue and take time.
-    Frames(Bytes),
+    /// As frames over the reverse links, where they queue and take time.
+    Frames {
+        /// Their size.
+        size: Bytes,
+        /// Their class, 0 to 7.
+        class: u8,
+    },
 }
 
 /// What is recorded, and how finely. A span of zero records nothing of its kind.

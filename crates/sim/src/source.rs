@@ -15,14 +15,15 @@ pub(crate) enum Source {
 
 impl Source {
     pub(crate) fn new(flow: &FlowPlan, start: Instant) -> Source {
-        match flow.traffic {
-            Traffic::Saturated { ceiling } => {
+        match &flow.traffic {
+            Traffic::Saturated { ceiling, .. } => {
                 let gap = ceiling.map_or(Span::ZERO, |rate| rate.time_for_rounded_up(flow.frame));
                 Source::Saturated { gap, next: start }
             }
             Traffic::Constant { rate } => {
-                Source::Constant { clock: Clock::new(flow.frame, rate), next: start, waiting: 0 }
+                Source::Constant { clock: Clock::new(flow.frame, *rate), next: start, waiting: 0 }
             }
+            Traffic::Fed | Traffic::Tcp { .. } => unreachable!("no scenario asks for it yet"),
         }
     }
 

@@ -2,13 +2,19 @@
 
 use proptest::prelude::*;
 use qcnlab_schemes::registry::Config;
-use qcnlab_sim::{Control, Engine, Feedback, Finished, FlowPlan, Plan, PortPlan, Record, ServiceChange, Traffic};
+use qcnlab_sim::{
+    Control, Ends, Engine, Feedback, Finished, FlowPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Traffic,
+};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// `sources` hosts, a switch and a sink; 10 Gb/s links of `delay`.
 fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
-    let port = |name: String, capacity, watched, peer| PortPlan {
+    let switch = sources;
+    let port = |name: String, (from, to), capacity, watched, peer| PortPlan {
         name,
+        from,
+        to,
+        latency: Span::ZERO,
         rate: BitRate::gbps(10),
         delay,
         capacity,
@@ -16,26 +22,36 @@ fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
         watched,
         peer,
     };
-    let mut ports: Vec<_> =
-        (0..sources).map(|i| port(format!("source{i}->switch"), None, false, Some(sources + 1 + i))).collect();
-    ports.push(port("switch->sink".to_owned(), Some(Bytes::new(150_000)), true, None));
-    ports.extend((0..sources).map(|i| port(format!("switch->source{i}"), None, false, Some(i))));
+    let mut ports: Vec<_> = (0..sources)
+        .map(|i| port(format!("source{i}->switch"), (i, switch), None, false, Some(sources + 1 + i)))
+        .collect();
+    ports.push(port("switch->sink".to_owned(), (switch, switch + 1), Some(Bytes::new(150_000)), true, None));
+    ports.extend((0..sources).map(|i| port(format!("switch->source{i}"), (switch, i), None, false, Some(i))));
     let flows = (0..sources)
         .map(|i| FlowPlan {
             name: format!("source{i}"),
-            route: vec![i, sources],
-            traffic,
+            paths: vec![vec![i, sources]],
+            class: 0,
+            traffic: traffic.clone(),
             frame: Bytes::new(1500),
             start: Instant::ZERO,
             start_jitter: Span::ZERO,
             stop: Instant::NEVER,
             controlled: true,
             cn_tag: true,
+            limiter: i,
+            room: None,
+            rate_step: None,
+            burst: None,
         })
         .collect();
+    let nodes = (0..sources + 2).map(|i| NodePlan { name: format!("node{i}"), ..NodePlan::default() }).collect();
     Plan {
+        nodes,
         ports,
         flows,
+        generators: Vec::new(),
+        ends: Ends::WhereNeeded,
         services: Vec::new(),
         feedback: Feedback::Ideal,
         scheme: Config::find(scheme, None).unwrap(),
@@ -71,7 +87,7 @@ fn ten_senders_drop_41567_frames_in_a_second() {
 
 #[test]
 fn a_saturated_source_fills_its_link() {
-    let plan = star(1, Span::from_us(5), Traffic::Saturated { ceiling: None }, "none");
+    let plan = star(1, Span::from_us(5), Traffic::Saturated { ceiling: None, total: None }, "none");
     let done = run(&plan);
     // 20 ms at 1.2 us a frame; the newest frame is sent at 20 ms less 1.2 us or earlier.
     assert_eq!(done.counters.frames_sent, 16_667);
@@ -84,14 +100,14 @@ fn a_saturated_source_fills_its_link() {
 
 #[test]
 fn a_ceiling_holds() {
-    let plan = star(1, Span::from_us(5), Traffic::Saturated { ceiling: Some(BitRate::gbps(1)) }, "none");
+    let plan = star(1, Span::from_us(5), Traffic::Saturated { ceiling: Some(BitRate::gbps(1)), total: None }, "none");
     // 12 us a frame: sent at 0, 12, ... 19 992 us.
     assert_eq!(run(&plan).counters.frames_sent, 1667);
 }
 
 #[test]
 fn service_changes_show_in_the_throughput() {
-    let mut plan = star(2, Span::from_us(5), Traffic::Saturated { ceiling: None }, "none");
+    let mut plan = star(2, Span::from_us(5), Traffic::Saturated { ceiling: None, total: None }, "none");
     let change = |ms, rate| ServiceChange { at: Instant::ZERO + Span::from_ms(ms), port: 2, rate };
     plan.services = vec![change(5, BitRate::mbps(500)), change(10, BitRate::gbps(10))];
     let done = run(&plan);
@@ -111,9 +127,9 @@ fn service_changes_show_in_the_throughput() {
 
 #[test]
 fn feedback_frames_and_ideal_feedback_differ_by_their_serialisation() {
-    let mut plan = star(2, Span::from_us(5), Traffic::Saturated { ceiling: None }, "qcn");
+    let mut plan = star(2, Span::from_us(5), Traffic::Saturated { ceiling: None, total: None }, "qcn");
     let ideal = run(&plan);
-    plan.feedback = Feedback::Frames(Bytes::new(64));
+    plan.feedback = Feedback::Frames { size: Bytes::new(64), class: 7 };
     let frames = run(&plan);
     assert!(ideal.counters.messages_sent > 0 && frames.counters.messages_sent > 0);
     assert_ne!(ideal.trace.messages, frames.trace.messages);
@@ -123,7 +139,7 @@ fn feedback_frames_and_ideal_feedback_differ_by_their_serialisation() {
 
 #[test]
 fn a_run_can_be_stopped() {
-    let plan = star(2, Span::from_us(5), Traffic::Saturated { ceiling: None }, "none");
+    let plan = star(2, Span::from_us(5), Traffic::Saturated { ceiling: None, total: None }, "none");
     let control = Control::default();
     control.cancel.store(true, std::sync::atomic::Ordering::Relaxed);
     assert_eq!(Engine::new(&plan).run(&control), Err(qcnlab_sim::Halt::Cancelled));
@@ -132,7 +148,7 @@ fn a_run_can_be_stopped() {
 #[test]
 fn adding_a_source_leaves_other_streams_alone() {
     let first_message = |sources| {
-        let mut plan = star(sources, Span::from_us(5), Traffic::Saturated { ceiling: None }, "qcn");
+        let mut plan = star(sources, Span::from_us(5), Traffic::Saturated { ceiling: None, total: None }, "qcn");
         for flow in &mut plan.flows {
             flow.start_jitter = Span::from_us(12);
         }
@@ -159,10 +175,10 @@ proptest! {
         low in 1..2000u64,
         seed: u64,
     ) {
-        let traffic = if saturated { Traffic::Saturated { ceiling: Some(BitRate::mbps(rate)) } } else { Traffic::Constant { rate: BitRate::mbps(rate) } };
+        let traffic = if saturated { Traffic::Saturated { ceiling: Some(BitRate::mbps(rate)), total: None } } else { Traffic::Constant { rate: BitRate::mbps(rate) } };
         let mut plan = star(sources, Span::from_us(delay), traffic, scheme);
         plan.seed = seed;
-        plan.feedback = if frames { Feedback::Frames(Bytes::new(64)) } else { Feedback::Ideal };
+        plan.feedback = if frames { Feedback::Frames { size: Bytes::new(64), class: 7 } } else { Feedback::Ideal };
         for flow in &mut plan.flows { flow.frame = Bytes::new(frame); flow.start_jitter = Span::from_us(30); }
         for port in &mut plan.ports { port.overhead = Bytes::new(overhead); }
         plan.services = vec![
