@@ -91,6 +91,7 @@ fn star_ports(star: &Star, ways_back: bool) -> Vec<PortPlan> {
         capacity: None,
         overhead: star.frame_overhead,
         watched: false,
+        recorded: false,
         peer,
     };
     let sources = star.sources;
@@ -102,6 +103,7 @@ fn star_ports(star: &Star, ways_back: bool) -> Vec<PortPlan> {
         delay: star.sink_delay,
         capacity: Some(star.buffer),
         watched: true,
+        recorded: true,
         ..port("switch->sink".to_owned(), (switch, switch + 1), None)
     });
     if ways_back {

@@ -65,7 +65,6 @@ pub enum Halt {
 /// A congestion point at its port.
 struct Watch {
     cp: Cp,
-    port: u32,
     dice: Dice,
 }
 
@@ -133,6 +132,7 @@ pub struct Engine {
     names: Vec<String>,
     tallies: Vec<FlowTally>,
     watches: Vec<Watch>,
+    recorded: Vec<u32>,
     services: VecDeque<ServiceChange>,
     feedback: Feedback,
     /// Signals on their way to each sender, in order of arrival, under ideal feedback.
@@ -162,8 +162,9 @@ impl Engine {
             let cp = plan.scheme.congestion_point(CpId(watches.len() as u32));
             ports[index].departures = cp.watches_departures();
             let dice = Dice::new(plan.seed, plan.replication, &port.name, Purpose::Sampling);
-            watches.push(Watch { cp, port: index as u32, dice });
+            watches.push(Watch { cp, dice });
         }
+        let recorded = (0u32..).zip(&plan.ports).filter(|(_, port)| port.recorded).map(|(index, _)| index).collect();
         let (route_ports, routes, ends) = lay_routes(&plan.flows);
         let senders = plan.flows.iter().map(|flow| Sender::new(plan, flow)).collect();
         let mut engine = Engine {
@@ -178,6 +179,7 @@ impl Engine {
             names: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
             tallies: vec![FlowTally::default(); plan.flows.len()],
             watches,
+            recorded,
             services: plan.services.iter().copied().collect(),
             feedback: plan.feedback,
             under_way: vec![VecDeque::new(); plan.flows.len()],
@@ -505,8 +507,8 @@ impl Engine {
     }
 
     fn look_at_queues(&mut self, now: Instant) {
-        for watch in 0..self.watches.len() {
-            let index = self.watches[watch].port;
+        for each in 0..self.recorded.len() {
+            let index = self.recorded[each];
             self.settle(now, index);
             let rows = &mut self.recorder.trace.queues;
             rows.time.push(now.ps());

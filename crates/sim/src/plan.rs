@@ -117,8 +117,10 @@ pub struct PortPlan {
     pub capacity: Option<Bytes>,
     /// Wire time spent on each frame beyond its own octets.
     pub overhead: Bytes,
-    /// Whether a congestion point watches it and its queue is recorded.
+    /// Whether a congestion point watches it.
     pub watched: bool,
+    /// Whether its queue is recorded.
+    pub recorded: bool,
     /// The port of the other direction of the same link; needed for whatever travels back over it.
     pub peer: Option<u32>,
 }

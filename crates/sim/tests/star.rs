@@ -20,6 +20,7 @@ fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
         capacity,
         overhead: Bytes::ZERO,
         watched,
+        recorded: watched,
         peer,
     };
     let mut ports: Vec<_> = (0..sources)
