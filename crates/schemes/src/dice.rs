@@ -13,6 +13,10 @@ pub enum Purpose {
     Reaction = 2,
     /// When a source starts.
     Start = 3,
+    /// When frames come and where they go.
+    Traffic = 4,
+    /// Which of several equal paths a frame takes.
+    Path = 5,
 }
 
 /// A stream of random numbers.
@@ -37,6 +41,18 @@ impl Dice {
     pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
         let unit = (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
         low + (high - low) * unit
+    }
+
+    /// A whole number below `n`, each as likely as the others to within n 2^-64.
+    #[inline]
+    pub fn below(&mut self, n: u32) -> u32 {
+        ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u32
+    }
+
+    /// An exponentially distributed number of mean 1; the same on every machine.
+    #[inline]
+    pub fn exponential(&mut self) -> f64 {
+        -libm::log1p(-self.uniform(0.0, 1.0))
     }
 
     /// A factor around 1 whose full width is `width`: 0.3 gives 0.85 to 1.15.
@@ -75,6 +91,27 @@ mod tests {
         assert_ne!(base, first(1, 1, "a", Purpose::Sampling));
         assert_ne!(base, first(1, 0, "b", Purpose::Sampling));
         assert_ne!(base, first(1, 0, "a", Purpose::Reaction));
+    }
+
+    #[test]
+    fn exponential_numbers_have_mean_and_variance_one() {
+        let mut dice = Dice::new(7, 0, "source", Purpose::Traffic);
+        let drawn: Vec<f64> = (0..100_000).map(|_| dice.exponential()).collect();
+        let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
+        let square = drawn.iter().map(|x| x * x).sum::<f64>() / drawn.len() as f64;
+        // Standard errors: 1 / sqrt(100000) = 0.003, and sqrt(20 / 100000) = 0.014.
+        assert!((mean - 1.0).abs() < 0.013 && (square - 2.0).abs() < 0.06, "{mean} {square}");
+    }
+
+    #[test]
+    fn whole_numbers_are_even() {
+        let mut dice = Dice::new(7, 0, "source", Purpose::Path);
+        let mut counts = [0u32; 5];
+        for _ in 0..50_000 {
+            counts[dice.below(5) as usize] += 1;
+        }
+        // Standard deviation: sqrt(50000 * 0.2 * 0.8) = 89.
+        assert!(counts.iter().all(|n| n.abs_diff(10_000) < 360), "{counts:?}");
     }
 
     #[test]
