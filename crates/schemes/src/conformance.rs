@@ -4,7 +4,10 @@
 //! panics with a sentence when a law is broken.
 
 use crate::dice::{Dice, Purpose};
-use crate::roles::{Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Queue, ReactionPoint, Signal, SignalKind};
+use crate::roles::{
+    Answer, Arrival, Bcn, CongestionPoint, CpAction, CpId, Delivered, NotificationPoint, Probe, ProbeAction, ProbeKind,
+    Queue, ReactionPoint, Signal, SignalKind,
+};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// One thing that happens to a reaction point.
@@ -20,13 +23,24 @@ pub enum RpStep {
     Wake,
 }
 
-/// A frame that arrives at a congestion point, and the queue after it.
+/// One thing that happens to a congestion point.
 #[derive(Clone, Copy, Debug)]
-pub struct CpStep {
-    /// The frame.
-    pub frame: Arrival,
-    /// Octets queued.
-    pub len: Bytes,
+pub enum CpStep {
+    /// A frame arrives, and so many octets are queued after it.
+    Frame(Arrival, Bytes),
+    /// A probe arrives, and finds so many octets queued.
+    Probe(Probe, Bytes),
+}
+
+/// One thing that happens to a notification point.
+#[derive(Clone, Copy, Debug)]
+pub enum NpStep {
+    /// Time passes.
+    Pass(Span),
+    /// A data frame arrives.
+    Frame(Delivered),
+    /// A probe arrives.
+    Probe(Probe),
 }
 
 fn dice() -> Dice {
@@ -38,7 +52,9 @@ fn dice() -> Dice {
 /// 1. Neither the limit nor the current rate passes the line rate.
 /// 2. A signal that tells of congestion never raises the rate.
 /// 3. After a wake-up that was due, the next one lies in the future; one that is early changes nothing.
-/// 4. The same steps on a copy give the same states.
+/// 4. A probe says when it was asked, asks for no more than the line rate, and is given once; who sends none
+///    gives none.
+/// 5. The same steps on a copy give the same states.
 ///
 /// # Panics
 /// When a law is broken.
@@ -69,6 +85,14 @@ pub fn reaction_point<R: ReactionPoint + Clone>(fresh: &R, line_rate: BitRate, s
             RpStep::Wake => assert_eq!(gauge.current_rate, before, "an early wake-up changed the rate"),
             _ => {}
         }
+        let probe = rp.take_probe(now);
+        if let Some(probe) = probe {
+            assert!(rp.sends_probes(), "it sends probes and says it does not");
+            assert_eq!(probe.asked_at, now, "a probe of another instant: {probe:?}");
+            assert!(probe.rate <= line_rate, "{probe:?} asks for more than the line rate");
+            assert_eq!(rp.take_probe(now), None, "a probe was given twice");
+        }
+        assert_eq!(probe, copy.take_probe(now), "a copy went another way at {step:?}");
         assert_eq!(gauge, copy.gauge(), "a copy went another way at {step:?}");
         assert_eq!(rp.next_wake(), copy.next_wake(), "a copy went another way at {step:?}");
     }
@@ -88,17 +112,23 @@ fn drive(rp: &mut impl ReactionPoint, now: Instant, step: &RpStep, dice: &mut Di
 /// Whether a signal can only mean "slower": nothing in it speaks of room.
 fn congested(signal: &Signal) -> bool {
     match signal {
-        Signal::Cnm(Cnm { .. }) | Signal::Echo(_) | Signal::PushBack(_) => true,
+        Signal::Cnm(_) | Signal::Echo(_) | Signal::PushBack(_) | Signal::Cnp => true,
         Signal::Bcn(Bcn { q_offset, q_delta, stop, .. }) => *stop || (*q_offset < 0 && *q_delta >= 0),
+        Signal::Answer(Answer { q_offset, q_delta, .. }) => *q_offset < 0 && *q_delta >= 0,
+        Signal::Reflection(fb) => *fb < 0,
+        Signal::QueueLen(_) | Signal::Returned(_) => false,
     }
 }
 
-/// Drives a congestion point and checks after every frame:
+/// Drives a congestion point on a port of 10 Gb/s and checks after every step:
 ///
-/// 1. It speaks only the kinds of signal it declares.
-/// 2. Quantized feedback is from 1 to 255, and the offset is the set point's distance from the queue.
-/// 3. Frames that are not under congestion control are never answered.
-/// 4. The same steps on a copy give the same answers.
+/// 1. It speaks only the kinds of signal it declares, and in its own name.
+/// 2. Quantized feedback is from 1 to 255.
+/// 3. Frames that are not under congestion control are never answered or marked, discarded ones never marked.
+/// 4. A mark is above 0.
+/// 5. A probe's rate is lowered or left; an answer names the instant it was asked; a probe that is for
+///    another congestion point goes on as it came.
+/// 6. The same steps on a copy give the same answers.
 ///
 /// # Panics
 /// When a law is broken.
@@ -112,23 +142,101 @@ pub fn congestion_point<C: CongestionPoint + Clone>(
     let (mut cp, mut copy) = (fresh.clone(), fresh.clone());
     let (mut rolls, mut copy_rolls) = (dice(), dice());
     let mut now = Instant::ZERO;
+    let queue = |len| Queue { len, capacity, rate: BitRate::gbps(10) };
     for step in steps {
         now += Span::from_us(1);
-        let queue = Queue { len: step.len, capacity };
-        cp.on_departure(now, step.len.saturating_sub(step.frame.size));
-        copy.on_departure(now, step.len.saturating_sub(step.frame.size));
-        let answer = cp.on_arrival(now, &step.frame, queue, &mut rolls);
-        assert_eq!(answer, copy.on_arrival(now, &step.frame, queue, &mut copy_rolls), "a copy went another way");
-        let CpAction::Send(signal) = answer else { continue };
-        assert!(step.frame.controlled, "a frame outside congestion control was answered with {signal:?}");
-        assert!(speaks.contains(&signal.kind()), "{signal:?} is not a kind it declares");
-        match signal {
-            Signal::Cnm(cnm) => {
-                assert!(cnm.quantized_fb > 0, "a message without feedback: {cnm:?}");
-                assert_eq!(cnm.cp, id);
+        match step {
+            CpStep::Frame(frame, len) => {
+                let after = len.saturating_sub(frame.size);
+                cp.on_departure(now, after);
+                copy.on_departure(now, after);
+                let answer = cp.on_arrival(now, frame, queue(*len), &mut rolls);
+                let again = copy.on_arrival(now, frame, queue(*len), &mut copy_rolls);
+                assert_eq!(answer, again, "a copy went another way");
+                check_action(frame, answer, id, speaks);
             }
-            Signal::Bcn(bcn) => assert_eq!(bcn.cp, id),
-            Signal::Echo(cp) | Signal::PushBack(cp) => assert_eq!(cp, id),
+            CpStep::Probe(probe, len) => {
+                let (mut seen, mut copied) = (*probe, *probe);
+                let answer = cp.on_probe(now, &mut seen, queue(*len));
+                assert_eq!(answer, copy.on_probe(now, &mut copied, queue(*len)), "a copy went another way");
+                assert_eq!(seen, copied, "a copy went another way");
+                check_probe(probe, &seen, answer, id, speaks);
+            }
+        }
+    }
+}
+
+fn check_action(frame: &Arrival, action: CpAction, id: CpId, speaks: &[SignalKind]) {
+    assert!(frame.controlled || action == CpAction::Nothing, "a frame outside congestion control led to {action:?}");
+    match action {
+        CpAction::Nothing => {}
+        CpAction::Send(signal) => check_signal(&signal, id, speaks),
+        CpAction::Mark(mark) => {
+            assert!(mark > 0, "a mark of 0 is none");
+            assert!(frame.admitted, "a discarded frame was marked");
+        }
+    }
+}
+
+fn check_probe(came: &Probe, left: &Probe, action: ProbeAction, id: CpId, speaks: &[SignalKind]) {
+    assert!(left.rate <= came.rate, "a probe's rate was raised to {}", left.rate);
+    assert_eq!(Probe { rate: came.rate, ..*left }, *came, "more than the rate of a probe was changed");
+    let for_me = matches!(came.kind, ProbeKind::Path) || came.kind == ProbeKind::Directed(id);
+    if !for_me {
+        assert_eq!((action, left), (ProbeAction::Pass, came), "a probe for another congestion point was touched");
+    }
+    if let ProbeAction::Answer(signal) = action {
+        check_signal(&signal, id, speaks);
+        if let Signal::Answer(answer) = signal {
+            assert_eq!(answer.asked_at, came.asked_at, "an answer to another probe");
+        }
+    }
+}
+
+/// What any signal of congestion point `id` looks like.
+fn check_signal(signal: &Signal, id: CpId, speaks: &[SignalKind]) {
+    assert!(speaks.contains(&signal.kind()), "{signal:?} is not a kind it declares");
+    match signal {
+        Signal::Cnm(cnm) => {
+            assert!(cnm.quantized_fb > 0, "a message without feedback: {cnm:?}");
+            assert_eq!(cnm.cp, id);
+        }
+        Signal::Bcn(bcn) => assert_eq!(bcn.cp, id),
+        Signal::Echo(cp) | Signal::PushBack(cp) => assert_eq!(*cp, id),
+        Signal::QueueLen(message) => assert_eq!(message.cp, id),
+        Signal::Answer(answer) => assert_eq!(answer.cp, id),
+        Signal::Cnp | Signal::Returned(_) | Signal::Reflection(_) => panic!("{signal:?} is a receiver's to send"),
+    }
+}
+
+/// Drives a notification point and checks after every step:
+///
+/// 1. It speaks only the kinds of signal it declares.
+/// 2. A frame without a mark, or outside congestion control, is never answered.
+/// 3. A probe comes back as it arrived.
+/// 4. The same steps on a copy give the same answers.
+///
+/// # Panics
+/// When a law is broken.
+pub fn notification_point<N: NotificationPoint + Clone>(fresh: &N, speaks: &[SignalKind], steps: &[NpStep]) {
+    let (mut np, mut copy) = (fresh.clone(), fresh.clone());
+    let mut now = Instant::ZERO;
+    for step in steps {
+        let (answer, again) = match step {
+            NpStep::Pass(span) => {
+                now += *span;
+                continue;
+            }
+            NpStep::Frame(frame) => (np.on_frame(now, frame), copy.on_frame(now, frame)),
+            NpStep::Probe(probe) => (np.on_probe(now, probe), copy.on_probe(now, probe)),
+        };
+        assert_eq!(answer, again, "a copy went another way");
+        let Some(signal) = answer else { continue };
+        assert!(speaks.contains(&signal.kind()), "{signal:?} is not a kind it declares");
+        match step {
+            NpStep::Frame(frame) => assert!(frame.controlled && frame.mark > 0, "{frame:?} was answered"),
+            NpStep::Probe(probe) => assert_eq!(signal, Signal::Returned(*probe), "a probe came back changed"),
+            NpStep::Pass(_) => {}
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Congestion management schemes as pure state machines.
 //!
-//! A scheme is a pair of machines: a congestion point in a switch port, which
-//! sees frames arrive and answers with signals, and a reaction point at a
-//! sender's rate limiter, which hears signals and says how fast it may send.
-//! Neither owns a queue, a clock or a socket: time, dice, queue length and
+//! A scheme is a set of machines: a congestion point in a switch port, which
+//! sees frames arrive and answers with signals or marks, a reaction point at a
+//! sender's rate limiter, which hears signals and says how fast it may send,
+//! and, where receivers take part, a notification point there, which answers
+//! marks and probes. None owns a queue, a clock or a socket: time, dice, queue length and
 //! frame facts are passed in, so the same code runs in the simulator, in tests
 //! and beside real frames.
 //!
@@ -24,6 +25,7 @@ pub mod roles;
 
 pub use dice::{Dice, Purpose};
 pub use roles::{
-    Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, FlowId, Gauge, Pacing, Queue, ReactionPoint, Signal,
-    SignalKind, Stamp,
+    Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Delivered, FlowId, Gauge, NoNotification,
+    NotificationPoint, Pacing, Probe, ProbeAction, ProbeKind, Queue, QueueLen, ReactionPoint, Signal, SignalKind,
+    Stamp,
 };

@@ -8,7 +8,8 @@ use crate::dice::Dice;
 use crate::family::{af_qcn, ecm, ecm_plus, fb99, none, qcn, sonar};
 use crate::params::{Field, Table, Value};
 use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+    Arrival, CongestionPoint, CpAction, CpId, Delivered, Gauge, NotificationPoint, Pacing, Probe, ProbeAction, Queue,
+    ReactionPoint, Signal, SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant};
 
@@ -72,11 +73,13 @@ pub trait Family {
     type Cp: CongestionPoint + Clone + std::fmt::Debug;
     /// The reaction point.
     type Rp: ReactionPoint + Clone + std::fmt::Debug;
+    /// The notification point; [`crate::roles::NoNotification`] where receivers answer nothing.
+    type Np: NotificationPoint + Clone + std::fmt::Debug;
     /// The schemes of the family.
     const MEMBERS: &'static [Member<Self::CpParams, Self::RpParams>];
     /// Signals the reaction point understands.
     const HEARS: &'static [SignalKind];
-    /// Signals the congestion point sends.
+    /// Signals the congestion point and the notification point send.
     const SPEAKS: &'static [SignalKind];
     /// The parameters' fields.
     const FIELDS: (&'static [Field], &'static [Field]);
@@ -86,6 +89,11 @@ pub trait Family {
     fn congestion_point(params: &Self::CpParams, id: CpId) -> Self::Cp;
     /// A reaction point on a port of `line_rate`.
     fn reaction_point(params: &Self::RpParams, line_rate: BitRate) -> Self::Rp;
+    /// A notification point, if receivers take part; the reaction point's parameters are the whole host's.
+    fn notification_point(params: &Self::RpParams) -> Option<Self::Np> {
+        let _ = params;
+        None
+    }
 }
 
 /// A scheme as catalogues show it.
@@ -102,7 +110,7 @@ pub struct Listing {
     pub about: &'static str,
     /// Signals the reaction point understands.
     pub hears: &'static [SignalKind],
-    /// Signals the congestion point sends.
+    /// Signals the congestion point and the notification point send.
     pub speaks: &'static [SignalKind],
     /// The fields of the congestion point's parameters.
     pub cp_fields: &'static [Field],
@@ -175,6 +183,15 @@ macro_rules! families {
             $(
                 #[doc = concat!("Of [`", stringify!($family), "`].")]
                 $variant(<$family as Family>::Rp),
+            )*
+        }
+
+        /// Any notification point.
+        #[derive(Clone, Debug)]
+        pub enum Np {
+            $(
+                #[doc = concat!("Of [`", stringify!($family), "`].")]
+                $variant(<$family as Family>::Np),
             )*
         }
 
@@ -267,7 +284,7 @@ macro_rules! families {
                 match self { $( Config::$variant { cp, .. } => <$family as Family>::set_point(cp), )* }
             }
 
-            /// Whether its congestion points ever send anything.
+            /// Whether its congestion points or notification points ever send anything.
             pub fn speaks(&self) -> bool {
                 match self { $( Config::$variant { .. } => !<$family as Family>::SPEAKS.is_empty(), )* }
             }
@@ -283,6 +300,15 @@ macro_rules! families {
             pub fn reaction_point(&self, line_rate: BitRate) -> Rp {
                 match self {
                     $( Config::$variant { rp, .. } => Rp::$variant(<$family as Family>::reaction_point(rp, line_rate)), )*
+                }
+            }
+
+            /// A notification point for one flow; `None` when receivers answer nothing.
+            pub fn notification_point(&self) -> Option<Np> {
+                match self {
+                    $( Config::$variant { rp, .. } => {
+                        <$family as Family>::notification_point(rp).map(Np::$variant)
+                    } )*
                 }
             }
         }
@@ -301,6 +327,9 @@ macro_rules! families {
             #[inline]
             fn on_departure(&mut self, now: Instant, len: Bytes) {
                 match self { $( Cp::$variant(cp) => cp.on_departure(now, len), )* }
+            }
+            fn on_probe(&mut self, now: Instant, probe: &mut Probe, queue: Queue) -> ProbeAction {
+                match self { $( Cp::$variant(cp) => cp.on_probe(now, probe, queue), )* }
             }
         }
 
@@ -332,6 +361,23 @@ macro_rules! families {
             #[inline]
             fn gauge(&self) -> Gauge {
                 match self { $( Rp::$variant(rp) => rp.gauge(), )* }
+            }
+            fn sends_probes(&self) -> bool {
+                match self { $( Rp::$variant(rp) => rp.sends_probes(), )* }
+            }
+            #[inline]
+            fn take_probe(&mut self, now: Instant) -> Option<Probe> {
+                match self { $( Rp::$variant(rp) => rp.take_probe(now), )* }
+            }
+        }
+
+        impl NotificationPoint for Np {
+            #[inline]
+            fn on_frame(&mut self, now: Instant, frame: &Delivered) -> Option<Signal> {
+                match self { $( Np::$variant(np) => np.on_frame(now, frame), )* }
+            }
+            fn on_probe(&mut self, now: Instant, probe: &Probe) -> Option<Signal> {
+                match self { $( Np::$variant(np) => np.on_probe(now, probe), )* }
             }
         }
     };

@@ -24,6 +24,8 @@ pub struct Queue {
     pub len: Bytes,
     /// Octets the queue holds at most.
     pub capacity: Bytes,
+    /// The rate its port is served at now.
+    pub rate: BitRate,
 }
 
 /// A frame that arrives at a congestion point.
@@ -43,6 +45,42 @@ pub struct Arrival {
     pub limited_by: Option<CpId>,
     /// Whether its source asks with it if there is bandwidth (the special frame of SONAR).
     pub probe: bool,
+    /// The largest mark that congestion points have written on it so far; 0 is none.
+    pub mark: u8,
+}
+
+/// A frame that reaches its destination.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivered {
+    /// Its size.
+    pub size: Bytes,
+    /// The largest mark that congestion points wrote on it; 0 is none.
+    pub mark: u8,
+    /// Whether its priority is under congestion control.
+    pub controlled: bool,
+}
+
+/// Whom a probe asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeKind {
+    /// Every congestion point on the way, and the destination.
+    Path,
+    /// This congestion point; where the probe does not meet it, the destination.
+    Directed(CpId),
+}
+
+/// A small frame that a reaction point sends along its flow's path to learn something. It is not data:
+/// no congestion point samples it, and the limiter does not count it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Whom it asks.
+    pub kind: ProbeKind,
+    /// When it was sent.
+    pub asked_at: Instant,
+    /// Octets of data its source had sent before it, counted from where the scheme likes.
+    pub sent: Bytes,
+    /// A rate that congestion points may lower; it starts at the source's line rate.
+    pub rate: BitRate,
 }
 
 /// What a reaction point writes on a frame that leaves.
@@ -81,6 +119,32 @@ pub struct Bcn {
     pub stop: bool,
 }
 
+/// How long a queue is, told by a congestion point that leaves the rest to the sender (ConMes of deck 002).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueLen {
+    /// Who sends it.
+    pub cp: CpId,
+    /// Octets queued.
+    pub len: Bytes,
+    /// Octets that arrived there since its last message to anyone.
+    pub arrived: Bytes,
+}
+
+/// A congestion point's answer to a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Who answers.
+    pub cp: CpId,
+    /// When the probe was sent.
+    pub asked_at: Instant,
+    /// Set point less queue length, octets; positive when there is room.
+    pub q_offset: i64,
+    /// Queue growth since the last sample, octets.
+    pub q_delta: i64,
+    /// The rate the port is served at.
+    pub capacity: BitRate,
+}
+
 /// What one machine tells another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Signal {
@@ -92,6 +156,16 @@ pub enum Signal {
     Echo(CpId),
     /// Fb99: no congestion, but no bandwidth to spare either; hold back.
     PushBack(CpId),
+    /// A receiver's answer to marked frames (congestion notification packet of DCQCN).
+    Cnp,
+    /// Queue length, for senders that compute feedback themselves.
+    QueueLen(QueueLen),
+    /// A congestion point's answer to a probe.
+    Answer(Answer),
+    /// A probe that its destination sends back as it came.
+    Returned(Probe),
+    /// A mark that a destination sends back, as feedback: negative is congestion.
+    Reflection(i16),
 }
 
 /// The kinds of signal a scheme hears and speaks.
@@ -105,11 +179,31 @@ pub enum SignalKind {
     Echo,
     /// Push-back.
     PushBack,
+    /// Congestion notification packet.
+    Cnp,
+    /// Queue length.
+    QueueLen,
+    /// Answer to a probe.
+    Answer,
+    /// Returned probe.
+    Returned,
+    /// Reflected mark.
+    Reflection,
 }
 
 impl SignalKind {
     /// Every kind.
-    pub const ALL: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Bcn, SignalKind::Echo, SignalKind::PushBack];
+    pub const ALL: &'static [SignalKind] = &[
+        SignalKind::Cnm,
+        SignalKind::Bcn,
+        SignalKind::Echo,
+        SignalKind::PushBack,
+        SignalKind::Cnp,
+        SignalKind::QueueLen,
+        SignalKind::Answer,
+        SignalKind::Returned,
+        SignalKind::Reflection,
+    ];
 
     /// Its name in tables.
     pub const fn name(self) -> &'static str {
@@ -118,6 +212,11 @@ impl SignalKind {
             SignalKind::Bcn => "BCN",
             SignalKind::Echo => "echo",
             SignalKind::PushBack => "push-back",
+            SignalKind::Cnp => "CNP",
+            SignalKind::QueueLen => "queue length",
+            SignalKind::Answer => "probe answer",
+            SignalKind::Returned => "returned probe",
+            SignalKind::Reflection => "reflection",
         }
     }
 }
@@ -130,14 +229,20 @@ impl Signal {
             Signal::Bcn(_) => SignalKind::Bcn,
             Signal::Echo(_) => SignalKind::Echo,
             Signal::PushBack(_) => SignalKind::PushBack,
+            Signal::Cnp => SignalKind::Cnp,
+            Signal::QueueLen(_) => SignalKind::QueueLen,
+            Signal::Answer(_) => SignalKind::Answer,
+            Signal::Returned(_) => SignalKind::Returned,
+            Signal::Reflection(_) => SignalKind::Reflection,
         }
     }
 
-    /// Feedback where the message carries it: minus the quantized feedback of a CNM.
+    /// Feedback where the message carries it: minus the quantized feedback of a CNM, the feedback of a reflection.
     pub const fn fb(&self) -> Option<i32> {
         match self {
             Signal::Cnm(cnm) => Some(-(cnm.quantized_fb as i32)),
-            Signal::Bcn(_) | Signal::Echo(_) | Signal::PushBack(_) => None,
+            Signal::Reflection(fb) => Some(*fb as i32),
+            _ => None,
         }
     }
 
@@ -146,12 +251,14 @@ impl Signal {
         match self {
             Signal::Cnm(m) => Some((m.q_offset, m.q_delta)),
             Signal::Bcn(m) => Some((m.q_offset, m.q_delta)),
-            Signal::Echo(_) | Signal::PushBack(_) => None,
+            Signal::Answer(m) => Some((m.q_offset, m.q_delta)),
+            _ => None,
         }
     }
 }
 
-/// What a congestion point wants done.
+/// What a congestion point wants done about an arriving frame: one thing. One that would send and mark
+/// sends now, and marks the next frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
 pub enum CpAction {
@@ -159,6 +266,19 @@ pub enum CpAction {
     Nothing,
     /// Send this to the source of the frame.
     Send(Signal),
+    /// Write this on the frame, from 1 up. A frame keeps the largest mark written on it, for its destination to
+    /// see. What the number says is the scheme's: DCQCN's 1 is ECN's "congestion experienced".
+    Mark(u8),
+}
+
+/// What a congestion point does with a probe.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
+pub enum ProbeAction {
+    /// Let it go on, as it is now.
+    Pass,
+    /// Take it off its way, and send this to its source.
+    Answer(Signal),
 }
 
 /// How a limiter spaces frames.
@@ -198,6 +318,12 @@ pub trait CongestionPoint {
         let _ = (now, len);
     }
 
+    /// A probe arrived, before it queues for the port; `queue` is what it finds. It may lower the probe's rate.
+    fn on_probe(&mut self, now: Instant, probe: &mut Probe, queue: Queue) -> ProbeAction {
+        let _ = (now, probe, queue);
+        ProbeAction::Pass
+    }
+
     /// Since when the port has had no bandwidth to spare, where the scheme keeps track and it has none. For observers.
     fn no_bandwidth_since(&self, now: Instant) -> Option<Instant> {
         let _ = now;
@@ -215,6 +341,16 @@ pub trait ReactionPoint {
     fn on_wake(&mut self, now: Instant, dice: &mut Dice);
     /// When to be woken; [`Instant::NEVER`] for not at all.
     fn next_wake(&self) -> Instant;
+    /// Whether [`Self::take_probe`] is to be called. The same all through a run.
+    fn sends_probes(&self) -> bool {
+        false
+    }
+    /// A probe to send now, if one is due. Called only where wanted, after each of the calls above that
+    /// take a `now`; the probe overtakes what waits behind the limiter.
+    fn take_probe(&mut self, now: Instant) -> Option<Probe> {
+        let _ = now;
+        None
+    }
     /// The rate frames may leave at, or `None` when it does not limit.
     fn limit(&self) -> Option<BitRate>;
     /// How the limiter spaces frames. The same all through a run.
@@ -222,3 +358,26 @@ pub trait ReactionPoint {
     /// Rates for an observer.
     fn gauge(&self) -> Gauge;
 }
+
+/// What a receiver answers, one for each flow that ends there.
+pub trait NotificationPoint {
+    /// A data frame arrived. What comes back goes to its source.
+    #[must_use]
+    fn on_frame(&mut self, now: Instant, frame: &Delivered) -> Option<Signal> {
+        let _ = (now, frame);
+        None
+    }
+
+    /// A probe arrived that no congestion point answered. What comes back goes to its source.
+    #[must_use]
+    fn on_probe(&mut self, now: Instant, probe: &Probe) -> Option<Signal> {
+        let _ = (now, probe);
+        None
+    }
+}
+
+/// The notification point of schemes whose receivers answer nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct NoNotification;
+
+impl NotificationPoint for NoNotification {}

@@ -18,7 +18,7 @@ use crate::parts::drift::Drift;
 use crate::parts::sampling::Countdown;
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -68,6 +68,7 @@ impl Family for SchemeName {
     type RpParams = RpParams;
     type Cp = Cp;
     type Rp = Rp;
+    type Np = NoNotification;
     const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
         name: "scheme_name",
         title: "scheme_name",

@@ -45,11 +45,12 @@ fn a_sample_above_the_set_point_is_told() {
         cn_tagged: true,
         limited_by: None,
         probe: false,
+        mark: 0,
     };
     // 100 frames of 1500 octets are exactly 150 000: the 101st is the sample.
     let answer = |len| {
         let mut cp = SchemeName::congestion_point(&CP_TEMPLATE, CpId(0));
-        let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000) };
+        let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000), rate: LINE };
         (0..101).map(|_| cp.on_arrival(ms(0), &frame, queue, &mut dice())).last()
     };
     let told = Cnm { cp: CpId(0), quantized_fb: 1, q_offset: -1500, q_delta: 34_500 };

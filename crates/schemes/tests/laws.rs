@@ -1,20 +1,36 @@
 //! Laws of every scheme in the registry, with every preset, under random steps.
 
 use proptest::prelude::*;
-use qcnlab_schemes::conformance::{self, CpStep, RpStep};
-use qcnlab_schemes::registry::{Config, catalogue};
-use qcnlab_schemes::{Arrival, Bcn, Cnm, CpId, FlowId, Signal};
-use qcnlab_units::{BitRate, Bytes, Span};
+use qcnlab_schemes::conformance::{self, CpStep, NpStep, RpStep};
+use qcnlab_schemes::registry::{Config, Listing, catalogue};
+use qcnlab_schemes::{
+    Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Delivered, Dice, FlowId, Probe, ProbeKind, Purpose,
+    Queue, QueueLen, ReactionPoint, Signal,
+};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+const LINE_RATE: BitRate = BitRate::gbps(10);
 
 /// Every scheme and preset.
-fn configs() -> Vec<Config> {
+fn configs() -> Vec<(Config, Listing)> {
     let mut all = Vec::new();
     for listing in catalogue() {
-        for preset in &listing.presets {
-            all.push(Config::find(listing.name, Some(preset.name)).expect("listed means found"));
+        for preset in listing.presets.iter().map(|preset| preset.name) {
+            let of_name = catalogue().into_iter().find(|other| other.name == listing.name);
+            let config = Config::find(listing.name, Some(preset)).expect("listed means found");
+            all.push((config, of_name.expect("listed twice the same way")));
         }
     }
     all
+}
+
+fn probe() -> impl Strategy<Value = Probe> {
+    (0..4u32, 0..100_000_000_000u64, 0..10_000_000u64, 0..20_000u64).prop_map(|(cp, at, sent, rate)| Probe {
+        kind: cp.checked_sub(1).map_or(ProbeKind::Path, |cp| ProbeKind::Directed(CpId(cp))),
+        asked_at: Instant::from_ps(at),
+        sent: Bytes::new(sent),
+        rate: BitRate::mbps(rate),
+    })
 }
 
 fn signal() -> impl Strategy<Value = Signal> {
@@ -26,8 +42,20 @@ fn signal() -> impl Strategy<Value = Signal> {
         }),
         ids.clone().prop_map(Signal::Echo),
         ids.clone().prop_map(Signal::PushBack),
-        (ids, offset.clone(), offset, prop::bool::weighted(0.1))
+        (ids.clone(), offset.clone(), offset.clone(), prop::bool::weighted(0.1))
             .prop_map(|(cp, q_offset, q_delta, stop)| { Signal::Bcn(Bcn { cp, q_offset, q_delta, stop }) }),
+        Just(Signal::Cnp),
+        (ids.clone(), 0..150_000u64, 0..3000u64).prop_map(|(cp, len, arrived)| {
+            Signal::QueueLen(QueueLen { cp, len: Bytes::new(len), arrived: Bytes::new(arrived) })
+        }),
+        (ids, 0..100_000_000_000u64, offset.clone(), offset, 1..20_000u64).prop_map(
+            |(cp, at, q_offset, q_delta, capacity)| {
+                let (asked_at, capacity) = (Instant::from_ps(at), BitRate::mbps(capacity));
+                Signal::Answer(Answer { cp, asked_at, q_offset, q_delta, capacity })
+            }
+        ),
+        probe().prop_map(Signal::Returned),
+        (-255..=255i16).prop_map(Signal::Reflection),
     ]
 }
 
@@ -41,28 +69,42 @@ fn rp_step() -> impl Strategy<Value = RpStep> {
     ]
 }
 
-fn cp_step() -> impl Strategy<Value = CpStep> {
-    (
-        64..9000u64,
-        prop::bool::weighted(0.9),
-        prop::bool::weighted(0.9),
-        any::<(bool, bool)>(),
-        0..4u32,
-        0..5u32,
-        0..150_000u64,
+fn arrival() -> impl Strategy<Value = Arrival> {
+    let likely = prop::bool::weighted(0.9);
+    (64..9000u64, likely, likely, any::<(bool, bool)>(), 0..4u32, 0..5u32, 0..128u8).prop_map(
+        |(size, admitted, controlled, (cn_tagged, probe), limited_by, flow, mark)| Arrival {
+            flow: FlowId(flow),
+            size: Bytes::new(size),
+            admitted,
+            controlled,
+            cn_tagged,
+            limited_by: limited_by.checked_sub(1).map(CpId),
+            probe,
+            mark,
+        },
     )
-        .prop_map(|(size, admitted, controlled, (cn_tagged, probe), limited_by, flow, len)| CpStep {
-            frame: Arrival {
-                flow: FlowId(flow),
+}
+
+fn cp_step() -> impl Strategy<Value = CpStep> {
+    let len = (0..150_000u64).prop_map(Bytes::new);
+    prop_oneof![
+        9 => (arrival(), len.clone()).prop_map(|(frame, len)| CpStep::Frame(frame, len)),
+        1 => (probe(), len).prop_map(|(probe, len)| CpStep::Probe(probe, len)),
+    ]
+}
+
+fn np_step() -> impl Strategy<Value = NpStep> {
+    prop_oneof![
+        (0..200_000_000u64).prop_map(|ps| NpStep::Pass(Span::from_ps(ps))),
+        (64..9000u64, any::<u8>(), prop::bool::weighted(0.3), prop::bool::weighted(0.9)).prop_map(
+            |(size, mark, marked, controlled)| NpStep::Frame(Delivered {
                 size: Bytes::new(size),
-                admitted,
-                controlled,
-                cn_tagged,
-                limited_by: limited_by.checked_sub(1).map(CpId),
-                probe,
-            },
-            len: Bytes::new(len),
-        })
+                mark: if marked { mark } else { 0 },
+                controlled
+            })
+        ),
+        probe().prop_map(NpStep::Probe),
+    ]
 }
 
 proptest! {
@@ -70,18 +112,52 @@ proptest! {
 
     #[test]
     fn reaction_points(steps in prop::collection::vec(rp_step(), 1..300)) {
-        let line_rate = BitRate::gbps(10);
-        for config in configs() {
-            conformance::reaction_point(&config.reaction_point(line_rate), line_rate, &steps);
+        for (config, _) in configs() {
+            conformance::reaction_point(&config.reaction_point(LINE_RATE), LINE_RATE, &steps);
         }
     }
 
     #[test]
     fn congestion_points(steps in prop::collection::vec(cp_step(), 1..600)) {
-        for (config, listing) in configs().iter().flat_map(|c| catalogue().into_iter().filter(|l| l.name == c.name()).map(move |l| (c, l))) {
+        for (config, listing) in configs() {
             let id = CpId(1);
             conformance::congestion_point(&config.congestion_point(id), id, listing.speaks, Bytes::new(150_000), &steps);
         }
+    }
+
+    #[test]
+    fn notification_points(steps in prop::collection::vec(np_step(), 1..600)) {
+        for (config, listing) in configs() {
+            if let Some(np) = config.notification_point() {
+                conformance::notification_point(&np, listing.speaks, &steps);
+            }
+        }
+    }
+}
+
+/// A mark or a probe that nobody answers is for nothing.
+#[test]
+fn who_marks_or_probes_has_somebody_who_answers() {
+    let frame = Arrival {
+        flow: FlowId(0),
+        size: Bytes::new(1500),
+        admitted: true,
+        controlled: true,
+        cn_tagged: true,
+        limited_by: None,
+        probe: false,
+        mark: 0,
+    };
+    for (config, _) in configs() {
+        let mut cp = config.congestion_point(CpId(0));
+        let mut dice = Dice::new(1, 0, "port", Purpose::Sampling);
+        let mut marks = |len| {
+            let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(3_000_000), rate: LINE_RATE };
+            matches!(cp.on_arrival(Instant::ZERO, &frame, queue, &mut dice), CpAction::Mark(_))
+        };
+        let marked = (0..2000).any(|frames| marks(frames * 1500));
+        let needed = marked || config.reaction_point(LINE_RATE).sends_probes();
+        assert_eq!(needed, config.notification_point().is_some(), "{} {}", config.name(), config.preset());
     }
 }
 

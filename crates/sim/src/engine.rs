@@ -310,12 +310,14 @@ impl Engine {
             cn_tagged: frame.flags & flag::CN_TAGGED != 0,
             limited_by: frame.tag.checked_sub(1).map(CpId),
             probe: frame.flags & flag::PROBE != 0,
+            mark: 0,
         };
-        let queue = Queue { len: port.queue_len(), capacity: port.capacity() };
+        let queue = Queue { len: port.queue_len(), capacity: port.capacity(), rate: port.rate() };
         let watch = &mut self.watches[port.cp as usize];
         match watch.cp.on_arrival(now, &arrival, queue, &mut watch.dice) {
             CpAction::Nothing => {}
             CpAction::Send(signal) => self.send_back(now, index, frame, signal),
+            CpAction::Mark(_) => unreachable!("frames carry no marks here, and no scheme writes any"),
         }
     }
 

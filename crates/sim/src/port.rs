@@ -79,6 +79,11 @@ impl Port {
         Bytes::new(self.queued)
     }
 
+    /// The rate it is served at now.
+    pub(crate) const fn rate(&self) -> BitRate {
+        self.rate
+    }
+
     pub(crate) const fn capacity(&self) -> Bytes {
         Bytes::new(self.capacity)
     }

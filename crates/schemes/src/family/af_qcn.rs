@@ -19,7 +19,7 @@ use crate::dice::Dice;
 use crate::params;
 use crate::params::{Field, Range};
 use crate::registry::{Family, Member, Preset, Status};
-use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, Queue, Signal, SignalKind};
+use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, NoNotification, Queue, Signal, SignalKind};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use shares::Shares;
 
@@ -74,6 +74,7 @@ impl Family for AfQcn {
     type RpParams = qcn::RpParams;
     type Cp = Cp;
     type Rp = qcn::Rp;
+    type Np = NoNotification;
     const MEMBERS: &'static [Member<CpParams, qcn::RpParams>] = &[Member {
         name: "af_qcn",
         title: "AF-QCN, approximate fairness (reconstruction)",

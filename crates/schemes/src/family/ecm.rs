@@ -26,7 +26,8 @@ use crate::parts::drift::Drift;
 use crate::parts::sampling::Countdown;
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, Bcn, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+    Arrival, Bcn, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal,
+    SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -144,6 +145,7 @@ impl Family for Ecm {
     type RpParams = RpParams;
     type Cp = Cp;
     type Rp = Rp;
+    type Np = NoNotification;
     const MEMBERS: &'static [Member<CpParams, RpParams>] = &[
         Member {
             name: "ecm",

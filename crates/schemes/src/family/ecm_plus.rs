@@ -21,7 +21,7 @@ use super::qcn;
 use crate::dice::Dice;
 use crate::params::{Field, Range};
 use crate::registry::{Family, Member, Preset, Status};
-use crate::roles::{Cnm, CpId, Gauge, Pacing, ReactionPoint, Signal, SignalKind, Stamp};
+use crate::roles::{Cnm, CpId, Gauge, NoNotification, Pacing, ReactionPoint, Signal, SignalKind, Stamp};
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -114,6 +114,7 @@ impl Family for EcmPlus {
     type RpParams = RpParams;
     type Cp = qcn::Cp;
     type Rp = Rp;
+    type Np = NoNotification;
     const MEMBERS: &'static [Member<qcn::CpParams, RpParams>] = &[Member {
         name: "ecm_plus",
         title: "ECM+, timer-only QCN with an adaptive timer (reconstruction)",

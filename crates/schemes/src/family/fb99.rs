@@ -29,7 +29,8 @@ use crate::parts::rates::Rates;
 use crate::parts::sampling::{self, Countdown};
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal,
+    SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -87,6 +88,7 @@ impl Family for Fb99 {
     type RpParams = RpParams;
     type Cp = Cp;
     type Rp = Rp;
+    type Np = NoNotification;
     const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
         name: "fb99",
         title: "Path-based notices (Fb99)",

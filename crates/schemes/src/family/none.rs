@@ -5,7 +5,8 @@ use crate::params;
 use crate::params::Field;
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+    Arrival, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal, SignalKind,
+    Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant};
 
@@ -39,6 +40,7 @@ impl Family for NoControl {
     type RpParams = RpParams;
     type Cp = Cp;
     type Rp = Rp;
+    type Np = NoNotification;
     const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
         name: "none",
         title: "No control",

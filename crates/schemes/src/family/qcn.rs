@@ -29,7 +29,7 @@ pub use rp::Rp;
 
 use crate::params::Field;
 use crate::registry::{Family, Member, Preset, Status};
-use crate::roles::{CpId, SignalKind};
+use crate::roles::{CpId, NoNotification, SignalKind};
 use qcnlab_units::{BitRate, Bytes};
 
 /// QCN in its final form and with one clock alone.
@@ -48,6 +48,7 @@ impl Family for Qcn {
     type RpParams = RpParams;
     type Cp = Cp;
     type Rp = Rp;
+    type Np = NoNotification;
     const MEMBERS: &'static [Member<CpParams, RpParams>] = &[
         Member {
             name: "qcn",

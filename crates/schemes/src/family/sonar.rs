@@ -28,7 +28,8 @@ use crate::parts::rates::Rates;
 use crate::parts::sampling::Countdown;
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal,
+    SignalKind, Stamp,
 };
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -97,6 +98,7 @@ impl Family for Sonar {
     type RpParams = RpParams;
     type Cp = Cp;
     type Rp = Rp;
+    type Np = NoNotification;
     const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
         name: "qcn_sonar",
         title: "QCN-SONAR",

@@ -76,6 +76,7 @@ fn frame(flow: u32) -> Arrival {
         cn_tagged: true,
         limited_by: None,
         probe: false,
+        mark: 0,
     }
 }
 
@@ -83,7 +84,7 @@ fn frame(flow: u32) -> Arrival {
 fn feedback(params: CpParams, flow: u32, len: u64) -> Option<u8> {
     let mut cp = AfQcn::congestion_point(&CpParams { measure_gain: 1.0, ..params }, CpId(0));
     let mut dice = Dice::new(1, 0, "test", Purpose::Sampling);
-    let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000) };
+    let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000), rate: BitRate::gbps(10) };
     // 99 frames in the first millisecond and one after it; the 101st is the sample.
     for n in 0..99 {
         let _ = cp.on_arrival(us(n), &frame(u32::from(n % 3 == 0)), queue, &mut dice);

@@ -103,8 +103,9 @@ fn sample(params: CpParams, len: u64, limited_by: Option<CpId>) -> CpAction {
         cn_tagged: false,
         limited_by,
         probe: false,
+        mark: 0,
     };
-    let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000) };
+    let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000), rate: LINE };
     let mut rolls = dice();
     for _ in 0..12 {
         assert_eq!(cp.on_arrival(ms(0), &frame, queue, &mut rolls), CpAction::Nothing);
@@ -168,8 +169,9 @@ fn ecm_q_sends_what_its_codes_stand_for() {
         cn_tagged: false,
         limited_by: None,
         probe: false,
+        mark: 0,
     };
-    let queue = |len| Queue { len: Bytes::new(len), capacity: Bytes::new(150_000) };
+    let queue = |len| Queue { len: Bytes::new(len), capacity: Bytes::new(150_000), rate: LINE };
     let mut answers = |len| (0..101).map(|_| cp.on_arrival(ms(0), &frame, queue(len), &mut dice())).last();
     // 47 500: an offset of -10 000 and a growth of 47 500 / 590.55 = 80.43, so 80 steps: 47 244.
     let message = Bcn { cp: CpId(1), q_offset: -10_039, q_delta: 47_244, stop: false };

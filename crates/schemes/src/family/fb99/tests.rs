@@ -103,8 +103,9 @@ fn sample(cp: &mut Cp, at: Instant, len: u64) -> CpAction {
         cn_tagged: true,
         limited_by: None,
         probe: false,
+        mark: 0,
     };
-    let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000) };
+    let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000), rate: LINE };
     let mut rolls = dice();
     for _ in 0..200 {
         let mut probe = cp.next_sample.clone();

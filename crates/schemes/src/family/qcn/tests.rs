@@ -94,11 +94,12 @@ fn arrival(admitted: bool) -> Arrival {
         cn_tagged: false,
         limited_by: None,
         probe: false,
+        mark: 0,
     }
 }
 
 fn sample(cp: &mut Cp, len: u64, frame: &Arrival) -> CpAction {
-    let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000) };
+    let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000), rate: LINE };
     let mut rolls = dice();
     for _ in 0..1000 {
         let before = cp.next_sample.clone();

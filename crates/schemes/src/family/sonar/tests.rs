@@ -106,8 +106,9 @@ fn a_port_echoes_while_it_has_no_bandwidth() {
         cn_tagged: true,
         limited_by: None,
         probe,
+        mark: 0,
     };
-    let queue = |len| Queue { len: Bytes::new(len), capacity: Bytes::new(150_000) };
+    let queue = |len| Queue { len: Bytes::new(len), capacity: Bytes::new(150_000), rate: LINE };
     let mut rolls = dice();
     let mut ask = |cp: &mut Cp, at, probe, len| cp.on_arrival(at, &frame(probe), queue(len), &mut rolls);
     assert_eq!(ask(&mut cp, us(0), true, 1500), CpAction::Nothing, "a port starts with bandwidth");
