@@ -9,6 +9,7 @@ mod scenario;
 mod schema;
 mod shipped;
 mod tables;
+pub mod topology;
 
 pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json};
 pub use metrics::{METRICS, Metric};

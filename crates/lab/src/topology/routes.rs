@@ -1,0 +1,357 @@
+//! Shortest paths between hosts.
+
+use super::{Network, Role, TopologyError, reverse};
+use std::collections::HashMap;
+
+/// Most paths that [`Routes::all`] gives for a pair.
+pub const MOST_PATHS: u64 = 64;
+
+/// Switch-to-switch tables are dropped when they hold more entries than this together.
+const MOST_ENTRIES: usize = 1 << 23;
+/// The distance of what cannot be reached.
+const FAR: u32 = u32::MAX;
+
+/// Finds shortest paths, counted in links. Only switches forward.
+///
+/// A path is a list of ports (see [`Network`]) from the sender's to the one before the receiver. The equal
+/// shortest paths of a pair stand in a fixed order: by the number of the first port in which they differ. They
+/// are counted, and one of them is found by its rank, without writing out the others.
+#[derive(Clone, Debug)]
+pub struct Routes<'a> {
+    network: &'a Network,
+    /// Ports that lead out of each node to a switch, in order; `starts` has where each node's begin.
+    out: Vec<u32>,
+    starts: Vec<u32>,
+    /// The one port of each host; [`FAR`] for none.
+    adapters: Vec<u32>,
+    /// For each switch asked for so far: the way to it from every other.
+    trees: HashMap<u32, Tree>,
+    /// Position of each node among the switches.
+    ranks: Vec<u32>,
+    switches: usize,
+}
+
+/// How to get to one switch from every other.
+#[derive(Clone, Debug)]
+struct Tree {
+    /// Links on the way.
+    hops: Vec<u32>,
+    /// Number of shortest ways, up to 2^64 - 1.
+    ways: Vec<u64>,
+}
+
+impl<'a> Routes<'a> {
+    /// Paths in a network.
+    ///
+    /// # Errors
+    /// Whatever [`Network::check`] finds.
+    pub fn new(network: &'a Network) -> Result<Routes<'a>, TopologyError> {
+        network.check()?;
+        let nodes = network.nodes.len();
+        let is_switch = |node: u32| network.nodes[node as usize].role == Role::Switch;
+        let mut adapters = vec![FAR; nodes];
+        let mut starts = vec![0; nodes + 1];
+        for port in 0..network.ports() {
+            let (from, to) = network.ends(port);
+            if !is_switch(from) {
+                adapters[from as usize] = port;
+            }
+            if is_switch(to) {
+                starts[from as usize + 1] += 1;
+            }
+        }
+        (0..nodes).for_each(|i| starts[i + 1] += starts[i]);
+        let mut out = vec![0; starts[nodes] as usize];
+        let mut next = starts.clone();
+        for port in 0..network.ports() {
+            let (from, to) = network.ends(port);
+            if is_switch(to) {
+                out[next[from as usize] as usize] = port;
+                next[from as usize] += 1;
+            }
+        }
+        let mut switches = 0;
+        let rank = |node: u32| {
+            switches += u32::from(is_switch(node));
+            switches.saturating_sub(1)
+        };
+        let ranks = (0..nodes as u32).map(rank).collect();
+        Ok(Routes { network, out, starts, adapters, trees: HashMap::new(), ranks, switches: switches as usize })
+    }
+
+    /// How many shortest paths lead from one host to another, up to 2^64 - 1.
+    ///
+    /// # Errors
+    /// An end that is a switch, a host that sends to itself, or no path.
+    pub fn count(&mut self, from: u32, to: u32) -> Result<u64, TopologyError> {
+        Ok(self.way(from, to)?.1)
+    }
+
+    /// The first of the shortest paths.
+    ///
+    /// # Errors
+    /// Those of [`Routes::count`].
+    pub fn first(&mut self, from: u32, to: u32) -> Result<Vec<u32>, TopologyError> {
+        let (end, _) = self.way(from, to)?;
+        Ok(self.ranked(from, to, end, 0))
+    }
+
+    /// The shortest path that the flow called `flow` takes: the one whose rank, from 0, is the whole part of
+    /// h n / 2^64 for the flow's hash h (see [`flow_hash`]) and n paths.
+    ///
+    /// # Errors
+    /// Those of [`Routes::count`].
+    pub fn of_flow(&mut self, from: u32, to: u32, flow: &str, seed: u64) -> Result<Vec<u32>, TopologyError> {
+        let (end, count) = self.way(from, to)?;
+        let rank = (u128::from(flow_hash(flow, seed)) * u128::from(count)) >> 64;
+        Ok(self.ranked(from, to, end, rank as u64))
+    }
+
+    /// All shortest paths in order; of more than [`MOST_PATHS`], that many at equal distances of rank, which use
+    /// every next switch equally often if their number allows it.
+    ///
+    /// # Errors
+    /// Those of [`Routes::count`].
+    pub fn all(&mut self, from: u32, to: u32) -> Result<Vec<Vec<u32>>, TopologyError> {
+        let (end, count) = self.way(from, to)?;
+        let kept = count.min(MOST_PATHS);
+        let rank = |i: u64| (u128::from(i) * u128::from(count) / u128::from(kept)) as u64;
+        Ok((0..kept).map(|i| self.ranked(from, to, end, rank(i))).collect())
+    }
+
+    /// The last switch before `to`, none between two hosts on one link; and the number of paths.
+    fn way(&mut self, from: u32, to: u32) -> Result<(Option<u32>, u64), TopologyError> {
+        let name = |node: u32| self.network.nodes[node as usize].name.clone();
+        for end in [from, to] {
+            if self.network.nodes[end as usize].role == Role::Switch {
+                return Err(TopologyError::NotAHost { name: name(end) });
+            }
+        }
+        if from == to {
+            return Err(TopologyError::ToItself { name: name(from) });
+        }
+        let unreachable = || TopologyError::Unreachable { from: name(from), to: name(to) };
+        let neighbour = |host: u32| {
+            let port = self.adapters[host as usize];
+            (port != FAR).then(|| self.network.ends(port).1).ok_or_else(unreachable)
+        };
+        let (start, end) = (neighbour(from)?, neighbour(to)?);
+        if start == to {
+            return Ok((None, 1));
+        }
+        let no_switch = |node: u32| self.network.nodes[node as usize].role == Role::Host;
+        if no_switch(start) || no_switch(end) {
+            return Err(unreachable());
+        }
+        self.grow(end);
+        let (tree, rank) = (&self.trees[&end], self.ranks[start as usize] as usize);
+        if tree.hops[rank] == FAR { Err(unreachable()) } else { Ok((Some(end), tree.ways[rank])) }
+    }
+
+    /// The path of a rank; `end` is the last switch.
+    fn ranked(&self, from: u32, to: u32, end: Option<u32>, mut rank: u64) -> Vec<u32> {
+        let mut path = vec![self.adapters[from as usize]];
+        let Some(end) = end else {
+            return path;
+        };
+        let tree = &self.trees[&end];
+        let mut at = self.network.ends(path[0]).1;
+        while at != end {
+            let hops = tree.hops[self.ranks[at as usize] as usize];
+            for port in self.ports_of(at) {
+                let next = self.network.ends(port).1;
+                let there = self.ranks[next as usize] as usize;
+                if tree.hops[there] != hops - 1 {
+                    continue;
+                }
+                if rank < tree.ways[there] {
+                    path.push(port);
+                    at = next;
+                    break;
+                }
+                rank -= tree.ways[there];
+            }
+        }
+        path.push(reverse(self.adapters[to as usize]));
+        path
+    }
+
+    fn ports_of(&self, node: u32) -> impl Iterator<Item = u32> {
+        let (start, end) = (self.starts[node as usize] as usize, self.starts[node as usize + 1] as usize);
+        self.out[start..end].iter().copied()
+    }
+
+    /// Finds the ways to a switch, unless they are known.
+    fn grow(&mut self, end: u32) {
+        if self.trees.contains_key(&end) {
+            return;
+        }
+        if (self.trees.len() + 1) * self.switches > MOST_ENTRIES {
+            self.trees.clear();
+        }
+        let mut tree = Tree { hops: vec![FAR; self.switches], ways: vec![0; self.switches] };
+        let rank = |node: u32| self.ranks[node as usize] as usize;
+        (tree.hops[rank(end)], tree.ways[rank(end)]) = (0, 1);
+        let (mut queue, mut done) = (vec![end], 0);
+        while let Some(&node) = queue.get(done) {
+            done += 1;
+            let (hops, ways) = (tree.hops[rank(node)] + 1, tree.ways[rank(node)]);
+            for port in self.ports_of(node) {
+                let next = self.network.ends(port).1;
+                let there = rank(next);
+                if tree.hops[there] == FAR {
+                    tree.hops[there] = hops;
+                    queue.push(next);
+                }
+                if tree.hops[there] == hops {
+                    tree.ways[there] = tree.ways[there].saturating_add(ways);
+                }
+            }
+        }
+        self.trees.insert(end, tree);
+    }
+}
+
+/// The hash by which a flow's path is chosen, the same on every machine and in every version: FNV-1a of 64 bits
+/// over the octets of its name and the eight of the seed, lowest first, then the finaliser of MurmurHash3, because
+/// the low bits of FNV-1a know only the low bits of what went in.
+pub fn flow_hash(flow: &str, seed: u64) -> u64 {
+    let step = |hash: u64, octet: u8| (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3);
+    let hash = flow.bytes().chain(seed.to_le_bytes()).fold(0xcbf2_9ce4_8422_2325, step);
+    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ (hash >> 33)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Cable, NamedLink, Node, chain, fat_tree, leaf_spine, single_switch};
+    use super::*;
+    use qcnlab_units::{BitRate, Span};
+    use std::collections::HashSet;
+
+    const CABLE: Cable = Cable { rate: BitRate::gbps(10), delay: Span::from_us(1) };
+
+    fn names(network: &Network, path: &[u32]) -> Vec<String> {
+        path.iter().map(|port| network.port_name(*port)).collect()
+    }
+
+    /// Each port starts where the one before it ended, and no node is met twice.
+    fn follows(network: &Network, path: &[u32], from: u32, to: u32) -> bool {
+        let met: HashSet<u32> = path.iter().map(|port| network.ends(*port).1).collect();
+        network.ends(path[0]).0 == from
+            && network.ends(path[path.len() - 1]).1 == to
+            && path.windows(2).all(|pair| network.ends(pair[0]).1 == network.ends(pair[1]).0)
+            && met.len() == path.len()
+            && !met.contains(&from)
+    }
+
+    #[test]
+    fn a_chain_has_one_way() {
+        let network = chain(3, 2, CABLE, CABLE).unwrap();
+        let mut routes = Routes::new(&network).unwrap();
+        let paths = routes.all(0, 5).unwrap();
+        assert_eq!(paths.len(), 1);
+        let expected = ["host1->switch1", "switch1->switch2", "switch2->switch3", "switch3->host6"];
+        assert_eq!(names(&network, &paths[0]), expected);
+        assert_eq!(names(&network, &routes.first(5, 4).unwrap()), ["host6->switch3", "switch3->host5"]);
+    }
+
+    #[test]
+    fn fat_trees_have_the_published_numbers_of_ways() {
+        // (k/2)^2 between pods, k/2 within one, 1 at one edge switch.
+        let network = fat_tree(8, CABLE, CABLE).unwrap();
+        let mut routes = Routes::new(&network).unwrap();
+        assert_eq!([routes.count(0, 127), routes.count(0, 4), routes.count(0, 3)], [Ok(16), Ok(4), Ok(1)]);
+        for (to, hops) in [(127, 6), (4, 4), (3, 2)] {
+            let paths = routes.all(0, to).unwrap();
+            assert!(paths.iter().all(|path| path.len() == hops && follows(&network, path, 0, to)));
+            assert!(paths.is_sorted());
+            assert_eq!(paths.iter().collect::<HashSet<_>>().len() as u64, routes.count(0, to).unwrap());
+        }
+    }
+
+    #[test]
+    fn more_ways_than_are_kept_are_spread() {
+        // 16 x 16 ways in a fat-tree of 32-port switches; 64 of them are 4 for each of 16 aggregation switches.
+        let network = fat_tree(32, CABLE, CABLE).unwrap();
+        let mut routes = Routes::new(&network).unwrap();
+        let to = network.hosts().count() as u32 - 1;
+        assert_eq!(routes.count(0, to), Ok(256));
+        let paths = routes.all(0, to).unwrap();
+        assert_eq!(paths.len() as u64, MOST_PATHS);
+        let mut uses = HashMap::new();
+        paths.iter().for_each(|path| *uses.entry(path[1]).or_insert(0) += 1);
+        assert!(uses.len() == 16 && uses.values().all(|n| *n == 4));
+    }
+
+    #[test]
+    fn ways_are_counted_where_they_cannot_be_written_out() {
+        // 70 squares in a row double the ways 70 times: 2^70 do not fit the count.
+        let switch = |name: String| Node { name, role: Role::Switch };
+        let mut nodes: Vec<Node> = ["a", "b"].map(|name| Node { name: name.to_owned(), role: Role::Host }).into();
+        let mut links = vec![("a".to_owned(), "s0".to_owned()), ("b".to_owned(), "s70".to_owned())];
+        nodes.push(switch("s0".to_owned()));
+        for i in 0..70 {
+            nodes.extend(["u", "v"].map(|side| switch(format!("{side}{i}"))));
+            nodes.push(switch(format!("s{}", i + 1)));
+            for side in ["u", "v"] {
+                links.push((format!("s{i}"), format!("{side}{i}")));
+                links.push((format!("{side}{i}"), format!("s{}", i + 1)));
+            }
+        }
+        let links: Vec<_> = links.into_iter().map(|(a, b)| NamedLink { a, b, cable: CABLE }).collect();
+        let network = Network::from_names(nodes, &links).unwrap();
+        let mut routes = Routes::new(&network).unwrap();
+        assert_eq!(routes.count(0, 1), Ok(u64::MAX));
+        assert!(routes.all(0, 1).unwrap().iter().all(|path| path.len() == 142 && follows(&network, path, 0, 1)));
+        assert!(follows(&network, &routes.of_flow(0, 1, "a->b", 1).unwrap(), 0, 1));
+    }
+
+    #[test]
+    fn a_flow_keeps_its_way_and_flows_spread() {
+        let network = leaf_spine(2, 8, 2, CABLE, CABLE).unwrap();
+        let mut routes = Routes::new(&network).unwrap();
+        let mut uses = HashMap::new();
+        for i in 0..8000 {
+            let path = routes.of_flow(0, 2, &format!("flow{i}"), 1).unwrap();
+            assert!(i % 1000 != 0 || path == routes.clone().of_flow(0, 2, &format!("flow{i}"), 1).unwrap());
+            *uses.entry(path[1]).or_insert(0i64) += 1;
+        }
+        // 8000 draws of probability 1/8: 1000 with a standard deviation of 30.
+        assert!(uses.len() == 8 && uses.values().all(|n| (n - 1000).abs() < 130), "{uses:?}");
+        let spread: HashSet<u64> = (0..50).map(|seed| flow_hash("host1->host3", seed) >> 61).collect();
+        assert!(spread.len() == 8, "seeds choose other ways");
+    }
+
+    #[test]
+    fn the_hash_is_pinned() {
+        // FNV-1a of "a" and eight zero octets, finalised: worked out with independent code.
+        assert_eq!(flow_hash("a", 0), 0xc068_191b_3174_6073);
+        assert_eq!(flow_hash("host1->host2", 1), 0x09a9_53df_ef19_8448);
+    }
+
+    #[test]
+    fn pairs_that_cannot_talk_are_refused() {
+        let mut network = single_switch(3, CABLE).unwrap();
+        network.links.pop();
+        let mut routes = Routes::new(&network).unwrap();
+        let said = |error: Result<u64, TopologyError>| error.unwrap_err().to_string();
+        assert!(said(routes.count(0, 2)).starts_with("no way leads from 'host1' to 'host3'"));
+        assert!(said(routes.count(2, 0)).starts_with("no way leads from 'host3' to 'host1'"));
+        assert_eq!(said(routes.count(1, 1)), "host 'host2' cannot send to itself");
+        assert_eq!(said(routes.count(0, 3)), "'switch' is a switch: only hosts send and receive");
+        assert_eq!(routes.count(0, 1), Ok(1));
+    }
+
+    #[test]
+    fn hosts_do_not_forward() {
+        let host = |name: &str| Node { name: name.to_owned(), role: Role::Host };
+        let link = |a, b| super::super::Link { a, b, rate: CABLE.rate, delay: CABLE.delay };
+        let pairs = vec![host("a"), host("b"), host("c"), host("d")];
+        let network = Network::new(pairs, vec![link(0, 1), link(2, 3)]).unwrap();
+        let mut routes = Routes::new(&network).unwrap();
+        assert_eq!(routes.all(1, 0), Ok(vec![vec![1]]), "two hosts on one link");
+        assert!(routes.count(0, 3).is_err());
+    }
+}
