@@ -22,6 +22,8 @@ pub mod params;
 pub mod parts;
 pub mod registry;
 pub mod roles;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use dice::{Dice, Purpose};
 pub use roles::{

@@ -1,6 +1,7 @@
 //! One file a scheme.
 
 pub mod af_qcn;
+pub mod dcqcn;
 pub mod ecm;
 pub mod ecm_plus;
 pub mod fb99;

@@ -1,0 +1,285 @@
+//! DCQCN, QCN's descendant for routed networks: one-bit marks, answered by the receiver, with a memory at the sender.
+//!
+//! ```text
+//!   port:      marks arriving frames with probability 0 up to Kmin, a ramp to Pmax at Kmax, 1 above
+//!   receiver:  marked frame, none answered within N  -->  CNP
+//!
+//!             CNP: target = current (as `clamp` says), current *= 1 - alpha/2, stages = 0, alpha rises
+//!            +-----------------------------------------------------------------+
+//!            v                                                                 |
+//!   fast recovery --- a stage reaches F ---> additive increase --- both past F ---> hyper increase
+//!   target stays                             target += R_AI                target += R_HAI (times i)
+//!                 at every event: current = (current + target) / 2
+//!
+//!   alpha falls by the factor 1 - g each period without a CNP
+//! ```
+//!
+//! There are two machines under this name, and `form` keeps them apart. As published, each CNP cuts at once and
+//! raises alpha. As NICs ship it, alpha moves once a period, up or down, and a cut waits for the start of the
+//! next reduce period, so that a burst of CNPs cuts once.
+//!
+//! Source: Zhu and others, Congestion Control for Large-Scale RDMA Deployments (SIGCOMM 2015); for NICs, the
+//! parameters that ConnectX firmware lists and their documentation.
+
+mod rp;
+
+pub use rp::Rp;
+
+use super::qcn::{HaiStep, StageTest};
+use crate::dice::Dice;
+use crate::params::{Field, Range};
+use crate::registry::{Family, Member, Preset, Status};
+use crate::roles::{Arrival, CongestionPoint, CpAction, CpId, Delivered, NotificationPoint, Queue, Signal, SignalKind};
+use crate::{choice, params};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+/// DCQCN.
+pub struct Dcqcn;
+
+choice! {
+    /// Which of the two machines.
+    pub enum Form {
+        /// Each CNP cuts at once, then raises alpha; alpha falls each period that has passed since.
+        Published = "published",
+        /// Alpha moves at the end of each period, up if a CNP came in it; a cut waits for the next reduce period.
+        Nic = "nic",
+    }
+}
+
+choice! {
+    /// When a cut sets the target to the rate before it.
+    pub enum Clamp {
+        /// At every cut.
+        Always = "always",
+        /// If a timer or byte-counter cycle has ended since the last cut.
+        AfterIncrease = "after_increase",
+        /// If a byte-counter cycle has ended since the last cut.
+        AfterByteIncrease = "after_byte_increase",
+    }
+}
+
+params! {
+    /// Parameters of the congestion point.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CpParams {
+        /// Up to this queue length nothing is marked.
+        k_min: Bytes, "Kmin, green_min_threshold", Range::at_least(0.0);
+        /// Above this queue length everything is marked; never less than `k_min`.
+        k_max: Bytes, "Kmax, green_max_threshold", Range::at_least(0.0);
+        /// Probability of a mark at `k_max`; the ramp from `k_min` leads there.
+        p_max: f64, "Pmax, green_drop_probability", Range::between(0.0, 1.0);
+    }
+}
+
+params! {
+    /// Parameters of the host: the reaction point, and the notification point's `cnp_interval`.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RpParams {
+        /// Which of the two machines.
+        form: Form, "", Range::ANY;
+        /// As a receiver: the shortest time between two CNPs for one flow.
+        cnp_interval: Span, "N, min_time_between_cnps", Range::at_least(0.0);
+        /// Alpha of a new limiter.
+        alpha_initial: f64, "alpha, initial_alpha_value / 1024", Range::between(0.0, 1.0);
+        /// Share of a new observation in alpha.
+        g: f64, "g, 1 - dce_tcp_g / 1024", Range::above_zero_to(1.0);
+        /// Time between two moves of alpha.
+        alpha_period: Span, "K, dce_tcp_rtt", Range::at_least(1e6);
+        /// Whether alpha outlives the limiter.
+        alpha_kept: bool, "", Range::ANY;
+        /// Share of alpha that a cut takes off the rate.
+        cut_share: f64, "2^(10 - rpg_gd)", Range::above_zero_to(1.0);
+        /// The shortest time between two cuts, for NICs.
+        reduce_period: Span, "rate_reduce_monitor_period", Range::at_least(1e6);
+        /// The least share of the rate that one cut leaves.
+        min_dec_fac: f64, "rpg_min_dec_fac", Range::above_zero_to(1.0);
+        /// The rate is never cut below this.
+        min_rate: BitRate, "rpg_min_rate", Range::POSITIVE;
+        /// The rate of a new limiter, before its first cut; unset, the line rate.
+        first_rate: Option<BitRate>, "rate_to_set_on_first_cnp", Range::POSITIVE;
+        /// When a cut sets the target to the rate before it.
+        clamp: Clamp, "clamp_tgt_rate, clamp_tgt_rate_after_time_inc", Range::ANY;
+        /// Length of a timer cycle.
+        time_reset: Span, "T, rpg_time_reset", Range::at_least(1e6);
+        /// Length of a byte-counter cycle; unset, there is none.
+        byte_reset: Option<Bytes>, "B, rpg_byte_reset", Range::at_least(1.0);
+        /// Cycles of fast recovery, as `stage_test` counts them.
+        threshold: u32, "F, rpg_threshold", Range::between(1.0, 1000.0);
+        /// Whether fast recovery ends at stage F or after it; hyper increase needs both stages past F.
+        stage_test: StageTest, "", Range::ANY;
+        /// Step of the target rate in additive increase.
+        ai_rate: BitRate, "R_AI, rpg_ai_rate", Range::at_least(0.0);
+        /// Step of the target rate in hyper increase.
+        hai_rate: BitRate, "R_HAI, rpg_hai_rate", Range::at_least(0.0);
+        /// How much a hyper increase adds.
+        hai_step: HaiStep, "", Range::ANY;
+    }
+}
+
+const CP_SIGCOMM2015: CpParams = CpParams { k_min: Bytes::new(5_000), k_max: Bytes::new(200_000), p_max: 0.01 };
+
+const RP_SIGCOMM2015: RpParams = RpParams {
+    form: Form::Published,
+    cnp_interval: Span::from_us(50),
+    alpha_initial: 1.0,
+    g: 1.0 / 256.0,
+    alpha_period: Span::from_us(55),
+    alpha_kept: true,
+    cut_share: 0.5,
+    reduce_period: Span::from_us(50),
+    min_dec_fac: 0.5,
+    min_rate: BitRate::mbps(100),
+    first_rate: None,
+    clamp: Clamp::Always,
+    time_reset: Span::from_us(55),
+    byte_reset: Some(Bytes::new(10_000_000)),
+    threshold: 5,
+    stage_test: StageTest::Reached,
+    ai_rate: BitRate::mbps(40),
+    hai_rate: BitRate::mbps(200),
+    hai_step: HaiStep::Scaled,
+};
+
+const CP_CONNECTX: CpParams = CpParams { k_min: Bytes::new(100_000), k_max: Bytes::new(400_000), p_max: 0.2 };
+
+const RP_CONNECTX: RpParams = RpParams {
+    form: Form::Nic,
+    cnp_interval: Span::from_us(4),
+    alpha_initial: 1023.0 / 1024.0,
+    g: 5.0 / 1024.0,
+    alpha_period: Span::from_us(1),
+    alpha_kept: false,
+    cut_share: 0.5,
+    reduce_period: Span::from_us(4),
+    min_dec_fac: 0.5,
+    min_rate: BitRate::mbps(1),
+    first_rate: None,
+    clamp: Clamp::AfterIncrease,
+    time_reset: Span::from_us(300),
+    byte_reset: Some(Bytes::new(32_767 * 64)),
+    threshold: 1,
+    stage_test: StageTest::Above,
+    ai_rate: BitRate::mbps(5),
+    hai_rate: BitRate::mbps(50),
+    hai_step: HaiStep::Constant,
+};
+
+impl Family for Dcqcn {
+    type CpParams = CpParams;
+    type RpParams = RpParams;
+    type Cp = Cp;
+    type Rp = Rp;
+    type Np = Np;
+    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
+        name: "dcqcn",
+        title: "DCQCN",
+        source: "Zhu and others, DCQCN (2015); ConnectX firmware",
+        status: Status::ReadingsChosen,
+        about: ABOUT,
+        presets: &[
+            Preset {
+                name: "SIGCOMM2015",
+                about: "As published, for 40 Gb/s: N 50 us, K and T 55 us, B 10 MB, F 5, g 1/256, R_AI 40 Mb/s, marking from \
+                        5 KB to 200 KB at 1 %. R_HAI 200 Mb/s and the least rate of 100 Mb/s are the authors' simulator's.",
+                cp: CP_SIGCOMM2015,
+                rp: RP_SIGCOMM2015,
+            },
+            Preset {
+                name: "CONNECTX",
+                about: "As NICs ship it: the defaults that ConnectX-4 and later firmware lists. The byte counter of 32 767 is \
+                        read in units of 64 octets. Marking from 100 KB to 400 KB at 20 %, as HPCC's authors set it at 25 Gb/s.",
+                cp: CP_CONNECTX,
+                rp: RP_CONNECTX,
+            },
+        ],
+    }];
+    const HEARS: &'static [SignalKind] = &[SignalKind::Cnp];
+    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnp];
+    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
+
+    fn set_point(_: &CpParams) -> Option<Bytes> {
+        None
+    }
+
+    fn congestion_point(params: &CpParams, _: CpId) -> Cp {
+        Cp { params: *params }
+    }
+
+    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
+        Rp::new(*params, line_rate)
+    }
+
+    fn notification_point(params: &RpParams) -> Option<Np> {
+        Some(Np { interval: params.cnp_interval, next: Instant::ZERO })
+    }
+}
+
+const ABOUT: &str = "\
+A port marks arriving frames, the more the longer its queue. The receiver answers marked frames with
+congestion notification packets, at most one in a while for each flow. The sender remembers in alpha how
+often it was told: a CNP takes alpha/2 off its rate. It climbs back as QCN's limiter does, by a timer and
+a byte counter. The preset SIGCOMM2015 is the algorithm as published, CONNECTX the one NICs ship.
+
+             CNP: target = current, current *= 1 - alpha/2, stages = 0; alpha = (1-g) alpha + g
+            +-------------------------------------------------------------+
+            v                                                             |
+   fast recovery -- a stage reaches F --> additive increase -- both past F --> hyper increase
+   target stays                           target += R_AI             target += R_HAI (times i)
+                 at every event: current = (current + target) / 2
+";
+
+/// The congestion point: marks by queue length.
+#[derive(Clone, Debug)]
+pub struct Cp {
+    params: CpParams,
+}
+
+impl Cp {
+    /// Probability of a mark with `len` octets queued.
+    fn probability(&self, len: Bytes) -> f64 {
+        let CpParams { k_min, k_max, p_max } = self.params;
+        if len <= k_min {
+            0.0
+        } else if len > k_max {
+            1.0
+        } else {
+            p_max * (len.as_f64() - k_min.as_f64()) / (k_max.as_f64() - k_min.as_f64())
+        }
+    }
+}
+
+impl CongestionPoint for Cp {
+    #[inline]
+    fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
+        if !frame.controlled || !frame.admitted {
+            return CpAction::Nothing;
+        }
+        let p = self.probability(queue.len);
+        if p > 0.0 && (p >= 1.0 || dice.uniform(0.0, 1.0) < p) {
+            return CpAction::Mark(1);
+        }
+        CpAction::Nothing
+    }
+}
+
+/// The notification point: answers marked frames, not too often.
+#[derive(Clone, Debug)]
+pub struct Np {
+    interval: Span,
+    /// From here on the next marked frame is answered.
+    next: Instant,
+}
+
+impl NotificationPoint for Np {
+    #[inline]
+    fn on_frame(&mut self, now: Instant, frame: &Delivered) -> Option<Signal> {
+        if !frame.controlled || frame.mark == 0 || now < self.next {
+            return None;
+        }
+        self.next = now + self.interval;
+        Some(Signal::Cnp)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,234 @@
+//! Hand-worked numbers. Rates in Mb/s where a comment gives none.
+
+use super::rp::{Limiter, State};
+use super::*;
+use crate::roles::ReactionPoint;
+use crate::testing::{FRAME, delivered, dice, frame, ms, queue, us};
+
+const LINE: BitRate = BitRate::gbps(40);
+
+fn rp(params: RpParams) -> Rp {
+    Dcqcn::reaction_point(&params, LINE)
+}
+
+fn hear(rp: &mut Rp, at: Instant) {
+    rp.on_signal(at, &Signal::Cnp, &mut dice());
+}
+
+fn limiter(rp: &mut Rp) -> &mut Limiter {
+    match &mut rp.state {
+        State::Limiting(limiter) => limiter,
+        State::Free(_) => panic!("it does not limit"),
+    }
+}
+
+fn current(rp: &Rp) -> BitRate {
+    rp.gauge().current_rate
+}
+
+#[test]
+fn marking_is_a_ramp_and_then_certain() {
+    let cp = Dcqcn::congestion_point(&CP_SIGCOMM2015, CpId(0));
+    // (102 500 - 5000) / 195 000 = 0.5 of 1 %.
+    for (len, p) in [(0, 0.0), (5_000, 0.0), (102_500, 0.005), (200_000, 0.01), (200_001, 1.0)] {
+        assert!((cp.probability(Bytes::new(len)) - p).abs() < 1e-15, "{len}");
+    }
+    let marks = |len, frames| {
+        let (mut cp, mut rolls) = (cp.clone(), dice());
+        (0..frames).filter(|_| cp.on_arrival(us(0), &frame(), queue(len), &mut rolls) == CpAction::Mark(1)).count()
+    };
+    assert_eq!((marks(5_000, 1000), marks(250_000, 1000)), (0, 1000));
+    // 100 000 frames at 0.5 %: 500, standard deviation sqrt(500) = 22.
+    assert!(marks(102_500, 100_000).abs_diff(500) < 90);
+    let mut cp = cp.clone();
+    let lost = Arrival { admitted: false, ..frame() };
+    assert_eq!(cp.on_arrival(us(0), &lost, queue(250_000), &mut dice()), CpAction::Nothing);
+}
+
+#[test]
+fn a_receiver_answers_once_in_fifty_microseconds() {
+    let mut np = Dcqcn::notification_point(&RP_SIGCOMM2015).expect("receivers take part");
+    let mut answered = |at, mark| np.on_frame(us(at), &delivered(mark)).is_some();
+    assert!(!answered(0, 0));
+    assert!(answered(1, 1));
+    assert!(!answered(2, 1));
+    assert!(!answered(50, 1));
+    assert!(answered(51, 1));
+    // Silence does not save up answers.
+    assert!(answered(500, 1));
+    assert!(!answered(549, 1));
+}
+
+/// Alpha 1: the first CNP halves. Then alpha (1 - 1/256) 1 + 1/256 = 1 again: the second halves too.
+#[test]
+fn as_published_each_cnp_cuts_by_half_of_alpha() {
+    let mut rp = rp(RP_SIGCOMM2015);
+    hear(&mut rp, us(0));
+    assert_eq!((current(&rp), rp.gauge().target_rate), (BitRate::gbps(20), LINE));
+    hear(&mut rp, us(50));
+    assert_eq!((current(&rp), rp.gauge().target_rate), (BitRate::gbps(10), BitRate::gbps(20)));
+    // 200 us of silence after it are three periods of 55 us: alpha = (255/256)^3 = 0.98832.
+    hear(&mut rp, us(250));
+    let fallen = (255.0f64 / 256.0).powi(3);
+    // Timer cycles end at 105, 160 and 215 us in between, but nobody woke the limiter: 10 000 (1 - 0.49416).
+    assert_eq!(current(&rp), BitRate::gbps(10).scaled_rounded_down(1.0 - fallen / 2.0));
+    let risen = fallen * 255.0 / 256.0 + 1.0 / 256.0;
+    assert!((limiter(&mut rp).alpha.value - risen).abs() < 1e-12);
+}
+
+#[test]
+fn alpha_outlives_the_limiter_as_published() {
+    let mut rp = rp(RP_SIGCOMM2015);
+    hear(&mut rp, us(0));
+    limiter(&mut rp).rates = crate::parts::rates::Rates::at(LINE);
+    rp.on_wake(us(55), &mut dice());
+    assert_eq!((rp.limit(), rp.next_wake()), (None, Instant::NEVER));
+    // 55 000 us are 1000 periods: alpha = (255/256)^1000 = 0.01996, and the cut takes 1 %.
+    hear(&mut rp, ms(55));
+    let share = current(&rp).as_f64() / LINE.as_f64();
+    assert!((share - (1.0 - 0.019_961 / 2.0)).abs() < 1e-5, "{share}");
+}
+
+#[test]
+fn the_timer_recovers_then_adds() {
+    let mut rp = rp(RP_SIGCOMM2015);
+    hear(&mut rp, us(0));
+    let mut rates = Vec::new();
+    for cycle in 1..=5 {
+        assert_eq!(rp.next_wake(), us(55 * cycle));
+        rp.on_wake(us(55 * cycle), &mut dice());
+        rates.push(current(&rp).get() / 1_000_000);
+    }
+    // 20 000 -> 30 000, 35 000, 37 500, 38 750; the fifth cycle adds 40: (38 750 + 40 040) / 2 = 39 395.
+    assert_eq!(rates, [30_000, 35_000, 37_500, 38_750, 39_395]);
+}
+
+#[test]
+fn both_stages_past_f_are_hyper() {
+    let after = |byte_stage, time_stage, params: &RpParams| {
+        let mut rp = rp(*params);
+        hear(&mut rp, us(0));
+        let limiter = limiter(&mut rp);
+        (limiter.byte_stage, limiter.time_stage) = (byte_stage, time_stage);
+        limiter.rates.target = BitRate::gbps(30);
+        limiter.increase(params, LINE);
+        limiter.rates.target.get() / 1_000_000
+    };
+    let constant = RpParams { hai_step: HaiStep::Constant, ..RP_SIGCOMM2015 };
+    assert_eq!(after(4, 4, &RP_SIGCOMM2015), 30_000);
+    assert_eq!(after(5, 0, &RP_SIGCOMM2015), 30_040);
+    assert_eq!(after(5, 9, &RP_SIGCOMM2015), 30_040);
+    // min(7, 9) - 5 = 2: 2 * 200.
+    assert_eq!(after(7, 9, &RP_SIGCOMM2015), 30_400);
+    assert_eq!(after(7, 9, &constant), 30_200);
+    let timer = RpParams { byte_reset: None, ..RP_CONNECTX };
+    assert_eq!([1, 2, 3, 4].map(|stage| after(0, stage, &timer)), [30_000, 30_005, 30_050, 30_050]);
+}
+
+#[test]
+fn the_byte_counter_ends_cycles_too() {
+    let mut rp = rp(RpParams { byte_reset: Some(Bytes::new(15_000)), ..RP_SIGCOMM2015 });
+    hear(&mut rp, us(0));
+    // 15 000 octets are 10 frames: the 11th ends the cycle.
+    for sent in 1..=11 {
+        assert_eq!(limiter(&mut rp).byte_stage, 0, "frame {sent}");
+        let _ = rp.on_sent(us(sent), FRAME, FRAME, &mut dice());
+    }
+    assert_eq!((limiter(&mut rp).byte_stage, current(&rp)), (1, BitRate::gbps(30)));
+}
+
+/// A burst of CNPs within a reduce period cuts once, at its end.
+#[test]
+fn a_nic_cuts_once_a_period() {
+    let mut rp = rp(RP_CONNECTX);
+    for at in [0, 1, 2, 3] {
+        hear(&mut rp, us(at));
+        assert_eq!((current(&rp), rp.next_wake()), (LINE, us(4)));
+    }
+    rp.on_wake(us(4), &mut dice());
+    // Alpha rose at 1, 2, 3 and 4 us from 1023/1024: 1 - (1/1024) (1019/1024)^4 = 0.999042.
+    let alpha = 1.0 - (1019.0f64 / 1024.0).powi(4) / 1024.0;
+    assert!((limiter(&mut rp).alpha.value - alpha).abs() < 1e-12);
+    assert_eq!(current(&rp), LINE.scaled_rounded_down(1.0 - alpha / 2.0));
+    assert_eq!(rp.next_wake(), us(304), "the timer starts with the cut");
+    // Heard at 9 us, in the period from 8 to 12 us.
+    hear(&mut rp, us(9));
+    assert_eq!(rp.next_wake(), us(12));
+}
+
+#[test]
+fn a_nics_alpha_falls_in_silence() {
+    let mut rp = rp(RP_CONNECTX);
+    hear(&mut rp, us(0));
+    rp.on_wake(us(4), &mut dice());
+    // Up at 1 us, down at 2, 3 and 4 us.
+    let alpha = (1.0 - 1019.0 / 1024.0 / 1024.0) * (1019.0f64 / 1024.0).powi(3);
+    assert!((limiter(&mut rp).alpha.value - alpha).abs() < 1e-12);
+}
+
+/// With no increase in between, a second cut leaves a NIC's target where it was.
+#[test]
+fn a_nics_target_follows_only_after_an_increase() {
+    for (clamp, timer_first, target) in [
+        (Clamp::AfterIncrease, false, LINE),
+        (Clamp::AfterIncrease, true, BitRate::gbps(30)),
+        (Clamp::AfterByteIncrease, true, LINE),
+        (Clamp::Always, false, BitRate::gbps(20)),
+    ] {
+        let mut rp = rp(RpParams { clamp, ..RP_CONNECTX });
+        hear(&mut rp, us(0));
+        rp.on_wake(us(4), &mut dice());
+        limiter(&mut rp).rates.current = BitRate::gbps(20);
+        if timer_first {
+            rp.on_wake(us(304), &mut dice());
+        }
+        hear(&mut rp, us(305));
+        rp.on_wake(us(308), &mut dice());
+        assert_eq!(rp.gauge().target_rate, target, "{clamp:?}");
+    }
+}
+
+#[test]
+fn a_first_rate_holds_before_the_first_cut() {
+    let mut rp = rp(RpParams { first_rate: Some(BitRate::gbps(4)), ..RP_SIGCOMM2015 });
+    hear(&mut rp, us(0));
+    assert_eq!((current(&rp), rp.gauge().target_rate), (BitRate::gbps(2), BitRate::gbps(4)));
+}
+
+/// Two senders of 40 Gb/s into a port of 40 Gb/s, in a loop of one microsecond a step: the queue is arithmetic,
+/// marks reach the receiver and CNPs the sender within a step.
+#[test]
+fn two_senders_come_to_share_a_port() {
+    let mut cp = Dcqcn::congestion_point(&CP_SIGCOMM2015, CpId(0));
+    let mut hosts =
+        [0, 1].map(|_| (rp(RP_SIGCOMM2015), Dcqcn::notification_point(&RP_SIGCOMM2015).expect("an answer")));
+    let (mut rolls, mut due, mut len, mut sent) = (dice(), [0.0f64; 2], 0.0f64, [0u64; 2]);
+    // Host 0 starts 10 ms early.
+    for step in 0..200_000 {
+        let now = us(step);
+        for (i, (rp, np)) in hosts.iter_mut().enumerate().take(if step < 10_000 { 1 } else { 2 }) {
+            if rp.next_wake() <= now {
+                rp.on_wake(now, &mut rolls);
+            }
+            due[i] += current(rp).as_f64() * 1e-6 / 8.0;
+            while due[i] >= 1500.0 {
+                due[i] -= 1500.0;
+                len += 1500.0;
+                let _ = rp.on_sent(now, FRAME, FRAME, &mut rolls);
+                sent[i] += u64::from(step >= 100_000);
+                let mark = match cp.on_arrival(now, &frame(), queue(len as u64), &mut rolls) {
+                    CpAction::Mark(mark) => mark,
+                    _ => 0,
+                };
+                if let Some(cnp) = np.on_frame(now, &delivered(mark)) {
+                    rp.on_signal(now, &cnp, &mut rolls);
+                }
+            }
+        }
+        len = (len - 5000.0).max(0.0);
+    }
+    // Over the last 100 ms the port carries 500 MB: 333 333 frames, about 166 667 each.
+    let total = sent[0] + sent[1];
+    assert!(total > 320_000, "{sent:?}");
+    assert!(sent[0].abs_diff(sent[1]) * 10 < total, "{sent:?}");
+}
