@@ -15,10 +15,11 @@ use crate::dice::Dice;
 use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::drift::Drift;
-use crate::parts::sampling::Countdown;
+use crate::parts::sampling::Sampler;
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal,
+    SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -91,7 +92,7 @@ impl Family for SchemeName {
     }
 
     fn congestion_point(params: &CpParams, id: CpId) -> Cp {
-        Cp { params: *params, id, len_at_last_sample: 0, next_sample: Countdown::new(params.sample_base) }
+        Cp { params: *params, id, sampler: Sampler::new(params.sample_base) }
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
@@ -114,21 +115,19 @@ that is told cuts its rate by a share; in between its rate rises by a step each 
 pub struct Cp {
     params: CpParams,
     id: CpId,
-    len_at_last_sample: i64,
-    next_sample: Countdown,
+    sampler: Sampler,
 }
 
 impl CongestionPoint for Cp {
     #[inline]
     fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
-        if !(frame.controlled && frame.admitted && self.next_sample.passed(frame.size)) {
+        if !self.sampler.takes(frame, false) {
             return CpAction::Nothing;
         }
-        self.next_sample.restart(self.params.sample_base.as_f64(), self.params.jitter_width, dice);
+        self.sampler.restart(self.params.sample_base.as_f64(), self.params.jitter_width, dice);
         let len = queue.len.signed();
         let q_offset = self.params.set_point.signed() - len;
-        let q_delta = len - self.len_at_last_sample;
-        self.len_at_last_sample = len;
+        let q_delta = self.sampler.growth(len);
         if q_offset >= 0 {
             return CpAction::Nothing;
         }

@@ -23,7 +23,7 @@ use crate::dice::Dice;
 use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::drift::Drift;
-use crate::parts::sampling::Countdown;
+use crate::parts::sampling::Sampler;
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
     Arrival, Bcn, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal,
@@ -193,7 +193,7 @@ impl Family for Ecm {
     }
 
     fn congestion_point(params: &CpParams, id: CpId) -> Cp {
-        Cp { params: *params, id, len_at_last_sample: 0, next_sample: Countdown::new(params.sample_base) }
+        Cp { params: *params, id, sampler: Sampler::new(params.sample_base) }
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
@@ -243,17 +243,13 @@ quantized, separately and with respect to the set point; the ranges are a readin
 pub struct Cp {
     params: CpParams,
     id: CpId,
-    len_at_last_sample: i64,
-    next_sample: Countdown,
+    sampler: Sampler,
 }
 
 impl CongestionPoint for Cp {
     #[inline]
     fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
-        if !frame.controlled || !(frame.admitted || self.params.count_discarded) {
-            return CpAction::Nothing;
-        }
-        if !self.next_sample.passed(frame.size) {
+        if !self.sampler.takes(frame, self.params.count_discarded) {
             return CpAction::Nothing;
         }
         self.sample(frame, queue, dice)
@@ -266,9 +262,8 @@ impl Cp {
         let len = queue.len.signed();
         let counted = params.saturate_at.map_or(len, |limit| len.min(limit.signed()));
         let q_offset = params.set_point.signed() - counted;
-        let q_delta = len - self.len_at_last_sample;
-        self.len_at_last_sample = len;
-        self.next_sample.restart(params.sample_base.as_f64(), params.jitter_width, dice);
+        let q_delta = self.sampler.growth(len);
+        self.sampler.restart(params.sample_base.as_f64(), params.jitter_width, dice);
         let reached = |level: Option<Bytes>| level.is_some_and(|level| queue.len >= level);
         let message =
             Bcn { cp: self.id, q_offset: self.coded(q_offset, 1), q_delta: self.coded(q_delta, 2), stop: false };

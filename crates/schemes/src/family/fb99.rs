@@ -26,7 +26,7 @@ use crate::params::{Field, Range};
 use crate::parts::bandwidth::{BandwidthDetector, SensorParams as CpParams, TWO_SENSORS_DECK000 as CP_DECK000};
 use crate::parts::feedback::{Quantizer, Scale};
 use crate::parts::rates::Rates;
-use crate::parts::sampling::{self, Countdown};
+use crate::parts::sampling::{self, Countdown, Sampler};
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
     Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal,
@@ -122,8 +122,7 @@ impl Family for Fb99 {
         Cp {
             params: *params,
             id,
-            len_at_last_sample: 0,
-            next_sample: Countdown::new(params.sample_base),
+            sampler: Sampler::new(params.sample_base),
             bandwidth: BandwidthDetector::new(params.available_below, params.available_after),
         }
     }
@@ -148,8 +147,7 @@ its queue has not been short for 10 ms. A pushed-back limiter keeps its rates an
 pub struct Cp {
     params: CpParams,
     id: CpId,
-    len_at_last_sample: i64,
-    next_sample: Countdown,
+    sampler: Sampler,
     bandwidth: BandwidthDetector,
 }
 
@@ -157,18 +155,16 @@ impl CongestionPoint for Cp {
     #[inline]
     fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
         self.bandwidth.on_len(now, queue.len);
-        let counts = frame.controlled && (frame.admitted || self.params.count_discarded);
-        if !counts || !self.next_sample.passed(frame.size) {
+        if !self.sampler.takes(frame, self.params.count_discarded) {
             return CpAction::Nothing;
         }
         let len = queue.len.signed();
         let q_offset = self.params.set_point.signed() - len;
-        let q_delta = len - self.len_at_last_sample;
-        self.len_at_last_sample = len;
+        let q_delta = self.sampler.growth(len);
         let CpParams { set_point, w, .. } = self.params;
         let fb = Scale { set_point, w, bits: 6, quantizer: Quantizer::Floor }.quantize(q_offset, q_delta);
         let interval = sampling::interval(self.params.sample_base, fb.size, 6);
-        self.next_sample.restart(interval, self.params.jitter_width, dice);
+        self.sampler.restart(interval, self.params.jitter_width, dice);
         if fb.negative {
             if fb.size == 0 {
                 return CpAction::Nothing;

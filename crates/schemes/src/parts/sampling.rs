@@ -1,6 +1,7 @@
 //! Sampling by octets: an event after so many have arrived, spread by jitter.
 
 use crate::dice::Dice;
+use crate::roles::Arrival;
 use qcnlab_units::Bytes;
 
 /// Counts octets down to the next sampling event.
@@ -30,6 +31,45 @@ impl Countdown {
     /// Starts the next interval without jitter.
     pub const fn restart_exactly(&mut self, interval: Bytes) {
         self.left = interval.signed();
+    }
+}
+
+/// Samples a queue by octets, and remembers how long it was.
+#[derive(Clone, Debug)]
+pub struct Sampler {
+    next: Countdown,
+    /// Octets queued at the last sample; 0 before the first.
+    last_len: i64,
+}
+
+impl Sampler {
+    /// The first interval, without jitter, over an empty queue.
+    pub const fn new(interval: Bytes) -> Sampler {
+        Sampler { next: Countdown::new(interval), last_len: 0 }
+    }
+
+    /// Whether this frame is a sample. Frames outside congestion control never count; discarded ones do
+    /// with `count_discarded`.
+    #[inline]
+    pub const fn takes(&mut self, frame: &Arrival, count_discarded: bool) -> bool {
+        frame.controlled && (frame.admitted || count_discarded) && self.next.passed(frame.size)
+    }
+
+    /// How much a queue of `len` octets has grown since the last sample; `len` is remembered, whatever follows.
+    pub const fn growth(&mut self, len: i64) -> i64 {
+        let growth = len - self.last_len;
+        self.last_len = len;
+        growth
+    }
+
+    /// Octets queued at the last sample.
+    pub const fn last_len(&self) -> i64 {
+        self.last_len
+    }
+
+    /// Starts the next interval.
+    pub fn restart(&mut self, interval: f64, jitter_width: f64, dice: &mut Dice) {
+        self.next.restart(interval, jitter_width, dice);
     }
 }
 

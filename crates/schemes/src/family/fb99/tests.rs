@@ -108,9 +108,9 @@ fn sample(cp: &mut Cp, at: Instant, len: u64) -> CpAction {
     let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000), rate: LINE };
     let mut rolls = dice();
     for _ in 0..200 {
-        let mut probe = cp.next_sample.clone();
+        let mut before = cp.sampler.clone();
         let action = cp.on_arrival(at, &frame, queue, &mut rolls);
-        if probe.passed(FRAME) {
+        if before.takes(&frame, false) {
             return action;
         }
         assert_eq!(action, CpAction::Nothing);

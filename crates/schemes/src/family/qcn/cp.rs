@@ -3,24 +3,23 @@
 use super::params::CpParams;
 use crate::dice::Dice;
 use crate::parts::feedback::Scale;
-use crate::parts::sampling::{self, Countdown};
+use crate::parts::sampling::{self, Sampler};
 use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, Queue, Signal};
 use qcnlab_units::{Bytes, Instant};
 
 /// The congestion point: samples a queue and computes feedback.
 #[derive(Clone, Debug)]
 pub struct Cp {
-    params: CpParams,
+    pub(super) params: CpParams,
     id: CpId,
-    /// cpQLenOld: queue length at the last sample.
-    pub(super) len_at_last_sample: i64,
-    pub(super) next_sample: Countdown,
+    /// cpEnqued and cpQLenOld.
+    pub(super) sampler: Sampler,
 }
 
 impl Cp {
     /// A congestion point with an empty queue.
     pub const fn new(params: CpParams, id: CpId) -> Cp {
-        Cp { params, id, len_at_last_sample: 0, next_sample: Countdown::new(params.sample_base) }
+        Cp { params, id, sampler: Sampler::new(params.sample_base) }
     }
 
     /// The quantized feedback for a queue of `len` octets: 0 is none.
@@ -36,10 +35,7 @@ impl Cp {
 impl CongestionPoint for Cp {
     #[inline]
     fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
-        if !frame.controlled || !(frame.admitted || self.params.count_discarded) {
-            return CpAction::Nothing;
-        }
-        if !self.next_sample.passed(frame.size) {
+        if !self.sampler.takes(frame, self.params.count_discarded) {
             return CpAction::Nothing;
         }
         self.sample(frame, queue, dice)
@@ -52,11 +48,10 @@ impl Cp {
         let own = if frame.admitted && !self.params.count_arriving { frame.size } else { Bytes::ZERO };
         let len = queue.len.saturating_sub(own).signed();
         let q_offset = self.params.set_point.signed() - len;
-        let q_delta = len - self.len_at_last_sample;
+        let q_delta = self.sampler.growth(len);
         let quantized_fb = self.quantized_fb(q_offset, q_delta);
-        self.len_at_last_sample = len;
         let interval = sampling::interval(self.params.sample_base, quantized_fb, self.params.fb_bits);
-        self.next_sample.restart(interval, self.params.jitter_width, dice);
+        self.sampler.restart(interval, self.params.jitter_width, dice);
         if quantized_fb == 0 || !(frame.cn_tagged || self.params.notify_untagged) {
             return CpAction::Nothing;
         }

@@ -102,10 +102,9 @@ fn sample(cp: &mut Cp, len: u64, frame: &Arrival) -> CpAction {
     let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000), rate: LINE };
     let mut rolls = dice();
     for _ in 0..1000 {
-        let before = cp.next_sample.clone();
+        let mut before = cp.sampler.clone();
         let action = cp.on_arrival(ms(0), frame, queue, &mut rolls);
-        let mut probe = before;
-        if probe.passed(frame.size) {
+        if before.takes(frame, cp.params.count_discarded) {
             return action;
         }
         assert_eq!(action, CpAction::Nothing);
@@ -124,7 +123,7 @@ fn a_sample_carries_offset_and_growth_and_is_remembered() {
     assert_eq!(sample(&mut cp, 60_000, &arrival(true)), CpAction::Send(Signal::Cnm(second)));
     // Room: nothing is sent, and still the length is remembered.
     assert_eq!(sample(&mut cp, 10_000, &arrival(true)), CpAction::Nothing);
-    assert_eq!(cp.len_at_last_sample, 10_000);
+    assert_eq!(cp.sampler.last_len(), 10_000);
 }
 
 #[test]
@@ -132,7 +131,7 @@ fn readings_of_the_sample() {
     let without = CpParams { count_arriving: false, ..CP_DECK001 };
     let mut cp = Cp::new(without, CpId(0));
     let _ = sample(&mut cp, 60_000, &arrival(true));
-    assert_eq!(cp.len_at_last_sample, 58_500);
+    assert_eq!(cp.sampler.last_len(), 58_500);
 
     let mut cp = Cp::new(CP_DECK001, CpId(0));
     assert_eq!(sample(&mut cp, 150_000, &arrival(false)), CpAction::Nothing, "discarded frames do not count");
