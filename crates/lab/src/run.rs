@@ -8,6 +8,7 @@ use crate::scenario::Scenario;
 use crate::{fabric, tables};
 use cpu_time::ThreadTime;
 use qcnlab_sim::{Control, Counters, Engine, Finished, Halt, Violation};
+use qcnlab_units::Instant;
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -39,6 +40,22 @@ pub enum RunError {
         replication: u32,
         /// The law.
         violation: Violation,
+    },
+    /// Links that are paused wait for each other in a circle.
+    #[error(
+        "scenario {scenario}, replication {replication}: deadlock at {:.6} s: {} stopped by PAUSE, each waiting for \
+         the next and the last for the first; take a link out of the circle, or leave pause off", at.seconds(),
+        links.join(", ")
+    )]
+    Deadlock {
+        /// The scenario's name.
+        scenario: String,
+        /// Which replication.
+        replication: u32,
+        /// When it was found.
+        at: Instant,
+        /// The stopped ports in order.
+        links: Vec<String>,
     },
     /// The threads could not be started.
     #[error("cannot start {jobs} threads: {why}")]
@@ -111,6 +128,9 @@ fn replicate(scenario: &Scenario, options: &Options, rep: u32, control: &Control
     let plan = fabric::plan(scenario, options.seed.unwrap_or(scenario.seed), rep);
     let done = Engine::new(&plan).run(control).map_err(|halt| match halt {
         Halt::Cancelled => RunError::Cancelled,
+        Halt::Deadlock { at, links } => {
+            RunError::Deadlock { scenario: scenario.name.clone(), replication: rep, at, links }
+        }
         Halt::Violation(violation) => {
             RunError::Violation { scenario: scenario.name.clone(), replication: rep, violation }
         }

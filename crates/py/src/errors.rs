@@ -81,7 +81,7 @@ pub(crate) fn of_run(py: Python<'_>, fault: &RunError) -> PyErr {
     let class = match fault {
         RunError::Cancelled => return PyKeyboardInterrupt::new_err(()),
         RunError::Violation { .. } => law_violation(py),
-        RunError::Threads { .. } => error(py),
+        RunError::Deadlock { .. } | RunError::Threads { .. } => error(py),
     };
     class.map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), fault.to_string()))
 }

@@ -5,28 +5,55 @@
 pub(crate) struct Frame {
     /// When its last bit reaches the far end of the link it queues for or is on, ps.
     pub(crate) arrival: u64,
-    /// The flow it belongs to; for feedback, the flow it is about.
-    pub(crate) flow: u32,
-    /// Octets.
-    pub(crate) size: u32,
-    /// Position in its flow's route.
-    pub(crate) hop: u16,
-    /// See [`flag`].
-    pub(crate) flags: u16,
-    /// For data, the congestion point that holds its limiter, plus one; for feedback, the place of its signal.
+    /// The path it takes; for what travels back, the path it takes backwards.
+    pub(crate) path: u32,
+    /// For a letter, the place of what it says; for TCP, the segment's number or the number acknowledged.
     pub(crate) tag: u32,
+    /// Octets.
+    pub(crate) size: u16,
+    /// The congestion point that holds its limiter, plus one; 0 for none.
+    pub(crate) limited_by: u16,
+    /// Position in its path: of the port it queues for or left last; going back, of the port it meets next, plus one.
+    pub(crate) hop: u8,
+    /// Class, 0 to 7.
+    pub(crate) class: u8,
+    /// See [`flag`].
+    pub(crate) flags: u8,
+    /// The largest mark a congestion point wrote on it.
+    pub(crate) mark: u8,
+}
+
+impl Frame {
+    #[inline]
+    pub(crate) const fn is(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    pub(crate) const fn octets(&self) -> u64 {
+        self.size as u64
+    }
 }
 
 /// Bits of [`Frame::flags`].
 pub(crate) mod flag {
     /// Its priority is under congestion control.
-    pub(crate) const CONTROLLED: u16 = 1;
+    pub(crate) const CONTROLLED: u8 = 1;
     /// It carries a CN-TAG.
-    pub(crate) const CN_TAGGED: u16 = 2;
-    /// It carries a signal back to a source.
-    pub(crate) const FEEDBACK: u16 = 4;
+    pub(crate) const CN_TAGGED: u8 = 2;
     /// It asks if there is bandwidth.
-    pub(crate) const PROBE: u16 = 8;
+    pub(crate) const SPECIAL: u8 = 4;
+    /// It is a segment of a TCP connection.
+    pub(crate) const SEGMENT: u8 = 8;
+    /// It travels back to the source.
+    pub(crate) const BACK: u8 = 16;
+    /// It carries a letter: a signal on its way back, or a probe on its way ahead.
+    pub(crate) const LETTER: u8 = 32;
+    /// It acknowledges segments.
+    pub(crate) const ACK: u8 = 64;
+    /// The node it is at counts it against the memory of the input it came in by.
+    pub(crate) const HELD: u8 = 128;
+    /// Neither data of the flow nor a part of its tally.
+    pub(crate) const NOT_DATA: u8 = LETTER | ACK;
 }
 
 /// Frames of one link, oldest first: on the wire, then in transmission, then queued.
@@ -116,7 +143,7 @@ mod tests {
     fn keeps_order_while_it_grows_and_wraps() {
         let mut ring = Ring::new();
         let mut taken = 0;
-        for size in 0..1000 {
+        for size in 0..1000u16 {
             ring.push(Frame { size, ..Frame::default() });
             if size % 3 == 0 {
                 assert_eq!(ring.pop().size, taken);

@@ -18,12 +18,15 @@
 pub mod audit;
 pub mod engine;
 pub mod frame;
+pub mod input;
 pub mod limiter;
 pub mod plan;
 pub mod port;
 pub mod probe;
+pub mod sender;
 pub mod source;
 pub mod tcp;
+pub mod turns;
 pub mod wheel;
 
 pub use audit::Violation;

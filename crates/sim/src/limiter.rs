@@ -47,13 +47,13 @@ impl Limiter {
         self.rate
     }
 
-    /// A frame of the usual size goes now.
+    /// A frame of `size` octets goes now.
     #[inline]
-    pub(crate) fn on_sent(&mut self, now: Instant) {
+    pub(crate) fn on_sent(&mut self, now: Instant, size: Bytes) {
         if self.run == Bytes::ZERO {
             self.run_start = now;
         }
-        self.run += self.frame;
+        self.run += size + self.pacing.overhead;
         if self.run < self.pacing.burst {
             self.next = now;
             return;
@@ -109,10 +109,10 @@ mod tests {
         // 12 000 bits at 1 Gb/s take 12 us.
         let mut limiter = limiter(0);
         limiter.set_rate(us(0), Some(BitRate::gbps(1)));
-        limiter.on_sent(us(0));
+        limiter.on_sent(us(0), FRAME);
         assert_eq!(limiter.next(), us(12));
         // A late frame earns no credit.
-        limiter.on_sent(us(50));
+        limiter.on_sent(us(50), FRAME);
         assert_eq!(limiter.next(), us(62));
     }
 
@@ -120,7 +120,7 @@ mod tests {
     fn a_new_rate_scales_what_is_left_of_the_wait() {
         let mut limiter = limiter(0);
         limiter.set_rate(us(0), Some(BitRate::gbps(1)));
-        limiter.on_sent(us(0));
+        limiter.on_sent(us(0), FRAME);
         // At 4 us, 8 us are left at 1 Gb/s: 16 us at half of it.
         limiter.set_rate(us(4), Some(BitRate::mbps(500)));
         assert_eq!(limiter.next(), us(20));
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn a_limiter_that_starts_counts_from_the_last_frame() {
         let mut limiter = limiter(0);
-        limiter.on_sent(us(3));
+        limiter.on_sent(us(3), FRAME);
         limiter.set_rate(us(5), Some(BitRate::gbps(1)));
         assert_eq!(limiter.next(), us(15));
     }
@@ -150,10 +150,10 @@ mod tests {
         // Three frames back to back, then the time of all three since the first: 36 us at 1 Gb/s.
         let mut limiter = limiter(4500);
         limiter.set_rate(us(0), Some(BitRate::gbps(1)));
-        limiter.on_sent(us(0));
+        limiter.on_sent(us(0), FRAME);
         assert_eq!(limiter.next(), us(0));
-        limiter.on_sent(us(1));
-        limiter.on_sent(us(2));
+        limiter.on_sent(us(1), FRAME);
+        limiter.on_sent(us(2), FRAME);
         assert_eq!(limiter.next(), us(36));
     }
 }

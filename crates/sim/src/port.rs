@@ -5,12 +5,15 @@
 //! the frame goes into the ring with the instant it reaches the far end, and
 //! the queue's length is brought up to date when somebody looks. Departures at
 //! the instant of a look have happened.
+//!
+//! A port whose frames take turns (see [`turns`](crate::turns)) keeps its queues
+//! there, and only what is on the wire here.
 
 use crate::frame::{Frame, Ring};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
-/// No congestion point.
-pub(crate) const NO_CP: u32 = u32::MAX;
+/// In place of an index: there is none.
+pub(crate) const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Port {
@@ -26,8 +29,12 @@ pub(crate) struct Port {
     ring: Ring,
     /// Number of the first frame in the ring that has not left.
     leaving: u32,
-    /// The congestion point that watches this queue, or [`NO_CP`].
+    /// The congestion point that watches this queue, or [`NONE`].
     pub(crate) cp: u32,
+    /// Where its queues are, if its frames take turns, or [`NONE`].
+    pub(crate) turns: u32,
+    /// The memory at the far end that counts what arrives, or [`NONE`].
+    pub(crate) input: u32,
     /// Whether that congestion point wants to see departures.
     pub(crate) departures: bool,
     rate: BitRate,
@@ -56,11 +63,18 @@ impl Port {
             overhead: overhead.get(),
             ring: Ring::new(),
             leaving: 0,
-            cp: NO_CP,
+            cp: NONE,
+            turns: NONE,
+            input: NONE,
             departures: false,
             rate,
             count: PortCount::default(),
         }
+    }
+
+    /// The rate it is served at now.
+    pub(crate) const fn rate(&self) -> BitRate {
+        self.rate
     }
 
     pub(crate) const fn delay(&self) -> Span {
@@ -77,11 +91,6 @@ impl Port {
     #[inline]
     pub(crate) const fn queue_len(&self) -> Bytes {
         Bytes::new(self.queued)
-    }
-
-    /// The rate it is served at now.
-    pub(crate) const fn rate(&self) -> BitRate {
-        self.rate
     }
 
     pub(crate) const fn capacity(&self) -> Bytes {
@@ -111,7 +120,7 @@ impl Port {
         if left > now.ps() {
             return None;
         }
-        self.queued -= u64::from(frame.size);
+        self.queued -= frame.octets();
         self.leaving = self.leaving.wrapping_add(1);
         Some(Instant::from_ps(left))
     }
@@ -120,31 +129,48 @@ impl Port {
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, now: Instant, mut frame: Frame) -> bool {
         self.settle(now);
-        let size = u64::from(frame.size);
-        if self.queued + size > self.capacity {
+        let size = frame.octets();
+        if !self.admit(self.queued, size) {
+            return false;
+        }
+        self.busy_until = self.busy_until.max(now.ps()) + self.transmission(size);
+        frame.arrival = self.busy_until + self.delay;
+        self.ring.push(frame);
+        true
+    }
+
+    /// Counts a frame in if a queue of `queued` octets has room for it, and as discarded if not.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, queued: u64, size: u64) -> bool {
+        if queued + size > self.capacity {
             self.count.dropped_frames += 1;
             self.count.dropped_bytes += size;
             return false;
         }
         self.queued += size;
-        self.busy_until = self.busy_until.max(now.ps()) + self.transmission(size);
-        frame.arrival = self.busy_until + self.delay;
-        self.ring.push(frame);
         self.count.accepted_frames += 1;
         self.count.accepted_bytes += size;
         true
+    }
+
+    /// A frame whose transmission ended now goes on the wire.
+    pub(crate) fn put_on_the_wire(&mut self, now: Instant, mut frame: Frame) {
+        self.queued -= frame.octets();
+        frame.arrival = now.ps() + self.delay;
+        self.ring.push(frame);
+        self.leaving = self.ring.tail();
     }
 
     /// Takes the oldest frame off the link: its last bit has reached the far end.
     #[inline]
     pub(crate) fn take_arrived(&mut self) -> Frame {
         if self.leaving == self.ring.head() {
-            self.queued -= u64::from(self.ring.at(self.leaving).size);
+            self.queued -= self.ring.at(self.leaving).octets();
             self.leaving = self.leaving.wrapping_add(1);
         }
         let frame = self.ring.pop();
         self.count.arrived_frames += 1;
-        self.count.arrived_bytes += u64::from(frame.size);
+        self.count.arrived_bytes += frame.octets();
         frame
     }
 
@@ -156,16 +182,17 @@ impl Port {
         let old = self.rate;
         self.rate = rate;
         self.ps_per_byte = rate.ps_per_byte().unwrap_or(0);
+        if self.leaving == self.ring.tail() {
+            return;
+        }
         let mut busy = now.ps();
         let mut number = self.leaving;
         while number != self.ring.tail() {
             let frame = *self.ring.at(number);
             let takes = if number == self.leaving {
-                let left = u128::from(frame.arrival - self.delay - now.ps());
-                let scaled = (left * u128::from(old.get())).div_ceil(u128::from(rate.get()));
-                u64::try_from(scaled).unwrap_or(u64::MAX / 4)
+                rescaled(frame.arrival - self.delay - now.ps(), old, rate)
             } else {
-                self.transmission(u64::from(frame.size))
+                self.transmission(frame.octets())
             };
             busy += takes;
             self.ring.at_mut(number).arrival = busy + self.delay;
@@ -176,7 +203,7 @@ impl Port {
 
     /// Time on the wire of a frame of `size` octets, ps.
     #[inline]
-    fn transmission(&self, size: u64) -> u64 {
+    pub(crate) fn transmission(&self, size: u64) -> u64 {
         let octets = size + self.overhead;
         if self.ps_per_byte != 0 {
             octets * self.ps_per_byte
@@ -196,17 +223,27 @@ impl Port {
         self.ring.since(self.ring.head())
     }
 
+    pub(crate) const fn ring_mut(&mut self) -> &mut Ring {
+        &mut self.ring
+    }
+
     /// Frames that have not left.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &Frame> {
         self.ring.since(self.leaving)
     }
 }
 
+/// What is left of a transmission, `left` ps at rate `old`, at rate `new`; rounded up to a whole picosecond.
+pub(crate) fn rescaled(left: u64, old: BitRate, new: BitRate) -> u64 {
+    let scaled = (u128::from(left) * u128::from(old.get())).div_ceil(u128::from(new.get()));
+    u64::try_from(scaled).unwrap_or(u64::MAX / 4)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn frame(size: u32) -> Frame {
+    fn frame(size: u16) -> Frame {
         Frame { size, ..Frame::default() }
     }
 

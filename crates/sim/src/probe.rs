@@ -17,6 +17,8 @@ pub struct Trace {
     pub messages: MessageRows,
     /// Discarded frames by bin, flow and port; only where there are any.
     pub drops: DropRows,
+    /// Times during which links were stopped by pauses.
+    pub pauses: PauseRows,
 }
 
 /// Samples of watched queues.
@@ -82,6 +84,21 @@ pub struct DropRows {
     pub bytes: Vec<u64>,
 }
 
+/// Times during which links were stopped.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PauseRows {
+    /// When the stop began to work, ps.
+    pub start: Vec<u64>,
+    /// When it ended, ps.
+    pub end: Vec<u64>,
+    /// The port that was stopped.
+    pub port: Vec<u32>,
+    /// The class; `None` for the whole link.
+    pub class: Vec<Option<u8>>,
+    /// The port at the far end whose queue held most of what led to it.
+    pub because: Vec<u32>,
+}
+
 /// Totals of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -95,6 +112,20 @@ pub struct Counters {
     pub frames_delivered: u64,
     /// Frames full queues discarded.
     pub frames_dropped: u64,
+    /// Frames that found no room at their source.
+    pub frames_refused: u64,
+    /// Pause frames switches and adapters sent, those that let go included.
+    pub pause_frames: u64,
+    /// Acknowledgements receivers sent.
+    pub acks_sent: u64,
+    /// Acknowledgements that reached their senders.
+    pub acks_heard: u64,
+    /// Acknowledgements that full queues discarded.
+    pub acks_lost: u64,
+    /// Probes reaction points sent.
+    pub probes_sent: u64,
+    /// Probes that were answered, reached their destination, or were lost.
+    pub probes_ended: u64,
     /// Signals congestion points sent.
     pub messages_sent: u64,
     /// Signals that reached a reaction point.
@@ -108,16 +139,51 @@ pub struct Counters {
 }
 
 /// Totals of one flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowTally {
     /// Frames its source let go.
     pub sent: u64,
+    /// Octets its source let go.
+    pub sent_bytes: u64,
     /// Frames that reached the sink.
     pub delivered: u64,
     /// Octets that reached the sink.
     pub delivered_bytes: u64,
     /// Frames discarded on the way.
     pub dropped: u64,
+    /// Frames that found no room at their source.
+    pub refused: u64,
+    /// Octets of the whole flow, where it has an end.
+    pub total_bytes: Option<u64>,
+    /// When the last of them was delivered; [`Instant::NEVER`] if that did not happen.
+    pub finished: Instant,
+}
+
+impl Default for FlowTally {
+    fn default() -> FlowTally {
+        FlowTally {
+            sent: 0,
+            sent_bytes: 0,
+            delivered: 0,
+            delivered_bytes: 0,
+            dropped: 0,
+            refused: 0,
+            total_bytes: None,
+            finished: Instant::NEVER,
+        }
+    }
+}
+
+impl FlowTally {
+    /// A data frame reached the sink.
+    #[inline]
+    pub(crate) fn deliver(&mut self, now: Instant, size: u64) {
+        self.delivered += 1;
+        self.delivered_bytes += size;
+        if self.total_bytes == Some(self.delivered_bytes) {
+            self.finished = now;
+        }
+    }
 }
 
 /// Writes the trace while the run goes on.
@@ -183,7 +249,7 @@ impl Recorder {
         bins.start += width;
     }
 
-    pub(crate) fn on_drop(&mut self, now: Instant, port: u32, flow: u32, size: u32) {
+    pub(crate) fn on_drop(&mut self, now: Instant, port: u32, flow: u32, size: u64) {
         let width = self.record.bin.ps();
         if width == 0 {
             return;
@@ -195,7 +261,7 @@ impl Recorder {
             && rows.port[row] == port
         {
             rows.frames[row] += 1;
-            rows.bytes[row] += u64::from(size);
+            rows.bytes[row] += size;
             return;
         }
         self.newest_drops[flow as usize] = Some(rows.time.len());
@@ -203,7 +269,16 @@ impl Recorder {
         rows.port.push(port);
         rows.flow.push(flow);
         rows.frames.push(1);
-        rows.bytes.push(u64::from(size));
+        rows.bytes.push(size);
+    }
+
+    pub(crate) fn on_pause(&mut self, start: u64, end: u64, port: u32, class: Option<u8>, because: u32) {
+        let rows = &mut self.trace.pauses;
+        rows.start.push(start);
+        rows.end.push(end);
+        rows.port.push(port);
+        rows.class.push(class);
+        rows.because.push(because);
     }
 
     pub(crate) fn on_message(&mut self, now: Instant, port: u32, flow: u32, signal: Signal) {

@@ -1,39 +1,92 @@
-//! Sources: when a frame is wanted.
+//! Sources: when a frame is wanted, and what waits.
 
-use crate::plan::{FlowPlan, Traffic};
+use crate::plan::{FlowPlan, Process, Traffic};
+use qcnlab_schemes::Dice;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// What waits to be sent, and when more comes.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// Always one more frame; the next no earlier than `next`.
-    Saturated { gap: Span, next: Instant },
+    /// Always one more frame while octets are `left`; the next no earlier than `next`.
+    Saturated { gap: Span, next: Instant, left: u64 },
     /// `waiting` frames as of the last look; one more at `next`, and so on. While frames wait, more
     /// come without an event of their own.
     Constant { clock: Clock, next: Instant, waiting: u64 },
+    /// `waiting` frames; a generator brings more.
+    Fed { waiting: u64 },
+}
+
+/// A frame's worth taken from a source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub(crate) size: u16,
+    /// Octets that still wait.
+    pub(crate) backlog: u64,
 }
 
 impl Source {
     pub(crate) fn new(flow: &FlowPlan, start: Instant) -> Source {
         match &flow.traffic {
-            Traffic::Saturated { ceiling, .. } => {
+            Traffic::Saturated { ceiling, total } => {
                 let gap = ceiling.map_or(Span::ZERO, |rate| rate.time_for_rounded_up(flow.frame));
-                Source::Saturated { gap, next: start }
+                Source::Saturated { gap, next: start, left: total.map_or(u64::MAX, Bytes::get) }
             }
             Traffic::Constant { rate } => {
                 Source::Constant { clock: Clock::new(flow.frame, *rate), next: start, waiting: 0 }
             }
-            Traffic::Fed | Traffic::Tcp { .. } => unreachable!("no scenario asks for it yet"),
+            Traffic::Fed | Traffic::Tcp { .. } => Source::Fed { waiting: 0 },
         }
     }
 
-    /// Brings the number of waiting frames up to date.
+    /// Brings the number of waiting frames up to date; gives when each that found `room` for no more frames came.
     #[inline]
-    pub(crate) fn catch_up(&mut self, now: Instant, stop: Instant) {
+    pub(crate) fn catch_up(&mut self, now: Instant, stop: Instant, room: u64, mut refused: impl FnMut(Instant)) {
         if let Source::Constant { clock, next, waiting } = self {
             while *next <= now && *next < stop {
-                *waiting += 1;
+                if *waiting < room {
+                    *waiting += 1;
+                } else {
+                    refused(*next);
+                }
                 *next += clock.tick();
+            }
+        }
+    }
+
+    /// When the next frame is wanted, if that is known.
+    #[inline]
+    pub(crate) fn wanted(&self, now: Instant, stop: Instant) -> Option<Instant> {
+        match self {
+            Source::Saturated { next, left, .. } if *left > 0 && (*next).max(now) < stop => Some(*next),
+            Source::Constant { waiting, .. } | Source::Fed { waiting } if *waiting > 0 => Some(now),
+            _ => None,
+        }
+    }
+
+    /// When the next frame comes by itself although none is wanted now.
+    #[inline]
+    pub(crate) fn next_tick(&self, stop: Instant) -> Option<Instant> {
+        match self {
+            Source::Constant { next, .. } if *next < stop => Some(*next),
+            _ => None,
+        }
+    }
+
+    /// Takes a frame of at most `frame` octets.
+    #[inline]
+    pub(crate) fn take(&mut self, now: Instant, frame: u16) -> Taken {
+        match self {
+            Source::Saturated { gap, next, left } => {
+                *next = now + *gap;
+                let size = (*left).min(u64::from(frame)) as u16;
+                if *left != u64::MAX {
+                    *left -= u64::from(size);
+                }
+                Taken { size, backlog: 0 }
+            }
+            Source::Constant { waiting, .. } | Source::Fed { waiting } => {
+                *waiting -= 1;
+                Taken { size: frame, backlog: *waiting * u64::from(frame) }
             }
         }
     }
@@ -50,7 +103,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    fn new(frame: Bytes, rate: BitRate) -> Clock {
+    pub(crate) fn new(frame: Bytes, rate: BitRate) -> Clock {
         let bit_ps = u128::from(frame.bits()) * 1_000_000_000_000;
         let rate = u128::from(rate.get());
         Clock { whole: (bit_ps / rate) as u64, part: (bit_ps % rate) as u64, carried: 0, rate: rate as u64 }
@@ -68,9 +121,79 @@ impl Clock {
     }
 }
 
+/// When a generator drops its next frame.
+#[derive(Clone, Debug)]
+pub(crate) struct Generator {
+    pub(crate) flows: Vec<u32>,
+    pub(crate) next: Instant,
+    pub(crate) stop: Instant,
+    pub(crate) dice: Dice,
+    process: Process,
+    clock: Clock,
+    /// When the time on that is running ends.
+    on_until: Instant,
+}
+
+impl Generator {
+    pub(crate) fn new(
+        flows: Vec<u32>,
+        process: Process,
+        frame: Bytes,
+        start: Instant,
+        stop: Instant,
+        dice: Dice,
+    ) -> Self {
+        let (Process::Constant { rate } | Process::Poisson { rate } | Process::OnOff { rate, .. }) = process;
+        let clock = Clock::new(frame, rate);
+        let mut generator = Generator { flows, next: start, stop, dice, process, clock, on_until: Instant::NEVER };
+        match process {
+            Process::Constant { .. } => {}
+            Process::Poisson { .. } => generator.next = start + generator.drawn(generator.clock_span(), true),
+            Process::OnOff { on, exponential, .. } => generator.on_until = start + generator.drawn(on, exponential),
+        }
+        generator
+    }
+
+    /// Moves on to the next frame.
+    pub(crate) fn advance(&mut self) {
+        match self.process {
+            Process::Constant { .. } => self.next += self.clock.tick(),
+            Process::Poisson { .. } => {
+                let mean = self.clock.tick();
+                let gap = self.drawn(mean, true);
+                self.next += gap;
+            }
+            Process::OnOff { on, off, exponential, .. } => {
+                self.next += self.clock.tick();
+                while self.next >= self.on_until {
+                    self.next = self.on_until + self.drawn(off, exponential);
+                    self.on_until = self.next + self.drawn(on, exponential);
+                }
+            }
+        }
+    }
+
+    /// One of the flows.
+    pub(crate) fn pick(&mut self) -> u32 {
+        match self.flows[..] {
+            [only] => only,
+            _ => self.flows[self.dice.below(self.flows.len() as u32) as usize],
+        }
+    }
+
+    fn clock_span(&self) -> Span {
+        Span::from_ps(self.clock.whole)
+    }
+
+    fn drawn(&mut self, mean: Span, exponential: bool) -> Span {
+        if exponential { mean.scaled_rounded_down(self.dice.exponential()) } else { mean }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use qcnlab_schemes::Purpose;
 
     #[test]
     fn the_clock_is_exact_in_the_long_run() {
@@ -79,5 +202,61 @@ mod tests {
         let ticks: Vec<u64> = (0..7).map(|_| clock.tick().ps()).collect();
         assert_eq!(ticks.iter().sum::<u64>(), 80_000_000);
         assert!(ticks.iter().all(|t| (11_428_571..=11_428_572).contains(t)));
+    }
+
+    fn frames_in(process: Process, ms: u64) -> Vec<u64> {
+        let dice = Dice::new(1, 0, "generator", Purpose::Traffic);
+        let mut generator = Generator::new(vec![0], process, Bytes::new(1250), Instant::ZERO, Instant::NEVER, dice);
+        let end = Instant::ZERO + Span::from_ms(ms);
+        let mut times = Vec::new();
+        while generator.next < end {
+            times.push(generator.next.ps());
+            generator.advance();
+        }
+        times
+    }
+
+    #[test]
+    fn poisson_frames_have_the_rate() {
+        // 10 000 bits at 1 Gb/s: one in 10 us, 100 000 in a second, give or take 316.
+        let times = frames_in(Process::Poisson { rate: BitRate::gbps(1) }, 1000);
+        assert!(times.len().abs_diff(100_000) < 1300, "{}", times.len());
+    }
+
+    #[test]
+    fn fixed_times_on_and_off_are_kept() {
+        // On for 1 ms at one frame in 10 us: 100 frames; then nothing for 3 ms.
+        let (on, off) = (Span::from_ms(1), Span::from_ms(3));
+        let process = Process::OnOff { rate: BitRate::gbps(1), on, off, exponential: false };
+        let times = frames_in(process, 8);
+        assert_eq!(times.len(), 200);
+        assert_eq!((times[0], times[99], times[100]), (0, 990_000_000, 4_000_000_000));
+    }
+
+    #[test]
+    fn exponential_times_on_and_off_have_their_means() {
+        // Half of the time on: 50 000 frames in a second; 500 periods, so within some 6 % of it.
+        let (on, off) = (Span::from_ms(1), Span::from_ms(1));
+        let process = Process::OnOff { rate: BitRate::gbps(1), on, off, exponential: true };
+        let count = frames_in(process, 1000).len();
+        assert!(count.abs_diff(50_000) < 8000, "{count}");
+    }
+
+    #[test]
+    fn what_finds_no_room_is_refused_at_its_own_time() {
+        let mut source =
+            Source::Constant { clock: Clock::new(Bytes::new(1250), BitRate::gbps(1)), next: Instant::ZERO, waiting: 0 };
+        let mut refused = Vec::new();
+        source.catch_up(Instant::ZERO + Span::from_us(40), Instant::NEVER, 3, |at| refused.push(at.ps()));
+        assert_eq!(refused, [30_000_000, 40_000_000]);
+        assert_eq!(source.take(Instant::ZERO, 1250).backlog, 2500);
+    }
+
+    #[test]
+    fn the_last_frame_of_a_flow_may_be_shorter() {
+        let mut source = Source::Saturated { gap: Span::ZERO, next: Instant::ZERO, left: 3100 };
+        let sizes: Vec<u16> = (0..3).map(|_| source.take(Instant::ZERO, 1500).size).collect();
+        assert_eq!(sizes, [1500, 1500, 100]);
+        assert_eq!(source.wanted(Instant::ZERO, Instant::NEVER), None);
     }
 }

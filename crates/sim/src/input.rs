@@ -1,0 +1,187 @@
+//! The memory of one input of a node, and the gate that stops the link it is fed by.
+
+use crate::plan::{NodePlan, PausePlan, PauseRule, PauseScope};
+use qcnlab_units::Instant;
+
+/// What a node holds of the frames that came in over one link.
+#[derive(Clone, Debug)]
+pub(crate) struct Input {
+    /// The port at the far end of the link.
+    pub(crate) port: u32,
+    memory: u64,
+    pub(crate) held: u64,
+    by_class: [u64; 8],
+    pub(crate) gate: Option<Gate>,
+    pub(crate) dropped_frames: u64,
+    pub(crate) dropped_bytes: u64,
+}
+
+/// Stops the link an input is fed by, and lets it go.
+#[derive(Clone, Debug)]
+pub(crate) struct Gate {
+    pub(crate) plan: PausePlan,
+    /// The port pause frames leave by: the other direction of the link.
+    pub(crate) back: u32,
+    /// Lanes that are stopped, a bit each.
+    pub(crate) stopped: u8,
+    /// The time that was asked for last ends, ps, for each lane.
+    pub(crate) asked_until: [u64; 8],
+    /// Lanes are asked for again then, ps; `u64::MAX` for never.
+    pub(crate) again: [u64; 8],
+    /// The output queue that was longest when a lane was stopped.
+    pub(crate) because: [u32; 8],
+}
+
+impl Input {
+    pub(crate) fn new(port: u32, node: &NodePlan, back: Option<u32>) -> Input {
+        let gate = node.pause.map(|plan| Gate {
+            plan,
+            back: back.expect("a link that is paused has two directions"),
+            stopped: 0,
+            asked_until: [0; 8],
+            again: [u64::MAX; 8],
+            because: [u32::MAX; 8],
+        });
+        Input {
+            port,
+            memory: node.input_memory.map_or(u64::MAX, |memory| memory.get()),
+            held: 0,
+            by_class: [0; 8],
+            gate,
+            dropped_frames: 0,
+            dropped_bytes: 0,
+        }
+    }
+
+    /// Counts a frame that came in; false when there is no room and it is discarded.
+    pub(crate) fn hold(&mut self, class: u8, size: u64) -> bool {
+        if self.held + size > self.memory {
+            self.dropped_frames += 1;
+            self.dropped_bytes += size;
+            return false;
+        }
+        self.held += size;
+        self.by_class[usize::from(class)] += size;
+        true
+    }
+
+    /// Counts a frame that left the node.
+    pub(crate) fn release(&mut self, class: u8, size: u64) {
+        self.held -= size;
+        self.by_class[usize::from(class)] -= size;
+    }
+
+    /// Octets that decide about a lane.
+    pub(crate) fn level(&self, lane: u8) -> u64 {
+        match &self.gate {
+            Some(Gate { plan: PausePlan { scope: PauseScope::Classes(_), .. }, .. }) => {
+                self.by_class[usize::from(lane)]
+            }
+            _ => self.held,
+        }
+    }
+
+    /// The lane of `class` that has just risen above its high watermark.
+    pub(crate) fn must_stop(&self, class: u8) -> Option<u8> {
+        let gate = self.gate.as_ref()?;
+        let PauseRule::Watermarks { high, .. } = gate.plan.rule else { return None };
+        let lane = gate.lane(class)?;
+        (gate.stopped & 1 << lane == 0 && self.level(lane) > high.get()).then_some(lane)
+    }
+
+    /// The lane of `class` that has just come down to its low watermark.
+    pub(crate) fn may_go(&self, class: u8) -> Option<u8> {
+        let gate = self.gate.as_ref()?;
+        let PauseRule::Watermarks { low, .. } = gate.plan.rule else { return None };
+        let lane = gate.lane(class)?;
+        (gate.stopped & 1 << lane != 0 && self.level(lane) <= low.get()).then_some(lane)
+    }
+
+    /// The lane of `class` that an arrival at an output queue of `queued` octets stops.
+    pub(crate) fn must_ask(&self, now: Instant, class: u8, queued: u64, asked_ps: impl Fn(u16) -> u64) -> Option<u8> {
+        let gate = self.gate.as_ref()?;
+        let PauseRule::Threshold { threshold, quanta } = gate.plan.rule else { return None };
+        let lane = gate.lane(class)?;
+        let left = gate.asked_until[usize::from(lane)].saturating_sub(now.ps());
+        (queued >= threshold.get() && left <= asked_ps(quanta) / 2).then_some(lane)
+    }
+}
+
+impl Gate {
+    /// The lane that `class` belongs to: each paused class is its own; with 802.3x all share lane 0.
+    pub(crate) fn lane(&self, class: u8) -> Option<u8> {
+        match self.plan.scope {
+            PauseScope::Link => Some(0),
+            PauseScope::Classes(classes) => (classes & 1 << class != 0).then_some(class),
+        }
+    }
+
+    /// The classes that stop with `lane`.
+    pub(crate) fn classes(&self, lane: u8) -> u8 {
+        match self.plan.scope {
+            PauseScope::Link => u8::MAX,
+            PauseScope::Classes(_) => 1 << lane,
+        }
+    }
+
+    pub(crate) fn quanta(&self) -> u16 {
+        match self.plan.rule {
+            PauseRule::Watermarks { quanta, .. } | PauseRule::Threshold { quanta, .. } => quanta,
+        }
+    }
+
+    /// When the next lane is asked for again, ps.
+    pub(crate) fn next_again(&self) -> u64 {
+        self.again.iter().copied().fold(u64::MAX, u64::min)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qcnlab_units::{Bytes, Span};
+
+    fn input(scope: PauseScope) -> Input {
+        let rule = PauseRule::Watermarks { high: Bytes::new(6000), low: Bytes::new(3000), quanta: 65_535 };
+        let node = NodePlan {
+            name: "switch".to_owned(),
+            input_memory: Some(Bytes::new(10_000)),
+            pause: Some(PausePlan { scope, rule, reaction: Span::ZERO }),
+        };
+        Input::new(0, &node, Some(1))
+    }
+
+    #[test]
+    fn memory_is_kept_to_the_octet() {
+        let mut input = input(PauseScope::Link);
+        assert!(input.hold(0, 9000) && input.hold(3, 1000));
+        assert!(!input.hold(0, 1));
+        assert_eq!((input.held, input.dropped_frames, input.dropped_bytes), (10_000, 1, 1));
+        input.release(0, 9000);
+        assert_eq!((input.held, input.level(0)), (1000, 1000));
+    }
+
+    #[test]
+    fn a_lane_stops_above_high_and_goes_at_low() {
+        let mut input = input(PauseScope::Classes(0b1000));
+        assert!(input.hold(3, 6000));
+        assert_eq!(input.must_stop(3), None);
+        assert!(input.hold(0, 3000));
+        assert_eq!(input.must_stop(3), None);
+        assert!(input.hold(3, 64));
+        assert_eq!((input.must_stop(3), input.must_stop(0)), (Some(3), None));
+        input.gate.as_mut().unwrap().stopped = 1 << 3;
+        input.release(3, 3063);
+        assert_eq!(input.may_go(3), None);
+        input.release(3, 1);
+        assert_eq!(input.may_go(3), Some(3));
+    }
+
+    #[test]
+    fn with_802_3x_every_class_counts() {
+        let mut input = input(PauseScope::Link);
+        assert!(input.hold(3, 4000) && input.hold(0, 2001));
+        assert_eq!(input.must_stop(0), Some(0));
+        assert_eq!(input.gate.as_ref().unwrap().classes(0), 0xff);
+    }
+}
