@@ -190,3 +190,23 @@ def test_qcn_without_equilibrium() -> None:
 def test_what_cannot_be_is_refused(make: Any, words: str) -> None:
     with pytest.raises(qcnlab.AnalysisError, match=words):
         make()
+
+
+@pytest.mark.parametrize(("n", "edge_us"), [(2, 281), (10, 352), (100, 372)])
+def test_a_kept_first_cycle_in_the_loop_and_in_the_fluid(n: int, edge_us: float) -> None:
+    model = Qcn(sources=n, first_cycle="kept", gain_per_byte=63 / 128 / 165e3)
+    critical = model.critical_delay()
+    assert critical is not None
+    assert 1e6 * critical == pytest.approx(edge_us, abs=1)
+    published = model.with_(first_cycle="restarted").critical_delay()
+    assert published is not None and critical > published
+    clamps = ("one_sided", "clip_feedback", "clamp_target", "rate_cap", "clamp_queue")
+    rest = model.equilibrium()
+    start = {"from": "equilibrium", "queue_bytes": rest.queue_bytes + 1e-3}
+    for factor, grows in ((0.97, False), (1.03, True)):
+        run = model.with_(delay_s=factor * critical).fluid(
+            0.12, start=start, sampling="fixed", **dict.fromkeys(clamps, False)
+        )
+        off = np.abs(run["queue_bytes"] - rest.queue_bytes)
+        assert (off[3000:].max() > off[1000:2000].max()) == grows
+        assert run["target_rate_bps"][0] == pytest.approx(rest.target_rate_bps, rel=1e-12)

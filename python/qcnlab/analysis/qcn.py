@@ -17,9 +17,14 @@ Around the equilibrium the delayed rates cancel, and the open loop is
     beta = gamma + eta Rt / 2,  alpha = eta zeta RAI C / (2 N)
 
 There every message moves the target to the current rate and restarts the byte counter. In QCN one
-that comes in the first cycle does neither; with `first_cycle="kept"` a message finds the first
-cycle ended with probability u = 1 / (1 + n p), eta = p u / (1 - (1-p)^n), zeta = (1-p)^(5 n) eta as
-before, and gamma = u p C / N. Timer and hyper-active increase are in neither. The fluid model of
+that comes in the first cycle does neither (`first_cycle="kept"`). Sources in that cycle, ended at
+the rate a = Rc / n, then hold a part of the gap Rt - Rc of their own, and
+
+    L(s) = K (1 + s/z) P e^{-s d} / (s (s (s + a) (s + b) + c P))
+    P = s^2 + (a/2 + b) s + a gamma / 2,  b = gamma + eta Rc / 2,  c = eta G
+    G = RAI (1-p)^(4 n) eta / (p (1 + n p)),  Rt = Rc + G (1 + n eta)
+
+Timer and hyper-active increase are in neither. The fluid model of
 the core is the same before it is made linear, with the clamps of the real thing.
 """
 
@@ -29,10 +34,12 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from qcnlab._core import AnalysisError
 from qcnlab.analysis import given
 from qcnlab.analysis.loops import Loop, Margins
-from qcnlab.analysis.polynomials import product
+from qcnlab.analysis.polynomials import product, total
 from qcnlab.text import counted
 
 if TYPE_CHECKING:
@@ -128,10 +135,9 @@ class Qcn:
 
         Raises `AnalysisError` where it would need more than full feedback.
         """
-        _, eta, _, gap = self._increase()
-        p, share, bits = self.sampling_probability, self._frames_per_s() / self.sources, self._bits
-        gain = self.cut_per_byte * self.frame_bytes
-        feedback = eta * gap / (2 * gain * p * share) * self.frame_bytes
+        _, _, gap, rise = self._increase()
+        share, bits = self._frames_per_s() / self.sources, self._bits
+        feedback = rise / (self.cut_per_byte * self.sampling_probability * share)
         full = (1 + 2 * self.w) * self.set_point_bytes
         if feedback > full:
             raise AnalysisError(
@@ -148,15 +154,23 @@ class Qcn:
     def loop(self) -> Loop:
         """Give the open loop at its delay; raises `AnalysisError` as `equilibrium` does."""
         self.equilibrium()
-        zeta, eta, moves, gap = self._increase()
+        zeta, eta, gap, rise = self._increase()
         p, capacity = self.sampling_probability, self._frames_per_s()
         share = capacity / self.sources
         gain = self.cut_per_byte * self.frame_bytes * p * capacity * share
-        gamma = moves * p * share
-        beta = gamma + eta * (share + gap) / 2
-        alpha = eta * zeta * self.ai_rate_bps / self._bits * share / 2
-        num = product([gain * self.w / (capacity * p), gain], [1.0, gamma])
-        return Loop(num, [1.0, beta, alpha, 0.0], self.delay_s, title=self._title("QCN"))
+        lead, gamma = [self.w / (capacity * p), 1.0], p * share
+        if self.first_cycle == "kept":
+            end = share * self.frame_bytes / self.cycle_bytes
+            later = gamma + eta * share / 2
+            answer = [1.0, end / 2 + later, end * gamma / 2]
+            inner = total([1.0, end + later, end * later, 0.0], rise * np.array(answer))
+            den = [*inner, 0.0]
+        else:
+            answer = [1.0, gamma]
+            alpha = eta * zeta * self.ai_rate_bps / self._bits * share / 2
+            den = [1.0, gamma + eta * (share + gap) / 2, alpha, 0.0]
+        num = gain * product(lead, answer)
+        return Loop(num, den, self.delay_s, title=self._title("QCN"))
 
     def without_averaging(self) -> Loop:
         """Give the open loop of plain AIMD with the same gains: no target rate, no fast recovery.
@@ -224,15 +238,19 @@ class Qcn:
         return self.capacity_bps / self._bits
 
     def _increase(self) -> tuple[float, float, float, float]:
-        """Give zeta, eta, u, and the gap between target and current rate, frames/s."""
+        """Give zeta, eta, the gap between target and current rate, frames/s, and its pull.
+
+        The pull is by how much of the current rate the gap raises it, for each frame of a source.
+        """
         p, cycle = self.sampling_probability, self.cycle_bytes / self.frame_bytes
-        quiet, moves = cycle * math.log1p(-p), 1.0
+        quiet, kept = cycle * math.log1p(-p), self.first_cycle == "kept"
         eta = p / math.expm1(-quiet)
-        if self.first_cycle == "kept":
-            moves = 1 / (1 + cycle * p)
-            eta = -p * moves / math.expm1(quiet)
-        zeta = eta * math.exp(self.fast_recovery_cycles * quiet)
-        return zeta, eta, moves, zeta * self.ai_rate_bps / self._bits / (p * moves)
+        fast = self.fast_recovery_cycles - (1 if kept else 0)
+        zeta = eta * math.exp(fast * quiet) / (1 + cycle * p if kept else 1)
+        gap = zeta * self.ai_rate_bps / self._bits / p
+        if kept:
+            return zeta, eta, gap * (1 + cycle * eta), eta * gap
+        return zeta, eta, gap, eta * gap / 2
 
     def _title(self, word: str) -> str:
         rate = f"{self.capacity_bps / 1e9:g} Gb/s"

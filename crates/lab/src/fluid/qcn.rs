@@ -16,12 +16,15 @@
 //!
 //! eta Rc is the rate at which n frames in a row go unreflected, zeta Rc that of such cycles beyond the first F.
 //! There every message moves the target to the current rate and restarts the byte counter. In QCN a message in the
-//! first cycle does neither; with `first_cycle` "kept", the first cycle of n frames always ends, messages 1 / p frames
-//! apart find it ended with probability u, and
+//! first cycle does neither, so a source's gap Rt - Rc depends on whether it is in that cycle. With `first_cycle` "kept"
+//! a share s of the sources is, n frames end it, taken as a rate, and h is the part of the mean gap that they hold:
 //!
 //! ```text
-//! u = 1 / (1 + n p),  eta(p) = p u / (1 - (1-p)^n)
-//! Rt' = -(Rt - Rc) Rc(t-d) pr(t-d) u(pr(t-d)) + RAI Rc(t-d) zeta(pr(t-d))
+//! m   = Rc(t-d) pr(t-d),  cut = Gd F(t-d) Rc m,  e = pr / ((1-pr)^-n - 1)
+//! s'  = (1 - s) m - s Rc(t-d) / n
+//! h'  = cut - h Rc(t-d) / n
+//! Rc' = -cut + (h / n + (Rt - Rc - h) e) Rc(t-d) / 2
+//! Rt' = -(Rt - Rc - h) m + RAI Rc(t-d) (1 - s) (1-pr)^((F-1) n) e
 //! ```
 //!
 //! Neither the timer nor hyper-active increase is in the model.
@@ -125,9 +128,11 @@ impl Qcn {
         let mut gap = 0.0;
         for _ in 0..200 {
             let p = self.probability(feedback);
-            let (eta, zeta, moves) = self.cycles(p);
-            gap = zeta * self.increase / (p * moves);
-            feedback = eta * gap / (2.0 * self.gain * p * rate);
+            let (eta, zeta) = self.cycles(p, self.first(p));
+            gap = zeta * self.increase / p;
+            let half = if self.kept { 1.0 } else { 0.5 };
+            feedback = half * eta * gap / (self.gain * p * rate);
+            gap /= 1.0 - self.held(p);
         }
         Ok([self.set_point + feedback, rate, rate + gap])
     }
@@ -157,25 +162,29 @@ impl Qcn {
         (at_zero.signum() * size, p)
     }
 
-    /// eta, zeta and u of the module's head; u is 1 when every message moves the target.
-    fn cycles(&self, p: f64) -> (f64, f64, f64) {
-        if p == 0.0 {
-            return (1.0 / self.cycle, 1.0 / self.cycle, 1.0);
-        }
+    /// eta (e of the later cycles) and zeta of the module's head when a share `first` is in its first cycle.
+    fn cycles(&self, p: f64, first: f64) -> (f64, f64) {
         let quiet = self.cycle * (-p).ln_1p();
-        let (eta, moves) = if self.kept {
-            let moves = 1.0 / (1.0 + self.cycle * p);
-            (-p * moves / quiet.exp_m1(), moves)
-        } else {
-            (p / (-quiet).exp_m1(), 1.0)
-        };
-        (eta, eta * (self.recovery * quiet).exp(), moves)
+        let eta = if p == 0.0 { 1.0 / self.cycle } else { p / (-quiet).exp_m1() };
+        let fast = if self.kept { self.recovery - 1.0 } else { self.recovery };
+        (eta, (1.0 - first) * eta * (fast * quiet).exp())
+    }
+
+    /// The share of sources in their first cycle when all hear messages with probability `p` for long.
+    fn first(&self, p: f64) -> f64 {
+        if self.kept { self.cycle * p / (1.0 + self.cycle * p) } else { 0.0 }
+    }
+
+    /// The share of the mean gap that these hold.
+    fn held(&self, p: f64) -> f64 {
+        let cycles = self.cycle * self.cycles(p, 0.0).0;
+        if self.kept { cycles / (1.0 + cycles) } else { 0.0 }
     }
 }
 
 impl System for Qcn {
     fn size(&self) -> usize {
-        3
+        5
     }
 
     fn lags(&self) -> Vec<Lag> {
@@ -183,20 +192,28 @@ impl System for Qcn {
     }
 
     fn slope(&self, _time: f64, state: &[f64], past: &Past<'_>, slope: &mut [f64]) {
-        let [q, current, target] = [state[0], state[1], state[2]];
+        let [q, current, target, held, first] = [state[0], state[1], state[2], state[3], state[4]];
         let then = past.ago(0, self.delay);
         let rate = then.get(1);
         let (feedback, p) = self.feedback(then.get(0), rate);
         let (feedback, reflected) = if self.one_sided && feedback <= 0.0 { (0.0, 0.0) } else { (feedback, p) };
-        let (eta, zeta, moves) = self.cycles(reflected);
+        let (eta, zeta) = self.cycles(reflected, first);
+        let (messages, cut) = (rate * reflected, self.gain * feedback * current * rate * reflected);
+        let gap = target - current - held;
         let net = self.n * current - self.capacity;
         slope[0] = match q {
             q if self.clamp_queue && q <= 0.0 => net.max(0.0),
             q if q >= self.buffer => net.min(0.0),
             _ => net,
         };
-        slope[1] = -self.gain * feedback * current * rate * reflected + 0.5 * (target - current) * rate * eta;
-        slope[2] = -(target - current) * rate * reflected * moves + self.increase * rate * zeta;
+        slope[1] = -cut + 0.5 * rate * (held / self.cycle + gap * eta);
+        slope[2] = -gap * messages + self.increase * rate * zeta;
+        if self.kept {
+            slope[3] = cut - held * rate / self.cycle;
+            slope[4] = (1.0 - first) * messages - first * rate / self.cycle;
+        } else {
+            (slope[3], slope[4]) = (0.0, 0.0);
+        }
     }
 
     fn project(&self, _time: f64, state: &mut [f64]) {
@@ -209,7 +226,7 @@ impl System for Qcn {
             state[1] = state[1].min(self.line);
         }
         if self.clamp_target {
-            state[2] = state[2].max(state[1]);
+            state[2] = state[2].max(state[1] + state[3]);
         }
     }
 }
@@ -272,7 +289,9 @@ impl Model for Qcn {
         let current = initial.number("current_rate_bps", "bit/s")?.map(|rate| rate / bits);
         let target = initial.number("target_rate_bps", "bit/s")?.map(|rate| rate / bits);
         let target = target.or(current).unwrap_or(base[2]);
-        Ok(vec![queue, current.unwrap_or(base[1]), target])
+        let current = current.unwrap_or(base[1]);
+        let p = self.probability(base[0] - self.set_point);
+        Ok(vec![queue, current, target, (target - current) * self.held(p), self.first(p)])
     }
 
     fn columns(&self) -> Vec<ColumnName> {
