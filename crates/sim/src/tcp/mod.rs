@@ -1,4 +1,35 @@
 //! TCP senders and receivers as pure state machines over segment numbers.
+//!
+//! A [`Sender`] says which segment goes next and hears acknowledgements; a [`Receiver`] hears segments and
+//! says what to acknowledge. Time is passed in and wake-ups are asked for; nothing is called back. Segments
+//! count up from 0 and are full, except that the last may be shorter. Connections are open from the start
+//! and never close.
+//!
+//! Where the standards leave a choice:
+//! - Congestion avoidance counts octets: one segment more for each window acknowledged (RFC 5681, 3.1, the
+//!   recommended way). The window never grows beyond the receiver's.
+//! - FlightSize is what was sent and not acknowledged since the last timeout; what a timeout gives up counts
+//!   as lost. After a timeout everything unacknowledged is sent again in order, as the window allows.
+//! - Limited transmit (RFC 3042), window validation after idle times and SACK are off.
+//! - [`Flavour::Reno`] leaves fast recovery at the first new acknowledgement, and any three duplicates start it
+//!   again: RFC 5681 has no guard. The others recover as RFC 6582 does: partial acknowledgements, the guard
+//!   against duplicates of what a timeout or a recovery repeated, the timer restarted by the first partial
+//!   acknowledgement only, and min(ssthresh, FlightSize + SMSS) at the end.
+//! - One segment is timed at a time, from when the sender hands it over; the measurement is given up at any
+//!   retransmission. A doubled timeout stays until the next measurement (RFC 6298, 5.7). A fast retransmission
+//!   starts the timer anew, so that the repair has a whole timeout to arrive in; RFC 6298 does not say.
+
+mod bic;
+mod control;
+mod cubic;
+mod receiver;
+mod sender;
+#[cfg(test)]
+mod tests;
+mod timer;
+
+pub use receiver::Receiver;
+pub use sender::{Segment, Sender, Stats};
 
 use qcnlab_units::{Bytes, Span};
 
@@ -7,7 +38,7 @@ use qcnlab_units::{Bytes, Span};
 pub struct Config {
     /// The congestion control.
     pub flavour: Flavour,
-    /// Octets of payload in a full segment.
+    /// Octets of payload in a full segment (SMSS), above zero.
     pub mss: Bytes,
     /// Octets of each frame on top of its payload.
     pub headers: Bytes,
@@ -15,7 +46,7 @@ pub struct Config {
     pub ack_frame: Bytes,
     /// Segments sent before the first acknowledgement.
     pub initial_window: u32,
-    /// The receiver's window: octets on their way at most.
+    /// The receiver's window: octets on their way at most. Below a segment it counts as one.
     pub max_window: Bytes,
     /// Retransmission timeout before the first measurement.
     pub initial_rto: Span,
@@ -23,7 +54,7 @@ pub struct Config {
     pub min_rto: Span,
     /// Largest retransmission timeout.
     pub max_rto: Span,
-    /// Granularity of the timer (G of RFC 6298).
+    /// Granularity of the timer (G of RFC 6298): timeouts are whole multiples of it; zero for any timeout.
     pub granularity: Span,
     /// How long a receiver waits for a second segment before it acknowledges the first; zero to acknowledge each.
     pub delayed_ack: Span,
@@ -36,8 +67,8 @@ pub enum Flavour {
     Reno,
     /// RFC 6582.
     NewReno,
-    /// RFC 9438.
+    /// RFC 9438, with the loss recovery of RFC 6582.
     Cubic,
-    /// Xu, Harfoush, Rhee, INFOCOM 2004.
+    /// Xu, Harfoush, Rhee, INFOCOM 2004, with the loss recovery of RFC 6582.
     Bic,
 }

@@ -1,0 +1,167 @@
+//! The receiving end: which segment is missing first, and when to say so.
+
+use super::Config;
+use qcnlab_units::{Instant, Span};
+use std::ops::Range;
+
+/// Acknowledges segments, each or every second one.
+///
+/// RFC 5681, 4.2: with a delay, the second segment of a pair is acknowledged, or the first once the delay is
+/// over; a segment out of order, a repeated one, and one that fills a hole wholly or in part are acknowledged
+/// at once. The last segment counts as a full one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Receiver {
+    delay: Span,
+    /// The first segment that is missing.
+    expected: u32,
+    /// Segments beyond it that are here: apart from one another and in order.
+    beyond: Vec<Range<u32>>,
+    /// When an acknowledgement held back must go; [`Instant::NEVER`] when there is none.
+    held: Instant,
+}
+
+impl Receiver {
+    /// Nothing has arrived. Uses `delayed_ack` alone.
+    pub fn new(config: &Config) -> Receiver {
+        Receiver { delay: config.delayed_ack, expected: 0, beyond: Vec::new(), held: Instant::NEVER }
+    }
+
+    /// A segment arrives. What to acknowledge now: the next segment expected; `None` to say nothing yet.
+    ///
+    /// Numbers end below `u32::MAX`.
+    #[must_use]
+    pub fn on_segment(&mut self, now: Instant, number: u32) -> Option<u32> {
+        if number != self.expected {
+            if number > self.expected {
+                self.keep(number);
+            }
+            return Some(self.acknowledgement());
+        }
+        let hole = !self.beyond.is_empty();
+        self.expected += 1;
+        if self.beyond.first().is_some_and(|first| first.start == self.expected) {
+            self.expected = self.beyond.remove(0).end;
+        }
+        if hole || self.delay == Span::ZERO || self.held != Instant::NEVER {
+            return Some(self.acknowledgement());
+        }
+        self.held = now + self.delay;
+        None
+    }
+
+    /// When to be woken; [`Instant::NEVER`] if no acknowledgement is held back.
+    #[inline]
+    pub const fn next_wake(&self) -> Instant {
+        self.held
+    }
+
+    /// The time asked for has come, or not: what to acknowledge now.
+    #[must_use]
+    pub fn on_wake(&mut self, now: Instant) -> Option<u32> {
+        (self.held != Instant::NEVER && now >= self.held).then(|| self.acknowledgement())
+    }
+
+    /// The first segment that is missing: as many are delivered in order.
+    #[inline]
+    pub const fn next_expected(&self) -> u32 {
+        self.expected
+    }
+
+    fn acknowledgement(&mut self) -> u32 {
+        self.held = Instant::NEVER;
+        self.expected
+    }
+
+    /// Remembers a segment beyond a hole.
+    fn keep(&mut self, number: u32) {
+        let at = self.beyond.partition_point(|range| range.end < number);
+        match self.beyond.get_mut(at) {
+            Some(range) if range.contains(&number) => {}
+            Some(range) if range.end == number => {
+                range.end += 1;
+                let end = range.end;
+                if self.beyond.get(at + 1).is_some_and(|next| next.start == end) {
+                    self.beyond[at].end = self.beyond.remove(at + 1).end;
+                }
+            }
+            Some(range) if range.start == number + 1 => range.start = number,
+            _ => self.beyond.insert(at, number..number + 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::tests::config;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn ms(n: u64) -> Instant {
+        Instant::ZERO + Span::from_ms(n)
+    }
+
+    fn delayed() -> Receiver {
+        Receiver::new(&Config { delayed_ack: Span::from_ms(200), ..config() })
+    }
+
+    #[test]
+    fn each_segment_is_acknowledged_without_a_delay() {
+        let mut receiver = Receiver::new(&config());
+        assert_eq!(receiver.on_segment(ms(0), 0), Some(1));
+        assert_eq!(receiver.on_segment(ms(0), 2), Some(1));
+        assert_eq!(receiver.on_segment(ms(0), 4), Some(1));
+        assert_eq!(receiver.on_segment(ms(0), 1), Some(3));
+        assert_eq!(receiver.on_segment(ms(0), 3), Some(5));
+        assert_eq!(receiver.on_segment(ms(0), 3), Some(5));
+        assert_eq!(receiver.next_wake(), Instant::NEVER);
+    }
+
+    #[test]
+    fn every_second_segment_is_acknowledged_with_a_delay() {
+        let mut receiver = delayed();
+        assert_eq!(receiver.on_segment(ms(10), 0), None);
+        assert_eq!(receiver.next_wake(), ms(210));
+        assert_eq!(receiver.on_segment(ms(20), 1), Some(2));
+        assert_eq!(receiver.next_wake(), Instant::NEVER);
+        assert_eq!(receiver.on_wake(ms(210)), None);
+        assert_eq!(receiver.on_segment(ms(300), 2), None);
+        assert_eq!(receiver.on_wake(ms(499)), None);
+        assert_eq!(receiver.on_wake(ms(500)), Some(3));
+        assert_eq!(receiver.on_wake(ms(501)), None);
+    }
+
+    #[test]
+    fn holes_are_reported_and_their_ends_too_at_once() {
+        let mut receiver = delayed();
+        assert_eq!(receiver.on_segment(ms(0), 0), None);
+        // Out of order: at once, and the held one goes with it.
+        assert_eq!(receiver.on_segment(ms(1), 2), Some(1));
+        assert_eq!(receiver.next_wake(), Instant::NEVER);
+        assert_eq!(receiver.on_segment(ms(2), 4), Some(1));
+        // Fills a part of the gap, then the rest.
+        assert_eq!(receiver.on_segment(ms(3), 1), Some(3));
+        assert_eq!(receiver.on_segment(ms(4), 3), Some(5));
+        // A repeated one: at once.
+        assert_eq!(receiver.on_segment(ms(5), 0), Some(5));
+        assert_eq!(receiver.on_segment(ms(6), 5), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_order_is_sorted(numbers in prop::collection::vec(0..60u32, 0..200)) {
+            let mut receiver = Receiver::new(&config());
+            let mut here = BTreeSet::new();
+            for number in numbers {
+                here.insert(number);
+                let expected = (0..).find(|n| !here.contains(n)).expect("there is always a next");
+                prop_assert_eq!(receiver.on_segment(ms(0), number), Some(expected));
+                let kept: Vec<u32> = receiver.beyond.iter().cloned().flatten().collect();
+                prop_assert!(here.range(expected..).copied().eq(kept));
+                prop_assert!(receiver.beyond.windows(2).all(|pair| pair[0].end < pair[1].start));
+            }
+        }
+    }
+}
