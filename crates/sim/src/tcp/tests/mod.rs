@@ -1,4 +1,7 @@
-//! What the tests share.
+//! Connections over links that lose, reorder and queue.
+
+mod bottleneck;
+mod lossy;
 
 use super::{Config, Flavour};
 use qcnlab_units::{Bytes, Span};
@@ -19,3 +22,6 @@ pub(super) fn config() -> Config {
         delayed_ack: Span::ZERO,
     }
 }
+
+/// Every congestion control.
+pub(super) const FLAVOURS: [Flavour; 4] = [Flavour::Reno, Flavour::NewReno, Flavour::Cubic, Flavour::Bic];
