@@ -125,6 +125,29 @@ proptest! {
         }
     }
 
+    /// Deck 000, Method 2: Fb < 0 implies BA = 0. Short and long queues, fast growth, every preset.
+    #[test]
+    fn congestion_means_no_bandwidth(
+        steps in prop::collection::vec((arrival(), 0..150_000u64, 0..2_000u64, any::<bool>()), 1..400),
+    ) {
+        for (config, listing) in configs().into_iter().filter(|(_, l)| ["qcn_sonar", "fb99"].contains(&l.name)) {
+            let mut cp = config.congestion_point(CpId(0));
+            let mut dice = Dice::new(1, 0, "port", Purpose::Sampling);
+            let mut now = Instant::ZERO;
+            for (frame, len, pass, short) in &steps {
+                now += Span::from_us(*pass);
+                let len = Bytes::new(if *short { len % 16_000 } else { *len });
+                // Large frames, so that a sample comes every second frame.
+                let frame = Arrival { size: Bytes::new(100_000), ..*frame };
+                let queue = Queue { len, capacity: Bytes::new(150_000), rate: LINE_RATE };
+                let action = cp.on_arrival(now, &frame, queue, &mut dice);
+                if let CpAction::Send(Signal::Cnm(cnm)) = action {
+                    prop_assert!(cp.no_bandwidth_since(now).is_some(), "{}: {cnm:?} at {len}", listing.name);
+                }
+            }
+        }
+    }
+
     #[test]
     fn notification_points(steps in prop::collection::vec(np_step(), 1..600)) {
         for (config, listing) in configs() {

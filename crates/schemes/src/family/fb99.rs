@@ -166,6 +166,7 @@ impl CongestionPoint for Cp {
         let interval = sampling::interval(self.params.sample_base, fb.size, 6);
         self.sampler.restart(interval, self.params.jitter_width, dice);
         if fb.negative {
+            self.bandwidth.on_congestion(now);
             if fb.size == 0 {
                 return CpAction::Nothing;
             }

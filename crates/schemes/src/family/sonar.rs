@@ -174,6 +174,9 @@ impl CongestionPoint for Cp {
     fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
         self.bandwidth.on_len(now, queue.len);
         let sampled = self.sampler.on_arrival(now, frame, queue, dice);
+        if let CpAction::Send(Signal::Cnm(_)) = sampled {
+            self.bandwidth.on_congestion(now);
+        }
         if sampled == CpAction::Nothing && frame.probe && frame.controlled && !self.bandwidth.available(now) {
             return CpAction::Send(Signal::Echo(self.id));
         }

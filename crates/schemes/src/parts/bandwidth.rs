@@ -1,7 +1,8 @@
 //! The bandwidth-available detector of a switch port.
 //!
 //! Deck 000, At the Switch: bandwidth is available when the queue has been shorter than a threshold
-//! for long enough. A queue that reaches the threshold takes it back at once.
+//! for long enough. A queue that reaches the threshold takes it back at once, and so does congestion
+//! (Fb < 0 implies BA = 0).
 
 use crate::params;
 use crate::params::Range;
@@ -68,6 +69,16 @@ impl BandwidthDetector {
         }
     }
 
+    /// A sample found congestion: no bandwidth, and the wait for it starts anew.
+    pub fn on_congestion(&mut self, now: Instant) {
+        if self.available(now) {
+            self.gone_since = now;
+        }
+        if self.short_since != Some(Instant::NEVER) {
+            self.short_since = Some(now);
+        }
+    }
+
     /// Whether bandwidth is available.
     pub fn available(&self, now: Instant) -> bool {
         match self.short_since {
@@ -108,5 +119,19 @@ mod tests {
         detector.on_len(ms(14), Bytes::new(0));
         assert!(!detector.available(ms(23)));
         assert!(detector.available(ms(24)));
+    }
+
+    #[test]
+    fn congestion_takes_it_back_whatever_the_queue() {
+        let mut detector = BandwidthDetector::new(Bytes::new(9000), Span::from_ms(10));
+        detector.on_len(ms(0), Bytes::new(6000));
+        detector.on_congestion(ms(5));
+        assert_eq!(detector.gone_since(ms(5)), Some(ms(5)));
+        assert!(!detector.available(ms(14)));
+        assert!(detector.available(ms(15)));
+        // With the queue above the threshold it stays gone until the queue is short.
+        detector.on_len(ms(20), Bytes::new(12_000));
+        detector.on_congestion(ms(21));
+        assert_eq!(detector.gone_since(ms(90)), Some(ms(20)));
     }
 }
