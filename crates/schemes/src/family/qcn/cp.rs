@@ -50,7 +50,8 @@ impl Cp {
         let q_offset = self.params.set_point.signed() - len;
         let q_delta = self.sampler.growth(len);
         let quantized_fb = self.quantized_fb(q_offset, q_delta);
-        let interval = sampling::interval(self.params.sample_base, quantized_fb, self.params.fb_bits);
+        let row = if self.params.adaptive_sampling { quantized_fb } else { 0 };
+        let interval = sampling::interval(self.params.sample_base, row, self.params.fb_bits);
         self.sampler.restart(interval, self.params.jitter_width, dice);
         if quantized_fb == 0 || !(frame.cn_tagged || self.params.notify_untagged) {
             return CpAction::Nothing;

@@ -87,6 +87,8 @@ params! {
         w: f64, "cpW, W", Range::between(0.000_976_562_5, 1024.0);
         /// Octets between samples while there is no congestion.
         sample_base: Bytes, "cpSampleBase, base marking", Range::at_least(1.0);
+        /// Whether worse congestion is sampled more often, by the table.
+        adaptive_sampling: bool, "P 1..10 %", Range::ANY;
         /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
         jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
         /// Bits of the quantized feedback.
@@ -120,10 +122,15 @@ params! {
         hai_rate: BitRate, "rpgHaiRate, R_HAI", Range::at_least(0.0);
         /// How much a hyper-active increase adds.
         hai_step: HaiStep, "", Range::ANY;
+        /// Whether each increase after fast recovery adds `ai_rate` times their count, in place of active and
+        /// hyper-active increase: the first form of HAI.
+        early_hai: bool, "R_i cycle_cnt", Range::ANY;
         /// Decrease per unit of quantized feedback.
         gd: f64, "rpgGd, GD, Gd", Range::between(0.0, 1.0);
         /// The least share of the rate that one message leaves.
         min_dec_fac: f64, "rpgMinDecFac", Range::above_zero_to(1.0);
+        /// After a cut, messages are not heard for so long: the round trip, for one cut in each; 0 s hears all.
+        cut_spacing: Span, "RTT filtering", Range::at_least(0.0);
         /// The rate is never cut below this.
         min_rate: BitRate, "rpgMinRate, MIN_RATE", Range::POSITIVE;
         /// The rate never rises above this; unset, the line rate.
@@ -160,6 +167,7 @@ pub const CP_DECK001: CpParams = CpParams {
     set_point: Bytes::new(33_000),
     w: 2.0,
     sample_base: Bytes::new(150_000),
+    adaptive_sampling: true,
     jitter_width: 0.3,
     fb_bits: 6,
     quantizer: Quantizer::Floor,
@@ -177,8 +185,10 @@ pub const RP_DECK001: RpParams = RpParams {
     ai_rate: BitRate::mbps(5),
     hai_rate: BitRate::mbps(50),
     hai_step: HaiStep::Scaled,
+    early_hai: false,
     gd: 1.0 / 128.0,
     min_dec_fac: 0.5,
+    cut_spacing: Span::ZERO,
     min_rate: BitRate::mbps(10),
     max_rate: None,
     short_cycles: true,

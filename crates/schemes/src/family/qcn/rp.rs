@@ -38,6 +38,10 @@ pub(super) struct Limiter {
     /// rpTimeStage: timer cycles ended since the last message.
     pub(super) time_stage: u32,
     drift: Drift,
+    /// Increase events since fast recovery ended.
+    pub(super) increases: u32,
+    /// Messages before this are not heard.
+    deaf_until: Instant,
     /// Nothing waited behind the limiter at the last transmission.
     backlog_empty: bool,
     /// A frame was sent since the timer last ran out.
@@ -73,6 +77,34 @@ impl Rp {
         self.params.time_reset
     }
 
+    /// Byte-counter cycles that start from now on have this length, whatever the parameters say.
+    pub const fn set_byte_reset(&mut self, octets: Bytes) {
+        self.params.byte_reset = octets;
+    }
+
+    /// The length of the byte-counter cycles that start from now on.
+    pub const fn byte_reset(&self) -> Bytes {
+        self.params.byte_reset
+    }
+
+    /// After cuts from now on, messages are not heard for so long, whatever the parameters say.
+    pub const fn set_cut_spacing(&mut self, span: Span) {
+        self.params.cut_spacing = span;
+    }
+
+    /// Whether a limiter is installed.
+    pub const fn is_limiting(&self) -> bool {
+        matches!(self.state, State::Limiting(_))
+    }
+
+    /// Raises the current rate by `step`, as far as it may; the target is never left behind.
+    pub fn raise(&mut self, step: BitRate) {
+        if let State::Limiting(limiter) = &mut self.state {
+            limiter.rates.drift(step, self.max_rate);
+            self.release_if_done();
+        }
+    }
+
     fn on_cnm(&mut self, now: Instant, cnm: &Cnm) {
         let params = self.params;
         if cnm.quantized_fb == 0 {
@@ -91,12 +123,16 @@ impl Rp {
                 time_end: Instant::NEVER,
                 time_stage: 0,
                 drift,
+                increases: 0,
+                deaf_until: now,
                 backlog_empty: false,
                 sent_since_timer: true,
             });
         }
         let State::Limiting(limiter) = &mut self.state else { unreachable!("a limiter was installed above") };
-        limiter.cut(now, cnm.quantized_fb, &params);
+        if now >= limiter.deaf_until {
+            limiter.cut(now, cnm.quantized_fb, &params);
+        }
     }
 
     /// Stops limiting if the rules of release allow it.
@@ -122,6 +158,8 @@ impl Limiter {
         }
         self.byte_stage = 0;
         self.time_stage = 0;
+        self.increases = 0;
+        self.deaf_until = now + params.cut_spacing;
         self.rates.cut(fb, params.gd, params.min_dec_fac, params.min_rate);
         if params.clock != Clock::ByteCounter {
             self.time_end = now + params.time_reset;
@@ -174,9 +212,12 @@ impl Limiter {
     pub(super) fn increase(&mut self, params: &RpParams, max_rate: BitRate) {
         let first_cycle = self.byte_stage == 1 || self.time_stage == 1;
         let reduced = params.target_rate_reduction && first_cycle && self.rates.reduce_target();
+        let phase = self.phase(params);
+        self.increases += u32::from(phase != Phase::FastRecovery);
         if !reduced {
-            self.rates.raise_target(match self.phase(params) {
+            self.rates.raise_target(match phase {
                 Phase::FastRecovery => BitRate::ZERO,
+                _ if params.early_hai => BitRate::bps(params.ai_rate.get().saturating_mul(u64::from(self.increases))),
                 Phase::ActiveIncrease => params.ai_rate,
                 Phase::HyperActiveIncrease(_) if params.hai_step == HaiStep::Constant => params.hai_rate,
                 Phase::HyperActiveIncrease(i) => BitRate::bps(params.hai_rate.get().saturating_mul(u64::from(i))),

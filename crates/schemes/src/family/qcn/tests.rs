@@ -3,22 +3,11 @@
 use super::cp::Cp;
 use super::params::*;
 use super::rp::{Limiter, Phase, Rp, State};
-use crate::dice::{Dice, Purpose};
 use crate::parts::feedback::Quantizer;
 use crate::parts::rates::Rates;
-use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, FlowId, Queue, ReactionPoint, Signal};
+use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, ReactionPoint, Signal};
+use crate::testing::{FRAME, LINE, dice, frame, ms, queue, us};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
-
-const LINE: BitRate = BitRate::gbps(10);
-const FRAME: Bytes = Bytes::new(1500);
-
-fn dice() -> Dice {
-    Dice::new(1, 0, "test", Purpose::Reaction)
-}
-
-fn ms(n: u64) -> Instant {
-    Instant::ZERO + Span::from_ms(n)
-}
 
 fn cnm(quantized_fb: u8) -> Signal {
     Signal::Cnm(Cnm { cp: CpId(0), quantized_fb, q_offset: -10_000, q_delta: 0 })
@@ -86,21 +75,11 @@ fn other_quantizers() {
 }
 
 fn arrival(admitted: bool) -> Arrival {
-    Arrival {
-        flow: FlowId(0),
-        size: FRAME,
-        admitted,
-        controlled: true,
-        cn_tagged: false,
-        limited_by: None,
-        probe: false,
-        mark: 0,
-    }
+    Arrival { admitted, cn_tagged: false, ..frame() }
 }
 
 fn sample(cp: &mut Cp, len: u64, frame: &Arrival) -> CpAction {
-    let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000), rate: LINE };
-    let mut rolls = dice();
+    let (queue, mut rolls) = (queue(len), dice());
     for _ in 0..1000 {
         let mut before = cp.sampler.clone();
         let action = cp.on_arrival(ms(0), frame, queue, &mut rolls);
@@ -443,4 +422,67 @@ fn cycles_of_ibms_qcn_keep_their_length() {
     assert_eq!(frames, 7 * 101);
     // Set point 37 500, W 2: full scale is 187 500 octets, a level 735.3. 3000 + 2 * 3000 = 9000: 12.2.
     assert_eq!(feedback(CP_IBM_ZRL, 40_500, 37_500), 12);
+}
+
+/// The first form of HAI: after fast recovery the target rises by 12, 24, 36 Mb/s, whatever the clock.
+#[test]
+fn early_hai_adds_the_step_times_its_count() {
+    for clock in [Clock::ByteCounter, Clock::Timer] {
+        let mut rp =
+            rp(RpParams { clock, early_hai: true, target_rate_reduction: false, ai_rate: BitRate::mbps(12), ..EXACT });
+        rp.on_signal(ms(0), &cnm(63), &mut dice());
+        let mut targets = Vec::new();
+        for cycle in 1..=8 {
+            match clock {
+                Clock::Timer => rp.on_wake(rp.next_wake(), &mut dice()),
+                _ => send_cycles(&mut rp, 1),
+            }
+            if cycle > 4 {
+                targets.push(limiter(&rp).rates.target.get() / 1_000_000);
+            }
+        }
+        assert_eq!(targets, [10_000, 10_012, 10_036, 10_072], "{clock:?}");
+        rp.on_signal(ms(500), &cnm(1), &mut dice());
+        assert_eq!(limiter(&rp).increases, 0);
+    }
+}
+
+/// With both clocks each event after fast recovery counts, of either kind.
+#[test]
+fn early_hai_counts_the_events_of_both_clocks() {
+    let params = RpParams { early_hai: true, ..EXACT };
+    let mut rp = rp(params);
+    rp.on_signal(ms(0), &cnm(1), &mut dice());
+    let State::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
+    (limiter.byte_stage, limiter.time_stage) = (6, 3);
+    limiter.rates = Rates { current: BitRate::mbps(1000), target: BitRate::mbps(2000) };
+    limiter.increase(&params, LINE);
+    (limiter.byte_stage, limiter.time_stage) = (6, 6);
+    limiter.increase(&params, LINE);
+    // 2000 + 5 + 10, not 2000 + 5 + 50.
+    assert_eq!(limiter.rates.target, BitRate::mbps(2015));
+}
+
+/// One cut in each round trip of 1 ms: 7500 at 0 ms, nothing at 0.999 ms, 5625 at 1 ms.
+#[test]
+fn messages_within_a_round_trip_of_a_cut_are_not_heard() {
+    let mut rp = rp(RpParams { cut_spacing: Span::from_ms(1), ..EXACT });
+    let mut rate_after = |at| {
+        rp.on_signal(us(at), &cnm(32), &mut dice());
+        (limiter(&rp).rates.current.get() / 1_000_000, rp.next_wake())
+    };
+    assert_eq!(rate_after(0), (7500, us(15_000)));
+    assert_eq!(rate_after(999), (7500, us(15_000)), "and the timer runs on");
+    assert_eq!(rate_after(1000), (5625, us(16_000)));
+}
+
+#[test]
+fn without_adaptive_sampling_every_interval_is_the_base() {
+    let frames = |adaptive_sampling| {
+        let mut cp = Cp::new(CpParams { adaptive_sampling, jitter_width: 0.0, ..CP_DECK001 }, CpId(0));
+        let _ = sample(&mut cp, 150_000, &arrival(true));
+        (1..1000).find(|_| cp.sampler.takes(&arrival(true), false))
+    };
+    // Full-scale feedback: 18 500 octets are 12.3 frames, 150 000 are 100.
+    assert_eq!((frames(true), frames(false)), (Some(13), Some(101)));
 }
