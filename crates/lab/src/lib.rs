@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod fabric;
+pub mod fairness;
 pub mod fluid;
 mod metrics;
 mod run;

@@ -1,0 +1,158 @@
+//! Fair shares of a network's links: what each flow would get if rates were dealt out by rule.
+//!
+//! Two rules. **Max-min**: no flow can be given more without taking from one that has no more than it.
+//! **Proportional**: the sum of the logarithms of the rates is as large as it can be (Kelly, 1997), so that a flow
+//! that loads more bottlenecks gets less. Both hold each flow to a ceiling of its own, if it has one.
+
+mod factor;
+mod max_min;
+mod proportional;
+#[cfg(test)]
+mod tests;
+
+pub use max_min::max_min;
+pub use proportional::proportional;
+
+use qcnlab_units::BitRate;
+use std::collections::BTreeMap;
+
+/// What one flow asks of the links.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Claim {
+    /// The links it loads, each once, and how much of its rate each one carries, above 0.
+    pub links: Vec<(u32, f64)>,
+    /// The most it wants, bit/s; `None` for all it can get.
+    pub ceiling_bps: Option<f64>,
+}
+
+impl Claim {
+    /// All of the flow goes one way.
+    pub fn along(path: &[u32], ceiling: Option<BitRate>) -> Claim {
+        Claim::split(&[path], ceiling)
+    }
+
+    /// The flow is split evenly over several ways, as frames that each take one at random are on average: a link on
+    /// k of n ways carries k/n of its rate.
+    pub fn split<P: AsRef<[u32]>>(paths: &[P], ceiling: Option<BitRate>) -> Claim {
+        let mut uses: BTreeMap<u32, u32> = BTreeMap::new();
+        for link in paths.iter().flat_map(|path| path.as_ref()) {
+            *uses.entry(*link).or_default() += 1;
+        }
+        let share = |uses: u32| f64::from(uses) / paths.len() as f64;
+        Claim {
+            links: uses.into_iter().map(|(link, uses)| (link, share(uses))).collect(),
+            ceiling_bps: ceiling.map(BitRate::as_f64),
+        }
+    }
+
+    /// The most it wants; infinite without a ceiling.
+    fn ceiling(&self) -> f64 {
+        self.ceiling_bps.unwrap_or(f64::INFINITY)
+    }
+}
+
+/// Why shares cannot be worked out.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FairnessError {
+    /// A flow over a link that has no capacity given.
+    #[error("flow {flow} uses link {link}, but capacities are given for {links} links, counted from 0")]
+    UnknownLink {
+        /// The flow, from 0.
+        flow: usize,
+        /// The link, from 0.
+        link: u32,
+        /// How many capacities there are.
+        links: usize,
+    },
+    /// A number that is no capacity.
+    #[error("link {link} has a capacity of {value} b/s; give a finite number, 0 or more")]
+    Capacity {
+        /// The link, from 0.
+        link: usize,
+        /// What was given.
+        value: f64,
+    },
+    /// A number that is no ceiling.
+    #[error("flow {flow} has a ceiling of {value} b/s; give 0 or more, or leave it out")]
+    Ceiling {
+        /// The flow, from 0.
+        flow: usize,
+        /// What was given.
+        value: f64,
+    },
+    /// A number that is no part of a flow.
+    #[error("flow {flow} puts {value} of its rate on link {link}; give a finite number above 0, once for each link")]
+    Share {
+        /// The flow, from 0.
+        flow: usize,
+        /// The link, from 0.
+        link: u32,
+        /// What was given.
+        value: f64,
+    },
+    /// A flow that nothing holds back.
+    #[error("flow {flow} crosses no link and has no ceiling: its share has no end")]
+    Unbounded {
+        /// The flow, from 0.
+        flow: usize,
+    },
+    /// More links than can be solved for together.
+    #[error(
+        "{flows} flows over {links} links are too many for proportional shares: {most} links are the most; use max-min"
+    )]
+    TooLarge {
+        /// Flows that share links with each other.
+        flows: usize,
+        /// The links.
+        links: usize,
+        /// How many can be solved for.
+        most: usize,
+    },
+    /// The numbers are too far apart to be solved for.
+    #[error(
+        "shares of {flows} flows over {links} links were not found to 1e-9: bring rates and ceilings closer together"
+    )]
+    NotSolved {
+        /// Flows that share links with each other.
+        flows: usize,
+        /// The links.
+        links: usize,
+    },
+}
+
+/// The flows on each link, and how much of each flow.
+fn members(links: usize, claims: &[Claim]) -> Vec<Vec<(u32, f64)>> {
+    let mut members = vec![Vec::new(); links];
+    for (flow, claim) in (0..).zip(claims) {
+        for (link, share) in &claim.links {
+            members[*link as usize].push((flow, *share));
+        }
+    }
+    members
+}
+
+fn check(capacities_bps: &[f64], claims: &[Claim]) -> Result<(), FairnessError> {
+    if let Some(link) = capacities_bps.iter().position(|value| !(value.is_finite() && *value >= 0.0)) {
+        return Err(FairnessError::Capacity { link, value: capacities_bps[link] });
+    }
+    let mut last_user = vec![usize::MAX; capacities_bps.len()];
+    for (flow, claim) in claims.iter().enumerate() {
+        for &(link, value) in &claim.links {
+            let Some(user) = last_user.get_mut(link as usize) else {
+                return Err(FairnessError::UnknownLink { flow, link, links: capacities_bps.len() });
+            };
+            if !(value.is_finite() && value > 0.0) || std::mem::replace(user, flow) == flow {
+                return Err(FairnessError::Share { flow, link, value });
+            }
+        }
+        match claim.ceiling_bps {
+            Some(value) if value.is_nan() || value < 0.0 => return Err(FairnessError::Ceiling { flow, value }),
+            _ if claim.links.is_empty() && claim.ceiling().is_infinite() => {
+                return Err(FairnessError::Unbounded { flow });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
