@@ -17,8 +17,9 @@ pub use metrics::{METRICS, Metric};
 pub use qcnlab_sim::Control;
 pub use run::{Options, Outcome, Replication, RunError, run, work_ps};
 pub use scenario::{
-    BOTTLENECK, Fault, Feedback, FlowSpec, Hotspot, LONGEST, Record, Scenario, ScenarioError, Star, Topology, Traffic,
-    TrafficKind,
+    Adapters, BOTTLENECK, Chain, FatTree, Fault, Feedback, FlowSpec, Graph, Hotspot, LONGEST, LeafSpine, Links,
+    Multipath, OneSwitch, ParkingLot, PatternError, Pause, PauseFault, PauseKind, PauseRule, Record, Routing, Scenario,
+    ScenarioError, Spread, Star, Switches, TcpFlavour, Times, Topology, Traffic, TrafficKind, Tree,
 };
 pub use schema::schema_json;
 pub use shipped::{Shipped, shipped};

@@ -1,6 +1,6 @@
 //! Metrics: each is defined once, here, in words and in code.
 
-use crate::fabric;
+use crate::fabric::Fabric;
 use crate::scenario::Scenario;
 use qcnlab_sim::{Finished, Trace};
 use std::ops::Range;
@@ -163,8 +163,8 @@ pub const METRICS: &[Metric] = &[
 ];
 
 /// The metrics of one run, in the order of [`METRICS`].
-pub(crate) fn measure(scenario: &Scenario, done: &Finished) -> Vec<Option<f64>> {
-    let view = View::new(scenario, done);
+pub(crate) fn measure(scenario: &Scenario, fabric: &Fabric, done: &Finished) -> Vec<Option<f64>> {
+    let view = View::new(scenario, fabric, done);
     METRICS.iter().map(|metric| (metric.of)(&view)).collect()
 }
 
@@ -189,22 +189,21 @@ struct View<'a> {
 const MS: u64 = 1_000_000_000;
 
 impl<'a> View<'a> {
-    fn new(scenario: &Scenario, done: &'a Finished) -> View<'a> {
-        let bottleneck = fabric::bottleneck(scenario);
+    fn new(scenario: &Scenario, fabric: &'a Fabric, done: &'a Finished) -> View<'a> {
         let end = scenario.duration.ps();
         let hotspot = scenario.hotspots.first();
         let next_start = scenario.hotspots.get(1).map_or(end, |next| next.from.ps());
         let bin = scenario.record.throughput_bin.ps();
         View {
             done,
-            link_bps: fabric::link_rate(scenario).as_f64(),
-            offered_bps: fabric::offered(scenario).as_f64(),
+            link_bps: fabric.link_bps,
+            offered_bps: fabric.offered_bps,
             hotspot_bps: hotspot.map(|h| h.rate.as_f64()),
             set_point: scenario.scheme.set_point().map(|b| b.as_f64()),
             bin,
             queue_every: scenario.record.queue_every.ps(),
-            bins: total_bins(&done.trace, bin, end),
-            samples: samples(&done.trace, bottleneck),
+            bins: total_bins(&done.trace, bin, end, &fabric.crossing),
+            samples: samples(&done.trace, fabric.bottleneck),
             before: scenario.warmup.ps()..hotspot.map_or(end, |h| h.from.ps()),
             during: hotspot.map(|h| h.from.ps()..h.until.ps()),
             after: hotspot.map(|h| h.until.ps()..next_start),
@@ -316,10 +315,14 @@ impl<'a> View<'a> {
     }
 }
 
-fn total_bins(trace: &Trace, bin: u64, end: u64) -> Vec<u64> {
+/// Octets a bin of the flows that cross the bottleneck.
+fn total_bins(trace: &Trace, bin: u64, end: u64, crossing: &[bool]) -> Vec<u64> {
     let mut bins = vec![0; (end / bin) as usize];
-    for (time, bytes) in trace.throughput.time.iter().zip(&trace.throughput.bytes) {
-        bins[(time / bin) as usize] += bytes;
+    let rows = &trace.throughput;
+    for ((time, flow), bytes) in rows.time.iter().zip(&rows.flow).zip(&rows.bytes) {
+        if crossing[*flow as usize] {
+            bins[(time / bin) as usize] += bytes;
+        }
     }
     bins
 }

@@ -3,9 +3,10 @@
 //! Every replication is an [`Engine`] of its own; results come back in the order of
 //! the scenarios and replications, so the number of threads changes nothing but time.
 
+use crate::fabric::Fabric;
 use crate::metrics::{self, METRICS};
 use crate::scenario::Scenario;
-use crate::{fabric, tables};
+use crate::tables;
 use cpu_time::ThreadTime;
 use qcnlab_sim::{Control, Counters, Engine, Finished, Halt, Violation};
 use qcnlab_units::Instant;
@@ -76,6 +77,7 @@ pub struct Outcome {
     pub seed: u64,
     /// One entry for each replication, in order.
     pub replications: Vec<Replication>,
+    pub(crate) fabric: Fabric,
 }
 
 /// What one replication gave.
@@ -109,23 +111,29 @@ pub fn run(scenarios: &[Scenario], options: &Options, control: &Control) -> Resu
         .enumerate()
         .flat_map(|(index, s)| (0..options.replications.unwrap_or(s.replications)).map(move |rep| (index, rep)))
         .collect();
-    let results: Vec<Result<Replication, RunError>> = pool.install(|| {
-        let each = tasks.par_iter().with_max_len(1);
-        each.map(|(index, rep)| replicate(&scenarios[*index], options, *rep, control)).collect()
-    });
     let mut outcomes: Vec<Outcome> = scenarios
         .iter()
-        .map(|s| Outcome { scenario: s.clone(), seed: options.seed.unwrap_or(s.seed), replications: Vec::new() })
+        .map(|s| Outcome {
+            scenario: s.clone(),
+            seed: options.seed.unwrap_or(s.seed),
+            replications: Vec::new(),
+            fabric: Fabric::new(s),
+        })
         .collect();
+    let results: Vec<Result<Replication, RunError>> = pool.install(|| {
+        let each = tasks.par_iter().with_max_len(1);
+        each.map(|(index, rep)| replicate(&outcomes[*index], *rep, control)).collect()
+    });
     for ((index, _), result) in tasks.into_iter().zip(results) {
         outcomes[index].replications.push(result?);
     }
     Ok(outcomes)
 }
 
-fn replicate(scenario: &Scenario, options: &Options, rep: u32, control: &Control) -> Result<Replication, RunError> {
+fn replicate(outcome: &Outcome, rep: u32, control: &Control) -> Result<Replication, RunError> {
     let start = ThreadTime::now();
-    let plan = fabric::plan(scenario, options.seed.unwrap_or(scenario.seed), rep);
+    let Outcome { scenario, fabric, seed, .. } = outcome;
+    let plan = fabric.plan(scenario, *seed, rep);
     let done = Engine::new(&plan).run(control).map_err(|halt| match halt {
         Halt::Cancelled => RunError::Cancelled,
         Halt::Deadlock { at, links } => {
@@ -136,7 +144,7 @@ fn replicate(scenario: &Scenario, options: &Options, rep: u32, control: &Control
         }
     })?;
     let cpu_s = start.elapsed().as_secs_f64();
-    let metrics = metrics::measure(scenario, &done);
+    let metrics = metrics::measure(scenario, fabric, &done);
     Ok(Replication { done, metrics, cpu_s })
 }
 

@@ -1,6 +1,5 @@
 //! Traces as tables: named columns with units, all replications one after the other.
 
-use crate::fabric;
 use crate::metrics::METRICS;
 use crate::run::{Outcome, Replication};
 use qcnlab_schemes::SignalKind;
@@ -73,8 +72,8 @@ struct Source<'a> {
 
 impl<'a> Source<'a> {
     fn new(outcome: &'a Outcome) -> Source<'a> {
-        let sources = outcome.scenario.flows().into_iter().map(|flow| flow.source_name).collect();
-        Source { outcome, ports: fabric::port_names(&outcome.scenario).into(), sources }
+        let fabric = &outcome.fabric;
+        Source { outcome, ports: fabric.port_names.clone(), sources: fabric.flow_names.clone() }
     }
 
     /// A column over all replications.

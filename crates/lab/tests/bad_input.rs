@@ -369,7 +369,7 @@ error: 'rate' does not belong to a [[traffic]] of kind 'saturated'
         r#""star""#,
         r#""ring""#,
         r#"
-error: 'ring' is not one of star
+error: 'ring' is not one of star, switch, chain, parking_lot, tree, leaf_spine, fat_tree, graph
  --> file.toml:6:8
   |
 6 | kind = "ring"
@@ -380,7 +380,7 @@ error: 'ring' is not one of star
         r#""saturated""#,
         r#""constnat""#,
         r#"
-error: 'constnat' is not one of saturated, constant
+error: 'constnat' is not one of saturated, constant, poisson, on_off, tcp
   --> file.toml:13:8
    |
 13 | kind = "constnat"
@@ -499,7 +499,7 @@ error: [[traffic]] has no 'kind'
 12 | [[traffic]]
    | ^^^^^^^^^^^
    |
-   = help: add kind = "saturated" or kind = "constant"
+   = help: add kind = "saturated" or "constant" or "poisson" or "on_off" or "tcp"
 "#,
     ),
     (

@@ -1,7 +1,7 @@
 //! Scenarios survive their own text, and overrides do what they say.
 
 use proptest::prelude::*;
-use qcnlab_lab::{Feedback, Scenario, Shipped, Topology, TrafficKind, shipped};
+use qcnlab_lab::{Feedback, Scenario, Shipped, Star, Topology, TrafficKind, shipped};
 use qcnlab_units::{BitRate, Bytes, Span};
 
 fn read(name: &str) -> Scenario {
@@ -10,6 +10,13 @@ fn read(name: &str) -> Scenario {
 
 fn with(scenario: &Scenario, overrides: &[&str]) -> Scenario {
     scenario.with_overrides(overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn star(scenario: &Scenario) -> &Star {
+    match &scenario.topology {
+        Topology::Star(star) => star,
+        other => panic!("a star, not {other:?}"),
+    }
 }
 
 fn survives(scenario: &Scenario) {
@@ -75,7 +82,9 @@ frame_overhead = "0 B"
 kind = "saturated"
 from = "source*"
 to = "sink"
+spread = "each"
 frame = "1500 B"
+priority = 0
 start = "0 s"
 stagger = "0 s"
 start_jitter = "12 us"
@@ -115,10 +124,10 @@ fn words_with_awkward_characters_survive() {
 #[test]
 fn defaults_follow_overrides_of_what_they_derive_from() {
     let base = read(HOTSPOT);
-    let Topology::Star(star) = &base.topology;
+    let star = star(&base);
     assert_eq!((star.sink_delay, star.bottleneck_rate), (Span::from_us(5), BitRate::gbps(10)));
     let changed = with(&base, &["topology.rtt=200 us", "topology.rate='40 Gb/s'"]);
-    let Topology::Star(star) = &changed.topology;
+    let star = self::star(&changed);
     assert_eq!((star.sink_delay, star.bottleneck_rate), (Span::from_us(100), BitRate::gbps(40)));
 }
 
@@ -198,7 +207,10 @@ fn with_pattern(pattern: &str) -> Option<usize> {
 fn kinds_bring_their_own_keys() {
     let base = read(HOTSPOT);
     assert_eq!(base.feedback, Feedback::Ideal);
-    assert_eq!(with(&base, &["feedback.kind=frames"]).feedback, Feedback::Frames { frame: Bytes::new(64) });
+    assert_eq!(
+        with(&base, &["feedback.kind=frames"]).feedback,
+        Feedback::Frames { frame: Bytes::new(64), priority: 7 }
+    );
     let constant = with(&base, &["traffic.kind=constant", "traffic.rate=9 Gb/s"]);
     assert_eq!(constant.traffic[0].kind, TrafficKind::Constant { rate: BitRate::gbps(9) });
     survives(&constant);

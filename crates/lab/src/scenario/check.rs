@@ -2,31 +2,33 @@
 
 use super::document::Place;
 use super::error::{Fault, ScenarioError};
-use super::types::{BOTTLENECK, Scenario, Star, Topology, Traffic, TrafficKind, matches};
-use qcnlab_units::{BitRate, Bytes};
+use super::ground::Ground;
+use super::network::Found;
+use super::shapes::Topology;
+use super::types::{Scenario, Traffic, TrafficKind};
+use qcnlab_units::{BitRate, Bytes, Span};
 
 /// Rows one run may write.
 const MOST_ROWS: u128 = 50_000_000;
 
-/// A fault and the keys it concerns, the likeliest culprit first.
-struct Found {
-    fault: Box<Fault>,
-    keys: Vec<String>,
-}
-
-fn refuse(fault: Fault, keys: Vec<String>) -> Result<(), Found> {
-    Err(Found { fault: Box::new(fault), keys })
+fn refuse(fault: Fault, keys: &[impl ToString]) -> Result<(), Found> {
+    Err(Found::new(fault, keys))
 }
 
 /// Refuses a scenario whose parts contradict one another.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
-    let Topology::Star(star) = &scenario.topology;
-    times(scenario)
-        .and_then(|()| hotspots(scenario))
-        .and_then(|()| frames(scenario, star))
-        .and_then(|()| flows(scenario, star))
-        .and_then(|()| rows(scenario, star))
-        .map_err(|found| scenario.origin.error(*found.fault, &place(scenario, &found.keys)))
+    everything(scenario).map_err(|found| scenario.origin.error(*found.fault, &place(scenario, &found.keys)))
+}
+
+fn everything(scenario: &Scenario) -> Result<(), Found> {
+    times(scenario)?;
+    star(scenario)?;
+    let ground = Ground::of(scenario)?;
+    hotspots(scenario)?;
+    frames(scenario, &ground)?;
+    connections(scenario)?;
+    set_point(scenario, &ground)?;
+    rows(scenario, &ground)
 }
 
 /// Where to point: at the first of `keys` an override set, or else the first the file has.
@@ -39,14 +41,10 @@ fn place(scenario: &Scenario, keys: &[String]) -> Place {
         .unwrap_or(Place::Key(String::new()))
 }
 
-fn keys<const N: usize>(keys: [&str; N]) -> Vec<String> {
-    keys.map(str::to_owned).to_vec()
-}
-
 fn times(scenario: &Scenario) -> Result<(), Found> {
     let duration = scenario.duration;
     let beyond =
-        |what, value, key: String| refuse(Fault::BeyondEnd { what, value, duration }, vec![key, "duration".to_owned()]);
+        |what, value, key: String| refuse(Fault::BeyondEnd { what, value, duration }, &[key, "duration".to_owned()]);
     if scenario.warmup >= duration {
         return beyond("the warm-up ends", scenario.warmup, "warmup".to_owned());
     }
@@ -56,31 +54,36 @@ fn times(scenario: &Scenario) -> Result<(), Found> {
         }
         if let Some(end) = traffic.stop.filter(|stop| *stop <= traffic.start) {
             let fault = Fault::EndsBeforeBegin { what: "the traffic", begin: traffic.start, end };
-            return refuse(fault, vec![format!("traffic.{i}.stop"), format!("traffic.{i}.start")]);
+            return refuse(fault, &[format!("traffic.{i}.stop"), format!("traffic.{i}.start")]);
         }
     }
     Ok(())
+}
+
+/// A star says the room in its one queue itself.
+fn star(scenario: &Scenario) -> Result<(), Found> {
+    let Topology::Star(_) = &scenario.topology else { return Ok(()) };
+    match scenario.switches.iter().position(|switch| switch.output_buffer.is_some()) {
+        Some(i) => refuse(Fault::StarBuffer, &[format!("switch.{i}.output_buffer"), format!("switch.{i}")]),
+        None => Ok(()),
+    }
 }
 
 fn hotspots(scenario: &Scenario) -> Result<(), Found> {
     let duration = scenario.duration;
     for (i, hotspot) in scenario.hotspots.iter().enumerate() {
         let key = |name: &str| format!("hotspot.{i}.{name}");
-        if hotspot.port != BOTTLENECK {
-            let fault = Fault::NoPlace { what: "port", name: hotspot.port.clone(), known: BOTTLENECK };
-            return refuse(fault, vec![key("port")]);
-        }
         if hotspot.from >= duration {
             let fault = Fault::BeyondEnd { what: "the hotspot begins", value: hotspot.from, duration };
-            return refuse(fault, vec![key("from"), "duration".to_owned()]);
+            return refuse(fault, &[key("from"), "duration".to_owned()]);
         }
         if hotspot.until <= hotspot.from {
             let fault = Fault::EndsBeforeBegin { what: "the hotspot", begin: hotspot.from, end: hotspot.until };
-            return refuse(fault, vec![key("until"), key("from")]);
+            return refuse(fault, &[key("until"), key("from")]);
         }
         if hotspot.until > duration {
             let fault = Fault::BeyondEnd { what: "the hotspot ends", value: hotspot.until, duration };
-            return refuse(fault, vec![key("until"), "duration".to_owned()]);
+            return refuse(fault, &[key("until"), "duration".to_owned()]);
         }
     }
     let mut order: Vec<usize> = (0..scenario.hotspots.len()).collect();
@@ -89,34 +92,53 @@ fn hotspots(scenario: &Scenario) -> Result<(), Found> {
         let (earlier, later) = (&scenario.hotspots[pair[0]], &scenario.hotspots[pair[1]]);
         if earlier.port == later.port && later.from < earlier.until {
             let fault = Fault::Overlap { port: later.port.clone(), begin: later.from, end: earlier.until };
-            return refuse(fault, vec![format!("hotspot.{}.from", pair[1]), format!("hotspot.{}.until", pair[0])]);
+            return refuse(fault, &[format!("hotspot.{}.from", pair[1]), format!("hotspot.{}.until", pair[0])]);
         }
     }
     Ok(())
 }
 
-fn frames(scenario: &Scenario, star: &Star) -> Result<(), Found> {
-    let buffer = star.buffer;
-    for (i, traffic) in scenario.traffic.iter().enumerate() {
-        let key = |name: &str| format!("traffic.{i}.{name}");
+/// Every frame fits every buffer on its way, and every steady rate its first link.
+fn frames(scenario: &Scenario, ground: &Ground) -> Result<(), Found> {
+    let overhead = scenario.topology.frame_overhead();
+    for (flow, paths) in ground.flows.iter().zip(&ground.paths) {
+        let traffic = &scenario.traffic[flow.traffic];
+        let key = |name: &str| format!("traffic.{}.{name}", flow.traffic);
         let frame = traffic.frame;
-        if frame > buffer {
-            return refuse(Fault::FrameAboveBuffer { frame, buffer }, vec![key("frame"), "topology.buffer".to_owned()]);
+        for port in paths.iter().flatten() {
+            let (from, _) = ground.network.ends(*port);
+            let switch = ground.switch(scenario, from);
+            let buffers = [
+                (ground.capacity(scenario, *port), "output_buffer"),
+                (switch.and_then(|switch| switch.input_memory), "input_memory"),
+            ];
+            if let Some((Some(buffer), name)) = buffers.into_iter().find(|(b, _)| b.is_some_and(|b| frame > b)) {
+                let keys = [key("frame"), "topology.buffer".to_owned(), ground.key(from, name)];
+                return refuse(Fault::FrameAboveBuffer { frame, buffer }, &keys);
+            }
         }
-        if let TrafficKind::Constant { rate } = traffic.kind
-            && on_the_wire(rate, traffic, star.frame_overhead) > star.rate.as_f64()
+        let host = flow.source_index as u32;
+        if let Some(buffer) = ground.room(scenario, host).filter(|room| frame > *room) {
+            let keys = [ground.key(host, "input_buffer"), key("frame")];
+            return refuse(Fault::FrameAboveBuffer { frame, buffer }, &keys);
+        }
+        let link = ground.network.link(paths[0][0]).rate;
+        if let Some(rate) = steady(&traffic.kind)
+            && on_the_wire(rate, traffic, overhead) > link.as_f64()
         {
-            let overhead = if star.frame_overhead == Bytes::ZERO { "" } else { " with the frames' overhead" };
-            let fault = Fault::RateAboveLink { rate, link: star.rate, overhead };
-            return refuse(fault, vec![key("rate"), "topology.rate".to_owned(), "topology.frame_overhead".to_owned()]);
+            let overhead = if overhead == Bytes::ZERO { "" } else { " with the frames' overhead" };
+            let keys = [key("rate"), "topology.rate".to_owned(), "topology.frame_overhead".to_owned()];
+            return refuse(Fault::RateAboveLink { rate, link, overhead }, &keys);
         }
     }
-    match scenario.scheme.set_point() {
-        Some(set_point) if set_point >= buffer => refuse(
-            Fault::SetPoint { set_point, buffer },
-            keys(["scheme.cp.set_point", "topology.buffer", "scheme.preset", "scheme.name"]),
-        ),
-        _ => Ok(()),
+    Ok(())
+}
+
+/// The rate of frames at equal distances, which a link can carry or cannot.
+const fn steady(kind: &TrafficKind) -> Option<BitRate> {
+    match kind {
+        TrafficKind::Constant { rate } | TrafficKind::Poisson { rate } | TrafficKind::OnOff { rate, .. } => Some(*rate),
+        TrafficKind::Saturated { .. } | TrafficKind::Tcp { .. } => None,
     }
 }
 
@@ -125,48 +147,63 @@ fn on_the_wire(rate: BitRate, traffic: &Traffic, overhead: Bytes) -> f64 {
     rate.as_f64() * (traffic.frame + overhead).as_f64() / traffic.frame.as_f64()
 }
 
-fn flows(scenario: &Scenario, star: &Star) -> Result<(), Found> {
-    let mut sender: Vec<Option<usize>> = vec![None; star.sources as usize];
+/// A connection can send, and its timeouts are in order.
+fn connections(scenario: &Scenario) -> Result<(), Found> {
     for (i, traffic) in scenario.traffic.iter().enumerate() {
-        if traffic.to != "sink" {
-            let fault = Fault::NoPlace { what: "host", name: traffic.to.clone(), known: "sink" };
-            return refuse(fault, vec![format!("traffic.{i}.to")]);
+        let TrafficKind::Tcp { headers, max_window, min_rto, max_rto, initial_rto, .. } = traffic.kind else {
+            continue;
+        };
+        let key = |name: &str| format!("traffic.{i}.{name}");
+        let frame = traffic.frame;
+        if headers >= frame {
+            return refuse(Fault::NoPayload { frame, headers }, &[key("headers"), key("frame")]);
         }
-        let from = || vec![format!("traffic.{i}.from"), "topology.sources".to_owned(), format!("traffic.{i}")];
-        let mut any = false;
-        for (source, name) in scenario.topology.source_names().enumerate() {
-            if !matches(&traffic.from, &name) {
-                continue;
-            }
-            any = true;
-            if let Some(first) = sender[source].replace(i) {
-                return refuse(Fault::TwoFlows { source_name: name, first }, from());
-            }
+        let segment = frame - headers;
+        if max_window < segment {
+            return refuse(Fault::Window { window: max_window, segment }, &[key("max_window"), key("frame")]);
         }
-        if !any {
-            let fault = Fault::NoSource { pattern: traffic.from.clone(), sources: star.sources };
-            return refuse(fault, from());
+        for (name, least) in [("min_rto", min_rto), ("initial_rto", initial_rto)] {
+            if least > max_rto {
+                return refuse(Fault::Rto { name, least, most: max_rto }, &[key(name), key("max_rto")]);
+            }
         }
     }
     Ok(())
 }
 
-fn rows(scenario: &Scenario, star: &Star) -> Result<(), Found> {
+/// The queue a scheme steers to can be.
+fn set_point(scenario: &Scenario, ground: &Ground) -> Result<(), Found> {
+    let Some(set_point) = scenario.scheme.set_point() else { return Ok(()) };
+    for port in (0..ground.network.ports()).filter(|port| ground.watched(scenario, *port)) {
+        if let Some(buffer) = ground.capacity(scenario, port).filter(|buffer| set_point >= *buffer) {
+            let (from, _) = ground.network.ends(port);
+            let star = matches!(scenario.topology, Topology::Star(_));
+            let place = if star { "topology.buffer".to_owned() } else { ground.key(from, "output_buffer") };
+            let keys = ["scheme.cp.set_point", &place, "scheme.preset", "scheme.name"];
+            let raise = if star { "topology.buffer" } else { "output_buffer" };
+            return refuse(Fault::SetPoint { set_point, buffer, raise }, &keys);
+        }
+    }
+    Ok(())
+}
+
+fn rows(scenario: &Scenario, ground: &Ground) -> Result<(), Found> {
     let record = &scenario.record;
     if !record.tables {
         return Ok(());
     }
-    let duration = u128::from(scenario.duration.ps());
-    let sources = u128::from(star.sources);
+    let times = |every: Span| u128::from(scenario.duration.ps()) / u128::from(every.ps());
+    let flows = ground.flows.len() as u128;
+    let queues = ground.recorded.iter().filter(|recorded| **recorded).count() as u128;
     let parts = [
-        (duration / u128::from(record.queue_every.ps()), "record.queue_every"),
-        (sources * (duration / u128::from(record.rates_every.ps())), "record.rates_every"),
-        (sources * (duration / u128::from(record.throughput_bin.ps())), "record.throughput_bin"),
+        (queues * times(record.queue_every), "record.queue_every"),
+        (flows * times(record.rates_every), "record.rates_every"),
+        (flows * times(record.throughput_bin), "record.throughput_bin"),
     ];
     let rows = parts.iter().map(|(rows, _)| rows).sum();
     if rows <= MOST_ROWS {
         return Ok(());
     }
     let finest = parts.iter().max_by_key(|(rows, _)| *rows).map_or("record", |(_, key)| key);
-    refuse(Fault::TooManyRows { rows, limit: MOST_ROWS }, keys([finest, "record", "topology.sources", "duration"]))
+    refuse(Fault::TooManyRows { rows, limit: MOST_ROWS }, &[finest, "record", "topology.sources", "duration"])
 }

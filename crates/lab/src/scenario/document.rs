@@ -73,10 +73,11 @@ impl Node {
         }
     }
 
-    /// Follows a dotted path; the entries of a list are counted from 0.
+    /// Follows a dotted path; the entries of a list are counted from 0, and a table is a list of one.
     pub(crate) fn find(&self, path: &str) -> Option<&Node> {
         path.split('.').try_fold(self, |node, step| match &node.content {
             Content::List(nodes) => nodes.get(step.parse::<usize>().ok()?),
+            _ if step == "0" => Some(node),
             _ => node.entry(step).map(|e| &e.node),
         })
     }

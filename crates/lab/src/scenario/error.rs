@@ -1,6 +1,8 @@
 //! What can be wrong with a scenario, said with its place and what to do.
 
 use super::document::Place;
+use super::pattern::PatternError;
+use crate::topology::TopologyError;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use qcnlab_schemes::params::ParamError;
 use qcnlab_units::{BitRate, Bytes, Span};
@@ -159,6 +161,37 @@ pub enum Fault {
         set_point: Bytes,
         /// The buffer.
         buffer: Bytes,
+        /// The key of the buffer.
+        raise: &'static str,
+    },
+    /// `output_buffer` in a star.
+    #[error("a star's one queue has its room from topology.buffer")]
+    StarBuffer,
+    /// A TCP frame without payload.
+    #[error("a frame of {frame} has no room for payload beside {headers} of headers")]
+    NoPayload {
+        /// The frame.
+        frame: Bytes,
+        /// The headers.
+        headers: Bytes,
+    },
+    /// A TCP window that lets nothing go.
+    #[error("a window of {window} lets no segment of {segment} go")]
+    Window {
+        /// The receiver's window.
+        window: Bytes,
+        /// The payload of a full segment.
+        segment: Bytes,
+    },
+    /// TCP timeouts out of order.
+    #[error("{name} ({least}) is above max_rto ({most})")]
+    Rto {
+        /// The key.
+        name: &'static str,
+        /// Its value.
+        least: Span,
+        /// The largest timeout.
+        most: Span,
     },
     /// No frame fits.
     #[error("a frame of {frame} does not fit the buffer ({buffer})")]
@@ -202,8 +235,73 @@ pub enum Fault {
         /// The name.
         name: String,
         /// What can stand here.
-        known: &'static str,
+        known: Vec<String>,
     },
+    /// A pattern that cannot be read.
+    #[error("'{pattern}' is no pattern: {error}")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// Why.
+        error: PatternError,
+    },
+    /// A pattern that matches no host.
+    #[error("'{pattern}' {}", if *switch { "is a switch: only hosts send and receive" } else { "matches no host" })]
+    NoHost {
+        /// The pattern.
+        pattern: String,
+        /// Whether it is a switch's name.
+        switch: bool,
+        /// The hosts there are.
+        hosts: Vec<String>,
+    },
+    /// A pattern that matches no switch or host, or no port.
+    #[error("'{pattern}' matches no {what}")]
+    NoMatch {
+        /// The pattern.
+        pattern: String,
+        /// "switch", "host" or "port that anything crosses".
+        what: &'static str,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// Two sides that should pair up and do not.
+    #[error("{left} on one side cannot be paired with {right} on the other")]
+    Unpaired {
+        /// Names on the left.
+        left: usize,
+        /// Names on the right.
+        right: usize,
+    },
+    /// More flows than a run can have.
+    #[error("the traffic has {flows} flows or more, and a run can have {limit}")]
+    TooManyFlows {
+        /// The flows counted so far.
+        flows: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// Traffic that cannot be spread frame by frame.
+    #[error("this kind of traffic is between two hosts and cannot be spread over several")]
+    NotSpread,
+    /// `[[link]]` in a topology that is not written out.
+    #[error("[[link]] belongs to a [topology] of kind 'graph'")]
+    LinksOfOtherKind,
+    /// A graph without links.
+    #[error("a [topology] of kind 'graph' has no [[link]]")]
+    NoLinks,
+    /// A network that cannot be, or a pair of hosts that no way joins.
+    #[error("{0}")]
+    Topology(TopologyError),
+    /// Classes that are not eight.
+    #[error("'{found}' names no classes: they are numbers from 0 to 7")]
+    Priorities {
+        /// What stands there.
+        found: String,
+    },
+    /// Pausing that cannot work.
+    #[error("{0}")]
+    Pause(PauseFault),
     /// More rows than a run should write.
     #[error("recording would give {rows} rows in one run, more than {limit}")]
     TooManyRows {
@@ -212,6 +310,91 @@ pub enum Fault {
         /// The limit.
         limit: u128,
     },
+}
+
+/// Why pausing cannot work.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PauseFault {
+    /// There is nothing to take the high watermark from.
+    #[error("watermarks need the size of the memory they guard, and '{switch}' has none")]
+    NoMemory {
+        /// The switch.
+        switch: String,
+    },
+    /// More is kept for what still comes than there is.
+    #[error("the headroom ({headroom}) is not below the input memory ({memory}) of '{switch}'")]
+    Headroom {
+        /// The headroom.
+        headroom: Bytes,
+        /// The memory.
+        memory: Bytes,
+        /// The switch.
+        switch: String,
+    },
+    /// It would never stop anybody.
+    #[error("the high watermark ({high}) is not below the input memory ({memory}) of '{switch}'")]
+    High {
+        /// The high watermark.
+        high: Bytes,
+        /// The memory.
+        memory: Bytes,
+        /// The switch.
+        switch: String,
+    },
+    /// It would stop and go at once.
+    #[error("the low watermark ({low}) is not below the high one ({high})")]
+    Low {
+        /// The low watermark.
+        low: Bytes,
+        /// The high watermark.
+        high: Bytes,
+    },
+    /// No queue gets as long as that.
+    #[error("the threshold ({threshold}) is above the output buffer ({buffer}) of '{switch}'")]
+    Threshold {
+        /// The threshold.
+        threshold: Bytes,
+        /// The buffer.
+        buffer: Bytes,
+        /// The switch.
+        switch: String,
+    },
+    /// A time a pause frame cannot hold.
+    #[error("a pause of {interval} is more than 65535 quanta of 512 bit times at {rate}, which are {most}")]
+    Interval {
+        /// The time asked for.
+        interval: Span,
+        /// The rate of the link.
+        rate: BitRate,
+        /// The longest time.
+        most: Span,
+    },
+    /// A key of the other rule.
+    #[error("'{key}' does not belong to rule \"{rule}\"")]
+    OtherRule {
+        /// The key.
+        key: &'static str,
+        /// The rule chosen.
+        rule: &'static str,
+    },
+}
+
+/// Names in a line: all of them, or the first and the last ones.
+fn listing(names: &[String]) -> String {
+    const FEW: usize = 6;
+    match names {
+        [] => "none".to_owned(),
+        [.., last] if names.len() > FEW => format!("{}, ... {last} ({} in all)", names[..3].join(", "), names.len()),
+        few => few.join(", "),
+    }
+}
+
+/// The nearest of the names there are, or all of them.
+fn near_or_all(found: &str, what: &str, names: &[String]) -> String {
+    match super::nearest::nearest(found, names.iter().map(String::as_str)) {
+        Some(nearest) => format!("did you mean \"{nearest}\"?"),
+        None => format!("the {what} are {}", listing(names)),
+    }
 }
 
 impl Fault {
@@ -247,11 +430,27 @@ impl Fault {
                 1 => format!("write {list}.0, or just {list}"),
                 n => format!("entries are counted from 0: {list}.0 to {list}.{}", n - 1),
             },
-            Fault::SetPoint { .. } => "lower scheme.cp.set_point or raise topology.buffer".to_owned(),
+            Fault::SetPoint { raise, .. } => format!("lower scheme.cp.set_point or raise {raise}"),
+            Fault::StarBuffer => "set topology.buffer".to_owned(),
             Fault::NoSource { sources: 1, .. } => "the topology has source1 only".to_owned(),
             Fault::NoSource { sources, .. } => format!("sources are called source1 to source{sources}"),
             Fault::TwoFlows { .. } => "a source sends one flow: make the patterns exclude each other".to_owned(),
-            Fault::NoPlace { known, .. } => format!("write \"{known}\""),
+            Fault::NoPlace { known, .. } if known.len() == 1 => format!("write \"{}\"", known[0]),
+            Fault::NoPlace { what, name, known } => near_or_all(name, &format!("{what}s"), known),
+            Fault::NoHost { pattern, hosts, .. } => near_or_all(pattern, "hosts", hosts),
+            Fault::NoMatch { pattern, what, known } => {
+                let plural = what.strip_suffix("switch").map_or_else(|| format!("{what}s"), |_| "switches".to_owned());
+                near_or_all(pattern, &plural, known)
+            }
+            Fault::Unpaired { .. } => "write as many on both sides".to_owned(),
+            Fault::TooManyFlows { .. } => "make from or to match fewer hosts, or use spread = \"paired\"".to_owned(),
+            Fault::NotSpread => "use kind \"constant\", \"poisson\" or \"on_off\", or another spread".to_owned(),
+            Fault::NoLinks => "add [[link]] with from = \"host{1..4}\" and to = \"switch\"".to_owned(),
+            Fault::Priorities { .. } => "write \"3\", \"0, 3\" or \"0..7\"".to_owned(),
+            Fault::Pause(PauseFault::NoMemory { .. }) => {
+                "set input_memory in [[switch]], or high in [pause]".to_owned()
+            }
+            Fault::Pause(PauseFault::Headroom { .. }) => "raise input_memory, or lower headroom".to_owned(),
             Fault::TooManyRows { .. } => "record less finely, or set record.tables = false".to_owned(),
             _ => return None,
         })

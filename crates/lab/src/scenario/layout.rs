@@ -1,6 +1,8 @@
 //! The shape of a scenario file, as data over the tables declared in `types`.
 
-use super::types::{Feedback, Hotspot, Record, Scenario, Topology, Traffic, TrafficKind};
+use super::devices::{Adapters, Pause, Routing, Switches};
+use super::shapes::{Links, Topology};
+use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
 use qcnlab_schemes::params::{Choice, Field, Kind, Variants};
 use qcnlab_units::Quantity;
 
@@ -12,6 +14,8 @@ pub(crate) struct Section {
     pub(crate) about: &'static str,
     /// Whether there can be several, written `[[name]]`.
     pub(crate) list: bool,
+    /// Whether one table may stand for a list of one.
+    pub(crate) single: bool,
     /// Whether a file must have it.
     pub(crate) required: bool,
     /// The key that tells its kinds apart.
@@ -39,22 +43,81 @@ impl KindKey {
 }
 
 /// The keys of the file itself.
-pub(crate) const TOP: Section =
-    Section { name: "", about: "An experiment.", list: false, required: true, kind: None, fields: Scenario::FIELDS };
+pub(crate) const TOP: Section = Section {
+    name: "",
+    about: "An experiment.",
+    list: false,
+    single: true,
+    required: true,
+    kind: None,
+    fields: Scenario::FIELDS,
+};
 /// `[topology]`.
 pub(crate) const TOPOLOGY: Section = Section {
     name: "topology",
-    about: "Hosts, links and queues.",
+    about: "Hosts, switches and links.",
     list: false,
+    single: true,
     required: true,
     kind: Some(KindKey::of::<Topology>("Shape of the network.", None)),
     fields: &[],
 };
+/// `[[link]]`.
+pub(crate) const LINK: Section = Section {
+    name: "link",
+    about: "The links of a topology of kind graph; one entry or more.",
+    list: true,
+    single: false,
+    required: false,
+    kind: None,
+    fields: Links::FIELDS,
+};
+/// `[[switch]]`.
+pub(crate) const SWITCH: Section = Section {
+    name: "switch",
+    about: "How switches are built; none or more.",
+    list: true,
+    single: true,
+    required: false,
+    kind: None,
+    fields: Switches::FIELDS,
+};
+/// `[[adapter]]`.
+pub(crate) const ADAPTER: Section = Section {
+    name: "adapter",
+    about: "How hosts send; none or more.",
+    list: true,
+    single: true,
+    required: false,
+    kind: None,
+    fields: Adapters::FIELDS,
+};
+/// `[pause]`.
+pub(crate) const PAUSE: Section = Section {
+    name: "pause",
+    about: "When switches stop the links into them.",
+    list: false,
+    single: true,
+    required: false,
+    kind: None,
+    fields: Pause::FIELDS,
+};
+/// `[routing]`.
+pub(crate) const ROUTING: Section = Section {
+    name: "routing",
+    about: "How frames find their way.",
+    list: false,
+    single: true,
+    required: false,
+    kind: None,
+    fields: Routing::FIELDS,
+};
 /// `[[traffic]]`.
 pub(crate) const TRAFFIC: Section = Section {
     name: "traffic",
-    about: "What sources send; one entry or more.",
+    about: "What hosts send; one entry or more.",
     list: true,
+    single: false,
     required: true,
     kind: Some(KindKey::of::<TrafficKind>("How frames are offered.", None)),
     fields: Traffic::FIELDS,
@@ -64,6 +127,7 @@ pub(crate) const HOTSPOT: Section = Section {
     name: "hotspot",
     about: "A time during which a port serves at another rate; none or more.",
     list: true,
+    single: false,
     required: false,
     kind: None,
     fields: Hotspot::FIELDS,
@@ -73,6 +137,7 @@ pub(crate) const FEEDBACK: Section = Section {
     name: "feedback",
     about: "How signals travel back to the sources.",
     list: false,
+    single: true,
     required: false,
     kind: Some(KindKey::of::<Feedback>("How signals travel.", Some("ideal"))),
     fields: &[],
@@ -82,13 +147,15 @@ pub(crate) const RECORD: Section = Section {
     name: "record",
     about: "What a run writes down, and how finely.",
     list: false,
+    single: true,
     required: false,
     kind: None,
     fields: Record::FIELDS,
 };
 
 /// All tables with declared fields, in the order they are printed; the scheme's stands before `[record]`.
-pub(crate) const SECTIONS: [&Section; 5] = [&TOPOLOGY, &TRAFFIC, &HOTSPOT, &FEEDBACK, &RECORD];
+pub(crate) const SECTIONS: [&Section; 10] =
+    [&TOPOLOGY, &LINK, &SWITCH, &ADAPTER, &PAUSE, &ROUTING, &TRAFFIC, &HOTSPOT, &FEEDBACK, &RECORD];
 
 /// The keys of `[scheme]`, with what they mean.
 pub(crate) const SCHEME_KEYS: [(&str, &str); 4] = [

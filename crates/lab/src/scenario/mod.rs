@@ -1,6 +1,8 @@
 //! Scenario files: from a TOML text to a checked, resolved [`Scenario`] and back.
 //!
-//! * `types`: what a scenario says; each table is declared there, once.
+//! * `types`, `shapes`, `devices`: what a scenario says; each table is declared there, once.
+//! * `pattern`: names with wildcards and ranges.
+//! * `network`, `flows`, `pausing`, `ground`: what follows from the tables before time zero.
 //! * `layout`: the shape of a file, as data over those tables.
 //! * `document`: text to a tree of keys and values with their places.
 //! * `overrides`: changes to that tree.
@@ -9,20 +11,33 @@
 //! * `resolve`: scenario to text, JSON and hash.
 
 mod check;
+mod devices;
 mod document;
 mod error;
+mod flows;
+mod ground;
 pub(crate) mod layout;
 mod nearest;
+mod network;
 mod overrides;
+mod pattern;
+mod pausing;
 mod read;
 pub(crate) mod resolve;
+mod shapes;
 mod types;
 
 pub(crate) use nearest::nearest;
 
-pub use error::{Fault, ScenarioError};
+pub(crate) use ground::Ground;
+
+pub use devices::{Adapters, Multipath, Pause, PauseKind, PauseRule, Routing, Switches};
+pub use error::{Fault, PauseFault, ScenarioError};
+pub use flows::FlowSpec;
+pub use pattern::PatternError;
+pub use shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};
 pub use types::{
-    BOTTLENECK, Feedback, FlowSpec, Hotspot, LONGEST, Record, Scenario, Star, Topology, Traffic, TrafficKind,
+    BOTTLENECK, Feedback, Hotspot, LONGEST, Record, Scenario, Spread, TcpFlavour, Times, Traffic, TrafficKind,
 };
 
 use document::{Document, Place};

@@ -1,11 +1,16 @@
 //! From a document to a scenario: every key known, every value read, every gap filled.
 
 use super::check;
+use super::devices::{Adapters, Pause, Routing, Switches};
 use super::document::{Content, Document, Entry, Node, Place, scalar};
 use super::error::{Fault, ScenarioError};
-use super::layout::{self, FEEDBACK, HOTSPOT, RECORD, SCHEME_KEYS, SECTIONS, Section, TOP, TOPOLOGY, TRAFFIC};
+use super::layout::{
+    self, ADAPTER, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SCHEME_KEYS, SECTIONS, SWITCH, Section, TOP,
+    TOPOLOGY, TRAFFIC,
+};
 use super::nearest::nearest;
-use super::types::{Feedback, Hotspot, Record, Scenario, Topology, Traffic, TrafficKind};
+use super::shapes::{Links, Topology};
+use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
 use qcnlab_schemes::params::{Choice, Fallback, Field, Kind, ParamError, Scalar, Table, Value, Variants};
 use qcnlab_schemes::registry::{Config, Unknown, catalogue};
 use qcnlab_units::{BitRate, Bytes};
@@ -35,6 +40,11 @@ impl Reader<'_> {
     fn scenario(&self, origin: &Arc<Document>) -> Result<Scenario, ScenarioError> {
         let top = self.top()?;
         let topology = self.single(&TOPOLOGY, |row| Topology::from_values(row.word, row.own))?;
+        let links = self.several(&LINK, |row| Links::from_values(row.common))?;
+        let switches = self.several(&SWITCH, |row| Switches::from_values(row.common))?;
+        let adapters = self.several(&ADAPTER, |row| Adapters::from_values(row.common))?;
+        let pause = self.single(&PAUSE, |row| Pause::from_values(row.common))?;
+        let routing = self.single(&ROUTING, |row| Routing::from_values(row.common))?;
         let traffic = self
             .several(&TRAFFIC, |row| Traffic::from_values(row.common, TrafficKind::from_values(row.word, row.own)))?;
         let hotspots = self.several(&HOTSPOT, |row| Hotspot::from_values(row.common))?;
@@ -43,7 +53,10 @@ impl Reader<'_> {
         let record = self.single(&RECORD, |row| Record::from_values(row.common))?;
         let name = stem(&self.document.name);
         let origin = Arc::clone(origin);
-        Ok(Scenario::from_values(top, name, topology, traffic, hotspots, feedback, scheme, record, origin))
+        Ok(Scenario::from_values(
+            top, name, topology, links, switches, adapters, pause, routing, traffic, hotspots, feedback, scheme,
+            record, origin,
+        ))
     }
 
     fn top(&self) -> Result<Vec<Option<Value>>, ScenarioError> {
@@ -74,6 +87,7 @@ impl Reader<'_> {
             None => &[],
             Some(entry) => match &entry.node.content {
                 Content::List(nodes) => &nodes[..],
+                Content::Table(_) if section.single => std::slice::from_ref(&entry.node),
                 _ => {
                     let place = match &entry.node.place {
                         given @ Place::Override(_) => given,
@@ -102,8 +116,8 @@ impl Reader<'_> {
                 None => match key.fallback.and_then(|word| key.choices.iter().position(|c| c.name == word)) {
                     Some(kind) => Some(kind),
                     None => {
-                        let words: Vec<String> = key.choices.iter().map(|c| format!("kind = \"{}\"", c.name)).collect();
-                        let example = words.join(" or ");
+                        let words: Vec<String> = key.choices.iter().map(|c| format!("\"{}\"", c.name)).collect();
+                        let example = format!("kind = {}", words.join(" or "));
                         return Err(
                             self.fault(Fault::MissingKey { key: "kind", table: section.title(), example }, place)
                         );

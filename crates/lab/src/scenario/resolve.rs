@@ -1,14 +1,21 @@
 //! From a scenario back to text: every key, every unit, in the order of the tables.
 
-use super::layout::{FEEDBACK, HOTSPOT, RECORD, TOP, TOPOLOGY, TRAFFIC};
+use super::devices::PauseKind;
+use super::layout::{
+    ADAPTER, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC,
+};
 use super::types::{Scenario, values};
-use qcnlab_schemes::params::{Field, Value as Parameter, Variants};
+use qcnlab_schemes::params::{Fallback, Field, Table, Value as Parameter, Variants};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
 /// Keys that change no run by themselves: words, and what a caller may choose for each run.
 const NOT_HASHED: [&str; 5] = ["title", "about", "source", "replications", "seed"];
+
+/// Keys that count in the hash only when they differ from their default: a scenario that does not know them
+/// and one that says the default are the same run.
+const HASHED_IF_SET: [(&Section, &[&str]); 2] = [(&TRAFFIC, &["spread", "priority"]), (&FEEDBACK, &["priority"])];
 
 impl Scenario {
     /// The resolved scenario as TOML: every key with its unit; reading it gives an equal scenario.
@@ -28,24 +35,37 @@ impl Scenario {
     pub fn hash(&self) -> String {
         let mut tree = self.tree();
         tree.retain(|key, _| !NOT_HASHED.contains(&&**key));
+        for (section, keys) in HASHED_IF_SET {
+            if let Some(value) = tree.get_mut(section.name) {
+                forget_defaults(value, section, keys);
+            }
+        }
         let text = format!("{}\n{}", env!("CARGO_PKG_VERSION"), Value::Object(tree));
         Sha256::digest(text).iter().map(|octet| format!("{octet:02x}")).collect()
     }
 
-    /// The resolved scenario as a tree.
+    /// The resolved scenario as a tree. Lists without entries, `[pause]` that never pauses, and `[routing]` at
+    /// its default are left out.
     pub(crate) fn tree(&self) -> Map<String, Value> {
         let mut tree = rows(TOP.fields, values(self));
         tree.insert(TOPOLOGY.name.to_owned(), tagged(&self.topology).into());
+        insert_list(&mut tree, &LINK, &self.links);
+        insert_list(&mut tree, &SWITCH, &self.switches);
+        insert_list(&mut tree, &ADAPTER, &self.adapters);
+        if self.pause.kind != PauseKind::None {
+            tree.insert(PAUSE.name.to_owned(), rows(PAUSE.fields, values(&self.pause)).into());
+        }
+        let routing = rows(ROUTING.fields, values(&self.routing));
+        if !is_default(&routing, ROUTING.fields) {
+            tree.insert(ROUTING.name.to_owned(), routing.into());
+        }
         let traffic = self.traffic.iter().map(|traffic| {
             let mut entry = tagged(&traffic.kind);
             entry.extend(rows(TRAFFIC.fields, values(traffic)));
             Value::Object(entry)
         });
         tree.insert(TRAFFIC.name.to_owned(), traffic.collect());
-        if !self.hotspots.is_empty() {
-            let hotspots = self.hotspots.iter().map(|hotspot| Value::Object(rows(HOTSPOT.fields, values(hotspot))));
-            tree.insert(HOTSPOT.name.to_owned(), hotspots.collect());
-        }
+        insert_list(&mut tree, &HOTSPOT, &self.hotspots);
         tree.insert(FEEDBACK.name.to_owned(), tagged(&self.feedback).into());
         let mut scheme = Map::new();
         scheme.insert("name".to_owned(), self.scheme.name().into());
@@ -64,6 +84,41 @@ impl Scenario {
 impl PartialEq for Scenario {
     fn eq(&self, other: &Scenario) -> bool {
         self.tree() == other.tree()
+    }
+}
+
+fn insert_list<T: Table>(tree: &mut Map<String, Value>, section: &Section, list: &[T]) {
+    if !list.is_empty() {
+        let entries = list.iter().map(|entry| Value::Object(rows(section.fields, values(entry))));
+        tree.insert(section.name.to_owned(), entries.collect());
+    }
+}
+
+/// Whether a table holds what its fields fall back to.
+fn is_default(table: &Map<String, Value>, fields: &[Field]) -> bool {
+    fields.iter().all(|field| holds_default(table, field))
+}
+
+fn holds_default(table: &Map<String, Value>, field: &Field) -> bool {
+    let Some(value) = table.get(field.name) else { return true };
+    let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    field.fallback.is_some_and(|fallback| matches!(fallback, Fallback::Text(text) if text == shown))
+}
+
+/// Takes `keys` out of a table, or of each of a list, where they hold their default.
+fn forget_defaults(value: &mut Value, section: &Section, keys: &[&str]) {
+    let kinds = section.kind.iter().flat_map(|key| key.fields.iter().copied().flatten());
+    let fields: Vec<&Field> = kinds.chain(section.fields).filter(|field| keys.contains(&field.name)).collect();
+    match value {
+        Value::Array(entries) => entries.iter_mut().for_each(|entry| forget_defaults(entry, section, keys)),
+        Value::Object(table) => {
+            for field in fields {
+                if holds_default(table, field) {
+                    table.shift_remove(field.name);
+                }
+            }
+        }
+        _ => {}
     }
 }
 

@@ -1,9 +1,11 @@
 //! What a scenario says, as plain values; each table of a file is declared here, once.
 
+use super::devices::{Adapters, Pause, Routing, Switches};
 use super::document::Document;
-use qcnlab_schemes::params::{Choice, Fallback, Field, Range, Table, Value, Variants};
+use super::shapes::{Links, Topology};
+use qcnlab_schemes::params::{Fallback, Range, Table, Value};
 use qcnlab_schemes::registry::Config;
-use qcnlab_schemes::{params, variants};
+use qcnlab_schemes::{choice, params, variants};
 use qcnlab_units::{BitRate, Bytes, Span};
 use std::sync::Arc;
 
@@ -12,8 +14,8 @@ pub const BOTTLENECK: &str = "switch->sink";
 /// The longest duration an engine can schedule: two hours.
 pub const LONGEST: Span = Span::from_ms(2 * 3600 * 1000);
 
-const UP_TO_LONGEST: Range = Range::between(0.0, LONGEST.ps() as f64);
-const POSITIVE_UP_TO_LONGEST: Range = Range::above_zero_to(LONGEST.ps() as f64);
+pub(super) const UP_TO_LONGEST: Range = Range::between(0.0, LONGEST.ps() as f64);
+pub(super) const POSITIVE_UP_TO_LONGEST: Range = Range::above_zero_to(LONGEST.ps() as f64);
 /// From the smallest Ethernet frame to 64 KiB.
 const FRAME: Range = Range::between(64.0, 65536.0);
 
@@ -42,8 +44,18 @@ params! {
     } with {
         /// The file's stem, or the name its text was given.
         pub name: String,
-        /// Hosts, links and queues.
+        /// Hosts, switches and links.
         pub topology: Topology,
+        /// The links of a topology of kind graph.
+        pub links: Vec<Links>,
+        /// How switches are built.
+        pub switches: Vec<Switches>,
+        /// How hosts send.
+        pub adapters: Vec<Adapters>,
+        /// When switches stop the links into them.
+        pub pause: Pause,
+        /// How frames find their way.
+        pub routing: Routing,
         /// What the sources send; one entry or more.
         pub traffic: Vec<Traffic>,
         /// When which port is slowed, in order of time.
@@ -58,44 +70,32 @@ params! {
     }
 }
 
-/// Hosts, links and queues.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Topology {
-    /// Sources around one switch, and one sink.
-    Star(Star),
-}
-
-params! {
-    /// Sources `source1` to `sourceN` around one switch, and one `sink` behind the bottleneck `switch->sink`.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct Star {
-        /// Number of sources, called source1, source2 and so on.
-        sources: u32, "N", Range::between(1.0, 1e6);
-        /// Rate of every link.
-        rate: BitRate, "C", Range::POSITIVE;
-        /// Rate of the link from the switch to the sink, outside hotspots.
-        bottleneck_rate: BitRate, "", Range::POSITIVE, Fallback::Same("rate");
-        /// Propagation from a source to the congestion point and back, half each way.
-        rtt: Span, "", UP_TO_LONGEST;
-        /// Propagation of the link to the sink.
-        sink_delay: Span, "", UP_TO_LONGEST, Fallback::Half("rtt");
-        /// Room in the bottleneck's queue, in frame octets.
-        buffer: Bytes, "", Range::POSITIVE;
-        /// Octets of wire time on top of each frame; 20 B stands for preamble and inter-frame gap.
-        frame_overhead: Bytes, "", Range::between(0.0, 65536.0), Fallback::Text("0 B");
+choice! {
+    /// How the hosts of `from` and `to` are brought together.
+    pub enum Spread {
+        /// Every sender has a flow of its own to every receiver.
+        Each = "each",
+        /// The first sender has a flow to the first receiver, the second to the second, and so on.
+        Paired = "paired",
+        /// Every sender spreads one stream over all receivers: each frame goes to one of them at random.
+        Uniform = "uniform",
     }
 }
 
 params! {
-    /// What the sources that match a pattern send.
+    /// What the hosts that match a pattern send. Nobody sends to itself.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Traffic {
-        /// Sources that send it: a name, or a pattern in which * stands for any characters.
+        /// Hosts that send it: a name, or a pattern in which * stands for any characters and {1..4} for numbers.
         from: String, "", Range::ANY, Fallback::Text("source*");
-        /// Host that receives it.
+        /// Hosts that receive it: a name or a pattern.
         to: String, "", Range::ANY, Fallback::Text("sink");
-        /// Length of every frame.
+        /// How senders and receivers are brought together.
+        spread: Spread, "", Range::ANY, Fallback::Text("each");
+        /// Length of every frame; the last one of a flow may be shorter.
         frame: Bytes, "", FRAME;
+        /// Class of its frames; the highest goes first.
+        priority: u32, "PCP", Range::between(0.0, 7.0), Fallback::Text("0");
         /// When the first source matched starts.
         start: Span, "", UP_TO_LONGEST, Fallback::Text("0 s");
         /// How much later each further source starts.
@@ -114,6 +114,30 @@ params! {
     }
 }
 
+choice! {
+    /// How long the times of on/off traffic are.
+    pub enum Times {
+        /// Exponential, with the means given.
+        Exponential = "exponential",
+        /// Always the means given.
+        Fixed = "fixed",
+    }
+}
+
+choice! {
+    /// Congestion control of a TCP sender.
+    pub enum TcpFlavour {
+        /// RFC 5681.
+        Reno = "reno",
+        /// RFC 6582.
+        NewReno = "newreno",
+        /// RFC 9438.
+        Cubic = "cubic",
+        /// Binary increase, of Xu, Harfoush and Rhee, INFOCOM 2004.
+        Bic = "bic",
+    }
+}
+
 variants! {
     /// How a source offers frames.
     #[derive(Clone, Debug, PartialEq)]
@@ -122,11 +146,55 @@ variants! {
         Saturated = "saturated" {
             /// The source's own ceiling; left out, the rate of its link.
             max_rate: Option<BitRate>, "", Range::POSITIVE;
+            /// Octets in all; left out, no end.
+            size: Option<Bytes>, "", Range::POSITIVE;
         },
         /// Frames at equal distances.
         Constant = "constant" {
             /// Rate of the frames, without overhead.
             rate: BitRate, "", Range::POSITIVE;
+        },
+        /// Frames at exponential distances.
+        Poisson = "poisson" {
+            /// Mean rate of the frames, without overhead.
+            rate: BitRate, "", Range::POSITIVE;
+        },
+        /// Frames at equal distances for a while, then none for a while; it begins with frames.
+        OnOff = "on_off" {
+            /// Rate of the frames while on, without overhead.
+            rate: BitRate, "", Range::POSITIVE;
+            /// Mean time on.
+            on: Span, "Ton", POSITIVE_UP_TO_LONGEST;
+            /// Mean time off.
+            off: Span, "Toff", POSITIVE_UP_TO_LONGEST;
+            /// How long the times are.
+            times: Times, "", Range::ANY, Fallback::Text("exponential");
+        },
+        /// A TCP connection, whose acknowledgements travel back as frames. A full segment fills a frame.
+        Tcp = "tcp" {
+            /// Congestion control of the sender.
+            flavour: TcpFlavour, "", Range::ANY, Fallback::Text("reno");
+            /// Octets in all; left out, no end.
+            size: Option<Bytes>, "", Range::POSITIVE;
+            /// Octets of each frame that are not payload.
+            headers: Bytes, "", Range::between(0.0, 256.0), Fallback::Text("40 B");
+            /// Length of the frame that carries an acknowledgement.
+            ack_frame: Bytes, "", FRAME, Fallback::Text("64 B");
+            /// Segments sent before the first acknowledgement.
+            initial_window: u32, "IW", Range::between(1.0, 1000.0), Fallback::Text("3");
+            /// Octets on their way at most: the receiver's window.
+            max_window: Bytes, "", Range::POSITIVE, Fallback::Text("65536 B");
+            /// Retransmission timeout before the first measurement.
+            initial_rto: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("1 s");
+            /// Smallest retransmission timeout.
+            min_rto: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("1 s");
+            /// Largest retransmission timeout.
+            max_rto: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("60 s");
+            /// Granularity of the timer.
+            granularity: Span, "G", POSITIVE_UP_TO_LONGEST, Fallback::Text("1 ms");
+            /// How long a receiver waits for a second segment before it acknowledges the first; 0 s to
+            /// acknowledge each at once.
+            delayed_ack: Span, "", UP_TO_LONGEST, Fallback::Text("0 s");
         },
     }
 }
@@ -156,6 +224,8 @@ variants! {
         Frames = "frames" {
             /// Length of the frame that carries a signal.
             frame: Bytes, "", FRAME, Fallback::Text("64 B");
+            /// Class of that frame; the highest goes first.
+            priority: u32, "PCP", Range::between(0.0, 7.0), Fallback::Text("7");
         },
     }
 }
@@ -164,6 +234,12 @@ params! {
     /// What a run writes down, and how finely.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Record {
+        /// Port that metrics call the bottleneck, written from->to; left out, that of the first hotspot or
+        /// else the one most is offered to.
+        bottleneck: Option<String>, "", Range::ANY;
+        /// Ports whose queues are recorded: a name, or a pattern such as core->node{1..3}; left out, the
+        /// bottleneck and the ports of hotspots.
+        queues: Option<String>, "", Range::ANY;
         /// Distance of queue samples.
         queue_every: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("100 us");
         /// Distance of rate samples.
@@ -175,90 +251,7 @@ params! {
     }
 }
 
-impl Variants for Topology {
-    const CHOICES: &'static [Choice] = &[Choice {
-        name: "star",
-        about: "Sources around one switch, and one sink behind the bottleneck switch->sink.",
-    }];
-    const FIELDS: &'static [&'static [Field]] = &[Star::FIELDS];
-
-    fn word(&self) -> &'static str {
-        match self {
-            Topology::Star(_) => "star",
-        }
-    }
-
-    fn values(&self) -> Vec<Option<Value>> {
-        match self {
-            Topology::Star(star) => values(star),
-        }
-    }
-
-    fn from_values(word: &str, values: Vec<Option<Value>>) -> Topology {
-        match word {
-            "star" => Topology::Star(Star::from_values(values)),
-            other => unreachable!("no topology is called {other}"),
-        }
-    }
-}
-
 /// All values of a table, in the order of its fields.
 pub(super) fn values(table: &dyn Table) -> Vec<Option<Value>> {
     (0..table.fields().len()).map(|i| table.get(i)).collect()
-}
-
-/// One source's part in a scenario's traffic.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FlowSpec {
-    /// Position of the source in the topology, from 0.
-    pub source_index: usize,
-    /// The source's name.
-    pub source_name: String,
-    /// Position of the entry in [`Scenario::traffic`].
-    pub traffic: usize,
-    /// When it starts, before jitter.
-    pub start: Span,
-}
-
-impl Topology {
-    /// The sources' names, in order.
-    pub fn source_names(&self) -> impl Iterator<Item = String> {
-        match self {
-            Topology::Star(star) => (1..=star.sources).map(|i| format!("source{i}")),
-        }
-    }
-}
-
-impl Scenario {
-    /// Who sends what: wildcards expanded, in the order of traffic entries and then of sources.
-    pub fn flows(&self) -> Vec<FlowSpec> {
-        let names: Vec<String> = self.topology.source_names().collect();
-        let mut flows = Vec::new();
-        for (traffic, entry) in self.traffic.iter().enumerate() {
-            let mut start = entry.start;
-            for (source_index, name) in names.iter().enumerate().filter(|(_, name)| matches(&entry.from, name)) {
-                flows.push(FlowSpec { source_index, source_name: name.clone(), traffic, start });
-                start = start + entry.stagger;
-            }
-        }
-        flows
-    }
-}
-
-/// Whether `name` matches `pattern`, in which `*` stands for any characters.
-pub(super) fn matches(pattern: &str, name: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else {
-        return pattern == name;
-    };
-    let Some(mut name) = name.strip_prefix(head) else {
-        return false;
-    };
-    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
-    for part in middle.split('*') {
-        let Some(at) = name.find(part) else {
-            return false;
-        };
-        name = &name[at + part.len()..];
-    }
-    name.ends_with(tail)
 }

@@ -1,0 +1,153 @@
+//! From a scenario to the nodes, ports, links and flows a run is made of.
+
+mod traffic;
+
+use crate::scenario::{Feedback, Ground, PauseKind, Scenario, TrafficKind};
+use crate::topology::{Role, reverse};
+use qcnlab_sim::{Ends, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ServiceChange};
+use qcnlab_units::{BitRate, Instant, Span};
+use std::sync::Arc;
+
+/// What every replication of a scenario is built from.
+#[derive(Debug)]
+pub(crate) struct Fabric {
+    nodes: Vec<NodePlan>,
+    ports: Vec<PortPlan>,
+    flows: Vec<FlowPlan>,
+    generators: Vec<GeneratorPlan>,
+    services: Vec<ServiceChange>,
+    /// Index of the port the metrics speak of.
+    pub(crate) bottleneck: u32,
+    /// Whether each flow crosses it.
+    pub(crate) crossing: Vec<bool>,
+    /// Its own rate, outside hotspots, bit/s.
+    pub(crate) link_bps: f64,
+    /// What the flows that cross it want to send together, as far as their own links allow, bit/s.
+    pub(crate) offered_bps: f64,
+    /// Names of the ports, by index.
+    pub(crate) port_names: Arc<[String]>,
+    /// Names of the flows, by index.
+    pub(crate) flow_names: Arc<[String]>,
+}
+
+impl Fabric {
+    /// The fabric of a checked scenario.
+    pub(crate) fn new(scenario: &Scenario) -> Fabric {
+        let ground = scenario.ground();
+        let kept = kept_ports(scenario, &ground);
+        let mut place = vec![None; ground.network.ports() as usize];
+        (0..).zip(&kept).for_each(|(index, port)| place[*port as usize] = Some(index));
+        let ports: Vec<PortPlan> = kept.iter().map(|port| port_plan(scenario, &ground, *port, &place)).collect();
+        let index = |port: u32| place[port as usize].unwrap_or_else(|| unreachable!("a port in use is kept"));
+        let (flows, generators) = traffic::plans(scenario, &ground, index);
+        let crossing: Vec<bool> = (0..flows.len()).map(|flow| ground.crosses_bottleneck(flow)).collect();
+        let offered = ground.wanted_bps.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(bps, _)| bps);
+        Fabric {
+            nodes: nodes(scenario, &ground),
+            services: services(scenario, &ground, &ports, index),
+            bottleneck: index(ground.bottleneck),
+            link_bps: ground.network.link(ground.bottleneck).rate.as_f64(),
+            offered_bps: offered.sum(),
+            crossing,
+            port_names: ports.iter().map(|port| port.name.clone()).collect(),
+            flow_names: flows.iter().map(|flow| flow.name.clone()).collect(),
+            ports,
+            flows,
+            generators,
+        }
+    }
+
+    /// The plan of one replication.
+    pub(crate) fn plan(&self, scenario: &Scenario, seed: u64, replication: u32) -> Plan {
+        let record = &scenario.record;
+        Plan {
+            nodes: self.nodes.clone(),
+            ports: self.ports.clone(),
+            flows: self.flows.clone(),
+            generators: self.generators.clone(),
+            ends: Ends::WhereNeeded,
+            services: self.services.clone(),
+            feedback: match scenario.feedback {
+                Feedback::Ideal => qcnlab_sim::Feedback::Ideal,
+                Feedback::Frames { frame, priority } => {
+                    qcnlab_sim::Feedback::Frames { size: frame, class: priority as u8 }
+                }
+            },
+            scheme: scenario.scheme.clone(),
+            end: Instant::ZERO + scenario.duration,
+            seed,
+            replication,
+            record: Record {
+                queue_every: record.queue_every,
+                rates_every: if record.tables { record.rates_every } else { Span::ZERO },
+                bin: record.throughput_bin,
+                messages: record.tables,
+            },
+        }
+    }
+}
+
+/// Ports that a run needs: those that flows cross, then those over which something travels back.
+fn kept_ports(scenario: &Scenario, ground: &Ground) -> Vec<u32> {
+    let tcp = scenario.traffic.iter().any(|traffic| matches!(traffic.kind, TrafficKind::Tcp { .. }));
+    let back = scenario.feedback != Feedback::Ideal || scenario.pause.kind != PauseKind::None || tcp;
+    let crossed = |port: u32| ground.crossed[port as usize];
+    let forward = (0..ground.network.ports()).filter(|port| crossed(*port));
+    let backward = (0..ground.network.ports()).filter(|port| back && !crossed(*port) && crossed(reverse(*port)));
+    forward.chain(backward).collect()
+}
+
+fn port_plan(scenario: &Scenario, ground: &Ground, port: u32, place: &[Option<u32>]) -> PortPlan {
+    let (from, to) = ground.network.ends(port);
+    let link = ground.network.link(port);
+    PortPlan {
+        name: ground.network.port_name(port),
+        from,
+        to,
+        rate: link.rate,
+        delay: link.delay,
+        latency: ground.switch(scenario, to).map_or(Span::ZERO, |switch| switch.latency),
+        capacity: ground.capacity(scenario, port),
+        overhead: scenario.topology.frame_overhead(),
+        watched: ground.watched(scenario, port),
+        recorded: ground.recorded[port as usize],
+        peer: place[reverse(port) as usize],
+    }
+}
+
+fn nodes(scenario: &Scenario, ground: &Ground) -> Vec<NodePlan> {
+    let nodes = (0..).zip(&ground.network.nodes);
+    let plan = |(index, node): (u32, &crate::topology::Node)| NodePlan {
+        name: node.name.clone(),
+        input_memory: match node.role {
+            Role::Switch => ground.switch(scenario, index).and_then(|switch| switch.input_memory),
+            Role::Host => None,
+        },
+        pause: ground.pauses[index as usize],
+    };
+    nodes.map(plan).collect()
+}
+
+/// Each hotspot is a change of rate and a change back, unless the next one starts just then.
+fn services(
+    scenario: &Scenario,
+    ground: &Ground,
+    ports: &[PortPlan],
+    index: impl Fn(u32) -> u32,
+) -> Vec<ServiceChange> {
+    let mut changes = Vec::new();
+    for (hotspot, port) in scenario.hotspots.iter().zip(&ground.hotspots) {
+        let port = index(*port);
+        let change = |at: Span, rate: BitRate| ServiceChange { at: Instant::ZERO + at, port, rate };
+        changes.push(change(hotspot.from, hotspot.rate));
+        let goes_on = scenario.hotspots.iter().any(|next| next.port == hotspot.port && next.from == hotspot.until);
+        if !goes_on {
+            changes.push(change(hotspot.until, ports[port as usize].rate));
+        }
+    }
+    changes.sort_by_key(|change| change.at);
+    changes
+}
+
+#[cfg(test)]
+mod tests;

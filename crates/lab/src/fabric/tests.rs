@@ -1,0 +1,266 @@
+//! What a scenario's file becomes, looked at as the plan an engine gets.
+
+use super::Fabric;
+use crate::scenario::Scenario;
+use qcnlab_sim::{FlowPlan, PausePlan, PauseRule, PauseScope, Plan, PortPlan, Process, Traffic};
+use qcnlab_units::{BitRate, Bytes, Span};
+
+/// Deck 004, Baseline Input-Generated Hotspot, with what the tests add.
+const EDGES: &str = r#"
+title = "Edges around a core"
+duration = "1 s"
+[topology]
+kind = "graph"
+rate = "10 Gb/s"
+delay = "2.5 us"
+[[link]]
+from = "node{1..4}"
+to = "edge{1..4}"
+[[link]]
+from = "edge{1..4}"
+to = "core"
+[[link]]
+from = "node5"
+to = "edge4"
+[[link]]
+from = "core"
+to = "edge6"
+rate = "40 Gb/s"
+[[link]]
+from = "edge6"
+to = "node{6..7}"
+[[traffic]]
+kind = "constant"
+from = "node{2..5}"
+to = "node6"
+rate = "5 Gb/s"
+frame = "1500 B"
+[[traffic]]
+kind = "constant"
+from = "node1"
+to = "node7"
+rate = "5 Gb/s"
+frame = "1500 B"
+priority = 3
+[scheme]
+name = "none"
+"#;
+
+const UNIFORM: &str = r#"
+title = "Everybody to everybody"
+duration = "1 s"
+[topology]
+kind = "switch"
+hosts = 4
+rate = "10 Gb/s"
+delay = "1 us"
+[[traffic]]
+kind = "poisson"
+from = "*"
+to = "*"
+spread = "uniform"
+rate = "8.5 Gb/s"
+frame = "1500 B"
+stagger = "10 us"
+[scheme]
+name = "none"
+"#;
+
+fn plan(text: &str, overrides: &[&str]) -> Plan {
+    let scenario = Scenario::parse(text.trim_start(), "test.toml").and_then(|s| s.with_overrides(overrides));
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    Fabric::new(&scenario).plan(&scenario, 1, 0)
+}
+
+fn more(text: &str, tables: &str) -> String {
+    text.replace("[scheme]", &format!("{tables}\n[scheme]"))
+}
+
+fn port<'a>(plan: &'a Plan, name: &str) -> &'a PortPlan {
+    plan.ports.iter().find(|port| port.name == name).unwrap_or_else(|| panic!("no port {name}"))
+}
+
+fn way(plan: &Plan, flow: &FlowPlan) -> Vec<Vec<String>> {
+    let names = |path: &Vec<u32>| path.iter().map(|port| plan.ports[*port as usize].name.clone()).collect();
+    flow.paths.iter().map(names).collect()
+}
+
+#[test]
+fn a_graph_becomes_nodes_ports_and_ways() {
+    let plan = plan(EDGES, &[]);
+    let names: Vec<&str> = plan.nodes.iter().map(|node| &*node.name).collect();
+    assert_eq!(names[..4], ["node1", "node2", "node3", "node4"]);
+    assert_eq!(names[4..], ["edge1", "edge2", "edge3", "edge4", "core", "node5", "edge6", "node6", "node7"]);
+    let names: Vec<&str> = plan.flows.iter().map(|flow| &*flow.name).collect();
+    assert_eq!(names, ["node2->node6", "node3->node6", "node4->node6", "node5->node6", "node1->node7"]);
+    assert_eq!(way(&plan, &plan.flows[4]), [["node1->edge1", "edge1->core", "core->edge6", "edge6->node7"]]);
+    assert_eq!(plan.flows[4].class, 3);
+    assert_eq!(port(&plan, "core->edge6").rate, BitRate::gbps(40));
+    assert!(plan.ports.iter().all(|port| port.delay == Span::from_ns(2_500) && port.capacity.is_none()));
+    assert!(plan.ports.iter().all(|port| port.peer.is_none()), "nothing travels back");
+}
+
+#[test]
+fn outputs_of_switches_are_watched_and_the_most_loaded_is_recorded() {
+    let plan = plan(EDGES, &[]);
+    for port in &plan.ports {
+        let from_host = plan.nodes[port.from as usize].name.starts_with("node");
+        assert_eq!(port.watched, !from_host, "{}", port.name);
+    }
+    let recorded: Vec<&str> = plan.ports.iter().filter(|p| p.recorded).map(|p| &*p.name).collect();
+    assert_eq!(recorded, ["edge6->node6"], "20 Gb/s are offered to it");
+    let without = more(EDGES, "[[switch]]\nonly = \"core\"\ncongestion_points = false");
+    assert!(!port(&super::tests::plan(&without, &["record.queues=core->*"]), "core->edge6").watched);
+    let all = super::tests::plan(EDGES, &["record.queues=core->*, edge{1..2}->*"]);
+    let recorded: Vec<&str> = all.ports.iter().filter(|p| p.recorded).map(|p| &*p.name).collect();
+    assert_eq!(recorded, ["edge1->core", "edge2->core", "core->edge6"]);
+}
+
+#[test]
+fn feedback_frames_and_pauses_have_a_way_back() {
+    for text in [more(EDGES, "[feedback]\nkind = \"frames\"\npriority = 5"), more(EDGES, PAUSE)] {
+        let plan = plan(&text, &[]);
+        for (index, port) in plan.ports.iter().enumerate() {
+            let peer = port.peer.map(|peer| &plan.ports[peer as usize]);
+            let peer = peer.unwrap_or_else(|| panic!("{} has no peer", port.name));
+            assert_eq!((peer.from, peer.to, peer.peer), (port.to, port.from, Some(index as u32)));
+        }
+    }
+}
+
+const PAUSE: &str = r#"
+[[switch]]
+only = "edge*"
+input_memory = "300 KB"
+output_buffer = "1.5 MB"
+latency = "300 ns"
+[[switch]]
+input_memory = "150 KB"
+[pause]
+kind = "link"
+"#;
+
+fn pause_of(plan: &Plan, name: &str) -> Option<PausePlan> {
+    plan.nodes.iter().find(|node| node.name == name).and_then(|node| node.pause)
+}
+
+#[test]
+fn the_first_table_that_fits_a_switch_holds() {
+    let plan = plan(&more(EDGES, PAUSE), &[]);
+    let memory = |name: &str| plan.nodes.iter().find(|node| node.name == name).and_then(|node| node.input_memory);
+    assert_eq!(memory("edge2"), Some(Bytes::new(300_000)));
+    assert_eq!(memory("core"), Some(Bytes::new(150_000)));
+    assert_eq!(memory("node1"), None);
+    assert_eq!(port(&plan, "edge6->node6").capacity, Some(Bytes::new(1_500_000)));
+    assert_eq!(port(&plan, "core->edge6").capacity, None);
+    assert_eq!(port(&plan, "core->edge6").latency, Span::from_ns(300), "the switch it leads to takes its time");
+    assert_eq!(port(&plan, "edge6->node6").latency, Span::ZERO, "a host takes none");
+}
+
+#[test]
+fn watermarks_leave_the_headroom() {
+    let text = more(EDGES, PAUSE);
+    // edge2, over its 10 Gb/s links: 2 x 2.5 us + 0.3 us bring 6625 B, three frames 4500 B, a pause frame 64 B.
+    let rule = |high, low| PauseRule::Watermarks { high: Bytes::new(high), low: Bytes::new(low), quanta: 65535 };
+    let plan_of = |rule| Some(PausePlan { scope: PauseScope::Link, rule, reaction: Span::ZERO });
+    assert_eq!(pause_of(&plan(&text, &[]), "edge2"), plan_of(rule(288_811, 278_811)));
+    // edge6 has a link of 40 Gb/s: 26 500 B for its round trip and latency.
+    assert_eq!(pause_of(&plan(&text, &[]), "edge6"), plan_of(rule(268_936, 258_936)));
+    assert_eq!(pause_of(&plan(&text, &["pause.headroom=50 KB"]), "core"), plan_of(rule(100_000, 90_000)));
+    let set = plan(&text, &["pause.high=60 KB", "pause.low=0 B", "pause.only=core"]);
+    assert_eq!(pause_of(&set, "core"), plan_of(rule(60_000, 0)));
+    assert_eq!(pause_of(&set, "edge2"), None);
+    assert_eq!(pause_of(&plan(&text, &["pause.kind=none"]), "core"), None);
+}
+
+#[test]
+fn thresholds_ask_for_a_time_and_classes_stop_alone() {
+    let keys = ["pause.kind=priority", "pause.rule=threshold", "pause.threshold=120 KB", "pause.interval=96 us"];
+    let keys: Vec<&str> = keys.into_iter().chain(["pause.priorities=0, 3..5", "pause.reaction=1 us"]).collect();
+    let plan = plan(&more(EDGES, "[pause]\nkind = \"none\""), &keys);
+    // 96 us at 10 Gb/s are 1875 quanta of 512 bits; edge6 counts by its link of 40 Gb/s.
+    let pause = |quanta| PausePlan {
+        scope: PauseScope::Classes(0b0011_1001),
+        rule: PauseRule::Threshold { threshold: Bytes::new(120_000), quanta },
+        reaction: Span::from_us(1),
+    };
+    assert_eq!(pause_of(&plan, "edge2"), Some(pause(1875)));
+    assert_eq!(pause_of(&plan, "edge6"), Some(pause(7500)));
+}
+
+#[test]
+fn one_generator_feeds_all_flows_of_a_host() {
+    let plan = plan(UNIFORM, &[]);
+    assert_eq!((plan.flows.len(), plan.generators.len()), (12, 4));
+    assert!(plan.flows.iter().all(|flow| flow.traffic == Traffic::Fed));
+    let third = &plan.generators[2];
+    let fed: Vec<&str> = third.flows.iter().map(|flow| &*plan.flows[*flow as usize].name).collect();
+    assert_eq!(fed, ["host3->host1", "host3->host2", "host3->host4"]);
+    assert_eq!(third.process, Process::Poisson { rate: BitRate::mbps(8_500) });
+    assert_eq!(third.start.ps(), 20_000_000, "the third sender starts two staggers later");
+    let each = super::tests::plan(UNIFORM, &["traffic.spread=each", "traffic.rate=1 Gb/s"]);
+    assert_eq!(each.generators.len(), 12);
+    let paired = super::tests::plan(
+        UNIFORM,
+        &["traffic.spread=paired", "traffic.from='host1, host3'", "traffic.to='host{2..4..2}'"],
+    );
+    let names: Vec<&str> = paired.flows.iter().map(|flow| &*flow.name).collect();
+    assert_eq!(names, ["host1->host2", "host3->host4"]);
+}
+
+#[test]
+fn limiters_are_shared_when_there_are_few() {
+    let limiters = |plan: &Plan| plan.flows.iter().map(|flow| flow.limiter).collect::<Vec<_>>();
+    assert_eq!(limiters(&plan(UNIFORM, &[])), (0..12).collect::<Vec<_>>());
+    let adapter = "[[adapter]]\nonly = \"host2\"\nmax_rps = 2\ninput_buffer = \"90 KB\"\nrate_step = \"9.6 Mb/s\"\nburst = \"3 KB\"";
+    let plan = plan(&more(UNIFORM, adapter), &[]);
+    assert_eq!(limiters(&plan), [0, 1, 2, 3, 4, 3, 5, 6, 7, 8, 9, 10]);
+    let of = |flow: usize| (plan.flows[flow].room, plan.flows[flow].rate_step, plan.flows[flow].burst);
+    assert_eq!(of(0), (None, None, None));
+    let parts = (Bytes::new(30_000), BitRate::bps(9_600_000), Bytes::new(3_000));
+    assert_eq!(of(4), (Some(parts.0), Some(parts.1), Some(parts.2)));
+}
+
+#[test]
+fn equal_ways_are_chosen_by_flow_or_by_frame() {
+    let text = UNIFORM.replace(
+        "kind = \"switch\"\nhosts = 4",
+        "kind = \"leaf_spine\"\nleaves = 2\nspines = 3\nhosts = 2\ntrunk_rate = \"40 Gb/s\"",
+    );
+    let ways = |overrides: &[&str]| {
+        let plan = plan(&text, overrides);
+        let flow = plan.flows.iter().find(|flow| flow.name == "host1->host3");
+        flow.map_or(0, |flow| flow.paths.len())
+    };
+    assert_eq!((ways(&[]), ways(&["routing.multipath=frame"]), ways(&["routing.multipath=single"])), (1, 3, 1));
+    let spread = plan(&text, &[]);
+    let trunk = |port: &PortPlan| port.name.starts_with("leaf1->spine");
+    assert!(spread.ports.iter().filter(|port| trunk(port)).all(|port| port.rate == BitRate::gbps(40)));
+}
+
+#[test]
+fn connections_fill_frames_and_hear_acknowledgements() {
+    let text = UNIFORM.replace(
+        "kind = \"poisson\"\nfrom = \"*\"\nto = \"*\"\nspread = \"uniform\"\nrate = \"8.5 Gb/s\"",
+        "kind = \"tcp\"\nfrom = \"host{2..4}\"\nto = \"host1\"\nsize = \"1 MB\"",
+    );
+    let plan = plan(&text, &["traffic.initial_window=1"]);
+    let Traffic::Tcp { config, total } = &plan.flows[0].traffic else { panic!("no TCP") };
+    assert_eq!((config.mss, config.initial_window, *total), (Bytes::new(1460), 1, Some(Bytes::new(1_000_000))));
+    assert!(plan.ports.iter().all(|port| port.peer.is_some()));
+    assert_eq!(plan.ports.len(), 8);
+}
+
+#[test]
+fn a_star_is_as_it_was() {
+    let scenario = Scenario::shipped("og-hotspot-2src-10g-to-500m-rtt10us").unwrap_or_else(|error| panic!("{error}"));
+    let fabric = Fabric::new(&scenario);
+    let plan = fabric.plan(&scenario, 1, 0);
+    let names: Vec<&str> = plan.ports.iter().map(|port| &*port.name).collect();
+    assert_eq!(names, ["source1->switch", "source2->switch", "switch->sink"]);
+    assert_eq!(fabric.bottleneck, 2);
+    let bottleneck = &plan.ports[2];
+    assert!(bottleneck.watched && bottleneck.recorded && bottleneck.capacity == Some(Bytes::new(150_000)));
+    assert_eq!((fabric.link_bps, fabric.offered_bps), (1e10, 2e10));
+    assert_eq!(plan.flows[1].paths, [[1, 2]]);
+}

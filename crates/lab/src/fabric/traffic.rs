@@ -1,0 +1,152 @@
+//! From the flows of a scenario to sources, limiters and generators.
+
+use crate::scenario::{FlowSpec, Ground, Scenario, Spread, TcpFlavour, Times, TrafficKind};
+use qcnlab_sim::tcp::{Config, Flavour};
+use qcnlab_sim::{FlowPlan, GeneratorPlan, Process, Traffic};
+use qcnlab_units::{Bytes, Instant, Span};
+use std::collections::HashMap;
+
+/// The flows of a scenario, and what feeds those whose frames come at times of their own.
+pub(super) fn plans(
+    scenario: &Scenario,
+    ground: &Ground,
+    index: impl Fn(u32) -> u32,
+) -> (Vec<FlowPlan>, Vec<GeneratorPlan>) {
+    let mut limiters = Limiters::default();
+    let mut streams: HashMap<(usize, usize), usize> = HashMap::new();
+    let mut generators: Vec<GeneratorPlan> = Vec::new();
+    let mut flows = Vec::with_capacity(ground.flows.len());
+    for (number, (spec, paths)) in ground.flows.iter().zip(&ground.paths).enumerate() {
+        let paths = paths.iter().map(|path| path.iter().map(|port| index(*port)).collect()).collect();
+        let limiter = limiters.next(scenario, ground, spec.source_index as u32);
+        flows.push(flow_plan(scenario, ground, spec, paths, limiter));
+        let Some(process) = process(scenario, spec) else { continue };
+        if scenario.traffic[spec.traffic].spread == Spread::Uniform {
+            let stream = *streams.entry((spec.traffic, spec.source_index)).or_insert_with(|| {
+                let name = format!("traffic{} at {}", spec.traffic + 1, spec.source_name);
+                generators.push(generator(scenario, spec, name, process));
+                generators.len() - 1
+            });
+            generators[stream].flows.push(number as u32);
+        } else {
+            let mut alone = generator(scenario, spec, spec.name.clone(), process);
+            alone.flows.push(number as u32);
+            generators.push(alone);
+        }
+    }
+    (flows, generators)
+}
+
+fn flow_plan(scenario: &Scenario, ground: &Ground, spec: &FlowSpec, paths: Vec<Vec<u32>>, limiter: u32) -> FlowPlan {
+    let entry = &scenario.traffic[spec.traffic];
+    let host = spec.source_index as u32;
+    let adapter = ground.adapter(scenario, host);
+    let traffic = traffic(scenario, spec);
+    FlowPlan {
+        name: spec.name.clone(),
+        paths,
+        class: entry.priority as u8,
+        frame: entry.frame,
+        start: Instant::ZERO + spec.start,
+        start_jitter: if traffic == Traffic::Fed { Span::ZERO } else { entry.start_jitter },
+        stop: entry.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop),
+        controlled: entry.controlled,
+        cn_tag: entry.cn_tag,
+        traffic,
+        limiter,
+        room: ground.room(scenario, host),
+        rate_step: adapter.and_then(|adapter| adapter.rate_step),
+        burst: adapter.and_then(|adapter| adapter.burst),
+    }
+}
+
+fn traffic(scenario: &Scenario, spec: &FlowSpec) -> Traffic {
+    let entry = &scenario.traffic[spec.traffic];
+    match entry.kind {
+        TrafficKind::Saturated { max_rate, size } => Traffic::Saturated { ceiling: max_rate, total: size },
+        TrafficKind::Constant { rate } if entry.spread != Spread::Uniform => Traffic::Constant { rate },
+        TrafficKind::Constant { .. } | TrafficKind::Poisson { .. } | TrafficKind::OnOff { .. } => Traffic::Fed,
+        TrafficKind::Tcp { size, .. } => Traffic::Tcp { config: connection(&entry.kind, entry.frame), total: size },
+    }
+}
+
+fn connection(kind: &TrafficKind, frame: Bytes) -> Config {
+    let TrafficKind::Tcp {
+        flavour,
+        size: _,
+        headers,
+        ack_frame,
+        initial_window,
+        max_window,
+        initial_rto,
+        min_rto,
+        max_rto,
+        granularity,
+        delayed_ack,
+    } = *kind
+    else {
+        unreachable!("only TCP traffic has connections")
+    };
+    Config {
+        flavour: match flavour {
+            TcpFlavour::Reno => Flavour::Reno,
+            TcpFlavour::NewReno => Flavour::NewReno,
+            TcpFlavour::Cubic => Flavour::Cubic,
+            TcpFlavour::Bic => Flavour::Bic,
+        },
+        mss: frame - headers,
+        headers,
+        ack_frame,
+        initial_window,
+        max_window,
+        initial_rto,
+        min_rto,
+        max_rto,
+        granularity,
+        delayed_ack,
+    }
+}
+
+/// When frames come, if a generator makes them.
+fn process(scenario: &Scenario, spec: &FlowSpec) -> Option<Process> {
+    let entry = &scenario.traffic[spec.traffic];
+    match entry.kind {
+        TrafficKind::Constant { rate } => (entry.spread == Spread::Uniform).then_some(Process::Constant { rate }),
+        TrafficKind::Poisson { rate } => Some(Process::Poisson { rate }),
+        TrafficKind::OnOff { rate, on, off, times } => {
+            Some(Process::OnOff { rate, on, off, exponential: times == Times::Exponential })
+        }
+        TrafficKind::Saturated { .. } | TrafficKind::Tcp { .. } => None,
+    }
+}
+
+fn generator(scenario: &Scenario, spec: &FlowSpec, name: String, process: Process) -> GeneratorPlan {
+    let entry = &scenario.traffic[spec.traffic];
+    GeneratorPlan {
+        name,
+        flows: Vec::new(),
+        process,
+        start: Instant::ZERO + spec.start,
+        start_jitter: entry.start_jitter,
+        stop: entry.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop),
+    }
+}
+
+/// Hands out limiters: each flow its own, or in turn those that the host's adapter has.
+#[derive(Default)]
+struct Limiters {
+    /// Flows of each host so far.
+    flows: HashMap<u32, u32>,
+    numbers: HashMap<(u32, u32), u32>,
+}
+
+impl Limiters {
+    fn next(&mut self, scenario: &Scenario, ground: &Ground, host: u32) -> u32 {
+        let flow = self.flows.entry(host).or_insert(0);
+        let slot =
+            ground.adapter(scenario, host).and_then(|adapter| adapter.max_rps).map_or(*flow, |most| *flow % most);
+        *flow += 1;
+        let fresh = self.numbers.len() as u32;
+        *self.numbers.entry((host, slot)).or_insert(fresh)
+    }
+}

@@ -1,0 +1,115 @@
+//! What stands in a network and how it behaves: `[[switch]]`, `[[adapter]]`, `[pause]`, `[routing]`.
+
+use super::types::{POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
+use qcnlab_schemes::params::{Fallback, Range};
+use qcnlab_schemes::{choice, params};
+use qcnlab_units::{BitRate, Bytes, Span};
+
+params! {
+    /// How switches are built. Of several tables the first whose pattern fits a switch holds.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Switches {
+        /// Switches it speaks of: a name, or a pattern in which * stands for any characters and {1..4} for numbers.
+        only: String, "", Range::ANY, Fallback::Text("*");
+        /// Octets each output queue holds, for each class, the frame in transmission included; left out, no limit.
+        output_buffer: Option<Bytes>, "OQ limit", Range::POSITIVE;
+        /// Octets held of frames that came in over one link, whatever their output; left out, no limit.
+        input_memory: Option<Bytes>, "M", Range::POSITIVE;
+        /// Time from a frame's last octet in to its place in the output queue.
+        latency: Span, "", UP_TO_LONGEST, Fallback::Text("0 s");
+        /// Whether its outputs have congestion points.
+        congestion_points: bool, "", Range::ANY, Fallback::Text("true");
+    }
+}
+
+params! {
+    /// How hosts send. Of several tables the first whose pattern fits a host holds.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Adapters {
+        /// Hosts it speaks of: a name, or a pattern in which * stands for any characters and {1..4} for numbers.
+        only: String, "", Range::ANY, Fallback::Text("*");
+        /// Rate limiters a host has; with more flows than limiters, flows share them in turn. Left out, one a flow.
+        max_rps: Option<u32>, "", Range::between(1.0, 1e6);
+        /// Octets that wait behind the limiters of one host, in equal parts for each of its flows; more is
+        /// discarded there. Left out, no limit.
+        input_buffer: Option<Bytes>, "IB", Range::POSITIVE;
+        /// Octets a limiter lets go back to back; left out, what the scheme says.
+        burst: Option<Bytes>, "", Range::at_least(0.0);
+        /// Rates are whole multiples of this, rounded down but never to zero; left out, any rate.
+        rate_step: Option<BitRate>, "", Range::POSITIVE;
+    }
+}
+
+choice! {
+    /// Whether a full buffer stops the links into it.
+    pub enum PauseKind {
+        /// Never: frames that do not fit are discarded.
+        None = "none",
+        /// The whole link stops (802.3x).
+        Link = "link",
+        /// Classes stop one by one (802.1Qbb).
+        Priority = "priority",
+    }
+}
+
+choice! {
+    /// When a pause frame is sent.
+    pub enum PauseRule {
+        /// By the octets held of one input: stop above the high watermark, go at the low one.
+        Watermarks = "watermarks",
+        /// By the length of the output queue a frame finds: stop for a fixed time.
+        Threshold = "threshold",
+    }
+}
+
+params! {
+    /// When switches stop the links into them.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Pause {
+        /// Whether, and what, a pause frame stops.
+        kind: PauseKind, "", Range::ANY, Fallback::Text("none");
+        /// Classes that kind priority stops, such as "3" or "0, 3..5".
+        priorities: String, "", Range::ANY, Fallback::Text("0..7");
+        /// When a pause frame is sent.
+        rule: PauseRule, "", Range::ANY, Fallback::Text("watermarks");
+        /// Watermarks: stop above this many octets of one input; left out, the input memory without the headroom.
+        high: Option<Bytes>, "watermark_high", Range::POSITIVE;
+        /// Watermarks: go at this many octets or fewer; left out, the hysteresis below the high watermark.
+        low: Option<Bytes>, "watermark_low", Range::at_least(0.0);
+        /// Watermarks: room kept for what still comes after the stop; left out, what the longest link can
+        /// bring: round trip, reaction and latency at its rate, three frames and the pause frame.
+        headroom: Option<Bytes>, "", Range::POSITIVE;
+        /// Watermarks: how far the low one lies below the high one, if it is left out.
+        hysteresis: Bytes, "", Range::at_least(0.0), Fallback::Text("10 KB");
+        /// Threshold: stop from this many octets in the output queue on.
+        threshold: Option<Bytes>, "pause threshold", Range::POSITIVE;
+        /// Time one pause frame asks for, in whole quanta of 512 bit times of the node's fastest link, rounded
+        /// up; left out, the longest, 65535 quanta.
+        interval: Option<Span>, "pause interval", POSITIVE_UP_TO_LONGEST;
+        /// Time from a pause frame's last octet to its effect.
+        reaction: Span, "", UP_TO_LONGEST, Fallback::Text("0 s");
+        /// Switches that do it: a name or a pattern.
+        only: String, "", Range::ANY, Fallback::Text("*");
+    }
+}
+
+choice! {
+    /// Which of several equally short ways frames take.
+    pub enum Multipath {
+        /// Each flow one, by a hash of its name.
+        Flow = "flow",
+        /// Each frame one, at random: frames may overtake one another.
+        Frame = "frame",
+        /// All flows the first.
+        Single = "single",
+    }
+}
+
+params! {
+    /// How frames find their way: always by one with the fewest links.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Routing {
+        /// Which of several equally short ways frames take.
+        multipath: Multipath, "ECMP", Range::ANY, Fallback::Text("flow");
+    }
+}

@@ -1,0 +1,291 @@
+//! What follows from a scenario's tables before time zero: its network, who sends to whom and how, what is
+//! recorded, and how each node behaves.
+
+use super::devices::{Multipath, PauseKind};
+use super::error::Fault;
+use super::flows::{FlowSpec, flows};
+use super::network::{Found, network, pattern};
+use super::pausing::pause_plan;
+use super::shapes::Topology;
+use super::types::{BOTTLENECK, Scenario, Spread, TrafficKind};
+use super::{Adapters, Switches};
+use crate::topology::{Network, Role, Routes};
+use qcnlab_sim::PausePlan;
+use qcnlab_units::Bytes;
+use std::collections::HashMap;
+
+/// Seed of the hash that chooses a flow's path: the same in every replication, so that what a scenario's
+/// metrics speak of is one thing.
+const PATH_SEED: u64 = 0;
+
+/// A scenario's network and everything that stands in it. Ports are numbered as [`Network`] numbers them.
+#[derive(Clone, Debug)]
+pub(crate) struct Ground {
+    pub(crate) network: Network,
+    pub(crate) flows: Vec<FlowSpec>,
+    /// Ways of each flow.
+    pub(crate) paths: Vec<Vec<Vec<u32>>>,
+    /// What each flow wants to send if nothing holds it back, bit/s, counted on frame octets.
+    pub(crate) wanted_bps: Vec<f64>,
+    /// Flows of each host, by node.
+    pub(crate) sends: Vec<u32>,
+    /// Whether any flow crosses a port.
+    pub(crate) crossed: Vec<bool>,
+    /// The port metrics speak of.
+    pub(crate) bottleneck: u32,
+    /// Ports of hotspots, in the order of [`Scenario::hotspots`].
+    pub(crate) hotspots: Vec<u32>,
+    /// Whether a port's queue is recorded.
+    pub(crate) recorded: Vec<bool>,
+    /// Which table of `[[switch]]` or `[[adapter]]` a node goes by.
+    tables: Vec<Option<usize>>,
+    /// When each node stops its links.
+    pub(crate) pauses: Vec<Option<PausePlan>>,
+}
+
+impl Scenario {
+    /// The ground of a scenario, which [`Scenario::parse`] has checked.
+    pub(crate) fn ground(&self) -> Ground {
+        Ground::of(self).unwrap_or_else(|found| unreachable!("a checked scenario stands: {}", found.fault))
+    }
+}
+
+impl Ground {
+    /// Works everything out.
+    pub(super) fn of(scenario: &Scenario) -> Result<Ground, Found> {
+        let network = network(scenario)?;
+        let tables = tables(scenario, &network)?;
+        let flows = flows(scenario, &network)?;
+        let mut sends = vec![0; network.nodes.len()];
+        flows.iter().for_each(|flow| sends[flow.source_index] += 1);
+        let paths = paths(scenario, &network, &flows)?;
+        let mut crossed = vec![false; network.ports() as usize];
+        paths.iter().flatten().flatten().for_each(|port| crossed[*port as usize] = true);
+        let ports = Ports::new(&network, &crossed, star_ports(scenario));
+        let hotspots = scenario.hotspots.iter().enumerate();
+        let hotspots: Vec<u32> = hotspots
+            .map(|(i, hotspot)| ports.find(&hotspot.port, &format!("hotspot.{i}"), "port"))
+            .collect::<Result<_, _>>()?;
+        let wanted_bps = wanted(scenario, &network, &flows, &paths, &sends);
+        let bottleneck = match &scenario.record.bottleneck {
+            Some(name) => ports.find(name, "record", "bottleneck")?,
+            None => hotspots.first().copied().unwrap_or_else(|| most_offered(&network, &paths, &wanted_bps)),
+        };
+        let mut recorded = vec![false; crossed.len()];
+        match &scenario.record.queues {
+            Some(text) => ports.matching(text)?.into_iter().for_each(|port| recorded[port as usize] = true),
+            None => hotspots.iter().chain([&bottleneck]).for_each(|port| recorded[*port as usize] = true),
+        }
+        let mut ground = Ground {
+            pauses: vec![None; network.nodes.len()],
+            network,
+            flows,
+            paths,
+            wanted_bps,
+            sends,
+            crossed,
+            bottleneck,
+            hotspots,
+            recorded,
+            tables,
+        };
+        ground.pauses = ground.pausing(scenario)?;
+        Ok(ground)
+    }
+
+    fn pausing(&self, scenario: &Scenario) -> Result<Vec<Option<PausePlan>>, Found> {
+        let only = pattern(&scenario.pause.only, "pause.only")?;
+        if scenario.pause.kind == PauseKind::None {
+            return Ok(vec![None; self.network.nodes.len()]);
+        }
+        let mut any = false;
+        let plans = (0..).zip(&self.network.nodes).map(|(node, place)| {
+            if place.role == Role::Host || !only.matches(&place.name) {
+                return Ok(None);
+            }
+            any = true;
+            pause_plan(scenario, &self.network, node, self.switch(scenario, node))
+        });
+        let plans = plans.collect::<Result<_, _>>()?;
+        if any { Ok(plans) } else { Err(no_node(&self.network, Role::Switch, &scenario.pause.only, "pause")) }
+    }
+
+    /// The table of `[[switch]]` that the switch `node` goes by.
+    pub(crate) fn switch<'a>(&self, scenario: &'a Scenario, node: u32) -> Option<&'a Switches> {
+        let is_switch = self.network.nodes[node as usize].role == Role::Switch;
+        self.tables[node as usize].filter(|_| is_switch).map(|table| &scenario.switches[table])
+    }
+
+    /// The table of `[[adapter]]` that the host `node` goes by.
+    pub(crate) fn adapter<'a>(&self, scenario: &'a Scenario, node: u32) -> Option<&'a Adapters> {
+        let is_host = self.network.nodes[node as usize].role == Role::Host;
+        self.tables[node as usize].filter(|_| is_host).map(|table| &scenario.adapters[table])
+    }
+
+    /// The key of the table that `node` goes by, for messages.
+    pub(super) fn key(&self, node: u32, name: &str) -> String {
+        let list = if self.network.nodes[node as usize].role == Role::Host { "adapter" } else { "switch" };
+        format!("{list}.{}.{name}", self.tables[node as usize].unwrap_or(0))
+    }
+
+    /// Octets each class's queue of a port holds.
+    pub(crate) fn capacity(&self, scenario: &Scenario, port: u32) -> Option<Bytes> {
+        let (from, _) = self.network.ends(port);
+        match &scenario.topology {
+            Topology::Star(star) => (port == 2 * star.sources).then_some(star.buffer),
+            _ => self.switch(scenario, from).and_then(|switch| switch.output_buffer),
+        }
+    }
+
+    /// Octets that wait behind each limiter of a host.
+    pub(crate) fn room(&self, scenario: &Scenario, host: u32) -> Option<Bytes> {
+        let buffer = self.adapter(scenario, host).and_then(|adapter| adapter.input_buffer);
+        buffer.map(|buffer| Bytes::new(buffer.get() / u64::from(self.sends[host as usize].max(1))))
+    }
+
+    /// Whether a congestion point sits at a port: at outputs of switches that flows cross.
+    pub(crate) fn watched(&self, scenario: &Scenario, port: u32) -> bool {
+        let (from, _) = self.network.ends(port);
+        let switch = self.network.nodes[from as usize].role == Role::Switch;
+        let wanted = self.switch(scenario, from).is_none_or(|switch| switch.congestion_points);
+        switch && wanted && self.crossed[port as usize]
+    }
+
+    /// Whether flow `flow` crosses the bottleneck, on one of its ways at least.
+    pub(crate) fn crosses_bottleneck(&self, flow: usize) -> bool {
+        self.paths[flow].iter().any(|path| path.contains(&self.bottleneck))
+    }
+}
+
+/// In a star nothing but the bottleneck can be slowed or called the bottleneck.
+fn star_ports(scenario: &Scenario) -> Option<&'static str> {
+    matches!(scenario.topology, Topology::Star(_)).then_some(BOTTLENECK)
+}
+
+/// For each node the first table that fits it; every table must fit one.
+fn tables(scenario: &Scenario, network: &Network) -> Result<Vec<Option<usize>>, Found> {
+    let mut tables = vec![None; network.nodes.len()];
+    let switches = scenario.switches.iter().map(|table| &table.only).enumerate();
+    let adapters = scenario.adapters.iter().map(|table| &table.only).enumerate();
+    let switches = switches.map(|(i, only)| (Role::Switch, "switch", i, only));
+    for (role, list, i, only) in switches.chain(adapters.map(|(i, only)| (Role::Host, "adapter", i, only))) {
+        let key = format!("{list}.{i}");
+        let fits = pattern(only, &format!("{key}.only"))?;
+        let mut any = false;
+        for (node, table) in network.nodes.iter().zip(&mut tables).filter(|(node, _)| node.role == role) {
+            if fits.matches(&node.name) {
+                any = true;
+                table.get_or_insert(i);
+            }
+        }
+        if !any {
+            return Err(no_node(network, role, only, &key));
+        }
+    }
+    Ok(tables)
+}
+
+fn no_node(network: &Network, role: Role, pattern: &str, table: &str) -> Found {
+    let what = if role == Role::Host { "host" } else { "switch" };
+    let known = network.nodes.iter().filter(|node| node.role == role).map(|node| node.name.clone()).collect();
+    let fault = Fault::NoMatch { pattern: pattern.to_owned(), what, known };
+    Found::new(fault, &[format!("{table}.only"), table.to_owned()])
+}
+
+fn paths(scenario: &Scenario, network: &Network, flows: &[FlowSpec]) -> Result<Vec<Vec<Vec<u32>>>, Found> {
+    let at = |traffic: usize| {
+        move |error| {
+            let keys = ["to", "from"].map(|key| format!("traffic.{traffic}.{key}"));
+            Found::new(Fault::Topology(error), &keys)
+        }
+    };
+    let mut routes = Routes::new(network).map_err(at(0))?;
+    let path = |flow: &FlowSpec| {
+        let (from, to) = (flow.source_index as u32, flow.sink_index as u32);
+        let found = match scenario.routing.multipath {
+            Multipath::Flow => routes.of_flow(from, to, &flow.name, PATH_SEED).map(|path| vec![path]),
+            Multipath::Single => routes.first(from, to).map(|path| vec![path]),
+            Multipath::Frame => routes.all(from, to),
+        };
+        found.map_err(at(flow.traffic))
+    };
+    flows.iter().map(path).collect()
+}
+
+/// What each flow would send by itself; saturated flows and connections of one host share its link.
+fn wanted(
+    scenario: &Scenario,
+    network: &Network,
+    flows: &[FlowSpec],
+    paths: &[Vec<Vec<u32>>],
+    sends: &[u32],
+) -> Vec<f64> {
+    let mut of_stream: HashMap<(usize, usize), f64> = HashMap::new();
+    flows.iter().for_each(|flow| *of_stream.entry((flow.traffic, flow.source_index)).or_default() += 1.0);
+    let one = |(flow, paths): (&FlowSpec, &Vec<Vec<u32>>)| {
+        let traffic = &scenario.traffic[flow.traffic];
+        let link = network.link(paths[0][0]).rate.as_f64();
+        let wanted = match &traffic.kind {
+            TrafficKind::Saturated { max_rate: Some(rate), .. } => rate.as_f64(),
+            TrafficKind::Saturated { .. } | TrafficKind::Tcp { .. } => link / f64::from(sends[flow.source_index]),
+            TrafficKind::Constant { rate } | TrafficKind::Poisson { rate } => rate.as_f64(),
+            TrafficKind::OnOff { rate, on, off, .. } => rate.as_f64() * on.seconds() / (on.seconds() + off.seconds()),
+        };
+        let shared =
+            if traffic.spread == Spread::Uniform { of_stream[&(flow.traffic, flow.source_index)] } else { 1.0 };
+        (wanted / shared).min(link)
+    };
+    flows.iter().zip(paths).map(one).collect()
+}
+
+/// The switch's output that most is offered to for its rate; the first of several, and of all ports if no switch has one.
+fn most_offered(network: &Network, paths: &[Vec<Vec<u32>>], wanted_bps: &[f64]) -> u32 {
+    let mut load = vec![0.0; network.ports() as usize];
+    for (ways, wanted) in paths.iter().zip(wanted_bps) {
+        for port in ways.iter().flatten() {
+            load[*port as usize] += wanted / ways.len() as f64 / network.link(*port).rate.as_f64();
+        }
+    }
+    let of_switch = |port: u32| network.nodes[network.ends(port).0 as usize].role == Role::Switch;
+    let ports = || (0..network.ports()).filter(|port| load[*port as usize] > 0.0);
+    let most =
+        |best: u32, port: u32| if load[port as usize] > load[best as usize] * (1.0 + 1e-9) { port } else { best };
+    ports().filter(|port| of_switch(*port)).reduce(most).or_else(|| ports().reduce(most)).unwrap_or(0)
+}
+
+/// The ports that flows cross, by name.
+struct Ports {
+    names: Vec<(String, u32)>,
+    only: Option<&'static str>,
+}
+
+impl Ports {
+    fn new(network: &Network, crossed: &[bool], only: Option<&'static str>) -> Ports {
+        let ports = (0..network.ports()).filter(|port| crossed[*port as usize]);
+        Ports { names: ports.map(|port| (network.port_name(port), port)).collect(), only }
+    }
+
+    fn find(&self, name: &str, table: &str, key: &str) -> Result<u32, Found> {
+        let allowed = |known: &str| self.only.is_none_or(|only| only == known);
+        match self.names.iter().find(|(known, _)| known == name && allowed(known)) {
+            Some((_, port)) => Ok(*port),
+            None => {
+                let known = self.names.iter().map(|(name, _)| name.clone()).filter(|name| allowed(name)).collect();
+                let fault = Fault::NoPlace { what: "port", name: name.to_owned(), known };
+                Err(Found::new(fault, &[format!("{table}.{key}"), table.to_owned()]))
+            }
+        }
+    }
+
+    fn matching(&self, text: &str) -> Result<Vec<u32>, Found> {
+        let wanted = pattern(text, "record.queues")?;
+        let found: Vec<u32> =
+            self.names.iter().filter(|(name, _)| wanted.matches(name)).map(|(_, port)| *port).collect();
+        if found.is_empty() {
+            let known = self.names.iter().map(|(name, _)| name.clone()).collect();
+            let fault = Fault::NoMatch { pattern: text.to_owned(), what: "port that a flow crosses", known };
+            return Err(Found::new(fault, &["record.queues"]));
+        }
+        Ok(found)
+    }
+}
