@@ -135,6 +135,53 @@ def demo(
 
 
 @app.command()
+def analyse(
+    scenario: Annotated[
+        str, typer.Argument(metavar="FILE|NAME", help="A scenario file, or a shipped scenario.")
+    ],
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key; may be repeated."),
+    ] = None,
+    sweep: Annotated[
+        bool, typer.Option("--sweep", help="Find the edge of stability over N and RTT.")
+    ] = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=MOST_SEED, help="Seed; the scenario's own if not given."),
+    ] = None,
+    reps: Annotated[
+        int | None,
+        typer.Option("--reps", min=1, max=MOST_REPS, help="With --sweep: runs per point; 3."),
+    ] = None,
+    jobs: Jobs = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Folder to write; runs/analysis-<name>."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Lay control theory beside a scenario's packets."""
+    import qcnlab
+    from qcnlab.analysis import command
+    from qcnlab.folders import NewFolder
+
+    if reps is not None and not sweep:
+        raise typer.BadParameter("--reps is for --sweep; the figure shows one run")
+    ready = qcnlab.load(scenario).with_(*(changes or []))
+    folder = NewFolder.named(f"analysis-{ready.name}") if out is None else NewFolder(out)
+    with folder:
+        if sweep:
+            summary, words = command.sweep(ready, folder.path, seed, reps, jobs)
+        else:
+            summary, words = command.analyse(ready, folder.path, seed)
+    if as_json:
+        _print_json({"folder": str(folder.final), **summary})
+        return
+    print(f"{words}\n\n{folder.final}")
+
+
+@app.command()
 def check(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.")],
     as_json: Json = False,

@@ -1,9 +1,10 @@
 """The edge of stability over N: linear theory, the fluid model with clamps, and the packets.
 
 The edge of packets and fluid is the shortest RTT, of those run, from which on the queue of the
-bottleneck is empty for 1 % of the time or more: the loop swings so far that the link loses
-throughput. Between two RTTs it is found by linear interpolation of that share. The first 0.4 s of a
-run are left out.
+bottleneck swings by a quarter of the set point (standard deviation) or more; between two RTTs it is
+found by linear interpolation. The packets' own noise is taken off: what their queue varies at the
+shortest RTT that is run, as a variance. The first second of a packet run and half a second of a
+fluid run are left out, so a swing that dies out after the start is none.
 
 The packets run QCN by the byte counter alone, with whole cycles and without target rate reduction,
 saturated sources, ideal feedback and a buffer of 1 MB, because the model has neither timer,
@@ -38,10 +39,11 @@ if TYPE_CHECKING:
     from qcnlab.api import Scenario
 
 SOURCES = (2, 5, 10, 20, 50, 100)
-RTTS_S = tuple(1e-6 * each for each in (150, 200, 250, 300, 350, 400, 450, 500, 600))
-EMPTY = 0.01
-SETTLED_S, END_S, EVERY_S = 0.4, 1.6, 20e-6
-FLUID_END_S = 1.0
+FACTORS = (0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5, 1.7, 2.0)
+SWING = 0.25
+"""Share of the set point by which the queue swings at the edge."""
+SETTLED_S, END_S, EVERY_S = 1.0, 2.0, 20e-6
+FLUID_SETTLED_S, FLUID_END_S = 0.5, 0.8
 
 
 @dataclass(frozen=True)
@@ -54,14 +56,15 @@ class Boundary(Response):
 
     rtts_s: tuple[float, ...]
     """RTTs that were run, s."""
-    packets_empty: Array
-    """Share of time with an empty queue, packets; shape (sources, RTTs), the median of the runs."""
-    fluid_empty: Array
-    """The same for the fluid."""
+    packets_swing: Array
+    """Standard deviation of the queue beyond noise over the set point, packets; the median of the
+    runs, shape (sources, RTTs)."""
+    fluid_swing: Array
+    """The same for the fluid, which has no noise."""
 
     def ratio(self) -> Array:
-        """Give the fluid's edge over the packets'; shape (sources,)."""
-        return np.asarray(self["fluid_s"] / self["packets_s"])
+        """Give the packets' edge over the fluid's; shape (sources,)."""
+        return np.asarray(self["packets_s"] / self["fluid_s"])
 
     def plot(self) -> Figure:
         """Draw the three edges over N, and what each packet run did."""
@@ -74,37 +77,41 @@ def boundary(
     scenario: Scenario,
     *,
     sources: Sequence[int] = SOURCES,
-    rtts_s: Sequence[float] = RTTS_S,
+    rtts_s: Sequence[float] | None = None,
     reps: int = 3,
+    seed: int | None = None,
     jobs: int | None = None,
 ) -> Boundary:
     """Find the edge of stability for each number of sources at the scenario's line rate.
 
-    `sources`: numbers N; `rtts_s`: RTTs, s, rising; `reps`: packet runs of each pair; `jobs`:
-    threads. What of the scenario is switched off is said at the head of this module. Raises
-    `AnalysisError` for a scenario no model describes, and for RTTs that do not rise.
+    `sources`: numbers N; `rtts_s`: RTTs, s, rising; `reps`: packet runs of each pair; `seed`: the
+    scenario's own if not given; `jobs`: threads. What of the scenario is switched off is said at
+    the head of this module. Raises `AnalysisError` for a scenario no model describes, and for RTTs
+    that do not rise.
     """
     import qcnlab
 
     known = setting.read(scenario)
-    if len(rtts_s) < 2 or not all(0 < a < b for a, b in pairwise(rtts_s)):
-        raise AnalysisError("the RTTs of a sweep must be above 0, rise, and be two or more")
     if not sources or min(sources) < 1 or reps < 1:
         raise AnalysisError("a sweep needs one source and one replication at least")
     capacity = base_units(known.tree["topology"]["bottleneck_rate"])
     phase = setting.Phase("whole run", 0.0, END_S, capacity)
-    base = known.model(phase)
-    models = [base.with_(sources=n) for n in sources]
+    model = known.model(phase)
+    models = [model.with_(sources=n) for n in sources]
+    linear = np.array([_linear(each) for each in models])
+    if rtts_s is None:
+        rtts_s = [round(factor * float(np.nanmedian(linear)), 9) for factor in FACTORS]
+    if len(rtts_s) < 2 or not all(0 < a < b for a, b in pairwise(rtts_s)):
+        raise AnalysisError("the RTTs of a sweep must be above 0, rise, and be two or more")
     scenarios = [_plain(known.tree, scenario.name, n, rtt) for n in sources for rtt in rtts_s]
-    results = qcnlab.run_many(scenarios, reps=reps, jobs=jobs)
+    results = qcnlab.run_many(scenarios, reps=reps, seed=seed, jobs=jobs)
     shape = (len(sources), len(rtts_s))
-    packets = np.array([_packets_empty(result) for result in results]).reshape(shape)
-    fluid = np.array(
-        [[_fluid_empty(model, rtt, known.line_rate_bps) for rtt in rtts_s] for model in models]
-    )
+    packets = np.array([_packets_std(result) for result in results]).reshape(shape)
+    packets = np.sqrt(np.maximum(packets**2 - packets[:, :1] ** 2, 0)) / model.set_point_bytes
+    fluid = _fluid_swings(models, rtts_s, known.line_rate_bps)
     columns = {
         "sources": np.array(sources, dtype=float),
-        "linear_s": np.array([_linear(model) for model in models]),
+        "linear_s": linear,
         "fluid_s": np.array([edge(rtts_s, row) for row in fluid]),
         "packets_s": np.array([edge(rtts_s, row) for row in packets]),
     }
@@ -113,18 +120,18 @@ def boundary(
     return Boundary(heading, columns, units, tuple(rtts_s), packets, fluid)
 
 
-def edge(rtts_s: Sequence[float], empty: Array, level: float = EMPTY) -> float:
-    """Give the RTT from which on `empty` is at `level` or more; NaN if it never is.
+def edge(rtts_s: Sequence[float], swing: Array, level: float = SWING) -> float:
+    """Give the RTT from which on `swing` is at `level` or more; NaN if it never is.
 
-    Interpolates from the last RTT below; the first RTT of all if none is below.
+    Interpolates from the last RTT below; NaN too if none is below, for then the edge is lower.
     """
-    below = np.flatnonzero(np.asarray(empty) < level)
+    below = np.flatnonzero(np.asarray(swing) < level)
     if below.size == 0:
-        return float(rtts_s[0])
+        return math.nan
     last = int(below[-1])
     if last + 1 == len(rtts_s):
         return math.nan
-    share = (level - empty[last]) / (empty[last + 1] - empty[last])
+    share = (level - swing[last]) / (swing[last + 1] - swing[last])
     return float(rtts_s[last] + share * (rtts_s[last + 1] - rtts_s[last]))
 
 
@@ -150,24 +157,31 @@ def _plain(tree: dict[str, Any], name: str, sources: int, rtt_s: float) -> Scena
     return Scenario.from_dict(plain, name)
 
 
-def _packets_empty(result: Any) -> float:
+def _packets_std(result: Any) -> float:
     import polars as pl
 
     frame = (
         result.queues.to_polars()
         .filter(pl.col("time_s") >= SETTLED_S)
         .group_by("replication")
-        .agg((pl.col("queue_bytes") == 0).mean().alias("empty"))
+        .agg(pl.col("queue_bytes").cast(pl.Float64).std(ddof=0).alias("swing"))
     )
-    return float(frame["empty"].median())
+    return float(frame["swing"].median())
 
 
-def _fluid_empty(model: Model, rtt_s: float, line_rate_bps: float) -> float:
-    switches: dict[str, Any] = {"sampling": "fixed"} if isinstance(model, Qcn) else {}
-    run = model.with_(delay_s=rtt_s).fluid(
-        FLUID_END_S, every_s=EVERY_S, line_rate_bps=line_rate_bps, **switches
-    )
-    return float((run.after(SETTLED_S)["queue_bytes"] < 1).mean())
+def _fluid_swings(models: Sequence[Model], rtts_s: Sequence[float], line_rate_bps: float) -> Array:
+    from qcnlab.progress import Bar
+
+    swings = np.zeros((len(models), len(rtts_s)))
+    with Bar("fluid") as bar:
+        for index in np.ndindex(*swings.shape):
+            bar((index[0] * len(rtts_s) + index[1]) / swings.size)
+            model = models[index[0]].with_(delay_s=rtts_s[index[1]])
+            switches: dict[str, Any] = {"sampling": "fixed"} if isinstance(model, Qcn) else {}
+            run = model.fluid(FLUID_END_S, every_s=EVERY_S, line_rate_bps=line_rate_bps, **switches)
+            settled = run.after(FLUID_SETTLED_S)["queue_bytes"]
+            swings[index] = settled.std() / model.set_point_bytes
+    return swings
 
 
 def _linear(model: Model) -> float:

@@ -8,30 +8,29 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from qcnlab.analysis.boundary import SWING
 from qcnlab.analysis.draw import look, title
 from qcnlab.plots import FAINT, INK, style
 
 if TYPE_CHECKING:
     from qcnlab.analysis.boundary import Boundary
 
-EMPTY = 0.01
-
 
 def boundary_figure(given: Boundary) -> Figure:
-    """Draw the edges over N, a filled mark for each packet run whose queue runs empty."""
+    """Draw the edges over N, a filled mark for each packet run whose queue swings."""
     n = given["sources"]
     with style():
         figure = Figure(figsize=(4.6, 3.6), layout="constrained")
         axes = figure.subplots()
         grid_n, grid_rtt = np.meshgrid(n, np.array(given.rtts_s) * 1e6, indexing="ij")
-        empty = given.packets_empty >= EMPTY
+        swings = given.packets_swing >= SWING
         dots: dict[str, Any] = {"ls": "", "marker": "o", "ms": 4, "mec": FAINT, "mew": 0.8}
-        axes.plot(grid_n[~empty], grid_rtt[~empty], mfc="white", label="packets: steady", **dots)
+        axes.plot(grid_n[~swings], grid_rtt[~swings], mfc="white", label="packets: steady", **dots)
         axes.plot(
-            grid_n[empty],
-            grid_rtt[empty],
+            grid_n[swings],
+            grid_rtt[swings],
             mfc=FAINT,
-            label="packets: empty 1 % of the time",
+            label="packets: swings",
             **dots,
         )
         lines: tuple[tuple[str, str, dict[str, Any]], ...] = (

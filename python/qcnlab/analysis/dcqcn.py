@@ -170,7 +170,7 @@ class Dcqcn:
     ) -> Trajectory:
         """Integrate the fluid model from 0 to `end_s`, with a row `every_s`.
 
-        `start` and `switches` are the core's (`qcnlab.analysis.fluid.models`); `step_s`:
+        `start` and `switches` are the core's (`qcnlab.analysis.fluid_models`); `step_s`:
         integration step. Raises `AnalysisError` for what the core refuses.
         """
         from qcnlab.analysis.fluid import trajectory

@@ -39,6 +39,17 @@ class Verdict:
     equilibrium: dict[str, float]
     """Where it rests; keys end in their unit."""
 
+    def critical_delays(self) -> Response:
+        """Give the critical RTT for other N: `sources`, and a column, s, for each loop."""
+        columns: dict[str, Any] = {"sources": np.array(SOURCES, dtype=float)}
+        for name in self.loops:
+            found = (loops_of(self.model.with_(sources=n))[name] for n in SOURCES)
+            found_s = [each.critical_delay() for each in found]
+            column = f"{name.replace(' ', '_')}_s"
+            columns[column] = np.array([math.nan if each is None else each for each in found_s])
+        units = {name: "s" for name in columns if name != "sources"}
+        return Response(f"Critical RTT, {self.phase.capacity_bps / 1e9:g} Gb/s", columns, units)
+
 
 @dataclass(frozen=True)
 class Overlay:
@@ -59,21 +70,8 @@ class Overlay:
     result: Result
     """The run itself."""
 
-    def critical_delays(self) -> Response:
-        """Give the critical RTT of the drawn phase for other N: `sources` and a column per loop."""
-        verdict = next(each for each in self.verdicts if each.phase == self.phase)
-        columns: dict[str, Any] = {"sources": np.array(SOURCES, dtype=float)}
-        for name in verdict.loops:
-            found = (loops_of(verdict.model.with_(sources=n))[name] for n in SOURCES)
-            found_s = [each.critical_delay() for each in found]
-            column = f"{name.replace(' ', '_')}_s"
-            columns[column] = np.array([math.nan if each is None else each for each in found_s])
-        units = {name: "s" for name in columns if name != "sources"}
-        return Response(f"Critical RTT, {self.phase.capacity_bps / 1e9:g} Gb/s", columns, units)
-
     def summary(self) -> dict[str, Any]:
         """Give everything but the trajectories as plain values, for JSON."""
-        critical = self.critical_delays()
         return {
             "scenario": self.setting.name,
             "title": self.setting.title,
@@ -85,13 +83,13 @@ class Overlay:
                     "parameters": each.model.parameters(),
                     "equilibrium": each.equilibrium,
                     "loops": {name: asdict(margins) for name, margins in each.loops.items()},
+                    "critical_rtt": {
+                        name: [None if math.isnan(value) else value for value in values]
+                        for name, values in each.critical_delays().columns.items()
+                    },
                 }
                 for each in self.verdicts
             ],
-            "critical_rtt": {
-                name: [None if math.isnan(value) else value for value in values]
-                for name, values in critical.columns.items()
-            },
             "drawn": {**asdict(self.phase), **self.comparison()},
         }
 
@@ -126,7 +124,7 @@ def overlay(scenario: Scenario, *, seed: int | None = None, shown_s: float = SHO
     known = setting.read(scenario)
     phase = known.congested()
     model = known.model(phase)
-    result = qcnlab.run(scenario, reps=1, seed=seed, progress=False)
+    result = qcnlab.run(scenario.with_("record.tables=true"), reps=1, seed=seed, progress=False)
     end = min(phase.end_s, phase.start_s + shown_s)
     packets, rates = _trace(result, phase.start_s, end)
     fluid = model.fluid(

@@ -113,6 +113,12 @@ def read(scenario: Scenario) -> Setting:
             scenario.name,
             "the model raises rates by the byte counter, and scheme.rp.clock is 'timer'",
         )
+    kinds = {entry["kind"] for entry in tree["traffic"]} - {"saturated", "constant"}
+    _refuse_unless(
+        not kinds,
+        scenario.name,
+        f"traffic of kind '{', '.join(sorted(kinds))}'; the model's sources send at their rate",
+    )
     frames = {entry["frame"] for entry in tree["traffic"]}
     _refuse_unless(
         len(frames) == 1, scenario.name, f"frames of several sizes ({', '.join(sorted(frames))})"
