@@ -102,3 +102,15 @@ pub(crate) fn signals(counters: &Counters, signals: u64, probes: u64) -> Result<
     law("feedback", "messages sent = heard + lost + under way", counters.messages_sent, right)?;
     law("feedback", "probes sent = ended + under way", counters.probes_sent, counters.probes_ended + probes)
 }
+
+/// Checks the acknowledgements: each was heard, was lost, or is in the fabric.
+pub(crate) fn acks<'a>(
+    counters: &Counters,
+    ports: impl Iterator<Item = &'a Port>,
+    turns: impl Iterator<Item = &'a Turns>,
+) -> Result<(), Violation> {
+    let held = ports.flat_map(Port::held).chain(turns.flat_map(Turns::waiting));
+    let inside = held.filter(|frame| frame.is(flag::ACK)).count() as u64;
+    let right = counters.acks_heard + counters.acks_lost + inside;
+    law("connections", "acknowledgements sent = heard + lost + in the fabric", counters.acks_sent, right)
+}

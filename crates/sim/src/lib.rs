@@ -16,6 +16,7 @@
 //!    and purpose.
 
 pub mod audit;
+pub mod connection;
 pub mod engine;
 pub mod frame;
 pub mod input;
@@ -35,4 +36,4 @@ pub use plan::{
     Ends, Feedback, FlowPlan, GeneratorPlan, NodePlan, PausePlan, PauseRule, PauseScope, Plan, PortPlan, Process,
     Record, ServiceChange, Traffic,
 };
-pub use probe::{Counters, FlowTally, Trace};
+pub use probe::{Counters, FlowTally, TcpTally, Trace};

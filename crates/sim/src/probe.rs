@@ -19,6 +19,8 @@ pub struct Trace {
     pub drops: DropRows,
     /// Times during which links were stopped by pauses.
     pub pauses: PauseRows,
+    /// Samples of TCP windows, as often as of rates.
+    pub windows: WindowRows,
 }
 
 /// Samples of watched queues.
@@ -99,6 +101,19 @@ pub struct PauseRows {
     pub because: Vec<u32>,
 }
 
+/// Samples of TCP senders.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WindowRows {
+    /// When, ps.
+    pub time: Vec<u64>,
+    /// Which flow.
+    pub flow: Vec<u32>,
+    /// Congestion window, octets.
+    pub window: Vec<u64>,
+    /// Octets sent and not acknowledged.
+    pub flight: Vec<u64>,
+}
+
 /// Totals of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -157,6 +172,23 @@ pub struct FlowTally {
     pub total_bytes: Option<u64>,
     /// When the last of them was delivered; [`Instant::NEVER`] if that did not happen.
     pub finished: Instant,
+    /// For TCP, what its machines did.
+    pub tcp: Option<TcpTally>,
+}
+
+/// Totals of one connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpTally {
+    /// Octets of payload delivered in order.
+    pub in_order_bytes: u64,
+    /// Segments handed over, repeated ones included.
+    pub segments: u64,
+    /// Segments handed over again.
+    pub retransmitted: u64,
+    /// Fast retransmissions.
+    pub fast_retransmits: u64,
+    /// Timeouts.
+    pub timeouts: u64,
 }
 
 impl Default for FlowTally {
@@ -170,6 +202,7 @@ impl Default for FlowTally {
             refused: 0,
             total_bytes: None,
             finished: Instant::NEVER,
+            tcp: None,
         }
     }
 }

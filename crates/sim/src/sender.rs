@@ -93,7 +93,7 @@ impl Sender {
     /// Takes a frame past the limiter.
     #[inline]
     pub(crate) fn take_frame(&mut self, now: Instant, flow: u32, reaction: &mut Reaction) -> Frame {
-        let taken = self.source.take(now, self.frame);
+        let (taken, segment) = self.source.take(now, self.frame);
         let size = Bytes::new(u64::from(taken.size));
         reaction.flow = flow;
         reaction.limiter.on_sent(now, size);
@@ -104,12 +104,14 @@ impl Sender {
             Some(dice) => self.first_path + dice.below(u32::from(self.paths)),
         };
         let special = if stamp.probe { flag::SPECIAL } else { 0 };
+        let carries = if segment.is_some() { flag::SEGMENT } else { 0 };
         Frame {
             path,
             size: taken.size,
             limited_by: stamp.limited_by.map_or(0, |cp| cp.0 as u16 + 1),
             class: self.class,
-            flags: self.flags | special,
+            tag: segment.unwrap_or(0),
+            flags: self.flags | special | carries,
             ..Frame::default()
         }
     }

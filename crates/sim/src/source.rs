@@ -1,5 +1,6 @@
 //! Sources: when a frame is wanted, and what waits.
 
+use crate::connection::Connection;
 use crate::plan::{FlowPlan, Process, Traffic};
 use qcnlab_schemes::Dice;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -14,6 +15,8 @@ pub(crate) enum Source {
     Constant { clock: Clock, next: Instant, waiting: u64 },
     /// `waiting` frames; a generator brings more.
     Fed { waiting: u64 },
+    /// Segments of a connection.
+    Tcp(Box<Connection>),
 }
 
 /// A frame's worth taken from a source.
@@ -34,7 +37,8 @@ impl Source {
             Traffic::Constant { rate } => {
                 Source::Constant { clock: Clock::new(flow.frame, *rate), next: start, waiting: 0 }
             }
-            Traffic::Fed | Traffic::Tcp { .. } => Source::Fed { waiting: 0 },
+            Traffic::Fed => Source::Fed { waiting: 0 },
+            Traffic::Tcp { config, total } => Source::Tcp(Box::new(Connection::new(config, *total, flow, start))),
         }
     }
 
@@ -59,6 +63,7 @@ impl Source {
         match self {
             Source::Saturated { next, left, .. } if *left > 0 && (*next).max(now) < stop => Some(*next),
             Source::Constant { waiting, .. } | Source::Fed { waiting } if *waiting > 0 => Some(now),
+            Source::Tcp(connection) if connection.has_waiting() => Some(now),
             _ => None,
         }
     }
@@ -72,10 +77,14 @@ impl Source {
         }
     }
 
-    /// Takes a frame of at most `frame` octets.
+    /// Takes a frame of at most `frame` octets, and the number of the segment it carries.
     #[inline]
-    pub(crate) fn take(&mut self, now: Instant, frame: u16) -> Taken {
-        match self {
+    pub(crate) fn take(&mut self, now: Instant, frame: u16) -> (Taken, Option<u32>) {
+        let taken = match self {
+            Source::Tcp(connection) => {
+                let (taken, number) = connection.take();
+                return (taken, Some(number));
+            }
             Source::Saturated { gap, next, left } => {
                 *next = now + *gap;
                 let size = (*left).min(u64::from(frame)) as u16;
@@ -88,7 +97,8 @@ impl Source {
                 *waiting -= 1;
                 Taken { size: frame, backlog: *waiting * u64::from(frame) }
             }
-        }
+        };
+        (taken, None)
     }
 }
 
@@ -249,13 +259,13 @@ mod tests {
         let mut refused = Vec::new();
         source.catch_up(Instant::ZERO + Span::from_us(40), Instant::NEVER, 3, |at| refused.push(at.ps()));
         assert_eq!(refused, [30_000_000, 40_000_000]);
-        assert_eq!(source.take(Instant::ZERO, 1250).backlog, 2500);
+        assert_eq!(source.take(Instant::ZERO, 1250).0.backlog, 2500);
     }
 
     #[test]
     fn the_last_frame_of_a_flow_may_be_shorter() {
         let mut source = Source::Saturated { gap: Span::ZERO, next: Instant::ZERO, left: 3100 };
-        let sizes: Vec<u16> = (0..3).map(|_| source.take(Instant::ZERO, 1500).size).collect();
+        let sizes: Vec<u16> = (0..3).map(|_| source.take(Instant::ZERO, 1500).0.size).collect();
         assert_eq!(sizes, [1500, 1500, 100]);
         assert_eq!(source.wanted(Instant::ZERO, Instant::NEVER), None);
     }

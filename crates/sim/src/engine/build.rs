@@ -32,7 +32,7 @@ impl Engine {
         let sizes = Sizes {
             turns: turns.len() as u32,
             limiters: reactions.len() as u32,
-            connections: 0,
+            connections: connections(plan),
             ports: ports.len() as u32,
             flows: senders.len() as u32,
             generators: plan.generators.len() as u32,
@@ -123,6 +123,7 @@ impl Engine {
                     self.wheel.set(self.entities.generate + flow, next.ps());
                 }
                 Source::Fed { .. } => {}
+                Source::Tcp(connection) => self.wheel.set(self.entities.generate + flow, connection.start.ps()),
             }
         }
         for (index, generator) in (0u32..).zip(&self.generators) {
@@ -254,10 +255,16 @@ fn generators(plan: &Plan) -> Vec<Generator> {
     plan.generators.iter().map(build).collect()
 }
 
+/// As many as flows, if any flow is a connection.
+fn connections(plan: &Plan) -> u32 {
+    let any = plan.flows.iter().any(|flow| matches!(flow.traffic, Traffic::Tcp { .. }));
+    if any { plan.flows.len() as u32 } else { 0 }
+}
+
 fn tally(flow: &crate::plan::FlowPlan) -> FlowTally {
     let total = match &flow.traffic {
-        Traffic::Saturated { total, .. } | Traffic::Tcp { total, .. } => total.map(Bytes::get),
-        Traffic::Constant { .. } | Traffic::Fed => None,
+        Traffic::Saturated { total, .. } => total.map(Bytes::get),
+        Traffic::Constant { .. } | Traffic::Fed | Traffic::Tcp { .. } => None,
     };
     FlowTally { total_bytes: total, finished: Instant::NEVER, ..FlowTally::default() }
 }

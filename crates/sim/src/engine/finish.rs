@@ -4,6 +4,9 @@ use super::{Engine, Finished, Halt, Letter};
 use crate::audit::{self, Violation};
 use crate::frame::flag;
 use crate::port::NONE;
+use crate::probe::TcpTally;
+use crate::source::Source;
+use qcnlab_units::Bytes;
 use std::collections::VecDeque;
 
 impl Engine {
@@ -22,6 +25,7 @@ impl Engine {
             }
         }
         self.close_pauses();
+        self.close_connections();
         self.recorder.finish(self.end);
         for tally in &self.tallies {
             self.counters.frames_sent += tally.sent;
@@ -32,6 +36,22 @@ impl Engine {
         self.counters.frame_hops = self.ports.iter().map(|port| port.count.accepted_frames).sum();
         self.audit()?;
         Ok(Finished { trace: self.recorder.trace, counters: self.counters, flows: self.tallies })
+    }
+
+    /// Carries the totals of connections over to their flows.
+    fn close_connections(&mut self) {
+        for (sender, tally) in self.senders.iter().zip(&mut self.tallies) {
+            let Source::Tcp(connection) = &sender.source else { continue };
+            let stats = connection.sender.stats();
+            tally.total_bytes = connection.total.map(Bytes::get);
+            tally.tcp = Some(TcpTally {
+                in_order_bytes: connection.in_order(),
+                segments: stats.segments,
+                retransmitted: stats.retransmitted,
+                fast_retransmits: stats.fast_retransmits,
+                timeouts: stats.timeouts,
+            });
+        }
     }
 
     /// Records the pauses that are in force or ran off without a successor.
@@ -70,7 +90,8 @@ impl Engine {
         audit::flows(names, &self.tallies, path_flow, self.ports.iter(), self.turns.iter())?;
         let in_line: usize = self.under_way.iter().map(VecDeque::len).sum();
         let (signals, probes) = self.letters_in_frames();
-        audit::signals(&self.counters, in_line as u64 + signals, probes)
+        audit::signals(&self.counters, in_line as u64 + signals, probes)?;
+        audit::acks(&self.counters, self.ports.iter(), self.turns.iter())
     }
 
     /// Octets in and out of every node.

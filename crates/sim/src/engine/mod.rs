@@ -38,7 +38,7 @@ use crate::plan::{Feedback, ServiceChange};
 use crate::port::{NONE, Port};
 use crate::probe::{Counters, FlowTally, Recorder, Trace};
 use crate::sender::{Adapter, Reaction, Sender};
-use crate::source::Generator;
+use crate::source::{Generator, Source};
 use crate::turns::Turns;
 use crate::wheel::{Entity, Wheel};
 use entities::{END, Entities};
@@ -269,13 +269,20 @@ impl Engine {
     }
 
     fn look_at_rates(&mut self, now: Instant) {
-        let rows = &mut self.recorder.trace.rates;
         for (flow, sender) in self.senders.iter().enumerate() {
             let gauge = self.reactions[sender.limiter as usize].rp.gauge();
+            let rows = &mut self.recorder.trace.rates;
             rows.time.push(now.ps());
             rows.flow.push(flow as u32);
             rows.current.push(gauge.current_rate.get());
             rows.target.push(gauge.target_rate.get());
+            if let Source::Tcp(connection) = &sender.source {
+                let rows = &mut self.recorder.trace.windows;
+                rows.time.push(now.ps());
+                rows.flow.push(flow as u32);
+                rows.window.push(connection.sender.window().get());
+                rows.flight.push(connection.sender.flight().get());
+            }
         }
         self.wheel.set(self.entities.rates, (now + self.recorder.record().rates_every).ps());
     }

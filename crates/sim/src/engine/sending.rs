@@ -13,7 +13,10 @@ impl Engine {
         if entity >= flows {
             return self.feed(now, entity - flows);
         }
-        self.wants(now, entity);
+        match self.senders[entity as usize].source {
+            Source::Tcp(_) => self.pump(now, entity),
+            _ => self.wants(now, entity),
+        }
     }
 
     /// A generator drops a frame into a queue.

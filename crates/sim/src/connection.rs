@@ -1,0 +1,87 @@
+//! A TCP connection between two hosts: its machines, and the segments that wait behind the limiter.
+
+use crate::plan::FlowPlan;
+use crate::source::Taken;
+use crate::tcp::{self, Receiver, Segment, Sender};
+use qcnlab_units::{Bytes, Instant};
+use std::collections::VecDeque;
+
+/// Both ends of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    pub(crate) start: Instant,
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    pub(crate) ack_frame: u16,
+    /// Segments in all; `u32::MAX` for no end.
+    pub(crate) segments: u32,
+    pub(crate) total: Option<Bytes>,
+    headers: u64,
+    mss: u64,
+    waiting: VecDeque<Segment>,
+    waiting_bytes: u64,
+    room: u64,
+    /// The event that is pending for its timers.
+    pub(crate) wake: Instant,
+}
+
+impl Connection {
+    pub(crate) fn new(config: &tcp::Config, total: Option<Bytes>, flow: &FlowPlan, start: Instant) -> Connection {
+        let mss = config.mss.get();
+        let segments = total.map(|total| u32::try_from(total.get().div_ceil(mss)).unwrap_or(u32::MAX - 1));
+        let last = total.map_or(mss, |total| match total.get() % mss {
+            0 => mss,
+            rest => rest,
+        });
+        Connection {
+            start,
+            sender: Sender::new(config, segments, Bytes::new(last)),
+            receiver: Receiver::new(config),
+            ack_frame: config.ack_frame.get() as u16,
+            segments: segments.unwrap_or(u32::MAX),
+            total,
+            headers: config.headers.get(),
+            mss,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            room: flow.room.map_or(u64::MAX, Bytes::get),
+            wake: Instant::NEVER,
+        }
+    }
+
+    /// Puts what the window lets go behind the limiter; gives the sizes of frames that find no room there.
+    pub(crate) fn pump(&mut self, now: Instant, mut refused: impl FnMut(u64)) {
+        while let Some(segment) = self.sender.next_segment(now) {
+            let size = segment.payload.get() + self.headers;
+            if self.waiting_bytes + size > self.room {
+                refused(size);
+            } else {
+                self.waiting_bytes += size;
+                self.waiting.push_back(segment);
+            }
+        }
+    }
+
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Takes the frame of the segment that has waited longest, and the segment's number.
+    pub(crate) fn take(&mut self) -> (Taken, u32) {
+        let segment = self.waiting.pop_front().expect("a segment waits");
+        let size = segment.payload.get() + self.headers;
+        self.waiting_bytes -= size;
+        (Taken { size: size as u16, backlog: self.waiting_bytes }, segment.number)
+    }
+
+    /// When one of its timers runs off.
+    pub(crate) fn next_wake(&self) -> Instant {
+        self.sender.next_wake().min(self.receiver.next_wake())
+    }
+
+    /// Octets of payload that were delivered in order.
+    pub(crate) fn in_order(&self) -> u64 {
+        let whole = u64::from(self.receiver.next_expected()) * self.mss;
+        self.total.map_or(whole, |total| whole.min(total.get()))
+    }
+}

@@ -1,0 +1,155 @@
+//! Small networks for tests: nodes and links in, a plan out.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use qcnlab_schemes::registry::Config;
+use qcnlab_sim::{
+    Control, Ends, Engine, Feedback, Finished, FlowPlan, GeneratorPlan, Halt, NodePlan, PausePlan, PauseRule,
+    PauseScope, Plan, PortPlan, Process, Record, Traffic,
+};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use std::collections::VecDeque;
+
+/// A plan that starts empty.
+pub(crate) struct Net {
+    pub(crate) plan: Plan,
+}
+
+impl Net {
+    pub(crate) fn new(nodes: &[&str]) -> Net {
+        let nodes = nodes.iter().map(|name| NodePlan { name: (*name).to_owned(), ..NodePlan::default() }).collect();
+        Net {
+            plan: Plan {
+                nodes,
+                ports: Vec::new(),
+                flows: Vec::new(),
+                generators: Vec::new(),
+                services: Vec::new(),
+                feedback: Feedback::Frames { size: Bytes::new(64), class: 7 },
+                scheme: Config::find("none", None).unwrap(),
+                end: Instant::ZERO + Span::from_ms(5),
+                seed: 1,
+                replication: 0,
+                record: Record {
+                    queue_every: Span::from_us(10),
+                    rates_every: Span::ZERO,
+                    bin: Span::from_us(100),
+                    messages: false,
+                },
+                ends: Ends::WhereNeeded,
+            },
+        }
+    }
+
+    pub(crate) fn node(&self, name: &str) -> u32 {
+        self.plan.nodes.iter().position(|node| node.name == name).expect("a node") as u32
+    }
+
+    pub(crate) fn port(&self, name: &str) -> u32 {
+        self.plan.ports.iter().position(|port| port.name == name).expect("a port") as u32
+    }
+
+    /// Both directions of a link.
+    pub(crate) fn link(&mut self, a: &str, b: &str, rate: BitRate, delay: Span) {
+        let first = self.plan.ports.len() as u32;
+        for (from, to, peer) in [(a, b, first + 1), (b, a, first)] {
+            let (from_node, to_node) = (self.node(from), self.node(to));
+            self.plan.ports.push(PortPlan {
+                name: format!("{from}->{to}"),
+                from: from_node,
+                to: to_node,
+                rate,
+                delay,
+                latency: Span::ZERO,
+                capacity: None,
+                overhead: Bytes::ZERO,
+                watched: false,
+                recorded: false,
+                peer: Some(peer),
+            });
+        }
+    }
+
+    /// A shortest way, the first port of equals.
+    pub(crate) fn way(&self, from: &str, to: &str) -> Vec<u32> {
+        let (from, to) = (self.node(from), self.node(to));
+        let mut came: Vec<Option<u32>> = vec![None; self.plan.nodes.len()];
+        let mut queue = VecDeque::from([from]);
+        while let Some(node) = queue.pop_front() {
+            for (index, port) in (0u32..).zip(&self.plan.ports) {
+                if port.from == node && port.to != from && came[port.to as usize].is_none() {
+                    came[port.to as usize] = Some(index);
+                    queue.push_back(port.to);
+                }
+            }
+        }
+        let mut way = Vec::new();
+        let mut at = to;
+        while at != from {
+            let port = came[at as usize].expect("a way");
+            way.push(port);
+            at = self.plan.ports[port as usize].from;
+        }
+        way.reverse();
+        way
+    }
+
+    pub(crate) fn flow(&mut self, from: &str, to: &str, class: u8, traffic: Traffic) -> u32 {
+        let index = self.plan.flows.len() as u32;
+        let way = self.way(from, to);
+        self.plan.flows.push(FlowPlan {
+            name: format!("{from}->{to}/{index}"),
+            paths: vec![way],
+            class,
+            traffic,
+            frame: Bytes::new(1500),
+            start: Instant::ZERO,
+            start_jitter: Span::ZERO,
+            stop: Instant::NEVER,
+            controlled: true,
+            cn_tag: true,
+            limiter: index,
+            room: None,
+            rate_step: None,
+            burst: None,
+        });
+        index
+    }
+
+    /// A flow fed by a generator of its own.
+    pub(crate) fn fed(&mut self, from: &str, to: &str, process: Process) -> u32 {
+        let flow = self.flow(from, to, 0, Traffic::Fed);
+        self.plan.generators.push(GeneratorPlan {
+            name: format!("generator {flow}"),
+            flows: vec![flow],
+            process,
+            start: Instant::ZERO,
+            start_jitter: Span::ZERO,
+            stop: Instant::NEVER,
+        });
+        flow
+    }
+
+    pub(crate) fn run(&self) -> Finished {
+        self.try_run().unwrap()
+    }
+
+    pub(crate) fn try_run(&self) -> Result<Finished, Halt> {
+        Engine::new(&self.plan).run(&Control::default())
+    }
+
+    /// Makes a node stop its inputs by watermarks.
+    pub(crate) fn pause(&mut self, node: &str, memory: u64, high: u64, low: u64) {
+        let node = self.node(node) as usize;
+        self.plan.nodes[node].input_memory = Some(Bytes::new(memory));
+        self.plan.nodes[node].pause = Some(PausePlan {
+            scope: PauseScope::Link,
+            rule: PauseRule::Watermarks { high: Bytes::new(high), low: Bytes::new(low), quanta: u16::MAX },
+            reaction: Span::ZERO,
+        });
+    }
+}
+
+/// Always a frame to send.
+pub(crate) fn greedy() -> Traffic {
+    Traffic::Saturated { ceiling: None, total: None }
+}
