@@ -5,7 +5,7 @@
 //! line in the call of [`families!`] below.
 
 use crate::dice::Dice;
-use crate::family::{af_qcn, dcqcn, ecm, ecm_plus, fb99, none, qcn, sonar};
+use crate::family::{af_qcn, dcqcn, ecm, ecm_plus, fb99, none, qcn, qcn_plus, sonar};
 use crate::params::{Field, Table, Value};
 use crate::roles::{
     Arrival, CongestionPoint, CpAction, CpId, Delivered, Gauge, NotificationPoint, Pacing, Probe, ProbeAction, Queue,
@@ -392,4 +392,5 @@ families! {
     Ecm => ecm::Ecm,
     EcmPlus => ecm_plus::EcmPlus,
     Dcqcn => dcqcn::Dcqcn,
+    QcnPlus => qcn_plus::QcnPlus,
 }

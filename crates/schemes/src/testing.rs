@@ -1,5 +1,9 @@
 //! What tests of several schemes need.
 
+mod fabric;
+
+pub(crate) use fabric::Fabric;
+
 use crate::dice::{Dice, Purpose};
 use crate::roles::{Arrival, Delivered, FlowId, Queue};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};

@@ -7,4 +7,5 @@ pub mod ecm_plus;
 pub mod fb99;
 pub mod none;
 pub mod qcn;
+pub mod qcn_plus;
 pub mod sonar;

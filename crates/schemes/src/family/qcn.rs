@@ -87,6 +87,12 @@ impl Family for Qcn {
                     rp: RpParams { clock: Clock::ByteCounter, ..RP_IEEE },
                 },
                 Preset { name: "IBM_ZRL", about: ABOUT_IBM_ZRL, cp: CP_IBM_ZRL, rp: RP_IBM_ZRL },
+                Preset {
+                    name: "IBM_ZRL_M1500KB",
+                    about: "Deck 004, Simulation Parameters of its RTT study: the same at M = 1.5 MB, set point 375 KB.",
+                    cp: CP_IBM_ZRL_M1500KB,
+                    rp: RP_IBM_ZRL,
+                },
             ],
         },
         Member {

@@ -40,7 +40,12 @@ pub struct Quantized {
 impl Scale {
     /// Fb = offset - w growth. Full scale is set point (2 w + 1), and larger feedback counts as that.
     pub fn quantize(&self, q_offset: i64, q_delta: i64) -> Quantized {
-        let fb = q_offset as f64 - self.w * q_delta as f64;
+        self.quantize_weighted(q_offset, q_delta, self.w)
+    }
+
+    /// Feedback with another weight `w` of growth, on the scale of this one's.
+    pub fn quantize_weighted(&self, q_offset: i64, q_delta: i64, w: f64) -> Quantized {
+        let fb = q_offset as f64 - w * q_delta as f64;
         let largest = self.set_point.as_f64() * (2.0 * self.w + 1.0);
         let levels = f64::from((1u32 << self.bits) - 1);
         let size = fb.abs().min(largest);

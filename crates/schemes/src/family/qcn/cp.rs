@@ -22,6 +22,11 @@ impl Cp {
         Cp { params, id, sampler: Sampler::new(params.sample_base) }
     }
 
+    /// Offset and growth of a queue of `len` octets, as a sample would find them now. Nothing is remembered.
+    pub const fn load(&self, len: Bytes) -> (i64, i64) {
+        (self.params.set_point.signed() - len.signed(), len.signed() - self.sampler.last_len())
+    }
+
     /// The quantized feedback for a queue of `len` octets: 0 is none.
     ///
     /// Fb = -(offset + w growth), clamped to [-Qsp (2w + 1), 0] and scaled to the bits there are.

@@ -222,6 +222,9 @@ pub const RP_DECK000: RpParams = RpParams { ai_rate: BitRate::mbps(12), target_r
 /// Deck 004, Congestion Management Parameters: set point a quarter of M = 150 KB, feedback of eight bits.
 pub const CP_IBM_ZRL: CpParams = CpParams { set_point: Bytes::new(37_500), fb_bits: 8, ..CP_DECK001 };
 
+/// Deck 004, Simulation Parameters of its RTT study: the same at M = 1.5 MB, set point 375 KB.
+pub const CP_IBM_ZRL_M1500KB: CpParams = CpParams { set_point: Bytes::new(375_000), ..CP_IBM_ZRL };
+
 /// Deck 004, Congestion Management Parameters and QCN: the byte counter alone, with one threshold of a
 /// 1500-octet frame / 1 % = 150 KB in every cycle, and the drift timer. Full-scale feedback of 255 halves the rate.
 pub const RP_IBM_ZRL: RpParams = RpParams {

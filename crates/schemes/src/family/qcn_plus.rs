@@ -1,0 +1,275 @@
+//! QCN+ (QCN-SP): QCN, and probes that fetch feedback of either sign and measure the round trip (reconstruction).
+//!
+//! ```text
+//!             CNM or answer with Fb < 0, at most one each RTT: QCN's cut
+//!   free ------------------------------------------------------------> limited, QCN's own climb
+//!     ^       rate reaches C                                              |  ^  answer with Fb > 0:
+//!     +-------------------------------------------------------------------+  |  rate += Gi Fb C / 2^(RTT / 1 ms)
+//!                                                                            |
+//!   probe loop while limited:   ask --> wait --answer--> RTT = now - asked --+--> next period --> ask
+//!                                         |  no answer in time: RTT forgotten, plain QCN      ^
+//!                                         +---------------------------------------------------+
+//! ```
+//!
+//! What the reaction point makes of a known round trip (gain tuning r1.01): one cut in each; byte-counter cycles
+//! of at least 2 RTT rate octets; W grows with RTT / N, N being link capacity over rate; the gain of positive
+//! feedback halves for each millisecond. Without answers it is QCN.
+//!
+//! Source: deck 004: QCN+, Gain Tuning r1.01, and Mandatory and Optional Behavioral Spec of QCN+. The deck lists
+//! what each side must and may do, and no protocol: when a probe is sent, who answers a path probe, the factor of
+//! W and the law of positive feedback are readings.
+
+mod rp;
+
+pub use rp::Rp;
+
+use super::qcn;
+use crate::dice::Dice;
+use crate::params::{Field, Range};
+use crate::parts::feedback::Scale;
+use crate::registry::{Family, Member, Preset, Status};
+use crate::roles::{
+    Answer, Arrival, CongestionPoint, CpAction, CpId, NotificationPoint, Probe, ProbeAction, ProbeKind, Queue, Signal,
+    SignalKind,
+};
+use crate::{choice, params};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+/// QCN+.
+pub struct QcnPlus;
+
+choice! {
+    /// Which probes a limiter sends.
+    pub enum Probing {
+        /// To the congestion point of the last message, which answers.
+        Directed = "directed",
+        /// Along the path: the first congestion point without room answers, else the destination.
+        Path = "path",
+        /// Directed and path probes in turn.
+        Both = "both",
+        /// None.
+        None = "none",
+    }
+}
+
+params! {
+    /// Parameters of the reaction point.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RpParams {
+        /// Which probes a limiter sends.
+        probing: Probing, "", Range::ANY;
+        /// From a probe to the next; longer where the round trip is.
+        probe_every: Span, "", Range::at_least(1e6);
+        /// A probe without an answer after so long is lost, and the round trip unknown.
+        answer_timeout: Span, "", Range::at_least(1e6);
+        /// Set point of the congestion points, by which the reaction point scales feedback.
+        set_point: Bytes, "Qeq", Range::at_least(100.0);
+        /// Bits of feedback.
+        fb_bits: u32, "8-bit quantization", Range::between(3.0, 8.0);
+        /// Weight of queue growth against queue offset while the round trip is unknown or short.
+        w: f64, "baseW", Range::between(0.000_976_562_5, 1024.0);
+        /// What each 100 us of round trip adds to W for a flow that fills the link.
+        w_factor: f64, "factor", Range::at_least(0.0);
+        /// W is never larger.
+        w_max: f64, "", Range::between(0.0, 1024.0);
+        /// Share of the line rate that a unit of positive feedback adds at RTT 0; 0 ignores positive feedback.
+        gi: f64, "Gi", Range::between(0.0, 1.0);
+        /// The gain of positive feedback halves for so much round trip.
+        gi_half: Span, "", Range::POSITIVE;
+        /// Positive feedback a path probe stands for when its destination returns it.
+        returned_fb: u32, "", Range::between(0.0, 255.0);
+        /// Byte-counter cycles are at least so many round trips of octets long at the current rate.
+        cycle_round_trips: f64, "2 RTT rate", Range::at_least(0.0);
+        /// Whether only one cut in each round trip is made.
+        one_cut_per_rtt: bool, "", Range::ANY;
+        /// Which events raise the rate without feedback.
+        clock: qcn::Clock, "", Range::ANY;
+        /// Length of a timer cycle, where there is a timer.
+        time_reset: Span, "T", Range::at_least(1e6);
+        /// Length of a byte-counter cycle.
+        byte_reset: Bytes, "TO_THRESHOLD", Range::at_least(1.0);
+        /// Cycles of fast recovery.
+        threshold: u32, "F", Range::between(1.0, 1000.0);
+        /// Step of the target rate in active increase.
+        ai_rate: BitRate, "Ri", Range::at_least(0.0);
+        /// Decrease per unit of negative feedback.
+        gd: f64, "Gd", Range::between(0.0, 1.0);
+        /// The least share of the rate that one message leaves.
+        min_dec_fac: f64, "rpgMinDecFac", Range::above_zero_to(1.0);
+        /// The rate is never cut below this.
+        min_rate: BitRate, "Rmin", Range::POSITIVE;
+        /// Whether cycles after fast recovery have half the length.
+        short_cycles: bool, "cycle shrinking", Range::ANY;
+        /// Full width of the random spread of cycles: 0.3 is 0.85 to 1.15.
+        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
+        /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
+        target_rate_reduction: bool, "TRR", Range::ANY;
+        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
+        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
+        /// How far it drifts each time.
+        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
+    }
+}
+
+impl RpParams {
+    /// The limiter inside, as long as no round trip is known.
+    const fn limiter(&self) -> qcn::RpParams {
+        qcn::RpParams {
+            clock: self.clock,
+            time_reset: self.time_reset,
+            byte_reset: self.byte_reset,
+            threshold: self.threshold,
+            ai_rate: self.ai_rate,
+            gd: self.gd,
+            min_dec_fac: self.min_dec_fac,
+            min_rate: self.min_rate,
+            short_cycles: self.short_cycles,
+            jitter_width: self.jitter_width,
+            target_rate_reduction: self.target_rate_reduction,
+            drift_every: self.drift_every,
+            drift_step: self.drift_step,
+            ..qcn::RP_IBM_ZRL
+        }
+    }
+}
+
+const RP_IBM_ZRL: RpParams = RpParams {
+    probing: Probing::Directed,
+    probe_every: Span::from_ms(1),
+    answer_timeout: Span::from_ms(10),
+    set_point: qcn::CP_IBM_ZRL.set_point,
+    fb_bits: qcn::CP_IBM_ZRL.fb_bits,
+    w: qcn::CP_IBM_ZRL.w,
+    w_factor: 2.0,
+    w_max: 32.0,
+    gi: 0.1 / 255.0,
+    gi_half: Span::from_ms(1),
+    returned_fb: 1,
+    cycle_round_trips: 2.0,
+    one_cut_per_rtt: true,
+    clock: qcn::RP_IBM_ZRL.clock,
+    time_reset: qcn::RP_IBM_ZRL.time_reset,
+    byte_reset: qcn::RP_IBM_ZRL.byte_reset,
+    threshold: qcn::RP_IBM_ZRL.threshold,
+    ai_rate: qcn::RP_IBM_ZRL.ai_rate,
+    gd: qcn::RP_IBM_ZRL.gd,
+    min_dec_fac: qcn::RP_IBM_ZRL.min_dec_fac,
+    min_rate: qcn::RP_IBM_ZRL.min_rate,
+    short_cycles: qcn::RP_IBM_ZRL.short_cycles,
+    jitter_width: qcn::RP_IBM_ZRL.jitter_width,
+    target_rate_reduction: qcn::RP_IBM_ZRL.target_rate_reduction,
+    drift_every: qcn::RP_IBM_ZRL.drift_every,
+    drift_step: qcn::RP_IBM_ZRL.drift_step,
+};
+
+const RP_IBM_ZRL_M1500KB: RpParams = RpParams { set_point: qcn::CP_IBM_ZRL_M1500KB.set_point, ..RP_IBM_ZRL };
+
+impl Family for QcnPlus {
+    type CpParams = qcn::CpParams;
+    type RpParams = RpParams;
+    type Cp = Cp;
+    type Rp = Rp;
+    type Np = Np;
+    const MEMBERS: &'static [Member<qcn::CpParams, RpParams>] = &[Member {
+        name: "qcn_plus",
+        title: "QCN+, QCN with probes (reconstruction)",
+        source: "deck 004, QCN+",
+        status: Status::Reconstruction,
+        about: ABOUT,
+        presets: &[
+            Preset {
+                name: "IBM_ZRL",
+                about: "Deck 004 at M = 150 KB, with directed probes. The deck gives the rules of gain tuning and no factor of \
+                        W: 2 for each 100 us, within 32, is ours; so are the probe each 1 ms and Gi, ECM's 0.1/255.",
+                cp: qcn::CP_IBM_ZRL,
+                rp: RP_IBM_ZRL,
+            },
+            Preset {
+                name: "IBM_ZRL_M1500KB",
+                about: "Deck 004, Simulation Parameters of its RTT study: the same at M = 1.5 MB, set point 375 KB.",
+                cp: qcn::CP_IBM_ZRL_M1500KB,
+                rp: RP_IBM_ZRL_M1500KB,
+            },
+        ],
+    }];
+    const HEARS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Answer, SignalKind::Returned];
+    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Answer, SignalKind::Returned];
+    const FIELDS: (&'static [Field], &'static [Field]) = (qcn::CpParams::FIELDS, RpParams::FIELDS);
+
+    fn set_point(params: &qcn::CpParams) -> Option<Bytes> {
+        Some(params.set_point)
+    }
+
+    fn congestion_point(params: &qcn::CpParams, id: CpId) -> Cp {
+        Cp { params: *params, id, sampler: qcn::Cp::new(*params, id) }
+    }
+
+    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
+        Rp::new(*params, line_rate)
+    }
+
+    fn notification_point(params: &RpParams) -> Option<Np> {
+        (params.probing != Probing::None).then_some(Np)
+    }
+}
+
+const ABOUT: &str = "\
+QCN as its base and fail-safe, and a closed loop beside it. A limiter sends a small probe each
+millisecond or round trip. The congestion point it hears from answers with queue offset and growth, of
+either sign; a path probe is answered by the first port without room, or comes back from the
+destination. Answers raise the rate where there is room, and measure the round trip. The longer that is,
+the gentler the loop: one cut in each, longer cycles, more weight on growth, half the raise for each
+millisecond. Without answers all this is QCN.
+
+   limited:  ask --> wait --answer--> Fb < 0: QCN's cut      Fb > 0: rate += Gi Fb C / 2^(RTT / 1 ms)
+              ^        |  none in time: RTT unknown, QCN
+              +--------+-------- after a period or RTT
+";
+
+/// The congestion point: QCN's, and it answers probes.
+#[derive(Clone, Debug)]
+pub struct Cp {
+    params: qcn::CpParams,
+    id: CpId,
+    sampler: qcn::Cp,
+}
+
+impl CongestionPoint for Cp {
+    #[inline]
+    fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
+        self.sampler.on_arrival(now, frame, queue, dice)
+    }
+
+    fn on_probe(&mut self, _: Instant, probe: &mut Probe, queue: Queue) -> ProbeAction {
+        let (q_offset, q_delta) = self.sampler.load(queue.len);
+        let answers = match probe.kind {
+            ProbeKind::Directed(cp) => cp == self.id,
+            ProbeKind::Path => self.scale().quantize(q_offset, q_delta).negative,
+        };
+        if !answers {
+            return ProbeAction::Pass;
+        }
+        let Probe { asked_at, .. } = *probe;
+        ProbeAction::Answer(Signal::Answer(Answer { cp: self.id, asked_at, q_offset, q_delta, capacity: queue.rate }))
+    }
+}
+
+impl Cp {
+    const fn scale(&self) -> Scale {
+        let qcn::CpParams { set_point, w, fb_bits: bits, quantizer, .. } = self.params;
+        Scale { set_point, w, bits, quantizer }
+    }
+}
+
+/// The notification point: the last that can return a probe.
+#[derive(Clone, Copy, Debug)]
+pub struct Np;
+
+impl NotificationPoint for Np {
+    fn on_probe(&mut self, _: Instant, probe: &Probe) -> Option<Signal> {
+        Some(Signal::Returned(*probe))
+    }
+}
+
+#[cfg(test)]
+mod tests;
