@@ -28,6 +28,13 @@ def test_few_sources_turn_unstable_where_the_fluid_does() -> None:
     assert (found["linear_s"] < found["fluid_s"]).all()
 
 
+def test_ecm_turns_unstable_where_the_fluid_does_for_any_number_of_sources() -> None:
+    ecm = qcnlab.load(SCENARIO).with_({"scheme.name": "ecm", "scheme.preset": "DECK001"})
+    rtts_s = [14e-6, 22e-6, 26e-6, 30e-6, 36e-6]
+    found = boundary(ecm, sources=(2, 5, 10, 20, 50, 100), rtts_s=rtts_s, reps=1)
+    assert found.ratio() == pytest.approx(np.ones(6), abs=0.3)
+
+
 def test_many_sources_are_steadier_than_the_fluid() -> None:
     rtts_s = [150e-6, 250e-6, 350e-6]
     found = boundary(qcnlab.load(SCENARIO), sources=(20, 50, 100), rtts_s=rtts_s, reps=1)
