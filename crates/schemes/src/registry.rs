@@ -5,7 +5,7 @@
 //! line in the call of [`families!`] below.
 
 use crate::dice::Dice;
-use crate::family::{af_qcn, dcqcn, ecm, ecm_plus, fb99, none, qcn, qcn_plus, sonar};
+use crate::family::{af_qcn, dcqcn, ecm, ecm_plus, fb99, nic_fb, none, qcn, qcn_plus, sonar};
 use crate::params::{Field, Table, Value};
 use crate::roles::{
     Arrival, CongestionPoint, CpAction, CpId, Delivered, Gauge, NotificationPoint, Pacing, Probe, ProbeAction, Queue,
@@ -84,7 +84,7 @@ pub trait Family {
     /// The parameters' fields.
     const FIELDS: (&'static [Field], &'static [Field]);
     /// The queue length the scheme steers to, if it has one.
-    fn set_point(params: &Self::CpParams) -> Option<Bytes>;
+    fn set_point(cp: &Self::CpParams, rp: &Self::RpParams) -> Option<Bytes>;
     /// A congestion point called `id`.
     fn congestion_point(params: &Self::CpParams, id: CpId) -> Self::Cp;
     /// A reaction point on a port of `line_rate`.
@@ -281,7 +281,7 @@ macro_rules! families {
 
             /// The queue length the scheme steers to, if it has one.
             pub fn set_point(&self) -> Option<Bytes> {
-                match self { $( Config::$variant { cp, .. } => <$family as Family>::set_point(cp), )* }
+                match self { $( Config::$variant { cp, rp, .. } => <$family as Family>::set_point(cp, rp), )* }
             }
 
             /// Whether its congestion points or notification points ever send anything.
@@ -393,4 +393,5 @@ families! {
     EcmPlus => ecm_plus::EcmPlus,
     Dcqcn => dcqcn::Dcqcn,
     QcnPlus => qcn_plus::QcnPlus,
+    NicFb => nic_fb::NicFb,
 }

@@ -93,7 +93,7 @@ impl Family for AfQcn {
     const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, qcn::RpParams::FIELDS);
 
-    fn set_point(params: &CpParams) -> Option<Bytes> {
+    fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
         Some(params.set_point)
     }
 

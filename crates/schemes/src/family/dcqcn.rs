@@ -197,7 +197,7 @@ impl Family for Dcqcn {
     const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnp];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
-    fn set_point(_: &CpParams) -> Option<Bytes> {
+    fn set_point(_: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
         None
     }
 

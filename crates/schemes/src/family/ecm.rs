@@ -188,7 +188,7 @@ impl Family for Ecm {
     const SPEAKS: &'static [SignalKind] = &[SignalKind::Bcn];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
-    fn set_point(params: &CpParams) -> Option<Bytes> {
+    fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
         Some(params.set_point)
     }
 

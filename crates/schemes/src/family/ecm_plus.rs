@@ -141,7 +141,7 @@ impl Family for EcmPlus {
     const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
     const FIELDS: (&'static [Field], &'static [Field]) = (qcn::CpParams::FIELDS, RpParams::FIELDS);
 
-    fn set_point(params: &qcn::CpParams) -> Option<Bytes> {
+    fn set_point(params: &qcn::CpParams, _: &Self::RpParams) -> Option<Bytes> {
         Some(params.set_point)
     }
 

@@ -114,7 +114,7 @@ impl Family for Fb99 {
     const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::PushBack];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
-    fn set_point(params: &CpParams) -> Option<Bytes> {
+    fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
         Some(params.set_point)
     }
 

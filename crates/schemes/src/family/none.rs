@@ -53,7 +53,7 @@ impl Family for NoControl {
     const SPEAKS: &'static [SignalKind] = &[];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
-    fn set_point(_: &CpParams) -> Option<Bytes> {
+    fn set_point(_: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
         None
     }
 

@@ -121,7 +121,7 @@ impl Family for Qcn {
     const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
-    fn set_point(params: &CpParams) -> Option<Bytes> {
+    fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
         Some(params.set_point)
     }
 

@@ -196,7 +196,7 @@ impl Family for QcnPlus {
     const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Answer, SignalKind::Returned];
     const FIELDS: (&'static [Field], &'static [Field]) = (qcn::CpParams::FIELDS, RpParams::FIELDS);
 
-    fn set_point(params: &qcn::CpParams) -> Option<Bytes> {
+    fn set_point(params: &qcn::CpParams, _: &Self::RpParams) -> Option<Bytes> {
         Some(params.set_point)
     }
 

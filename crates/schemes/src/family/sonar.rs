@@ -125,7 +125,7 @@ impl Family for Sonar {
     const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Echo];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
-    fn set_point(params: &CpParams) -> Option<Bytes> {
+    fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
         Some(params.set_point)
     }
 

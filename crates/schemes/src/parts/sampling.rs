@@ -55,6 +55,11 @@ impl Sampler {
         frame.controlled && (frame.admitted || count_discarded) && self.next.passed(frame.size)
     }
 
+    /// Whether a sample is due once `octets` more have arrived.
+    pub const fn counts(&mut self, octets: Bytes) -> bool {
+        self.next.passed(octets)
+    }
+
     /// How much a queue of `len` octets has grown since the last sample; `len` is remembered, whatever follows.
     pub const fn growth(&mut self, len: i64) -> i64 {
         let growth = len - self.last_len;

@@ -158,12 +158,10 @@ impl ReactionPoint for Rp {
                 self.capacity = answer.capacity;
                 self.on_answer(now, answer.cp, answer.q_offset, answer.q_delta, dice);
             }
-            Signal::Returned(probe) => {
-                if self.accept(now, probe.asked_at) == Some(ProbeKind::Path) {
-                    self.raise(self.params.returned_fb);
-                    self.tune();
-                    self.keep_asking();
-                }
+            Signal::Returned(probe) if self.accept(now, probe.asked_at) == Some(ProbeKind::Path) => {
+                self.raise(self.params.returned_fb);
+                self.tune();
+                self.keep_asking();
             }
             _ => {}
         }
