@@ -3,6 +3,7 @@
 mod catalogue;
 mod fabric;
 pub mod fairness;
+pub mod flows;
 pub mod fluid;
 mod metrics;
 mod run;

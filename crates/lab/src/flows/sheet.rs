@@ -1,0 +1,271 @@
+//! Small tables of text with a header, in CSV, and what can be wrong with them.
+
+use super::sizes::SizesError;
+use crate::scenario::nearest;
+use csv::ByteRecord;
+use qcnlab_units::UnitError;
+use std::fmt;
+use std::str::FromStr;
+
+/// A fault of a file: where it is and what to do.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{file}, line {line}{}: {fault}", Place(column))]
+pub struct SheetError {
+    /// The file, as it was called.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u64,
+    /// The column, if it is one cell that is wrong.
+    pub column: Option<Column>,
+    /// What is wrong.
+    pub fault: Box<CellFault>,
+}
+
+/// A column of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its number, from 1.
+    pub number: usize,
+    /// Its name in the header.
+    pub name: String,
+}
+
+struct Place<'a>(&'a Option<Column>);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(Column { number, name }) => write!(f, ", column {number} ({name})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What is wrong with a file, without its place.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CellFault {
+    /// No header.
+    #[error("the file is empty: write a header, {columns}")]
+    NoHeader {
+        /// The header with all columns.
+        columns: String,
+    },
+    /// A column that must be there is not.
+    #[error("the header has no '{name}': it must have {columns}")]
+    MissingColumn {
+        /// The column.
+        name: &'static str,
+        /// The header with all columns.
+        columns: String,
+    },
+    /// A column that means nothing.
+    #[error("unknown column '{name}'{}: the columns are {columns}", hint(nearest))]
+    UnknownColumn {
+        /// What the header calls it.
+        name: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+        /// The header with all columns.
+        columns: String,
+    },
+    /// A column that is there twice.
+    #[error("column '{name}' is there twice: keep one")]
+    TwinColumn {
+        /// Its name.
+        name: String,
+    },
+    /// A line with more or fewer cells than the header.
+    #[error("the line has {found} cells, but the header has {expected}: separate cells by commas, and leave none out")]
+    Cells {
+        /// Cells of the line.
+        found: usize,
+        /// Columns of the header.
+        expected: usize,
+    },
+    /// Octets that are no text.
+    #[error("the cell is not UTF-8 text: save the file as UTF-8")]
+    NotUtf8,
+    /// Nothing where something must be.
+    #[error("the cell is empty: write a value")]
+    Empty,
+    /// No quantity, or one without its unit.
+    #[error("{}", with_remedy(.0))]
+    Quantity(UnitError),
+    /// No number.
+    #[error("'{text}' is not a number; write it as 0.5")]
+    Number {
+        /// The cell.
+        text: String,
+    },
+    /// No host has this name.
+    #[error("'{name}' is no host of the topology{}", hint(nearest))]
+    UnknownHost {
+        /// The name.
+        name: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+    },
+    /// A flow from a host to itself.
+    #[error("'{name}' cannot send to itself: name another host")]
+    ToItself {
+        /// The host.
+        name: String,
+    },
+    /// A flow without octets.
+    #[error("a flow of 0 B is no flow: write a size above it, or drop the line")]
+    NoOctets,
+    /// No class of Ethernet frames.
+    #[error("'{text}' is no class: write a whole number from 0 to 7")]
+    Class {
+        /// The cell.
+        text: String,
+    },
+    /// More flows than a run can have.
+    #[error("the file has more than {most} flows: split it over several runs")]
+    TooMany {
+        /// How many can be.
+        most: usize,
+    },
+    /// A table of flow sizes that is none.
+    #[error("{0}")]
+    Sizes(SizesError),
+}
+
+fn hint(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
+}
+
+fn with_remedy(error: &UnitError) -> String {
+    error.hint().map_or_else(|| error.to_string(), |hint| format!("{error}; {hint}"))
+}
+
+/// A file being read. Empty lines, and lines that begin with #, are passed over; so are blanks around cells.
+pub(super) struct Sheet<'t> {
+    text: &'t [u8],
+    file: &'t str,
+    reader: csv::Reader<&'t [u8]>,
+    record: ByteRecord,
+    /// Known columns: name, and place in the file.
+    columns: Vec<(&'static str, Option<usize>)>,
+    /// Cells in a line.
+    width: usize,
+    line: u64,
+}
+
+/// A line of a file.
+pub(super) struct Row<'s>(&'s Sheet<'s>);
+
+impl<'t> Sheet<'t> {
+    /// Reads the header. Columns are numbered in the order in which they stand in `needed` and then `others`.
+    pub(super) fn open(
+        text: &'t [u8],
+        file: &'t str,
+        needed: &[&'static str],
+        others: &[&'static str],
+    ) -> Result<Sheet<'t>, SheetError> {
+        let mut builder = csv::ReaderBuilder::new();
+        builder.has_headers(false).flexible(true).trim(csv::Trim::All).comment(Some(b'#'));
+        let reader = builder.from_reader(text);
+        let columns: Vec<_> = needed.iter().chain(others).map(|name| (*name, None)).collect();
+        let all = columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(",");
+        let mut sheet = Sheet { text, file, reader, record: ByteRecord::new(), columns, width: 0, line: 1 };
+        if !sheet.advance() {
+            return Err(sheet.fault(None, CellFault::NoHeader { columns: all }));
+        }
+        sheet.width = sheet.record.len();
+        for at in 0..sheet.width {
+            let name = String::from_utf8_lossy(&sheet.record[at]).into_owned();
+            let place = Some(Column { number: at + 1, name: name.clone() });
+            let Some(known) = sheet.columns.iter().position(|(known, _)| *known == name) else {
+                let nearest = nearest(&name, sheet.columns.iter().map(|(known, _)| *known));
+                return Err(sheet.fault(place, CellFault::UnknownColumn { name, nearest, columns: all }));
+            };
+            if sheet.columns[known].1.replace(at).is_some() {
+                return Err(sheet.fault(place, CellFault::TwinColumn { name }));
+            }
+        }
+        let missing = sheet.columns[..needed.len()].iter().find(|(_, at)| at.is_none());
+        match missing.map(|(name, _)| *name) {
+            Some(name) => Err(sheet.fault(None, CellFault::MissingColumn { name, columns: all })),
+            None => Ok(sheet),
+        }
+    }
+
+    /// The next line, if there is one.
+    pub(super) fn next_row(&mut self) -> Result<Option<Row<'_>>, SheetError> {
+        if !self.advance() {
+            return Ok(None);
+        }
+        let (found, expected) = (self.record.len(), self.width);
+        if found != expected {
+            return Err(self.fault(None, CellFault::Cells { found, expected }));
+        }
+        Ok(Some(Row(self)))
+    }
+
+    /// The line read last.
+    pub(super) fn last_line(&self) -> u64 {
+        self.line
+    }
+
+    /// A column by number, if the file has it.
+    pub(super) fn column(&self, column: usize) -> Option<Column> {
+        let (name, at) = self.columns[column];
+        at.map(|at| Column { number: at + 1, name: name.to_owned() })
+    }
+
+    fn fault(&self, column: Option<Column>, fault: CellFault) -> SheetError {
+        SheetError { file: self.file.to_owned(), line: self.line, column, fault: Box::new(fault) }
+    }
+
+    /// Reads the next line that says something; false at the end.
+    fn advance(&mut self) -> bool {
+        loop {
+            let more = self.reader.read_byte_record(&mut self.record);
+            if !more.expect("octets in memory can be read, and lines may have any number of cells") {
+                return false;
+            }
+            if self.record.len() == 1 && self.record[0].is_empty() {
+                continue;
+            }
+            if let Some(position) = self.record.position() {
+                let rest = self.text.get(position.byte() as usize..).unwrap_or_default();
+                let silent = |line: &&[u8]| matches!(line, [] | [b'\r'] | [b'#', ..]);
+                self.line = position.line() + rest.split(|octet| *octet == b'\n').take_while(silent).count() as u64;
+            }
+            return true;
+        }
+    }
+}
+
+impl Row<'_> {
+    /// The line, from 1.
+    pub(super) fn line(&self) -> u64 {
+        self.0.line
+    }
+
+    /// A cell that may be left empty, or whose column may be missing.
+    pub(super) fn optional(&self, column: usize) -> Result<Option<&str>, SheetError> {
+        let Some(at) = self.0.columns[column].1 else {
+            return Ok(None);
+        };
+        let text = str::from_utf8(&self.0.record[at]).map_err(|_| self.fault(column, CellFault::NotUtf8))?;
+        Ok(Some(text).filter(|text| !text.is_empty()))
+    }
+
+    /// A cell that says something.
+    pub(super) fn text(&self, column: usize) -> Result<&str, SheetError> {
+        self.optional(column)?.ok_or_else(|| self.fault(column, CellFault::Empty))
+    }
+
+    /// A cell with a quantity and its unit.
+    pub(super) fn quantity<Q: FromStr<Err = UnitError>>(&self, column: usize) -> Result<Q, SheetError> {
+        self.text(column)?.parse().map_err(|error| self.fault(column, CellFault::Quantity(error)))
+    }
+
+    /// A fault of a cell.
+    pub(super) fn fault(&self, column: usize, fault: CellFault) -> SheetError {
+        self.0.fault(self.0.column(column), fault)
+    }
+}

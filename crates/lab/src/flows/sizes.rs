@@ -1,0 +1,349 @@
+//! How large flows are: distributions as cumulative tables.
+
+use super::sheet::{CellFault, Sheet, SheetError};
+use qcnlab_schemes::dice::Dice;
+use qcnlab_units::Bytes;
+
+/// A distribution of flow sizes: a line through points (size, part of flows up to that size).
+///
+/// Two points of one size make a step: that many flows have just this size. So does a first point above 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sizes {
+    /// Octets and the part of flows up to them.
+    points: Vec<(f64, f64)>,
+}
+
+/// A published distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NamedSizes {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is and where its numbers are from.
+    pub about: &'static str,
+    /// Octets that the sizes are counted in.
+    unit: u32,
+    /// Sizes and the part of flows up to them.
+    points: &'static [(u32, f64)],
+}
+
+/// The published distributions.
+pub const NAMED: &[NamedSizes] = &[
+    NamedSizes {
+        name: "web_search",
+        about: "Queries and updates of a web search cluster (DCTCP, SIGCOMM 2010, figure 4), mean 1.67 MB, in packets \
+                of 1460 B: table CDF_dctcp of the simulations of pFabric, SIGCOMM 2013, and PIAS, NSDI 2015",
+        unit: 1460,
+        points: &[
+            (6, 0.15),
+            (13, 0.2),
+            (19, 0.3),
+            (33, 0.4),
+            (53, 0.53),
+            (133, 0.6),
+            (667, 0.7),
+            (1333, 0.8),
+            (3333, 0.9),
+            (6667, 0.97),
+            (20_000, 1.0),
+        ],
+    },
+    NamedSizes {
+        name: "web_search_hpcc",
+        about: "The same in rounded octets, without a smallest flow, mean 1.71 MB: WebSearch_distribution.txt of the \
+                traffic generator of HPCC, SIGCOMM 2019",
+        unit: 1,
+        points: &[
+            (0, 0.0),
+            (10_000, 0.15),
+            (20_000, 0.2),
+            (30_000, 0.3),
+            (50_000, 0.4),
+            (80_000, 0.53),
+            (200_000, 0.6),
+            (1_000_000, 0.7),
+            (2_000_000, 0.8),
+            (5_000_000, 0.9),
+            (10_000_000, 0.97),
+            (30_000_000, 1.0),
+        ],
+    },
+    NamedSizes {
+        name: "data_mining",
+        about: "A data mining cluster (VL2, SIGCOMM 2009, figure 2), mean 7.47 MB, half of the flows one \
+                packet of 1460 B: table CDF_vl2 of the simulations of pFabric, SIGCOMM 2013, and PIAS, NSDI 2015",
+        unit: 1460,
+        points: &[(1, 0.5), (2, 0.6), (3, 0.7), (7, 0.8), (267, 0.9), (2107, 0.95), (66_667, 0.99), (666_667, 1.0)],
+    },
+];
+
+/// Why a table is no distribution. Points are counted from 1.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SizesError {
+    /// No points.
+    #[error("the table of flow sizes is empty: give a size and the part of flows up to it, the last part 1")]
+    Empty,
+    /// A number that is no part of a whole.
+    #[error("point {point}: {part} is no part of all flows: it must lie between 0 and 1{}", percent(*part))]
+    Part {
+        /// The point.
+        point: usize,
+        /// What was given.
+        part: f64,
+    },
+    /// A point that does not lie above the one before it.
+    #[error("point {point} ({size}, {part}) does not rise above the one before it ({last_size}, {last_part})")]
+    Falls {
+        /// The point.
+        point: usize,
+        /// Its size.
+        size: Bytes,
+        /// Its part.
+        part: f64,
+        /// The size before it.
+        last_size: Bytes,
+        /// The part before it.
+        last_part: f64,
+    },
+    /// A table that leaves flows out.
+    #[error("the table ends at {part}: the last part must be 1, so that every flow has a size")]
+    DoesNotEnd {
+        /// The last part.
+        part: f64,
+    },
+    /// Every flow would have no octets.
+    #[error("flows of 0 B are no flows: give at least one size above it")]
+    NoOctets,
+    /// No distribution of that name.
+    #[error("no flow sizes are called '{name}'{}; there are {}", hint(nearest), known())]
+    Unknown {
+        /// The name.
+        name: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+    },
+}
+
+fn percent(part: f64) -> &'static str {
+    if part > 1.0 && part <= 100.0 { "; divide percent by 100" } else { "" }
+}
+
+fn hint(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
+}
+
+fn known() -> String {
+    NAMED.iter().map(|sizes| sizes.name).collect::<Vec<_>>().join(", ")
+}
+
+impl Sizes {
+    /// All flows of one size.
+    ///
+    /// # Errors
+    /// A size of zero.
+    pub fn fixed(size: Bytes) -> Result<Sizes, SizesError> {
+        Sizes::from_table(&[(size, 1.0)])
+    }
+
+    /// One of [`NAMED`].
+    ///
+    /// # Errors
+    /// A name that is none of theirs.
+    pub fn named(name: &str) -> Result<Sizes, SizesError> {
+        let found = NAMED.iter().find(|sizes| sizes.name == name);
+        let Some(NamedSizes { unit, points, .. }) = found else {
+            let nearest = crate::scenario::nearest(name, NAMED.iter().map(|sizes| sizes.name));
+            return Err(SizesError::Unknown { name: name.to_owned(), nearest });
+        };
+        Ok(Sizes { points: points.iter().map(|(size, part)| (f64::from(*size) * f64::from(*unit), *part)).collect() })
+    }
+
+    /// A table of sizes and the part of flows up to each.
+    ///
+    /// # Errors
+    /// A table that is empty, has parts outside 0 to 1, does not rise, does not end at 1, or has no size but 0 B.
+    pub fn from_table(table: &[(Bytes, f64)]) -> Result<Sizes, SizesError> {
+        for (i, (_, part)) in table.iter().enumerate() {
+            if !(0.0..=1.0).contains(part) {
+                return Err(SizesError::Part { point: i + 1, part: *part });
+            }
+        }
+        for (i, pair) in table.windows(2).enumerate() {
+            let ((last_size, last_part), (size, part)) = (pair[0], pair[1]);
+            if size < last_size || part < last_part || pair[0] == pair[1] {
+                return Err(SizesError::Falls { point: i + 2, size, part, last_size, last_part });
+            }
+        }
+        match table.last() {
+            None => Err(SizesError::Empty),
+            Some((_, part)) if *part != 1.0 => Err(SizesError::DoesNotEnd { part: *part }),
+            Some((Bytes::ZERO, _)) => Err(SizesError::NoOctets),
+            Some(_) => Ok(Sizes { points: table.iter().map(|(size, part)| (size.as_f64(), *part)).collect() }),
+        }
+    }
+
+    /// The size that a part of all flows does not exceed, rounded to whole octets, 1 B or more. `part` from 0 to 1.
+    pub fn quantile(&self, part: f64) -> Bytes {
+        let above = self.points.partition_point(|(_, up_to)| *up_to < part).min(self.points.len() - 1);
+        let (size, up_to) = self.points[above];
+        let size = match above.checked_sub(1).map(|below| self.points[below]) {
+            Some((last, below)) if up_to > below => last + (size - last) * (part - below) / (up_to - below),
+            _ => size,
+        };
+        Bytes::new(size.round().max(1.0) as u64)
+    }
+
+    /// Draws a size.
+    pub fn sample(&self, dice: &mut Dice) -> Bytes {
+        self.quantile(dice.uniform(0.0, 1.0))
+    }
+
+    /// The mean size in octets, before rounding.
+    pub fn mean_bytes(&self) -> f64 {
+        let (first, part) = self.points[0];
+        let between = |pair: &[(f64, f64)]| (pair[1].1 - pair[0].1) * (pair[0].0 + pair[1].0) / 2.0;
+        first * part + self.points.windows(2).map(between).sum::<f64>()
+    }
+}
+
+/// Reads a table of sizes from CSV with the columns `size`, with its unit, and `part`, the part of flows up to it.
+///
+/// # Errors
+/// What is wrong with the file, or with the table it holds, with line and column.
+pub fn read_sizes(text: &[u8], file: &str) -> Result<Sizes, SheetError> {
+    let mut sheet = Sheet::open(text, file, &["size", "part"], &[])?;
+    let (mut table, mut lines) = (Vec::new(), Vec::new());
+    while let Some(row) = sheet.next_row()? {
+        let part = row.text(1)?;
+        let number = part.parse::<f64>().ok().filter(|part| part.is_finite());
+        let not_a_number = || row.fault(1, CellFault::Number { text: part.to_owned() });
+        table.push((row.quantity::<Bytes>(0)?, number.ok_or_else(not_a_number)?));
+        lines.push(row.line());
+    }
+    Sizes::from_table(&table).map_err(|fault| {
+        let (line, column) = match fault {
+            SizesError::Falls { point, .. } => (lines[point - 1], None),
+            SizesError::Part { point, .. } => (lines[point - 1], sheet.column(1)),
+            _ => (sheet.last_line(), None),
+        };
+        SheetError { file: file.to_owned(), line, column, fault: Box::new(CellFault::Sizes(fault)) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use qcnlab_schemes::dice::Purpose;
+
+    fn bytes(table: &[(u64, f64)]) -> Vec<(Bytes, f64)> {
+        table.iter().map(|(size, part)| (Bytes::new(*size), *part)).collect()
+    }
+
+    fn refusal(table: &[(u64, f64)]) -> String {
+        Sizes::from_table(&bytes(table)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn means_are_the_published_ones() {
+        let mean = |name| Sizes::named(name).unwrap().mean_bytes();
+        // Data mining: 0.5 + 0.15 + 0.25 + 0.5 + 13.7 + 59.35 + 1375.48 + 3666.67 = 5116.6 packets; pFabric says 5117.
+        assert!((mean("data_mining") / 1460.0 - 5116.6).abs() < 0.05);
+        // Web search: 0.9 + 0.475 + 1.6 + 2.6 + 5.59 + 6.51 + 40 + 100 + 233.3 + 350 + 400.005 = 1140.98 packets.
+        assert!((mean("web_search") / 1460.0 - 1140.98).abs() < 0.005);
+        // 0.75 + 0.75 + 2.5 + 4 + 8.45 + 9.8 + 60 + 150 + 350 + 525 + 600 = 1711.25 KB.
+        assert!((mean("web_search_hpcc") - 1_711_250.0).abs() < 1e-6);
+        assert_eq!(Sizes::fixed(Bytes::new(64_000)).unwrap().mean_bytes(), 64_000.0);
+    }
+
+    #[test]
+    fn named_tables_obey_the_laws_of_tables() {
+        for NamedSizes { name, unit, points, .. } in NAMED {
+            let table: Vec<_> = points.iter().map(|(size, part)| (u64::from(size * unit), *part)).collect();
+            assert_eq!(Sizes::from_table(&bytes(&table)), Sizes::named(name));
+        }
+    }
+
+    #[test]
+    fn quantiles_by_hand() {
+        let sizes = Sizes::from_table(&bytes(&[(100, 0.25), (200, 0.5), (200, 0.75), (1000, 1.0)])).unwrap();
+        let found = [0.0, 0.25, 0.375, 0.5, 0.6, 0.75, 0.875, 1.0].map(|part| sizes.quantile(part).get());
+        assert_eq!(found, [100, 100, 150, 200, 200, 200, 600, 1000]);
+        // 0.25 x 100 + 0.25 x 150 + 0.25 x 200 + 0.25 x 600.
+        assert_eq!(sizes.mean_bytes(), 262.5);
+        let from_nothing = Sizes::from_table(&bytes(&[(0, 0.0), (1000, 1.0)])).unwrap();
+        assert_eq!([0.0, 0.0001, 0.5].map(|part| from_nothing.quantile(part).get()), [1, 1, 500]);
+        let gap = Sizes::from_table(&bytes(&[(10, 0.5), (90, 0.5), (100, 1.0)])).unwrap();
+        assert_eq!([0.5, 0.5001].map(|part| gap.quantile(part).get()), [10, 90]);
+    }
+
+    #[test]
+    fn samples_have_the_mean() {
+        let sizes = Sizes::named("web_search").unwrap();
+        let mut dice = Dice::new(1, 0, "sizes", Purpose::Traffic);
+        let drawn: f64 = (0..200_000).map(|_| sizes.sample(&mut dice).as_f64()).sum();
+        // The standard deviation is about 2.6 times the mean: 0.6 % after 200 000 draws.
+        assert!((drawn / 2e5 / sizes.mean_bytes() - 1.0).abs() < 0.02, "{drawn}");
+    }
+
+    #[test]
+    fn tables_that_are_none_are_refused() {
+        assert!(refusal(&[]).starts_with("the table of flow sizes is empty"));
+        assert_eq!(
+            refusal(&[(1, 0.5), (2, 0.9)]),
+            "the table ends at 0.9: the last part must be 1, so that every flow has a size"
+        );
+        assert!(refusal(&[(1, 50.0), (2, 100.0)]).ends_with("between 0 and 1; divide percent by 100"));
+        assert!(refusal(&[(1, f64::NAN)]).starts_with("point 1: NaN is no part of all flows"));
+        assert_eq!(
+            refusal(&[(1, 0.5), (2, 0.4)]),
+            "point 2 (2 B, 0.4) does not rise above the one before it (1 B, 0.5)"
+        );
+        assert_eq!(refusal(&[(5, 0.5), (2, 1.0)]), "point 2 (2 B, 1) does not rise above the one before it (5 B, 0.5)");
+        assert!(refusal(&[(5, 0.5), (5, 0.5)]).starts_with("point 2 (5 B, 0.5) does not rise"));
+        assert!(refusal(&[(0, 1.0)]).starts_with("flows of 0 B are no flows"));
+        let unknown = Sizes::named("websearch").unwrap_err().to_string();
+        assert!(unknown.starts_with("no flow sizes are called 'websearch'; did you mean 'web_search'?"), "{unknown}");
+    }
+
+    #[test]
+    fn a_file_is_read_and_its_faults_are_placed() {
+        let sizes = read_sizes(b"size,part\n10 KB, 0.5\n1 MB,1\n", "my.csv").unwrap();
+        assert_eq!(sizes.quantile(0.5), Bytes::new(10_000));
+        let said = |text: &str| read_sizes(text.as_bytes(), "my.csv").unwrap_err().to_string();
+        assert_eq!(
+            said("size,part\n10 KB,x\n"),
+            "my.csv, line 2, column 2 (part): 'x' is not a number; write it as 0.5"
+        );
+        assert!(
+            said("size,part\n10 KB,50\n1 MB,100\n").starts_with("my.csv, line 2, column 2 (part): point 1: 50 is no")
+        );
+        assert!(said("size,part\n10 KB,0.5\n1 KB,1\n").starts_with("my.csv, line 3: point 2 (1 KB, 1) does not rise"));
+        assert!(said("size,part\n10 KB,0.5\n").starts_with("my.csv, line 2: the table ends at 0.5"));
+        assert!(said("size,part\n").starts_with("my.csv, line 1: the table of flow sizes is empty"));
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_rise_and_stay_within_the_table(
+            steps in prop::collection::vec((0..5000u64, 1..10u32), 1..9),
+            u in 0.0..1.0,
+            v in 0.0..1.0,
+        ) {
+            let total: u32 = steps.iter().map(|(_, weight)| weight).sum();
+            let (mut size, mut weight) = (1, 0);
+            let point = |(more, part): &(u64, u32)| {
+                (size, weight) = (size + more, weight + part);
+                (Bytes::new(size), f64::from(weight) / f64::from(total))
+            };
+            let table: Vec<_> = steps.iter().map(point).collect();
+            let sizes = Sizes::from_table(&table).unwrap();
+            let (low, high) = (sizes.quantile(f64::min(u, v)), sizes.quantile(f64::max(u, v)));
+            prop_assert!(low <= high && low >= table[0].0 && high <= table[table.len() - 1].0);
+            // The mean of many quantiles is the mean, up to the rounding of each to an octet.
+            let mean = (0..1000).map(|i| sizes.quantile((f64::from(i) + 0.5) / 1000.0).as_f64()).sum::<f64>() / 1000.0;
+            let expected = sizes.mean_bytes();
+            prop_assert!((mean - expected).abs() < 0.5 + 0.005 * expected, "{} is not {}", mean, expected);
+        }
+    }
+}
