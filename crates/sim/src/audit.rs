@@ -3,7 +3,7 @@
 use crate::frame::{Frame, flag};
 use crate::input::Input;
 use crate::port::{Port, PortCount};
-use crate::probe::{Counters, FlowTally};
+use crate::probe::{Counters, Tally};
 use crate::turns::Turns;
 
 /// A law of conservation that a run broke: a bug in the simulator.
@@ -79,7 +79,7 @@ impl Node {
 /// Checks every flow: what its source sent was delivered, was discarded, or is still in the fabric.
 pub(crate) fn flows<'a>(
     names: impl Iterator<Item = &'a str>,
-    tallies: &[FlowTally],
+    tallies: &[Tally],
     flow_of: impl Fn(u32) -> u32,
     ports: impl Iterator<Item = &'a Port>,
     turns: impl Iterator<Item = &'a Turns>,

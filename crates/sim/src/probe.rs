@@ -207,14 +207,49 @@ impl Default for FlowTally {
     }
 }
 
-impl FlowTally {
+/// The books of one flow while the run goes on: one cache line.
+#[derive(Clone, Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct Tally {
+    pub(crate) sent: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) delivered: u64,
+    pub(crate) delivered_bytes: u64,
+    pub(crate) dropped: u64,
+    pub(crate) refused: u64,
+    /// Octets after which the flow is complete; `u64::MAX` for never.
+    total_bytes: u64,
+    /// When it was, ps.
+    pub(crate) finished: u64,
+}
+
+impl Tally {
+    pub(crate) fn new(total: Option<u64>) -> Tally {
+        Tally { total_bytes: total.unwrap_or(u64::MAX), finished: Instant::NEVER.ps(), ..Tally::default() }
+    }
+
     /// A data frame reached the sink.
     #[inline]
     pub(crate) fn deliver(&mut self, now: Instant, size: u64) {
         self.delivered += 1;
         self.delivered_bytes += size;
-        if self.total_bytes == Some(self.delivered_bytes) {
-            self.finished = now;
+        if self.delivered_bytes == self.total_bytes {
+            self.finished = now.ps();
+        }
+    }
+
+    /// The totals, as they are reported.
+    pub(crate) fn close(&self) -> FlowTally {
+        FlowTally {
+            sent: self.sent,
+            sent_bytes: self.sent_bytes,
+            delivered: self.delivered,
+            delivered_bytes: self.delivered_bytes,
+            dropped: self.dropped,
+            refused: self.refused,
+            total_bytes: (self.total_bytes < u64::MAX).then_some(self.total_bytes),
+            finished: Instant::from_ps(self.finished),
+            tcp: None,
         }
     }
 }

@@ -91,7 +91,7 @@ impl Sender {
     }
 
     /// Takes a frame past the limiter.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_frame(&mut self, now: Instant, flow: u32, reaction: &mut Reaction) -> Frame {
         let (taken, segment) = self.source.take(now, self.frame);
         let size = Bytes::new(u64::from(taken.size));
@@ -137,7 +137,7 @@ impl Reaction {
     }
 
     /// The rate the limiter is set to: the reaction point's, in whole steps.
-    #[inline]
+    #[inline(always)]
     fn limit(&self) -> Option<BitRate> {
         let rate = self.rp.limit()?;
         if self.rate_step == 1 || rate == BitRate::ZERO {
@@ -148,7 +148,7 @@ impl Reaction {
     }
 
     /// Carries the reaction point's rate over to the limiter; says whether it changed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn follow_limit(&mut self, now: Instant) -> bool {
         let limit = self.limit();
         let changed = limit != self.limiter.rate();

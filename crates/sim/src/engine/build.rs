@@ -5,13 +5,13 @@ use super::{Engine, Path, Watch};
 use crate::input::Input;
 use crate::plan::{Ends, Feedback, NodePlan, Plan, Traffic};
 use crate::port::{NONE, Port};
-use crate::probe::{Counters, FlowTally, Recorder};
+use crate::probe::{Counters, Recorder, Tally};
 use crate::sender::{Adapter, Reaction, Sender};
 use crate::source::{Generator, Source};
 use crate::turns::Turns;
 use crate::wheel::Wheel;
 use qcnlab_schemes::{CongestionPoint, CpId, Dice, Purpose, ReactionPoint};
-use qcnlab_units::{Bytes, Instant};
+use qcnlab_units::Bytes;
 use std::collections::{HashMap, VecDeque};
 
 impl Engine {
@@ -204,6 +204,9 @@ fn lay_inputs(plan: &Plan, ports: &mut [Port]) -> Vec<Input> {
 fn lay_watches(plan: &Plan, classes: &[u8], ports: &mut [Port], turns: &mut [Turns]) -> Vec<Watch> {
     let controlled = plan.flows.iter().filter(|flow| flow.controlled).fold(0u8, |all, flow| all | 1 << flow.class);
     let mut watches = Vec::new();
+    if !plan.scheme.speaks() {
+        return watches;
+    }
     for (index, port) in plan.ports.iter().enumerate().filter(|(_, port)| port.watched) {
         let own = classes[index] & controlled;
         let names: Vec<(Option<u8>, String)> = match ports[index].turns {
@@ -261,12 +264,12 @@ fn connections(plan: &Plan) -> u32 {
     if any { plan.flows.len() as u32 } else { 0 }
 }
 
-fn tally(flow: &crate::plan::FlowPlan) -> FlowTally {
+fn tally(flow: &crate::plan::FlowPlan) -> Tally {
     let total = match &flow.traffic {
         Traffic::Saturated { total, .. } => total.map(Bytes::get),
         Traffic::Constant { .. } | Traffic::Fed | Traffic::Tcp { .. } => None,
     };
-    FlowTally { total_bytes: total, finished: Instant::NEVER, ..FlowTally::default() }
+    Tally::new(total)
 }
 
 /// Paths end to end in one list, and for each last port the flows that end there.

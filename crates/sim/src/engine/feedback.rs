@@ -169,9 +169,6 @@ impl Engine {
 
     /// Sends the probes a reaction point has.
     pub(super) fn send_probes(&mut self, now: Instant, limiter: u32) {
-        if !self.probes {
-            return;
-        }
         while let Some(probe) = self.reactions[limiter as usize].rp.take_probe(now) {
             self.counters.probes_sent += 1;
             let flow = self.reactions[limiter as usize].flow;
@@ -322,6 +319,8 @@ impl Engine {
         if reaction.follow_limit(now) {
             self.limiter_changed(now, limiter);
         }
-        self.send_probes(now, limiter);
+        if self.probes {
+            self.send_probes(now, limiter);
+        }
     }
 }

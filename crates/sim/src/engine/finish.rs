@@ -4,7 +4,8 @@ use super::{Engine, Finished, Halt, Letter};
 use crate::audit::{self, Violation};
 use crate::frame::flag;
 use crate::port::NONE;
-use crate::probe::TcpTally;
+use crate::probe::{FlowTally, Tally, TcpTally};
+use crate::sender::Sender;
 use crate::source::Source;
 use qcnlab_units::Bytes;
 use std::collections::VecDeque;
@@ -25,7 +26,6 @@ impl Engine {
             }
         }
         self.close_pauses();
-        self.close_connections();
         self.recorder.finish(self.end);
         for tally in &self.tallies {
             self.counters.frames_sent += tally.sent;
@@ -35,23 +35,8 @@ impl Engine {
         }
         self.counters.frame_hops = self.ports.iter().map(|port| port.count.accepted_frames).sum();
         self.audit()?;
-        Ok(Finished { trace: self.recorder.trace, counters: self.counters, flows: self.tallies })
-    }
-
-    /// Carries the totals of connections over to their flows.
-    fn close_connections(&mut self) {
-        for (sender, tally) in self.senders.iter().zip(&mut self.tallies) {
-            let Source::Tcp(connection) = &sender.source else { continue };
-            let stats = connection.sender.stats();
-            tally.total_bytes = connection.total.map(Bytes::get);
-            tally.tcp = Some(TcpTally {
-                in_order_bytes: connection.in_order(),
-                segments: stats.segments,
-                retransmitted: stats.retransmitted,
-                fast_retransmits: stats.fast_retransmits,
-                timeouts: stats.timeouts,
-            });
-        }
+        let flows = self.senders.iter().zip(&self.tallies).map(|(sender, tally)| totals(sender, tally)).collect();
+        Ok(Finished { trace: self.recorder.trace, counters: self.counters, flows })
     }
 
     /// Records the pauses that are in force or ran off without a successor.
@@ -123,4 +108,19 @@ impl Engine {
             Letter::Probe(_) => (signals, probes + 1),
         })
     }
+}
+
+/// The totals of a flow, and of its connection if it has one.
+fn totals(sender: &Sender, tally: &Tally) -> FlowTally {
+    let totals = tally.close();
+    let Source::Tcp(connection) = &sender.source else { return totals };
+    let stats = connection.sender.stats();
+    let tcp = TcpTally {
+        in_order_bytes: connection.in_order(),
+        segments: stats.segments,
+        retransmitted: stats.retransmitted,
+        fast_retransmits: stats.fast_retransmits,
+        timeouts: stats.timeouts,
+    };
+    FlowTally { total_bytes: connection.total.map(Bytes::get), tcp: Some(tcp), ..totals }
 }

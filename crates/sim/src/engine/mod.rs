@@ -36,7 +36,7 @@ use crate::frame::{Frame, flag};
 use crate::input::Input;
 use crate::plan::{Feedback, ServiceChange};
 use crate::port::{NONE, Port};
-use crate::probe::{Counters, FlowTally, Recorder, Trace};
+use crate::probe::{Counters, FlowTally, Recorder, Tally, Trace};
 use crate::sender::{Adapter, Reaction, Sender};
 use crate::source::{Generator, Source};
 use crate::turns::Turns;
@@ -140,7 +140,7 @@ pub struct Engine {
     notifications: Vec<Np>,
     probes: bool,
     names: Vec<String>,
-    tallies: Vec<FlowTally>,
+    tallies: Vec<Tally>,
     watches: Vec<Watch>,
     recorded: Vec<u32>,
     services: VecDeque<ServiceChange>,

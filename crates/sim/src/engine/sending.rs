@@ -13,8 +13,10 @@ impl Engine {
         if entity >= flows {
             return self.feed(now, entity - flows);
         }
-        match self.senders[entity as usize].source {
+        let sender = &self.senders[entity as usize];
+        match sender.source {
             Source::Tcp(_) => self.pump(now, entity),
+            _ if sender.adapter == NONE => self.release_alone(now, entity),
             _ => self.wants(now, entity),
         }
     }
@@ -61,7 +63,7 @@ impl Engine {
     pub(super) fn wants(&mut self, now: Instant, flow: u32) {
         let sender = &self.senders[flow as usize];
         if sender.adapter == NONE {
-            return self.release(now, sender.limiter);
+            return self.release_alone(now, flow);
         }
         if sender.in_line {
             return;
@@ -165,7 +167,7 @@ impl Engine {
     }
 
     /// A frame passes its limiter and goes to its first port.
-    #[inline]
+    #[inline(always)]
     fn emit(&mut self, now: Instant, flow: u32) {
         let sender = &mut self.senders[flow as usize];
         let limiter = sender.limiter;
@@ -177,7 +179,9 @@ impl Engine {
         self.forward(now, port, frame);
         let reaction = &mut self.reactions[limiter as usize];
         reaction.follow_wake(&mut self.wheel, self.entities.wake + limiter);
-        self.send_probes(now, limiter);
+        if self.probes {
+            self.send_probes(now, limiter);
+        }
     }
 
     /// A limiter may let a frame go.
@@ -187,6 +191,12 @@ impl Engine {
         if self.senders[flow as usize].adapter != NONE {
             return self.advance_line(now, limiter);
         }
+        self.release_alone(now, flow);
+    }
+
+    /// As [`release`](Engine::release), for a flow that is alone on its link.
+    fn release_alone(&mut self, now: Instant, flow: u32) {
+        let limiter = self.senders[flow as usize].limiter;
         self.catch_up(now, flow);
         match self.next_release(now, flow) {
             None => {}
@@ -205,7 +215,7 @@ impl Engine {
     }
 
     /// When a flow that is alone on its link sends next: wanted, let go by the limiter, and the link free.
-    #[inline]
+    #[inline(always)]
     fn next_release(&self, now: Instant, flow: u32) -> Option<Instant> {
         let sender = &self.senders[flow as usize];
         let wanted = sender.source.wanted(now, sender.stop)?;

@@ -21,7 +21,7 @@ impl Engine {
         let ack = connection.receiver.on_segment(now, frame.tag);
         let (expected, last) = (connection.receiver.next_expected(), connection.segments);
         if expected == last && before != last {
-            self.tallies[flow as usize].finished = now;
+            self.tallies[flow as usize].finished = now.ps();
         }
         match ack {
             Some(number) => self.acknowledge(now, flow, frame.path, number),
