@@ -227,8 +227,9 @@ pub fn flow_hash(flow: &str, seed: u64) -> u64 {
 mod tests {
     use super::super::{Cable, NamedLink, Node, chain, fat_tree, leaf_spine, single_switch};
     use super::*;
+    use proptest::prelude::*;
     use qcnlab_units::{BitRate, Span};
-    use std::collections::HashSet;
+    use std::collections::{BTreeSet, HashSet};
 
     const CABLE: Cable = Cable { rate: BitRate::gbps(10), delay: Span::from_us(1) };
 
@@ -353,5 +354,54 @@ mod tests {
         let mut routes = Routes::new(&network).unwrap();
         assert_eq!(routes.all(1, 0), Ok(vec![vec![1]]), "two hosts on one link");
         assert!(routes.count(0, 3).is_err());
+    }
+
+    /// All shortest paths, by walking every path without circles.
+    fn walked(network: &Network, from: u32, to: u32) -> Vec<Vec<u32>> {
+        let mut done: Vec<Vec<u32>> = Vec::new();
+        let mut open: Vec<Vec<u32>> = vec![Vec::new()];
+        while done.is_empty() && !open.is_empty() {
+            let mut longer = Vec::new();
+            for path in open {
+                let at = path.last().map_or(from, |port| network.ends(*port).1);
+                let met = |node| node == from || path.iter().any(|port| network.ends(*port).1 == node);
+                let forwards = at == from || network.nodes[at as usize].role == Role::Switch;
+                for port in (0..network.ports()).filter(|port| forwards && network.ends(*port).0 == at) {
+                    let next = network.ends(port).1;
+                    let path = [&path[..], &[port]].concat();
+                    if next == to {
+                        done.push(path);
+                    } else if !met(next) {
+                        longer.push(path);
+                    }
+                }
+            }
+            open = longer;
+        }
+        done.sort();
+        done
+    }
+
+    proptest! {
+        #[test]
+        fn paths_are_those_that_walking_finds(
+            joined in prop::collection::vec((0..7u32, 0..7u32), 0..14),
+            places in prop::collection::vec(0..7u32, 2..5),
+        ) {
+            let hosts = places.len() as u32;
+            let role = |i| if i < hosts { Role::Host } else { Role::Switch };
+            let nodes = (0..hosts + 7).map(|i| Node { name: format!("n{i}"), role: role(i) }).collect();
+            let pairs: BTreeSet<_> = joined.iter().filter(|(a, b)| a != b).map(|(a, b)| (a.min(b), a.max(b))).collect();
+            let ends = (0..hosts).zip(&places).chain(pairs.into_iter().map(|(a, b)| (a + hosts, b)));
+            let Cable { rate, delay } = CABLE;
+            let link = |(a, b): (u32, &u32)| super::super::Link { a, b: b + hosts, rate, delay };
+            let network = Network::new(nodes, ends.map(link).collect()).unwrap();
+            let mut routes = Routes::new(&network).unwrap();
+            for (from, to) in [(0, 1), (1, 0)] {
+                let expected = walked(&network, from, to);
+                prop_assert_eq!(routes.count(from, to).unwrap_or(0), expected.len() as u64);
+                prop_assert_eq!(routes.all(from, to).unwrap_or_default(), expected);
+            }
+        }
     }
 }
