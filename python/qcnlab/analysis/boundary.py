@@ -9,8 +9,9 @@ fluid run are left out, so a swing that dies out after the start is none.
 The packets run QCN by the byte counter alone, with whole cycles and without target rate reduction,
 saturated sources, ideal feedback and a buffer of 1 MB, because the model has neither timer,
 hyper-active increase, short cycles nor drops. The fluid is one-sided, with all clamps, sampling
-fixed at its base probability (QCN's table stays there up to an eighth of full feedback) and QCN's
-own rule for the first cycle. ECM runs without drift.
+fixed at its base probability (QCN's table stays there up to an eighth of full feedback), QCN's own
+rule for the first cycle, and feedback spread by the arrivals of whole frames; `noise=False` leaves
+that out. ECM runs without drift.
 """
 
 from __future__ import annotations
@@ -81,13 +82,15 @@ def boundary(
     reps: int = 3,
     seed: int | None = None,
     jobs: int | None = None,
+    noise: bool = True,
 ) -> Boundary:
     """Find the edge of stability for each number of sources at the scenario's line rate.
 
     `sources`: numbers N; `rtts_s`: RTTs, s, rising; `reps`: packet runs of each pair; `seed`: the
-    scenario's own if not given; `jobs`: threads. What of the scenario is switched off is said at
-    the head of this module. Raises `AnalysisError` for a scenario no model describes, and for RTTs
-    that do not rise.
+    scenario's own if not given; `jobs`: threads; `noise`: whether the fluid's feedback is spread by
+    the arrivals of frames (`Qcn.arrival_spread_bytes`). What of the scenario is switched off is
+    said at the head of this module. Raises `AnalysisError` for a scenario no model describes, and
+    for RTTs that do not rise.
     """
     import qcnlab
 
@@ -108,7 +111,7 @@ def boundary(
     shape = (len(sources), len(rtts_s))
     packets = np.array([_packets_std(result) for result in results]).reshape(shape)
     packets = np.sqrt(np.maximum(packets**2 - packets[:, :1] ** 2, 0)) / model.set_point_bytes
-    fluid = _fluid_swings(models, rtts_s, known.line_rate_bps)
+    fluid = _fluid_swings(models, rtts_s, known.line_rate_bps, noise)
     columns = {
         "sources": np.array(sources, dtype=float),
         "linear_s": linear,
@@ -169,7 +172,9 @@ def _packets_std(result: Any) -> float:
     return float(frame["swing"].median())
 
 
-def _fluid_swings(models: Sequence[Model], rtts_s: Sequence[float], line_rate_bps: float) -> Array:
+def _fluid_swings(
+    models: Sequence[Model], rtts_s: Sequence[float], line_rate_bps: float, noise: bool
+) -> Array:
     from qcnlab.progress import Bar
 
     swings = np.zeros((len(models), len(rtts_s)))
@@ -177,7 +182,10 @@ def _fluid_swings(models: Sequence[Model], rtts_s: Sequence[float], line_rate_bp
         for index in np.ndindex(*swings.shape):
             bar((index[0] * len(rtts_s) + index[1]) / swings.size)
             model = models[index[0]].with_(delay_s=rtts_s[index[1]])
-            switches: dict[str, Any] = {"sampling": "fixed"} if isinstance(model, Qcn) else {}
+            switches: dict[str, Any] = {}
+            if isinstance(model, Qcn):
+                switches["sampling"] = "fixed"
+                switches["feedback_spread_bytes"] = model.arrival_spread_bytes if noise else 0.0
             run = model.fluid(FLUID_END_S, every_s=EVERY_S, line_rate_bps=line_rate_bps, **switches)
             settled = run.after(FLUID_SETTLED_S)["queue_bytes"]
             swings[index] = settled.std() / model.set_point_bytes

@@ -126,6 +126,16 @@ class Qcn:
             return self.gain_per_byte
         return 0.5 / ((1 + 2 * self.w) * self.set_point_bytes)
 
+    @property
+    def arrival_spread_bytes(self) -> float:
+        """By how much F strays because frames arrive whole, as a standard deviation, B.
+
+        N sources that send at equal distances, their phases at random, put the queue off by
+        sqrt(N / 12) frames; F weighs this sample with 1 + w and the one before with -w.
+        """
+        w = self.w
+        return self.frame_bytes * math.sqrt(self.sources / 12 * ((1 + w) ** 2 + w**2))
+
     def with_(self, **changes: Any) -> Qcn:
         """Give the model with some values changed."""
         return replace(self, **changes)
@@ -209,8 +219,8 @@ class Qcn:
         `start`: `queue_bytes`, `current_rate_bps`, `target_rate_bps`, or `{"from":
         "equilibrium"}`; each source begins 10 % above its share if not given. `switches` are the
         core's: `sampling` (`"adaptive"`, `"fixed"`), `one_sided`, `clip_feedback`, `clamp_target`,
-        `rate_cap`, `clamp_queue`, `line_rate_bps`, `min_rate_bps`. `step_s`: integration step.
-        Raises `AnalysisError` for what the core refuses.
+        `rate_cap`, `clamp_queue`, `line_rate_bps`, `min_rate_bps`, `feedback_spread_bytes`.
+        `step_s`: integration step. Raises `AnalysisError` for what the core refuses.
         """
         from qcnlab.analysis.fluid import trajectory
 

@@ -27,6 +27,11 @@
 //! Rt' = -(Rt - Rc - h) m + RAI Rc(t-d) (1 - s) (1-pr)^((F-1) n) e
 //! ```
 //!
+//! The queue that a congestion point sees strays from the fluid's, because frames arrive whole. With a spread sigma of F
+//! from that, one-sided feedback is the mean over it: pr = p Phi(F / sigma), and a message says
+//! F + sigma phi(F / sigma) / Phi(F / sigma), with the normal distribution Phi and its density phi. With the spread 0
+//! (the default) pr is p or 0.
+//!
 //! Neither the timer nor hyper-active increase is in the model.
 
 use super::error::FluidError;
@@ -35,6 +40,7 @@ use super::initial::Initial;
 use super::parameters::{ABOVE_ZERO, ANY, Kind, Parameter, Values, delay, derived, number, sources, switch};
 use super::stepper::{Lag, System};
 use super::{ColumnName, Model, named};
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 /// The parameters of the model.
 pub(crate) const PARAMETERS: &[Parameter] = &[
@@ -81,6 +87,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     switch("clamp_target", true, "the target rate is never below the current rate"),
     switch("rate_cap", true, "the current rate is never above line_rate_bps"),
     switch("clamp_queue", true, "the queue is never below 0"),
+    number("feedback_spread_bytes", "B", 0.0, (0.0, ANY), "standard deviation of one-sided feedback from whole frames"),
     derived("buffer_bytes", "B", (ABOVE_ZERO, ANY), "octets the queue cannot exceed; no bound when left out"),
 ];
 
@@ -104,6 +111,7 @@ pub(crate) struct Qcn {
     kept: bool,
     increase: f64,
     one_sided: bool,
+    spread: f64,
     clip: bool,
     clamp_target: bool,
     rate_cap: bool,
@@ -162,6 +170,19 @@ impl Qcn {
         (at_zero.signum() * size, p)
     }
 
+    /// Mean feedback of a message, and the probability that a frame brings one, of feedback F and sampling probability.
+    fn heard(&self, feedback: f64, p: f64) -> (f64, f64) {
+        if !self.one_sided {
+            return (feedback, p);
+        }
+        if self.spread == 0.0 {
+            return if feedback > 0.0 { (feedback, p) } else { (0.0, 0.0) };
+        }
+        let share = normal(feedback / self.spread);
+        let density = (-0.5 * (feedback / self.spread).powi(2)).exp() * FRAC_2_SQRT_PI * FRAC_1_SQRT_2 / 2.0;
+        if share < 1e-12 { (0.0, 0.0) } else { (feedback + self.spread * density / share, p * share) }
+    }
+
     /// eta (e of the later cycles) and zeta of the module's head when a share `first` is in its first cycle.
     fn cycles(&self, p: f64, first: f64) -> (f64, f64) {
         let quiet = self.cycle * (-p).ln_1p();
@@ -182,6 +203,15 @@ impl Qcn {
     }
 }
 
+/// The normal distribution to 1e-7: M. Abramowitz and I. Stegun, "Handbook of Mathematical Functions", 26.2.17.
+fn normal(x: f64) -> f64 {
+    let t = 1.0 / (1.0 + 0.231_641_9 * x.abs());
+    let weights = [1.330_274_429, -1.821_255_978, 1.781_477_937, -0.356_563_782, 0.319_381_530];
+    let sum = t * weights.iter().fold(0.0, |sum, weight| sum * t + weight);
+    let tail = (-0.5 * x * x).exp() * FRAC_2_SQRT_PI * FRAC_1_SQRT_2 / 2.0 * sum;
+    if x < 0.0 { tail } else { 1.0 - tail }
+}
+
 impl System for Qcn {
     fn size(&self) -> usize {
         5
@@ -196,7 +226,7 @@ impl System for Qcn {
         let then = past.ago(0, self.delay);
         let rate = then.get(1);
         let (feedback, p) = self.feedback(then.get(0), rate);
-        let (feedback, reflected) = if self.one_sided && feedback <= 0.0 { (0.0, 0.0) } else { (feedback, p) };
+        let (feedback, reflected) = self.heard(feedback, p);
         let (eta, zeta) = self.cycles(reflected, first);
         let (messages, cut) = (rate * reflected, self.gain * feedback * current * rate * reflected);
         let gap = target - current - held;
@@ -267,6 +297,7 @@ impl Model for Qcn {
             kept: values.is("first_cycle", "kept"),
             increase: rate("ai_rate_bps"),
             one_sided: values.switch("one_sided"),
+            spread: values.number("feedback_spread_bytes") / frame,
             clip: values.switch("clip_feedback"),
             clamp_target: values.switch("clamp_target"),
             rate_cap: values.switch("rate_cap"),

@@ -103,6 +103,20 @@ fn a_first_cycle_that_is_kept_steadies() {
     assert!(swing("kept") < 0.6 * swing("restarted"));
 }
 
+/// Noise softens the rule that only congestion is reported: beyond the edge of ten sources a small swing dies out.
+#[test]
+fn a_spread_of_the_feedback_steadies() {
+    let swing = |spread: f64| {
+        let parameters = format!(
+            r#"{{"sources": 10, "delay_s": 350e-6, "sampling": "fixed", "first_cycle": "kept",
+                "feedback_spread_bytes": {spread}}}"#
+        );
+        mean_std(second_half(&solved("qcn", &parameters, 0.6, None), "queue_bytes")).1
+    };
+    assert!(swing(5e3) < 0.01 * swing(0.0));
+    near(swing(1e-3), swing(0.0), 1e-2 * swing(0.0), "no spread to speak of");
+}
+
 /// A full buffer holds the queue; full feedback then empties it.
 #[test]
 fn the_queue_ends_at_the_buffer() {
