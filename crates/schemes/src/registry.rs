@@ -5,7 +5,7 @@
 //! line in the call of [`families!`] below.
 
 use crate::dice::Dice;
-use crate::family::{af_qcn, dcqcn, ecm, ecm_plus, fb99, nic_fb, none, qcn, qcn_plus, sonar};
+use crate::family::{af_qcn, dcqcn, ecm, ecm_plus, fb99, fecn, nic_fb, none, qcn, qcn_plus, sonar};
 use crate::params::{Field, Table, Value};
 use crate::roles::{
     Arrival, CongestionPoint, CpAction, CpId, Delivered, Gauge, NotificationPoint, Pacing, Probe, ProbeAction, Queue,
@@ -394,4 +394,5 @@ families! {
     Dcqcn => dcqcn::Dcqcn,
     QcnPlus => qcn_plus::QcnPlus,
     NicFb => nic_fb::NicFb,
+    Fecn => fecn::Fecn,
 }

@@ -5,6 +5,7 @@ pub mod dcqcn;
 pub mod ecm;
 pub mod ecm_plus;
 pub mod fb99;
+pub mod fecn;
 pub mod nic_fb;
 pub mod none;
 pub mod qcn;
