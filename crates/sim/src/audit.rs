@@ -87,7 +87,7 @@ pub(crate) fn flows<'a>(
     let mut inside = vec![0u64; tallies.len()];
     let held = ports.flat_map(Port::held).chain(turns.flat_map(Turns::waiting));
     for frame in held.filter(|frame| !frame.is(flag::NOT_DATA)) {
-        inside[flow_of(frame.path) as usize] += 1;
+        inside[flow_of(frame.path()) as usize] += 1;
     }
     for ((name, tally), inside) in names.zip(tallies).zip(inside) {
         let accounted = tally.delivered + tally.dropped + inside;

@@ -1,10 +1,22 @@
 //! Frames, and the ring of frames a link keeps.
 
-/// A frame on its way: a small plain record, copied from ring to ring.
+/// A frame on its way: three words, copied from ring to ring.
+///
+/// The small fields share a word, so that a frame is always stored and loaded a whole word at a time: a
+/// processor that loads more than it stored last has to wait for the store.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Frame {
     /// When its last bit reaches the far end of the link it queues for or is on, ps.
     pub(crate) arrival: u64,
+    /// Path and tag.
+    way: u64,
+    /// Size, limiter, hop, class, flags and mark.
+    word: u64,
+}
+
+/// What a frame is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Parts {
     /// The path it takes; for what travels back, the path it takes backwards.
     pub(crate) path: u32,
     /// For a letter, the place of what it says; for TCP, the segment's number or the number acknowledged.
@@ -19,22 +31,107 @@ pub(crate) struct Frame {
     pub(crate) class: u8,
     /// See [`flag`].
     pub(crate) flags: u8,
-    /// The largest mark a congestion point wrote on it.
-    pub(crate) mark: u8,
 }
+
+const TAG: u32 = 32;
+const LIMITED_BY: u32 = 16;
+const HOP: u32 = 32;
+const CLASS: u32 = 40;
+const FLAGS: u32 = 48;
+const MARK: u32 = 56;
 
 impl Frame {
     #[inline]
-    pub(crate) const fn is(&self, flag: u8) -> bool {
-        self.flags & flag != 0
+    pub(crate) const fn new(parts: Parts) -> Frame {
+        Frame {
+            arrival: 0,
+            way: parts.path as u64 | (parts.tag as u64) << TAG,
+            word: parts.size as u64
+                | (parts.limited_by as u64) << LIMITED_BY
+                | (parts.hop as u64) << HOP
+                | (parts.class as u64) << CLASS
+                | (parts.flags as u64) << FLAGS,
+        }
     }
 
+    #[inline]
+    pub(crate) const fn path(&self) -> u32 {
+        self.way as u32
+    }
+
+    #[inline]
+    pub(crate) const fn tag(&self) -> u32 {
+        (self.way >> TAG) as u32
+    }
+
+    /// Its size.
+    #[inline]
     pub(crate) const fn octets(&self) -> u64 {
-        self.size as u64
+        self.word as u16 as u64
+    }
+
+    #[inline]
+    pub(crate) const fn limited_by(&self) -> u16 {
+        (self.word >> LIMITED_BY) as u16
+    }
+
+    #[inline]
+    pub(crate) const fn hop(&self) -> u8 {
+        (self.word >> HOP) as u8
+    }
+
+    #[inline]
+    pub(crate) const fn class(&self) -> u8 {
+        (self.word >> CLASS) as u8
+    }
+
+    /// The largest mark a congestion point wrote on it.
+    #[inline]
+    pub(crate) const fn mark(&self) -> u8 {
+        (self.word >> MARK) as u8
+    }
+
+    /// Whether it has any of these flags.
+    #[inline]
+    pub(crate) const fn is(&self, flags: u8) -> bool {
+        self.word & (flags as u64) << FLAGS != 0
+    }
+
+    #[inline]
+    pub(crate) const fn set(&mut self, flag: u8) {
+        self.word |= (flag as u64) << FLAGS;
+    }
+
+    #[inline]
+    pub(crate) const fn clear(&mut self, flag: u8) {
+        self.word &= !((flag as u64) << FLAGS);
+    }
+
+    /// Moves it one port ahead.
+    #[inline]
+    pub(crate) const fn go_ahead(&mut self) {
+        self.word += 1 << HOP;
+    }
+
+    /// Moves it one port back.
+    #[inline]
+    pub(crate) const fn go_back(&mut self) {
+        self.word -= 1 << HOP;
+    }
+
+    /// It, at another place of its path.
+    pub(crate) const fn at_hop(self, hop: u8) -> Frame {
+        Frame { word: self.word & !(0xff << HOP) | (hop as u64) << HOP, ..self }
+    }
+
+    /// Writes a mark on it, unless it has a larger one.
+    pub(crate) fn write_mark(&mut self, mark: u8) {
+        let mark = u64::from(mark.max(self.mark()));
+        self.word = self.word & !(0xff << MARK) | mark << MARK;
     }
 }
 
-/// Bits of [`Frame::flags`].
+/// Bits of a frame's flags.
 pub(crate) mod flag {
     /// Its priority is under congestion control.
     pub(crate) const CONTROLLED: u8 = 1;
@@ -140,18 +237,35 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_frame_keeps_its_parts() {
+        let parts = Parts { path: 7, tag: 8, size: 65_535, limited_by: 9, hop: 254, class: 7, flags: flag::ACK };
+        let mut frame = Frame::new(parts);
+        assert_eq!((frame.path(), frame.tag(), frame.octets(), frame.limited_by()), (7, 8, 65_535, 9));
+        assert_eq!((frame.hop(), frame.class(), frame.mark()), (254, 7, 0));
+        assert!(frame.is(flag::ACK) && !frame.is(flag::HELD | flag::BACK));
+        frame.go_back();
+        frame.set(flag::HELD);
+        frame.clear(flag::ACK);
+        frame.write_mark(63);
+        frame.write_mark(1);
+        assert_eq!((frame.hop(), frame.mark(), frame.class()), (253, 63, 7));
+        assert!(frame.is(flag::HELD) && !frame.is(flag::ACK));
+        assert_eq!(frame.at_hop(3).hop(), 3);
+    }
+
+    #[test]
     fn keeps_order_while_it_grows_and_wraps() {
         let mut ring = Ring::new();
         let mut taken = 0;
         for size in 0..1000u16 {
-            ring.push(Frame { size, ..Frame::default() });
+            ring.push(Frame::new(Parts { size, ..Parts::default() }));
             if size % 3 == 0 {
-                assert_eq!(ring.pop().size, taken);
+                assert_eq!(ring.pop().octets(), taken);
                 taken += 1;
             }
         }
         while !ring.is_empty() {
-            assert_eq!(ring.pop().size, taken);
+            assert_eq!(ring.pop().octets(), taken);
             taken += 1;
         }
         assert_eq!(taken, 1000);

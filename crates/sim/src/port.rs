@@ -242,9 +242,10 @@ pub(crate) fn rescaled(left: u64, old: BitRate, new: BitRate) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::Parts;
 
     fn frame(size: u16) -> Frame {
-        Frame { size, ..Frame::default() }
+        Frame::new(Parts { size, ..Parts::default() })
     }
 
     fn at_us(n: u64) -> Instant {

@@ -283,7 +283,7 @@ impl Recorder {
 
     /// A frame of the `member`-th flow that ends at `end` left the last port at `left`.
     #[inline]
-    pub(crate) fn count_left(&mut self, end: u32, member: u32, left: u64, size: u32) {
+    pub(crate) fn count_left(&mut self, end: u32, member: u32, left: u64, size: u64) {
         let width = self.record.bin.ps();
         if width == 0 {
             return;
@@ -292,7 +292,7 @@ impl Recorder {
         while left > bins.start + width {
             Recorder::close(bins, width, &mut self.trace.throughput);
         }
-        bins.bytes[member as usize] += u64::from(size);
+        bins.bytes[member as usize] += size;
     }
 
     /// Closes every bin that ends at or before `end`.

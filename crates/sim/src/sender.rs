@@ -5,7 +5,7 @@
 //! adapter takes a frame from the first in line of the highest class: round robin
 //! over flows. A flow that is alone on its host's link needs no line.
 
-use crate::frame::{Frame, flag};
+use crate::frame::{Frame, Parts, flag};
 use crate::limiter::Limiter;
 use crate::plan::{FlowPlan, Plan};
 use crate::source::Source;
@@ -105,15 +105,15 @@ impl Sender {
         };
         let special = if stamp.probe { flag::SPECIAL } else { 0 };
         let carries = if segment.is_some() { flag::SEGMENT } else { 0 };
-        Frame {
+        Frame::new(Parts {
             path,
             size: taken.size,
             limited_by: stamp.limited_by.map_or(0, |cp| cp.0 as u16 + 1),
             class: self.class,
             tag: segment.unwrap_or(0),
             flags: self.flags | special | carries,
-            ..Frame::default()
-        }
+            hop: 0,
+        })
     }
 }
 

@@ -112,7 +112,7 @@ impl Turns {
 
     /// Queues a frame the port has counted in.
     pub(crate) fn push(&mut self, frame: Frame) {
-        let class = self.class(frame.class);
+        let class = self.class(frame.class());
         class.octets += frame.octets();
         class.frames.push(frame);
     }
@@ -141,13 +141,14 @@ impl Turns {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::Parts;
 
     #[test]
     fn classes_are_kept_highest_first() {
         let mut turns = Turns::new(0, 0b1000_1001, BitRate::gbps(10));
         let numbers: Vec<u8> = turns.classes.iter().map(|class| class.number).collect();
         assert_eq!(numbers, [7, 3, 0]);
-        turns.push(Frame { class: 3, size: 100, ..Frame::default() });
+        turns.push(Frame::new(Parts { class: 3, size: 100, ..Parts::default() }));
         assert_eq!((turns.class(3).octets, turns.class(7).octets), (100, 0));
     }
 

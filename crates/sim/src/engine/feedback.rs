@@ -1,7 +1,7 @@
 //! What travels besides data: signals back to sources, probes ahead.
 
 use super::{Engine, Letter};
-use crate::frame::{Frame, flag};
+use crate::frame::{Frame, Parts, flag};
 use crate::plan::Feedback;
 use crate::port::NONE;
 use qcnlab_schemes::{CongestionPoint, Delivered, NotificationPoint, Probe, ProbeAction, Queue, ReactionPoint, Signal};
@@ -12,22 +12,22 @@ impl Engine {
     #[cold]
     pub(super) fn send_back(&mut self, now: Instant, port: u32, frame: Frame, signal: Signal) {
         self.counters.messages_sent += 1;
-        self.recorder.on_message(now, port, self.paths[frame.path as usize].flow, signal);
+        self.recorder.on_message(now, port, self.paths[frame.path() as usize].flow, signal);
         match self.feedback {
             Feedback::Ideal => {
-                let way = &self.ports_of(frame.path)[..usize::from(frame.hop)];
+                let way = &self.ports_of(frame.path())[..usize::from(frame.hop())];
                 let at = way.iter().fold(now, |at, port| at + self.ports[*port as usize].delay());
                 self.deliver_at(at, self.limiter_of(frame), signal);
             }
             Feedback::Frames { size, class } => {
-                let letter = self.letter(Letter::Signal(signal), size, class, frame.path, frame.hop, flag::BACK);
+                let letter = self.letter(Letter::Signal(signal), size, class, frame.path(), frame.hop(), flag::BACK);
                 self.post(now, letter);
             }
         }
     }
 
     fn limiter_of(&self, frame: Frame) -> u32 {
-        self.senders[self.paths[frame.path as usize].flow as usize].limiter
+        self.senders[self.paths[frame.path() as usize].flow as usize].limiter
     }
 
     /// A frame that carries a letter.
@@ -38,7 +38,8 @@ impl Engine {
         } else {
             self.letters[tag as usize] = says;
         }
-        Frame { size: size.get() as u16, class, path, hop, tag, flags: flag::LETTER | back, ..Frame::default() }
+        let flags = flag::LETTER | back;
+        Frame::new(Parts { size: size.get() as u16, class, path, hop, tag, flags, limited_by: 0 })
     }
 
     /// Ideal feedback: puts the signal in line for its limiter.
@@ -63,7 +64,7 @@ impl Engine {
 
     /// A frame that travels back starts at its node; one whose way back is no way at all is there.
     pub(super) fn post(&mut self, now: Instant, frame: Frame) {
-        if frame.hop > 0 {
+        if frame.hop() > 0 {
             self.count_made(&frame);
         }
         self.go_back(now, frame);
@@ -71,9 +72,9 @@ impl Engine {
 
     /// The node at which a frame that travels back is.
     fn node_of(&self, frame: &Frame) -> u32 {
-        match usize::from(frame.hop) {
-            0 => self.nodes[self.ports_of(frame.path)[0] as usize].0,
-            hop => self.nodes[self.ports_of(frame.path)[hop - 1] as usize].1,
+        match usize::from(frame.hop()) {
+            0 => self.nodes[self.ports_of(frame.path())[0] as usize].0,
+            hop => self.nodes[self.ports_of(frame.path())[hop - 1] as usize].1,
         }
     }
 
@@ -84,10 +85,10 @@ impl Engine {
 
     /// A frame that travels back queues for the next link, or is there.
     fn go_back(&mut self, now: Instant, frame: Frame) {
-        let Some(before) = usize::from(frame.hop).checked_sub(1) else {
+        let Some(before) = usize::from(frame.hop()).checked_sub(1) else {
             return self.extra_is_there(now, frame);
         };
-        let back = self.peers[self.ports_of(frame.path)[before] as usize];
+        let back = self.peers[self.ports_of(frame.path())[before] as usize];
         assert!(back != NONE, "a link that something travels back over has two directions");
         if !self.enqueue(now, back, frame) {
             self.drop_extra(now, frame);
@@ -97,20 +98,20 @@ impl Engine {
     /// A letter or an acknowledgement reaches the far end of a link.
     pub(super) fn extra_arrived(&mut self, now: Instant, mut frame: Frame) {
         if frame.is(flag::BACK) {
-            frame.hop -= 1;
-            if frame.hop == 0 {
+            frame.go_back();
+            if frame.hop() == 0 {
                 let host = self.node_of(&frame);
                 self.extra[host as usize].1 += frame.octets();
             }
             return self.go_back(now, frame);
         }
-        frame.hop += 1;
-        if frame.hop < self.paths[frame.path as usize].len {
+        frame.go_ahead();
+        if frame.hop() < self.paths[frame.path() as usize].len {
             return self.probe_on(now, frame);
         }
-        let host = self.nodes[*self.ports_of(frame.path).last().expect("a way has links") as usize].1;
+        let host = self.nodes[*self.ports_of(frame.path()).last().expect("a way has links") as usize].1;
         self.extra[host as usize].1 += frame.octets();
-        let Letter::Probe(probe) = self.take_letter(frame.tag) else {
+        let Letter::Probe(probe) = self.take_letter(frame.tag()) else {
             unreachable!("only probes travel ahead");
         };
         self.counters.probes_ended += 1;
@@ -118,31 +119,31 @@ impl Engine {
     }
 
     fn probe_at_destination(&mut self, now: Instant, frame: Frame, probe: &Probe) {
-        let flow = self.paths[frame.path as usize].flow;
+        let flow = self.paths[frame.path() as usize].flow;
         let answer = self.notifications.get_mut(flow as usize).and_then(|np| np.on_probe(now, probe));
         if let Some(signal) = answer {
-            let last = *self.ports_of(frame.path).last().expect("a way has links");
-            let hop = self.paths[frame.path as usize].len;
-            self.send_back(now, last, Frame { hop, ..frame }, signal);
+            let last = *self.ports_of(frame.path()).last().expect("a way has links");
+            let hop = self.paths[frame.path() as usize].len;
+            self.send_back(now, last, frame.at_hop(hop), signal);
         }
     }
 
     /// A probe arrives at the next port of its way.
     fn probe_on(&mut self, now: Instant, frame: Frame) {
-        let index = self.ports_of(frame.path)[usize::from(frame.hop)];
-        let Letter::Probe(mut probe) = self.letters[frame.tag as usize] else {
+        let index = self.ports_of(frame.path())[usize::from(frame.hop())];
+        let Letter::Probe(mut probe) = self.letters[frame.tag() as usize] else {
             unreachable!("only probes travel ahead");
         };
-        if let Some(signal) = self.show_probe(now, index, frame.path, &mut probe) {
+        if let Some(signal) = self.show_probe(now, index, frame.path(), &mut probe) {
             self.extra[self.nodes[index as usize].0 as usize].1 += frame.octets();
-            self.take_letter(frame.tag);
+            self.take_letter(frame.tag());
             self.counters.probes_ended += 1;
             if frame.is(flag::HELD) {
                 self.release_held(now, &frame);
             }
             return self.send_back(now, index, frame, signal);
         }
-        self.letters[frame.tag as usize] = Letter::Probe(probe);
+        self.letters[frame.tag() as usize] = Letter::Probe(probe);
         if !self.enqueue(now, index, frame) {
             self.drop_extra(now, frame);
         }
@@ -215,11 +216,11 @@ impl Engine {
         if let Some(np) = self.notifications.get_mut(flow as usize) {
             let delivered = Delivered {
                 size: Bytes::new(frame.octets()),
-                mark: frame.mark,
+                mark: frame.mark(),
                 controlled: frame.is(flag::CONTROLLED),
             };
             if let Some(signal) = np.on_frame(now, &delivered) {
-                let port = *self.ports_of(frame.path).last().expect("a way has links");
+                let port = *self.ports_of(frame.path()).last().expect("a way has links");
                 self.send_back(now, port, frame, signal);
             }
         }
@@ -232,9 +233,9 @@ impl Engine {
     fn extra_is_there(&mut self, now: Instant, frame: Frame) {
         if frame.is(flag::ACK) {
             self.counters.acks_heard += 1;
-            return self.acknowledged(now, self.paths[frame.path as usize].flow, frame.tag);
+            return self.acknowledged(now, self.paths[frame.path() as usize].flow, frame.tag());
         }
-        let Letter::Signal(signal) = self.take_letter(frame.tag) else {
+        let Letter::Signal(signal) = self.take_letter(frame.tag()) else {
             unreachable!("only signals travel back");
         };
         self.hear(now, self.limiter_of(frame), &signal);
@@ -259,7 +260,7 @@ impl Engine {
             self.counters.acks_lost += 1;
             return;
         }
-        match self.take_letter(frame.tag) {
+        match self.take_letter(frame.tag()) {
             Letter::Signal(_) => self.counters.messages_lost += 1,
             Letter::Probe(_) => self.counters.probes_ended += 1,
         }

@@ -18,10 +18,10 @@ impl Engine {
             port.settle(self.end);
             let delay = port.delay().ps();
             for frame in self.ports[index].on_the_wire().filter(|frame| !frame.is(flag::NOT_DATA)) {
-                let path = self.paths[frame.path as usize];
-                if frame.hop + 1 == path.len {
+                let path = self.paths[frame.path() as usize];
+                if frame.hop() + 1 == path.len {
                     let left = frame.arrival - delay;
-                    self.recorder.count_left(path.end, path.member, left, u32::from(frame.size));
+                    self.recorder.count_left(path.end, path.member, left, frame.octets());
                 }
             }
         }

@@ -28,17 +28,17 @@ impl Engine {
         if port.input != NONE && !self.hold(now, index, &mut frame) {
             return;
         }
-        if frame.flags & (flag::BACK | flag::LETTER) != 0 {
+        if frame.is(flag::BACK | flag::LETTER) {
             return self.extra_arrived(now, frame);
         }
-        let path = self.paths[frame.path as usize];
-        frame.hop += 1;
-        if frame.hop < path.len {
-            let next = self.route_ports[(path.start + u32::from(frame.hop)) as usize];
+        let path = self.paths[frame.path() as usize];
+        frame.go_ahead();
+        if frame.hop() < path.len {
+            let next = self.route_ports[(path.start + u32::from(frame.hop())) as usize];
             self.forward(now, next, frame);
         } else {
             let left = now.ps() - self.ports[index as usize].delay().ps();
-            self.recorder.count_left(path.end, path.member, left, u32::from(frame.size));
+            self.recorder.count_left(path.end, path.member, left, frame.octets());
             self.tallies[path.flow as usize].deliver(now, frame.octets());
             if frame.is(flag::SEGMENT) || !self.notifications.is_empty() {
                 self.received(now, path.flow, frame);
@@ -47,7 +47,7 @@ impl Engine {
     }
 
     /// A data frame arrives at a port's queue; a congestion point there looks at it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn forward(&mut self, now: Instant, index: u32, frame: Frame) {
         let admitted = self.enqueue(now, index, frame);
         if !admitted {
@@ -57,7 +57,7 @@ impl Engine {
         let (cp, len) = match port.turns {
             NONE => (port.cp, port.queue_len()),
             turns => {
-                let class = self.turns[turns as usize].class_ref(frame.class);
+                let class = self.turns[turns as usize].class_ref(frame.class());
                 (class.cp, Bytes::new(class.octets))
             }
         };
@@ -69,21 +69,21 @@ impl Engine {
         }
         let port = &self.ports[index as usize];
         let arrival = Arrival {
-            flow: FlowId(self.paths[frame.path as usize].flow),
+            flow: FlowId(self.paths[frame.path() as usize].flow),
             size: Bytes::new(frame.octets()),
             admitted,
             controlled: frame.is(flag::CONTROLLED),
             cn_tagged: frame.is(flag::CN_TAGGED),
-            limited_by: frame.limited_by.checked_sub(1).map(|cp| CpId(u32::from(cp))),
+            limited_by: frame.limited_by().checked_sub(1).map(|cp| CpId(u32::from(cp))),
             probe: frame.is(flag::SPECIAL),
-            mark: frame.mark,
+            mark: frame.mark(),
         };
         let queue = Queue { len, capacity: port.capacity(), rate: port.rate() };
         let watch = &mut self.watches[cp as usize];
         match watch.cp.on_arrival(now, &arrival, queue, &mut watch.dice) {
             CpAction::Nothing => {}
             CpAction::Send(signal) => self.send_back(now, index, frame, signal),
-            CpAction::Mark(mark) if admitted => self.mark_newest(index, frame.class, mark),
+            CpAction::Mark(mark) if admitted => self.mark_newest(index, frame.class(), mark),
             CpAction::Mark(_) => {}
         }
     }
@@ -110,7 +110,7 @@ impl Engine {
         let port = &mut self.ports[index as usize];
         let place = port.turns;
         let turns = &mut self.turns[place as usize];
-        if !port.admit(turns.class(frame.class).octets, frame.octets()) {
+        if !port.admit(turns.class(frame.class()).octets, frame.octets()) {
             return false;
         }
         turns.push(frame);
@@ -164,7 +164,7 @@ impl Engine {
                 let (mut frame, left, cp) = turns.take_sent(class);
                 if frame.is(flag::HELD) {
                     self.release_held(now, &frame);
-                    frame.flags &= !flag::HELD;
+                    frame.clear(flag::HELD);
                 }
                 let port = &mut self.ports[index as usize];
                 port.put_on_the_wire(now, frame);
@@ -222,9 +222,9 @@ impl Engine {
     }
 
     pub(super) fn count_discarded(&mut self, now: Instant, index: u32, frame: &Frame) {
-        let flow = self.paths[frame.path as usize].flow;
+        let flow = self.paths[frame.path() as usize].flow;
         self.tallies[flow as usize].dropped += 1;
-        self.recorder.on_drop(now, index, flow, u64::from(frame.size));
+        self.recorder.on_drop(now, index, flow, frame.octets());
     }
 
     /// Writes a mark on the frame that was queued last.
@@ -235,14 +235,14 @@ impl Engine {
             turns => &mut self.turns[turns as usize].class(class).frames,
         };
         let newest = ring.at_mut(ring.tail().wrapping_sub(1));
-        newest.mark = newest.mark.max(mark);
+        newest.write_mark(mark);
     }
 
     /// Counts a frame against the memory of the input it came in by; false when it does not fit and is discarded.
     fn hold(&mut self, now: Instant, index: u32, frame: &mut Frame) -> bool {
         let place = self.ports[index as usize].input;
         let input = &mut self.inputs[place as usize];
-        if !input.hold(frame.class, frame.octets()) {
+        if !input.hold(frame.class(), frame.octets()) {
             if frame.is(flag::NOT_DATA) {
                 self.lose_extra(*frame);
             } else {
@@ -250,8 +250,8 @@ impl Engine {
             }
             return false;
         }
-        frame.flags |= flag::HELD;
-        if let Some(lane) = input.must_stop(frame.class) {
+        frame.set(flag::HELD);
+        if let Some(lane) = input.must_stop(frame.class()) {
             self.stop_lane(now, place, lane, None);
         }
         true
@@ -262,8 +262,8 @@ impl Engine {
         let came_by = self.came_by(frame);
         let place = self.ports[came_by as usize].input;
         let input = &mut self.inputs[place as usize];
-        input.release(frame.class, frame.octets());
-        if let Some(lane) = input.may_go(frame.class) {
+        input.release(frame.class(), frame.octets());
+        if let Some(lane) = input.may_go(frame.class()) {
             self.let_lane_go(now, place, lane);
         }
     }
@@ -277,7 +277,7 @@ impl Engine {
             && let PauseRule::Threshold { .. } = gate.plan.rule
         {
             let turns = &self.turns[self.ports[gate.back as usize].turns as usize];
-            if let Some(lane) = input.must_ask(now, frame.class, queued, |quanta| turns.quanta_ps(quanta)) {
+            if let Some(lane) = input.must_ask(now, frame.class(), queued, |quanta| turns.quanta_ps(quanta)) {
                 self.stop_lane(now, place, lane, Some(index));
             }
         }

@@ -295,8 +295,8 @@ impl Engine {
 
     /// The port a frame came to its present node by; it did not start there.
     fn came_by(&self, frame: &Frame) -> u32 {
-        let ports = self.ports_of(frame.path);
-        let hop = usize::from(frame.hop);
+        let ports = self.ports_of(frame.path());
+        let hop = usize::from(frame.hop());
         if frame.is(flag::BACK) { self.peers[ports[hop] as usize] } else { ports[hop - 1] }
     }
 }

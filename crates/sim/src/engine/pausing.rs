@@ -77,7 +77,7 @@ impl Engine {
         let turns = &self.turns[self.ports[output as usize].turns as usize];
         let of_input = turns
             .waiting()
-            .filter(|frame| frame.is(flag::HELD) && classes & 1 << frame.class != 0 && self.came_by(frame) == port);
+            .filter(|frame| frame.is(flag::HELD) && classes & 1 << frame.class() != 0 && self.came_by(frame) == port);
         of_input.map(|frame| frame.octets()).sum()
     }
 

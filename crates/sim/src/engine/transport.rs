@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::connection::Connection;
-use crate::frame::{Frame, flag};
+use crate::frame::{Frame, Parts, flag};
 use crate::source::Source;
 use qcnlab_units::Instant;
 
@@ -18,13 +18,13 @@ impl Engine {
     pub(super) fn segment_received(&mut self, now: Instant, flow: u32, frame: Frame) {
         let connection = self.connection(flow);
         let before = connection.receiver.next_expected();
-        let ack = connection.receiver.on_segment(now, frame.tag);
+        let ack = connection.receiver.on_segment(now, frame.tag());
         let (expected, last) = (connection.receiver.next_expected(), connection.segments);
         if expected == last && before != last {
             self.tallies[flow as usize].finished = now.ps();
         }
         match ack {
-            Some(number) => self.acknowledge(now, flow, frame.path, number),
+            Some(number) => self.acknowledge(now, flow, frame.path(), number),
             None => self.follow_timers(flow),
         }
     }
@@ -36,7 +36,7 @@ impl Engine {
         let hop = self.paths[path as usize].len;
         self.counters.acks_sent += 1;
         let flags = flag::BACK | flag::ACK;
-        self.post(now, Frame { path, tag: number, size, class, hop, flags, ..Frame::default() });
+        self.post(now, Frame::new(Parts { path, tag: number, size, class, hop, flags, limited_by: 0 }));
     }
 
     /// An acknowledgement reaches the sender.
