@@ -12,9 +12,8 @@ import pytest
 import qcnlab
 from qcnlab.folders import NewFolder
 
-FILES = {"config.toml", "meta.json", "summary.json"} | {
-    f"{name}.parquet" for name in ("queues", "rates", "throughput", "messages", "drops", "metrics")
-}
+TABLES = ("queues", "rates", "throughput", "messages", "drops", "pauses", "flows", "metrics")
+FILES = {"config.toml", "meta.json", "summary.json"} | {f"{name}.parquet" for name in TABLES}
 SAME = FILES - {"meta.json"}
 
 
@@ -29,7 +28,7 @@ def test_a_saved_run_reads_back(result: qcnlab.Result, tmp_path: Path) -> None:
     assert again.summary == result.summary
     assert again.meta == result.meta
     assert again.config == result.config
-    for name in ("queues", "rates", "throughput", "messages", "drops", "metrics"):
+    for name in TABLES:
         before, after = result.table(name), again.table(name)
         assert after.units == before.units
         assert after.columns == before.columns

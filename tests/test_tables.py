@@ -17,6 +17,11 @@ COLUMNS = {
         "replication", "time_s", "port", "source", "kind", "fb", "q_off_bytes", "q_delta_bytes",
     ],
     "drops": ["replication", "time_s", "port", "source", "frames", "bytes"],
+    "pauses": ["replication", "time_s", "until_s", "port", "priority", "because"],
+    "flows": [
+        "replication", "source", "size_bytes", "finished_s", "delivered_bytes", "sent_frames",
+        "delivered_frames", "dropped_frames", "refused_frames",
+    ],
     "metrics": ["replication", "metric", "value", "unit"],
 }  # fmt: skip
 UNITS = {"_s": "s", "_bytes": "B", "_bps": "bit/s"}

@@ -283,7 +283,7 @@ def _metrics_text(result: Result) -> str:
     from qcnlab.facts import facts
 
     summary = result.summary
-    hot = bool(facts(result.config).hotspots)
+    hot = bool(facts(result).hotspots)
     titles = {entry["name"]: entry["title"] for entry in catalogue.metrics()}
     rows = [
         (name, titles.get(name, ""), metric["unit"], _value(metric, name, hot))

@@ -128,7 +128,7 @@ class Demo:
     @property
     def note(self) -> str:
         """What a reader of the table must know."""
-        known = facts(self.cells[0].result.config)
+        known = facts(self.cells[0].result)
         rest_ms = (known.duration_s - known.hotspots[-1].end_s) * 1e3
         return (
             "Queue, empty and Jain are taken outside the hotspot and its recovery;\n"

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from qcnlab.results import Result
 
 PREFIX = {"": 1.0, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "K": 1e3}
 PREFIX |= {"M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30}
@@ -23,26 +26,26 @@ class Hotspot:
 
 @dataclass(frozen=True)
 class Facts:
-    """Times in s, sizes in B, rates in b/s."""
+    """Times in s, sizes in B, rates in b/s; rate and buffer are the bottleneck's."""
 
     duration_s: float
     sources: int
     rate_bps: float
-    buffer_bytes: float
+    buffer_bytes: float | None
     hotspots: tuple[Hotspot, ...]
     set_point_bytes: float | None
 
 
-def facts(config: str) -> Facts:
-    """Read them from a resolved scenario's TOML."""
-    tree = tomllib.loads(config)
-    topology = tree["topology"]
+def facts(result: Result) -> Facts:
+    """Read them from a result's resolved scenario and summary."""
+    tree = tomllib.loads(result.config)
+    bottleneck = result.summary["bottleneck"]
     set_point = tree["scheme"].get("cp", {}).get("set_point")
     return Facts(
         duration_s=base(tree["duration"]),
-        sources=int(topology["sources"]),
-        rate_bps=base(topology["bottleneck_rate"]),
-        buffer_bytes=base(topology["buffer"]),
+        sources=int(result.summary["flows"]),
+        rate_bps=float(bottleneck["rate_bps"]),
+        buffer_bytes=bottleneck["buffer_bytes"],
         hotspots=tuple(_hotspot(entry) for entry in tree.get("hotspot", [])),
         set_point_bytes=None if set_point is None else base(set_point),
     )

@@ -170,7 +170,7 @@ def _grid(
         for line, row in zip(grid, rows, strict=True):
             for axes, rtt in zip(line, demo.rtts, strict=True):
                 cell = demo.cell(row, rtt)
-                known = facts(cell.result.config)
+                known = facts(cell.result)
                 draw(axes, cell, known)
                 axes.set_ylabel(unit if rtt == demo.rtts[0] else "")
                 if rtt == demo.rtts[0]:
@@ -230,7 +230,7 @@ def _inside(axes: Axes, known: Facts, y: float, words: str) -> None:
 
 
 def _draw_return(axes: Axes, cell: Cell) -> None:
-    known = facts(cell.result.config)
+    known = facts(cell.result)
     end = known.hotspots[-1].end_s
     total = (
         one(cell.result.throughput.to_polars(), 0)

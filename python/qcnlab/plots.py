@@ -74,7 +74,7 @@ def run_figure(result: Result, replication: int = 0) -> Figure:
     count = result.summary["replications"]
     if not 0 <= replication < count:
         raise IndexError(f"replication {replication} of {count}; they are counted from 0")
-    known = facts(result.config)
+    known = facts(result)
     rates = one(result.rates.to_polars(), replication)
     with style():
         figure = Figure(figsize=(7.2, 6.2 if len(rates) else 4.6), layout="constrained")
@@ -119,7 +119,7 @@ def draw_queue(
         if name_set_point:
             note(axes, 0.995, level, f"set point {level:g} KB", va="bottom")
     axes.set_ylabel("queue (KB)")
-    axes.set_ylim(0, known.buffer_bytes / 1e3 * 1.06)
+    axes.set_ylim(0, None if known.buffer_bytes is None else known.buffer_bytes / 1e3 * 1.06)
     axes.margins(x=0)
 
 
@@ -139,7 +139,9 @@ def draw_throughput(
             axes.plot(time, rate, **source_look(index), lw=0.8, label=source)
         axes.legend(**above(1 + len(sources)))
     axes.set_ylabel("throughput (Gb/s)")
-    axes.set_ylim(0, known.rate_bps / 1e9 * 1.06)
+    highest = float(total["rate_bps"].to_numpy().max(initial=0.0))
+    beyond = highest > known.rate_bps * 1.06
+    axes.set_ylim(0, (highest if beyond else known.rate_bps) / 1e9 * 1.06)
     axes.margins(x=0)
 
 

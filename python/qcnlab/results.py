@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-FORMAT = 1
+FORMAT = 2
 """Version of the run folder's layout, kept in `meta.json`."""
 
 
@@ -85,7 +85,7 @@ class Result:
 
     @property
     def queues(self) -> Table:
-        """Queue length of every port: `replication`, `time_s`, `port`, `queue_bytes`."""
+        """Length of every recorded queue: `replication`, `time_s`, `port`, `queue_bytes`."""
         return self.table("queues")
 
     @property
@@ -119,6 +119,25 @@ class Result:
         `time_s` is the start of the bin; bins without drops are left out.
         """
         return self.table("drops")
+
+    @property
+    def pauses(self) -> Table:
+        """Every time a port was stopped by pause frames, and the port it had to wait for.
+
+        `replication`, `time_s`, `until_s`, `port`, `priority` (missing: the whole link), `because`:
+        the port whose queue held most of what filled the memory at the far end.
+        """
+        return self.table("pauses")
+
+    @property
+    def flows(self) -> Table:
+        """What became of each flow in the whole run.
+
+        `replication`, `source`, `size_bytes` and `finished_s` (missing: the flow has no end, or
+        did not come to it), `delivered_bytes`, and frames: `sent_frames`, `delivered_frames`,
+        `dropped_frames` in the network, `refused_frames` at the source.
+        """
+        return self.table("flows")
 
     @property
     def metrics(self) -> Table:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-NAMES = ("queues", "rates", "throughput", "messages", "drops", "metrics")
+NAMES = ("queues", "rates", "throughput", "messages", "drops", "pauses", "flows", "metrics")
 """The tables every run has."""
 
 
@@ -32,7 +32,7 @@ class Table:
     __slots__ = ("_length", "_stream", "columns", "name", "units")
 
     name: str
-    """`"queues"`, `"rates"`, `"throughput"`, `"messages"`, `"drops"` or `"metrics"`."""
+    """One of `NAMES`."""
     columns: list[str]
     """Column names, in order."""
     units: dict[str, str]

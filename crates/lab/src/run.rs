@@ -186,6 +186,8 @@ impl Outcome {
             "replications": self.replications.len(),
             "scheme": self.scenario.scheme.name(),
             "preset": self.scenario.scheme.preset(),
+            "flows": self.fabric.flow_names.len(),
+            "bottleneck": self.fabric.bottleneck_json(),
             "metrics": Value::Object(by_name),
             "counters": {
                 "frame_hops": total(|c| c.frame_hops),
@@ -193,6 +195,8 @@ impl Outcome {
                 "frames_sent": total(|c| c.frames_sent),
                 "frames_delivered": total(|c| c.frames_delivered),
                 "frames_dropped": total(|c| c.frames_dropped),
+                "frames_refused": total(|c| c.frames_refused),
+                "pause_frames": total(|c| c.pause_frames),
                 "messages_sent": total(|c| c.messages_sent),
                 "messages_heard": total(|c| c.messages_heard),
                 "messages_lost": total(|c| c.messages_lost),

@@ -3,7 +3,8 @@
 use crate::metrics::METRICS;
 use crate::run::{Outcome, Replication};
 use qcnlab_schemes::SignalKind;
-use qcnlab_sim::Trace;
+use qcnlab_sim::{FlowTally, Trace};
+use qcnlab_units::Instant;
 use std::sync::Arc;
 
 /// A column's values.
@@ -48,7 +49,7 @@ pub struct Table {
 }
 
 /// The names of the tables a run gives.
-pub const TABLES: &[&str] = &["queues", "rates", "throughput", "messages", "drops", "metrics"];
+pub const TABLES: &[&str] = &["queues", "rates", "throughput", "messages", "drops", "pauses", "flows", "metrics"];
 
 pub(crate) fn build(outcome: &Outcome, name: &str) -> Option<Table> {
     let build = match name {
@@ -57,6 +58,8 @@ pub(crate) fn build(outcome: &Outcome, name: &str) -> Option<Table> {
         "throughput" => throughput,
         "messages" => messages,
         "drops" => drops,
+        "pauses" => pauses,
+        "flows" => flows,
         "metrics" => metrics,
         _ => return None,
     };
@@ -190,6 +193,46 @@ fn drops(from: &Source) -> Table {
             from.source(|t| &t.drops.flow),
             whole("frames", "frames", from.gather(|t| &t.drops.frames, |x| *x)),
             whole("bytes", "B", from.gather(|t| &t.drops.bytes, |x| *x)),
+        ],
+    )
+}
+
+fn pauses(from: &Source) -> Table {
+    let seconds = |ps: &u64| *ps as f64 * 1e-12;
+    let until = Data::F64(from.gather(|t| &t.pauses.end, seconds));
+    let class = Data::OptionalI32(from.gather(|t| &t.pauses.class, |class| class.map(i32::from)));
+    let because = Data::Word(from.gather(|t| &t.pauses.because, |port| *port), from.ports.clone());
+    table(
+        "pauses",
+        vec![
+            from.replication(|r| r.done.trace.pauses.start.len()),
+            from.time(|t| &t.pauses.start),
+            Column { name: "until_s", unit: "s", data: until },
+            from.port(|t| &t.pauses.port),
+            Column { name: "priority", unit: "", data: class },
+            Column { name: "because", unit: "", data: because },
+        ],
+    )
+}
+
+fn flows(from: &Source) -> Table {
+    let tallies = || from.outcome.replications.iter().flat_map(|r| &r.done.flows);
+    let numbers = from.outcome.replications.iter().flat_map(|r| 0..r.done.flows.len() as u32).collect();
+    let count = |name, of: fn(&FlowTally) -> u64| whole(name, "frames", tallies().map(of).collect());
+    let size = tallies().map(|tally| tally.total_bytes.map(|bytes| bytes as i64)).collect();
+    let finished = tallies().map(|t| (t.finished != Instant::NEVER).then(|| t.finished.seconds())).collect();
+    table(
+        "flows",
+        vec![
+            from.replication(|r| r.done.flows.len()),
+            Column { name: "source", unit: "", data: Data::Word(numbers, from.sources.clone()) },
+            Column { name: "size_bytes", unit: "B", data: Data::OptionalI64(size) },
+            Column { name: "finished_s", unit: "s", data: Data::OptionalF64(finished) },
+            whole("delivered_bytes", "B", tallies().map(|tally| tally.delivered_bytes).collect()),
+            count("sent_frames", |tally| tally.sent),
+            count("delivered_frames", |tally| tally.delivered),
+            count("dropped_frames", |tally| tally.dropped),
+            count("refused_frames", |tally| tally.refused),
         ],
     )
 }

@@ -846,10 +846,10 @@ error: the hotspot ends at 2 s, but the run ends at 1.5 s
 "#,
     ),
     (
-        "scheme.name=ecn",
+        "scheme.name=emc",
         r#"
-error: unknown scheme 'ecn'
---> in override "scheme.name=ecn"
+error: unknown scheme 'emc'
+--> in override "scheme.name=emc"
  = help: did you mean "ecm"? `qcnlab list schemes` shows all
 "#,
     ),

@@ -35,5 +35,5 @@ fn replications_differ() {
 
 #[test]
 fn no_such_table() {
-    assert!(outcomes(1)[0].table("flows").is_none());
+    assert!(outcomes(1)[0].table("frames").is_none());
 }

@@ -48,7 +48,7 @@ fn every_shipped_scenario_is_good_and_survives_its_own_text() {
 
 #[test]
 fn every_scheme_and_preset_survives() {
-    let base = read(HOTSPOT);
+    let base = with(&read(HOTSPOT), &["topology.buffer=2 MB"]);
     for scheme in qcnlab_schemes::registry::catalogue() {
         for preset in &scheme.presets {
             let (name, preset) = (format!("scheme.name={}", scheme.name), format!("scheme.preset={}", preset.name));

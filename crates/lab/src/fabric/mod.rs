@@ -2,11 +2,13 @@
 
 mod traffic;
 
+use crate::fairness::{Claim, max_min, proportional};
 use crate::scenario::{Feedback, Ground, PauseKind, Scenario, TrafficKind};
 use crate::topology::{Role, reverse};
-use qcnlab_sim::{Ends, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ServiceChange};
-use qcnlab_units::{BitRate, Instant, Span};
-use std::sync::Arc;
+use qcnlab_sim::{Ends, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Traffic};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use serde_json::{Value, json};
+use std::sync::{Arc, OnceLock};
 
 /// What every replication of a scenario is built from.
 #[derive(Debug)]
@@ -24,11 +26,26 @@ pub(crate) struct Fabric {
     pub(crate) link_bps: f64,
     /// What the flows that cross it want to send together, as far as their own links allow, bit/s.
     pub(crate) offered_bps: f64,
+    /// What each flow offers at most, bit/s, by flow.
+    wanted_bps: Vec<f64>,
+    shares: OnceLock<Option<Shares>>,
     /// Names of the ports, by index.
     pub(crate) port_names: Arc<[String]>,
     /// Names of the flows, by index.
     pub(crate) flow_names: Arc<[String]>,
 }
+
+/// Fair shares of the links, in bit/s by flow; `None` where they cannot be worked out.
+#[derive(Debug)]
+pub(crate) struct Shares {
+    /// Max-min fair.
+    pub(crate) max_min: Option<Vec<f64>>,
+    /// Proportionally fair.
+    pub(crate) proportional: Option<Vec<f64>>,
+}
+
+/// Flows of which shares are worked out.
+const MOST_SHARED: usize = 2000;
 
 impl Fabric {
     /// The fabric of a checked scenario.
@@ -48,6 +65,8 @@ impl Fabric {
             bottleneck: index(ground.bottleneck),
             link_bps: ground.network.link(ground.bottleneck).rate.as_f64(),
             offered_bps: offered.sum(),
+            wanted_bps: ground.wanted_bps,
+            shares: OnceLock::new(),
             crossing,
             port_names: ports.iter().map(|port| port.name.clone()).collect(),
             flow_names: flows.iter().map(|flow| flow.name.clone()).collect(),
@@ -55,6 +74,30 @@ impl Fabric {
             flows,
             generators,
         }
+    }
+
+    /// Fair shares of the links' own rates, worked out when they are first asked for.
+    pub(crate) fn shares(&self) -> Option<&Shares> {
+        let shares = || {
+            let capacities: Vec<f64> = self.ports.iter().map(|port| port.rate.as_f64()).collect();
+            let claims: Vec<Claim> = self.flows.iter().zip(&self.wanted_bps).map(claim).collect();
+            let worked_out = |shares: Result<Vec<f64>, _>| shares.ok();
+            (claims.len() <= MOST_SHARED).then(|| Shares {
+                max_min: worked_out(max_min(&capacities, &claims)),
+                proportional: worked_out(proportional(&capacities, &claims)),
+            })
+        };
+        self.shares.get_or_init(shares).as_ref()
+    }
+
+    /// The port the metrics speak of: `port`, `rate_bps` and `buffer_bytes`, which is null without a limit.
+    pub(crate) fn bottleneck_json(&self) -> Value {
+        let port = &self.ports[self.bottleneck as usize];
+        json!({
+            "port": port.name,
+            "rate_bps": port.rate.get(),
+            "buffer_bytes": port.capacity.map(Bytes::get),
+        })
     }
 
     /// The plan of one replication.
@@ -85,6 +128,16 @@ impl Fabric {
             },
         }
     }
+}
+
+/// What a flow asks of the links: a flow that always has something to send takes all it can get.
+fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
+    let ceiling = match flow.traffic {
+        Traffic::Saturated { ceiling, .. } => ceiling,
+        Traffic::Tcp { .. } => None,
+        Traffic::Constant { .. } | Traffic::Fed => Some(BitRate::bps(*wanted_bps as u64)),
+    };
+    Claim::split(&flow.paths, ceiling)
 }
 
 /// Ports that a run needs: those that flows cross, then those over which something travels back.

@@ -8,6 +8,10 @@ use super::shapes::Topology;
 use super::types::{Scenario, Traffic, TrafficKind};
 use qcnlab_units::{BitRate, Bytes, Span};
 
+/// Congestion points one run may have.
+const MOST_POINTS: usize = 65_534;
+/// Links of one way.
+const MOST_LINKS: usize = 254;
 /// Rows one run may write.
 const MOST_ROWS: u128 = 50_000_000;
 
@@ -25,6 +29,7 @@ fn everything(scenario: &Scenario) -> Result<(), Found> {
     star(scenario)?;
     let ground = Ground::of(scenario)?;
     hotspots(scenario)?;
+    sizes(scenario, &ground)?;
     frames(scenario, &ground)?;
     connections(scenario)?;
     set_point(scenario, &ground)?;
@@ -98,6 +103,24 @@ fn hotspots(scenario: &Scenario) -> Result<(), Found> {
     Ok(())
 }
 
+/// What an engine can count.
+fn sizes(scenario: &Scenario, ground: &Ground) -> Result<(), Found> {
+    let points = (0..ground.network.ports()).filter(|port| ground.watched(scenario, *port)).count();
+    if points > MOST_POINTS {
+        let fault = Fault::TooMany { what: "congestion points", count: points, limit: MOST_POINTS };
+        return refuse(fault, &["switch", "topology"]);
+    }
+    let longest = (0..).zip(&ground.paths).max_by_key(|(_, paths)| paths[0].len());
+    match longest {
+        Some((flow, paths)) if paths[0].len() > MOST_LINKS => {
+            let fault = Fault::TooMany { what: "links in a row", count: paths[0].len(), limit: MOST_LINKS };
+            let flow: &super::FlowSpec = &ground.flows[flow];
+            refuse(fault, &[format!("traffic.{}.to", flow.traffic), "topology".to_owned()])
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Every frame fits every buffer on its way, and every steady rate its first link.
 fn frames(scenario: &Scenario, ground: &Ground) -> Result<(), Found> {
     let overhead = scenario.topology.frame_overhead();
@@ -128,13 +151,14 @@ fn frames(scenario: &Scenario, ground: &Ground) -> Result<(), Found> {
         {
             let overhead = if overhead == Bytes::ZERO { "" } else { " with the frames' overhead" };
             let keys = [key("rate"), "topology.rate".to_owned(), "topology.frame_overhead".to_owned()];
-            return refuse(Fault::RateAboveLink { rate, link, overhead }, &keys);
+            let constant = matches!(traffic.kind, TrafficKind::Constant { .. });
+            return refuse(Fault::RateAboveLink { rate, link, overhead, constant }, &keys);
         }
     }
     Ok(())
 }
 
-/// The rate of frames at equal distances, which a link can carry or cannot.
+/// The rate at which frames come, which a link can carry or cannot.
 const fn steady(kind: &TrafficKind) -> Option<BitRate> {
     match kind {
         TrafficKind::Constant { rate } | TrafficKind::Poisson { rate } | TrafficKind::OnOff { rate, .. } => Some(*rate),

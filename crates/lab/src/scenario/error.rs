@@ -201,8 +201,8 @@ pub enum Fault {
         /// The buffer.
         buffer: Bytes,
     },
-    /// A constant rate the source's link cannot carry.
-    #[error("the source's link ({link}) cannot carry a constant {rate}{overhead}")]
+    /// A rate the source's link cannot carry.
+    #[error("the source's link ({link}) cannot carry {}{rate}{overhead}", if *constant { "a constant " } else { "" })]
     RateAboveLink {
         /// The rate.
         rate: BitRate,
@@ -210,6 +210,8 @@ pub enum Fault {
         link: BitRate,
         /// "" or " with overhead".
         overhead: &'static str,
+        /// Whether frames come at equal distances.
+        constant: bool,
     },
     /// A pattern that matches no source.
     #[error("'{pattern}' matches no source")]
@@ -256,11 +258,11 @@ pub enum Fault {
         hosts: Vec<String>,
     },
     /// A pattern that matches no switch or host, or no port.
-    #[error("'{pattern}' matches no {what}")]
+    #[error("'{pattern}' matches no {what}{}", if *what == "port" { " that a flow crosses" } else { "" })]
     NoMatch {
         /// The pattern.
         pattern: String,
-        /// "switch", "host" or "port that anything crosses".
+        /// "switch", "host" or "port".
         what: &'static str,
         /// What there is.
         known: Vec<String>,
@@ -272,12 +274,24 @@ pub enum Fault {
         left: usize,
         /// Names on the right.
         right: usize,
+        /// Whether one name may take several of the other side.
+        shared: bool,
     },
     /// More flows than a run can have.
     #[error("the traffic has {flows} flows or more, and a run can have {limit}")]
     TooManyFlows {
         /// The flows counted so far.
         flows: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// More of something than a run can have.
+    #[error("there are {count} {what}, and a run can have {limit}")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many.
+        count: usize,
         /// The limit.
         limit: usize,
     },
@@ -439,10 +453,11 @@ impl Fault {
             Fault::NoPlace { what, name, known } => near_or_all(name, &format!("{what}s"), known),
             Fault::NoHost { pattern, hosts, .. } => near_or_all(pattern, "hosts", hosts),
             Fault::NoMatch { pattern, what, known } => {
-                let plural = what.strip_suffix("switch").map_or_else(|| format!("{what}s"), |_| "switches".to_owned());
+                let plural = if *what == "switch" { "switches".to_owned() } else { format!("{what}s") };
                 near_or_all(pattern, &plural, known)
             }
-            Fault::Unpaired { .. } => "write as many on both sides".to_owned(),
+            Fault::Unpaired { shared: false, .. } => "write as many on both sides".to_owned(),
+            Fault::Unpaired { .. } => "write as many on both sides, or a whole multiple on one".to_owned(),
             Fault::TooManyFlows { .. } => "make from or to match fewer hosts, or use spread = \"paired\"".to_owned(),
             Fault::NotSpread => "use kind \"constant\", \"poisson\" or \"on_off\", or another spread".to_owned(),
             Fault::NoLinks => "add [[link]] with from = \"host{1..4}\" and to = \"switch\"".to_owned(),

@@ -101,7 +101,7 @@ fn pairs(scenario: &Scenario, network: &Network, traffic: usize) -> Result<Vec<(
     }
     let pairs: Vec<(u32, u32)> = if entry.spread == Spread::Paired {
         if senders.len() != receivers.len() {
-            let fault = Fault::Unpaired { left: senders.len(), right: receivers.len() };
+            let fault = Fault::Unpaired { left: senders.len(), right: receivers.len(), shared: false };
             return Err(Found::new(fault, &[key("to"), key("from")]));
         }
         senders.iter().copied().zip(receivers).collect()

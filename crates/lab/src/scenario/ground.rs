@@ -104,7 +104,7 @@ impl Ground {
                 return Ok(None);
             }
             any = true;
-            pause_plan(scenario, &self.network, node, self.switch(scenario, node))
+            pause_plan(scenario, &self.network, node, self.switch(scenario, node), &|name| self.key(node, name))
         });
         let plans = plans.collect::<Result<_, _>>()?;
         if any { Ok(plans) } else { Err(no_node(&self.network, Role::Switch, &scenario.pause.only, "pause")) }
@@ -283,7 +283,7 @@ impl Ports {
             self.names.iter().filter(|(name, _)| wanted.matches(name)).map(|(_, port)| *port).collect();
         if found.is_empty() {
             let known = self.names.iter().map(|(name, _)| name.clone()).collect();
-            let fault = Fault::NoMatch { pattern: text.to_owned(), what: "port that a flow crosses", known };
+            let fault = Fault::NoMatch { pattern: text.to_owned(), what: "port", known };
             return Err(Found::new(fault, &["record.queues"]));
         }
         Ok(found)

@@ -48,8 +48,8 @@ pub(super) fn network(scenario: &Scenario) -> Result<Network, Found> {
         entries.resize(links.len(), i);
     }
     Network::from_names(nodes(&scenario.links, &links, &entries), &links).map_err(|error| {
-        let entry = culprit(&error, &links).map_or(0, |link| entries[link]);
-        Found::new(Fault::Topology(error), &[format!("link.{entry}.from"), format!("link.{entry}")])
+        let (entry, end) = culprit(&error, &links).map_or((0, "from"), |(link, end)| (entries[link], end));
+        Found::new(Fault::Topology(error), &[format!("link.{entry}.{end}"), format!("link.{entry}")])
     })
 }
 
@@ -105,11 +105,11 @@ fn expand(graph: &Graph, entry: &Links, index: usize) -> Result<Vec<NamedLink>, 
     let delay =
         entry.delay.or(graph.delay).ok_or_else(|| missing("delay", "delay = \"1 us\", here or in [topology]"))?;
     let count = from.len().max(to.len());
-    if from.len().min(to.len()) != 1 && from.len() != to.len() {
-        let fault = Fault::Unpaired { left: from.len(), right: to.len() };
+    if !count.is_multiple_of(from.len().min(to.len())) {
+        let fault = Fault::Unpaired { left: from.len(), right: to.len(), shared: true };
         return Err(Found::new(fault, &[key("to"), key("from")]));
     }
-    let end = |names: &[String], i: usize| if names.len() == 1 { names[0].clone() } else { names[i].clone() };
+    let end = |names: &[String], i: usize| names[i * names.len() / count].clone();
     let cable = Cable { rate, delay };
     Ok((0..count).map(|i| NamedLink { a: end(&from, i), b: end(&to, i), cable }).collect())
 }
@@ -132,12 +132,16 @@ fn nodes(tables: &[Links], links: &[NamedLink], entries: &[usize]) -> Vec<Node> 
     order.into_iter().map(|name| Node { name: name.to_owned(), role: role(name) }).collect()
 }
 
-/// The link an error speaks of, the later one of two.
-fn culprit(error: &TopologyError, links: &[NamedLink]) -> Option<usize> {
-    links.iter().rposition(|link| match error {
-        TopologyError::BadName { name } => link.a == *name || link.b == *name,
-        TopologyError::SelfLink { name } => link.a == *name && link.b == *name,
-        TopologyError::TwinLinks { a, b } => (&link.a, &link.b) == (a, b) || (&link.a, &link.b) == (b, a),
-        _ => false,
-    })
+/// The link an error speaks of, the later one of two, and the key of the end at fault.
+fn culprit(error: &TopologyError, links: &[NamedLink]) -> Option<(usize, &'static str)> {
+    let speaks_of = |link: &NamedLink| match error {
+        TopologyError::BadName { name } if link.a == *name => Some("from"),
+        TopologyError::BadName { name } => (link.b == *name).then_some("to"),
+        TopologyError::SelfLink { name } => (link.a == *name && link.b == *name).then_some("to"),
+        TopologyError::TwinLinks { a, b } => {
+            ((&link.a, &link.b) == (a, b) || (&link.a, &link.b) == (b, a)).then_some("to")
+        }
+        _ => None,
+    };
+    links.iter().enumerate().rev().find_map(|(index, link)| Some((index, speaks_of(link)?)))
 }

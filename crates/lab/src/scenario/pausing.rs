@@ -13,12 +13,16 @@ const PAUSE_FRAME: Bytes = Bytes::new(64);
 /// Bit times of one quantum.
 const QUANTUM_BITS: u64 = 512;
 
+/// The key in the switch's own table, for messages.
+type Key<'a> = &'a dyn Fn(&str) -> String;
+
 /// When the switch `node` stops its links, or `None` when nothing stops.
 pub(super) fn pause_plan(
     scenario: &Scenario,
     network: &Network,
     node: u32,
     switch: Option<&Switches>,
+    key: Key<'_>,
 ) -> Result<Option<PausePlan>, Found> {
     let pause = &scenario.pause;
     let scope = match pause.kind {
@@ -31,11 +35,11 @@ pub(super) fn pause_plan(
     let quanta = quanta(pause, &links)?;
     let rule = match pause.rule {
         PauseRule::Threshold => {
-            let threshold = threshold(pause, name, switch)?;
+            let threshold = threshold(pause, name, switch, key)?;
             qcnlab_sim::PauseRule::Threshold { threshold, quanta }
         }
         PauseRule::Watermarks => {
-            let (high, low) = watermarks(scenario, name, switch, &links)?;
+            let (high, low) = watermarks(scenario, name, switch, &links, key)?;
             qcnlab_sim::PauseRule::Watermarks { high, low, quanta }
         }
     };
@@ -74,7 +78,7 @@ fn quanta(pause: &Pause, links: &[&Link]) -> Result<u16, Found> {
     })
 }
 
-fn threshold(pause: &Pause, name: &str, switch: Option<&Switches>) -> Result<Bytes, Found> {
+fn threshold(pause: &Pause, name: &str, switch: Option<&Switches>, key: Key<'_>) -> Result<Bytes, Found> {
     let other = [("high", pause.high), ("low", pause.low), ("headroom", pause.headroom)];
     if let Some((key, _)) = other.iter().find(|(_, value)| value.is_some()) {
         return refuse(PauseFault::OtherRule { key, rule: "threshold" }, &[&format!("pause.{key}")]);
@@ -87,7 +91,7 @@ fn threshold(pause: &Pause, name: &str, switch: Option<&Switches>) -> Result<Byt
     match buffer(switch) {
         Some(buffer) if threshold > buffer => {
             let fault = PauseFault::Threshold { threshold, buffer, switch: name.to_owned() };
-            refuse(fault, &["pause.threshold", "switch.0.output_buffer"])
+            refuse(fault, &["pause.threshold", &key("output_buffer")])
         }
         _ => Ok(threshold),
     }
@@ -102,6 +106,7 @@ fn watermarks(
     name: &str,
     switch: Option<&Switches>,
     links: &[&Link],
+    key: Key<'_>,
 ) -> Result<(Bytes, Bytes), Found> {
     let pause = &scenario.pause;
     if pause.threshold.is_some() {
@@ -113,7 +118,7 @@ fn watermarks(
     let high = match (pause.high, memory) {
         (Some(high), Some(memory)) if high >= memory => {
             let fault = PauseFault::High { high, memory, switch: switch_name() };
-            return refuse(fault, &["pause.high", "switch.0.input_memory"]);
+            return refuse(fault, &["pause.high", &key("input_memory")]);
         }
         (Some(high), _) => high,
         (None, None) => return refuse(PauseFault::NoMemory { switch: switch_name() }, &["pause.kind", "pause"]),
@@ -123,7 +128,7 @@ fn watermarks(
             let headroom = pause.headroom.unwrap_or_else(least);
             if headroom >= memory {
                 let fault = PauseFault::Headroom { headroom, memory, switch: switch_name() };
-                return refuse(fault, &["pause.headroom", "switch.0.input_memory", "pause.kind"]);
+                return refuse(fault, &["pause.headroom", &key("input_memory"), "pause.kind"]);
             }
             memory - headroom
         }

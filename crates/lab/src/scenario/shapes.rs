@@ -138,8 +138,8 @@ params! {
 }
 
 params! {
-    /// Links of a network of kind graph. Ranges such as `node{2..5}` name several nodes: with as many on
-    /// the other side the links pair them up in order, with one on the other side all lead to it.
+    /// Links of a network of kind graph. Ranges such as `node{2..5}` name several nodes: with as many on both sides
+    /// they pair up in order; otherwise each of the fewer takes an equal run of the more, one alone takes all.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Links {
         /// One end, or several.

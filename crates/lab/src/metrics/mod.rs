@@ -1,0 +1,253 @@
+//! Metrics: each is defined once, here, in words and in code.
+
+mod view;
+
+use crate::fabric::Fabric;
+use crate::scenario::Scenario;
+use qcnlab_sim::Finished;
+use view::{View, deviation, mean};
+
+/// A metric's name, unit and definition.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Its name in tables and files; ends in its unit where it has one.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Its unit, or "" for a bare number.
+    pub unit: &'static str,
+    /// The definition.
+    pub about: &'static str,
+    /// Where it is taken from.
+    pub source: &'static str,
+    of: fn(&View) -> Option<f64>,
+}
+
+/// Every metric, in the order of tables.
+pub const METRICS: &[Metric] = &[
+    Metric {
+        name: "recovery_ms",
+        title: "recovery",
+        unit: "ms",
+        about: "From the end of the hotspot to the end of the first throughput bin from which on the bottleneck \
+                carries at least 95 % of its mean before the hotspot for 10 ms. None when it never does.",
+        source: "decks 000 and 001, recovery time",
+        of: |view| view.first_bin_after_hotspot(0.95 * view.before_bps()?, 10),
+    },
+    Metric {
+        name: "rec95_ms",
+        title: "first at 95 %",
+        unit: "ms",
+        about: "From the end of the hotspot to the end of the first throughput bin at 95 % or more of what the link \
+                and the sources allow: the smaller of link rate and offered rate.",
+        source: "deck 001, recovery time, read as a single bin",
+        of: |view| view.first_bin_after_hotspot(0.95 * view.possible_bps(), 0),
+    },
+    Metric {
+        name: "rec95s_ms",
+        title: "five at 95 %",
+        unit: "ms",
+        about: "As rec95_ms, but the bin is the first of five 1 ms in a row at 95 % or more.",
+        source: "deck 001, recovery time, read as a lasting level",
+        of: |view| view.first_bin_after_hotspot(0.95 * view.possible_bps(), 5),
+    },
+    Metric {
+        name: "onset_ms",
+        title: "settling at onset",
+        unit: "ms",
+        about: "From the start of the hotspot until the queue stays at or below twice the set point for 10 ms. \
+                None when it never does, or the scheme has no set point.",
+        source: "deck 000, Downward Transience",
+        of: |view| view.onset_ms(),
+    },
+    Metric {
+        name: "util_before",
+        title: "utilisation before",
+        unit: "",
+        about: "Octets through the bottleneck from the end of warm-up to the start of the hotspot (without one, to \
+                the end), as a share of what the link could carry.",
+        source: "-",
+        of: |view| view.utilisation(view.before.clone()),
+    },
+    Metric {
+        name: "util_during",
+        title: "utilisation during",
+        unit: "",
+        about: "Octets through the bottleneck during the hotspot, as a share of what its reduced rate could carry.",
+        source: "-",
+        of: |view| Some(view.mean_bps(view.during.clone()?)? / view.hotspot_bps?),
+    },
+    Metric {
+        name: "util_after",
+        title: "utilisation after",
+        unit: "",
+        about: "Octets through the bottleneck from the end of the hotspot to the end of the run, recovery included, \
+                as a share of what the link could carry.",
+        source: "-",
+        of: |view| view.utilisation(view.after.clone()?),
+    },
+    Metric {
+        name: "throughput_outside_gbps",
+        title: "throughput outside",
+        unit: "Gb/s",
+        about: "Mean rate through the bottleneck outside the hotspot and its recovery: from the end of warm-up to \
+                its start, and from the end of recovery (of the hotspot, where there is no recovery) to the end.",
+        source: "-",
+        of: |view| Some(view.outside_bps()? * 1e-9),
+    },
+    Metric {
+        name: "queue_mean_bytes",
+        title: "queue mean",
+        unit: "B",
+        about: "Mean of the bottleneck's queue samples outside the hotspot and its recovery.",
+        source: "-",
+        of: |view| view.queue(mean),
+    },
+    Metric {
+        name: "queue_std_bytes",
+        title: "queue std",
+        unit: "B",
+        about: "Standard deviation of the bottleneck's queue samples outside the hotspot and its recovery.",
+        source: "-",
+        of: |view| view.queue(deviation),
+    },
+    Metric {
+        name: "queue_max_bytes",
+        title: "queue max",
+        unit: "B",
+        about: "Largest of the bottleneck's queue samples outside the hotspot and its recovery.",
+        source: "-",
+        of: |view| view.queue(|samples| samples.iter().copied().fold(0.0, f64::max)),
+    },
+    Metric {
+        name: "queue_empty_frac",
+        title: "queue empty",
+        unit: "",
+        about: "Share of the bottleneck's queue samples outside the hotspot and its recovery at which it is empty.",
+        source: "-",
+        of: |view| view.queue(|samples| samples.iter().filter(|b| **b == 0.0).count() as f64 / samples.len() as f64),
+    },
+    Metric {
+        name: "drops",
+        title: "drops",
+        unit: "frames",
+        about: "Frames that full queues discarded in the whole run.",
+        source: "-",
+        of: |view| Some(view.done.counters.frames_dropped as f64),
+    },
+    Metric {
+        name: "messages",
+        title: "messages",
+        unit: "messages",
+        about: "Messages that congestion points sent in the whole run.",
+        source: "-",
+        of: |view| Some(view.done.counters.messages_sent as f64),
+    },
+    Metric {
+        name: "false_alarms",
+        title: "false alarms",
+        unit: "",
+        about: "Times a reaction point concluded from silence that its path has bandwidth although a congestion \
+                point on the path had had none ever since it asked, in the whole run. Zero for schemes that \
+                never conclude that.",
+        source: "deck 000, SONAR",
+        of: |view| Some(view.done.counters.false_alarms as f64),
+    },
+    Metric {
+        name: "jain",
+        title: "Jain index",
+        unit: "",
+        about: "Jain's fairness index of the sources' mean rates outside the hotspot and its recovery: \
+                (sum x)^2 / (n sum x^2), 1 when all are equal, 1/n when one has all.",
+        source: "Jain, Chiu, Hawe 1984, DEC-TR-301",
+        of: |view| view.jain(),
+    },
+    Metric {
+        name: "bottleneck_gbps",
+        title: "through the bottleneck",
+        unit: "Gb/s",
+        about: "Mean rate that the flows which cross the bottleneck get, from the end of warm-up to the end of the \
+                run, hotspots included. Each metric of the bottleneck's throughput counts these flows where they \
+                end.",
+        source: "deck 004, hot port throughput",
+        of: |view| Some(view.whole_gbps(|crossing| crossing)?.iter().sum()),
+    },
+    Metric {
+        name: "aggregate_gbps",
+        title: "all flows",
+        unit: "Gb/s",
+        about: "Mean rate that all flows get together, from the end of warm-up to the end of the run, hotspots \
+                included.",
+        source: "deck 004, aggregate throughput",
+        of: |view| Some(view.whole_gbps(|_| true)?.iter().sum()),
+    },
+    Metric {
+        name: "victim_gbps",
+        title: "slowest elsewhere",
+        unit: "Gb/s",
+        about: "Mean rate of the slowest of the flows that do not cross the bottleneck, from the end of warm-up to \
+                the end of the run. None when all cross it.",
+        source: "deck 004, Baseline Input-Generated Hotspot",
+        of: |view| view.whole_gbps(|crossing| !crossing)?.into_iter().reduce(f64::min),
+    },
+    Metric {
+        name: "rate_ratio",
+        title: "largest by smallest rate",
+        unit: "",
+        about: "Largest by smallest of the mean rates of flows that cross the bottleneck, from the end of warm-up to \
+                the end of the run. None when one gets nothing.",
+        source: "deck 003, Conclusion: maximum to minimum source rate ratio",
+        of: |view| view.rate_ratio(),
+    },
+    Metric {
+        name: "off_max_min",
+        title: "off max-min shares",
+        unit: "",
+        about: "How far the flows' mean rates outside the hotspot and its recovery are from their max-min fair \
+                shares: the root of the mean squared difference, each as a part of its share. Shares are of the \
+                links' rates, up to what each flow offers, without the frames' overhead. None with more than 2000 \
+                flows.",
+        source: "deck 004, Parking Lot Scenario",
+        of: |view| view.off(view.shares()?.max_min.as_ref()?),
+    },
+    Metric {
+        name: "off_proportional",
+        title: "off proportional shares",
+        unit: "",
+        about: "As off_max_min, from the proportionally fair shares: those that make the sum of the logarithms of \
+                the rates as large as it can be.",
+        source: "deck 004, Parking Lot Scenario",
+        of: |view| view.off(view.shares()?.proportional.as_ref()?),
+    },
+    Metric {
+        name: "refused",
+        title: "refused at sources",
+        unit: "frames",
+        about: "Frames that found the queue behind their limiter full and were discarded there, in the whole run.",
+        source: "deck 004, Switch and Adapter Parameters",
+        of: |view| Some(view.done.counters.frames_refused as f64),
+    },
+    Metric {
+        name: "pause_frames",
+        title: "pause frames",
+        unit: "frames",
+        about: "Pause frames sent in the whole run, those that let go included.",
+        source: "-",
+        of: |view| Some(view.done.counters.pause_frames as f64),
+    },
+    Metric {
+        name: "paused_frac",
+        title: "paused longest",
+        unit: "",
+        about: "Share of the run during which the port that was stopped longest was stopped; for each class by \
+                itself if classes stop by themselves.",
+        source: "-",
+        of: |view| Some(view.paused_frac()),
+    },
+];
+
+/// The metrics of one run, in the order of [`METRICS`].
+pub(crate) fn measure(scenario: &Scenario, fabric: &Fabric, done: &Finished) -> Vec<Option<f64>> {
+    let view = View::new(scenario, fabric, done);
+    METRICS.iter().map(|metric| (metric.of)(&view)).collect()
+}
