@@ -5,7 +5,9 @@
 //! line in the call of [`families!`] below.
 
 use crate::dice::Dice;
-use crate::family::{af_qcn, dcqcn, ecm, ecm_plus, fb99, fecn, nic_fb, none, qcn, qcn_plus, sonar};
+use crate::family::{
+    af_qcn, dcqcn, ecm, ecm_plus, fb_hat, fb99, fecn, nic_fb, none, qcn, qcn_plus, sonar, three_point,
+};
 use crate::params::{Field, Table, Value};
 use crate::roles::{
     Arrival, CongestionPoint, CpAction, CpId, Delivered, Gauge, NotificationPoint, Pacing, Probe, ProbeAction, Queue,
@@ -395,4 +397,6 @@ families! {
     QcnPlus => qcn_plus::QcnPlus,
     NicFb => nic_fb::NicFb,
     Fecn => fecn::Fecn,
+    ThreePoint => three_point::ThreePoint,
+    FbHat => fb_hat::FbHat,
 }

@@ -98,11 +98,6 @@ impl<F: Family> Fabric<F> {
         self
     }
 
-    /// The reaction point of a host.
-    pub(crate) fn rp(&self, host: usize) -> &F::Rp {
-        &self.hosts[host].rp
-    }
-
     /// Lets `ms` milliseconds pass.
     pub(crate) fn run(&mut self, ms: u64) -> Seen {
         let (mut sum, mut largest) = (0.0, 0);

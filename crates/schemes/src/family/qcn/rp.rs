@@ -97,6 +97,23 @@ impl Rp {
         matches!(self.state, State::Limiting(_))
     }
 
+    /// Byte-counter cycles that have ended since the last cut; 0 without a limiter.
+    pub const fn byte_stage(&self) -> u32 {
+        match &self.state {
+            State::Free => 0,
+            State::Limiting(limiter) => limiter.byte_stage,
+        }
+    }
+
+    /// An increase event outside the clocks: the target rises by `step`, the current rate goes half the way.
+    pub fn increase(&mut self, step: BitRate) {
+        if let State::Limiting(limiter) = &mut self.state {
+            limiter.rates.raise_target(step);
+            limiter.rates.approach(self.max_rate);
+            self.release_if_done();
+        }
+    }
+
     /// Raises the current rate by `step`, as far as it may; the target is never left behind.
     pub fn raise(&mut self, step: BitRate) {
         if let State::Limiting(limiter) = &mut self.state {

@@ -1,0 +1,200 @@
+//! QCN with Fb-hat: the byte counter runs in shorter cycles while little congestion is heard of (reconstruction).
+//!
+//! ```text
+//!   message:              Fb-hat = (1 - g) Fb-hat + g |Fb|, then QCN's cut
+//!   byte-counter cycle:   Fb-hat = (1 - g) Fb-hat, then QCN's increase
+//!   length of a cycle:    BC_LIMIT max(1/4, Fb-hat / reference), at most BC_LIMIT
+//! ```
+//!
+//! There is no timer: the limiter is QCN's with the byte counter alone.
+//!
+//! Source: deck 000 names Fb-hat among what was tried at the source without a timer, and deck 004 says that it
+//! runs "no Fb-hat, no cycle shrinking". No source read defines it; everything here is a reading.
+
+use super::qcn;
+use crate::dice::Dice;
+use crate::params;
+use crate::params::{Field, Range};
+use crate::registry::{Family, Member, Preset, Status};
+use crate::roles::{Cnm, CpId, Gauge, NoNotification, Pacing, ReactionPoint, Signal, SignalKind, Stamp};
+use qcnlab_units::{BitRate, Bytes, Instant};
+
+/// QCN with Fb-hat.
+pub struct FbHat;
+
+params! {
+    /// Parameters of the reaction point.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RpParams {
+        /// Share of a new observation in Fb-hat.
+        g: f64, "", Range::above_zero_to(1.0);
+        /// Fb-hat from which up cycles have their full length, in units of quantized feedback.
+        reference: f64, "", Range::POSITIVE;
+        /// The shortest cycle, as a share of the full one.
+        shortest: f64, "", Range::above_zero_to(1.0);
+        /// Length of a byte-counter cycle.
+        byte_reset: Bytes, "BC_LIMIT", Range::at_least(1.0);
+        /// Cycles of fast recovery.
+        threshold: u32, "F", Range::between(1.0, 1000.0);
+        /// Step of the target rate in active increase.
+        ai_rate: BitRate, "R_AI, Ri", Range::at_least(0.0);
+        /// Decrease per unit of quantized feedback.
+        gd: f64, "Gd", Range::between(0.0, 1.0);
+        /// The least share of the rate that one message leaves.
+        min_dec_fac: f64, "rpgMinDecFac", Range::above_zero_to(1.0);
+        /// The rate is never cut below this.
+        min_rate: BitRate, "MIN_RATE", Range::POSITIVE;
+        /// Whether cycles after fast recovery have half the length.
+        short_cycles: bool, "", Range::ANY;
+        /// Full width of the random spread of cycles.
+        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
+    }
+}
+
+const RP_DECK000: RpParams = RpParams {
+    g: 0.25,
+    reference: 8.0,
+    shortest: 0.25,
+    byte_reset: qcn::RP_DECK000.byte_reset,
+    threshold: qcn::RP_DECK000.threshold,
+    ai_rate: qcn::RP_DECK000.ai_rate,
+    gd: qcn::RP_DECK000.gd,
+    min_dec_fac: qcn::RP_DECK000.min_dec_fac,
+    min_rate: qcn::RP_DECK000.min_rate,
+    short_cycles: qcn::RP_DECK000.short_cycles,
+    jitter_width: qcn::RP_DECK000.jitter_width,
+};
+
+impl Family for FbHat {
+    type CpParams = qcn::CpParams;
+    type RpParams = RpParams;
+    type Cp = qcn::Cp;
+    type Rp = Rp;
+    type Np = NoNotification;
+    const MEMBERS: &'static [Member<qcn::CpParams, RpParams>] = &[Member {
+        name: "qcn_fb_hat",
+        title: "QCN with Fb-hat (reconstruction)",
+        source: "decks 000 and 004, where it is named",
+        status: Status::Reconstruction,
+        about: ABOUT,
+        presets: &[Preset {
+            name: "DECK000",
+            about: "QCN, byte counter only, with deck 000's parameters. g 1/4, the reference 8 and the shortest cycle of a \
+                    quarter are ours.",
+            cp: qcn::CP_DECK000,
+            rp: RP_DECK000,
+        }],
+    }];
+    const HEARS: &'static [SignalKind] = &[SignalKind::Cnm];
+    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
+    const FIELDS: (&'static [Field], &'static [Field]) = (qcn::CpParams::FIELDS, RpParams::FIELDS);
+
+    fn set_point(params: &qcn::CpParams, _: &RpParams) -> Option<Bytes> {
+        Some(params.set_point)
+    }
+
+    fn congestion_point(params: &qcn::CpParams, id: CpId) -> qcn::Cp {
+        qcn::Cp::new(*params, id)
+    }
+
+    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
+        let limiter = qcn::RpParams {
+            clock: qcn::Clock::ByteCounter,
+            byte_reset: params.byte_reset,
+            threshold: params.threshold,
+            ai_rate: params.ai_rate,
+            gd: params.gd,
+            min_dec_fac: params.min_dec_fac,
+            min_rate: params.min_rate,
+            short_cycles: params.short_cycles,
+            jitter_width: params.jitter_width,
+            ..qcn::RP_DECK000
+        };
+        Rp { params: *params, limiter: qcn::Rp::new(limiter, line_rate), fb_hat: 0.0 }
+    }
+}
+
+const ABOUT: &str = "\
+QCN with the byte counter alone, at a source that remembers how much congestion it heard of. Each message
+moves a mean towards its feedback, each byte-counter cycle without one towards zero. The smaller the mean,
+the shorter the cycles, down to a quarter: a source that hears nothing climbs faster. Ports are QCN's.
+
+   message: Fb-hat up, QCN's cut       cycle: Fb-hat down, QCN's increase
+   length of a cycle = BC_LIMIT max(1/4, min(1, Fb-hat / reference))
+";
+
+/// The reaction point: QCN's byte counter, and the mean that sets its length.
+#[derive(Clone, Debug)]
+pub struct Rp {
+    params: RpParams,
+    limiter: qcn::Rp,
+    fb_hat: f64,
+}
+
+impl Rp {
+    /// Moves Fb-hat towards an observation.
+    fn observe(&mut self, size: f64) {
+        self.fb_hat += self.params.g * (size - self.fb_hat);
+    }
+
+    /// Cycles from now on have the length that goes with this Fb-hat.
+    fn set_cycle(&mut self, fb_hat: f64) {
+        let share = (fb_hat / self.params.reference).clamp(self.params.shortest, 1.0);
+        self.limiter.set_byte_reset(Bytes::new((self.params.byte_reset.as_f64() * share) as u64));
+    }
+
+    /// The next cycle to start is the one after this one has ended without a message.
+    fn set_next_cycle(&mut self) {
+        self.set_cycle(self.fb_hat * (1.0 - self.params.g));
+    }
+}
+
+impl ReactionPoint for Rp {
+    #[inline]
+    fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
+        let stage = self.limiter.byte_stage();
+        let stamp = self.limiter.on_sent(now, sent, backlog, dice);
+        if self.limiter.byte_stage() > stage {
+            self.observe(0.0);
+            self.set_next_cycle();
+        }
+        stamp
+    }
+
+    fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
+        let Signal::Cnm(Cnm { quantized_fb: fb @ 1.., .. }) = signal else { return };
+        if self.limiter.is_limiting() {
+            self.observe(f64::from(*fb));
+        } else {
+            self.fb_hat = f64::from(*fb);
+        }
+        self.set_cycle(self.fb_hat);
+        self.limiter.on_signal(now, signal, dice);
+        self.set_next_cycle();
+    }
+
+    fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
+        self.limiter.on_wake(now, dice);
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Instant {
+        self.limiter.next_wake()
+    }
+
+    #[inline]
+    fn limit(&self) -> Option<BitRate> {
+        self.limiter.limit()
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.limiter.pacing()
+    }
+
+    fn gauge(&self) -> Gauge {
+        self.limiter.gauge()
+    }
+}
+
+#[cfg(test)]
+mod tests;
