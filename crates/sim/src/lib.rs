@@ -1,17 +1,18 @@
-//! The simulator: a fabric of links as an event engine sees it.
+//! The simulator: a fabric of hosts, switches and links as an event engine sees it.
 //!
 //! A frame's way through the code is its way through the fabric: a [`source`]
-//! lets it go when its [`limiter`] allows, it queues at a [`port`], crosses the
-//! link, and queues at the next port of its route, until it reaches its sink.
+//! has it, a [`sender`] lets it go when its [`limiter`] allows and its adapter's turn
+//! has come, it queues at a [`port`], crosses the link, is counted by an [`input`] where
+//! memory is short, and queues at the next port of its path, until it reaches its sink.
 //! Congestion points look at it where it queues; their signals travel back.
 //!
 //! What is promised:
 //! 1. Time is a whole number of picoseconds. Events of one instant happen in a
 //!    written order (see [`engine`]), so a run is the same on every machine.
 //! 2. A link keeps one pending event, however many frames are on it, and a
-//!    frame costs one event a hop.
-//! 3. Frames and octets are conserved: every run is audited, and an audit that
-//!    does not close is an error.
+//!    frame costs one event a hop; two where frames take [`turns`].
+//! 3. Frames and octets are conserved at every node: every run is audited, and an
+//!    audit that does not close is an error. So is a circle of pauses.
 //! 4. Random numbers come from streams keyed by seed, replication, component
 //!    and purpose.
 
