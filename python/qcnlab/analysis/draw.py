@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 COLORS = (*SOURCES[:4], INK, SOURCES[5])
 LINES = (*DASHES, (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)))
 WIDE, SQUARE = (7.2, 3.0), (3.5, 3.2)
+LETTERS_PER_INCH = 12
 
 
 def look(index: int) -> dict[str, Any]:
@@ -161,8 +163,9 @@ def _until_it_leaves(output: Array, top: float) -> int:
 
 
 def title(figure: Figure, words: str) -> None:
-    """Write the figure's title."""
-    figure.suptitle(words, x=0.01, ha="left")
+    """Write the figure's title, in as many lines as its width needs."""
+    columns = int(figure.get_figwidth() * LETTERS_PER_INCH)
+    figure.suptitle("\n".join(textwrap.wrap(words, columns)), x=0.01, ha="left")
 
 
 def with_unit(word: str, unit: str) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SOURCES = (1, 2, 5, 10, 20, 50, 100, 400)
 SHOWN_S = 0.2
 ROWS = 4000
+POINTS, MOST_ROWS = 1000, 2e6
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Overlay:
     packets: Response
     """Packet trace of the drawn phase: `time_s`, `queue_bytes`; of replication 0."""
     packet_rates: Response
-    """`time_s`, `rate_bps`: the limiters' current rates of all sources together."""
+    """`time_s`, `rate_bps`: current rates of all sources together, each at most what it sends."""
     fluid: Trajectory
     """The fluid model over the same time, from the packets' state at its start."""
     result: Result
@@ -116,7 +117,8 @@ def overlay(scenario: Scenario, *, seed: int | None = None, shown_s: float = SHO
 
     The scheme is qcn, qcn_byte_counter or ecm, the topology a star. Drawn is the first hotspot, or
     the run after its warm-up if there is none, at most `shown_s` seconds; the fluid starts there
-    from the packets' queue and mean rates. `seed`: the scenario's own if not given. Raises
+    from the packets' queue and mean rates, its feedback spread by arrivals
+    (`Qcn.arrival_spread_bytes`). `seed`: the scenario's own if not given. Raises
     `AnalysisError` if no model describes the scenario, or nothing is congested in it.
     """
     import qcnlab
@@ -124,16 +126,17 @@ def overlay(scenario: Scenario, *, seed: int | None = None, shown_s: float = SHO
     known = setting.read(scenario)
     phase = known.congested()
     model = known.model(phase)
-    result = qcnlab.run(scenario.with_("record.tables=true"), reps=1, seed=seed, progress=False)
     end = min(phase.end_s, phase.start_s + shown_s)
-    packets, rates = _trace(result, phase.start_s, end)
+    result = qcnlab.run(_recorded(scenario, known, end - phase.start_s), reps=1, seed=seed)
+    packets, rates = _trace(result, phase.start_s, end, known.line_rate_bps)
     fluid = model.fluid(
         end - phase.start_s,
         every_s=(end - phase.start_s) / ROWS,
-        start=_start(result, phase.start_s, model),
+        start=_start(result, phase.start_s, model, known.line_rate_bps),
         line_rate_bps=known.line_rate_bps,
         min_rate_bps=base(known.tree["scheme"]["rp"]["min_rate"]),
         buffer_bytes=known.buffer_bytes,
+        **_noise(model),
     )
     shifted = {**fluid.columns, "time_s": fluid["time_s"] + phase.start_s}
     return Overlay(
@@ -180,7 +183,24 @@ def _equilibrium(model: Model) -> dict[str, float]:
     }
 
 
-def _trace(result: Result, start: float, end: float) -> tuple[Response, Response]:
+def _noise(model: Model) -> dict[str, float]:
+    return {"feedback_spread_bytes": model.arrival_spread_bytes} if isinstance(model, Qcn) else {}
+
+
+def _recorded(scenario: Scenario, known: Setting, shown_s: float) -> Scenario:
+    """Give the scenario with traces fine enough for the figure, and short enough for memory."""
+    duration, sources = base(known.tree["duration"]), int(known.tree["topology"]["sources"])
+    every_s = max(shown_s / POINTS, duration * sources / MOST_ROWS)
+    changes: dict[str, Any] = {"record.tables": True}
+    for key in ("queue_every", "rates_every"):
+        given_s = base(known.tree["record"][key])
+        changes[f"record.{key}"] = f"{min(given_s, every_s) * 1e9:.0f} ns"
+    return scenario.with_(changes)
+
+
+def _trace(
+    result: Result, start: float, end: float, line_rate_bps: float
+) -> tuple[Response, Response]:
     import polars as pl
 
     inside = pl.col("time_s").is_between(start, end)
@@ -189,7 +209,7 @@ def _trace(result: Result, start: float, end: float) -> tuple[Response, Response
         result.rates.to_polars()
         .filter(inside)
         .group_by("time_s")
-        .agg(pl.col("current_rate_bps").sum().alias("rate_bps"))
+        .agg(pl.col("current_rate_bps").clip(0, line_rate_bps).sum().alias("rate_bps"))
         .sort("time_s")
     )
     both = []
@@ -199,8 +219,11 @@ def _trace(result: Result, start: float, end: float) -> tuple[Response, Response
     return both[0], both[1]
 
 
-def _start(result: Result, at: float, model: Model) -> dict[str, float]:
-    """Give queue and mean rates of the packets at the time nearest before `at`."""
+def _start(result: Result, at: float, model: Model, line_rate_bps: float) -> dict[str, float]:
+    """Give queue and mean rates of the packets at the time nearest before `at`.
+
+    A limiter above what its source can send counts as that.
+    """
     import polars as pl
 
     def last(frame: pl.DataFrame) -> pl.DataFrame:
@@ -212,7 +235,7 @@ def _start(result: Result, at: float, model: Model) -> dict[str, float]:
     rates = last(result.rates.to_polars())
     start = {
         "queue_bytes": _mean(last(result.queues.to_polars())["queue_bytes"]),
-        "current_rate_bps": _mean(rates["current_rate_bps"]),
+        "current_rate_bps": _mean(rates["current_rate_bps"].clip(0, line_rate_bps)),
     }
     if isinstance(model, Qcn):
         start["target_rate_bps"] = _mean(rates["target_rate_bps"])
