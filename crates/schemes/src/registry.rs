@@ -6,7 +6,7 @@
 
 use crate::dice::Dice;
 use crate::family::{
-    af_qcn, dcqcn, ecm, ecm_plus, fb_hat, fb99, fecn, nic_fb, none, qcn, qcn_plus, sonar, three_point,
+    af_qcn, dcqcn, e2cm, ecm, ecm_plus, fb_hat, fb99, fecn, nic_fb, none, qcn, qcn_plus, sonar, three_point,
 };
 use crate::params::{Field, Table, Value};
 use crate::roles::{
@@ -399,4 +399,5 @@ families! {
     Fecn => fecn::Fecn,
     ThreePoint => three_point::ThreePoint,
     FbHat => fb_hat::FbHat,
+    E2cm => e2cm::E2cm,
 }

@@ -93,7 +93,8 @@ params! {
     }
 }
 
-const CP_DECK001: CpParams = CpParams {
+/// What deck 001 says of the congestion point.
+pub const CP_DECK001: CpParams = CpParams {
     set_point: Bytes::new(24_000),
     w: 2.0,
     sample_base: Bytes::new(18_000),
@@ -106,14 +107,15 @@ const CP_DECK001: CpParams = CpParams {
 };
 
 /// Deck 004, Congestion Management Parameters, at M = 150 KB.
-const CP_IBM_ZRL: CpParams = CpParams {
+pub const CP_IBM_ZRL: CpParams = CpParams {
     set_point: Bytes::new(37_500),
     sample_base: Bytes::new(150_000),
     severe_at: Some(Bytes::new(150_000)),
     ..CP_DECK001
 };
 
-const RP_DECK001: RpParams = RpParams {
+/// What deck 001 says of the reaction point.
+pub const RP_DECK001: RpParams = RpParams {
     gi: 0.53333,
     gd: 0.000_266_67,
     w: 2.0,
@@ -132,7 +134,7 @@ const FULL_IBM_ZRL: f64 = 5.0 * 37_500.0 / PAGE;
 
 /// Deck 004's gains are 0.1 (10 Gb/s / Ru) / 255 and 0.5/255 per unit of full scale / 255. Per page: full
 /// scale adds 1 Gb/s and halves the rate.
-const RP_IBM_ZRL: RpParams = RpParams {
+pub const RP_IBM_ZRL: RpParams = RpParams {
     gi: 1000.0 / FULL_IBM_ZRL,
     gd: 0.5 / FULL_IBM_ZRL,
     drift_every: Span::from_ms(20),
@@ -316,9 +318,9 @@ enum State {
 }
 
 impl Rp {
-    /// The congestion point frames name while limited.
+    /// The congestion point that holds the limiter, which frames name; `None` without one.
     #[inline]
-    fn limited_by(&self) -> Option<CpId> {
+    pub const fn holder(&self) -> Option<CpId> {
         match self.state {
             State::Free => None,
             State::Limited { cp, .. } | State::Stopped { cp, .. } => Some(cp),
@@ -372,7 +374,7 @@ impl Rp {
 impl ReactionPoint for Rp {
     #[inline]
     fn on_sent(&mut self, _: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
-        Stamp { limited_by: self.limited_by(), probe: false }
+        Stamp { limited_by: self.holder(), probe: false }
     }
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {

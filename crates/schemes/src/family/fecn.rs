@@ -214,7 +214,7 @@ impl CongestionPoint for Cp {
     fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, _: &mut Dice) -> CpAction {
         if frame.controlled {
             self.settle(now, queue);
-            self.arrived = self.arrived + frame.size;
+            self.arrived += frame.size;
             if self.offer.is_none() {
                 let rate = queue.rate.as_f64() / self.params.start_flows;
                 self.offer = Some(Offer { rate, until: now + self.params.interval });

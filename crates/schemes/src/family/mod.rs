@@ -2,6 +2,7 @@
 
 pub mod af_qcn;
 pub mod dcqcn;
+pub mod e2cm;
 pub mod ecm;
 pub mod ecm_plus;
 pub mod fb99;

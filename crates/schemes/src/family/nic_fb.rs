@@ -196,7 +196,7 @@ impl CongestionPoint for Cp {
         if !frame.controlled || !(frame.admitted || self.params.count_discarded) {
             return CpAction::Nothing;
         }
-        self.arrived = self.arrived + frame.size;
+        self.arrived += frame.size;
         if self.arrived < self.params.message_every {
             return CpAction::Nothing;
         }

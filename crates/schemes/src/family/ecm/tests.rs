@@ -51,9 +51,9 @@ fn only_the_holder_raises_and_the_newest_negative_holds() {
     assert_eq!(rp.limit(), None, "positive feedback makes no limiter");
     rp.on_signal(ms(0), &message(1, -1875), &mut dice());
     rp.on_signal(ms(0), &message(2, 1875), &mut dice());
-    assert_eq!((rp.limit(), rp.limited_by()), (Some(BitRate::gbps(5)), Some(CpId(1))));
+    assert_eq!((rp.limit(), rp.holder()), (Some(BitRate::gbps(5)), Some(CpId(1))));
     rp.on_signal(ms(0), &message(2, -1875), &mut dice());
-    assert_eq!((rp.limit(), rp.limited_by()), (Some(BitRate::mbps(2500)), Some(CpId(2))));
+    assert_eq!((rp.limit(), rp.holder()), (Some(BitRate::mbps(2500)), Some(CpId(2))));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn released_at_line_rate() {
     let mut rp = rp();
     rp.on_signal(ms(0), &message(1, -1), &mut dice());
     rp.on_signal(ms(0), &message(1, 1875), &mut dice());
-    assert_eq!((rp.limit(), rp.limited_by(), rp.next_wake()), (None, None, Instant::NEVER));
+    assert_eq!((rp.limit(), rp.holder(), rp.next_wake()), (None, None, Instant::NEVER));
 }
 
 #[test]

@@ -1,0 +1,262 @@
+//! E2CM, extended Ethernet congestion management: ECM, and probes that measure the path's own queue (reconstruction).
+//!
+//! ```text
+//!            BCN with Fb < 0: ECM's cut
+//!   free -------------------------------> limited --- each 30 KB sent: probe --> destination returns it
+//!     ^      rate reaches C                  ^                                        |
+//!     +--------------------------------------+  Qp = octets sent meanwhile * (1 - base RTT / RTT)
+//!                                            |  Fbp = (Qp_eq - Qp) - W (Qp - Qp before)
+//!                                            +-- Fbp > 0: rate += Gi Fbp Ru      Fbp < 0: rate *= 1 - Gd |Fbp|
+//! ```
+//!
+//! The switch goes first: a probe sent before its last cut is not heard. Frames carry no tag, so switches
+//! send no positive feedback.
+//!
+//! Source: the first slides of IBM Zurich's E2CM (March 2007): per-path ECM, a hybrid with end-to-end probing.
+//! Only that outline could be read; the rest is ECM's law on a path's queue, which is a reading.
+
+use super::ecm;
+use crate::dice::Dice;
+use crate::params;
+use crate::params::{Field, Range};
+use crate::registry::{Family, Member, Preset, Status};
+use crate::roles::{
+    Bcn, CpId, Gauge, NotificationPoint, Pacing, Probe, ProbeKind, ReactionPoint, Signal, SignalKind, Stamp,
+};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+/// E2CM.
+pub struct E2cm;
+
+params! {
+    /// Parameters of the reaction point.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RpParams {
+        /// Octets sent from a probe to the next.
+        probe_octets: Bytes, "", Range::at_least(1.0);
+        /// Octets of its own that a flow keeps queued on its path.
+        path_set_point: Bytes, "Qp_eq", Range::at_least(1.0);
+        /// Increase per 64-octet page of positive feedback, in units of `rate_unit`.
+        gi: f64, "Gi", Range::at_least(0.0);
+        /// Decrease per 64-octet page of negative feedback, as a share of the rate.
+        gd: f64, "Gd", Range::between(0.0, 1.0);
+        /// Weight of queue growth against queue offset in the feedback, of switch and path.
+        w: f64, "W", Range::between(0.0, 1024.0);
+        /// The rate that `gi` multiplies.
+        rate_unit: BitRate, "Ru", Range::POSITIVE;
+        /// The rate is never cut below this.
+        min_rate: BitRate, "Rmin", Range::POSITIVE;
+        /// The largest share one message or probe takes off the rate.
+        max_decrease: f64, "rp_alpha", Range::above_zero_to(1.0);
+        /// How often the rate drifts up by itself; 0 s for never.
+        drift_every: Span, "Td", Range::at_least(0.0);
+        /// How far it drifts each time.
+        drift_step: BitRate, "Rd", Range::at_least(0.0);
+    }
+}
+
+const RP_IBM_ZRL: RpParams = RpParams {
+    probe_octets: Bytes::new(30_000),
+    path_set_point: Bytes::new(7_500),
+    gi: ecm::RP_IBM_ZRL.gi,
+    gd: ecm::RP_IBM_ZRL.gd,
+    w: ecm::RP_IBM_ZRL.w,
+    rate_unit: ecm::RP_IBM_ZRL.rate_unit,
+    min_rate: ecm::RP_IBM_ZRL.min_rate,
+    max_decrease: ecm::RP_IBM_ZRL.max_decrease,
+    drift_every: ecm::RP_IBM_ZRL.drift_every,
+    drift_step: ecm::RP_IBM_ZRL.drift_step,
+};
+
+impl Family for E2cm {
+    type CpParams = ecm::CpParams;
+    type RpParams = RpParams;
+    type Cp = ecm::Cp;
+    type Rp = Rp;
+    type Np = Np;
+    const MEMBERS: &'static [Member<ecm::CpParams, RpParams>] = &[Member {
+        name: "e2cm",
+        title: "E2CM, ECM with end-to-end probes (reconstruction)",
+        source: "IBM Zurich, E2CM (2007)",
+        status: Status::Reconstruction,
+        about: ABOUT,
+        presets: &[Preset {
+            name: "IBM_ZRL",
+            about: "ECM as deck 004 has it, M = 150 KB. The probe each 30 KB and the path's set point of five frames are ours.",
+            cp: ecm::CP_IBM_ZRL,
+            rp: RP_IBM_ZRL,
+        }],
+    }];
+    const HEARS: &'static [SignalKind] = &[SignalKind::Bcn, SignalKind::Returned];
+    const SPEAKS: &'static [SignalKind] = &[SignalKind::Bcn, SignalKind::Returned];
+    const FIELDS: (&'static [Field], &'static [Field]) = (ecm::CpParams::FIELDS, RpParams::FIELDS);
+
+    fn set_point(params: &ecm::CpParams, _: &RpParams) -> Option<Bytes> {
+        Some(params.set_point)
+    }
+
+    fn congestion_point(params: &ecm::CpParams, id: CpId) -> ecm::Cp {
+        ecm::Ecm::congestion_point(params, id)
+    }
+
+    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
+        let limiter = ecm::RpParams {
+            gi: params.gi,
+            gd: params.gd,
+            w: params.w,
+            rate_unit: params.rate_unit,
+            min_rate: params.min_rate,
+            max_decrease: params.max_decrease,
+            drift_every: params.drift_every,
+            drift_step: params.drift_step,
+            ..ecm::RP_IBM_ZRL
+        };
+        Rp {
+            params: *params,
+            line_rate,
+            limiter: ecm::Ecm::reaction_point(&limiter, line_rate),
+            sent: Bytes::ZERO,
+            probe_at: None,
+            heard_from: Instant::ZERO,
+            base_rtt: Span::MAX,
+            path_len: 0,
+        }
+    }
+
+    fn notification_point(_: &RpParams) -> Option<Np> {
+        Some(Np)
+    }
+}
+
+const ABOUT: &str = "\
+ECM whose sources also look for themselves. Once a switch has limited a flow, its source sends a probe for
+each 30 KB, which the destination returns. From the round trip and what was sent meanwhile the source knows
+how much of its own is queued on the path, and runs ECM's law on that: additive increase while it is less
+than five frames, multiplicative decrease above. A switch's negative feedback goes first.
+
+   limited --probe each 30 KB--> destination --> Qp = sent * (1 - base RTT / RTT)
+      ^------ Fbp = (Qp_eq - Qp) - W growth:  > 0 rate += Gi Fbp Ru,  < 0 rate *= 1 - Gd |Fbp|
+";
+
+/// The reaction point: ECM's limiter, and the probes.
+#[derive(Clone, Debug)]
+pub struct Rp {
+    params: RpParams,
+    line_rate: BitRate,
+    limiter: ecm::Rp,
+    /// Octets sent.
+    sent: Bytes,
+    /// The count of octets at which the next probe goes, while limited.
+    probe_at: Option<Bytes>,
+    /// Probes sent before this are not heard.
+    heard_from: Instant,
+    /// The shortest round trip seen.
+    base_rtt: Span,
+    /// Qp when the last probe came back, octets.
+    path_len: i64,
+}
+
+impl Rp {
+    /// Starts probing with the limiter, and ends it with it.
+    const fn keep_probing(&mut self) {
+        if self.limiter.holder().is_none() {
+            self.probe_at = None;
+        } else if self.probe_at.is_none() {
+            self.probe_at = Some(self.sent);
+            self.path_len = 0;
+        }
+    }
+
+    /// The octets of this flow that were queued when `probe` came back at `now`.
+    fn occupancy(&self, rtt: Span, probe: &Probe) -> i64 {
+        let meanwhile = self.sent.saturating_sub(probe.sent).as_f64();
+        let queued = rtt.ps().saturating_sub(self.base_rtt.ps()) as f64;
+        (meanwhile * queued / rtt.ps().max(1) as f64) as i64
+    }
+
+    fn on_returned(&mut self, now: Instant, probe: &Probe, dice: &mut Dice) {
+        let Some(cp) = self.limiter.holder() else { return };
+        if probe.asked_at < self.heard_from || probe.asked_at > now {
+            return;
+        }
+        let rtt = now.since(probe.asked_at);
+        self.base_rtt = self.base_rtt.min(rtt);
+        let len = self.occupancy(rtt, probe);
+        let q_delta = len - std::mem::replace(&mut self.path_len, len);
+        let q_offset = self.params.path_set_point.signed() - len;
+        self.limiter.on_signal(now, &Signal::Bcn(Bcn { cp, q_offset, q_delta, stop: false }), dice);
+    }
+}
+
+impl ReactionPoint for Rp {
+    #[inline]
+    fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
+        self.sent += sent;
+        let _ = self.limiter.on_sent(now, sent, backlog, dice);
+        Stamp::default()
+    }
+
+    fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
+        match signal {
+            Signal::Bcn(_) => {
+                let before = self.limiter.gauge().current_rate;
+                self.limiter.on_signal(now, signal, dice);
+                if self.limiter.gauge().current_rate < before {
+                    self.heard_from = now;
+                }
+            }
+            Signal::Returned(probe) => self.on_returned(now, probe, dice),
+            _ => {}
+        }
+        self.keep_probing();
+    }
+
+    fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
+        self.limiter.on_wake(now, dice);
+        self.keep_probing();
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Instant {
+        self.limiter.next_wake()
+    }
+
+    fn sends_probes(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn take_probe(&mut self, now: Instant) -> Option<Probe> {
+        if self.sent < self.probe_at? {
+            return None;
+        }
+        self.probe_at = Some(self.sent + self.params.probe_octets);
+        Some(Probe { kind: ProbeKind::Path, asked_at: now, sent: self.sent, rate: self.line_rate })
+    }
+
+    #[inline]
+    fn limit(&self) -> Option<BitRate> {
+        self.limiter.limit()
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.limiter.pacing()
+    }
+
+    fn gauge(&self) -> Gauge {
+        self.limiter.gauge()
+    }
+}
+
+/// The notification point: returns probes.
+#[derive(Clone, Copy, Debug)]
+pub struct Np;
+
+impl NotificationPoint for Np {
+    fn on_probe(&mut self, _: Instant, probe: &Probe) -> Option<Signal> {
+        Some(Signal::Returned(*probe))
+    }
+}
+
+#[cfg(test)]
+mod tests;
