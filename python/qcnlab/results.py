@@ -17,6 +17,7 @@ from qcnlab.tables import NAMES, Table
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import polars as pl
     from matplotlib.figure import Figure
 
 FORMAT = 2
@@ -143,6 +144,17 @@ class Result:
     def metrics(self) -> Table:
         """The metrics of every replication: `replication`, `metric`, `value`, `unit`."""
         return self.table("metrics")
+
+    def congestion_tree(self, replication: int = 0) -> pl.DataFrame:
+        """Sum the pauses of one replication: which link was stopped because of which queue.
+
+        Columns `port`, `because`, `priority` (null for the whole link), `stops`, `paused_s` (s)
+        and `paused_frac` (share of the run), longest first; `IndexError` if there is no such
+        replication.
+        """
+        from qcnlab.tree import congestion_tree
+
+        return congestion_tree(self, replication)
 
     def plot(self, replication: int = 0) -> Figure:
         """Draw queue, throughput and rates of one replication against time.
