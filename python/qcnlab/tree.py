@@ -109,7 +109,7 @@ def _draw(axes: Axes, tree: pl.DataFrame, places: Mapping[str, tuple[int, int]])
         look = {
             "arrowstyle": "-|>",
             "color": SOURCES[0],
-            "lw": 0.6 + 2.4 * row["paused_frac"],
+            "lw": width,
             "mutation_scale": 11,
         }
         near, far = x0 + 0.27, x1 - 0.27
