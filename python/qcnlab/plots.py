@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,8 @@ DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 MANY = 4
 POINTS = 900
 PNG_DPI = 160
+TITLE = 72
+"""Characters in a line of a title."""
 
 
 @contextmanager
@@ -70,12 +73,17 @@ def save(figure: Figure, path: Path) -> Path:
 
 
 def run_figure(result: Result, replication: int = 0) -> Figure:
-    """Draw queue, throughput and rates of one replication, one above the other."""
+    """Draw queue, throughput and rates of one replication, one above the other.
+
+    Rates are left out where nothing ever limits a source.
+    """
     count = result.summary["replications"]
     if not 0 <= replication < count:
         raise IndexError(f"replication {replication} of {count}; they are counted from 0")
     known = facts(result)
     rates = one(result.rates.to_polars(), replication)
+    if rates["current_rate_bps"].n_unique() == 1:
+        rates = rates.clear()
     with style():
         figure = Figure(figsize=(7.2, 6.2 if len(rates) else 4.6), layout="constrained")
         axes = figure.subplots(3 if len(rates) else 2, 1, sharex=True)
@@ -88,7 +96,7 @@ def run_figure(result: Result, replication: int = 0) -> Figure:
         label_hotspots(axes[0], known)
         summary = result.summary
         more = f", replication {replication} of {count}" if count > 1 else ""
-        figure.suptitle(summary["title"], x=0.01, ha="left")
+        figure.suptitle(textwrap.fill(summary["title"], TITLE), x=0.01, ha="left")
         axes[0].set_title(
             f"scheme {summary['scheme']}"
             + (f" ({summary['preset']})" if summary["preset"] else "")
@@ -109,10 +117,14 @@ def draw_queue(
 ) -> None:
     """Draw the queue length in KB, the set point as a dashed line."""
     shade(axes, known)
-    for index, port in enumerate(frame["port"].unique(maintain_order=True).head(MANY)):
+    ports = frame["port"].unique(maintain_order=True)
+    for index, port in enumerate(ports.head(MANY)):
         part = frame.filter(pl.col("port") == port)
         time, queue = envelope(part["time_s"].to_numpy(), part["queue_bytes"].to_numpy() / 1e3)
-        axes.plot(time, queue, color=color, lw=0.7, ls=DASHES[index % len(DASHES)])
+        look = {"color": color, "lw": 0.7} if len(ports) == 1 else source_look(index)
+        axes.plot(time, queue, **({"lw": 0.7} | look), label=port)
+    if len(ports) > 1:
+        axes.legend(**above(MANY))
     if known.set_point_bytes is not None:
         level = known.set_point_bytes / 1e3
         axes.axhline(level, color=INK, lw=0.8, ls=(0, (4, 2)))
