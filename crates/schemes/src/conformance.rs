@@ -125,7 +125,7 @@ fn congested(signal: &Signal) -> bool {
 /// 1. It speaks only the kinds of signal it declares, and in its own name.
 /// 2. Quantized feedback is from 1 to 255.
 /// 3. Frames that are not under congestion control are never answered or marked, discarded ones never marked.
-/// 4. A mark is above 0.
+/// 4. A mark that is asked for is above 0; who does not mark departures marks none.
 /// 5. A probe's rate is lowered or left; an answer names the instant it was asked; a probe that is for
 ///    another congestion point goes on as it came.
 /// 6. The same steps on a copy give the same answers.
@@ -154,6 +154,10 @@ pub fn congestion_point<C: CongestionPoint + Clone>(
                 let again = copy.on_arrival(now, frame, queue(*len), &mut copy_rolls);
                 assert_eq!(answer, again, "a copy went another way");
                 check_action(frame, answer, id, speaks);
+                let mark = cp.departure_mark(now, frame.controlled, queue(after), &mut rolls);
+                let again = copy.departure_mark(now, frame.controlled, queue(after), &mut copy_rolls);
+                assert_eq!(mark, again, "a copy went another way");
+                assert!(mark == 0 || (cp.marks_departures() && frame.controlled), "a departure was marked {mark}");
             }
             CpStep::Probe(probe, len) => {
                 let (mut seen, mut copied) = (*probe, *probe);

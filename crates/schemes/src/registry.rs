@@ -330,6 +330,13 @@ macro_rules! families {
             fn on_departure(&mut self, now: Instant, len: Bytes) {
                 match self { $( Cp::$variant(cp) => cp.on_departure(now, len), )* }
             }
+            fn marks_departures(&self) -> bool {
+                match self { $( Cp::$variant(cp) => cp.marks_departures(), )* }
+            }
+            #[inline]
+            fn departure_mark(&mut self, now: Instant, controlled: bool, queue: Queue, dice: &mut Dice) -> u8 {
+                match self { $( Cp::$variant(cp) => cp.departure_mark(now, controlled, queue, dice), )* }
+            }
             fn on_probe(&mut self, now: Instant, probe: &mut Probe, queue: Queue) -> ProbeAction {
                 match self { $( Cp::$variant(cp) => cp.on_probe(now, probe, queue), )* }
             }

@@ -5,6 +5,9 @@
 //!    wake-up that finds nothing due does nothing.
 //! 3. What a machine wants done comes back as a small value that must be used.
 //! 4. Every random number comes from the dice passed in.
+//! 5. A frame keeps the largest mark written on it. It is seen by later congestion points and by the destination.
+//! 6. A probe queues for a port as data does, after the congestion point there has seen it; the first that answers
+//!    takes it off its way, else the destination's notification point gets it.
 
 use crate::dice::Dice;
 use qcnlab_units::{BitRate, Bytes, Instant};
@@ -316,6 +319,18 @@ pub trait CongestionPoint {
     /// A frame left at `now`; `len` octets stay queued. Called only where wanted.
     fn on_departure(&mut self, now: Instant, len: Bytes) {
         let _ = (now, len);
+    }
+
+    /// Whether [`Self::departure_mark`] is wanted. The same all through a run.
+    fn marks_departures(&self) -> bool {
+        false
+    }
+
+    /// What to write on a data frame that left at `now`, as [`CpAction::Mark`] would; 0 for nothing. `controlled`
+    /// tells whether it is under congestion control, `queue` what stays. Called only where wanted.
+    fn departure_mark(&mut self, now: Instant, controlled: bool, queue: Queue, dice: &mut Dice) -> u8 {
+        let _ = (now, controlled, queue, dice);
+        0
     }
 
     /// A probe arrived, before it queues for the port; `queue` is what it finds. It may lower the probe's rate.

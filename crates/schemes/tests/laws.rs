@@ -176,7 +176,8 @@ fn who_marks_or_probes_has_somebody_who_answers() {
         let mut dice = Dice::new(1, 0, "port", Purpose::Sampling);
         let mut marks = |len| {
             let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(3_000_000), rate: LINE_RATE };
-            matches!(cp.on_arrival(Instant::ZERO, &frame, queue, &mut dice), CpAction::Mark(_))
+            let arrival = cp.on_arrival(Instant::ZERO, &frame, queue, &mut dice);
+            matches!(arrival, CpAction::Mark(_)) || cp.departure_mark(Instant::ZERO, true, queue, &mut dice) > 0
         };
         let marked = (0..2000).any(|frames| marks(frames * 1500));
         let needed = marked || config.reaction_point(LINE_RATE).sends_probes();

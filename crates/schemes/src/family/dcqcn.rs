@@ -1,7 +1,7 @@
 //! DCQCN, QCN's descendant for routed networks: one-bit marks, answered by the receiver, with a memory at the sender.
 //!
 //! ```text
-//!   port:      marks arriving frames with probability 0 up to Kmin, a ramp to Pmax at Kmax, 1 above
+//!   port:      marks departing frames with probability 0 up to Kmin, a ramp to Pmax at Kmax, 1 above
 //!   receiver:  marked frame, none answered within N  -->  CNP
 //!
 //!             CNP: target = current (as `clamp` says), current *= 1 - alpha/2, stages = 0, alpha rises
@@ -47,6 +47,16 @@ choice! {
 }
 
 choice! {
+    /// When a port marks a frame.
+    pub enum MarkAt {
+        /// When it leaves, by what stays behind: the sender hears of a queue that is there now.
+        Departure = "departure",
+        /// When it arrives, by the queue with it: the mark then waits in that queue.
+        Arrival = "arrival",
+    }
+}
+
+choice! {
     /// When a cut sets the target to the rate before it.
     pub enum Clamp {
         /// At every cut.
@@ -68,6 +78,8 @@ params! {
         k_max: Bytes, "Kmax, green_max_threshold", Range::at_least(0.0);
         /// Probability of a mark at `k_max`; the ramp from `k_min` leads there.
         p_max: f64, "Pmax, green_drop_probability", Range::between(0.0, 1.0);
+        /// When a port marks a frame.
+        mark_at: MarkAt, "", Range::ANY;
     }
 }
 
@@ -116,7 +128,8 @@ params! {
     }
 }
 
-const CP_SIGCOMM2015: CpParams = CpParams { k_min: Bytes::new(5_000), k_max: Bytes::new(200_000), p_max: 0.01 };
+const CP_SIGCOMM2015: CpParams =
+    CpParams { k_min: Bytes::new(5_000), k_max: Bytes::new(200_000), p_max: 0.01, mark_at: MarkAt::Departure };
 
 const RP_SIGCOMM2015: RpParams = RpParams {
     form: Form::Published,
@@ -140,7 +153,8 @@ const RP_SIGCOMM2015: RpParams = RpParams {
     hai_step: HaiStep::Scaled,
 };
 
-const CP_CONNECTX: CpParams = CpParams { k_min: Bytes::new(100_000), k_max: Bytes::new(400_000), p_max: 0.2 };
+const CP_CONNECTX: CpParams =
+    CpParams { k_min: Bytes::new(100_000), k_max: Bytes::new(400_000), p_max: 0.2, mark_at: MarkAt::Departure };
 
 const RP_CONNECTX: RpParams = RpParams {
     form: Form::Nic,
@@ -215,7 +229,7 @@ impl Family for Dcqcn {
 }
 
 const ABOUT: &str = "\
-A port marks arriving frames, the more the longer its queue. The receiver answers marked frames with
+A port marks frames that leave it, the more the longer its queue. The receiver answers marked frames with
 congestion notification packets, at most one in a while for each flow. The sender remembers in alpha how
 often it was told: a CNP takes alpha/2 off its rate. It climbs back as QCN's limiter does, by a timer and
 a byte counter. The preset SIGCOMM2015 is the algorithm as published, CONNECTX the one NICs ship.
@@ -237,7 +251,7 @@ pub struct Cp {
 impl Cp {
     /// Probability of a mark with `len` octets queued.
     fn probability(&self, len: Bytes) -> f64 {
-        let CpParams { k_min, k_max, p_max } = self.params;
+        let CpParams { k_min, k_max, p_max, .. } = self.params;
         if len <= k_min {
             0.0
         } else if len > k_max {
@@ -248,17 +262,28 @@ impl Cp {
     }
 }
 
+impl Cp {
+    /// Rolls for a mark with `len` octets queued.
+    fn marks(&self, len: Bytes, dice: &mut Dice) -> bool {
+        let p = self.probability(len);
+        p > 0.0 && (p >= 1.0 || dice.uniform(0.0, 1.0) < p)
+    }
+}
+
 impl CongestionPoint for Cp {
     #[inline]
     fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
-        if !frame.controlled || !frame.admitted {
-            return CpAction::Nothing;
-        }
-        let p = self.probability(queue.len);
-        if p > 0.0 && (p >= 1.0 || dice.uniform(0.0, 1.0) < p) {
-            return CpAction::Mark(1);
-        }
-        CpAction::Nothing
+        let looked_at = frame.controlled && frame.admitted && self.params.mark_at == MarkAt::Arrival;
+        if looked_at && self.marks(queue.len, dice) { CpAction::Mark(1) } else { CpAction::Nothing }
+    }
+
+    fn marks_departures(&self) -> bool {
+        self.params.mark_at == MarkAt::Departure
+    }
+
+    #[inline]
+    fn departure_mark(&mut self, _: Instant, controlled: bool, queue: Queue, dice: &mut Dice) -> u8 {
+        u8::from(controlled && self.params.mark_at == MarkAt::Departure && self.marks(queue.len, dice))
     }
 }
 

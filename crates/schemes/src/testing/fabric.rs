@@ -159,8 +159,11 @@ impl<F: Family> Fabric<F> {
         }
     }
 
+    fn queue_of(&self, len: u64) -> Queue {
+        Queue { len: Bytes::new(len), capacity: Bytes::new(self.capacity), rate: self.rate }
+    }
+
     fn arrive(&mut self, now: Instant, item: Item) {
-        let queue = |len| Queue { len: Bytes::new(len), capacity: Bytes::new(self.capacity), rate: self.rate };
         match item {
             Item::Data { host, tag, ask, .. } => {
                 let admitted = self.len + FRAME.get() <= self.capacity;
@@ -168,7 +171,7 @@ impl<F: Family> Fabric<F> {
                 let flow = FlowId(host as u32);
                 let arrival = Arrival { flow, admitted, limited_by: tag, probe: ask, ..frame() };
                 let mut mark = 0;
-                match self.cp.on_arrival(now, &arrival, queue(self.len), &mut self.dice) {
+                match self.cp.on_arrival(now, &arrival, self.queue_of(self.len), &mut self.dice) {
                     CpAction::Nothing => {}
                     CpAction::Send(signal) => self.to_host.push_back((self.now + self.delay, (host, signal))),
                     CpAction::Mark(written) => mark = written,
@@ -179,7 +182,7 @@ impl<F: Family> Fabric<F> {
                     self.drops += 1;
                 }
             }
-            Item::Probe { host, mut probe } => match self.cp.on_probe(now, &mut probe, queue(self.len)) {
+            Item::Probe { host, mut probe } => match self.cp.on_probe(now, &mut probe, self.queue_of(self.len)) {
                 ProbeAction::Pass => self.queue.push_back(Item::Probe { host, probe }),
                 ProbeAction::Answer(signal) => self.to_host.push_back((self.now + self.delay, (host, signal))),
             },
@@ -196,6 +199,12 @@ impl<F: Family> Fabric<F> {
                     self.len -= FRAME.get();
                     self.hosts[host].delivered += FRAME.get();
                     self.cp.on_departure(now, Bytes::new(self.len));
+                    let mark = if self.cp.marks_departures() {
+                        let queue = self.queue_of(self.len);
+                        mark.max(self.cp.departure_mark(now, true, queue, &mut self.dice))
+                    } else {
+                        mark
+                    };
                     let frame = Delivered { size: FRAME, mark, controlled: true };
                     (host, self.hosts[host].np.as_mut().and_then(|np| np.on_frame(now, &frame)))
                 }

@@ -3,7 +3,7 @@
 use super::rp::{Limiter, State};
 use super::*;
 use crate::roles::ReactionPoint;
-use crate::testing::{FRAME, delivered, dice, frame, ms, queue, us};
+use crate::testing::{FRAME, Fabric, delivered, dice, frame, ms, queue, us};
 
 const LINE: BitRate = BitRate::gbps(40);
 
@@ -33,16 +33,28 @@ fn marking_is_a_ramp_and_then_certain() {
     for (len, p) in [(0, 0.0), (5_000, 0.0), (102_500, 0.005), (200_000, 0.01), (200_001, 1.0)] {
         assert!((cp.probability(Bytes::new(len)) - p).abs() < 1e-15, "{len}");
     }
-    let marks = |len, frames| {
+    let departures = |len, frames| {
         let (mut cp, mut rolls) = (cp.clone(), dice());
-        (0..frames).filter(|_| cp.on_arrival(us(0), &frame(), queue(len), &mut rolls) == CpAction::Mark(1)).count()
+        (0..frames).filter(|_| cp.departure_mark(us(0), true, queue(len), &mut rolls) == 1).count()
     };
-    assert_eq!((marks(5_000, 1000), marks(250_000, 1000)), (0, 1000));
+    assert_eq!((departures(5_000, 1000), departures(250_000, 1000)), (0, 1000));
     // 100 000 frames at 0.5 %: 500, standard deviation sqrt(500) = 22.
-    assert!(marks(102_500, 100_000).abs_diff(500) < 90);
-    let mut cp = cp.clone();
+    assert!(departures(102_500, 100_000).abs_diff(500) < 90);
+}
+
+#[test]
+fn frames_are_marked_once_on_their_way() {
     let lost = Arrival { admitted: false, ..frame() };
-    assert_eq!(cp.on_arrival(us(0), &lost, queue(250_000), &mut dice()), CpAction::Nothing);
+    for (mark_at, arrival, departure) in
+        [(MarkAt::Departure, CpAction::Nothing, 1), (MarkAt::Arrival, CpAction::Mark(1), 0)]
+    {
+        let mut cp = Dcqcn::congestion_point(&CpParams { mark_at, ..CP_SIGCOMM2015 }, CpId(0));
+        assert_eq!(cp.marks_departures(), mark_at == MarkAt::Departure);
+        assert_eq!(cp.on_arrival(us(0), &frame(), queue(250_000), &mut dice()), arrival);
+        assert_eq!(cp.departure_mark(us(0), true, queue(250_000), &mut dice()), departure);
+        assert_eq!(cp.departure_mark(us(0), false, queue(250_000), &mut dice()), 0);
+        assert_eq!(cp.on_arrival(us(0), &lost, queue(250_000), &mut dice()), CpAction::Nothing);
+    }
 }
 
 #[test]
@@ -195,40 +207,55 @@ fn a_first_rate_holds_before_the_first_cut() {
     assert_eq!((current(&rp), rp.gauge().target_rate), (BitRate::gbps(2), BitRate::gbps(4)));
 }
 
-/// Two senders of 40 Gb/s into a port of 40 Gb/s, in a loop of one microsecond a step: the queue is arithmetic,
-/// marks reach the receiver and CNPs the sender within a step.
-#[test]
-fn two_senders_come_to_share_a_port() {
-    let mut cp = Dcqcn::congestion_point(&CP_SIGCOMM2015, CpId(0));
-    let mut hosts =
-        [0, 1].map(|_| (rp(RP_SIGCOMM2015), Dcqcn::notification_point(&RP_SIGCOMM2015).expect("an answer")));
-    let (mut rolls, mut due, mut len, mut sent) = (dice(), [0.0f64; 2], 0.0f64, [0u64; 2]);
-    // Host 0 starts 10 ms early.
-    for step in 0..200_000 {
-        let now = us(step);
-        for (i, (rp, np)) in hosts.iter_mut().enumerate().take(if step < 10_000 { 1 } else { 2 }) {
-            if rp.next_wake() <= now {
-                rp.on_wake(now, &mut rolls);
-            }
-            due[i] += current(rp).as_f64() * 1e-6 / 8.0;
-            while due[i] >= 1500.0 {
-                due[i] -= 1500.0;
-                len += 1500.0;
-                let _ = rp.on_sent(now, FRAME, FRAME, &mut rolls);
-                sent[i] += u64::from(step >= 100_000);
-                let mark = match cp.on_arrival(now, &frame(), queue(len as u64), &mut rolls) {
-                    CpAction::Mark(mark) => mark,
-                    _ => 0,
-                };
-                if let Some(cnp) = np.on_frame(now, &delivered(mark)) {
-                    rp.on_signal(now, &cnp, &mut rolls);
-                }
-            }
-        }
-        len = (len - 5000.0).max(0.0);
+/// Octets queued, looked at each millisecond: mean and standard deviation, KB.
+fn swing(fabric: &mut Fabric<Dcqcn>, looks: u32) -> (f64, f64) {
+    let (mut sum, mut squares) = (0.0, 0.0);
+    for _ in 0..looks {
+        let _ = fabric.run(1);
+        let len = fabric.len as f64 / 1000.0;
+        (sum, squares) = (sum + len, squares + len * len);
     }
-    // Over the last 100 ms the port carries 500 MB: 333 333 frames, about 166 667 each.
-    let total = sent[0] + sent[1];
-    assert!(total > 320_000, "{sent:?}");
-    assert!(sent[0].abs_diff(sent[1]) * 10 < total, "{sent:?}");
+    let mean = sum / f64::from(looks);
+    (mean, (squares / f64::from(looks) - mean * mean).sqrt())
+}
+
+fn published(hosts: usize, delay_us: u64) -> Fabric<Dcqcn> {
+    Fabric::new(hosts, &CP_SIGCOMM2015, &RP_SIGCOMM2015, LINE, delay_us).with_capacity(4_000_000)
+}
+
+/// Published at 40 Gb/s: two flows come to 20 Gb/s each, and a third brings all to 13.3 within 100 ms.
+#[test]
+fn flows_come_to_equal_shares() {
+    let near = |seen: &[f64], share: f64| seen.iter().all(|gbps| (gbps - share).abs() < 0.12 * share);
+    let mut fabric = published(3, 2);
+    fabric.active = 2;
+    let _ = fabric.run(50);
+    let two = fabric.run(100);
+    assert!(near(&two.gbps[..2], 20.0), "{two:?}");
+    fabric.active = 3;
+    let _ = fabric.run(100);
+    let three = fabric.run(50);
+    assert!(near(&three.gbps, 40.0 / 3.0), "{three:?}");
+}
+
+/// Published of the fluid model: with ten flows the loop is stable at a feedback delay of 4 us and not at 85 us.
+#[test]
+fn ten_flows_lose_their_stability_with_delay() {
+    let seen = |delay| {
+        let mut fabric = published(10, delay);
+        let _ = fabric.run(100);
+        swing(&mut fabric, 200)
+    };
+    let ((mean, still), (_, wild)) = (seen(2), seen(42));
+    assert!(still < 0.2 * mean && wild > 3.0 * still, "mean {mean} KB, swing {still} KB at 4 us, {wild} at 84 us");
+}
+
+/// Marked on arrival, a frame tells of a queue it has yet to wait in: that delay alone upsets ten flows.
+#[test]
+fn marks_on_arrival_upset_what_marks_on_departure_do_not() {
+    let arrival = CpParams { mark_at: MarkAt::Arrival, ..CP_SIGCOMM2015 };
+    let mut fabric = Fabric::<Dcqcn>::new(10, &arrival, &RP_SIGCOMM2015, LINE, 2).with_capacity(4_000_000);
+    let _ = fabric.run(100);
+    let (mean, std) = swing(&mut fabric, 200);
+    assert!(std > 0.5 * mean, "mean {mean} KB, swing {std} KB");
 }
