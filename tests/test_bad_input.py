@@ -100,7 +100,7 @@ OVERRIDES = {
     "negative": ("topology.rate=-10 Gb/s", "-10 Gb/s"),
     "zero": ("duration=0 s", "duration"),
     "set point above the buffer": ("scheme.cp.set_point=200 KB", "150 KB"),
-    "unknown scheme": ("scheme.name=ecn", "ecm"),
+    "unknown scheme": ("scheme.name=emc", "ecm"),
     "no such hotspot": ("hotspot.7.until=1 s", "hotspot"),
 }
 

@@ -19,8 +19,8 @@ COLUMNS = {
     "drops": ["replication", "time_s", "port", "source", "frames", "bytes"],
     "pauses": ["replication", "time_s", "until_s", "port", "priority", "because"],
     "flows": [
-        "replication", "source", "size_bytes", "finished_s", "delivered_bytes", "sent_frames",
-        "delivered_frames", "dropped_frames", "refused_frames",
+        "replication", "source", "size_bytes", "finished_s", "slowdown", "delivered_bytes",
+        "sent_frames", "delivered_frames", "dropped_frames", "refused_frames",
     ],
     "metrics": ["replication", "metric", "value", "unit"],
 }  # fmt: skip

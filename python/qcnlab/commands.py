@@ -38,6 +38,12 @@ Reps = Annotated[
 ]
 
 
+OF_HOTSPOT = frozenset(
+    ("recovery_ms", "rec95_ms", "rec95s_ms", "onset_ms", "util_during", "util_after")
+)
+"""Metrics that a run without a hotspot cannot have."""
+
+
 class Kind(StrEnum):
     """What `list` lists."""
 
@@ -298,7 +304,7 @@ def _metrics_text(result: Result) -> str:
 
 
 def _value(metric: dict[str, Any], name: str, hot: bool) -> str:
-    if not hot and metric["median"] is None:
+    if not hot and metric["median"] is None and name in OF_HOTSPOT:
         return "no hotspot"
     return text.spread(metric, name)
 

@@ -107,16 +107,14 @@ def _recovery(cell: Cell) -> str:
 
 def _scene(known: Facts, demo: Demo) -> str:
     hot = known.hotspots[0]
-    set_points = sorted(
-        {facts(cell.result).set_point_bytes or 0.0 for cell in demo.cells} - {0.0}
-    )
+    set_points = sorted({facts(cell.result).set_point_bytes or 0.0 for cell in demo.cells} - {0.0})
     points = " or ".join(f"{point / 1e3:g}" for point in set_points)
     return (
         f"<p>{known.sources} sources, each able to fill {known.rate_bps / 1e9:g}&nbsp;Gb/s, send "
         f"through one switch to one sink. From {hot.start_s:g}&nbsp;s to {hot.end_s:g}&nbsp;s the "
         f"switch's link to the sink serves only {hot.rate_bps / 1e9:g}&nbsp;Gb/s. The queue in "
-        f"front of it holds {(known.buffer_bytes or 0.0) / 1e3:g}&nbsp;KB; the schemes aim at a set point "
-        f"of {points}&nbsp;KB.</p>"
+        f"front of it holds {(known.buffer_bytes or 0.0) / 1e3:g}&nbsp;KB; the schemes aim at "
+        f"a set point of {points}&nbsp;KB.</p>"
     )
 
 

@@ -135,7 +135,8 @@ class Result:
         """What became of each flow in the whole run.
 
         `replication`, `source`, `size_bytes` and `finished_s` (missing: the flow has no end, or
-        did not come to it), `delivered_bytes`, and frames: `sent_frames`, `delivered_frames`,
+        did not come to it), `slowdown` against the time it would have taken alone,
+        `delivered_bytes`, and frames: `sent_frames`, `delivered_frames`,
         `dropped_frames` in the network, `refused_frames` at the source.
         """
         return self.table("flows")

@@ -5,13 +5,14 @@
 
 use crate::fabric::Fabric;
 use crate::metrics::{self, METRICS};
-use crate::scenario::Scenario;
+use crate::scenario::{Draw, Scenario, ScenarioError};
 use crate::tables;
 use cpu_time::ThreadTime;
 use qcnlab_sim::{Control, Counters, Engine, Finished, Halt, Violation};
 use qcnlab_units::Instant;
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
+use std::sync::{Arc, OnceLock};
 
 /// How to run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,6 +31,14 @@ pub enum RunError {
     /// Somebody stopped it.
     #[error("stopped")]
     Cancelled,
+    /// Flows drawn at random gave something that cannot work.
+    #[error("replication {replication}: {error}")]
+    Scenario {
+        /// Which replication.
+        replication: u32,
+        /// What cannot work.
+        error: ScenarioError,
+    },
     /// A run broke a law of conservation.
     #[error(
         "scenario {scenario}, replication {replication}: conservation is broken at {violation}; this is a bug in qcnlab"
@@ -77,7 +86,6 @@ pub struct Outcome {
     pub seed: u64,
     /// One entry for each replication, in order.
     pub replications: Vec<Replication>,
-    pub(crate) fabric: Fabric,
 }
 
 /// What one replication gave.
@@ -89,6 +97,7 @@ pub struct Replication {
     pub metrics: Vec<Option<f64>>,
     /// CPU seconds the engine took. Differs from run to run.
     pub cpu_s: f64,
+    pub(crate) fabric: Arc<Fabric>,
 }
 
 /// Simulated picoseconds that running `scenarios` takes: what `control.done_ps` climbs to.
@@ -113,16 +122,12 @@ pub fn run(scenarios: &[Scenario], options: &Options, control: &Control) -> Resu
         .collect();
     let mut outcomes: Vec<Outcome> = scenarios
         .iter()
-        .map(|s| Outcome {
-            scenario: s.clone(),
-            seed: options.seed.unwrap_or(s.seed),
-            replications: Vec::new(),
-            fabric: Fabric::new(s),
-        })
+        .map(|s| Outcome { scenario: s.clone(), seed: options.seed.unwrap_or(s.seed), replications: Vec::new() })
         .collect();
+    let shared: Vec<OnceLock<Arc<Fabric>>> = scenarios.iter().map(|_| OnceLock::new()).collect();
     let results: Vec<Result<Replication, RunError>> = pool.install(|| {
         let each = tasks.par_iter().with_max_len(1);
-        each.map(|(index, rep)| replicate(&outcomes[*index], *rep, control)).collect()
+        each.map(|(index, rep)| replicate(&outcomes[*index], &shared[*index], *rep, control)).collect()
     });
     for ((index, _), result) in tasks.into_iter().zip(results) {
         outcomes[index].replications.push(result?);
@@ -130,9 +135,31 @@ pub fn run(scenarios: &[Scenario], options: &Options, control: &Control) -> Resu
     Ok(outcomes)
 }
 
-fn replicate(outcome: &Outcome, rep: u32, control: &Control) -> Result<Replication, RunError> {
+/// The fabric of a replication: its own if flows are drawn at random, otherwise the one all share.
+fn fabric(outcome: &Outcome, shared: &OnceLock<Arc<Fabric>>, rep: u32) -> Result<Arc<Fabric>, RunError> {
+    let Outcome { scenario, seed, .. } = outcome;
+    let make = |replication| {
+        let fabric = Fabric::new(scenario, Draw { seed: *seed, replication });
+        fabric.map(Arc::new).map_err(|error| RunError::Scenario { replication, error })
+    };
+    if scenario.draws_flows() {
+        return make(rep);
+    }
+    match shared.get() {
+        Some(fabric) => Ok(fabric.clone()),
+        None => make(0).map(|fabric| shared.get_or_init(|| fabric).clone()),
+    }
+}
+
+fn replicate(
+    outcome: &Outcome,
+    shared: &OnceLock<Arc<Fabric>>,
+    rep: u32,
+    control: &Control,
+) -> Result<Replication, RunError> {
     let start = ThreadTime::now();
-    let Outcome { scenario, fabric, seed, .. } = outcome;
+    let Outcome { scenario, seed, .. } = outcome;
+    let fabric = fabric(outcome, shared, rep)?;
     let plan = fabric.plan(scenario, *seed, rep);
     let done = Engine::new(&plan).run(control).map_err(|halt| match halt {
         Halt::Cancelled => RunError::Cancelled,
@@ -144,8 +171,8 @@ fn replicate(outcome: &Outcome, rep: u32, control: &Control) -> Result<Replicati
         }
     })?;
     let cpu_s = start.elapsed().as_secs_f64();
-    let metrics = metrics::measure(scenario, fabric, &done);
-    Ok(Replication { done, metrics, cpu_s })
+    let metrics = metrics::measure(scenario, &fabric, &done);
+    Ok(Replication { done, metrics, cpu_s, fabric })
 }
 
 impl Outcome {
@@ -178,6 +205,7 @@ impl Outcome {
             );
         }
         let total = |of: fn(&Counters) -> u64| -> u64 { self.replications.iter().map(|r| of(&r.done.counters)).sum() };
+        let first = self.replications.first().map(|replication| &replication.fabric);
         let summary = json!({
             "scenario": self.scenario.name,
             "title": self.scenario.title,
@@ -186,8 +214,8 @@ impl Outcome {
             "replications": self.replications.len(),
             "scheme": self.scenario.scheme.name(),
             "preset": self.scenario.scheme.preset(),
-            "flows": self.fabric.flow_names.len(),
-            "bottleneck": self.fabric.bottleneck_json(),
+            "flows": first.map(|fabric| fabric.flow_names.len()),
+            "bottleneck": first.map(|fabric| fabric.bottleneck_json()),
             "metrics": Value::Object(by_name),
             "counters": {
                 "frame_hops": total(|c| c.frame_hops),

@@ -1,6 +1,7 @@
 //! Traces as tables: named columns with units, all replications one after the other.
 
-use crate::metrics::METRICS;
+use crate::fabric::Fabric;
+use crate::metrics::{self, METRICS};
 use crate::run::{Outcome, Replication};
 use qcnlab_schemes::SignalKind;
 use qcnlab_sim::{FlowTally, Trace};
@@ -60,23 +61,51 @@ pub(crate) fn build(outcome: &Outcome, name: &str) -> Option<Table> {
         "drops" => drops,
         "pauses" => pauses,
         "flows" => flows,
-        "metrics" => metrics,
+        "metrics" => metric_values,
         _ => return None,
     };
     Some(build(&Source::new(outcome)))
 }
 
-/// An outcome and its names.
+/// An outcome and its names: those of each replication's ports and flows, in one list where they differ.
 struct Source<'a> {
     outcome: &'a Outcome,
-    ports: Arc<[String]>,
-    sources: Arc<[String]>,
+    ports: Names,
+    sources: Names,
+}
+
+/// Names, and where those of each replication begin.
+struct Names {
+    all: Arc<[String]>,
+    starts: Vec<u32>,
+}
+
+impl Names {
+    fn of(outcome: &Outcome, names: fn(&Fabric) -> &Arc<[String]>) -> Names {
+        let runs = &outcome.replications;
+        let Some(first) = runs.first() else { return Names { all: Arc::new([]), starts: Vec::new() } };
+        if runs.iter().all(|run| Arc::ptr_eq(&run.fabric, &first.fabric)) {
+            return Names { all: names(&first.fabric).clone(), starts: vec![0; runs.len()] };
+        }
+        let (mut all, mut starts) = (Vec::new(), Vec::new());
+        for run in runs {
+            starts.push(all.len() as u32);
+            all.extend_from_slice(names(&run.fabric));
+        }
+        Names { all: all.into(), starts }
+    }
+
+    fn column(&self, outcome: &Outcome, name: &'static str, rows: impl Fn(&Replication) -> Vec<u32>) -> Column {
+        let runs = outcome.replications.iter().zip(&self.starts);
+        let places = runs.flat_map(|(run, start)| rows(run).into_iter().map(move |place| start + place)).collect();
+        Column { name, unit: "", data: Data::Word(places, self.all.clone()) }
+    }
 }
 
 impl<'a> Source<'a> {
     fn new(outcome: &'a Outcome) -> Source<'a> {
-        let fabric = &outcome.fabric;
-        Source { outcome, ports: fabric.port_names.clone(), sources: fabric.flow_names.clone() }
+        let ports = Names::of(outcome, |fabric| &fabric.port_names);
+        Source { outcome, ports, sources: Names::of(outcome, |fabric| &fabric.flow_names) }
     }
 
     /// A column over all replications.
@@ -94,12 +123,12 @@ impl<'a> Source<'a> {
         Column { name: "time_s", unit: "s", data: Data::F64(self.gather(rows, |ps| *ps as f64 * 1e-12)) }
     }
 
-    fn port(&self, rows: impl Fn(&Trace) -> &Vec<u32>) -> Column {
-        Column { name: "port", unit: "", data: Data::Word(self.gather(rows, |i| *i), self.ports.clone()) }
+    fn port(&self, name: &'static str, rows: impl Fn(&Trace) -> &Vec<u32>) -> Column {
+        self.ports.column(self.outcome, name, |run| rows(&run.done.trace).clone())
     }
 
     fn source(&self, rows: impl Fn(&Trace) -> &Vec<u32>) -> Column {
-        Column { name: "source", unit: "", data: Data::Word(self.gather(rows, |i| *i), self.sources.clone()) }
+        self.sources.column(self.outcome, "source", |run| rows(&run.done.trace).clone())
     }
 }
 
@@ -121,7 +150,7 @@ fn queues(from: &Source) -> Table {
         vec![
             from.replication(|r| r.done.trace.queues.time.len()),
             from.time(|t| &t.queues.time),
-            from.port(|t| &t.queues.port),
+            from.port("port", |t| &t.queues.port),
             whole("queue_bytes", "B", from.gather(|t| &t.queues.bytes, |b| *b)),
         ],
     )
@@ -165,7 +194,7 @@ fn messages(from: &Source) -> Table {
         vec![
             from.replication(|r| r.done.trace.messages.time.len()),
             from.time(|t| &t.messages.time),
-            from.port(|t| &t.messages.port),
+            from.port("port", |t| &t.messages.port),
             from.source(|t| &t.messages.flow),
             Column { name: "kind", unit: "", data: Data::Word(kind, kinds) },
             Column { name: "fb", unit: "", data: Data::OptionalI32(from.gather(|t| &t.messages.signal, |s| s.fb())) },
@@ -189,7 +218,7 @@ fn drops(from: &Source) -> Table {
         vec![
             from.replication(|r| r.done.trace.drops.time.len()),
             from.time(|t| &t.drops.time),
-            from.port(|t| &t.drops.port),
+            from.port("port", |t| &t.drops.port),
             from.source(|t| &t.drops.flow),
             whole("frames", "frames", from.gather(|t| &t.drops.frames, |x| *x)),
             whole("bytes", "B", from.gather(|t| &t.drops.bytes, |x| *x)),
@@ -201,33 +230,34 @@ fn pauses(from: &Source) -> Table {
     let seconds = |ps: &u64| *ps as f64 * 1e-12;
     let until = Data::F64(from.gather(|t| &t.pauses.end, seconds));
     let class = Data::OptionalI32(from.gather(|t| &t.pauses.class, |class| class.map(i32::from)));
-    let because = Data::Word(from.gather(|t| &t.pauses.because, |port| *port), from.ports.clone());
     table(
         "pauses",
         vec![
             from.replication(|r| r.done.trace.pauses.start.len()),
             from.time(|t| &t.pauses.start),
             Column { name: "until_s", unit: "s", data: until },
-            from.port(|t| &t.pauses.port),
+            from.port("port", |t| &t.pauses.port),
             Column { name: "priority", unit: "", data: class },
-            Column { name: "because", unit: "", data: because },
+            from.port("because", |t| &t.pauses.because),
         ],
     )
 }
 
 fn flows(from: &Source) -> Table {
     let tallies = || from.outcome.replications.iter().flat_map(|r| &r.done.flows);
-    let numbers = from.outcome.replications.iter().flat_map(|r| 0..r.done.flows.len() as u32).collect();
+    let numbers = |run: &Replication| (0..run.done.flows.len() as u32).collect();
     let count = |name, of: fn(&FlowTally) -> u64| whole(name, "frames", tallies().map(of).collect());
     let size = tallies().map(|tally| tally.total_bytes.map(|bytes| bytes as i64)).collect();
+    let slowdowns = from.outcome.replications.iter().flat_map(|run| metrics::slowdowns(&run.fabric, &run.done));
     let finished = tallies().map(|t| (t.finished != Instant::NEVER).then(|| t.finished.seconds())).collect();
     table(
         "flows",
         vec![
             from.replication(|r| r.done.flows.len()),
-            Column { name: "source", unit: "", data: Data::Word(numbers, from.sources.clone()) },
+            from.sources.column(from.outcome, "source", numbers),
             Column { name: "size_bytes", unit: "B", data: Data::OptionalI64(size) },
             Column { name: "finished_s", unit: "s", data: Data::OptionalF64(finished) },
+            Column { name: "slowdown", unit: "", data: Data::OptionalF64(slowdowns.collect()) },
             whole("delivered_bytes", "B", tallies().map(|tally| tally.delivered_bytes).collect()),
             count("sent_frames", |tally| tally.sent),
             count("delivered_frames", |tally| tally.delivered),
@@ -237,7 +267,7 @@ fn flows(from: &Source) -> Table {
     )
 }
 
-fn metrics(from: &Source) -> Table {
+fn metric_values(from: &Source) -> Table {
     let runs = &from.outcome.replications;
     let names: Arc<[String]> = METRICS.iter().map(|m| m.name.to_owned()).collect();
     let units: Arc<[String]> = METRICS.iter().map(|m| m.unit.to_owned()).collect();

@@ -744,6 +744,189 @@ error: 'node{1..2000000}' is no pattern: it stands for more than 1000000 names
     ),
 ];
 
+const FLOWS: &[Case] = &[
+    (
+        r#"kind = "constant"
+from = "node{1..4}"
+to = "node5"
+rate = "5 Gb/s""#,
+        r#"kind = "flows"
+from = "node{1..4}"
+to = "node5"
+load = 0.5
+sizes = "web_serch""#,
+        r#"
+error: no flow sizes are called 'web_serch'; did you mean 'web_search'?; there are web_search, web_search_hpcc, data_mining
+  --> file.toml:33:9
+   |
+33 | sizes = "web_serch"
+   |         ^^^^^^^^^^^
+"#,
+    ),
+    (
+        r#"kind = "constant"
+from = "node{1..4}"
+to = "node5"
+rate = "5 Gb/s""#,
+        r#"kind = "flows"
+from = "node{1..4}"
+to = "node5"
+load = 1.5
+sizes = "64 KB""#,
+        r#"
+error: 1.5 is out of range: it must be more than 0, at most 1
+  --> file.toml:32:8
+   |
+32 | load = 1.5
+   |        ^^^
+"#,
+    ),
+    (
+        r#"kind = "constant"
+from = "node{1..4}"
+to = "node5"
+rate = "5 Gb/s""#,
+        r#"kind = "flows"
+from = "node{1..4}"
+to = "node5"
+load = 0.5
+sizes = """
+size,part
+1 KB,0.5
+10 KB,0.9
+""""#,
+        r#"
+error: sizes, line 3: the table ends at 0.9: the last part must be 1, so that every flow has a size
+  --> file.toml:33:9
+   |
+33 |   sizes = """
+   |  _________^
+34 | | size,part
+35 | | 1 KB,0.5
+36 | | 10 KB,0.9
+37 | | """
+   | |___^
+"#,
+    ),
+    (
+        r#"kind = "constant"
+from = "node{1..4}"
+to = "node5"
+rate = "5 Gb/s""#,
+        r#"kind = "flows"
+from = "node{1..4}"
+to = "node5"
+load = 0.5
+sizes = "0 B""#,
+        r#"
+error: flows of 0 B are no flows: give at least one size above it
+  --> file.toml:33:9
+   |
+33 | sizes = "0 B"
+   |         ^^^^^
+"#,
+    ),
+    (
+        r#"kind = "constant"
+from = "node{1..4}"
+to = "node5"
+rate = "5 Gb/s""#,
+        r#"kind = "incast"
+from = "*"
+to = "node5"
+senders = 5
+size = "64 KB"
+period = "1 ms""#,
+        r#"
+error: an incast of 5 at a time must have 1 to 4, the senders there are besides the receiver
+  --> file.toml:32:11
+   |
+32 | senders = 5
+   |           ^
+"#,
+    ),
+    (
+        r#"kind = "constant"
+from = "node{1..4}"
+to = "node5"
+rate = "5 Gb/s""#,
+        r#"kind = "incast"
+from = "*"
+to = "*"
+senders = 2
+size = "64 KB"
+period = "1 ms""#,
+        r#"
+error: incast goes to one host, and 'to' matches 5
+  --> file.toml:31:6
+   |
+31 | to = "*"
+   |      ^^^
+"#,
+    ),
+    (
+        r#"kind = "constant"
+from = "node{1..4}"
+to = "node5"
+rate = "5 Gb/s""#,
+        r#"kind = "list"
+flows = "missing.csv""#,
+        r#"
+error: 'missing.csv' cannot be read: No such file or directory (os error 2)
+  --> file.toml:30:9
+   |
+30 | flows = "missing.csv"
+   |         ^^^^^^^^^^^^^
+"#,
+    ),
+    (
+        r#"kind = "constant"
+from = "node{1..4}"
+to = "node5"
+rate = "5 Gb/s""#,
+        r#"kind = "list"
+flows = """
+from,to,size,start
+node1,node5,10,1 ms
+""""#,
+        r#"
+error: traffic.0.flows, line 2, column 3 (size): '10' has no unit: a size needs one; write the unit, as in "10 B" or "10 KB"
+  --> file.toml:30:9
+   |
+30 |   flows = """
+   |  _________^
+31 | | from,to,size,start
+32 | | node1,node5,10,1 ms
+33 | | """
+   | |___^
+"#,
+    ),
+    (
+        r#"kind = "constant"
+from = "node{1..4}"
+to = "node5"
+rate = "5 Gb/s""#,
+        r#"kind = "list"
+flows = """
+from,to,size,start
+node1,node5,10 KB,1 ms
+node2,node9,10 KB,2 ms
+""""#,
+        r#"
+error: traffic.0.flows, line 3, column 2 (to): 'node9' is no host of the topology; did you mean 'node1'?
+  --> file.toml:30:9
+   |
+30 |   flows = """
+   |  _________^
+31 | | from,to,size,start
+32 | | node1,node5,10 KB,1 ms
+33 | | node2,node9,10 KB,2 ms
+34 | | """
+   | |___^
+"#,
+    ),
+];
+
 #[test]
 fn links() {
     check(LINKS);
@@ -762,4 +945,9 @@ fn pauses() {
 #[test]
 fn sizes() {
     check(SIZES);
+}
+
+#[test]
+fn flows() {
+    check(FLOWS);
 }

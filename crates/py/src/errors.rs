@@ -80,6 +80,7 @@ pub(crate) fn of_scenario(py: Python<'_>, fault: &ScenarioError) -> PyErr {
 pub(crate) fn of_run(py: Python<'_>, fault: &RunError) -> PyErr {
     let class = match fault {
         RunError::Cancelled => return PyKeyboardInterrupt::new_err(()),
+        RunError::Scenario { error, .. } => return of_scenario(py, error),
         RunError::Violation { .. } => law_violation(py),
         RunError::Deadlock { .. } | RunError::Threads { .. } => error(py),
     };

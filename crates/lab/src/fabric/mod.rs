@@ -3,7 +3,8 @@
 mod traffic;
 
 use crate::fairness::{Claim, max_min, proportional};
-use crate::scenario::{Feedback, Ground, PauseKind, Scenario, TrafficKind};
+use crate::flows::{Hop, ideal_completion};
+use crate::scenario::{Draw, Feedback, Ground, PauseKind, Scenario, ScenarioError, TrafficKind};
 use crate::topology::{Role, reverse};
 use qcnlab_sim::{Ends, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Traffic};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -48,9 +49,12 @@ pub(crate) struct Shares {
 const MOST_SHARED: usize = 2000;
 
 impl Fabric {
-    /// The fabric of a checked scenario.
-    pub(crate) fn new(scenario: &Scenario) -> Fabric {
-        let ground = scenario.ground();
+    /// The fabric of a checked scenario, with the flows of one draw.
+    ///
+    /// # Errors
+    /// When flows drawn at random give something that cannot work.
+    pub(crate) fn new(scenario: &Scenario, draw: Draw) -> Result<Fabric, ScenarioError> {
+        let ground = scenario.ground(draw)?;
         let kept = kept_ports(scenario, &ground);
         let mut place = vec![None; ground.network.ports() as usize];
         (0..).zip(&kept).for_each(|(index, port)| place[*port as usize] = Some(index));
@@ -59,7 +63,7 @@ impl Fabric {
         let (flows, generators) = traffic::plans(scenario, &ground, index);
         let crossing: Vec<bool> = (0..flows.len()).map(|flow| ground.crosses_bottleneck(flow)).collect();
         let offered = ground.wanted_bps.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(bps, _)| bps);
-        Fabric {
+        Ok(Fabric {
             nodes: nodes(scenario, &ground),
             services: services(scenario, &ground, &ports, index),
             bottleneck: index(ground.bottleneck),
@@ -73,21 +77,38 @@ impl Fabric {
             ports,
             flows,
             generators,
-        }
+        })
     }
 
-    /// Fair shares of the links' own rates, worked out when they are first asked for.
+    /// Fair shares of the links' own rates, worked out when they are first asked for; none if a flow has an end.
     pub(crate) fn shares(&self) -> Option<&Shares> {
+        let ends = |flow: &FlowPlan| match flow.traffic {
+            Traffic::Saturated { total, .. } | Traffic::Tcp { total, .. } => total.is_some(),
+            Traffic::Constant { .. } | Traffic::Fed => false,
+        };
         let shares = || {
             let capacities: Vec<f64> = self.ports.iter().map(|port| port.rate.as_f64()).collect();
             let claims: Vec<Claim> = self.flows.iter().zip(&self.wanted_bps).map(claim).collect();
             let worked_out = |shares: Result<Vec<f64>, _>| shares.ok();
-            (claims.len() <= MOST_SHARED).then(|| Shares {
+            (claims.len() <= MOST_SHARED && !self.flows.iter().any(ends)).then(|| Shares {
                 max_min: worked_out(max_min(&capacities, &claims)),
                 proportional: worked_out(proportional(&capacities, &claims)),
             })
         };
         self.shares.get_or_init(shares).as_ref()
+    }
+
+    /// When a flow starts, and the time it would take alone in the network: for flows of a size that are not held
+    /// back by a window and start without jitter.
+    pub(crate) fn alone(&self, flow: usize) -> Option<(Instant, Span)> {
+        let flow = &self.flows[flow];
+        let Traffic::Saturated { total: Some(size), .. } = flow.traffic else { return None };
+        let hop = |port: &u32| {
+            let port = &self.ports[*port as usize];
+            Hop { rate: port.rate, delay: port.delay, latency: port.latency, overhead: port.overhead }
+        };
+        let hops: Vec<Hop> = flow.paths[0].iter().map(hop).collect();
+        (flow.start_jitter == Span::ZERO).then(|| (flow.start, ideal_completion(size, flow.frame, &hops)))
     }
 
     /// The port the metrics speak of: `port`, `rate_bps` and `buffer_bytes`, which is null without a limit.
@@ -140,11 +161,12 @@ fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
     Claim::split(&flow.paths, ceiling)
 }
 
-/// Ports that a run needs: those that flows cross, then those over which something travels back.
+/// Ports that a run needs: those that flows cross or that are looked at, then those over which something travels back.
 fn kept_ports(scenario: &Scenario, ground: &Ground) -> Vec<u32> {
     let tcp = scenario.traffic.iter().any(|traffic| matches!(traffic.kind, TrafficKind::Tcp { .. }));
     let back = scenario.feedback != Feedback::Ideal || scenario.pause.kind != PauseKind::None || tcp;
-    let crossed = |port: u32| ground.crossed[port as usize];
+    let looked_at = |port: u32| ground.hotspots.contains(&port) || ground.bottleneck == port;
+    let crossed = |port: u32| ground.crossed[port as usize] || ground.recorded[port as usize] || looked_at(port);
     let forward = (0..ground.network.ports()).filter(|port| crossed(*port));
     let backward = (0..ground.network.ports()).filter(|port| back && !crossed(*port) && crossed(reverse(*port)));
     forward.chain(backward).collect()

@@ -1,7 +1,7 @@
 //! What a scenario's file becomes, looked at as the plan an engine gets.
 
 use super::Fabric;
-use crate::scenario::Scenario;
+use crate::scenario::{Draw, Scenario};
 use qcnlab_sim::{FlowPlan, PausePlan, PauseRule, PauseScope, Plan, PortPlan, Process, Traffic};
 use qcnlab_units::{BitRate, Bytes, Span};
 
@@ -69,7 +69,11 @@ name = "none"
 fn plan(text: &str, overrides: &[&str]) -> Plan {
     let scenario = Scenario::parse(text.trim_start(), "test.toml").and_then(|s| s.with_overrides(overrides));
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-    Fabric::new(&scenario).plan(&scenario, 1, 0)
+    fabric(&scenario).plan(&scenario, 1, 0)
+}
+
+fn fabric(scenario: &Scenario) -> Fabric {
+    Fabric::new(scenario, Draw { seed: 1, replication: 0 }).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn more(text: &str, tables: &str) -> String {
@@ -254,7 +258,7 @@ fn connections_fill_frames_and_hear_acknowledgements() {
 #[test]
 fn a_star_is_as_it_was() {
     let scenario = Scenario::shipped("og-hotspot-2src-10g-to-500m-rtt10us").unwrap_or_else(|error| panic!("{error}"));
-    let fabric = Fabric::new(&scenario);
+    let fabric = fabric(&scenario);
     let plan = fabric.plan(&scenario, 1, 0);
     let names: Vec<&str> = plan.ports.iter().map(|port| &*port.name).collect();
     assert_eq!(names, ["source1->switch", "source2->switch", "switch->sink"]);
@@ -263,4 +267,44 @@ fn a_star_is_as_it_was() {
     assert!(bottleneck.watched && bottleneck.recorded && bottleneck.capacity == Some(Bytes::new(150_000)));
     assert_eq!((fabric.link_bps, fabric.offered_bps), (1e10, 2e10));
     assert_eq!(plan.flows[1].paths, [[1, 2]]);
+}
+
+#[test]
+fn flows_are_drawn_anew_for_each_replication_and_lists_are_not() {
+    let text = UNIFORM.replace(
+        "kind = \"poisson\"\nfrom = \"*\"\nto = \"*\"\nspread = \"uniform\"\nrate = \"8.5 Gb/s\"",
+        "kind = \"flows\"\nfrom = \"*\"\nto = \"host1\"\nsizes = \"100 KB\"\nload = 0.1\nstop = \"10 ms\"",
+    );
+    let scenario = Scenario::parse(text.trim_start(), "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let starts = |seed, replication| -> Vec<u64> {
+        let fabric = Fabric::new(&scenario, Draw { seed, replication }).unwrap_or_else(|error| panic!("{error}"));
+        fabric.flows.iter().map(|flow| flow.start.ps()).collect()
+    };
+    assert_eq!(starts(1, 0), starts(1, 0));
+    assert_ne!(starts(1, 0), starts(1, 1));
+    // Three senders of 1 Gb/s start 1250 flows of 100 KB a second each: 37.5 in 10 ms.
+    assert!((20..60).contains(&starts(1, 0).len()));
+    let list = "kind = \"list\"\nflows = \"\"\"\nfrom,to,size,start,class\nhost2,host1,4 KB,1 ms,5\nhost2,host1,1 B,2 ms,\n\"\"\"";
+    let plan = plan(
+        &UNIFORM
+            .replace("kind = \"poisson\"", list)
+            .replace("rate = \"8.5 Gb/s\"\n", "")
+            .replace("spread = \"uniform\"\n", ""),
+        &[],
+    );
+    let facts = |flow: &FlowPlan| (flow.name.clone(), flow.start.ps(), flow.class, flow.traffic.clone());
+    let total = |size| Traffic::Saturated { ceiling: None, total: Some(Bytes::new(size)) };
+    assert_eq!(facts(&plan.flows[0]), ("host2->host1".to_owned(), 1_000_000_000, 5, total(4000)));
+    assert_eq!(facts(&plan.flows[1]), ("host2->host1#2".to_owned(), 2_000_000_000, 0, total(1)));
+}
+
+#[test]
+fn a_flow_alone_takes_its_ideal_time() {
+    let list = "kind = \"list\"\nflows = \"\"\"\nfrom,to,size,start\nhost2,host1,3 KB,1 ms\n\"\"\"";
+    let text = UNIFORM.replace("kind = \"poisson\"", list).replace("rate = \"8.5 Gb/s\"\n", "");
+    let text = text.replace("spread = \"uniform\"\n", "");
+    let scenario = Scenario::parse(text.trim_start(), "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let (start, alone) = fabric(&scenario).alone(0).unwrap_or_else(|| panic!("a size and a start"));
+    // Two frames of 1.2 us over two links of 1 us: 2 + 2 x 1.2 + 1.2.
+    assert_eq!((start.ps(), alone), (1_000_000_000, Span::from_ns(5_600)));
 }

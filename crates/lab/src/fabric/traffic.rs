@@ -45,7 +45,7 @@ fn flow_plan(scenario: &Scenario, ground: &Ground, spec: &FlowSpec, paths: Vec<V
     FlowPlan {
         name: spec.name.clone(),
         paths,
-        class: entry.priority as u8,
+        class: spec.class.unwrap_or(entry.priority as u8),
         frame: entry.frame,
         start: Instant::ZERO + spec.start,
         start_jitter: if traffic == Traffic::Fed { Span::ZERO } else { entry.start_jitter },
@@ -63,6 +63,9 @@ fn flow_plan(scenario: &Scenario, ground: &Ground, spec: &FlowSpec, paths: Vec<V
 fn traffic(scenario: &Scenario, spec: &FlowSpec) -> Traffic {
     let entry = &scenario.traffic[spec.traffic];
     match entry.kind {
+        TrafficKind::Flows { .. } | TrafficKind::Incast { .. } | TrafficKind::List { .. } => {
+            Traffic::Saturated { ceiling: None, total: spec.size }
+        }
         TrafficKind::Saturated { max_rate, size } => Traffic::Saturated { ceiling: max_rate, total: size },
         TrafficKind::Constant { rate } if entry.spread != Spread::Uniform => Traffic::Constant { rate },
         TrafficKind::Constant { .. } | TrafficKind::Poisson { .. } | TrafficKind::OnOff { .. } => Traffic::Fed,
@@ -116,7 +119,7 @@ fn process(scenario: &Scenario, spec: &FlowSpec) -> Option<Process> {
         TrafficKind::OnOff { rate, on, off, times } => {
             Some(Process::OnOff { rate, on, off, exponential: times == Times::Exponential })
         }
-        TrafficKind::Saturated { .. } | TrafficKind::Tcp { .. } => None,
+        _ => None,
     }
 }
 

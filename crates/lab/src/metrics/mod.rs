@@ -7,6 +7,8 @@ use crate::scenario::Scenario;
 use qcnlab_sim::Finished;
 use view::{View, deviation, mean};
 
+pub(crate) use view::slowdowns;
+
 /// A metric's name, unit and definition.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
@@ -226,6 +228,32 @@ pub const METRICS: &[Metric] = &[
         about: "Frames that found the queue behind their limiter full and were discarded there, in the whole run.",
         source: "deck 004, Switch and Adapter Parameters",
         of: |view| Some(view.done.counters.frames_refused as f64),
+    },
+    Metric {
+        name: "unfinished",
+        title: "unfinished flows",
+        unit: "flows",
+        about: "Flows of a size that had not delivered all of it at the end of the run.",
+        source: "-",
+        of: |view| Some(view.unfinished()),
+    },
+    Metric {
+        name: "slowdown_mean",
+        title: "mean slowdown",
+        unit: "",
+        about: "Mean over the flows that finished of the time they took by the time they would have taken alone: \
+                store and forward over their way at the links' rates. None without such flows; TCP and flows that \
+                start with jitter do not count.",
+        source: "pFabric, SIGCOMM 2013: normalised flow completion time",
+        of: |view| view.slowdown(mean),
+    },
+    Metric {
+        name: "slowdown_p99",
+        title: "99 % slowdown",
+        unit: "",
+        about: "As slowdown_mean, but the smallest slowdown that 99 % of these flows do not exceed.",
+        source: "-",
+        of: |view| view.slowdown(|sorted| sorted[(sorted.len() * 99).div_ceil(100) - 1]),
     },
     Metric {
         name: "pause_frames",

@@ -2,7 +2,8 @@
 
 use crate::fabric::{Fabric, Shares};
 use crate::scenario::Scenario;
-use qcnlab_sim::{Finished, Trace};
+use qcnlab_sim::{Finished, FlowTally, Trace};
+use qcnlab_units::Instant;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -189,6 +190,18 @@ impl<'a> View<'a> {
         (seconds > 0.0).then(|| mean(&sums.iter().zip(shares).map(part).collect::<Vec<_>>()).sqrt())
     }
 
+    pub(super) fn unfinished(&self) -> f64 {
+        let waits = |tally: &&FlowTally| tally.total_bytes.is_some() && tally.finished == Instant::NEVER;
+        self.done.flows.iter().filter(waits).count() as f64
+    }
+
+    /// `of` over the slowdowns of all flows that have one, smallest first.
+    pub(super) fn slowdown(&self, of: impl Fn(&[f64]) -> f64) -> Option<f64> {
+        let mut known: Vec<f64> = slowdowns(self.fabric, self.done).into_iter().flatten().collect();
+        known.sort_unstable_by(f64::total_cmp);
+        (!known.is_empty()).then(|| of(&known))
+    }
+
     pub(super) fn paused_frac(&self) -> f64 {
         let rows = &self.done.trace.pauses;
         let mut sums: HashMap<(u32, Option<u8>), u64> = HashMap::new();
@@ -197,6 +210,16 @@ impl<'a> View<'a> {
         }
         sums.values().copied().max().unwrap_or(0) as f64 / self.whole.end as f64
     }
+}
+
+/// For each flow the time it took by the time it would have taken alone, if it finished and both are known.
+pub(crate) fn slowdowns(fabric: &Fabric, done: &Finished) -> Vec<Option<f64>> {
+    let one = |(flow, tally): (usize, &FlowTally)| {
+        let (start, alone) = fabric.alone(flow)?;
+        let took = (tally.finished != Instant::NEVER).then(|| tally.finished.since(start))?;
+        Some(took.seconds() / alone.seconds())
+    };
+    done.flows.iter().enumerate().map(one).collect()
 }
 
 /// Octets a bin of the flows that cross the bottleneck.

@@ -1,7 +1,9 @@
 //! What cannot work although every value by itself could.
 
 use super::document::Place;
-use super::error::{Fault, ScenarioError};
+use super::error::ScenarioError;
+use super::fault::Fault;
+use super::flows::Draw;
 use super::ground::Ground;
 use super::network::Found;
 use super::shapes::Topology;
@@ -19,21 +21,41 @@ fn refuse(fault: Fault, keys: &[impl ToString]) -> Result<(), Found> {
     Err(Found::new(fault, keys))
 }
 
-/// Refuses a scenario whose parts contradict one another.
-pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
-    everything(scenario).map_err(|found| scenario.origin.error(*found.fault, &place(scenario, &found.keys)))
+/// Reads the files a scenario names.
+pub(crate) fn load(scenario: &mut Scenario) -> Result<(), ScenarioError> {
+    super::drawing::load_files(scenario).map_err(|found| error(scenario, found))
 }
 
-fn everything(scenario: &Scenario) -> Result<(), Found> {
-    times(scenario)?;
+/// Refuses a scenario whose parts contradict one another.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let draw = Draw { seed: scenario.seed, replication: 0 };
+    times(scenario).and_then(|()| hotspots(scenario)).map_err(|found| error(scenario, found))?;
+    scenario.ground(draw).map(|_| ())
+}
+
+impl Scenario {
+    /// What follows from the scenario's tables, with the flows of one draw.
+    ///
+    /// # Errors
+    /// When something in it cannot work, which [`Scenario::parse`] rules out unless flows are drawn at random.
+    pub(crate) fn ground(&self, draw: Draw) -> Result<Ground, ScenarioError> {
+        fabric(self, draw).map_err(|found| error(self, found))
+    }
+}
+
+fn fabric(scenario: &Scenario, draw: Draw) -> Result<Ground, Found> {
     star(scenario)?;
-    let ground = Ground::of(scenario)?;
-    hotspots(scenario)?;
+    let ground = Ground::of(scenario, draw)?;
     sizes(scenario, &ground)?;
     frames(scenario, &ground)?;
     connections(scenario)?;
     set_point(scenario, &ground)?;
-    rows(scenario, &ground)
+    rows(scenario, &ground)?;
+    Ok(ground)
+}
+
+fn error(scenario: &Scenario, found: Found) -> ScenarioError {
+    scenario.origin.error(*found.fault, &place(scenario, &found.keys))
 }
 
 /// Where to point: at the first of `keys` an override set, or else the first the file has.
@@ -141,7 +163,7 @@ fn frames(scenario: &Scenario, ground: &Ground) -> Result<(), Found> {
             }
         }
         let host = flow.source_index as u32;
-        if let Some(buffer) = ground.room(scenario, host).filter(|room| frame > *room) {
+        if let Some(buffer) = ground.room(scenario, host).filter(|room| frame > *room && flow.size.is_none()) {
             let keys = [ground.key(host, "input_buffer"), key("frame")];
             return refuse(Fault::FrameAboveBuffer { frame, buffer }, &keys);
         }
@@ -162,7 +184,7 @@ fn frames(scenario: &Scenario, ground: &Ground) -> Result<(), Found> {
 const fn steady(kind: &TrafficKind) -> Option<BitRate> {
     match kind {
         TrafficKind::Constant { rate } | TrafficKind::Poisson { rate } | TrafficKind::OnOff { rate, .. } => Some(*rate),
-        TrafficKind::Saturated { .. } | TrafficKind::Tcp { .. } => None,
+        _ => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a file says before it means anything: a tree of keys and values, each with its place.
 
-use super::error::{Fault, ScenarioError};
+use super::error::ScenarioError;
+use super::fault::Fault;
 use qcnlab_schemes::params::Scalar;
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,15 +1,33 @@
 //! Who sends to whom: the patterns of `[[traffic]]` over the hosts of a network.
 
-use super::error::Fault;
+use super::fault::Fault;
 use super::network::{Found, pattern};
 use super::shapes::Topology;
 use super::types::{Scenario, Spread, TrafficKind};
 use crate::topology::{Network, Role, TopologyError};
-use qcnlab_units::Span;
+use qcnlab_units::{Bytes, Span};
 use std::collections::HashMap;
 
 /// Flows one run may have.
 const MOST_FLOWS: usize = 1_000_000;
+
+/// Which random draws flows come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draw {
+    /// The seed of the run.
+    pub(crate) seed: u64,
+    /// Which replication.
+    pub(crate) replication: u32,
+}
+
+/// A flow between two nodes: of which sender of its entry, and for flows that are drawn or listed their own facts.
+pub(super) struct Pair {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) start: Span,
+    pub(super) size: Option<Bytes>,
+    pub(super) class: Option<u8>,
+}
 
 /// One flow of a scenario's traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,47 +44,55 @@ pub struct FlowSpec {
     pub traffic: usize,
     /// When it starts, before jitter.
     pub start: Span,
+    /// Its octets, if it was drawn at random or listed.
+    pub size: Option<Bytes>,
+    /// Its class, if a list gives it.
+    pub class: Option<u8>,
 }
 
 impl Scenario {
-    /// Who sends what: patterns expanded, in the order of traffic entries, then of sources, then of receivers.
+    /// Who sends what: patterns expanded, in the order of traffic entries, then of sources, then of receivers. Flows
+    /// that are drawn at random are those of replication 0.
     pub fn flows(&self) -> Vec<FlowSpec> {
         let Ok(network) = super::network::network(self) else { unreachable!("a checked scenario has a network") };
-        let Ok(flows) = flows(self, &network) else { unreachable!("a checked scenario has flows") };
+        let draw = Draw { seed: self.seed, replication: 0 };
+        let Ok(flows) = flows(self, &network, draw) else { unreachable!("a checked scenario has flows") };
         flows
+    }
+
+    /// Whether replications differ in their flows.
+    pub(crate) fn draws_flows(&self) -> bool {
+        let drawn = |kind: &TrafficKind| matches!(kind, TrafficKind::Flows { .. } | TrafficKind::Incast { .. });
+        self.traffic.iter().any(|traffic| drawn(&traffic.kind))
     }
 }
 
 /// The flows of a scenario over its network.
-pub(super) fn flows(scenario: &Scenario, network: &Network) -> Result<Vec<FlowSpec>, Found> {
+pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Result<Vec<FlowSpec>, Found> {
     let mut flows: Vec<FlowSpec> = Vec::new();
     let mut of_pair: HashMap<(u32, u32), u32> = HashMap::new();
     let name = |node: u32| &network.nodes[node as usize].name;
-    for (traffic, entry) in scenario.traffic.iter().enumerate() {
-        let mut sender = None;
-        let mut start = entry.start;
-        for (from, to) in pairs(scenario, network, traffic)? {
-            if sender.replace(from).is_some_and(|before| before != from) {
-                start = start + entry.stagger;
-            }
-            let count = of_pair.entry((from, to)).or_insert(0);
+    let star = matches!(scenario.topology, Topology::Star(_));
+    for traffic in 0..scenario.traffic.len() {
+        for pair in pairs(scenario, network, traffic, draw)? {
+            let count = of_pair.entry((pair.from, pair.to)).or_insert(0);
             *count += 1;
-            let name = match (&scenario.topology, *count) {
-                (Topology::Star(_), 1) => name(from).clone(),
-                (Topology::Star(_), _) => return Err(twice(&flows, from, traffic)),
-                (_, 1) => format!("{}->{}", name(from), name(to)),
-                (_, n) => format!("{}->{}#{n}", name(from), name(to)),
-            };
+            if star && *count > 1 && pair.size.is_none() {
+                return Err(twice(&flows, pair.from, traffic));
+            }
+            let ways = if star { name(pair.from).clone() } else { format!("{}->{}", name(pair.from), name(pair.to)) };
             flows.push(FlowSpec {
-                name,
-                source_index: from as usize,
-                source_name: network.nodes[from as usize].name.clone(),
-                sink_index: to as usize,
+                name: if *count == 1 { ways } else { format!("{ways}#{count}") },
+                source_index: pair.from as usize,
+                source_name: name(pair.from).clone(),
+                sink_index: pair.to as usize,
                 traffic,
-                start,
+                start: pair.start,
+                size: pair.size,
+                class: pair.class,
             });
         }
-        if flows.len() > MOST_FLOWS {
+        if flows.len() > 2 * MOST_FLOWS {
             return Err(too_many(flows.len(), traffic));
         }
     }
@@ -89,15 +115,21 @@ fn too_many(flows: usize, traffic: usize) -> Found {
 }
 
 /// Senders and receivers of one entry, brought together.
-fn pairs(scenario: &Scenario, network: &Network, traffic: usize) -> Result<Vec<(u32, u32)>, Found> {
+fn pairs(scenario: &Scenario, network: &Network, traffic: usize, draw: Draw) -> Result<Vec<Pair>, Found> {
     let entry = &scenario.traffic[traffic];
+    if let TrafficKind::List { flows } = &entry.kind {
+        return super::drawing::listed(network, flows, entry.file.as_deref(), traffic);
+    }
     let key = |name: &str| format!("traffic.{traffic}.{name}");
     let senders = senders(scenario, network, traffic)?;
     let receivers = receivers(scenario, network, traffic)?;
-    let generated =
+    let stream =
         matches!(entry.kind, TrafficKind::Constant { .. } | TrafficKind::Poisson { .. } | TrafficKind::OnOff { .. });
-    if entry.spread == Spread::Uniform && !generated {
+    if entry.spread == Spread::Uniform && !stream {
         return Err(Found::new(Fault::NotSpread, &[key("spread")]));
+    }
+    if matches!(entry.kind, TrafficKind::Flows { .. } | TrafficKind::Incast { .. }) {
+        return super::drawing::drawn(scenario, network, traffic, (&senders, &receivers), draw);
     }
     let pairs: Vec<(u32, u32)> = if entry.spread == Spread::Paired {
         if senders.len() != receivers.len() {
@@ -116,13 +148,23 @@ fn pairs(scenario: &Scenario, network: &Network, traffic: usize) -> Result<Vec<(
         None => senders.first().copied(),
         Some(_) => pairs.iter().find(|(from, to)| from == to).map(|(from, _)| *from),
     };
-    match itself {
-        Some(host) => {
-            let name = network.nodes[host as usize].name.clone();
-            Err(Found::new(Fault::Topology(TopologyError::ToItself { name }), &[key("to"), key("from")]))
-        }
-        None => Ok(pairs),
+    if let Some(host) = itself {
+        let name = network.nodes[host as usize].name.clone();
+        return Err(Found::new(Fault::Topology(TopologyError::ToItself { name }), &[key("to"), key("from")]));
     }
+    Ok(staggered(pairs, entry.start, entry.stagger))
+}
+
+/// Each sender but the first starts a stagger after the one before it.
+fn staggered(pairs: Vec<(u32, u32)>, mut start: Span, stagger: Span) -> Vec<Pair> {
+    let mut sender = None;
+    let at = |(from, to): (u32, u32)| {
+        if sender.replace(from).is_some_and(|before| before != from) {
+            start = start + stagger;
+        }
+        Pair { from, to, start, size: None, class: None }
+    };
+    pairs.into_iter().map(at).collect()
 }
 
 fn senders(scenario: &Scenario, network: &Network, traffic: usize) -> Result<Vec<u32>, Found> {

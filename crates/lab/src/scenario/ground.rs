@@ -2,8 +2,8 @@
 //! recorded, and how each node behaves.
 
 use super::devices::{Multipath, PauseKind};
-use super::error::Fault;
-use super::flows::{FlowSpec, flows};
+use super::fault::Fault;
+use super::flows::{Draw, FlowSpec, flows};
 use super::network::{Found, network, pattern};
 use super::pausing::pause_plan;
 use super::shapes::Topology;
@@ -27,7 +27,7 @@ pub(crate) struct Ground {
     pub(crate) paths: Vec<Vec<Vec<u32>>>,
     /// What each flow wants to send if nothing holds it back, bit/s, counted on frame octets.
     pub(crate) wanted_bps: Vec<f64>,
-    /// Flows of each host, by node.
+    /// Flows of each host without those that are drawn or listed, by node.
     pub(crate) sends: Vec<u32>,
     /// Whether any flow crosses a port.
     pub(crate) crossed: Vec<bool>,
@@ -43,25 +43,19 @@ pub(crate) struct Ground {
     pub(crate) pauses: Vec<Option<PausePlan>>,
 }
 
-impl Scenario {
-    /// The ground of a scenario, which [`Scenario::parse`] has checked.
-    pub(crate) fn ground(&self) -> Ground {
-        Ground::of(self).unwrap_or_else(|found| unreachable!("a checked scenario stands: {}", found.fault))
-    }
-}
-
 impl Ground {
     /// Works everything out.
-    pub(super) fn of(scenario: &Scenario) -> Result<Ground, Found> {
+    pub(super) fn of(scenario: &Scenario, draw: Draw) -> Result<Ground, Found> {
         let network = network(scenario)?;
         let tables = tables(scenario, &network)?;
-        let flows = flows(scenario, &network)?;
+        let flows = flows(scenario, &network, draw)?;
         let mut sends = vec![0; network.nodes.len()];
-        flows.iter().for_each(|flow| sends[flow.source_index] += 1);
+        flows.iter().filter(|flow| flow.size.is_none()).for_each(|flow| sends[flow.source_index] += 1);
         let paths = paths(scenario, &network, &flows)?;
         let mut crossed = vec![false; network.ports() as usize];
         paths.iter().flatten().flatten().for_each(|port| crossed[*port as usize] = true);
-        let ports = Ports::new(&network, &crossed, star_ports(scenario));
+        let usable = |port: u32| crossed[port as usize] || scenario.draws_flows();
+        let ports = Ports::new(&network, usable, star_ports(scenario));
         let hotspots = scenario.hotspots.iter().enumerate();
         let hotspots: Vec<u32> = hotspots
             .map(|(i, hotspot)| ports.find(&hotspot.port, &format!("hotspot.{i}"), "port"))
@@ -212,7 +206,8 @@ fn paths(scenario: &Scenario, network: &Network, flows: &[FlowSpec]) -> Result<V
     flows.iter().map(path).collect()
 }
 
-/// What each flow would send by itself; saturated flows and connections of one host share its link.
+/// What each flow would send by itself; saturated flows and connections of one host share its link, and a finite
+/// flow takes the whole run.
 fn wanted(
     scenario: &Scenario,
     network: &Network,
@@ -223,12 +218,16 @@ fn wanted(
     let mut of_stream: HashMap<(usize, usize), f64> = HashMap::new();
     flows.iter().for_each(|flow| *of_stream.entry((flow.traffic, flow.source_index)).or_default() += 1.0);
     let one = |(flow, paths): (&FlowSpec, &Vec<Vec<u32>>)| {
+        if let Some(size) = flow.size {
+            return size.bits() as f64 / scenario.duration.seconds();
+        }
         let traffic = &scenario.traffic[flow.traffic];
         let link = network.link(paths[0][0]).rate.as_f64();
         let wanted = match &traffic.kind {
             TrafficKind::Saturated { max_rate: Some(rate), .. } => rate.as_f64(),
             TrafficKind::Saturated { .. } | TrafficKind::Tcp { .. } => link / f64::from(sends[flow.source_index]),
             TrafficKind::Constant { rate } | TrafficKind::Poisson { rate } => rate.as_f64(),
+            TrafficKind::Flows { .. } | TrafficKind::Incast { .. } | TrafficKind::List { .. } => 0.0,
             TrafficKind::OnOff { rate, on, off, .. } => rate.as_f64() * on.seconds() / (on.seconds() + off.seconds()),
         };
         let shared =
@@ -253,15 +252,15 @@ fn most_offered(network: &Network, paths: &[Vec<Vec<u32>>], wanted_bps: &[f64]) 
     ports().filter(|port| of_switch(*port)).reduce(most).or_else(|| ports().reduce(most)).unwrap_or(0)
 }
 
-/// The ports that flows cross, by name.
+/// The ports that flows cross, or may cross, by name.
 struct Ports {
     names: Vec<(String, u32)>,
     only: Option<&'static str>,
 }
 
 impl Ports {
-    fn new(network: &Network, crossed: &[bool], only: Option<&'static str>) -> Ports {
-        let ports = (0..network.ports()).filter(|port| crossed[*port as usize]);
+    fn new(network: &Network, usable: impl Fn(u32) -> bool, only: Option<&'static str>) -> Ports {
+        let ports = (0..network.ports()).filter(|port| usable(*port));
         Ports { names: ports.map(|port| (network.port_name(port), port)).collect(), only }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! * `types`, `shapes`, `devices`: what a scenario says; each table is declared there, once.
 //! * `pattern`: names with wildcards and ranges.
-//! * `network`, `flows`, `pausing`, `ground`: what follows from the tables before time zero.
+//! * `network`, `flows`, `drawing`, `pausing`, `ground`: what follows from the tables before time zero.
 //! * `layout`: the shape of a file, as data over those tables.
 //! * `document`: text to a tree of keys and values with their places.
 //! * `overrides`: changes to that tree.
@@ -13,7 +13,9 @@
 mod check;
 mod devices;
 mod document;
+mod drawing;
 mod error;
+mod fault;
 mod flows;
 mod ground;
 pub(crate) mod layout;
@@ -29,10 +31,12 @@ mod types;
 
 pub(crate) use nearest::nearest;
 
+pub(crate) use flows::Draw;
 pub(crate) use ground::Ground;
 
 pub use devices::{Adapters, Multipath, Pause, PauseKind, PauseRule, Routing, Switches};
-pub use error::{Fault, PauseFault, ScenarioError};
+pub use error::ScenarioError;
+pub use fault::{Fault, PauseFault};
 pub use flows::FlowSpec;
 pub use pattern::PatternError;
 pub use shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};

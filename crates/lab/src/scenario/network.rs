@@ -1,6 +1,6 @@
 //! From the tables of a scenario to its network.
 
-use super::error::Fault;
+use super::fault::Fault;
 use super::pattern::{Pattern, PatternError};
 use super::shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};
 use super::types::Scenario;

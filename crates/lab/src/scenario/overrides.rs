@@ -5,7 +5,8 @@
 //! scheme drops the file's preset and its parameters of the old scheme.
 
 use super::document::{Content, Document, Entry, Node, Place, scalar};
-use super::error::{Fault, ScenarioError};
+use super::error::ScenarioError;
+use super::fault::Fault;
 use std::sync::Arc;
 
 /// `document` with `assignments` applied in their order.

@@ -1,7 +1,7 @@
 //! When a switch stops its links: from the keys of `[pause]` to watermarks and quanta.
 
 use super::devices::{Pause, PauseKind, PauseRule, Switches};
-use super::error::{Fault, PauseFault};
+use super::fault::{Fault, PauseFault};
 use super::network::Found;
 use super::types::Scenario;
 use crate::topology::{Link, Network};

@@ -3,7 +3,8 @@
 use super::check;
 use super::devices::{Adapters, Pause, Routing, Switches};
 use super::document::{Content, Document, Entry, Node, Place, scalar};
-use super::error::{Fault, ScenarioError};
+use super::error::ScenarioError;
+use super::fault::Fault;
 use super::layout::{
     self, ADAPTER, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SCHEME_KEYS, SECTIONS, SWITCH, Section, TOP,
     TOPOLOGY, TRAFFIC,
@@ -20,6 +21,7 @@ use std::sync::Arc;
 /// Reads and checks a whole document.
 pub(crate) fn read(document: Arc<Document>) -> Result<Scenario, ScenarioError> {
     let mut scenario = Reader { document: &document }.scenario(&document)?;
+    check::load(&mut scenario)?;
     check::check(&scenario)?;
     scenario.hotspots.sort_by_key(|hotspot| hotspot.from);
     Ok(scenario)
@@ -45,8 +47,9 @@ impl Reader<'_> {
         let adapters = self.several(&ADAPTER, |row| Adapters::from_values(row.common))?;
         let pause = self.single(&PAUSE, |row| Pause::from_values(row.common))?;
         let routing = self.single(&ROUTING, |row| Routing::from_values(row.common))?;
-        let traffic = self
-            .several(&TRAFFIC, |row| Traffic::from_values(row.common, TrafficKind::from_values(row.word, row.own)))?;
+        let traffic = self.several(&TRAFFIC, |row| {
+            Traffic::from_values(row.common, TrafficKind::from_values(row.word, row.own), None)
+        })?;
         let hotspots = self.several(&HOTSPOT, |row| Hotspot::from_values(row.common))?;
         let feedback = self.single(&FEEDBACK, |row| Feedback::from_values(row.word, row.own))?;
         let scheme = self.scheme()?;

@@ -111,6 +111,8 @@ params! {
     } with {
         /// How frames are offered.
         pub kind: TrafficKind,
+        /// The file that flows or sizes were read from, for messages.
+        pub(super) file: Option<String>,
     }
 }
 
@@ -169,6 +171,28 @@ variants! {
             off: Span, "Toff", POSITIVE_UP_TO_LONGEST;
             /// How long the times are.
             times: Times, "", Range::ANY, Fallback::Text("exponential");
+        },
+        /// Flows of random sizes that start at random, independently of each other, between random hosts.
+        Flows = "flows" {
+            /// How large flows are: a size such as 64 KB for all, the name of a published distribution such as
+            /// web_search, or a CSV file with the columns size and part, the part of flows up to that size.
+            sizes: String, "", Range::ANY;
+            /// Part of its link's rate that each sender sends on average; of several rates the smallest counts.
+            load: f64, "", Range::above_zero_to(1.0);
+        },
+        /// Several of the senders at a time send to the one receiver, over and over.
+        Incast = "incast" {
+            /// What each of them sends.
+            size: Bytes, "", Range::POSITIVE;
+            /// How many send at a time, drawn anew each time.
+            senders: u32, "", Range::between(1.0, 1e6);
+            /// Time from one burst to the next.
+            period: Span, "", POSITIVE_UP_TO_LONGEST;
+        },
+        /// Flows that are written out; from and to do not count.
+        List = "list" {
+            /// A CSV file with the columns from, to, size, start and, if wanted, class; or such text itself.
+            flows: String, "", Range::ANY;
         },
         /// A TCP connection, whose acknowledgements travel back as frames. A full segment fills a frame.
         Tcp = "tcp" {

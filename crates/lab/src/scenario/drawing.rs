@@ -1,0 +1,101 @@
+//! Finite flows: those that are drawn at random and those that a file lists.
+
+use super::fault::Fault;
+use super::flows::{Draw, Pair};
+use super::network::Found;
+use super::types::{Scenario, TrafficKind};
+use crate::flows::{Incast, Poisson, Sizes, read_flows, read_sizes};
+use crate::topology::Network;
+use qcnlab_schemes::{Dice, Purpose};
+use qcnlab_units::{Bytes, Instant};
+use std::path::Path;
+
+/// The flows that a CSV text lists.
+pub(super) fn listed(network: &Network, text: &str, file: Option<&str>, traffic: usize) -> Result<Vec<Pair>, Found> {
+    let key = format!("traffic.{traffic}.flows");
+    let hosts: Vec<&str> = network.hosts().map(|host| &*network.nodes[host as usize].name).collect();
+    let flows = read_flows(text.as_bytes(), file.unwrap_or(&key), &hosts);
+    let flows = flows.map_err(|error| Found::new(Fault::Sheet(error), &[&key]))?;
+    let node = |name: &str| network.node(name).unwrap_or_else(|| unreachable!("a listed host is there"));
+    let pair = |flow: crate::flows::ListedFlow| Pair {
+        from: node(&flow.from),
+        to: node(&flow.to),
+        start: flow.start.since(Instant::ZERO),
+        size: Some(flow.size),
+        class: flow.class,
+    };
+    Ok(flows.into_iter().map(pair).collect())
+}
+
+/// The flows of one entry that are drawn for a replication.
+pub(super) fn drawn(
+    scenario: &Scenario,
+    network: &Network,
+    traffic: usize,
+    (senders, receivers): (&[u32], &[u32]),
+    draw: Draw,
+) -> Result<Vec<Pair>, Found> {
+    let entry = &scenario.traffic[traffic];
+    let key = |name: &str| format!("traffic.{traffic}.{name}");
+    let mut dice = Dice::new(draw.seed, draw.replication, &format!("traffic{}", traffic + 1), Purpose::Traffic);
+    let (start, stop) = (Instant::ZERO + entry.start, Instant::ZERO + entry.stop.unwrap_or(scenario.duration));
+    let drawn = match &entry.kind {
+        TrafficKind::Flows { sizes: text, load } => {
+            let sizes = sizes(text, entry.file.as_deref()).map_err(|fault| Found::new(fault, &[key("sizes")]))?;
+            let to_others = |host: &u32| receivers.iter().any(|to| to != host);
+            let senders: Vec<u32> = senders.iter().copied().filter(to_others).collect();
+            let links = network.links.iter().filter(|link| senders.contains(&link.a) || senders.contains(&link.b));
+            let rate = links.map(|link| link.rate).min().unwrap_or_default();
+            Poisson { load: *load, rate, sizes, start, stop }.draw(&senders, receivers, &mut dice)
+        }
+        TrafficKind::Incast { size, senders: count, period } => {
+            let [to] = *receivers else {
+                return Err(Found::new(Fault::OneReceiver { receivers: receivers.len() }, &[key("to")]));
+            };
+            let incast = Incast { senders: *count as usize, size: *size, start, period: *period, stop };
+            incast.draw(senders, to, &mut dice)
+        }
+        _ => unreachable!("only finite flows are drawn"),
+    };
+    let keys = ["load", "senders", "to", "from"].map(key);
+    let flows = drawn.map_err(|error| Found::new(Fault::Arrivals(error), &keys))?;
+    let pair = |flow: crate::flows::Arrival| Pair {
+        from: flow.from,
+        to: flow.to,
+        start: flow.start.since(Instant::ZERO),
+        size: Some(flow.size),
+        class: None,
+    };
+    Ok(flows.into_iter().map(pair).collect())
+}
+
+/// A distribution of sizes: one size, a published distribution's name, or a table as CSV text.
+fn sizes(text: &str, file: Option<&str>) -> Result<Sizes, Fault> {
+    if let Ok(size) = text.parse::<Bytes>() {
+        return Sizes::fixed(size).map_err(Fault::Sizes);
+    }
+    if text.contains('\n') {
+        return read_sizes(text.as_bytes(), file.unwrap_or("sizes")).map_err(Fault::Sheet);
+    }
+    Sizes::named(text).map_err(Fault::Sizes)
+}
+
+/// Puts the text of CSV files in the place of their names, which are looked up beside the scenario's own file.
+pub(super) fn load_files(scenario: &mut Scenario) -> Result<(), Found> {
+    let folder = Path::new(&scenario.origin.name).parent().unwrap_or(Path::new("")).to_owned();
+    for (i, traffic) in scenario.traffic.iter_mut().enumerate() {
+        let (name, text) = match &mut traffic.kind {
+            TrafficKind::List { flows } => ("flows", flows),
+            TrafficKind::Flows { sizes, .. } if sizes.ends_with(".csv") => ("sizes", sizes),
+            _ => continue,
+        };
+        if !text.contains('\n') {
+            let path = folder.join(&*text);
+            let why = |error: std::io::Error| Fault::File { path: path.display().to_string(), why: error.to_string() };
+            *text = std::fs::read_to_string(&path)
+                .map_err(|error| Found::new(why(error), &[format!("traffic.{i}.{name}")]))?;
+            traffic.file = Some(path.display().to_string());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,500 @@
+//! What can be wrong with a scenario, and what to do.
+
+use super::nearest::nearest;
+use super::pattern::PatternError;
+use crate::flows::{ArrivalsError, SheetError, SizesError};
+use crate::topology::TopologyError;
+use qcnlab_schemes::params::ParamError;
+use qcnlab_units::{BitRate, Bytes, Span};
+
+/// What is wrong, without its place.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The octets are not UTF-8 text.
+    #[error("the file is not UTF-8 text: octet {offset} cannot be read")]
+    NotUtf8 {
+        /// The first octet that cannot be read, counted from 0.
+        offset: usize,
+    },
+    /// The text is not TOML or JSON.
+    #[error("{what}")]
+    Syntax {
+        /// What the parser says.
+        what: String,
+        /// Whether the text ends there.
+        cut_off: bool,
+    },
+    /// A key no table of this name has.
+    #[error("unknown key '{key}' in {table}")]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// The table.
+        table: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+        /// What the table may have.
+        known: Vec<&'static str>,
+    },
+    /// A key that belongs to another kind of the same table.
+    #[error("'{key}' does not belong to a {table} of kind '{kind}'")]
+    KeyOfOtherKind {
+        /// The key.
+        key: String,
+        /// The table.
+        table: String,
+        /// The kind chosen.
+        kind: String,
+        /// The kind that has the key.
+        owner: &'static str,
+    },
+    /// A key that must be there is not.
+    #[error("{table} has no '{key}'")]
+    MissingKey {
+        /// The key.
+        key: &'static str,
+        /// The table.
+        table: String,
+        /// What to write, as an example.
+        example: String,
+    },
+    /// A value stands where a table belongs, or the other way round.
+    #[error("{found} stands where {expected} is expected")]
+    Shape {
+        /// What stands there.
+        found: String,
+        /// What should.
+        expected: &'static str,
+    },
+    /// One table stands where there can be several.
+    #[error("'{name}' is a list of tables: each is written [[{name}]]")]
+    NotAList {
+        /// The list.
+        name: &'static str,
+    },
+    /// A value its field does not accept.
+    #[error("{0}")]
+    Value(ParamError),
+    /// No scheme has this name.
+    #[error("unknown scheme '{name}'")]
+    UnknownScheme {
+        /// The name.
+        name: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+    },
+    /// The scheme has no such preset.
+    #[error("scheme '{scheme}' has no preset '{name}'")]
+    UnknownPreset {
+        /// The preset.
+        name: String,
+        /// The scheme.
+        scheme: String,
+        /// The presets it has.
+        known: Vec<&'static str>,
+    },
+    /// No scenario inside the package has this name.
+    #[error("unknown scenario '{name}'")]
+    UnknownScenario {
+        /// The name.
+        name: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+    },
+    /// An override without a value.
+    #[error("an override is written key=value")]
+    NoAssignment,
+    /// An override that goes into something that has no keys.
+    #[error("'{key}' is a value and has no '{below}'")]
+    NotATable {
+        /// The key.
+        key: String,
+        /// What was looked for in it.
+        below: String,
+    },
+    /// An override of an entry that is not there.
+    #[error("there is no {list}.{entry}: the scenario has {count}")]
+    NoEntry {
+        /// The list.
+        list: String,
+        /// What stands where a number belongs.
+        entry: String,
+        /// How many entries there are.
+        count: usize,
+    },
+    /// A value beyond the end of the run.
+    #[error("{what} at {value}, but the run ends at {duration}")]
+    BeyondEnd {
+        /// What does, with its verb.
+        what: &'static str,
+        /// Its time.
+        value: Span,
+        /// The duration.
+        duration: Span,
+    },
+    /// Something ends before it begins.
+    #[error("{what} ends at {end}, which is not after its beginning at {begin}")]
+    EndsBeforeBegin {
+        /// What does.
+        what: &'static str,
+        /// When it begins.
+        begin: Span,
+        /// When it ends.
+        end: Span,
+    },
+    /// Two hotspots at one port at a time.
+    #[error("this hotspot begins at {begin}, before the previous one at {port} ends at {end}")]
+    Overlap {
+        /// The port.
+        port: String,
+        /// When the later one begins.
+        begin: Span,
+        /// When the earlier one ends.
+        end: Span,
+    },
+    /// The scheme steers to a queue that cannot be.
+    #[error("the set point ({set_point}) is not below the buffer ({buffer})")]
+    SetPoint {
+        /// The set point.
+        set_point: Bytes,
+        /// The buffer.
+        buffer: Bytes,
+        /// The key of the buffer.
+        raise: &'static str,
+    },
+    /// `output_buffer` in a star.
+    #[error("a star's one queue has its room from topology.buffer")]
+    StarBuffer,
+    /// A TCP frame without payload.
+    #[error("a frame of {frame} has no room for payload beside {headers} of headers")]
+    NoPayload {
+        /// The frame.
+        frame: Bytes,
+        /// The headers.
+        headers: Bytes,
+    },
+    /// A TCP window that lets nothing go.
+    #[error("a window of {window} lets no segment of {segment} go")]
+    Window {
+        /// The receiver's window.
+        window: Bytes,
+        /// The payload of a full segment.
+        segment: Bytes,
+    },
+    /// TCP timeouts out of order.
+    #[error("{name} ({least}) is above max_rto ({most})")]
+    Rto {
+        /// The key.
+        name: &'static str,
+        /// Its value.
+        least: Span,
+        /// The largest timeout.
+        most: Span,
+    },
+    /// No frame fits.
+    #[error("a frame of {frame} does not fit the buffer ({buffer})")]
+    FrameAboveBuffer {
+        /// The frame.
+        frame: Bytes,
+        /// The buffer.
+        buffer: Bytes,
+    },
+    /// A rate the source's link cannot carry.
+    #[error("the source's link ({link}) cannot carry {}{rate}{overhead}", if *constant { "a constant " } else { "" })]
+    RateAboveLink {
+        /// The rate.
+        rate: BitRate,
+        /// The link's rate.
+        link: BitRate,
+        /// "" or " with overhead".
+        overhead: &'static str,
+        /// Whether frames come at equal distances.
+        constant: bool,
+    },
+    /// A pattern that matches no source.
+    #[error("'{pattern}' matches no source")]
+    NoSource {
+        /// The pattern.
+        pattern: String,
+        /// How many sources there are.
+        sources: u32,
+    },
+    /// A source that two traffic entries match.
+    #[error("{source_name} already sends: traffic.{first} matches it too")]
+    TwoFlows {
+        /// The source.
+        source_name: String,
+        /// The earlier entry, counted from 0.
+        first: usize,
+    },
+    /// A host or port the topology does not have.
+    #[error("the topology has no {what} '{name}' to use here")]
+    NoPlace {
+        /// "port" or "host".
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// What can stand here.
+        known: Vec<String>,
+    },
+    /// A pattern that cannot be read.
+    #[error("'{pattern}' is no pattern: {error}")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// Why.
+        error: PatternError,
+    },
+    /// A pattern that matches no host.
+    #[error("'{pattern}' {}", if *switch { "is a switch: only hosts send and receive" } else { "matches no host" })]
+    NoHost {
+        /// The pattern.
+        pattern: String,
+        /// Whether it is a switch's name.
+        switch: bool,
+        /// The hosts there are.
+        hosts: Vec<String>,
+    },
+    /// A pattern that matches no switch or host, or no port.
+    #[error("'{pattern}' matches no {what}{}", if *what == "port" { " that a flow crosses" } else { "" })]
+    NoMatch {
+        /// The pattern.
+        pattern: String,
+        /// "switch", "host" or "port".
+        what: &'static str,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// Two sides that should pair up and do not.
+    #[error("{left} on one side cannot be paired with {right} on the other")]
+    Unpaired {
+        /// Names on the left.
+        left: usize,
+        /// Names on the right.
+        right: usize,
+        /// Whether one name may take several of the other side.
+        shared: bool,
+    },
+    /// More flows than a run can have.
+    #[error("the traffic has {flows} flows or more, and a run can have {limit}")]
+    TooManyFlows {
+        /// The flows counted so far.
+        flows: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// More of something than a run can have.
+    #[error("there are {count} {what}, and a run can have {limit}")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many.
+        count: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A file that cannot be read.
+    #[error("'{path}' cannot be read: {why}")]
+    File {
+        /// The file.
+        path: String,
+        /// What the system said.
+        why: String,
+    },
+    /// A list of flows or sizes with a bad line.
+    #[error("{0}")]
+    Sheet(SheetError),
+    /// Flow sizes that are none.
+    #[error("{0}")]
+    Sizes(SizesError),
+    /// Flows that cannot be drawn.
+    #[error("{0}")]
+    Arrivals(ArrivalsError),
+    /// Incast to several.
+    #[error("incast goes to one host, and 'to' matches {receivers}")]
+    OneReceiver {
+        /// How many match.
+        receivers: usize,
+    },
+    /// Traffic that cannot be spread frame by frame.
+    #[error("this kind of traffic is between two hosts and cannot be spread over several")]
+    NotSpread,
+    /// `[[link]]` in a topology that is not written out.
+    #[error("[[link]] belongs to a [topology] of kind 'graph'")]
+    LinksOfOtherKind,
+    /// A graph without links.
+    #[error("a [topology] of kind 'graph' has no [[link]]")]
+    NoLinks,
+    /// A network that cannot be, or a pair of hosts that no way joins.
+    #[error("{0}")]
+    Topology(TopologyError),
+    /// Classes that are not eight.
+    #[error("'{found}' names no classes: they are numbers from 0 to 7")]
+    Priorities {
+        /// What stands there.
+        found: String,
+    },
+    /// Pausing that cannot work.
+    #[error("{0}")]
+    Pause(PauseFault),
+    /// More rows than a run should write.
+    #[error("recording would give {rows} rows in one run, more than {limit}")]
+    TooManyRows {
+        /// The rows.
+        rows: u128,
+        /// The limit.
+        limit: u128,
+    },
+}
+
+/// Why pausing cannot work.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PauseFault {
+    /// There is nothing to take the high watermark from.
+    #[error("watermarks need the size of the memory they guard, and '{switch}' has none")]
+    NoMemory {
+        /// The switch.
+        switch: String,
+    },
+    /// More is kept for what still comes than there is.
+    #[error("the headroom ({headroom}) is not below the input memory ({memory}) of '{switch}'")]
+    Headroom {
+        /// The headroom.
+        headroom: Bytes,
+        /// The memory.
+        memory: Bytes,
+        /// The switch.
+        switch: String,
+    },
+    /// It would never stop anybody.
+    #[error("the high watermark ({high}) is not below the input memory ({memory}) of '{switch}'")]
+    High {
+        /// The high watermark.
+        high: Bytes,
+        /// The memory.
+        memory: Bytes,
+        /// The switch.
+        switch: String,
+    },
+    /// It would stop and go at once.
+    #[error("the low watermark ({low}) is not below the high one ({high})")]
+    Low {
+        /// The low watermark.
+        low: Bytes,
+        /// The high watermark.
+        high: Bytes,
+    },
+    /// No queue gets as long as that.
+    #[error("the threshold ({threshold}) is above the output buffer ({buffer}) of '{switch}'")]
+    Threshold {
+        /// The threshold.
+        threshold: Bytes,
+        /// The buffer.
+        buffer: Bytes,
+        /// The switch.
+        switch: String,
+    },
+    /// A time a pause frame cannot hold.
+    #[error("a pause of {interval} is more than 65535 quanta of 512 bit times at {rate}, which are {most}")]
+    Interval {
+        /// The time asked for.
+        interval: Span,
+        /// The rate of the link.
+        rate: BitRate,
+        /// The longest time.
+        most: Span,
+    },
+    /// A key of the other rule.
+    #[error("'{key}' does not belong to rule \"{rule}\"")]
+    OtherRule {
+        /// The key.
+        key: &'static str,
+        /// The rule chosen.
+        rule: &'static str,
+    },
+}
+
+/// Names in a line: all of them, or the first and the last ones.
+fn listing(names: &[String]) -> String {
+    const FEW: usize = 6;
+    match names {
+        [] => "none".to_owned(),
+        [.., last] if names.len() > FEW => format!("{}, ... {last} ({} in all)", names[..3].join(", "), names.len()),
+        few => few.join(", "),
+    }
+}
+
+/// The nearest of the names there are, or all of them.
+fn near_or_all(found: &str, what: &str, names: &[String]) -> String {
+    match nearest(found, names.iter().map(String::as_str)) {
+        Some(nearest) => format!("did you mean \"{nearest}\"?"),
+        None => format!("the {what} are {}", listing(names)),
+    }
+}
+
+impl Fault {
+    /// What to write instead, or where to look.
+    pub fn hint(&self) -> Option<String> {
+        let did_you_mean = |nearest: &Option<String>| nearest.as_ref().map(|n| format!("did you mean \"{n}\"?"));
+        Some(match self {
+            Fault::NotUtf8 { .. } => "save the file as UTF-8".to_owned(),
+            Fault::Syntax { cut_off: true, .. } => "the text ends here: it may have been cut off".to_owned(),
+            Fault::UnknownKey { nearest, known, .. } => {
+                let list = || format!("its keys are {}", known.join(", "));
+                match did_you_mean(nearest) {
+                    Some(nearest) => nearest,
+                    None if known.is_empty() => "it has no keys".to_owned(),
+                    None => list(),
+                }
+            }
+            Fault::KeyOfOtherKind { owner, key, .. } => format!("'{key}' belongs to kind \"{owner}\""),
+            Fault::MissingKey { example, .. } => format!("add {example}"),
+            Fault::Value(ParamError::Unit(error)) => return error.hint(),
+            Fault::Value(ParamError::Choice { found, choices }) => {
+                return did_you_mean(&nearest(found, choices.iter().map(|c| c.name)));
+            }
+            Fault::UnknownScheme { nearest, .. } => listed(did_you_mean(nearest), "schemes"),
+            Fault::UnknownPreset { name, known, .. } => match nearest(name, known.iter().copied()) {
+                Some(nearest) => format!("did you mean \"{nearest}\"? Its presets are {}", known.join(", ")),
+                None => format!("its presets are {}", known.join(", ")),
+            },
+            Fault::UnknownScenario { nearest, .. } => listed(did_you_mean(nearest), "scenarios"),
+            Fault::NoAssignment => "for example topology.rtt=200us or scheme.cp.w=2".to_owned(),
+            Fault::NoEntry { list, count, .. } => match count {
+                0 => format!("write [[{list}]] in the file"),
+                1 => format!("write {list}.0, or just {list}"),
+                n => format!("entries are counted from 0: {list}.0 to {list}.{}", n - 1),
+            },
+            Fault::SetPoint { raise, .. } => format!("lower scheme.cp.set_point or raise {raise}"),
+            Fault::StarBuffer => "set topology.buffer".to_owned(),
+            Fault::NoSource { sources: 1, .. } => "the topology has source1 only".to_owned(),
+            Fault::NoSource { sources, .. } => format!("sources are called source1 to source{sources}"),
+            Fault::TwoFlows { .. } => "a source sends one flow: make the patterns exclude each other".to_owned(),
+            Fault::NoPlace { known, .. } if known.len() == 1 => format!("write \"{}\"", known[0]),
+            Fault::NoPlace { what, name, known } => near_or_all(name, &format!("{what}s"), known),
+            Fault::NoHost { pattern, hosts, .. } => near_or_all(pattern, "hosts", hosts),
+            Fault::NoMatch { pattern, what, known } => {
+                let plural = if *what == "switch" { "switches".to_owned() } else { format!("{what}s") };
+                near_or_all(pattern, &plural, known)
+            }
+            Fault::Unpaired { shared: false, .. } => "write as many on both sides".to_owned(),
+            Fault::Unpaired { .. } => "write as many on both sides, or a whole multiple on one".to_owned(),
+            Fault::TooManyFlows { .. } => "make from or to match fewer hosts, or use spread = \"paired\"".to_owned(),
+            Fault::NotSpread => "use kind \"constant\", \"poisson\" or \"on_off\", or another spread".to_owned(),
+            Fault::NoLinks => "add [[link]] with from = \"host{1..4}\" and to = \"switch\"".to_owned(),
+            Fault::Priorities { .. } => "write \"3\", \"0, 3\" or \"0..7\"".to_owned(),
+            Fault::Pause(PauseFault::NoMemory { .. }) => {
+                "set input_memory in [[switch]], or high in [pause]".to_owned()
+            }
+            Fault::Pause(PauseFault::Headroom { .. }) => "raise input_memory, or lower headroom".to_owned(),
+            Fault::TooManyRows { .. } => "record less finely, or set record.tables = false".to_owned(),
+            _ => return None,
+        })
+    }
+}
+
+fn listed(hint: Option<String>, what: &str) -> String {
+    let list = format!("`qcnlab list {what}` shows all");
+    hint.map_or(list.clone(), |hint| format!("{hint} {list}"))
+}

@@ -1,0 +1,99 @@
+//! Runs of fabrics: what their tables and metrics say.
+
+use qcnlab_lab::{Control, Data, Options, Outcome, Scenario, run};
+
+fn outcome(scenario: &Scenario, overrides: &[&str], replications: u32) -> Outcome {
+    let scenario = scenario.with_overrides(overrides).unwrap_or_else(|error| panic!("{error}"));
+    let options = Options { replications: Some(replications), ..Options::default() };
+    let outcomes = run(&[scenario], &options, &Control::default()).unwrap_or_else(|error| panic!("{error}"));
+    outcomes.into_iter().next().unwrap_or_else(|| panic!("one scenario, one outcome"))
+}
+
+fn shipped(name: &str, overrides: &[&str]) -> Outcome {
+    outcome(&Scenario::shipped(name).unwrap_or_else(|error| panic!("{error}")), overrides, 1)
+}
+
+fn metric(outcome: &Outcome, name: &str) -> Option<f64> {
+    let index = qcnlab_lab::METRICS.iter().position(|metric| metric.name == name);
+    outcome.replications[0].metrics[index.unwrap_or_else(|| panic!("no metric {name}"))]
+}
+
+fn words(outcome: &Outcome, table: &str, column: &str) -> Vec<String> {
+    let table = outcome.table(table).unwrap_or_else(|| panic!("no table {table}"));
+    match table.columns.into_iter().find(|c| c.name == column).map(|c| c.data) {
+        Some(Data::Word(places, names)) => places.iter().map(|place| names[*place as usize].clone()).collect(),
+        other => panic!("{column} holds no words: {other:?}"),
+    }
+}
+
+/// Deck 004: at RTT 5 and 50 us the hot port loses nothing, and the victim gets its 5 Gb/s.
+#[test]
+fn a_victim_gets_its_share_with_congestion_management() {
+    for rtt in ["topology.delay=2.5us", "topology.delay=25us"] {
+        let outcome = shipped("ig-4-culprits-1-victim-150kb-rtt5us", &[rtt]);
+        let gbps = |name| metric(&outcome, name).unwrap_or(0.0);
+        assert!(gbps("bottleneck_gbps") > 9.9, "{rtt}: {} Gb/s", gbps("bottleneck_gbps"));
+        assert!(gbps("victim_gbps") > 4.9, "{rtt}: {} Gb/s", gbps("victim_gbps"));
+        assert_eq!(metric(&outcome, "pause_frames"), Some(0.0));
+    }
+}
+
+/// With pause and no congestion management nothing is lost, and the victim waits with the culprits.
+#[test]
+fn pause_alone_holds_the_victim_back() {
+    let outcome = shipped("ig-4-culprits-1-victim-pause-1500kb-rtt5us", &["scheme.name=none", "duration=0.4s"]);
+    assert_eq!(metric(&outcome, "drops"), Some(0.0));
+    assert!(metric(&outcome, "victim_gbps").is_some_and(|gbps| gbps < 3.0));
+    assert!(metric(&outcome, "paused_frac").is_some_and(|part| part > 0.3));
+    let (stopped, because) = (words(&outcome, "pauses", "port"), words(&outcome, "pauses", "because"));
+    assert!(stopped.iter().any(|port| port == "edge1->core"), "the way the victim shares");
+    for (port, because) in stopped.iter().zip(&because).filter(|(port, _)| port.ends_with("->core")) {
+        assert_eq!(because, "core->edge5", "{port} waits for the hot port");
+    }
+}
+
+/// Deck 004, Parking Lot: how far rates are from 2.0 and from 5/3 and 10/3 Gb/s depends on who is asked.
+#[test]
+fn a_parking_lot_without_control_is_far_from_either_share() {
+    let outcome = shipped("parking-lot-4-hot-2-cold-150kb-rtt10us", &["duration=0.31s"]);
+    let off = |name| metric(&outcome, name).unwrap_or(-1.0);
+    assert!(off("off_max_min") > 0.0 && off("off_proportional") > 0.0);
+    assert!(off("off_max_min") < 1.5 && off("off_proportional") < 1.5);
+}
+
+const FLOWS: &str = r#"
+title = "Random flows"
+duration = "5 ms"
+[topology]
+kind = "leaf_spine"
+leaves = 2
+spines = 2
+hosts = 2
+rate = "10 Gb/s"
+delay = "1 us"
+[[traffic]]
+kind = "flows"
+from = "*"
+to = "*"
+sizes = "20 KB"
+load = 0.2
+frame = "1000 B"
+[scheme]
+name = "none"
+"#;
+
+/// Replications have flows of their own, and each row has the name of its own replication's flow.
+#[test]
+fn rows_of_random_flows_have_the_right_names() {
+    let scenario = Scenario::parse(FLOWS.trim_start(), "flows.toml").unwrap_or_else(|error| panic!("{error}"));
+    let both = outcome(&scenario, &[], 2);
+    let names = words(&both, "flows", "source");
+    let counts: Vec<usize> = both.replications.iter().map(|run| run.done.flows.len()).collect();
+    assert_eq!(names.len(), counts.iter().sum::<usize>());
+    let first = outcome(&scenario, &[], 1);
+    assert_eq!(names[..counts[0]], words(&first, "flows", "source"));
+    assert_ne!(names[..counts[0]], names[counts[0]..]);
+    let slowdown = metric(&both, "slowdown_mean").unwrap_or(0.0);
+    assert!((1.0..3.0).contains(&slowdown), "{slowdown}");
+    assert_eq!(metric(&both, "off_max_min"), None, "flows with an end have no fair rate");
+}
