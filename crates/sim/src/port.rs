@@ -35,8 +35,9 @@ pub(crate) struct Port {
     pub(crate) turns: u32,
     /// The memory at the far end that counts what arrives, or [`NONE`].
     pub(crate) input: u32,
-    /// Whether that congestion point wants to see departures.
+    /// Whether that congestion point wants to see departures, or to mark what departs.
     pub(crate) departures: bool,
+    pub(crate) marks_departures: bool,
     rate: BitRate,
     pub(crate) count: PortCount,
 }
@@ -67,6 +68,7 @@ impl Port {
             turns: NONE,
             input: NONE,
             departures: false,
+            marks_departures: false,
             rate,
             count: PortCount::default(),
         }
@@ -123,6 +125,11 @@ impl Port {
         self.queued -= frame.octets();
         self.leaving = self.leaving.wrapping_add(1);
         Some(Instant::from_ps(left))
+    }
+
+    /// The frame that left last; it has not arrived yet.
+    pub(crate) fn left_last(&mut self) -> &mut Frame {
+        self.ring.at_mut(self.leaving.wrapping_sub(1))
     }
 
     /// Queues a frame; false when the queue cannot hold it and it is discarded.

@@ -26,8 +26,15 @@ fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
     let mut ports: Vec<_> = (0..sources)
         .map(|i| port(format!("source{i}->switch"), (i, switch), None, false, Some(sources + 1 + i)))
         .collect();
-    ports.push(port("switch->sink".to_owned(), (switch, switch + 1), Some(Bytes::new(150_000)), true, None));
+    ports.push(port(
+        "switch->sink".to_owned(),
+        (switch, switch + 1),
+        Some(Bytes::new(150_000)),
+        true,
+        Some(2 * sources + 1),
+    ));
     ports.extend((0..sources).map(|i| port(format!("switch->source{i}"), (switch, i), None, false, Some(i))));
+    ports.push(port("sink->switch".to_owned(), (switch + 1, switch), None, false, Some(sources)));
     let flows = (0..sources)
         .map(|i| FlowPlan {
             name: format!("source{i}"),
@@ -185,7 +192,7 @@ proptest! {
         delay in 0..200u64,
         rate in 50..12_000u64,
         saturated: bool,
-        scheme in prop::sample::select(vec!["none", "qcn", "qcn_byte_counter", "qcn_timer", "ecm"]),
+        scheme in prop::sample::select(vec!["none", "qcn", "qcn_byte_counter", "ecm", "qcn_sonar", "fb99", "qcn_three_point", "dcqcn", "qcn_plus", "fecn", "nic_fb"]),
         frames: bool,
         frame in 64..9000u64,
         overhead in prop::sample::select(vec![0u64, 20]),

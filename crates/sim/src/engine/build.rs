@@ -3,7 +3,7 @@
 use super::entities::{Entities, Sizes};
 use super::{Engine, Path, Watch};
 use crate::input::Input;
-use crate::plan::{Ends, Feedback, NodePlan, Plan, Traffic};
+use crate::plan::{Ends, Feedback, FlowPlan, NodePlan, Plan, Traffic};
 use crate::port::{NONE, Port};
 use crate::probe::{Counters, Recorder, Tally};
 use crate::sender::{Adapter, Reaction, Sender};
@@ -151,11 +151,16 @@ fn classes(plan: &Plan) -> Vec<u8> {
         Feedback::Ideal => 0,
         Feedback::Frames { class, .. } => 1 << class,
     };
+    let probes = |flow: &FlowPlan| {
+        let rate = plan.ports[flow.paths[0][0] as usize].rate;
+        plan.scheme.reaction_point(rate).sends_probes()
+    };
+    let ahead = if plan.flows.first().is_some_and(probes) { letters } else { 0 };
     for flow in &plan.flows {
         let own = 1u8 << flow.class;
         let back = letters | if matches!(flow.traffic, Traffic::Tcp { .. }) { own } else { 0 };
         for port in flow.paths.iter().flatten().map(|port| *port as usize) {
-            classes[port] |= own;
+            classes[port] |= own | ahead;
             if let Some(peer) = plan.ports[port].peer {
                 classes[peer as usize] |= back;
             }
@@ -221,7 +226,8 @@ fn lay_watches(plan: &Plan, classes: &[u8], ports: &mut [Port], turns: &mut [Tur
             let id = watches.len() as u32;
             assert!(id < u32::from(u16::MAX), "a run has fewer than 65 535 congestion points");
             let cp = plan.scheme.congestion_point(CpId(id));
-            ports[index].departures = cp.watches_departures();
+            ports[index].departures = cp.watches_departures() || cp.marks_departures();
+            ports[index].marks_departures = cp.marks_departures();
             match class {
                 None => ports[index].cp = id,
                 Some(class) => turns[ports[index].turns as usize].class(class).cp = id,
@@ -264,7 +270,7 @@ fn connections(plan: &Plan) -> u32 {
     if any { plan.flows.len() as u32 } else { 0 }
 }
 
-fn tally(flow: &crate::plan::FlowPlan) -> Tally {
+fn tally(flow: &FlowPlan) -> Tally {
     let total = match &flow.traffic {
         Traffic::Saturated { total, .. } => total.map(Bytes::get),
         Traffic::Constant { .. } | Traffic::Fed | Traffic::Tcp { .. } => None,

@@ -167,6 +167,10 @@ impl Engine {
                     frame.clear(flag::HELD);
                 }
                 let port = &mut self.ports[index as usize];
+                if port.marks_departures && cp != NONE {
+                    let queue = Queue { len: Bytes::new(left), capacity: port.capacity(), rate: port.rate() };
+                    self.watches[cp as usize].mark_departed(now, &mut frame, queue);
+                }
                 port.put_on_the_wire(now, frame);
                 if let Some(arrival) = port.next_arrival() {
                     self.wheel.set(self.entities.arrive + index, arrival);
@@ -206,9 +210,14 @@ impl Engine {
         if !port.departures || port.turns != NONE {
             return port.settle(now);
         }
-        let cp = &mut self.watches[port.cp as usize].cp;
+        let watch = &mut self.watches[port.cp as usize];
         while let Some(left) = port.leave_next(now) {
-            cp.on_departure(left, port.queue_len());
+            let len = port.queue_len();
+            if port.marks_departures {
+                let queue = Queue { len, capacity: port.capacity(), rate: port.rate() };
+                watch.mark_departed(left, port.left_last(), queue);
+            }
+            watch.cp.on_departure(left, len);
         }
     }
 

@@ -43,7 +43,7 @@ use crate::turns::Turns;
 use crate::wheel::{Entity, Wheel};
 use entities::{END, Entities};
 use qcnlab_schemes::registry::{Cp, Np};
-use qcnlab_schemes::{Dice, Probe, ReactionPoint, Signal};
+use qcnlab_schemes::{CongestionPoint, Dice, Probe, Queue, ReactionPoint, Signal};
 use qcnlab_units::{Instant, Span};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -94,6 +94,16 @@ pub enum Halt {
 struct Watch {
     cp: Cp,
     dice: Dice,
+}
+
+impl Watch {
+    /// Lets the congestion point mark a data frame that leaves `queue`.
+    fn mark_departed(&mut self, now: Instant, frame: &mut Frame, queue: Queue) {
+        if !frame.is(flag::NOT_DATA) {
+            let controlled = frame.is(flag::CONTROLLED);
+            frame.write_mark(self.cp.departure_mark(now, controlled, queue, &mut self.dice));
+        }
+    }
 }
 
 /// One way of a flow's frames.
