@@ -194,7 +194,8 @@ impl Family for Dcqcn {
             Preset {
                 name: "SIGCOMM2015",
                 about: "As published, for 40 Gb/s: N 50 us, K and T 55 us, B 10 MB, F 5, g 1/256, R_AI 40 Mb/s, marking from \
-                        5 KB to 200 KB at 1 %. R_HAI 200 Mb/s and the least rate of 100 Mb/s are the authors' simulator's.",
+                        5 KB to 200 KB at 1 %. R_HAI 200 Mb/s and the least rate of 100 Mb/s are the authors' simulator's. Needs a buffer \
+                        that holds more than 200 KB, or pauses.",
                 cp: CP_SIGCOMM2015,
                 rp: RP_SIGCOMM2015,
             },

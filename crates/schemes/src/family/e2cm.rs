@@ -9,6 +9,8 @@
 //!                                            +-- Fbp > 0: rate += Gi Fbp Ru      Fbp < 0: rate *= 1 - Gd |Fbp|
 //! ```
 //!
+//! Probes must travel as frames do: one that waits in no queue measures none.
+//!
 //! The switch goes first: a probe sent before its last cut is not heard. Frames carry no tag, so switches
 //! send no positive feedback.
 //!
@@ -82,7 +84,8 @@ impl Family for E2cm {
         about: ABOUT,
         presets: &[Preset {
             name: "IBM_ZRL",
-            about: "ECM as deck 004 has it, M = 150 KB. The probe each 30 KB and the path's set point of five frames are ours.",
+            about: "ECM as deck 004 has it, M = 150 KB. The probe each 30 KB and the path's set point of five frames are ours. \
+                    Probes must travel as frames (feedback.kind = frames): ideal ones wait in no queue and measure none.",
             cp: ecm::CP_IBM_ZRL,
             rp: RP_IBM_ZRL,
         }],
