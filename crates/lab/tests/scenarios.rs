@@ -217,6 +217,78 @@ fn kinds_bring_their_own_keys() {
 }
 
 #[test]
+fn flows_of_every_kind_survive_and_files_become_their_text() {
+    let folder = std::env::temp_dir().join(format!("qcnlab-lists-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{error}"));
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap_or_else(|e| panic!("{e}"));
+    write("flows.csv", "from,to,size,start,class\nhost1,host2,\"1_500 B\",1 us,\nhost3,host1,64 KB,2 us,5\n");
+    write("sizes.csv", "size,part\n1 KB,0.5\n100 KB,1\n");
+    let text = r#"
+title = "Finite flows"
+duration = "10 ms"
+[topology]
+kind = "fat_tree"
+k = 4
+rate = "10 Gb/s"
+delay = "1 us"
+[routing]
+multipath = "frame"
+[adapter]
+max_rps = 2
+[[traffic]]
+kind = "list"
+flows = "flows.csv"
+frame = "1500 B"
+[[traffic]]
+kind = "flows"
+from = "*"
+to = "*"
+sizes = "sizes.csv"
+load = 0.1
+frame = "1500 B"
+[[traffic]]
+kind = "incast"
+from = "*"
+to = "host16"
+size = "20 KB"
+senders = 15
+period = "2 ms"
+frame = "1500 B"
+[scheme]
+name = "none"
+"#;
+    let name = folder.join("lists.toml");
+    let scenario = Scenario::parse(text.trim_start(), &name.display().to_string()).unwrap_or_else(|e| panic!("{e}"));
+    let missing = with_text(text).expect_err("no such file beside a text").message();
+    assert!(missing.starts_with("'flows.csv' cannot be read"), "{missing}");
+    write("flows.csv", "from,to,size,start\nhost1,host20,64 KB,2 us\n");
+    let bad = Scenario::parse(text.trim_start(), &name.display().to_string()).expect_err("no host20").message();
+    assert!(bad.contains("flows.csv, line 2, column 2 (to): 'host20' is no host"), "{bad}");
+    std::fs::remove_dir_all(&folder).unwrap_or_else(|error| panic!("{error}"));
+    survives(&scenario);
+    let flows = scenario.flows();
+    assert_eq!((flows[0].name.as_str(), flows[0].size, flows[0].class), ("host1->host2", Some(Bytes::new(1500)), None));
+    assert_eq!((flows[1].name.as_str(), flows[1].class), ("host3->host1", Some(5)));
+    assert_eq!(flows.iter().filter(|flow| flow.traffic == 2).count(), 5 * 15);
+}
+
+fn with_text(text: &str) -> Result<Scenario, qcnlab_lab::ScenarioError> {
+    Scenario::parse(text.trim_start(), "<text>")
+}
+
+#[test]
+fn one_table_stands_for_a_list_of_one() {
+    let star = read(HOTSPOT);
+    let one = with(&star, &["switch.latency=1 us"]);
+    assert_eq!((one.switches.len(), one.switches[0].latency), (1, Span::from_us(1)));
+    survives(&one);
+    assert_eq!(with(&one, &["switch.latency=2 us"]).switches[0].latency, Span::from_us(2));
+    assert_ne!(one.hash(), star.hash());
+    let same = ["traffic.priority=0", "traffic.spread=each", "pause.kind=none", "routing.multipath=flow"];
+    assert_eq!(with(&star, &same).hash(), star.hash(), "what is the default changes no run");
+}
+
+#[test]
 fn hotspots_come_in_order_of_time() {
     let text = format!(
         "{}\n[[hotspot]]\nfrom = \"0.6 s\"\nuntil = \"1 s\"\nrate = \"1 Gb/s\"\n",

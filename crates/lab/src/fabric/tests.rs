@@ -175,6 +175,11 @@ fn watermarks_leave_the_headroom() {
     assert_eq!(pause_of(&set, "core"), plan_of(rule(60_000, 0)));
     assert_eq!(pause_of(&set, "edge2"), None);
     assert_eq!(pause_of(&plan(&text, &["pause.kind=none"]), "core"), None);
+    let of_class = |overrides: &[&str]| pause_of(&plan(&text, overrides), "edge2").map(|pause| pause.rule);
+    let both = of_class(&["pause.kind=priority"]);
+    assert_eq!(both, Some(rule(138_811, 128_811)), "classes 0 and 3 have half of the memory each");
+    let one = of_class(&["pause.kind=priority", "pause.priorities='3, 4'"]);
+    assert_eq!(one, Some(rule(288_811, 278_811)), "nobody uses class 4");
 }
 
 #[test]

@@ -72,7 +72,8 @@ params! {
         priorities: String, "", Range::ANY, Fallback::Text("0..7");
         /// When a pause frame is sent.
         rule: PauseRule, "", Range::ANY, Fallback::Text("watermarks");
-        /// Watermarks: stop above this many octets of one input; left out, the input memory without the headroom.
+        /// Watermarks: stop above this many octets of one input, and of one class if classes stop by themselves;
+        /// left out, the input memory, or an equal part of it for each such class in use, without the headroom.
         high: Option<Bytes>, "watermark_high", Range::POSITIVE;
         /// Watermarks: go at this many octets or fewer; left out, the hysteresis below the high watermark.
         low: Option<Bytes>, "watermark_low", Range::at_least(0.0);

@@ -5,9 +5,9 @@ use super::devices::{Multipath, PauseKind};
 use super::fault::Fault;
 use super::flows::{Draw, FlowSpec, flows};
 use super::network::{Found, network, pattern};
-use super::pausing::pause_plan;
+use super::pausing::{Site, pause_plan};
 use super::shapes::Topology;
-use super::types::{BOTTLENECK, Scenario, Spread, TrafficKind};
+use super::types::{BOTTLENECK, Feedback, Scenario, Spread, TrafficKind};
 use super::{Adapters, Switches};
 use crate::topology::{Network, Role, Routes};
 use qcnlab_sim::PausePlan;
@@ -92,16 +92,28 @@ impl Ground {
         if scenario.pause.kind == PauseKind::None {
             return Ok(vec![None; self.network.nodes.len()]);
         }
+        let used = self.classes(scenario);
         let mut any = false;
         let plans = (0..).zip(&self.network.nodes).map(|(node, place)| {
             if place.role == Role::Host || !only.matches(&place.name) {
                 return Ok(None);
             }
             any = true;
-            pause_plan(scenario, &self.network, node, self.switch(scenario, node), &|name| self.key(node, name))
+            let (switch, key) = (self.switch(scenario, node), |name: &str| self.key(node, name));
+            pause_plan(&Site { scenario, network: &self.network, node, switch, key: &key, used })
         });
         let plans = plans.collect::<Result<_, _>>()?;
         if any { Ok(plans) } else { Err(no_node(&self.network, Role::Switch, &scenario.pause.only, "pause")) }
+    }
+
+    /// Classes of the frames that travel, as bits.
+    fn classes(&self, scenario: &Scenario) -> u8 {
+        let class = |flow: &FlowSpec| flow.class.unwrap_or(scenario.traffic[flow.traffic].priority as u8);
+        let data = self.flows.iter().fold(0, |used, flow| used | 1 << class(flow));
+        match scenario.feedback {
+            Feedback::Frames { priority, .. } => data | 1 << priority,
+            Feedback::Ideal => data,
+        }
     }
 
     /// The table of `[[switch]]` that the switch `node` goes by.

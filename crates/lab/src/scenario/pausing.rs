@@ -13,37 +13,50 @@ const PAUSE_FRAME: Bytes = Bytes::new(64);
 /// Bit times of one quantum.
 const QUANTUM_BITS: u64 = 512;
 
-/// The key in the switch's own table, for messages.
-type Key<'a> = &'a dyn Fn(&str) -> String;
+/// A switch that may stop its links.
+pub(super) struct Site<'a> {
+    /// The scenario.
+    pub(super) scenario: &'a Scenario,
+    /// The network.
+    pub(super) network: &'a Network,
+    /// The switch.
+    pub(super) node: u32,
+    /// Its table of `[[switch]]`.
+    pub(super) switch: Option<&'a Switches>,
+    /// A key in that table, for messages.
+    pub(super) key: &'a dyn Fn(&str) -> String,
+    /// Classes that frames have, as bits.
+    pub(super) used: u8,
+}
 
-/// When the switch `node` stops its links, or `None` when nothing stops.
-pub(super) fn pause_plan(
-    scenario: &Scenario,
-    network: &Network,
-    node: u32,
-    switch: Option<&Switches>,
-    key: Key<'_>,
-) -> Result<Option<PausePlan>, Found> {
+/// When a switch stops its links, or `None` when nothing stops.
+pub(super) fn pause_plan(site: &Site<'_>) -> Result<Option<PausePlan>, Found> {
+    let Site { scenario, network, node, .. } = *site;
     let pause = &scenario.pause;
     let scope = match pause.kind {
         PauseKind::None => return Ok(None),
         PauseKind::Link => PauseScope::Link,
         PauseKind::Priority => PauseScope::Classes(classes(&pause.priorities)?),
     };
-    let name = &network.nodes[node as usize].name;
     let links: Vec<&Link> = network.links.iter().filter(|link| link.a == node || link.b == node).collect();
     let quanta = quanta(pause, &links)?;
     let rule = match pause.rule {
         PauseRule::Threshold => {
-            let threshold = threshold(pause, name, switch, key)?;
+            let threshold = threshold(site)?;
             qcnlab_sim::PauseRule::Threshold { threshold, quanta }
         }
         PauseRule::Watermarks => {
-            let (high, low) = watermarks(scenario, name, switch, &links, key)?;
+            let (high, low) = watermarks(site, &links, scope)?;
             qcnlab_sim::PauseRule::Watermarks { high, low, quanta }
         }
     };
     Ok(Some(PausePlan { scope, rule, reaction: pause.reaction }))
+}
+
+impl Site<'_> {
+    fn name(&self) -> String {
+        self.network.nodes[self.node as usize].name.clone()
+    }
 }
 
 fn refuse<T>(fault: PauseFault, keys: &[&str]) -> Result<T, Found> {
@@ -78,7 +91,8 @@ fn quanta(pause: &Pause, links: &[&Link]) -> Result<u16, Found> {
     })
 }
 
-fn threshold(pause: &Pause, name: &str, switch: Option<&Switches>, key: Key<'_>) -> Result<Bytes, Found> {
+fn threshold(site: &Site<'_>) -> Result<Bytes, Found> {
+    let pause = &site.scenario.pause;
     let other = [("high", pause.high), ("low", pause.low), ("headroom", pause.headroom)];
     if let Some((key, _)) = other.iter().find(|(_, value)| value.is_some()) {
         return refuse(PauseFault::OtherRule { key, rule: "threshold" }, &[&format!("pause.{key}")]);
@@ -88,47 +102,36 @@ fn threshold(pause: &Pause, name: &str, switch: Option<&Switches>, key: Key<'_>)
         let fault = Fault::MissingKey { key: "threshold", table: "[pause]".to_owned(), example };
         return Err(Found::new(fault, &["pause.rule", "pause"]));
     };
-    match buffer(switch) {
+    match site.switch.and_then(|switch| switch.output_buffer) {
         Some(buffer) if threshold > buffer => {
-            let fault = PauseFault::Threshold { threshold, buffer, switch: name.to_owned() };
-            refuse(fault, &["pause.threshold", &key("output_buffer")])
+            let fault = PauseFault::Threshold { threshold, buffer, switch: site.name() };
+            refuse(fault, &["pause.threshold", &(site.key)("output_buffer")])
         }
         _ => Ok(threshold),
     }
 }
 
-fn buffer(switch: Option<&Switches>) -> Option<Bytes> {
-    switch.and_then(|switch| switch.output_buffer)
-}
-
-fn watermarks(
-    scenario: &Scenario,
-    name: &str,
-    switch: Option<&Switches>,
-    links: &[&Link],
-    key: Key<'_>,
-) -> Result<(Bytes, Bytes), Found> {
-    let pause = &scenario.pause;
+fn watermarks(site: &Site<'_>, links: &[&Link], scope: PauseScope) -> Result<(Bytes, Bytes), Found> {
+    let pause = &site.scenario.pause;
     if pause.threshold.is_some() {
         let fault = PauseFault::OtherRule { key: "threshold", rule: "watermarks" };
         return refuse(fault, &["pause.threshold"]);
     }
-    let switch_name = || name.to_owned();
-    let memory = switch.and_then(|switch| switch.input_memory);
+    let memory = site.switch.and_then(|switch| switch.input_memory).map(|memory| part(memory, scope, site.used));
     let high = match (pause.high, memory) {
         (Some(high), Some(memory)) if high >= memory => {
-            let fault = PauseFault::High { high, memory, switch: switch_name() };
-            return refuse(fault, &["pause.high", &key("input_memory")]);
+            let fault = PauseFault::High { high, memory, switch: site.name() };
+            return refuse(fault, &["pause.high", &(site.key)("input_memory")]);
         }
         (Some(high), _) => high,
-        (None, None) => return refuse(PauseFault::NoMemory { switch: switch_name() }, &["pause.kind", "pause"]),
+        (None, None) => return refuse(PauseFault::NoMemory { switch: site.name() }, &["pause.kind", "pause"]),
         (None, Some(memory)) => {
-            let latency = switch.map_or(Span::ZERO, |switch| switch.latency);
-            let least = || links.iter().map(|link| headroom(scenario, link, latency)).max().unwrap_or_default();
+            let latency = site.switch.map_or(Span::ZERO, |switch| switch.latency);
+            let least = || links.iter().map(|link| headroom(site.scenario, link, latency)).max().unwrap_or_default();
             let headroom = pause.headroom.unwrap_or_else(least);
             if headroom >= memory {
-                let fault = PauseFault::Headroom { headroom, memory, switch: switch_name() };
-                return refuse(fault, &["pause.headroom", &key("input_memory"), "pause.kind"]);
+                let fault = PauseFault::Headroom { headroom, memory, switch: site.name() };
+                return refuse(fault, &["pause.headroom", &(site.key)("input_memory"), "pause.kind"]);
             }
             memory - headroom
         }
@@ -138,6 +141,12 @@ fn watermarks(
         return refuse(PauseFault::Low { low, high }, &["pause.low", "pause.hysteresis", "pause.high"]);
     }
     Ok((high, low))
+}
+
+/// What one class may hold of the memory: an equal part for each class that stops by itself and is used.
+fn part(memory: Bytes, scope: PauseScope, used: u8) -> Bytes {
+    let PauseScope::Classes(stopping) = scope else { return memory };
+    Bytes::new(memory.get() / u64::from((used & stopping).count_ones().max(1)))
 }
 
 /// What may still come over a link after its memory has risen above the high watermark, in octets.
