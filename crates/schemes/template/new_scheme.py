@@ -50,15 +50,21 @@ def check_name(name: str) -> None:
         raise CannotError(f"'{name}' is a word of the Rust language: choose another NAME")
 
 
+def order(name: str) -> str:
+    """A key that sorts imports as rustfmt does: underscores first, numbers by their size."""
+    return re.sub(r"\d+", lambda digits: digits[0].zfill(20), name.replace("_", " "))
+
+
 def use_line(modules: list[str]) -> str:
     """The registry's import of the families, laid out as rustfmt does."""
     inner = ", ".join(modules)
     line = f"use crate::family::{{{inner}}};"
-    if len(line) <= WIDTH:
+    if len(line) <= WIDTH - 2:
         return line
     lines, current = [], "   "
-    for module in modules:
-        if len(f"{current} {module},") > WIDTH:
+    for place, module in enumerate(modules, 1):
+        # All but the last have a space behind the comma, which counts.
+        if len(f"{current} {module},") + (place < len(modules)) > WIDTH:
             lines.append(current)
             current = "   "
         current += f" {module},"
@@ -86,7 +92,7 @@ def registry(text: str, name: str, path: Path) -> str:
     found = re.search(r"^use crate::family::\{(.*?)\};$", text, re.MULTILINE | re.DOTALL)
     modules = re.findall(r"\w+", found[1]) if found else []
     pattern = r"^use crate::family::\{.*?\};$"
-    text = with_line(text, pattern, use_line(sorted([*modules, name])), path)
+    text = with_line(text, pattern, use_line(sorted([*modules, name], key=order)), path)
     families = re.search(r"^families! \{\n(.*?)^\}$", text, re.MULTILINE | re.DOTALL)
     if families is None:
         raise CannotError(f"{path} has changed its form: no list of families was found")
