@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench bench-peers gate new-scheme lint wheel clean
+.PHONY: help demo test bench bench-peers bench-tcp gate new-scheme lint wheel clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -27,6 +27,10 @@ bench: $(CORE) ## measure the workloads; writes benches/runs/DATE
 bench-peers: ## run the same workloads on ns-2 (Debian: apt-get install ns2) and print the ratios
 	cargo build --release --quiet -p qcnlab-lab --example workload
 	@$(PYTHON) benches/peers.py
+
+bench-tcp: ## hold TCP Reno against ns-3 (installs its wheel from PyPI, needs g++)
+	cargo build --release --quiet -p qcnlab-lab --example connections
+	@$(PYTHON) benches/tcp_against_ns3.py $(ARGS)
 
 gate: ## compare the engine's instruction counts with the accepted ones (needs valgrind)
 	cargo build --release --quiet -p qcnlab-lab --example workload
