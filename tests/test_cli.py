@@ -233,7 +233,7 @@ def test_a_run_without_a_hotspot_says_so(cli: CommandLine) -> None:
     done = cli("run", "one-source-into-9g-rtt10us", "--reps", "1")
     assert done.returncode == 0
     assert "did not recover" not in done.stdout
-    assert done.stdout.count("no hotspot") == 6
+    assert done.stdout.count("no hotspot") == 7
 
 
 def test_no_colour_without_a_terminal(cli: CommandLine) -> None:

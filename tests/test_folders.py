@@ -12,7 +12,9 @@ import pytest
 import qcnlab
 from qcnlab.folders import NewFolder
 
-TABLES = ("queues", "rates", "throughput", "messages", "drops", "pauses", "flows", "metrics")
+TABLES = (
+    "queues", "rates", "throughput", "messages", "drops", "pauses", "windows", "flows", "metrics",
+)  # fmt: skip
 FILES = {"config.toml", "meta.json", "summary.json"} | {f"{name}.parquet" for name in TABLES}
 SAME = FILES - {"meta.json"}
 

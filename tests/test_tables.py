@@ -20,8 +20,10 @@ COLUMNS = {
     "pauses": ["replication", "time_s", "until_s", "port", "priority", "because"],
     "flows": [
         "replication", "source", "size_bytes", "finished_s", "slowdown", "delivered_bytes",
-        "sent_frames", "delivered_frames", "dropped_frames", "refused_frames",
+        "sent_frames", "delivered_frames", "dropped_frames", "refused_frames", "goodput_bytes",
+        "retransmitted_frames", "fast_retransmits", "timeouts",
     ],
+    "windows": ["replication", "time_s", "source", "window_bytes", "flight_bytes"],
     "metrics": ["replication", "metric", "value", "unit"],
 }  # fmt: skip
 UNITS = {"_s": "s", "_bytes": "B", "_bps": "bit/s"}

@@ -39,8 +39,11 @@ Reps = Annotated[
 
 
 OF_HOTSPOT = frozenset(
-    ("recovery_ms", "rec95_ms", "rec95s_ms", "onset_ms", "util_during", "util_after")
-)
+    (
+        "recovery_ms", "rec95_ms", "rec95s_ms", "onset_ms", "util_during", "util_after",
+        "queue_during_bytes",
+    )
+)  # fmt: skip
 """Metrics that a run without a hotspot cannot have."""
 
 

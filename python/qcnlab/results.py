@@ -131,13 +131,23 @@ class Result:
         return self.table("pauses")
 
     @property
+    def windows(self) -> Table:
+        """Congestion windows of TCP connections, and what is on its way, as often as rates.
+
+        `replication`, `time_s`, `source`, `window_bytes`, `flight_bytes`.
+        """
+        return self.table("windows")
+
+    @property
     def flows(self) -> Table:
         """What became of each flow in the whole run.
 
         `replication`, `source`, `size_bytes` and `finished_s` (missing: the flow has no end, or
         did not come to it), `slowdown` against the time it would have taken alone,
         `delivered_bytes`, and frames: `sent_frames`, `delivered_frames`,
-        `dropped_frames` in the network, `refused_frames` at the source.
+        `dropped_frames` in the network, `refused_frames` at the source. Of TCP connections also
+        `goodput_bytes` (payload delivered in order), `retransmitted_frames`, `fast_retransmits`
+        and `timeouts`; missing for others.
         """
         return self.table("flows")
 

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-NAMES = ("queues", "rates", "throughput", "messages", "drops", "pauses", "flows", "metrics")
+NAMES = (
+    "queues", "rates", "throughput", "messages", "drops", "pauses", "windows", "flows", "metrics",
+)  # fmt: skip
 """The tables every run has."""
 
 

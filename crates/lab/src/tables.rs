@@ -4,7 +4,7 @@ use crate::fabric::Fabric;
 use crate::metrics::{self, METRICS};
 use crate::run::{Outcome, Replication};
 use qcnlab_schemes::SignalKind;
-use qcnlab_sim::{FlowTally, Trace};
+use qcnlab_sim::{FlowTally, TcpTally, Trace};
 use qcnlab_units::Instant;
 use std::sync::Arc;
 
@@ -50,7 +50,8 @@ pub struct Table {
 }
 
 /// The names of the tables a run gives.
-pub const TABLES: &[&str] = &["queues", "rates", "throughput", "messages", "drops", "pauses", "flows", "metrics"];
+pub const TABLES: &[&str] =
+    &["queues", "rates", "throughput", "messages", "drops", "pauses", "windows", "flows", "metrics"];
 
 pub(crate) fn build(outcome: &Outcome, name: &str) -> Option<Table> {
     let build = match name {
@@ -60,6 +61,7 @@ pub(crate) fn build(outcome: &Outcome, name: &str) -> Option<Table> {
         "messages" => messages,
         "drops" => drops,
         "pauses" => pauses,
+        "windows" => windows,
         "flows" => flows,
         "metrics" => metric_values,
         _ => return None,
@@ -243,10 +245,27 @@ fn pauses(from: &Source) -> Table {
     )
 }
 
+fn windows(from: &Source) -> Table {
+    table(
+        "windows",
+        vec![
+            from.replication(|r| r.done.trace.windows.time.len()),
+            from.time(|t| &t.windows.time),
+            from.source(|t| &t.windows.flow),
+            whole("window_bytes", "B", from.gather(|t| &t.windows.window, |x| *x)),
+            whole("flight_bytes", "B", from.gather(|t| &t.windows.flight, |x| *x)),
+        ],
+    )
+}
+
 fn flows(from: &Source) -> Table {
     let tallies = || from.outcome.replications.iter().flat_map(|r| &r.done.flows);
     let numbers = |run: &Replication| (0..run.done.flows.len() as u32).collect();
     let count = |name, of: fn(&FlowTally) -> u64| whole(name, "frames", tallies().map(of).collect());
+    let of_tcp = |name, unit, of: fn(&TcpTally) -> u64| {
+        let data = tallies().map(|tally| tally.tcp.as_ref().map(|tcp| of(tcp) as i64)).collect();
+        Column { name, unit, data: Data::OptionalI64(data) }
+    };
     let size = tallies().map(|tally| tally.total_bytes.map(|bytes| bytes as i64)).collect();
     let slowdowns = from.outcome.replications.iter().flat_map(|run| metrics::slowdowns(&run.fabric, &run.done));
     let finished = tallies().map(|t| (t.finished != Instant::NEVER).then(|| t.finished.seconds())).collect();
@@ -263,6 +282,10 @@ fn flows(from: &Source) -> Table {
             count("delivered_frames", |tally| tally.delivered),
             count("dropped_frames", |tally| tally.dropped),
             count("refused_frames", |tally| tally.refused),
+            of_tcp("goodput_bytes", "B", |tcp| tcp.in_order_bytes),
+            of_tcp("retransmitted_frames", "frames", |tcp| tcp.retransmitted),
+            of_tcp("fast_retransmits", "", |tcp| tcp.fast_retransmits),
+            of_tcp("timeouts", "", |tcp| tcp.timeouts),
         ],
     )
 }

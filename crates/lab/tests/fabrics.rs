@@ -61,6 +61,19 @@ fn a_parking_lot_without_control_is_far_from_either_share() {
     assert!(off("off_max_min") < 1.5 && off("off_proportional") < 1.5);
 }
 
+/// Deck 003: without anything frames are lost and timers run out; with QCN and pause at RTT 25 us nothing is lost, and
+/// QCN keeps the queue within a fifth of its set point of 26 KB during the hotspot.
+#[test]
+fn nine_connections_need_pause_and_qcn() {
+    let plain = shipped("tcp-9-senders-plain-rtt25us", &["duration=2.2s"]);
+    assert!(metric(&plain, "drops").is_some_and(|drops| drops > 0.0));
+    assert!(metric(&plain, "timeouts").is_some_and(|timeouts| timeouts > 0.0));
+    let both = shipped("tcp-9-senders-qcn-and-pause-rtt25us", &["duration=2.2s"]);
+    assert_eq!((metric(&both, "drops"), metric(&both, "timeouts")), (Some(0.0), Some(0.0)));
+    let queue = metric(&both, "queue_during_bytes").unwrap_or(0.0);
+    assert!((20_800.0..31_200.0).contains(&queue), "{queue} B");
+}
+
 const FLOWS: &str = r#"
 title = "Random flows"
 duration = "5 ms"

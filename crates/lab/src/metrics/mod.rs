@@ -130,6 +130,14 @@ pub const METRICS: &[Metric] = &[
         of: |view| view.queue(|samples| samples.iter().filter(|b| **b == 0.0).count() as f64 / samples.len() as f64),
     },
     Metric {
+        name: "queue_during_bytes",
+        title: "queue during",
+        unit: "B",
+        about: "Mean of the bottleneck's queue samples during the hotspot.",
+        source: "deck 003, Queue Length",
+        of: |view| view.queue_in(vec![view.during.clone()?], mean),
+    },
+    Metric {
         name: "drops",
         title: "drops",
         unit: "frames",
@@ -254,6 +262,22 @@ pub const METRICS: &[Metric] = &[
         about: "As slowdown_mean, but the smallest slowdown that 99 % of these flows do not exceed.",
         source: "-",
         of: |view| view.slowdown(|sorted| sorted[(sorted.len() * 99).div_ceil(100) - 1]),
+    },
+    Metric {
+        name: "timeouts",
+        title: "TCP timeouts",
+        unit: "",
+        about: "Times that a connection's retransmission timer ran out, in the whole run; zero without TCP.",
+        source: "deck 003, TCP: Discussion",
+        of: |view| Some(view.of_tcp(|tcp| tcp.timeouts)),
+    },
+    Metric {
+        name: "retransmitted",
+        title: "TCP repeats",
+        unit: "frames",
+        about: "Segments that connections sent again, in the whole run; zero without TCP.",
+        source: "-",
+        of: |view| Some(view.of_tcp(|tcp| tcp.retransmitted)),
     },
     Metric {
         name: "pause_frames",

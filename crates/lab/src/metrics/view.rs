@@ -2,7 +2,7 @@
 
 use crate::fabric::{Fabric, Shares};
 use crate::scenario::Scenario;
-use qcnlab_sim::{Finished, FlowTally, Trace};
+use qcnlab_sim::{Finished, FlowTally, TcpTally, Trace};
 use qcnlab_units::Instant;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -135,13 +135,22 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn queue(&self, of: impl Fn(&[f64]) -> f64) -> Option<f64> {
+        self.queue_in(self.outside(), of)
+    }
+
+    /// `of` over the queue samples inside `windows`.
+    pub(super) fn queue_in(&self, windows: Vec<Range<u64>>, of: impl Fn(&[f64]) -> f64) -> Option<f64> {
         let mut inside = Vec::new();
-        for window in self.outside() {
+        for window in windows {
             let first = (window.start.div_ceil(self.queue_every) as usize).min(self.samples.len());
             let last = (window.end.div_ceil(self.queue_every) as usize).min(self.samples.len());
             inside.extend_from_slice(&self.samples[first..last.max(first)]);
         }
         (!inside.is_empty()).then(|| of(&inside))
+    }
+
+    pub(super) fn of_tcp(&self, of: impl Fn(&TcpTally) -> u64) -> f64 {
+        self.done.flows.iter().filter_map(|flow| flow.tcp.as_ref()).map(of).sum::<u64>() as f64
     }
 
     /// Octets each flow got in bins that begin in one of `windows`, and how many seconds these are.
