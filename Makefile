@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench bench-peers bench-tcp gate new-scheme lint wheel clean
+.PHONY: help demo test bench bench-peers bench-tcp bench-micro gate new-scheme lint wheel clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -22,7 +22,8 @@ test: $(CORE) ## run the Rust and the Python tests
 	$(BIN)/pytest
 
 bench: $(CORE) ## measure the workloads; writes benches/runs/DATE
-	@$(BIN)/python benches/bench.py
+	cargo build --release --quiet -p qcnlab-lab --example workload
+	@$(BIN)/python benches/bench.py $(ARGS)
 
 bench-peers: ## run the same workloads on ns-2 (Debian: apt-get install ns2) and print the ratios
 	cargo build --release --quiet -p qcnlab-lab --example workload
@@ -31,6 +32,10 @@ bench-peers: ## run the same workloads on ns-2 (Debian: apt-get install ns2) and
 bench-tcp: ## hold TCP Reno against ns-3 (installs its wheel from PyPI, needs g++)
 	cargo build --release --quiet -p qcnlab-lab --example connections
 	@$(PYTHON) benches/tcp_against_ns3.py $(ARGS)
+
+bench-micro: ## print instructions a call of each scheme and of the pending events (needs valgrind)
+	cargo build --release --quiet -p qcnlab-sim --example calls
+	@$(PYTHON) benches/micro.py $(ARGS)
 
 gate: ## compare the engine's instruction counts with the accepted ones (needs valgrind)
 	cargo build --release --quiet -p qcnlab-lab --example workload

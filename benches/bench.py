@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Run the workloads and print frame-hops a CPU second, events a hop and memory.
 
-Each workload runs in a process of its own; the table shows the median of ROUNDS runs. Raw rows, the
-machine and the commit go to benches/runs/DATE/. Wall time on a shared machine is noise: compare
-figures of one table only.
+Each run has a process of its own; rounds go through all workloads in turn, and ratios are medians
+over rounds, because the speed of a shared machine drifts by tens of percent within minutes. Raw
+rows, the machine and the commit go to benches/runs/DATE/.
+
+    python benches/bench.py [--rounds N] [--only W4]
 """
 
+import argparse
 import json
 import os
 import platform
@@ -16,43 +19,43 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-ROUNDS = 5
 HERE = Path(__file__).parent
+PROGRAM = HERE.parent / "target/release/examples/workload"
 BASELINE = "og-hotspot-2src-10g-to-500m-rtt10us"
+CHAIN = "chain-20-stages-pause-1500kb-rtt2us"
+W1 = ["w1-10-senders-cbr", "duration=2 s"]
+TRACES = ["record.tables=true", "record.queue_every=10 us"]
 WORKLOADS = {
-    "W1  10 constant senders": ["w1-10-senders-cbr", "duration=2 s"],
+    "W1  10 constant senders": W1,
+    "W1, long: 16 s": [W1[0], "duration=16 s"],
+    "W1, all traces": [*W1, *TRACES],
     "W2  100 constant senders": ["w2-100-senders-cbr", "duration=2 s"],
-    "W5  W1 with QCN": ["w1-10-senders-cbr", "duration=2 s", "scheme.name=qcn"],
+    "W3  9 TCP Reno senders": ["w3-9-senders-tcp-reno", "duration=1 s"],
+    "W4  fat-tree k = 4": ["w4-fat-tree-k4-cbr", "duration=50 ms"],
+    "W4  fat-tree k = 8": ["w4-fat-tree-k8-cbr"],
+    "W4  fat-tree k = 16": ["w4-fat-tree-k16-cbr"],
+    "W5  W1 with QCN": ["w5-10-senders-cbr-qcn", "duration=2 s"],
+    "W5  W1 with QCN and PFC": ["w5-10-senders-cbr-qcn-pfc", "duration=2 s"],
     "W6  deck 001, QCN, 2.5 s": [BASELINE, "record.tables=false"],
+    "W7  deck 004, 20 stages": [CHAIN, "record.tables=false", "duration=60 ms", "warmup=20 ms"],
 }
-CHILD = """
-import json, resource, sys, time
-import qcnlab
-idle = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-name, *changes = sys.argv[1:]
-scenario = qcnlab.load(name).with_(*changes)
-start = time.perf_counter()
-summary = qcnlab._core.run([scenario._core], replications=1, jobs=1)[0].summary()
-row = {"summary": json.loads(summary), "wall_s": time.perf_counter() - start}
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps(row | {"rss_above_idle_mib": (peak - idle) / 1024}))
-"""
+Row = dict[str, float]
 
 
-def measure(arguments: list[str]) -> dict[str, float]:
+def measure(arguments: list[str]) -> Row:
     """Run one workload once in a fresh process."""
-    run = subprocess.run(
-        [sys.executable, "-c", CHILD, *arguments], capture_output=True, text=True, check=True
-    )
-    row = json.loads(run.stdout)
-    counters, cpu_s = row["summary"]["counters"], row["summary"]["cpu_s"]
+    start = time.perf_counter()
+    run = subprocess.run([str(PROGRAM), *arguments], capture_output=True, text=True, check=True)
+    wall_s = time.perf_counter() - start
+    hops, events, dropped, cpu_s, kib = (float(word) for word in run.stdout.split())
     return {
-        "frame_hops": counters["frame_hops"],
-        "events": counters["events"],
+        "frame_hops": int(hops),
+        "events": int(events),
+        "frames_dropped": int(dropped),
         "cpu_s": cpu_s,
-        "wall_s": row["wall_s"],
-        "mhops_per_cpu_s": counters["frame_hops"] / cpu_s / 1e6,
-        "rss_above_idle_mib": row["rss_above_idle_mib"],
+        "wall_s": wall_s,
+        "mhops_per_cpu_s": hops / cpu_s / 1e6,
+        "rss_above_idle_mib": kib / 1024,
     }
 
 
@@ -78,7 +81,7 @@ def output(*command: str) -> str:
     return run.stdout.strip()
 
 
-def archive(rows: list[dict[str, object]]) -> Path:
+def archive(rows: list[dict[str, object]], rounds: int) -> Path:
     """Write the rows, the machine and the commit to a dated folder."""
     folder = HERE / "runs" / datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
     folder.mkdir(parents=True)
@@ -86,33 +89,87 @@ def archive(rows: list[dict[str, object]]) -> Path:
         "commit": output("git", "describe", "--always", "--dirty"),
         "cpu": output("sh", "-c", "grep -m1 'model name' /proc/cpuinfo | cut -d: -f2"),
         "cores": os.cpu_count(),
+        "load_average": os.getloadavg()[0],
         "rustc": output("rustc", "--version"),
         "python": platform.python_version(),
-        "rounds": ROUNDS,
+        "rounds": rounds,
     }
     (folder / "machine.json").write_text(json.dumps(machine, indent=2) + "\n")
-    (folder / "rows.json").write_text(json.dumps(rows, indent=2) + "\n")
+    (folder / "rows.json").write_text(json.dumps(rows, indent=1) + "\n")
     return folder
+
+
+def line(name: str, rounds: list[Row]) -> str:
+    """Give a row of the table."""
+    rates = sorted(row["mhops_per_cpu_s"] for row in rounds)
+    memory = max(row["rss_above_idle_mib"] for row in rounds)
+    events = rounds[0]["events"] / rounds[0]["frame_hops"]
+    spread = f"{rates[0]:.1f}..{rates[-1]:.1f}"
+    middle = statistics.median(rates)
+    return f"{name:28s} {middle:12.1f} {spread:>13s} {events:11.2f} {memory:15.1f}"
+
+
+def ratio(results: dict[str, list[Row]], left: str, right: str) -> float:
+    """Give the median over rounds of one workload's rate over another's."""
+    rate = "mhops_per_cpu_s"
+    pairs = zip(results[left], results[right], strict=True)
+    return statistics.median(a[rate] / b[rate] for a, b in pairs)
+
+
+def remarks(results: dict[str, list[Row]]) -> list[str]:
+    """Give what follows from pairs of workloads, where both were run."""
+    names = {
+        "all traces": ("W1, all traces", "W1  10 constant senders"),
+        "QCN": ("W5  W1 with QCN", "W1  10 constant senders"),
+        "QCN and PFC": ("W5  W1 with QCN and PFC", "W1  10 constant senders"),
+    }
+    found = [
+        f"with {what}: {ratio(results, left, right):.0%} of W1's rate"
+        for what, (left, right) in names.items()
+        if left in results and right in results
+    ]
+    short, long = (results.get(name) for name in ("W1  10 constant senders", "W1, long: 16 s"))
+    if short and long:
+        grown = min(row["rss_above_idle_mib"] for row in long)
+        grown -= min(row["rss_above_idle_mib"] for row in short)
+        found.append(f"14 s more of simulated time in W1: {grown:.1f} MiB more memory")
+    if runs := results.get("W6  deck 001, QCN, 2.5 s"):
+        cpu_s = statistics.median(row["cpu_s"] for row in runs)
+        found.append(f"W6: {2.5 / cpu_s:.0f} times as fast as real time")
+    return found
 
 
 def main() -> None:
     """Measure, print, write."""
-    rows: list[dict[str, object]] = []
+    parser = argparse.ArgumentParser(description="Measure the workloads.")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each workload")
+    parser.add_argument("--only", default="", help="workloads whose name begins so")
+    options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error("--rounds is 1 or more")
+    if not PROGRAM.exists():
+        sys.exit("build it first: cargo build --release -p qcnlab-lab --example workload")
+    chosen = {name: w for name, w in WORKLOADS.items() if name.startswith(options.only)}
+    if not chosen and options.only != "W8":
+        parser.error(f"no workload begins with '{options.only}'")
+    results: dict[str, list[Row]] = {name: [] for name in chosen}
+    for _ in range(options.rounds):
+        for name, arguments in chosen.items():
+            results[name].append(measure(arguments))
     print("workload                     M hops/CPU s         range  events/hop  MiB above idle")
-    for name, arguments in WORKLOADS.items():
-        rounds = [measure(arguments) for _ in range(ROUNDS)]
-        rows += [{"workload": name, **row} for row in rounds]
-        rates = sorted(row["mhops_per_cpu_s"] for row in rounds)
-        memory = max(row["rss_above_idle_mib"] for row in rounds)
-        events = rounds[0]["events"] / rounds[0]["frame_hops"]
-        spread = f"{rates[0]:.1f}..{rates[-1]:.1f}"
-        middle = statistics.median(rates)
-        print(f"{name:28s} {middle:12.1f} {spread:>13s} {events:11.2f} {memory:15.1f}")
-    pairs = [(sweep(1), sweep(2)) for _ in range(3)]
-    rows += [{"workload": "W8", "wall_s_1_job": one, "wall_s_2_jobs": two} for one, two in pairs]
-    ratio = statistics.median(one / two for one, two in pairs)
-    print(f"W8  200 short runs           2 threads are {ratio:.2f} times as fast as 1")
-    print(f"\n{archive(rows)}")
+    for name, rounds in results.items():
+        print(line(name, rounds))
+    for remark in remarks(results):
+        print(remark)
+    rows: list[dict[str, object]] = [
+        {"workload": name, **row} for name, rounds in results.items() for row in rounds
+    ]
+    if "W8".startswith(options.only):
+        pairs = [(sweep(1), sweep(2)) for _ in range(3)]
+        rows += [{"workload": "W8", "wall_s_1_job": a, "wall_s_2_jobs": b} for a, b in pairs]
+        gain = statistics.median(one / two for one, two in pairs)
+        print(f"W8, 200 short runs: 2 threads are {gain:.2f} times as fast as 1")
+    print(f"\n{archive(rows, options.rounds)}")
 
 
 if __name__ == "__main__":

@@ -1,29 +1,52 @@
-//! Runs one replication of a shipped scenario: `workload NAME [KEY=VALUE ...]`.
+//! Runs one replication of a scenario: `workload NAME|FILE.toml [KEY=VALUE ...]`.
 //!
-//! Prints frame-hops and events. A bare program around the engine, for profilers and instruction counts.
+//! Prints frame-hops, events, discarded frames, the CPU seconds of the run without the set-up of its network,
+//! and by how many KiB the largest resident memory exceeded that at the start (Linux). A bare program around the
+//! engine, for profilers, peers and instruction counts.
 
 use qcnlab_lab::{Control, Options, Scenario, run};
+use std::error::Error;
 use std::process::ExitCode;
 
+fn read(name: &str, overrides: &[String]) -> Result<Scenario, Box<dyn Error>> {
+    let scenario = if name.ends_with(".toml") {
+        let text = std::fs::read_to_string(name)?;
+        Scenario::parse(&text, name)
+    } else {
+        Scenario::shipped(name)
+    };
+    Ok(scenario.and_then(|scenario| scenario.with_overrides(overrides)).map_err(|error| error.render())?)
+}
+
+/// The largest resident memory so far, KiB; 0 where the system does not say.
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
 fn main() -> ExitCode {
+    let idle_kib = peak_kib();
     let mut arguments = std::env::args().skip(1);
     let Some(name) = arguments.next() else {
-        eprintln!("usage: workload NAME [KEY=VALUE ...]");
+        eprintln!("usage: workload NAME|FILE.toml [KEY=VALUE ...]");
         return ExitCode::from(2);
     };
     let overrides: Vec<String> = arguments.collect();
-    let scenario = match Scenario::shipped(&name).and_then(|scenario| scenario.with_overrides(&overrides)) {
+    let scenario = match read(&name, &overrides) {
         Ok(scenario) => scenario,
         Err(error) => {
-            eprintln!("{}", error.render());
+            eprintln!("{error}");
             return ExitCode::from(2);
         }
     };
     let options = Options { replications: Some(1), jobs: Some(1), ..Options::default() };
     match run(&[scenario], &options, &Control::default()) {
         Ok(outcomes) => {
-            let counters = outcomes[0].replications[0].done.counters;
-            println!("{} {}", counters.frame_hops, counters.events);
+            let run = &outcomes[0].replications[0];
+            let counters = run.done.counters;
+            let (hops, events, dropped) = (counters.frame_hops, counters.events, counters.frames_dropped);
+            println!("{hops} {events} {dropped} {:.6} {}", run.cpu_s, peak_kib() - idle_kib);
             ExitCode::SUCCESS
         }
         Err(error) => {
