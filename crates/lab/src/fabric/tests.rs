@@ -215,6 +215,9 @@ fn one_generator_feeds_all_flows_of_a_host() {
     );
     let names: Vec<&str> = paired.flows.iter().map(|flow| &*flow.name).collect();
     assert_eq!(names, ["host1->host2", "host3->host4"]);
+    let turned = ["traffic.spread=paired", "traffic.from=*", "traffic.to='host{2..4}, host1'"];
+    let turned = super::tests::plan(UNIFORM, &turned);
+    assert_eq!(turned.flows[3].name, "host4->host1", "alternatives count in the order they are written");
 }
 
 #[test]

@@ -44,7 +44,9 @@ pub(super) fn drawn(
             let sizes = sizes(text, entry.file.as_deref()).map_err(|fault| Found::new(fault, &[key("sizes")]))?;
             let to_others = |host: &u32| receivers.iter().any(|to| to != host);
             let senders: Vec<u32> = senders.iter().copied().filter(to_others).collect();
-            let links = network.links.iter().filter(|link| senders.contains(&link.a) || senders.contains(&link.b));
+            let mut sends = vec![false; network.nodes.len()];
+            senders.iter().for_each(|host| sends[*host as usize] = true);
+            let links = network.links.iter().filter(|link| sends[link.a as usize] || sends[link.b as usize]);
             let rate = links.map(|link| link.rate).min().unwrap_or_default();
             Poisson { load: *load, rate, sizes, start, stop }.draw(&senders, receivers, &mut dice)
         }

@@ -2,6 +2,7 @@
 
 use super::fault::Fault;
 use super::network::{Found, pattern};
+use super::pattern::Pattern;
 use super::shapes::Topology;
 use super::types::{Scenario, Spread, TrafficKind};
 use crate::topology::{Network, Role, TopologyError};
@@ -175,7 +176,7 @@ fn senders(scenario: &Scenario, network: &Network, traffic: usize) -> Result<Vec
         _ => None,
     };
     let hosts = network.hosts().filter(|host| star.is_none_or(|sources| *host < sources));
-    let found: Vec<u32> = hosts.filter(|host| wanted.matches(&network.nodes[*host as usize].name)).collect();
+    let found = matching(network, hosts, &wanted);
     if !found.is_empty() {
         return Ok(found);
     }
@@ -198,8 +199,17 @@ fn receivers(scenario: &Scenario, network: &Network, traffic: usize) -> Result<V
         return Err(Found::new(fault, &keys));
     }
     let wanted = pattern(&entry.to, &key)?;
-    let found: Vec<u32> = network.hosts().filter(|host| wanted.matches(&network.nodes[*host as usize].name)).collect();
+    let found = matching(network, network.hosts(), &wanted);
     if found.is_empty() { Err(Found::new(no_host(network, &entry.to), &keys)) } else { Ok(found) }
+}
+
+/// The hosts that a pattern matches: those of its first alternative in the order of the network, then those of the
+/// second, and so on.
+fn matching(network: &Network, hosts: impl Iterator<Item = u32>, wanted: &Pattern) -> Vec<u32> {
+    let rank = |host: u32| Some((wanted.rank(&network.nodes[host as usize].name)?, host));
+    let mut found: Vec<(usize, u32)> = hosts.filter_map(rank).collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, host)| host).collect()
 }
 
 fn no_host(network: &Network, pattern: &str) -> Fault {

@@ -53,6 +53,11 @@ impl Pattern {
         self.0.iter().any(|pieces| fits(pieces, name))
     }
 
+    /// The first alternative that `name` matches, counted from 0.
+    pub(crate) fn rank(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|pieces| fits(pieces, name))
+    }
+
     /// Every name the pattern stands for, in order.
     pub(crate) fn names(&self) -> Result<Vec<String>, PatternError> {
         let mut all = Vec::new();
