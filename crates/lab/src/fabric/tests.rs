@@ -316,3 +316,26 @@ fn a_flow_alone_takes_its_ideal_time() {
     // Two frames of 1.2 us over two links of 1 us: 2 + 2 x 1.2 + 1.2.
     assert_eq!((start.ps(), alone), (1_000_000_000, Span::from_ns(5_600)));
 }
+
+/// Deck 004, Parking Lot Scenario, Baseline Input-Generated Hotspot and 20-stage Hotspot.
+#[test]
+fn fair_shares_are_the_published_ones() {
+    let shares = |name: &str| {
+        let scenario = Scenario::shipped(name).unwrap_or_else(|error| panic!("{error}"));
+        let fabric = fabric(&scenario);
+        let shares = fabric.shares().unwrap_or_else(|| panic!("few flows"));
+        let bps =
+            |shares: &Option<Vec<f64>>| -> Vec<u64> { shares.iter().flatten().map(|bps| bps.round() as u64).collect() };
+        (bps(&shares.max_min), bps(&shares.proportional))
+    };
+    let (max_min, proportional) = shares("parking-lot-4-hot-2-cold-150kb-rtt10us");
+    assert_eq!(max_min, [2_000_000_000; 6]);
+    let (hot, cold) = (1_666_666_667, 3_333_333_333);
+    assert_eq!(proportional, [hot, hot, hot, hot, cold, cold]);
+    let (max_min, proportional) = shares("ig-4-culprits-1-victim-150kb-rtt5us");
+    assert_eq!(max_min, [2_500_000_000, 2_500_000_000, 2_500_000_000, 2_500_000_000, 5_000_000_000]);
+    assert_eq!(max_min, proportional);
+    let (max_min, _) = shares("chain-20-stages-150kb-rtt2us");
+    let long = &max_min[19..38];
+    assert!(long.iter().all(|bps| *bps <= 500_000_000), "{long:?}");
+}
