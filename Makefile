@@ -25,9 +25,9 @@ bench: $(CORE) ## measure the workloads; writes benches/runs/DATE
 	cargo build --release --quiet -p qcnlab-lab --example workload
 	@$(BIN)/python benches/bench.py $(ARGS)
 
-bench-peers: ## run the same workloads on ns-2 (Debian: apt-get install ns2) and print the ratios
+bench-peers: ## run the same workloads on ns-2 (Debian: apt-get install ns2) and ns-3 (PyPI), print ratios
 	cargo build --release --quiet -p qcnlab-lab --example workload
-	@$(PYTHON) benches/peers.py
+	@$(PYTHON) benches/peers.py $(ARGS)
 
 bench-tcp: ## hold TCP Reno against ns-3 (installs its wheel from PyPI, needs g++)
 	cargo build --release --quiet -p qcnlab-lab --example connections

@@ -29,6 +29,7 @@ WORKLOADS = {
     "W1  10 constant senders": W1,
     "W1, long: 16 s": [W1[0], "duration=16 s"],
     "W1, all traces": [*W1, *TRACES],
+    "W1, unequal rates": ["w1-10-senders-unequal", "duration=2 s"],
     "W2  100 constant senders": ["w2-100-senders-cbr", "duration=2 s"],
     "W3  9 TCP Reno senders": ["w3-9-senders-tcp-reno", "duration=1 s"],
     "W4  fat-tree k = 4": ["w4-fat-tree-k4-cbr", "duration=50 ms"],
@@ -36,6 +37,7 @@ WORKLOADS = {
     "W4  fat-tree k = 16": ["w4-fat-tree-k16-cbr"],
     "W5  W1 with QCN": ["w5-10-senders-cbr-qcn", "duration=2 s"],
     "W5  W1 with QCN and PFC": ["w5-10-senders-cbr-qcn-pfc", "duration=2 s"],
+    "W5  unequal rates, QCN": ["w1-10-senders-unequal", "duration=2 s", "scheme.name=qcn"],
     "W6  deck 001, QCN, 2.5 s": [BASELINE, "record.tables=false"],
     "W7  deck 004, 20 stages": [CHAIN, "record.tables=false", "duration=60 ms", "warmup=20 ms"],
 }
@@ -120,11 +122,12 @@ def remarks(results: dict[str, list[Row]]) -> list[str]:
     """Give what follows from pairs of workloads, where both were run."""
     names = {
         "all traces": ("W1, all traces", "W1  10 constant senders"),
+        "QCN, unequal rates": ("W5  unequal rates, QCN", "W1, unequal rates"),
         "QCN": ("W5  W1 with QCN", "W1  10 constant senders"),
         "QCN and PFC": ("W5  W1 with QCN and PFC", "W1  10 constant senders"),
     }
     found = [
-        f"with {what}: {ratio(results, left, right):.0%} of W1's rate"
+        f"with {what}: {ratio(results, left, right):.0%} of the rate of {right.strip()}"
         for what, (left, right) in names.items()
         if left in results and right in results
     ]

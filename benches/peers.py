@@ -1,66 +1,119 @@
 #!/usr/bin/env python3
-"""Run the same workload on ns-2 and on qcnlab in turn; print the ratio of frame-hops a CPU second.
+"""Run the same workloads on qcnlab, ns-2 and ns-3 in turn; print ratios of frame-hops a CPU second.
 
-ns-2 comes from Debian (apt-get install ns2). Both count the whole process, start-up included, in
-CPU time of that process; each pair runs back to back, because the speed of shared machines drifts.
+ns-2 comes from Debian (apt-get install ns2), ns-3 from PyPI (installed under target/ the first
+time; a generic build with assertions on). A peer
+that is not there is left out, and the table says so. All count the whole process, start-up
+included, in CPU time of that process; each pair runs back to back, because the speed of shared
+machines drifts.
 
-    python benches/peers.py          median of 5 pairs
+    python benches/peers.py [--pairs N] [--only W3] [--json FILE]
 """
 
+import argparse
+import json
 import resource
 import shutil
 import statistics
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-PAIRS = 5
-SECONDS = 2
+import ns3
+
 HERE = Path(__file__).parent
 OURS = HERE.parent / "target/release/examples/workload"
-WORKLOADS = {"W1": ("w1-10-senders-cbr", 10), "W2": ("w2-100-senders-cbr", 100)}
 SCHEDULERS = ("Splay", "Heap", "Calendar")
+Command = list[str]
 
 
-def cpu_s(command: list[str]) -> tuple[float, list[str]]:
-    """Run a command: its CPU seconds and the words it prints."""
+def ns2(script: str, senders: int, seconds: float) -> Callable[[], tuple[str, Command]]:
+    """Give a way to find the command for ns-2's fastest scheduler."""
+
+    def found() -> tuple[str, Command]:
+        if shutil.which("ns") is None:
+            raise ns3.Missing("ns-2 is missing (Debian: apt-get install ns2)")
+        command = ["ns", str(HERE / "peers" / script), str(senders), str(seconds)]
+        best = max(SCHEDULERS, key=lambda name: rate([*command, name]))
+        return f"ns-2, {best}", [*command, best]
+
+    return found
+
+
+def ns3_driver(name: str, *options: str) -> Callable[[], tuple[str, Command]]:
+    """Give a way to build a driver for ns-3."""
+    return lambda: ("ns-3", [str(ns3.driver(name)), *options])
+
+
+TCP_NS3 = (
+    f"--starts={','.join(f'{i}e-6' for i in range(9))}",
+    *("--rate=10000000000", "--near=6.25e-6", "--far=6.25e-6", "--buffer=149"),
+    *("--window=65536", "--min-rto=0.01", "--end=0.05"),
+)
+CASES = (
+    ("W1", ["w1-10-senders-cbr", "duration=2 s"], ns2("ns2-cbr.tcl", 10, 2)),
+    ("W1", ["w1-10-senders-cbr"], ns3_driver("ns3-cbr", "--size=10", "--seconds=0.1")),
+    ("W2", ["w2-100-senders-cbr", "duration=2 s"], ns2("ns2-cbr.tcl", 100, 2)),
+    ("W3", ["w3-9-senders-tcp-reno"], ns2("ns2-tcp.tcl", 9, 0.5)),
+    ("W3", ["w3-9-senders-tcp-reno"], ns3_driver("ns3-tcp", *TCP_NS3)),
+    (
+        "W4 k=4",
+        ["w4-fat-tree-k4-cbr"],
+        ns3_driver("ns3-cbr", "--shape=fat-tree", "--size=4", "--seconds=0.005"),
+    ),
+)
+
+
+def rate(command: Command) -> float:
+    """Give frame-hops a CPU second of a run, whole process."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    return spent, run.stdout.split()
+    if run.stdout.startswith("{"):
+        return float(json.loads(run.stdout)["frame_hops"]) / spent
+    words = run.stdout.split()
+    return float(words[1] if words[0] == "hops" else words[0]) / spent
 
 
-def ours(scenario: str) -> float:
-    """Frame-hops a CPU second of qcnlab."""
-    spent, words = cpu_s([str(OURS), scenario, f"duration={SECONDS} s"])
-    return int(words[0]) / spent
-
-
-def ns2(senders: int, scheduler: str) -> float:
-    """Packet-hops a CPU second of ns-2."""
-    script = str(HERE / "peers/ns2-cbr.tcl")
-    spent, words = cpu_s(["ns", script, str(senders), str(SECONDS), scheduler])
-    return float(words[1]) / spent
-
-
-def main() -> None:
+def main() -> int:
     """Measure pairs and print."""
-    if shutil.which("ns") is None:
-        sys.exit("ns-2 is missing (Debian: apt-get install ns2)")
+    parser = argparse.ArgumentParser(description="Compare with ns-2 and ns-3.")
+    parser.add_argument("--pairs", type=int, default=5, help="pairs of runs of each case")
+    parser.add_argument("--only", default="", help="workloads whose name begins so")
+    parser.add_argument("--json", type=Path, help="write the pairs here")
+    options = parser.parse_args()
+    if options.pairs < 1:
+        parser.error("--pairs is 1 or more")
     if not OURS.exists():
         sys.exit("build ours first: cargo build --release -p qcnlab-lab --example workload")
-    print("workload  M hops/CPU s: qcnlab   ns-2 (scheduler)   ratio  range")
-    for name, (scenario, senders) in WORKLOADS.items():
-        best = max(SCHEDULERS, key=lambda scheduler: ns2(senders, scheduler))
-        pairs = [(ours(scenario), ns2(senders, best)) for _ in range(PAIRS)]
+    rows: list[dict[str, object]] = []
+    print("          M hops/CPU s: qcnlab   peer                     ratio  range")
+    for name, arguments, find in CASES:
+        if not name.startswith(options.only):
+            continue
+        try:
+            peer, command = find()
+        except ns3.Missing as missing:
+            print(f"{name:8s} not compared: {missing}")
+            continue
+        ours = [str(OURS), *arguments]
+        pairs = [(rate(ours), rate(command)) for _ in range(options.pairs)]
+        rows += [{"workload": name, "peer": peer, "qcnlab": a, "peers": b} for a, b in pairs]
         ratios = sorted(a / b for a, b in pairs)
         left, right = (statistics.median(side) / 1e6 for side in zip(*pairs, strict=True))
         print(
-            f"{name:8s} {left:22.1f} {right:6.2f} ({best})"
-            f" {statistics.median(ratios):12.1f}  {ratios[0]:.1f}..{ratios[-1]:.1f}"
+            f"{name:8s} {left:22.1f} {right:7.3f} {f'({peer})':17s}"
+            f" {statistics.median(ratios):8.1f}  {ratios[0]:.1f}..{ratios[-1]:.1f}",
+            flush=True,
         )
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    if not rows:
+        print("no peer is here: nothing was compared", file=sys.stderr)
+    return 0 if rows else 2
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
