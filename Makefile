@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench bench-peers bench-tcp bench-micro gate new-scheme lint wheel clean
+.PHONY: help demo test validate bench bench-peers bench-tcp bench-micro gate new-scheme lint wheel clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -20,6 +20,9 @@ demo: $(CORE) ## run the QCN and ECM demonstration; writes runs/demo with report
 test: $(CORE) ## run the Rust and the Python tests
 	cargo test --release
 	$(BIN)/pytest
+
+validate: $(CORE) ## run the validation book and write its pages (ARGS=--quick: two minutes)
+	@$(BIN)/qcnlab validate $(if $(ARGS),$(ARGS),--pages docs/book)
 
 bench: $(CORE) ## measure the workloads; writes benches/runs/DATE
 	cargo build --release --quiet -p qcnlab-lab --example workload

@@ -191,6 +191,42 @@ def analyse(
 
 
 @app.command()
+def validate(
+    wanted: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ROW|DECK...]", help="Rows (1.5) or decks (deck001); all of them."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The quick rows, at most five replications.")
+    ] = False,
+    jobs: Jobs = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Where finished cases are; runs/book."),
+    ] = None,
+    pages: Annotated[
+        Path | None, typer.Option("--pages", metavar="DIR", help="Write pages and figures there.")
+    ] = None,
+    book: Annotated[
+        Path | None, typer.Option("--book", metavar="DIR", help="The book's files; book.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run the validation book: every published result beside ours; exit with 1 if one fails."""
+    from qcnlab.book import command
+
+    summary, words, holds = command.validate(
+        wanted or [], quick=quick, jobs=jobs, cache=out, pages=pages, book=book
+    )
+    if as_json:
+        _print_json(summary)
+    else:
+        print(words)
+    if not holds:
+        raise typer.Exit(1)
+
+
+@app.command()
 def check(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.")],
     as_json: Json = False,

@@ -1,0 +1,25 @@
+"""The validation book: every result of the decks, with what this laboratory gets.
+
+`book/deck000.toml` ... hold one row per result. `load` reads them, `results` runs their cases,
+`judge` compares. `qcnlab validate` does all three.
+"""
+
+from qcnlab.book.entries import Book, BookError, Case, Claim, Deck, Figure, Reading, Row, load
+from qcnlab.book.runner import results
+from qcnlab.book.verdicts import Check, Judged, judge
+
+__all__ = [
+    "Book",
+    "BookError",
+    "Case",
+    "Check",
+    "Claim",
+    "Deck",
+    "Figure",
+    "Judged",
+    "Reading",
+    "Row",
+    "judge",
+    "load",
+    "results",
+]

@@ -1,0 +1,125 @@
+"""Cases: a scenario with some keys changed, or a model with parameters, under a name.
+
+A name with braces stands for a family: `[cases."og-{scheme}-{rtt}us"]` has a table for each brace,
+from its values to lists of changes, and gives one case for each combination.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from qcnlab.api import Scenario, load
+from qcnlab.book.models import MODELS
+from qcnlab.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from qcnlab.book.given import Given
+
+PLACE = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is run once, or a model's answer."""
+
+    name: str
+    scenario: str
+    """A shipped scenario's name or a file; of a model: empty."""
+    changes: tuple[str, ...]
+    """Overrides, as `-s` takes them; of a model: its parameters."""
+    replications: int
+    because: str
+    """Why so many replications."""
+    model: str
+    """A name of `MODELS`, or empty."""
+    keep_messages: bool
+    """Whether the table of messages is kept for a measure."""
+
+    def build(self) -> Scenario:
+        """Give the scenario; raises `ScenarioError`."""
+        return load(self.scenario).with_(*self.changes)
+
+    @property
+    def command(self) -> str:
+        """The command that runs it."""
+        words = ["qcnlab", "run", self.scenario]
+        for change in self.changes:
+            words += ["-s", f"'{change}'" if " " in change else change]
+        return " ".join([*words, "--reps", str(self.replications)])
+
+
+def expand(given: dict[str, Given]) -> dict[str, Case]:
+    """Give all cases by name."""
+    cases: dict[str, Case] = {}
+    for pattern, table in given.items():
+        for case in _family(pattern, table):
+            if case.name in cases:
+                table.refuse(f"there are two cases '{case.name}'")
+            cases[case.name] = case
+    return cases
+
+
+def _family(pattern: str, given: Given) -> list[Case]:
+    axes = PLACE.findall(pattern)
+    scenario, model = given.text("scenario", ""), given.text("model", "")
+    if bool(scenario) == bool(model):
+        given.refuse("a case has either a scenario or a model")
+    if model and model not in MODELS:
+        given.refuse(f"there is no model '{model}'; there are {', '.join(sorted(MODELS))}")
+    fixed = given.words("set", [])
+    replications = 1 if model else given.count("replications")
+    because = "" if model else given.text("because")
+    keep = given.flag("keep_messages")
+    values = [_axis(axis, given) for axis in axes]
+    given.end()
+    cases = []
+    for chosen in product(*(axis.items() for axis in values)):
+        places = dict(zip(axes, (name for name, _ in chosen), strict=True))
+        changes = [*fixed, *(change for _, changes in chosen for change in changes)]
+        name = pattern.format_map(places)
+        source = scenario.format_map(places)
+        case = Case(name, source, tuple(changes), replications, because, model, keep)
+        _check(case, given)
+        cases.append(case)
+    return cases
+
+
+def _axis(axis: str, given: Given) -> dict[str, list[str]]:
+    table = given.table(axis)
+    if table is None:
+        given.refuse(f"the name has {{{axis}}}, so there must be a table '{axis}'")
+    return {name: table.words(name) for name in table.names()}
+
+
+def _check(case: Case, given: Given) -> None:
+    try:
+        if case.model:
+            MODELS[case.model](case.changes)
+        else:
+            case.build()
+    except (ScenarioError, ValueError) as error:
+        given.refuse(f"case '{case.name}' cannot be built: {error}")
+
+
+def matching(
+    patterns: list[str], cases: dict[str, Case], given: Given
+) -> list[tuple[str, dict[str, str]]]:
+    """Give names of cases that match, each with what its braces stood for.
+
+    `{scheme}` in a pattern stands for letters, digits and `_`; each pattern must match a case.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for pattern in patterns:
+        parts = PLACE.split(pattern)
+        regex = "".join(
+            f"(?P<{part}>\\w+)" if index % 2 else re.escape(part)
+            for index, part in enumerate(parts)
+        )
+        hits = {name: m.groupdict() for name in cases if (m := re.fullmatch(regex, name))}
+        if not hits:
+            given.refuse(f"there is no case '{pattern}'")
+        found |= hits
+    return list(found.items())

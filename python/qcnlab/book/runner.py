@@ -1,0 +1,178 @@
+"""Runs the cases of a book, each once, and keeps what they gave.
+
+A finished case is a folder named after the scenario's hash, the seed, the replications and the
+compiled core; it is written under another name and renamed, so one that is there is complete. The
+next run takes it from there. Another core, scenario or seed is another folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qcnlab import _core
+from qcnlab.book.models import MODELS
+from qcnlab.errors import FolderError
+from qcnlab.folders import NewFolder
+from qcnlab.progress import Bar
+from qcnlab.results import Result, from_outcome, open_run, write_json, write_parquet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from qcnlab.api import Scenario
+    from qcnlab.book.cases import Case
+    from qcnlab.book.entries import Book
+
+CACHE = Path("runs/book")
+"""Where finished cases are kept."""
+TABLES = ("queues", "throughput", "drops")
+"""The tables of a case that are kept; one with `keep_messages` keeps `messages` too."""
+QUICK_REPLICATIONS = 5
+SEED = 1
+BATCH = 4
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a case gave: a result, or a model's numbers."""
+
+    case: Case
+    result: Result | None
+    numbers: dict[str, float]
+
+
+@dataclass(frozen=True)
+class _Task:
+    scenario: Scenario
+    replications: int
+    place: Path
+    tables: tuple[str, ...]
+
+    @property
+    def cost(self) -> float:
+        """A guess at the work, in any unit: seconds of traffic of each sender."""
+        return self.replications * self.scenario._core.duration_s
+
+
+def results(
+    book: Book,
+    *,
+    quick: bool = False,
+    seed: int = SEED,
+    jobs: int | None = None,
+    place: Path = CACHE,
+    progress: bool | None = None,
+) -> dict[str, dict[str, Found]]:
+    """Run what is missing of a book's cases; give what each case gave, by deck and name.
+
+    All cases have one `seed`, so cases that differ only in their scheme meet the same random
+    numbers. `quick`: at most five replications of each. `place` keeps finished cases. Raises
+    `LawViolation`, and `FolderError` if `place` cannot be written.
+    """
+    tasks: dict[Path, _Task] = {}
+    where: dict[tuple[str, str], Path] = {}
+    for deck in book.decks:
+        for name in dict.fromkeys(name for row in deck.rows for name in row.cases):
+            case = deck.cases[name]
+            if case.model:
+                continue
+            count = min(case.replications, QUICK_REPLICATIONS) if quick else case.replications
+            task = _task(case, count, seed, place)
+            where[deck.name, name] = task.place
+            tasks.setdefault(task.place, task)
+    _run([task for task in tasks.values() if _read(task.place) is None], seed, jobs, progress)
+    return {
+        deck.name: {
+            name: _found(deck.cases[name], where.get((deck.name, name)))
+            for row in deck.rows
+            for name in row.cases
+        }
+        for deck in book.decks
+    }
+
+
+def _task(case: Case, count: int, seed: int, place: Path) -> _Task:
+    scenario = case.build()
+    name = f"{scenario.hash[:16]}-seed{seed}-reps{count}-{core_digest()[:8]}"
+    tables = (*TABLES, "messages") if case.keep_messages else TABLES
+    return _Task(
+        scenario, count, place / (name + ("-messages" if case.keep_messages else "")), tables
+    )
+
+
+@cache
+def core_digest() -> str:
+    """Give the digest of the compiled core, in hex: other code, other results."""
+    return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
+
+
+def _found(case: Case, place: Path | None) -> Found:
+    if place is None:
+        return Found(case, None, MODELS[case.model](case.changes))
+    result = _read(place)
+    if result is None:
+        raise FolderError(f"'{place}' was removed while the book was run")
+    return Found(case, result, {})
+
+
+def _read(place: Path) -> Result | None:
+    try:
+        return open_run(place)
+    except FolderError:
+        return None
+
+
+def _run(tasks: Sequence[_Task], seed: int, jobs: int | None, progress: bool | None) -> None:
+    total = sum(task.cost for task in tasks)
+    done = 0.0
+    with Bar(f"{len(tasks)} cases", progress) as bar:
+        for batch in _batches(tasks):
+            cost = sum(task.cost for task in batch)
+            start, share = done / total, cost / total
+            for task, result in _together(batch, seed, jobs, partial(_move, bar, start, share)):
+                _keep(result, task)
+            done += cost
+
+
+def _move(bar: Bar, start: float, share: float, fraction: float) -> None:
+    bar(start + share * fraction)
+
+
+def _batches(tasks: Sequence[_Task]) -> Iterable[list[_Task]]:
+    by_count: dict[int, list[_Task]] = {}
+    for task in tasks:
+        by_count.setdefault(task.replications, []).append(task)
+    for group in by_count.values():
+        yield from (group[start : start + BATCH] for start in range(0, len(group), BATCH))
+
+
+def _together(
+    batch: list[_Task], seed: int, jobs: int | None, progress: Callable[[float], None]
+) -> Iterable[tuple[_Task, Result]]:
+    outcomes = _core.run(
+        [task.scenario._core for task in batch],
+        seed=seed,
+        replications=batch[0].replications,
+        jobs=jobs,
+        progress=progress,
+    )
+    for task, outcome in zip(batch, outcomes, strict=True):
+        yield task, from_outcome(outcome, 0.0)
+
+
+def _keep(result: Result, task: _Task) -> None:
+    if task.place.exists():
+        shutil.rmtree(task.place)
+    new = NewFolder(task.place)
+    with new:
+        (new.path / "config.toml").write_text(result.config, encoding="utf-8")
+        write_json(new.path / "summary.json", result.summary)
+        for name in task.tables:
+            write_parquet(new.path / f"{name}.parquet", result.table(name))
+        meta: dict[str, Any] = {**result.meta, "wall_s": None}
+        write_json(new.path / "meta.json", meta)
