@@ -31,6 +31,8 @@ pub(crate) struct Port {
     leaving: u32,
     /// The congestion point that watches this queue, or [`NONE`].
     pub(crate) cp: u32,
+    /// Whether its queue has no limit and nobody watches it: what comes is queued, and that is all.
+    pub(crate) plain: bool,
     /// Where its queues are, if its frames take turns, or [`NONE`].
     pub(crate) turns: u32,
     /// The memory at the far end that counts what arrives, or [`NONE`].
@@ -65,6 +67,7 @@ impl Port {
             ring: Ring::new(),
             leaving: 0,
             cp: NONE,
+            plain: capacity.is_none(),
             turns: NONE,
             input: NONE,
             departures: false,
@@ -144,6 +147,21 @@ impl Port {
         frame.arrival = self.busy_until + self.delay;
         self.ring.push(frame);
         true
+    }
+
+    /// Queues a frame of a plain port. When the frame reaches the far end, if the link was empty.
+    #[inline(always)]
+    pub(crate) fn enqueue_plainly(&mut self, now: Instant, mut frame: Frame) -> Option<u64> {
+        self.settle(now);
+        let size = frame.octets();
+        self.queued += size;
+        self.count.accepted_frames += 1;
+        self.count.accepted_bytes += size;
+        self.busy_until = self.busy_until.max(now.ps()) + self.transmission(size);
+        frame.arrival = self.busy_until + self.delay;
+        let empty = self.ring.is_empty();
+        self.ring.push(frame);
+        empty.then_some(frame.arrival)
     }
 
     /// Counts a frame in if a queue of `queued` octets has room for it, and as discarded if not.

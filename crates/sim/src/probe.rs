@@ -170,6 +170,8 @@ pub struct FlowTally {
     pub refused: u64,
     /// Octets of the whole flow, where it has an end.
     pub total_bytes: Option<u64>,
+    /// When the flow started, its jitter included.
+    pub started: Instant,
     /// When the last of them was delivered; [`Instant::NEVER`] if that did not happen.
     pub finished: Instant,
     /// For TCP, what its machines did.
@@ -201,6 +203,7 @@ impl Default for FlowTally {
             dropped: 0,
             refused: 0,
             total_bytes: None,
+            started: Instant::ZERO,
             finished: Instant::NEVER,
             tcp: None,
         }
@@ -248,6 +251,7 @@ impl Tally {
             dropped: self.dropped,
             refused: self.refused,
             total_bytes: (self.total_bytes < u64::MAX).then_some(self.total_bytes),
+            started: Instant::ZERO,
             finished: Instant::from_ps(self.finished),
             tcp: None,
         }

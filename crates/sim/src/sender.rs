@@ -8,6 +8,7 @@
 use crate::frame::{Frame, Parts, flag};
 use crate::limiter::Limiter;
 use crate::plan::{FlowPlan, Plan};
+use crate::port::Port;
 use crate::source::Source;
 use crate::wheel::{Entity, Wheel};
 use qcnlab_schemes::registry::Rp;
@@ -19,6 +20,7 @@ use std::collections::VecDeque;
 pub(crate) struct Sender {
     pub(crate) source: Source,
     pub(crate) stop: Instant,
+    pub(crate) start: Instant,
     pub(crate) limiter: u32,
     /// The first port of the way.
     pub(crate) port: u32,
@@ -70,6 +72,7 @@ impl Sender {
         Sender {
             source: Source::new(flow, start),
             stop: flow.stop,
+            start,
             limiter: flow.limiter,
             port: flow.paths[0][0],
             adapter: crate::port::NONE,
@@ -88,6 +91,13 @@ impl Sender {
     pub(crate) fn start(plan: &Plan, flow: &FlowPlan) -> Instant {
         let mut dice = Dice::new(plan.seed, plan.replication, &flow.name, Purpose::Start);
         flow.start + flow.start_jitter.scaled_rounded_down(dice.uniform(0.0, 1.0))
+    }
+
+    /// When the next frame of a flow that is alone on its link goes: wanted, let go by the limiter, the link free.
+    #[inline(always)]
+    pub(crate) fn next_release(&self, now: Instant, reaction: &Reaction, port: &Port) -> Option<Instant> {
+        let wanted = self.source.wanted(now, self.stop)?;
+        Some(wanted.max(reaction.limiter.next()).max(port.busy_until()).max(now))
     }
 
     /// Takes a frame past the limiter.

@@ -182,6 +182,7 @@ fn lay_turns(plan: &Plan, classes: &[u8], ports: &mut [Port]) -> Vec<Turns> {
             || plan.ends == Ends::Everywhere;
         if needed {
             ports[index as usize].turns = turns.len() as u32;
+            ports[index as usize].plain = false;
             let mut each = Turns::new(index, carried, port.rate);
             let reaction = from.pause.map_or(0, |pause| pause.reaction.ps());
             each.pause_delay = port.delay.ps() + reaction;
@@ -228,6 +229,7 @@ fn lay_watches(plan: &Plan, classes: &[u8], ports: &mut [Port], turns: &mut [Tur
             let cp = plan.scheme.congestion_point(CpId(id));
             ports[index].departures = cp.watches_departures() || cp.marks_departures();
             ports[index].marks_departures = cp.marks_departures();
+            ports[index].plain = false;
             match class {
                 None => ports[index].cp = id,
                 Some(class) => turns[ports[index].turns as usize].class(class).cp = id,

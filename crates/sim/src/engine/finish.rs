@@ -33,6 +33,7 @@ impl Engine {
             self.counters.frames_dropped += tally.dropped;
             self.counters.frames_refused += tally.refused;
         }
+        self.counters.pause_frames = self.turns.iter().map(|turns| turns.pause_frames).sum();
         self.counters.frame_hops = self.ports.iter().map(|port| port.count.accepted_frames).sum();
         self.audit()?;
         let flows = self.senders.iter().zip(&self.tallies).map(|(sender, tally)| totals(sender, tally)).collect();
@@ -112,7 +113,7 @@ impl Engine {
 
 /// The totals of a flow, and of its connection if it has one.
 fn totals(sender: &Sender, tally: &Tally) -> FlowTally {
-    let totals = tally.close();
+    let totals = FlowTally { started: sender.start, ..tally.close() };
     let Source::Tcp(connection) = &sender.source else { return totals };
     let stats = connection.sender.stats();
     let tcp = TcpTally {

@@ -17,11 +17,13 @@ impl Engine {
     /// The oldest frame on a link reaches its far end.
     #[inline]
     pub(super) fn arrive(&mut self, now: Instant, index: u32) {
-        if self.ports[index as usize].departures {
+        let mut port = &mut self.ports[index as usize];
+        if port.departures {
             self.settle(now, index);
+            port = &mut self.ports[index as usize];
         }
-        let port = &mut self.ports[index as usize];
         let mut frame = port.take_arrived();
+        let left = now.ps() - port.delay().ps();
         if let Some(next) = port.next_arrival() {
             self.wheel.set(self.entities.arrive + index, next);
         }
@@ -37,7 +39,6 @@ impl Engine {
             let next = self.route_ports[(path.start + u32::from(frame.hop())) as usize];
             self.forward(now, next, frame);
         } else {
-            let left = now.ps() - self.ports[index as usize].delay().ps();
             self.recorder.count_left(path.end, path.member, left, frame.octets());
             self.tallies[path.flow as usize].deliver(now, frame.octets());
             if frame.is(flag::SEGMENT) || !self.notifications.is_empty() {
@@ -47,26 +48,43 @@ impl Engine {
     }
 
     /// A data frame arrives at a port's queue; a congestion point there looks at it.
-    #[inline(always)]
+    #[inline]
     pub(super) fn forward(&mut self, now: Instant, index: u32, frame: Frame) {
+        let port = &mut self.ports[index as usize];
+        if port.turns != NONE {
+            return self.forward_for_a_turn(now, index, frame);
+        }
+        let cp = port.cp;
         let admitted = self.enqueue(now, index, frame);
         if !admitted {
             self.discard(now, index, &frame);
         }
-        let port = &self.ports[index as usize];
-        let (cp, len) = match port.turns {
-            NONE => (port.cp, port.queue_len()),
-            turns => {
-                let class = self.turns[turns as usize].class_ref(frame.class());
-                (class.cp, Bytes::new(class.octets))
-            }
-        };
+        if cp != NONE {
+            let len = self.ports[index as usize].queue_len();
+            self.show(now, index, cp, frame, len, admitted);
+        }
+    }
+
+    /// As [`forward`](Engine::forward), for a port whose frames take turns.
+    fn forward_for_a_turn(&mut self, now: Instant, index: u32, frame: Frame) {
+        let admitted = self.enqueue_for_a_turn(now, index, frame);
+        if !admitted {
+            self.discard(now, index, &frame);
+        }
+        let turns = self.ports[index as usize].turns;
+        let class = self.turns[turns as usize].class_ref(frame.class());
+        let (cp, len) = (class.cp, class.octets);
         if frame.is(flag::HELD) {
-            self.ask_for_pause(now, index, &frame, len.get());
+            self.ask_for_pause(now, index, &frame, len);
         }
-        if cp == NONE {
-            return;
+        if cp != NONE {
+            self.show(now, index, cp, frame, Bytes::new(len), admitted);
         }
+    }
+
+    /// Shows an arrival to the congestion point that watches its queue.
+    #[inline(always)]
+    fn show(&mut self, now: Instant, index: u32, cp: u32, frame: Frame, len: Bytes, admitted: bool) {
         let port = &self.ports[index as usize];
         let arrival = Arrival {
             flow: FlowId(self.paths[frame.path() as usize].flow),
@@ -91,13 +109,14 @@ impl Engine {
     /// Queues a frame and keeps the port's one event; false when it does not fit.
     #[inline(always)]
     pub(super) fn enqueue(&mut self, now: Instant, index: u32, frame: Frame) -> bool {
-        if self.ports[index as usize].turns != NONE {
+        let mut port = &mut self.ports[index as usize];
+        if port.turns != NONE {
             return self.enqueue_for_a_turn(now, index, frame);
         }
-        if self.ports[index as usize].departures {
+        if port.departures {
             self.settle(now, index);
+            port = &mut self.ports[index as usize];
         }
-        let port = &mut self.ports[index as usize];
         let idle = port.next_arrival().is_none();
         let admitted = port.enqueue(now, frame);
         if idle && let Some(arrival) = port.next_arrival() {

@@ -56,8 +56,9 @@ impl Engine {
     fn send_pause(&mut self, now: Instant, back: u32, pause: Pause) {
         let place = self.ports[back as usize].turns;
         let turns = &mut self.turns[place as usize];
+        // What waits to be said of the same classes is out of date.
+        turns.pauses.retain(|waiting| waiting.classes != pause.classes);
         turns.pauses.push_back(pause);
-        self.counters.pause_frames += 1;
         if turns.sending == Sending::Nothing {
             self.next_turn(now, place);
         }

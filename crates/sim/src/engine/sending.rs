@@ -48,7 +48,6 @@ impl Engine {
     }
 
     /// Brings a source's waiting frames up to date.
-    #[inline(always)]
     fn catch_up(&mut self, now: Instant, flow: u32) {
         let sender = &mut self.senders[flow as usize];
         let (recorder, tally) = (&mut self.recorder, &mut self.tallies[flow as usize]);
@@ -167,7 +166,6 @@ impl Engine {
     }
 
     /// A frame passes its limiter and goes to its first port.
-    #[inline(always)]
     fn emit(&mut self, now: Instant, flow: u32) {
         let sender = &mut self.senders[flow as usize];
         let limiter = sender.limiter;
@@ -196,31 +194,48 @@ impl Engine {
 
     /// As [`release`](Engine::release), for a flow that is alone on its link.
     fn release_alone(&mut self, now: Instant, flow: u32) {
-        let limiter = self.senders[flow as usize].limiter;
-        self.catch_up(now, flow);
-        match self.next_release(now, flow) {
-            None => {}
-            Some(at) if at > now => return self.wheel.set(self.entities.release + limiter, at.ps()),
-            Some(_) => {
-                self.emit(now, flow);
-                if let Some(at) = self.next_release(now, flow) {
-                    return self.wheel.set(self.entities.release + limiter, at.ps());
+        let sender = &mut self.senders[flow as usize];
+        let tally = &mut self.tallies[flow as usize];
+        let (limiter, index) = (sender.limiter, sender.port);
+        let (recorder, frame) = (&mut self.recorder, u64::from(sender.frame));
+        sender.source.catch_up(now, sender.stop, sender.room, |at| {
+            tally.refused += 1;
+            recorder.on_drop(at, index, flow, frame);
+        });
+        let reaction = &mut self.reactions[limiter as usize];
+        let port = &mut self.ports[index as usize];
+        let mut next = sender.next_release(now, reaction, port);
+        if next.is_some_and(|at| at <= now) {
+            let frame = sender.take_frame(now, flow, reaction);
+            tally.sent += 1;
+            tally.sent_bytes += frame.octets();
+            reaction.follow_wake(&mut self.wheel, self.entities.wake + limiter);
+            if port.plain && !self.probes {
+                if let Some(arrival) = port.enqueue_plainly(now, frame) {
+                    self.wheel.set(self.entities.arrive + index, arrival);
                 }
+                next = sender.next_release(now, reaction, port);
+            } else {
+                self.forward(now, index, frame);
+                if self.probes {
+                    self.send_probes(now, limiter);
+                }
+                next = self.next_release(now, flow);
             }
         }
+        if let Some(at) = next {
+            return self.wheel.set(self.entities.release + limiter, at.ps());
+        }
         let sender = &self.senders[flow as usize];
-        if let Some(next) = sender.source.next_tick(sender.stop) {
-            self.wheel.set(self.entities.generate + flow, next.ps());
+        if let Some(at) = sender.source.next_tick(sender.stop) {
+            self.wheel.set(self.entities.generate + flow, at.ps());
         }
     }
 
-    /// When a flow that is alone on its link sends next: wanted, let go by the limiter, and the link free.
-    #[inline(always)]
+    /// When a flow that is alone on its link sends next.
     fn next_release(&self, now: Instant, flow: u32) -> Option<Instant> {
         let sender = &self.senders[flow as usize];
-        let wanted = sender.source.wanted(now, sender.stop)?;
-        let limiter = &self.reactions[sender.limiter as usize].limiter;
-        Some(wanted.max(limiter.next()).max(self.ports[sender.port as usize].busy_until()).max(now))
+        sender.next_release(now, &self.reactions[sender.limiter as usize], &self.ports[sender.port as usize])
     }
 
     /// A limiter's rate has changed.
