@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Where the instructions go: by phase of a frame's way, for each workload, in instructions a hop.
+
+Two runs under callgrind, short and long; their difference leaves set-up out. An instruction counts
+for the source file it was written in, also where it was inlined; what the standard library brings
+(bounds checks, comparisons, vectors) is a row of its own. Needs valgrind, and the example built:
+cargo build --release -p qcnlab-lab --example workload.
+
+    python benches/phases.py
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from gate import HOTSPOT, WORKLOAD
+
+RUNS = {
+    "W1": (["w1-10-senders-cbr"], "10 ms", "30 ms"),
+    "W3": (["w3-9-senders-tcp-reno"], "10 ms", "30 ms"),
+    "W4": (["w4-fat-tree-k4-cbr"], "1 ms", "3 ms"),
+    "W5": (["w5-10-senders-cbr-qcn"], "10 ms", "30 ms"),
+    "W5 PFC": (["w5-10-senders-cbr-qcn-pfc"], "10 ms", "30 ms"),
+    "W6": (HOTSPOT, "15 ms", "35 ms"),
+}
+PHASES = {
+    "pending events": r"sim/src/wheel\.rs",
+    "dispatch": r"sim/src/engine/(mod|entities)\.rs",
+    "sources, limiters": r"sim/src/(engine/sending|source|limiter|sender)\.rs",
+    "ports, links": r"sim/src/(engine/hops|port|frame)\.rs",
+    "turns": r"sim/src/turns\.rs",
+    "pauses, input memory": r"sim/src/(engine/pausing|engine/deadlock|input)\.rs",
+    "TCP": r"sim/src/(tcp/|connection|engine/transport)",
+    "signals": r"sim/src/engine/feedback\.rs",
+    "schemes": r"crates/schemes/",
+    "records": r"sim/src/(probe|audit|engine/finish)\.rs|crates/lab/",
+    "units": r"crates/units/",
+    "standard library": r"/library/|rustc/",
+}
+
+
+def costs(file: Path) -> Counter[str]:
+    """Sum a callgrind file's own costs by source file."""
+    names: dict[str, str] = {}
+    total: Counter[str] = Counter()
+    current, skip = "", False
+    for line in file.read_text().splitlines():
+        if found := re.match(r"(fl|fi|fe)=\((\d+)\)(?: (.*))?", line):
+            if found[3]:
+                names[found[2]] = found[3]
+            current = names[found[2]]
+        elif line.startswith("calls="):
+            skip = True
+        elif re.match(r"[+\-*\d]", line):
+            if not skip:
+                total[current] += int(line.split()[1])
+            skip = False
+        elif found := re.match(r"(?:cfi|cfl)=\((\d+)\) (.*)", line):
+            names[found[1]] = found[2]
+    return total
+
+
+def run(arguments: list[str], duration: str) -> tuple[Counter[str], int]:
+    """Give costs by source file, and frame-hops, of one run."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "callgrind.out"
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", str(WORKLOAD)]
+        done = subprocess.run(
+            [*command, *arguments, f"duration={duration}"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return costs(out), int(done.stdout.split()[0])
+
+
+def phase(file: str) -> str:
+    """Give the phase a source file belongs to."""
+    for name, pattern in PHASES.items():
+        if re.search(pattern, file):
+            return name
+    return "else"
+
+
+def main() -> None:
+    """Measure and print."""
+    if shutil.which("valgrind") is None:
+        sys.exit("valgrind is missing (Debian: apt-get install valgrind); nothing was counted")
+    table: dict[str, Counter[str]] = {}
+    for name, (arguments, short, long) in RUNS.items():
+        (low, low_hops), (high, high_hops) = run(arguments, short), run(arguments, long)
+        column: Counter[str] = Counter()
+        for file in high:
+            column[phase(file)] += high[file] - low[file]
+        hops = high_hops - low_hops
+        table[name] = Counter({key: round(value / hops) for key, value in column.items()})
+    print(f"{'instructions a hop':22s}" + "".join(f"{name:>8s}" for name in table))
+    for row in [*PHASES, "else"]:
+        print(f"{row:22s}" + "".join(f"{column[row]:8,d}" for column in table.values()))
+    print(f"{'in all':22s}" + "".join(f"{column.total():8,d}" for column in table.values()))
+
+
+if __name__ == "__main__":
+    main()
