@@ -20,6 +20,7 @@ COLUMNS = {
     "pauses": ["replication", "time_s", "until_s", "port", "priority", "because"],
     "flows": [
         "replication", "source", "size_bytes", "finished_s", "slowdown", "delivered_bytes",
+        "max_min_bps", "proportional_bps",
         "sent_frames", "delivered_frames", "dropped_frames", "refused_frames", "goodput_bytes",
         "retransmitted_frames", "fast_retransmits", "timeouts",
     ],

@@ -144,7 +144,9 @@ class Result:
 
         `replication`, `source`, `size_bytes` and `finished_s` (missing: the flow has no end, or
         did not come to it), `slowdown` against the time it would have taken alone,
-        `delivered_bytes`, and frames: `sent_frames`, `delivered_frames`,
+        `delivered_bytes`, its fair shares of the links' rates (`max_min_bps`,
+        `proportional_bps`; missing where flows end or are more than 2000), and frames:
+        `sent_frames`, `delivered_frames`,
         `dropped_frames` in the network, `refused_frames` at the source. Of TCP connections also
         `goodput_bytes` (payload delivered in order), `retransmitted_frames`, `fast_retransmits`
         and `timeouts`; missing for others.

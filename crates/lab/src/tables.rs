@@ -1,6 +1,6 @@
 //! Traces as tables: named columns with units, all replications one after the other.
 
-use crate::fabric::Fabric;
+use crate::fabric::{Fabric, Shares};
 use crate::metrics::{self, METRICS};
 use crate::run::{Outcome, Replication};
 use qcnlab_schemes::SignalKind;
@@ -266,6 +266,13 @@ fn flows(from: &Source) -> Table {
         let data = tallies().map(|tally| tally.tcp.as_ref().map(|tcp| of(tcp) as i64)).collect();
         Column { name, unit, data: Data::OptionalI64(data) }
     };
+    let share = |name, of: fn(&Shares) -> &Option<Vec<f64>>| {
+        let all = from.outcome.replications.iter().flat_map(|run| {
+            let shares = run.fabric.shares().and_then(|shares| of(shares).as_ref());
+            (0..run.done.flows.len()).map(move |flow| shares.map(|shares| shares[flow]))
+        });
+        Column { name, unit: "bit/s", data: Data::OptionalF64(all.collect()) }
+    };
     let size = tallies().map(|tally| tally.total_bytes.map(|bytes| bytes as i64)).collect();
     let slowdowns = from.outcome.replications.iter().flat_map(|run| metrics::slowdowns(&run.fabric, &run.done));
     let finished = tallies().map(|t| (t.finished != Instant::NEVER).then(|| t.finished.seconds())).collect();
@@ -278,6 +285,8 @@ fn flows(from: &Source) -> Table {
             Column { name: "finished_s", unit: "s", data: Data::OptionalF64(finished) },
             Column { name: "slowdown", unit: "", data: Data::OptionalF64(slowdowns.collect()) },
             whole("delivered_bytes", "B", tallies().map(|tally| tally.delivered_bytes).collect()),
+            share("max_min_bps", |shares| &shares.max_min),
+            share("proportional_bps", |shares| &shares.proportional),
             count("sent_frames", |tally| tally.sent),
             count("delivered_frames", |tally| tally.delivered),
             count("dropped_frames", |tally| tally.dropped),
