@@ -5,6 +5,7 @@ from typing import final
 
 __all__ = [
     "AnalysisError",
+    "Dice",
     "Error",
     "LawViolation",
     "Outcome",
@@ -41,6 +42,19 @@ class AnalysisError(Error, ValueError):
 
 class LawViolation(Error, RuntimeError):
     """Conservation, or a scheme's contract, was broken during a run."""
+
+@final
+class Dice:
+    """Random numbers of one machine, each from its own stream."""
+
+    def uniform(self, /, low: float, high: float) -> float:
+        """Draw a number from `low` to `high`, evenly spread."""
+    def below(self, /, n: int) -> int:
+        """Draw a whole number from 0 to n - 1."""
+    def exponential(self, /) -> float:
+        """Draw an exponentially distributed number of mean 1."""
+    def jitter(self, /, width: float) -> float:
+        """Draw a factor around 1 whose full width is `width`: 0.3 gives 0.85 to 1.15."""
 
 @final
 class Scenario:

@@ -5,6 +5,7 @@ mod fabric;
 pub mod fairness;
 pub mod flows;
 pub mod fluid;
+pub mod foreign;
 mod metrics;
 mod run;
 mod scenario;
@@ -15,7 +16,9 @@ pub mod topology;
 
 pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json};
 pub use metrics::{METRICS, Metric};
+pub use qcnlab_schemes as schemes;
 pub use qcnlab_sim::Control;
+pub use qcnlab_units as units;
 pub use run::{Options, Outcome, Replication, RunError, run, work_ps};
 pub use scenario::{
     Adapters, BOTTLENECK, Chain, FatTree, Fault, Feedback, FlowSpec, Graph, Hotspot, LONGEST, LeafSpine, Links,

@@ -8,6 +8,7 @@ use crate::metrics::{self, METRICS};
 use crate::scenario::{Draw, Scenario, ScenarioError};
 use crate::tables;
 use cpu_time::ThreadTime;
+use qcnlab_schemes::foreign::{self, Failure};
 use qcnlab_sim::{Control, Counters, Engine, Finished, Halt, Violation};
 use qcnlab_units::Instant;
 use rayon::prelude::*;
@@ -50,6 +51,14 @@ pub enum RunError {
         replication: u32,
         /// The law.
         violation: Violation,
+    },
+    /// A scheme from outside failed, or broke the contract of its role.
+    #[error("replication {replication}: {failure}")]
+    Foreign {
+        /// Which replication.
+        replication: u32,
+        /// What happened.
+        failure: Failure,
     },
     /// Links that are paused wait for each other in a circle.
     #[error(
@@ -161,7 +170,9 @@ fn replicate(
     let Outcome { scenario, seed, .. } = outcome;
     let fabric = fabric(outcome, shared, rep)?;
     let plan = fabric.plan(scenario, *seed, rep);
-    let done = Engine::new(&plan).run(control).map_err(|halt| match halt {
+    let ran = foreign::guard(|| Engine::new(&plan).run(control));
+    let ran = ran.map_err(|failure| RunError::Foreign { replication: rep, failure })?;
+    let done = ran.map_err(|halt| match halt {
         Halt::Cancelled => RunError::Cancelled,
         Halt::Deadlock { at, links } => {
             RunError::Deadlock { scenario: scenario.name.clone(), replication: rep, at, links }

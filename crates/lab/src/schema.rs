@@ -69,9 +69,19 @@ fn table(section: &Section) -> Value {
 
 fn scheme() -> Value {
     let schemes = catalogue();
-    let mut one = alternatives(schemes.iter().map(one_scheme).collect());
+    let mut one = alternatives(schemes.iter().map(one_scheme).chain([foreign_scheme()]).collect());
     one["description"] = SCHEME_ABOUT.into();
     one
+}
+
+/// A scheme from outside, whose parameters are its author's.
+fn foreign_scheme() -> Value {
+    let value = json!({"type": ["string", "number", "boolean"]});
+    let role = json!({"type": "object", "additionalProperties": value});
+    let about = "A scheme from outside: python:my_module:MyScheme is a class of Python.";
+    let name = json!({"description": about, "type": "string", "pattern": "^[a-z]+:."});
+    let keys = [("name", name), ("cp", role.clone()), ("rp", role)];
+    object(keys.map(|(key, value)| (key.to_owned(), value)).into_iter().collect(), &["name"])
 }
 
 fn one_scheme(listing: &Listing) -> Value {

@@ -1,11 +1,13 @@
 //! Rust errors as Python exceptions: the one map.
 
+use crate::foreign;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use qcnlab_lab::fluid::FluidError;
-use qcnlab_lab::{RunError, ScenarioError};
+use qcnlab_lab::schemes::foreign::Failure;
+use qcnlab_lab::{Fault, RunError, ScenarioError};
 
 static ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static SCENARIO_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -71,6 +73,9 @@ pub(crate) fn of_scenario(py: Python<'_>, fault: &ScenarioError) -> PyErr {
         value.setattr("column", fault.column())?;
         value.setattr("message", fault.message())?;
         value.setattr("hint", fault.hint())?;
+        if matches!(fault.fault(), Fault::ForeignScheme { .. }) {
+            value.setattr("__cause__", foreign::take_refusal())?;
+        }
         Ok(PyErr::from_value(value))
     };
     make().unwrap_or_else(|failure| failure)
@@ -81,10 +86,20 @@ pub(crate) fn of_run(py: Python<'_>, fault: &RunError) -> PyErr {
     let class = match fault {
         RunError::Cancelled => return PyKeyboardInterrupt::new_err(()),
         RunError::Scenario { error, .. } => return of_scenario(py, error),
+        RunError::Foreign { failure, .. } => return of_failure(py, fault, failure),
         RunError::Violation { .. } => law_violation(py),
         RunError::Deadlock { .. } | RunError::Threads { .. } => error(py),
     };
     class.map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), fault.to_string()))
+}
+
+/// A failure of a scheme from outside, with what Python raised as its cause.
+fn of_failure(py: Python<'_>, fault: &RunError, failure: &Failure) -> PyErr {
+    let class = if failure.broken { law_violation(py) } else { error(py) };
+    let raised = class.map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), fault.to_string()));
+    let cause = failure.cause.as_ref().and_then(|cause| cause.downcast_ref::<PyErr>());
+    raised.set_cause(py, cause.map(|cause| cause.clone_ref(py)));
+    raised
 }
 
 /// Why a fluid model was not solved.

@@ -2,7 +2,9 @@
 
 mod arrow;
 mod errors;
+mod facts;
 mod fluid;
+mod foreign;
 mod outcome;
 mod running;
 mod scenario;
@@ -17,6 +19,8 @@ mod _core {
 
     #[pymodule_export]
     use super::arrow::Table;
+    #[pymodule_export]
+    use super::facts::Dice;
     #[pymodule_export]
     use super::fluid::{fluid, fluid_models};
     #[pymodule_export]
@@ -59,6 +63,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        qcnlab_lab::foreign::install("python", super::foreign::load);
         errors::add_to(module)
     }
 }

@@ -13,11 +13,13 @@
 //! * [`parts`]: what several schemes share.
 //! * [`conformance`]: the laws every scheme keeps.
 //! * [`registry`]: the one list of schemes; everything that walks schemes walks it.
+//! * [`foreign`]: schemes from outside this crate.
 //! * [`params`]: parameters declared once.
 
 pub mod conformance;
 pub mod dice;
 pub mod family;
+pub mod foreign;
 pub mod params;
 pub mod parts;
 pub mod registry;
@@ -26,6 +28,7 @@ pub mod roles;
 pub(crate) mod testing;
 
 pub use dice::{Dice, Purpose};
+pub use foreign::{Foreign, ForeignScheme};
 pub use roles::{
     Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Delivered, FlowId, Gauge, NoNotification,
     NotificationPoint, Pacing, Probe, ProbeAction, ProbeKind, Queue, QueueLen, ReactionPoint, Signal, SignalKind,

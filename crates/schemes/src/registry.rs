@@ -2,12 +2,13 @@
 //!
 //! Everything that walks schemes (command line, Python, documentation, law
 //! tests) walks this list. A new scheme is one file under `family` and one
-//! line in the call of [`families!`] below.
+//! line in the call of [`families!`] below. What is not in the list comes as [`Config::Foreign`].
 
 use crate::dice::Dice;
 use crate::family::{
     af_qcn, dcqcn, e2cm, ecm, ecm_plus, fb_hat, fb99, fecn, nic_fb, none, qcn, qcn_plus, sonar, three_point,
 };
+use crate::foreign::{self, Foreign};
 use crate::params::{Field, Table, Value};
 use crate::roles::{
     Arrival, CongestionPoint, CpAction, CpId, Delivered, Gauge, NotificationPoint, Pacing, Probe, ProbeAction, Queue,
@@ -168,6 +169,8 @@ macro_rules! families {
                     rp: <$family as Family>::RpParams,
                 },
             )*
+            /// From outside this crate.
+            Foreign(Foreign),
         }
 
         /// Any congestion point.
@@ -177,6 +180,8 @@ macro_rules! families {
                 #[doc = concat!("Of [`", stringify!($family), "`].")]
                 $variant(<$family as Family>::Cp),
             )*
+            /// Of a scheme from outside this crate.
+            Foreign(foreign::Cp),
         }
 
         /// Any reaction point.
@@ -186,6 +191,8 @@ macro_rules! families {
                 #[doc = concat!("Of [`", stringify!($family), "`].")]
                 $variant(<$family as Family>::Rp),
             )*
+            /// Of a scheme from outside this crate.
+            Foreign(foreign::Rp),
         }
 
         /// Any notification point.
@@ -195,6 +202,8 @@ macro_rules! families {
                 #[doc = concat!("Of [`", stringify!($family), "`].")]
                 $variant(<$family as Family>::Np),
             )*
+            /// Of a scheme from outside this crate.
+            Foreign(foreign::Np),
         }
 
         /// Every scheme, in the order of the list.
@@ -252,49 +261,56 @@ macro_rules! families {
             }
 
             /// The scheme's name.
-            pub fn name(&self) -> &'static str {
-                match self { $( Config::$variant { name, .. } => name, )* }
+            pub fn name(&self) -> &str {
+                match self { $( Config::$variant { name, .. } => name, )* Config::Foreign(scheme) => scheme.name() }
             }
 
-            /// The preset the parameters started from.
+            /// The preset the parameters started from; empty for a scheme from outside.
             pub fn preset(&self) -> &'static str {
-                match self { $( Config::$variant { preset, .. } => preset, )* }
+                match self { $( Config::$variant { preset, .. } => preset, )* Config::Foreign(_) => "" }
             }
 
             /// The congestion point's parameters.
             pub fn cp(&self) -> &dyn Table {
-                match self { $( Config::$variant { cp, .. } => cp, )* }
+                match self { $( Config::$variant { cp, .. } => cp, )* Config::Foreign(scheme) => scheme.table() }
             }
 
             /// The reaction point's parameters.
             pub fn rp(&self) -> &dyn Table {
-                match self { $( Config::$variant { rp, .. } => rp, )* }
+                match self { $( Config::$variant { rp, .. } => rp, )* Config::Foreign(scheme) => scheme.table() }
             }
 
             /// The congestion point's parameters, to change.
             pub fn cp_mut(&mut self) -> &mut dyn Table {
-                match self { $( Config::$variant { cp, .. } => cp, )* }
+                match self { $( Config::$variant { cp, .. } => cp, )* Config::Foreign(scheme) => scheme.table_mut() }
             }
 
             /// The reaction point's parameters, to change.
             pub fn rp_mut(&mut self) -> &mut dyn Table {
-                match self { $( Config::$variant { rp, .. } => rp, )* }
+                match self { $( Config::$variant { rp, .. } => rp, )* Config::Foreign(scheme) => scheme.table_mut() }
             }
 
             /// The queue length the scheme steers to, if it has one.
             pub fn set_point(&self) -> Option<Bytes> {
-                match self { $( Config::$variant { cp, rp, .. } => <$family as Family>::set_point(cp, rp), )* }
+                match self {
+                    $( Config::$variant { cp, rp, .. } => <$family as Family>::set_point(cp, rp), )*
+                    Config::Foreign(scheme) => scheme.set_point(),
+                }
             }
 
             /// Whether its congestion points or notification points ever send anything.
             pub fn speaks(&self) -> bool {
-                match self { $( Config::$variant { .. } => !<$family as Family>::SPEAKS.is_empty(), )* }
+                match self {
+                    $( Config::$variant { .. } => !<$family as Family>::SPEAKS.is_empty(), )*
+                    Config::Foreign(scheme) => !scheme.speaks().is_empty(),
+                }
             }
 
             /// A congestion point called `id`.
             pub fn congestion_point(&self, id: CpId) -> Cp {
                 match self {
                     $( Config::$variant { cp, .. } => Cp::$variant(<$family as Family>::congestion_point(cp, id)), )*
+                    Config::Foreign(scheme) => Cp::Foreign(scheme.cp(id)),
                 }
             }
 
@@ -302,6 +318,7 @@ macro_rules! families {
             pub fn reaction_point(&self, line_rate: BitRate) -> Rp {
                 match self {
                     $( Config::$variant { rp, .. } => Rp::$variant(<$family as Family>::reaction_point(rp, line_rate)), )*
+                    Config::Foreign(scheme) => Rp::Foreign(scheme.rp(line_rate)),
                 }
             }
 
@@ -311,6 +328,7 @@ macro_rules! families {
                     $( Config::$variant { rp, .. } => {
                         <$family as Family>::notification_point(rp).map(Np::$variant)
                     } )*
+                    Config::Foreign(scheme) => scheme.np().map(Np::Foreign),
                 }
             }
         }
@@ -318,75 +336,75 @@ macro_rules! families {
         impl CongestionPoint for Cp {
             #[inline]
             fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
-                match self { $( Cp::$variant(cp) => cp.on_arrival(now, frame, queue, dice), )* }
+                match self { $( Cp::$variant(cp) => cp.on_arrival(now, frame, queue, dice), )* Cp::Foreign(cp) => cp.on_arrival(now, frame, queue, dice) }
             }
             fn watches_departures(&self) -> bool {
-                match self { $( Cp::$variant(cp) => cp.watches_departures(), )* }
+                match self { $( Cp::$variant(cp) => cp.watches_departures(), )* Cp::Foreign(cp) => cp.watches_departures() }
             }
             fn no_bandwidth_since(&self, now: Instant) -> Option<Instant> {
-                match self { $( Cp::$variant(cp) => cp.no_bandwidth_since(now), )* }
+                match self { $( Cp::$variant(cp) => cp.no_bandwidth_since(now), )* Cp::Foreign(cp) => cp.no_bandwidth_since(now) }
             }
             #[inline]
             fn on_departure(&mut self, now: Instant, len: Bytes) {
-                match self { $( Cp::$variant(cp) => cp.on_departure(now, len), )* }
+                match self { $( Cp::$variant(cp) => cp.on_departure(now, len), )* Cp::Foreign(cp) => cp.on_departure(now, len) }
             }
             fn marks_departures(&self) -> bool {
-                match self { $( Cp::$variant(cp) => cp.marks_departures(), )* }
+                match self { $( Cp::$variant(cp) => cp.marks_departures(), )* Cp::Foreign(cp) => cp.marks_departures() }
             }
             #[inline]
             fn departure_mark(&mut self, now: Instant, controlled: bool, queue: Queue, dice: &mut Dice) -> u8 {
-                match self { $( Cp::$variant(cp) => cp.departure_mark(now, controlled, queue, dice), )* }
+                match self { $( Cp::$variant(cp) => cp.departure_mark(now, controlled, queue, dice), )* Cp::Foreign(cp) => cp.departure_mark(now, controlled, queue, dice) }
             }
             fn on_probe(&mut self, now: Instant, probe: &mut Probe, queue: Queue) -> ProbeAction {
-                match self { $( Cp::$variant(cp) => cp.on_probe(now, probe, queue), )* }
+                match self { $( Cp::$variant(cp) => cp.on_probe(now, probe, queue), )* Cp::Foreign(cp) => cp.on_probe(now, probe, queue) }
             }
         }
 
         impl ReactionPoint for Rp {
             #[inline]
             fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
-                match self { $( Rp::$variant(rp) => rp.on_sent(now, sent, backlog, dice), )* }
+                match self { $( Rp::$variant(rp) => rp.on_sent(now, sent, backlog, dice), )* Rp::Foreign(rp) => rp.on_sent(now, sent, backlog, dice) }
             }
             #[inline]
             fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
-                match self { $( Rp::$variant(rp) => rp.on_signal(now, signal, dice), )* }
+                match self { $( Rp::$variant(rp) => rp.on_signal(now, signal, dice), )* Rp::Foreign(rp) => rp.on_signal(now, signal, dice) }
             }
             #[inline]
             fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
-                match self { $( Rp::$variant(rp) => rp.on_wake(now, dice), )* }
+                match self { $( Rp::$variant(rp) => rp.on_wake(now, dice), )* Rp::Foreign(rp) => rp.on_wake(now, dice) }
             }
             #[inline]
             fn next_wake(&self) -> Instant {
-                match self { $( Rp::$variant(rp) => rp.next_wake(), )* }
+                match self { $( Rp::$variant(rp) => rp.next_wake(), )* Rp::Foreign(rp) => rp.next_wake() }
             }
             #[inline]
             fn limit(&self) -> Option<BitRate> {
-                match self { $( Rp::$variant(rp) => rp.limit(), )* }
+                match self { $( Rp::$variant(rp) => rp.limit(), )* Rp::Foreign(rp) => rp.limit() }
             }
             #[inline]
             fn pacing(&self) -> Pacing {
-                match self { $( Rp::$variant(rp) => rp.pacing(), )* }
+                match self { $( Rp::$variant(rp) => rp.pacing(), )* Rp::Foreign(rp) => rp.pacing() }
             }
             #[inline]
             fn gauge(&self) -> Gauge {
-                match self { $( Rp::$variant(rp) => rp.gauge(), )* }
+                match self { $( Rp::$variant(rp) => rp.gauge(), )* Rp::Foreign(rp) => rp.gauge() }
             }
             fn sends_probes(&self) -> bool {
-                match self { $( Rp::$variant(rp) => rp.sends_probes(), )* }
+                match self { $( Rp::$variant(rp) => rp.sends_probes(), )* Rp::Foreign(rp) => rp.sends_probes() }
             }
             #[inline]
             fn take_probe(&mut self, now: Instant) -> Option<Probe> {
-                match self { $( Rp::$variant(rp) => rp.take_probe(now), )* }
+                match self { $( Rp::$variant(rp) => rp.take_probe(now), )* Rp::Foreign(rp) => rp.take_probe(now) }
             }
         }
 
         impl NotificationPoint for Np {
             #[inline]
             fn on_frame(&mut self, now: Instant, frame: &Delivered) -> Option<Signal> {
-                match self { $( Np::$variant(np) => np.on_frame(now, frame), )* }
+                match self { $( Np::$variant(np) => np.on_frame(now, frame), )* Np::Foreign(np) => np.on_frame(now, frame) }
             }
             fn on_probe(&mut self, now: Instant, probe: &Probe) -> Option<Signal> {
-                match self { $( Np::$variant(np) => np.on_probe(now, probe), )* }
+                match self { $( Np::$variant(np) => np.on_probe(now, probe), )* Np::Foreign(np) => np.on_probe(now, probe) }
             }
         }
     };

@@ -3,6 +3,7 @@
 use super::nearest::nearest;
 use super::pattern::PatternError;
 use crate::flows::{ArrivalsError, SheetError, SizesError};
+use crate::foreign::LoadError;
 use crate::topology::TopologyError;
 use qcnlab_schemes::params::ParamError;
 use qcnlab_units::{BitRate, Bytes, Span};
@@ -83,6 +84,22 @@ pub enum Fault {
         name: String,
         /// What was probably meant.
         nearest: Option<String>,
+    },
+    /// A scheme from outside that nothing here can load.
+    #[error("scheme '{name}' comes from outside, and nothing here loads '{prefix}:' schemes")]
+    NoLoader {
+        /// The name.
+        name: String,
+        /// What stands before the colon.
+        prefix: String,
+    },
+    /// A scheme from outside that cannot be used.
+    #[error("scheme '{name}' cannot be used: {}", error.why)]
+    ForeignScheme {
+        /// The name.
+        name: String,
+        /// Why.
+        error: LoadError,
     },
     /// The scheme has no such preset.
     #[error("scheme '{scheme}' has no preset '{name}'")]
@@ -455,6 +472,11 @@ impl Fault {
                 return did_you_mean(&nearest(found, choices.iter().map(|c| c.name)));
             }
             Fault::UnknownScheme { nearest, .. } => listed(did_you_mean(nearest), "schemes"),
+            Fault::NoLoader { prefix, .. } if prefix == "python" => {
+                "run it from Python: the qcnlab command, or qcnlab.run(...)".to_owned()
+            }
+            Fault::NoLoader { .. } => "install a loader for it (qcnlab_lab::foreign::install)".to_owned(),
+            Fault::ForeignScheme { error, .. } => return error.hint.clone(),
             Fault::UnknownPreset { name, known, .. } => match nearest(name, known.iter().copied()) {
                 Some(nearest) => format!("did you mean \"{nearest}\"? Its presets are {}", known.join(", ")),
                 None => format!("its presets are {}", known.join(", ")),

@@ -12,6 +12,8 @@ use super::layout::{
 use super::nearest::nearest;
 use super::shapes::{Links, Topology};
 use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
+use crate::foreign;
+use qcnlab_schemes::foreign::{Parameters, quantity};
 use qcnlab_schemes::params::{Choice, Fallback, Field, Kind, ParamError, Scalar, Table, Value, Variants};
 use qcnlab_schemes::registry::{Config, Unknown, catalogue};
 use qcnlab_units::{BitRate, Bytes};
@@ -261,6 +263,9 @@ impl Reader<'_> {
             return Err(missing("name", "[scheme]", "name = \"qcn\", or \"none\"", &entry.node.place));
         };
         let name = self.text(name_entry)?;
+        if let Some((prefix, _)) = name.split_once(':') {
+            return self.foreign_scheme(table, name_entry, name, prefix);
+        }
         let preset_entry = table.iter().find(|e| e.key == "preset");
         let preset = preset_entry.map(|e| self.text(e)).transpose()?;
         let mut config = Config::find(name, preset).map_err(|unknown| match (unknown, preset_entry, preset) {
@@ -282,6 +287,44 @@ impl Reader<'_> {
             }
         }
         Ok(config)
+    }
+
+    /// A scheme from outside: its tables hold what its author likes, one value a key.
+    fn foreign_scheme(
+        &self,
+        table: &[Entry],
+        name_entry: &Entry,
+        name: &str,
+        prefix: &str,
+    ) -> Result<Config, ScenarioError> {
+        const KEYS: [&str; 3] = ["name", "cp", "rp"];
+        if let Some(entry) = table.iter().find(|entry| !KEYS.contains(&&*entry.key)) {
+            return Err(self.unknown(entry, "[scheme] from outside", &KEYS, &[]));
+        }
+        let given = |key: &str| match table.iter().find(|entry| entry.key == key) {
+            None => Ok(Vec::new()),
+            Some(entry) => self.table(&entry.node)?.iter().map(|entry| self.given(entry)).collect(),
+        };
+        let parameters = Parameters { cp: given("cp")?, rp: given("rp")? };
+        let Some(load) = foreign::loader(prefix) else {
+            let fault = Fault::NoLoader { name: name.to_owned(), prefix: prefix.to_owned() };
+            return Err(self.fault(fault, &name_entry.node.place));
+        };
+        load(name, &parameters).map(|scheme| Config::Foreign(scheme.into())).map_err(|error| {
+            let at_fault = error.table.and_then(|table_name| table.iter().find(|entry| entry.key == table_name));
+            let place = at_fault.map_or(&name_entry.node.place, |entry| &entry.place);
+            self.fault(Fault::ForeignScheme { name: name.to_owned(), error }, place)
+        })
+    }
+
+    /// A value as it stands, a quantity in its usual form.
+    fn given(&self, entry: &Entry) -> Result<(String, Scalar), ScenarioError> {
+        let Content::Scalar(scalar) = &entry.node.content else {
+            let fault = Fault::Shape { found: entry.node.content.words(), expected: "one value" };
+            return Err(self.fault(fault, &entry.node.place));
+        };
+        let value = quantity(scalar).map_or_else(|| scalar.clone(), |value| Scalar::Text(value.to_string()));
+        Ok((entry.key.clone(), value))
     }
 
     fn parameters(&self, target: &mut dyn Table, node: &Node, title: &str) -> Result<(), ScenarioError> {

@@ -5,7 +5,8 @@ use super::layout::{
     ADAPTER, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC,
 };
 use super::types::{Scenario, values};
-use qcnlab_schemes::params::{Fallback, Field, Table, Value as Parameter, Variants};
+use qcnlab_schemes::params::{Fallback, Field, Scalar, Table, Value as Parameter, Variants};
+use qcnlab_schemes::registry::Config;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -31,7 +32,8 @@ impl Scenario {
     }
 
     /// 64 hex digits over the resolved scenario and the version of this crate;
-    /// words for people, the seed and the number of replications do not count.
+    /// words for people, the seed and the number of replications do not count. Of a scheme from outside its
+    /// fingerprint counts.
     pub fn hash(&self) -> String {
         let mut tree = self.tree();
         tree.retain(|key, _| !NOT_HASHED.contains(&&**key));
@@ -40,7 +42,11 @@ impl Scenario {
                 forget_defaults(value, section, keys);
             }
         }
-        let text = format!("{}\n{}", env!("CARGO_PKG_VERSION"), Value::Object(tree));
+        let mut text = format!("{}\n{}", env!("CARGO_PKG_VERSION"), Value::Object(tree));
+        if let Config::Foreign(scheme) = &self.scheme {
+            text.push('\n');
+            text.push_str(scheme.fingerprint());
+        }
         Sha256::digest(text).iter().map(|octet| format!("{octet:02x}")).collect()
     }
 
@@ -67,15 +73,7 @@ impl Scenario {
         tree.insert(TRAFFIC.name.to_owned(), traffic.collect());
         insert_list(&mut tree, &HOTSPOT, &self.hotspots);
         tree.insert(FEEDBACK.name.to_owned(), tagged(&self.feedback).into());
-        let mut scheme = Map::new();
-        scheme.insert("name".to_owned(), self.scheme.name().into());
-        scheme.insert("preset".to_owned(), self.scheme.preset().into());
-        for (key, table) in [("cp", self.scheme.cp()), ("rp", self.scheme.rp())] {
-            if !table.fields().is_empty() {
-                scheme.insert(key.to_owned(), rows(table.fields(), values(table)).into());
-            }
-        }
-        tree.insert("scheme".to_owned(), scheme.into());
+        tree.insert("scheme".to_owned(), scheme_tree(&self.scheme).into());
         tree.insert(RECORD.name.to_owned(), rows(RECORD.fields, values(&self.record)).into());
         tree
     }
@@ -84,6 +82,37 @@ impl Scenario {
 impl PartialEq for Scenario {
     fn eq(&self, other: &Scenario) -> bool {
         self.tree() == other.tree()
+    }
+}
+
+fn scheme_tree(config: &Config) -> Map<String, Value> {
+    let mut scheme = Map::new();
+    scheme.insert("name".to_owned(), config.name().into());
+    if let Config::Foreign(foreign) = config {
+        let parameters = foreign.parameters();
+        for (key, given) in [("cp", &parameters.cp), ("rp", &parameters.rp)] {
+            if !given.is_empty() {
+                let rows = given.iter().map(|(key, value)| (key.clone(), json_scalar(value)));
+                scheme.insert(key.to_owned(), Value::Object(rows.collect()));
+            }
+        }
+        return scheme;
+    }
+    scheme.insert("preset".to_owned(), config.preset().into());
+    for (key, table) in [("cp", config.cp()), ("rp", config.rp())] {
+        if !table.fields().is_empty() {
+            scheme.insert(key.to_owned(), rows(table.fields(), values(table)).into());
+        }
+    }
+    scheme
+}
+
+fn json_scalar(scalar: &Scalar) -> Value {
+    match scalar {
+        Scalar::Text(text) => text.as_str().into(),
+        Scalar::Integer(n) => (*n).into(),
+        Scalar::Real(x) => (*x).into(),
+        Scalar::Flag(b) => (*b).into(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! From a plan to an engine at time zero.
 
 use super::entities::{Entities, Sizes};
-use super::{Engine, Path, Watch};
+use super::{CHECK_EVERY, CHECK_FOREIGN_EVERY, Engine, Path, Watch};
 use crate::input::Input;
 use crate::plan::{Ends, Feedback, FlowPlan, NodePlan, Plan, Traffic};
 use crate::port::{NONE, Port};
@@ -10,6 +10,7 @@ use crate::sender::{Adapter, Reaction, Sender};
 use crate::source::{Generator, Source};
 use crate::turns::Turns;
 use crate::wheel::Wheel;
+use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{CongestionPoint, CpId, Dice, Purpose, ReactionPoint};
 use qcnlab_units::Bytes;
 use std::collections::{HashMap, VecDeque};
@@ -74,6 +75,7 @@ impl Engine {
             extra: vec![(0, 0); plan.nodes.len()],
             recorder: Recorder::new(plan.record, plan.flows.len(), ends),
             counters: Counters::default(),
+            check_every: if matches!(plan.scheme, Config::Foreign(_)) { CHECK_FOREIGN_EVERY } else { CHECK_EVERY },
             end: plan.end,
         };
         engine.probes = engine.reactions.iter().any(|reaction| reaction.rp.sends_probes());

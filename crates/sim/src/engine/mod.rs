@@ -48,8 +48,10 @@ use qcnlab_units::{Instant, Span};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How often the outside is looked at, in events.
+/// How often the outside is looked at, in events; a power of two.
 const CHECK_EVERY: u64 = 1 << 14;
+/// As [`CHECK_EVERY`], where machines from outside may take their time.
+const CHECK_FOREIGN_EVERY: u64 = 1 << 7;
 
 /// Lets the outside follow a run and stop it.
 #[derive(Debug, Default)]
@@ -164,6 +166,8 @@ pub struct Engine {
     extra: Vec<(u64, u64)>,
     recorder: Recorder,
     counters: Counters,
+    /// How often the outside is looked at, in events; a power of two.
+    check_every: u64,
     end: Instant,
 }
 
@@ -184,7 +188,7 @@ impl Engine {
                 break;
             }
             self.counters.events += 1;
-            if self.counters.events.is_multiple_of(CHECK_EVERY) {
+            if self.counters.events & (self.check_every - 1) == 0 {
                 if control.cancel.load(Ordering::Relaxed) {
                     return Err(Halt::Cancelled);
                 }

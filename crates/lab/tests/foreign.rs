@@ -1,0 +1,255 @@
+//! A scheme from outside the workspace: additive increase, multiplicative decrease, in the standard hotspot.
+
+use qcnlab_lab::foreign::{LoadError, install};
+use qcnlab_lab::{Control, METRICS, Options, Outcome, RunError, Scenario, run};
+use qcnlab_schemes::conformance::{self, CpStep, RpStep};
+use qcnlab_schemes::foreign::{Failure, ForeignCp, ForeignRp, ForeignScheme, Parameters, give_up, quantity};
+use qcnlab_schemes::params::{Scalar, Value};
+use qcnlab_schemes::registry::Config;
+use qcnlab_schemes::{
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Dice, FlowId, Gauge, Pacing, Queue, ReactionPoint, Signal,
+    SignalKind, Stamp,
+};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use std::sync::Arc;
+
+const LINE: BitRate = BitRate::gbps(10);
+const EVERY: Span = Span::from_ms(1);
+const SPEAKS: [SignalKind; 1] = [SignalKind::Cnm];
+
+/// What a test wants to go wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Flaw {
+    None,
+    Fails,
+    WakesInThePast,
+    SpeaksOtherwise,
+}
+
+#[derive(Debug)]
+struct Aimd {
+    name: String,
+    parameters: Parameters,
+    step: BitRate,
+    flaw: Flaw,
+}
+
+#[derive(Clone, Debug)]
+struct Port {
+    id: CpId,
+    frames: u32,
+    flaw: Flaw,
+}
+
+#[derive(Clone, Debug)]
+struct Limiter {
+    line: BitRate,
+    rate: Option<BitRate>,
+    step: BitRate,
+    wake: Instant,
+    flaw: Flaw,
+}
+
+impl ForeignScheme for Aimd {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+    fn fingerprint(&self) -> &str {
+        "aimd 1"
+    }
+    fn speaks(&self) -> &[SignalKind] {
+        &SPEAKS
+    }
+    fn set_point(&self) -> Option<Bytes> {
+        Some(Bytes::new(33_000))
+    }
+    fn congestion_point(&self, id: CpId) -> Box<dyn ForeignCp> {
+        Box::new(Port { id, frames: 0, flaw: self.flaw })
+    }
+    fn reaction_point(&self, line: BitRate) -> Box<dyn ForeignRp> {
+        Box::new(Limiter { line, rate: None, step: self.step, wake: Instant::NEVER, flaw: self.flaw })
+    }
+}
+
+impl CongestionPoint for Port {
+    fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, _: &mut Dice) -> CpAction {
+        self.frames += u32::from(frame.controlled);
+        if !frame.controlled || !self.frames.is_multiple_of(100) || queue.len <= Bytes::new(33_000) {
+            return CpAction::Nothing;
+        }
+        let q_offset = 33_000 - queue.len.get() as i64;
+        CpAction::Send(match self.flaw {
+            Flaw::SpeaksOtherwise => Signal::Cnp,
+            _ => Signal::Cnm(Cnm { cp: self.id, quantized_fb: 1, q_offset, q_delta: 0 }),
+        })
+    }
+}
+
+impl ReactionPoint for Limiter {
+    fn on_sent(&mut self, _: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
+        Stamp::default()
+    }
+    fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
+        if let Signal::Cnm(_) = signal {
+            let half = BitRate::bps(self.rate.unwrap_or(self.line).get() / 2);
+            self.rate = Some(half.max(BitRate::mbps(10)));
+            self.wake = now + EVERY;
+        }
+    }
+    fn on_wake(&mut self, now: Instant, _: &mut Dice) {
+        if now < self.wake {
+            return;
+        }
+        if self.flaw == Flaw::Fails {
+            let (scheme, method, why) = ("test:aimd".to_owned(), "on_wake".to_owned(), "gave up".to_owned());
+            give_up(Failure { scheme, method, why, broken: false, cause: None });
+        }
+        let raised = BitRate::bps(self.rate.map_or(0, |rate| rate.get() + self.step.get()));
+        let free = raised >= self.line;
+        self.rate = if free { None } else { Some(raised) };
+        self.wake = match self.flaw {
+            Flaw::WakesInThePast => now,
+            _ if free => Instant::NEVER,
+            _ => now + EVERY,
+        };
+    }
+    fn next_wake(&self) -> Instant {
+        self.wake
+    }
+    fn limit(&self) -> Option<BitRate> {
+        self.rate
+    }
+    fn pacing(&self) -> Pacing {
+        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
+    }
+    fn gauge(&self) -> Gauge {
+        let current_rate = self.rate.unwrap_or(self.line);
+        Gauge { current_rate, target_rate: current_rate, alarms: 0, asked_at: Instant::ZERO }
+    }
+}
+
+/// `test:NAME`, with `step` in `[scheme.rp]` and the flaw as the name.
+fn load(name: &str, parameters: &Parameters) -> Result<Arc<dyn ForeignScheme>, LoadError> {
+    let flaw = match name {
+        "test:aimd" => Flaw::None,
+        "test:fails" => Flaw::Fails,
+        "test:wakes" => Flaw::WakesInThePast,
+        "test:speaks" => Flaw::SpeaksOtherwise,
+        _ => return Err(LoadError { table: None, why: "there is none".to_owned(), hint: None }),
+    };
+    let mut step = BitRate::mbps(50);
+    for (key, value) in &parameters.rp {
+        match (key.as_str(), quantity(value)) {
+            ("step", Some(Value::Rate(rate))) => step = rate,
+            _ => return Err(LoadError { table: Some("rp"), why: format!("no '{key}'"), hint: None }),
+        }
+    }
+    Ok(Arc::new(Aimd { name: name.to_owned(), parameters: parameters.clone(), step, flaw }))
+}
+
+fn scenario(overrides: &[&str]) -> Scenario {
+    install("test", load);
+    let shipped = Scenario::shipped("og-hotspot-2src-10g-to-500m-rtt10us").unwrap();
+    let short = ["duration=40 ms", "warmup=1 ms", "hotspot.from=10 ms", "hotspot.until=30 ms"];
+    shipped.with_overrides(&short).unwrap().with_overrides(&[&short, overrides].concat()).unwrap()
+}
+
+fn finish(scenario: &Scenario, jobs: usize) -> Result<Outcome, RunError> {
+    let options = Options { replications: Some(3), jobs: Some(jobs), ..Options::default() };
+    run(std::slice::from_ref(scenario), &options, &Control::default()).map(|mut outcomes| outcomes.remove(0))
+}
+
+fn drops(outcome: &Outcome) -> f64 {
+    let index = METRICS.iter().position(|metric| metric.name == "drops").unwrap();
+    outcome.replications[0].metrics[index].unwrap()
+}
+
+#[test]
+fn it_runs_as_any_other_on_any_number_of_threads() {
+    let own = scenario(&["scheme.name=test:aimd"]);
+    let (one, two) = (finish(&own, 1).unwrap(), finish(&own, 2).unwrap());
+    for (a, b) in one.replications.iter().zip(&two.replications) {
+        assert_eq!((&a.metrics, &a.done), (&b.metrics, &b.done));
+    }
+    let without = finish(&scenario(&["scheme.name=none"]), 1).unwrap();
+    assert!(drops(&one) < 0.2 * drops(&without), "{} and {}", drops(&one), drops(&without));
+}
+
+#[test]
+fn a_loaded_scheme_and_one_put_in_by_hand_are_the_same() {
+    let own = scenario(&["scheme.name=test:aimd"]);
+    let mut by_hand = scenario(&["scheme.name=none"]);
+    by_hand.scheme = Config::Foreign(load("test:aimd", &Parameters::default()).unwrap().into());
+    assert_eq!(own, by_hand);
+    assert_eq!(own.hash(), by_hand.hash());
+    assert_eq!(finish(&own, 1).unwrap().replications[0].done, finish(&by_hand, 1).unwrap().replications[0].done);
+}
+
+#[test]
+fn parameters_survive_their_own_text() {
+    let own = scenario(&["scheme.name=test:aimd", "scheme.rp.step=5000 Kb/s"]);
+    assert!(own.to_toml().contains("[scheme.rp]\nstep = \"5 Mb/s\""), "{}", own.to_toml());
+    let again = Scenario::parse(&own.to_toml(), "again").unwrap();
+    assert_eq!((&again, again.hash()), (&own, own.hash()));
+    assert_ne!(own.hash(), scenario(&["scheme.name=test:aimd"]).hash());
+    assert_eq!(quantity(&Scalar::Text("5 apples".to_owned())), None);
+}
+
+#[test]
+fn machines_keep_the_laws_of_their_roles() {
+    let config = Config::Foreign(load("test:aimd", &Parameters::default()).unwrap().into());
+    let cnm = Signal::Cnm(Cnm { cp: CpId(1), quantized_fb: 9, q_offset: -5000, q_delta: 10 });
+    let frame = Arrival {
+        flow: FlowId(0),
+        size: Bytes::new(1500),
+        admitted: true,
+        controlled: true,
+        cn_tagged: true,
+        limited_by: None,
+        probe: false,
+        mark: 0,
+    };
+    let mut steps = Vec::new();
+    for n in 0..600u64 {
+        steps.push(match n % 5 {
+            0 => RpStep::Hear(if n % 3 == 0 { cnm } else { Signal::Cnp }),
+            1 | 3 => RpStep::Pass(Span::from_us(7 * n)),
+            2 => RpStep::Sent(Bytes::new(64 + n), Bytes::new(n)),
+            _ => RpStep::Wake,
+        });
+    }
+    conformance::reaction_point(&config.reaction_point(LINE), LINE, &steps);
+    let steps: Vec<CpStep> =
+        (0..2000u64).map(|n| CpStep::Frame(Arrival { controlled: n % 7 > 0, ..frame }, Bytes::new(n * 71))).collect();
+    conformance::congestion_point(&config.congestion_point(CpId(4)), CpId(4), &SPEAKS, Bytes::new(150_000), &steps);
+}
+
+#[test]
+fn a_failure_and_a_broken_contract_end_the_run_with_a_sentence() {
+    let why = |name: &str| finish(&scenario(&[&format!("scheme.name={name}")]), 2).unwrap_err();
+    let RunError::Foreign { replication: 0, failure } = why("test:fails") else { panic!("not said") };
+    assert_eq!((failure.method.as_str(), failure.broken), ("on_wake", false));
+    assert_eq!(failure.to_string(), "scheme 'test:aimd', on_wake: gave up");
+    let RunError::Foreign { failure, .. } = why("test:wakes") else { panic!("not said") };
+    assert!(failure.broken && failure.to_string().contains("which has passed"), "{failure}");
+    let RunError::Foreign { failure, .. } = why("test:speaks") else { panic!("not said") };
+    assert_eq!(failure.to_string(), "scheme 'test:speaks', on_arrival: sends a CNP, which it does not say it speaks");
+}
+
+#[test]
+fn what_cannot_be_loaded_is_refused() {
+    install("test", load);
+    let shipped = Scenario::shipped("og-hotspot-2src-10g-to-500m-rtt10us").unwrap();
+    let refused = |overrides: &[&str]| shipped.with_overrides(overrides).unwrap_err().render();
+    let python = refused(&["scheme.name=python:my_module:MyScheme"]);
+    assert!(python.contains("nothing here loads 'python:' schemes"), "{python}");
+    assert!(python.contains("run it from Python"), "{python}");
+    assert!(refused(&["scheme.name=test:other"]).contains("scheme 'test:other' cannot be used: there is none"));
+    let key = refused(&["scheme.name=test:aimd", "scheme.rp.w=2"]);
+    assert!(key.contains("no 'w'"), "{key}");
+    let preset = refused(&["scheme.name=test:aimd", "scheme.preset=DECK001"]);
+    assert!(preset.contains("unknown key 'preset' in [scheme] from outside"), "{preset}");
+}

@@ -1,0 +1,127 @@
+//! Frames, queues, signals and dice as Python schemes see them: the tuples of `qcnlab.foreign`.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use qcnlab_lab::schemes as roles;
+use qcnlab_lab::schemes::{Arrival, Bcn, Cnm, CpAction, CpId, Delivered, Queue, QueueLen, Signal};
+use qcnlab_lab::units::Bytes;
+
+/// Random numbers of one machine, lent for the length of a call.
+#[pyclass(module = "qcnlab._core")]
+#[derive(Debug)]
+pub(crate) struct Dice(pub(crate) roles::Dice);
+
+#[pymethods]
+impl Dice {
+    fn uniform(&mut self, low: f64, high: f64) -> f64 {
+        self.0.uniform(low, high)
+    }
+
+    fn below(&mut self, n: u32) -> u32 {
+        self.0.below(n)
+    }
+
+    fn exponential(&mut self) -> f64 {
+        self.0.exponential()
+    }
+
+    fn jitter(&mut self, width: f64) -> f64 {
+        self.0.jitter(width)
+    }
+}
+
+macro_rules! tuples {
+    ($($name:ident),* $(,)?) => {
+        /// The classes of `qcnlab.foreign` that travel between the machines.
+        #[allow(non_snake_case)]
+        struct Tuples { $( $name: Py<PyAny>, )* }
+
+        impl Tuples {
+            fn get(py: Python<'_>) -> PyResult<&Tuples> {
+                static TUPLES: PyOnceLock<Tuples> = PyOnceLock::new();
+                TUPLES.get_or_try_init(py, || {
+                    let module = py.import("qcnlab.foreign")?;
+                    Ok(Tuples { $( $name: module.getattr(stringify!($name))?.unbind(), )* })
+                })
+            }
+        }
+    };
+}
+
+tuples!(Arrival, Queue, Delivered, Mark, Cnm, Bcn, Echo, PushBack, Cnp, QueueLen, Reflection);
+
+pub(crate) fn arrival<'py>(py: Python<'py>, frame: &Arrival) -> PyResult<Bound<'py, PyAny>> {
+    let Arrival { flow, size, admitted, controlled, cn_tagged, limited_by, probe, mark } = *frame;
+    let limited_by = limited_by.map(|cp| cp.0);
+    let fields = (flow.0, size.get(), admitted, controlled, cn_tagged, limited_by, probe, mark);
+    Tuples::get(py)?.Arrival.bind(py).call1(fields)
+}
+
+pub(crate) fn queue(py: Python<'_>, queue: Queue) -> PyResult<Bound<'_, PyAny>> {
+    let fields = (queue.len.get(), queue.capacity.get(), queue.rate.get());
+    Tuples::get(py)?.Queue.bind(py).call1(fields)
+}
+
+pub(crate) fn delivered<'py>(py: Python<'py>, frame: &Delivered) -> PyResult<Bound<'py, PyAny>> {
+    Tuples::get(py)?.Delivered.bind(py).call1((frame.size.get(), frame.mark, frame.controlled))
+}
+
+/// A signal as a tuple; `None` for those about probes, which Python machines do not send.
+pub(crate) fn signal<'py>(py: Python<'py>, signal: &Signal) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let tuples = Tuples::get(py)?;
+    let made = match *signal {
+        Signal::Cnm(m) => tuples.Cnm.bind(py).call1((m.cp.0, m.quantized_fb, m.q_offset, m.q_delta)),
+        Signal::Bcn(m) => tuples.Bcn.bind(py).call1((m.cp.0, m.q_offset, m.q_delta, m.stop)),
+        Signal::Echo(cp) => tuples.Echo.bind(py).call1((cp.0,)),
+        Signal::PushBack(cp) => tuples.PushBack.bind(py).call1((cp.0,)),
+        Signal::Cnp => tuples.Cnp.bind(py).call0(),
+        Signal::QueueLen(m) => tuples.QueueLen.bind(py).call1((m.cp.0, m.len.get(), m.arrived.get())),
+        Signal::Reflection(fb) => tuples.Reflection.bind(py).call1((fb,)),
+        Signal::Answer(_) | Signal::Returned(_) => return Ok(None),
+    };
+    made.map(Some)
+}
+
+/// The signal a tuple stands for; `None` for `None`.
+pub(crate) fn signal_of(answer: &Bound<'_, PyAny>) -> PyResult<Option<Signal>> {
+    if answer.is_none() {
+        return Ok(None);
+    }
+    let (py, class) = (answer.py(), answer.get_type());
+    let tuples = Tuples::get(py)?;
+    let is = |other: &Py<PyAny>| class.is(other.bind(py));
+    let cp = || answer.get_item(0)?.extract().map(CpId);
+    Ok(Some(if is(&tuples.Cnm) {
+        let (cp, quantized_fb, q_offset, q_delta) = answer.extract()?;
+        Signal::Cnm(Cnm { cp: CpId(cp), quantized_fb, q_offset, q_delta })
+    } else if is(&tuples.Bcn) {
+        let (cp, q_offset, q_delta, stop) = answer.extract()?;
+        Signal::Bcn(Bcn { cp: CpId(cp), q_offset, q_delta, stop })
+    } else if is(&tuples.Echo) {
+        Signal::Echo(cp()?)
+    } else if is(&tuples.PushBack) {
+        Signal::PushBack(cp()?)
+    } else if is(&tuples.Cnp) {
+        Signal::Cnp
+    } else if is(&tuples.QueueLen) {
+        let (cp, len, arrived) = answer.extract()?;
+        Signal::QueueLen(QueueLen { cp: CpId(cp), len: Bytes::new(len), arrived: Bytes::new(arrived) })
+    } else if is(&tuples.Reflection) {
+        Signal::Reflection(answer.get_item(0)?.extract()?)
+    } else {
+        return Err(PyTypeError::new_err(format!(
+            "gave {}; it must be None or a signal of qcnlab.foreign",
+            answer.repr()?
+        )));
+    }))
+}
+
+/// What a congestion point wants done: `None`, a [`signal`] to send, or a mark.
+pub(crate) fn action_of(answer: &Bound<'_, PyAny>) -> PyResult<CpAction> {
+    let py = answer.py();
+    if answer.get_type().is(Tuples::get(py)?.Mark.bind(py)) {
+        return Ok(CpAction::Mark(answer.get_item(0)?.extract()?));
+    }
+    Ok(signal_of(answer)?.map_or(CpAction::Nothing, CpAction::Send))
+}

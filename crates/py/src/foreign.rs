@@ -1,0 +1,326 @@
+//! Schemes that are Python classes: machines whose methods are called as the roles say.
+
+use crate::facts::{Dice, action_of, arrival, delivered, queue, signal, signal_of};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use qcnlab_lab::foreign::LoadError;
+use qcnlab_lab::schemes::foreign::{Failure, ForeignCp, ForeignNp, ForeignRp, Parameters, give_up, quantity};
+use qcnlab_lab::schemes::params::{Scalar, Value};
+use qcnlab_lab::schemes::{
+    Arrival, CongestionPoint, CpAction, CpId, Delivered, Dice as Rolls, ForeignScheme, Gauge, NotificationPoint,
+    Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+};
+use qcnlab_lab::units::{BitRate, Bytes, Instant};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// The Python side of this file.
+const MODULE: &str = "qcnlab.foreign";
+
+thread_local! {
+    /// What Python raised when the last scheme was refused, for whoever turns the refusal into an exception.
+    static REFUSED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// The exception behind the last refusal, once.
+pub(crate) fn take_refusal() -> Option<PyErr> {
+    REFUSED.take()
+}
+
+/// A Python class that is a scheme.
+#[derive(Debug)]
+struct PyScheme {
+    name: Arc<str>,
+    parameters: Parameters,
+    source: String,
+    set_point: Option<Bytes>,
+    class: Py<PyAny>,
+    notifies: bool,
+}
+
+/// Loads `python:MODULE:CLASS`.
+pub(crate) fn load(name: &str, parameters: &Parameters) -> Result<Arc<dyn ForeignScheme>, LoadError> {
+    Python::attach(|py| match find(py, name, parameters) {
+        Ok(scheme) => Ok(Arc::new(scheme) as Arc<dyn ForeignScheme>),
+        Err(error) => Err(refusal(py, error)),
+    })
+}
+
+fn find(py: Python<'_>, name: &str, parameters: &Parameters) -> PyResult<PyScheme> {
+    let (cp, rp) = (keywords(py, &parameters.cp)?, keywords(py, &parameters.rp)?);
+    let found = py.import(MODULE)?.call_method1("find_scheme", (name, cp, rp))?;
+    let (class, source, set_point, notifies): (Py<PyAny>, String, Option<u64>, bool) = found.extract()?;
+    let set_point = set_point.map(Bytes::new);
+    Ok(PyScheme { name: name.into(), parameters: parameters.clone(), source, set_point, class, notifies })
+}
+
+/// A refusal of the Python side carries `table`, `why` and `hint`; anything else is said as it is.
+fn refusal(py: Python<'_>, error: PyErr) -> LoadError {
+    let value = error.value(py);
+    let text = |name: &str| value.getattr(name).ok().and_then(|text| text.extract::<Option<String>>().ok()).flatten();
+    let table = match text("table").as_deref() {
+        Some("cp") => Some("cp"),
+        Some("rp") => Some("rp"),
+        _ => None,
+    };
+    let why = text("why").unwrap_or_else(|| error.to_string());
+    let refused = LoadError { table, why, hint: text("hint") };
+    REFUSED.set(Some(error.cause(py).unwrap_or(error)));
+    refused
+}
+
+/// What a scenario sets, as keyword arguments: quantities as octets, bit/s or picoseconds, the rest as written.
+fn keywords<'py>(py: Python<'py>, given: &[(String, Scalar)]) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    for (key, scalar) in given {
+        match (quantity(scalar), scalar) {
+            (Some(Value::Size(x)), _) => all.set_item(key, x.get())?,
+            (Some(Value::Rate(x)), _) => all.set_item(key, x.get())?,
+            (Some(Value::Time(x)), _) => all.set_item(key, x.ps())?,
+            (_, Scalar::Text(text)) => all.set_item(key, text)?,
+            (_, Scalar::Integer(n)) => all.set_item(key, n)?,
+            (_, Scalar::Real(x)) => all.set_item(key, x)?,
+            (_, Scalar::Flag(b)) => all.set_item(key, b)?,
+        }
+    }
+    Ok(all)
+}
+
+impl PyScheme {
+    /// A new machine: an instance of the class called `role`.
+    fn machine(&self, role: &str, first: Option<u64>, given: &[(String, Scalar)]) -> Machine {
+        let made = Python::attach(|py| {
+            let class = self.class.bind(py).getattr(role)?;
+            let name = class.getattr("__name__")?.extract::<String>()?;
+            let first = PyTuple::new(py, first)?;
+            let object = class.call(first, Some(&keywords(py, given)?))?.unbind();
+            let overrides = |method: &str| -> PyResult<bool> {
+                py.import(MODULE)?.call_method1("overrides", (&object, method))?.extract()
+            };
+            let asked = (overrides("on_departure")?, overrides("departure_mark")?);
+            let dice = Py::new(py, Dice(Rolls::new(0, 0, "", qcnlab_lab::schemes::Purpose::Reaction)))?;
+            Ok(Machine { object, dice, scheme: self.name.clone(), class: name.into(), asked })
+        });
+        made.unwrap_or_else(|error| fail(&self.name, format!("{role}()"), error))
+    }
+}
+
+impl ForeignScheme for PyScheme {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn fingerprint(&self) -> &str {
+        &self.source
+    }
+
+    fn speaks(&self) -> &[SignalKind] {
+        SignalKind::ALL
+    }
+
+    fn set_point(&self) -> Option<Bytes> {
+        self.set_point
+    }
+
+    fn congestion_point(&self, id: CpId) -> Box<dyn ForeignCp> {
+        Box::new(PyCp(self.machine("congestion_point", Some(u64::from(id.0)), &self.parameters.cp)))
+    }
+
+    fn reaction_point(&self, line_rate: BitRate) -> Box<dyn ForeignRp> {
+        let machine = self.machine("reaction_point", Some(line_rate.get()), &self.parameters.rp);
+        let state = machine.ask("limit", |py, object| State::of(py, object, line_rate));
+        Box::new(PyRp { machine, line_rate, state })
+    }
+
+    fn notification_point(&self) -> Option<Box<dyn ForeignNp>> {
+        self.notifies.then(|| Box::new(PyNp(self.machine("notification_point", None, &[]))) as Box<dyn ForeignNp>)
+    }
+}
+
+/// Ends the run because Python raised.
+fn fail(scheme: &str, method: String, error: PyErr) -> ! {
+    let why = error.to_string();
+    give_up(Failure { scheme: scheme.to_owned(), method, why, broken: false, cause: Some(Arc::new(error)) })
+}
+
+/// An instance of a Python class, and what its failures are called.
+#[derive(Debug)]
+struct Machine {
+    object: Py<PyAny>,
+    dice: Py<Dice>,
+    scheme: Arc<str>,
+    class: Arc<str>,
+    /// Whether it wants to see departures, and to mark them.
+    asked: (bool, bool),
+}
+
+impl Clone for Machine {
+    fn clone(&self) -> Machine {
+        let copy = self.ask("__deepcopy__", |py, object| {
+            py.import("copy")?.call_method1("deepcopy", (object,)).map(Bound::unbind)
+        });
+        let dice = Python::attach(|py| self.dice.clone_ref(py));
+        Machine { object: copy, dice, scheme: self.scheme.clone(), class: self.class.clone(), asked: self.asked }
+    }
+}
+
+impl Machine {
+    fn ask<K>(
+        &self,
+        method: &str,
+        question: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> PyResult<K>,
+    ) -> K {
+        let answer = Python::attach(|py| question(py, self.object.bind(py)));
+        answer.unwrap_or_else(|error| fail(&self.scheme, format!("{}.{method}", self.class), error))
+    }
+
+    /// As [`Machine::ask`], with dice lent to Python for the call.
+    fn roll<K>(
+        &self,
+        method: &str,
+        rolls: &mut Rolls,
+        question: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>, &Bound<'py, Dice>) -> PyResult<K>,
+    ) -> K {
+        self.ask(method, |py, object| {
+            let dice = self.dice.bind(py);
+            std::mem::swap(&mut dice.borrow_mut().0, rolls);
+            let answer = question(py, object, dice);
+            std::mem::swap(&mut dice.borrow_mut().0, rolls);
+            answer
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+struct PyCp(Machine);
+
+impl CongestionPoint for PyCp {
+    fn on_arrival(&mut self, now: Instant, frame: &Arrival, at: Queue, dice: &mut Rolls) -> CpAction {
+        self.0.roll("on_arrival", dice, |py, object, dice| {
+            action_of(&object.call_method1("on_arrival", (now.ps(), arrival(py, frame)?, queue(py, at)?, dice))?)
+        })
+    }
+
+    fn watches_departures(&self) -> bool {
+        self.0.asked.0
+    }
+
+    fn on_departure(&mut self, now: Instant, len: Bytes) {
+        self.0.ask("on_departure", |_, object| object.call_method1("on_departure", (now.ps(), len.get())).map(drop));
+    }
+
+    fn marks_departures(&self) -> bool {
+        self.0.asked.1
+    }
+
+    fn departure_mark(&mut self, now: Instant, controlled: bool, at: Queue, dice: &mut Rolls) -> u8 {
+        self.0.roll("departure_mark", dice, |py, object, dice| {
+            object.call_method1("departure_mark", (now.ps(), controlled, queue(py, at)?, dice))?.extract()
+        })
+    }
+}
+
+/// What a reaction point answers to questions.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    wake: Instant,
+    limit: Option<BitRate>,
+    target: BitRate,
+}
+
+impl State {
+    fn of(_: Python<'_>, object: &Bound<'_, PyAny>, line_rate: BitRate) -> PyResult<State> {
+        let limit = amount(&object.call_method0("limit")?, "limit")?.map(BitRate::bps);
+        let wake = amount(&object.call_method0("next_wake")?, "next_wake")?.map_or(Instant::NEVER, Instant::from_ps);
+        let target = amount(&object.call_method0("target_rate")?, "target_rate")?.map(BitRate::bps);
+        Ok(State { wake, limit, target: target.or(limit).unwrap_or(line_rate) })
+    }
+}
+
+/// A whole number that is not negative; what is behind the point of another number is dropped.
+fn amount(answer: &Bound<'_, PyAny>, method: &str) -> PyResult<Option<u64>> {
+    if answer.is_none() {
+        return Ok(None);
+    }
+    if let Ok(whole) = answer.extract::<u64>() {
+        return Ok(Some(whole));
+    }
+    match answer.extract::<f64>() {
+        Ok(x) if (0.0..1.8e19).contains(&x) => Ok(Some(x as u64)),
+        _ => Err(PyValueError::new_err(format!(
+            "{method}() gave {}; it must be None or a number from 0 to 2**64 - 1",
+            answer.repr()?
+        ))),
+    }
+}
+
+#[derive(Clone, Debug)]
+struct PyRp {
+    machine: Machine,
+    line_rate: BitRate,
+    state: State,
+}
+
+impl PyRp {
+    fn look(&mut self) {
+        let line_rate = self.line_rate;
+        self.state = self.machine.ask("limit", |py, object| State::of(py, object, line_rate));
+    }
+}
+
+impl ReactionPoint for PyRp {
+    fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Rolls) -> Stamp {
+        self.machine.roll("on_sent", dice, |_, object, dice| {
+            object.call_method1("on_sent", (now.ps(), sent.get(), backlog.get(), dice)).map(drop)
+        });
+        self.look();
+        Stamp::default()
+    }
+
+    fn on_signal(&mut self, now: Instant, heard: &Signal, dice: &mut Rolls) {
+        self.machine.roll("on_signal", dice, |py, object, dice| match signal(py, heard)? {
+            Some(heard) => object.call_method1("on_signal", (now.ps(), heard, dice)).map(drop),
+            None => Ok(()),
+        });
+        self.look();
+    }
+
+    fn on_wake(&mut self, now: Instant, dice: &mut Rolls) {
+        self.machine
+            .roll("on_wake", dice, |_, object, dice| object.call_method1("on_wake", (now.ps(), dice)).map(drop));
+        self.look();
+    }
+
+    fn next_wake(&self) -> Instant {
+        self.state.wake
+    }
+
+    fn limit(&self) -> Option<BitRate> {
+        self.state.limit
+    }
+
+    fn pacing(&self) -> Pacing {
+        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
+    }
+
+    fn gauge(&self) -> Gauge {
+        let current_rate = self.state.limit.unwrap_or(self.line_rate);
+        Gauge { current_rate, target_rate: self.state.target, alarms: 0, asked_at: Instant::ZERO }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct PyNp(Machine);
+
+impl NotificationPoint for PyNp {
+    fn on_frame(&mut self, now: Instant, frame: &Delivered) -> Option<Signal> {
+        self.0.ask("on_frame", |py, object| {
+            signal_of(&object.call_method1("on_frame", (now.ps(), delivered(py, frame)?))?)
+        })
+    }
+}

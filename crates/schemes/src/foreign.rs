@@ -1,0 +1,349 @@
+//! Schemes from outside this crate.
+//!
+//! Machines of the registry are known to the compiler and are called directly. A foreign scheme hands out
+//! boxed machines that play the same [`roles`](crate::roles); whoever implements a role with `Clone`, `Debug`
+//! and `Send` has the boxable trait of that role for free. [`Config::Foreign`](crate::registry::Config) puts
+//! such a scheme wherever one of the registry may stand.
+
+use crate::dice::Dice;
+use crate::params::{Field, Scalar, Table, Value};
+use crate::roles::{
+    Arrival, CongestionPoint, CpAction, CpId, Delivered, Gauge, NotificationPoint, Pacing, Probe, ProbeAction, Queue,
+    ReactionPoint, Signal, SignalKind, Stamp,
+};
+use qcnlab_units::{BitRate, Bytes, Instant};
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+/// A scheme with its parameters set, from outside the registry.
+pub trait ForeignScheme: fmt::Debug + Send + Sync {
+    /// Its name, as a scenario writes it.
+    fn name(&self) -> &str;
+    /// What a scenario sets, as it was written.
+    fn parameters(&self) -> &Parameters;
+    /// What its results depend on besides its parameters, such as its source text; part of a scenario's hash.
+    fn fingerprint(&self) -> &str;
+    /// Signals its congestion points and notification points send.
+    fn speaks(&self) -> &[SignalKind];
+    /// The queue length it steers to, if it has one.
+    fn set_point(&self) -> Option<Bytes> {
+        None
+    }
+    /// A congestion point called `id`.
+    fn congestion_point(&self, id: CpId) -> Box<dyn ForeignCp>;
+    /// A reaction point on a port of `line_rate`.
+    fn reaction_point(&self, line_rate: BitRate) -> Box<dyn ForeignRp>;
+    /// A notification point for one flow; `None` when receivers answer nothing. The same all through a run.
+    fn notification_point(&self) -> Option<Box<dyn ForeignNp>> {
+        None
+    }
+}
+
+/// What a scenario sets of a foreign scheme: keys and values in the order they were written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameters {
+    /// Of the congestion point.
+    pub cp: Vec<(String, Scalar)>,
+    /// Of the reaction point.
+    pub rp: Vec<(String, Scalar)>,
+}
+
+/// Text that is a size, a rate or a time with its unit, as octets, bit/s or picoseconds; `None` for all else.
+pub fn quantity(scalar: &Scalar) -> Option<Value> {
+    let Scalar::Text(text) = scalar else { return None };
+    let size = text.parse().map(Value::Size).ok();
+    size.or_else(|| text.parse().map(Value::Rate).ok()).or_else(|| text.parse().map(Value::Time).ok())
+}
+
+macro_rules! boxable {
+    ($($(#[$doc:meta])* $name:ident: $role:ident),* $(,)?) => {$(
+        $(#[$doc])*
+        pub trait $name: $role + fmt::Debug + Send {
+            /// A copy that goes its own way.
+            fn boxed(&self) -> Box<dyn $name>;
+        }
+
+        impl<T: $role + Clone + fmt::Debug + Send + 'static> $name for T {
+            fn boxed(&self) -> Box<dyn $name> {
+                Box::new(self.clone())
+            }
+        }
+
+        impl Clone for Box<dyn $name> {
+            fn clone(&self) -> Self {
+                (**self).boxed()
+            }
+        }
+    )*};
+}
+
+boxable! {
+    /// A congestion point that fits in a box.
+    ForeignCp: CongestionPoint,
+    /// A reaction point that fits in a box.
+    ForeignRp: ReactionPoint,
+    /// A notification point that fits in a box.
+    ForeignNp: NotificationPoint,
+}
+
+/// A foreign scheme as the registry holds it. Two are equal when name, parameters and fingerprint are.
+#[derive(Clone, Debug)]
+pub struct Foreign {
+    scheme: Arc<dyn ForeignScheme>,
+    table: NoTable,
+}
+
+/// The table of a scheme whose parameters the registry does not know: no fields.
+#[derive(Clone, Copy, Debug)]
+struct NoTable;
+
+impl Table for NoTable {
+    fn fields(&self) -> &'static [Field] {
+        &[]
+    }
+
+    fn get(&self, _: usize) -> Option<Value> {
+        None
+    }
+
+    fn set(&mut self, _: usize, _: Value) {}
+}
+
+impl PartialEq for Foreign {
+    fn eq(&self, other: &Foreign) -> bool {
+        let same = |scheme: &Foreign| (scheme.name().to_owned(), scheme.parameters().clone());
+        same(self) == same(other) && self.fingerprint() == other.fingerprint()
+    }
+}
+
+impl std::ops::Deref for Foreign {
+    type Target = dyn ForeignScheme;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.scheme
+    }
+}
+
+impl From<Arc<dyn ForeignScheme>> for Foreign {
+    fn from(scheme: Arc<dyn ForeignScheme>) -> Foreign {
+        Foreign { scheme, table: NoTable }
+    }
+}
+
+impl Foreign {
+    pub(crate) fn table(&self) -> &dyn Table {
+        &self.table
+    }
+
+    pub(crate) fn table_mut(&mut self) -> &mut dyn Table {
+        &mut self.table
+    }
+
+    pub(crate) fn cp(&self, id: CpId) -> Cp {
+        Cp { machine: self.scheme.congestion_point(id), scheme: self.clone() }
+    }
+
+    pub(crate) fn rp(&self, line_rate: BitRate) -> Rp {
+        let machine = self.scheme.reaction_point(line_rate);
+        let (wake, limit) = (machine.next_wake(), machine.limit());
+        Rp { machine, scheme: self.clone(), wake, limit }
+    }
+
+    pub(crate) fn np(&self) -> Option<Np> {
+        Some(Np { machine: self.scheme.notification_point()?, scheme: self.clone() })
+    }
+
+    fn broken(&self, method: &str, why: String) -> ! {
+        let (scheme, method) = (self.name().to_owned(), method.to_owned());
+        give_up(Failure { scheme, method, why, broken: true, cause: None })
+    }
+
+    fn check_signal(&self, method: &str, signal: &Signal) {
+        if !self.speaks().contains(&signal.kind()) {
+            self.broken(method, format!("sends a {}, which it does not say it speaks", signal.kind().name()));
+        }
+    }
+}
+
+/// Why a run with a foreign scheme cannot go on.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The scheme's name.
+    pub scheme: String,
+    /// The method, with its class where there is one.
+    pub method: String,
+    /// What went wrong.
+    pub why: String,
+    /// Whether it broke the contract of its role; otherwise it failed by itself.
+    pub broken: bool,
+    /// What its own language raised.
+    pub cause: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "scheme '{}', {}: {}", self.scheme, self.method, self.why)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Ends the run in whose machine this is called; [`guard`] around the run gives `failure` back.
+///
+/// Roles answer with plain values and cannot fail. A machine that runs somebody's code can: it has nowhere
+/// else to say so.
+pub fn give_up(failure: Failure) -> ! {
+    resume_unwind(Box::new(failure))
+}
+
+/// Does `run`, and gives back the failure of a foreign machine in it.
+///
+/// # Errors
+/// When a machine called [`give_up`].
+pub fn guard<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|payload| match payload.downcast::<Failure>() {
+        Ok(failure) => *failure,
+        Err(panic) => resume_unwind(panic),
+    })
+}
+
+/// A foreign congestion point, held to its role.
+#[derive(Clone, Debug)]
+pub struct Cp {
+    machine: Box<dyn ForeignCp>,
+    scheme: Foreign,
+}
+
+/// A foreign reaction point, held to its role.
+#[derive(Clone, Debug)]
+pub struct Rp {
+    machine: Box<dyn ForeignRp>,
+    scheme: Foreign,
+    wake: Instant,
+    limit: Option<BitRate>,
+}
+
+/// A foreign notification point, held to its role.
+#[derive(Clone, Debug)]
+pub struct Np {
+    machine: Box<dyn ForeignNp>,
+    scheme: Foreign,
+}
+
+impl CongestionPoint for Cp {
+    fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
+        let action = self.machine.on_arrival(now, frame, queue, dice);
+        match action {
+            CpAction::Nothing => {}
+            _ if !frame.controlled => {
+                self.scheme.broken("on_arrival", "acts on a frame outside congestion control".to_owned());
+            }
+            CpAction::Send(signal) => self.scheme.check_signal("on_arrival", &signal),
+            CpAction::Mark(0) => self.scheme.broken("on_arrival", "a mark of 0 is none".to_owned()),
+            CpAction::Mark(_) => {}
+        }
+        action
+    }
+
+    fn watches_departures(&self) -> bool {
+        self.machine.watches_departures()
+    }
+
+    fn on_departure(&mut self, now: Instant, len: Bytes) {
+        self.machine.on_departure(now, len);
+    }
+
+    fn marks_departures(&self) -> bool {
+        self.machine.marks_departures()
+    }
+
+    fn departure_mark(&mut self, now: Instant, controlled: bool, queue: Queue, dice: &mut Dice) -> u8 {
+        self.machine.departure_mark(now, controlled, queue, dice)
+    }
+
+    fn on_probe(&mut self, now: Instant, probe: &mut Probe, queue: Queue) -> ProbeAction {
+        let action = self.machine.on_probe(now, probe, queue);
+        if let ProbeAction::Answer(signal) = &action {
+            self.scheme.check_signal("on_probe", signal);
+        }
+        action
+    }
+
+    fn no_bandwidth_since(&self, now: Instant) -> Option<Instant> {
+        self.machine.no_bandwidth_since(now)
+    }
+}
+
+impl Rp {
+    fn look(&mut self) {
+        (self.wake, self.limit) = (self.machine.next_wake(), self.machine.limit());
+    }
+}
+
+impl ReactionPoint for Rp {
+    fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
+        let stamp = self.machine.on_sent(now, sent, backlog, dice);
+        self.look();
+        self.wake = self.wake.max(now);
+        stamp
+    }
+
+    fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
+        self.machine.on_signal(now, signal, dice);
+        self.look();
+        self.wake = self.wake.max(now);
+    }
+
+    fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
+        self.machine.on_wake(now, dice);
+        self.look();
+        if self.wake <= now {
+            let why = format!("after a wake-up at {now} the next is asked for at {}, which has passed", self.wake);
+            self.scheme.broken("next_wake", why);
+        }
+    }
+
+    fn next_wake(&self) -> Instant {
+        self.wake
+    }
+
+    fn sends_probes(&self) -> bool {
+        self.machine.sends_probes()
+    }
+
+    fn take_probe(&mut self, now: Instant) -> Option<Probe> {
+        self.machine.take_probe(now)
+    }
+
+    fn limit(&self) -> Option<BitRate> {
+        self.limit
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.machine.pacing()
+    }
+
+    fn gauge(&self) -> Gauge {
+        self.machine.gauge()
+    }
+}
+
+impl NotificationPoint for Np {
+    fn on_frame(&mut self, now: Instant, frame: &Delivered) -> Option<Signal> {
+        let answer = self.machine.on_frame(now, frame);
+        if let Some(signal) = &answer {
+            self.scheme.check_signal("on_frame", signal);
+        }
+        answer
+    }
+
+    fn on_probe(&mut self, now: Instant, probe: &Probe) -> Option<Signal> {
+        let answer = self.machine.on_probe(now, probe);
+        if let Some(signal) = &answer {
+            self.scheme.check_signal("on_probe", signal);
+        }
+        answer
+    }
+}

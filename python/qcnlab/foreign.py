@@ -1,0 +1,363 @@
+"""Schemes of your own as Python classes; slow, for trial.
+
+A scenario names one by its import path, and hands its tables over as keyword arguments:
+
+    [scheme]
+    name = "python:my_module:MyScheme"
+    [scheme.cp]
+    set_point = "33 KB"     # CongestionPoint(cp, set_point=33_000)
+    [scheme.rp]
+    step = "5 Mb/s"         # ReactionPoint(line_rate, step=5_000_000)
+
+A text that is a size, a rate or a time with its unit arrives as octets, bit/s or picoseconds; any
+other value as it is written. The module is looked for as `import` does, and in the current folder.
+Loading or checking such a scenario runs the module. The hash of the scenario covers the text of the
+module that the scheme stands in, but no module that this one imports.
+
+Times are picoseconds since the start of the run, rates bit/s, sizes and queues octets; all are
+whole numbers. Time never runs backwards. Random numbers must come from the `Dice` handed in, and a
+machine may only look at its own attributes: then a run gives the same result on any number of
+threads. Whatever a method raises ends the run as a `qcnlab.Error`, with the original exception as
+its cause. Probes pass Python congestion points by, and Python receivers do not return them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from functools import cache, reduce
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from qcnlab._core import Dice
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = [
+    "Arrival",
+    "Bcn",
+    "Cnm",
+    "Cnp",
+    "CongestionPoint",
+    "Delivered",
+    "Dice",
+    "Echo",
+    "Mark",
+    "NotificationPoint",
+    "PushBack",
+    "Queue",
+    "QueueLen",
+    "ReactionPoint",
+    "Reflection",
+    "Scheme",
+    "Signal",
+]
+
+
+class Arrival(NamedTuple):
+    """A frame that arrives at a congestion point."""
+
+    flow: int
+    """Number of its flow, from 0."""
+    size: int
+    """Octets."""
+    admitted: bool
+    """Whether the queue took it; otherwise it was discarded."""
+    controlled: bool
+    """Whether it is under congestion control; one that is not must not be answered or marked."""
+    cn_tagged: bool
+    """Whether it carries a CN-TAG."""
+    limited_by: int | None
+    """The congestion point whose limiter paced it, where frames say so."""
+    probe: bool
+    """Whether its source asks with it for bandwidth."""
+    mark: int
+    """The largest mark written on it so far; 0 is none."""
+
+
+class Queue(NamedTuple):
+    """The queue a congestion point watches."""
+
+    length: int
+    """Octets queued, the arriving frame included if it was admitted."""
+    capacity: int
+    """Octets it holds at most."""
+    rate: int
+    """The rate its port is served at now, bit/s."""
+
+
+class Delivered(NamedTuple):
+    """A frame that reaches its destination."""
+
+    size: int
+    """Octets."""
+    mark: int
+    """The largest mark that congestion points wrote on it; 0 is none."""
+    controlled: bool
+    """Whether it is under congestion control."""
+
+
+class Mark(NamedTuple):
+    """What a congestion point writes on a frame, for its destination to see."""
+
+    value: int
+    """From 1 to 255; a frame keeps the largest."""
+
+
+class Cnm(NamedTuple):
+    """The congestion notification message of 802.1Qau."""
+
+    cp: int
+    """The congestion point that sends it."""
+    quantized_fb: int
+    """How bad congestion is, from 1 to 255."""
+    q_offset: int = 0
+    """Set point less queue, octets; negative above the set point."""
+    q_delta: int = 0
+    """Growth of the queue since the last sample, octets."""
+
+
+class Bcn(NamedTuple):
+    """The backward congestion notification of BCN and ECM."""
+
+    cp: int
+    """The congestion point that sends it."""
+    q_offset: int
+    """Set point less queue, octets; positive when there is room."""
+    q_delta: int
+    """Growth of the queue since the last sample, octets."""
+    stop: bool = False
+    """BCN(0,0): stop sending for a while."""
+
+
+class Echo(NamedTuple):
+    """A switch's answer to a special frame: no bandwidth to spare."""
+
+    cp: int
+    """The congestion point that sends it."""
+
+
+class PushBack(NamedTuple):
+    """No congestion, but no bandwidth to spare either."""
+
+    cp: int
+    """The congestion point that sends it."""
+
+
+class Cnp(NamedTuple):
+    """A receiver's answer to marked frames."""
+
+
+class QueueLen(NamedTuple):
+    """How long a queue is."""
+
+    cp: int
+    """The congestion point that sends it."""
+    length: int
+    """Octets queued."""
+    arrived: int = 0
+    """Octets that arrived there since its last message."""
+
+
+class Reflection(NamedTuple):
+    """A mark that a destination sends back, as feedback."""
+
+    fb: int
+    """From -32768 to 32767; negative is congestion."""
+
+
+Signal = Cnm | Bcn | Echo | PushBack | Cnp | QueueLen | Reflection
+"""What one machine tells another."""
+
+
+class CongestionPoint:
+    """What a switch port computes; one for each queue a run watches.
+
+    An attribute `set_point`, octets, if there is one, is the queue the scheme steers to: metrics
+    that need a set point take it from there.
+    """
+
+    def __init__(self, cp: int) -> None:
+        """Take the number of this congestion point; `[scheme.cp]` comes as keyword arguments."""
+        self.cp = cp
+
+    def on_arrival(
+        self, now: int, frame: Arrival, queue: Queue, dice: Dice
+    ) -> Signal | Mark | None:
+        """Look at a frame that arrived: send a signal to its source, mark it, or do nothing."""
+        return None
+
+    def on_departure(self, now: int, length: int) -> None:
+        """Learn that a frame left and `length` octets stay; called only if a class has its own."""
+
+    def departure_mark(self, now: int, controlled: bool, queue: Queue, dice: Dice) -> int:
+        """Give the mark for a frame that leaves, 0 for none; called only if a class has its own."""
+        return 0
+
+
+class ReactionPoint:
+    """What a sender's rate limiter computes; one for each limiter."""
+
+    def __init__(self, line_rate: int) -> None:
+        """Take the rate of the sender's link; `[scheme.rp]` comes as keyword arguments."""
+        self.line_rate = line_rate
+
+    def on_sent(self, now: int, sent: int, backlog: int, dice: Dice) -> None:
+        """Learn that a frame of `sent` octets leaves; `backlog` octets wait behind the limiter."""
+
+    def on_signal(self, now: int, signal: Signal, dice: Dice) -> None:
+        """Hear a signal."""
+
+    def on_wake(self, now: int, dice: Dice) -> None:
+        """Act because the time asked for has come."""
+
+    def next_wake(self) -> int | None:
+        """Tell when to be woken, `None` for not at all; after a wake-up this lies in the future."""
+        return None
+
+    def limit(self) -> float | None:
+        """Tell the rate frames may leave at, 0 to stop, `None` for no limit.
+
+        What is behind the point is dropped. Asked after each call above, as `next_wake` is.
+        """
+        return None
+
+    def target_rate(self) -> float | None:
+        """Tell the rate it climbs back to, for observers; `None` if that is the limit."""
+        return None
+
+
+class NotificationPoint:
+    """What a receiver answers; one for each flow that ends there. It takes no parameters."""
+
+    def on_frame(self, now: int, frame: Delivered) -> Signal | None:
+        """Look at a data frame that arrived; what comes back goes to its source."""
+        return None
+
+
+class Scheme:
+    """A scheme: the classes its machines are made of; each machine of a run is a new instance."""
+
+    congestion_point: ClassVar[type[CongestionPoint]] = CongestionPoint
+    """Made with the congestion point's number and the keys of `[scheme.cp]`."""
+    reaction_point: ClassVar[type[ReactionPoint]] = ReactionPoint
+    """Made with the rate of the link in bit/s and the keys of `[scheme.rp]`."""
+    notification_point: ClassVar[type[NotificationPoint] | None] = None
+    """Made without arguments; `None` when receivers answer nothing."""
+
+
+class _Refused(Exception):
+    """A scheme that cannot be used; the core makes a `ScenarioError` of it."""
+
+    def __init__(self, why: str, *, hint: str | None = None, table: str | None = None) -> None:
+        super().__init__(why)
+        self.why, self.hint, self.table = why, hint, table
+
+
+_TRIAL_RATE = 10_000_000_000
+
+
+def find_scheme(
+    name: str, cp: dict[str, Any], rp: dict[str, Any]
+) -> tuple[type[Scheme], str, int | None, bool]:
+    """Find the class called `python:module:Class` and try its machines; for the core.
+
+    Gives the class, the text its results depend on, its set point in octets, and whether receivers
+    answer.
+    """
+    _, _, place = name.partition(":")
+    module_name, _, class_name = place.partition(":")
+    if not module_name or not class_name:
+        raise _Refused("a Python scheme is written python:module:Class")
+    module = _module(module_name)
+    try:
+        scheme = reduce(getattr, class_name.split("."), module)
+    except AttributeError as error:
+        raise _Refused(
+            f"module '{module_name}' has no '{class_name}'", hint=_has(module)
+        ) from error
+    if not (isinstance(scheme, type) and issubclass(scheme, Scheme)):
+        raise _Refused(
+            f"'{class_name}' is not a subclass of qcnlab.foreign.Scheme", hint=_has(module)
+        )
+    port = _trial("cp", scheme.congestion_point, 0, cp)
+    _trial("rp", scheme.reaction_point, _TRIAL_RATE, rp)
+    set_point = getattr(port, "set_point", None)
+    if set_point is not None and not (isinstance(set_point, int) and set_point >= 0):
+        raise _Refused(
+            f"its set_point is {set_point!r}; it must be a whole number of octets", table="cp"
+        )
+    return scheme, _source(module), set_point, scheme.notification_point is not None
+
+
+def overrides(machine: object, method: str) -> bool:
+    """Tell whether a machine has a method of its own, not just the base class's; for the core."""
+    own = getattr(type(machine), method, None)
+    return own is not None and own is not getattr(CongestionPoint, method, None)
+
+
+def _module(name: str) -> ModuleType:
+    if name in sys.modules:
+        return sys.modules[name]
+    here = "" not in sys.path
+    if here:
+        sys.path.insert(0, "")
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and name.split(".")[
+            : len(error.name.split("."))
+        ] == error.name.split("."):
+            hint = "modules are looked for in the current folder and on Python's path"
+            raise _Refused(f"there is no module '{name}'", hint=hint) from error
+        raise _Refused(f"module '{name}' cannot be imported: {error}") from error
+    except Exception as error:
+        raise _Refused(f"module '{name}' cannot be imported: {_said(error)}") from error
+    finally:
+        if here and "" in sys.path:
+            sys.path.remove("")
+
+
+def _trial(table: str, machine: type, first: int, given: dict[str, Any]) -> object:
+    try:
+        return machine(first, **given)
+    except Exception as error:
+        known = list(inspect.signature(machine).parameters)[1:]
+        hint = f"its keys are {', '.join(known)}" if known else "it takes no keys"
+        why = f"[scheme.{table}]: {machine.__name__}: {_said(error)}"
+        raise _Refused(why, hint=hint, table=table) from error
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _has(module: ModuleType) -> str | None:
+    schemes = [
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Scheme) and value is not Scheme
+    ]
+    return f"its schemes are {', '.join(schemes)}" if schemes else None
+
+
+@cache
+def _source(module: ModuleType) -> str:
+    """Give the text of a module; of one without a file, such as a notebook, that of its classes."""
+    try:
+        return inspect.getsource(module)
+    except (OSError, TypeError):
+        pass
+    machines = (CongestionPoint, ReactionPoint, NotificationPoint, Scheme)
+    own = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, machines)
+        and value.__module__ == module.__name__
+    ]
+    try:
+        return "\n".join(inspect.getsource(value) for value in own)
+    except (OSError, TypeError) as error:
+        raise _Refused("its source text cannot be found, and results depend on it") from error

@@ -1,0 +1,263 @@
+"""Schemes that are Python classes: found, tried, run, refused, stopped."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import qcnlab
+from qcnlab.foreign import (
+    Arrival,
+    Cnm,
+    Cnp,
+    CongestionPoint,
+    Delivered,
+    Dice,
+    Mark,
+    NotificationPoint,
+    Queue,
+    ReactionPoint,
+    Scheme,
+    Signal,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHORT = ("duration=6 ms", "warmup=1 ms", "hotspot.from=2 ms", "hotspot.until=5 ms")
+HERE = f"python:{__name__}"
+
+
+class Port(CongestionPoint):
+    def __init__(self, cp: int, *, set_point: int = 33_000, chance: float = 0.01) -> None:
+        super().__init__(cp)
+        self.set_point = set_point
+        self.chance = chance
+
+    def on_arrival(self, now: int, frame: Arrival, queue: Queue, dice: Dice) -> Signal | None:
+        if frame.controlled and queue.length > self.set_point and dice.uniform(0, 1) < self.chance:
+            return Cnm(self.cp, 1, self.set_point - queue.length)
+        return None
+
+
+class Halving(ReactionPoint):
+    def __init__(self, line_rate: int, *, least: int = 10_000_000) -> None:
+        super().__init__(line_rate)
+        self.least = least
+        self.rate: int | None = None
+
+    def on_signal(self, now: int, signal: Signal, dice: Dice) -> None:
+        self.rate = max(self.least, (self.rate or self.line_rate) // 2)
+
+    def limit(self) -> float | None:
+        return self.rate
+
+
+class Plain(Scheme):
+    congestion_point = Port
+    reaction_point = Halving
+
+
+class Raising(Halving):
+    def on_signal(self, now: int, signal: Signal, dice: Dice) -> None:
+        raise ZeroDivisionError("no rate is left")
+
+
+class Raises(Plain):
+    reaction_point = Raising
+
+
+class Sleepless(Halving):
+    def next_wake(self) -> int | None:
+        return None if self.rate is None else 0
+
+
+class BreaksContract(Plain):
+    reaction_point = Sleepless
+
+
+class Negative(Halving):
+    def limit(self) -> float | None:
+        return None if self.rate is None else -1
+
+
+class SaysNonsense(Plain):
+    reaction_point = Negative
+
+
+class Marking(CongestionPoint):
+    def __init__(self, cp: int) -> None:
+        super().__init__(cp)
+        self.departures = 0
+
+    def on_departure(self, now: int, length: int) -> None:
+        self.departures += 1
+
+    def departure_mark(self, now: int, controlled: bool, queue: Queue, dice: Dice) -> int:
+        return int(controlled and queue.length > 30_000 and self.departures % 10 == 0)
+
+
+class MarkingArrivals(CongestionPoint):
+    def on_arrival(self, now: int, frame: Arrival, queue: Queue, dice: Dice) -> Mark | None:
+        return Mark(3) if frame.admitted and queue.length > 60_000 else None
+
+
+class Receiver(NotificationPoint):
+    def on_frame(self, now: int, frame: Delivered) -> Signal | None:
+        return Cnp() if frame.mark else None
+
+
+class Marked(Scheme):
+    reaction_point = Halving
+    congestion_point = Marking
+    notification_point = Receiver
+
+
+class MarkedOnArrival(Scheme):
+    reaction_point = Halving
+    notification_point = Receiver
+    congestion_point = MarkingArrivals
+
+
+def scenario(name: str, *changes: str) -> qcnlab.Scenario:
+    hotspot = qcnlab.load("og-hotspot-2src-10g-to-500m-rtt10us").with_(*SHORT)
+    return hotspot.with_(f"scheme.name={HERE}:{name}", *changes)
+
+
+def test_a_class_runs_the_same_on_any_number_of_threads() -> None:
+    one, two = (qcnlab.run(scenario("Plain"), reps=4, jobs=jobs) for jobs in (1, 2))
+    assert one.summary["metrics"] == two.summary["metrics"]
+    assert one.queues.to_polars().equals(two.queues.to_polars())
+    assert (one.metric("messages") or 0) > 0
+    assert len(set(one.summary["metrics"]["drops"]["values"])) > 1
+
+
+@pytest.mark.parametrize("name", ["Marked", "MarkedOnArrival"])
+def test_receivers_answer_marks(name: str) -> None:
+    result = qcnlab.run(scenario(name), reps=1)
+    assert (result.metric("messages") or 0) > 0
+
+
+def test_parameters_arrive_in_base_units_and_survive_saving(tmp_path: Path) -> None:
+    own = scenario(
+        "Plain", "scheme.cp.set_point=50 KB", "scheme.cp.chance=0.5", "scheme.rp.least=1 Gb/s"
+    )
+    assert own.to_dict()["scheme"] == {
+        "name": f"{HERE}:Plain",
+        "cp": {"set_point": "50 KB", "chance": 0.5},
+        "rp": {"least": "1 Gb/s"},
+    }
+    result = qcnlab.run(own, reps=1)
+    assert result.rates.to_polars()["current_rate_bps"].min() == 10**9
+    again = qcnlab.open_run(result.save(tmp_path / "run"))
+    assert again.summary == result.summary
+    assert qcnlab.load(tmp_path / "run" / "config.toml").hash == own.hash
+
+
+def test_what_a_class_raises_comes_back_with_its_traceback() -> None:
+    with pytest.raises(
+        qcnlab.Error, match=r"replication 0: scheme .*Raises', Raising.on_signal: Zero"
+    ) as caught:
+        qcnlab.run(scenario("Raises"), reps=2)
+    cause = caught.value.__cause__
+    assert isinstance(cause, ZeroDivisionError)
+    trace = cause.__traceback__
+    assert trace is not None
+    assert trace.tb_frame.f_code.co_name == "on_signal"
+
+
+def test_a_broken_contract_is_a_law_violation() -> None:
+    with pytest.raises(qcnlab.LawViolation, match="which has passed"):
+        qcnlab.run(scenario("BreaksContract"), reps=1)
+
+
+def test_a_rate_that_is_none_is_named() -> None:
+    with pytest.raises(qcnlab.Error, match=r"Negative.limit: .*limit\(\) gave -1"):
+        qcnlab.run(scenario("SaysNonsense"), reps=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("python:Plain", [], "written python:module:Class"),
+        ("python:no_such_module:Plain", [], "there is no module 'no_such_module'"),
+        (f"{HERE}:NoSuchClass", [], "has no 'NoSuchClass'"),
+        (f"{HERE}:Port", [], "not a subclass of qcnlab.foreign.Scheme"),
+        (f"{HERE}:Plain", ["scheme.cp.w=2"], r"\[scheme.cp\]: Port: TypeError.*'w'"),
+        (f"{HERE}:Plain", ["scheme.cp.set_point=ten"], "set_point is 'ten'"),
+        (f"{HERE}:Plain", ["scheme.preset=DECK001"], "unknown key 'preset'"),
+        ("ruby:Plain", [], "nothing here loads 'ruby:' schemes"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(name: str, changes: list[str], message: str) -> None:
+    with pytest.raises(qcnlab.ScenarioError, match=message):
+        qcnlab.load("og-hotspot-2src-10g-to-500m-rtt10us").with_(f"scheme.name={name}", *changes)
+
+
+def test_a_key_no_machine_takes_names_those_it_takes() -> None:
+    with pytest.raises(qcnlab.ScenarioError) as caught:
+        scenario("Plain", "scheme.cp.w=2")
+    assert caught.value.hint == "its keys are set_point, chance"
+    assert isinstance(caught.value.__cause__, TypeError)
+
+
+AIMD = """
+    from qcnlab.foreign import Cnm, CongestionPoint, ReactionPoint, Scheme
+
+    class Port(CongestionPoint):
+        def on_arrival(self, now, frame, queue, dice):
+            return Cnm(self.cp, 1) if frame.controlled and queue.length > 33_000 else None
+
+    class Rate(ReactionPoint):
+        rate = None
+        def on_signal(self, now, signal, dice):
+            self.rate = {rate}
+        def limit(self):
+            return self.rate
+
+    class Own(Scheme):
+        congestion_point = Port
+        reaction_point = Rate
+"""
+
+
+def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "qcnlab", *arguments]
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_command_finds_modules_in_the_current_folder_and_their_text_counts(
+    tmp_path: Path,
+) -> None:
+    def hashed(rate: str) -> Any:
+        (tmp_path / "own_module.py").write_text(textwrap.dedent(AIMD).format(rate=rate))
+        (tmp_path / "own.toml").write_text(
+            scenario("Plain").to_toml().replace(f"{HERE}:Plain", "python:own_module:Own")
+        )
+        done = command(tmp_path, "run", "own.toml", "--reps", "1", "-o", f"run-{rate}", "--json")
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split('"hash": "')[1][:64]
+
+    assert hashed("10**9") != hashed("10**8")
+
+
+def test_interrupt_ends_a_run_of_python_machines(tmp_path: Path) -> None:
+    (tmp_path / "own_module.py").write_text(textwrap.dedent(AIMD).format(rate="10**9"))
+    line = [sys.executable, "-m", "qcnlab", "run", "og-hotspot-2src-10g-to-500m-rtt10us"]
+    line += ["-s", "scheme.name=python:own_module:Own", "-s", "duration=1000 s", "-o", "run"]
+    with subprocess.Popen(line, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:
+        time.sleep(2.5)
+        assert running.poll() is None
+        running.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert time.monotonic() - asked < 10  # one second on a quiet machine
+    assert "Traceback" not in said
+    assert not (tmp_path / "run").exists()
