@@ -57,6 +57,8 @@ pub(crate) struct Reaction {
 #[derive(Debug, Default)]
 pub(crate) struct Adapter {
     pub(crate) port: u32,
+    /// Flows it serves.
+    pub(crate) flows: u32,
     lines: [VecDeque<u32>; 8],
     /// Classes with a flow in line.
     pub(crate) ready: u8,

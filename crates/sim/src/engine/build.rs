@@ -105,6 +105,7 @@ impl Engine {
                 adapters.push(Adapter::new(sender.port));
                 adapters.len() as u32 - 1
             });
+            self.adapters[sender.adapter as usize].flows += 1;
             if turns != NONE {
                 self.turns[turns as usize].adapter = sender.adapter;
             }

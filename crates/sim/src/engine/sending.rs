@@ -111,7 +111,13 @@ impl Engine {
                 self.wheel.set(self.entities.adapter + adapter, at.ps());
             }
             turns => {
-                if self.turns[turns as usize].sending == Sending::Nothing {
+                if self.turns[turns as usize].sending != Sending::Nothing {
+                    return;
+                }
+                // With others on the link, all that are let go at this instant get in line first.
+                if self.adapters[adapter as usize].flows == 1 {
+                    self.serve(now, adapter);
+                } else {
                     self.next_turn(now, turns);
                 }
             }
