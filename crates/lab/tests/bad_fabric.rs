@@ -443,7 +443,7 @@ error: watermarks need the size of the memory they guard, and 'edge1' has none
 25 | kind = "link"
    |        ^^^^^^
    |
-   = help: set input_memory in [[switch]], or high in [pause]
+   = help: set input_memory in [[switch]], or high in [[pause]]
 "#,
     ),
     (
@@ -568,6 +568,72 @@ error: 'spine' matches no switch
     ),
     (
         r#"kind = "link""#,
+        r#"kind = "link"
+only = "node5""#,
+        r#"
+error: 'node5' is a host that reads at once what it receives, and never stops its link
+  --> file.toml:27:8
+   |
+27 | only = "node5"
+   |        ^^^^^^^
+   |
+   = help: give it a receive_buffer in [[adapter]]
+"#,
+    ),
+    (
+        r#"[scheme]"#,
+        r#"[adapter]
+only = "node5"
+receive_buffer = "9 KB"
+
+[scheme]"#,
+        r#"
+error: the headroom (9564 B) is not below the receive buffer (9 KB) of 'node5'
+  --> file.toml:37:18
+   |
+37 | receive_buffer = "9 KB"
+   |                  ^^^^^^
+   |
+   = help: raise receive_buffer, or lower headroom
+"#,
+    ),
+    (
+        r#"[scheme]"#,
+        r#"[adapter]
+only = "node5"
+receive_rate = "1 Gb/s"
+
+[scheme]"#,
+        r#"
+error: watermarks need the size of the memory they guard, and 'node5' has none
+  --> file.toml:26:8
+   |
+26 | kind = "link"
+   |        ^^^^^^
+   |
+   = help: set receive_buffer in [[adapter]], or high in [[pause]]
+"#,
+    ),
+    (
+        r#"[pause]
+kind = "link""#,
+        r#"[[pause]]
+only = "edge*"
+kind = "link"
+
+[[pause]]
+kind = "link"
+high = "200 KB""#,
+        r#"
+error: the high watermark (200 KB) is not below the input memory (150 KB) of 'core'
+  --> file.toml:31:8
+   |
+31 | high = "200 KB"
+   |        ^^^^^^^^
+"#,
+    ),
+    (
+        r#"kind = "link""#,
         r#"kind = "pfc""#,
         r#"
 error: 'pfc' is not one of none, link, priority
@@ -580,6 +646,19 @@ error: 'pfc' is not one of none, link, priority
 ];
 
 const SIZES: &[Case] = &[
+    (
+        r#"[pause]
+kind = "link""#,
+        r#"[adapter]
+receive_buffer = "1499 B""#,
+        r#"
+error: a frame of 1500 B does not fit the buffer (1499 B)
+  --> file.toml:33:9
+   |
+33 | frame = "1500 B"
+   |         ^^^^^^^^
+"#,
+    ),
     (
         r#"input_memory = "150 KB""#,
         r#"input_memory = "1499 B""#,

@@ -4,7 +4,7 @@ mod traffic;
 
 use crate::fairness::{Claim, max_min, proportional};
 use crate::flows::{Hop, ideal_completion};
-use crate::scenario::{Draw, Feedback, Ground, PauseKind, Scenario, ScenarioError, TrafficKind};
+use crate::scenario::{Draw, Feedback, Ground, Scenario, ScenarioError, TrafficKind};
 use crate::topology::{Role, reverse};
 use qcnlab_sim::{Ends, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Traffic};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -164,7 +164,7 @@ fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
 /// Ports that a run needs: those that flows cross or that are looked at, then those over which something travels back.
 fn kept_ports(scenario: &Scenario, ground: &Ground) -> Vec<u32> {
     let tcp = scenario.traffic.iter().any(|traffic| matches!(traffic.kind, TrafficKind::Tcp { .. }));
-    let back = scenario.feedback != Feedback::Ideal || scenario.pause.kind != PauseKind::None || tcp;
+    let back = scenario.feedback != Feedback::Ideal || ground.pauses.iter().any(Option::is_some) || tcp;
     let looked_at = |port: u32| ground.hotspots.contains(&port) || ground.bottleneck == port;
     let crossed = |port: u32| ground.crossed[port as usize] || ground.recorded[port as usize] || looked_at(port);
     let forward = (0..ground.network.ports()).filter(|port| crossed(*port));
@@ -183,7 +183,7 @@ fn port_plan(scenario: &Scenario, ground: &Ground, port: u32, place: &[Option<u3
         delay: link.delay,
         latency: ground.switch(scenario, to).map_or(Span::ZERO, |switch| switch.latency),
         capacity: ground.capacity(scenario, port),
-        overhead: scenario.topology.frame_overhead(),
+        overhead: ground.overhead(scenario, port),
         watched: ground.watched(scenario, port),
         recorded: ground.recorded[port as usize],
         peer: place[reverse(port) as usize],
@@ -196,7 +196,7 @@ fn nodes(scenario: &Scenario, ground: &Ground) -> Vec<NodePlan> {
         name: node.name.clone(),
         input_memory: match node.role {
             Role::Switch => ground.switch(scenario, index).and_then(|switch| switch.input_memory),
-            Role::Host => None,
+            Role::Host => ground.adapter(scenario, index).and_then(|adapter| adapter.receive_buffer),
         },
         pause: ground.pauses[index as usize],
     };

@@ -152,10 +152,12 @@ fn frames(scenario: &Scenario, ground: &Ground) -> Result<(), Found> {
         let frame = traffic.frame;
         for port in paths.iter().flatten() {
             let (from, _) = ground.network.ends(*port);
-            let switch = ground.switch(scenario, from);
+            let (switch, adapter) = (ground.switch(scenario, from), ground.adapter(scenario, from));
+            let received = adapter.filter(|_| from != flow.source_index as u32);
             let buffers = [
                 (ground.capacity(scenario, *port), "output_buffer"),
                 (switch.and_then(|switch| switch.input_memory), "input_memory"),
+                (received.and_then(|adapter| adapter.receive_buffer), "receive_buffer"),
             ];
             if let Some((Some(buffer), name)) = buffers.into_iter().find(|(b, _)| b.is_some_and(|b| frame > b)) {
                 let keys = [key("frame"), "topology.buffer".to_owned(), ground.key(from, name)];

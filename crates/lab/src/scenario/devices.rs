@@ -23,7 +23,7 @@ params! {
 }
 
 params! {
-    /// How hosts send. Of several tables the first whose pattern fits a host holds.
+    /// How hosts send and receive. Of several tables the first whose pattern fits a host holds.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Adapters {
         /// Hosts it speaks of: a name, or a pattern in which * stands for any characters and {1..4} for numbers.
@@ -37,6 +37,11 @@ params! {
         burst: Option<Bytes>, "", Range::at_least(0.0);
         /// Rates are whole multiples of this, rounded down but never to zero; left out, any rate.
         rate_step: Option<BitRate>, "", Range::POSITIVE;
+        /// Octets held of what the host received and has not read; more is discarded, unless [[pause]] stops the
+        /// link into it. Left out, no limit.
+        receive_buffer: Option<Bytes>, "OB", Range::POSITIVE;
+        /// Rate at which the host reads what it received; left out, the rate of its link.
+        receive_rate: Option<BitRate>, "", Range::POSITIVE;
     }
 }
 
@@ -63,7 +68,8 @@ choice! {
 }
 
 params! {
-    /// When switches stop the links into them.
+    /// When switches, and hosts that hold what they receive, stop the links into them. Of several tables the first
+    /// whose pattern fits a node holds.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Pause {
         /// Whether, and what, a pause frame stops.
@@ -73,7 +79,8 @@ params! {
         /// When a pause frame is sent.
         rule: PauseRule, "", Range::ANY, Fallback::Text("watermarks");
         /// Watermarks: stop above this many octets of one input, and of one class if classes stop by themselves;
-        /// left out, the input memory, or an equal part of it for each such class in use, without the headroom.
+        /// left out, the input memory or receive buffer, or an equal part of it for each such class in use, without
+        /// the headroom.
         high: Option<Bytes>, "watermark_high", Range::POSITIVE;
         /// Watermarks: go at this many octets or fewer; left out, the hysteresis below the high watermark.
         low: Option<Bytes>, "watermark_low", Range::at_least(0.0);
@@ -89,7 +96,8 @@ params! {
         interval: Option<Span>, "pause interval", POSITIVE_UP_TO_LONGEST;
         /// Time from a pause frame's last octet to its effect.
         reaction: Span, "", UP_TO_LONGEST, Fallback::Text("0 s");
-        /// Switches that do it: a name or a pattern.
+        /// Switches and hosts that do it: a name or a pattern. Hosts do if they have a receive_buffer or a
+        /// receive_rate.
         only: String, "", Range::ANY, Fallback::Text("*");
     }
 }

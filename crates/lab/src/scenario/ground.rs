@@ -1,17 +1,18 @@
 //! What follows from a scenario's tables before time zero: its network, who sends to whom and how, what is
 //! recorded, and how each node behaves.
 
-use super::devices::{Multipath, PauseKind};
-use super::fault::Fault;
+use super::devices::{Multipath, Pause, PauseKind};
+use super::fault::{Fault, PauseFault};
 use super::flows::{Draw, FlowSpec, flows};
 use super::network::{Found, network, pattern};
 use super::pausing::{Site, pause_plan};
+use super::receiving::add_readers;
 use super::shapes::Topology;
 use super::types::{BOTTLENECK, Feedback, Scenario, Spread, TrafficKind};
 use super::{Adapters, Switches};
-use crate::topology::{Network, Role, Routes};
+use crate::topology::{Network, Node, Role, Routes};
 use qcnlab_sim::PausePlan;
-use qcnlab_units::Bytes;
+use qcnlab_units::{Bytes, Span};
 use std::collections::HashMap;
 
 /// Seed of the hash that chooses a flow's path: the same in every replication, so that what a scenario's
@@ -39,6 +40,8 @@ pub(crate) struct Ground {
     pub(crate) recorded: Vec<bool>,
     /// Which table of `[[switch]]` or `[[adapter]]` a node goes by.
     tables: Vec<Option<usize>>,
+    /// Links of the network but those inside hosts, which come last.
+    outside: usize,
     /// When each node stops its links.
     pub(crate) pauses: Vec<Option<PausePlan>>,
 }
@@ -46,12 +49,19 @@ pub(crate) struct Ground {
 impl Ground {
     /// Works everything out.
     pub(super) fn of(scenario: &Scenario, draw: Draw) -> Result<Ground, Found> {
-        let network = network(scenario)?;
-        let tables = tables(scenario, &network)?;
+        let mut network = network(scenario)?;
+        let mut tables = tables(scenario, &network)?;
         let flows = flows(scenario, &network, draw)?;
         let mut sends = vec![0; network.nodes.len()];
         flows.iter().filter(|flow| flow.size.is_none()).for_each(|flow| sends[flow.source_index] += 1);
-        let paths = paths(scenario, &network, &flows)?;
+        let mut paths = paths(scenario, &network, &flows)?;
+        let wanted_bps = wanted(scenario, &network, &flows, &paths, &sends);
+        let outside = network.links.len();
+        let host = |node: u32| network.nodes[node as usize].role == Role::Host;
+        let hosts: Vec<bool> = (0..network.nodes.len() as u32).map(host).collect();
+        let adapter = |node: u32| tables[node as usize].filter(|_| hosts[node as usize]);
+        add_readers(&mut network, &mut paths, |node| adapter(node).map(|table| &scenario.adapters[table]));
+        tables.resize(network.nodes.len(), None);
         let mut crossed = vec![false; network.ports() as usize];
         paths.iter().flatten().flatten().for_each(|port| crossed[*port as usize] = true);
         let usable = |port: u32| crossed[port as usize] || scenario.draws_flows();
@@ -60,7 +70,6 @@ impl Ground {
         let hotspots: Vec<u32> = hotspots
             .map(|(i, hotspot)| ports.find(&hotspot.port, &format!("hotspot.{i}"), "port"))
             .collect::<Result<_, _>>()?;
-        let wanted_bps = wanted(scenario, &network, &flows, &paths, &sends);
         let bottleneck = match &scenario.record.bottleneck {
             Some(name) => ports.find(name, "record", "bottleneck")?,
             None => hotspots.first().copied().unwrap_or_else(|| most_offered(&network, &paths, &wanted_bps)),
@@ -82,28 +91,70 @@ impl Ground {
             hotspots,
             recorded,
             tables,
+            outside,
         };
         ground.pauses = ground.pausing(scenario)?;
         Ok(ground)
     }
 
     fn pausing(&self, scenario: &Scenario) -> Result<Vec<Option<PausePlan>>, Found> {
-        let only = pattern(&scenario.pause.only, "pause.only")?;
-        if scenario.pause.kind == PauseKind::None {
-            return Ok(vec![None; self.network.nodes.len()]);
+        let mut chosen: Vec<Option<usize>> = vec![None; self.network.nodes.len()];
+        for (table, pause) in scenario.pauses.iter().enumerate() {
+            let only = pattern(&pause.only, &format!("pause.{table}.only"))?;
+            let mut any = false;
+            for (node, chosen) in (0..).zip(&mut chosen) {
+                if self.can_pause(scenario, node) && only.matches(&self.network.nodes[node as usize].name) {
+                    any = true;
+                    chosen.get_or_insert(table);
+                }
+            }
+            if !any && pause.kind != PauseKind::None {
+                return Err(self.nobody_pauses(pause, table));
+            }
         }
         let used = self.classes(scenario);
-        let mut any = false;
-        let plans = (0..).zip(&self.network.nodes).map(|(node, place)| {
-            if place.role == Role::Host || !only.matches(&place.name) {
-                return Ok(None);
-            }
-            any = true;
-            let (switch, key) = (self.switch(scenario, node), |name: &str| self.key(node, name));
-            pause_plan(&Site { scenario, network: &self.network, node, switch, key: &key, used })
-        });
-        let plans = plans.collect::<Result<_, _>>()?;
-        if any { Ok(plans) } else { Err(no_node(&self.network, Role::Switch, &scenario.pause.only, "pause")) }
+        let plan = |(node, table): (u32, Option<usize>)| match table {
+            Some(table) => pause_plan(&self.site(scenario, node, table, used)),
+            None => Ok(None),
+        };
+        (0..).zip(chosen).map(plan).collect()
+    }
+
+    /// Whether frames wait at a node that came in over a link from elsewhere.
+    fn can_pause(&self, scenario: &Scenario, node: u32) -> bool {
+        let switch = self.network.nodes[node as usize].role == Role::Switch;
+        switch || self.adapter(scenario, node).is_some_and(Adapters::receives)
+    }
+
+    fn nobody_pauses(&self, pause: &Pause, table: usize) -> Found {
+        let host = |node: &&Node| node.role == Role::Host && node.name == pause.only;
+        if let Some(host) = self.network.nodes.iter().find(host) {
+            let fault = Fault::Pause(PauseFault::Host { host: host.name.clone() });
+            return Found::new(fault, &[format!("pause.{table}.only")]);
+        }
+        no_node(&self.network, Role::Switch, &pause.only, &format!("pause.{table}"))
+    }
+
+    fn site<'a>(&'a self, scenario: &'a Scenario, node: u32, table: usize, used: u8) -> Site<'a> {
+        let links = self.network.links[..self.outside].iter().filter(|link| link.a == node || link.b == node);
+        let switch = self.switch(scenario, node);
+        let (memory, memory_key) = match self.adapter(scenario, node) {
+            Some(adapter) => (adapter.receive_buffer, "receive_buffer"),
+            None => (switch.and_then(|switch| switch.input_memory), "input_memory"),
+        };
+        Site {
+            scenario,
+            pause: &scenario.pauses[table],
+            table,
+            name: &self.network.nodes[node as usize].name,
+            links: links.collect(),
+            memory,
+            memory_key,
+            output_buffer: switch.and_then(|switch| switch.output_buffer),
+            latency: switch.map_or(Span::ZERO, |switch| switch.latency),
+            of_node: self.key(node, ""),
+            used,
+        }
     }
 
     /// Classes of the frames that travel, as bits.
@@ -141,6 +192,12 @@ impl Ground {
             Topology::Star(star) => (port == 2 * star.sources).then_some(star.buffer),
             _ => self.switch(scenario, from).and_then(|switch| switch.output_buffer),
         }
+    }
+
+    /// Octets of wire time on top of each frame at a port; a host reads frames without.
+    pub(crate) fn overhead(&self, scenario: &Scenario, port: u32) -> Bytes {
+        let outside = (port as usize) < 2 * self.outside;
+        if outside { scenario.topology.frame_overhead() } else { Bytes::ZERO }
     }
 
     /// Octets that wait behind each limiter of a host.

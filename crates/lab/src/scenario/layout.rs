@@ -85,18 +85,18 @@ pub(crate) const SWITCH: Section = Section {
 /// `[[adapter]]`.
 pub(crate) const ADAPTER: Section = Section {
     name: "adapter",
-    about: "How hosts send; none or more.",
+    about: "How hosts send and receive; none or more.",
     list: true,
     single: true,
     required: false,
     kind: None,
     fields: Adapters::FIELDS,
 };
-/// `[pause]`.
+/// `[[pause]]`.
 pub(crate) const PAUSE: Section = Section {
     name: "pause",
-    about: "When switches stop the links into them.",
-    list: false,
+    about: "When switches and hosts stop the links into them; none or more.",
+    list: true,
     single: true,
     required: false,
     kind: None,

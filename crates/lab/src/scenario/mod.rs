@@ -2,7 +2,7 @@
 //!
 //! * `types`, `shapes`, `devices`: what a scenario says; each table is declared there, once.
 //! * `pattern`: names with wildcards and ranges.
-//! * `network`, `flows`, `drawing`, `pausing`, `ground`: what follows from the tables before time zero.
+//! * `network`, `flows`, `drawing`, `pausing`, `receiving`, `ground`: what follows from the tables before time zero.
 //! * `layout`: the shape of a file, as data over those tables.
 //! * `document`: text to a tree of keys and values with their places.
 //! * `overrides`: changes to that tree.
@@ -25,6 +25,7 @@ mod overrides;
 mod pattern;
 mod pausing;
 mod read;
+mod receiving;
 pub(crate) mod resolve;
 mod shapes;
 mod types;

@@ -1,10 +1,10 @@
-//! When a switch stops its links: from the keys of `[pause]` to watermarks and quanta.
+//! When a node stops its links: from the keys of `[[pause]]` to watermarks and quanta.
 
-use super::devices::{Pause, PauseKind, PauseRule, Switches};
+use super::devices::{Pause, PauseKind, PauseRule};
 use super::fault::{Fault, PauseFault};
 use super::network::Found;
 use super::types::Scenario;
-use crate::topology::{Link, Network};
+use crate::topology::Link;
 use qcnlab_sim::{PausePlan, PauseScope};
 use qcnlab_units::{BitRate, Bytes, Span};
 
@@ -13,40 +13,46 @@ const PAUSE_FRAME: Bytes = Bytes::new(64);
 /// Bit times of one quantum.
 const QUANTUM_BITS: u64 = 512;
 
-/// A switch that may stop its links.
+/// A switch or a host that may stop its links.
 pub(super) struct Site<'a> {
     /// The scenario.
     pub(super) scenario: &'a Scenario,
-    /// The network.
-    pub(super) network: &'a Network,
-    /// The switch.
-    pub(super) node: u32,
-    /// Its table of `[[switch]]`.
-    pub(super) switch: Option<&'a Switches>,
-    /// A key in that table, for messages.
-    pub(super) key: &'a dyn Fn(&str) -> String,
+    /// The table of `[[pause]]` it goes by, and its number.
+    pub(super) pause: &'a Pause,
+    pub(super) table: usize,
+    /// The node's name.
+    pub(super) name: &'a str,
+    /// Its links.
+    pub(super) links: Vec<&'a Link>,
+    /// The memory its watermarks guard, and the key that sets it.
+    pub(super) memory: Option<Bytes>,
+    pub(super) memory_key: &'static str,
+    /// Limit of each of its output queues.
+    pub(super) output_buffer: Option<Bytes>,
+    /// Time it takes to get a frame to an output queue.
+    pub(super) latency: Span,
+    /// Where the keys of its own table start, for messages.
+    pub(super) of_node: String,
     /// Classes that frames have, as bits.
     pub(super) used: u8,
 }
 
-/// When a switch stops its links, or `None` when nothing stops.
+/// When a node stops its links, or `None` when nothing stops.
 pub(super) fn pause_plan(site: &Site<'_>) -> Result<Option<PausePlan>, Found> {
-    let Site { scenario, network, node, .. } = *site;
-    let pause = &scenario.pause;
+    let pause = site.pause;
     let scope = match pause.kind {
         PauseKind::None => return Ok(None),
         PauseKind::Link => PauseScope::Link,
-        PauseKind::Priority => PauseScope::Classes(classes(&pause.priorities)?),
+        PauseKind::Priority => PauseScope::Classes(classes(site)?),
     };
-    let links: Vec<&Link> = network.links.iter().filter(|link| link.a == node || link.b == node).collect();
-    let quanta = quanta(pause, &links)?;
+    let quanta = quanta(site)?;
     let rule = match pause.rule {
         PauseRule::Threshold => {
             let threshold = threshold(site)?;
             qcnlab_sim::PauseRule::Threshold { threshold, quanta }
         }
         PauseRule::Watermarks => {
-            let (high, low) = watermarks(site, &links, scope)?;
+            let (high, low) = watermarks(site, scope)?;
             qcnlab_sim::PauseRule::Watermarks { high, low, quanta }
         }
     };
@@ -54,18 +60,31 @@ pub(super) fn pause_plan(site: &Site<'_>) -> Result<Option<PausePlan>, Found> {
 }
 
 impl Site<'_> {
-    fn name(&self) -> String {
-        self.network.nodes[self.node as usize].name.clone()
+    /// A key of its table of `[[pause]]`.
+    fn key(&self, name: &str) -> String {
+        format!("pause.{}.{name}", self.table)
+    }
+
+    /// A key of its table of `[[switch]]` or `[[adapter]]`.
+    fn node_key(&self, name: &str) -> String {
+        format!("{}{name}", self.of_node)
+    }
+
+    /// The memory as messages name it.
+    fn memory_words(&self) -> &'static str {
+        if self.memory_key == "input_memory" { "input memory" } else { "receive buffer" }
     }
 }
 
-fn refuse<T>(fault: PauseFault, keys: &[&str]) -> Result<T, Found> {
+fn refuse<T>(fault: PauseFault, keys: &[String]) -> Result<T, Found> {
     Err(Found::new(Fault::Pause(fault), keys))
 }
 
 /// The classes of a list such as `0, 3..5`, as bits.
-fn classes(text: &str) -> Result<u8, Found> {
-    let refuse = || Found::new(Fault::Priorities { found: text.to_owned() }, &["pause.priorities", "pause.kind"]);
+fn classes(site: &Site<'_>) -> Result<u8, Found> {
+    let text = &site.pause.priorities;
+    let keys = ["priorities", "kind"].map(|name| site.key(name));
+    let refuse = || Found::new(Fault::Priorities { found: text.to_owned() }, &keys);
     let number = |text: &str| text.trim().parse::<u8>().ok().filter(|n| *n < 8).ok_or_else(refuse);
     let mut bits = 0;
     for part in text.split(',') {
@@ -80,65 +99,69 @@ fn classes(text: &str) -> Result<u8, Found> {
 }
 
 /// The time asked for in quanta of the fastest link, rounded up.
-fn quanta(pause: &Pause, links: &[&Link]) -> Result<u16, Found> {
-    let Some(interval) = pause.interval else { return Ok(u16::MAX) };
-    let rate = links.iter().map(|link| link.rate).max().unwrap_or(BitRate::gbps(10));
+fn quanta(site: &Site<'_>) -> Result<u16, Found> {
+    let Some(interval) = site.pause.interval else { return Ok(u16::MAX) };
+    let rate = site.links.iter().map(|link| link.rate).max().unwrap_or(BitRate::gbps(10));
     let bits = u128::from(interval.ps()) * u128::from(rate.get());
     let quanta = bits.div_ceil(1_000_000_000_000 * u128::from(QUANTUM_BITS));
     u16::try_from(quanta).or_else(|_| {
         let most = rate.time_for_rounded_up(Bytes::new(u64::from(u16::MAX) * QUANTUM_BITS / 8));
-        refuse(PauseFault::Interval { interval, rate, most }, &["pause.interval"])
+        refuse(PauseFault::Interval { interval, rate, most }, &[site.key("interval")])
     })
 }
 
 fn threshold(site: &Site<'_>) -> Result<Bytes, Found> {
-    let pause = &site.scenario.pause;
+    let pause = site.pause;
     let other = [("high", pause.high), ("low", pause.low), ("headroom", pause.headroom)];
     if let Some((key, _)) = other.iter().find(|(_, value)| value.is_some()) {
-        return refuse(PauseFault::OtherRule { key, rule: "threshold" }, &[&format!("pause.{key}")]);
+        return refuse(PauseFault::OtherRule { key, rule: "threshold" }, &[site.key(key)]);
     }
     let Some(threshold) = pause.threshold else {
         let example = "threshold = \"120 KB\"".to_owned();
         let fault = Fault::MissingKey { key: "threshold", table: "[pause]".to_owned(), example };
-        return Err(Found::new(fault, &["pause.rule", "pause"]));
+        return Err(Found::new(fault, &[site.key("rule"), format!("pause.{}", site.table)]));
     };
-    match site.switch.and_then(|switch| switch.output_buffer) {
-        Some(buffer) if threshold > buffer => {
-            let fault = PauseFault::Threshold { threshold, buffer, switch: site.name() };
-            refuse(fault, &["pause.threshold", &(site.key)("output_buffer")])
+    let rooms =
+        [(site.output_buffer, "output buffer", "output_buffer"), (site.memory, site.memory_words(), site.memory_key)];
+    match rooms.into_iter().find_map(|(room, words, key)| Some((room.filter(|room| threshold > *room)?, words, key))) {
+        Some((buffer, what, key)) => {
+            let fault = PauseFault::Threshold { threshold, what, buffer, node: site.name.to_owned() };
+            refuse(fault, &[site.key("threshold"), site.node_key(key)])
         }
-        _ => Ok(threshold),
+        None => Ok(threshold),
     }
 }
 
-fn watermarks(site: &Site<'_>, links: &[&Link], scope: PauseScope) -> Result<(Bytes, Bytes), Found> {
-    let pause = &site.scenario.pause;
+fn watermarks(site: &Site<'_>, scope: PauseScope) -> Result<(Bytes, Bytes), Found> {
+    let (pause, what, node) = (site.pause, site.memory_words(), || site.name.to_owned());
     if pause.threshold.is_some() {
         let fault = PauseFault::OtherRule { key: "threshold", rule: "watermarks" };
-        return refuse(fault, &["pause.threshold"]);
+        return refuse(fault, &[site.key("threshold")]);
     }
-    let memory = site.switch.and_then(|switch| switch.input_memory).map(|memory| part(memory, scope, site.used));
+    let memory = site.memory.map(|memory| part(memory, scope, site.used));
     let high = match (pause.high, memory) {
         (Some(high), Some(memory)) if high >= memory => {
-            let fault = PauseFault::High { high, memory, switch: site.name() };
-            return refuse(fault, &["pause.high", &(site.key)("input_memory")]);
+            let fault = PauseFault::High { high, what, memory, node: node() };
+            return refuse(fault, &[site.key("high"), site.node_key(site.memory_key)]);
         }
         (Some(high), _) => high,
-        (None, None) => return refuse(PauseFault::NoMemory { switch: site.name() }, &["pause.kind", "pause"]),
+        (None, None) => {
+            let fault = PauseFault::NoMemory { node: node(), host: site.memory_key == "receive_buffer" };
+            return refuse(fault, &[site.key("kind"), format!("pause.{}", site.table)]);
+        }
         (None, Some(memory)) => {
-            let latency = site.switch.map_or(Span::ZERO, |switch| switch.latency);
-            let least = || links.iter().map(|link| headroom(site.scenario, link, latency)).max().unwrap_or_default();
+            let least = || site.links.iter().map(|link| headroom(site, link)).max().unwrap_or_default();
             let headroom = pause.headroom.unwrap_or_else(least);
             if headroom >= memory {
-                let fault = PauseFault::Headroom { headroom, memory, switch: site.name() };
-                return refuse(fault, &["pause.headroom", &(site.key)("input_memory"), "pause.kind"]);
+                let fault = PauseFault::Headroom { headroom, what, memory, node: node(), raise: site.memory_key };
+                return refuse(fault, &[site.key("headroom"), site.node_key(site.memory_key), site.key("kind")]);
             }
             memory - headroom
         }
     };
     let low = pause.low.unwrap_or_else(|| high.saturating_sub(pause.hysteresis));
     if low >= high {
-        return refuse(PauseFault::Low { low, high }, &["pause.low", "pause.hysteresis", "pause.high"]);
+        return refuse(PauseFault::Low { low, high }, &["low", "hysteresis", "high"].map(|name| site.key(name)));
     }
     Ok((high, low))
 }
@@ -154,11 +177,12 @@ fn part(memory: Bytes, scope: PauseScope, used: u8) -> Bytes {
 /// The frame that crosses the watermark (L), one that the pause frame waits for (L), the pause frame, the round
 /// trip, the reaction and the switch's latency at the link's rate, and the frame that was begun before the stop (L).
 /// L is the longest frame of the scenario. Deck 004, Switch and Adapter Parameters, keeps the round trip alone.
-pub(crate) fn headroom(scenario: &Scenario, link: &Link, latency: Span) -> Bytes {
+fn headroom(site: &Site<'_>, link: &Link) -> Bytes {
+    let scenario = site.scenario;
     let frames = scenario.traffic.iter().map(|traffic| traffic.frame);
     let overhead = scenario.topology.frame_overhead();
     let longest = frames.max().unwrap_or_default() + overhead;
-    let ps = 2 * u128::from(link.delay.ps()) + u128::from(scenario.pause.reaction.ps()) + u128::from(latency.ps());
+    let ps = 2 * u128::from(link.delay.ps()) + u128::from(site.pause.reaction.ps()) + u128::from(site.latency.ps());
     let in_flight = (ps * u128::from(link.rate.get())).div_ceil(8_000_000_000_000);
     let in_flight = Bytes::new(u64::try_from(in_flight).unwrap_or(u64::MAX / 2));
     in_flight + longest + longest + longest + PAUSE_FRAME + overhead

@@ -47,7 +47,7 @@ impl Reader<'_> {
         let links = self.several(&LINK, |row| Links::from_values(row.common))?;
         let switches = self.several(&SWITCH, |row| Switches::from_values(row.common))?;
         let adapters = self.several(&ADAPTER, |row| Adapters::from_values(row.common))?;
-        let pause = self.single(&PAUSE, |row| Pause::from_values(row.common))?;
+        let pauses = self.several(&PAUSE, |row| Pause::from_values(row.common))?;
         let routing = self.single(&ROUTING, |row| Routing::from_values(row.common))?;
         let traffic = self.several(&TRAFFIC, |row| {
             Traffic::from_values(row.common, TrafficKind::from_values(row.word, row.own), None)
@@ -59,7 +59,7 @@ impl Reader<'_> {
         let name = stem(&self.document.name);
         let origin = Arc::clone(origin);
         Ok(Scenario::from_values(
-            top, name, topology, links, switches, adapters, pause, routing, traffic, hotspots, feedback, scheme,
+            top, name, topology, links, switches, adapters, pauses, routing, traffic, hotspots, feedback, scheme,
             record, origin,
         ))
     }

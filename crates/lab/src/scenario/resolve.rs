@@ -50,16 +50,18 @@ impl Scenario {
         Sha256::digest(text).iter().map(|octet| format!("{octet:02x}")).collect()
     }
 
-    /// The resolved scenario as a tree. Lists without entries, `[pause]` that never pauses, and `[routing]` at
-    /// its default are left out.
+    /// The resolved scenario as a tree. Lists without entries, `[[pause]]` that never pauses, and `[routing]`
+    /// at its default are left out; one `[pause]` stands as a table.
     pub(crate) fn tree(&self) -> Map<String, Value> {
         let mut tree = rows(TOP.fields, values(self));
         tree.insert(TOPOLOGY.name.to_owned(), tagged(&self.topology).into());
         insert_list(&mut tree, &LINK, &self.links);
         insert_list(&mut tree, &SWITCH, &self.switches);
         insert_list(&mut tree, &ADAPTER, &self.adapters);
-        if self.pause.kind != PauseKind::None {
-            tree.insert(PAUSE.name.to_owned(), rows(PAUSE.fields, values(&self.pause)).into());
+        match &self.pauses[..] {
+            pauses if pauses.iter().all(|pause| pause.kind == PauseKind::None) => {}
+            [alone] => drop(tree.insert(PAUSE.name.to_owned(), rows(PAUSE.fields, values(alone)).into())),
+            several => insert_list(&mut tree, &PAUSE, several),
         }
         let routing = rows(ROUTING.fields, values(&self.routing));
         if !is_default(&routing, ROUTING.fields) {

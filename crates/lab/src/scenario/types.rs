@@ -52,8 +52,8 @@ params! {
         pub switches: Vec<Switches>,
         /// How hosts send.
         pub adapters: Vec<Adapters>,
-        /// When switches stop the links into them.
-        pub pause: Pause,
+        /// When switches and hosts stop the links into them.
+        pub pauses: Vec<Pause>,
         /// How frames find their way.
         pub routing: Routing,
         /// What the sources send; one entry or more.

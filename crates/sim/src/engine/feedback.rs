@@ -102,6 +102,9 @@ impl Engine {
             if frame.hop() == 0 {
                 let host = self.node_of(&frame);
                 self.extra[host as usize].1 += frame.octets();
+                if frame.is(flag::HELD) {
+                    self.release_held(now, &frame);
+                }
             }
             return self.go_back(now, frame);
         }
