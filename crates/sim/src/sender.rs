@@ -12,7 +12,7 @@ use crate::port::Port;
 use crate::source::Source;
 use crate::wheel::{Entity, Wheel};
 use qcnlab_schemes::registry::Rp;
-use qcnlab_schemes::{Dice, Pacing, Purpose, ReactionPoint};
+use qcnlab_schemes::{Dice, Pacing, Purpose, ReactionPoint, Stamp};
 use qcnlab_units::{BitRate, Bytes, Instant};
 use std::collections::VecDeque;
 
@@ -45,6 +45,8 @@ pub(crate) struct Reaction {
     pub(crate) limiter: Limiter,
     pub(crate) dice: Dice,
     pub(crate) wake: Instant,
+    /// Nobody will ever tell it anything, and it does not limit: it need not be asked.
+    deaf: bool,
     rate_step: u64,
     /// The flow whose frame passed last; at first, the first of its flows.
     pub(crate) flow: u32,
@@ -108,9 +110,7 @@ impl Sender {
         let (taken, segment) = self.source.take(now, self.frame);
         let size = Bytes::new(u64::from(taken.size));
         reaction.flow = flow;
-        reaction.limiter.on_sent(now, size);
-        let stamp = reaction.rp.on_sent(now, size, Bytes::new(taken.backlog), &mut reaction.dice);
-        reaction.follow_limit(now);
+        let stamp = if reaction.deaf { Stamp::default() } else { reaction.on_sent(now, size, taken.backlog) };
         let path = match &mut self.dice {
             None => self.first_path,
             Some(dice) => self.first_path + dice.below(u32::from(self.paths)),
@@ -138,6 +138,7 @@ impl Reaction {
             limiter: Limiter::new(flow.frame, pacing),
             dice: Dice::new(plan.seed, plan.replication, &flow.name, Purpose::Reaction),
             wake: Instant::NEVER,
+            deaf: !plan.scheme.speaks() && rp.limit().is_none() && rp.next_wake() == Instant::NEVER,
             rate_step: flow.rate_step.map_or(1, BitRate::get).max(1),
             flow: index,
             line: VecDeque::new(),
@@ -146,6 +147,15 @@ impl Reaction {
         };
         reaction.limiter.set_rate(start, reaction.limit());
         reaction
+    }
+
+    /// A frame passes.
+    #[inline]
+    fn on_sent(&mut self, now: Instant, size: Bytes, backlog: u64) -> Stamp {
+        self.limiter.on_sent(now, size);
+        let stamp = self.rp.on_sent(now, size, Bytes::new(backlog), &mut self.dice);
+        self.follow_limit(now);
+        stamp
     }
 
     /// The rate the limiter is set to: the reaction point's, in whole steps.
@@ -173,6 +183,9 @@ impl Reaction {
     /// Keeps the wake-up in the wheel the one the reaction point asks for.
     #[inline]
     pub(crate) fn follow_wake(&mut self, wheel: &mut Wheel, entity: Entity) {
+        if self.deaf {
+            return;
+        }
         let wake = self.rp.next_wake();
         if wake != self.wake {
             self.wake = wake;
