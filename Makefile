@@ -30,6 +30,7 @@ bench: $(CORE) ## measure the workloads; writes benches/runs/DATE
 
 bench-peers: ## run the same workloads on ns-2 (Debian: apt-get install ns2) and ns-3 (PyPI), print ratios
 	cargo build --release --quiet -p qcnlab-lab --example workload
+	cargo build --release --quiet -p qcnlab-sim --example bare
 	@$(PYTHON) benches/peers.py $(ARGS)
 
 bench-tcp: ## hold TCP Reno against ns-3 (installs its wheel from PyPI, needs g++)

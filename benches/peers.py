@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Run the same workloads on qcnlab, ns-2 and ns-3 in turn; print ratios of frame-hops a CPU second.
+"""Run workloads on qcnlab, ns-2, ns-3 and a bare loop in turn; print ratios of frame-hops a CPU s.
 
 ns-2 comes from Debian (apt-get install ns2), ns-3 from PyPI (installed under target/ the first
-time; a generic build with assertions on). A peer
-that is not there is left out, and the table says so. All count the whole process, start-up
+time; a generic build with assertions on); the bare loop is our own, crates/sim/examples/bare.rs. A
+peer that is not there is left out, and the table says so. All count the whole process, start-up
 included, in CPU time of that process; each pair runs back to back, because the speed of shared
 machines drifts.
 
@@ -23,7 +23,9 @@ from pathlib import Path
 import ns3
 
 HERE = Path(__file__).parent
-OURS = HERE.parent / "target/release/examples/workload"
+PROGRAMS = HERE.parent / "target/release/examples"
+OURS = PROGRAMS / "workload"
+BARE = PROGRAMS / "bare"
 SCHEDULERS = ("Splay", "Heap", "Calendar")
 Command = list[str]
 
@@ -46,6 +48,17 @@ def ns3_driver(name: str, *options: str) -> Callable[[], tuple[str, Command]]:
     return lambda: ("ns-3", [str(ns3.driver(name)), *options])
 
 
+def bare(*arguments: str) -> Callable[[], tuple[str, Command]]:
+    """Give a way to find the command for the bare loop."""
+
+    def found() -> tuple[str, Command]:
+        if not BARE.exists():
+            raise ns3.Missing("build it: cargo build --release -p qcnlab-sim --example bare")
+        return "bare loop", [str(BARE), *arguments]
+
+    return found
+
+
 TCP_NS3 = (
     f"--starts={','.join(f'{i}e-6' for i in range(9))}",
     *("--rate=10000000000", "--near=6.25e-6", "--far=6.25e-6", "--buffer=149"),
@@ -62,6 +75,10 @@ CASES = (
         ["w4-fat-tree-k4-cbr"],
         ns3_driver("ns3-cbr", "--shape=fat-tree", "--size=4", "--seconds=0.005"),
     ),
+    ("W1", ["w1-10-senders-cbr", "duration=2 s"], bare("star", "10", "2")),
+    ("W2", ["w2-100-senders-cbr", "duration=2 s"], bare("star", "100", "2")),
+    ("W4 k=8", ["w4-fat-tree-k8-cbr"], bare("fat-tree", "8", "0.02")),
+    ("W4 k=16", ["w4-fat-tree-k16-cbr"], bare("fat-tree", "16", "0.005")),
 )
 
 
@@ -105,7 +122,7 @@ def main() -> int:
         left, right = (statistics.median(side) / 1e6 for side in zip(*pairs, strict=True))
         print(
             f"{name:8s} {left:22.1f} {right:7.3f} {f'({peer})':17s}"
-            f" {statistics.median(ratios):8.1f}  {ratios[0]:.1f}..{ratios[-1]:.1f}",
+            f" {statistics.median(ratios):8.3g}  {ratios[0]:.3g}..{ratios[-1]:.3g}",
             flush=True,
         )
     if options.json:
