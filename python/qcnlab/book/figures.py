@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from qcnlab.book.runner import Found
     from qcnlab.results import Result
 
-POINTS = 260
+POINTS = 200
 """Points of a trace; enough for a page, few enough for a small file."""
 LOG_BYTES = (1e3, 2e6)
 """The queue axis of deck 004."""

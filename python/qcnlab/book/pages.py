@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from qcnlab import plots
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from qcnlab.book.runner import Found
     from qcnlab.book.verdicts import Check, Judged, Shown
 
+LONG = re.compile(r"(\d\.\d\d)\d+")
 MEANING = {
     "matches": "the printed number, within the band",
     "order holds": "the verdict in words, turned into numbers, holds",
@@ -112,13 +114,19 @@ def _row(deck: Deck, judged: Judged, found: Mapping[str, Found], folder: Path) -
         lines += ["", row.remark]
     if row.figure is not None:
         name = f"{row.id.replace('.', '-')}.svg"
-        plots.save(draw(row.figure, found), folder / "img" / name)
+        path = plots.save(draw(row.figure, found), folder / "img" / name)
+        path.write_text(_rounded(path.read_text(encoding="utf-8")), encoding="utf-8")
         lines += ["", f"![{row.what}](img/{name})"]
     commands = [deck.cases[name].command for name in row.cases if not deck.cases[name].model]
     if commands:
         lines += ["", "<details><summary>Commands</summary>", "", "```"]
         lines += [f"qcnlab validate {row.id}", *commands, "```", "", "</details>"]
     return lines
+
+
+def _rounded(svg: str) -> str:
+    """Cut coordinates to hundredths of a point: half the size, no visible difference."""
+    return LONG.sub(r"\1", svg)
 
 
 def _check(check: Check) -> str:
