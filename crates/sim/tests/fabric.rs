@@ -170,6 +170,30 @@ fn pauses_by_interval_last_to_the_quantum() {
 }
 
 #[test]
+fn a_link_that_was_stopped_while_idle_goes_on_when_the_pause_runs_off() {
+    // Slow senders, each alone on its link, that two fast ones get stopped again and again.
+    let mut net = Net::new(&["a", "b", "c", "d", "s"]);
+    for host in ["a", "b", "c", "d"] {
+        net.link(host, "s", TEN, Span::from_us(1));
+    }
+    let slow = net.flow("a", "d", 0, Traffic::Constant { rate: BitRate::mbps(100) });
+    net.flow("b", "d", 0, Traffic::Constant { rate: BitRate::mbps(9000) });
+    net.flow("c", "d", 0, Traffic::Constant { rate: BitRate::mbps(3000) });
+    let s = net.node("s") as usize;
+    net.plan.nodes[s].pause = Some(PausePlan {
+        scope: PauseScope::Link,
+        rule: PauseRule::Threshold { threshold: Bytes::new(30_000), quanta: 1875 },
+        reaction: Span::ZERO,
+    });
+    net.plan.end = Instant::ZERO + Span::from_ms(50);
+    let done = net.run();
+    let stopped = net.port("a->s");
+    assert!(done.trace.pauses.port.iter().filter(|port| **port == stopped).count() > 10);
+    // 100 Mb/s for 50 ms are 416 frames; no stop lasts longer than 96 us at a time, less than one frame's distance.
+    assert!(done.flows[slow as usize].delivered >= 412, "{:?}", done.flows[slow as usize]);
+}
+
+#[test]
 fn a_stop_works_after_the_frame_in_transmission() {
     // One host at 10 Gb/s into 1 Gb/s, 2 us away. Frame n comes to s at 2 + 1.2 n us. With 15 000 B as the high
     // watermark the eleventh frame held stops the link.
