@@ -171,14 +171,16 @@ fn pauses_by_interval_last_to_the_quantum() {
 
 #[test]
 fn a_link_that_was_stopped_while_idle_goes_on_when_the_pause_runs_off() {
-    // Slow senders, each alone on its link, that two fast ones get stopped again and again.
+    // A slow sender, alone on its link, that two fast ones get stopped again and again, and then no more.
     let mut net = Net::new(&["a", "b", "c", "d", "s"]);
     for host in ["a", "b", "c", "d"] {
         net.link(host, "s", TEN, Span::from_us(1));
     }
     let slow = net.flow("a", "d", 0, Traffic::Constant { rate: BitRate::mbps(100) });
-    net.flow("b", "d", 0, Traffic::Constant { rate: BitRate::mbps(9000) });
-    net.flow("c", "d", 0, Traffic::Constant { rate: BitRate::mbps(3000) });
+    for (host, rate) in [("b", 9000), ("c", 3000)] {
+        let fast = net.flow(host, "d", 0, Traffic::Constant { rate: BitRate::mbps(rate) });
+        net.plan.flows[fast as usize].stop = Instant::ZERO + Span::from_us(9_800);
+    }
     let s = net.node("s") as usize;
     net.plan.nodes[s].pause = Some(PausePlan {
         scope: PauseScope::Link,
