@@ -18,6 +18,8 @@ from qcnlab.errors import ScenarioError
 if TYPE_CHECKING:
     from qcnlab.book.given import Given
 
+SEED = 1
+"""The seed of all cases."""
 PLACE = re.compile(r"\{(\w+)\}")
 
 
@@ -48,7 +50,7 @@ class Case:
         words = ["qcnlab", "run", self.scenario]
         for change in self.changes:
             words += ["-s", f"'{change}'" if " " in change else change]
-        return " ".join([*words, "--reps", str(self.replications)])
+        return " ".join([*words, "--seed", str(SEED), "--reps", str(self.replications)])
 
 
 def expand(given: dict[str, Given]) -> dict[str, Case]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
+from qcnlab.book.cases import SEED
 from qcnlab.book.models import MODELS
 from qcnlab.errors import FolderError
 from qcnlab.folders import NewFolder
@@ -33,7 +34,6 @@ CACHE = Path("runs/book")
 TABLES = ("queues", "throughput", "drops")
 """The tables of a case that are kept; one with `keep_messages` keeps `messages` too."""
 QUICK_REPLICATIONS = 5
-SEED = 1
 BATCH = 4
 
 
