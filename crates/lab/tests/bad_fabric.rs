@@ -948,6 +948,48 @@ error: incast goes to one host, and 'to' matches 5
 from = "node{1..4}"
 to = "node5"
 rate = "5 Gb/s""#,
+        r#"kind = "incast"
+from = "*"
+to = "node5"
+senders = 2
+size = "64 KB"
+period = "1 ms"
+min_rto = "1 ms""#,
+        r#"
+error: 'min_rto' does not belong to a [[traffic]] of kind 'incast'
+  --> file.toml:35:1
+   |
+35 | min_rto = "1 ms"
+   | ^^^^^^^
+   |
+   = help: 'min_rto' belongs to kind "tcp"
+"#,
+    ),
+    (
+        r#"kind = "constant"
+from = "node{1..4}"
+to = "node5"
+rate = "5 Gb/s""#,
+        r#"kind = "tcp_incast"
+from = "*"
+to = "node5"
+senders = 2
+size = "64 KB"
+period = "1 ms"
+max_window = "1 KB""#,
+        r#"
+error: a window of 1 KB lets no segment of 1460 B go
+  --> file.toml:35:14
+   |
+35 | max_window = "1 KB"
+   |              ^^^^^^
+"#,
+    ),
+    (
+        r#"kind = "constant"
+from = "node{1..4}"
+to = "node5"
+rate = "5 Gb/s""#,
         r#"kind = "list"
 flows = "missing.csv""#,
         r#"

@@ -380,7 +380,7 @@ error: 'ring' is not one of star, switch, chain, parking_lot, tree, leaf_spine, 
         r#""saturated""#,
         r#""constnat""#,
         r#"
-error: 'constnat' is not one of saturated, constant, poisson, on_off, flows, incast, list, tcp
+error: 'constnat' is not one of saturated, constant, poisson, on_off, flows, incast, list, tcp, tcp_flows, tcp_incast, tcp_list
   --> file.toml:13:8
    |
 13 | kind = "constnat"
@@ -499,7 +499,7 @@ error: [[traffic]] has no 'kind'
 12 | [[traffic]]
    | ^^^^^^^^^^^
    |
-   = help: add kind = "saturated" or "constant" or "poisson" or "on_off" or "flows" or "incast" or "list" or "tcp"
+   = help: add kind = "saturated" or "constant" or "poisson" or "on_off" or "flows" or "incast" or "list" or "tcp" or "tcp_flows" or "tcp_incast" or "tcp_list"
 "#,
     ),
     (

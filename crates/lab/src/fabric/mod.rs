@@ -4,7 +4,7 @@ mod traffic;
 
 use crate::fairness::{Claim, max_min, proportional};
 use crate::flows::{Hop, ideal_completion};
-use crate::scenario::{Draw, Feedback, Ground, Scenario, ScenarioError, TrafficKind};
+use crate::scenario::{Draw, Feedback, Ground, Scenario, ScenarioError};
 use crate::topology::{Role, reverse};
 use qcnlab_sim::{Ends, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Traffic};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -98,11 +98,19 @@ impl Fabric {
         self.shares.get_or_init(shares).as_ref()
     }
 
-    /// When a flow starts, and the time it would take alone in the network: for flows of a size that are not held
-    /// back by a window and start without jitter.
+    /// When a flow starts, and the time it would take alone in the network if no window held it back: for flows of a
+    /// size that start without jitter.
     pub(crate) fn alone(&self, flow: usize) -> Option<(Instant, Span)> {
         let flow = &self.flows[flow];
-        let Traffic::Saturated { total: Some(size), .. } = flow.traffic else { return None };
+        let size = match &flow.traffic {
+            Traffic::Saturated { total, .. } => (*total)?,
+            Traffic::Tcp { config, total } => {
+                let size = (*total)?;
+                let segments = size.get().div_ceil(config.mss.get());
+                size + Bytes::new(segments * config.headers.get())
+            }
+            Traffic::Constant { .. } | Traffic::Fed => return None,
+        };
         let hop = |port: &u32| {
             let port = &self.ports[*port as usize];
             Hop { rate: port.rate, delay: port.delay, latency: port.latency, overhead: port.overhead }
@@ -163,7 +171,7 @@ fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
 
 /// Ports that a run needs: those that flows cross or that are looked at, then those over which something travels back.
 fn kept_ports(scenario: &Scenario, ground: &Ground) -> Vec<u32> {
-    let tcp = scenario.traffic.iter().any(|traffic| matches!(traffic.kind, TrafficKind::Tcp { .. }));
+    let tcp = scenario.traffic.iter().any(|traffic| traffic.connection().is_some());
     let back = scenario.feedback != Feedback::Ideal || ground.pauses.iter().any(Option::is_some) || tcp;
     let looked_at = |port: u32| ground.hotspots.contains(&port) || ground.bottleneck == port;
     let crossed = |port: u32| ground.crossed[port as usize] || ground.recorded[port as usize] || looked_at(port);

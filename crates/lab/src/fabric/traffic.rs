@@ -1,9 +1,8 @@
 //! From the flows of a scenario to sources, limiters and generators.
 
-use crate::scenario::{FlowSpec, Ground, Scenario, Spread, TcpFlavour, Times, TrafficKind};
-use qcnlab_sim::tcp::{Config, Flavour};
+use crate::scenario::{FlowSpec, Ground, Scenario, Spread, Times, TrafficKind};
 use qcnlab_sim::{FlowPlan, GeneratorPlan, Process, Traffic};
-use qcnlab_units::{Bytes, Instant, Span};
+use qcnlab_units::{Instant, Span};
 use std::collections::HashMap;
 
 /// The flows of a scenario, and what feeds those whose frames come at times of their own.
@@ -62,51 +61,17 @@ fn flow_plan(scenario: &Scenario, ground: &Ground, spec: &FlowSpec, paths: Vec<V
 
 fn traffic(scenario: &Scenario, spec: &FlowSpec) -> Traffic {
     let entry = &scenario.traffic[spec.traffic];
+    if let Some(config) = entry.connection() {
+        let TrafficKind::Tcp { size, .. } = entry.kind else { return Traffic::Tcp { config, total: spec.size } };
+        return Traffic::Tcp { config, total: size };
+    }
     match entry.kind {
         TrafficKind::Flows { .. } | TrafficKind::Incast { .. } | TrafficKind::List { .. } => {
             Traffic::Saturated { ceiling: None, total: spec.size }
         }
         TrafficKind::Saturated { max_rate, size } => Traffic::Saturated { ceiling: max_rate, total: size },
         TrafficKind::Constant { rate } if entry.spread != Spread::Uniform => Traffic::Constant { rate },
-        TrafficKind::Constant { .. } | TrafficKind::Poisson { .. } | TrafficKind::OnOff { .. } => Traffic::Fed,
-        TrafficKind::Tcp { size, .. } => Traffic::Tcp { config: connection(&entry.kind, entry.frame), total: size },
-    }
-}
-
-fn connection(kind: &TrafficKind, frame: Bytes) -> Config {
-    let TrafficKind::Tcp {
-        flavour,
-        size: _,
-        headers,
-        ack_frame,
-        initial_window,
-        max_window,
-        initial_rto,
-        min_rto,
-        max_rto,
-        granularity,
-        delayed_ack,
-    } = *kind
-    else {
-        unreachable!("only TCP traffic has connections")
-    };
-    Config {
-        flavour: match flavour {
-            TcpFlavour::Reno => Flavour::Reno,
-            TcpFlavour::NewReno => Flavour::NewReno,
-            TcpFlavour::Cubic => Flavour::Cubic,
-            TcpFlavour::Bic => Flavour::Bic,
-        },
-        mss: frame - headers,
-        headers,
-        ack_frame,
-        initial_window,
-        max_window,
-        initial_rto,
-        min_rto,
-        max_rto,
-        granularity,
-        delayed_ack,
+        _ => Traffic::Fed,
     }
 }
 

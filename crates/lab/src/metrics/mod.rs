@@ -250,8 +250,8 @@ pub const METRICS: &[Metric] = &[
         title: "mean slowdown",
         unit: "",
         about: "Mean over the flows that finished of the time they took by the time they would have taken alone: \
-                store and forward over their way at the links' rates. None without such flows; TCP and flows that \
-                start with jitter do not count.",
+                store and forward over their way at the links' rates, of connections without their windows. None \
+                without such flows; flows that start with jitter do not count.",
         source: "pFabric, SIGCOMM 2013: normalised flow completion time",
         of: |view| view.slowdown(mean),
     },

@@ -8,6 +8,7 @@ use super::ground::Ground;
 use super::network::Found;
 use super::shapes::Topology;
 use super::types::{Scenario, Traffic, TrafficKind};
+use qcnlab_sim::tcp::Config;
 use qcnlab_units::{BitRate, Bytes, Span};
 
 /// Congestion points one run may have.
@@ -165,7 +166,8 @@ fn frames(scenario: &Scenario, ground: &Ground) -> Result<(), Found> {
             }
         }
         let host = flow.source_index as u32;
-        if let Some(buffer) = ground.room(scenario, host).filter(|room| frame > *room && flow.size.is_none()) {
+        let waits = flow.size.is_none() || traffic.connection().is_some();
+        if let Some(buffer) = ground.room(scenario, host).filter(|room| frame > *room && waits) {
             let keys = [ground.key(host, "input_buffer"), key("frame")];
             return refuse(Fault::FrameAboveBuffer { frame, buffer }, &keys);
         }
@@ -198,7 +200,9 @@ fn on_the_wire(rate: BitRate, traffic: &Traffic, overhead: Bytes) -> f64 {
 /// A connection can send, and its timeouts are in order.
 fn connections(scenario: &Scenario) -> Result<(), Found> {
     for (i, traffic) in scenario.traffic.iter().enumerate() {
-        let TrafficKind::Tcp { headers, max_window, min_rto, max_rto, initial_rto, .. } = traffic.kind else {
+        let Some(Config { headers, mss: segment, max_window, min_rto, max_rto, initial_rto, .. }) =
+            traffic.connection()
+        else {
             continue;
         };
         let key = |name: &str| format!("traffic.{i}.{name}");
@@ -206,7 +210,6 @@ fn connections(scenario: &Scenario) -> Result<(), Found> {
         if headers >= frame {
             return refuse(Fault::NoPayload { frame, headers }, &[key("headers"), key("frame")]);
         }
-        let segment = frame - headers;
         if max_window < segment {
             return refuse(Fault::Window { window: max_window, segment }, &[key("max_window"), key("frame")]);
         }

@@ -40,7 +40,7 @@ pub(super) fn drawn(
     let mut dice = Dice::new(draw.seed, draw.replication, &format!("traffic{}", traffic + 1), Purpose::Traffic);
     let (start, stop) = (Instant::ZERO + entry.start, Instant::ZERO + entry.stop.unwrap_or(scenario.duration));
     let drawn = match &entry.kind {
-        TrafficKind::Flows { sizes: text, load } => {
+        TrafficKind::Flows { sizes: text, load } | TrafficKind::TcpFlows { sizes: text, load, .. } => {
             let sizes = sizes(text, entry.file.as_deref()).map_err(|fault| Found::new(fault, &[key("sizes")]))?;
             let to_others = |host: &u32| receivers.iter().any(|to| to != host);
             let senders: Vec<u32> = senders.iter().copied().filter(to_others).collect();
@@ -50,7 +50,8 @@ pub(super) fn drawn(
             let rate = links.map(|link| link.rate).min().unwrap_or_default();
             Poisson { load: *load, rate, sizes, start, stop }.draw(&senders, receivers, &mut dice)
         }
-        TrafficKind::Incast { size, senders: count, period } => {
+        TrafficKind::Incast { size, senders: count, period }
+        | TrafficKind::TcpIncast { size, senders: count, period, .. } => {
             let [to] = *receivers else {
                 return Err(Found::new(Fault::OneReceiver { receivers: receivers.len() }, &[key("to")]));
             };
@@ -87,8 +88,10 @@ pub(super) fn load_files(scenario: &mut Scenario) -> Result<(), Found> {
     let folder = Path::new(&scenario.origin.name).parent().unwrap_or(Path::new("")).to_owned();
     for (i, traffic) in scenario.traffic.iter_mut().enumerate() {
         let (name, text) = match &mut traffic.kind {
-            TrafficKind::List { flows } => ("flows", flows),
-            TrafficKind::Flows { sizes, .. } if sizes.ends_with(".csv") => ("sizes", sizes),
+            TrafficKind::List { flows } | TrafficKind::TcpList { flows, .. } => ("flows", flows),
+            TrafficKind::Flows { sizes, .. } | TrafficKind::TcpFlows { sizes, .. } if sizes.ends_with(".csv") => {
+                ("sizes", sizes)
+            }
             _ => continue,
         };
         if !text.contains('\n') {

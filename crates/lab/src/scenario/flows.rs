@@ -63,8 +63,15 @@ impl Scenario {
 
     /// Whether replications differ in their flows.
     pub(crate) fn draws_flows(&self) -> bool {
-        let drawn = |kind: &TrafficKind| matches!(kind, TrafficKind::Flows { .. } | TrafficKind::Incast { .. });
-        self.traffic.iter().any(|traffic| drawn(&traffic.kind))
+        self.traffic.iter().any(|traffic| traffic.kind.is_drawn())
+    }
+}
+
+impl TrafficKind {
+    /// Whether its flows are drawn at random.
+    pub(super) const fn is_drawn(&self) -> bool {
+        use TrafficKind::{Flows, Incast, TcpFlows, TcpIncast};
+        matches!(self, Flows { .. } | Incast { .. } | TcpFlows { .. } | TcpIncast { .. })
     }
 }
 
@@ -118,7 +125,7 @@ fn too_many(flows: usize, traffic: usize) -> Found {
 /// Senders and receivers of one entry, brought together.
 fn pairs(scenario: &Scenario, network: &Network, traffic: usize, draw: Draw) -> Result<Vec<Pair>, Found> {
     let entry = &scenario.traffic[traffic];
-    if let TrafficKind::List { flows } = &entry.kind {
+    if let TrafficKind::List { flows } | TrafficKind::TcpList { flows, .. } = &entry.kind {
         return super::drawing::listed(network, flows, entry.file.as_deref(), traffic);
     }
     let key = |name: &str| format!("traffic.{traffic}.{name}");
@@ -129,7 +136,7 @@ fn pairs(scenario: &Scenario, network: &Network, traffic: usize, draw: Draw) -> 
     if entry.spread == Spread::Uniform && !stream {
         return Err(Found::new(Fault::NotSpread, &[key("spread")]));
     }
-    if matches!(entry.kind, TrafficKind::Flows { .. } | TrafficKind::Incast { .. }) {
+    if entry.kind.is_drawn() {
         return super::drawing::drawn(scenario, network, traffic, (&senders, &receivers), draw);
     }
     let pairs: Vec<(u32, u32)> = if entry.spread == Spread::Paired {

@@ -2,9 +2,10 @@
 //! recorded, and how each node behaves.
 
 use super::devices::{Multipath, Pause, PauseKind};
-use super::fault::{Fault, PauseFault};
+use super::fault::Fault;
 use super::flows::{Draw, FlowSpec, flows};
 use super::network::{Found, network, pattern};
+use super::pause_fault::PauseFault;
 use super::pausing::{Site, pause_plan};
 use super::receiving::add_readers;
 use super::shapes::Topology;
@@ -297,6 +298,7 @@ fn wanted(
             TrafficKind::Saturated { .. } | TrafficKind::Tcp { .. } => link / f64::from(sends[flow.source_index]),
             TrafficKind::Constant { rate } | TrafficKind::Poisson { rate } => rate.as_f64(),
             TrafficKind::Flows { .. } | TrafficKind::Incast { .. } | TrafficKind::List { .. } => 0.0,
+            TrafficKind::TcpFlows { .. } | TrafficKind::TcpIncast { .. } | TrafficKind::TcpList { .. } => 0.0,
             TrafficKind::OnOff { rate, on, off, .. } => rate.as_f64() * on.seconds() / (on.seconds() + off.seconds()),
         };
         let shared =

@@ -2,7 +2,7 @@
 //!
 //! * `types`, `shapes`, `devices`: what a scenario says; each table is declared there, once.
 //! * `pattern`: names with wildcards and ranges.
-//! * `network`, `flows`, `drawing`, `pausing`, `receiving`, `ground`: what follows from the tables before time zero.
+//! * `network`, `flows`, `connection`, `drawing`, `pausing`, `receiving`, `ground`: what follows from the tables before time zero.
 //! * `layout`: the shape of a file, as data over those tables.
 //! * `document`: text to a tree of keys and values with their places.
 //! * `overrides`: changes to that tree.
@@ -11,6 +11,7 @@
 //! * `resolve`: scenario to text, JSON and hash.
 
 mod check;
+mod connection;
 mod devices;
 mod document;
 mod drawing;
@@ -23,6 +24,7 @@ mod nearest;
 mod network;
 mod overrides;
 mod pattern;
+mod pause_fault;
 mod pausing;
 mod read;
 mod receiving;
@@ -37,9 +39,10 @@ pub(crate) use ground::Ground;
 
 pub use devices::{Adapters, Multipath, Pause, PauseKind, PauseRule, Routing, Switches};
 pub use error::ScenarioError;
-pub use fault::{Fault, PauseFault};
+pub use fault::Fault;
 pub use flows::FlowSpec;
 pub use pattern::PatternError;
+pub use pause_fault::PauseFault;
 pub use shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};
 pub use types::{
     BOTTLENECK, Feedback, Hotspot, LONGEST, Record, Scenario, Spread, TcpFlavour, Times, Traffic, TrafficKind,

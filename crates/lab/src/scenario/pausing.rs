@@ -1,8 +1,9 @@
 //! When a node stops its links: from the keys of `[[pause]]` to watermarks and quanta.
 
 use super::devices::{Pause, PauseKind, PauseRule};
-use super::fault::{Fault, PauseFault};
+use super::fault::Fault;
 use super::network::Found;
+use super::pause_fault::PauseFault;
 use super::types::Scenario;
 use crate::topology::Link;
 use qcnlab_sim::{PausePlan, PauseScope};

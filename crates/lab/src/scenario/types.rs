@@ -140,10 +140,51 @@ choice! {
     }
 }
 
-variants! {
-    /// How a source offers frames.
-    #[derive(Clone, Debug, PartialEq)]
-    pub enum TrafficKind {
+/// Declares the kinds of traffic; those after `over TCP` have the keys of a connection beside their own.
+macro_rules! traffic_kinds {
+    (
+        { $($plain:tt)* }
+        over TCP { $( $(#[doc = $doc:literal])+ $variant:ident = $word:literal { $($own:tt)* }, )* }
+    ) => {
+        variants! {
+            /// How a source offers frames.
+            #[derive(Clone, Debug, PartialEq)]
+            pub enum TrafficKind {
+                $($plain)*
+                $(
+                    $(#[doc = $doc])+
+                    $variant = $word {
+                        /// Congestion control of the sender.
+                        flavour: TcpFlavour, "", Range::ANY, Fallback::Text("reno");
+                        $($own)*
+                        /// Octets of each frame that are not payload.
+                        headers: Bytes, "", Range::between(0.0, 256.0), Fallback::Text("40 B");
+                        /// Length of the frame that carries an acknowledgement.
+                        ack_frame: Bytes, "", FRAME, Fallback::Text("64 B");
+                        /// Segments sent before the first acknowledgement.
+                        initial_window: u32, "IW", Range::between(1.0, 1000.0), Fallback::Text("3");
+                        /// Octets on their way at most: the receiver's window.
+                        max_window: Bytes, "", Range::POSITIVE, Fallback::Text("65536 B");
+                        /// Retransmission timeout before the first measurement.
+                        initial_rto: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("1 s");
+                        /// Smallest retransmission timeout.
+                        min_rto: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("1 s");
+                        /// Largest retransmission timeout.
+                        max_rto: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("60 s");
+                        /// Granularity of the timer.
+                        granularity: Span, "G", POSITIVE_UP_TO_LONGEST, Fallback::Text("1 ms");
+                        /// How long a receiver waits for a second segment before it acknowledges the first; 0 s to
+                        /// acknowledge each at once.
+                        delayed_ack: Span, "", UP_TO_LONGEST, Fallback::Text("0 s");
+                    },
+                )*
+            }
+        }
+    };
+}
+
+traffic_kinds! {
+    {
         /// There is always a frame to send.
         Saturated = "saturated" {
             /// The source's own ceiling; left out, the rate of its link.
@@ -194,31 +235,34 @@ variants! {
             /// A CSV file with the columns from, to, size, start and, if wanted, class; or such text itself.
             flows: String, "", Range::ANY;
         },
+    }
+    over TCP {
         /// A TCP connection, whose acknowledgements travel back as frames. A full segment fills a frame.
         Tcp = "tcp" {
-            /// Congestion control of the sender.
-            flavour: TcpFlavour, "", Range::ANY, Fallback::Text("reno");
             /// Octets in all; left out, no end.
             size: Option<Bytes>, "", Range::POSITIVE;
-            /// Octets of each frame that are not payload.
-            headers: Bytes, "", Range::between(0.0, 256.0), Fallback::Text("40 B");
-            /// Length of the frame that carries an acknowledgement.
-            ack_frame: Bytes, "", FRAME, Fallback::Text("64 B");
-            /// Segments sent before the first acknowledgement.
-            initial_window: u32, "IW", Range::between(1.0, 1000.0), Fallback::Text("3");
-            /// Octets on their way at most: the receiver's window.
-            max_window: Bytes, "", Range::POSITIVE, Fallback::Text("65536 B");
-            /// Retransmission timeout before the first measurement.
-            initial_rto: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("1 s");
-            /// Smallest retransmission timeout.
-            min_rto: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("1 s");
-            /// Largest retransmission timeout.
-            max_rto: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("60 s");
-            /// Granularity of the timer.
-            granularity: Span, "G", POSITIVE_UP_TO_LONGEST, Fallback::Text("1 ms");
-            /// How long a receiver waits for a second segment before it acknowledges the first; 0 s to
-            /// acknowledge each at once.
-            delayed_ack: Span, "", UP_TO_LONGEST, Fallback::Text("0 s");
+        },
+        /// As flows, each over a TCP connection of its own.
+        TcpFlows = "tcp_flows" {
+            /// How large flows are, as for kind flows.
+            sizes: String, "", Range::ANY;
+            /// Part of its link's rate that each sender sends on average, payload alone; of several rates the
+            /// smallest counts.
+            load: f64, "", Range::above_zero_to(1.0);
+        },
+        /// As incast, each flow over a TCP connection of its own.
+        TcpIncast = "tcp_incast" {
+            /// What each of them sends.
+            size: Bytes, "", Range::POSITIVE;
+            /// How many send at a time, drawn anew each time.
+            senders: u32, "", Range::between(1.0, 1e6);
+            /// Time from one burst to the next.
+            period: Span, "", POSITIVE_UP_TO_LONGEST;
+        },
+        /// As list, each flow over a TCP connection of its own.
+        TcpList = "tcp_list" {
+            /// A CSV file with the columns from, to, size, start and, if wanted, class; or such text itself.
+            flows: String, "", Range::ANY;
         },
     }
 }
