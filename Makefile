@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test validate bench bench-peers bench-tcp bench-micro bench-growth gate new-scheme lint wheel clean
+.PHONY: help demo test validate bench bench-peers bench-tcp bench-micro bench-phases bench-growth gate new-scheme lint wheel clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -40,6 +40,10 @@ bench-tcp: ## hold TCP Reno against ns-3 (installs its wheel from PyPI, needs g+
 bench-micro: ## print instructions a call of each scheme and of the pending events (needs valgrind)
 	cargo build --release --quiet -p qcnlab-sim --example calls
 	@$(PYTHON) benches/micro.py $(ARGS)
+
+bench-phases: ## print instructions a hop by phase of a frame's way (needs valgrind)
+	cargo build --release --quiet -p qcnlab-lab --example workload
+	@$(PYTHON) benches/phases.py
 
 bench-growth: $(CORE) ## measure how cost grows with size; draws docs/img/growth.svg
 	cargo build --release --quiet -p qcnlab-lab --example workload
