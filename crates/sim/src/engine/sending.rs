@@ -145,10 +145,10 @@ impl Engine {
         let Some(flow) = self.adapters[adapter as usize].pop(classes) else {
             // All in line are stopped: the port waits until they may go on.
             let turns = self.ports[index as usize].turns;
-            return if turns == NONE {
-            } else {
-                self.next_turn(now, turns)
-            };
+            if turns != NONE {
+                self.next_turn(now, turns);
+            }
+            return;
         };
         let limiter = self.senders[flow as usize].limiter;
         let reaction = &mut self.reactions[limiter as usize];
