@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test validate bench bench-peers bench-tcp bench-micro bench-phases bench-growth gate new-scheme lint wheel clean
+.PHONY: help demo test validate bench bench-peers bench-tcp bench-micro bench-phases bench-growth gate new-scheme docs lint wheel clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -55,6 +55,9 @@ gate: ## compare the engine's instruction counts with the accepted ones (needs v
 
 new-scheme: ## start a scheme from the template: make new-scheme NAME=slow_start
 	@$(PYTHON) crates/schemes/template/new_scheme.py "$(NAME)"
+
+docs: $(CORE) ## write the pages of schemes into docs/schemes
+	@$(BIN)/python -m qcnlab.pages docs/schemes
 
 lint: $(CORE) ## check format, types and stubs
 	cargo fmt --all --check
