@@ -171,7 +171,8 @@ def main() -> None:
         pairs = [(sweep(1), sweep(2)) for _ in range(3)]
         rows += [{"workload": "W8", "wall_s_1_job": a, "wall_s_2_jobs": b} for a, b in pairs]
         gain = statistics.median(one / two for one, two in pairs)
-        print(f"W8, 200 short runs: 2 threads are {gain:.2f} times as fast as 1")
+        load = f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+        print(f"W8, 200 short runs: 2 threads are {gain:.2f} times as fast as 1 ({load})")
     print(f"\n{archive(rows, options.rounds)}")
 
 

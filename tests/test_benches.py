@@ -1,0 +1,95 @@
+"""The arithmetic of the benches, and what they say where something is missing."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(str(ROOT / "benches"))
+    yield
+    for name in ("bench", "gate", "growth", "ns3", "phases", "tcp_against_ns3"):
+        sys.modules.pop(name, None)
+
+
+def bench(name: str) -> Any:
+    return importlib.import_module(name)
+
+
+def test_medians_are_compared_within_a_part_and_three_errors() -> None:
+    compare = bench("tcp_against_ns3").compare
+    # No spread: 103 against 100 differ by 3 %, which 3 % allow and 2 % do not.
+    assert compare([103.0] * 3, [100.0] * 3, 0.031)[2]
+    assert not compare([103.0] * 3, [100.0] * 3, 0.029)[2]
+    # Median deviation 10 on the right: 1.25 * 1.48 * 10 / sqrt(3) = 10.681; three in 100: 32.04 %.
+    difference, tolerance, holds = compare([120.0] * 3, [90.0, 100.0, 110.0], 0.02)
+    assert difference == pytest.approx(0.2)
+    assert tolerance == pytest.approx(0.02 + 0.32043, abs=1e-4)
+    assert holds
+
+
+def test_start_times_are_the_same_each_time_and_apart() -> None:
+    start_times = bench("tcp_against_ns3").start_times
+    assert start_times(9, 0) == start_times(9, 0)
+    assert start_times(9, 0) != start_times(9, 1)
+    assert all(1_000_000 <= start < 20_000_000 for start in start_times(9, 0))
+
+
+def test_the_exponent_of_a_power_is_found() -> None:
+    points = [{"size": size, "mib": 0.5 * size**1.5} for size in (3.0, 10.0, 100.0, 1000.0)]
+    assert math.isclose(bench("growth").exponent(points, "mib"), 1.5)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_scenarios_that_grow_are_legal(number: int) -> None:
+    import qcnlab
+
+    series = bench("growth").SERIES[number]
+    for size in series.sizes[:2]:
+        assert (
+            qcnlab.Scenario.from_toml(series.scenario(size)).to_dict()["scheme"]["name"] == "none"
+        )
+
+
+def test_workloads_of_the_bench_are_shipped() -> None:
+    import qcnlab
+
+    for name, *changes in bench("bench").WORKLOADS.values():
+        assert qcnlab.load(name).with_(*changes).name == name
+
+
+def test_own_costs_are_summed_and_those_of_calls_are_not(tmp_path: Path) -> None:
+    out = tmp_path / "callgrind.out"
+    out.write_text(
+        "events: Ir\n\nfl=(1) a.rs\nfn=(1) f\n10 5\n+2 7\nfi=(2) b.rs\n* 3\nfe=(1)\n12 1\n"
+        "cfi=(2)\ncfn=(2) g\ncalls=4 20\n13 1000\n\nfl=(2)\nfn=(2)\n20 40\n"
+    )
+    assert bench("phases").costs(out) == {"a.rs": 13, "b.rs": 43}
+
+
+def test_phases_know_every_source_of_the_engine() -> None:
+    phase = bench("phases").phase
+    files = [str(file) for file in (ROOT / "crates/sim/src").rglob("*.rs")]
+    others = {"lib.rs", "plan.rs", "build.rs", "tests.rs"}
+    assert [
+        file for file in files if phase(file) == "else" and not file.endswith(tuple(others))
+    ] == []
+
+
+def test_without_a_wheel_ns3_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    ns3 = bench("ns3")
+    monkeypatch.setattr(ns3.platform, "machine", lambda: "sparc")
+    with pytest.raises(ns3.Missing, match="Linux on x86-64"):
+        ns3.driver("ns3-tcp")
