@@ -57,6 +57,19 @@ fn check(cases: &[Case]) {
 
 const LINKS: &[Case] = &[
     (
+        r#"from = "core"
+to = "node5""#,
+        r#"from = "lone"
+to = "node{5..6}""#,
+        r#"
+error: no way leads from 'node1' to 'node5': add the link that is missing between them; hosts do not forward
+  --> file.toml:31:6
+   |
+31 | to = "node5"
+   |      ^^^^^^^
+"#,
+    ),
+    (
         r#"to = "edge{1..2}""#,
         r#"to = "edge{1..3}""#,
         r#"
