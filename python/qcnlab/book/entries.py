@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -136,9 +136,10 @@ class Book:
     decks: tuple[Deck, ...]
 
     def only(self, wanted: tuple[str, ...], *, quick: bool = False) -> Book:
-        """Keep the rows whose id or deck is wanted (all if none is); `quick`: the quick ones.
+        """Keep the rows whose id or deck is wanted (all if none is).
 
-        Raises `BookError` for a name that is neither a row nor a deck.
+        `quick`: only the quick ones, without their readings and figures. Raises `BookError` for a
+        name that is neither a row nor a deck.
         """
         names = {deck.name for deck in self.decks} | {r.id for d in self.decks for r in d.rows}
         for name in wanted:
@@ -147,22 +148,22 @@ class Book:
                     f"the book has no row or deck '{name}'; rows are numbers such as 1.5, decks "
                     + ", ".join(deck.name for deck in self.decks)
                 )
+
+        def kept(row: Row) -> bool:
+            asked = not wanted or row.id in wanted or row.deck in wanted
+            return asked and (row.quick or not quick)
+
         keep = [
-            Deck(
-                deck.name,
-                deck.title,
-                deck.path,
-                deck.cases,
-                tuple(
-                    row
-                    for row in deck.rows
-                    if (not wanted or row.id in wanted or deck.name in wanted)
-                    and (row.quick or not quick)
-                ),
+            replace(
+                deck, rows=tuple(_bare(row) if quick else row for row in deck.rows if kept(row))
             )
             for deck in self.decks
         ]
         return Book(tuple(deck for deck in keep if deck.rows))
+
+
+def _bare(row: Row) -> Row:
+    return replace(row, readings=(), figure=None)
 
 
 def folder(given: Path | None = None) -> Path:
