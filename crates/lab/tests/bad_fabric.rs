@@ -1085,3 +1085,29 @@ fn sizes() {
 fn flows() {
     check(FLOWS);
 }
+
+/// The same in a file of its own: the message names the file, its line and its column.
+#[test]
+fn a_bad_line_of_a_flow_file_is_named() {
+    let folder = std::env::temp_dir().join(format!("qcnlab-flows-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let csv = folder.join("bad.csv");
+    std::fs::write(&csv, "from,to,size,start\nnode1,node5,10 KB,1 ms\nnode2,node5,10 KB,2\n").expect("a file");
+    let text = GOOD.trim_start().replacen(
+        "kind = \"constant\"\nfrom = \"node{1..4}\"\nto = \"node5\"\nrate = \"5 Gb/s\"",
+        "kind = \"list\"\nflows = \"bad.csv\"",
+        1,
+    );
+    let name = folder.join("file.toml").display().to_string();
+    let found = Scenario::parse(&text, &name).expect_err("line 3 has a start without a unit").render();
+    std::fs::remove_dir_all(&folder).expect("the folder goes");
+    let expected = format!(
+        r#"error: {}, line 3, column 4 (start): '2' has no unit: a time needs one; write the unit, as in "2 us" or "2 ms"
+  --> {name}:30:9
+   |
+30 | flows = "bad.csv"
+   |         ^^^^^^^^^"#,
+        csv.display(),
+    );
+    assert_eq!(found, expected);
+}
