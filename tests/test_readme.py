@@ -26,6 +26,9 @@ SHORTER = {
 }
 
 
+VERDICTS = ("matches", "order holds", "drawn again", "not reproduced")
+
+
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
@@ -66,3 +69,16 @@ def test_the_commands_run(words: list[str], cli: CommandLine) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_counts_of_the_book_are_the_books() -> None:
+    book = (ROOT / "docs/book/README.md").read_text()
+    counts = [re.search(rf"^\| {word} \| (\d+) \|", book, re.MULTILINE) for word in VERDICTS]
+    rows = re.search(r"^(\d+) rows:", book, re.MULTILINE)
+    assert rows is not None
+    matches, order, drawn, missed = (found[1] for found in counts if found is not None)
+    flat = " ".join(README.split())
+    assert f"Of {rows[1]} rows {matches} match a printed number" in flat
+    assert (
+        f"{order} hold a verdict in words, {drawn} are plots drawn again, and {missed} do" in flat
+    )
