@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test validate bench bench-peers bench-tcp bench-micro bench-phases bench-growth gate new-scheme docs lint wheel clean
+.PHONY: help demo test validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth gate new-scheme docs lint wheel clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -17,9 +17,10 @@ help: ## list the commands
 demo: $(CORE) ## run the QCN and ECM demonstration; writes runs/demo with report.html
 	@$(BIN)/qcnlab demo $(ARGS)
 
-test: $(CORE) ## run the Rust and the Python tests
+test: $(CORE) ## run the Rust and the Python tests and the quick rows of the validation book
 	cargo test --release
 	$(BIN)/pytest
+	$(BIN)/qcnlab validate --quick
 
 validate: $(CORE) ## run the validation book and write its pages (ARGS=--quick: two minutes)
 	@$(BIN)/qcnlab validate $(if $(ARGS),$(ARGS),--pages docs/book)
@@ -32,6 +33,10 @@ bench-peers: ## run the same workloads on ns-2 (Debian: apt-get install ns2) and
 	cargo build --release --quiet -p qcnlab-lab --example workload
 	cargo build --release --quiet -p qcnlab-sim --example bare
 	@$(PYTHON) benches/peers.py $(ARGS)
+
+bench-counts: ## hold the drops of constant senders against ns-2 and ns-3
+	cargo build --release --quiet -p qcnlab-lab --example workload
+	@$(PYTHON) benches/counts_against_peers.py $(ARGS)
 
 bench-tcp: ## hold TCP Reno against ns-3 (installs its wheel from PyPI, needs g++)
 	cargo build --release --quiet -p qcnlab-lab --example connections

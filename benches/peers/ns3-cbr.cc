@@ -24,11 +24,18 @@ namespace
 constexpr uint32_t PAYLOAD = 1470;
 constexpr uint16_t PORT = 9;
 uint64_t hops = 0;
+uint64_t drops = 0;
 
 void
 CountHop(Ptr<const Packet>)
 {
     hops++;
+}
+
+void
+CountDrop(Ptr<const Packet>)
+{
+    drops++;
 }
 
 void
@@ -66,6 +73,7 @@ class Cables
         for (uint32_t i = 0; i < 2; i++)
         {
             devices.Get(i)->TraceConnectWithoutContext("PhyTxBegin", MakeCallback(&CountHop));
+            devices.Get(i)->TraceConnectWithoutContext("MacTxDrop", MakeCallback(&CountDrop));
         }
         auto address = m_addresses.Assign(devices).GetAddress(0);
         m_addresses.NewNetwork();
@@ -168,7 +176,7 @@ main(int argc, char** argv)
     }
     Simulator::Stop(Seconds(seconds));
     Simulator::Run();
-    std::printf("hops %lu\n", hops);
+    std::printf("hops %lu drops %lu\n", hops, drops);
     Simulator::Destroy();
     return 0;
 }
