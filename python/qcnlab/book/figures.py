@@ -60,6 +60,11 @@ def _traces(figure: Figure, found: Mapping[str, Found]) -> Canvas:
         axes.set_title(name, color=plots.INK)
     for axes in places[count:]:
         axes.set_visible(False)
+    if figure.form != "queue-log":
+        highest = max((float(axes.dataLim.y1) for axes in places[:count]), default=1.0)
+        places[0].set_ylim(0, 1.05 * highest)
+    if 1 < len(places[0].get_legend_handles_labels()[0]) <= len(plots.SOURCES):
+        canvas.legend(*places[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     for axes in grid[-1]:
         axes.set_xlabel("time (s)")
         axes.xaxis.set_major_locator(MaxNLocator(6))
@@ -89,7 +94,6 @@ def _queue(axes: Axes, figure: Figure, result: Result) -> None:
         axes.set_ylim(*LOG_BYTES)
         axes.set_ylabel("queue (B)")
     else:
-        axes.set_ylim(0, None)
         axes.set_ylabel("queue (KB)")
     axes.set_xlim(low, high)
 
@@ -107,8 +111,8 @@ def _rates(axes: Axes, figure: Figure, result: Result) -> None:
         few = max(60, 2 * POINTS // max(1, len(view.rates)))
         for index, rate in enumerate(view.rates[:MOST_FLOWS]):
             at, value = plots.envelope(time, rate * factor, few)
-            axes.plot(at, value, lw=0.6, color=plots.SOURCES[index % len(plots.SOURCES)])
-    axes.set_ylim(0, None)
+            color = plots.SOURCES[index % len(plots.SOURCES)]
+            axes.plot(at, value, lw=0.6, color=color, label=view.names[index])
     axes.set_xlim(low, high)
     axes.set_ylabel(f"throughput\n({figure.unit})")
 

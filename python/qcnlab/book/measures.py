@@ -68,15 +68,24 @@ class Glimpse:
         return (high - low) * 1e3 / max(len(self.queue), 1)
 
     @cached_property
-    def rates(self) -> Array:
-        """Rates of the flows looked at, Gb/s; shape (flows, bins)."""
+    def _throughput(self) -> pl.DataFrame:
         frame = self._cut("throughput").with_columns(pl.col("source").cast(pl.String))
         if self._flows:
             globs = self._flows.split()
             names = [n for n in frame["source"].unique() if any(fnmatchcase(n, g) for g in globs)]
             frame = frame.filter(pl.col("source").is_in(names))
-        frame = frame.sort("source", "time_s")
-        flows = frame["source"].n_unique()
+        return frame.sort("source", "time_s")
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The flows looked at, in the order of their rates."""
+        return self._throughput["source"].unique(maintain_order=True).to_list()
+
+    @cached_property
+    def rates(self) -> Array:
+        """Rates of the flows looked at, Gb/s; shape (flows, bins)."""
+        frame = self._throughput
+        flows = len(self.names)
         rates: Array = frame["rate_bps"].to_numpy() * 1e-9
         return np.reshape(rates, (flows, -1)) if flows else np.zeros((0, 0))
 
