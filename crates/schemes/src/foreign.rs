@@ -309,6 +309,10 @@ impl ReactionPoint for Rp {
         self.wake
     }
 
+    fn never_limits(&self) -> bool {
+        self.machine.never_limits()
+    }
+
     fn sends_probes(&self) -> bool {
         self.machine.sends_probes()
     }

@@ -389,6 +389,9 @@ macro_rules! families {
             fn gauge(&self) -> Gauge {
                 match self { $( Rp::$variant(rp) => rp.gauge(), )* Rp::Foreign(rp) => rp.gauge() }
             }
+            fn never_limits(&self) -> bool {
+                match self { $( Rp::$variant(rp) => rp.never_limits(), )* Rp::Foreign(rp) => rp.never_limits() }
+            }
             fn sends_probes(&self) -> bool {
                 match self { $( Rp::$variant(rp) => rp.sends_probes(), )* Rp::Foreign(rp) => rp.sends_probes() }
             }

@@ -356,6 +356,10 @@ pub trait ReactionPoint {
     fn on_wake(&mut self, now: Instant, dice: &mut Dice);
     /// When to be woken; [`Instant::NEVER`] for not at all.
     fn next_wake(&self) -> Instant;
+    /// Whether it never limits and never asks to be woken, whatever happens: then nothing is told to it.
+    fn never_limits(&self) -> bool {
+        false
+    }
     /// Whether [`Self::take_probe`] is to be called. The same all through a run.
     fn sends_probes(&self) -> bool {
         false

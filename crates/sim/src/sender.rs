@@ -45,7 +45,7 @@ pub(crate) struct Reaction {
     pub(crate) limiter: Limiter,
     pub(crate) dice: Dice,
     pub(crate) wake: Instant,
-    /// Nobody will ever tell it anything, and it does not limit: it need not be asked.
+    /// It never limits: it need not be asked.
     deaf: bool,
     rate_step: u64,
     /// The flow whose frame passed last; at first, the first of its flows.
@@ -138,7 +138,7 @@ impl Reaction {
             limiter: Limiter::new(flow.frame, pacing),
             dice: Dice::new(plan.seed, plan.replication, &flow.name, Purpose::Reaction),
             wake: Instant::NEVER,
-            deaf: !plan.scheme.speaks() && rp.limit().is_none() && rp.next_wake() == Instant::NEVER,
+            deaf: rp.never_limits(),
             rate_step: flow.rate_step.map_or(1, BitRate::get).max(1),
             flow: index,
             line: VecDeque::new(),

@@ -83,6 +83,10 @@ impl ReactionPoint for Rp {
 
     fn on_wake(&mut self, _: Instant, _: &mut Dice) {}
 
+    fn never_limits(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn next_wake(&self) -> Instant {
         Instant::NEVER
