@@ -164,6 +164,8 @@ fn pauses_by_interval_last_to_the_quantum() {
         // Refreshed or not, a stop that ran off lasted for 1875 quanta of 51.2 ns after the frame that asked last.
         assert!(end - start >= 96_000_000 || *end == net.plan.end.ps(), "{start}..{end}");
     }
+    // Those that nobody asked for again last exactly that long.
+    assert!(rows.start.iter().zip(&rows.end).any(|(start, end)| end - start == 96_000_000));
     // The first frame to find 120 KB stops both links; 64 octets and 1 us later it works. The queue grows by 10 Gb/s
     // net until then, and by what is on its way: 1 us each way, and the frame in transmission.
     assert!(done.flows[0].sent > 2000 && done.flows[1].sent > 2000);
