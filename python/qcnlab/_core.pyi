@@ -18,6 +18,7 @@ __all__ = [
     "metrics",
     "parameters",
     "run",
+    "run_each",
     "scenarios",
     "schema",
     "schemes",
@@ -120,6 +121,21 @@ def run(
     jobs: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> list[Outcome]: ...
+def run_each(
+    scenarios: Sequence[Scenario],
+    tasks: Sequence[tuple[int, int]],
+    ended: Callable[[list[tuple[int, list[float | None] | Exception]]], None],
+    *,
+    seed: int | None = None,
+    jobs: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> None:
+    """Run tasks (place of a scenario, replication); tell `ended` the place in `tasks` of what ended, with its metrics.
+
+    `ended` is told of several at once, in the order they ended, and instead of metrics gets the error where there was
+    one. An exception it raises stops all.
+    """
+
 def schemes() -> str: ...
 def scenarios() -> str: ...
 def metrics() -> str: ...

@@ -12,6 +12,7 @@ mod scenario;
 mod schema;
 mod shipped;
 mod tables;
+mod tasks;
 pub mod topology;
 
 pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json};
@@ -19,7 +20,7 @@ pub use metrics::{METRICS, Metric};
 pub use qcnlab_schemes as schemes;
 pub use qcnlab_sim::Control;
 pub use qcnlab_units as units;
-pub use run::{Options, Outcome, Replication, RunError, run, work_ps};
+pub use run::{Options, Outcome, Replication, RunError, run};
 pub use scenario::{
     Adapters, BOTTLENECK, Chain, FatTree, Fault, Feedback, FlowSpec, Graph, Hotspot, LONGEST, LeafSpine, Links,
     Multipath, OneSwitch, ParkingLot, PatternError, Pause, PauseFault, PauseKind, PauseRule, Record, Routing, Scenario,
@@ -28,3 +29,4 @@ pub use scenario::{
 pub use schema::schema_json;
 pub use shipped::{Shipped, shipped};
 pub use tables::{Column, Data, TABLES, Table};
+pub use tasks::{Task, all_tasks, run_each, work_ps};

@@ -5,13 +5,13 @@
 
 use crate::fabric::Fabric;
 use crate::metrics::{self, METRICS};
-use crate::scenario::{Draw, Scenario, ScenarioError};
+use crate::scenario::{Scenario, ScenarioError};
 use crate::tables;
+use crate::tasks::{all_tasks, run_each};
 use cpu_time::ThreadTime;
 use qcnlab_schemes::foreign::{self, Failure};
 use qcnlab_sim::{Control, Counters, Engine, Finished, Halt, Violation};
 use qcnlab_units::Instant;
-use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, OnceLock};
 
@@ -109,67 +109,35 @@ pub struct Replication {
     pub(crate) fabric: Arc<Fabric>,
 }
 
-/// Simulated picoseconds that running `scenarios` takes: what `control.done_ps` climbs to.
-pub fn work_ps(scenarios: &[Scenario], options: &Options) -> u64 {
-    scenarios.iter().map(|s| s.duration.ps() * u64::from(options.replications.unwrap_or(s.replications))).sum()
-}
-
 /// Runs every replication of every scenario.
 ///
 /// # Errors
 /// When stopped through `control`, when a run breaks a law, or without threads.
 pub fn run(scenarios: &[Scenario], options: &Options, control: &Control) -> Result<Vec<Outcome>, RunError> {
-    let jobs = options.jobs.unwrap_or(0);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(jobs)
-        .build()
-        .map_err(|error| RunError::Threads { jobs, why: error.to_string() })?;
-    let tasks: Vec<(usize, u32)> = scenarios
-        .iter()
-        .enumerate()
-        .flat_map(|(index, s)| (0..options.replications.unwrap_or(s.replications)).map(move |rep| (index, rep)))
-        .collect();
-    let mut outcomes: Vec<Outcome> = scenarios
-        .iter()
-        .map(|s| Outcome { scenario: s.clone(), seed: options.seed.unwrap_or(s.seed), replications: Vec::new() })
-        .collect();
-    let shared: Vec<OnceLock<Arc<Fabric>>> = scenarios.iter().map(|_| OnceLock::new()).collect();
-    let results: Vec<Result<Replication, RunError>> = pool.install(|| {
-        let each = tasks.par_iter().with_max_len(1);
-        each.map(|(index, rep)| replicate(&outcomes[*index], &shared[*index], *rep, control)).collect()
-    });
-    for ((index, _), result) in tasks.into_iter().zip(results) {
-        outcomes[index].replications.push(result?);
+    let tasks = all_tasks(scenarios, options);
+    let results: Vec<OnceLock<_>> = tasks.iter().map(|_| OnceLock::new()).collect();
+    run_each(scenarios, &tasks, options, control, |number, result| {
+        results[number].get_or_init(|| result);
+    })?;
+    let empty =
+        |s: &Scenario| Outcome { scenario: s.clone(), seed: options.seed.unwrap_or(s.seed), replications: Vec::new() };
+    let mut outcomes: Vec<Outcome> = scenarios.iter().map(empty).collect();
+    for (task, result) in tasks.iter().zip(results) {
+        outcomes[task.scenario].replications.push(result.into_inner().unwrap_or(Err(RunError::Cancelled))?);
     }
     Ok(outcomes)
 }
 
-/// The fabric of a replication: its own if flows are drawn at random, otherwise the one all share.
-fn fabric(outcome: &Outcome, shared: &OnceLock<Arc<Fabric>>, rep: u32) -> Result<Arc<Fabric>, RunError> {
-    let Outcome { scenario, seed, .. } = outcome;
-    let make = |replication| {
-        let fabric = Fabric::new(scenario, Draw { seed: *seed, replication });
-        fabric.map(Arc::new).map_err(|error| RunError::Scenario { replication, error })
-    };
-    if scenario.draws_flows() {
-        return make(rep);
-    }
-    match shared.get() {
-        Some(fabric) => Ok(fabric.clone()),
-        None => make(0).map(|fabric| shared.get_or_init(|| fabric).clone()),
-    }
-}
-
-fn replicate(
-    outcome: &Outcome,
-    shared: &OnceLock<Arc<Fabric>>,
+/// One replication on a fabric that is made already.
+pub(crate) fn replicate(
+    scenario: &Scenario,
+    seed: u64,
+    fabric: Arc<Fabric>,
     rep: u32,
     control: &Control,
 ) -> Result<Replication, RunError> {
     let start = ThreadTime::now();
-    let Outcome { scenario, seed, .. } = outcome;
-    let fabric = fabric(outcome, shared, rep)?;
-    let plan = fabric.plan(scenario, *seed, rep);
+    let plan = fabric.plan(scenario, seed, rep);
     let ran = foreign::guard(|| Engine::new(&plan).run(control));
     let ran = ran.map_err(|failure| RunError::Foreign { replication: rep, failure })?;
     let done = ran.map_err(|halt| match halt {

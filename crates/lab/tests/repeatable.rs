@@ -1,19 +1,22 @@
 //! The same scenario and seed give the same results, whatever the number of threads.
 
-use qcnlab_lab::{Control, Options, Outcome, Scenario, TABLES, run};
+use qcnlab_lab::{Control, Options, Outcome, RunError, Scenario, TABLES, Task, run, run_each, work_ps};
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+
+fn scenarios() -> Vec<Scenario> {
+    let short = ["duration=0.1 s", "warmup=10 ms", "hotspot.from=20 ms", "hotspot.until=50 ms"];
+    let with_scheme = |scheme: &&str| {
+        let name = format!("scheme.name={scheme}");
+        let overrides: Vec<&str> = short.iter().copied().chain([name.as_str()]).collect();
+        Scenario::shipped("og-hotspot-2src-10g-to-500m-rtt200us").unwrap().with_overrides(&overrides).unwrap()
+    };
+    ["qcn", "ecm", "none"].iter().map(with_scheme).collect()
+}
 
 fn outcomes(jobs: usize) -> Vec<Outcome> {
-    let short = ["duration=0.1 s", "warmup=10 ms", "hotspot.from=20 ms", "hotspot.until=50 ms"];
-    let scenarios: Vec<Scenario> = ["qcn", "ecm", "none"]
-        .iter()
-        .map(|scheme| {
-            let name = format!("scheme.name={scheme}");
-            let overrides: Vec<&str> = short.iter().copied().chain([name.as_str()]).collect();
-            Scenario::shipped("og-hotspot-2src-10g-to-500m-rtt200us").unwrap().with_overrides(&overrides).unwrap()
-        })
-        .collect();
     let options = Options { replications: Some(5), jobs: Some(jobs), ..Options::default() };
-    run(&scenarios, &options, &Control::default()).unwrap()
+    run(&scenarios(), &options, &Control::default()).unwrap()
 }
 
 #[test]
@@ -36,4 +39,39 @@ fn replications_differ() {
 #[test]
 fn no_such_table() {
     assert!(outcomes(1)[0].table("frames").is_none());
+}
+
+#[test]
+fn single_tasks_give_what_all_together_give() {
+    let (scenarios, whole) = (scenarios(), outcomes(1));
+    let pairs = [(2, 4), (0, 3), (0, 1), (2, 0), (0, 3)];
+    let tasks = pairs.map(|(scenario, replication)| Task { scenario, replication });
+    let (control, ended) = (Control::default(), Mutex::new(Vec::new()));
+    let options = Options { jobs: Some(2), ..Options::default() };
+    run_each(&scenarios, &tasks, &options, &control, |place, result| {
+        ended.lock().unwrap().push((place, result.unwrap().metrics));
+    })
+    .unwrap();
+    let mut ended = ended.into_inner().unwrap();
+    ended.sort_unstable_by_key(|(place, _)| *place);
+    assert_eq!(ended.iter().map(|(place, _)| *place).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    for ((_, metrics), task) in ended.iter().zip(&tasks) {
+        assert_eq!(*metrics, whole[task.scenario].replications[task.replication as usize].metrics);
+    }
+    assert_eq!(control.done_ps.load(Ordering::Relaxed), work_ps(&scenarios, &tasks));
+}
+
+#[test]
+fn nothing_starts_after_a_stop() {
+    let tasks = [0, 1, 2].map(|scenario| Task { scenario, replication: 0 });
+    let (control, ended) = (Control::default(), Mutex::new(Vec::new()));
+    let options = Options { jobs: Some(1), ..Options::default() };
+    run_each(&scenarios(), &tasks, &options, &control, |place, result| {
+        control.cancel.store(true, Ordering::Relaxed);
+        ended.lock().unwrap().push((place, result.is_ok()));
+    })
+    .unwrap();
+    assert_eq!(ended.into_inner().unwrap(), [(0, true)]);
+    let stopped = run(&scenarios(), &options, &control);
+    assert!(matches!(stopped, Err(RunError::Cancelled)));
 }

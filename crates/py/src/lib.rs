@@ -26,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use super::outcome::Outcome;
     #[pymodule_export]
-    use super::running::run;
+    use super::running::{run, run_each};
     #[pymodule_export]
     use super::scenario::Scenario;
 

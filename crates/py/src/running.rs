@@ -3,10 +3,11 @@
 use crate::errors;
 use crate::outcome::Outcome;
 use crate::scenario::Scenario;
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use qcnlab_lab::{Control, Options};
+use qcnlab_lab::{Control, Options, Replication, RunError, Task};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 /// How often the interpreter is asked for signals, and the caller told of progress.
@@ -25,13 +26,86 @@ pub(crate) fn run(
 ) -> PyResult<Vec<Outcome>> {
     let scenarios: Vec<_> = scenarios.iter().map(|s| s.0.clone()).collect();
     let options = Options { seed, replications, jobs };
-    let work = qcnlab_lab::work_ps(&scenarios, &options).max(1) as f64;
     let control = Control::default();
+    let work_ps = qcnlab_lab::work_ps(&scenarios, &qcnlab_lab::all_tasks(&scenarios, &options));
+    let running = || qcnlab_lab::run(&scenarios, &options, &control);
+    let outcomes = attended(py, &Attended { control: &control, work_ps, progress }, running, || Ok(()))?;
+    let outcomes = outcomes.map_err(|fault| errors::of_run(py, &fault))?;
+    Ok(outcomes.into_iter().map(Outcome).collect())
+}
+
+/// The given replications of scenarios, each handed to `ended` some time after it ends, with its place in `tasks`: its
+/// metrics, or the error it ended with.
+#[pyfunction]
+#[pyo3(signature = (scenarios, tasks, ended, *, seed = None, jobs = None, progress = None))]
+pub(crate) fn run_each(
+    py: Python<'_>,
+    scenarios: Vec<PyRef<'_, Scenario>>,
+    tasks: Vec<(usize, u32)>,
+    ended: Py<PyAny>,
+    seed: Option<u64>,
+    jobs: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<()> {
+    let scenarios: Vec<_> = scenarios.iter().map(|s| s.0.clone()).collect();
+    let tasks: Vec<Task> = tasks.into_iter().map(|(scenario, replication)| Task { scenario, replication }).collect();
+    if let Some(task) = tasks.iter().find(|task| task.scenario >= scenarios.len()) {
+        return Err(PyIndexError::new_err(format!("there is no scenario {}", task.scenario)));
+    }
+    let options = Options { seed, replications: None, jobs };
+    let control = Control::default();
+    let work_ps = qcnlab_lab::work_ps(&scenarios, &tasks);
+    let (to, from) = mpsc::channel();
+    let running = || {
+        qcnlab_lab::run_each(&scenarios, &tasks, &options, &control, |place, result| {
+            let _ = to.send((place, result.map(|done: Replication| done.metrics)));
+        })
+    };
+    let hand_on = || hand_on(py, &from, &ended);
+    attended(py, &Attended { control: &control, work_ps, progress }, running, hand_on)?
+        .map_err(|fault| errors::of_run(py, &fault))
+}
+
+/// A task's place, and its metrics or why there are none.
+type Ended = (usize, Result<Vec<Option<f64>>, RunError>);
+
+/// Tells `to` of all that has ended by now; of what was stopped it does not speak.
+fn hand_on(py: Python<'_>, from: &Receiver<Ended>, to: &Py<PyAny>) -> PyResult<()> {
+    let mut all: Vec<(usize, Py<PyAny>)> = Vec::new();
+    for (place, result) in from.try_iter() {
+        match result {
+            Ok(metrics) => all.push((place, metrics.into_pyobject(py)?.into_any().unbind())),
+            Err(RunError::Cancelled) => {}
+            Err(fault) => all.push((place, errors::of_run(py, &fault).into_value(py).into_any())),
+        }
+    }
+    if all.is_empty() { Ok(()) } else { to.call1(py, (all,)).map(drop) }
+}
+
+/// What is looked at while runs go on.
+struct Attended<'a> {
+    control: &'a Control,
+    /// What `control.done_ps` climbs to.
+    work_ps: u64,
+    /// Told the share that is done.
+    progress: Option<Py<PyAny>>,
+}
+
+/// Does `running` on a thread of its own; meanwhile and at the end calls `look`, and in between tells of progress and
+/// asks for signals. An exception from any of these stops the runs and is raised after the last `look`.
+fn attended<T: Send>(
+    py: Python<'_>,
+    of: &Attended<'_>,
+    running: impl FnOnce() -> T + Send,
+    look: impl Fn() -> PyResult<()>,
+) -> PyResult<T> {
+    let work = of.work_ps.max(1) as f64;
+    let tell = |share: f64| of.progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (share,)).map(drop));
     let (done, mut finished) = mpsc::sync_channel(1);
-    let mut interrupted = None;
+    let mut stop = None;
     let result = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let _ = done.send(qcnlab_lab::run(&scenarios, &options, &control));
+        scope.spawn(move || {
+            let _ = done.send(running());
         });
         loop {
             let finished = &mut finished;
@@ -39,26 +113,21 @@ pub(crate) fn run(
                 Ok(result) => return Some(result),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {
-                    let share = control.done_ps.load(Ordering::Relaxed) as f64 / work;
-                    let told = match &progress {
-                        Some(progress) => progress.call1(py, (share,)).map(drop),
-                        None => Ok(()),
-                    };
-                    if let Err(stop) = told.and_then(|()| py.check_signals()) {
-                        interrupted.get_or_insert(stop);
-                        control.cancel.store(true, Ordering::Relaxed);
+                    let share = of.control.done_ps.load(Ordering::Relaxed) as f64 / work;
+                    let looked = look().and_then(|()| tell(share)).and_then(|()| py.check_signals());
+                    if let Err(error) = looked {
+                        stop.get_or_insert(error);
+                        of.control.cancel.store(true, Ordering::Relaxed);
                     }
                 }
             }
         }
     });
-    if let Some(stop) = interrupted {
+    let looked = look();
+    if let Some(stop) = stop {
         return Err(stop);
     }
-    let outcomes = result.expect("the running thread answers before it ends");
-    let outcomes = outcomes.map_err(|fault| errors::of_run(py, &fault))?;
-    if let Some(progress) = progress {
-        progress.call1(py, (1.0,))?;
-    }
-    Ok(outcomes.into_iter().map(Outcome).collect())
+    looked?;
+    tell(1.0)?;
+    Ok(result.expect("the running thread answers before it ends"))
 }
