@@ -6,7 +6,7 @@
 use crate::dice::{Dice, Purpose};
 use crate::roles::{
     Answer, Arrival, Bcn, CongestionPoint, CpAction, CpId, Delivered, NotificationPoint, Probe, ProbeAction, ProbeKind,
-    Queue, ReactionPoint, Signal, SignalKind,
+    Queue, ReactionPoint, Signal, SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -54,7 +54,8 @@ fn dice() -> Dice {
 /// 3. After a wake-up that was due, the next one lies in the future; one that is early changes nothing.
 /// 4. A probe says when it was asked, asks for no more than the line rate, and is given once; who sends none
 ///    gives none.
-/// 5. The same steps on a copy give the same states.
+/// 5. Who may be told late of a frame does not bring the next wake-up forward for it.
+/// 6. The same steps on a copy give the same states, and frames may be let pass there.
 ///
 /// # Panics
 /// When a law is broken.
@@ -64,12 +65,19 @@ pub fn reaction_point<R: ReactionPoint + Clone>(fresh: &R, line_rate: BitRate, s
     let mut now = Instant::ZERO;
     for step in steps {
         let before = rp.gauge().current_rate;
-        let due = rp.next_wake() <= now;
+        let wake = rp.next_wake();
+        let due = wake <= now;
         match *step {
             RpStep::Pass(span) => now += span,
             _ => {
-                drive(&mut rp, now, step, &mut rolls);
-                drive(&mut copy, now, step, &mut copy_rolls);
+                let limit = rp.limit();
+                let stamp = drive(&mut rp, now, step, &mut rolls);
+                let passed = matches!(*step, RpStep::Sent(size, backlog) if copy.lets_pass(size, backlog));
+                if !passed {
+                    let _ = drive(&mut copy, now, step, &mut copy_rolls);
+                }
+                let state = (limit, wake, Stamp::default());
+                assert!(!passed || (rp.limit(), rp.next_wake(), stamp) == state, "{step:?} was let pass");
             }
         }
         let gauge = rp.gauge();
@@ -81,6 +89,9 @@ pub fn reaction_point<R: ReactionPoint + Clone>(fresh: &R, line_rate: BitRate, s
             }
             RpStep::Wake if due => {
                 assert!(rp.next_wake() > now, "after a wake-up at {now} the next is asked for at {}", rp.next_wake());
+            }
+            RpStep::Sent(..) if rp.may_be_told_late() => {
+                assert!(rp.next_wake() >= wake, "a frame brought the wake-up at {wake} forward to {}", rp.next_wake());
             }
             RpStep::Wake => assert_eq!(gauge.current_rate, before, "an early wake-up changed the rate"),
             _ => {}
@@ -98,15 +109,14 @@ pub fn reaction_point<R: ReactionPoint + Clone>(fresh: &R, line_rate: BitRate, s
     }
 }
 
-fn drive(rp: &mut impl ReactionPoint, now: Instant, step: &RpStep, dice: &mut Dice) {
+fn drive(rp: &mut impl ReactionPoint, now: Instant, step: &RpStep, dice: &mut Dice) -> Stamp {
     match step {
         RpStep::Pass(_) => {}
-        RpStep::Sent(size, backlog) => {
-            let _ = rp.on_sent(now, *size, *backlog, dice);
-        }
+        RpStep::Sent(size, backlog) => return rp.on_sent(now, *size, *backlog, dice),
         RpStep::Hear(signal) => rp.on_signal(now, signal, dice),
         RpStep::Wake => rp.on_wake(now, dice),
     }
+    Stamp::default()
 }
 
 /// Whether a signal can only mean "slower": nothing in it speaks of room.
@@ -128,7 +138,7 @@ fn congested(signal: &Signal) -> bool {
 /// 4. A mark that is asked for is above 0; who does not mark departures marks none.
 /// 5. A probe's rate is lowered or left; an answer names the instant it was asked; a probe that is for
 ///    another congestion point goes on as it came.
-/// 6. The same steps on a copy give the same answers.
+/// 6. The same steps on a copy give the same answers, and frames may be let pass there.
 ///
 /// # Panics
 /// When a law is broken.
@@ -151,7 +161,10 @@ pub fn congestion_point<C: CongestionPoint + Clone>(
                 cp.on_departure(now, after);
                 copy.on_departure(now, after);
                 let answer = cp.on_arrival(now, frame, queue(*len), &mut rolls);
-                let again = copy.on_arrival(now, frame, queue(*len), &mut copy_rolls);
+                let again = match copy.lets_pass(frame.controlled, frame.admitted, frame.size) {
+                    true => CpAction::Nothing,
+                    false => copy.on_arrival(now, frame, queue(*len), &mut copy_rolls),
+                };
                 assert_eq!(answer, again, "a copy went another way");
                 check_action(frame, answer, id, speaks);
                 let mark = cp.departure_mark(now, frame.controlled, queue(after), &mut rolls);

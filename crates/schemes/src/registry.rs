@@ -338,6 +338,10 @@ macro_rules! families {
             fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
                 match self { $( Cp::$variant(cp) => cp.on_arrival(now, frame, queue, dice), )* Cp::Foreign(cp) => cp.on_arrival(now, frame, queue, dice) }
             }
+            #[inline]
+            fn lets_pass(&mut self, controlled: bool, admitted: bool, size: Bytes) -> bool {
+                match self { $( Cp::$variant(cp) => cp.lets_pass(controlled, admitted, size), )* Cp::Foreign(cp) => cp.lets_pass(controlled, admitted, size) }
+            }
             fn watches_departures(&self) -> bool {
                 match self { $( Cp::$variant(cp) => cp.watches_departures(), )* Cp::Foreign(cp) => cp.watches_departures() }
             }
@@ -366,6 +370,10 @@ macro_rules! families {
                 match self { $( Rp::$variant(rp) => rp.on_sent(now, sent, backlog, dice), )* Rp::Foreign(rp) => rp.on_sent(now, sent, backlog, dice) }
             }
             #[inline]
+            fn lets_pass(&mut self, sent: Bytes, backlog: Bytes) -> bool {
+                match self { $( Rp::$variant(rp) => rp.lets_pass(sent, backlog), )* Rp::Foreign(rp) => rp.lets_pass(sent, backlog) }
+            }
+            #[inline]
             fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
                 match self { $( Rp::$variant(rp) => rp.on_signal(now, signal, dice), )* Rp::Foreign(rp) => rp.on_signal(now, signal, dice) }
             }
@@ -391,6 +399,9 @@ macro_rules! families {
             }
             fn never_limits(&self) -> bool {
                 match self { $( Rp::$variant(rp) => rp.never_limits(), )* Rp::Foreign(rp) => rp.never_limits() }
+            }
+            fn may_be_told_late(&self) -> bool {
+                match self { $( Rp::$variant(rp) => rp.may_be_told_late(), )* Rp::Foreign(rp) => rp.may_be_told_late() }
             }
             fn sends_probes(&self) -> bool {
                 match self { $( Rp::$variant(rp) => rp.sends_probes(), )* Rp::Foreign(rp) => rp.sends_probes() }

@@ -311,6 +311,13 @@ pub trait CongestionPoint {
     /// A frame arrived and was admitted or discarded.
     fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction;
 
+    /// Counts a frame of `size` octets and answers true, if counting is all [`Self::on_arrival`] would do about it
+    /// whatever the queue; otherwise changes nothing. Saves the look at the queue.
+    fn lets_pass(&mut self, controlled: bool, admitted: bool, size: Bytes) -> bool {
+        let _ = (controlled, admitted, size);
+        false
+    }
+
     /// Whether [`Self::on_departure`] is wanted. The same all through a run.
     fn watches_departures(&self) -> bool {
         false
@@ -350,6 +357,12 @@ pub trait CongestionPoint {
 pub trait ReactionPoint {
     /// A frame of `sent` octets leaves; `backlog` octets wait behind the limiter. Says what to write on it.
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp;
+    /// Counts a frame that leaves and answers true, if counting is all [`Self::on_sent`] would do about it: nothing to
+    /// write on it, limit and wake-up as they are. Otherwise changes nothing.
+    fn lets_pass(&mut self, sent: Bytes, backlog: Bytes) -> bool {
+        let _ = (sent, backlog);
+        false
+    }
     /// A signal came in.
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice);
     /// The time asked for has come.
@@ -358,6 +371,11 @@ pub trait ReactionPoint {
     fn next_wake(&self) -> Instant;
     /// Whether it never limits and never asks to be woken, whatever happens: then nothing is told to it.
     fn never_limits(&self) -> bool {
+        false
+    }
+    /// Whether [`Self::on_sent`] may be called late, in order and before any other call, with the time at which the
+    /// frame left: a frame that leaves then never brings the next wake-up forward. The same all through a run.
+    fn may_be_told_late(&self) -> bool {
         false
     }
     /// Whether [`Self::take_probe`] is to be called. The same all through a run.

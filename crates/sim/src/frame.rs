@@ -174,6 +174,19 @@ impl Ring {
         self.head == self.tail
     }
 
+    /// Whether one more frame makes it grow.
+    #[inline]
+    pub(crate) const fn is_full(&self) -> bool {
+        self.tail.wrapping_sub(self.head) > self.mask
+    }
+
+    /// Grows unless half of it is free.
+    pub(crate) fn make_room(&mut self) {
+        if self.tail.wrapping_sub(self.head) > self.mask / 2 {
+            self.grow();
+        }
+    }
+
     /// Number of the oldest frame; numbers count up for ever and wrap.
     #[inline]
     pub(crate) const fn head(&self) -> u32 {
@@ -198,7 +211,7 @@ impl Ring {
 
     #[inline]
     pub(crate) fn push(&mut self, frame: Frame) {
-        if self.tail.wrapping_sub(self.head) > self.mask {
+        if self.is_full() {
             self.grow();
         }
         *self.at_mut(self.tail) = frame;

@@ -34,7 +34,7 @@ pub mod wheel;
 pub use audit::Violation;
 pub use engine::{Control, Engine, Finished, Halt};
 pub use plan::{
-    Ends, Feedback, FlowPlan, GeneratorPlan, NodePlan, PausePlan, PauseRule, PauseScope, Plan, PortPlan, Process,
+    Events, Feedback, FlowPlan, GeneratorPlan, NodePlan, PausePlan, PauseRule, PauseScope, Plan, PortPlan, Process,
     Record, ServiceChange, Traffic,
 };
 pub use probe::{Counters, FlowTally, TcpTally, Trace};

@@ -29,17 +29,19 @@ pub struct Plan {
     pub replication: u32,
     /// What is recorded.
     pub record: Record,
-    /// Which ports have an event at the end of each transmission.
-    pub ends: Ends,
+    /// What has events of its own.
+    pub events: Events,
 }
 
-/// Which ports have an event at the end of each transmission. Both give the same run.
+/// What has events of its own. Both give the same run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ends {
-    /// Those that can be paused, serve several classes, or free memory that somebody waits for.
+pub enum Events {
+    /// The end of a transmission where a port can be paused, serves several classes, or frees memory that
+    /// somebody waits for; a frame's release where the sender shares its link or asks for more than to be told;
+    /// an arrival where more is done about it than to count it.
     #[default]
     WhereNeeded,
-    /// All of them: slower; for tests and for measuring.
+    /// Each of these, everywhere: slower; for tests and for measuring.
     Everywhere,
 }
 

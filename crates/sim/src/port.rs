@@ -37,6 +37,10 @@ pub(crate) struct Port {
     pub(crate) turns: u32,
     /// The memory at the far end that counts what arrives, or [`NONE`].
     pub(crate) input: u32,
+    /// The quiet sender whose frames it carries, or [`NONE`].
+    pub(crate) feeder: u32,
+    /// Whether what arrives is only counted.
+    pub(crate) counted: bool,
     /// Whether that congestion point wants to see departures, or to mark what departs.
     pub(crate) departures: bool,
     pub(crate) marks_departures: bool,
@@ -70,6 +74,8 @@ impl Port {
             plain: capacity.is_none(),
             turns: NONE,
             input: NONE,
+            feeder: NONE,
+            counted: false,
             departures: false,
             marks_departures: false,
             rate,
@@ -138,8 +144,11 @@ impl Port {
     /// Queues a frame; false when the queue cannot hold it and it is discarded.
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, now: Instant, mut frame: Frame) -> bool {
-        self.settle(now);
         let size = frame.octets();
+        // What is queued is at most what was at the last look; that it fits may be all there is to know.
+        if self.queued + size > self.capacity {
+            self.settle(now);
+        }
         if !self.admit(self.queued, size) {
             return false;
         }
@@ -152,7 +161,6 @@ impl Port {
     /// Queues a frame of a plain port. When the frame reaches the far end, if the link was empty.
     #[inline(always)]
     pub(crate) fn enqueue_plainly(&mut self, now: Instant, mut frame: Frame) -> Option<u64> {
-        self.settle(now);
         let size = frame.octets();
         self.queued += size;
         self.count.accepted_frames += 1;
@@ -162,6 +170,16 @@ impl Port {
         let empty = self.ring.is_empty();
         self.ring.push(frame);
         empty.then_some(frame.arrival)
+    }
+
+    /// A frame that leaves at `at` takes an empty link all the way to the far end.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, at: Instant, takes: u64, size: u64) {
+        self.busy_until = at.ps() + takes;
+        self.count.accepted_frames += 1;
+        self.count.accepted_bytes += size;
+        self.count.arrived_frames += 1;
+        self.count.arrived_bytes += size;
     }
 
     /// Counts a frame in if a queue of `queued` octets has room for it, and as discarded if not.
@@ -246,6 +264,10 @@ impl Port {
     /// Every frame the port holds: on the wire, in transmission and queued.
     pub(crate) fn held(&self) -> impl Iterator<Item = &Frame> {
         self.ring.since(self.ring.head())
+    }
+
+    pub(crate) const fn ring(&self) -> &Ring {
+        &self.ring
     }
 
     pub(crate) const fn ring_mut(&mut self) -> &mut Ring {

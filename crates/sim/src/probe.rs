@@ -3,6 +3,7 @@
 use crate::plan::Record;
 use qcnlab_schemes::Signal;
 use qcnlab_units::Instant;
+use std::collections::BTreeMap;
 
 /// Columns of everything recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -254,6 +255,38 @@ impl Tally {
             started: Instant::ZERO,
             finished: Instant::from_ps(self.finished),
             tcp: None,
+        }
+    }
+}
+
+impl ThroughputRows {
+    /// Puts them in order of time and flow.
+    pub(crate) fn put_in_order(&mut self) {
+        let mut rows: Vec<(u64, u32, u64)> =
+            (0..self.time.len()).map(|row| (self.time[row], self.flow[row], self.bytes[row])).collect();
+        rows.sort_unstable();
+        for (row, (time, flow, bytes)) in rows.into_iter().enumerate() {
+            (self.time[row], self.flow[row], self.bytes[row]) = (time, flow, bytes);
+        }
+    }
+}
+
+impl DropRows {
+    /// One row for each bin, port and flow, in that order.
+    pub(crate) fn put_in_order(&mut self) {
+        let mut rows = BTreeMap::new();
+        for row in 0..self.time.len() {
+            let (frames, bytes) = rows.entry((self.time[row], self.port[row], self.flow[row])).or_insert((0, 0));
+            *frames += self.frames[row];
+            *bytes += self.bytes[row];
+        }
+        *self = DropRows::default();
+        for ((time, port, flow), (frames, bytes)) in rows {
+            self.time.push(time);
+            self.port.push(port);
+            self.flow.push(flow);
+            self.frames.push(frames);
+            self.bytes.push(bytes);
         }
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Sender {
     flags: u8,
     /// Whether it stands in line.
     pub(crate) in_line: bool,
+    /// Whether it lets frames go without an event for each.
+    pub(crate) quiet: bool,
     /// Frames that may wait.
     pub(crate) room: u64,
     /// Draws the path of each frame where there are several.
@@ -47,6 +49,8 @@ pub(crate) struct Reaction {
     pub(crate) wake: Instant,
     /// It never limits: it need not be asked.
     deaf: bool,
+    /// It was told of the frame that passed last, and may want another wake-up.
+    told: bool,
     rate_step: u64,
     /// The flow whose frame passed last; at first, the first of its flows.
     pub(crate) flow: u32,
@@ -86,6 +90,7 @@ impl Sender {
             class: flow.class,
             flags,
             in_line: false,
+            quiet: false,
             room: flow.room.map_or(u64::MAX, |room| room.get() / flow.frame.get()),
             dice: spread.then(dice),
         }
@@ -139,6 +144,7 @@ impl Reaction {
             dice: Dice::new(plan.seed, plan.replication, &flow.name, Purpose::Reaction),
             wake: Instant::NEVER,
             deaf: rp.never_limits(),
+            told: false,
             rate_step: flow.rate_step.map_or(1, BitRate::get).max(1),
             flow: index,
             line: VecDeque::new(),
@@ -153,7 +159,12 @@ impl Reaction {
     #[inline]
     fn on_sent(&mut self, now: Instant, size: Bytes, backlog: u64) -> Stamp {
         self.limiter.on_sent(now, size);
-        let stamp = self.rp.on_sent(now, size, Bytes::new(backlog), &mut self.dice);
+        let backlog = Bytes::new(backlog);
+        self.told = !self.rp.lets_pass(size, backlog);
+        if !self.told {
+            return Stamp::default();
+        }
+        let stamp = self.rp.on_sent(now, size, backlog, &mut self.dice);
         self.follow_limit(now);
         stamp
     }
@@ -178,6 +189,14 @@ impl Reaction {
             self.limiter.set_rate(now, limit);
         }
         changed
+    }
+
+    /// As [`follow_wake`](Reaction::follow_wake), after a frame has passed.
+    #[inline(always)]
+    pub(crate) fn follow_sent(&mut self, wheel: &mut Wheel, entity: Entity) {
+        if self.told {
+            self.follow_wake(wheel, entity);
+        }
     }
 
     /// Keeps the wake-up in the wheel the one the reaction point asks for.

@@ -5,7 +5,7 @@ mod net;
 use net::{Net, greedy};
 use proptest::prelude::*;
 use qcnlab_schemes::registry::Config;
-use qcnlab_sim::{Ends, GeneratorPlan, Halt, PausePlan, PauseRule, PauseScope, Process, Traffic};
+use qcnlab_sim::{Events, GeneratorPlan, Halt, PausePlan, PauseRule, PauseScope, Process, Traffic};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 const TEN: BitRate = BitRate::gbps(10);
@@ -414,16 +414,18 @@ fn one_frame_below_the_headroom_frames_are_lost() {
     assert!(worst(9000) > 0);
 }
 
-/// The same run with an event at the end of every transmission, in a fabric.
+/// The same run with an event for every release, end of transmission and arrival, in a fabric.
 #[test]
-fn ends_as_events_change_nothing_in_a_fabric() {
-    let mut net = Net::new(&["a", "b", "c", "d", "s", "t"]);
-    for (from, to) in [("a", "s"), ("b", "s"), ("s", "t"), ("t", "c"), ("t", "d")] {
+fn more_events_change_nothing_in_a_fabric() {
+    let mut net = Net::new(&["a", "b", "c", "d", "e", "f", "s", "t"]);
+    for (from, to) in [("a", "s"), ("b", "s"), ("e", "s"), ("f", "t"), ("s", "t"), ("t", "c"), ("t", "d")] {
         net.link(from, to, TEN, Span::from_us(3));
     }
     for (from, to) in [("a", "c"), ("a", "d"), ("b", "c")] {
         net.flow(from, to, 0, greedy());
     }
+    net.flow("e", "d", 0, Traffic::Constant { rate: BitRate::gbps(3) });
+    net.flow("f", "e", 0, greedy());
     net.fed("b", "d", Process::Poisson { rate: BitRate::gbps(2) });
     let port = net.port("s->t") as usize;
     net.plan.ports[port].watched = true;
@@ -432,7 +434,7 @@ fn ends_as_events_change_nothing_in_a_fabric() {
     net.plan.scheme = Config::find("qcn", None).unwrap();
     net.plan.record.messages = true;
     let mut few = net.run();
-    net.plan.ends = Ends::Everywhere;
+    net.plan.events = Events::Everywhere;
     let many = net.run();
     assert!(few.counters.messages_sent > 10 && many.counters.events > few.counters.events);
     few.counters.events = many.counters.events;

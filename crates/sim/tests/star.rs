@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
-    Control, Ends, Engine, Feedback, Finished, FlowPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Traffic,
+    Control, Engine, Events, Feedback, Finished, FlowPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Traffic,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -59,7 +59,7 @@ fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
         ports,
         flows,
         generators: Vec::new(),
-        ends: Ends::WhereNeeded,
+        events: Events::WhereNeeded,
         services: Vec::new(),
         feedback: Feedback::Ideal,
         scheme: Config::find(scheme, None).unwrap(),
@@ -185,13 +185,16 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Every run audits itself; here the audits of many odd runs have to close, a rerun has to be the same, and so
-    /// has a run with an event at the end of every transmission.
+    /// has a run with an event for every release, end of transmission and arrival.
     #[test]
     fn conservation_and_repeatability(
         sources in 1..6u32,
         delay in 0..200u64,
         rate in 50..12_000u64,
         saturated: bool,
+        total in prop::option::of(1..20_000_000u64),
+        room in prop::option::of(1..40u64),
+        stop in prop::option::of(1..20u64),
         scheme in prop::sample::select(vec!["none", "qcn", "qcn_byte_counter", "ecm", "qcn_sonar", "fb99", "qcn_three_point", "dcqcn", "qcn_plus", "fecn", "nic_fb"]),
         frames: bool,
         frame in 64..9000u64,
@@ -200,14 +203,20 @@ proptest! {
         low in 1..2000u64,
         seed: u64,
     ) {
-        let traffic = if saturated { Traffic::Saturated { ceiling: Some(BitRate::mbps(rate)), total: None } } else { Traffic::Constant { rate: BitRate::mbps(rate) } };
+        let traffic = if saturated { Traffic::Saturated { ceiling: Some(BitRate::mbps(rate)), total: total.map(Bytes::new) } } else { Traffic::Constant { rate: BitRate::mbps(rate) } };
         let mut plan = star(sources, Span::from_us(delay), traffic, scheme);
         plan.seed = seed;
         plan.feedback = if frames { Feedback::Frames { size: Bytes::new(64), class: 7 } } else { Feedback::Ideal };
-        for flow in &mut plan.flows { flow.frame = Bytes::new(frame); flow.start_jitter = Span::from_us(30); }
+        for flow in &mut plan.flows {
+            flow.frame = Bytes::new(frame);
+            flow.start_jitter = Span::from_us(30);
+            flow.room = room.map(|frames| Bytes::new(frames * frame));
+            flow.stop = stop.map_or(Instant::NEVER, |ms| Instant::ZERO + Span::from_ms(ms));
+        }
         for port in &mut plan.ports { port.overhead = Bytes::new(overhead); }
         plan.services = vec![
             ServiceChange { at: Instant::ZERO + Span::from_ms(dip), port: sources, rate: BitRate::mbps(low) },
+            ServiceChange { at: Instant::ZERO + Span::from_ms(dip + 2), port: 0, rate: BitRate::mbps(low) },
             ServiceChange { at: Instant::ZERO + Span::from_ms(dip + 4), port: sources, rate: BitRate::gbps(10) },
         ];
         let done = run(&plan);
@@ -215,7 +224,7 @@ proptest! {
         let queues = if frames && matches!(scheme, "qcn_plus" | "fecn") { 2 } else { 1 };
         prop_assert!(done.trace.queues.bytes.iter().all(|b| *b <= queues * 150_000));
         prop_assert_eq!(&done, &run(&plan));
-        plan.ends = Ends::Everywhere;
+        plan.events = Events::Everywhere;
         let mut other = run(&plan);
         prop_assert!(other.counters.events >= done.counters.events);
         other.counters.events = done.counters.events;

@@ -6,7 +6,7 @@ use crate::fairness::{Claim, max_min, proportional};
 use crate::flows::{Hop, ideal_completion};
 use crate::scenario::{Draw, Feedback, Ground, Scenario, ScenarioError};
 use crate::topology::{Role, reverse};
-use qcnlab_sim::{Ends, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Traffic};
+use qcnlab_sim::{Events, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Traffic};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock};
@@ -137,7 +137,7 @@ impl Fabric {
             ports: self.ports.clone(),
             flows: self.flows.clone(),
             generators: self.generators.clone(),
-            ends: Ends::WhereNeeded,
+            events: Events::WhereNeeded,
             services: self.services.clone(),
             feedback: match scenario.feedback {
                 Feedback::Ideal => qcnlab_sim::Feedback::Ideal,

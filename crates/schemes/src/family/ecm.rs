@@ -256,6 +256,11 @@ impl CongestionPoint for Cp {
         }
         self.sample(frame, queue, dice)
     }
+
+    #[inline]
+    fn lets_pass(&mut self, controlled: bool, admitted: bool, size: Bytes) -> bool {
+        self.sampler.lets_pass(controlled, admitted, size, self.params.count_discarded)
+    }
 }
 
 impl Cp {
@@ -377,6 +382,11 @@ impl ReactionPoint for Rp {
         Stamp { limited_by: self.holder(), probe: false }
     }
 
+    #[inline]
+    fn lets_pass(&mut self, _: Bytes, _: Bytes) -> bool {
+        matches!(self.state, State::Free)
+    }
+
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
         if let Signal::Bcn(bcn) = signal {
             self.on_bcn(now, bcn, dice);
@@ -404,6 +414,10 @@ impl ReactionPoint for Rp {
             State::Limited { .. } => self.drift.next(),
             State::Stopped { until, .. } => until,
         }
+    }
+
+    fn may_be_told_late(&self) -> bool {
+        true
     }
 
     #[inline]

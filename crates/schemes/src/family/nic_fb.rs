@@ -272,6 +272,10 @@ impl ReactionPoint for Rp {
         self.limiter.next_wake()
     }
 
+    fn may_be_told_late(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn limit(&self) -> Option<BitRate> {
         self.limiter.limit().map(|rate| self.stepped(rate).min(self.line_rate))

@@ -23,6 +23,16 @@ impl Countdown {
         self.left < 0
     }
 
+    /// Counts a frame and gives true if the interval holds it; if not it is not counted.
+    #[inline]
+    pub const fn holds(&mut self, size: Bytes) -> bool {
+        let left = self.left - size.signed();
+        if left >= 0 {
+            self.left = left;
+        }
+        left >= 0
+    }
+
     /// Starts the next interval; what the last one ran over is discarded.
     pub fn restart(&mut self, interval: f64, jitter_width: f64, dice: &mut Dice) {
         self.left = (interval * dice.jitter(jitter_width)) as i64;
@@ -53,6 +63,12 @@ impl Sampler {
     #[inline]
     pub const fn takes(&mut self, frame: &Arrival, count_discarded: bool) -> bool {
         frame.controlled && (frame.admitted || count_discarded) && self.next.passed(frame.size)
+    }
+
+    /// Counts a frame and gives true if [`takes`](Sampler::takes) would not take it; if it would it is not counted.
+    #[inline]
+    pub const fn lets_pass(&mut self, controlled: bool, admitted: bool, size: Bytes, count_discarded: bool) -> bool {
+        !controlled || !(admitted || count_discarded) || self.next.holds(size)
     }
 
     /// Whether a sample is due once `octets` more have arrived.

@@ -3,7 +3,7 @@
 use super::entities::{Entities, Sizes};
 use super::{CHECK_EVERY, CHECK_FOREIGN_EVERY, Engine, Path, Watch};
 use crate::input::Input;
-use crate::plan::{Ends, Feedback, FlowPlan, NodePlan, Plan, Traffic};
+use crate::plan::{Events, Feedback, FlowPlan, NodePlan, Plan, Traffic};
 use crate::port::{NONE, Port};
 use crate::probe::{Counters, Recorder, Tally};
 use crate::sender::{Adapter, Reaction, Sender};
@@ -80,6 +80,7 @@ impl Engine {
         };
         engine.probes = engine.reactions.iter().any(|reaction| reaction.rp.sends_probes());
         engine.lay_adapters();
+        engine.lay_quiet(plan);
         let sizes = Sizes { adapters: engine.adapters.len() as u32, ..sizes };
         engine.entities = Entities::new(sizes);
         engine.wheel = Wheel::new(engine.entities.count);
@@ -117,7 +118,12 @@ impl Engine {
         if let Some(first) = self.services.front() {
             self.wheel.set(self.entities.service, first.at.ps());
         }
-        for (flow, sender) in (0u32..).zip(&self.senders) {
+        for flow in 0..self.senders.len() as u32 {
+            let sender = &self.senders[flow as usize];
+            if sender.quiet {
+                self.expect(flow);
+                continue;
+            }
             match &sender.source {
                 Source::Saturated { next, .. } if sender.adapter == NONE => {
                     self.wheel.set(self.entities.release + sender.limiter, next.ps());
@@ -182,7 +188,7 @@ fn lay_turns(plan: &Plan, classes: &[u8], ports: &mut [Port]) -> Vec<Turns> {
             || from.pause.is_some()
             || to.pause.is_some()
             || carried.count_ones() > 1
-            || plan.ends == Ends::Everywhere;
+            || plan.events == Events::Everywhere;
         if needed {
             ports[index as usize].turns = turns.len() as u32;
             ports[index as usize].plain = false;

@@ -272,6 +272,7 @@ impl Engine {
     /// A reaction point hears a signal.
     fn hear(&mut self, now: Instant, limiter: u32, signal: &Signal) {
         self.counters.messages_heard += 1;
+        self.let_go_of(now, limiter);
         let reaction = &mut self.reactions[limiter as usize];
         reaction.rp.on_signal(now, signal, &mut reaction.dice);
         self.follow(now, limiter);
@@ -282,7 +283,11 @@ impl Engine {
         if entity >= self.entities.transport - self.entities.wake {
             return self.transport_wakes(now, entity - (self.entities.transport - self.entities.wake));
         }
+        self.let_go_of(now, entity);
         let reaction = &mut self.reactions[entity as usize];
+        if reaction.wake != now {
+            return;
+        }
         reaction.wake = Instant::NEVER;
         let alarms = reaction.rp.gauge().alarms;
         reaction.rp.on_wake(now, &mut reaction.dice);

@@ -13,7 +13,11 @@ use std::collections::VecDeque;
 impl Engine {
     /// Settles the last bins, closes the books and checks them.
     pub(super) fn finish(mut self) -> Result<Finished, Halt> {
+        self.let_all_go(self.end);
         for index in 0..self.ports.len() {
+            if self.ports[index].counted {
+                self.count_arrived(self.end, index as u32);
+            }
             let port = &mut self.ports[index];
             port.settle(self.end);
             let delay = port.delay().ps();
@@ -27,6 +31,8 @@ impl Engine {
         }
         self.close_pauses();
         self.recorder.finish(self.end);
+        self.recorder.trace.throughput.put_in_order();
+        self.recorder.trace.drops.put_in_order();
         for tally in &self.tallies {
             self.counters.frames_sent += tally.sent;
             self.counters.frames_delivered += tally.delivered;

@@ -22,11 +22,25 @@ impl Engine {
             self.settle(now, index);
             port = &mut self.ports[index as usize];
         }
-        let mut frame = port.take_arrived();
-        let left = now.ps() - port.delay().ps();
+        if port.feeder != NONE && port.ring().is_empty() {
+            let frame = self.pass_link(now, index);
+            return self.arrived(now, index, frame);
+        }
+        let frame = port.take_arrived();
         if let Some(next) = port.next_arrival() {
             self.wheel.set(self.entities.arrive + index, next);
+        } else if port.feeder != NONE {
+            let feeder = port.feeder;
+            self.expect(feeder);
         }
+        self.arrived(now, index, frame);
+    }
+
+    /// A frame is at the far end of a link.
+    #[inline(always)]
+    fn arrived(&mut self, now: Instant, index: u32, mut frame: Frame) {
+        let port = &self.ports[index as usize];
+        let left = now.ps() - port.delay().ps();
         if port.input != NONE && !self.hold(now, index, &mut frame) {
             return;
         }
@@ -59,7 +73,8 @@ impl Engine {
         if !admitted {
             self.discard(now, index, &frame);
         }
-        if cp != NONE {
+        if cp != NONE && !self.lets_pass(cp, &frame, admitted) {
+            self.settle(now, index);
             let len = self.ports[index as usize].queue_len();
             self.show(now, index, cp, frame, len, admitted);
         }
@@ -77,9 +92,16 @@ impl Engine {
         if frame.is(flag::HELD) {
             self.ask_for_pause(now, index, &frame, len);
         }
-        if cp != NONE {
+        if cp != NONE && !self.lets_pass(cp, &frame, admitted) {
             self.show(now, index, cp, frame, Bytes::new(len), admitted);
         }
+    }
+
+    /// Whether a congestion point need not be shown an arrival.
+    #[inline(always)]
+    fn lets_pass(&mut self, cp: u32, frame: &Frame, admitted: bool) -> bool {
+        let size = Bytes::new(frame.octets());
+        self.watches[cp as usize].cp.lets_pass(frame.is(flag::CONTROLLED), admitted, size)
     }
 
     /// Shows an arrival to the congestion point that watches its queue.
@@ -116,6 +138,14 @@ impl Engine {
         if port.departures {
             self.settle(now, index);
             port = &mut self.ports[index as usize];
+        }
+        if port.counted {
+            if port.ring().is_full() {
+                self.count_arrived(now, index);
+                port = &mut self.ports[index as usize];
+                port.ring_mut().make_room();
+            }
+            return port.enqueue(now, frame);
         }
         let idle = port.next_arrival().is_none();
         let admitted = port.enqueue(now, frame);
@@ -191,9 +221,15 @@ impl Engine {
                     self.watches[cp as usize].mark_departed(now, &mut frame, queue);
                 }
                 port.put_on_the_wire(now, frame);
-                if let Some(arrival) = port.next_arrival() {
+                if port.counted {
+                    if port.ring().is_full() {
+                        self.count_arrived(now, index);
+                        self.ports[index as usize].ring_mut().make_room();
+                    }
+                } else if let Some(arrival) = port.next_arrival() {
                     self.wheel.set(self.entities.arrive + index, arrival);
                 }
+                let port = &self.ports[index as usize];
                 if port.departures && cp != NONE {
                     self.watches[cp as usize].cp.on_departure(now, Bytes::new(left));
                 }

@@ -28,6 +28,7 @@ mod feedback;
 mod finish;
 mod hops;
 mod pausing;
+mod quiet;
 mod sending;
 mod transport;
 
@@ -256,14 +257,19 @@ impl Engine {
                 return self.wheel.set(self.entities.service, change.at.ps());
             }
             self.services.pop_front();
+            let feeder = self.ports[change.port as usize].feeder;
+            if feeder != NONE {
+                self.let_go(now, feeder);
+            }
             self.settle(now, change.port);
             let port = &mut self.ports[change.port as usize];
-            let old = port.rate();
+            let (old, turns) = (port.rate(), port.turns);
             port.change_rate(now, change.rate);
-            if let Some(arrival) = port.next_arrival() {
+            if feeder != NONE {
+                self.expect(feeder);
+            } else if let Some(arrival) = port.next_arrival().filter(|_| !port.counted) {
                 self.wheel.set(self.entities.arrive + change.port, arrival);
             }
-            let turns = port.turns;
             if turns != NONE {
                 self.rescale_turn(now, turns, old);
             }
@@ -283,6 +289,7 @@ impl Engine {
     }
 
     fn look_at_rates(&mut self, now: Instant) {
+        self.let_all_go(now + Span::from_ps(1));
         for (flow, sender) in self.senders.iter().enumerate() {
             let gauge = self.reactions[sender.limiter as usize].rp.gauge();
             let rows = &mut self.recorder.trace.rates;

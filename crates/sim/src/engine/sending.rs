@@ -165,15 +165,19 @@ impl Engine {
         self.call_adapter(now, adapter);
     }
 
-    /// The flow whose turn it is sends a frame, and gets in line again.
+    /// The flow whose turn it is sends a frame, if it still wants to, and gets in line again.
     fn send_one(&mut self, now: Instant, flow: u32) {
         let limiter = self.senders[flow as usize].limiter;
         let reaction = &mut self.reactions[limiter as usize];
         reaction.line.pop_front();
         reaction.at_adapter = false;
-        self.senders[flow as usize].in_line = false;
-        self.catch_up(now, flow);
-        self.emit(now, flow);
+        let sender = &mut self.senders[flow as usize];
+        sender.in_line = false;
+        // It may have stopped while it waited for the link.
+        if sender.source.wanted(now, sender.stop).is_some() {
+            self.catch_up(now, flow);
+            self.emit(now, flow);
+        }
         self.wants(now, flow);
         self.advance_line(now, limiter);
     }
@@ -189,7 +193,7 @@ impl Engine {
         tally.sent_bytes += frame.octets();
         self.forward(now, port, frame);
         let reaction = &mut self.reactions[limiter as usize];
-        reaction.follow_wake(&mut self.wheel, self.entities.wake + limiter);
+        reaction.follow_sent(&mut self.wheel, self.entities.wake + limiter);
         if self.probes {
             self.send_probes(now, limiter);
         }
@@ -222,7 +226,7 @@ impl Engine {
             let frame = sender.take_frame(now, flow, reaction);
             tally.sent += 1;
             tally.sent_bytes += frame.octets();
-            reaction.follow_wake(&mut self.wheel, self.entities.wake + limiter);
+            reaction.follow_sent(&mut self.wheel, self.entities.wake + limiter);
             if port.plain && !self.probes {
                 if let Some(arrival) = port.enqueue_plainly(now, frame) {
                     self.wheel.set(self.entities.arrive + index, arrival);
@@ -256,6 +260,9 @@ impl Engine {
         let flow = self.reactions[limiter as usize].flow;
         if self.senders[flow as usize].adapter != NONE {
             return self.advance_line(now, limiter);
+        }
+        if self.senders[flow as usize].quiet {
+            return self.expect(flow);
         }
         if let Some(at) = self.next_release(now, flow) {
             self.wheel.set(self.entities.release + limiter, at.ps());

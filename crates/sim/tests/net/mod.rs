@@ -3,7 +3,7 @@
 
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
-    Control, Ends, Engine, Feedback, Finished, FlowPlan, GeneratorPlan, Halt, NodePlan, PausePlan, PauseRule,
+    Control, Engine, Events, Feedback, Finished, FlowPlan, GeneratorPlan, Halt, NodePlan, PausePlan, PauseRule,
     PauseScope, Plan, PortPlan, Process, Record, Traffic,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -35,7 +35,7 @@ impl Net {
                     bin: Span::from_us(100),
                     messages: false,
                 },
-                ends: Ends::WhereNeeded,
+                events: Events::WhereNeeded,
             },
         }
     }

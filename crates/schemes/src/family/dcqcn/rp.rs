@@ -196,6 +196,14 @@ impl ReactionPoint for Rp {
         Stamp::default()
     }
 
+    #[inline]
+    fn lets_pass(&mut self, sent: Bytes, _: Bytes) -> bool {
+        match &mut self.state {
+            State::Limiting(limiter) => self.params.byte_reset.is_none() || limiter.byte_count.holds(sent),
+            State::Free(_) => true,
+        }
+    }
+
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
         if *signal == Signal::Cnp {
             self.on_cnp(now);
@@ -222,6 +230,10 @@ impl ReactionPoint for Rp {
             State::Free(_) => Instant::NEVER,
             State::Limiting(limiter) => limiter.time_end.min(limiter.cut_at),
         }
+    }
+
+    fn may_be_told_late(&self) -> bool {
+        true
     }
 
     #[inline]

@@ -45,6 +45,11 @@ impl CongestionPoint for Cp {
         }
         self.sample(frame, queue, dice)
     }
+
+    #[inline]
+    fn lets_pass(&mut self, controlled: bool, admitted: bool, size: Bytes) -> bool {
+        self.sampler.lets_pass(controlled, admitted, size, self.params.count_discarded)
+    }
 }
 
 impl Cp {

@@ -263,6 +263,19 @@ impl ReactionPoint for Rp {
         Stamp::default()
     }
 
+    #[inline]
+    fn lets_pass(&mut self, sent: Bytes, backlog: Bytes) -> bool {
+        let State::Limiting(limiter) = &mut self.state else { return true };
+        if limiter.rates.current == self.max_rate
+            || (self.params.clock != Clock::Timer && !limiter.byte_count.holds(sent))
+        {
+            return false;
+        }
+        limiter.backlog_empty = backlog == Bytes::ZERO;
+        limiter.sent_since_timer = true;
+        true
+    }
+
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
         if let Signal::Cnm(cnm) = signal {
             self.on_cnm(now, cnm);
@@ -295,6 +308,10 @@ impl ReactionPoint for Rp {
             State::Free => Instant::NEVER,
             State::Limiting(limiter) => limiter.time_end.min(limiter.drift.next()),
         }
+    }
+
+    fn may_be_told_late(&self) -> bool {
+        true
     }
 
     #[inline]
