@@ -19,6 +19,8 @@ from qcnlab.errors import (
     ScenarioError,
 )
 from qcnlab.results import Result, open_run
+from qcnlab.sweeps.result import Sweep
+from qcnlab.sweeps.running import open_sweep, sweep
 from qcnlab.tables import Table
 
 __all__ = [
@@ -30,10 +32,13 @@ __all__ = [
     "Result",
     "Scenario",
     "ScenarioError",
+    "Sweep",
     "Table",
     "__version__",
     "load",
     "open_run",
+    "open_sweep",
     "run",
     "run_many",
+    "sweep",
 ]

@@ -130,10 +130,10 @@ def run_each(
     jobs: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> None:
-    """Run tasks (place of a scenario, replication); tell `ended` the place in `tasks` of what ended, with its metrics.
+    """Run tasks, each a place in `scenarios` and a replication; tell `ended` of what has ended.
 
-    `ended` is told of several at once, in the order they ended, and instead of metrics gets the error where there was
-    one. An exception it raises stops all.
+    `ended` gets several at once, in the order they ended: each one's place in `tasks` with its
+    metrics or, where it failed, the error. An exception it raises stops all.
     """
 
 def schemes() -> str: ...

@@ -156,9 +156,9 @@ def run_many(
     in their scheme meet the same random numbers. The rest is as in `run`; `meta["wall_s"]` of
     each result is the wall time of the whole call.
     """
-    _within("reps", reps, 1, MOST_REPS)
-    _within("jobs", jobs, 1, MOST_JOBS)
-    _within("seed", seed, 0, MOST_SEED)
+    within("reps", reps, 1, MOST_REPS)
+    within("jobs", jobs, 1, MOST_JOBS)
+    within("seed", seed, 0, MOST_SEED)
     cores = [_core_of(scenario) for scenario in scenarios]
     label = cores[0].name if len(cores) == 1 else f"{len(cores)} scenarios"
     started = time.perf_counter()
@@ -168,7 +168,8 @@ def run_many(
     return [from_outcome(outcome, wall_s) for outcome in outcomes]
 
 
-def _within(name: str, value: int | None, low: int, high: int) -> None:
+def within(name: str, value: int | None, low: int, high: int) -> None:
+    """Raise `ValueError` if `value` is given and not from `low` to `high`."""
     if value is not None and not low <= value <= high:
         raise ValueError(f"{name} is {value}; it must be from {low} to {high}")
 

@@ -117,6 +117,62 @@ def run(
 
 
 @app.command()
+def sweep(
+    scenario: Annotated[
+        str, typer.Argument(metavar="FILE|NAME", help="A scenario file, or a shipped scenario.")
+    ],
+    vary: Annotated[
+        list[str],
+        typer.Option(
+            "--vary",
+            metavar="KEY=V,V,...",
+            help="A key and its values, 2..5 for 2,3,4,5; repeat it for a grid.",
+        ),
+    ],
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key; may be repeated."),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric", metavar="NAME", help="What is shown; the first is drawn. May be repeated."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=MOST_SEED, help="Seed; the scenario's own if not given."),
+    ] = None,
+    reps: Reps = None,
+    jobs: Jobs = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--out", metavar="DIR", help="Folder; runs/sweep-<name>-<hash> if not given."
+        ),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Forget the runs that are in the folder.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check all points, say what would run, and stop.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Run a scenario over a grid of values; the same command again runs what is missing."""
+    from qcnlab.sweeps import command
+
+    options = command.Options(
+        scenario, changes or [], vary, metric or [], reps, seed, jobs, out, fresh, dry_run
+    )
+    summary, words = command.sweep(options)
+    if as_json:
+        _print_json(summary)
+    else:
+        print(words)
+
+
+@app.command()
 def demo(
     quick: Annotated[
         bool, typer.Option("--quick", help="A shorter scene and fewer replications.")
@@ -295,7 +351,9 @@ def explain(
 
 @app.command()
 def plot(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder `run` or `demo` wrote.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder `run`, `sweep` or `demo` wrote.")
+    ],
     out: Annotated[
         Path | None,
         typer.Option(

@@ -26,12 +26,16 @@ def scenario_error(
     message: str,
     *,
     file: str | None = None,
+    place: str | None = None,
     hint: str | None = None,
 ) -> ScenarioError:
-    """Build a `ScenarioError` for what the core does not see, laid out as the core's own are."""
+    """Build a `ScenarioError` for what the core does not see, laid out as the core's own are.
+
+    `file` is the file at fault; `place` stands for it where the fault is in no file.
+    """
     rendered = [f"error: {message}"]
-    if file is not None:
-        rendered.append(f" --> {file}")
+    if file is not None or place is not None:
+        rendered.append(f" --> {file or place}")
     if hint is not None:
         rendered.append(f"  = help: {hint}")
     error = ScenarioError("\n".join(rendered))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from qcnlab import _core
 from qcnlab.errors import FolderError
 
 if TYPE_CHECKING:
@@ -15,6 +18,26 @@ if TYPE_CHECKING:
 
 ROOT = Path("runs")
 """Where runs without a folder of their own go."""
+
+
+@cache
+def core_digest() -> str:
+    """Give the digest of the compiled core, in hex: other code, other results."""
+    return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write `data` to `path` under another name and rename: it is there whole or as it was."""
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 class NewFolder:

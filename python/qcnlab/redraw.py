@@ -9,24 +9,27 @@ from qcnlab.errors import FolderError
 from qcnlab.folders import NewFolder
 from qcnlab.plots import run_figure, save
 from qcnlab.results import open_run
+from qcnlab.sweeps.result import write_figure
+from qcnlab.sweeps.running import open_sweep
+from qcnlab.sweeps.store import JOURNAL, MANIFEST
 from qcnlab.tree import tree_figure
 
 FORMATS = (".svg", ".png", ".pdf")
 
 
 def redraw(folder: Path, out: Path | None) -> list[Path]:
-    """Draw a run's figures, or all of a demo's and its report; give the paths.
+    """Draw a run's figures, a sweep's, or all of a demo's and its report; give the paths.
 
     A run with pauses gets its congestion tree, too, unless `out` names one file.
 
-    Raises `FolderError` if `folder` is neither, or `out` cannot be written.
+    Raises `FolderError` if `folder` is none of these, or `out` cannot be written.
     """
     if (folder / INDEX).exists():
         return _demo(folder, out)
+    if (folder / MANIFEST).exists() or (folder / JOURNAL).exists():
+        return _sweep(folder, out)
     result = open_run(folder)
-    paths = [folder / "run.svg", folder / "run.png"] if out is None else [out]
-    if paths[0].suffix not in FORMATS:
-        raise FolderError(f"cannot draw '{paths[0]}': its name must end in {', '.join(FORMATS)}")
+    paths = [folder / "run.svg", folder / "run.png"] if out is None else [_drawable(out)]
     try:
         drawn = [save(run_figure(result), path) for path in paths]
         if out is None and len(result.pauses):
@@ -35,6 +38,20 @@ def redraw(folder: Path, out: Path | None) -> list[Path]:
         return drawn
     except OSError as error:
         raise FolderError(f"cannot write '{paths[0]}': {error.strerror}") from error
+
+
+def _drawable(path: Path) -> Path:
+    if path.suffix not in FORMATS:
+        raise FolderError(f"cannot draw '{path}': its name must end in {', '.join(FORMATS)}")
+    return path
+
+
+def _sweep(folder: Path, out: Path | None) -> list[Path]:
+    figure = open_sweep(folder).plot()
+    try:
+        return write_figure(figure, folder) if out is None else [save(figure, _drawable(out))]
+    except OSError as error:
+        raise FolderError(f"cannot write '{out or folder}': {error.strerror}") from error
 
 
 def _demo(folder: Path, out: Path | None) -> list[Path]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import io
 import json
 import platform
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 """Version of the run folder's layout, kept in `meta.json`."""
+WHOLE = ("config.toml", "summary.json", "meta.json")
+"""The files without which a folder is none of a run, beside its tables."""
 
 
 class Result:
@@ -231,6 +235,7 @@ def open_run(folder: str | Path) -> Result:
     Raises `FolderError` if `folder` is not a complete run folder.
     """
     path = Path(folder)
+    _look(path)
     try:
         config = (path / "config.toml").read_text(encoding="utf-8")
         summary = json.loads((path / "summary.json").read_bytes())
@@ -239,8 +244,29 @@ def open_run(folder: str | Path) -> Result:
         if meta["format"] != FORMAT or set(units) != set(NAMES):
             raise FolderError(f"'{path}' was written by another version of qcnlab")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FolderError(f"'{path}' is not a run folder: {_reason(error)}") from error
-    return Result(config, summary, meta, _disk_reader(path, units))
+        raise FolderError(
+            f"'{path}' is not a run folder: {_reason(error)}; "
+            "a file is damaged or half written: remove the folder and run again"
+        ) from error
+    return Result(config, summary, meta, _disk_reader(path, units, meta.get("command")))
+
+
+def _look(path: Path) -> None:
+    """Raise `FolderError` that says what `path` is if it is no complete run folder."""
+    if not path.is_dir():
+        raise FolderError(f"'{path}' is not a run folder: there is no such folder")
+    if (path / "sweep.json").exists():
+        raise FolderError(
+            f"'{path}' is not a run folder but a sweep's: qcnlab.open_sweep reads it, "
+            "and `qcnlab plot` draws it"
+        )
+    missing = [name for name in WHOLE if not (path / name).exists()]
+    if not missing:
+        return
+    told = f"'{path}' is not a run folder: {' and '.join(missing)} missing"
+    if len(missing) < len(WHOLE) or ".partial-" in path.name:
+        told += "; a run was killed while it wrote, or files were taken away: run it again"
+    raise FolderError(told)
 
 
 def write_json(path: Path, value: object) -> None:
@@ -250,18 +276,26 @@ def write_json(path: Path, value: object) -> None:
 
 
 def write_parquet(path: Path, table: Table) -> None:
-    """Write `table` as zstd Parquet with its units in the file's metadata; equal rows, equal bytes.
+    """Write `parquet(table)` to `path`."""
+    path.write_bytes(parquet(table))
 
-    Text goes out as text: the numbering of categories depends on what the process did before.
+
+def parquet(table: Table) -> bytes:
+    """Give the octets of `table` as zstd Parquet with its units in the file's metadata.
+
+    Equal rows give equal octets: text goes out as text, because the numbering of categories depends
+    on what the process did before.
     """
     import polars as pl
 
+    octets = io.BytesIO()
     table.to_polars().with_columns(pl.selectors.categorical().cast(pl.String)).write_parquet(
-        path,
+        octets,
         compression="zstd",
         compression_level=3,
         metadata={"units": json.dumps(table.units)},
     )
+    return octets.getvalue()
 
 
 def _live_reader(outcome: _core.Outcome) -> Callable[[str], Table]:
@@ -273,7 +307,9 @@ def _live_reader(outcome: _core.Outcome) -> Callable[[str], Table]:
     return read
 
 
-def _disk_reader(folder: Path, units: dict[str, dict[str, str]]) -> Callable[[str], Table]:
+def _disk_reader(
+    folder: Path, units: dict[str, dict[str, str]], command: list[str] | None
+) -> Callable[[str], Table]:
     def read(name: str) -> Table:
         import polars as pl
 
@@ -281,7 +317,8 @@ def _disk_reader(folder: Path, units: dict[str, dict[str, str]]) -> Callable[[st
         try:
             frame = pl.read_parquet(path)
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise FolderError(f"'{path}' cannot be read: {_reason(error)}") from error
+            again = f"; to run it again: {shlex.join(command)}" if command else ""
+            raise FolderError(f"'{path}' cannot be read: {_reason(error)}{again}") from error
         return Table(name, frame, frame.columns, units[name], len(frame))
 
     return read

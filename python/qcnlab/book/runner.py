@@ -7,10 +7,9 @@ next run takes it from there. Another core, scenario or seed is another folder.
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from qcnlab import _core
 from qcnlab.book.cases import SEED
 from qcnlab.book.models import MODELS
 from qcnlab.errors import FolderError
-from qcnlab.folders import NewFolder
+from qcnlab.folders import NewFolder, core_digest
 from qcnlab.progress import Bar
 from qcnlab.results import Result, from_outcome, open_run, write_json, write_parquet
 
@@ -103,12 +102,6 @@ def _task(case: Case, count: int, seed: int, place: Path) -> _Task:
     return _Task(
         scenario, count, place / (name + ("-messages" if case.keep_messages else "")), tables
     )
-
-
-@cache
-def core_digest() -> str:
-    """Give the digest of the compiled core, in hex: other code, other results."""
-    return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
 
 
 def _found(case: Case, place: Path | None) -> Found:

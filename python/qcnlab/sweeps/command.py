@@ -1,0 +1,113 @@
+"""`qcnlab sweep`: options in, folder and text out."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qcnlab import text
+from qcnlab.api import load
+from qcnlab.folders import ROOT
+from qcnlab.sweeps.grid import build, read, word
+from qcnlab.sweeps.result import check_metric, write_figure
+from qcnlab.sweeps.running import describe, perform
+from qcnlab.sweeps.store import Store, name_of
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks for."""
+
+    scenario: str
+    changes: list[str]
+    vary: list[str]
+    metrics: list[str]
+    reps: int | None
+    seed: int | None
+    jobs: int | None
+    out: Path | None
+    fresh: bool
+    dry_run: bool
+
+    def command(self, folder: Path) -> str:
+        """The command that goes on with this sweep in `folder`."""
+        words = ["qcnlab", "sweep", self.scenario]
+        for flag, values in (("-s", self.changes), ("--vary", self.vary)):
+            words += [word for value in values for word in (flag, value)]
+        for flag, number in (("--reps", self.reps), ("--seed", self.seed)):
+            words += [] if number is None else [flag, str(number)]
+        return shlex.join(words if self.out is None else [*words, "-o", str(folder)])
+
+
+def sweep(options: Options) -> tuple[dict[str, Any], str]:
+    """Run what is missing; give summary and text. Says on stderr how to go on when interrupted.
+
+    Raises `ScenarioError`, `FolderError`, and what running raises.
+    """
+    for name in options.metrics:
+        check_metric(name)
+    grid = build(
+        load(options.scenario),
+        options.changes,
+        read(options.vary),
+        seeded=options.seed is not None,
+    )
+    known = describe(grid, options.reps, options.seed, "")
+    folder = options.out or ROOT / name_of(known)
+    known["command"] = options.command(folder)
+    store = Store(folder, known, fresh=options.fresh)
+    total = len(grid.scenarios) * known["replications"]
+    if options.dry_run:
+        simulated = sum(each._core.duration_s for each in grid.scenarios) * known["replications"]
+        return _planned(store, total, simulated)
+    have = store.peek()
+    if have:
+        print(f"{have} of {total} runs are in '{folder}' already", file=sys.stderr)
+    for note in store.notes:
+        print(f"'{folder}': {note}", file=sys.stderr)
+    try:
+        result = perform(grid, known, options.seed, store, jobs=options.jobs, progress=None)
+    except (KeyboardInterrupt, SystemExit):
+        print(
+            f"{len(store.done)} of {total} runs are done and kept in '{folder}'; to go on:\n"
+            f"  {known['command']}",
+            file=sys.stderr,
+        )
+        raise
+    if options.metrics and len(result.axes) <= 2:
+        write_figure(result.plot(options.metrics[0]), folder)
+    words = result.text(text.width(), options.metrics)
+    if len(result.axes) > 2:
+        words += f"\n\nNo figure: {len(result.axes)} keys vary, a figure shows one or two."
+    return {"folder": str(folder), **result.summary()}, f"{words}\n\n{folder}"
+
+
+def _planned(store: Store, total: int, simulated_s: float) -> tuple[dict[str, Any], str]:
+    have = store.peek()
+    known = store.known
+    points = total // known["replications"]
+    summary = {
+        "folder": str(store.folder),
+        "scenario": known["scenario"],
+        "vary": known["vary"],
+        "points": points,
+        "replications": known["replications"],
+        "runs": total,
+        "done": have,
+        "simulated_s": simulated_s,
+    }
+    rows = [(key, ", ".join(map(word, values))) for key, values in known["vary"].items()]
+    lines = [
+        known["title"],
+        "",
+        text.table(("varied", "values"), rows, left=2),
+        "",
+        f"{text.counted(points, 'point')}, "
+        f"{text.counted(known['replications'], 'replication')} each: "
+        f"{text.counted(total, 'run')}, {text.number(simulated_s)} s of simulated time",
+        f"{store.folder}" + (f": {have} runs are there already" if have else ""),
+    ]
+    return summary, "\n".join(lines)

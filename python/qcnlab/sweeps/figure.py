@@ -1,0 +1,126 @@
+"""The figure of a sweep: a metric over the first key that varies."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from qcnlab import catalogue, text
+from qcnlab.errors import scenario_error
+from qcnlab.plots import FAINT, TITLE, source_look, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from qcnlab.sweeps.grid import Axis
+    from qcnlab.sweeps.result import Sweep
+
+MOST_TICKS = 9
+WIDE = 5.0
+"""Ratio of the largest to the smallest value from which on the axis is logarithmic."""
+
+
+def sweep_figure(sweep: Sweep, metric: str) -> Figure:
+    """Draw medians and ranges of `metric`; a line for each value of the second key."""
+    axes = sweep.axes
+    if len(axes) > 2:
+        raise scenario_error(
+            f"{len(axes)} keys vary; a figure shows one or two",
+            hint="to_polars() has them all, for a figure of your own",
+        )
+    known = next(entry for entry in catalogue.metrics() if entry["name"] == metric)
+    with style():
+        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+        plane = figure.subplots()
+        at = _positions(axes[0])
+        lines = len(axes[1].values) if len(axes) == 2 else 1
+        some, none = False, False
+        for line in range(lines):
+            found = [sweep.over(i * lines + line, metric) for i in range(len(at))]
+            label = axes[1].words[line] if len(axes) == 2 else ""
+            _line(plane, at, found, source_look(line)["color"], label)
+            some |= any(_lacks(each) and each["median"] is not None for each in found)
+            none |= any(each["median"] is None for each in found)
+        _first_axis(plane, axes[0], at)
+        _metric_axis(plane, sweep, metric, known)
+        if len(axes) == 2:
+            plane.legend(title=axes[1].key, loc="best")
+        figure.suptitle(textwrap.fill(sweep.name, TITLE), x=0.01, ha="left")
+        plane.set_title(_about(sweep, metric, some=some, none=none), color=FAINT, fontsize=8)
+    return figure
+
+
+def _positions(axis: Axis) -> list[float]:
+    values = axis.numbers()
+    numeric = all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in values
+    )
+    return [float(value) for value in values] if numeric else [float(i) for i in range(len(values))]
+
+
+def _line(
+    plane: Axes, at: list[float], found: list[dict[str, Any]], color: str, label: str
+) -> None:
+    order = sorted(range(len(at)), key=lambda i: at[i])
+    shown = [i for i in order if found[i]["median"] is not None]
+    x = [at[i] for i in shown]
+    y = [found[i]["median"] for i in shown]
+    low = [found[i]["min"] for i in shown]
+    high = [found[i]["max"] for i in shown]
+    plane.plot(x, y, color=color, lw=1.0, label=label)
+    plane.vlines(x, low, high, color=color, lw=2.5, alpha=0.35)
+    full = [i for i, place in enumerate(shown) if not _lacks(found[place])]
+    hollow = [i for i, place in enumerate(shown) if _lacks(found[place])]
+    for picked, face in ((full, color), (hollow, "white")):
+        plane.plot(
+            [x[i] for i in picked],
+            [y[i] for i in picked],
+            ls="none",
+            marker="o",
+            ms=4,
+            mfc=face,
+            mec=color,
+        )
+    gone = [at[i] for i in order if found[i]["median"] is None]
+    top = plane.get_xaxis_transform()
+    plane.plot(gone, [0.97] * len(gone), ls="none", marker="x", ms=5, mec=color, transform=top)
+
+
+def _lacks(found: dict[str, Any]) -> bool:
+    return any(value is None for value in found["values"])
+
+
+def _first_axis(plane: Axes, axis: Axis, at: list[float]) -> None:
+    if min(at) > 0 and max(at) >= WIDE * min(at):
+        plane.set_xscale("log")
+    step = -(-len(at) // MOST_TICKS)
+    ticks = sorted(range(len(at)), key=lambda i: at[i])[::step]
+    plane.xaxis.set_major_locator(FixedLocator([at[i] for i in ticks]))
+    plane.xaxis.set_minor_locator(NullLocator())
+    plane.set_xticklabels([axis.words[i] for i in ticks])
+    plane.set_xlabel(axis.key)
+
+
+def _metric_axis(plane: Axes, sweep: Sweep, metric: str, known: dict[str, Any]) -> None:
+    unit = f" ({known['unit']})" if known["unit"] else ""
+    plane.set_ylabel(f"{known['title']}{unit}")
+    values = [value for value in sweep.to_polars()[metric] if value is not None]
+    low, high = plane.get_ylim()
+    if (low > 0 and high < 20 * low) or low < 0 <= min(values, default=-1):
+        plane.set_ylim(0, high)
+
+
+def _about(sweep: Sweep, metric: str, *, some: bool, none: bool) -> str:
+    reps = text.counted(sweep.replications, "replication")
+    words = " and ".join(axis.key for axis in sweep.axes) + " varied"
+    if sweep.replications > 1:
+        words += f"; medians and ranges of {reps}"
+    never = text.NEVER.get(metric, "have no value")
+    if some:
+        words += f"; hollow: some {never}"
+    if none:
+        words += f"; crosses: all {never}"
+    return words

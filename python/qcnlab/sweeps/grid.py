@@ -1,0 +1,253 @@
+"""What varies in a sweep, and the scenario at each point of the grid."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from qcnlab.errors import ScenarioError, scenario_error
+from qcnlab.facts import PREFIX, QUANTITY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from qcnlab.api import Scenario
+
+MOST_POINTS = 100_000
+MOST_TOLD = 12
+"""Points whose faults are told in full."""
+RANGE = re.compile(r"(\d+)\.\.(\d+)(?:\.\.(\d+))?")
+SUFFIX = {"s": ("_s", "s"), "b/s": ("_bps", "bit/s"), "B": ("_bytes", "B")}
+"""From a resolved quantity's unit to the end of a column's name, and the unit of its numbers."""
+NO_TABLES = "record.tables=false"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A key that varies, with its values as the resolved scenario has them."""
+
+    key: str
+    values: tuple[Any, ...]
+
+    @property
+    def words(self) -> list[str]:
+        """The values as a person writes them: `200 us`, `5`, `qcn`."""
+        return [word(value) for value in self.values]
+
+    @property
+    def column(self) -> str:
+        """The column's name; ends in the unit of its numbers where it has one."""
+        return self.key + self._unit()[0]
+
+    @property
+    def unit(self) -> str:
+        """The unit of the column's numbers, or empty."""
+        return self._unit()[1]
+
+    def numbers(self) -> list[Any]:
+        """Give the values as a column holds them: quantities in s, bit/s or B, others as they are.
+
+        Values of several kinds become text.
+        """
+        found = [quantity(value) for value in self.values]
+        if self._unit()[0]:
+            return [number for number, _ in filter(None, found)]
+        kinds = {type(value) for value in self.values}
+        if kinds == {int, float}:
+            return [float(value) for value in self.values]
+        return list(self.values) if len(kinds) == 1 and not kinds & {list, dict} else self.words
+
+    def _unit(self) -> tuple[str, str]:
+        found = {known[1] if known else "" for known in map(quantity, self.values)}
+        return SUFFIX.get(found.pop(), ("", "")) if len(found) == 1 else ("", "")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The axes, and the scenario at each point; the last axis varies fastest."""
+
+    axes: tuple[Axis, ...]
+    scenarios: tuple[Scenario, ...]
+
+    def label(self, point: int) -> str:
+        """Name a point: `topology.sources=5, topology.rtt=40 us`."""
+        return label(self.axes, point)
+
+
+def quantity(value: object) -> tuple[float, str] | None:
+    """Give the number, in s, bit/s or B, and the unit of resolved text such as `200 us`.
+
+    >>> quantity("200 us"), quantity("33 KB"), quantity("qcn")
+    ((0.0002, 's'), (33000.0, 'B'), None)
+    """
+    found = QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return None
+    number = Decimal(found["number"].replace("_", "")) * Decimal(repr(PREFIX[found["prefix"]]))
+    return float(number), found[3]
+
+
+def word(value: object) -> str:
+    """Write a value as a person does; lists and truth as JSON does."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def places(axes: Sequence[Axis]) -> list[tuple[int, ...]]:
+    """Give each point as the places of its values on the axes."""
+    return list(product(*(range(len(axis.values)) for axis in axes)))
+
+
+def label(axes: Sequence[Axis], point: int) -> str:
+    """Name a point: `topology.sources=5, topology.rtt=40 us`."""
+    at = places(axes)[point]
+    return ", ".join(f"{axis.key}={axis.words[i]}" for axis, i in zip(axes, at, strict=True))
+
+
+def read(texts: Iterable[str]) -> dict[str, list[str]]:
+    """Read `KEY=VALUE,VALUE,...` as the command line gives it; raises `ScenarioError`.
+
+    Commas in quotes and brackets do not divide. `2..5` stands for 2,3,4,5 and `2..10..4` for
+    2,6,10.
+    """
+    vary: dict[str, list[str]] = {}
+    for text in texts:
+        key, equals, values = text.partition("=")
+        key = key.strip()
+        if not key or not equals:
+            raise _refusal(text, "what varies is given as KEY=VALUE,VALUE,...")
+        if key in vary:
+            raise _refusal(text, f"'{key}' is varied twice")
+        vary[key] = [each for part in _parts(values) for each in _expanded(part, text)]
+    return vary
+
+
+def build(
+    base: Scenario, changes: Sequence[str], vary: Mapping[str, Iterable[object]], *, seeded: bool
+) -> Grid:
+    """Build and check every point: `base`, changed by `changes` and by one value of each key.
+
+    `seeded`: a seed is given, so that the key `seed` cannot vary. Raises `ScenarioError` that tells
+    of all points that cannot be.
+    """
+    texts = {key: [_assignment(key, value) for value in given] for key, given in vary.items()}
+    _check_keys(texts, changes, seeded=seeded)
+    count = prod(len(values) for values in texts.values())
+    if count > MOST_POINTS:
+        raise scenario_error(f"the grid has {count:,} points; at most {MOST_POINTS:,} can be run")
+    scenarios: list[Scenario] = []
+    faults: dict[str, list[str]] = {}
+    for chosen in product(*texts.values()):
+        try:
+            scenarios.append(base.with_(*changes, *chosen, NO_TABLES))
+        except ScenarioError as error:
+            faults.setdefault(str(error).rstrip("\n"), []).append(", ".join(chosen))
+    if faults:
+        raise _refused(faults, count)
+    return Grid(_axes(texts, scenarios), tuple(scenarios))
+
+
+def _check_keys(texts: Mapping[str, list[str]], changes: Sequence[str], *, seeded: bool) -> None:
+    if not texts:
+        raise scenario_error("nothing varies", hint="--vary KEY=VALUE,VALUE,... names a key")
+    if "replications" in texts:
+        raise scenario_error("replications cannot vary", hint="--reps gives each point as many")
+    if "seed" in texts and seeded:
+        raise scenario_error("'seed' is varied, so --seed cannot be given")
+    fixed = {change.partition("=")[0].strip() for change in changes}
+    for key, values in texts.items():
+        if not values:
+            raise scenario_error(f"'{key}' is varied over no values")
+        if key in fixed:
+            raise scenario_error(f"'{key}' is both set and varied")
+
+
+def _axes(texts: Mapping[str, list[str]], scenarios: Sequence[Scenario]) -> tuple[Axis, ...]:
+    axes = []
+    stride = len(scenarios)
+    for key, values in texts.items():
+        stride //= len(values)
+        trees = [scenarios[place * stride].to_dict() for place in range(len(values))]
+        given = (text.partition("=")[2].strip() for text in values)
+        resolved = [
+            own if (own := _at(tree, key.split("."))) is not None else text
+            for tree, text in zip(trees, given, strict=True)
+        ]
+        axis = Axis(key, tuple(resolved))
+        twice = [each for each in axis.words if axis.words.count(each) > 1]
+        if twice:
+            raise scenario_error(f"'{key}' is varied over {twice[0]} twice")
+        axes.append(axis)
+    return tuple(axes)
+
+
+def _at(tree: Any, steps: list[str]) -> Any:
+    """Give what stands under a dotted key; in a list of one its number may be left out."""
+    for number, step in enumerate(steps):
+        if isinstance(tree, list):
+            if step.isdecimal() and int(step) < len(tree):
+                tree = tree[int(step)]
+                continue
+            return _at(tree[0], steps[number:]) if len(tree) == 1 else None
+        if not isinstance(tree, dict) or step not in tree:
+            return None
+        tree = tree[step]
+    return tree
+
+
+def _assignment(key: str, value: object) -> str:
+    return f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+
+
+def _parts(text: str) -> list[str]:
+    """Divide at commas outside quotes and brackets."""
+    parts, depth, quote, start = [], 0, "", 0
+    for place, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in "[{":
+            depth += 1
+        elif letter in "]}":
+            depth -= 1
+        elif letter == "," and depth <= 0:
+            parts.append(text[start:place])
+            start = place + 1
+    return [part.strip() for part in (*parts, text[start:])]
+
+
+def _expanded(part: str, text: str) -> list[str]:
+    if not part:
+        raise _refusal(text, "a value is missing", "values are separated by single commas")
+    found = RANGE.fullmatch(part)
+    if found is None:
+        return [part]
+    first, last, step = int(found[1]), int(found[2]), int(found[3] or 1)
+    if first > last or step < 1:
+        raise _refusal(text, f"'{part}' is no range", "ranges rise: 2..5, or 2..10..4 by fours")
+    if (last - first) // step >= MOST_POINTS:
+        raise _refusal(text, f"'{part}' has more than {MOST_POINTS:,} values")
+    return [str(value) for value in range(first, last + 1, step)]
+
+
+def _refusal(text: str, message: str, hint: str | None = None) -> ScenarioError:
+    return scenario_error(message, hint=hint, place=f'in --vary "{text}"')
+
+
+def _refused(faults: Mapping[str, list[str]], count: int) -> ScenarioError:
+    bad = sum(len(points) for points in faults.values())
+    lines = [f"error: {bad} of {count} points of the sweep cannot be run"]
+    for fault, points in list(faults.items())[:MOST_TOLD]:
+        more = f" and {len(points) - 1} more" if len(points) > 1 else ""
+        lines += ["", f"at {points[0]}{more}:", fault]
+    if len(faults) > MOST_TOLD:
+        lines += ["", f"and {len(faults) - MOST_TOLD} other faults"]
+    error = ScenarioError("\n".join(lines))
+    error.file, error.line, error.column = None, None, None
+    error.message, error.hint = lines[0].removeprefix("error: "), None
+    return error

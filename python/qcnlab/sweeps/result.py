@@ -1,0 +1,257 @@
+"""What a sweep gave: one table of metrics, summaries, the figure."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from qcnlab import catalogue, text
+from qcnlab.errors import scenario_error
+from qcnlab.folders import write_whole
+from qcnlab.sweeps.grid import Axis, places
+from qcnlab.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from qcnlab.sweeps.store import Manifest, Run, Values
+
+LEADS = ("recovery_ms", "slowdown_mean", "queue_mean_bytes")
+"""The first of these that a run has is drawn when no metric is named."""
+SHOWN = (*LEADS[:2], "bottleneck_gbps", "queue_mean_bytes", "queue_std_bytes", "drops", "jain")
+"""What the text shows when no metric is named."""
+
+
+class Sweep:
+    """All runs of a sweep, in the order of points and replications.
+
+    Comes from `qcnlab.sweep` or, read back from a folder, from `qcnlab.open_sweep`. Any library
+    that reads the Arrow PyCapsule interface takes it directly: `polars.DataFrame(sweep)`.
+    """
+
+    def __init__(self, known: Manifest, done: Mapping[Run, Values]) -> None:
+        self._known = known
+        self._done = done
+        self._axes = tuple(Axis(key, tuple(values)) for key, values in known["vary"].items())
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return str(self._known["scenario"])
+
+    @property
+    def title(self) -> str:
+        """The scenario's title, one line."""
+        return str(self._known["title"])
+
+    @property
+    def vary(self) -> dict[str, list[Any]]:
+        """The keys that vary with their values as resolved, quantities as text with a unit."""
+        return {axis.key: list(axis.values) for axis in self._axes}
+
+    @property
+    def replications(self) -> int:
+        """The number of runs at each point."""
+        return int(self._known["replications"])
+
+    @property
+    def seed(self) -> int:
+        """The seed of all runs, unless the key `seed` varies."""
+        return int(self._known["seed"])
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """What varies, with `key`, `values`, `words`, `column` and `unit` of each."""
+        return self._axes
+
+    @cached_property
+    def metrics(self) -> Table:
+        """One row for each run, by point and replication.
+
+        `point` (from 0, the last key varying fastest), a column for each key that varies, in s,
+        bit/s or B where it has a unit (`topology.rtt_s`), `replication`, and a column for each
+        metric under its own name; missing where a run has none.
+        """
+        frame = self._frame()
+        units = {axis.column: axis.unit for axis in self._axes if axis.unit}
+        units |= {entry["name"]: entry["unit"] for entry in catalogue.metrics() if entry["unit"]}
+        return Table("metrics", frame, frame.columns, units, len(frame))
+
+    def to_polars(self) -> pl.DataFrame:
+        """Give `metrics` as a `polars.DataFrame`."""
+        return self.metrics.to_polars()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give `metrics` away as an Arrow C stream capsule."""
+        return self.metrics.__arrow_c_stream__(requested_schema)
+
+    def summary(self) -> dict[str, Any]:
+        """Give what varies and, for each point, its values and metrics over its replications.
+
+        `["points"][i]["metrics"][name]` has `unit`, `median`, `min`, `max` and `values` as a run's
+        summary has.
+        """
+        return {
+            "scenario": self.name,
+            "title": self.title,
+            "vary": self.vary,
+            "replications": self.replications,
+            "seed": self.seed,
+            "points": [
+                {
+                    "values": dict(zip(self.vary, values, strict=True)),
+                    "metrics": {name: self.over(point, name) for name in self._known["metrics"]},
+                }
+                for point, values in enumerate(self._points())
+            ],
+        }
+
+    def over(self, point: int, metric: str) -> dict[str, Any]:
+        """Give `unit`, `median`, `min`, `max` and `values` of a metric at a point.
+
+        Raises `IndexError` for a point that is not there, `ScenarioError` for such a metric.
+        """
+        place = self._place(metric)
+        if not 0 <= point < len(self._points()):
+            raise IndexError(f"there is no point {point} among {len(self._points())}")
+        values = [self._done[point, rep][place] for rep in range(self.replications)]
+        known = [value for value in values if value is not None]
+        return {
+            "unit": catalogue.metrics()[place]["unit"],
+            "median": median(known) if known else None,
+            "min": min(known, default=None),
+            "max": max(known, default=None),
+            "values": values,
+        }
+
+    def lead(self) -> str:
+        """Name the metric that is drawn when none is named: what a run of it leads with."""
+        return next((name for name in LEADS if self._has(name)), LEADS[-1])
+
+    def plot(self, metric: str | None = None) -> Figure:
+        """Draw a metric over the first key that varies, with a line for each value of the second.
+
+        Medians with the range over the replications. Gives a `matplotlib.figure.Figure`;
+        `figure.savefig(path)` writes it. Raises `ScenarioError` for an unknown metric or where more
+        than two keys vary.
+        """
+        from qcnlab.sweeps.figure import sweep_figure
+
+        return sweep_figure(self, self._checked(metric) if metric else self.lead())
+
+    def text(self, columns: int, metrics: Sequence[str] = ()) -> str:
+        """Give a table of medians and ranges at each point, for a terminal `columns` wide.
+
+        Of the usual metrics as many as fit, or all of `metrics`; raises `ScenarioError` for one
+        that is not there.
+        """
+        names = [self._checked(name) for name in metrics]
+        keys = _short([axis.key for axis in self._axes])
+        words = [axis.words for axis in self._axes]
+        heads = [[words[axis][value] for axis, value in enumerate(at)] for at in places(self._axes)]
+        wanted = names or [name for name in SHOWN if self._has(name)]
+        cells = [
+            [text.spread(self.over(p, name), name) for name in wanted] for p in range(len(heads))
+        ]
+        count = len(wanted)
+        while True:
+            rows = [head + row[:count] for head, row in zip(heads, cells, strict=True)]
+            table = text.table([*keys, *wanted[:count]], rows, left=len(keys))
+            if names or count <= 1 or max(map(len, table.splitlines())) <= columns:
+                break
+            count -= 1
+        reps = text.counted(self.replications, "replication")
+        seed = "" if "seed" in self.vary else f", seed {self.seed}"
+        points = text.counted(len(heads), "point")
+        varied = ", ".join(axis.key for axis in self._axes)
+        return f"{self.name}, varied: {varied}\n{points}, {reps} each{seed}\n\n{table}"
+
+    def write_into(self, folder: Path) -> None:
+        """Write `metrics.parquet`, `metrics.csv` and, of one or two keys, the figure as SVG, PNG.
+
+        Each is there whole or as it was before. Raises `OSError`.
+        """
+        from qcnlab.results import parquet
+
+        write_whole(folder / "metrics.parquet", parquet(self.metrics))
+        write_whole(folder / "metrics.csv", self.to_polars().write_csv().encode())
+        if len(self._axes) <= 2:
+            write_figure(self.plot(), folder)
+
+    def _frame(self) -> pl.DataFrame:
+        import polars as pl
+
+        at = places(self._axes)
+        every = [(point, rep) for point in range(len(at)) for rep in range(self.replications)]
+        columns = [pl.Series("point", [point for point, _ in every], pl.UInt32)]
+        for number, axis in enumerate(self._axes):
+            values = axis.numbers()
+            columns.append(
+                pl.Series(axis.column, [values[at[point][number]] for point, _ in every])
+            )
+        columns.append(pl.Series("replication", [rep for _, rep in every], pl.UInt32))
+        for place, name in enumerate(self._known["metrics"]):
+            values = [self._done[run][place] for run in every]
+            columns.append(pl.Series(name, values, pl.Float64))
+        return pl.DataFrame(columns)
+
+    def _points(self) -> list[list[Any]]:
+        return [
+            [axis.values[value] for axis, value in zip(self._axes, at, strict=True)]
+            for at in places(self._axes)
+        ]
+
+    def _has(self, metric: str) -> bool:
+        place = self._place(metric)
+        return any(values[place] is not None for values in self._done.values())
+
+    def _place(self, metric: str) -> int:
+        return int(self._known["metrics"].index(self._checked(metric)))
+
+    def _checked(self, metric: str) -> str:
+        if metric not in self._known["metrics"]:
+            check_metric(metric)
+            raise scenario_error(f"this sweep has no metric '{metric}'")
+        return metric
+
+    def __repr__(self) -> str:
+        """Tell scenario, what varies and the number of runs."""
+        varied = ", ".join(f"{axis.key} ({len(axis.values)})" for axis in self._axes)
+        return f"<Sweep {self.name}: {varied}, {len(self._done)} runs>"
+
+
+def check_metric(name: str) -> None:
+    """Raise `ScenarioError` if no metric has this name."""
+    from difflib import get_close_matches
+
+    names = [entry["name"] for entry in catalogue.metrics()]
+    if name not in names:
+        near = get_close_matches(name, names, n=3, cutoff=0.5)
+        raise scenario_error(
+            f"there is no metric '{name}'",
+            hint=f"did you mean {', '.join(near)}?"
+            if near
+            else "`qcnlab list metrics` shows them all",
+        )
+
+
+def write_figure(figure: Figure, folder: Path) -> list[Path]:
+    """Write `sweep.svg` and `sweep.png`, each whole; give their paths. Raises `OSError`."""
+    from qcnlab.plots import save
+
+    written = []
+    for suffix in (".svg", ".png"):
+        partial = save(figure, folder / f".sweep.partial-{suffix}")
+        written.append(partial.replace(folder / f"sweep{suffix}"))
+    return written
+
+
+def _short(keys: list[str]) -> list[str]:
+    """Give the last parts of keys, or the whole keys where two would be the same."""
+    short = [key.rsplit(".", 1)[-1] for key in keys]
+    return short if len(set(short)) == len(short) else keys

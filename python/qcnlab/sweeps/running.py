@@ -1,0 +1,143 @@
+"""Runs what is missing of a sweep."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qcnlab import _core, catalogue
+from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED, Scenario, within
+from qcnlab.errors import Error
+from qcnlab.progress import Bar
+from qcnlab.sweeps.grid import build
+from qcnlab.sweeps.result import Sweep
+from qcnlab.sweeps.store import Store, manifest, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from os import PathLike
+
+    from qcnlab.sweeps.grid import Grid
+    from qcnlab.sweeps.store import Manifest, Run, Values
+
+
+def sweep(
+    scenario: Scenario,
+    *,
+    vary: Mapping[str, Iterable[object]],
+    reps: int | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    out: str | PathLike[str] | None = None,
+    fresh: bool = False,
+    progress: bool | None = None,
+) -> Sweep:
+    """Run a scenario at every point of a grid and give one table of metrics.
+
+    `vary` maps keys to their values, as `Scenario.with_` takes them; the last key varies fastest:
+    `vary={"topology.sources": [2, 5, 10], "topology.rtt": ["10 us", "200 us"]}`. All points are
+    checked before one is run. `reps`, `seed`, `jobs` and `progress` are as in `run`; replication k
+    meets the same random numbers at every point. Traces are not kept; `run` gives a point's.
+
+    `out` is a folder that keeps each run when it ends; the same call with the same folder runs only
+    what is missing, and gives the same table as a sweep that was never stopped. A damaged line in
+    it is warned of and run again. `fresh`: start it over. Without `out` nothing is written.
+
+    Raises `ScenarioError` for points that cannot be, all at once; `FolderError` for a folder of
+    another sweep; what `run` raises, with the point, once all other runs are done.
+    """
+    within("reps", reps, 1, MOST_REPS)
+    within("jobs", jobs, 1, MOST_JOBS)
+    within("seed", seed, 0, MOST_SEED)
+    if not isinstance(scenario, Scenario):
+        raise TypeError(f"{scenario!r} is not a Scenario; qcnlab.load(...) gives one")
+    grid = build(scenario, (), vary, seeded=seed is not None)
+    known = describe(grid, reps, seed, "qcnlab.sweep with the same arguments")
+    if out is None:
+        return perform(grid, known, seed, None, jobs=jobs, progress=progress)
+    store = Store(Path(out), known, fresh=fresh)
+    result = perform(grid, known, seed, store, jobs=jobs, progress=progress)
+    for note in store.notes:
+        warnings.warn(f"'{out}': {note}", stacklevel=2)
+    return result
+
+
+def open_sweep(folder: str | PathLike[str]) -> Sweep:
+    """Read a finished sweep's folder back; raises `FolderError` if it is none or not finished."""
+    return Sweep(*read(Path(folder)))
+
+
+def describe(grid: Grid, reps: int | None, seed: int | None, command: str) -> Manifest:
+    """Give the manifest of a sweep; `command` is what goes on with it."""
+    names = [entry["name"] for entry in catalogue.metrics()]
+    return manifest(grid, reps or grid.scenarios[0].replications, seed, names, command)
+
+
+def perform(
+    grid: Grid,
+    known: Manifest,
+    seed: int | None,
+    store: Store | None,
+    *,
+    jobs: int | None,
+    progress: bool | None,
+) -> Sweep:
+    """Run what is missing and keep it in `store`, if there is one, with tables and figure."""
+    with nullcontext() if store is None else store.opened():
+        done = {} if store is None else store.done
+        runs = [(p, r) for p in range(len(grid.scenarios)) for r in range(known["replications"])]
+        missing = [run for run in runs if run not in done]
+        _run(grid, missing, seed, done, store, jobs=jobs, progress=progress)
+        result = Sweep(known, done)
+        if store is not None:
+            store.finish()
+            result.write_into(store.folder)
+    return result
+
+
+def _run(
+    grid: Grid,
+    missing: Sequence[Run],
+    seed: int | None,
+    done: dict[Run, Values],
+    store: Store | None,
+    *,
+    jobs: int | None,
+    progress: bool | None,
+) -> None:
+    failed: dict[Run, Exception] = {}
+
+    def ended(batch: list[tuple[int, list[float | None] | Exception]]) -> None:
+        whole: list[tuple[Run, Values]] = []
+        for place, found in batch:
+            if isinstance(found, Exception):
+                failed[missing[place]] = found
+            else:
+                whole.append((missing[place], found))
+        if store is not None:
+            store.add(whole)
+        done.update(whole)
+
+    if not missing:
+        return
+    cores = [scenario._core for scenario in grid.scenarios]
+    with Bar(f"{len(missing)} runs", progress) as bar:
+        _core.run_each(cores, missing, ended, seed=seed, jobs=jobs, progress=bar)
+    if failed:
+        raise _at_its_point(grid, failed)
+
+
+def _at_its_point(grid: Grid, failed: Mapping[Run, Exception]) -> Exception:
+    """Give the first failure with the point it is of and how many there are."""
+    first = min(failed)
+    error = failed[first]
+    if not isinstance(error, Error):
+        return error
+    others = len(failed) - 1
+    more = f"\n({others} other runs failed, too)" if others else ""
+    told: Any = type(error)(f"at {grid.label(first[0])}: {str(error).rstrip()}{more}")
+    told.__dict__.update(vars(error))
+    told.__cause__ = error.__cause__
+    return told if isinstance(told, Exception) else error
