@@ -4,7 +4,8 @@
 Senders of 10.5 Gb/s together share 10 Gb/s with a queue of 150 KB; frames take 1500 B of the wire,
 and sender i starts at i x 1.142857 us. Nothing in it is random, so ns-2 and we agree to the frame.
 ns-3 sends UDP with headers of its own, and its run ends at another frame: its count may differ by
-TOLERANCE. A peer that is not there is left out, and a line says so; exit 1 if counts differ.
+TOLERANCE. A peer that is not there is left out, and a line says so; exit 1 if counts differ, 2
+without any.
 
     python benches/counts_against_peers.py [--json]
 """
@@ -74,6 +75,9 @@ def main() -> int:
                 {"senders": senders, "seconds": seconds, "peer": peer, "drops": mine}
                 | {"peer_drops": theirs, "allowed": allowed, "agrees": agrees}
             )
+    if not rows:
+        print("no peer is here: nothing was compared", file=sys.stderr)
+        return 2
     if options.json:
         print(json.dumps(rows, indent=1))
     else:
@@ -84,7 +88,7 @@ def main() -> int:
                 f" {row['peer_drops']:8,d} {100 * row['allowed']:6g} %"
                 + ("" if row["agrees"] else "  differs")
             )
-    return 0 if rows and all(row["agrees"] for row in rows) else 1
+    return 0 if all(row["agrees"] for row in rows) else 1
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,14 +14,18 @@ from conftest import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+
+BENCHES = (
+    "bench", "counts_against_peers", "gate", "growth", "ns3", "peers", "phases", "tcp_against_ns3",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def _path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(str(ROOT / "benches"))
     yield
-    for name in ("bench", "gate", "growth", "ns3", "phases", "tcp_against_ns3"):
+    for name in BENCHES:
         sys.modules.pop(name, None)
 
 
@@ -93,3 +98,36 @@ def test_without_a_wheel_ns3_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ns3.platform, "machine", lambda: "sparc")
     with pytest.raises(ns3.Missing, match="Linux on x86-64"):
         ns3.driver("ns3-tcp")
+
+
+@pytest.mark.parametrize("name", ["peers", "counts_against_peers", "tcp_against_ns3"])
+def test_without_any_peer_nothing_is_compared(
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    ns3, module = bench("ns3"), bench(name)
+
+    def missing(_: str) -> None:
+        raise ns3.Missing("no wheel")
+
+    monkeypatch.setattr(ns3, "driver", missing)
+    monkeypatch.setattr(ns3.shutil, "which", lambda _: None)
+    monkeypatch.setattr(module, "OURS", Path(sys.executable))
+    if name == "peers":
+        monkeypatch.setattr(module, "BARE", tmp_path / "bare")
+    monkeypatch.setattr(sys, "argv", [name])
+    assert module.main() == 2
+    out, err = capsys.readouterr()
+    assert "nothing was compared" in err
+    assert "no wheel" in out + err
+
+
+def test_the_sweep_of_the_bench_is_200_runs() -> None:
+    module = bench("bench")
+    points = 1
+    for values in module.GRID.values():
+        points *= len(values)
+    assert points * module.GRID_REPS == 200
+    assert module.measure_sweep(1, reps=1).table == module.measure_sweep(2, reps=1).table

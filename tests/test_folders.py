@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import qcnlab
+from conftest import CommandLine
 from qcnlab.folders import NewFolder
 
 TABLES = (
@@ -124,9 +125,64 @@ def test_a_half_folder_is_not_a_run(result: qcnlab.Result, tmp_path: Path, missi
         qcnlab.open_run(folder)
 
 
+HALVES = {
+    "nothing but tables": (("config.toml", "meta.json", "summary.json"), "summary.json and meta"),
+    "no end": (("meta.json",), "not a run folder: meta.json missing; a run was killed while it"),
+}
+
+
+@pytest.mark.parametrize("case", HALVES)
+def test_what_a_half_folder_lacks_is_told(
+    result: qcnlab.Result, cli: CommandLine, case: str
+) -> None:
+    missing, words = HALVES[case]
+    folder = result.save(cli.folder / "run")
+    for name in missing:
+        (folder / name).unlink()
+    done = cli("plot", "run")
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_folder_left_by_a_kill_is_told(cli: CommandLine) -> None:
+    (cli.folder / ".run.partial-77").mkdir()
+    done = cli("plot", ".run.partial-77")
+    assert "config.toml and summary.json and meta.json missing; a run was killed" in done.stderr
+    assert "there is no such folder" in cli("plot", "nowhere").stderr
+
+
+def test_half_a_file_is_told(result: qcnlab.Result, cli: CommandLine) -> None:
+    folder = result.save(cli.folder / "run")
+    (folder / "summary.json").write_bytes((folder / "summary.json").read_bytes()[:99])
+    done = cli("plot", "run")
+    assert done.returncode == 2
+    assert "half written: remove the folder and run again" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("sweep.json", "open_sweep"), ("demo.json", "demonstration"), ("analysis.json", "analysis")],
+)
+def test_other_folders_are_told_apart(tmp_path: Path, name: str, words: str) -> None:
+    (tmp_path / name).write_text("{}")
+    with pytest.raises(qcnlab.FolderError, match=words):
+        qcnlab.open_run(tmp_path)
+
+
+def test_a_run_folder_is_no_scenario_but_has_one(result: qcnlab.Result, tmp_path: Path) -> None:
+    folder = result.save(tmp_path / "run")
+    with pytest.raises(qcnlab.ScenarioError, match=r"its scenario as '.*config\.toml"):
+        qcnlab.load(folder)
+    assert qcnlab.load(folder / "config.toml").to_toml() == result.config
+
+
 def test_a_broken_table_is_told(result: qcnlab.Result, tmp_path: Path) -> None:
     folder = result.save(tmp_path / "run")
     (folder / "queues.parquet").write_bytes(b"PAR1 no more")
     again = qcnlab.open_run(folder)
-    with pytest.raises(qcnlab.FolderError, match=r"queues\.parquet"):
+    with pytest.raises(qcnlab.FolderError, match=r"queues\.parquet.*to run it again: "):
         _ = again.queues
+    (folder / "drops.parquet").unlink()
+    with pytest.raises(qcnlab.FolderError, match=r"drops\.parquet.*No such file"):
+        _ = again.drops

@@ -198,7 +198,9 @@ def _read(name: str) -> bytes:
             "there is no such file", file=name, hint=_near(Path(name).stem)
         ) from None
     except OSError as error:
-        raise scenario_error(f"cannot be read: {error.strerror}", file=name) from error
+        own = Path(name) / "config.toml"
+        hint = f"a run folder keeps its scenario as '{own}'" if own.exists() else None
+        raise scenario_error(f"cannot be read: {error.strerror}", file=name, hint=hint) from error
 
 
 def _near(stem: str) -> str:

@@ -26,6 +26,12 @@ FORMAT = 2
 """Version of the run folder's layout, kept in `meta.json`."""
 WHOLE = ("config.toml", "summary.json", "meta.json")
 """The files without which a folder is none of a run, beside its tables."""
+OTHERS = {
+    "sweep.json": "a sweep's: qcnlab.open_sweep reads it, and `qcnlab plot` draws it",
+    "demo.json": "a demonstration's: each folder in it is a run's",
+    "analysis.json": "an analysis's: its figures are in it",
+}
+"""Files that tell what another folder is."""
 
 
 class Result:
@@ -255,11 +261,9 @@ def _look(path: Path) -> None:
     """Raise `FolderError` that says what `path` is if it is no complete run folder."""
     if not path.is_dir():
         raise FolderError(f"'{path}' is not a run folder: there is no such folder")
-    if (path / "sweep.json").exists():
-        raise FolderError(
-            f"'{path}' is not a run folder but a sweep's: qcnlab.open_sweep reads it, "
-            "and `qcnlab plot` draws it"
-        )
+    for name, what in OTHERS.items():
+        if (path / name).exists():
+            raise FolderError(f"'{path}' is not a run folder but {what}")
     missing = [name for name in WHOLE if not (path / name).exists()]
     if not missing:
         return
