@@ -4,7 +4,7 @@
 //! the scenarios and replications, so the number of threads changes nothing but time.
 
 use crate::fabric::Fabric;
-use crate::metrics::{self, METRICS};
+use crate::metrics::{self, METRICS, Meter};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tables;
 use crate::tasks::{all_tasks, run_each};
@@ -100,7 +100,7 @@ pub struct Outcome {
 /// What one replication gave.
 #[derive(Debug)]
 pub struct Replication {
-    /// The trace and the totals.
+    /// The trace, if tables are recorded, and the totals.
     pub done: Finished,
     /// Values in the order of [`METRICS`].
     pub metrics: Vec<Option<f64>>,
@@ -138,7 +138,8 @@ pub(crate) fn replicate(
 ) -> Result<Replication, RunError> {
     let start = ThreadTime::now();
     let plan = fabric.plan(scenario, seed, rep);
-    let ran = foreign::guard(|| Engine::new(&plan).run(control));
+    let mut meter = Meter::new(scenario, &fabric);
+    let ran = foreign::guard(|| Engine::new(&plan).run_watched(control, &mut |trace| meter.look(trace)));
     let ran = ran.map_err(|failure| RunError::Foreign { replication: rep, failure })?;
     let done = ran.map_err(|halt| match halt {
         Halt::Cancelled => RunError::Cancelled,
@@ -150,7 +151,7 @@ pub(crate) fn replicate(
         }
     })?;
     let cpu_s = start.elapsed().as_secs_f64();
-    let metrics = metrics::measure(scenario, &fabric, &done);
+    let metrics = metrics::measure(scenario, &fabric, meter, &done);
     Ok(Replication { done, metrics, cpu_s, fabric })
 }
 

@@ -267,4 +267,7 @@ pub struct Record {
     pub bin: Span,
     /// Whether each message is logged.
     pub messages: bool,
+    /// Whether rows stay to the end, for tables. Otherwise drops are not logged, and other rows go when they have been
+    /// shown once, by [`Engine::run_watched`](crate::Engine::run_watched).
+    pub kept: bool,
 }

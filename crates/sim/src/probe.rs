@@ -2,7 +2,7 @@
 
 use crate::plan::Record;
 use qcnlab_schemes::Signal;
-use qcnlab_units::Instant;
+use qcnlab_units::{Instant, Span};
 use std::collections::BTreeMap;
 
 /// Columns of everything recorded.
@@ -262,12 +262,15 @@ impl Tally {
 impl ThroughputRows {
     /// Puts them in order of time and flow.
     pub(crate) fn put_in_order(&mut self) {
-        let mut rows: Vec<(u64, u32, u64)> =
-            (0..self.time.len()).map(|row| (self.time[row], self.flow[row], self.bytes[row])).collect();
-        rows.sort_unstable();
-        for (row, (time, flow, bytes)) in rows.into_iter().enumerate() {
-            (self.time[row], self.flow[row], self.bytes[row]) = (time, flow, bytes);
+        let key = |row: &u32| (self.time[*row as usize], self.flow[*row as usize]);
+        let mut order: Vec<u32> = (0..self.time.len() as u32).collect();
+        if order.is_sorted_by_key(key) {
+            return;
         }
+        order.sort_unstable_by_key(key);
+        self.time = order.iter().map(|row| self.time[*row as usize]).collect();
+        self.flow = order.iter().map(|row| self.flow[*row as usize]).collect();
+        self.bytes = order.iter().map(|row| self.bytes[*row as usize]).collect();
     }
 }
 
@@ -298,6 +301,8 @@ pub(crate) struct Recorder {
     /// For each flow the row of its newest drops, and the port they were at.
     newest_drops: Vec<Option<usize>>,
     bins: Vec<Bins>,
+    /// Longest time from the end of a transmission on a last link to its count here, ps.
+    lag: u64,
 }
 
 /// Octets of the flows that end at one port, in the bin that is open.
@@ -308,10 +313,11 @@ struct Bins {
 }
 
 impl Recorder {
-    /// `ends` lists, for each last port, the flows that end there.
-    pub(crate) fn new(record: Record, flows: usize, ends: Vec<Vec<u32>>) -> Recorder {
+    /// `ends` lists, for each last port, the flows that end there; a frame counts at most `lag` after it left one.
+    pub(crate) fn new(record: Record, flows: usize, ends: Vec<Vec<u32>>, lag: Span) -> Recorder {
         let bins = ends.into_iter().map(|flows| Bins { start: 0, bytes: vec![0; flows.len()], flows }).collect();
-        Recorder { record, trace: Trace::default(), newest_drops: vec![None; flows], bins }
+        let newest_drops = if record.kept { vec![None; flows] } else { Vec::new() };
+        Recorder { record, trace: Trace::default(), newest_drops, bins, lag: lag.ps() }
     }
 
     pub(crate) const fn record(&self) -> &Record {
@@ -330,6 +336,33 @@ impl Recorder {
             Recorder::close(bins, width, &mut self.trace.throughput);
         }
         bins.bytes[member as usize] += size;
+    }
+
+    /// Shows the rows to `watch`, and lets them go unless they are kept.
+    pub(crate) fn show(&mut self, watch: &mut dyn FnMut(&Trace)) {
+        watch(&self.trace);
+        if !self.record.kept {
+            self.trace = Trace::default();
+        }
+    }
+
+    /// The rows that are kept.
+    pub(crate) fn into_trace(mut self) -> Trace {
+        if !self.record.kept {
+            return Trace::default();
+        }
+        self.trace.throughput.put_in_order();
+        self.trace.drops.put_in_order();
+        self.trace
+    }
+
+    /// As [`show`](Recorder::show), before the end, with the bins in which no frame can count any more.
+    #[cold]
+    pub(crate) fn show_so_far(&mut self, now: Instant, watch: &mut dyn FnMut(&Trace)) {
+        if let Some(past) = now.ps().checked_sub(self.lag + 1) {
+            self.finish(Instant::from_ps(past));
+        }
+        self.show(watch);
     }
 
     /// Closes every bin that ends at or before `end`.
@@ -356,7 +389,7 @@ impl Recorder {
 
     pub(crate) fn on_drop(&mut self, now: Instant, port: u32, flow: u32, size: u64) {
         let width = self.record.bin.ps();
-        if width == 0 {
+        if width == 0 || !self.record.kept {
             return;
         }
         let rows = &mut self.trace.drops;

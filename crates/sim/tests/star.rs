@@ -71,6 +71,7 @@ fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
             rates_every: Span::from_ms(1),
             bin: Span::from_ms(1),
             messages: true,
+            kept: true,
         },
     }
 }

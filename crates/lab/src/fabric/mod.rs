@@ -26,7 +26,7 @@ pub(crate) struct Fabric {
     /// Its own rate, outside hotspots, bit/s.
     pub(crate) link_bps: f64,
     /// What the flows that cross it want to send together, as far as their own links allow, bit/s.
-    pub(crate) offered_bps: f64,
+    offered_bps: f64,
     /// What each flow offers at most, bit/s, by flow.
     wanted_bps: Vec<f64>,
     shares: OnceLock<Option<Shares>>,
@@ -119,6 +119,11 @@ impl Fabric {
         (flow.start_jitter == Span::ZERO).then(|| (flow.start, ideal_completion(size, flow.frame, &hops)))
     }
 
+    /// What the bottleneck and the sources allow, bit/s.
+    pub(crate) fn possible_bps(&self) -> f64 {
+        self.link_bps.min(self.offered_bps)
+    }
+
     /// The port the metrics speak of: `port`, `rate_bps` and `buffer_bytes`, which is null without a limit.
     pub(crate) fn bottleneck_json(&self) -> Value {
         let port = &self.ports[self.bottleneck as usize];
@@ -154,6 +159,7 @@ impl Fabric {
                 rates_every: if record.tables { record.rates_every } else { Span::ZERO },
                 bin: record.throughput_bin,
                 messages: record.tables,
+                kept: record.tables,
             },
         }
     }

@@ -1,12 +1,17 @@
 //! Metrics: each is defined once, here, in words and in code.
 
+mod meter;
+mod tallies;
 mod view;
+mod windows;
 
 use crate::fabric::Fabric;
 use crate::scenario::Scenario;
 use qcnlab_sim::Finished;
-use view::{View, deviation, mean};
+use tallies::Spread;
+use view::{View, mean};
 
+pub(crate) use meter::Meter;
 pub(crate) use view::slowdowns;
 
 /// A metric's name, unit and definition.
@@ -34,7 +39,7 @@ pub const METRICS: &[Metric] = &[
         about: "From the end of the hotspot to the end of the first throughput bin from which on the bottleneck \
                 carries at least 95 % of its mean before the hotspot for 10 ms. None when it never does.",
         source: "decks 000 and 001, recovery time",
-        of: |view| view.first_bin_after_hotspot(0.95 * view.before_bps()?, 10),
+        of: |view| view.ms_after_hotspot(&view.meter.bins.recovery),
     },
     Metric {
         name: "rec95_ms",
@@ -43,7 +48,7 @@ pub const METRICS: &[Metric] = &[
         about: "From the end of the hotspot to the end of the first throughput bin at 95 % or more of what the link \
                 and the sources allow: the smaller of link rate and offered rate.",
         source: "deck 001, recovery time, read as a single bin",
-        of: |view| view.first_bin_after_hotspot(0.95 * view.possible_bps(), 0),
+        of: |view| view.ms_after_hotspot(&view.meter.bins.one_at_95),
     },
     Metric {
         name: "rec95s_ms",
@@ -51,7 +56,7 @@ pub const METRICS: &[Metric] = &[
         unit: "ms",
         about: "As rec95_ms, but the bin is the first of five 1 ms in a row at 95 % or more.",
         source: "deck 001, recovery time, read as a lasting level",
-        of: |view| view.first_bin_after_hotspot(0.95 * view.possible_bps(), 5),
+        of: |view| view.ms_after_hotspot(&view.meter.bins.five_ms_at_95),
     },
     Metric {
         name: "onset_ms",
@@ -69,7 +74,7 @@ pub const METRICS: &[Metric] = &[
         about: "Octets through the bottleneck from the end of warm-up to the start of the hotspot (without one, to \
                 the end), as a share of what the link could carry.",
         source: "-",
-        of: |view| view.utilisation(view.before.clone()),
+        of: |view| view.of_link(view.meter.bins.before.value()),
     },
     Metric {
         name: "util_during",
@@ -77,7 +82,7 @@ pub const METRICS: &[Metric] = &[
         unit: "",
         about: "Octets through the bottleneck during the hotspot, as a share of what its reduced rate could carry.",
         source: "-",
-        of: |view| Some(view.mean_bps(view.during.clone()?)? / view.hotspot_bps?),
+        of: |view| Some(view.meter.bins.during.value()? / view.hotspot_bps?),
     },
     Metric {
         name: "util_after",
@@ -86,7 +91,7 @@ pub const METRICS: &[Metric] = &[
         about: "Octets through the bottleneck from the end of the hotspot to the end of the run, recovery included, \
                 as a share of what the link could carry.",
         source: "-",
-        of: |view| view.utilisation(view.after.clone()?),
+        of: |view| view.of_link(view.meter.bins.after.value()),
     },
     Metric {
         name: "throughput_outside_gbps",
@@ -103,7 +108,7 @@ pub const METRICS: &[Metric] = &[
         unit: "B",
         about: "Mean of the bottleneck's queue samples outside the hotspot and its recovery.",
         source: "-",
-        of: |view| view.queue(mean),
+        of: |view| view.queue(Spread::mean),
     },
     Metric {
         name: "queue_std_bytes",
@@ -111,7 +116,7 @@ pub const METRICS: &[Metric] = &[
         unit: "B",
         about: "Standard deviation of the bottleneck's queue samples outside the hotspot and its recovery.",
         source: "-",
-        of: |view| view.queue(deviation),
+        of: |view| view.queue(Spread::deviation),
     },
     Metric {
         name: "queue_max_bytes",
@@ -119,7 +124,7 @@ pub const METRICS: &[Metric] = &[
         unit: "B",
         about: "Largest of the bottleneck's queue samples outside the hotspot and its recovery.",
         source: "-",
-        of: |view| view.queue(|samples| samples.iter().copied().fold(0.0, f64::max)),
+        of: |view| view.queue(Spread::largest),
     },
     Metric {
         name: "queue_empty_frac",
@@ -127,7 +132,7 @@ pub const METRICS: &[Metric] = &[
         unit: "",
         about: "Share of the bottleneck's queue samples outside the hotspot and its recovery at which it is empty.",
         source: "-",
-        of: |view| view.queue(|samples| samples.iter().filter(|b| **b == 0.0).count() as f64 / samples.len() as f64),
+        of: |view| view.queue(Spread::share_of_zeros),
     },
     Metric {
         name: "queue_during_bytes",
@@ -135,7 +140,7 @@ pub const METRICS: &[Metric] = &[
         unit: "B",
         about: "Mean of the bottleneck's queue samples during the hotspot.",
         source: "deck 003, Queue Length",
-        of: |view| view.queue_in(vec![view.during.clone()?], mean),
+        of: |view| view.queue_during(),
     },
     Metric {
         name: "drops",
@@ -294,12 +299,12 @@ pub const METRICS: &[Metric] = &[
         about: "Share of the run during which the port that was stopped longest was stopped; for each class by \
                 itself if classes stop by themselves.",
         source: "-",
-        of: |view| Some(view.paused_frac()),
+        of: |view| Some(view.meter.paused_frac()),
     },
 ];
 
 /// The metrics of one run, in the order of [`METRICS`].
-pub(crate) fn measure(scenario: &Scenario, fabric: &Fabric, done: &Finished) -> Vec<Option<f64>> {
-    let view = View::new(scenario, fabric, done);
+pub(crate) fn measure(scenario: &Scenario, fabric: &Fabric, meter: Meter, done: &Finished) -> Vec<Option<f64>> {
+    let view = View::new(scenario, fabric, meter, done);
     METRICS.iter().map(|metric| (metric.of)(&view)).collect()
 }

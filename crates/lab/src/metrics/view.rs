@@ -1,175 +1,94 @@
-//! A run as metrics look at it: bins, samples and windows.
+//! A run as metrics look at it.
 
+use super::meter::Meter;
+use super::tallies::{Hold, Spread};
 use crate::fabric::{Fabric, Shares};
 use crate::scenario::Scenario;
-use qcnlab_sim::{Finished, FlowTally, TcpTally, Trace};
+use qcnlab_sim::{Finished, FlowTally, TcpTally};
 use qcnlab_units::Instant;
-use std::collections::HashMap;
 use std::ops::Range;
 
-/// A run as metrics look at it: bins and samples of the bottleneck, and the windows. Times are ps.
+/// A run as metrics look at it: what the meter read, and the totals.
 pub(super) struct View<'a> {
     pub(super) done: &'a Finished,
-    link_bps: f64,
-    offered_bps: f64,
+    pub(super) meter: Meter<'a>,
     pub(super) hotspot_bps: Option<f64>,
-    set_point: Option<f64>,
-    bin: u64,
-    queue_every: u64,
-    /// Octets a bin, all flows that cross the bottleneck together.
-    bins: Vec<u64>,
-    /// Queue lengths, one each `queue_every`.
-    samples: Vec<f64>,
-    pub(super) before: Range<u64>,
-    pub(super) during: Option<Range<u64>>,
-    pub(super) after: Option<Range<u64>>,
-    /// From the end of warm-up to the end.
-    whole: Range<u64>,
     fabric: &'a Fabric,
 }
 
-const MS: u64 = 1_000_000_000;
+const MS: f64 = 1e9;
 
 impl<'a> View<'a> {
-    pub(super) fn new(scenario: &Scenario, fabric: &'a Fabric, done: &'a Finished) -> View<'a> {
-        let end = scenario.duration.ps();
-        let hotspot = scenario.hotspots.first();
-        let next_start = scenario.hotspots.get(1).map_or(end, |next| next.from.ps());
-        let bin = scenario.record.throughput_bin.ps();
-        View {
-            done,
-            link_bps: fabric.link_bps,
-            offered_bps: fabric.offered_bps,
-            hotspot_bps: hotspot.map(|h| h.rate.as_f64()),
-            set_point: scenario.scheme.set_point().map(|b| b.as_f64()),
-            bin,
-            queue_every: scenario.record.queue_every.ps(),
-            bins: total_bins(&done.trace, bin, end, &fabric.crossing),
-            samples: samples(&done.trace, fabric.bottleneck),
-            before: scenario.warmup.ps()..hotspot.map_or(end, |h| h.from.ps()),
-            during: hotspot.map(|h| h.from.ps()..h.until.ps()),
-            after: hotspot.map(|h| h.until.ps()..next_start),
-            whole: scenario.warmup.ps()..end,
-            fabric,
-        }
+    pub(super) fn new(scenario: &Scenario, fabric: &'a Fabric, mut meter: Meter<'a>, done: &'a Finished) -> View<'a> {
+        meter.close();
+        let hotspot_bps = scenario.hotspots.first().map(|hotspot| hotspot.rate.as_f64());
+        View { done, meter, hotspot_bps, fabric }
     }
 
-    /// What the link and the sources allow.
-    pub(super) fn possible_bps(&self) -> f64 {
-        self.link_bps.min(self.offered_bps)
+    /// A rate as a share of what the link carries.
+    pub(super) fn of_link(&self, bps: Option<f64>) -> Option<f64> {
+        Some(bps? / self.fabric.link_bps)
     }
 
-    fn bin_bps(&self, index: usize) -> f64 {
-        self.bins[index] as f64 * 8.0 / (self.bin as f64 * 1e-12)
+    /// From the end of the hotspot to the end of the first bin of a row.
+    pub(super) fn ms_after_hotspot(&self, row: &Hold) -> Option<f64> {
+        let after = self.meter.windows.after.as_ref()?;
+        Some((self.end_of(row.first()?) - after.start) as f64 / MS)
     }
 
-    /// The bins that lie wholly inside a window.
-    fn bins_in(&self, window: Range<u64>) -> Range<usize> {
-        let first = window.start.div_ceil(self.bin) as usize;
-        let last = ((window.end / self.bin) as usize).min(self.bins.len());
-        first..last.max(first)
-    }
-
-    pub(super) fn mean_bps(&self, window: Range<u64>) -> Option<f64> {
-        let bins = self.bins_in(window);
-        let count = bins.len();
-        (count > 0).then(|| bins.map(|i| self.bin_bps(i)).sum::<f64>() / count as f64)
-    }
-
-    pub(super) fn before_bps(&self) -> Option<f64> {
-        self.mean_bps(self.before.clone())
-    }
-
-    pub(super) fn utilisation(&self, window: Range<u64>) -> Option<f64> {
-        Some(self.mean_bps(window)? / self.link_bps)
-    }
-
-    /// From the end of the hotspot to the end of the first bin from which on every bin of
-    /// `hold_ms` (at least one bin) is at `bps` or above.
-    pub(super) fn first_bin_after_hotspot(&self, bps: f64, hold_ms: u64) -> Option<f64> {
-        let after = self.after.clone()?;
-        let bins = self.bins_in(after.clone());
-        let hold = ((hold_ms * MS).div_ceil(self.bin) as usize).max(1);
-        let mut run = 0;
-        for index in bins {
-            run = if self.bin_bps(index) >= bps { run + 1 } else { 0 };
-            if run == hold {
-                let end_of_first = (index + 2 - hold) as u64 * self.bin;
-                return Some((end_of_first - after.start) as f64 / MS as f64);
-            }
-        }
-        None
+    fn end_of(&self, bin: u64) -> u64 {
+        (bin + 1) * self.meter.windows.bin
     }
 
     pub(super) fn onset_ms(&self) -> Option<f64> {
-        let limit = 2.0 * self.set_point?;
-        let during = self.during.clone()?;
-        let hold = (10 * MS).div_ceil(self.queue_every);
-        let first = during.start.div_ceil(self.queue_every);
-        let last = (during.end / self.queue_every).min(self.samples.len() as u64);
-        let mut run = 0;
-        for index in first..last {
-            run = if self.samples[index as usize] <= limit { run + 1 } else { 0 };
-            if run == hold {
-                return Some(((index + 1 - hold) * self.queue_every - during.start) as f64 / MS as f64);
-            }
-        }
-        None
+        let during = self.meter.windows.during.as_ref()?;
+        Some((self.meter.queue.onset.first()? * self.meter.windows.queue_every - during.start) as f64 / MS)
+    }
+
+    fn recovered(&self) -> bool {
+        self.meter.bins.recovery.first().is_some()
     }
 
     /// The windows outside the hotspot and its recovery.
     fn outside(&self) -> Vec<Range<u64>> {
-        let mut windows = vec![self.before.clone()];
-        if let Some(after) = &self.after {
-            let recovery = self.before_bps().and_then(|bps| self.first_bin_after_hotspot(0.95 * bps, 10));
-            let recovered = after.start + (recovery.unwrap_or(0.0) * MS as f64) as u64;
-            windows.push(recovered.min(after.end)..after.end);
-        }
-        windows
+        let windows = &self.meter.windows;
+        let from = |after: &Range<u64>| self.meter.bins.recovery.first().map_or(after.start, |bin| self.end_of(bin));
+        let after = windows.after.as_ref().map(|after| from(after)..after.end);
+        [windows.before.clone()].into_iter().chain(after).collect()
     }
 
     pub(super) fn outside_bps(&self) -> Option<f64> {
-        let bins: Vec<f64> =
-            self.outside().into_iter().flat_map(|window| self.bins_in(window)).map(|i| self.bin_bps(i)).collect();
-        (!bins.is_empty()).then(|| mean(&bins))
+        let bins = &self.meter.bins;
+        if self.recovered() { bins.outside.value() } else { bins.around.value() }
     }
 
-    pub(super) fn queue(&self, of: impl Fn(&[f64]) -> f64) -> Option<f64> {
-        self.queue_in(self.outside(), of)
+    /// `of` the queue samples outside the hotspot and its recovery.
+    pub(super) fn queue(&self, of: impl Fn(&Spread) -> f64) -> Option<f64> {
+        let queue = &self.meter.queue;
+        let all = queue.before + if self.recovered() { queue.recovered } else { queue.after };
+        (!all.is_empty()).then(|| of(&all))
     }
 
-    /// `of` over the queue samples inside `windows`.
-    pub(super) fn queue_in(&self, windows: Vec<Range<u64>>, of: impl Fn(&[f64]) -> f64) -> Option<f64> {
-        let mut inside = Vec::new();
-        for window in windows {
-            let first = (window.start.div_ceil(self.queue_every) as usize).min(self.samples.len());
-            let last = (window.end.div_ceil(self.queue_every) as usize).min(self.samples.len());
-            inside.extend_from_slice(&self.samples[first..last.max(first)]);
-        }
-        (!inside.is_empty()).then(|| of(&inside))
+    pub(super) fn queue_during(&self) -> Option<f64> {
+        let during = &self.meter.queue.during;
+        (!during.is_empty()).then(|| during.mean())
     }
 
     pub(super) fn of_tcp(&self, of: impl Fn(&TcpTally) -> u64) -> f64 {
         self.done.flows.iter().filter_map(|flow| flow.tcp.as_ref()).map(of).sum::<u64>() as f64
     }
 
-    /// Octets each flow got in bins that begin in one of `windows`, and how many seconds these are.
-    fn octets(&self, windows: &[Range<u64>]) -> (Vec<f64>, f64) {
-        let rows = &self.done.trace.throughput;
-        let mut sums = vec![0.0; self.done.flows.len()];
-        for ((time, flow), bytes) in rows.time.iter().zip(&rows.flow).zip(&rows.bytes) {
-            if windows.iter().any(|window| window.contains(time)) {
-                sums[*flow as usize] += *bytes as f64;
-            }
-        }
-        let all = self.bins.len() as u64;
-        let begins = |window: &Range<u64>| window.start.div_ceil(self.bin)..window.end.div_ceil(self.bin).min(all);
-        let bins: usize = windows.iter().map(|window| begins(window).count()).sum();
-        (sums, bins as f64 * self.bin as f64 * 1e-12)
+    /// Octets each flow got outside the hotspot and its recovery, and how many seconds these are.
+    fn octets_outside(&self) -> (Vec<f64>, f64) {
+        let octets = &self.meter.octets;
+        let after = if self.recovered() { &octets.recovered } else { &octets.after };
+        let rest = after.iter().copied().chain(std::iter::repeat(0));
+        let sums = octets.before.iter().zip(rest).map(|(before, rest)| (before + rest) as f64).collect();
+        (sums, self.meter.windows.seconds(&self.outside()))
     }
 
     pub(super) fn jain(&self) -> Option<f64> {
-        let (sums, _) = self.octets(&self.outside());
+        let (sums, _) = self.octets_outside();
         let total: f64 = sums.iter().sum();
         let squares: f64 = sums.iter().map(|x| x * x).sum();
         (squares > 0.0).then(|| total * total / (sums.len() as f64 * squares))
@@ -177,9 +96,10 @@ impl<'a> View<'a> {
 
     /// Mean rates from the end of warm-up to the end, of the flows wanted: told whether a flow crosses the bottleneck.
     pub(super) fn whole_gbps(&self, wanted: impl Fn(bool) -> bool) -> Option<Vec<f64>> {
-        let (sums, seconds) = self.octets(std::slice::from_ref(&self.whole));
-        let flows = sums.iter().zip(&self.fabric.crossing).filter(|(_, crosses)| wanted(**crosses));
-        (seconds > 0.0).then(|| flows.map(|(bytes, _)| bytes * 8e-9 / seconds).collect())
+        let windows = &self.meter.windows;
+        let seconds = windows.seconds(std::slice::from_ref(&windows.whole));
+        let flows = self.meter.octets.whole.iter().zip(&self.fabric.crossing).filter(|(_, crosses)| wanted(**crosses));
+        (seconds > 0.0).then(|| flows.map(|(bytes, _)| *bytes as f64 * 8e-9 / seconds).collect())
     }
 
     pub(super) fn rate_ratio(&self) -> Option<f64> {
@@ -194,7 +114,7 @@ impl<'a> View<'a> {
 
     /// How far the mean rates outside the hotspot and its recovery are from `shares`, in bit/s.
     pub(super) fn off(&self, shares: &[f64]) -> Option<f64> {
-        let (sums, seconds) = self.octets(&self.outside());
+        let (sums, seconds) = self.octets_outside();
         let part = |(bytes, share): (&f64, &f64)| (bytes * 8.0 / seconds / share - 1.0).powi(2);
         (seconds > 0.0).then(|| mean(&sums.iter().zip(shares).map(part).collect::<Vec<_>>()).sqrt())
     }
@@ -210,15 +130,6 @@ impl<'a> View<'a> {
         known.sort_unstable_by(f64::total_cmp);
         (!known.is_empty()).then(|| of(&known))
     }
-
-    pub(super) fn paused_frac(&self) -> f64 {
-        let rows = &self.done.trace.pauses;
-        let mut sums: HashMap<(u32, Option<u8>), u64> = HashMap::new();
-        for (((start, end), port), class) in rows.start.iter().zip(&rows.end).zip(&rows.port).zip(&rows.class) {
-            *sums.entry((*port, *class)).or_default() += end.min(&self.whole.end).saturating_sub(*start);
-        }
-        sums.values().copied().max().unwrap_or(0) as f64 / self.whole.end as f64
-    }
 }
 
 /// For each flow the time it took by the time it would have taken alone, if it finished and both are known.
@@ -231,28 +142,6 @@ pub(crate) fn slowdowns(fabric: &Fabric, done: &Finished) -> Vec<Option<f64>> {
     done.flows.iter().enumerate().map(one).collect()
 }
 
-/// Octets a bin of the flows that cross the bottleneck.
-fn total_bins(trace: &Trace, bin: u64, end: u64, crossing: &[bool]) -> Vec<u64> {
-    let mut bins = vec![0; (end / bin) as usize];
-    let rows = &trace.throughput;
-    for ((time, flow), bytes) in rows.time.iter().zip(&rows.flow).zip(&rows.bytes) {
-        if crossing[*flow as usize] {
-            bins[(time / bin) as usize] += bytes;
-        }
-    }
-    bins
-}
-
-fn samples(trace: &Trace, port: u32) -> Vec<f64> {
-    let rows = &trace.queues;
-    rows.port.iter().zip(&rows.bytes).filter(|(p, _)| **p == port).map(|(_, bytes)| *bytes as f64).collect()
-}
-
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
-}
-
-pub(super) fn deviation(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    (values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / values.len() as f64).sqrt()
 }

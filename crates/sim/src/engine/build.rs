@@ -12,7 +12,7 @@ use crate::turns::Turns;
 use crate::wheel::Wheel;
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{CongestionPoint, CpId, Dice, Purpose, ReactionPoint};
-use qcnlab_units::Bytes;
+use qcnlab_units::{Bytes, Span};
 use std::collections::{HashMap, VecDeque};
 
 impl Engine {
@@ -73,7 +73,7 @@ impl Engine {
             letters: Vec::new(),
             free_letters: Vec::new(),
             extra: vec![(0, 0); plan.nodes.len()],
-            recorder: Recorder::new(plan.record, plan.flows.len(), ends),
+            recorder: Recorder::new(plan.record, plan.flows.len(), ends, lag(plan)),
             counters: Counters::default(),
             check_every: if matches!(plan.scheme, Config::Foreign(_)) { CHECK_FOREIGN_EVERY } else { CHECK_EVERY },
             end: plan.end,
@@ -287,6 +287,13 @@ fn tally(flow: &FlowPlan) -> Tally {
         Traffic::Constant { .. } | Traffic::Fed | Traffic::Tcp { .. } => None,
     };
     Tally::new(total)
+}
+
+/// The longest time from the end of a transmission on a flow's last link to the sink.
+fn lag(plan: &Plan) -> Span {
+    let last = plan.flows.iter().filter_map(|flow| flow.paths[0].last());
+    let way = |port: &u32| plan.ports[*port as usize].delay + plan.ports[*port as usize].latency;
+    last.map(way).max().unwrap_or(Span::ZERO)
 }
 
 /// Paths end to end in one list, and for each last port the flows that end there.

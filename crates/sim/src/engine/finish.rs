@@ -4,7 +4,7 @@ use super::{Engine, Finished, Halt, Letter};
 use crate::audit::{self, Violation};
 use crate::frame::flag;
 use crate::port::NONE;
-use crate::probe::{FlowTally, Tally, TcpTally};
+use crate::probe::{FlowTally, Tally, TcpTally, Trace};
 use crate::sender::Sender;
 use crate::source::Source;
 use qcnlab_units::Bytes;
@@ -12,12 +12,10 @@ use std::collections::VecDeque;
 
 impl Engine {
     /// Settles the last bins, closes the books and checks them.
-    pub(super) fn finish(mut self) -> Result<Finished, Halt> {
+    pub(super) fn finish(mut self, watch: &mut dyn FnMut(&Trace)) -> Result<Finished, Halt> {
         self.let_all_go(self.end);
+        self.count_all_arrived(self.end);
         for index in 0..self.ports.len() {
-            if self.ports[index].counted {
-                self.count_arrived(self.end, index as u32);
-            }
             let port = &mut self.ports[index];
             port.settle(self.end);
             let delay = port.delay().ps();
@@ -31,8 +29,7 @@ impl Engine {
         }
         self.close_pauses();
         self.recorder.finish(self.end);
-        self.recorder.trace.throughput.put_in_order();
-        self.recorder.trace.drops.put_in_order();
+        self.recorder.show(watch);
         for tally in &self.tallies {
             self.counters.frames_sent += tally.sent;
             self.counters.frames_delivered += tally.delivered;
@@ -43,7 +40,7 @@ impl Engine {
         self.counters.frame_hops = self.ports.iter().map(|port| port.count.accepted_frames).sum();
         self.audit()?;
         let flows = self.senders.iter().zip(&self.tallies).map(|(sender, tally)| totals(sender, tally)).collect();
-        Ok(Finished { trace: self.recorder.trace, counters: self.counters, flows })
+        Ok(Finished { trace: self.recorder.into_trace(), counters: self.counters, flows })
     }
 
     /// Records the pauses that are in force or ran off without a successor.

@@ -181,7 +181,16 @@ impl Engine {
     /// # Errors
     /// [`Halt::Cancelled`] when `control` says so, [`Halt::Deadlock`] when pauses wait for each other,
     /// [`Halt::Violation`] when the audit does not close.
-    pub fn run(mut self, control: &Control) -> Result<Finished, Halt> {
+    pub fn run(self, control: &Control) -> Result<Finished, Halt> {
+        self.run_watched(control, &mut |_| ())
+    }
+
+    /// As [`run`](Engine::run); every few thousand events and at the end `watch` sees the rows recorded so far: all of
+    /// them if the plan keeps rows, otherwise those since it looked last.
+    ///
+    /// # Errors
+    /// As [`run`](Engine::run).
+    pub fn run_watched(mut self, control: &Control, watch: &mut dyn FnMut(&Trace)) -> Result<Finished, Halt> {
         let mut reported = 0;
         while let Some((time, entity)) = self.wheel.pop() {
             let now = Instant::from_ps(time);
@@ -195,6 +204,8 @@ impl Engine {
                 }
                 control.done_ps.fetch_add(time - reported, Ordering::Relaxed);
                 reported = time;
+                self.count_all_arrived(now);
+                self.recorder.show_so_far(now, watch);
             }
             if entity == self.entities.deadlock {
                 self.look_for_deadlock(now)?;
@@ -203,7 +214,7 @@ impl Engine {
             }
         }
         control.done_ps.fetch_add(self.end.ps() - reported, Ordering::Relaxed);
-        self.finish()
+        self.finish(watch)
     }
 
     #[inline(always)]

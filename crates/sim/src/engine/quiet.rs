@@ -132,6 +132,15 @@ impl Engine {
         sender.due(&self.reactions[sender.limiter as usize], &self.ports[sender.port as usize])
     }
 
+    /// As [`count_arrived`](Engine::count_arrived), for all counted links.
+    pub(super) fn count_all_arrived(&mut self, until: Instant) {
+        for index in 0..self.ports.len() {
+            if self.ports[index].counted {
+                self.count_arrived(until, index as u32);
+            }
+        }
+    }
+
     /// Counts what came over a counted link before `until`.
     #[inline]
     pub(super) fn count_arrived(&mut self, until: Instant, index: u32) {

@@ -34,6 +34,7 @@ impl Net {
                     rates_every: Span::ZERO,
                     bin: Span::from_us(100),
                     messages: false,
+                    kept: true,
                 },
                 events: Events::WhereNeeded,
             },
