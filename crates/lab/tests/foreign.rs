@@ -131,9 +131,83 @@ impl ReactionPoint for Limiter {
     }
 }
 
+/// Ports say nothing; limiters change their rate by their own timer, from their first frame on.
+#[derive(Debug)]
+struct Alone(Parameters);
+
+#[derive(Clone, Debug)]
+struct Silent;
+
+#[derive(Clone, Debug)]
+struct Metronome {
+    rate: Option<BitRate>,
+    wake: Instant,
+}
+
+impl ForeignScheme for Alone {
+    fn name(&self) -> &str {
+        "test:alone"
+    }
+    fn parameters(&self) -> &Parameters {
+        &self.0
+    }
+    fn fingerprint(&self) -> &str {
+        "alone 1"
+    }
+    fn speaks(&self) -> &[SignalKind] {
+        &[]
+    }
+    fn set_point(&self) -> Option<Bytes> {
+        None
+    }
+    fn congestion_point(&self, _: CpId) -> Box<dyn ForeignCp> {
+        Box::new(Silent)
+    }
+    fn reaction_point(&self, _: BitRate) -> Box<dyn ForeignRp> {
+        Box::new(Metronome { rate: None, wake: Instant::NEVER })
+    }
+}
+
+impl CongestionPoint for Silent {
+    fn on_arrival(&mut self, _: Instant, _: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
+        CpAction::Nothing
+    }
+}
+
+impl ReactionPoint for Metronome {
+    fn on_sent(&mut self, now: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
+        if self.wake == Instant::NEVER {
+            self.wake = now + EVERY;
+        }
+        Stamp::default()
+    }
+    fn on_signal(&mut self, _: Instant, _: &Signal, _: &mut Dice) {}
+    fn on_wake(&mut self, now: Instant, _: &mut Dice) {
+        if now >= self.wake {
+            let slow = BitRate::gbps(1);
+            self.rate = Some(if self.rate == Some(slow) { BitRate::gbps(3) } else { slow });
+            self.wake = now + EVERY;
+        }
+    }
+    fn next_wake(&self) -> Instant {
+        self.wake
+    }
+    fn limit(&self) -> Option<BitRate> {
+        self.rate
+    }
+    fn pacing(&self) -> Pacing {
+        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
+    }
+    fn gauge(&self) -> Gauge {
+        let current_rate = self.rate.unwrap_or(LINE);
+        Gauge { current_rate, target_rate: current_rate, alarms: 0, asked_at: Instant::ZERO }
+    }
+}
+
 /// `test:NAME`, with `step` in `[scheme.rp]` and the flaw as the name.
 fn load(name: &str, parameters: &Parameters) -> Result<Arc<dyn ForeignScheme>, LoadError> {
     let flaw = match name {
+        "test:alone" => return Ok(Arc::new(Alone(parameters.clone()))),
         "test:aimd" => Flaw::None,
         "test:fails" => Flaw::Fails,
         "test:wakes" => Flaw::WakesInThePast,
@@ -162,9 +236,13 @@ fn finish(scenario: &Scenario, jobs: usize) -> Result<Outcome, RunError> {
     run(std::slice::from_ref(scenario), &options, &Control::default()).map(|mut outcomes| outcomes.remove(0))
 }
 
-fn drops(outcome: &Outcome) -> f64 {
-    let index = METRICS.iter().position(|metric| metric.name == "drops").unwrap();
+fn metric(outcome: &Outcome, name: &str) -> f64 {
+    let index = METRICS.iter().position(|metric| metric.name == name).unwrap();
     outcome.replications[0].metrics[index].unwrap()
+}
+
+fn drops(outcome: &Outcome) -> f64 {
+    metric(outcome, "drops")
 }
 
 #[test]
@@ -176,6 +254,16 @@ fn it_runs_as_any_other_on_any_number_of_threads() {
     }
     let without = finish(&scenario(&["scheme.name=none"]), 1).unwrap();
     assert!(drops(&one) < 0.2 * drops(&without), "{} and {}", drops(&one), drops(&without));
+}
+
+/// Two sources at 1 and 3 Gb/s in turn, a millisecond each: 4 of 10 Gb/s over the eight milliseconds before the hotspot.
+/// Jitter of the start and the frame under way at each change are a few frames of 6700.
+#[test]
+fn a_limiter_that_hears_nothing_limits_by_its_own_timer() {
+    let alone = finish(&scenario(&["scheme.name=test:alone", "warmup=2 ms"]), 1).unwrap();
+    let used = metric(&alone, "util_before");
+    assert!((0.398..=0.402).contains(&used), "{used} of the link is used");
+    assert_eq!(metric(&alone, "messages"), 0.0);
 }
 
 #[test]
