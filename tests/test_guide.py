@@ -1,15 +1,19 @@
-"""The guide to scenario files says what is so."""
+"""The guides to scenario files and sweeps say what is so."""
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
+from contextlib import chdir
 from pathlib import Path
 
 import qcnlab
+from conftest import CommandLine
 from qcnlab import _core
 
 GUIDE = Path(__file__).parents[1] / "docs/guide/scenario-files.md"
+SWEEPS = GUIDE.with_name("sweeps.md").read_text(encoding="utf-8")
 TEXT = GUIDE.read_text(encoding="utf-8")
 
 
@@ -32,3 +36,20 @@ def test_its_tables_name_every_kind_and_key() -> None:
     for table in ("switch", "adapter", "pause", "record"):
         for word in re.findall(rf"`\[{table}\] (\w+)`", TEXT):
             assert f"{table}.{word}" in parameters
+
+
+def test_the_sweeps_of_the_guide_can_be_run(cli: CommandLine) -> None:
+    blocks = re.findall(r"^```\n(qcnlab .*?)^```", SWEEPS, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        words = [word for word in shlex.split(block)[1:] if word != "--dry-run"]
+        done = cli(*words, "--dry-run")
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_python_of_the_guide_runs(tmp_path: Path) -> None:
+    [block] = re.findall(r"```python\n(.*?)```", SWEEPS, re.DOTALL)
+    short = '").with_("duration=0.2 s", "hotspot.until=0.15 s", "hotspot.from=0.1 s", "warmup=0 s")'
+    with chdir(tmp_path):
+        exec(block.replace('rtt10us")', f"rtt10us{short}"), {})
+    assert (tmp_path / "sweep.svg").exists()

@@ -59,7 +59,7 @@ def test_the_commands_run(words: list[str], cli: CommandLine) -> None:
         arguments = [folder if word == "runs/FOLDER" else word for word in arguments]
     if "my.toml" in arguments:
         (cli.folder / "my.toml").write_text(blocks("toml")[0])
-    if arguments[0] == "run":
+    if arguments[0] in ("run", "sweep"):
         arguments += SHORTER.get(arguments[1], ["-s", "duration=0.4 s"])
     done = cli(*arguments)
     assert done.returncode == 0, done.stderr

@@ -88,6 +88,17 @@ def test_figures(short: qcnlab.Scenario, folder: Path) -> None:
         three.plot()
 
 
+def test_what_is_set_holds_at_every_point(cli: CommandLine, short: qcnlab.Scenario) -> None:
+    flags = ("-s", "scheme.cp.w=4", "--vary", "scheme.name=qcn,ecm", "--reps", "1", "-o", "out")
+    done = cli("sweep", HOTSPOT, *SHORT_FLAGS, *flags)
+    assert done.returncode == 0, done.stderr
+    found = qcnlab.open_sweep(cli.folder / "out")
+    for point, scheme in enumerate(("qcn", "ecm")):
+        changed = short.with_(f"scheme.name={scheme}", "scheme.cp.w=4")
+        alone = qcnlab.run(changed, reps=1).metric("messages")
+        assert found.over(point, "messages")["median"] == alone
+
+
 def test_seeds_vary(short: qcnlab.Scenario) -> None:
     found = qcnlab.sweep(short, vary={"seed": [1, 2]}, reps=1).to_polars()
     assert found["seed"].to_list() == [1, 2]
@@ -306,7 +317,7 @@ def test_a_failure_names_its_point_and_others_are_kept(
         qcnlab.Error, match=r"^at scheme\.name=python:test_foreign:Raises: "
     ) as raised:
         qcnlab.sweep(short, vary=vary, reps=2, out=out)
-    assert "(1 other runs failed, too)" in str(raised.value)
+    assert "(1 other run failed, too)" in str(raised.value)
     assert len((out / "runs.jsonl").read_bytes().splitlines()) == 1 + 2
 
 

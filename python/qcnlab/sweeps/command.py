@@ -35,7 +35,8 @@ class Options:
     def command(self, folder: Path) -> str:
         """The command that goes on with this sweep in `folder`."""
         words = ["qcnlab", "sweep", self.scenario]
-        for flag, values in (("-s", self.changes), ("--vary", self.vary)):
+        given = (("-s", self.changes), ("--vary", self.vary), ("--metric", self.metrics))
+        for flag, values in given:
             words += [word for value in values for word in (flag, value)]
         for flag, number in (("--reps", self.reps), ("--seed", self.seed)):
             words += [] if number is None else [flag, str(number)]

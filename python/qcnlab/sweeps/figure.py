@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from qcnlab import catalogue, text
 from qcnlab.errors import scenario_error
@@ -107,6 +107,7 @@ def _first_axis(plane: Axes, axis: Axis, at: list[float]) -> None:
 def _metric_axis(plane: Axes, sweep: Sweep, metric: str, known: dict[str, Any]) -> None:
     unit = f" ({known['unit']})" if known["unit"] else ""
     plane.set_ylabel(f"{known['title']}{unit}")
+    plane.yaxis.set_major_formatter(FuncFormatter(lambda value, _: text.number(value)))
     values = [value for value in sweep.to_polars()[metric] if value is not None]
     low, high = plane.get_ylim()
     if (low > 0 and high < 20 * low) or low < 0 <= min(values, default=-1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import product
@@ -178,9 +179,9 @@ def _axes(texts: Mapping[str, list[str]], scenarios: Sequence[Scenario]) -> tupl
             for tree, text in zip(trees, given, strict=True)
         ]
         axis = Axis(key, tuple(resolved))
-        twice = [each for each in axis.words if axis.words.count(each) > 1]
-        if twice:
-            raise scenario_error(f"'{key}' is varied over {twice[0]} twice")
+        (most, times), *_ = Counter(axis.words).most_common(1)
+        if times > 1:
+            raise scenario_error(f"'{key}' is varied over {most} twice")
         axes.append(axis)
     return tuple(axes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from math import prod
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -117,8 +118,9 @@ class Sweep:
         Raises `IndexError` for a point that is not there, `ScenarioError` for such a metric.
         """
         place = self._place(metric)
-        if not 0 <= point < len(self._points()):
-            raise IndexError(f"there is no point {point} among {len(self._points())}")
+        count = prod(len(axis.values) for axis in self._axes)
+        if not 0 <= point < count:
+            raise IndexError(f"there is no point {point} among {count}")
         values = [self._done[point, rep][place] for rep in range(self.replications)]
         known = [value for value in values if value is not None]
         return {

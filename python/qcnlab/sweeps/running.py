@@ -14,6 +14,7 @@ from qcnlab.progress import Bar
 from qcnlab.sweeps.grid import build
 from qcnlab.sweeps.result import Sweep
 from qcnlab.sweeps.store import Store, manifest, read
+from qcnlab.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -136,7 +137,7 @@ def _at_its_point(grid: Grid, failed: Mapping[Run, Exception]) -> Exception:
     if not isinstance(error, Error):
         return error
     others = len(failed) - 1
-    more = f"\n({others} other runs failed, too)" if others else ""
+    more = f"\n({counted(others, 'other run')} failed, too)" if others else ""
     told: Any = type(error)(f"at {grid.label(first[0])}: {str(error).rstrip()}{more}")
     told.__dict__.update(vars(error))
     told.__cause__ = error.__cause__

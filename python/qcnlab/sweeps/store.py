@@ -178,12 +178,12 @@ class Store:
                 "sweep its runs are of; start over with --fresh"
             )
         if whole is None and (owner is not None or (self.folder / MANIFEST).exists()):
-            self.notes.append(f"{MANIFEST} was damaged or missing: written again")
+            self.notes.append(f"{MANIFEST} was damaged or missing and is written again")
         size = len(self.known["metrics"])
         self.done, damaged = _runs(lines[1:], self._points(), self.known["replications"], size)
         if damaged:
-            many = "a line" if damaged == 1 else f"{damaged} lines"
-            self.notes.append(f"{many} of {JOURNAL} half written or damaged: run again")
+            many = "a line of" if damaged == 1 else f"{damaged} lines of"
+            self.notes.append(f"{many} {JOURNAL} half written or damaged; what they held is rerun")
         return whole is not None and owner is not None and not damaged and not lines[-1]
 
     def _points(self) -> int:
