@@ -8,7 +8,7 @@
 //!        |  ^                                        |
 //!        |  +-- Fb99: one cycle back, timer restarted+
 //!        v                                           |
-//!   after F: target += Ri * count, current halves ---+
+//!   after F: target += Ri * cycle first -------------+
 //!
 //!   A cycle ends when the timer runs out or the byte counter does, whichever is first.
 //! ```
@@ -18,10 +18,10 @@
 //! bandwidth to spare, and nothing if it has.
 //!
 //! Source: deck 000, Method 2. The sampling law (the table on the size of the feedback, both signs on one
-//! scale), what Fb99 does after fast recovery (back to its last cycle) and the increase rule are readings.
+//! scale), what Fb99 does after fast recovery (one cycle back, as before), that it leaves the byte counter alone
+//! and the increase rule are readings.
 
 use crate::dice::Dice;
-use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::bandwidth::{BandwidthDetector, SensorParams as CpParams, TWO_SENSORS_DECK000 as CP_DECK000};
 use crate::parts::feedback::{Quantizer, Scale};
@@ -32,10 +32,35 @@ use crate::roles::{
     Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal,
     SignalKind, Stamp,
 };
+use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// Path-based notices.
 pub struct Fb99;
+
+choice! {
+    /// What a cycle after fast recovery adds to the target rate (deck 000, Rules for changing TR and CR).
+    pub enum Increase {
+        /// The step: active increase.
+        Constant = "constant",
+        /// The step times the number of the cycle, fast recovery's included: hyper-active increase.
+        ByCycle = "by_cycle",
+        /// The step times the number of increases.
+        ByIncrease = "by_increase",
+    }
+}
+
+choice! {
+    /// Where Fb99 takes a limiter that is past fast recovery.
+    pub enum StretchLater {
+        /// One cycle back.
+        OneBack = "one_back",
+        /// To the last cycle of fast recovery.
+        LastOfRecovery = "last_of_recovery",
+        /// Nowhere: it stays in its cycle.
+        Stay = "stay",
+    }
+}
 
 params! {
     /// Parameters of the reaction point.
@@ -49,8 +74,10 @@ params! {
         byte_reset: Bytes, "BC_LIMIT", Range::at_least(1.0);
         /// Cycles of fast recovery.
         threshold: u32, "F", Range::between(1.0, 1000.0);
-        /// Step of the target rate after fast recovery, times the count of steps.
+        /// Step of the target rate after fast recovery.
         increase_rate: BitRate, "R_i, Ri", Range::at_least(0.0);
+        /// What the step is multiplied by.
+        increase: Increase, "AI, HAI, cycle_cnt", Range::ANY;
         /// Decrease per unit of quantized feedback.
         gd: f64, "Gd", Range::between(0.0, 1.0);
         /// The least share of the rate that one message leaves.
@@ -65,6 +92,10 @@ params! {
         restart_both: bool, "", Range::ANY;
         /// Whether Fb99 goes one cycle back; otherwise it only restarts the timer.
         stretch: bool, "cycle-stretching", Range::ANY;
+        /// With `stretch`: where Fb99 takes a limiter past fast recovery.
+        stretch_later: StretchLater, "", Range::ANY;
+        /// With `stretch`: whether Fb99 restarts the byte counter as well as the timer.
+        stretch_bytes: bool, "", Range::ANY;
     }
 }
 
@@ -74,6 +105,7 @@ const RP_DECK000: RpParams = RpParams {
     byte_reset: Bytes::new(150_000),
     threshold: 5,
     increase_rate: BitRate::mbps(50),
+    increase: Increase::ByCycle,
     gd: 1.0 / 128.0,
     min_dec_fac: 0.5,
     min_rate: BitRate::mbps(10),
@@ -81,6 +113,8 @@ const RP_DECK000: RpParams = RpParams {
     target_rate_reduction: false,
     restart_both: false,
     stretch: true,
+    stretch_later: StretchLater::OneBack,
+    stretch_bytes: false,
 };
 
 impl Family for Fb99 {
@@ -138,7 +172,7 @@ say so: a port pushes back at the sources of sampled frames even when it is not 
 its queue has not been short for 10 ms. A pushed-back limiter keeps its rates and goes one cycle back.
 
    cycle 1 .. F --timer or byte counter--> next cycle: half way to the target
-        ^   Fb99: one cycle back               after F: target += Ri * count first
+        ^   Fb99: one cycle back               after F: target += Ri * cycle first
         +-- CNM: cut, cycle 1 ------------------------------------------------------
 ";
 
@@ -228,8 +262,14 @@ impl Limiter {
 
     fn on_push_back(&mut self, now: Instant, params: &RpParams) {
         if params.stretch {
-            self.stage = self.stage.saturating_sub(1).min(params.threshold);
-            self.byte_count.restart_exactly(params.byte_reset);
+            self.stage = match params.stretch_later {
+                StretchLater::Stay if self.stage > params.threshold => self.stage,
+                StretchLater::LastOfRecovery => self.stage.saturating_sub(1).min(params.threshold),
+                StretchLater::OneBack | StretchLater::Stay => self.stage.saturating_sub(1),
+            };
+            if params.stretch_bytes {
+                self.byte_count.restart_exactly(params.byte_reset);
+            }
         }
         self.time_end = now + params.time_reset;
     }
@@ -246,8 +286,13 @@ impl Limiter {
             self.byte_count.restart(params.byte_reset.as_f64(), params.jitter_width, dice);
         }
         let reduced = self.stage == 1 && params.target_rate_reduction && self.rates.reduce_target();
-        if !reduced {
-            self.rates.raise_target(BitRate::bps(params.increase_rate.get().saturating_mul(u64::from(past))));
+        if !reduced && past > 0 {
+            let times = match params.increase {
+                Increase::Constant => 1,
+                Increase::ByCycle => self.stage,
+                Increase::ByIncrease => past,
+            };
+            self.rates.raise_target(BitRate::bps(params.increase_rate.get().saturating_mul(u64::from(times))));
         }
         self.rates.approach(line_rate);
     }

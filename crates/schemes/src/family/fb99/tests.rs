@@ -44,8 +44,24 @@ fn the_timer_walks_the_cycles() {
         rp.on_wake(ms(5 * cycle), &mut dice());
         rates.push(rp.gauge().target_rate.get() / 1_000_000);
     }
-    // Five cycles of fast recovery; then the target rises by 50 * 1 and 50 * 2.
-    assert_eq!(rates, [10_000, 10_000, 10_000, 10_000, 10_000, 10_050, 10_150]);
+    // Five cycles of fast recovery; then the target rises by 50 * 6 and 50 * 7.
+    assert_eq!(rates, [10_000, 10_000, 10_000, 10_000, 10_000, 10_300, 10_650]);
+}
+
+#[test]
+fn what_cycles_after_fast_recovery_add() {
+    for (increase, eighth) in [
+        // 50, three times; 50 * (6 + 7 + 8); 50 * (1 + 2 + 3).
+        (Increase::Constant, 10_150),
+        (Increase::ByCycle, 11_050),
+        (Increase::ByIncrease, 10_300),
+    ] {
+        let mut rp = rp(RpParams { increase, ..EXACT });
+        for cycle in 1..=8 {
+            rp.on_wake(ms(5 * cycle), &mut dice());
+        }
+        assert_eq!(rp.gauge().target_rate, BitRate::mbps(eighth), "{increase:?}");
+    }
 }
 
 #[test]
@@ -65,11 +81,33 @@ fn fb99_goes_one_cycle_back_and_leaves_the_rates() {
 }
 
 #[test]
-fn after_fast_recovery_fb99_goes_back_to_its_last_cycle() {
-    let mut rp = rp(EXACT);
-    limiter(&mut rp).stage = 9;
-    push_back(&mut rp, ms(1));
-    assert_eq!(limiter(&mut rp).stage, 5);
+fn where_fb99_takes_a_limiter_past_fast_recovery() {
+    for (stretch_later, nine, three) in
+        [(StretchLater::OneBack, 8, 2), (StretchLater::LastOfRecovery, 5, 2), (StretchLater::Stay, 9, 2)]
+    {
+        let mut rp = rp(RpParams { stretch_later, ..EXACT });
+        for (before, after) in [(9, nine), (3, three)] {
+            limiter(&mut rp).stage = before;
+            push_back(&mut rp, ms(1));
+            assert_eq!((limiter(&mut rp).stage, rp.next_wake()), (after, ms(6)), "{stretch_later:?} from {before}");
+        }
+    }
+}
+
+/// Sixty frames, Fb99, forty-one: the cycle ends with the last, unless Fb99 restarted the byte counter.
+#[test]
+fn fb99_leaves_the_byte_counter_alone() {
+    for (stretch_bytes, stage) in [(false, 1), (true, 0)] {
+        let mut rp = rp(RpParams { stretch_bytes, ..EXACT });
+        for _ in 0..60 {
+            let _ = rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
+        }
+        push_back(&mut rp, ms(1));
+        for _ in 0..41 {
+            let _ = rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
+        }
+        assert_eq!(limiter(&mut rp).stage, stage);
+    }
 }
 
 #[test]
