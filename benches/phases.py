@@ -30,7 +30,7 @@ RUNS = {
 PHASES = {
     "pending events": r"sim/src/wheel\.rs",
     "dispatch": r"sim/src/engine/(mod|entities)\.rs",
-    "sources, limiters": r"sim/src/(engine/sending|source|limiter|sender)\.rs",
+    "sources, limiters": r"sim/src/(engine/(sending|quiet)|source|limiter|sender)\.rs",
     "ports, links": r"sim/src/(engine/hops|port|frame)\.rs",
     "turns": r"sim/src/turns\.rs",
     "pauses, input memory": r"sim/src/(engine/pausing|engine/deadlock|input)\.rs",

@@ -130,4 +130,12 @@ def test_the_sweep_of_the_bench_is_200_runs() -> None:
     for values in module.GRID.values():
         points *= len(values)
     assert points * module.GRID_REPS == 200
-    assert module.measure_sweep(1, reps=1).table == module.measure_sweep(2, reps=1).table
+    one, two = (module.measure_sweep(jobs, reps=1) for jobs in (1, 2))
+    assert one.table == two.table
+    assert 0 < one.alone_s < one.cpu_s
+
+
+def test_what_one_thread_does_alone_is_not_halved() -> None:
+    module = bench("bench")
+    swept = module.Swept(wall_s=9.0, cpu_s=2.2, alone_s=0.2, table=b"")
+    assert module.idle_wall(swept) == pytest.approx(0.2 + 1.0)
