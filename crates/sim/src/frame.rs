@@ -226,6 +226,11 @@ impl Ring {
         frame
     }
 
+    /// Forgets the frames from number `from` on.
+    pub(crate) const fn cut(&mut self, from: u32) {
+        self.tail = from;
+    }
+
     /// Frames from number `from` to the newest.
     pub(crate) fn since(&self, from: u32) -> impl Iterator<Item = &Frame> {
         (0..self.tail.wrapping_sub(from)).map(move |i| self.at(from.wrapping_add(i)))

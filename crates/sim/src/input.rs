@@ -9,6 +9,8 @@ pub(crate) struct Input {
     /// The port at the far end of the link.
     pub(crate) port: u32,
     memory: u64,
+    /// As long as no more octets are held, nothing is discarded and nothing stopped.
+    easy: u64,
     pub(crate) held: u64,
     by_class: [u64; 8],
     pub(crate) gate: Option<Gate>,
@@ -42,15 +44,32 @@ impl Input {
             again: [u64::MAX; 8],
             because: [u32::MAX; 8],
         });
+        let memory = node.input_memory.map_or(u64::MAX, |memory| memory.get());
+        let high = match node.pause.map(|plan| plan.rule) {
+            Some(PauseRule::Watermarks { high, .. }) => high.get(),
+            Some(PauseRule::Threshold { .. }) | None => u64::MAX,
+        };
         Input {
             port,
-            memory: node.input_memory.map_or(u64::MAX, |memory| memory.get()),
+            memory,
+            easy: memory.min(high),
             held: 0,
             by_class: [0; 8],
             gate,
             dropped_frames: 0,
             dropped_bytes: 0,
         }
+    }
+
+    /// Counts a frame that came in, if that leads to nothing else although what has left may still be counted.
+    #[inline(always)]
+    pub(crate) fn hold_easily(&mut self, class: u8, size: u64) -> bool {
+        let easy = self.held + size <= self.easy;
+        if easy {
+            self.held += size;
+            self.by_class[usize::from(class)] += size;
+        }
+        easy
     }
 
     /// Counts a frame that came in; false when there is no room and it is discarded.

@@ -65,8 +65,9 @@ impl Limiter {
     #[inline]
     fn time_for_run(&self) -> Span {
         match self.rate {
+            // The gap is 0 without a limit.
+            _ if self.run == self.frame => self.gap,
             None => Span::ZERO,
-            Some(_) if self.run == self.frame => self.gap,
             Some(rate) => rate.time_for_rounded_up(self.run),
         }
     }

@@ -23,6 +23,8 @@ pub(crate) struct Port {
     queued: u64,
     capacity: u64,
     delay: u64,
+    /// Pauses stop it before this time, if it carries the frames of a quiet sender.
+    pub(crate) stopped_until: u64,
     /// Picoseconds an octet; 0 when that is not a whole number.
     ps_per_byte: u64,
     overhead: u64,
@@ -33,14 +35,20 @@ pub(crate) struct Port {
     pub(crate) cp: u32,
     /// Whether its queue has no limit and nobody watches it: what comes is queued, and that is all.
     pub(crate) plain: bool,
-    /// Where its queues are, if its frames take turns, or [`NONE`].
+    /// Where its queues are while its frames take turns, or [`NONE`].
     pub(crate) turns: u32,
+    /// The same whether they do or not, for a port whose frames ever take turns.
+    pub(crate) turns_at: u32,
+    /// Whether what leaves it frees memory while its frames do not take turns.
+    pub(crate) frees: bool,
     /// The memory at the far end that counts what arrives, or [`NONE`].
     pub(crate) input: u32,
     /// The quiet sender whose frames it carries, or [`NONE`].
     pub(crate) feeder: u32,
     /// Whether what arrives is only counted.
     pub(crate) counted: bool,
+    /// Whether something is to be done about each departure, as of the next look.
+    pub(crate) acts: bool,
     /// Whether that congestion point wants to see departures, or to mark what departs.
     pub(crate) departures: bool,
     pub(crate) marks_departures: bool,
@@ -66,6 +74,7 @@ impl Port {
             queued: 0,
             capacity: capacity.map_or(u64::MAX, Bytes::get),
             delay: delay.ps(),
+            stopped_until: 0,
             ps_per_byte: rate.ps_per_byte().unwrap_or(0),
             overhead: overhead.get(),
             ring: Ring::new(),
@@ -73,9 +82,12 @@ impl Port {
             cp: NONE,
             plain: capacity.is_none(),
             turns: NONE,
+            turns_at: NONE,
+            frees: false,
             input: NONE,
             feeder: NONE,
             counted: false,
+            acts: false,
             departures: false,
             marks_departures: false,
             rate,
@@ -98,6 +110,12 @@ impl Port {
         Instant::from_ps(self.busy_until)
     }
 
+    /// When a quiet sender's next frame may start, as things stand.
+    #[inline]
+    pub(crate) const fn may_start(&self) -> Instant {
+        Instant::from_ps(if self.busy_until > self.stopped_until { self.busy_until } else { self.stopped_until })
+    }
+
     /// Octets queued, as of the last look.
     #[inline]
     pub(crate) const fn queue_len(&self) -> Bytes {
@@ -112,6 +130,38 @@ impl Port {
     #[inline]
     pub(crate) fn next_arrival(&self) -> Option<u64> {
         if self.ring.is_empty() { None } else { Some(self.ring.at(self.ring.head()).arrival) }
+    }
+
+    /// When the transmission that is under way ends, as of the last look.
+    pub(crate) fn next_departure(&self) -> Option<u64> {
+        (self.leaving != self.ring.tail()).then(|| self.ring.at(self.leaving).arrival - self.delay)
+    }
+
+    /// Gives the frames that have not left, as of the last look, to `queue`; they still count here.
+    pub(crate) fn hand_over(&mut self, mut queue: impl FnMut(Frame)) {
+        let mut number = self.leaving;
+        while number != self.ring.tail() {
+            queue(*self.ring.at(number));
+            number = number.wrapping_add(1);
+        }
+        self.ring.cut(self.leaving);
+    }
+
+    /// Takes frames back that count here; the first of them starts its transmission now.
+    pub(crate) fn take_over(&mut self, now: Instant, frames: &mut Ring) {
+        self.busy_until = now.ps();
+        while !frames.is_empty() {
+            let mut frame = frames.pop();
+            self.busy_until += self.transmission(frame.octets());
+            frame.arrival = self.busy_until + self.delay;
+            self.ring.push(frame);
+        }
+    }
+
+    /// Whether a frame of `size` octets fits whatever has left since the last look.
+    #[inline(always)]
+    pub(crate) const fn surely_fits(&self, size: u64) -> bool {
+        self.queued + size <= self.capacity
     }
 
     /// Takes what has left by `now` out of the queue.
@@ -141,14 +191,10 @@ impl Port {
         self.ring.at_mut(self.leaving.wrapping_sub(1))
     }
 
-    /// Queues a frame; false when the queue cannot hold it and it is discarded.
+    /// Queues a frame; false when the queue, as of the last look, cannot hold it and it is discarded.
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, now: Instant, mut frame: Frame) -> bool {
         let size = frame.octets();
-        // What is queued is at most what was at the last look; that it fits may be all there is to know.
-        if self.queued + size > self.capacity {
-            self.settle(now);
-        }
         if !self.admit(self.queued, size) {
             return false;
         }
@@ -324,7 +370,9 @@ mod tests {
         for _ in 0..3 {
             assert!(port.enqueue(at_us(0), frame(1500)));
         }
+        port.settle(Instant::from_ps(1_199_999));
         assert!(!port.enqueue(Instant::from_ps(1_199_999), frame(1500)));
+        port.settle(Instant::from_ps(1_200_000));
         assert!(port.enqueue(Instant::from_ps(1_200_000), frame(1500)));
         assert_eq!((port.count.accepted_frames, port.count.dropped_bytes), (4, 1500));
     }

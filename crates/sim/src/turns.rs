@@ -67,6 +67,8 @@ pub(crate) struct Turns {
     pub(crate) pause_delay: u64,
     /// Pause frames sent.
     pub(crate) pause_frames: u64,
+    /// The port's frames take turns only while something is stopped.
+    pub(crate) while_stopped: bool,
 }
 
 impl Turns {
@@ -98,6 +100,7 @@ impl Turns {
             link,
             pause_delay: 0,
             pause_frames: 0,
+            while_stopped: false,
         }
     }
 

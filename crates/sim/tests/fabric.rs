@@ -5,7 +5,9 @@ mod net;
 use net::{Net, greedy};
 use proptest::prelude::*;
 use qcnlab_schemes::registry::Config;
-use qcnlab_sim::{Events, GeneratorPlan, Halt, PausePlan, PauseRule, PauseScope, Process, Traffic};
+use qcnlab_sim::{
+    Events, Feedback, GeneratorPlan, Halt, PausePlan, PauseRule, PauseScope, Process, ServiceChange, Traffic,
+};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 const TEN: BitRate = BitRate::gbps(10);
@@ -383,6 +385,47 @@ proptest! {
         prop_assume!(!net.plan.flows.is_empty());
         let done = net.run();
         prop_assert_eq!(done.counters.frames_dropped + done.counters.messages_lost, 0);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Ports that take turns only while something is stopped give the run of ports that always do.
+    #[test]
+    fn more_events_change_nothing_where_links_are_stopped(
+        scenario in lossless(),
+        missing in 0..100_000u64,
+        scheme in prop::sample::select(vec!["none", "qcn", "ecm", "dcqcn", "qcn_sonar"]),
+        frames: bool,
+        dip in 0..1_000_000u64,
+    ) {
+        let mut net = scenario.net(missing);
+        prop_assume!(!net.plan.flows.is_empty());
+        net.plan.scheme = Config::find(scheme, None).unwrap();
+        net.plan.record.messages = true;
+        if !frames {
+            net.plan.feedback = Feedback::Ideal;
+        }
+        for name in ["s->t", "t->s", "s->h0", "t->h3"] {
+            let port = net.port(name) as usize;
+            net.plan.ports[port].watched = true;
+            net.plan.ports[port].recorded = true;
+            net.plan.ports[port].capacity = Some(Bytes::new(60_000));
+        }
+        let change = |after, rate| ServiceChange { at: Instant::from_ps(dip * 1000 + after), port: net.port("s->t"), rate };
+        net.plan.services = vec![change(0, BitRate::gbps(2)), change(500_000_000, TEN)];
+        let few = net.try_run();
+        net.plan.events = Events::Everywhere;
+        let many = net.try_run();
+        match (few, many) {
+            (Ok(mut few), Ok(many)) => {
+                prop_assert!(few.counters.events <= many.counters.events);
+                few.counters.events = many.counters.events;
+                prop_assert!(few == many, "the runs differ: {:?} and {:?}", few.counters, many.counters);
+            }
+            (few, many) => prop_assert_eq!(few.is_err(), many.is_err()),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::entities::{Entities, Sizes};
 use super::{CHECK_EVERY, CHECK_FOREIGN_EVERY, Engine, Path, Watch};
 use crate::input::Input;
-use crate::plan::{Events, Feedback, FlowPlan, NodePlan, Plan, Traffic};
+use crate::plan::{Events, Feedback, FlowPlan, NodePlan, PauseRule, Plan, Traffic};
 use crate::port::{NONE, Port};
 use crate::probe::{Counters, Recorder, Tally};
 use crate::sender::{Adapter, Reaction, Sender};
@@ -29,6 +29,7 @@ impl Engine {
         let inputs = lay_inputs(plan, &mut ports);
         let watches = lay_watches(plan, &classes, &mut ports, &mut turns);
         let (route_ports, paths, ends) = lay_paths(plan);
+        let route_inputs = route_inputs(plan, &route_ports, &paths, &ports);
         let (senders, reactions) = lay_senders(plan);
         let sizes = Sizes {
             turns: turns.len() as u32,
@@ -50,12 +51,14 @@ impl Engine {
             peers: plan.ports.iter().map(|port| port.peer.unwrap_or(NONE)).collect(),
             nodes: plan.ports.iter().map(|port| (port.from, port.to)).collect(),
             outputs,
+            stopped_lanes_at: vec![0; plan.nodes.len()],
             port_names: plan.ports.iter().map(|port| port.name.clone()).collect(),
             node_names: plan.nodes.iter().map(|node| node.name.clone()).collect(),
             ports,
             turns,
             inputs,
             adapters: Vec::new(),
+            route_inputs,
             route_ports,
             paths,
             senders,
@@ -79,14 +82,41 @@ impl Engine {
             end: plan.end,
         };
         engine.probes = engine.reactions.iter().any(|reaction| reaction.rp.sends_probes());
-        engine.lay_adapters();
         engine.lay_quiet(plan);
+        engine.lay_modes(plan);
+        engine.lay_adapters();
         let sizes = Sizes { adapters: engine.adapters.len() as u32, ..sizes };
         engine.entities = Entities::new(sizes);
         engine.wheel = Wheel::new(engine.entities.count);
         engine.under_way = vec![VecDeque::new(); engine.reactions.len()];
         engine.arm();
         engine
+    }
+
+    /// Finds the ports whose frames take turns only while something is stopped: one class, from a node that stops its
+    /// links by watermarks, or does not stop them, on to where nobody waits for a turn.
+    fn lay_modes(&mut self, plan: &Plan) {
+        if plan.events == Events::Everywhere {
+            return;
+        }
+        let mut starts = vec![false; plan.ports.len()];
+        self.senders.iter().for_each(|sender| starts[sender.port as usize] = true);
+        for (index, planned) in plan.ports.iter().enumerate() {
+            let port = &mut self.ports[index];
+            let from = &plan.nodes[planned.from as usize];
+            let by_watermarks = from.pause.is_some_and(|pause| matches!(pause.rule, PauseRule::Watermarks { .. }));
+            let stops = by_watermarks || (from.pause.is_none() && from.input_memory.is_none());
+            if port.turns == NONE || starts[index] || !stops || self.turns[port.turns as usize].classes.len() != 1 {
+                continue;
+            }
+            if by_watermarks && port.departures {
+                continue;
+            }
+            self.turns[port.turns as usize].while_stopped = true;
+            port.turns = NONE;
+            port.frees = by_watermarks;
+            port.acts |= port.frees;
+        }
     }
 
     /// Gives an adapter to each host port that several flows share or whose frames take turns.
@@ -98,7 +128,7 @@ impl Engine {
         let mut adapter_at: HashMap<u32, u32> = HashMap::new();
         for sender in &mut self.senders {
             let turns = self.ports[sender.port as usize].turns;
-            if flows_at[&sender.port] == 1 && turns == NONE {
+            if sender.quiet || flows_at[&sender.port] == 1 && turns == NONE {
                 continue;
             }
             let adapters = &mut self.adapters;
@@ -153,18 +183,23 @@ impl Engine {
     }
 }
 
-/// Which classes each port carries, a bit each.
-fn classes(plan: &Plan) -> Vec<u8> {
-    let mut classes = vec![0u8; plan.ports.len()];
-    let letters = match plan.feedback {
-        Feedback::Ideal => 0,
-        Feedback::Frames { class, .. } => 1 << class,
+/// The classes of letters ahead and of letters back, a bit each.
+pub(super) fn letters(plan: &Plan) -> (u8, u8) {
+    let back = match plan.feedback {
+        Feedback::Frames { class, .. } if plan.scheme.speaks() => 1 << class,
+        Feedback::Frames { .. } | Feedback::Ideal => 0,
     };
     let probes = |flow: &FlowPlan| {
         let rate = plan.ports[flow.paths[0][0] as usize].rate;
         plan.scheme.reaction_point(rate).sends_probes()
     };
-    let ahead = if plan.flows.first().is_some_and(probes) { letters } else { 0 };
+    (if plan.flows.first().is_some_and(probes) { back } else { 0 }, back)
+}
+
+/// Which classes each port carries, a bit each.
+fn classes(plan: &Plan) -> Vec<u8> {
+    let mut classes = vec![0u8; plan.ports.len()];
+    let (ahead, letters) = letters(plan);
     for flow in &plan.flows {
         let own = 1u8 << flow.class;
         let back = letters | if matches!(flow.traffic, Traffic::Tcp { .. }) { own } else { 0 };
@@ -191,6 +226,7 @@ fn lay_turns(plan: &Plan, classes: &[u8], ports: &mut [Port]) -> Vec<Turns> {
             || plan.events == Events::Everywhere;
         if needed {
             ports[index as usize].turns = turns.len() as u32;
+            ports[index as usize].turns_at = turns.len() as u32;
             ports[index as usize].plain = false;
             let mut each = Turns::new(index, carried, port.rate);
             let reaction = from.pause.map_or(0, |pause| pause.reaction.ps());
@@ -237,11 +273,15 @@ fn lay_watches(plan: &Plan, classes: &[u8], ports: &mut [Port], turns: &mut [Tur
             assert!(id < u32::from(u16::MAX), "a run has fewer than 65 535 congestion points");
             let cp = plan.scheme.congestion_point(CpId(id));
             ports[index].departures = cp.watches_departures() || cp.marks_departures();
+            ports[index].acts = ports[index].departures;
             ports[index].marks_departures = cp.marks_departures();
             ports[index].plain = false;
             match class {
                 None => ports[index].cp = id,
-                Some(class) => turns[ports[index].turns as usize].class(class).cp = id,
+                Some(class) => {
+                    ports[index].cp = id;
+                    turns[ports[index].turns as usize].class(class).cp = id;
+                }
             }
             watches.push(Watch { cp, dice: Dice::new(plan.seed, plan.replication, &name, Purpose::Sampling) });
         }
@@ -294,6 +334,19 @@ fn lag(plan: &Plan) -> Span {
     let last = plan.flows.iter().filter_map(|flow| flow.paths[0].last());
     let way = |port: &u32| plan.ports[*port as usize].delay + plan.ports[*port as usize].latency;
     last.map(way).max().unwrap_or(Span::ZERO)
+}
+
+/// For each port of each path the memory that counts what comes to it ahead, and what comes back over its link.
+fn route_inputs(plan: &Plan, route_ports: &[u32], paths: &[Path], ports: &[Port]) -> Vec<(u32, u32)> {
+    let input = |port: u32| ports.get(port as usize).map_or(NONE, |port| port.input);
+    let back = |at: usize| plan.ports[route_ports[at] as usize].peer.map_or(NONE, input);
+    let mut inputs: Vec<(u32, u32)> = (0..route_ports.len()).map(|at| (NONE, back(at))).collect();
+    for path in paths {
+        for at in path.start as usize + 1..path.start as usize + usize::from(path.len) {
+            inputs[at].0 = input(route_ports[at - 1]);
+        }
+    }
+    inputs
 }
 
 /// Paths end to end in one list, and for each last port the flows that end there.

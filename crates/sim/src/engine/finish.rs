@@ -3,7 +3,6 @@
 use super::{Engine, Finished, Halt, Letter};
 use crate::audit::{self, Violation};
 use crate::frame::flag;
-use crate::port::NONE;
 use crate::probe::{FlowTally, Tally, TcpTally, Trace};
 use crate::sender::Sender;
 use crate::source::Source;
@@ -16,9 +15,8 @@ impl Engine {
         self.let_all_go(self.end);
         self.count_all_arrived(self.end);
         for index in 0..self.ports.len() {
-            let port = &mut self.ports[index];
-            port.settle(self.end);
-            let delay = port.delay().ps();
+            self.settle(self.end, index as u32);
+            let delay = self.ports[index].delay().ps();
             for frame in self.ports[index].on_the_wire().filter(|frame| !frame.is(flag::NOT_DATA)) {
                 let path = self.paths[frame.path() as usize];
                 if frame.hop() + 1 == path.len {
@@ -65,7 +63,7 @@ impl Engine {
 
     fn audit(&self) -> Result<(), Violation> {
         for (name, port) in self.port_names.iter().zip(&self.ports) {
-            let turns = if port.turns == NONE { None } else { Some(&self.turns[port.turns as usize]) };
+            let turns = self.turns.get(port.turns_at as usize);
             audit::port(name, port, turns)?;
         }
         for input in &self.inputs {

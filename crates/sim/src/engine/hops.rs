@@ -18,7 +18,7 @@ impl Engine {
     #[inline]
     pub(super) fn arrive(&mut self, now: Instant, index: u32) {
         let mut port = &mut self.ports[index as usize];
-        if port.departures {
+        if port.acts {
             self.settle(now, index);
             port = &mut self.ports[index as usize];
         }
@@ -135,7 +135,7 @@ impl Engine {
         if port.turns != NONE {
             return self.enqueue_for_a_turn(now, index, frame);
         }
-        if port.departures {
+        if port.departures || !port.surely_fits(frame.octets()) {
             self.settle(now, index);
             port = &mut self.ports[index as usize];
         }
@@ -207,7 +207,7 @@ impl Engine {
     pub(super) fn transmission_ends(&mut self, now: Instant, place: Entity) {
         let turns = &mut self.turns[place as usize];
         match turns.sending {
-            Sending::Nothing => self.next_turn(now, place),
+            Sending::Nothing => self.go_on(now, place),
             Sending::Head(class) => {
                 let index = turns.port;
                 let (mut frame, left, cp) = turns.take_sent(class);
@@ -234,7 +234,7 @@ impl Engine {
                     self.watches[cp as usize].cp.on_departure(now, Bytes::new(left));
                 }
                 if self.turns[place as usize].sending == Sending::Nothing {
-                    self.next_turn(now, place);
+                    self.go_on(now, place);
                 }
             }
             Sending::Pause(pause) => {
@@ -244,8 +244,15 @@ impl Engine {
                 if turns.under_way.len() == 1 {
                     self.wheel.set(self.entities.pause + place, works);
                 }
-                self.next_turn(now, place);
+                self.go_on(now, place);
             }
+        }
+    }
+
+    /// Between two transmissions: the next starts, or turns are over.
+    fn go_on(&mut self, now: Instant, place: u32) {
+        if !self.leave_turns(now, place) {
+            self.next_turn(now, place);
         }
     }
 
@@ -260,14 +267,22 @@ impl Engine {
     }
 
     /// Takes what has left out of a port's queue, and shows each departure to a congestion point that wants it.
+    #[inline(always)]
     pub(super) fn settle(&mut self, now: Instant, index: u32) {
         let port = &mut self.ports[index as usize];
-        if !port.departures || port.turns != NONE {
+        if !port.acts || port.turns != NONE {
             return port.settle(now);
         }
-        let watch = &mut self.watches[port.cp as usize];
-        while let Some(left) = port.leave_next(now) {
-            let len = port.queue_len();
+        self.settle_each(now, index);
+    }
+
+    fn settle_each(&mut self, now: Instant, index: u32) {
+        if !self.ports[index as usize].departures {
+            return self.free_departed(now, index);
+        }
+        while let Some(left) = self.ports[index as usize].leave_next(now) {
+            let port = &mut self.ports[index as usize];
+            let (watch, len) = (&mut self.watches[port.cp as usize], port.queue_len());
             if port.marks_departures {
                 let queue = Queue { len, capacity: port.capacity(), rate: port.rate() };
                 watch.mark_departed(left, port.left_last(), queue);
@@ -303,7 +318,18 @@ impl Engine {
     }
 
     /// Counts a frame against the memory of the input it came in by; false when it does not fit and is discarded.
+    #[inline(always)]
     fn hold(&mut self, now: Instant, index: u32, frame: &mut Frame) -> bool {
+        let input = &mut self.inputs[self.ports[index as usize].input as usize];
+        if input.hold_easily(frame.class(), frame.octets()) {
+            frame.set(flag::HELD);
+            return true;
+        }
+        self.hold_exactly(now, index, frame)
+    }
+
+    fn hold_exactly(&mut self, now: Instant, index: u32, frame: &mut Frame) -> bool {
+        self.settle_outputs(now, self.nodes[index as usize].1);
         let place = self.ports[index as usize].input;
         let input = &mut self.inputs[place as usize];
         if !input.hold(frame.class(), frame.octets()) {
@@ -340,7 +366,7 @@ impl Engine {
         if let Some(gate) = &input.gate
             && let PauseRule::Threshold { .. } = gate.plan.rule
         {
-            let turns = &self.turns[self.ports[gate.back as usize].turns as usize];
+            let turns = &self.turns[self.ports[gate.back as usize].turns_at as usize];
             if let Some(lane) = input.must_ask(now, frame.class(), queued, |quanta| turns.quanta_ps(quanta)) {
                 self.stop_lane(now, place, lane, Some(index));
             }

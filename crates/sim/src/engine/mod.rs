@@ -27,6 +27,7 @@ mod entities;
 mod feedback;
 mod finish;
 mod hops;
+mod modes;
 mod pausing;
 mod quiet;
 mod sending;
@@ -141,9 +142,13 @@ pub struct Engine {
     nodes: Vec<(u32, u32)>,
     /// The ports of each node.
     outputs: Vec<Vec<u32>>,
+    /// How many lanes of its inputs each node has stopped.
+    stopped_lanes_at: Vec<u32>,
     port_names: Vec<String>,
     node_names: Vec<String>,
     route_ports: Vec<u32>,
+    /// The memory that counts what comes to each of these ports, ahead and on its way back.
+    route_inputs: Vec<(u32, u32)>,
     paths: Vec<Path>,
     senders: Vec<Sender>,
     reactions: Vec<Reaction>,
@@ -320,12 +325,14 @@ impl Engine {
     }
 
     /// The ports of a path, in order.
+    #[inline]
     fn ports_of(&self, path: u32) -> &[u32] {
         let path = self.paths[path as usize];
         &self.route_ports[path.start as usize..path.start as usize + usize::from(path.len)]
     }
 
     /// The port a frame came to its present node by; it did not start there.
+    #[inline]
     fn came_by(&self, frame: &Frame) -> u32 {
         let ports = self.ports_of(frame.path());
         let hop = usize::from(frame.hop());

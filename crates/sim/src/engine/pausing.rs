@@ -4,7 +4,7 @@ use super::Engine;
 use crate::frame::flag;
 use crate::plan::PauseRule;
 use crate::port::NONE;
-use crate::turns::{Pause, Sending};
+use crate::turns::{Pause, Sending, Turns};
 use qcnlab_units::Instant;
 
 impl Engine {
@@ -13,12 +13,14 @@ impl Engine {
         let because = because.unwrap_or_else(|| self.longest_output(place));
         let input = &mut self.inputs[place as usize];
         let Some(gate) = &mut input.gate else { return };
-        let turns = &self.turns[self.ports[gate.back as usize].turns as usize];
+        let turns = &self.turns[self.ports[gate.back as usize].turns_at as usize];
         let lasts = turns.quanta_ps(gate.quanta());
         let at = usize::from(lane);
         gate.because[at] = because;
         gate.asked_until[at] = now.ps() + lasts;
         if let PauseRule::Watermarks { .. } = gate.plan.rule {
+            let node = self.nodes[input.port as usize].1 as usize;
+            self.stopped_lanes_at[node] += u32::from(gate.stopped & 1 << lane == 0);
             gate.stopped |= 1 << lane;
             gate.again[at] = now.ps() + (lasts / 2).max(1);
             self.wheel.set(self.entities.again + place, gate.next_again());
@@ -26,12 +28,20 @@ impl Engine {
         let pause = Pause { classes: gate.classes(lane), quanta: gate.quanta(), because };
         let back = gate.back;
         self.send_pause(now, back, pause);
+        let node = self.nodes[self.inputs[place as usize].port as usize].1 as usize;
+        if self.stopped_lanes_at[node] == 1 {
+            for each in 0..self.outputs[node].len() {
+                self.take_turns(now, self.outputs[node][each]);
+            }
+        }
     }
 
     /// Lets a lane of an input go.
     pub(super) fn let_lane_go(&mut self, now: Instant, place: u32, lane: u8) {
+        let input_port = self.inputs[place as usize].port;
         let Some(gate) = &mut self.inputs[place as usize].gate else { return };
         let at = usize::from(lane);
+        self.stopped_lanes_at[self.nodes[input_port as usize].1 as usize] -= u32::from(gate.stopped >> lane & 1);
         gate.stopped &= !(1 << lane);
         gate.asked_until[at] = now.ps();
         gate.again[at] = u64::MAX;
@@ -54,6 +64,7 @@ impl Engine {
     }
 
     fn send_pause(&mut self, now: Instant, back: u32, pause: Pause) {
+        self.take_turns(now, back);
         let place = self.ports[back as usize].turns;
         let turns = &mut self.turns[place as usize];
         // What waits to be said of the same classes is out of date.
@@ -75,9 +86,10 @@ impl Engine {
 
     /// Octets queued at `output` of frames that came by `port` and are of one of `classes`.
     pub(super) fn held_at(&self, output: u32, port: u32, classes: u8) -> u64 {
-        let turns = &self.turns[self.ports[output as usize].turns as usize];
-        let of_input = turns
-            .waiting()
+        let output = &self.ports[output as usize];
+        let queued = self.turns.get(output.turns_at as usize).into_iter().flat_map(Turns::waiting);
+        let of_input = queued
+            .chain(output.waiting())
             .filter(|frame| frame.is(flag::HELD) && classes & 1 << frame.class() != 0 && self.came_by(frame) == port);
         of_input.map(|frame| frame.octets()).sum()
     }
@@ -90,7 +102,12 @@ impl Engine {
             self.wheel.set(self.entities.pause + place, *next);
         }
         let stopped = self.peers[turns.port as usize];
-        let target = self.ports[stopped as usize].turns;
+        let (target, feeder) = (self.ports[stopped as usize].turns_at, self.ports[stopped as usize].feeder);
+        if feeder != NONE {
+            self.let_go(now, feeder);
+        } else {
+            self.take_turns(now, stopped);
+        }
         let turns = &mut self.turns[target as usize];
         let until = now.ps() + turns.quanta_ps(pause.quanta);
         let whole_link = pause.classes == u8::MAX;
@@ -112,6 +129,10 @@ impl Engine {
                 class.because = pause.because;
             }
             class.stopped_until = until;
+        }
+        if feeder != NONE {
+            self.ports[stopped as usize].stopped_until = turns.classes[0].stopped_until;
+            return self.expect(feeder);
         }
         if turns.sending == Sending::Nothing {
             self.next_turn(now, target);

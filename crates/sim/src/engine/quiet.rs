@@ -9,8 +9,9 @@
 //! the end of the run.
 
 use super::Engine;
+use super::build::letters;
 use crate::frame::Frame;
-use crate::plan::{Events, Feedback, NodePlan, Plan, Traffic};
+use crate::plan::{Events, NodePlan, Plan, Traffic};
 use crate::port::NONE;
 use crate::sender::Sender;
 use crate::source::Source;
@@ -31,15 +32,17 @@ impl Engine {
         let mut flows_at = vec![0u32; self.reactions.len()];
         self.senders.iter().for_each(|sender| flows_at[sender.limiter as usize] += 1);
         for (flow, sender) in (0u32..).zip(&mut self.senders) {
+            let planned = &plan.ports[sender.port as usize];
             let port = &mut self.ports[sender.port as usize];
-            let rp = &self.reactions[sender.limiter as usize].rp;
-            let own = sender.adapter == NONE && flows_at[sender.limiter as usize] == 1;
             let used = &uses[sender.port as usize];
-            sender.quiet = own
-                && port.plain
-                && used.flows == 1
+            let rp = &self.reactions[sender.limiter as usize].rp;
+            let alone = used.flows == 1 && flows_at[sender.limiter as usize] == 1;
+            sender.quiet = alone
                 && !used.others
-                && !plan.ports[sender.port as usize].recorded
+                && planned.capacity.is_none()
+                && !planned.recorded
+                && port.cp == NONE
+                && !holds(&plan.nodes[planned.from as usize])
                 && matches!(sender.source, Source::Saturated { .. } | Source::Constant { .. })
                 && (rp.never_limits() || rp.may_be_told_late())
                 && !self.probes;
@@ -144,7 +147,7 @@ impl Engine {
     /// Counts what came over a counted link before `until`.
     #[inline]
     pub(super) fn count_arrived(&mut self, until: Instant, index: u32) {
-        if self.ports[index as usize].departures {
+        if self.ports[index as usize].acts {
             self.settle(until, index);
         }
         let port = &mut self.ports[index as usize];
@@ -163,11 +166,13 @@ impl Sender {
     fn due(&self, reaction: &crate::sender::Reaction, port: &crate::port::Port) -> Option<Instant> {
         let (wanted, ends) = match &self.source {
             Source::Saturated { next, left, .. } if *left > 0 => (*next, self.stop),
-            Source::Constant { waiting, .. } if *waiting > 0 => (Instant::ZERO, Instant::NEVER),
-            Source::Constant { next, .. } if *next < self.stop => (*next, Instant::NEVER),
+            Source::Constant { next, waiting, .. } if *waiting > 0 || *next < self.stop => {
+                let waits = u64::from(*waiting > 0);
+                (Instant::from_ps(next.ps() * (1 - waits)), Instant::NEVER)
+            }
             _ => return None,
         };
-        let at = wanted.max(reaction.limiter.next()).max(port.busy_until());
+        let at = wanted.max(reaction.limiter.next()).max(port.may_start());
         (at < ends).then_some(at)
     }
 
@@ -178,6 +183,11 @@ impl Sender {
             _ => u64::from(self.frame),
         }
     }
+}
+
+/// Whether a node counts what it holds, or stops links.
+const fn holds(node: &NodePlan) -> bool {
+    node.input_memory.is_some() || node.pause.is_some()
 }
 
 /// Who uses a port.
@@ -193,8 +203,7 @@ struct Use {
 
 fn uses(plan: &Plan) -> Vec<Use> {
     let mut uses = vec![Use { only_last: true, ..Use::default() }; plan.ports.len()];
-    let letters = matches!(plan.feedback, Feedback::Frames { .. });
-    let holds = |node: &NodePlan| node.input_memory.is_some() || node.pause.is_some();
+    let (ahead, back) = letters(plan);
     for flow in &plan.flows {
         let tcp = matches!(flow.traffic, Traffic::Tcp { .. });
         let mut ports: Vec<u32> = flow.paths.iter().flatten().copied().collect();
@@ -205,8 +214,8 @@ fn uses(plan: &Plan) -> Vec<Use> {
             let used = &mut uses[index as usize];
             used.flows += 1;
             used.only_last &= index == last && !tcp;
-            used.others |= letters;
-            if let Some(peer) = plan.ports[index as usize].peer.filter(|_| letters || tcp) {
+            used.others |= ahead != 0;
+            if let Some(peer) = plan.ports[index as usize].peer.filter(|_| back != 0 || tcp) {
                 uses[peer as usize].others = true;
             }
         }
