@@ -289,6 +289,19 @@ def test_what_is_damaged_is_run_again(
     assert {path.name for path in half.iterdir()} == {*TABLES, "sweep.json", "sweep.png"}
 
 
+def test_the_command_tells_what_is_damaged(cli: CommandLine, half: Path, folder: Path) -> None:
+    (half / "runs.jsonl").write_bytes((half / "runs.jsonl").read_bytes()[:-20])
+    words = ("sweep", HOTSPOT, *SHORT_FLAGS, *VARY_FLAGS, "--reps", "2", "--seed", "3")
+    done = cli(*words, "-o", str(half))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines() == [
+        f"2 of 8 runs are in '{half}' already",
+        f"'{half}': a line of runs.jsonl half written or damaged; what it held is rerun",
+    ]
+    assert files(half) == files(folder)
+    assert "\n  sweep " in cli("--help").stdout
+
+
 def test_runs_without_a_manifest_of_another_sweep(short: qcnlab.Scenario, half: Path) -> None:
     (half / "sweep.json").unlink()
     with pytest.raises(qcnlab.FolderError, match=r"another sweep's and its sweep\.json is damaged"):

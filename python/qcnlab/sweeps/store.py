@@ -183,7 +183,7 @@ class Store:
         self.done, damaged = _runs(lines[1:], self._points(), self.known["replications"], size)
         if damaged:
             many = "a line of" if damaged == 1 else f"{damaged} lines of"
-            self.notes.append(f"{many} {JOURNAL} half written or damaged; what they held is rerun")
+            self.notes.append(f"{many} {JOURNAL} half written or damaged; what it held is rerun")
         return whole is not None and owner is not None and not damaged and not lines[-1]
 
     def _points(self) -> int:
