@@ -3,15 +3,19 @@
 The edge of packets and fluid is the shortest RTT, of those run, from which on the queue of the
 bottleneck swings by a quarter of the set point (standard deviation) or more; between two RTTs it is
 found by linear interpolation. The packets' own noise is taken off: what their queue varies at the
-shortest RTT that is run, as a variance. The first second of a packet run and half a second of a
-fluid run are left out, so a swing that dies out after the start is none.
+shortest RTT that is run, as a variance. That RTT should be far below the edge, or the loop swells
+the noise. Where the fluid, which has no noise, swings as much there too, it is a swing and no
+noise, and nothing is taken off: no RTT is stable. The first second of a packet run and half a
+second of a fluid run are left out, so a swing that dies out after the start is none.
 
 The packets run QCN by the byte counter alone, with whole cycles and without target rate reduction,
 saturated sources, ideal feedback and a buffer of 1 MB, because the model has neither timer,
-hyper-active increase, short cycles nor drops. The fluid is one-sided, with all clamps, sampling
-fixed at its base probability (QCN's table stays there up to an eighth of full feedback), QCN's own
-rule for the first cycle, and feedback spread by the arrivals of whole frames; `noise=False` leaves
-that out. ECM runs without drift.
+hyper-active increase, short cycles nor drops. No source of QCN may send more than twice its share:
+sources that start at the line rate are cut so unevenly that their rates differ for seconds, and
+with unequal rates the queue is calmer. The fluid is one-sided, with all clamps, the same bound of
+the rates, sampling fixed at its base probability (QCN's table stays there up to an eighth of full
+feedback), QCN's own rule for the first cycle, cycles with a memory, and feedback spread by the
+arrivals of whole frames; `noise=False` leaves that out. ECM runs without drift.
 """
 
 from __future__ import annotations
@@ -36,13 +40,15 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from qcnlab.analysis.setting import Model
+    from qcnlab.analysis.setting import Model, Setting
     from qcnlab.api import Scenario
 
 SOURCES = (2, 5, 10, 20, 50, 100)
-FACTORS = (0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5, 1.7, 2.0)
+FACTORS = (0.1, 0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5, 1.7, 2.0, 2.3)
 SWING = 0.25
 """Share of the set point by which the queue swings at the edge."""
+MOST_OF_SHARE = 2
+"""Times its share that a source of QCN may send."""
 SETTLED_S, END_S, EVERY_S = 1.0, 2.0, 20e-6
 FLUID_SETTLED_S, FLUID_END_S = 0.5, 0.8
 
@@ -51,7 +57,8 @@ FLUID_SETTLED_S, FLUID_END_S = 0.5, 0.8
 class Boundary(Response):
     """`sources`, `linear_s`, `fluid_s`, `packets_s`: where each turns unstable.
 
-    NaN where the edge lies beyond the RTTs that were run. `linear_s` is the published loop's (of
+    NaN where the edge lies beyond the RTTs that were run: above them, or below where the swing is
+    large at each (`packets_swing`, `fluid_swing`). `linear_s` is the published loop's (of
     ECM the first region's).
     """
 
@@ -106,12 +113,14 @@ def boundary(
         rtts_s = [round(factor * float(np.nanmedian(linear)), 9) for factor in FACTORS]
     if len(rtts_s) < 2 or not all(0 < a < b for a, b in pairwise(rtts_s)):
         raise AnalysisError("the RTTs of a sweep must be above 0, rise, and be two or more")
-    scenarios = [_plain(known.tree, scenario.name, n, rtt) for n in sources for rtt in rtts_s]
+    scenarios = [_plain(known, n, rtt, capacity) for n in sources for rtt in rtts_s]
     results = qcnlab.run_many(scenarios, reps=reps, seed=seed, jobs=jobs)
     shape = (len(sources), len(rtts_s))
     packets = np.array([_packets_std(result) for result in results]).reshape(shape)
-    packets = np.sqrt(np.maximum(packets**2 - packets[:, :1] ** 2, 0)) / model.set_point_bytes
-    fluid = _fluid_swings(models, rtts_s, known.line_rate_bps, noise)
+    lines_bps = [_line_rate(known, n, capacity) for n in sources]
+    fluid = _fluid_swings(models, rtts_s, lines_bps, noise)
+    own = np.where(fluid[:, :1] < SWING, packets[:, :1], 0)
+    packets = np.sqrt(np.maximum(packets**2 - own**2, 0)) / model.set_point_bytes
     columns = {
         "sources": np.array(sources, dtype=float),
         "linear_s": linear,
@@ -138,11 +147,18 @@ def edge(rtts_s: Sequence[float], swing: Array, level: float = SWING) -> float:
     return float(rtts_s[last] + share * (rtts_s[last + 1] - rtts_s[last]))
 
 
-def _plain(tree: dict[str, Any], name: str, sources: int, rtt_s: float) -> Scenario:
+def _line_rate(known: Setting, sources: int, capacity_bps: float) -> float:
+    """Give the most that one of so many sources may send, bit/s."""
+    if known.scheme == "ecm":
+        return known.line_rate_bps
+    return min(known.line_rate_bps, MOST_OF_SHARE * capacity_bps / sources)
+
+
+def _plain(known: Setting, sources: int, rtt_s: float, capacity_bps: float) -> Scenario:
     """Give the scenario with nothing but sources, link and loop."""
     from qcnlab.api import Scenario
 
-    plain = copy.deepcopy(tree)
+    plain = copy.deepcopy(known.tree)
     plain.pop("hotspot", None)
     plain |= {"duration": f"{END_S} s", "warmup": f"{SETTLED_S} s", "feedback": {"kind": "ideal"}}
     rtt = f"{rtt_s * 1e9:.0f} ns"
@@ -155,9 +171,10 @@ def _plain(tree: dict[str, Any], name: str, sources: int, rtt_s: float) -> Scena
     if "clock" in receiver:
         plain["scheme"]["name"] = "qcn_byte_counter"
         receiver |= {"clock": "byte_counter", "short_cycles": False, "target_rate_reduction": False}
+        receiver["max_rate"] = f"{_line_rate(known, sources, capacity_bps):.0f} b/s"
     else:
         receiver["drift_every"] = "0 s"
-    return Scenario.from_dict(plain, name)
+    return Scenario.from_dict(plain, known.name)
 
 
 def _packets_std(result: Any) -> float:
@@ -173,7 +190,7 @@ def _packets_std(result: Any) -> float:
 
 
 def _fluid_swings(
-    models: Sequence[Model], rtts_s: Sequence[float], line_rate_bps: float, noise: bool
+    models: Sequence[Model], rtts_s: Sequence[float], lines_bps: Sequence[float], noise: bool
 ) -> Array:
     from qcnlab.progress import Bar
 
@@ -184,9 +201,10 @@ def _fluid_swings(
             model = models[index[0]].with_(delay_s=rtts_s[index[1]])
             switches: dict[str, Any] = {}
             if isinstance(model, Qcn):
-                switches["sampling"] = "fixed"
+                switches |= {"sampling": "fixed", "cycles": "remembered"}
                 switches["feedback_spread_bytes"] = model.arrival_spread_bytes if noise else 0.0
-            run = model.fluid(FLUID_END_S, every_s=EVERY_S, line_rate_bps=line_rate_bps, **switches)
+            switches["line_rate_bps"] = lines_bps[index[0]]
+            run = model.fluid(FLUID_END_S, every_s=EVERY_S, **switches)
             settled = run.after(FLUID_SETTLED_S)["queue_bytes"]
             swings[index] = settled.std() / model.set_point_bytes
     return swings

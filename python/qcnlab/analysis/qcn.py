@@ -219,7 +219,9 @@ class Qcn:
         `start`: `queue_bytes`, `current_rate_bps`, `target_rate_bps`, or `{"from":
         "equilibrium"}`; each source begins 10 % above its share if not given. `switches` are the
         core's: `sampling` (`"adaptive"`, `"fixed"`), `one_sided`, `clip_feedback`, `clamp_target`,
-        `rate_cap`, `clamp_queue`, `line_rate_bps`, `min_rate_bps`, `feedback_spread_bytes`.
+        `rate_cap`, `clamp_queue`, `line_rate_bps`, `min_rate_bps`, `feedback_spread_bytes`,
+        `cycles` (`"published"`, or `"remembered"`: sources have a place in their byte counter
+        cycle; this needs `first_cycle="kept"`), `cycle_steps` (of a remembered cycle).
         `step_s`: integration step. Raises `AnalysisError` for what the core refuses.
         """
         from qcnlab.analysis.fluid import trajectory

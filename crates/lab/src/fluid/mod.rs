@@ -11,6 +11,7 @@ mod history;
 mod initial;
 mod parameters;
 mod qcn;
+mod qcn_cycles;
 mod stepper;
 mod timely;
 

@@ -32,14 +32,19 @@
 //! F + sigma phi(F / sigma) / Phi(F / sigma), with the normal distribution Phi and its density phi. With the spread 0
 //! (the default) pr is p or 0.
 //!
+//! In all of this eta answers at once to the messages, as if their probability had been constant for a whole cycle.
+//! With `cycles` "remembered" each source has a place in its cycle instead, as [`super::qcn_cycles`] has it.
+//!
 //! Neither the timer nor hyper-active increase is in the model.
 
 use super::error::FluidError;
 use super::history::Past;
 use super::initial::Initial;
 use super::parameters::{ABOVE_ZERO, ANY, Kind, Parameter, Values, delay, derived, number, sources, switch};
+use super::qcn_cycles::{Cycles, Moved};
 use super::stepper::{Lag, System};
 use super::{ColumnName, Model, named};
+use std::cell::Cell;
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 /// The parameters of the model.
@@ -80,6 +85,18 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
         about: "a message in the first byte counter cycle restarts it and moves the target, as published, or neither, as \
                 in QCN",
     },
+    Parameter {
+        name: "cycles",
+        unit: "",
+        kind: Kind::Word(&["published", "remembered"]),
+        about: "whether cycles end at the published rate, or sources have a place in theirs; this needs first_cycle kept",
+    },
+    Parameter {
+        name: "cycle_steps",
+        unit: "",
+        kind: Kind::Count(20),
+        about: "steps of a remembered cycle, at most 1000",
+    },
     number("ai_rate_bps", "bit/s", 5e6, (0.0, ANY), "active increase step of the target rate"),
     number("min_rate_bps", "bit/s", 0.0, (0.0, ANY), "rate a source does not fall below"),
     switch("one_sided", true, "only congestion is reported"),
@@ -109,6 +126,8 @@ pub(crate) struct Qcn {
     cycle: f64,
     recovery: f64,
     kept: bool,
+    counters: Option<Cycles>,
+    last: Cell<Heard>,
     increase: f64,
     one_sided: bool,
     spread: f64,
@@ -118,6 +137,25 @@ pub(crate) struct Qcn {
     clamp_queue: bool,
     buffer: f64,
 }
+
+/// What sources hear: F and pr of the module's head, and what follows from pr.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    /// The queue and the current rate it is heard of.
+    queue: f64,
+    rate: f64,
+    feedback: f64,
+    reflected: f64,
+    eta: f64,
+    /// zeta when no source is in its first cycle.
+    past_recovery: f64,
+}
+
+/// Nothing heard yet: equal to no question.
+const UNHEARD: Heard = {
+    let none = f64::NAN;
+    Heard { queue: none, rate: none, feedback: none, reflected: none, eta: none, past_recovery: none }
+};
 
 impl Qcn {
     /// Queue, current and target rate at rest.
@@ -136,8 +174,14 @@ impl Qcn {
         let mut gap = 0.0;
         for _ in 0..200 {
             let p = self.probability(feedback);
-            let (eta, zeta) = self.cycles(p, self.first(p));
-            gap = zeta * self.increase / p;
+            if let Some(counters) = self.counters {
+                let cut = counters.balance(p, rate);
+                feedback = cut / (self.gain * p * rate * rate);
+                gap = counters.gap(&counters.rest(p, rate, cut));
+                continue;
+            }
+            let (eta, past_recovery) = self.cycles(p);
+            gap = (1.0 - self.first(p)) * past_recovery * self.increase / p;
             let half = if self.kept { 1.0 } else { 0.5 };
             feedback = half * eta * gap / (self.gain * p * rate);
             gap /= 1.0 - self.held(p);
@@ -183,12 +227,33 @@ impl Qcn {
         if share < 1e-12 { (0.0, 0.0) } else { (feedback + self.spread * density / share, p * share) }
     }
 
-    /// eta (e of the later cycles) and zeta of the module's head when a share `first` is in its first cycle.
-    fn cycles(&self, p: f64, first: f64) -> (f64, f64) {
+    /// eta (e of the later cycles) and zeta of the module's head when no source is in its first cycle.
+    fn cycles(&self, p: f64) -> (f64, f64) {
+        if p == 0.0 {
+            return (1.0 / self.cycle, 1.0 / self.cycle);
+        }
         let quiet = self.cycle * (-p).ln_1p();
-        let eta = if p == 0.0 { 1.0 / self.cycle } else { p / (-quiet).exp_m1() };
+        let eta = p / (-quiet).exp_m1();
         let fast = if self.kept { self.recovery - 1.0 } else { self.recovery };
-        (eta, (1.0 - first) * eta * (fast * quiet).exp())
+        (eta, eta * (fast * quiet).exp())
+    }
+
+    /// What sources hear of `queue` and `rate`; a step asks twice for each moment, so the last answer is kept.
+    fn message(&self, queue: f64, rate: f64) -> Heard {
+        let last = self.last.get();
+        if last.queue == queue && last.rate == rate {
+            return last;
+        }
+        let (feedback, p) = self.feedback(queue, rate);
+        let (feedback, reflected) = self.heard(feedback, p);
+        let (eta, past_recovery) = if reflected == last.reflected || self.counters.is_some() {
+            (last.eta, last.past_recovery)
+        } else {
+            self.cycles(reflected)
+        };
+        let heard = Heard { queue, rate, feedback, reflected, eta, past_recovery };
+        self.last.set(heard);
+        heard
     }
 
     /// The share of sources in their first cycle when all hear messages with probability `p` for long.
@@ -198,7 +263,7 @@ impl Qcn {
 
     /// The share of the mean gap that these hold.
     fn held(&self, p: f64) -> f64 {
-        let cycles = self.cycle * self.cycles(p, 0.0).0;
+        let cycles = self.cycle * self.cycles(p).0;
         if self.kept { cycles / (1.0 + cycles) } else { 0.0 }
     }
 }
@@ -214,7 +279,7 @@ fn normal(x: f64) -> f64 {
 
 impl System for Qcn {
     fn size(&self) -> usize {
-        5
+        self.counters.map_or(5, |counters| 3 + counters.size())
     }
 
     fn lags(&self) -> Vec<Lag> {
@@ -222,22 +287,28 @@ impl System for Qcn {
     }
 
     fn slope(&self, _time: f64, state: &[f64], past: &Past<'_>, slope: &mut [f64]) {
-        let [q, current, target, held, first] = [state[0], state[1], state[2], state[3], state[4]];
         let then = past.ago(0, self.delay);
-        let rate = then.get(1);
-        let (feedback, p) = self.feedback(then.get(0), rate);
-        let (feedback, reflected) = self.heard(feedback, p);
-        let (eta, zeta) = self.cycles(reflected, first);
-        let (messages, cut) = (rate * reflected, self.gain * feedback * current * rate * reflected);
-        let gap = target - current - held;
+        let heard = self.message(then.get(0), then.get(1));
+        let [q, current, target] = [state[0], state[1], state[2]];
+        let rate = heard.rate;
+        let messages = rate * heard.reflected;
+        let cut = self.gain * heard.feedback * current * messages;
         let net = self.n * current - self.capacity;
         slope[0] = match q {
             q if self.clamp_queue && q <= 0.0 => net.max(0.0),
             q if q >= self.buffer => net.min(0.0),
             _ => net,
         };
-        slope[1] = -cut + 0.5 * rate * (held / self.cycle + gap * eta);
-        slope[2] = -gap * messages + self.increase * rate * zeta;
+        if let Some(counters) = self.counters {
+            let moved = Moved { rate: current, messages, cut };
+            slope[1] = counters.slope(&state[3..], moved, &mut slope[3..]) - cut;
+            slope[2] = slope[1] + counters.gap(&slope[3..]);
+            return;
+        }
+        let [held, first] = [state[3], state[4]];
+        let gap = target - current - held;
+        slope[1] = -cut + 0.5 * rate * (held / self.cycle + gap * heard.eta);
+        slope[2] = -gap * messages + self.increase * rate * (1.0 - first) * heard.past_recovery;
         if self.kept {
             slope[3] = cut - held * rate / self.cycle;
             slope[4] = (1.0 - first) * messages - first * rate / self.cycle;
@@ -255,7 +326,9 @@ impl System for Qcn {
         if self.rate_cap {
             state[1] = state[1].min(self.line);
         }
-        if self.clamp_target {
+        if let Some(counters) = self.counters {
+            state[2] = state[1] + counters.gap(&state[3..]);
+        } else if self.clamp_target {
             state[2] = state[2].max(state[1] + state[3]);
         }
     }
@@ -295,6 +368,8 @@ impl Model for Qcn {
             cycle: values.number("cycle_bytes") / frame,
             recovery: values.number("fast_recovery_cycles"),
             kept: values.is("first_cycle", "kept"),
+            counters: counters(values)?,
+            last: Cell::new(UNHEARD),
             increase: rate("ai_rate_bps"),
             one_sided: values.switch("one_sided"),
             spread: values.number("feedback_spread_bytes") / frame,
@@ -322,7 +397,13 @@ impl Model for Qcn {
         let target = target.or(current).unwrap_or(base[2]);
         let current = current.unwrap_or(base[1]);
         let p = self.probability(base[0] - self.set_point);
-        Ok(vec![queue, current, target, (target - current) * self.held(p), self.first(p)])
+        let Some(counters) = self.counters else {
+            return Ok(vec![queue, current, target, (target - current) * self.held(p), self.first(p)]);
+        };
+        let unit = counters.gap(&counters.rest(p, share, 1.0));
+        let mut state = vec![queue, current, target];
+        state.extend(counters.rest(p, share, (target - current) / unit));
+        Ok(state)
     }
 
     fn columns(&self) -> Vec<ColumnName> {
@@ -349,8 +430,37 @@ impl Model for Qcn {
         ]);
     }
 
-    /// A quarter of the shortest mean time between two samples of all sources together.
+    /// A quarter of the shortest mean time between two samples of all sources together, and no longer than a source at
+    /// line rate stays at a step of its cycle.
     fn quick(&self) -> f64 {
-        0.25 / (self.p_max * self.capacity)
+        let sampled = 0.25 / (self.p_max * self.capacity);
+        self.counters.map_or(sampled, |counters| sampled.min(self.cycle / (counters.steps as f64 * self.line)))
     }
+}
+
+/// The byte counters, where they remember.
+fn counters(values: &Values) -> Result<Option<Cycles>, FluidError> {
+    if values.is("cycles", "published") {
+        return Ok(None);
+    }
+    if values.is("first_cycle", "restarted") {
+        let (name, found) = ("first_cycle".to_owned(), "\"restarted\"".to_owned());
+        let expected = "\"kept\" where cycles are remembered".to_owned();
+        return Err(FluidError::WrongKind { model: Qcn::NAME, name, expected, found });
+    }
+    let (steps, recovery) = (values.number("cycle_steps"), values.number("fast_recovery_cycles"));
+    if steps > 1000.0 {
+        return Err(values.out_of_range("cycle_steps", "at least 1 and at most 1000"));
+    }
+    if recovery.fract() != 0.0 || !(1.0..=100.0).contains(&recovery) {
+        let range = "a whole number, at least 1 and at most 100, where cycles are remembered";
+        return Err(values.out_of_range("fast_recovery_cycles", range));
+    }
+    let frame = values.number("frame_bytes");
+    Ok(Some(Cycles {
+        steps: steps as usize,
+        recovery: recovery as usize,
+        frames: values.number("cycle_bytes") / frame,
+        increase: values.number("ai_rate_bps") / (8.0 * frame),
+    }))
 }

@@ -1,4 +1,4 @@
-use super::{mean_std, near, second_half, solved};
+use super::{mean_std, near, refused, second_half, solved};
 use crate::fluid::{Timing, solve};
 use std::time::{Duration, Instant};
 
@@ -115,6 +115,70 @@ fn a_spread_of_the_feedback_steadies() {
     };
     assert!(swing(5e3) < 0.01 * swing(0.0));
     near(swing(1e-3), swing(0.0), 1e-2 * swing(0.0), "no spread to speak of");
+}
+
+/// How far the queue of remembered cycles swings, as a part of its set point, and how often it crosses its mean upwards
+/// in a second.
+fn remembered(sources: u32, delay_us: f64, steps: u32) -> (f64, f64) {
+    let parameters = format!(
+        r#"{{"sources": {sources}, "delay_s": {delay_us}e-6, "sampling": "fixed", "first_cycle": "kept",
+            "cycles": "remembered", "cycle_steps": {steps}}}"#
+    );
+    let trajectory = solved("qcn", &parameters, 1.0, None);
+    let queue = second_half(&trajectory, "queue_bytes");
+    let (mean, std) = mean_std(queue);
+    let crossings = queue.windows(2).filter(|pair| pair[0] < mean && pair[1] >= mean).count();
+    println!("N={sources} {delay_us} us, {steps} steps: {:.3}, {} Hz", std / 33e3, 2 * crossings);
+    (std / 33e3, 2.0 * crossings as f64)
+}
+
+/// Where sources have a place in their cycles the edge is that of many particles with byte counters of their own, over a
+/// fluid queue, integrated by Euler steps of 2 us: 1000 of them swing by 0.05, 0.25 and 0.54 at 400, 500 and 600 us as
+/// ten sources, and by 0.13 and 0.45 at 100 and 250 us as fifty.
+#[test]
+fn remembered_cycles_swing_as_particles_do() {
+    for (delay, swing) in [(400.0, 0.05), (500.0, 0.25), (600.0, 0.54)] {
+        near(remembered(10, delay, 20).0, swing, 0.03, "swing of ten");
+    }
+    assert!(remembered(50, 100.0, 20).0 < 0.2);
+    assert!(remembered(50, 250.0, 20).0 > 0.4);
+}
+
+/// A hundred sources have no edge: their cycles last 12 ms and keep the queue swinging at 55 to 70 Hz however short the
+/// delay, in the particles and here; one step to a cycle, which remembers nothing, leaves them at rest.
+#[test]
+fn a_hundred_sources_swing_by_their_cycles() {
+    let (swing, hertz) = remembered(100, 20.0, 20);
+    assert!(swing > 0.5, "{swing}");
+    assert!((50.0..=75.0).contains(&hertz), "{hertz}");
+    assert!(remembered(100, 200.0, 1).0 < 1e-3);
+}
+
+#[test]
+fn remembered_cycles_have_an_equilibrium() {
+    for sampling in ["fixed", "adaptive"] {
+        let parameters = format!(
+            r#"{{"sources": 10, "delay_s": 40e-6, "sampling": "{sampling}", "first_cycle": "kept",
+                "cycles": "remembered"}}"#
+        );
+        let trajectory = solved("qcn", &parameters, 0.01, Some(r#"{"from": "equilibrium"}"#));
+        for column in ["queue_bytes", "current_rate_bps", "target_rate_bps"] {
+            let values = trajectory.column(column).expect(column);
+            near(values[4000] / values[0], 1.0, 1e-9, column);
+        }
+    }
+}
+
+#[test]
+fn cycles_that_cannot_be_remembered_are_refused() {
+    for (parameters, expected) in [
+        ("\"first_cycle\": \"restarted\"", "\"kept\" where cycles are remembered"),
+        ("\"first_cycle\": \"kept\", \"fast_recovery_cycles\": 2.5", "a whole number"),
+        ("\"first_cycle\": \"kept\", \"cycle_steps\": 1001", "at most 1000"),
+    ] {
+        let fault = refused("qcn", &format!("{{\"cycles\": \"remembered\", {parameters}}}"), None).to_string();
+        assert!(fault.contains(expected), "{fault}");
+    }
 }
 
 /// A full buffer holds the queue; full feedback then empties it.
