@@ -105,3 +105,15 @@ def test_an_exception_carries_its_place(tmp_path: Path) -> None:
 def test_what_is_not_a_scenario_is_refused() -> None:
     with pytest.raises(TypeError, match=r"qcnlab\.load"):
         qcnlab.run(HOTSPOT)  # type: ignore[arg-type]
+
+
+def test_memory_is_told_and_what_does_not_fit_is_refused(short: qcnlab.Scenario) -> None:
+    dense = short.with_("record.queue_every=1 us")
+    one, ten = dense.memory(reps=1, jobs=1), dense.memory(reps=10, jobs=1)
+    assert max(one, key=lambda part: one[part]) == "samples of queues"
+    assert ten["samples of queues"] == 10 * one["samples of queues"]
+    assert sum(short.memory(reps=1).values()) < sum(one.values())
+    with pytest.raises(qcnlab.Error, match=r"^not enough memory: about .* record\.queue_every"):
+        qcnlab.run(dense, reps=1_000_000)
+    with pytest.raises(ValueError, match="jobs is 0"):
+        short.memory(jobs=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -183,11 +184,12 @@ def test_check_tells_good_from_bad(cli: CommandLine, short: qcnlab.Scenario) -> 
     )
     good = cli("check", "good.toml")
     assert (good.returncode, good.stderr) == (0, "")
-    assert good.stdout.startswith("good.toml: ok")
+    assert re.match(r"good\.toml: ok, .*; takes about [\d.]+ [KM]B of memory$", good.stdout)
     both = cli("check", "good.toml", "bad.toml", "--json")
     assert both.returncode == 2
     verdicts = json.loads(both.stdout)
     assert [verdict["ok"] for verdict in verdicts] == [True, False]
+    assert verdicts[0]["memory_bytes"] == sum(verdicts[0]["memory"].values())
     assert verdicts[1]["line"] is not None
     assert verdicts[1]["message"] in both.stderr
 

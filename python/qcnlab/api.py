@@ -89,6 +89,17 @@ class Scenario:
         """The number of replications made when `run` is given none."""
         return self._core.replications
 
+    def memory(self, *, reps: int | None = None, jobs: int | None = None) -> dict[str, int]:
+        """Estimate the octets that running and writing tables takes, by what they are for.
+
+        `reps` and `jobs` as in `run`. The sum is within a factor of four of what is taken, mostly
+        above: buffers may fill, and the number of messages is a guess. `run` refuses what exceeds
+        the memory that is there.
+        """
+        within("reps", reps, 1, MOST_REPS)
+        within("jobs", jobs, 1, MOST_JOBS)
+        return dict(self._core.memory(replications=reps, jobs=jobs))
+
     def to_toml(self) -> str:
         """Write the resolved scenario: every key, every unit. `from_toml` gives the same back."""
         return self._core.to_toml()

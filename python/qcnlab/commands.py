@@ -301,7 +301,9 @@ def check(
             verdicts.append({"file": str(file), "ok": False, **place, **said})
         else:
             facts = {"name": scenario.name, "title": scenario.title, "hash": scenario.hash}
-            verdicts.append({"file": str(file), "ok": True, **facts})
+            memory = scenario.memory()
+            needs = {"memory_bytes": sum(memory.values()), "memory": memory}
+            verdicts.append({"file": str(file), "ok": True, **facts, **needs})
     if as_json:
         _print_json(verdicts)
     for verdict in verdicts:
@@ -309,7 +311,8 @@ def check(
             sys.stdout.flush()
             print(verdict["text"], file=sys.stderr)
         elif not as_json:
-            print(f"{verdict['file']}: ok, {verdict['title']}")
+            needed = text.octets(verdict["memory_bytes"])
+            print(f"{verdict['file']}: ok, {verdict['title']}; takes about {needed} of memory")
     if not all(verdict["ok"] for verdict in verdicts):
         raise typer.Exit(2)
 

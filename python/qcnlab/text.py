@@ -47,6 +47,19 @@ def number(value: float, digits: int = 4) -> str:
     return text if "e" not in text else f"{value:.10f}".rstrip("0")
 
 
+def octets(count: int) -> str:
+    """Write a number of octets with a unit, to two digits or more.
+
+    >>> [octets(count) for count in (999, 1000, 9950, 12_345_678)]
+    ['999 B', '1.0 KB', '10 KB', '12 MB']
+    """
+    value, units = float(count), ["B", "KB", "MB", "GB", "TB", "PB", "EB"]
+    while value >= 999.5 and len(units) > 1:
+        value /= 1000
+        units.pop(0)
+    return f"{value:.{int(value < 9.95 and units[0] != 'B')}f} {units[0]}"
+
+
 def counted(count: int, noun: str) -> str:
     """Write `1 replication`, `5 replications`."""
     return f"{count} {noun}" + ("" if count == 1 else "s")

@@ -1,6 +1,8 @@
 //! Scenarios, runs, metrics and replications.
 
+mod available;
 mod catalogue;
+mod estimate;
 mod fabric;
 pub mod fairness;
 pub mod flows;
@@ -16,6 +18,7 @@ mod tasks;
 pub mod topology;
 
 pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json};
+pub use estimate::{Estimate, Part};
 pub use metrics::{METRICS, Metric};
 pub use qcnlab_schemes as schemes;
 pub use qcnlab_sim::Control;

@@ -3,6 +3,7 @@
 //! Every replication is an [`Engine`] of its own; results come back in the order of
 //! the scenarios and replications, so the number of threads changes nothing but time.
 
+use crate::estimate::{Estimate, size};
 use crate::fabric::Fabric;
 use crate::metrics::{self, METRICS, Meter};
 use crate::scenario::{Scenario, ScenarioError};
@@ -76,6 +77,19 @@ pub enum RunError {
         /// The stopped ports in order.
         links: Vec<String>,
     },
+    /// There is not enough memory for it.
+    #[error(
+        "not enough memory: about {} are needed and {} are there; {} of it for {}: {advice}", size(estimate.total()),
+        size(*there), size(estimate.part(estimate.largest_part())), estimate.largest_part().name()
+    )]
+    Memory {
+        /// What is needed.
+        estimate: Estimate,
+        /// Octets that are there.
+        there: u64,
+        /// What to do.
+        advice: String,
+    },
     /// The threads could not be started.
     #[error("cannot start {jobs} threads: {why}")]
     Threads {
@@ -112,8 +126,10 @@ pub struct Replication {
 /// Runs every replication of every scenario.
 ///
 /// # Errors
-/// When stopped through `control`, when a run breaks a law, or without threads.
+/// When stopped through `control`, when a run breaks a law, without threads, or, before any begins, when there is not
+/// memory for all of it.
 pub fn run(scenarios: &[Scenario], options: &Options, control: &Control) -> Result<Vec<Outcome>, RunError> {
+    Estimate::of(scenarios, options).check(options)?;
     let tasks = all_tasks(scenarios, options);
     let results: Vec<OnceLock<_>> = tasks.iter().map(|_| OnceLock::new()).collect();
     run_each(scenarios, &tasks, options, control, |number, result| {

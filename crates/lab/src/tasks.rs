@@ -4,6 +4,7 @@
 //! has ended. Scenarios share none, even of one topology: making one is a small part of a run (of a fat-tree with
 //! k = 8 that runs for 20 ms of simulated time, 2 ms of 500 ms).
 
+use crate::estimate::Estimate;
 use crate::fabric::Fabric;
 use crate::run::{Options, Replication, RunError, replicate};
 use crate::scenario::{Draw, Scenario};
@@ -40,7 +41,7 @@ pub fn work_ps(scenarios: &[Scenario], tasks: &[Task]) -> u64 {
 /// under way end with [`RunError::Cancelled`].
 ///
 /// # Errors
-/// Without threads.
+/// Without threads, or without memory for as many runs at a time.
 pub fn run_each(
     scenarios: &[Scenario],
     tasks: &[Task],
@@ -48,6 +49,7 @@ pub fn run_each(
     control: &Control,
     ended: impl Fn(usize, Result<Replication, RunError>) + Sync,
 ) -> Result<(), RunError> {
+    Estimate::of_each(scenarios, tasks, options).check(options)?;
     let jobs = options.jobs.unwrap_or(0);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(jobs)

@@ -1,26 +1,138 @@
-//! What a run takes of memory, counted at the allocator, which no other test of this file may disturb: there is one.
+//! What a run takes of memory, counted at the allocator: tests take turns.
 
 use peak_alloc::PeakAlloc;
-use qcnlab_lab::{Control, Options, Scenario, run};
+use qcnlab_lab::{Control, Estimate, Options, Part, RunError, Scenario, TABLES, run};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
+static ALONE: Mutex<()> = Mutex::new(());
 
-/// Most octets above those at the start, while one replication runs.
-fn peak(name: &str, overrides: &[&str]) -> usize {
-    let scenario = Scenario::shipped(name).unwrap().with_overrides(overrides).unwrap();
-    let options = Options { replications: Some(1), jobs: Some(1), ..Options::default() };
+const ONCE: Options = Options { seed: None, replications: Some(1), jobs: Some(1) };
+
+/// Keeps the other tests out until it is dropped.
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// `hosts` hosts around a switch that all send to each other, with extra keys for the traffic.
+fn mesh(hosts: u32, traffic: &str) -> Scenario {
+    let text = format!(
+        r#"
+        title = "mesh"
+        duration = "1 ms"
+        [topology]
+        kind = "switch"
+        hosts = {hosts}
+        rate = "10 Gb/s"
+        delay = "1 us"
+        [[switch]]
+        output_buffer = "150 KB"
+        [[traffic]]
+        from = "host*"
+        to = "host*"
+        frame = "1500 B"
+        {traffic}
+        [scheme]
+        name = "none"
+        [record]
+        tables = false
+        "#
+    );
+    Scenario::parse(&text, "mesh").unwrap()
+}
+
+fn shipped(name: &str, overrides: &[&str]) -> Scenario {
+    Scenario::shipped(name).unwrap().with_overrides(overrides).unwrap()
+}
+
+/// Most octets above those at the start, while one replication runs and tables are made of it.
+fn peak(scenario: Scenario) -> f64 {
     let before = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();
-    run(&[scenario], &options, &Control::default()).unwrap();
-    ALLOCATOR.peak_usage() - before
+    let outcomes = run(&[scenario], &ONCE, &Control::default()).unwrap();
+    let tables: Vec<_> = TABLES.iter().map(|table| outcomes[0].table(table)).collect();
+    drop(tables);
+    (ALLOCATOR.peak_usage() - before) as f64
 }
 
 #[test]
 fn it_is_flat_in_simulated_time() {
-    let w1 = "w1-10-senders-cbr";
-    peak(w1, &["duration=100 ms"]);
-    let (one, four) = (peak(w1, &["duration=1 s"]), peak(w1, &["duration=4 s"]));
-    assert!(one.abs_diff(four) < 4096, "W1 takes {one} octets in 1 s, {four} in 4 s");
-    assert!(one < 1 << 20, "{one}");
+    let _alone = alone();
+    let w1 = |duration: &str| peak(shipped("w1-10-senders-cbr", &[duration]));
+    w1("duration=100 ms");
+    let (one, four) = (w1("duration=1 s"), w1("duration=4 s"));
+    assert!((one - four).abs() < 4096.0, "W1 takes {one} octets in 1 s, {four} in 4 s");
+    assert!(one < 1e6, "{one}");
+}
+
+/// From 0.8 to 2.5 times what is taken.
+#[test]
+fn the_estimate_is_near() {
+    let _alone = alone();
+    let constant = "kind = \"constant\"\nrate = \"10 kb/s\"";
+    let dense = ["record.tables=true", "record.queue_every=1 us", "duration=200 ms"];
+    let every_queue = ["duration=2 ms", "record.tables=true", "record.queues=*", "record.queue_every=10 us"];
+    let many = |name: &str, sources: &str| shipped(name, &["duration=1 ms", sources, "traffic.rate=1 Mb/s"]);
+    let cases = [
+        ("a star", shipped("w1-10-senders-cbr", &["duration=10 ms"])),
+        ("a wide star", many("w1-10-senders-cbr", "topology.sources=5000")),
+        ("a fat-tree", shipped("w4-fat-tree-k8-cbr", &["duration=1 ms"])),
+        ("a fat-tree's queues", shipped("w4-fat-tree-k8-cbr", &every_queue)),
+        ("many flows", mesh(100, constant)),
+        ("many connections", mesh(60, "kind = \"tcp\"")),
+        ("dense tables", shipped("w1-10-senders-cbr", &dense)),
+        ("pauses", shipped("w5-10-senders-cbr-qcn-pfc", &["duration=10 ms"])),
+    ];
+    for (what, scenario) in cases {
+        let estimate = Estimate::of(std::slice::from_ref(&scenario), &ONCE).total() as f64;
+        let taken = peak(scenario);
+        let factor = estimate / taken;
+        assert!((0.8..2.5).contains(&factor), "{what}: {estimate} estimated, {taken} taken, {factor:.2}");
+    }
+}
+
+/// Runs at a time count for what they are made of, replications for what stays of them.
+#[test]
+fn jobs_and_replications_count() {
+    let _alone = alone();
+    let flows = |replications, jobs| {
+        let options = Options { seed: None, replications: Some(replications), jobs: Some(jobs) };
+        Estimate::of(&[shipped("w4-fat-tree-k8-cbr", &["record.tables=true"])], &options)
+    };
+    let one = flows(1, 1);
+    assert_eq!(flows(1, 8), one, "one run is one at a time");
+    assert_eq!(flows(8, 4).part(Part::Network), 4 * one.part(Part::Network));
+    assert_eq!(flows(8, 4).part(Part::Queues), 8 * one.part(Part::Queues));
+}
+
+/// 100,001 samples in each of a million replications, 70 octets each: 7 TB and some for the rest.
+#[test]
+fn what_does_not_fit_is_refused_before_it_begins() {
+    let _alone = alone();
+    let scenario = shipped("w1-10-senders-cbr", &["record.tables=true", "record.queue_every=10 us"]);
+    let options = Options { replications: Some(1_000_000), ..ONCE };
+    let start = std::time::Instant::now();
+    let refused = run(&[scenario], &options, &Control::default()).unwrap_err();
+    assert!(start.elapsed().as_secs_f64() < 1.0);
+    let RunError::Memory { estimate, there, .. } = &refused else { panic!("{refused}") };
+    assert!(estimate.total() > *there);
+    let text = refused.to_string();
+    assert!(text.starts_with("not enough memory: about 9.8 TB are needed and "), "{text}");
+    let end = "7.0 TB of it for samples of queues: set record.queue_every higher, or record.tables = false";
+    assert!(text.ends_with(end), "{text}");
+}
+
+/// Numbers no machine has are refused where they are read.
+#[test]
+fn absurd_sizes_are_refused_at_once() {
+    let _alone = alone();
+    let start = std::time::Instant::now();
+    for key in ["topology.sources=1000000000000", "topology.sources=18446744073709551616"] {
+        assert!(Scenario::shipped("w1-10-senders-cbr").unwrap().with_overrides(&[key]).is_err());
+    }
+    assert!(Scenario::shipped("w4-fat-tree-k8-cbr").unwrap().with_overrides(&["topology.k=1000000"]).is_err());
+    let w1 = Scenario::shipped("w1-10-senders-cbr").unwrap();
+    assert!(w1.with_overrides(&["record.tables=true", "record.queue_every=1 ps"]).is_err());
+    assert!(start.elapsed().as_secs_f64() < 1.0);
 }

@@ -2,7 +2,7 @@
 
 use crate::errors;
 use pyo3::prelude::*;
-use qcnlab_lab::Scenario as Inner;
+use qcnlab_lab::{Estimate, Options, Part, Scenario as Inner};
 
 /// A checked, resolved, immutable scenario.
 #[pyclass(frozen, eq, module = "qcnlab._core")]
@@ -45,6 +45,13 @@ impl Scenario {
 
     fn to_json(&self) -> String {
         self.0.to_json()
+    }
+
+    #[pyo3(signature = (*, replications = None, jobs = None))]
+    fn memory(&self, replications: Option<u32>, jobs: Option<usize>) -> Vec<(&'static str, u64)> {
+        let options = Options { seed: None, replications, jobs };
+        let estimate = Estimate::of(std::slice::from_ref(&self.0), &options);
+        Part::ALL.map(|part| (part.name(), estimate.part(part))).into()
     }
 
     #[getter]

@@ -22,6 +22,7 @@ pub mod engine;
 pub mod frame;
 pub mod input;
 pub mod limiter;
+pub mod needs;
 pub mod plan;
 pub mod port;
 pub mod probe;
@@ -33,6 +34,7 @@ pub mod wheel;
 
 pub use audit::Violation;
 pub use engine::{Control, Engine, Finished, Halt};
+pub use needs::Needs;
 pub use plan::{
     Events, Feedback, FlowPlan, GeneratorPlan, NodePlan, PausePlan, PauseRule, PauseScope, Plan, PortPlan, Process,
     Record, ServiceChange, Traffic,

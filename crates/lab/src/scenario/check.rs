@@ -5,6 +5,7 @@ use super::error::ScenarioError;
 use super::fault::Fault;
 use super::flows::Draw;
 use super::ground::Ground;
+use super::needs::Counts;
 use super::network::Found;
 use super::shapes::Topology;
 use super::types::{Scenario, Traffic, TrafficKind};
@@ -27,11 +28,11 @@ pub(crate) fn load(scenario: &mut Scenario) -> Result<(), ScenarioError> {
     super::drawing::load_files(scenario).map_err(|found| error(scenario, found))
 }
 
-/// Refuses a scenario whose parts contradict one another.
-pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+/// Refuses a scenario whose parts contradict one another; gives what there is of everything in a run of it.
+pub(crate) fn check(scenario: &Scenario) -> Result<Counts, ScenarioError> {
     let draw = Draw { seed: scenario.seed, replication: 0 };
     times(scenario).and_then(|()| hotspots(scenario)).map_err(|found| error(scenario, found))?;
-    scenario.ground(draw).map(|_| ())
+    scenario.ground(draw).map(|ground| Counts::of(scenario, &ground))
 }
 
 impl Scenario {

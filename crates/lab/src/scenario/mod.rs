@@ -21,6 +21,7 @@ mod flows;
 mod ground;
 pub(crate) mod layout;
 mod nearest;
+mod needs;
 mod network;
 mod overrides;
 mod pattern;
@@ -36,6 +37,7 @@ pub(crate) use nearest::nearest;
 
 pub(crate) use flows::Draw;
 pub(crate) use ground::Ground;
+pub(crate) use needs::Counts;
 
 pub use devices::{Adapters, Multipath, Pause, PauseKind, PauseRule, Routing, Switches};
 pub use error::ScenarioError;

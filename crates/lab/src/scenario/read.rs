@@ -10,6 +10,7 @@ use super::layout::{
     TOPOLOGY, TRAFFIC,
 };
 use super::nearest::nearest;
+use super::needs::Counts;
 use super::shapes::{Links, Topology};
 use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
 use crate::foreign;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 pub(crate) fn read(document: Arc<Document>) -> Result<Scenario, ScenarioError> {
     let mut scenario = Reader { document: &document }.scenario(&document)?;
     check::load(&mut scenario)?;
-    check::check(&scenario)?;
+    scenario.counts = check::check(&scenario)?;
     scenario.hotspots.sort_by_key(|hotspot| hotspot.from);
     Ok(scenario)
 }
@@ -59,8 +60,21 @@ impl Reader<'_> {
         let name = stem(&self.document.name);
         let origin = Arc::clone(origin);
         Ok(Scenario::from_values(
-            top, name, topology, links, switches, adapters, pauses, routing, traffic, hotspots, feedback, scheme,
-            record, origin,
+            top,
+            name,
+            topology,
+            links,
+            switches,
+            adapters,
+            pauses,
+            routing,
+            traffic,
+            hotspots,
+            feedback,
+            scheme,
+            record,
+            Counts::default(),
+            origin,
         ))
     }
 

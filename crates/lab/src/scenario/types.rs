@@ -2,6 +2,7 @@
 
 use super::devices::{Adapters, Pause, Routing, Switches};
 use super::document::Document;
+use super::needs::Counts;
 use super::shapes::{Links, Topology};
 use qcnlab_schemes::params::{Fallback, Range, Table, Value};
 use qcnlab_schemes::registry::Config;
@@ -66,6 +67,8 @@ params! {
         pub scheme: Config,
         /// What is written down, and how finely.
         pub record: Record,
+        /// What its memory follows from, as it was read.
+        pub(crate) counts: Counts,
         pub(super) origin: Arc<Document>,
     }
 }
