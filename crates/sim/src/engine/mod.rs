@@ -17,6 +17,8 @@
 //! 11. pauses are asked for again
 //! 12. observers look
 //!
+//! Some of these need no event (see `quiet`): they are worked out before anything later looks.
+//!
 //! A departure comes before all of these: a port without an event at the end of a
 //! transmission lets go what has left when it is looked at. A byte counter acts
 //! inside the transmission that exhausts it.
