@@ -130,12 +130,14 @@ fn sonar_recovers_in_38_ms_without_a_false_alarm() {
 }
 
 /// Deck 000, Method 2, RTT 40 us, 5 ms timer: 28 ms where the byte counter alone takes 300+. Its increase
-/// rule after fast recovery is not on the slides; every reading of it stays within the band's factor.
+/// step is not on the slides; the band is that of steps from 5 to 50 Mb/s times the number of the cycle. Every
+/// run recovers: push-backs of a port whose queue never falls below six frames do not hold the last limiters.
 #[test]
 fn fb99_recovers_in_tens_of_milliseconds() {
     let fb99 = outcome("og-hotspot-10src-10g-to-500m-rtt40us", &["scheme.name=fb99"]);
     let recovery = values(&fb99, "rec95_ms");
     median_in(&recovery, 25.0..=80.0);
+    assert!(recovery.iter().all(|ms| *ms <= 80.0), "{recovery:?}");
     let factor = median(&values(&ALONE_40US, "rec95_ms")) / median(&recovery);
     assert!(factor >= 4.0, "only {factor} times faster than the byte counter alone");
 }
