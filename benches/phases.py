@@ -32,7 +32,7 @@ PHASES = {
     "dispatch": r"sim/src/engine/(mod|entities)\.rs",
     "sources, limiters": r"sim/src/(engine/(sending|quiet)|source|limiter|sender)\.rs",
     "ports, links": r"sim/src/(engine/hops|port|frame)\.rs",
-    "turns": r"sim/src/turns\.rs",
+    "turns": r"sim/src/(engine/modes|turns)\.rs",
     "pauses, input memory": r"sim/src/(engine/pausing|engine/deadlock|input)\.rs",
     "TCP": r"sim/src/(tcp/|connection|engine/transport)",
     "signals": r"sim/src/engine/feedback\.rs",
