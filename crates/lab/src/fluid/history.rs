@@ -31,11 +31,12 @@ impl History {
         }
     }
 
-    /// Appends the step from `span.0` to `span.1`: state and slope at its start, then at its end.
-    pub(crate) fn push(&mut self, span: (f64, f64), start: (&[f64], &[f64]), end: (&[f64], &[f64])) {
+    /// Appends the step from `span.0` to `span.1`: state and slope at its start, then at its end; of each the first
+    /// components, as many as the past has.
+    pub(crate) fn push(&mut self, span: (f64, f64), parts: [&[f64]; 4]) {
         self.spans.push(span);
-        for part in [start.0, start.1, end.0, end.1] {
-            self.data.extend_from_slice(part);
+        for part in parts {
+            self.data.extend(&part[..self.size]);
         }
     }
 
@@ -95,6 +96,7 @@ pub struct Past<'a> {
 
 impl<'a> Past<'a> {
     /// The state at `now - lag`; `slot` is the lag's index in [`System::lags`](super::System::lags).
+    #[inline]
     pub fn ago(&self, slot: usize, lag: f64) -> Point<'a> {
         if lag <= 0.0 {
             return Point::fixed(self.state, &self.history.zeros);
@@ -128,6 +130,7 @@ impl<'a> Point<'a> {
     }
 
     /// Component `i` of the state; exact where the state rests.
+    #[inline]
     pub fn get(&self, i: usize) -> f64 {
         let [slope, rise, end] = self.weights;
         let [y0, f0, y1, f1] = self.parts;

@@ -141,8 +141,9 @@ pub(crate) struct Qcn {
 /// What sources hear: F and pr of the module's head, and what follows from pr.
 #[derive(Clone, Copy, Debug)]
 struct Heard {
-    /// The queue and the current rate it is heard of.
-    queue: f64,
+    /// When.
+    time: f64,
+    /// The current rate then sent.
     rate: f64,
     feedback: f64,
     reflected: f64,
@@ -154,7 +155,7 @@ struct Heard {
 /// Nothing heard yet: equal to no question.
 const UNHEARD: Heard = {
     let none = f64::NAN;
-    Heard { queue: none, rate: none, feedback: none, reflected: none, eta: none, past_recovery: none }
+    Heard { time: none, rate: none, feedback: none, reflected: none, eta: none, past_recovery: none }
 };
 
 impl Qcn {
@@ -238,12 +239,15 @@ impl Qcn {
         (eta, eta * (fast * quiet).exp())
     }
 
-    /// What sources hear of `queue` and `rate`; a step asks twice for each moment, so the last answer is kept.
-    fn message(&self, queue: f64, rate: f64) -> Heard {
+    /// What sources hear at `time`. A step asks twice for each moment, so the last answer is kept; not without a delay,
+    /// where sources hear of the present, which is another each time.
+    fn message(&self, time: f64, past: &Past<'_>) -> Heard {
         let last = self.last.get();
-        if last.queue == queue && last.rate == rate {
+        if last.time == time && self.delay > 0.0 {
             return last;
         }
+        let then = past.ago(0, self.delay);
+        let (queue, rate) = (then.get(0), then.get(1));
         let (feedback, p) = self.feedback(queue, rate);
         let (feedback, reflected) = self.heard(feedback, p);
         let (eta, past_recovery) = if reflected == last.reflected || self.counters.is_some() {
@@ -251,7 +255,7 @@ impl Qcn {
         } else {
             self.cycles(reflected)
         };
-        let heard = Heard { queue, rate, feedback, reflected, eta, past_recovery };
+        let heard = Heard { time, rate, feedback, reflected, eta, past_recovery };
         self.last.set(heard);
         heard
     }
@@ -282,13 +286,16 @@ impl System for Qcn {
         self.counters.map_or(5, |counters| 3 + counters.size())
     }
 
+    fn looked_back_on(&self) -> usize {
+        2
+    }
+
     fn lags(&self) -> Vec<Lag> {
         vec![Lag::Constant(self.delay)]
     }
 
-    fn slope(&self, _time: f64, state: &[f64], past: &Past<'_>, slope: &mut [f64]) {
-        let then = past.ago(0, self.delay);
-        let heard = self.message(then.get(0), then.get(1));
+    fn slope(&self, time: f64, state: &[f64], past: &Past<'_>, slope: &mut [f64]) {
+        let heard = self.message(time, past);
         let [q, current, target] = [state[0], state[1], state[2]];
         let rate = heard.rate;
         let messages = rate * heard.reflected;

@@ -32,6 +32,11 @@ pub trait System {
     /// Number of components of the state.
     fn size(&self) -> usize;
 
+    /// How many components of the past are ever read, from the first on.
+    fn looked_back_on(&self) -> usize {
+        self.size()
+    }
+
     /// Its lags. A constant lag of 0 reads the present.
     fn lags(&self) -> Vec<Lag>;
 
@@ -94,7 +99,7 @@ pub fn integrate(
     rows.at_start(&run.state, row);
     let mut count = 0_usize;
     while run.time < end {
-        run.advance()?;
+        run.advance(rows.time())?;
         rows.within(&run, row);
         count += 1;
         if count.is_multiple_of(LOOK_EVERY) && !go_on() {
@@ -113,6 +118,11 @@ struct Rows {
 }
 
 impl Rows {
+    /// When the next row is due, s.
+    fn time(&self) -> f64 {
+        self.next as f64 * self.every
+    }
+
     fn at_start(&mut self, state: &[f64], row: &mut dyn FnMut(f64, &[f64])) {
         row(0.0, state);
         self.next = 1;
@@ -121,7 +131,7 @@ impl Rows {
     /// Gives the rows that lie within the last step.
     fn within<S: System>(&mut self, run: &Run<'_, S>, row: &mut dyn FnMut(f64, &[f64])) {
         loop {
-            let time = self.next as f64 * self.every;
+            let time = self.time();
             if time > run.time + SAME * run.last_step || time > self.end * (1.0 + 1e-12) {
                 return;
             }
@@ -182,7 +192,7 @@ struct Run<'a, S: System> {
     stages: [Vec<f64>; 3],
     /// Whether the step last tried gave numbers, before they were put into their bounds.
     finite: bool,
-    /// State and slope at both ends of the last step.
+    /// State and slope at both ends of the last step that holds a row.
     step_data: Vec<f64>,
 }
 
@@ -194,7 +204,7 @@ impl<'a, S: System> Run<'a, S> {
         let jumps: Vec<f64> = system.jumps().into_iter().filter(|time| *time > 0.0 && *time < end).collect();
         let mut run = Run {
             system,
-            history: History::new(start, lags.len()),
+            history: History::new(&start[..system.looked_back_on()], lags.len()),
             horizon: system.horizon(),
             varying,
             passed: vec![Break { time: 0.0, order: 1 }],
@@ -224,8 +234,8 @@ impl<'a, S: System> Run<'a, S> {
         self.ruler = (self.time, 0);
     }
 
-    /// Takes one step.
-    fn advance(&mut self) -> Result<(), FluidError> {
+    /// Takes one step; the next row is due at `row`.
+    fn advance(&mut self, row: f64) -> Result<(), FluidError> {
         while self.ahead.last().is_some_and(|next| next.time <= self.time + SAME * self.step) {
             self.pass_break();
         }
@@ -241,6 +251,12 @@ impl<'a, S: System> Run<'a, S> {
             return Err(FluidError::Diverged { time: self.time, step: self.step });
         }
         let now = if met.is_some() { self.time + h } else { until };
+        if row <= now + SAME * h {
+            let n = self.state.len();
+            for (part, values) in [&self.state, &self.slope, &self.next, &self.next_slope].into_iter().enumerate() {
+                self.step_data[part * n..(part + 1) * n].copy_from_slice(values);
+            }
+        }
         self.accept(now, h);
         if let Some(Meeting { order, .. }) = met {
             self.keep(Break { time: now, order });
@@ -260,32 +276,25 @@ impl<'a, S: System> Run<'a, S> {
 
     /// Tries a step of length `h`: fills `next` and `next_slope`.
     fn attempt(&mut self, h: f64) {
-        let (system, time, n) = (self.system, self.time, self.state.len());
+        let (system, time, past) = (self.system, self.time, &self.history);
         let [k2, k3, k4] = &mut self.stages;
         let (state, stage, k1) = (&self.state, &mut self.stage, &self.slope);
         let nudge = SAME * h;
+        ahead(stage, state, 0.5 * h, k1);
+        system.slope(time + 0.5 * h, stage, &past.past(time + 0.5 * h, stage, 0.0), k2);
+        ahead(stage, state, 0.5 * h, k2);
+        system.slope(time + 0.5 * h, stage, &past.past(time + 0.5 * h, stage, 0.0), k3);
+        ahead(stage, state, h, k3);
+        system.slope(time + h, stage, &past.past(time + h, stage, -nudge), k4);
+        let n = state.len();
+        let next = &mut self.next[..n];
+        let (now, k1, k2, k3, k4) = (&state[..n], &k1[..n], &k2[..n], &k3[..n], &k4[..n]);
         for i in 0..n {
-            stage[i] = state[i] + 0.5 * h * k1[i];
-        }
-        system.slope(time + 0.5 * h, stage, &self.history.past(time + 0.5 * h, stage, 0.0), k2);
-        for i in 0..n {
-            stage[i] = state[i] + 0.5 * h * k2[i];
-        }
-        system.slope(time + 0.5 * h, stage, &self.history.past(time + 0.5 * h, stage, 0.0), k3);
-        for i in 0..n {
-            stage[i] = state[i] + h * k3[i];
-        }
-        system.slope(time + h, stage, &self.history.past(time + h, stage, -nudge), k4);
-        let next = &mut self.next;
-        for i in 0..n {
-            next[i] = state[i] + h / 6.0 * (k1[i] + 2.0 * (k2[i] + k3[i]) + k4[i]);
+            next[i] = now[i] + h / 6.0 * (k1[i] + 2.0 * (k2[i] + k3[i]) + k4[i]);
         }
         self.finite = next.iter().all(|value| value.is_finite());
         system.project(time + h, next);
-        system.slope(time + h, next, &self.history.past(time + h, next, -nudge), &mut self.next_slope);
-        for (part, values) in [&self.state, &self.slope, &self.next, &self.next_slope].into_iter().enumerate() {
-            self.step_data[part * n..(part + 1) * n].copy_from_slice(values);
-        }
+        system.slope(time + h, next, &past.past(time + h, next, -nudge), &mut self.next_slope);
     }
 
     /// How far after `moment` varying lag `index` looks at the end of the step just tried, of length `h`.
@@ -344,7 +353,7 @@ impl<'a, S: System> Run<'a, S> {
 
     /// Makes the step tried the last one.
     fn accept(&mut self, now: f64, h: f64) {
-        self.history.push((self.time, now), (&self.state, &self.slope), (&self.next, &self.next_slope));
+        self.history.push((self.time, now), [&self.state, &self.slope, &self.next, &self.next_slope]);
         std::mem::swap(&mut self.state, &mut self.next);
         std::mem::swap(&mut self.slope, &mut self.next_slope);
         self.time = now;
@@ -373,6 +382,16 @@ impl<'a, S: System> Run<'a, S> {
             self.keep(reached);
         }
         self.begin();
+    }
+}
+
+/// Writes `state` + `step` `slope` to `stage`.
+#[inline]
+fn ahead(stage: &mut [f64], state: &[f64], step: f64, slope: &[f64]) {
+    let n = state.len();
+    let (stage, slope) = (&mut stage[..n], &slope[..n]);
+    for i in 0..n {
+        stage[i] = state[i] + step * slope[i];
     }
 }
 
