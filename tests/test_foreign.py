@@ -250,7 +250,16 @@ def test_the_command_finds_modules_in_the_current_folder_and_their_text_counts(
 def test_interrupt_ends_a_run_of_python_machines(tmp_path: Path) -> None:
     (tmp_path / "own_module.py").write_text(textwrap.dedent(AIMD).format(rate="10**9"))
     line = [sys.executable, "-m", "qcnlab", "run", "og-hotspot-2src-10g-to-500m-rtt10us"]
-    line += ["-s", "scheme.name=python:own_module:Own", "-s", "duration=1000 s", "-s", "record.tables=false", "-o", "run"]
+    line += [
+        "-s",
+        "scheme.name=python:own_module:Own",
+        "-s",
+        "duration=1000 s",
+        "-s",
+        "record.tables=false",
+        "-o",
+        "run",
+    ]
     with subprocess.Popen(line, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:
         time.sleep(2.5)
         assert running.poll() is None
