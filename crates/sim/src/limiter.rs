@@ -52,6 +52,11 @@ impl Limiter {
     pub(crate) fn on_sent(&mut self, now: Instant, size: Bytes) {
         if self.run == Bytes::ZERO {
             self.run_start = now;
+            if size + self.pacing.overhead == self.frame && self.pacing.burst == Bytes::ZERO {
+                // The gap is 0 without a limit.
+                self.next = now + self.gap;
+                return;
+            }
         }
         self.run += size + self.pacing.overhead;
         if self.run < self.pacing.burst {
@@ -65,9 +70,8 @@ impl Limiter {
     #[inline]
     fn time_for_run(&self) -> Span {
         match self.rate {
-            // The gap is 0 without a limit.
-            _ if self.run == self.frame => self.gap,
             None => Span::ZERO,
+            Some(_) if self.run == self.frame => self.gap,
             Some(rate) => rate.time_for_rounded_up(self.run),
         }
     }

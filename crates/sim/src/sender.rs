@@ -156,14 +156,16 @@ impl Reaction {
     }
 
     /// A frame passes.
-    #[inline]
+    #[inline(always)]
     fn on_sent(&mut self, now: Instant, size: Bytes, backlog: u64) -> Stamp {
         self.limiter.on_sent(now, size);
         let backlog = Bytes::new(backlog);
         self.told = !self.rp.lets_pass(size, backlog);
-        if !self.told {
-            return Stamp::default();
-        }
+        if self.told { self.tell(now, size, backlog) } else { Stamp::default() }
+    }
+
+    /// Tells the reaction point of a frame.
+    fn tell(&mut self, now: Instant, size: Bytes, backlog: Bytes) -> Stamp {
         let stamp = self.rp.on_sent(now, size, backlog, &mut self.dice);
         self.follow_limit(now);
         stamp

@@ -268,10 +268,10 @@ impl Wheel {
 
     #[inline]
     fn unmark(&mut self, level: usize, bucket: usize) {
-        self.words[level][bucket / 64] &= !(1 << (bucket % 64));
-        if self.words[level][bucket / 64] == 0 {
-            self.summary[level] &= !(1 << (bucket / 64));
-        }
+        let word = &mut self.words[level][bucket / 64];
+        *word &= !(1 << (bucket % 64));
+        // Without a branch, which the processor could not foresee.
+        self.summary[level] &= !(u64::from(*word == 0) << (bucket / 64));
     }
 }
 

@@ -6,9 +6,9 @@
 //! near a mark. When something stops or a pause frame has to go, the frames that have not left move to the queue of
 //! their class, and the port has an event at the end of each transmission, until all of that is over.
 
-use super::Engine;
 use super::entities::END;
-use crate::frame::flag;
+use super::{Engine, Path};
+use crate::frame::{Frame, flag};
 use crate::port::NONE;
 use crate::turns::Sending;
 use qcnlab_units::Instant;
@@ -80,10 +80,15 @@ impl Engine {
                 continue;
             }
             frame.clear(flag::HELD);
-            let path = self.paths[frame.path() as usize];
-            let at = path.start as usize + usize::from(frame.hop());
-            let input = if frame.is(flag::BACK) { self.route_inputs[at].1 } else { self.route_inputs[at].0 };
-            self.inputs[input as usize].release(frame.class(), frame.octets());
+            let place = memory_of(&self.route_inputs, self.paths[frame.path() as usize], frame);
+            self.inputs[place].release(frame.class(), frame.octets());
         }
     }
+}
+
+/// The place of the memory that a frame in a port was counted against when it came to the port's node.
+#[inline(always)]
+pub(super) fn memory_of(route_inputs: &[(u32, u32)], path: Path, frame: &Frame) -> usize {
+    let (ahead, back) = route_inputs[path.start as usize + usize::from(frame.hop())];
+    (if frame.is(flag::BACK) { back } else { ahead }) as usize
 }

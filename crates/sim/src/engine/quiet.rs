@@ -10,13 +10,15 @@
 
 use super::Engine;
 use super::build::letters;
-use crate::frame::Frame;
+use super::modes::memory_of;
+use crate::frame::{Frame, flag};
 use crate::plan::{Events, NodePlan, Plan, Traffic};
 use crate::port::NONE;
 use crate::sender::Sender;
 use crate::source::Source;
 use qcnlab_schemes::ReactionPoint;
 use qcnlab_units::Instant;
+use std::hint::select_unpredictable;
 
 impl Engine {
     /// Finds quiet senders and counted links.
@@ -147,13 +149,17 @@ impl Engine {
     /// Counts what came over a counted link before `until`.
     #[inline]
     pub(super) fn count_arrived(&mut self, until: Instant, index: u32) {
-        if self.ports[index as usize].acts {
+        if self.ports[index as usize].departures {
             self.settle(until, index);
         }
         let port = &mut self.ports[index as usize];
         while let Some(at) = port.next_arrival().filter(|at| *at < until.ps()) {
             let frame = port.take_arrived();
             let path = self.paths[frame.path() as usize];
+            if frame.is(flag::HELD) {
+                // It left since the last look.
+                self.inputs[memory_of(&self.route_inputs, path, &frame)].release(frame.class(), frame.octets());
+            }
             self.recorder.count_left(path.end, path.member, at - port.delay().ps(), frame.octets());
             self.tallies[path.flow as usize].deliver(Instant::from_ps(at), frame.octets());
         }
@@ -166,9 +172,8 @@ impl Sender {
     fn due(&self, reaction: &crate::sender::Reaction, port: &crate::port::Port) -> Option<Instant> {
         let (wanted, ends) = match &self.source {
             Source::Saturated { next, left, .. } if *left > 0 => (*next, self.stop),
-            Source::Constant { next, waiting, .. } if *waiting > 0 || *next < self.stop => {
-                let waits = u64::from(*waiting > 0);
-                (Instant::from_ps(next.ps() * (1 - waits)), Instant::NEVER)
+            Source::Constant { next, waiting, .. } if (*waiting > 0) | (*next < self.stop) => {
+                (select_unpredictable(*waiting > 0, Instant::ZERO, *next), Instant::NEVER)
             }
             _ => return None,
         };
