@@ -41,7 +41,7 @@ pub(crate) fn port(name: &str, port: &Port, turns: Option<&Turns>) -> Result<(),
 
 /// Checks the memory of an input: what it counts is queued at its node's outputs.
 pub(crate) fn input(name: &str, input: &Input, queued: u64) -> Result<(), Violation> {
-    law(name, "octets counted at the far end = octets queued there", input.held, queued)
+    law(name, "octets counted at the far end = octets queued there", input.held(), queued)
 }
 
 /// Octets of everything that came to a node, was made, left, was taken or was lost there.

@@ -9,9 +9,9 @@ pub(crate) struct Input {
     /// The port at the far end of the link.
     pub(crate) port: u32,
     memory: u64,
-    /// As long as no more octets are held, nothing is discarded and nothing stopped.
+    /// As long as no class has more octets, nothing is discarded and nothing stopped.
     easy: u64,
-    pub(crate) held: u64,
+    /// Octets held of each class.
     by_class: [u64; 8],
     pub(crate) gate: Option<Gate>,
     pub(crate) dropped_frames: u64,
@@ -35,7 +35,8 @@ pub(crate) struct Gate {
 }
 
 impl Input {
-    pub(crate) fn new(port: u32, node: &NodePlan, back: Option<u32>) -> Input {
+    /// `classes` has a bit for each class that the link carries.
+    pub(crate) fn new(port: u32, node: &NodePlan, back: Option<u32>, classes: u8) -> Input {
         let gate = node.pause.map(|plan| Gate {
             plan,
             back: back.expect("a link that is paused has two directions"),
@@ -52,8 +53,7 @@ impl Input {
         Input {
             port,
             memory,
-            easy: memory.min(high),
-            held: 0,
+            easy: memory.min(high) / u64::from(classes.count_ones().max(1)),
             by_class: [0; 8],
             gate,
             dropped_frames: 0,
@@ -61,32 +61,35 @@ impl Input {
         }
     }
 
+    /// Octets held.
+    pub(crate) fn held(&self) -> u64 {
+        self.by_class.iter().sum()
+    }
+
     /// Counts a frame that came in, if that leads to nothing else although what has left may still be counted.
     #[inline(always)]
     pub(crate) fn hold_easily(&mut self, class: u8, size: u64) -> bool {
-        let easy = self.held + size <= self.easy;
+        let octets = self.by_class[usize::from(class)] + size;
+        let easy = octets <= self.easy;
         if easy {
-            self.held += size;
-            self.by_class[usize::from(class)] += size;
+            self.by_class[usize::from(class)] = octets;
         }
         easy
     }
 
     /// Counts a frame that came in; false when there is no room and it is discarded.
     pub(crate) fn hold(&mut self, class: u8, size: u64) -> bool {
-        if self.held + size > self.memory {
+        if self.held() + size > self.memory {
             self.dropped_frames += 1;
             self.dropped_bytes += size;
             return false;
         }
-        self.held += size;
         self.by_class[usize::from(class)] += size;
         true
     }
 
     /// Counts a frame that left the node.
     pub(crate) fn release(&mut self, class: u8, size: u64) {
-        self.held -= size;
         self.by_class[usize::from(class)] -= size;
     }
 
@@ -96,7 +99,7 @@ impl Input {
             Some(Gate { plan: PausePlan { scope: PauseScope::Classes(_), .. }, .. }) => {
                 self.by_class[usize::from(lane)]
             }
-            _ => self.held,
+            _ => self.held(),
         }
     }
 
@@ -167,7 +170,7 @@ mod tests {
             input_memory: Some(Bytes::new(10_000)),
             pause: Some(PausePlan { scope, rule, reaction: Span::ZERO }),
         };
-        Input::new(0, &node, Some(1))
+        Input::new(0, &node, Some(1), u8::MAX)
     }
 
     #[test]
@@ -175,9 +178,9 @@ mod tests {
         let mut input = input(PauseScope::Link);
         assert!(input.hold(0, 9000) && input.hold(3, 1000));
         assert!(!input.hold(0, 1));
-        assert_eq!((input.held, input.dropped_frames, input.dropped_bytes), (10_000, 1, 1));
+        assert_eq!((input.held(), input.dropped_frames, input.dropped_bytes), (10_000, 1, 1));
         input.release(0, 9000);
-        assert_eq!((input.held, input.level(0)), (1000, 1000));
+        assert_eq!((input.held(), input.level(0)), (1000, 1000));
     }
 
     #[test]

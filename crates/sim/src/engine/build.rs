@@ -26,7 +26,7 @@ impl Engine {
             plan.ports.iter().map(|p| Port::new(p.rate, p.delay + p.latency, p.capacity, p.overhead)).collect();
         let classes = classes(plan);
         let mut turns = lay_turns(plan, &classes, &mut ports);
-        let inputs = lay_inputs(plan, &mut ports);
+        let inputs = lay_inputs(plan, &classes, &mut ports);
         let watches = lay_watches(plan, &classes, &mut ports, &mut turns);
         let (route_ports, paths, ends) = lay_paths(plan);
         let route_inputs = route_inputs(plan, &route_ports, &paths, &ports);
@@ -238,14 +238,14 @@ fn lay_turns(plan: &Plan, classes: &[u8], ports: &mut [Port]) -> Vec<Turns> {
 }
 
 /// One memory for each link into a node that counts or pauses.
-fn lay_inputs(plan: &Plan, ports: &mut [Port]) -> Vec<Input> {
+fn lay_inputs(plan: &Plan, classes: &[u8], ports: &mut [Port]) -> Vec<Input> {
     let counts = |node: &NodePlan| node.input_memory.is_some() || node.pause.is_some();
     let mut inputs = Vec::new();
     for (index, port) in (0u32..).zip(&plan.ports) {
         let node = &plan.nodes[port.to as usize];
         if counts(node) {
             ports[index as usize].input = inputs.len() as u32;
-            inputs.push(Input::new(index, node, port.peer));
+            inputs.push(Input::new(index, node, port.peer, classes[index as usize]));
         }
     }
     inputs

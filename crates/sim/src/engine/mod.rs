@@ -114,6 +114,7 @@ impl Watch {
 
 /// One way of a flow's frames.
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 struct Path {
     start: u32,
     flow: u32,
