@@ -21,10 +21,9 @@ use super::ecm;
 use crate::dice::Dice;
 use crate::params;
 use crate::params::{Field, Range};
+use crate::parts::forward::forward;
 use crate::registry::{Family, Member, Preset, Status};
-use crate::roles::{
-    Bcn, CpId, Gauge, NotificationPoint, Pacing, Probe, ProbeKind, ReactionPoint, Signal, SignalKind, Stamp,
-};
+use crate::roles::{Bcn, CpId, NotificationPoint, Probe, ProbeKind, ReactionPoint, Signal, SignalKind, Stamp};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// E2CM.
@@ -192,6 +191,8 @@ impl Rp {
 }
 
 impl ReactionPoint for Rp {
+    forward!(ReactionPoint to self.limiter: next_wake, limit, pacing, gauge);
+
     #[inline]
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
         self.sent += sent;
@@ -219,11 +220,6 @@ impl ReactionPoint for Rp {
         self.keep_probing();
     }
 
-    #[inline]
-    fn next_wake(&self) -> Instant {
-        self.limiter.next_wake()
-    }
-
     fn sends_probes(&self) -> bool {
         true
     }
@@ -235,19 +231,6 @@ impl ReactionPoint for Rp {
         }
         self.probe_at = Some(self.sent + self.params.probe_octets);
         Some(Probe { kind: ProbeKind::Path, asked_at: now, sent: self.sent, rate: self.line_rate })
-    }
-
-    #[inline]
-    fn limit(&self) -> Option<BitRate> {
-        self.limiter.limit()
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.limiter.pacing()
-    }
-
-    fn gauge(&self) -> Gauge {
-        self.limiter.gauge()
     }
 }
 

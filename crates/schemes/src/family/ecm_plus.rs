@@ -20,8 +20,9 @@
 use super::qcn;
 use crate::dice::Dice;
 use crate::params::{Field, Range};
+use crate::parts::forward::forward;
 use crate::registry::{Family, Member, Preset, Status};
-use crate::roles::{Cnm, CpId, Gauge, NoNotification, Pacing, ReactionPoint, Signal, SignalKind, Stamp};
+use crate::roles::{Cnm, CpId, NoNotification, ReactionPoint, Signal, SignalKind};
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -220,10 +221,7 @@ impl Rp {
 }
 
 impl ReactionPoint for Rp {
-    #[inline]
-    fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
-        self.limiter.on_sent(now, sent, backlog, dice)
-    }
+    forward!(ReactionPoint to self.limiter: on_sent, next_wake, may_be_told_late, limit, pacing, gauge);
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
         if let Signal::Cnm(Cnm { quantized_fb: 1.., .. }) = signal {
@@ -242,28 +240,6 @@ impl ReactionPoint for Rp {
             self.shrink(now);
         }
         self.limiter.on_wake(now, dice);
-    }
-
-    #[inline]
-    fn next_wake(&self) -> Instant {
-        self.limiter.next_wake()
-    }
-
-    fn may_be_told_late(&self) -> bool {
-        true
-    }
-
-    #[inline]
-    fn limit(&self) -> Option<BitRate> {
-        self.limiter.limit()
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.limiter.pacing()
-    }
-
-    fn gauge(&self) -> Gauge {
-        self.limiter.gauge()
     }
 }
 

@@ -15,8 +15,9 @@ use super::qcn;
 use crate::dice::Dice;
 use crate::params;
 use crate::params::{Field, Range};
+use crate::parts::forward::forward;
 use crate::registry::{Family, Member, Preset, Status};
-use crate::roles::{Cnm, CpId, Gauge, NoNotification, Pacing, ReactionPoint, Signal, SignalKind, Stamp};
+use crate::roles::{Cnm, CpId, NoNotification, ReactionPoint, Signal, SignalKind, Stamp};
 use qcnlab_units::{BitRate, Bytes, Instant};
 
 /// QCN with Fb-hat.
@@ -150,6 +151,8 @@ impl Rp {
 }
 
 impl ReactionPoint for Rp {
+    forward!(ReactionPoint to self.limiter: on_wake, next_wake, may_be_told_late, limit, pacing, gauge);
+
     #[inline]
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
         let stage = self.limiter.byte_stage();
@@ -171,32 +174,6 @@ impl ReactionPoint for Rp {
         self.set_cycle(self.fb_hat);
         self.limiter.on_signal(now, signal, dice);
         self.set_next_cycle();
-    }
-
-    fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
-        self.limiter.on_wake(now, dice);
-    }
-
-    #[inline]
-    fn next_wake(&self) -> Instant {
-        self.limiter.next_wake()
-    }
-
-    fn may_be_told_late(&self) -> bool {
-        true
-    }
-
-    #[inline]
-    fn limit(&self) -> Option<BitRate> {
-        self.limiter.limit()
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.limiter.pacing()
-    }
-
-    fn gauge(&self) -> Gauge {
-        self.limiter.gauge()
     }
 }
 

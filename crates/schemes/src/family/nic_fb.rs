@@ -18,11 +18,12 @@ use crate::dice::Dice;
 use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::feedback::{Quantizer, Scale};
+use crate::parts::forward::forward;
 use crate::parts::sampling::{self, Sampler};
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, QueueLen, ReactionPoint,
-    Signal, SignalKind, Stamp,
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Queue, QueueLen, ReactionPoint, Signal,
+    SignalKind,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -250,10 +251,7 @@ impl Rp {
 }
 
 impl ReactionPoint for Rp {
-    #[inline]
-    fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
-        self.limiter.on_sent(now, sent, backlog, dice)
-    }
+    forward!(ReactionPoint to self.limiter: on_sent, on_wake, next_wake, may_be_told_late, pacing);
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
         if let Signal::QueueLen(message) = signal
@@ -263,26 +261,9 @@ impl ReactionPoint for Rp {
         }
     }
 
-    fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
-        self.limiter.on_wake(now, dice);
-    }
-
-    #[inline]
-    fn next_wake(&self) -> Instant {
-        self.limiter.next_wake()
-    }
-
-    fn may_be_told_late(&self) -> bool {
-        true
-    }
-
     #[inline]
     fn limit(&self) -> Option<BitRate> {
         self.limiter.limit().map(|rate| self.stepped(rate).min(self.line_rate))
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.limiter.pacing()
     }
 
     fn gauge(&self) -> Gauge {

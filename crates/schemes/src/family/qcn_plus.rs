@@ -24,13 +24,12 @@ mod rp;
 pub use rp::Rp;
 
 use super::qcn;
-use crate::dice::Dice;
 use crate::params::{Field, Range};
 use crate::parts::feedback::Scale;
+use crate::parts::forward::forward;
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Answer, Arrival, CongestionPoint, CpAction, CpId, NotificationPoint, Probe, ProbeAction, ProbeKind, Queue, Signal,
-    SignalKind,
+    Answer, CongestionPoint, CpId, NotificationPoint, Probe, ProbeAction, ProbeKind, Queue, Signal, SignalKind,
 };
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -235,10 +234,7 @@ pub struct Cp {
 }
 
 impl CongestionPoint for Cp {
-    #[inline]
-    fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
-        self.sampler.on_arrival(now, frame, queue, dice)
-    }
+    forward!(CongestionPoint to self.sampler: on_arrival);
 
     fn on_probe(&mut self, _: Instant, probe: &mut Probe, queue: Queue) -> ProbeAction {
         let (q_offset, q_delta) = self.sampler.load(queue.len);

@@ -20,11 +20,12 @@ use crate::dice::Dice;
 use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::feedback::{Quantized, Quantizer, Scale};
+use crate::parts::forward::forward;
 use crate::parts::sampling::{self, Sampler};
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Delivered, Gauge, NotificationPoint, Pacing, Queue, ReactionPoint,
-    Signal, SignalKind, Stamp,
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Delivered, NotificationPoint, Queue, ReactionPoint, Signal,
+    SignalKind,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -236,10 +237,7 @@ pub struct Rp {
 }
 
 impl ReactionPoint for Rp {
-    #[inline]
-    fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
-        self.limiter.on_sent(now, sent, backlog, dice)
-    }
+    forward!(ReactionPoint to self.limiter: on_sent, on_wake, next_wake, may_be_told_late, limit, pacing, gauge);
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
         let Signal::Reflection(fb) = *signal else { return };
@@ -257,32 +255,6 @@ impl ReactionPoint for Rp {
             };
             self.limiter.increase(BitRate::bps(self.params.hai_rate.get().saturating_mul(count)));
         }
-    }
-
-    fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
-        self.limiter.on_wake(now, dice);
-    }
-
-    #[inline]
-    fn next_wake(&self) -> Instant {
-        self.limiter.next_wake()
-    }
-
-    fn may_be_told_late(&self) -> bool {
-        true
-    }
-
-    #[inline]
-    fn limit(&self) -> Option<BitRate> {
-        self.limiter.limit()
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.limiter.pacing()
-    }
-
-    fn gauge(&self) -> Gauge {
-        self.limiter.gauge()
     }
 }
 

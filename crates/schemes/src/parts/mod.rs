@@ -3,5 +3,6 @@
 pub mod bandwidth;
 pub mod drift;
 pub mod feedback;
+pub(crate) mod forward;
 pub mod rates;
 pub mod sampling;

@@ -4,7 +4,8 @@ use super::{Probing, RpParams};
 use crate::dice::Dice;
 use crate::family::qcn;
 use crate::parts::feedback::{Quantized, Quantizer, Scale};
-use crate::roles::{Cnm, CpId, Gauge, Pacing, Probe, ProbeKind, ReactionPoint, Signal, Stamp};
+use crate::parts::forward::forward;
+use crate::roles::{Cnm, CpId, Probe, ProbeKind, ReactionPoint, Signal, Stamp};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// The reaction point: QCN's limiter, and the probe loop that tunes it.
@@ -144,6 +145,8 @@ impl Rp {
 }
 
 impl ReactionPoint for Rp {
+    forward!(ReactionPoint to self.limiter: limit, pacing, gauge);
+
     #[inline]
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
         let stamp = self.limiter.on_sent(now, sent, backlog, dice);
@@ -202,18 +205,5 @@ impl ReactionPoint for Rp {
         self.last_was_path = kind == ProbeKind::Path;
         self.ask = Ask::Waiting { kind, asked_at: now, until: now + self.params.answer_timeout };
         Some(Probe { kind, asked_at: now, sent: Bytes::ZERO, rate: self.line_rate })
-    }
-
-    #[inline]
-    fn limit(&self) -> Option<BitRate> {
-        self.limiter.limit()
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.limiter.pacing()
-    }
-
-    fn gauge(&self) -> Gauge {
-        self.limiter.gauge()
     }
 }
