@@ -29,7 +29,7 @@ bench: $(CORE) ## measure the workloads; writes benches/runs/DATE
 	cargo build --release --quiet -p qcnlab-lab --example workload
 	@$(BIN)/python benches/bench.py $(ARGS)
 
-bench-peers: ## run the same workloads on ns-2 (Debian: apt-get install ns2) and ns-3 (PyPI), print ratios
+bench-peers: ## run the same workloads on ns-2 (Debian) and ns-3 (PyPI), installed the first time; print ratios
 	cargo build --release --quiet -p qcnlab-lab --example workload
 	cargo build --release --quiet -p qcnlab-sim --example bare
 	@$(PYTHON) benches/peers.py $(ARGS)

@@ -12,11 +12,11 @@ without any.
 
 import argparse
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import ns2
 import ns3
 
 HERE = Path(__file__).parent
@@ -38,11 +38,8 @@ def ours(scenario: str, seconds: float) -> int:
 
 def by_ns2(senders: int, seconds: float) -> int:
     """Frames ns-2 loses."""
-    if shutil.which("ns") is None:
-        raise ns3.Missing("ns-2 is missing (Debian: apt-get install ns2)")
-    return int(
-        words(["ns", str(HERE / "peers/ns2-cbr.tcl"), str(senders), str(seconds), "Heap"])[3]
-    )
+    script = str(HERE / "peers/ns2-cbr.tcl")
+    return int(words([ns2.program(), script, str(senders), str(seconds), "Heap"])[3])
 
 
 def by_ns3(senders: int, seconds: float) -> int:

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Run workloads on qcnlab, ns-2, ns-3 and a bare loop in turn; print ratios of frame-hops a CPU s.
 
-ns-2 comes from Debian (apt-get install ns2), ns-3 from PyPI (installed under target/ the first
-time; a generic build with assertions on); the bare loop is our own, crates/sim/examples/bare.rs. A
+ns-2 comes from Debian (installed the first time if you are root), ns-3 from PyPI (installed under
+target/ the first time; a generic build with assertions on); the bare loop is our own,
+crates/sim/examples/bare.rs. A
 peer that is not there is left out, and the table says so. All count the whole process, start-up
 included, in CPU time of that process; each pair runs back to back, because the speed of shared
 machines drifts.
@@ -13,13 +14,13 @@ machines drifts.
 import argparse
 import json
 import resource
-import shutil
 import statistics
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import ns2
 import ns3
 
 HERE = Path(__file__).parent
@@ -30,13 +31,11 @@ SCHEDULERS = ("Splay", "Heap", "Calendar")
 Command = list[str]
 
 
-def ns2(script: str, senders: int, seconds: float) -> Callable[[], tuple[str, Command]]:
+def ns2_script(script: str, senders: int, seconds: float) -> Callable[[], tuple[str, Command]]:
     """Give a way to find the command for ns-2's fastest scheduler."""
 
     def found() -> tuple[str, Command]:
-        if shutil.which("ns") is None:
-            raise ns3.Missing("ns-2 is missing (Debian: apt-get install ns2)")
-        command = ["ns", str(HERE / "peers" / script), str(senders), str(seconds)]
+        command = [ns2.program(), str(HERE / "peers" / script), str(senders), str(seconds)]
         best = max(SCHEDULERS, key=lambda name: rate([*command, name]))
         return f"ns-2, {best}", [*command, best]
 
@@ -65,10 +64,10 @@ TCP_NS3 = (
     *("--window=65536", "--min-rto=0.01", "--end=0.05"),
 )
 CASES = (
-    ("W1", ["w1-10-senders-cbr", "duration=2 s"], ns2("ns2-cbr.tcl", 10, 2)),
+    ("W1", ["w1-10-senders-cbr", "duration=2 s"], ns2_script("ns2-cbr.tcl", 10, 2)),
     ("W1", ["w1-10-senders-cbr"], ns3_driver("ns3-cbr", "--size=10", "--seconds=0.1")),
-    ("W2", ["w2-100-senders-cbr", "duration=2 s"], ns2("ns2-cbr.tcl", 100, 2)),
-    ("W3", ["w3-9-senders-tcp-reno"], ns2("ns2-tcp.tcl", 9, 0.5)),
+    ("W2", ["w2-100-senders-cbr", "duration=2 s"], ns2_script("ns2-cbr.tcl", 100, 2)),
+    ("W3", ["w3-9-senders-tcp-reno"], ns2_script("ns2-tcp.tcl", 9, 0.5)),
     ("W3", ["w3-9-senders-tcp-reno"], ns3_driver("ns3-tcp", *TCP_NS3)),
     (
         "W4 k=4",

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 BENCHES = (
-    "bench", "counts_against_peers", "gate", "growth", "ns3", "peers", "phases", "tcp_against_ns3",
+    "bench", "counts_against_peers", "gate", "growth", "ns2", "ns3", "peers", "phases",
+    "tcp_against_ns3",
 )  # fmt: skip
 
 
