@@ -24,9 +24,11 @@
 use crate::dice::Dice;
 use crate::params::{Field, Range};
 use crate::parts::bandwidth::{BandwidthDetector, SensorParams as CpParams, TWO_SENSORS_DECK000 as CP_DECK000};
+use crate::parts::cycles::{self, Cut, Cycles};
 use crate::parts::feedback::{Quantizer, Scale};
+use crate::parts::forward::forward;
 use crate::parts::rates::Rates;
-use crate::parts::sampling::{self, Countdown, Sampler};
+use crate::parts::sampling::{self, Sampler};
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
     Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal,
@@ -99,6 +101,13 @@ params! {
     }
 }
 
+impl RpParams {
+    const fn cut(&self) -> Cut {
+        let RpParams { byte_reset, gd, min_dec_fac, min_rate, .. } = *self;
+        Cut { byte_reset, gd, min_dec_fac, min_rate }
+    }
+}
+
 const RP_DECK000: RpParams = RpParams {
     time_reset: Span::from_ms(5),
     time_reset_later: None,
@@ -153,12 +162,7 @@ impl Family for Fb99 {
     }
 
     fn congestion_point(params: &CpParams, id: CpId) -> Cp {
-        Cp {
-            params: *params,
-            id,
-            sampler: Sampler::new(params.sample_base),
-            bandwidth: BandwidthDetector::new(params.available_below, params.available_after),
-        }
+        Cp { params: *params, id, sampler: Sampler::new(params.sample_base), bandwidth: params.detector() }
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
@@ -186,6 +190,8 @@ pub struct Cp {
 }
 
 impl CongestionPoint for Cp {
+    forward!(CongestionPoint to self.bandwidth: watches_departures, on_departure, no_bandwidth_since);
+
     #[inline]
     fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
         self.bandwidth.on_len(now, queue.len);
@@ -211,19 +217,6 @@ impl CongestionPoint for Cp {
         }
         CpAction::Send(Signal::PushBack(self.id))
     }
-
-    fn watches_departures(&self) -> bool {
-        true
-    }
-
-    #[inline]
-    fn on_departure(&mut self, now: Instant, len: Bytes) {
-        self.bandwidth.on_len(now, len);
-    }
-
-    fn no_bandwidth_since(&self, now: Instant) -> Option<Instant> {
-        self.bandwidth.gone_since(now)
-    }
 }
 
 /// The reaction point: one row of cycles that a timer and a byte counter both move along.
@@ -242,59 +235,53 @@ enum State {
 
 #[derive(Clone, Debug)]
 struct Limiter {
-    rates: Rates,
-    byte_count: Countdown,
+    cycles: Cycles,
     time_end: Instant,
-    /// Cycles ended since the last message, less those taken back.
-    stage: u32,
 }
 
 impl Limiter {
     fn on_cnm(&mut self, now: Instant, fb: u8, params: &RpParams) {
-        if self.stage != 0 {
-            self.rates.aim_at_current();
-            self.byte_count.restart_exactly(params.byte_reset);
-        }
-        self.stage = 0;
-        self.rates.cut(fb, params.gd, params.min_dec_fac, params.min_rate);
+        self.cycles.on_cnm(fb, &params.cut());
         self.time_end = now + params.time_reset;
     }
 
     fn on_push_back(&mut self, now: Instant, params: &RpParams) {
         if params.stretch {
-            self.stage = match params.stretch_later {
-                StretchLater::Stay if self.stage > params.threshold => self.stage,
-                StretchLater::LastOfRecovery => self.stage.saturating_sub(1).min(params.threshold),
-                StretchLater::OneBack | StretchLater::Stay => self.stage.saturating_sub(1),
+            let Cycles { stage, byte_count, .. } = &mut self.cycles;
+            *stage = match params.stretch_later {
+                StretchLater::Stay if *stage > params.threshold => *stage,
+                StretchLater::LastOfRecovery => stage.saturating_sub(1).min(params.threshold),
+                StretchLater::OneBack | StretchLater::Stay => stage.saturating_sub(1),
             };
             if params.stretch_bytes {
-                self.byte_count.restart_exactly(params.byte_reset);
+                byte_count.restart_exactly(params.byte_reset);
             }
         }
         self.time_end = now + params.time_reset;
     }
 
     fn end_cycle(&mut self, now: Instant, by_time: bool, params: &RpParams, line_rate: BitRate, dice: &mut Dice) {
-        self.stage += 1;
-        let past = self.stage.saturating_sub(params.threshold);
+        let Cycles { rates, byte_count, stage } = &mut self.cycles;
+        *stage += 1;
+        let past = stage.saturating_sub(params.threshold);
         if by_time || params.restart_both {
             let later = if past > 0 { params.time_reset_later } else { None };
             let period = later.unwrap_or(params.time_reset);
             self.time_end = now + period.scaled_rounded_down(dice.jitter(params.jitter_width));
         }
         if !by_time || params.restart_both {
-            self.byte_count.restart(params.byte_reset.as_f64(), params.jitter_width, dice);
+            byte_count.restart(params.byte_reset.as_f64(), params.jitter_width, dice);
         }
-        let reduced = self.stage == 1 && params.target_rate_reduction && self.rates.reduce_target();
+        let reduced = *stage == 1 && params.target_rate_reduction && rates.reduce_target();
         if !reduced && past > 0 {
             let times = match params.increase {
                 Increase::Constant => 1,
-                Increase::ByCycle => self.stage,
+                Increase::ByCycle => *stage,
                 Increase::ByIncrease => past,
             };
-            self.rates.raise_target(BitRate::bps(params.increase_rate.get().saturating_mul(u64::from(times))));
+            rates.raise_target(BitRate::bps(params.increase_rate.get().saturating_mul(u64::from(times))));
         }
-        self.rates.approach(line_rate);
+        rates.approach(line_rate);
     }
 }
 
@@ -302,10 +289,10 @@ impl ReactionPoint for Rp {
     #[inline]
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
         if let State::Limiting(limiter) = &mut self.state {
-            if limiter.byte_count.passed(sent) {
+            if limiter.cycles.byte_count.passed(sent) {
                 limiter.end_cycle(now, false, &self.params, self.line_rate, dice);
             }
-            if limiter.rates.current == self.line_rate && backlog == Bytes::ZERO {
+            if limiter.cycles.over(self.line_rate, backlog) {
                 self.state = State::Free;
             }
         }
@@ -313,21 +300,17 @@ impl ReactionPoint for Rp {
     }
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
-        match (signal, &mut self.state) {
-            (Signal::Cnm(Cnm { quantized_fb: fb @ 1.., q_offset: ..0, .. }), State::Free) => {
-                let mut limiter = Limiter {
-                    rates: Rates::at(self.line_rate),
-                    byte_count: Countdown::new(self.params.byte_reset),
-                    time_end: Instant::NEVER,
-                    stage: 0,
-                };
-                limiter.on_cnm(now, *fb, &self.params);
+        match (cycles::heard(signal, matches!(self.state, State::Limiting(_))), &mut self.state) {
+            (Some(fb), State::Free) => {
+                let cycles = Cycles::new(self.line_rate, self.params.byte_reset);
+                let mut limiter = Limiter { cycles, time_end: Instant::NEVER };
+                limiter.on_cnm(now, fb, &self.params);
                 self.state = State::Limiting(limiter);
             }
-            (Signal::Cnm(Cnm { quantized_fb: fb @ 1.., .. }), State::Limiting(limiter)) => {
-                limiter.on_cnm(now, *fb, &self.params);
+            (Some(fb), State::Limiting(limiter)) => limiter.on_cnm(now, fb, &self.params),
+            (None, State::Limiting(limiter)) if matches!(signal, Signal::PushBack(_)) => {
+                limiter.on_push_back(now, &self.params);
             }
-            (Signal::PushBack(_), State::Limiting(limiter)) => limiter.on_push_back(now, &self.params),
             _ => {}
         }
     }
@@ -352,7 +335,7 @@ impl ReactionPoint for Rp {
     fn limit(&self) -> Option<BitRate> {
         match &self.state {
             State::Free => None,
-            State::Limiting(limiter) => Some(limiter.rates.current),
+            State::Limiting(limiter) => Some(limiter.cycles.rates.current),
         }
     }
 
@@ -363,7 +346,7 @@ impl ReactionPoint for Rp {
     fn gauge(&self) -> Gauge {
         let rates = match &self.state {
             State::Free => Rates::at(self.line_rate),
-            State::Limiting(limiter) => limiter.rates,
+            State::Limiting(limiter) => limiter.cycles.rates,
         };
         Gauge { current_rate: rates.current, target_rate: rates.target, alarms: 0, asked_at: Instant::ZERO }
     }

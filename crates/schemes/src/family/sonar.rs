@@ -24,12 +24,13 @@ use super::qcn;
 use crate::dice::Dice;
 use crate::params::{Field, Range};
 use crate::parts::bandwidth::{BandwidthDetector, SensorParams as CpParams, TWO_SENSORS_DECK000 as CP_DECK000};
+use crate::parts::cycles::{self, Cut, Cycles};
+use crate::parts::forward::forward;
 use crate::parts::rates::Rates;
-use crate::parts::sampling::Countdown;
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal,
-    SignalKind, Stamp,
+    Arrival, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal, SignalKind,
+    Stamp,
 };
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -75,6 +76,13 @@ params! {
         short_fuse: Span, "SF", Range::at_least(1e6);
         /// What a short fuse that burns down starts, beside the increase and the next special frame.
         after_fuse: AfterFuse, "", Range::ANY;
+    }
+}
+
+impl RpParams {
+    const fn cut(&self) -> Cut {
+        let RpParams { byte_reset, gd, min_dec_fac, min_rate, .. } = *self;
+        Cut { byte_reset, gd, min_dec_fac, min_rate }
     }
 }
 
@@ -138,11 +146,7 @@ impl Family for Sonar {
             count_discarded: params.count_discarded,
             ..qcn::CP_DECK001
         };
-        Cp {
-            id,
-            sampler: qcn::Cp::new(sampler, id),
-            bandwidth: BandwidthDetector::new(params.available_below, params.available_after),
-        }
+        Cp { id, sampler: qcn::Cp::new(sampler, id), bandwidth: params.detector() }
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
@@ -170,6 +174,8 @@ pub struct Cp {
 }
 
 impl CongestionPoint for Cp {
+    forward!(CongestionPoint to self.bandwidth: watches_departures, on_departure, no_bandwidth_since);
+
     #[inline]
     fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
         self.bandwidth.on_len(now, queue.len);
@@ -181,19 +187,6 @@ impl CongestionPoint for Cp {
             return CpAction::Send(Signal::Echo(self.id));
         }
         sampled
-    }
-
-    fn watches_departures(&self) -> bool {
-        true
-    }
-
-    #[inline]
-    fn on_departure(&mut self, now: Instant, len: Bytes) {
-        self.bandwidth.on_len(now, len);
-    }
-
-    fn no_bandwidth_since(&self, now: Instant) -> Option<Instant> {
-        self.bandwidth.gone_since(now)
     }
 }
 
@@ -214,10 +207,7 @@ enum State {
 
 #[derive(Clone, Debug)]
 struct Limiter {
-    rates: Rates,
-    byte_count: Countdown,
-    /// Byte-counter cycles ended since the last message.
-    stage: u32,
+    cycles: Cycles,
     /// Increases since hyper-active increase began, while in it.
     hyper: Option<u32>,
     ping: Ping,
@@ -237,12 +227,7 @@ enum Ping {
 
 impl Limiter {
     fn on_cnm(&mut self, now: Instant, fb: u8, params: &RpParams) {
-        if self.stage != 0 {
-            self.rates.aim_at_current();
-            self.byte_count.restart_exactly(params.byte_reset);
-        }
-        self.stage = 0;
-        self.rates.cut(fb, params.gd, params.min_dec_fac, params.min_rate);
+        self.cycles.on_cnm(fb, &params.cut());
         self.wait(now, params);
     }
 
@@ -254,26 +239,26 @@ impl Limiter {
     }
 
     fn end_cycle(&mut self, params: &RpParams, line_rate: BitRate, dice: &mut Dice) {
-        let first = self.stage == 0;
-        self.stage += 1;
-        let short = self.hyper.is_none() && self.stage >= params.threshold;
+        let Cycles { rates, byte_count, stage } = &mut self.cycles;
+        *stage += 1;
+        let short = self.hyper.is_none() && *stage >= params.threshold;
         let octets = params.byte_reset.as_f64() * if short { 0.5 } else { 1.0 };
-        self.byte_count.restart(octets, params.jitter_width, dice);
+        byte_count.restart(octets, params.jitter_width, dice);
         if self.hyper.is_some() {
             return self.increase_hyper(params, line_rate);
         }
-        let reduced = first && params.target_rate_reduction && self.rates.reduce_target();
-        if !reduced && self.stage > params.threshold {
-            self.rates.raise_target(params.increase_rate);
+        let reduced = *stage == 1 && params.target_rate_reduction && rates.reduce_target();
+        if !reduced && *stage > params.threshold {
+            rates.raise_target(params.increase_rate);
         }
-        self.rates.approach(line_rate);
+        rates.approach(line_rate);
     }
 
     fn increase_hyper(&mut self, params: &RpParams, line_rate: BitRate) {
         let count = self.hyper.map_or(1, |count| count + 1);
         self.hyper = Some(count);
-        self.rates.raise_target(BitRate::bps(params.increase_rate.get().saturating_mul(u64::from(count))));
-        self.rates.approach(line_rate);
+        self.cycles.rates.raise_target(BitRate::bps(params.increase_rate.get().saturating_mul(u64::from(count))));
+        self.cycles.rates.approach(line_rate);
     }
 }
 
@@ -288,37 +273,32 @@ impl ReactionPoint for Rp {
         if limiter.ping == Ping::NextFrame {
             limiter.ping = Ping::WaitForEcho { until: now + self.params.wait_for_echo };
         }
-        if limiter.byte_count.passed(sent) {
+        if limiter.cycles.byte_count.passed(sent) {
             limiter.end_cycle(&self.params, self.line_rate, dice);
         }
-        if limiter.rates.current == self.line_rate && backlog == Bytes::ZERO {
+        if limiter.cycles.over(self.line_rate, backlog) {
             self.state = State::Free;
         }
         Stamp { limited_by: None, probe }
     }
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
-        match (signal, &mut self.state) {
-            (Signal::Cnm(Cnm { quantized_fb: 1.., q_offset: ..0, .. }), State::Free) => {
+        match (cycles::heard(signal, matches!(self.state, State::Limiting(_))), &mut self.state) {
+            (Some(fb), State::Free) => {
                 let mut limiter = Limiter {
-                    rates: Rates::at(self.line_rate),
-                    byte_count: Countdown::new(self.params.byte_reset),
-                    stage: 0,
+                    cycles: Cycles::new(self.line_rate, self.params.byte_reset),
                     hyper: None,
                     ping: Ping::NextFrame,
                     special: false,
                     asked_at: now,
                 };
-                if let Signal::Cnm(cnm) = signal {
-                    limiter.on_cnm(now, cnm.quantized_fb, &self.params);
-                }
+                limiter.on_cnm(now, fb, &self.params);
                 self.state = State::Limiting(limiter);
             }
-            (Signal::Cnm(Cnm { quantized_fb: fb @ 1.., .. }), State::Limiting(limiter)) => {
-                limiter.on_cnm(now, *fb, &self.params);
-            }
-            (Signal::Echo(_), State::Limiting(limiter))
-                if matches!(limiter.ping, Ping::WaitForEcho { .. } | Ping::ShortFuse { .. }) =>
+            (Some(fb), State::Limiting(limiter)) => limiter.on_cnm(now, fb, &self.params),
+            (None, State::Limiting(limiter))
+                if matches!(signal, Signal::Echo(_))
+                    && matches!(limiter.ping, Ping::WaitForEcho { .. } | Ping::ShortFuse { .. }) =>
             {
                 limiter.wait(now, &self.params);
             }
@@ -367,7 +347,7 @@ impl ReactionPoint for Rp {
     fn limit(&self) -> Option<BitRate> {
         match &self.state {
             State::Free => None,
-            State::Limiting(limiter) => Some(limiter.rates.current),
+            State::Limiting(limiter) => Some(limiter.cycles.rates.current),
         }
     }
 
@@ -378,7 +358,7 @@ impl ReactionPoint for Rp {
     fn gauge(&self) -> Gauge {
         let (rates, asked_at) = match &self.state {
             State::Free => (Rates::at(self.line_rate), Instant::ZERO),
-            State::Limiting(limiter) => (limiter.rates, limiter.asked_at),
+            State::Limiting(limiter) => (limiter.cycles.rates, limiter.asked_at),
         };
         Gauge { current_rate: rates.current, target_rate: rates.target, alarms: self.alarms, asked_at }
     }

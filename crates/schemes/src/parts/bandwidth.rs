@@ -4,8 +4,10 @@
 //! for long enough. A queue that reaches the threshold takes it back at once, and so does congestion
 //! (Fb < 0 implies BA = 0).
 
+use crate::dice::Dice;
 use crate::params;
 use crate::params::Range;
+use crate::roles::{Arrival, CongestionPoint, CpAction, Queue};
 use qcnlab_units::{Bytes, Instant, Span};
 
 params! {
@@ -39,6 +41,13 @@ pub const TWO_SENSORS_DECK000: SensorParams = SensorParams {
     available_below: Bytes::new(9_000),
     available_after: Span::from_ms(10),
 };
+
+impl SensorParams {
+    /// The detector.
+    pub const fn detector(&self) -> BandwidthDetector {
+        BandwidthDetector::new(self.available_below, self.available_after)
+    }
+}
 
 /// Watches a queue's length.
 #[derive(Clone, Debug)]
@@ -91,6 +100,28 @@ impl BandwidthDetector {
     /// Since when there has been no bandwidth; `None` while there is some.
     pub fn gone_since(&self, now: Instant) -> Option<Instant> {
         (!self.available(now)).then_some(self.gone_since)
+    }
+}
+
+/// A congestion point that only watches: those with two sensors have it inside.
+impl CongestionPoint for BandwidthDetector {
+    #[inline]
+    fn on_arrival(&mut self, now: Instant, _: &Arrival, queue: Queue, _: &mut Dice) -> CpAction {
+        self.on_len(now, queue.len);
+        CpAction::Nothing
+    }
+
+    fn watches_departures(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn on_departure(&mut self, now: Instant, len: Bytes) {
+        self.on_len(now, len);
+    }
+
+    fn no_bandwidth_since(&self, now: Instant) -> Option<Instant> {
+        self.gone_since(now)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What several schemes share.
 
 pub mod bandwidth;
+pub mod cycles;
 pub mod drift;
 pub mod feedback;
 pub(crate) mod forward;

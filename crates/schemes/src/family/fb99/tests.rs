@@ -73,11 +73,11 @@ fn fb99_goes_one_cycle_back_and_leaves_the_rates() {
     let before = rp.gauge();
     push_back(&mut rp, ms(17));
     assert_eq!(rp.gauge(), before);
-    assert_eq!((limiter(&mut rp).stage, rp.next_wake()), (2, ms(22)));
+    assert_eq!((limiter(&mut rp).cycles.stage, rp.next_wake()), (2, ms(22)));
     for _ in 0..5 {
         push_back(&mut rp, ms(18));
     }
-    assert_eq!(limiter(&mut rp).stage, 0, "it does not go below the first");
+    assert_eq!(limiter(&mut rp).cycles.stage, 0, "it does not go below the first");
 }
 
 #[test]
@@ -87,9 +87,13 @@ fn where_fb99_takes_a_limiter_past_fast_recovery() {
     {
         let mut rp = rp(RpParams { stretch_later, ..EXACT });
         for (before, after) in [(9, nine), (3, three)] {
-            limiter(&mut rp).stage = before;
+            limiter(&mut rp).cycles.stage = before;
             push_back(&mut rp, ms(1));
-            assert_eq!((limiter(&mut rp).stage, rp.next_wake()), (after, ms(6)), "{stretch_later:?} from {before}");
+            assert_eq!(
+                (limiter(&mut rp).cycles.stage, rp.next_wake()),
+                (after, ms(6)),
+                "{stretch_later:?} from {before}"
+            );
         }
     }
 }
@@ -106,16 +110,16 @@ fn fb99_leaves_the_byte_counter_alone() {
         for _ in 0..41 {
             let _ = rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
         }
-        assert_eq!(limiter(&mut rp).stage, stage);
+        assert_eq!(limiter(&mut rp).cycles.stage, stage);
     }
 }
 
 #[test]
 fn without_stretching_fb99_only_restarts_the_timer() {
     let mut rp = rp(RpParams { stretch: false, ..EXACT });
-    limiter(&mut rp).stage = 3;
+    limiter(&mut rp).cycles.stage = 3;
     push_back(&mut rp, ms(3));
-    assert_eq!((limiter(&mut rp).stage, rp.next_wake()), (3, ms(8)));
+    assert_eq!((limiter(&mut rp).cycles.stage, rp.next_wake()), (3, ms(8)));
 }
 
 #[test]
@@ -126,7 +130,7 @@ fn the_byte_counter_ends_the_same_cycle() {
         for _ in 0..101 {
             let _ = rp.on_sent(ms(2), FRAME, FRAME, &mut dice());
         }
-        assert_eq!((limiter(&mut rp).stage, rp.next_wake()), (1, wake));
+        assert_eq!((limiter(&mut rp).cycles.stage, rp.next_wake()), (1, wake));
         assert_eq!(rp.gauge().current_rate, BitRate::mbps(8750));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::dice::Purpose;
-use crate::roles::FlowId;
+use crate::roles::{Cnm, FlowId};
 
 const LINE: BitRate = BitRate::gbps(10);
 const FRAME: Bytes = Bytes::new(1500);

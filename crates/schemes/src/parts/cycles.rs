@@ -1,0 +1,106 @@
+//! A limiter with one row of cycles: what path-based notices and SONAR have in common.
+//!
+//! Deck 000, Rules for changing TR and CR: a cycle that ends takes the current rate half way to the target; a
+//! message cuts, and the cycles start from the first. The rate before the cut becomes the target, unless the first
+//! cycle has not ended.
+
+use super::rates::Rates;
+use super::sampling::Countdown;
+use crate::roles::{Cnm, Signal};
+use qcnlab_units::{BitRate, Bytes};
+
+/// What a message does to rates and cycles.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    /// Length of a byte-counter cycle.
+    pub byte_reset: Bytes,
+    /// Decrease per unit of quantized feedback.
+    pub gd: f64,
+    /// The least share of the rate that one message leaves.
+    pub min_dec_fac: f64,
+    /// The rate is never cut below this.
+    pub min_rate: BitRate,
+}
+
+/// Rates, byte counter and cycles of an installed limiter.
+#[derive(Clone, Debug)]
+pub struct Cycles {
+    /// Current and target rate.
+    pub rates: Rates,
+    /// Octets to the end of the byte-counter cycle.
+    pub byte_count: Countdown,
+    /// Cycles ended since the last message, less those taken back.
+    pub stage: u32,
+}
+
+impl Cycles {
+    /// The first cycle, at `line_rate`.
+    pub const fn new(line_rate: BitRate, byte_reset: Bytes) -> Cycles {
+        Cycles { rates: Rates::at(line_rate), byte_count: Countdown::new(byte_reset), stage: 0 }
+    }
+
+    /// A message with quantized feedback `fb` came.
+    pub fn on_cnm(&mut self, fb: u8, cut: &Cut) {
+        if self.stage != 0 {
+            self.rates.aim_at_current();
+            self.byte_count.restart_exactly(cut.byte_reset);
+        }
+        self.stage = 0;
+        self.rates.cut(fb, cut.gd, cut.min_dec_fac, cut.min_rate);
+    }
+
+    /// Whether a frame that leaves `backlog` behind is the last to need the limiter: it is back at `line_rate` and
+    /// nothing waits.
+    pub fn over(&self, line_rate: BitRate, backlog: Bytes) -> bool {
+        self.rates.current == line_rate && backlog == Bytes::ZERO
+    }
+}
+
+/// The quantized feedback of a message that a limiter hears. One is installed only by a message from a queue above
+/// its set point; once it is there it hears all with feedback.
+pub const fn heard(signal: &Signal, limiting: bool) -> Option<u8> {
+    match signal {
+        Signal::Cnm(Cnm { quantized_fb: fb @ 1.., q_offset, .. }) if limiting || *q_offset < 0 => Some(*fb),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roles::CpId;
+
+    const CUT: Cut =
+        Cut { byte_reset: Bytes::new(150_000), gd: 1.0 / 128.0, min_dec_fac: 0.5, min_rate: BitRate::mbps(10) };
+
+    #[test]
+    fn the_first_cycle_keeps_its_target() {
+        let mut cycles = Cycles::new(BitRate::gbps(10), CUT.byte_reset);
+        let rates = |cycles: &Cycles| (cycles.rates.current, cycles.rates.target);
+        // 10 000 (1 - 32/128) = 7500, and 5625 without a cycle in between.
+        cycles.on_cnm(32, &CUT);
+        assert_eq!(rates(&cycles), (BitRate::mbps(7500), BitRate::gbps(10)));
+        cycles.on_cnm(32, &CUT);
+        assert_eq!(rates(&cycles), (BitRate::mbps(5625), BitRate::gbps(10)));
+        cycles.stage = 1;
+        cycles.on_cnm(64, &CUT);
+        assert_eq!((rates(&cycles), cycles.stage), ((BitRate::bps(2_812_500_000), BitRate::mbps(5625)), 0));
+    }
+
+    #[test]
+    fn it_ends_at_line_rate_with_nothing_waiting() {
+        let mut cycles = Cycles::new(BitRate::gbps(10), CUT.byte_reset);
+        assert!(cycles.over(BitRate::gbps(10), Bytes::ZERO));
+        assert!(!cycles.over(BitRate::gbps(10), Bytes::new(1)));
+        cycles.on_cnm(1, &CUT);
+        assert!(!cycles.over(BitRate::gbps(10), Bytes::ZERO));
+    }
+
+    #[test]
+    fn room_installs_no_limiter() {
+        let cnm = |quantized_fb, q_offset| Signal::Cnm(Cnm { cp: CpId(0), quantized_fb, q_offset, q_delta: 0 });
+        assert_eq!((heard(&cnm(3, 0), false), heard(&cnm(3, 0), true)), (None, Some(3)));
+        assert_eq!((heard(&cnm(3, -1), false), heard(&cnm(0, -1), true)), (Some(3), None));
+        assert_eq!(heard(&Signal::Cnp, true), None);
+    }
+}
