@@ -22,8 +22,9 @@ use crate::dice::Dice;
 use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::forward::forward;
+use crate::parts::returning::ReturnsProbes;
 use crate::registry::{Family, Member, Preset, Status};
-use crate::roles::{Bcn, CpId, NotificationPoint, Probe, ProbeKind, ReactionPoint, Signal, SignalKind, Stamp};
+use crate::roles::{Bcn, CpId, Probe, ProbeKind, ReactionPoint, Signal, SignalKind, Stamp};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// E2CM.
@@ -74,7 +75,7 @@ impl Family for E2cm {
     type RpParams = RpParams;
     type Cp = ecm::Cp;
     type Rp = Rp;
-    type Np = Np;
+    type Np = ReturnsProbes;
     const MEMBERS: &'static [Member<ecm::CpParams, RpParams>] = &[Member {
         name: "e2cm",
         title: "E2CM, ECM with end-to-end probes (reconstruction)",
@@ -125,8 +126,8 @@ impl Family for E2cm {
         }
     }
 
-    fn notification_point(_: &RpParams) -> Option<Np> {
-        Some(Np)
+    fn notification_point(_: &RpParams) -> Option<ReturnsProbes> {
+        Some(ReturnsProbes)
     }
 }
 
@@ -231,16 +232,6 @@ impl ReactionPoint for Rp {
         }
         self.probe_at = Some(self.sent + self.params.probe_octets);
         Some(Probe { kind: ProbeKind::Path, asked_at: now, sent: self.sent, rate: self.line_rate })
-    }
-}
-
-/// The notification point: returns probes.
-#[derive(Clone, Copy, Debug)]
-pub struct Np;
-
-impl NotificationPoint for Np {
-    fn on_probe(&mut self, _: Instant, probe: &Probe) -> Option<Signal> {
-        Some(Signal::Returned(*probe))
     }
 }
 

@@ -18,10 +18,11 @@
 
 use crate::dice::Dice;
 use crate::params::{Field, Range};
+use crate::parts::returning::ReturnsProbes;
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpId, Gauge, NotificationPoint, Pacing, Probe, ProbeAction, ProbeKind, Queue,
-    ReactionPoint, Signal, SignalKind, Stamp,
+    Arrival, CongestionPoint, CpAction, CpId, Gauge, Pacing, Probe, ProbeAction, ProbeKind, Queue, ReactionPoint,
+    Signal, SignalKind, Stamp,
 };
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -97,7 +98,7 @@ impl Family for Fecn {
     type RpParams = RpParams;
     type Cp = Cp;
     type Rp = Rp;
-    type Np = Np;
+    type Np = ReturnsProbes;
     const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
         name: "fecn",
         title: "FECN, forward explicit congestion notification (reconstruction)",
@@ -131,8 +132,8 @@ impl Family for Fecn {
             .at_least_the_minimum()
     }
 
-    fn notification_point(_: &RpParams) -> Option<Np> {
-        Some(Np)
+    fn notification_point(_: &RpParams) -> Option<ReturnsProbes> {
+        Some(ReturnsProbes)
     }
 }
 
@@ -327,16 +328,6 @@ impl ReactionPoint for Rp {
 
     fn gauge(&self) -> Gauge {
         Gauge { current_rate: self.rate, target_rate: self.rate, alarms: 0, asked_at: Instant::ZERO }
-    }
-}
-
-/// The notification point: returns probes.
-#[derive(Clone, Copy, Debug)]
-pub struct Np;
-
-impl NotificationPoint for Np {
-    fn on_probe(&mut self, _: Instant, probe: &Probe) -> Option<Signal> {
-        Some(Signal::Returned(*probe))
     }
 }
 

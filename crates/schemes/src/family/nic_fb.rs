@@ -235,8 +235,8 @@ impl Rp {
         }
         let len = message.len.signed();
         let (q_offset, q_delta) = (set_point.signed() - len, sampler.growth(len));
-        let fb = Scale { set_point, w, bits, quantizer: Quantizer::Floor }.quantize(q_offset, q_delta);
-        let quantized_fb = if fb.negative { fb.size } else { 0 };
+        let scale = Scale { set_point, w, bits, quantizer: Quantizer::Floor };
+        let quantized_fb = scale.quantize(q_offset, q_delta).congestion();
         sampler.restart(sampling::interval(sample_base, quantized_fb, bits), jitter_width, dice);
         (quantized_fb > 0).then_some(Cnm { cp: message.cp, quantized_fb, q_offset, q_delta })
     }

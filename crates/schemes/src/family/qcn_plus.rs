@@ -27,10 +27,9 @@ use super::qcn;
 use crate::params::{Field, Range};
 use crate::parts::feedback::Scale;
 use crate::parts::forward::forward;
+use crate::parts::returning::ReturnsProbes;
 use crate::registry::{Family, Member, Preset, Status};
-use crate::roles::{
-    Answer, CongestionPoint, CpId, NotificationPoint, Probe, ProbeAction, ProbeKind, Queue, Signal, SignalKind,
-};
+use crate::roles::{Answer, CongestionPoint, CpId, Probe, ProbeAction, ProbeKind, Queue, Signal, SignalKind};
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -168,7 +167,7 @@ impl Family for QcnPlus {
     type RpParams = RpParams;
     type Cp = Cp;
     type Rp = Rp;
-    type Np = Np;
+    type Np = ReturnsProbes;
     const MEMBERS: &'static [Member<qcn::CpParams, RpParams>] = &[Member {
         name: "qcn_plus",
         title: "QCN+, QCN with probes (reconstruction)",
@@ -207,8 +206,8 @@ impl Family for QcnPlus {
         Rp::new(*params, line_rate)
     }
 
-    fn notification_point(params: &RpParams) -> Option<Np> {
-        (params.probing != Probing::None).then_some(Np)
+    fn notification_point(params: &RpParams) -> Option<ReturnsProbes> {
+        (params.probing != Probing::None).then_some(ReturnsProbes)
     }
 }
 
@@ -254,16 +253,6 @@ impl Cp {
     const fn scale(&self) -> Scale {
         let qcn::CpParams { set_point, w, fb_bits: bits, quantizer, .. } = self.params;
         Scale { set_point, w, bits, quantizer }
-    }
-}
-
-/// The notification point: the last that can return a probe.
-#[derive(Clone, Copy, Debug)]
-pub struct Np;
-
-impl NotificationPoint for Np {
-    fn on_probe(&mut self, _: Instant, probe: &Probe) -> Option<Signal> {
-        Some(Signal::Returned(*probe))
     }
 }
 

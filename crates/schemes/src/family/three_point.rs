@@ -204,8 +204,7 @@ impl CongestionPoint for Cp {
         let fb = if sampled {
             let q_delta = self.sampler.growth(len);
             let fb = self.feedback(q_offset, q_delta);
-            let row = if fb.negative { fb.size } else { 0 };
-            let interval = sampling::interval(self.params.sample_base, row, BITS);
+            let interval = sampling::interval(self.params.sample_base, fb.congestion(), BITS);
             self.sampler.restart(interval, self.params.jitter_width, dice);
             fb
         } else {

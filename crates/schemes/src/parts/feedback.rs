@@ -37,6 +37,13 @@ pub struct Quantized {
     pub size: u8,
 }
 
+impl Quantized {
+    /// The size of feedback that tells of congestion; 0 for any other.
+    pub const fn congestion(self) -> u8 {
+        if self.negative { self.size } else { 0 }
+    }
+}
+
 impl Scale {
     /// Fb = offset - w growth. Full scale is set point (2 w + 1), and larger feedback counts as that.
     pub fn quantize(&self, q_offset: i64, q_delta: i64) -> Quantized {

@@ -6,4 +6,5 @@ pub mod drift;
 pub mod feedback;
 pub(crate) mod forward;
 pub mod rates;
+pub mod returning;
 pub mod sampling;

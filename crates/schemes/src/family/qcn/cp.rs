@@ -32,8 +32,7 @@ impl Cp {
     /// Fb = -(offset + w growth), clamped to [-Qsp (2w + 1), 0] and scaled to the bits there are.
     pub(super) fn quantized_fb(&self, q_offset: i64, q_delta: i64) -> u8 {
         let CpParams { set_point, w, fb_bits: bits, quantizer, .. } = self.params;
-        let fb = Scale { set_point, w, bits, quantizer }.quantize(q_offset, q_delta);
-        if fb.negative { fb.size } else { 0 }
+        Scale { set_point, w, bits, quantizer }.quantize(q_offset, q_delta).congestion()
     }
 }
 

@@ -77,8 +77,7 @@ impl Rp {
 
     fn on_cnm(&mut self, now: Instant, cnm: &Cnm, dice: &mut Dice) {
         let seen = if self.rtt.is_some() {
-            let fb = self.feedback(cnm.q_offset, cnm.q_delta);
-            Cnm { quantized_fb: if fb.negative { fb.size } else { 0 }, ..*cnm }
+            Cnm { quantized_fb: self.feedback(cnm.q_offset, cnm.q_delta).congestion(), ..*cnm }
         } else {
             *cnm
         };

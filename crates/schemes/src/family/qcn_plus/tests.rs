@@ -1,7 +1,7 @@
 //! Each line of deck 004's behavioral spec, and hand-worked numbers. Rates in Mb/s where a comment gives none.
 
 use super::*;
-use crate::roles::{Cnm, CpAction, ReactionPoint};
+use crate::roles::{Cnm, CpAction, NotificationPoint, ReactionPoint};
 use crate::testing::{FRAME, Fabric, LINE, dice, frame, ms, queue, us};
 
 /// Without jitter and drift, so that nothing else moves the rate.
