@@ -50,5 +50,6 @@ figures = {
     ),
 }
 for folder in sys.argv[1:]:
+    Path(folder).mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():
         print(save(figure, Path(folder) / f"{name}.png"))

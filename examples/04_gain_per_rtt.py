@@ -121,5 +121,6 @@ def theory_figure() -> Figure:
 
 
 for folder in sys.argv[1:]:
+    Path(folder).mkdir(parents=True, exist_ok=True)
     for stem, figure in (("gain-packets", packets_figure()), ("gain-theory", theory_figure())):
         print(save(figure, Path(folder) / f"{stem}.png"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
@@ -79,12 +80,21 @@ def explain(entries: list[Entry], columns: int) -> str:
 def listing(kind: str, entries: list[Entry]) -> str:
     """Give a table of `entries` of one kind: schemes, scenarios, metrics or parameters."""
     if kind == "schemes":
-        presets = (", ".join(preset["name"] for preset in entry["presets"]) for entry in entries)
         rows: list[tuple[str, ...]] = [
-            (entry["name"], entry["title"], entry["status"], preset)
-            for entry, preset in zip(entries, presets, strict=True)
+            (
+                entry["name"],
+                entry["title"],
+                ", ".join(sorted(set(re.findall(r"deck (\d+)", entry["source"])))) or "-",
+                _words(entry["hears"]),
+                _words(entry["speaks"]),
+                entry["status"],
+                ", ".join(preset["name"] for preset in entry["presets"]),
+            )
+            for entry in entries
         ]
-        return table(("scheme", "title", "status", "presets"), rows, left=4)
+        return table(
+            ("scheme", "title", "decks", "hears", "speaks", "status", "presets"), rows, left=7
+        )
     if kind == "scenarios":
         rows = [(entry["name"], entry["folder"], entry["title"]) for entry in entries]
         return table(("scenario", "folder", "title"), rows, left=3)
@@ -177,12 +187,22 @@ def _scheme(entry: Entry, columns: int) -> str:
         rows = [
             (
                 "  " + parameter["key"],
-                _default(parameter),
+                _default(parameter) or f"unset ({parameter['type']})",
                 parameter["aliases"] or "",
             )
             for parameter in entry["parameters"]
         ]
         lines += ["", table(("  parameter", "default", "also called"), rows, left=3)]
+    readings = [each for each in entry["parameters"] if each["type"] in ("choice", "boolean")]
+    if readings:
+        lines += ["", "  Readings: where the sources leave a choice."]
+    for reading in readings:
+        words = f"{reading['key']} = {_default(reading)}: {reading['about']}"
+        lines.append(paragraphs(words, columns, "  "))
+        lines += [
+            paragraphs(f"{choice['name']}: {choice['about']}", columns, "    ")
+            for choice in reading["choices"] or []
+        ]
     return "\n".join(lines)
 
 

@@ -312,7 +312,8 @@ def check(
             print(verdict["text"], file=sys.stderr)
         elif not as_json:
             needed = text.octets(verdict["memory_bytes"])
-            print(f"{verdict['file']}: ok, {verdict['title']}; takes about {needed} of memory")
+            called = f", {verdict['title']}" if verdict["title"] else ""
+            print(f"{verdict['file']}: ok{called}; takes about {needed} of memory")
     if not all(verdict["ok"] for verdict in verdicts):
         raise typer.Exit(2)
 
@@ -398,7 +399,8 @@ def _metrics_text(result: Result) -> str:
     preset = f" ({summary['preset']})" if summary["preset"] else ""
     reps = summary["replications"]
     many = text.counted(reps, "replication")
-    head = f"{summary['title']}\nscheme {summary['scheme']}{preset}, {many}, seed {summary['seed']}"
+    called = summary["title"] or summary["scenario"]
+    head = f"{called}\nscheme {summary['scheme']}{preset}, {many}, seed {summary['seed']}"
     value = "value" if reps == 1 else "median [min..max]"
     return head + "\n\n" + text.table(("metric", "meaning", "unit", value), rows, left=4)
 

@@ -24,6 +24,11 @@ CHANGES = (
     "record.rates_every=5 ms",
 )  # fmt: skip
 """The standard hotspot: deck 001's at RTT 40 us, for half a second."""
+OWN_CHANGES = {
+    "dcqcn": ("topology.buffer=500 KB",),
+    "e2cm": ("feedback.kind=frames",),
+}
+"""What a scheme needs to be seen at work: marks above 200 KB; probes that queue."""
 INDEX = "README.md"
 FIGURE_DPI, COLOURS = 80, 48
 """Enough to read a figure, and few enough octets to keep one for every scheme."""
@@ -40,7 +45,9 @@ def write(folder: Path) -> list[Path]:
         paths[-1].write_text(words, encoding="utf-8")
     base = qcnlab.load(HOTSPOT)
     names = [entry["name"] for entry in catalogue.schemes()]
-    runs = [base.with_(*CHANGES, f"scheme.name={name}") for name in names]
+    runs = [
+        base.with_(*CHANGES, f"scheme.name={name}", *OWN_CHANGES.get(name, ())) for name in names
+    ]
     for name, result in zip(names, qcnlab.run_many(runs, reps=1, progress=False), strict=True):
         paths.append(_draw(result, folder / f"{name}.png", plots))
     return paths
@@ -97,6 +104,9 @@ def _page(entry: Entry) -> str:
         lines += ["", "```text", diagram, "```"]
     hears, speaks = (", ".join(entry[side]) or "nothing" for side in ("hears", "speaks"))
     lines += ["", f"Hears {hears}; speaks {speaks}.", "", f"![{title}]({entry['name']}.png)"]
+    if entry["name"] in OWN_CHANGES:
+        changes = ", ".join(f"`{change}`" for change in OWN_CHANGES[entry["name"]])
+        lines += ["", f"Its figure is of the hotspot with {changes}."]
     lines += ["", "## Presets", ""]
     lines += [f"* `{preset['name']}`: {_line(preset['about'])}" for preset in entry["presets"]]
     for role, words in (("cp", "Congestion point"), ("rp", "Reaction point")):
