@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -210,3 +211,12 @@ def test_a_kept_first_cycle_in_the_loop_and_in_the_fluid(n: int, edge_us: float)
         off = np.abs(run["queue_bytes"] - rest.queue_bytes)
         assert (off[3000:].max() > off[1000:2000].max()) == grows
         assert run["target_rate_bps"][0] == pytest.approx(rest.target_rate_bps, rel=1e-12)
+
+
+def test_ten_seconds_of_the_fluid_take_less_than_one_of_the_processor() -> None:
+    taken = []
+    for _ in range(3):
+        begun = time.process_time()
+        Qcn(sources=10).fluid(10.0)
+        taken.append(time.process_time() - begun)
+    assert min(taken) < 1

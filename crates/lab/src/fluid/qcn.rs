@@ -437,10 +437,10 @@ impl Model for Qcn {
         ]);
     }
 
-    /// A quarter of the shortest mean time between two samples of all sources together, and no longer than a source at
+    /// A third of the shortest mean time between two samples of all sources together, and no longer than a source at
     /// line rate stays at a step of its cycle.
     fn quick(&self) -> f64 {
-        let sampled = 0.25 / (self.p_max * self.capacity);
+        let sampled = 1.0 / (3.0 * self.p_max * self.capacity);
         self.counters.map_or(sampled, |counters| sampled.min(self.cycle / (counters.steps as f64 * self.line)))
     }
 }
