@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import control
@@ -11,7 +12,7 @@ import pytest
 from scipy.special import gammainc
 
 import qcnlab
-from qcnlab.analysis import LagLoop, Loop, delay_family, sampling_family, ultimate_gain
+from qcnlab.analysis import Ecm, LagLoop, Loop, Qcn, delay_family, sampling_family, ultimate_gain
 from qcnlab.analysis.polynomials import Array
 from qcnlab.analysis.stability import winding_count
 
@@ -186,6 +187,49 @@ def test_gain_at_the_gain_margin_is_the_edge() -> None:
     assert margin is not None
     assert Loop(loop.num * margin * 0.999, loop.den, 0.3).stable()
     assert not Loop(loop.num * margin * 1.001, loop.den, 0.3).stable()
+
+
+SCANNED = np.geomspace(1e-6, 1e3, 400)
+
+
+def test_no_gain_steadies_ecm_beyond_its_lead() -> None:
+    for region in ("increase", "decrease"):
+        loop = Ecm(sources=2, delay_s=200e-6).loop(region)
+        assert loop.margins().gain_margin is None
+        assert not any(loop.scaled(gain).stable() for gain in SCANNED)
+
+
+@pytest.mark.parametrize(("first_cycle", "factor"), [("restarted", 0.0120), ("kept", 0.4848)])
+def test_the_gain_of_an_unstable_loop_must_fall(first_cycle: Any, factor: float) -> None:
+    loop = Qcn(sources=10, delay_s=500e-6, first_cycle=first_cycle).loop()
+    margins = loop.margins()
+    assert not margins.stable
+    assert margins.gain_margin == pytest.approx(factor, rel=0.01)
+    for gain in SCANNED:
+        assert loop.scaled(gain).stable() == (gain < margins.gain_margin)
+
+
+def test_the_gain_of_a_conditionally_stable_loop() -> None:
+    # s^3 + k (s + 1)^2 is stable for k > 1/2, by Routh; with a delay up to some gain only.
+    num, den = np.array([1.0, 2.0, 1.0]), [1, 0, 0, 0]
+    assert Loop(num, den).margins().gain_margin is None
+    assert not Loop(0.3 * num, den).stable()
+    assert Loop(0.3 * num, den).margins().gain_margin is None
+    loop = Loop(num, den, 0.05)
+    upper = loop.margins().gain_margin
+    assert upper is not None and upper > 1
+    assert Loop(100 * num, den, 0.05).margins().gain_margin == pytest.approx(upper / 100)
+    (lower,) = {
+        g for g, h in pairwise(SCANNED) if loop.scaled(h).stable() > loop.scaled(g).stable()
+    }
+    for gain in SCANNED:
+        assert loop.scaled(gain).stable() == (lower < gain < upper)
+
+
+def test_gains_at_which_poles_cross_at_the_ends_of_the_axis() -> None:
+    # s + 2 - 1 falls to 0 at twice the gain; |L| of (s + 1) / (3 s + 5) reaches 1 at three times.
+    assert Loop([-1], [1, 2]).margins().gain_margin == pytest.approx(2)
+    assert Loop([1, 1], [3, 5], 0.2).margins().gain_margin == pytest.approx(3, rel=1e-3)
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.4, 0.9, 1.4, 3.0, 7.7, 20.0])

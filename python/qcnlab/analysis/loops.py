@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from qcnlab._core import AnalysisError
 from qcnlab.analysis import stability
+from qcnlab.analysis.gain import crossovers, gain_margin
 from qcnlab.analysis.given import span
 from qcnlab.analysis.need import need
 from qcnlab.analysis.polynomials import Array, natural_frequency, tidy
@@ -38,7 +39,9 @@ class Margins:
     phase_margin_deg: float | None
     """180 degrees + phase of L at the gain crossover, -180..180; the smallest in size."""
     gain_margin: float | None
-    """1 / |L| at the phase crossover, a ratio; the one nearest to 1."""
+    """Of a stable loop the factor, above 1, by which its gain may rise before it turns unstable; of
+    an unstable one the factor, below 1, to which it must fall. `None` if there is none; then the
+    gain of an unstable loop may have to rise. A stable loop may turn unstable as it falls, too."""
     delay_margin_s: float | None
     """What the delay can grow by; negative if the loop is unstable for its delay."""
     critical_delay_s: float | None
@@ -46,7 +49,8 @@ class Margins:
     gain_crossover_rad_per_s: float | None
     """Where |L| = 1, at the phase margin."""
     phase_crossover_rad_per_s: float | None
-    """Where L is real and negative, at the gain margin."""
+    """Where L is real and negative, at the gain margin; `None` too where that is at 0 or beyond
+    all frequencies."""
     verdict: str
     """One sentence."""
 
@@ -116,6 +120,11 @@ class Loop:
             self._only("another delay"), self.den, delay, title=self.title, time_unit=self.time_unit
         )
 
+    def scaled(self, gain: float) -> Loop:
+        """Give `gain` times the loop; raises `AnalysisError` for a gain of 0 or no number."""
+        terms = [(num * gain, delay) for num, delay in self.terms]
+        return Loop.of_terms(terms, self.den, title=self.title, time_unit=self.time_unit)
+
     def __call__(self, s: complex | NDArray[Any]) -> Complex:
         """Evaluate L(s)."""
         points = np.asarray(s, dtype=complex)
@@ -153,7 +162,7 @@ class Loop:
         unstable = self.unstable_poles()
         critical = self.critical_delay() if len(self.terms) == 1 else None
         phase, at = self._phase_margin()
-        gain, gain_at = self._gain_margin()
+        gain, gain_at = gain_margin(self)
         margin = None if critical is None else critical - self.delay_s
         if len(self.terms) > 1 and phase is not None and at is not None:
             margin = math.radians(phase) / at
@@ -171,7 +180,7 @@ class Loop:
 
     def bode(self, frequency: Array | None = None) -> Bode:
         """Give gain and unwrapped phase, at `frequency` (rad/s, rising) or where they change."""
-        grid = self._grid() if frequency is None else np.asarray(frequency, dtype=float)
+        grid = self.grid() if frequency is None else np.asarray(frequency, dtype=float)
         values = self(1j * grid)
         if len(self.terms) == 1:
             phase = np.unwrap(np.angle(values * np.exp(1j * grid * self.delay_s)))
@@ -188,7 +197,7 @@ class Loop:
 
     def nyquist(self, frequency: Array | None = None) -> Nyquist:
         """Give L(jw) as real and imaginary part, at `frequency` (rad/s) or where it changes."""
-        grid = self._grid() if frequency is None else np.asarray(frequency, dtype=float)
+        grid = self.grid() if frequency is None else np.asarray(frequency, dtype=float)
         values = self(1j * grid)
         columns = {"frequency_rad_per_s": grid, "real": values.real, "imaginary": values.imag}
         units = {"frequency_rad_per_s": f"rad/{self.time_unit or 'time'}"}
@@ -232,8 +241,8 @@ class Loop:
             raise AnalysisError(f"{self.title}: a loop of several delays does not have {what}")
         return self.terms[0][0]
 
-    def _grid(self) -> Array:
-        """Frequencies where the loop changes: around its roots, and finely over its delays."""
+    def grid(self) -> Array:
+        """Give frequencies, rad/s, where the loop changes: at its roots, finely over its delays."""
         polynomials = [self.den, *(num for num, _ in self.terms)]
         sizes = np.concatenate([np.abs(np.roots(p)) for p in polynomials])
         sizes = sizes[sizes > 0] if (sizes > 0).any() else np.ones(1)
@@ -252,21 +261,16 @@ class Loop:
             return stability.gain_crossovers(self.terms[0][0], self.den)
         return np.array([natural_frequency(self.den)])
 
-    def _crossovers(self, values: Array, function: Any, grid: Array) -> list[float]:
-        places = np.flatnonzero(np.sign(values[:-1]) * np.sign(values[1:]) < 0)
-        brentq = need("scipy.optimize").brentq
-        return [brentq(function, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-14) for i in places]
-
     def _phase_margin(self) -> tuple[float | None, float | None]:
         if len(self.terms) == 1:
             found = list(stability.gain_crossovers(self.terms[0][0], self.den))
         else:
-            grid = self._grid()
+            grid = self.grid()
 
             def excess(frequency: float) -> float:
                 return float(np.log(np.abs(self(1j * frequency))))
 
-            found = self._crossovers(np.log(np.abs(self(1j * grid))), excess, grid)
+            found = crossovers(np.log(np.abs(self(1j * grid))), excess, grid)
         margins = [(self._margin_at(float(w)), float(w)) for w in found]
         return min(margins, key=lambda pair: abs(pair[0]), default=(None, None))
 
@@ -274,21 +278,10 @@ class Loop:
         behind = np.angle(-self(1j * frequency))
         return float(np.degrees(behind))
 
-    def _gain_margin(self) -> tuple[float | None, float | None]:
-        grid = self._grid()
-        values = self(1j * grid)
-
-        def imaginary(frequency: float) -> float:
-            return float(self(1j * frequency).imag)
-
-        found = self._crossovers(values.imag, imaginary, grid)
-        margins = [(-1 / float(self(1j * w).real), w) for w in found if self(1j * w).real < 0]
-        return min(margins, key=lambda pair: abs(math.log(pair[0])), default=(None, None))
-
     def _winding_count(self) -> int:
         if self.neutral:
             raise AnalysisError(f"{self.title}: a neutral loop of several delays is not decided")
-        grid = self._grid()
+        grid = self.grid()
 
         def characteristic(frequency: Array) -> Array:
             s = 1j * frequency
