@@ -115,6 +115,7 @@ def test_sweep_prints_the_edges_and_draws_them(
     assert [each["sources"] for each in edges] == [2, 5]
     assert edges[0]["linear_s"] == pytest.approx(212e-6, rel=0.01)
     assert 300e-6 < edges[0]["packets_s"] < 450e-6
+    assert edges[0]["packets"] == "turns unstable"
     drawn = (cli.folder / "out" / "boundary.svg").read_text(encoding="utf-8")
     for words in ("number of sources N", "RTT (us)", "packets: steady", "fluid with clamps, edge"):
         assert words in drawn

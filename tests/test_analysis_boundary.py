@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import qcnlab
-from qcnlab.analysis import Qcn, boundary
+from qcnlab.analysis import Boundary, Qcn, boundary
 from qcnlab.analysis.boundary import edge
 
 SCENARIO = "og-hotspot-2src-10g-to-500m-rtt200us"
@@ -33,6 +33,7 @@ def test_no_rtt_is_stable_for_a_hundred_sources_of_qcn() -> None:
     found = boundary(qcnlab.load(SCENARIO), sources=(100,), rtts_s=rtts_s, reps=1)
     for swing in (found.packets_swing, found.fluid_swing):
         assert (swing >= 0.25).all()
+    assert found.behaviour("packets") == found.behaviour("fluid") == ("swings",)
     assert np.isnan(found["packets_s"]).all()
     assert np.isnan(found["fluid_s"]).all()
 
@@ -73,6 +74,19 @@ def test_the_edge_is_interpolated_from_the_last_rtt_below() -> None:
     assert math.isnan(edge([1.0, 2.0], np.array([0.1, 0.2])))
     # From 0.05 at 2 to 0.45 at 4, 0.25 is half way.
     assert edge([1.0, 2.0, 4.0], np.array([0.3, 0.05, 0.45])) == pytest.approx(3.0)
+
+
+def test_no_edge_says_whether_it_is_steady_or_swings() -> None:
+    rows = np.array([[0.1, 0.2, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.1], [0.1, 0.2, 0.3]])
+    columns = {"sources": np.arange(4.0)}
+    found = Boundary("edges", columns, {}, (1.0, 2.0, 3.0), rows, rows[::-1])
+    words = ("steady", "swings", "steady again", "turns unstable")
+    assert found.behaviour("packets") == words
+    assert found.behaviour("fluid") == words[::-1]
+    for row, word in zip(rows, words, strict=True):
+        assert math.isnan(edge(found.rtts_s, row)) == (word != "turns unstable")
+    with pytest.raises(qcnlab.AnalysisError, match="packets and fluid have"):
+        found.behaviour("linear")
 
 
 @pytest.mark.parametrize(

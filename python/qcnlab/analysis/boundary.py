@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from qcnlab.analysis.setting import Model, Setting
     from qcnlab.api import Scenario
@@ -73,6 +74,17 @@ class Boundary(Response):
     def ratio(self) -> Array:
         """Give the packets' edge over the fluid's; shape (sources,)."""
         return np.asarray(self["packets_s"] / self["fluid_s"])
+
+    def behaviour(self, name: str) -> tuple[str, ...]:
+        """Say for each N what `"packets"` or `"fluid"` do over the RTTs that were run.
+
+        `"steady"` at each of them, `"swings"` at each, `"turns unstable"` between two, or
+        `"steady again"` at the longest. Raises `AnalysisError` for another name.
+        """
+        swings = {"packets": self.packets_swing, "fluid": self.fluid_swing}
+        if name not in swings:
+            raise AnalysisError(f"'{name}' has no behaviour; packets and fluid have")
+        return tuple(_behaviour(row >= SWING) for row in swings[name])
 
     def plot(self) -> Figure:
         """Draw the three edges over N, and what each packet run did."""
@@ -145,6 +157,12 @@ def edge(rtts_s: Sequence[float], swing: Array, level: float = SWING) -> float:
         return math.nan
     share = (level - swing[last]) / (swing[last + 1] - swing[last])
     return float(rtts_s[last] + share * (rtts_s[last + 1] - rtts_s[last]))
+
+
+def _behaviour(swings: NDArray[np.bool_]) -> str:
+    if swings.all() or not swings.any():
+        return "swings" if swings.all() else "steady"
+    return "turns unstable" if swings[-1] else "steady again"
 
 
 def _line_rate(known: Setting, sources: int, capacity_bps: float) -> float:

@@ -83,7 +83,10 @@ def _verdict_text(verdict: Verdict) -> str:
         for name, each in verdict.loops.items()
     ]
     header = ("loop", "stable", "phase margin, deg", "gain margin", "delay margin", "critical RTT")
-    return f"{head}\n\n{text.table(header, rows)}\n\n{_critical_text(verdict)}"
+    table = text.table(header, rows)
+    if not all(each.stable for each in verdict.loops.values()):
+        table += "\n(gain margin of an unstable loop: what its gain must be multiplied by)"
+    return f"{head}\n\n{table}\n\n{_critical_text(verdict)}"
 
 
 def _parameters_text(model: Model) -> str:
@@ -132,8 +135,12 @@ def _boundary_summary(scenario: Scenario, found: Boundary) -> dict[str, Any]:
         "scenario": scenario.name,
         "title": found.title,
         "edges": [
-            {name: None if math.isnan(row[name]) else row[name] for name in row}
-            for row in found.to_polars().to_dicts()
+            {
+                **{name: None if math.isnan(row[name]) else row[name] for name in row},
+                "fluid": found.behaviour("fluid")[i],
+                "packets": found.behaviour("packets")[i],
+            }
+            for i, row in enumerate(found.to_polars().to_dicts())
         ],
         "rtts_s": list(found.rtts_s),
         "packets_swing": found.packets_swing.tolist(),
@@ -145,7 +152,9 @@ def _boundary_text(found: Boundary) -> str:
     rows = [
         (
             f"{n:.0f}",
-            *(_span_or_none(found[name][i]) for name in ("linear_s", "fluid_s", "packets_s")),
+            _span_or_none(found["linear_s"][i]),
+            _edge_text(found, "fluid", i),
+            _edge_text(found, "packets", i),
             _or_none(None if math.isnan(ratio) else ratio, "{:.2f}"),
         )
         for i, (n, ratio) in enumerate(zip(found["sources"], found.ratio(), strict=True))
@@ -153,12 +162,18 @@ def _boundary_text(found: Boundary) -> str:
     header = ("N", "linear theory", "fluid with clamps", "packets", "packets / fluid")
     about = (
         "Edge of packets and fluid: the shortest RTT from which on the queue swings by a quarter "
-        "of its set point, the packets' noise taken off; none: not between "
-        f"{span(found.rtts_s[0])} and {span(found.rtts_s[-1])}. "
+        "of its set point, the packets' noise taken off. RTTs from "
+        f"{span(found.rtts_s[0])} to {span(found.rtts_s[-1])} were run; where there is no edge "
+        "between them: steady at each, swings at each, or steady again at the longest. "
         "Packets without timer and drift, sources saturated, feedback ideal."
     )
     table = text.table(header, rows)
     return f"{found.title}\n\n{table}\n\n{text.paragraphs(about, text.width())}"
+
+
+def _edge_text(found: Boundary, name: str, index: int) -> str:
+    edge = float(found[f"{name}_s"][index])
+    return found.behaviour(name)[index] if math.isnan(edge) else span(edge)
 
 
 def _or_none(value: float | None, form: str) -> str:
