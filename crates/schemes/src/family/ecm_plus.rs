@@ -87,6 +87,10 @@ params! {
         jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
         /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
         target_rate_reduction: bool, "TRR", Range::ANY;
+        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
+        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
+        /// How far it drifts each time.
+        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
     }
 }
 
@@ -108,6 +112,8 @@ const RP_DECK001: RpParams = RpParams {
     min_rate: BitRate::mbps(10),
     jitter_width: 0.3,
     target_rate_reduction: true,
+    drift_every: Span::ZERO,
+    drift_step: BitRate::ZERO,
 };
 
 impl Family for EcmPlus {
@@ -162,6 +168,8 @@ impl Family for EcmPlus {
             min_rate: params.min_rate,
             jitter_width: params.jitter_width,
             target_rate_reduction: params.target_rate_reduction,
+            drift_every: params.drift_every,
+            drift_step: params.drift_step,
             ..qcn::RP_DECK001
         };
         Rp { params: *params, limiter: qcn::Rp::new(limiter, line_rate), stretch_from: Instant::ZERO }
@@ -225,7 +233,7 @@ impl ReactionPoint for Rp {
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
         if let Signal::Cnm(Cnm { quantized_fb: 1.., .. }) = signal {
-            if self.limiter.next_wake() == Instant::NEVER {
+            if !self.limiter.is_limiting() {
                 self.limiter.set_time_reset(self.params.time_reset);
                 self.stretch_from = now;
             } else {
@@ -236,7 +244,7 @@ impl ReactionPoint for Rp {
     }
 
     fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
-        if now >= self.limiter.next_wake() {
+        if now >= self.limiter.time_end() {
             self.shrink(now);
         }
         self.limiter.on_wake(now, dice);

@@ -18,7 +18,7 @@ use crate::params::{Field, Range};
 use crate::parts::forward::forward;
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{Cnm, CpId, NoNotification, ReactionPoint, Signal, SignalKind, Stamp};
-use qcnlab_units::{BitRate, Bytes, Instant};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// QCN with Fb-hat.
 pub struct FbHat;
@@ -49,6 +49,12 @@ params! {
         short_cycles: bool, "", Range::ANY;
         /// Full width of the random spread of cycles.
         jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
+        /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
+        target_rate_reduction: bool, "TRR", Range::ANY;
+        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
+        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
+        /// How far it drifts each time.
+        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
     }
 }
 
@@ -64,6 +70,9 @@ const RP_DECK000: RpParams = RpParams {
     min_rate: qcn::RP_DECK000.min_rate,
     short_cycles: qcn::RP_DECK000.short_cycles,
     jitter_width: qcn::RP_DECK000.jitter_width,
+    target_rate_reduction: qcn::RP_DECK000.target_rate_reduction,
+    drift_every: qcn::RP_DECK000.drift_every,
+    drift_step: qcn::RP_DECK000.drift_step,
 };
 
 impl Family for FbHat {
@@ -109,6 +118,9 @@ impl Family for FbHat {
             min_rate: params.min_rate,
             short_cycles: params.short_cycles,
             jitter_width: params.jitter_width,
+            target_rate_reduction: params.target_rate_reduction,
+            drift_every: params.drift_every,
+            drift_step: params.drift_step,
             ..qcn::RP_DECK000
         };
         Rp { params: *params, limiter: qcn::Rp::new(limiter, line_rate), fb_hat: 0.0 }

@@ -79,6 +79,10 @@ params! {
         stage_test: qcn::StageTest, "", Range::ANY;
         /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
         target_rate_reduction: bool, "TRR", Range::ANY;
+        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
+        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
+        /// How far it drifts each time.
+        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
     }
 }
 
@@ -102,6 +106,8 @@ const RP_DECK002: RpParams = RpParams {
     min_rate: BitRate::mbps(10),
     stage_test: qcn::StageTest::Above,
     target_rate_reduction: true,
+    drift_every: Span::ZERO,
+    drift_step: BitRate::ZERO,
 };
 
 /// The values in brackets on the slide: what the hardware has.
@@ -167,6 +173,8 @@ impl Family for NicFb {
             jitter_width: params.jitter_width,
             stage_test: params.stage_test,
             target_rate_reduction: params.target_rate_reduction,
+            drift_every: params.drift_every,
+            drift_step: params.drift_step,
             ..qcn::RP_DECK001
         };
         Rp { params: *params, line_rate, limiter: qcn::Rp::new(limiter, line_rate), heard: Vec::new() }

@@ -75,6 +75,10 @@ params! {
         jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
         /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
         target_rate_reduction: bool, "TRR", Range::ANY;
+        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
+        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
+        /// How far it drifts each time.
+        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
     }
 }
 
@@ -98,6 +102,8 @@ const RP_DECK001: RpParams = RpParams {
     min_rate: qcn::RP_DECK001.min_rate,
     jitter_width: qcn::RP_DECK001.jitter_width,
     target_rate_reduction: qcn::RP_DECK001.target_rate_reduction,
+    drift_every: qcn::RP_DECK001.drift_every,
+    drift_step: qcn::RP_DECK001.drift_step,
 };
 
 /// Bits of the feedback's size.
@@ -150,6 +156,8 @@ impl Family for ThreePoint {
             min_rate: params.min_rate,
             jitter_width: params.jitter_width,
             target_rate_reduction: params.target_rate_reduction,
+            drift_every: params.drift_every,
+            drift_step: params.drift_step,
             creation: qcn::Creation::AnyCnm,
             ..qcn::RP_DECK001
         };

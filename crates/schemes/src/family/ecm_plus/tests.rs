@@ -120,3 +120,15 @@ fn a_new_limiter_starts_with_the_first_timer() {
     rp.on_signal(later, &cnm(32), &mut dice());
     assert_eq!(rp.next_wake().since(later), Span::from_ms(15));
 }
+
+/// 7500, and 1 each 4 ms: 7503 at 12 ms. At 15 ms (7503 + 10 000) / 2; the drifts made no timer shorter: 15 + 13.5.
+#[test]
+fn a_drift_is_not_the_timer() {
+    let mut rp = rp(RpParams { drift_every: Span::from_ms(4), drift_step: BitRate::mbps(1), ..EXACT });
+    for at in [4_000, 8_000, 12_000, 15_000] {
+        assert_eq!(rp.next_wake(), us(at));
+        rp.on_wake(us(at), &mut dice());
+    }
+    assert_eq!(rp.gauge().current_rate, BitRate::bps(8_751_500_000));
+    assert_eq!((rp.next_wake(), rp.limiter.time_end()), (us(16_000), us(28_500)));
+}

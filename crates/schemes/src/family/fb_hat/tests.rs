@@ -98,3 +98,14 @@ fn recovery_is_faster_than_with_cycles_of_one_length() {
     let (shrinking, plain) = (recovery(0.25), recovery(1.0));
     assert!(shrinking < plain, "{shrinking} ms with shrinking cycles, {plain} without");
 }
+
+/// Four messages of 63 leave 10 000 (1 - 63/128)^4 = 665, less than a tenth of the target of 10 000: an eighth, 1250.
+#[test]
+fn a_far_target_falls_at_the_end_of_the_first_cycle() {
+    for (target_rate_reduction, target) in [(false, 10_000), (true, 1250)] {
+        let mut rp = rp(RpParams { target_rate_reduction, ..EXACT });
+        (0..4).for_each(|_| hear(&mut rp, 63));
+        let _ = cycle(&mut rp);
+        assert_eq!(rp.gauge().target_rate, BitRate::mbps(target));
+    }
+}

@@ -77,6 +77,14 @@ impl Rp {
         self.params.time_reset
     }
 
+    /// When the timer cycle ends; [`Instant::NEVER`] without a limiter or a timer.
+    pub const fn time_end(&self) -> Instant {
+        match &self.state {
+            State::Free => Instant::NEVER,
+            State::Limiting(limiter) => limiter.time_end,
+        }
+    }
+
     /// Byte-counter cycles that start from now on have this length, whatever the parameters say.
     pub const fn set_byte_reset(&mut self, octets: Bytes) {
         self.params.byte_reset = octets;
