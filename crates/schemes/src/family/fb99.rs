@@ -25,6 +25,7 @@ use crate::dice::Dice;
 use crate::params::{Field, Range};
 use crate::parts::bandwidth::{BandwidthDetector, SensorParams as CpParams, TWO_SENSORS_DECK000 as CP_DECK000};
 use crate::parts::cycles::{self, Cut, Cycles};
+use crate::parts::drift::Drift;
 use crate::parts::feedback::{Quantizer, Scale};
 use crate::parts::forward::forward;
 use crate::parts::rates::Rates;
@@ -90,6 +91,10 @@ params! {
         jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
         /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
         target_rate_reduction: bool, "TRR", Range::ANY;
+        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
+        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
+        /// How far it drifts each time.
+        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
         /// Whether the end of a cycle restarts the timer and the byte counter, or only the one that ended it.
         restart_both: bool, "", Range::ANY;
         /// Whether Fb99 goes one cycle back; otherwise it only restarts the timer.
@@ -120,6 +125,8 @@ const RP_DECK000: RpParams = RpParams {
     min_rate: BitRate::mbps(10),
     jitter_width: 0.3,
     target_rate_reduction: false,
+    drift_every: Span::ZERO,
+    drift_step: BitRate::ZERO,
     restart_both: false,
     stretch: true,
     stretch_later: StretchLater::OneBack,
@@ -261,7 +268,7 @@ impl Limiter {
     }
 
     fn end_cycle(&mut self, now: Instant, by_time: bool, params: &RpParams, line_rate: BitRate, dice: &mut Dice) {
-        let Cycles { rates, byte_count, stage } = &mut self.cycles;
+        let Cycles { rates, byte_count, stage, .. } = &mut self.cycles;
         *stage += 1;
         let past = stage.saturating_sub(params.threshold);
         if by_time || params.restart_both {
@@ -302,7 +309,8 @@ impl ReactionPoint for Rp {
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
         match (cycles::heard(signal, matches!(self.state, State::Limiting(_))), &mut self.state) {
             (Some(fb), State::Free) => {
-                let cycles = Cycles::new(self.line_rate, self.params.byte_reset);
+                let RpParams { byte_reset, drift_every, drift_step, .. } = self.params;
+                let cycles = Cycles::new(now, self.line_rate, byte_reset, Drift::new(drift_every, drift_step));
                 let mut limiter = Limiter { cycles, time_end: Instant::NEVER };
                 limiter.on_cnm(now, fb, &self.params);
                 self.state = State::Limiting(limiter);
@@ -316,10 +324,11 @@ impl ReactionPoint for Rp {
     }
 
     fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
-        if let State::Limiting(limiter) = &mut self.state
-            && now >= limiter.time_end
-        {
-            limiter.end_cycle(now, true, &self.params, self.line_rate, dice);
+        if let State::Limiting(limiter) = &mut self.state {
+            if now >= limiter.time_end {
+                limiter.end_cycle(now, true, &self.params, self.line_rate, dice);
+            }
+            limiter.cycles.drift_if_due(now, self.line_rate);
         }
     }
 
@@ -327,7 +336,7 @@ impl ReactionPoint for Rp {
     fn next_wake(&self) -> Instant {
         match &self.state {
             State::Free => Instant::NEVER,
-            State::Limiting(limiter) => limiter.time_end,
+            State::Limiting(limiter) => limiter.time_end.min(limiter.cycles.next_drift()),
         }
     }
 

@@ -25,6 +25,7 @@ use crate::dice::Dice;
 use crate::params::{Field, Range};
 use crate::parts::bandwidth::{BandwidthDetector, SensorParams as CpParams, TWO_SENSORS_DECK000 as CP_DECK000};
 use crate::parts::cycles::{self, Cut, Cycles};
+use crate::parts::drift::Drift;
 use crate::parts::forward::forward;
 use crate::parts::rates::Rates;
 use crate::registry::{Family, Member, Preset, Status};
@@ -68,6 +69,10 @@ params! {
         jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
         /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
         target_rate_reduction: bool, "TRR", Range::ANY;
+        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
+        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
+        /// How far it drifts each time.
+        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
         /// From a message to the next special frame.
         wait_to_probe: Span, "WP", Range::at_least(1e6);
         /// How long silence must last. Longer than any round trip with its queues, or it is a false alarm.
@@ -95,6 +100,8 @@ const RP_DECK000: RpParams = RpParams {
     min_rate: BitRate::mbps(10),
     jitter_width: 0.3,
     target_rate_reduction: false,
+    drift_every: Span::ZERO,
+    drift_step: BitRate::ZERO,
     wait_to_probe: Span::from_ms(10),
     wait_for_echo: Span::from_ms(2),
     short_fuse: Span::from_us(500),
@@ -225,6 +232,16 @@ enum Ping {
     ShortFuse { until: Instant },
 }
 
+impl Ping {
+    /// When it runs out; [`Instant::NEVER`] while it waits for a frame.
+    const fn until(self) -> Instant {
+        match self {
+            Ping::NextFrame => Instant::NEVER,
+            Ping::WaitToProbe { until } | Ping::WaitForEcho { until } | Ping::ShortFuse { until } => until,
+        }
+    }
+}
+
 impl Limiter {
     fn on_cnm(&mut self, now: Instant, fb: u8, params: &RpParams) {
         self.cycles.on_cnm(fb, &params.cut());
@@ -239,7 +256,7 @@ impl Limiter {
     }
 
     fn end_cycle(&mut self, params: &RpParams, line_rate: BitRate, dice: &mut Dice) {
-        let Cycles { rates, byte_count, stage } = &mut self.cycles;
+        let Cycles { rates, byte_count, stage, .. } = &mut self.cycles;
         *stage += 1;
         let short = self.hyper.is_none() && *stage >= params.threshold;
         let octets = params.byte_reset.as_f64() * if short { 0.5 } else { 1.0 };
@@ -285,8 +302,9 @@ impl ReactionPoint for Rp {
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
         match (cycles::heard(signal, matches!(self.state, State::Limiting(_))), &mut self.state) {
             (Some(fb), State::Free) => {
+                let RpParams { byte_reset, drift_every, drift_step, .. } = self.params;
                 let mut limiter = Limiter {
-                    cycles: Cycles::new(self.line_rate, self.params.byte_reset),
+                    cycles: Cycles::new(now, self.line_rate, byte_reset, Drift::new(drift_every, drift_step)),
                     hyper: None,
                     ping: Ping::NextFrame,
                     special: false,
@@ -330,16 +348,14 @@ impl ReactionPoint for Rp {
             }
             _ => {}
         }
+        limiter.cycles.drift_if_due(now, self.line_rate);
     }
 
     #[inline]
     fn next_wake(&self) -> Instant {
         match &self.state {
             State::Free => Instant::NEVER,
-            State::Limiting(limiter) => match limiter.ping {
-                Ping::NextFrame => Instant::NEVER,
-                Ping::WaitToProbe { until } | Ping::WaitForEcho { until } | Ping::ShortFuse { until } => until,
-            },
+            State::Limiting(limiter) => limiter.ping.until().min(limiter.cycles.next_drift()),
         }
     }
 

@@ -2,12 +2,13 @@
 //!
 //! Deck 000, Rules for changing TR and CR: a cycle that ends takes the current rate half way to the target; a
 //! message cuts, and the cycles start from the first. The rate before the cut becomes the target, unless the first
-//! cycle has not ended.
+//! cycle has not ended. A drift timer, where there is one, adds a step each period, whatever is heard.
 
+use super::drift::Drift;
 use super::rates::Rates;
 use super::sampling::Countdown;
 use crate::roles::{Cnm, Signal};
-use qcnlab_units::{BitRate, Bytes};
+use qcnlab_units::{BitRate, Bytes, Instant};
 
 /// What a message does to rates and cycles.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +23,7 @@ pub struct Cut {
     pub min_rate: BitRate,
 }
 
-/// Rates, byte counter and cycles of an installed limiter.
+/// Rates, byte counter, cycles and drift of an installed limiter.
 #[derive(Clone, Debug)]
 pub struct Cycles {
     /// Current and target rate.
@@ -31,12 +32,27 @@ pub struct Cycles {
     pub byte_count: Countdown,
     /// Cycles ended since the last message, less those taken back.
     pub stage: u32,
+    drift: Drift,
 }
 
 impl Cycles {
-    /// The first cycle, at `line_rate`.
-    pub const fn new(line_rate: BitRate, byte_reset: Bytes) -> Cycles {
-        Cycles { rates: Rates::at(line_rate), byte_count: Countdown::new(byte_reset), stage: 0 }
+    /// The first cycle, at `line_rate`; `drift` starts now.
+    pub fn new(now: Instant, line_rate: BitRate, byte_reset: Bytes, mut drift: Drift) -> Cycles {
+        drift.start(now);
+        Cycles { rates: Rates::at(line_rate), byte_count: Countdown::new(byte_reset), stage: 0, drift }
+    }
+
+    /// When the drift is due next.
+    #[inline]
+    pub const fn next_drift(&self) -> Instant {
+        self.drift.next()
+    }
+
+    /// Lets the current rate drift if that is due, never past `line_rate`.
+    pub fn drift_if_due(&mut self, now: Instant, line_rate: BitRate) {
+        if let Some(step) = self.drift.due(now) {
+            self.rates.drift(step, line_rate);
+        }
     }
 
     /// A message with quantized feedback `fb` came.
@@ -69,13 +85,19 @@ pub const fn heard(signal: &Signal, limiting: bool) -> Option<u8> {
 mod tests {
     use super::*;
     use crate::roles::CpId;
+    use qcnlab_units::Span;
 
     const CUT: Cut =
         Cut { byte_reset: Bytes::new(150_000), gd: 1.0 / 128.0, min_dec_fac: 0.5, min_rate: BitRate::mbps(10) };
 
+    fn cycles(drift_every: Span) -> Cycles {
+        let drift = Drift::new(drift_every, BitRate::mbps(1));
+        Cycles::new(Instant::ZERO, BitRate::gbps(10), CUT.byte_reset, drift)
+    }
+
     #[test]
     fn the_first_cycle_keeps_its_target() {
-        let mut cycles = Cycles::new(BitRate::gbps(10), CUT.byte_reset);
+        let mut cycles = cycles(Span::ZERO);
         let rates = |cycles: &Cycles| (cycles.rates.current, cycles.rates.target);
         // 10 000 (1 - 32/128) = 7500, and 5625 without a cycle in between.
         cycles.on_cnm(32, &CUT);
@@ -87,9 +109,24 @@ mod tests {
         assert_eq!((rates(&cycles), cycles.stage), ((BitRate::bps(2_812_500_000), BitRate::mbps(5625)), 0));
     }
 
+    /// 10 000 (1 - 64/128) = 5000, 5001 after 1 ms; a message halves that, and 2 ms stay due.
+    #[test]
+    fn it_drifts_whatever_is_heard() {
+        let mut cycles = cycles(Span::from_ms(1));
+        let ms = |n| Instant::ZERO + Span::from_ms(n);
+        cycles.on_cnm(64, &CUT);
+        cycles.drift_if_due(ms(1), BitRate::gbps(10));
+        assert_eq!((cycles.rates.current, cycles.next_drift()), (BitRate::mbps(5001), ms(2)));
+        cycles.on_cnm(64, &CUT);
+        cycles.drift_if_due(ms(2), BitRate::gbps(10));
+        assert_eq!((cycles.rates.current, cycles.next_drift()), (BitRate::bps(2_501_500_000), ms(3)));
+        cycles.drift_if_due(ms(10_000), BitRate::gbps(10));
+        assert_eq!(cycles.rates, Rates::at(BitRate::gbps(10)));
+    }
+
     #[test]
     fn it_ends_at_line_rate_with_nothing_waiting() {
-        let mut cycles = Cycles::new(BitRate::gbps(10), CUT.byte_reset);
+        let mut cycles = cycles(Span::ZERO);
         assert!(cycles.over(BitRate::gbps(10), Bytes::ZERO));
         assert!(!cycles.over(BitRate::gbps(10), Bytes::new(1)));
         cycles.on_cnm(1, &CUT);
