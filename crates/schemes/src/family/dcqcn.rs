@@ -125,6 +125,10 @@ params! {
         hai_rate: BitRate, "R_HAI, rpg_hai_rate", Range::at_least(0.0);
         /// How much a hyper increase adds.
         hai_step: HaiStep, "", Range::ANY;
+        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
+        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
+        /// How far it drifts each time.
+        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
     }
 }
 
@@ -151,6 +155,8 @@ const RP_SIGCOMM2015: RpParams = RpParams {
     ai_rate: BitRate::mbps(40),
     hai_rate: BitRate::mbps(200),
     hai_step: HaiStep::Scaled,
+    drift_every: Span::ZERO,
+    drift_step: BitRate::ZERO,
 };
 
 const CP_CONNECTX: CpParams =
@@ -176,6 +182,8 @@ const RP_CONNECTX: RpParams = RpParams {
     ai_rate: BitRate::mbps(5),
     hai_rate: BitRate::mbps(50),
     hai_step: HaiStep::Constant,
+    drift_every: Span::ZERO,
+    drift_step: BitRate::ZERO,
 };
 
 impl Family for Dcqcn {

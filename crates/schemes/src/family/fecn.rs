@@ -18,6 +18,7 @@
 
 use crate::dice::Dice;
 use crate::params::{Field, Range};
+use crate::parts::drift::Drift;
 use crate::parts::returning::ReturnsProbes;
 use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
@@ -75,6 +76,10 @@ params! {
         start_flows: f64, "N0", Range::at_least(1.0);
         /// The rate never falls below this.
         min_rate: BitRate, "", Range::POSITIVE;
+        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
+        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
+        /// How far it drifts each time.
+        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
     }
 }
 
@@ -90,8 +95,13 @@ const CP_FECN2007: CpParams = CpParams {
     after_idle: AfterIdle::Start,
 };
 
-const RP_FECN2007: RpParams =
-    RpParams { probe_every: Span::from_ms(1), start_flows: 200.0, min_rate: BitRate::mbps(1) };
+const RP_FECN2007: RpParams = RpParams {
+    probe_every: Span::from_ms(1),
+    start_flows: 200.0,
+    min_rate: BitRate::mbps(1),
+    drift_every: Span::ZERO,
+    drift_step: BitRate::ZERO,
+};
 
 impl Family for Fecn {
     type CpParams = CpParams;
@@ -127,9 +137,16 @@ impl Family for Fecn {
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
         let start = line_rate.scaled_rounded_down(1.0 / params.start_flows);
-        let ask = Ask::Idle;
-        Rp { params: *params, line_rate, rate: start, ask, sent_since_probe: false, newest: Instant::ZERO }
-            .at_least_the_minimum()
+        Rp {
+            params: *params,
+            line_rate,
+            rate: start,
+            ask: Ask::Idle,
+            sent_since_probe: false,
+            newest: Instant::ZERO,
+            drift: Drift::new(params.drift_every, params.drift_step),
+        }
+        .at_least_the_minimum()
     }
 
     fn notification_point(_: &RpParams) -> Option<ReturnsProbes> {
@@ -245,6 +262,8 @@ pub struct Rp {
     sent_since_probe: bool,
     /// When the newest probe that came back was sent.
     newest: Instant,
+    /// Runs below the line rate, from the first frame or the first rate taken.
+    drift: Drift,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,14 +285,24 @@ impl Rp {
     fn take(&mut self, rate: BitRate) {
         self.rate = rate.max(self.params.min_rate).min(self.line_rate);
     }
+
+    /// Runs the drift timer below the line rate, and only there.
+    fn keep_drifting(&mut self, now: Instant) {
+        if self.rate >= self.line_rate {
+            self.drift.stop();
+        } else if self.drift.next() == Instant::NEVER {
+            self.drift.start(now);
+        }
+    }
 }
 
 impl ReactionPoint for Rp {
     #[inline]
-    fn on_sent(&mut self, _: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
+    fn on_sent(&mut self, now: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
         self.sent_since_probe = true;
         if self.ask == Ask::Idle {
             self.ask = Ask::Now;
+            self.keep_drifting(now);
         }
         Stamp::default()
     }
@@ -285,6 +314,7 @@ impl ReactionPoint for Rp {
         {
             self.newest = probe.asked_at;
             self.take(probe.rate);
+            self.keep_drifting(now);
         }
     }
 
@@ -294,14 +324,19 @@ impl ReactionPoint for Rp {
         {
             self.ask = if self.sent_since_probe { Ask::Now } else { Ask::Idle };
         }
+        if let Some(step) = self.drift.due(now) {
+            self.take(self.rate + step);
+            self.keep_drifting(now);
+        }
     }
 
     #[inline]
     fn next_wake(&self) -> Instant {
-        match self.ask {
+        let ask = match self.ask {
             Ask::Idle | Ask::Now => Instant::NEVER,
             Ask::Resting { until } => until,
-        }
+        };
+        ask.min(self.drift.next())
     }
 
     fn sends_probes(&self) -> bool {

@@ -3,6 +3,7 @@
 use super::{Clamp, Form, RpParams};
 use crate::dice::Dice;
 use crate::family::qcn::{HaiStep, StageTest};
+use crate::parts::drift::Drift;
 use crate::parts::rates::Rates;
 use crate::parts::sampling::Countdown;
 use crate::roles::{Gauge, Pacing, ReactionPoint, Signal, Stamp};
@@ -73,6 +74,7 @@ pub(super) struct Limiter {
     pub(super) byte_stage: u32,
     time_end: Instant,
     pub(super) time_stage: u32,
+    drift: Drift,
     /// When a CNP that was heard cuts, for NICs.
     cut_at: Instant,
     /// A boundary of the reduce periods.
@@ -117,6 +119,8 @@ impl Rp {
 impl Limiter {
     fn new(now: Instant, alpha: Alpha, params: &RpParams, line_rate: BitRate) -> Limiter {
         let rate = params.first_rate.map_or(line_rate, |rate| rate.min(line_rate));
+        let mut drift = Drift::new(params.drift_every, params.drift_step);
+        drift.start(now);
         Limiter {
             rates: Rates::at(rate),
             alpha,
@@ -124,6 +128,7 @@ impl Limiter {
             byte_stage: 0,
             time_end: now + params.time_reset,
             time_stage: 0,
+            drift,
             cut_at: Instant::NEVER,
             period_start: now,
         }
@@ -216,10 +221,16 @@ impl ReactionPoint for Rp {
             limiter.alpha.settle(now, &self.params);
             limiter.cut(now, &self.params);
         }
-        if now >= limiter.time_end {
+        let (timer, drift) = (now >= limiter.time_end, limiter.drift.due(now));
+        if timer {
             limiter.time_stage += 1;
             limiter.time_end = now + self.params.time_reset;
             limiter.increase(&self.params, self.line_rate);
+        }
+        if let Some(step) = drift {
+            limiter.rates.drift(step, self.line_rate);
+        }
+        if timer || drift.is_some() {
             self.release_if_done();
         }
     }
@@ -228,7 +239,7 @@ impl ReactionPoint for Rp {
     fn next_wake(&self) -> Instant {
         match &self.state {
             State::Free(_) => Instant::NEVER,
-            State::Limiting(limiter) => limiter.time_end.min(limiter.cut_at),
+            State::Limiting(limiter) => limiter.time_end.min(limiter.cut_at).min(limiter.drift.next()),
         }
     }
 

@@ -127,3 +127,25 @@ fn sources_share_a_port_evenly() {
     let _ = fabric.run(200);
     even(&mut fabric, 20, 1.0);
 }
+
+/// 10 000 / 200 = 50, and 1 each 400 us from the first frame; the next probe is due at 1 ms. At line rate it stops.
+#[test]
+fn the_rate_drifts_below_the_line_rate() {
+    let params = RpParams { drift_every: Span::from_us(400), drift_step: BitRate::mbps(1), ..RP_FECN2007 };
+    let mut rp = Fecn::reaction_point(&params, LINE);
+    assert_eq!(rp.next_wake(), Instant::NEVER);
+    let _ = rp.on_sent(us(0), FRAME, FRAME, &mut dice());
+    let probe = rp.take_probe(us(0)).expect("the first frame asks for one");
+    for (at, rate) in [(400, 51), (800, 52), (1000, 52)] {
+        assert_eq!(rp.next_wake(), us(at));
+        rp.on_wake(us(at), &mut dice());
+        assert_eq!(rp.limit(), Some(BitRate::mbps(rate)), "at {at} us");
+    }
+    // A rate that is taken moves the rate and not the timer.
+    rp.on_signal(us(1100), &Signal::Returned(Probe { rate: BitRate::mbps(70), ..probe }), &mut dice());
+    assert_eq!(rp.next_wake(), us(1200));
+    rp.on_wake(us(1200), &mut dice());
+    assert_eq!(rp.limit(), Some(BitRate::mbps(71)));
+    rp.on_signal(us(1300), &Signal::Returned(probe), &mut dice());
+    assert_eq!((rp.limit(), rp.next_wake()), (None, Instant::NEVER));
+}
