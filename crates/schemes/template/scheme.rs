@@ -2,12 +2,13 @@
 //!
 //! ```text
 //!            CNM: rate *= 1 - decrease
-//!   free ------------------------------> limited:  each raise_every: rate += raise_step
+//!   free ------------------------------> limited:  each drift_every: rate += drift_step
 //!     ^          rate reaches C            |
 //!     +------------------------------------+
 //! ```
 //!
-//! A port sends a message at each sample that finds the queue above its set point.
+//! A port sends a message at each sample that finds the queue above its set point. Every scheme that limits has the
+//! drift timer; where a scheme raises its rates in other ways, too, it is off in the presets.
 //!
 //! Source: deck and slide, paper or clause; a row in docs/reference/sources.md says what the short name means.
 
@@ -45,10 +46,10 @@ params! {
     pub struct RpParams {
         /// Share of the rate that one message takes off.
         decrease: f64, "", Range::above_zero_to(1.0);
-        /// How often the rate rises by itself.
-        raise_every: Span, "", Range::at_least(1e6);
-        /// How far it rises each time.
-        raise_step: BitRate, "", Range::at_least(0.0);
+        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
+        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
+        /// How far it drifts each time.
+        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
         /// The rate is never cut below this.
         min_rate: BitRate, "", Range::POSITIVE;
     }
@@ -59,8 +60,8 @@ const CP_TEMPLATE: CpParams =
 
 const RP_TEMPLATE: RpParams = RpParams {
     decrease: 0.125,
-    raise_every: Span::from_ms(1),
-    raise_step: BitRate::mbps(20),
+    drift_every: Span::from_ms(1),
+    drift_step: BitRate::mbps(20),
     min_rate: BitRate::mbps(10),
 };
 
@@ -96,7 +97,7 @@ impl Family for SchemeName {
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        Rp { params: *params, line_rate, state: State::Free, raise: Drift::new(params.raise_every, params.raise_step) }
+        Rp { params: *params, line_rate, state: State::Free, drift: Drift::new(params.drift_every, params.drift_step) }
     }
 }
 
@@ -105,7 +106,7 @@ A port samples arriving frames and tells their sources while its queue is above 
 that is told cuts its rate by a share; in between its rate rises by a step each period.
 
             CNM: rate *= 1 - decrease
-   free ------------------------------> limited:  each raise_every: rate += raise_step
+   free ------------------------------> limited:  each drift_every: rate += drift_step
      ^          rate reaches C            |
      +------------------------------------+
 ";
@@ -141,7 +142,7 @@ pub struct Rp {
     params: RpParams,
     line_rate: BitRate,
     state: State,
-    raise: Drift,
+    drift: Drift,
 }
 
 #[derive(Clone, Debug)]
@@ -170,7 +171,7 @@ impl ReactionPoint for Rp {
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
         let Signal::Cnm(Cnm { quantized_fb: 1.., .. }) = signal else { return };
         if let State::Free = self.state {
-            self.raise.start(now);
+            self.drift.start(now);
         }
         let rate = self.rate().scaled_rounded_down(1.0 - self.params.decrease).max(self.params.min_rate);
         self.state = State::Limited { rate: rate.min(self.line_rate) };
@@ -178,19 +179,19 @@ impl ReactionPoint for Rp {
 
     fn on_wake(&mut self, now: Instant, _: &mut Dice) {
         let State::Limited { rate } = self.state else { return };
-        let Some(step) = self.raise.due(now) else { return };
+        let Some(step) = self.drift.due(now) else { return };
         let rate = rate + step;
         if rate < self.line_rate {
             self.state = State::Limited { rate };
         } else {
             self.state = State::Free;
-            self.raise.stop();
+            self.drift.stop();
         }
     }
 
     #[inline]
     fn next_wake(&self) -> Instant {
-        self.raise.next()
+        self.drift.next()
     }
 
     #[inline]

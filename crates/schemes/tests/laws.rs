@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use qcnlab_schemes::conformance::{self, CpStep, NpStep, RpStep};
+use qcnlab_schemes::params::Value;
 use qcnlab_schemes::registry::{Config, Listing, catalogue};
 use qcnlab_schemes::{
     Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Delivered, Dice, FlowId, Probe, ProbeKind, Purpose,
@@ -22,6 +23,19 @@ fn configs() -> Vec<(Config, Listing)> {
         }
     }
     all
+}
+
+/// The same with a drift of 100 Mb/s each millisecond, where there is a drift timer.
+fn drifting(mut config: Config) -> Config {
+    let table = config.rp_mut();
+    for (place, field) in table.fields().iter().enumerate() {
+        match field.name {
+            "drift_every" => table.set(place, Value::Time(Span::from_ms(1))),
+            "drift_step" => table.set(place, Value::Rate(BitRate::mbps(100))),
+            _ => {}
+        }
+    }
+    config
 }
 
 fn probe() -> impl Strategy<Value = Probe> {
@@ -114,6 +128,8 @@ proptest! {
     fn reaction_points(steps in prop::collection::vec(rp_step(), 1..300)) {
         for (config, _) in configs() {
             conformance::reaction_point(&config.reaction_point(LINE_RATE), LINE_RATE, &steps);
+            let drifting = drifting(config);
+            conformance::reaction_point(&drifting.reaction_point(LINE_RATE), LINE_RATE, &steps);
         }
     }
 
@@ -187,7 +203,6 @@ fn who_marks_or_probes_has_somebody_who_answers() {
 
 #[test]
 fn every_default_is_within_its_own_range() {
-    use qcnlab_schemes::params::Value;
     for listing in catalogue() {
         for preset in &listing.presets {
             let both = listing.cp_fields.iter().zip(&preset.cp).chain(listing.rp_fields.iter().zip(&preset.rp));

@@ -50,10 +50,10 @@ params! {
         min_rate: BitRate, "Rmin", Range::POSITIVE;
         /// The largest share one message or probe takes off the rate.
         max_decrease: f64, "rp_alpha", Range::above_zero_to(1.0);
-        /// How often the rate drifts up by itself; 0 s for never.
-        drift_every: Span, "Td", Range::at_least(0.0);
+        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
+        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
         /// How far it drifts each time.
-        drift_step: BitRate, "Rd", Range::at_least(0.0);
+        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
     }
 }
 

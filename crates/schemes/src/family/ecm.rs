@@ -82,10 +82,10 @@ params! {
         max_rate: Option<BitRate>, "rp_c, C", Range::POSITIVE;
         /// The largest share one message takes off the rate.
         max_decrease: f64, "rp_alpha", Range::above_zero_to(1.0);
-        /// How often the rate drifts up by itself; 0 s for never.
-        drift_every: Span, "Td, rp_td", Range::at_least(0.0);
+        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
+        drift_every: Span, "drift interval, Td, rp_td", Range::at_least(0.0);
         /// How far it drifts each time.
-        drift_step: BitRate, "Rd, rp_rd", Range::at_least(0.0);
+        drift_step: BitRate, "drift increase, Rd, rp_rd", Range::at_least(0.0);
         /// After BCN(0,0) a source waits a random time up to this.
         stop_wait: Span, "Tmax, rp_tmax", Range::POSITIVE;
         /// Each further BCN(0,0) during the wait doubles it, up to this.
