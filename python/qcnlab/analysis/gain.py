@@ -1,9 +1,9 @@
 """How far the gain of a loop may rise, or must fall, to the edge of stability.
 
-As the gain k of k L grows, closed-loop poles cross the imaginary axis only where k L(jw) = -1: where
-L is real and negative, or beyond all frequencies where |k L| of a neutral loop reaches 1. Between
-two such gains the number of poles in the right half plane is constant, and is counted with the
-exact delay (`qcnlab.analysis.stability`): Nyquist's encirclements, gain by gain.
+As the gain k of k L grows, closed-loop poles cross the imaginary axis only where k L(jw) = -1:
+where L is real and negative, or beyond all frequencies where |k L| of a neutral loop reaches 1.
+Between two such gains the number of poles in the right half plane is constant, and is counted
+with the exact delay (`qcnlab.analysis.stability`): Nyquist's encirclements, gain by gain.
 """
 
 from __future__ import annotations
