@@ -10,6 +10,7 @@ import pytest
 import qcnlab
 from conftest import CommandLine
 from qcnlab.analysis import Qcn, boundary, command, overlay
+from qcnlab.analysis.place import Place, find
 
 LONG_LOOP = "og-hotspot-2src-10g-to-500m-rtt200us"
 CHANGES = (
@@ -67,6 +68,56 @@ def test_the_fluid_settles_where_the_packets_do(steady: qcnlab.Scenario) -> None
     numbers = overlay(steady, seed=3).comparison()
     assert numbers["fluid_queue_mean_bytes"] == pytest.approx(33e3, rel=0.01)
     assert numbers["packets_queue_mean_bytes"] == pytest.approx(33e3, rel=0.15)
+
+
+def test_a_chain_with_one_hotspot_is_a_bottleneck() -> None:
+    chain = qcnlab.load("one-source-two-switches-10g-to-1g")
+    short = chain.with_({"hotspot.0.until": "0.9 s", "duration": "1 s"})
+    found = overlay(short, shown_s=0.4)
+    (verdict,) = found.verdicts
+    assert verdict.phase.capacity_bps == 1e9
+    assert verdict.model.sources == 1
+    # Two cables of 0.5 us, 312 B at 10 Gb/s, 300 ns in the first switch.
+    assert verdict.model.delay_s == pytest.approx(1e-6 + 249.6e-9 + 300e-9)
+    assert all(margins.stable for margins in verdict.loops.values())
+    numbers = found.comparison()
+    for name in ("fluid", "packets"):
+        assert numbers[f"{name}_queue_mean_bytes"] == pytest.approx(33e3, rel=0.1)
+    with pytest.raises(qcnlab.AnalysisError, match="a sweep changes RTT and sources of a star"):
+        boundary(short)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"traffic.0.to": "host*"}, "named flow by flow"),
+        ({"hotspot.0.port": "switch2->host2"}, "hotspots at one trunk"),
+        ({"topology.trunk_rate": "5 Gb/s"}, "may congest more than the hotspot"),
+    ],
+)
+def test_other_chains_are_refused(change: dict[str, str], words: str) -> None:
+    chain = qcnlab.load("one-source-two-switches-10g-to-1g").with_(change)
+    with pytest.raises(qcnlab.AnalysisError, match=words):
+        overlay(chain)
+
+
+def test_flows_that_pass_a_hotspot_by_are_refused() -> None:
+    tree = qcnlab.load("one-source-two-switches-10g-to-1g").to_dict()
+    tree["traffic"].append({**tree["traffic"][0], "from": "host2", "to": "host1"})
+    assert find(tree) == "not all flows cross switch1->switch2 from one switch"
+
+
+def test_the_loop_delay_of_a_longer_chain() -> None:
+    tree = qcnlab.load("one-source-two-switches-10g-to-1g").to_dict()
+    tree["topology"] |= {"switches": 4, "hosts": 2}
+    tree["hotspot"][0]["port"] = "switch3->switch4"
+    flow = {**tree["traffic"][0], "rate": "5 Gb/s", "to": "host7"}
+    tree["traffic"] = [{**flow, "from": name} for name in ("host1", "host2")]
+    place = find(tree)
+    assert isinstance(place, Place)
+    assert (place.port, place.sources, place.rate_bps) == ("switch3->switch4", 2, 10e9)
+    # Three cables of 0.5 us twice, three times 312 B at 10 Gb/s, five times 300 ns.
+    assert place.rtt_s == pytest.approx(3e-6 + 748.8e-9 + 1.5e-6)
 
 
 def test_both_views_of_ecm_swing_at_a_long_loop() -> None:

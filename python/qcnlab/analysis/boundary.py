@@ -33,7 +33,6 @@ from qcnlab.analysis import setting
 from qcnlab.analysis.overlay import loops_of
 from qcnlab.analysis.qcn import Qcn
 from qcnlab.analysis.responses import Array, Response
-from qcnlab.facts import base as base_units
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,9 +113,13 @@ def boundary(
     import qcnlab
 
     known = setting.read(scenario)
+    if known.place.port is not None:
+        raise AnalysisError(
+            f"{known.name}: a sweep changes RTT and sources of a star; this is none"
+        )
     if not sources or min(sources) < 1 or reps < 1:
         raise AnalysisError("a sweep needs one source and one replication at least")
-    capacity = base_units(known.tree["topology"]["bottleneck_rate"])
+    capacity = known.place.rate_bps
     phase = setting.Phase("whole run", 0.0, END_S, capacity)
     model = known.model(phase)
     models = [model.with_(sources=n) for n in sources]

@@ -115,11 +115,11 @@ class Overlay:
 def overlay(scenario: Scenario, *, seed: int | None = None, shown_s: float = SHOWN_S) -> Overlay:
     """Run one replication of a single-bottleneck scenario and lay its models beside it.
 
-    The scheme is qcn, qcn_byte_counter or ecm, the topology a star. Drawn is the first hotspot, or
-    the run after its warm-up if there is none, at most `shown_s` seconds; the fluid starts there
-    from the packets' queue and mean rates, its feedback spread by arrivals
-    (`Qcn.arrival_spread_bytes`). `seed`: the scenario's own if not given. Raises
-    `AnalysisError` if no model describes the scenario, or nothing is congested in it.
+    The scheme is qcn, qcn_byte_counter or ecm, the topology a star or a chain with one hotspot
+    (`qcnlab.analysis.place`). Drawn is the first hotspot, or the run after its warm-up if there is
+    none, at most `shown_s` seconds; the fluid starts there from the packets' queue and mean rates,
+    its feedback spread by arrivals (`Qcn.arrival_spread_bytes`). `seed`: the scenario's own if not
+    given. Raises `AnalysisError` if no model describes the scenario, or nothing is congested in it.
     """
     import qcnlab
 
@@ -135,7 +135,7 @@ def overlay(scenario: Scenario, *, seed: int | None = None, shown_s: float = SHO
         start=_start(result, phase.start_s, model, known.line_rate_bps),
         line_rate_bps=known.line_rate_bps,
         min_rate_bps=base(known.tree["scheme"]["rp"]["min_rate"]),
-        buffer_bytes=known.buffer_bytes,
+        **_buffer(known),
         **_noise(model),
     )
     shifted = {**fluid.columns, "time_s": fluid["time_s"] + phase.start_s}
@@ -183,15 +183,22 @@ def _equilibrium(model: Model) -> dict[str, float]:
     }
 
 
+def _buffer(known: Setting) -> dict[str, float]:
+    buffer = known.place.buffer_bytes
+    return {} if buffer is None else {"buffer_bytes": buffer}
+
+
 def _noise(model: Model) -> dict[str, float]:
     return {"feedback_spread_bytes": model.arrival_spread_bytes} if isinstance(model, Qcn) else {}
 
 
 def _recorded(scenario: Scenario, known: Setting, shown_s: float) -> Scenario:
     """Give the scenario with traces fine enough for the figure, and short enough for memory."""
-    duration, sources = base(known.tree["duration"]), int(known.tree["topology"]["sources"])
-    every_s = max(shown_s / POINTS, duration * sources / MOST_ROWS)
+    duration, place = base(known.tree["duration"]), known.place
+    every_s = max(shown_s / POINTS, duration * place.sources / MOST_ROWS)
     changes: dict[str, Any] = {"record.tables": True}
+    if place.port is not None:
+        changes |= {"record.bottleneck": place.port, "record.queues": place.port}
     for key in ("queue_every", "rates_every"):
         given_s = base(known.tree["record"][key])
         changes[f"record.{key}"] = f"{min(given_s, every_s) * 1e9:.0f} ns"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab._core import AnalysisError
 from qcnlab.analysis.ecm import Ecm
+from qcnlab.analysis.place import Place, find
 from qcnlab.analysis.qcn import Qcn
 from qcnlab.facts import base
 
@@ -48,8 +49,8 @@ class Setting:
     """Capacities in order of time, the warm-up left out."""
     line_rate_bps: float
     """What a source can send at most, bit/s."""
-    buffer_bytes: float
-    """Buffer of the bottleneck, B."""
+    place: Place
+    """Where it congests."""
     tree: dict[str, Any]
     """The resolved scenario."""
 
@@ -58,7 +59,8 @@ class Setting:
 
         Raises `AnalysisError` if the sources cannot fill the link: there is no equilibrium then.
         """
-        model = _qcn(self.tree, phase) if "qcn" in self.scheme else _ecm(self.tree, phase)
+        make = _qcn if "qcn" in self.scheme else _ecm
+        model = make(self.tree, self.place, phase)
         most = model.sources * self.line_rate_bps
         if most <= phase.capacity_bps:
             raise AnalysisError(
@@ -95,12 +97,9 @@ class Setting:
 def read(scenario: Scenario) -> Setting:
     """Read a scenario; raises `AnalysisError` if no model describes it, and says why."""
     tree = scenario.to_dict()
-    topology, scheme = tree["topology"], tree["scheme"]["name"]
-    _refuse_unless(
-        topology["kind"] == "star",
-        scenario.name,
-        f"topology '{topology['kind']}' has more than one place to congest; a star has one",
-    )
+    place, scheme = find(tree), tree["scheme"]["name"]
+    if isinstance(place, str):
+        raise AnalysisError(f"{scenario.name}: no model: {place}")
     _refuse_unless(
         scheme in ("qcn", "qcn_byte_counter", "ecm"),
         scenario.name,
@@ -127,9 +126,9 @@ def read(scenario: Scenario) -> Setting:
         name=scenario.name,
         title=scenario.title,
         scheme=scheme,
-        phases=_phases(tree),
+        phases=_phases(tree, place.rate_bps),
         line_rate_bps=_line_rate(tree),
-        buffer_bytes=base(topology["buffer"]),
+        place=place,
         tree=tree,
     )
 
@@ -139,8 +138,7 @@ def _refuse_unless(fits: bool, name: str, why: str) -> None:
         raise AnalysisError(f"{name}: no model: {why}")
 
 
-def _phases(tree: dict[str, Any]) -> tuple[Phase, ...]:
-    capacity = base(tree["topology"]["bottleneck_rate"])
+def _phases(tree: dict[str, Any], capacity: float) -> tuple[Phase, ...]:
     begin, end = base(tree["warmup"]), base(tree["duration"])
     hot = sorted(
         (base(entry["from"]), min(base(entry["until"]), end), base(entry["rate"]))
@@ -168,7 +166,7 @@ def _line_rate(tree: dict[str, Any]) -> float:
     return min(rates)
 
 
-def _qcn(tree: dict[str, Any], phase: Phase) -> Qcn:
+def _qcn(tree: dict[str, Any], place: Place, phase: Phase) -> Qcn:
     frame = base(tree["traffic"][0]["frame"])
     point, receiver = tree["scheme"]["cp"], tree["scheme"]["rp"]
     set_point, w, levels = base(point["set_point"]), float(point["w"]), 2 ** int(point["fb_bits"])
@@ -178,9 +176,9 @@ def _qcn(tree: dict[str, Any], phase: Phase) -> Qcn:
         per_level = 2 ** int(full).bit_length() / levels
     probability = frame / base(point["sample_base"])
     return Qcn(
-        sources=int(tree["topology"]["sources"]),
+        sources=place.sources,
         capacity_bps=phase.capacity_bps,
-        delay_s=base(tree["topology"]["rtt"]),
+        delay_s=place.rtt_s,
         frame_bytes=frame,
         set_point_bytes=set_point,
         w=w,
@@ -194,12 +192,12 @@ def _qcn(tree: dict[str, Any], phase: Phase) -> Qcn:
     )
 
 
-def _ecm(tree: dict[str, Any], phase: Phase) -> Ecm:
+def _ecm(tree: dict[str, Any], place: Place, phase: Phase) -> Ecm:
     point, receiver = tree["scheme"]["cp"], tree["scheme"]["rp"]
     return Ecm(
-        sources=int(tree["topology"]["sources"]),
+        sources=place.sources,
         capacity_bps=phase.capacity_bps,
-        delay_s=base(tree["topology"]["rtt"]),
+        delay_s=place.rtt_s,
         set_point_bytes=base(point["set_point"]),
         w=float(receiver["w"]),
         frame_bytes=base(tree["traffic"][0]["frame"]),
