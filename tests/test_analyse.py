@@ -9,7 +9,7 @@ import pytest
 
 import qcnlab
 from conftest import CommandLine
-from qcnlab.analysis import Qcn, boundary, command, overlay
+from qcnlab.analysis import Dcqcn, Qcn, boundary, command, overlay
 from qcnlab.analysis.place import Place, find
 
 LONG_LOOP = "og-hotspot-2src-10g-to-500m-rtt200us"
@@ -120,6 +120,25 @@ def test_the_loop_delay_of_a_longer_chain() -> None:
     assert place.rtt_s == pytest.approx(3e-6 + 748.8e-9 + 1.5e-6)
 
 
+def test_dcqcn_beside_its_fluid() -> None:
+    dcqcn = {"scheme.name": "dcqcn", "scheme.preset": "SIGCOMM2015", "scheme.cp.p_max": 0.1}
+    changes = {"topology.buffer": "500 KB", "topology.rtt": "10 us", "topology.sources": 10}
+    base = qcnlab.load("one-source-into-9g-rtt200us")
+    run = {"duration": "0.4 s", "warmup": "0.1 s"}
+    found = overlay(base.with_({**dcqcn, **changes, **run}))
+    (verdict,) = found.verdicts
+    assert verdict.loops["as published"].stable
+    rest = Dcqcn(sources=10, capacity_bps=9e9, delay_s=10e-6, frame_bytes=1500, p_max=0.1)
+    assert verdict.model.parameters() == pytest.approx(rest.parameters())
+    queue = rest.fixed_point().queue_bytes
+    assert verdict.equilibrium["queue_bytes"] == pytest.approx(queue)
+    numbers = found.comparison()
+    assert numbers["fluid_queue_mean_bytes"] == pytest.approx(queue, rel=0.01)
+    assert numbers["packets_queue_mean_bytes"] == pytest.approx(queue, rel=0.15)
+    assert found.plot().axes
+    assert "marking 5 to 200 KB" in command._overlay_text(found)
+
+
 def test_both_views_of_ecm_swing_at_a_long_loop() -> None:
     ecm = {"scheme.name": "ecm", "scheme.preset": "DECK001", "duration": "0.3 s", "warmup": "0.1 s"}
     base = qcnlab.load("one-source-into-9g-rtt200us")
@@ -137,9 +156,16 @@ def test_both_views_of_ecm_swing_at_a_long_loop() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("scheme.name=fb99",), "scheme 'fb99' has no model here; qcn, qcn_byte_counter and ecm"),
+        (
+            ("scheme.name=fb99",),
+            "scheme 'fb99' has no model here; qcn, qcn_byte_counter, ecm and dcqcn",
+        ),
         (("scheme.name=none",), "scheme 'none' has no model here"),
         (("scheme.name=qcn_timer",), "scheme 'qcn_timer' has no model here"),
+        (
+            ("scheme.name=dcqcn", "scheme.preset=SIGCOMM2015", "topology.buffer=500 KB"),
+            "DCQCN: no equilibrium: 2 sources need a marking probability of",
+        ),
         (("traffic.0.max_rate=100 Mb/s",), "no equilibrium: 2 sources send at most 0.2 Gb/s"),
     ],
 )

@@ -30,6 +30,7 @@ import numpy as np
 
 from qcnlab._core import AnalysisError
 from qcnlab.analysis import setting
+from qcnlab.analysis.dcqcn import Dcqcn
 from qcnlab.analysis.overlay import loops_of
 from qcnlab.analysis.qcn import Qcn
 from qcnlab.analysis.responses import Array, Response
@@ -122,6 +123,7 @@ def boundary(
     capacity = known.place.rate_bps
     phase = setting.Phase("whole run", 0.0, END_S, capacity)
     model = known.model(phase)
+    set_point = _set_point(model)
     models = [model.with_(sources=n) for n in sources]
     linear = np.array([_linear(each) for each in models])
     if rtts_s is None:
@@ -135,7 +137,7 @@ def boundary(
     lines_bps = [_line_rate(known, n, capacity) for n in sources]
     fluid = _fluid_swings(models, rtts_s, lines_bps, noise)
     own = np.where(fluid[:, :1] < SWING, packets[:, :1], 0)
-    packets = np.sqrt(np.maximum(packets**2 - own**2, 0)) / model.set_point_bytes
+    packets = np.sqrt(np.maximum(packets**2 - own**2, 0)) / set_point
     columns = {
         "sources": np.array(sources, dtype=float),
         "linear_s": linear,
@@ -160,6 +162,12 @@ def edge(rtts_s: Sequence[float], swing: Array, level: float = SWING) -> float:
         return math.nan
     share = (level - swing[last]) / (swing[last + 1] - swing[last])
     return float(rtts_s[last] + share * (rtts_s[last + 1] - rtts_s[last]))
+
+
+def _set_point(model: Model) -> float:
+    if isinstance(model, Dcqcn):
+        raise AnalysisError("a sweep measures by the set point; dcqcn has none")
+    return model.set_point_bytes
 
 
 def _behaviour(swings: NDArray[np.bool_]) -> str:
@@ -227,7 +235,7 @@ def _fluid_swings(
             switches["line_rate_bps"] = lines_bps[index[0]]
             run = model.fluid(FLUID_END_S, every_s=EVERY_S, **switches)
             settled = run.after(FLUID_SETTLED_S)["queue_bytes"]
-            swings[index] = settled.std() / model.set_point_bytes
+            swings[index] = settled.std() / _set_point(model)
     return swings
 
 

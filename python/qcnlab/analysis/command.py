@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import text
 from qcnlab.analysis.boundary import Boundary, boundary
+from qcnlab.analysis.dcqcn import Dcqcn
 from qcnlab.analysis.given import span
 from qcnlab.analysis.overlay import Overlay, Verdict, overlay
 from qcnlab.analysis.qcn import Qcn
@@ -90,6 +91,12 @@ def _verdict_text(verdict: Verdict) -> str:
 
 
 def _parameters_text(model: Model) -> str:
+    if isinstance(model, Dcqcn):
+        return (
+            f"marking {model.k_min_bytes / 1e3:g} to {model.k_max_bytes / 1e3:g} KB, "
+            f"Pmax {100 * model.p_max:g} %, g {model.g:.3g}, RAI {model.ai_rate_bps / 1e6:g} Mb/s\n"
+            "critical RTT at N: none where the ramp does not mark enough to hold N sources"
+        )
     shared = f"Qeq {model.set_point_bytes / 1e3:g} KB, w {model.w:g}"
     if isinstance(model, Qcn):
         return (

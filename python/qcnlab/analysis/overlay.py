@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qcnlab._core import AnalysisError
 from qcnlab.analysis import setting
+from qcnlab.analysis.dcqcn import Dcqcn
 from qcnlab.analysis.loops import Margins
 from qcnlab.analysis.qcn import Qcn
 from qcnlab.analysis.responses import Response, Trajectory
@@ -44,8 +46,7 @@ class Verdict:
         """Give the critical RTT for other N: `sources`, and a column, s, for each loop."""
         columns: dict[str, Any] = {"sources": np.array(SOURCES, dtype=float)}
         for name in self.loops:
-            found = (loops_of(self.model.with_(sources=n))[name] for n in SOURCES)
-            found_s = [each.critical_delay() for each in found]
+            found_s = [_critical_delay(self.model.with_(sources=n), name) for n in SOURCES]
             column = f"{name.replace(' ', '_')}_s"
             columns[column] = np.array([math.nan if each is None else each for each in found_s])
         units = {name: "s" for name in columns if name != "sources"}
@@ -115,17 +116,19 @@ class Overlay:
 def overlay(scenario: Scenario, *, seed: int | None = None, shown_s: float = SHOWN_S) -> Overlay:
     """Run one replication of a single-bottleneck scenario and lay its models beside it.
 
-    The scheme is qcn, qcn_byte_counter or ecm, the topology a star or a chain with one hotspot
-    (`qcnlab.analysis.place`). Drawn is the first hotspot, or the run after its warm-up if there is
-    none, at most `shown_s` seconds; the fluid starts there from the packets' queue and mean rates,
-    its feedback spread by arrivals (`Qcn.arrival_spread_bytes`). `seed`: the scenario's own if not
-    given. Raises `AnalysisError` if no model describes the scenario, or nothing is congested in it.
+    The scheme is qcn, qcn_byte_counter, ecm or dcqcn, the topology a star or a chain with one
+    hotspot (`qcnlab.analysis.place`). Drawn is the first hotspot, or the run after its warm-up if
+    there is none, at most `shown_s` seconds; the fluid starts there from the packets' queue and
+    mean rates, QCN's feedback spread by arrivals (`Qcn.arrival_spread_bytes`). `seed`: the
+    scenario's own if not given. Raises `AnalysisError` if no model describes the scenario, or
+    nothing is congested in it.
     """
     import qcnlab
 
     known = setting.read(scenario)
     phase = known.congested()
     model = known.model(phase)
+    loops_of(model)
     end = min(phase.end_s, phase.start_s + shown_s)
     result = qcnlab.run(_recorded(scenario, known, end - phase.start_s), reps=1, seed=seed)
     packets, rates = _trace(result, phase.start_s, end, known.line_rate_bps)
@@ -135,7 +138,7 @@ def overlay(scenario: Scenario, *, seed: int | None = None, shown_s: float = SHO
         start=_start(result, phase.start_s, model, known.line_rate_bps),
         line_rate_bps=known.line_rate_bps,
         min_rate_bps=base(known.tree["scheme"]["rp"]["min_rate"]),
-        **_buffer(known),
+        **({} if isinstance(model, Dcqcn) else _buffer(known)),
         **_noise(model),
     )
     shifted = {**fluid.columns, "time_s": fluid["time_s"] + phase.start_s}
@@ -150,26 +153,38 @@ def overlay(scenario: Scenario, *, seed: int | None = None, shown_s: float = SHO
     )
 
 
+def _critical_delay(model: Model, name: str) -> float | None:
+    """Give the critical RTT, s; `None` too where DCQCN's ramp is saturated and nothing rests."""
+    try:
+        critical: float | None = loops_of(model)[name].critical_delay()
+    except AnalysisError:
+        if isinstance(model, Dcqcn):
+            return None
+        raise
+    return critical
+
+
 def loops_of(model: Model) -> dict[str, Any]:
     """Give a model's open loops by name."""
     if isinstance(model, Qcn):
         published = model.with_(first_cycle="restarted")
         return {"as published": published.loop(), "first cycle kept": model.loop()}
+    if isinstance(model, Dcqcn):
+        return {"as published": model.loop()}
     return {"increase": model.loop("increase"), "decrease": model.loop("decrease")}
 
 
 def _verdicts(known: Setting) -> tuple[Verdict, ...]:
-    from qcnlab._core import AnalysisError
-
     found: dict[float, Verdict] = {}
     for phase in sorted(known.phases, key=lambda each: each != known.congested()):
         if phase.capacity_bps in found:
             continue
         try:
             model = known.model(phase)
+            loops = loops_of(model)
         except AnalysisError:
             continue
-        margins = {name: loop.margins() for name, loop in loops_of(model).items()}
+        margins = {name: loop.margins() for name, loop in loops.items()}
         found[phase.capacity_bps] = Verdict(phase, model, margins, _equilibrium(model))
     return tuple(found.values())
 
@@ -177,6 +192,9 @@ def _verdicts(known: Setting) -> tuple[Verdict, ...]:
 def _equilibrium(model: Model) -> dict[str, float]:
     if isinstance(model, Qcn):
         return asdict(model.equilibrium())
+    if isinstance(model, Dcqcn):
+        rest = asdict(model.fixed_point())
+        return {"current_rate_bps": rest.pop("rate_bps"), **rest}
     return {
         "queue_bytes": model.set_point_bytes,
         "current_rate_bps": model.capacity_bps / model.sources,
@@ -226,7 +244,7 @@ def _trace(
     return both[0], both[1]
 
 
-def _start(result: Result, at: float, model: Model, line_rate_bps: float) -> dict[str, float]:
+def _start(result: Result, at: float, model: Model, line_rate_bps: float) -> dict[str, Any]:
     """Give queue and mean rates of the packets at the time nearest before `at`.
 
     A limiter above what its source can send counts as that.
@@ -240,10 +258,12 @@ def _start(result: Result, at: float, model: Model, line_rate_bps: float) -> dic
         return kept.filter(pl.col("time_s") == when)
 
     rates = last(result.rates.to_polars())
-    start = {
+    start: dict[str, Any] = {
         "queue_bytes": _mean(last(result.queues.to_polars())["queue_bytes"]),
         "current_rate_bps": _mean(rates["current_rate_bps"].clip(0, line_rate_bps)),
     }
+    if isinstance(model, Dcqcn):
+        start["rates_bps"] = [start.pop("current_rate_bps")] * model.sources
     if isinstance(model, Qcn):
         start["target_rate_bps"] = _mean(rates["target_rate_bps"])
     return start

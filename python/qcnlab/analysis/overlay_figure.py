@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
+from qcnlab.analysis.dcqcn import Dcqcn
 from qcnlab.analysis.draw import time_scale, title
 from qcnlab.analysis.given import span
 from qcnlab.plots import FAINT, INK, SOURCES, above, envelope, style
@@ -33,9 +34,8 @@ def overlay_figure(given: Overlay) -> Figure:
                 time, values = envelope((trace["time_s"] - start) * scale, trace[name] / over)
                 axes.plot(time, values, **look)
             axes.margins(x=0)
-        level = float(given.setting.tree["scheme"]["cp"]["set_point"].split()[0])
-        set_point = given.verdicts[0].model.set_point_bytes / 1e3
-        upper.axhline(set_point, color=INK, lw=0.8, ls=(0, (4, 2)), label=f"set point {level:g} KB")
+        level, words = _level(given)
+        upper.axhline(level, color=INK, lw=0.8, ls=(0, (4, 2)), label=f"{words} {level:.4g} KB")
         capacity = given.phase.capacity_bps / 1e9
         lower.axhline(capacity, color=INK, lw=0.8, ls=(0, (4, 2)), label=f"link {capacity:g} Gb/s")
         if given.phase.name == "hotspot":
@@ -53,6 +53,14 @@ def overlay_figure(given: Overlay) -> Figure:
         upper.set_title(_theory(given), color=FAINT, fontsize=7.5, pad=14)
         title(figure, given.setting.title)
     return figure
+
+
+def _level(given: Overlay) -> tuple[float, str]:
+    """Give the queue to aim at, KB, and what it is: DCQCN has no set point but rests somewhere."""
+    verdict = given.verdicts[0]
+    if isinstance(verdict.model, Dcqcn):
+        return verdict.equilibrium["queue_bytes"] / 1e3, "rests at"
+    return verdict.model.set_point_bytes / 1e3, "set point"
 
 
 def _pair(figure: Figure) -> Any:

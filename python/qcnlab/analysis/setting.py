@@ -6,19 +6,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from qcnlab._core import AnalysisError
+from qcnlab.analysis.dcqcn import Dcqcn
 from qcnlab.analysis.ecm import Ecm
 from qcnlab.analysis.place import Place, find
 from qcnlab.analysis.qcn import Qcn
 from qcnlab.facts import base
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from qcnlab.api import Scenario
 
 LARGEST_SHARE = 150 / 18.5
 """How much more often the sampling table of QCN samples at full feedback than without."""
 CLOCKS = {"both": "byte counter and timer", "byte_counter": "byte counter", "timer": "timer"}
 
-Model = Qcn | Ecm
+Model = Qcn | Ecm | Dcqcn
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,7 @@ class Setting:
 
         Raises `AnalysisError` if the sources cannot fill the link: there is no equilibrium then.
         """
-        make = _qcn if "qcn" in self.scheme else _ecm
-        model = make(self.tree, self.place, phase)
+        model = MODELS[self.scheme](self.tree, self.place, phase)
         most = model.sources * self.line_rate_bps
         if most <= phase.capacity_bps:
             raise AnalysisError(
@@ -78,9 +80,12 @@ class Setting:
     def left_out(self) -> tuple[str, ...]:
         """Name what the scenario has and the model has not."""
         words = ["jitter and the quantizer's steps", "the spread of the sources' rates"]
+        if self.scheme == "dcqcn":
+            words[0] = "the sources' alpha at the start, taken as 1"
+            return (*words, "single CNPs, only their mean", "hyper increase", "the buffer's end")
         words.append("drops: a frame that is dropped is not sampled, so a full buffer lasts longer")
         receiver = self.tree["scheme"]["rp"]
-        if "qcn" in self.scheme:
+        if self.scheme != "ecm":
             if receiver["clock"] == "both":
                 words.append("timer and hyper-active increase")
             if receiver.get("short_cycles"):
@@ -101,12 +106,19 @@ def read(scenario: Scenario) -> Setting:
     if isinstance(place, str):
         raise AnalysisError(f"{scenario.name}: no model: {place}")
     _refuse_unless(
-        scheme in ("qcn", "qcn_byte_counter", "ecm"),
+        scheme in MODELS,
         scenario.name,
-        f"scheme '{scheme}' has no model here; qcn, qcn_byte_counter and ecm have",
+        f"scheme '{scheme}' has no model here; qcn, qcn_byte_counter, ecm and dcqcn have",
     )
     receiver = tree["scheme"]["rp"]
-    if "qcn" in scheme:
+    if scheme == "dcqcn":
+        as_published = receiver["form"] == "published" and receiver["cut_share"] == 0.5
+        _refuse_unless(
+            as_published and "byte_reset" in receiver,
+            scenario.name,
+            "the model has the published form, a cut of alpha / 2, and a byte counter",
+        )
+    elif scheme != "ecm":
         _refuse_unless(
             receiver["clock"] != "timer",
             scenario.name,
@@ -206,3 +218,32 @@ def _ecm(tree: dict[str, Any], place: Place, phase: Phase) -> Ecm:
         gd=float(receiver["gd"]),
         rate_unit_bps=base(receiver["rate_unit"]),
     )
+
+
+def _dcqcn(tree: dict[str, Any], place: Place, phase: Phase) -> Dcqcn:
+    point, receiver = tree["scheme"]["cp"], tree["scheme"]["rp"]
+    return Dcqcn(
+        sources=place.sources,
+        capacity_bps=phase.capacity_bps,
+        delay_s=place.rtt_s,
+        frame_bytes=base(tree["traffic"][0]["frame"]),
+        k_min_bytes=base(point["k_min"]),
+        k_max_bytes=base(point["k_max"]),
+        p_max=float(point["p_max"]),
+        g=float(receiver["g"]),
+        cut_interval_s=base(receiver["cnp_interval"]),
+        alpha_interval_s=base(receiver["alpha_period"]),
+        timer_s=base(receiver["time_reset"]),
+        cycle_bytes=base(receiver["byte_reset"]),
+        fast_recovery_cycles=int(receiver["threshold"]),
+        ai_rate_bps=base(receiver["ai_rate"]),
+    )
+
+
+MODELS: dict[str, Callable[[dict[str, Any], Place, Phase], Model]] = {
+    "qcn": _qcn,
+    "qcn_byte_counter": _qcn,
+    "ecm": _ecm,
+    "dcqcn": _dcqcn,
+}
+"""The model of each scheme that has one."""
