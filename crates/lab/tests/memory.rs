@@ -59,7 +59,9 @@ fn peak(scenario: Scenario) -> f64 {
 #[test]
 fn it_is_flat_in_simulated_time() {
     let _alone = alone();
-    let w1 = |duration: &str| peak(shipped("w1-10-senders-cbr", &[duration]));
+    // The least of several: a worker's thread may begin or end on one side of a measurement.
+    let once = |duration: &str| peak(shipped("w1-10-senders-cbr", &[duration]));
+    let w1 = |duration: &str| (0..5).map(|_| once(duration)).fold(f64::INFINITY, f64::min);
     w1("duration=100 ms");
     let (one, four) = (w1("duration=1 s"), w1("duration=4 s"));
     assert!((one - four).abs() < 4096.0, "W1 takes {one} octets in 1 s, {four} in 4 s");
