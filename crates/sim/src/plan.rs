@@ -57,6 +57,13 @@ pub struct NodePlan {
     pub pause: Option<PausePlan>,
 }
 
+impl NodePlan {
+    /// Whether it counts what it holds by input.
+    pub(crate) const fn counts(&self) -> bool {
+        self.input_memory.is_some() || self.pause.is_some()
+    }
+}
+
 /// When a node stops the far ends of its links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PausePlan {

@@ -3,7 +3,7 @@
 use super::entities::{Entities, Sizes};
 use super::{CHECK_EVERY, CHECK_FOREIGN_EVERY, Engine, Path, Watch};
 use crate::input::Input;
-use crate::plan::{Events, Feedback, FlowPlan, NodePlan, PauseRule, Plan, Traffic};
+use crate::plan::{Events, Feedback, FlowPlan, PauseRule, Plan, Traffic};
 use crate::port::{NONE, Port};
 use crate::probe::{Counters, Recorder, Tally};
 use crate::sender::{Adapter, Reaction, Sender};
@@ -105,7 +105,7 @@ impl Engine {
             let port = &mut self.ports[index];
             let from = &plan.nodes[planned.from as usize];
             let by_watermarks = from.pause.is_some_and(|pause| matches!(pause.rule, PauseRule::Watermarks { .. }));
-            let stops = by_watermarks || (from.pause.is_none() && from.input_memory.is_none());
+            let stops = by_watermarks || !from.counts();
             if port.turns == NONE || starts[index] || !stops || self.turns[port.turns as usize].classes.len() != 1 {
                 continue;
             }
@@ -219,11 +219,8 @@ fn lay_turns(plan: &Plan, classes: &[u8], ports: &mut [Port]) -> Vec<Turns> {
     for (index, port) in (0u32..).zip(&plan.ports) {
         let (from, to) = (&plan.nodes[port.from as usize], &plan.nodes[port.to as usize]);
         let carried = classes[index as usize];
-        let needed = from.input_memory.is_some()
-            || from.pause.is_some()
-            || to.pause.is_some()
-            || carried.count_ones() > 1
-            || plan.events == Events::Everywhere;
+        let needed =
+            from.counts() || to.pause.is_some() || carried.count_ones() > 1 || plan.events == Events::Everywhere;
         if needed {
             ports[index as usize].turns = turns.len() as u32;
             ports[index as usize].turns_at = turns.len() as u32;
@@ -239,11 +236,10 @@ fn lay_turns(plan: &Plan, classes: &[u8], ports: &mut [Port]) -> Vec<Turns> {
 
 /// One memory for each link into a node that counts or pauses.
 fn lay_inputs(plan: &Plan, classes: &[u8], ports: &mut [Port]) -> Vec<Input> {
-    let counts = |node: &NodePlan| node.input_memory.is_some() || node.pause.is_some();
     let mut inputs = Vec::new();
     for (index, port) in (0u32..).zip(&plan.ports) {
         let node = &plan.nodes[port.to as usize];
-        if counts(node) {
+        if node.counts() {
             ports[index as usize].input = inputs.len() as u32;
             inputs.push(Input::new(index, node, port.peer, classes[index as usize]));
         }

@@ -5,16 +5,16 @@
 //! reaches the far end, and before a signal, a timer or a change of the link comes in. Each still leaves at its own
 //! time. The link's one event stands for the next arrival, of a frame that need not have been let go yet.
 //!
-//! Over a *counted* link frames only come to be counted at the far end. They are when the next frame is queued, or at
-//! the end of the run.
+//! Over a *counted* link frames only come to be counted at the far end. They are when the link's ring is full, when rows
+//! are shown, or at the end of the run.
 
 use super::Engine;
 use super::build::letters;
 use super::modes::memory_of;
 use crate::frame::{Frame, flag};
-use crate::plan::{Events, NodePlan, Plan, Traffic};
-use crate::port::NONE;
-use crate::sender::Sender;
+use crate::plan::{Events, Plan, Traffic};
+use crate::port::{NONE, Port};
+use crate::sender::{Reaction, Sender};
 use crate::source::Source;
 use qcnlab_schemes::ReactionPoint;
 use qcnlab_units::Instant;
@@ -44,7 +44,7 @@ impl Engine {
                 && planned.capacity.is_none()
                 && !planned.recorded
                 && port.cp == NONE
-                && !holds(&plan.nodes[planned.from as usize])
+                && !plan.nodes[planned.from as usize].counts()
                 && matches!(sender.source, Source::Saturated { .. } | Source::Constant { .. })
                 && (rp.never_limits() || rp.may_be_told_late())
                 && !self.probes;
@@ -60,24 +60,6 @@ impl Engine {
             let frame = self.let_one_go(at, flow);
             self.ports[self.senders[flow as usize].port as usize].enqueue_plainly(at, frame);
         }
-    }
-
-    /// A frame that a quiet sender lets go at `at`.
-    #[inline(always)]
-    fn let_one_go(&mut self, at: Instant, flow: u32) -> Frame {
-        let sender = &mut self.senders[flow as usize];
-        let tally = &mut self.tallies[flow as usize];
-        let reaction = &mut self.reactions[sender.limiter as usize];
-        let (recorder, index, size) = (&mut self.recorder, sender.port, u64::from(sender.frame));
-        sender.source.catch_up(at, sender.stop, sender.room, |at| {
-            tally.refused += 1;
-            recorder.on_drop(at, index, flow, size);
-        });
-        let frame = sender.take_frame(at, flow, reaction);
-        tally.sent += 1;
-        tally.sent_bytes += frame.octets();
-        reaction.follow_sent(&mut self.wheel, self.entities.wake + sender.limiter);
-        frame
     }
 
     /// The frame that arrives now over a quiet sender's empty link, and the event for the next.
@@ -169,7 +151,7 @@ impl Engine {
 impl Sender {
     /// When a quiet sender lets its next frame go, as things stand.
     #[inline(always)]
-    fn due(&self, reaction: &crate::sender::Reaction, port: &crate::port::Port) -> Option<Instant> {
+    fn due(&self, reaction: &Reaction, port: &Port) -> Option<Instant> {
         let (wanted, ends) = match &self.source {
             Source::Saturated { next, left, .. } if *left > 0 => (*next, self.stop),
             Source::Constant { next, waiting, .. } if (*waiting > 0) | (*next < self.stop) => {
@@ -188,11 +170,6 @@ impl Sender {
             _ => u64::from(self.frame),
         }
     }
-}
-
-/// Whether a node counts what it holds, or stops links.
-const fn holds(node: &NodePlan) -> bool {
-    node.input_memory.is_some() || node.pause.is_some()
 }
 
 /// Who uses a port.
@@ -226,7 +203,7 @@ fn uses(plan: &Plan) -> Vec<Use> {
         }
     }
     for (used, port) in uses.iter_mut().zip(&plan.ports) {
-        used.only_last &= used.flows > 0 && !holds(&plan.nodes[port.to as usize]);
+        used.only_last &= used.flows > 0 && !plan.nodes[port.to as usize].counts();
     }
     uses
 }

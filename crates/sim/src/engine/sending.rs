@@ -1,6 +1,7 @@
 //! Sources, limiters and adapters: when the next frame leaves a host.
 
 use super::Engine;
+use crate::frame::Frame;
 use crate::port::NONE;
 use crate::source::Source;
 use crate::turns::Sending;
@@ -48,6 +49,7 @@ impl Engine {
     }
 
     /// Brings a source's waiting frames up to date.
+    #[inline(always)]
     fn catch_up(&mut self, now: Instant, flow: u32) {
         let sender = &mut self.senders[flow as usize];
         let (recorder, tally) = (&mut self.recorder, &mut self.tallies[flow as usize]);
@@ -175,7 +177,6 @@ impl Engine {
         sender.in_line = false;
         // It may have stopped while it waited for the link.
         if sender.source.wanted(now, sender.stop).is_some() {
-            self.catch_up(now, flow);
             self.emit(now, flow);
         }
         self.wants(now, flow);
@@ -184,19 +185,27 @@ impl Engine {
 
     /// A frame passes its limiter and goes to its first port.
     fn emit(&mut self, now: Instant, flow: u32) {
-        let sender = &mut self.senders[flow as usize];
-        let limiter = sender.limiter;
-        let reaction = &mut self.reactions[limiter as usize];
-        let (frame, port) = (sender.take_frame(now, flow, reaction), sender.port);
-        let tally = &mut self.tallies[flow as usize];
-        tally.sent += 1;
-        tally.sent_bytes += frame.octets();
+        let frame = self.let_one_go(now, flow);
+        let sender = &self.senders[flow as usize];
+        let (limiter, port) = (sender.limiter, sender.port);
         self.forward(now, port, frame);
-        let reaction = &mut self.reactions[limiter as usize];
-        reaction.follow_sent(&mut self.wheel, self.entities.wake + limiter);
         if self.probes {
             self.send_probes(now, limiter);
         }
+    }
+
+    /// A frame passes its limiter at `at`.
+    #[inline(always)]
+    pub(super) fn let_one_go(&mut self, at: Instant, flow: u32) -> Frame {
+        self.catch_up(at, flow);
+        let sender = &mut self.senders[flow as usize];
+        let reaction = &mut self.reactions[sender.limiter as usize];
+        let frame = sender.take_frame(at, flow, reaction);
+        let tally = &mut self.tallies[flow as usize];
+        tally.sent += 1;
+        tally.sent_bytes += frame.octets();
+        reaction.follow_sent(&mut self.wheel, self.entities.wake + sender.limiter);
+        frame
     }
 
     /// A limiter may let a frame go.
