@@ -25,6 +25,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key; may be repeated."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Jobs = Annotated[
     int | None,
@@ -35,6 +39,9 @@ Reps = Annotated[
     typer.Option(
         "--reps", min=1, max=MOST_REPS, help="Replications; the scenario's own if not given."
     ),
+]
+Seed = Annotated[
+    int | None, typer.Option(min=0, max=MOST_SEED, help="Seed; the scenario's own if not given.")
 ]
 
 
@@ -77,14 +84,8 @@ def run(
     scenario: Annotated[
         str, typer.Argument(metavar="FILE|NAME", help="A scenario file, or a shipped scenario.")
     ],
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key; may be repeated."),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, max=MOST_SEED, help="Seed; the scenario's own if not given."),
-    ] = None,
+    changes: Changes = None,
+    seed: Seed = None,
     reps: Reps = None,
     jobs: Jobs = None,
     out: Annotated[
@@ -129,20 +130,14 @@ def sweep(
             help="A key and its values, 2..5 for 2,3,4,5; repeat it for a grid.",
         ),
     ],
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key; may be repeated."),
-    ] = None,
+    changes: Changes = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(
             "--metric", metavar="NAME", help="What is shown; the first is drawn. May be repeated."
         ),
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, max=MOST_SEED, help="Seed; the scenario's own if not given."),
-    ] = None,
+    seed: Seed = None,
     reps: Reps = None,
     jobs: Jobs = None,
     out: Annotated[
@@ -204,17 +199,11 @@ def analyse(
     scenario: Annotated[
         str, typer.Argument(metavar="FILE|NAME", help="A scenario file, or a shipped scenario.")
     ],
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key; may be repeated."),
-    ] = None,
+    changes: Changes = None,
     sweep: Annotated[
         bool, typer.Option("--sweep", help="Find the edge of stability over N and RTT.")
     ] = False,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, max=MOST_SEED, help="Seed; the scenario's own if not given."),
-    ] = None,
+    seed: Seed = None,
     reps: Annotated[
         int | None,
         typer.Option("--reps", min=1, max=MOST_REPS, help="With --sweep: runs per point; 3."),
