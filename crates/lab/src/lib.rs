@@ -1,6 +1,7 @@
 //! Scenarios, runs, metrics and replications.
 
 mod available;
+mod bottleneck;
 mod catalogue;
 mod estimate;
 mod fabric;
@@ -17,6 +18,7 @@ mod tables;
 mod tasks;
 pub mod topology;
 
+pub use bottleneck::{Bottleneck, Crowd, Extent, Load, NoBottleneck, Phase};
 pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json};
 pub use estimate::{Estimate, Part};
 pub use metrics::{METRICS, Metric};

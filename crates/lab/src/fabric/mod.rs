@@ -2,6 +2,8 @@
 
 mod traffic;
 
+pub(crate) use traffic::limiters;
+
 use crate::fairness::{Claim, max_min, proportional};
 use crate::flows::{Hop, ideal_completion};
 use crate::scenario::{Draw, Feedback, Ground, Scenario, ScenarioError};

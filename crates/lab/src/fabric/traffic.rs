@@ -11,14 +11,13 @@ pub(super) fn plans(
     ground: &Ground,
     index: impl Fn(u32) -> u32,
 ) -> (Vec<FlowPlan>, Vec<GeneratorPlan>) {
-    let mut limiters = Limiters::default();
+    let limiters = limiters(scenario, ground);
     let mut streams: HashMap<(usize, usize), usize> = HashMap::new();
     let mut generators: Vec<GeneratorPlan> = Vec::new();
     let mut flows = Vec::with_capacity(ground.flows.len());
     for (number, (spec, paths)) in ground.flows.iter().zip(&ground.paths).enumerate() {
         let paths = paths.iter().map(|path| path.iter().map(|port| index(*port)).collect()).collect();
-        let limiter = limiters.next(scenario, ground, spec.source_index as u32);
-        flows.push(flow_plan(scenario, ground, spec, paths, limiter));
+        flows.push(flow_plan(scenario, ground, spec, paths, limiters[number]));
         let Some(process) = process(scenario, spec) else { continue };
         if scenario.traffic[spec.traffic].spread == Spread::Uniform {
             let stream = *streams.entry((spec.traffic, spec.source_index)).or_insert_with(|| {
@@ -98,6 +97,12 @@ fn generator(scenario: &Scenario, spec: &FlowSpec, name: String, process: Proces
         start_jitter: entry.start_jitter,
         stop: entry.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop),
     }
+}
+
+/// The limiter of each flow.
+pub(crate) fn limiters(scenario: &Scenario, ground: &Ground) -> Vec<u32> {
+    let mut limiters = Limiters::default();
+    ground.flows.iter().map(|flow| limiters.next(scenario, ground, flow.source_index as u32)).collect()
 }
 
 /// Hands out limiters: each flow its own, or in turn those that the host's adapter has.
