@@ -75,6 +75,8 @@ class Scenario:
     def memory(
         self, *, replications: int | None = None, jobs: int | None = None
     ) -> list[tuple[str, int]]: ...
+    def bottleneck(self) -> str:
+        """Give where it congests, as JSON; raises `AnalysisError` without a single bottleneck."""
     @property
     def name(self) -> str: ...
     @property

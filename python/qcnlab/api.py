@@ -100,6 +100,22 @@ class Scenario:
         within("jobs", jobs, 1, MOST_JOBS)
         return dict(self._core.memory(replications=reps, jobs=jobs))
 
+    def bottleneck(self) -> dict[str, Any]:
+        """Give the one port where it congests, and who meets there, without a run.
+
+        `port`, `rate_bps` (outside hotspots), `buffer_bytes` (`None` without limit) and `phases`:
+        times `from_s` to `until_s` in which rates of service stand still, with the port's
+        `rate_bps` and its `crowd` (`None` while it is not congested). A crowd: `sources` (limiters
+        of flows that want half their fair share or more), their `flows` and entries of `traffic`,
+        the `capacity_bps` left for them, flows that want less (`light`) or that nothing slows
+        (`unslowed`) with their `rate_bps`, and with least, mean and greatest: what a source
+        `sends_bps`, `frame_bytes`, `loop_delay_s` (to the port and back) and `round_trip_s` (to
+        the receiver and back); `link_bps` is the slowest of their own links. Raises
+        `AnalysisError` where nothing is congested, several ports are, or sources come and go.
+        """
+        found: dict[str, Any] = json.loads(self._core.bottleneck())
+        return found
+
     def to_toml(self) -> str:
         """Write the resolved scenario: every key, every unit. `from_toml` gives the same back."""
         return self._core.to_toml()

@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use qcnlab_lab::fluid::FluidError;
 use qcnlab_lab::schemes::foreign::Failure;
-use qcnlab_lab::{Fault, RunError, ScenarioError};
+use qcnlab_lab::{Fault, NoBottleneck, RunError, ScenarioError};
 
 static ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static SCENARIO_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -106,6 +106,14 @@ fn of_failure(py: Python<'_>, fault: &RunError, failure: &Failure) -> PyErr {
 pub(crate) fn of_fluid(py: Python<'_>, fault: &FluidError) -> PyErr {
     if *fault == FluidError::Stopped {
         return PyKeyboardInterrupt::new_err(());
+    }
+    analysis_error(py).map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), fault.to_string()))
+}
+
+/// Why a scenario has no single bottleneck.
+pub(crate) fn of_bottleneck(py: Python<'_>, fault: &NoBottleneck) -> PyErr {
+    if let NoBottleneck::Scenario(error) = fault {
+        return of_scenario(py, error);
     }
     analysis_error(py).map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), fault.to_string()))
 }

@@ -54,6 +54,10 @@ impl Scenario {
         Part::ALL.map(|part| (part.name(), estimate.part(part))).into()
     }
 
+    fn bottleneck(&self, py: Python<'_>) -> PyResult<String> {
+        self.0.bottleneck().map(|found| found.to_json()).map_err(|fault| errors::of_bottleneck(py, &fault))
+    }
+
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
