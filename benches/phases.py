@@ -33,7 +33,7 @@ PHASES = {
     "sources, limiters": r"sim/src/(engine/(sending|quiet)|source|limiter|sender)\.rs",
     "ports, links": r"sim/src/(engine/hops|port|frame)\.rs",
     "turns": r"sim/src/(engine/modes|turns)\.rs",
-    "pauses, input memory": r"sim/src/(engine/pausing|engine/deadlock|input)\.rs",
+    "pauses, input memory": r"sim/src/(engine/pausing|engine/deadlock|engine/memory|input)\.rs",
     "TCP": r"sim/src/(tcp/|connection|engine/transport)",
     "signals": r"sim/src/engine/feedback\.rs",
     "schemes": r"crates/schemes/",

@@ -44,6 +44,11 @@ pub(crate) fn input(name: &str, input: &Input, queued: u64) -> Result<(), Violat
     law(name, "octets counted at the far end = octets queued there", input.held(), queued)
 }
 
+/// Checks the room of an input that let octets in uncounted: there is as much as it would still have let in.
+pub(crate) fn room(name: &str, promised: u64, left: u64) -> Result<(), Violation> {
+    law(name, "octets that may come in uncounted = as much of the room that is left", promised, promised.min(left))
+}
+
 /// Octets of everything that came to a node, was made, left, was taken or was lost there.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Node {

@@ -9,9 +9,12 @@ pub(crate) struct Input {
     /// The port at the far end of the link.
     pub(crate) port: u32,
     memory: u64,
+    high: u64,
+    /// Octets that may come in uncounted, whatever has left.
+    allowance: u64,
     /// As long as no class has more octets, nothing is discarded and nothing stopped.
     easy: u64,
-    /// Octets held of each class.
+    /// Octets held of each class; as of the last count if frames come in uncounted.
     by_class: [u64; 8],
     pub(crate) gate: Option<Gate>,
     pub(crate) dropped_frames: u64,
@@ -53,6 +56,8 @@ impl Input {
         Input {
             port,
             memory,
+            high,
+            allowance: 0,
             easy: memory.min(high) / u64::from(classes.count_ones().max(1)),
             by_class: [0; 8],
             gate,
@@ -66,8 +71,45 @@ impl Input {
         self.by_class.iter().sum()
     }
 
-    /// Counts a frame that came in, if that leads to nothing else although what has left may still be counted.
+    /// Lets a frame in uncounted, as far as the allowance goes.
     #[inline(always)]
+    pub(crate) const fn let_in(&mut self, size: u64) -> bool {
+        let fits = size <= self.allowance;
+        if fits {
+            self.allowance -= size;
+        }
+        fits
+    }
+
+    /// Octets that may come in uncounted.
+    pub(crate) const fn allowance(&self) -> u64 {
+        self.allowance
+    }
+
+    /// Lets so much in uncounted that nothing is discarded and nothing stopped.
+    pub(crate) fn allow(&mut self) {
+        let most = (0..8).map(|lane| self.level(lane)).max().unwrap_or(0);
+        self.allowance = self.memory.saturating_sub(self.held()).min(self.high.saturating_sub(most));
+    }
+
+    /// Lets nothing in uncounted.
+    pub(crate) const fn allow_nothing(&mut self) {
+        self.allowance = 0;
+    }
+
+    /// Whether at least a quarter of what an empty memory would let in may come in uncounted.
+    pub(crate) const fn has_room(&self) -> bool {
+        let most = if self.memory < self.high { self.memory } else { self.high };
+        self.allowance >= most / 4
+    }
+
+    /// Starts a new count with nothing held.
+    pub(crate) const fn forget(&mut self) {
+        self.by_class = [0; 8];
+    }
+
+    /// Counts a frame that came in, if that leads to nothing else although what has left may still be counted.
+    #[inline]
     pub(crate) fn hold_easily(&mut self, class: u8, size: u64) -> bool {
         let octets = self.by_class[usize::from(class)] + size;
         let easy = octets <= self.easy;
@@ -86,6 +128,11 @@ impl Input {
         }
         self.by_class[usize::from(class)] += size;
         true
+    }
+
+    /// Counts a frame that is held.
+    pub(crate) const fn count(&mut self, class: u8, size: u64) {
+        self.by_class[class as usize] += size;
     }
 
     /// Counts a frame that left the node.
@@ -197,6 +244,24 @@ mod tests {
         assert_eq!(input.may_go(3), None);
         input.release(3, 1);
         assert_eq!(input.may_go(3), Some(3));
+    }
+
+    #[test]
+    fn what_may_come_in_uncounted_reaches_no_mark() {
+        // 10 000 octets of memory, stops above 6000. Held are 1000 of class 3 and 5000 of class 0: 1000 more bring
+        // the fuller one to its mark, 4000 more fill the memory.
+        let mut classes = input(PauseScope::Classes(0b1001));
+        assert!(classes.hold(3, 1000) && classes.hold(0, 5000));
+        classes.allow();
+        assert_eq!(classes.allowance(), 1000);
+        assert!(!classes.has_room() && classes.let_in(1000) && !classes.let_in(1));
+        // With 802.3x all of it counts.
+        let mut link = input(PauseScope::Link);
+        assert!(link.hold(3, 1000) && link.hold(0, 1500));
+        link.allow();
+        assert_eq!((link.allowance(), link.has_room()), (3500, true));
+        link.allow_nothing();
+        assert!(!link.let_in(1));
     }
 
     #[test]

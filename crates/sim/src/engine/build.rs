@@ -12,7 +12,7 @@ use crate::turns::Turns;
 use crate::wheel::Wheel;
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{CongestionPoint, CpId, Dice, Purpose, ReactionPoint};
-use qcnlab_units::{Bytes, Span};
+use qcnlab_units::{Bytes, Instant, Span};
 use std::collections::{HashMap, VecDeque};
 
 impl Engine {
@@ -52,6 +52,8 @@ impl Engine {
             nodes: plan.ports.iter().map(|port| (port.from, port.to)).collect(),
             outputs,
             stopped_lanes_at: vec![0; plan.nodes.len()],
+            uncounted: vec![false; plan.nodes.len()],
+            near_marks: Vec::new(),
             port_names: plan.ports.iter().map(|port| port.name.clone()).collect(),
             node_names: plan.nodes.iter().map(|node| node.name.clone()).collect(),
             ports,
@@ -115,7 +117,12 @@ impl Engine {
             self.turns[port.turns as usize].while_stopped = true;
             port.turns = NONE;
             port.frees = by_watermarks;
-            port.acts |= port.frees;
+            self.uncounted[planned.from as usize] |= by_watermarks;
+        }
+        for node in 0..plan.nodes.len() {
+            if self.uncounted[node] {
+                self.count_anew(Instant::ZERO, node as u32);
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{Engine, Finished, Halt, Letter};
 use crate::audit::{self, Violation};
 use crate::frame::flag;
+use crate::input::Input;
 use crate::probe::{FlowTally, Tally, TcpTally, Trace};
 use crate::sender::Sender;
 use crate::source::Source;
@@ -61,12 +62,19 @@ impl Engine {
         input.and_then(|input| input.gate.as_ref()).is_some_and(|gate| gate.classes(0) == u8::MAX)
     }
 
-    fn audit(&self) -> Result<(), Violation> {
+    fn audit(&mut self) -> Result<(), Violation> {
+        let promised: Vec<u64> = self.inputs.iter().map(Input::allowance).collect();
+        for node in 0..self.uncounted.len() {
+            if self.uncounted[node] {
+                self.count_anew(self.end, node as u32);
+            }
+        }
         for (name, port) in self.port_names.iter().zip(&self.ports) {
             let turns = self.turns.get(port.turns_at as usize);
             audit::port(name, port, turns)?;
         }
-        for input in &self.inputs {
+        for (input, promised) in self.inputs.iter().zip(promised) {
+            audit::room(&self.port_names[input.port as usize], promised, input.allowance())?;
             let held = self.outputs[self.nodes[input.port as usize].1 as usize].iter();
             let held = held.map(|output| self.held_at(*output, input.port, u8::MAX)).sum();
             audit::input(&self.port_names[input.port as usize], input, held)?;

@@ -41,6 +41,7 @@ impl Engine {
     fn arrived(&mut self, now: Instant, index: u32, mut frame: Frame) {
         let port = &self.ports[index as usize];
         let left = now.ps() - port.delay().ps();
+        frame.clear(flag::HELD);
         if port.input != NONE && !self.hold(now, index, &mut frame) {
             return;
         }
@@ -315,47 +316,6 @@ impl Engine {
         };
         let newest = ring.at_mut(ring.tail().wrapping_sub(1));
         newest.write_mark(mark);
-    }
-
-    /// Counts a frame against the memory of the input it came in by; false when it does not fit and is discarded.
-    #[inline(always)]
-    fn hold(&mut self, now: Instant, index: u32, frame: &mut Frame) -> bool {
-        let input = &mut self.inputs[self.ports[index as usize].input as usize];
-        if input.hold_easily(frame.class(), frame.octets()) {
-            frame.set(flag::HELD);
-            return true;
-        }
-        self.hold_exactly(now, index, frame)
-    }
-
-    fn hold_exactly(&mut self, now: Instant, index: u32, frame: &mut Frame) -> bool {
-        self.settle_outputs(now, self.nodes[index as usize].1);
-        let place = self.ports[index as usize].input;
-        let input = &mut self.inputs[place as usize];
-        if !input.hold(frame.class(), frame.octets()) {
-            if frame.is(flag::NOT_DATA) {
-                self.lose_extra(*frame);
-            } else {
-                self.count_discarded(now, index, frame);
-            }
-            return false;
-        }
-        frame.set(flag::HELD);
-        if let Some(lane) = input.must_stop(frame.class()) {
-            self.stop_lane(now, place, lane, None);
-        }
-        true
-    }
-
-    /// A held frame has left its node, or was discarded there.
-    pub(super) fn release_held(&mut self, now: Instant, frame: &Frame) {
-        let came_by = self.came_by(frame);
-        let place = self.ports[came_by as usize].input;
-        let input = &mut self.inputs[place as usize];
-        input.release(frame.class(), frame.octets());
-        if let Some(lane) = input.may_go(frame.class()) {
-            self.let_lane_go(now, place, lane);
-        }
     }
 
     /// An arrival at a long output queue stops the link it came over, where that is the rule.

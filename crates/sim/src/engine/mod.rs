@@ -29,6 +29,7 @@ mod entities;
 mod feedback;
 mod finish;
 mod hops;
+mod memory;
 mod modes;
 mod pausing;
 mod quiet;
@@ -147,6 +148,10 @@ pub struct Engine {
     outputs: Vec<Vec<u32>>,
     /// How many lanes of its inputs each node has stopped.
     stopped_lanes_at: Vec<u32>,
+    /// For each node whether frames come in uncounted, as far as allowances go.
+    uncounted: Vec<bool>,
+    /// The nodes that count each frame because an input is or was near a mark.
+    near_marks: Vec<u32>,
     port_names: Vec<String>,
     node_names: Vec<String>,
     route_ports: Vec<u32>,
@@ -216,6 +221,7 @@ impl Engine {
                 self.recorder.show_so_far(now, watch);
             }
             if entity == self.entities.deadlock {
+                self.look_for_room(now);
                 self.look_for_deadlock(now)?;
             } else {
                 self.dispatch(now, entity);

@@ -6,9 +6,8 @@
 //! near a mark. When something stops or a pause frame has to go, the frames that have not left move to the queue of
 //! their class, and the port has an event at the end of each transmission, until all of that is over.
 
+use super::Engine;
 use super::entities::END;
-use super::{Engine, Path};
-use crate::frame::{Frame, flag};
 use crate::port::NONE;
 use crate::turns::Sending;
 use qcnlab_units::Instant;
@@ -57,38 +56,4 @@ impl Engine {
         }
         true
     }
-
-    /// Brings the memory of a node's inputs up to date.
-    #[cold]
-    pub(super) fn settle_outputs(&mut self, now: Instant, node: u32) {
-        for each in 0..self.outputs[node as usize].len() {
-            let output = self.outputs[node as usize][each];
-            let port = &self.ports[output as usize];
-            if port.frees && port.turns == NONE {
-                self.settle(now, output);
-            }
-        }
-    }
-
-    /// What has left a port that takes no turns frees the memory it was counted against. Nobody waits for that: no lane
-    /// of the node is stopped.
-    pub(super) fn free_departed(&mut self, now: Instant, index: u32) {
-        let port = &mut self.ports[index as usize];
-        while port.leave_next(now).is_some() {
-            let frame = port.left_last();
-            if !frame.is(flag::HELD) {
-                continue;
-            }
-            frame.clear(flag::HELD);
-            let place = memory_of(&self.route_inputs, self.paths[frame.path() as usize], frame);
-            self.inputs[place].release(frame.class(), frame.octets());
-        }
-    }
-}
-
-/// The place of the memory that a frame in a port was counted against when it came to the port's node.
-#[inline(always)]
-pub(super) fn memory_of(route_inputs: &[(u32, u32)], path: Path, frame: &Frame) -> usize {
-    let (ahead, back) = route_inputs[path.start as usize + usize::from(frame.hop())];
-    (if frame.is(flag::BACK) { back } else { ahead }) as usize
 }

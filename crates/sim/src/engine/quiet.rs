@@ -10,8 +10,7 @@
 
 use super::Engine;
 use super::build::letters;
-use super::modes::memory_of;
-use crate::frame::{Frame, flag};
+use crate::frame::Frame;
 use crate::plan::{Events, Plan, Traffic};
 use crate::port::{NONE, Port};
 use crate::sender::{Reaction, Sender};
@@ -131,17 +130,13 @@ impl Engine {
     /// Counts what came over a counted link before `until`.
     #[inline]
     pub(super) fn count_arrived(&mut self, until: Instant, index: u32) {
-        if self.ports[index as usize].departures {
+        if self.ports[index as usize].acts {
             self.settle(until, index);
         }
         let port = &mut self.ports[index as usize];
         while let Some(at) = port.next_arrival().filter(|at| *at < until.ps()) {
             let frame = port.take_arrived();
             let path = self.paths[frame.path() as usize];
-            if frame.is(flag::HELD) {
-                // It left since the last look.
-                self.inputs[memory_of(&self.route_inputs, path, &frame)].release(frame.class(), frame.octets());
-            }
             self.recorder.count_left(path.end, path.member, at - port.delay().ps(), frame.octets());
             self.tallies[path.flow as usize].deliver(Instant::from_ps(at), frame.octets());
         }
@@ -154,8 +149,13 @@ impl Sender {
     fn due(&self, reaction: &Reaction, port: &Port) -> Option<Instant> {
         let (wanted, ends) = match &self.source {
             Source::Saturated { next, left, .. } if *left > 0 => (*next, self.stop),
-            Source::Constant { next, waiting, .. } if (*waiting > 0) | (*next < self.stop) => {
-                (select_unpredictable(*waiting > 0, Instant::ZERO, *next), Instant::NEVER)
+            Source::Constant { next, waiting, .. } => {
+                // One comparison is for both: nothing comes at or after `stop`, and what waits came before.
+                let wanted = select_unpredictable(*waiting > 0, Instant::ZERO, *next);
+                if wanted >= self.stop {
+                    return None;
+                }
+                (wanted, Instant::NEVER)
             }
             _ => return None,
         };
