@@ -103,15 +103,15 @@ class Scenario:
     def bottleneck(self) -> dict[str, Any]:
         """Give the one port where it congests, and who meets there, without a run.
 
-        `port`, `rate_bps` (outside hotspots), `buffer_bytes` (`None` without limit) and `phases`:
-        times `from_s` to `until_s` in which rates of service stand still, with the port's
-        `rate_bps` and its `crowd` (`None` while it is not congested). A crowd: `sources` (limiters
-        of flows that want half their fair share or more), their `flows` and entries of `traffic`,
-        the `capacity_bps` left for them, flows that want less (`light`) or that nothing slows
-        (`unslowed`) with their `rate_bps`, and with least, mean and greatest: what a source
-        `sends_bps`, `frame_bytes`, `loop_delay_s` (to the port and back) and `round_trip_s` (to
-        the receiver and back); `link_bps` is the slowest of their own links. Raises
-        `AnalysisError` where nothing is congested, several ports are, or sources come and go.
+        `port`, `rate_bps` (outside hotspots), `buffer_bytes` (`None` without limit), `flows` (how
+        many there are in all) and `phases`: times `from_s` to `until_s` with the port's `rate_bps`
+        and its `crowd` (`None` while it is not congested). A crowd: `sources`, the limiters of
+        flows that want half their fair share or more (each with its first `flow` and what it
+        `sends_bps` at most), their entries of `traffic`, the `capacity_bps` left for them, flows
+        that want less (`light`) or that nothing slows (`unslowed`) with their `rate_bps`, and with
+        least, mean and greatest: `sends_bps`, `frame_bytes`, `loop_delay_s` (to the port and back)
+        and `round_trip_s` (to the receiver and back); `link_bps` is the slowest of their own links.
+        Raises `AnalysisError` where nothing is congested, several ports are, or sources come and go.
         """
         found: dict[str, Any] = json.loads(self._core.bottleneck())
         return found

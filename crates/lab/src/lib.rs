@@ -18,7 +18,7 @@ mod tables;
 mod tasks;
 pub mod topology;
 
-pub use bottleneck::{Bottleneck, Crowd, Extent, Load, NoBottleneck, Phase};
+pub use bottleneck::{Bottleneck, Crowd, Extent, Load, NoBottleneck, Phase, Source};
 pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json};
 pub use estimate::{Estimate, Part};
 pub use metrics::{METRICS, Metric};

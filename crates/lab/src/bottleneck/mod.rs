@@ -37,11 +37,13 @@ pub struct Bottleneck {
     pub rate: BitRate,
     /// Room in its queue; `None` if nothing limits it.
     pub buffer: Option<Bytes>,
-    /// Times from the end of the warm-up in which rates of service stand still, in order.
+    /// Flows of the scenario, wherever they go.
+    pub flows: usize,
+    /// Times from the end of the warm-up in which the port's rate stands still, in order.
     pub phases: Vec<Phase>,
 }
 
-/// A time in which rates of service stand still.
+/// A time in which the port's rate and its flows stay the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
     /// Its beginning.
@@ -58,10 +60,8 @@ pub struct Phase {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crowd {
     /// Reaction points of the flows that are held back, or could be: those that want half their fair share or more.
-    pub sources: u32,
-    /// Names of these flows, in the order of the scenario.
-    pub flows: Vec<String>,
-    /// Their entries of traffic, from 0.
+    pub sources: Vec<Source>,
+    /// Entries of traffic of these flows, from 0.
     pub traffic: Vec<usize>,
     /// What is left of the port for them, bit/s.
     pub capacity_bps: f64,
@@ -69,7 +69,7 @@ pub struct Crowd {
     pub light: (u32, f64),
     /// Crossing flows that no reaction point slows, and what they take, bit/s.
     pub unslowed: (u32, f64),
-    /// What a source can send at most: its rate, or its part of its host's link, bit/s.
+    /// What the sources can send at most, bit/s.
     pub sends_bps: Extent,
     /// Rate of the sources' own links, the slowest, bit/s.
     pub link_bps: f64,
@@ -80,6 +80,15 @@ pub struct Crowd {
     pub loop_delay_s: Extent,
     /// As `loop_delay_s`, from a source over the port to the receiver and back, s.
     pub round_trip_s: Extent,
+}
+
+/// A reaction point at a congested port.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// The name of its flow, of several the first.
+    pub flow: String,
+    /// What it can send at most: its rate, or its part of its host's link, bit/s.
+    pub sends_bps: f64,
 }
 
 /// Smallest, mean and largest of some numbers.
@@ -139,13 +148,27 @@ impl Scenario {
                     .transpose()?,
             })
         };
+        let phases = looks.iter().map(phase).collect::<Result<_, NoBottleneck>>()?;
         Ok(Bottleneck {
             port: ground.network.port_name(port),
             rate: ground.network.link(port).rate,
             buffer: ground.capacity(self, port),
-            phases: looks.iter().map(phase).collect::<Result<_, NoBottleneck>>()?,
+            flows: ground.flows.len(),
+            phases: joined(phases),
         })
     }
+}
+
+/// Phases that differ in nothing, made one.
+fn joined(phases: Vec<Phase>) -> Vec<Phase> {
+    let mut joined: Vec<Phase> = Vec::new();
+    for phase in phases {
+        match joined.last_mut() {
+            Some(last) if last.rate == phase.rate && last.crowd == phase.crowd => last.until = phase.until,
+            _ => joined.push(phase),
+        }
+    }
+    joined
 }
 
 /// Refuses flows that have an end.
@@ -207,10 +230,13 @@ fn crowd(
     let wants = |flow: &usize| slowed(flow) && look.wanted_bps[*flow] >= WANTS_OF_SHARE * fair_bps;
     let flows: Vec<usize> = crossing.iter().copied().filter(wants).collect();
     let tally = |flows: Vec<usize>| (flows.len() as u32, flows.iter().map(|flow| look.rates_bps[*flow]).sum());
-    let mut sends: BTreeMap<u32, f64> = BTreeMap::new();
-    flows.iter().for_each(|flow| *sends.entry(limiters[*flow]).or_default() += look.wanted_bps[*flow]);
+    let mut sources: BTreeMap<u32, Source> = BTreeMap::new();
+    for flow in &flows {
+        let fresh = || Source { flow: ground.flows[*flow].name.clone(), sends_bps: 0.0 };
+        sources.entry(limiters[*flow]).or_insert_with(fresh).sends_bps += look.wanted_bps[*flow];
+    }
     let stranger = (0..limiters.len())
-        .find(|flow| look.active[*flow] && sends.contains_key(&limiters[*flow]) && !flows.contains(flow));
+        .find(|flow| look.active[*flow] && sources.contains_key(&limiters[*flow]) && !flows.contains(flow));
     if let Some(flow) = stranger {
         return Err(NoBottleneck::SharedLimiter { flow: ground.flows[flow].name.clone(), port: name(ground, port) });
     }
@@ -221,14 +247,14 @@ fn crowd(
     let link = |flow: &usize| look.link_bps(scenario, ground, *flow);
     let mut traffic: Vec<usize> = flows.iter().map(|flow| ground.flows[*flow].traffic).collect();
     traffic.dedup();
+    let sources: Vec<Source> = sources.into_values().collect();
     Ok(Crowd {
-        sources: sends.len() as u32,
-        flows: flows.iter().map(|flow| ground.flows[*flow].name.clone()).collect(),
+        sends_bps: Extent::of(&sources.iter().map(|source| source.sends_bps).collect::<Vec<_>>()),
+        sources,
         traffic,
         capacity_bps,
         light: tally(crossing.iter().copied().filter(|flow| slowed(flow) && !wants(flow)).collect()),
         unslowed: tally(crossing.iter().copied().filter(|flow| !slowed(flow)).collect()),
-        sends_bps: Extent::of(&sends.into_values().collect::<Vec<_>>()),
         link_bps: flows.iter().map(link).fold(f64::INFINITY, f64::min),
         frame_bytes: Extent { mean: capacity_bps / frames, ..Extent::of(&flows.iter().map(frame).collect::<Vec<_>>()) },
         loop_delay_s: Extent::of(&delays.loops(&flows, Some(port))),
@@ -267,6 +293,7 @@ impl Bottleneck {
             "port": self.port,
             "rate_bps": self.rate.get(),
             "buffer_bytes": self.buffer.map(Bytes::get),
+            "flows": self.flows,
             "phases": phases,
         })
         .to_string()
@@ -287,9 +314,10 @@ impl Phase {
 impl Crowd {
     fn json(&self) -> Value {
         let some = |(flows, rate_bps): (u32, f64)| json!({ "flows": flows, "rate_bps": rate_bps });
+        let sources: Vec<Value> =
+            self.sources.iter().map(|each| json!({ "flow": each.flow, "sends_bps": each.sends_bps })).collect();
         json!({
-            "sources": self.sources,
-            "flows": self.flows,
+            "sources": sources,
             "traffic": self.traffic,
             "capacity_bps": self.capacity_bps,
             "light": some(self.light),

@@ -119,7 +119,7 @@ fn a_star_has_its_own_bottleneck_and_rtt() {
     assert_eq!(rates, [BitRate::gbps(10), BitRate::mbps(500), BitRate::gbps(10)]);
     for phase in &found.phases {
         let crowd = phase.crowd.as_ref().unwrap();
-        assert_eq!((crowd.sources, &*crowd.flows), (2, &["source1".to_owned(), "source2".to_owned()][..]));
+        assert_eq!(crowd.sources.iter().map(|source| &*source.flow).collect::<Vec<_>>(), ["source1", "source2"]);
         close(crowd.capacity_bps, phase.rate.as_f64());
         close(crowd.sends_bps.mean, 10e9);
         close(crowd.loop_delay_s.mean, 200e-6);
@@ -140,7 +140,7 @@ fn phases_begin_after_the_warm_up_and_join_where_hotspots_meet() {
 fn a_chain_with_a_hotspot_counts_cables_switches_and_frames() {
     let chain = shipped("one-source-two-switches-10g-to-1g", &[]);
     let (port, at_trunk) = crowd(&chain);
-    assert_eq!((&*port, at_trunk.sources), ("switch1->switch2", 1));
+    assert_eq!((&*port, at_trunk.sources.len()), ("switch1->switch2", 1));
     close(at_trunk.capacity_bps, 1e9);
     // Two cables of 0.5 us, 312 B at 10 Gb/s, 300 ns in the first switch; the message goes back as a frame.
     close(at_trunk.loop_delay_s.mean, 1e-6 + 249.6e-9 + 300e-9);
@@ -161,7 +161,7 @@ fn a_longer_chain_has_a_longer_loop() {
         "traffic.0.rate=5 Gb/s",
     ];
     let (port, crowd) = crowd(&scenario(&text, &changes));
-    assert_eq!((&*port, crowd.sources), ("switch3->switch4", 2));
+    assert_eq!((&*port, crowd.sources.len()), ("switch3->switch4", 2));
     // Three cables of 0.5 us twice, three times 312 B at 10 Gb/s, five times 300 ns.
     close(crowd.loop_delay_s.mean, 3e-6 + 748.8e-9 + 1.5e-6);
     close(crowd.sends_bps.mean, 5e9);
@@ -170,7 +170,7 @@ fn a_longer_chain_has_a_longer_loop() {
 #[test]
 fn an_incast_in_a_fat_tree_meets_at_the_last_port() {
     let (port, crowd) = crowd(&scenario(FAT_TREE, &[]));
-    assert_eq!((&*port, crowd.sources), ("pod1-edge1->host1", 8));
+    assert_eq!((&*port, crowd.sources.len()), ("pod1-edge1->host1", 8));
     close(crowd.capacity_bps, 10e9);
     // A link is 1 us each way and 1.2 us for a frame. host2 is one link away, host3 and host4 three, the others five.
     close(crowd.loop_delay_s.least, 3.2e-6);
@@ -184,7 +184,7 @@ fn an_incast_in_a_fat_tree_meets_at_the_last_port() {
 #[test]
 fn frames_that_take_all_ways_meet_at_the_receiver() {
     let (port, crowd) = crowd(&scenario(FAT_TREE, &["routing.multipath=frame"]));
-    assert_eq!((&*port, crowd.sources), ("pod1-edge1->host1", 8));
+    assert_eq!((&*port, crowd.sources.len()), ("pod1-edge1->host1", 8));
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn four_hosts_fill_a_trunk_between_leaves() {
     assert_eq!((&*found.port, found.rate), ("leaf1->spine1", BitRate::gbps(25)));
     let crowd = found.phases[0].crowd.as_ref().unwrap();
     // 4 x 8 = 32 of 25 Gb/s: 6.25 Gb/s each.
-    assert_eq!(crowd.sources, 4);
+    assert_eq!(crowd.sources.len(), 4);
     close(crowd.capacity_bps, 25e9);
     close(crowd.sends_bps.greatest, 8e9);
     close(crowd.link_bps, 10e9);
@@ -227,7 +227,7 @@ fn two_trunks_of_a_parking_lot_are_refused() {
     );
     // Without the second cross flow the second trunk carries what the first lets pass.
     let (port, crowd) = crowd(&scenario(PARKING_LOT, &["traffic.1.from=cross1", "traffic.1.to=exit1"]));
-    assert_eq!((&*port, crowd.sources), ("switch1->switch2", 5));
+    assert_eq!((&*port, crowd.sources.len()), ("switch1->switch2", 5));
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn a_bottleneck_that_moves_is_refused() {
     let calm = scenario(&more(LEAF_SPINE, hotspots), &["traffic.0.rate=5 Gb/s", "hotspot.1.rate=10 Gb/s"]);
     let found = found(&calm);
     let congested: Vec<bool> = found.phases.iter().map(|phase| phase.crowd.is_some()).collect();
-    assert_eq!(congested, [false, true, false, false, false]);
+    assert_eq!(congested, [false, true, false]);
 }
 
 #[test]
@@ -262,11 +262,11 @@ fn who_wants_little_is_no_source() {
         more(FAT_TREE, &format!("[[traffic]]\nkind = \"constant\"\nrate = \"{rate}\"\n{from}"))
     };
     let (_, few) = crowd(&scenario(&third("0.5 Gb/s"), &[]));
-    assert_eq!((few.sources, few.light.0), (8, 1));
+    assert_eq!((few.sources.len(), few.light.0), (8, 1));
     close(few.light.1, 0.5e9);
     close(few.capacity_bps, 9.5e9);
     let (_, all) = crowd(&scenario(&third("0.7 Gb/s"), &[]));
-    assert_eq!((all.sources, all.light), (9, (0, 0.0)));
+    assert_eq!((all.sources.len(), all.light), (9, (0, 0.0)));
     close(all.capacity_bps, 10e9);
     close(all.sends_bps.mean, (80e9 + 0.7e9) / 9.0);
 }
@@ -278,7 +278,7 @@ fn what_nothing_slows_takes_its_part_first() {
         more(FAT_TREE, &format!("[[traffic]]\nkind = \"constant\"\nrate = \"{rate}\"\n{from}"))
     };
     let (_, crowd) = crowd(&scenario(&free("4 Gb/s"), &[]));
-    assert_eq!((crowd.sources, crowd.unslowed.0), (8, 1));
+    assert_eq!((crowd.sources.len(), crowd.unslowed.0), (8, 1));
     close(crowd.unslowed.1, 4e9);
     close(crowd.capacity_bps, 6e9);
     let alone = "pod1-edge1->host1 is offered 90 of 10 Gb/s, and what no reaction point slows fills it alone; \
@@ -294,11 +294,12 @@ fn limiters_count_and_not_flows() {
     let text = more(&text.replace("[[traffic]]", ""), both);
     let slow = ["topology.trunk_rate=5 Gb/s"];
     let (port, apart) = crowd(&scenario(&text, &slow));
-    assert_eq!((&*port, apart.sources), ("leaf1->spine1", 4));
+    assert_eq!((&*port, apart.sources.len()), ("leaf1->spine1", 4));
     close(apart.sends_bps.mean, 5e9);
     let adapters = "[[adapter]]\nmax_rps = 1";
     let (_, shared) = crowd(&scenario(&more(&text, adapters), &slow));
-    assert_eq!((shared.sources, shared.flows.len()), (2, 4));
+    let flows: Vec<&str> = shared.sources.iter().map(|source| &*source.flow).collect();
+    assert_eq!(flows, ["host1->host5", "host2->host5"]);
     close(shared.sends_bps.mean, 10e9);
     let aside = more(
         &more(&text, adapters),
@@ -343,7 +344,7 @@ fn what_has_no_steady_number_of_sources_is_refused() {
          all the time, or move warmup and duration"
     );
     let before = scenario(FAT_TREE, &["traffic.0.start=0.4 s", "warmup=0.4 s"]);
-    assert_eq!(crowd(&before).1.sources, 8);
+    assert_eq!(crowd(&before).1.sources.len(), 8);
 }
 
 #[test]
