@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Run the workloads and print frame-hops a CPU second, events a hop and memory.
 
-Each run has a process of its own; rounds go through all workloads in turn, and ratios are medians
-over rounds, because the speed of a shared machine drifts by tens of percent within minutes. Raw
-rows, the machine and the commit go to benches/runs/DATE/.
+Each run has a process of its own. Rounds go through all workloads in turn; ratios are medians over
+pairs of runs back to back, because the speed of a shared machine drifts by tens of percent within
+seconds. Raw rows, the machine and the commit go to benches/runs/DATE/.
 
     python benches/bench.py [--rounds N] [--only W4]
 """
@@ -42,6 +42,13 @@ WORKLOADS = {
     "W6  deck 001, QCN, 2.5 s": [BASELINE, "record.tables=false"],
     "W7  deck 004, 20 stages": [CHAIN, "record.tables=false", "duration=60 ms", "warmup=20 ms"],
 }
+PAIRS = {
+    "all traces": ("W1, all traces", "W1  10 constant senders"),
+    "QCN, unequal rates": ("W5  unequal rates, QCN", "W1, unequal rates"),
+    "QCN": ("W5  W1 with QCN", "W1  10 constant senders"),
+    "QCN and PFC": ("W5  W1 with QCN and PFC", "W1  10 constant senders"),
+}
+ROUNDS_OF_PAIRS = 15
 GRID = {"scheme.rp.ai_rate": [f"{rate} Mb/s" for rate in range(1, 21)]}
 GRID_REPS, SWEEP_PAIRS = 10, 7
 SHORTENED = ("duration=60 ms", "warmup=5 ms", "hotspot.from=10 ms", "hotspot.until=40 ms")
@@ -156,26 +163,32 @@ def line(name: str, rounds: list[Row]) -> str:
     return f"{name:28s} {middle:12.1f} {spread:>13s} {events:11.2f} {memory:15.1f}"
 
 
-def ratio(results: dict[str, list[Row]], left: str, right: str) -> float:
-    """Give the median over rounds of one workload's rate over another's."""
-    rate = "mhops_per_cpu_s"
-    pairs = zip(results[left], results[right], strict=True)
-    return statistics.median(a[rate] / b[rate] for a, b in pairs)
+def paired(chosen: dict[str, list[str]]) -> tuple[list[dict[str, object]], list[str]]:
+    """Run workloads that are compared back to back; give rows and the ratios of their rates."""
+    rows: list[dict[str, object]] = []
+    words = []
+    for what, names in PAIRS.items():
+        if any(name not in chosen for name in names):
+            continue
+        ratios = []
+        for _ in range(ROUNDS_OF_PAIRS):
+            left, right = (measure(chosen[name]) for name in names)
+            ratios.append(left["mhops_per_cpu_s"] / right["mhops_per_cpu_s"])
+            rows += [
+                {"workload": name, "pair": what, **row}
+                for name, row in zip(names, (left, right), strict=True)
+            ]
+        low, middle, high = statistics.quantiles(ratios, n=4)
+        words.append(
+            f"with {what}: {middle:.0%} of the rate of {names[1].strip()}"
+            f" ({low:.0%}..{high:.0%}, quartiles of {ROUNDS_OF_PAIRS} pairs)"
+        )
+    return rows, words
 
 
 def remarks(results: dict[str, list[Row]]) -> list[str]:
-    """Give what follows from pairs of workloads, where both were run."""
-    names = {
-        "all traces": ("W1, all traces", "W1  10 constant senders"),
-        "QCN, unequal rates": ("W5  unequal rates, QCN", "W1, unequal rates"),
-        "QCN": ("W5  W1 with QCN", "W1  10 constant senders"),
-        "QCN and PFC": ("W5  W1 with QCN and PFC", "W1  10 constant senders"),
-    }
-    found = [
-        f"with {what}: {ratio(results, left, right):.0%} of the rate of {right.strip()}"
-        for what, (left, right) in names.items()
-        if left in results and right in results
-    ]
+    """Give what follows from the rounds of some workloads, where they were run."""
+    found = []
     short, long = (results.get(name) for name in ("W1  10 constant senders", "W1, long: 16 s"))
     if short and long:
         grown = min(row["rss_above_idle_mib"] for row in long)
@@ -207,11 +220,13 @@ def main() -> None:
     print("workload                     M hops/CPU s         range  events/hop  MiB above idle")
     for name, rounds in results.items():
         print(line(name, rounds))
-    for remark in remarks(results):
-        print(remark)
     rows: list[dict[str, object]] = [
         {"workload": name, **row} for name, rounds in results.items() for row in rounds
     ]
+    pairs, ratios = paired(chosen)
+    rows += pairs
+    for remark in [*ratios, *remarks(results)]:
+        print(remark)
     if "W8".startswith(options.only):
         more, words = sweeps()
         rows += more
