@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from typing import Any
 
 import pytest
 
 import qcnlab
 from conftest import CommandLine
-from qcnlab.analysis import Dcqcn, Qcn, boundary, command, overlay
-from qcnlab.analysis.place import Place, find
+from qcnlab.analysis import Dcqcn, Qcn, boundary, command, overlay, setting
 
 LONG_LOOP = "og-hotspot-2src-10g-to-500m-rtt200us"
 CHANGES = (
@@ -33,6 +33,7 @@ def test_analyse_prints_what_it_derived_and_writes_a_folder(cli: CommandLine) ->
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     for words in (
+        "scheme qcn, bottleneck switch->sink",
         "hotspot: 2 sources, 0.5 Gb/s, RTT 200 us",
         "outside the hotspot: 2 sources, 10 Gb/s, RTT 200 us",
         "Qeq 33 KB, w 2, sampling 1 %",
@@ -83,41 +84,175 @@ def test_a_chain_with_one_hotspot_is_a_bottleneck() -> None:
     numbers = found.comparison()
     for name in ("fluid", "packets"):
         assert numbers[f"{name}_queue_mean_bytes"] == pytest.approx(33e3, rel=0.1)
-    with pytest.raises(qcnlab.AnalysisError, match="a sweep changes RTT and sources of a star"):
-        boundary(short)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"traffic.0.to": "host*"}, "named flow by flow"),
-        ({"hotspot.0.port": "switch2->host2"}, "hotspots at one trunk"),
-        ({"topology.trunk_rate": "5 Gb/s"}, "may congest more than the hotspot"),
-    ],
-)
-def test_other_chains_are_refused(change: dict[str, str], words: str) -> None:
-    chain = qcnlab.load("one-source-two-switches-10g-to-1g").with_(change)
-    with pytest.raises(qcnlab.AnalysisError, match=words):
-        overlay(chain)
-
-
-def test_flows_that_pass_a_hotspot_by_are_refused() -> None:
-    tree = qcnlab.load("one-source-two-switches-10g-to-1g").to_dict()
-    tree["traffic"].append({**tree["traffic"][0], "from": "host2", "to": "host1"})
-    assert find(tree) == "not all flows cross switch1->switch2 from one switch"
 
 
 def test_the_loop_delay_of_a_longer_chain() -> None:
-    tree = qcnlab.load("one-source-two-switches-10g-to-1g").to_dict()
-    tree["topology"] |= {"switches": 4, "hosts": 2}
-    tree["hotspot"][0]["port"] = "switch3->switch4"
-    flow = {**tree["traffic"][0], "rate": "5 Gb/s", "to": "host7"}
-    tree["traffic"] = [{**flow, "from": name} for name in ("host1", "host2")]
-    place = find(tree)
-    assert isinstance(place, Place)
-    assert (place.port, place.sources, place.rate_bps) == ("switch3->switch4", 2, 10e9)
+    changes = {
+        "topology.switches": 4,
+        "topology.hosts": 2,
+        "hotspot.0.port": "switch3->switch4",
+        "traffic.0.from": "host{1..2}",
+        "traffic.0.to": "host7",
+        "traffic.0.rate": "5 Gb/s",
+    }
+    known = setting.read(qcnlab.load("one-source-two-switches-10g-to-1g").with_(changes))
+    model = known.model(known.congested())
+    assert (known.place.port, model.sources) == ("switch3->switch4", 2)
+    assert known.place.rate_bps == 10e9
     # Three cables of 0.5 us twice, three times 312 B at 10 Gb/s, five times 300 ns.
-    assert place.rtt_s == pytest.approx(3e-6 + 748.8e-9 + 1.5e-6)
+    assert model.delay_s == pytest.approx(3e-6 + 748.8e-9 + 1.5e-6)
+
+
+def fabric(topology: dict[str, Any], traffic: dict[str, Any]) -> qcnlab.Scenario:
+    """Make a fabric under QCN's byte counter whose traffic is saturated unless it says more."""
+    tree = {
+        "title": "fabric",
+        "duration": "0.2 s",
+        "warmup": "0.1 s",
+        "topology": topology,
+        "switch": {"output_buffer": "150 KB"},
+        "traffic": [{"kind": "saturated", "frame": "1500 B", **traffic}],
+        "scheme": {"name": "qcn_byte_counter", "preset": "DECK001"},
+    }
+    return qcnlab.Scenario.from_dict(tree, "fabric")
+
+
+FAT_TREE = {"kind": "fat_tree", "k": 4, "rate": "10 Gb/s", "delay": "1 us"}
+LEAF_SPINE = {
+    "kind": "leaf_spine",
+    "leaves": 2,
+    "spines": 1,
+    "hosts": 4,
+    "rate": "10 Gb/s",
+    "delay": "1 us",
+    "trunk_rate": "25 Gb/s",
+    "trunk_delay": "5 us",
+}
+PAIRS = {"from": "host{1..4}", "to": "host{5..8}", "spread": "paired"}
+INCAST = {"from": "host{2..9}", "to": "host1"}
+
+
+def test_an_incast_in_a_fat_tree_beside_its_fluid() -> None:
+    found = overlay(fabric(FAT_TREE, INCAST))
+    (verdict,) = found.verdicts
+    # A link takes 1 us there, 1 us back and 1.2 us for a frame; one, three twice, five five times.
+    rtts = found.setting.crowd(verdict.phase).loop_delay_s
+    assert (rtts.least, rtts.greatest) == pytest.approx((3.2e-6, 16e-6))
+    assert verdict.model.sources == 8
+    assert verdict.model.delay_s == pytest.approx(12.8e-6)
+    numbers = found.comparison()
+    assert numbers["packets_queue_mean_bytes"] == pytest.approx(33e3, rel=0.1)
+    assert numbers["fluid_queue_mean_bytes"] == pytest.approx(33e3, rel=0.1)
+    assert found.packet_rates["rate_bps"].mean() == pytest.approx(10e9, rel=0.01)
+    words = command._overlay_text(found)
+    assert "bottleneck pod1-edge1->host1\n" in words
+    assert "8 sources, 10 Gb/s, RTT 12.8 us (3.2 us to 16 us)" in words
+    unequal = "unequal RTTs (3.2 us to 16 us; the model takes their mean)"
+    assert unequal in found.setting.left_out()
+    upper, lower = found.plot().axes
+    assert "mean RTT 12.8 us" in upper.get_title("left")
+    legend = lower.get_legend()
+    assert legend is not None
+    assert "pod1-edge1->host1 10 Gb/s" in [entry.get_text() for entry in legend.get_texts()]
+
+
+def test_poisson_sources_fill_a_trunk_of_a_leaf_spine() -> None:
+    poisson = fabric(LEAF_SPINE, {**PAIRS, "kind": "poisson", "rate": "8 Gb/s"})
+    found = overlay(poisson, shown_s=0.05)
+    (verdict,) = found.verdicts
+    assert found.setting.place.port == "leaf1->spine1"
+    assert (verdict.model.sources, verdict.model.capacity_bps) == (4, 25e9)
+    assert "arrivals at random" in found.setting.left_out()
+    numbers = found.comparison()
+    for name in ("packets", "fluid"):
+        assert numbers[f"{name}_queue_mean_bytes"] == pytest.approx(33e3, rel=0.15)
+
+
+def test_a_graph_whose_victim_passes_by() -> None:
+    graph = qcnlab.load("ig-4-culprits-1-victim-150kb-rtt5us")
+    found = overlay(graph.with_({"duration": "0.4 s"}), shown_s=0.1)
+    (verdict,) = found.verdicts
+    # Two links of 2.5 us there and back, 1.2 us for a frame on each.
+    assert verdict.model.sources == 4
+    assert verdict.model.delay_s == pytest.approx(12.4e-6)
+    # The rates are those of the culprits alone.
+    assert found.packet_rates["rate_bps"].mean() == pytest.approx(10e9, rel=0.01)
+    numbers = found.comparison()
+    for name in ("packets", "fluid"):
+        assert numbers[f"{name}_queue_mean_bytes"] == pytest.approx(37.5e3, rel=0.1)
+
+
+def test_what_takes_a_part_is_off_the_link() -> None:
+    tree = fabric(FAT_TREE, INCAST).to_dict()
+    few = {"kind": "constant", "from": "host10", "to": "host1", "frame": "500 B"}
+    tree["traffic"] += [
+        {**few, "rate": "0.4 Gb/s"},
+        {**few, "from": "host11", "rate": "1.5 Gb/s", "controlled": False},
+        {**few, "from": "host12", "rate": "9 Gb/s"},
+    ]
+    known = setting.read(qcnlab.Scenario.from_dict(tree))
+    model = known.model(known.congested())
+    # Nine sources share 10 - 0.4 - 1.5 Gb/s; a ninth of their octets goes in frames of 500 B.
+    assert (model.sources, model.capacity_bps) == (9, 8.1e9)
+    assert model.frame_bytes == pytest.approx(9 / (8 / 1500 + 1 / 500))
+    words = known.left_out()
+    assert "frames of several sizes (500 to 1500 B; the model takes the mean, 1227 B)" in words
+    assert "unequal offers (9 to 10 Gb/s; the model takes their mean)" in words
+    taken = "whose {} Gb/s are taken off the link"
+    light, free = "less than half its fair share", "what no reaction point slows"
+    assert f"samples of 1 flow of {light}, {taken.format(0.4)}" in words
+    assert f"samples of 1 flow of {free}, {taken.format(1.5)}" in words
+
+
+def test_what_the_fabric_has_and_the_model_has_not_is_said() -> None:
+    tcp = setting.read(qcnlab.load("tcp-9-senders-qcn-and-pause-rtt25us")).left_out()
+    assert "PAUSE" in tcp
+    assert "TCP's window: sources are taken to send what their limiters allow" in tcp
+    bursty = setting.read(qcnlab.load("benchmark-5-bursty-10ms")).left_out()
+    assert "bursts: sources are taken to send their mean rate" in bursty
+    spray = fabric(FAT_TREE, INCAST).with_("routing.multipath=frame")
+    assert "frames that overtake each other on several ways" in setting.read(spray).left_out()
+
+
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [
+        (
+            fabric(LEAF_SPINE, {**PAIRS, "kind": "constant", "rate": "5 Gb/s"}),
+            "fabric: no single bottleneck: nothing is congested: leaf1->spine1, the fullest port, "
+            "is offered 20 of 25 Gb/s; send more, or slow a port by a [[hotspot]]",
+        ),
+        (
+            qcnlab.load("parking-lot-4-hot-2-cold-150kb-rtt10us"),
+            "parking-lot-4-hot-2-cold-150kb-rtt10us: no single bottleneck: 2 ports are congested "
+            "from 300 ms to 1 s: switch1->switch2 is offered 50 of 10 Gb/s, switch2->switch3 is "
+            "offered 50 of 10 Gb/s; keep one, by more rate or less traffic at the others",
+        ),
+        (
+            fabric(FAT_TREE, {**INCAST, "size": "1 MB"}),
+            "fabric: no single bottleneck: flows of traffic.0 (kind saturated) have an end, so "
+            "their number changes all the time; give traffic that goes on, such as kind saturated "
+            "without size",
+        ),
+        (
+            fabric(FAT_TREE, {**INCAST, "stop": "0.15 s"}),
+            "fabric: no single bottleneck: the number of sources changes: host2->host1 sends from "
+            "100 ms to 150 ms of the time from 100 ms to 200 ms; let it send all the time, or move "
+            "warmup and duration",
+        ),
+        (
+            fabric(FAT_TREE, INCAST).with_("scheme.rp.max_rate=1 Gb/s"),
+            "fabric, whole run: no equilibrium: limiters let at most 8 Gb/s pass and "
+            "pod1-edge1->host1 carries 10 Gb/s; raise scheme.rp.max_rate",
+        ),
+    ],
+)
+def test_fabrics_without_a_single_bottleneck_are_refused(
+    scenario: qcnlab.Scenario, words: str
+) -> None:
+    with pytest.raises(qcnlab.AnalysisError) as refusal:
+        overlay(scenario)
+    assert str(refusal.value) == words
 
 
 def test_dcqcn_beside_its_fluid() -> None:
@@ -128,7 +263,7 @@ def test_dcqcn_beside_its_fluid() -> None:
     found = overlay(base.with_({**dcqcn, **changes, **run}))
     (verdict,) = found.verdicts
     assert verdict.loops["as published"].stable
-    rest = Dcqcn(sources=10, capacity_bps=9e9, delay_s=10e-6, frame_bytes=1500, p_max=0.1)
+    rest = Dcqcn(sources=10, capacity_bps=9e9, delay_s=20e-6, frame_bytes=1500, p_max=0.1)
     assert verdict.model.parameters() == pytest.approx(rest.parameters())
     queue = rest.fixed_point().queue_bytes
     assert verdict.equilibrium["queue_bytes"] == pytest.approx(queue)
@@ -137,6 +272,14 @@ def test_dcqcn_beside_its_fluid() -> None:
     assert numbers["packets_queue_mean_bytes"] == pytest.approx(queue, rel=0.15)
     assert found.plot().axes
     assert "marking 5 to 200 KB" in command._overlay_text(found)
+
+
+def test_marks_of_dcqcn_go_on_to_the_receiver() -> None:
+    star = qcnlab.load("one-source-into-9g-rtt200us").with_(
+        {"scheme.name": "dcqcn", "topology.rtt": "10 us", "topology.sink_delay": "7 us"}
+    )
+    known = setting.read(star)
+    assert known.model(known.congested()).delay_s == pytest.approx(24e-6)
 
 
 def test_both_views_of_ecm_swing_at_a_long_loop() -> None:
@@ -166,7 +309,10 @@ def test_both_views_of_ecm_swing_at_a_long_loop() -> None:
             ("scheme.name=dcqcn", "scheme.preset=SIGCOMM2015", "topology.buffer=500 KB"),
             "DCQCN: no equilibrium: 2 sources need a marking probability of",
         ),
-        (("traffic.0.max_rate=100 Mb/s",), "no equilibrium: 2 sources send at most 0.2 Gb/s"),
+        (
+            ("traffic.0.max_rate=100 Mb/s",),
+            "switch->sink, the fullest port, is offered 0.2 of 0.5 Gb/s",
+        ),
     ],
 )
 def test_what_no_model_describes_is_refused(

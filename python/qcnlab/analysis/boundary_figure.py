@@ -25,7 +25,8 @@ def boundary_figure(given: Boundary) -> Figure:
         grid_n, grid_rtt = np.meshgrid(n, np.array(given.rtts_s) * 1e6, indexing="ij")
         swings = given.packets_swing >= SWING
         dots: dict[str, Any] = {"ls": "", "marker": "o", "ms": 4, "mec": FAINT, "mew": 0.8}
-        axes.plot(grid_n[~swings], grid_rtt[~swings], mfc="white", label="packets: steady", **dots)
+        steady = given.packets_swing < SWING
+        axes.plot(grid_n[steady], grid_rtt[steady], mfc="white", label="packets: steady", **dots)
         axes.plot(
             grid_n[swings],
             grid_rtt[swings],

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from qcnlab.analysis.setting import Model
+    from qcnlab.analysis.place import Phase
+    from qcnlab.analysis.responses import Array
+    from qcnlab.analysis.setting import Model, Setting
     from qcnlab.api import Scenario
 
 DEFAULT_REPS = 3
@@ -55,20 +57,21 @@ def _write(
 
 
 def _overlay_text(found: Overlay) -> str:
-    blocks = [f"{found.setting.title}\nscheme {found.setting.scheme}"]
-    blocks += [_verdict_text(each) for each in found.verdicts]
+    setting = found.setting
+    blocks = [f"{setting.title}\nscheme {setting.scheme}, bottleneck {setting.place.port}"]
+    blocks += [_verdict_text(setting, each) for each in found.verdicts]
     blocks.append(_comparison_text(found))
-    left_out = f"Not in the model: {'; '.join(found.setting.left_out())}."
+    left_out = f"Not in the model: {'; '.join(setting.left_out())}."
     return "\n\n".join([*blocks, text.paragraphs(left_out, text.width())])
 
 
-def _verdict_text(verdict: Verdict) -> str:
+def _verdict_text(setting: Setting, verdict: Verdict) -> str:
     rest = verdict.equilibrium
     phase, model = verdict.phase, verdict.model
     sources, capacity = text.counted(model.sources, "source"), phase.capacity_bps / 1e9
     queue, rate = rest["queue_bytes"] / 1e3, rest["current_rate_bps"] / 1e9
     head = (
-        f"{phase.name}: {sources}, {capacity:g} Gb/s, RTT {span(model.delay_s)}\n"
+        f"{phase.name}: {sources}, {capacity:.4g} Gb/s, RTT {_rtt_text(setting, phase)}\n"
         f"{_parameters_text(model)}\n"
         f"rests at {queue:.4g} KB, {rate:.4g} Gb/s each"
     )
@@ -88,6 +91,12 @@ def _verdict_text(verdict: Verdict) -> str:
     if not all(each.stable for each in verdict.loops.values()):
         table += "\n(gain margin of an unstable loop: what its gain must be multiplied by)"
     return f"{head}\n\n{table}\n\n{_critical_text(verdict)}"
+
+
+def _rtt_text(setting: Setting, phase: Phase) -> str:
+    """Write the RTT of the model and, where sources differ, theirs."""
+    delays = setting.crowd(phase).delay_s(setting.scheme)
+    return span(delays.mean) if delays.one else f"{span(delays.mean)} ({delays.spans()})"
 
 
 def _parameters_text(model: Model) -> str:
@@ -140,7 +149,7 @@ def _comparison_text(found: Overlay) -> str:
 def _boundary_summary(scenario: Scenario, found: Boundary) -> dict[str, Any]:
     return {
         "scenario": scenario.name,
-        "title": found.title,
+        "title": found.title.replace("\n", ", "),
         "edges": [
             {
                 **{name: None if math.isnan(row[name]) else row[name] for name in row},
@@ -150,9 +159,13 @@ def _boundary_summary(scenario: Scenario, found: Boundary) -> dict[str, Any]:
             for i, row in enumerate(found.to_polars().to_dicts())
         ],
         "rtts_s": list(found.rtts_s),
-        "packets_swing": found.packets_swing.tolist(),
-        "fluid_swing": found.fluid_swing.tolist(),
+        "packets_swing": _plain(found.packets_swing),
+        "fluid_swing": _plain(found.fluid_swing),
     }
+
+
+def _plain(table: Array) -> list[list[float | None]]:
+    return [[None if math.isnan(each) else float(each) for each in row] for row in table]
 
 
 def _boundary_text(found: Boundary) -> str:
@@ -167,12 +180,18 @@ def _boundary_text(found: Boundary) -> str:
         for i, (n, ratio) in enumerate(zip(found["sources"], found.ratio(), strict=True))
     ]
     header = ("N", "linear theory", "fluid with clamps", "packets", "packets / fluid")
+    level = "level where it rests" if found.rests else "set point"
     about = (
         "Edge of packets and fluid: the shortest RTT from which on the queue swings by a quarter "
-        "of its set point, the packets' noise taken off. RTTs from "
+        f"of its {level}, the packets' noise taken off. RTTs from "
         f"{span(found.rtts_s[0])} to {span(found.rtts_s[-1])} were run; where there is no edge "
         "between them: steady at each, swings at each, or steady again at the longest. "
-        "Packets without timer and drift, sources saturated, feedback ideal."
+    )
+    if found.rests:
+        about += "No rest: the ramp of marks ends below what so many sources need. "
+    about += (
+        "Packets on a star of the bottleneck's capacity and links that can fill it, without timer "
+        "and drift, sources saturated, feedback ideal."
     )
     table = text.table(header, rows)
     return f"{found.title}\n\n{table}\n\n{text.paragraphs(about, text.width())}"

@@ -17,9 +17,11 @@ from qcnlab.analysis.responses import Response, Trajectory
 from qcnlab.facts import base
 
 if TYPE_CHECKING:
+    import polars as pl
     from matplotlib.figure import Figure
 
-    from qcnlab.analysis.setting import Model, Phase, Setting
+    from qcnlab.analysis.place import Crowd, Phase
+    from qcnlab.analysis.setting import Model, Setting
     from qcnlab.api import Scenario
     from qcnlab.results import Result
 
@@ -78,10 +80,11 @@ class Overlay:
             "scenario": self.setting.name,
             "title": self.setting.title,
             "scheme": self.setting.scheme,
+            "port": self.setting.place.port,
             "left_out": list(self.setting.left_out()),
             "phases": [
                 {
-                    **asdict(each.phase),
+                    **_plain(self.setting, each.phase),
                     "parameters": each.model.parameters(),
                     "equilibrium": each.equilibrium,
                     "loops": {name: asdict(margins) for name, margins in each.loops.items()},
@@ -92,7 +95,7 @@ class Overlay:
                 }
                 for each in self.verdicts
             ],
-            "drawn": {**asdict(self.phase), **self.comparison()},
+            "drawn": {**_plain(self.setting, self.phase), **self.comparison()},
         }
 
     def comparison(self) -> dict[str, float]:
@@ -116,12 +119,12 @@ class Overlay:
 def overlay(scenario: Scenario, *, seed: int | None = None, shown_s: float = SHOWN_S) -> Overlay:
     """Run one replication of a single-bottleneck scenario and lay its models beside it.
 
-    The scheme is qcn, qcn_byte_counter, ecm or dcqcn, the topology a star or a chain with one
-    hotspot (`qcnlab.analysis.place`). Drawn is the first hotspot, or the run after its warm-up if
-    there is none, at most `shown_s` seconds; the fluid starts there from the packets' queue and
-    mean rates, QCN's feedback spread by arrivals (`Qcn.arrival_spread_bytes`). `seed`: the
-    scenario's own if not given. Raises `AnalysisError` if no model describes the scenario, or
-    nothing is congested in it.
+    The scheme is qcn, qcn_byte_counter, ecm or dcqcn, on any topology, with one congested port
+    (`Scenario.bottleneck`). Drawn is the first hotspot, or the first congested time after the
+    warm-up if there is none, at most `shown_s` seconds; the fluid starts there from the packets'
+    queue and mean rates, QCN's feedback spread by arrivals (`Qcn.arrival_spread_bytes`). `seed`:
+    the scenario's own if not given. Raises `AnalysisError` if no model describes the scenario, or
+    not just one port is congested.
     """
     import qcnlab
 
@@ -131,12 +134,13 @@ def overlay(scenario: Scenario, *, seed: int | None = None, shown_s: float = SHO
     loops_of(model)
     end = min(phase.end_s, phase.start_s + shown_s)
     result = qcnlab.run(_recorded(scenario, known, end - phase.start_s), reps=1, seed=seed)
-    packets, rates = _trace(result, phase.start_s, end, known.line_rate_bps)
+    sources = _rates(result, known.crowd(phase))
+    packets, rates = _trace(result, sources, phase.start_s, end)
     fluid = model.fluid(
         end - phase.start_s,
         every_s=(end - phase.start_s) / ROWS,
-        start=_start(result, phase.start_s, model, known.line_rate_bps),
-        line_rate_bps=known.line_rate_bps,
+        start=_start(result, sources, phase.start_s, model),
+        line_rate_bps=known.line_rate_bps(phase),
         min_rate_bps=base(known.tree["scheme"]["rp"]["min_rate"]),
         **({} if isinstance(model, Dcqcn) else _buffer(known)),
         **_noise(model),
@@ -151,6 +155,17 @@ def overlay(scenario: Scenario, *, seed: int | None = None, shown_s: float = SHO
         fluid=Trajectory(fluid.title, shifted, fluid.units, fluid.model),
         result=result,
     )
+
+
+def _plain(known: Setting, phase: Phase) -> dict[str, Any]:
+    """Give a congested phase as plain values: times, capacity, and the sources' loop delays."""
+    return {
+        "name": phase.name,
+        "start_s": phase.start_s,
+        "end_s": phase.end_s,
+        "capacity_bps": phase.capacity_bps,
+        "loop_delay_s": asdict(known.crowd(phase).delay_s(known.scheme)),
+    }
 
 
 def _critical_delay(model: Model, name: str) -> float | None:
@@ -213,28 +228,36 @@ def _noise(model: Model) -> dict[str, float]:
 def _recorded(scenario: Scenario, known: Setting, shown_s: float) -> Scenario:
     """Give the scenario with traces fine enough for the figure, and short enough for memory."""
     duration, place = base(known.tree["duration"]), known.place
-    every_s = max(shown_s / POINTS, duration * place.sources / MOST_ROWS)
+    every_s = max(shown_s / POINTS, duration * place.flows / MOST_ROWS)
     changes: dict[str, Any] = {"record.tables": True}
-    if place.port is not None:
-        changes |= {"record.bottleneck": place.port, "record.queues": place.port}
+    changes |= {"record.bottleneck": place.port, "record.queues": place.port}
     for key in ("queue_every", "rates_every"):
         given_s = base(known.tree["record"][key])
         changes[f"record.{key}"] = f"{min(given_s, every_s) * 1e9:.0f} ns"
     return scenario.with_(changes)
 
 
+def _rates(result: Result, crowd: Crowd) -> pl.DataFrame:
+    """Give the rates of the sources at the congested port, each at most what it sends."""
+    import polars as pl
+
+    sends = pl.DataFrame({"source": list(crowd.sends_bps), "most": list(crowd.sends_bps.values())})
+    rates = result.rates.to_polars().with_columns(pl.col("source").cast(pl.String))
+    current = pl.col("current_rate_bps").cast(pl.Float64)
+    return rates.join(sends, on="source").with_columns(pl.min_horizontal(current, "most"))
+
+
 def _trace(
-    result: Result, start: float, end: float, line_rate_bps: float
+    result: Result, sources: pl.DataFrame, start: float, end: float
 ) -> tuple[Response, Response]:
     import polars as pl
 
     inside = pl.col("time_s").is_between(start, end)
     queue = result.queues.to_polars().filter(inside).sort("time_s")
     rates = (
-        result.rates.to_polars()
-        .filter(inside)
+        sources.filter(inside)
         .group_by("time_s")
-        .agg(pl.col("current_rate_bps").clip(0, line_rate_bps).sum().alias("rate_bps"))
+        .agg(pl.col("current_rate_bps").sum().alias("rate_bps"))
         .sort("time_s")
     )
     both = []
@@ -244,11 +267,8 @@ def _trace(
     return both[0], both[1]
 
 
-def _start(result: Result, at: float, model: Model, line_rate_bps: float) -> dict[str, Any]:
-    """Give queue and mean rates of the packets at the time nearest before `at`.
-
-    A limiter above what its source can send counts as that.
-    """
+def _start(result: Result, sources: pl.DataFrame, at: float, model: Model) -> dict[str, Any]:
+    """Give queue and mean rates of the packets at the time nearest before `at`."""
     import polars as pl
 
     def last(frame: pl.DataFrame) -> pl.DataFrame:
@@ -257,10 +277,10 @@ def _start(result: Result, at: float, model: Model, line_rate_bps: float) -> dic
         when = kept["time_s"].max() if len(before) else kept["time_s"].min()
         return kept.filter(pl.col("time_s") == when)
 
-    rates = last(result.rates.to_polars())
+    rates = last(sources)
     start: dict[str, Any] = {
         "queue_bytes": _mean(last(result.queues.to_polars())["queue_bytes"]),
-        "current_rate_bps": _mean(rates["current_rate_bps"].clip(0, line_rate_bps)),
+        "current_rate_bps": _mean(rates["current_rate_bps"]),
     }
     if isinstance(model, Dcqcn):
         start["rates_bps"] = [start.pop("current_rate_bps")] * model.sources

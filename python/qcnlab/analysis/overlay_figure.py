@@ -37,7 +37,7 @@ def overlay_figure(given: Overlay) -> Figure:
         level, words = _level(given)
         upper.axhline(level, color=INK, lw=0.8, ls=(0, (4, 2)), label=f"{words} {level:.4g} KB")
         capacity = given.phase.capacity_bps / 1e9
-        lower.axhline(capacity, color=INK, lw=0.8, ls=(0, (4, 2)), label=f"link {capacity:g} Gb/s")
+        lower.axhline(capacity, color=INK, lw=0.8, ls=(0, (4, 2)), label=_link(given, capacity))
         if given.phase.name == "hotspot":
             lower.set_ylim(0, _top(given, capacity))
         else:
@@ -45,14 +45,28 @@ def overlay_figure(given: Overlay) -> Figure:
         upper.set_ylim(bottom=0)
         upper.set_ylabel("queue (KB)")
         lower.set_ylabel("rates of all sources (Gb/s)")
-        since = "start of the hotspot" if given.phase.name == "hotspot" else "end of the warm-up"
-        lower.set_xlabel(f"time since {since} ({unit})")
+        lower.set_xlabel(f"time since {_since(given)} ({unit})")
         lower.set_xlim(0, (end - start) * scale)
         upper.legend(**above(3))
         lower.legend(**above(3))
         upper.set_title(_theory(given), color=FAINT, fontsize=7.5, pad=14)
         title(figure, given.setting.title)
     return figure
+
+
+def _link(given: Overlay, capacity: float) -> str:
+    """Name the port, and what it has for the sources, Gb/s; a star's needs no name."""
+    star = given.setting.tree["topology"]["kind"] == "star"
+    crowd = given.setting.crowd(given.phase)
+    left = " left" if crowd.light[0] or crowd.unslowed[0] else ""
+    return f"{'link' if star else given.setting.place.port} {capacity:.4g} Gb/s{left}"
+
+
+def _since(given: Overlay) -> str:
+    if given.phase.name == "hotspot":
+        return "start of the hotspot"
+    first = given.phase == given.setting.phases[0]
+    return "end of the warm-up" if first else span(given.phase.start_s)
 
 
 def _level(given: Overlay) -> tuple[float, str]:
@@ -79,7 +93,9 @@ def _theory(given: Overlay) -> str:
     for name, margins in verdict.loops.items():
         critical = margins.critical_delay_s
         edges.append(f"{name} {'none' if critical is None else span(critical)}")
+    one = given.setting.crowd(given.phase).delay_s(given.setting.scheme).one
+    mean = "" if one else "mean "
     return (
         f"{given.setting.scheme}, {counted(verdict.model.sources, 'source')}, "
-        f"RTT {span(verdict.model.delay_s)}; critical RTT: {', '.join(edges)}"
+        f"{mean}RTT {span(verdict.model.delay_s)}; critical RTT: {', '.join(edges)}"
     )

@@ -1,98 +1,139 @@
-"""Where a scenario congests: the one port, how many sources meet there, and how far they are."""
+"""Where a scenario congests, as the laboratory finds it from graph, ways and rates."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from qcnlab.facts import base
+from qcnlab._core import AnalysisError
+from qcnlab.analysis.given import span
+
+if TYPE_CHECKING:
+    from qcnlab.api import Scenario
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Least, mean and greatest of something that sources differ in."""
+
+    least: float
+    """The smallest value."""
+    mean: float
+    """What the model takes."""
+    greatest: float
+    """The largest value."""
+
+    @property
+    def one(self) -> bool:
+        """Whether all are equal, but for rounding."""
+        return self.greatest - self.least <= 1e-9 * abs(self.greatest)
+
+    def spans(self) -> str:
+        """Write times, s, from the least to the greatest."""
+        return f"{span(self.least)} to {span(self.greatest)}"
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Those who meet at the congested port. Rates count frame octets."""
+
+    sends_bps: dict[str, float]
+    """The first flow of each source, and what that source sends at most, bit/s."""
+    traffic: tuple[int, ...]
+    """Entries of traffic of their flows, from 0."""
+    capacity_bps: float
+    """What is left of the port for them, bit/s."""
+    light: tuple[int, float]
+    """Flows that want less than half their fair share, and what they take, bit/s."""
+    unslowed: tuple[int, float]
+    """Flows that no reaction point slows, and what they take, bit/s."""
+    sends: Extent
+    """What a source sends at most, bit/s."""
+    link_bps: float
+    """The slowest of the sources' links, bit/s."""
+    frame_bytes: Extent
+    """Octets of a frame."""
+    loop_delay_s: Extent
+    """From a source to the port and back, s."""
+    round_trip_s: Extent
+    """From a source to its receiver and back, s."""
+
+    def delay_s(self, scheme: str) -> Extent:
+        """Give how long a rate takes to be answered, s: DCQCN's marks go on to the receiver."""
+        return self.round_trip_s if scheme == "dcqcn" else self.loop_delay_s
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A time during which the bottleneck has one capacity."""
+
+    name: str
+    """`"outside the hotspot"`, `"hotspot"` or `"whole run"`."""
+    start_s: float
+    """Beginning, s."""
+    end_s: float
+    """End, s."""
+    capacity_bps: float
+    """What the port serves for the sources, bit/s; its rate while it is not congested."""
+    crowd: Crowd | None
+    """Who meets there; `None` while it is not congested."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The congested port as a model sees it."""
+    """The congested port."""
 
-    port: str | None
-    """Its name; `None` for a star, which has one bottleneck."""
-    sources: int
-    """Sources whose frames meet there."""
-    rtt_s: float
-    """Loop delay: from a source to the port and back, s."""
+    port: str
+    """Its name."""
     rate_bps: float
-    """Rate of the port outside hotspots, bit/s."""
+    """Its rate outside hotspots, bit/s."""
     buffer_bytes: float | None
     """Its buffer, B; `None` if it has none of its own."""
+    flows: int
+    """Flows of the scenario, wherever they go."""
+    phases: tuple[Phase, ...]
+    """Phases in order of time, the warm-up left out; one has a crowd at least."""
 
 
-def find(tree: dict[str, Any]) -> Place | str:
-    """Give the place where a resolved scenario congests, or why no model knows it.
-
-    A star has its bottleneck. A chain has one where one trunk is throttled by hotspots, all flows
-    cross it from hosts at one switch, and what they send fits through every other link.
-    """
-    topology = tree["topology"]
-    if topology["kind"] == "star":
-        return Place(
-            port=None,
-            sources=int(topology["sources"]),
-            rtt_s=base(topology["rtt"]),
-            rate_bps=base(topology["bottleneck_rate"]),
-            buffer_bytes=base(topology["buffer"]),
-        )
-    if topology["kind"] != "chain":
-        return f"topology '{topology['kind']}': a star, or a chain with one hotspot, is known"
-    return _chain(tree)
-
-
-def _chain(tree: dict[str, Any]) -> Place | str:
-    topology = tree["topology"]
-    ports = {entry["port"] for entry in tree.get("hotspot", [])}
-    hot = re.fullmatch(r"switch(\d+)->switch(\d+)", ports.pop()) if len(ports) == 1 else None
-    if hot is None:
-        return "a chain needs hotspots at one trunk, as port = 'switch1->switch2'"
-    at, to = (int(number) for number in hot.groups())
-    way = 1 if to > at else -1
-    flows = [_switches(entry, int(topology["hosts"])) for entry in tree["traffic"]]
-    if None in flows:
-        return "the traffic of a chain must be named flow by flow, as from = 'host1', to = 'host2'"
-    crossing = [
-        flow for flow in flows if flow and (at - flow[0]) * way >= 0 <= (flow[1] - to) * way
-    ]
-    starts = {flow[0] for flow in crossing}
-    if len(crossing) < len(flows) or len(starts) != 1:
-        return f"not all flows cross {hot.group()} from one switch"
-    offered = [base(entry["rate"]) for entry in tree["traffic"] if "rate" in entry]
-    rates = base(topology["rate"]), base(topology["trunk_rate"])
-    if len(offered) < len(flows) or sum(offered) > min(rates):
-        return "the flows may congest more than the hotspot; each needs a rate, all must fit a link"
-    switches = [entry for entry in tree["switch"] if entry["only"] == "*"]
-    if len(switches) != 1 or len(tree["switch"]) != 1:
-        return "switches of several kinds"
-    buffer = switches[0].get("output_buffer")
+def find(scenario: Scenario) -> Place:
+    """Give where a scenario congests; raises `AnalysisError` if there is no single port."""
+    try:
+        found = scenario.bottleneck()
+    except AnalysisError as refusal:
+        raise AnalysisError(f"{scenario.name}: no single bottleneck: {refusal}") from None
+    rate, phases = found["rate_bps"], found["phases"]
+    steady = all(each["rate_bps"] == rate for each in phases)
     return Place(
-        port=hot.group(),
-        sources=len(flows),
-        rtt_s=_loop_delay(tree, abs(at - starts.pop())),
-        rate_bps=rates[1],
-        buffer_bytes=None if buffer is None else base(buffer),
+        port=found["port"],
+        rate_bps=rate,
+        buffer_bytes=found["buffer_bytes"],
+        flows=found["flows"],
+        phases=tuple(_phase(each, rate, steady) for each in phases),
     )
 
 
-def _switches(flow: dict[str, Any], hosts: int) -> tuple[int, int] | None:
-    """Give the switches that a flow between two hosts begins and ends at, counted from 1."""
-    ends = [re.fullmatch(r"host(\d+)", str(flow.get(key, ""))) for key in ("from", "to")]
-    begin, end = (None if each is None else 1 + (int(each[1]) - 1) // hosts for each in ends)
-    return None if begin is None or end is None else (begin, end)
+def _phase(given: dict[str, Any], rate_bps: float, steady: bool) -> Phase:
+    names = ("whole run" if steady else "outside the hotspot", "hotspot")
+    crowd = None if given["crowd"] is None else _crowd(given["crowd"])
+    return Phase(
+        name=names[given["rate_bps"] != rate_bps],
+        start_s=given["from_s"],
+        end_s=given["until_s"],
+        capacity_bps=given["rate_bps"] if crowd is None else crowd.capacity_bps,
+        crowd=crowd,
+    )
 
 
-def _loop_delay(tree: dict[str, Any], trunks: int) -> float:
-    """Give the delay, s, to a port behind so many trunks and back.
-
-    The cables both ways, the switches' latency, and a frame's time on each link to the port.
-    """
-    topology, frame = tree["topology"], 8 * base(tree["traffic"][0]["frame"])
-    cables = base(topology["delay"]) + trunks * base(topology["trunk_delay"])
-    sending = frame / base(topology["rate"]) + trunks * frame / base(topology["trunk_rate"])
-    latency = base(tree["switch"][0].get("latency", "0 s"))
-    return 2 * cables + sending + (1 + 2 * trunks) * latency
+def _crowd(given: dict[str, Any]) -> Crowd:
+    return Crowd(
+        sends_bps={each["flow"]: each["sends_bps"] for each in given["sources"]},
+        traffic=tuple(given["traffic"]),
+        capacity_bps=given["capacity_bps"],
+        light=(given["light"]["flows"], given["light"]["rate_bps"]),
+        unslowed=(given["unslowed"]["flows"], given["unslowed"]["rate_bps"]),
+        sends=Extent(**given["sends_bps"]),
+        link_bps=given["link_bps"],
+        frame_bytes=Extent(**given["frame_bytes"]),
+        loop_delay_s=Extent(**given["loop_delay_s"]),
+        round_trip_s=Extent(**given["round_trip_s"]),
+    )

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from qcnlab._core import AnalysisError
 from qcnlab.analysis.dcqcn import Dcqcn
 from qcnlab.analysis.ecm import Ecm
-from qcnlab.analysis.place import Place, find
+from qcnlab.analysis.left_out import left_out
+from qcnlab.analysis.place import Crowd, Phase, Place, find
 from qcnlab.analysis.qcn import Qcn
 from qcnlab.facts import base
 
@@ -19,23 +20,8 @@ if TYPE_CHECKING:
 
 LARGEST_SHARE = 150 / 18.5
 """How much more often the sampling table of QCN samples at full feedback than without."""
-CLOCKS = {"both": "byte counter and timer", "byte_counter": "byte counter", "timer": "timer"}
 
 Model = Qcn | Ecm | Dcqcn
-
-
-@dataclass(frozen=True)
-class Phase:
-    """A time during which the bottleneck has one capacity."""
-
-    name: str
-    """`"outside the hotspot"`, `"hotspot"` or `"whole run"`."""
-    start_s: float
-    """Beginning, s."""
-    end_s: float
-    """End, s."""
-    capacity_bps: float
-    """Capacity, bit/s."""
 
 
 @dataclass(frozen=True)
@@ -48,63 +34,59 @@ class Setting:
     """Its title."""
     scheme: str
     """Name of the scheme."""
-    phases: tuple[Phase, ...]
-    """Capacities in order of time, the warm-up left out."""
-    line_rate_bps: float
-    """What a source can send at most, bit/s."""
     place: Place
-    """Where it congests."""
+    """Where it congests, and when."""
     tree: dict[str, Any]
     """The resolved scenario."""
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """Capacities in order of time, the warm-up left out."""
+        return self.place.phases
 
     def model(self, phase: Phase) -> Model:
         """Give the model of a phase.
 
         Raises `AnalysisError` if the sources cannot fill the link: there is no equilibrium then.
         """
-        model = MODELS[self.scheme](self.tree, self.place, phase)
-        most = model.sources * self.line_rate_bps
+        crowd = self.crowd(phase)
+        most = len(crowd.sends_bps) * self.line_rate_bps(phase)
         if most <= phase.capacity_bps:
             raise AnalysisError(
-                f"{self.name}, {phase.name}: no equilibrium: {model.sources} sources send at most "
-                f"{most / 1e9:g} Gb/s and the link carries {phase.capacity_bps / 1e9:g} Gb/s; "
-                "it is not congested"
+                f"{self.name}, {phase.name}: no equilibrium: limiters let at most "
+                f"{most / 1e9:g} Gb/s pass and {self.place.port} carries "
+                f"{phase.capacity_bps / 1e9:g} Gb/s; raise scheme.rp.max_rate"
             )
-        return model
+        return MODELS[self.scheme](self.tree, crowd)
 
     def congested(self) -> Phase:
-        """Give the phase to look at: the first hotspot, or the whole run if there is none."""
-        hot = [phase for phase in self.phases if phase.name == "hotspot"]
-        return (hot or list(self.phases))[0]
+        """Give the phase to look at: the first hotspot that congests, or else the first phase."""
+        crowded = [phase for phase in self.phases if phase.crowd is not None]
+        return ([phase for phase in crowded if phase.name == "hotspot"] or crowded)[0]
+
+    def crowd(self, phase: Phase) -> Crowd:
+        """Give who meets in a phase; raises `AnalysisError` if it is not congested."""
+        if phase.crowd is None:
+            raise AnalysisError(
+                f"{self.name}, {phase.name}: no equilibrium: {self.place.port} is not congested"
+            )
+        return phase.crowd
+
+    def line_rate_bps(self, phase: Phase) -> float:
+        """Give what a source sends at most in a congested phase, bit/s; the sources' mean."""
+        sends = self.crowd(phase).sends.mean
+        limit = self.tree["scheme"]["rp"].get("max_rate")
+        return sends if limit is None else min(sends, base(limit))
 
     def left_out(self) -> tuple[str, ...]:
         """Name what the scenario has and the model has not."""
-        words = ["jitter and the quantizer's steps", "the spread of the sources' rates"]
-        if self.scheme == "dcqcn":
-            words[0] = "the sources' alpha at the start, taken as 1"
-            return (*words, "single CNPs, only their mean", "hyper increase", "the buffer's end")
-        words.append("drops: a frame that is dropped is not sampled, so a full buffer lasts longer")
-        receiver = self.tree["scheme"]["rp"]
-        if self.scheme != "ecm":
-            if receiver["clock"] == "both":
-                words.append("timer and hyper-active increase")
-            if receiver.get("short_cycles"):
-                words.append("short cycles in active increase")
-            if receiver.get("target_rate_reduction"):
-                words.append("target rate reduction")
-        elif base(receiver["drift_every"]) > 0:
-            words.append("drift")
-        if self.tree["feedback"]["kind"] != "ideal":
-            words.append("the way of the messages through the fabric")
-        return tuple(words)
+        return left_out(self.scheme, self.tree, self.crowd(self.congested()))
 
 
 def read(scenario: Scenario) -> Setting:
     """Read a scenario; raises `AnalysisError` if no model describes it, and says why."""
     tree = scenario.to_dict()
-    place, scheme = find(tree), tree["scheme"]["name"]
-    if isinstance(place, str):
-        raise AnalysisError(f"{scenario.name}: no model: {place}")
+    scheme = tree["scheme"]["name"]
     _refuse_unless(
         scheme in MODELS,
         scenario.name,
@@ -124,25 +106,7 @@ def read(scenario: Scenario) -> Setting:
             scenario.name,
             "the model raises rates by the byte counter, and scheme.rp.clock is 'timer'",
         )
-    kinds = {entry["kind"] for entry in tree["traffic"]} - {"saturated", "constant"}
-    _refuse_unless(
-        not kinds,
-        scenario.name,
-        f"traffic of kind '{', '.join(sorted(kinds))}'; the model's sources send at their rate",
-    )
-    frames = {entry["frame"] for entry in tree["traffic"]}
-    _refuse_unless(
-        len(frames) == 1, scenario.name, f"frames of several sizes ({', '.join(sorted(frames))})"
-    )
-    return Setting(
-        name=scenario.name,
-        title=scenario.title,
-        scheme=scheme,
-        phases=_phases(tree, place.rate_bps),
-        line_rate_bps=_line_rate(tree),
-        place=place,
-        tree=tree,
-    )
+    return Setting(scenario.name, scenario.title, scheme, find(scenario), tree)
 
 
 def _refuse_unless(fits: bool, name: str, why: str) -> None:
@@ -150,36 +114,8 @@ def _refuse_unless(fits: bool, name: str, why: str) -> None:
         raise AnalysisError(f"{name}: no model: {why}")
 
 
-def _phases(tree: dict[str, Any], capacity: float) -> tuple[Phase, ...]:
-    begin, end = base(tree["warmup"]), base(tree["duration"])
-    hot = sorted(
-        (base(entry["from"]), min(base(entry["until"]), end), base(entry["rate"]))
-        for entry in tree.get("hotspot", [])
-    )
-    if not hot:
-        return (Phase("whole run", begin, end, capacity),)
-    phases: list[Phase] = []
-    for start, until, rate in hot:
-        if start > begin:
-            phases.append(Phase("outside the hotspot", begin, start, capacity))
-        phases.append(Phase("hotspot", start, until, rate))
-        begin = until
-    if begin < end:
-        phases.append(Phase("outside the hotspot", begin, end, capacity))
-    return tuple(phases)
-
-
-def _line_rate(tree: dict[str, Any]) -> float:
-    rates = [base(tree["topology"]["rate"])]
-    for entry in tree["traffic"]:
-        rates += [base(entry[key]) for key in ("rate", "max_rate") if key in entry]
-    if "max_rate" in tree["scheme"]["rp"]:
-        rates.append(base(tree["scheme"]["rp"]["max_rate"]))
-    return min(rates)
-
-
-def _qcn(tree: dict[str, Any], place: Place, phase: Phase) -> Qcn:
-    frame = base(tree["traffic"][0]["frame"])
+def _qcn(tree: dict[str, Any], crowd: Crowd) -> Qcn:
+    frame = crowd.frame_bytes.mean
     point, receiver = tree["scheme"]["cp"], tree["scheme"]["rp"]
     set_point, w, levels = base(point["set_point"]), float(point["w"]), 2 ** int(point["fb_bits"])
     full = (1 + 2 * w) * set_point
@@ -188,9 +124,9 @@ def _qcn(tree: dict[str, Any], place: Place, phase: Phase) -> Qcn:
         per_level = 2 ** int(full).bit_length() / levels
     probability = frame / base(point["sample_base"])
     return Qcn(
-        sources=place.sources,
-        capacity_bps=phase.capacity_bps,
-        delay_s=place.rtt_s,
+        sources=len(crowd.sends_bps),
+        capacity_bps=crowd.capacity_bps,
+        delay_s=crowd.delay_s(tree["scheme"]["name"]).mean,
         frame_bytes=frame,
         set_point_bytes=set_point,
         w=w,
@@ -204,15 +140,15 @@ def _qcn(tree: dict[str, Any], place: Place, phase: Phase) -> Qcn:
     )
 
 
-def _ecm(tree: dict[str, Any], place: Place, phase: Phase) -> Ecm:
+def _ecm(tree: dict[str, Any], crowd: Crowd) -> Ecm:
     point, receiver = tree["scheme"]["cp"], tree["scheme"]["rp"]
     return Ecm(
-        sources=place.sources,
-        capacity_bps=phase.capacity_bps,
-        delay_s=place.rtt_s,
+        sources=len(crowd.sends_bps),
+        capacity_bps=crowd.capacity_bps,
+        delay_s=crowd.delay_s(tree["scheme"]["name"]).mean,
         set_point_bytes=base(point["set_point"]),
         w=float(receiver["w"]),
-        frame_bytes=base(tree["traffic"][0]["frame"]),
+        frame_bytes=crowd.frame_bytes.mean,
         sample_bytes=base(point["sample_base"]),
         gi=float(receiver["gi"]),
         gd=float(receiver["gd"]),
@@ -220,13 +156,13 @@ def _ecm(tree: dict[str, Any], place: Place, phase: Phase) -> Ecm:
     )
 
 
-def _dcqcn(tree: dict[str, Any], place: Place, phase: Phase) -> Dcqcn:
+def _dcqcn(tree: dict[str, Any], crowd: Crowd) -> Dcqcn:
     point, receiver = tree["scheme"]["cp"], tree["scheme"]["rp"]
     return Dcqcn(
-        sources=place.sources,
-        capacity_bps=phase.capacity_bps,
-        delay_s=place.rtt_s,
-        frame_bytes=base(tree["traffic"][0]["frame"]),
+        sources=len(crowd.sends_bps),
+        capacity_bps=crowd.capacity_bps,
+        delay_s=crowd.delay_s(tree["scheme"]["name"]).mean,
+        frame_bytes=crowd.frame_bytes.mean,
         k_min_bytes=base(point["k_min"]),
         k_max_bytes=base(point["k_max"]),
         p_max=float(point["p_max"]),
@@ -240,7 +176,7 @@ def _dcqcn(tree: dict[str, Any], place: Place, phase: Phase) -> Dcqcn:
     )
 
 
-MODELS: dict[str, Callable[[dict[str, Any], Place, Phase], Model]] = {
+MODELS: dict[str, Callable[[dict[str, Any], Crowd], Model]] = {
     "qcn": _qcn,
     "qcn_byte_counter": _qcn,
     "ecm": _ecm,

@@ -104,11 +104,10 @@ pub struct Extent {
 
 impl Extent {
     fn of(values: &[f64]) -> Extent {
-        Extent {
-            least: values.iter().copied().fold(f64::INFINITY, f64::min),
-            mean: values.iter().sum::<f64>() / values.len() as f64,
-            greatest: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        }
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        Extent { least, mean: mean.max(least).min(greatest), greatest }
     }
 
     fn json(self) -> Value {
@@ -241,7 +240,7 @@ fn crowd(
         return Err(NoBottleneck::SharedLimiter { flow: ground.flows[flow].name.clone(), port: name(ground, port) });
     }
     let frame = |flow: &usize| scenario.traffic[ground.flows[*flow].traffic].frame.as_f64();
-    let capacity_bps: f64 = flows.iter().map(|flow| look.rates_bps[*flow]).sum();
+    let capacity_bps = flows.iter().map(|flow| look.rates_bps[*flow]).sum::<f64>().round();
     let frames: f64 = flows.iter().map(|flow| look.rates_bps[*flow] / frame(flow)).sum();
     let delays = Delays::new(scenario, ground);
     let link = |flow: &usize| look.link_bps(scenario, ground, *flow);

@@ -78,7 +78,7 @@ pub enum NoBottleneck {
     /// Flows have an end.
     #[error(
         "flows of traffic.{traffic} (kind {kind}) have an end, so their number changes all the time; \
-         give traffic that goes on, such as kind saturated"
+         give traffic that goes on, such as kind saturated without size"
     )]
     Ends {
         /// The entry of traffic, from 0.

@@ -335,7 +335,7 @@ fn what_has_no_steady_number_of_sources_is_refused() {
     assert_eq!(
         refusal(&sized),
         "flows of traffic.0 (kind saturated) have an end, so their number changes all the time; give traffic that goes \
-         on, such as kind saturated"
+         on, such as kind saturated without size"
     );
     let stops = scenario(FAT_TREE, &["traffic.0.stop=0.4 s"]);
     assert_eq!(
