@@ -111,7 +111,7 @@ class Scenario:
         that want less (`light`) or that nothing slows (`unslowed`) with their `rate_bps`, and with
         least, mean and greatest: `sends_bps`, `frame_bytes`, `loop_delay_s` (to the port and back)
         and `round_trip_s` (to the receiver and back); `link_bps` is the slowest of their own links.
-        Raises `AnalysisError` where nothing is congested, several ports are, or sources come and go.
+        Raises `AnalysisError` where nothing is congested, several ports are, or sources change.
         """
         found: dict[str, Any] = json.loads(self._core.bottleneck())
         return found
