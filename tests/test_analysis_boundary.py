@@ -45,6 +45,37 @@ def test_ecm_turns_unstable_where_the_fluid_does_for_any_number_of_sources() -> 
     assert found.ratio() == pytest.approx(np.ones(3), abs=0.3)
 
 
+def test_dcqcn_turns_unstable_as_published_and_rests_nowhere_beyond_its_ramp() -> None:
+    """Zhu and others, CoNEXT 2016: ten sources are stable at 4 us and swing at 85 us."""
+    marks = {"scheme.name": "dcqcn", "scheme.preset": "SIGCOMM2015", "traffic.0.frame": "1000 B"}
+    star = qcnlab.load("one-source-into-9g-rtt200us").with_(
+        {**marks, "topology.rate": "40 Gb/s", "topology.bottleneck_rate": "40 Gb/s"},
+        {"topology.sources": 10, "topology.buffer": "10 MB"},
+    )
+    found = boundary(star, sources=(10, 20), rtts_s=[4e-6, 85e-6], reps=1)
+    assert found.behaviour("packets") == found.behaviour("fluid") == ("turns unstable", "no rest")
+    # Linear theory's edge lies between; with twenty sources the ramp ends below what they need.
+    assert 4e-6 < found["linear_s"][0] < 85e-6
+    for swing in (found.packets_swing, found.fluid_swing):
+        assert np.isnan(swing[1]).all()
+    assert found.plot().axes
+
+
+def test_a_fabric_is_swept_as_a_star_with_its_bottleneck() -> None:
+    fabric = qcnlab.load("ig-4-culprits-1-victim-150kb-rtt5us")
+    rtts_s = [20e-6, 300e-6, 450e-6]
+    found = boundary(fabric, sources=(5,), rtts_s=rtts_s, reps=1)
+    assert found.title == (
+        "Edge of stability, qcn_byte_counter, 10 Gb/s, on a star with the bottleneck core->edge5"
+    )
+    assert found.behaviour("packets") == ("turns unstable",)
+    star = qcnlab.load(SCENARIO).with_(
+        {"scheme.name": "qcn_byte_counter", "scheme.preset": "IBM_ZRL", "topology.sources": 5}
+    )
+    same = boundary(star.with_("traffic.0.frame=1500 B"), sources=(5,), rtts_s=rtts_s, reps=1)
+    assert same["packets_s"] == pytest.approx(found["packets_s"])
+
+
 def test_the_published_cycles_forget_why_many_sources_swing() -> None:
     """One thing at a time: a hundred sources at 100 us, where the packets swing."""
     model = Qcn(sources=100, delay_s=100e-6, first_cycle="kept")

@@ -20,7 +20,9 @@ start at the line rate are cut so unevenly that their rates differ for seconds, 
 with unequal rates the queue is calmer. The fluid is one-sided, with all clamps, the same bound of
 the rates, sampling fixed at its base probability (QCN's table stays there up to an eighth of full
 feedback), QCN's own rule for the first cycle, cycles with a memory, and feedback spread by the
-arrivals of whole frames; `noise=False` leaves that out. ECM runs without drift.
+arrivals of whole frames; `noise=False` leaves that out. ECM runs without drift. The fluid of DCQCN
+knows no noise of single marks: at 40 Gb/s, with ten sources, it rests up to 68 us, from wherever it
+starts, while the queue of the packets swings at 400 to 600 Hz from 16 us on.
 """
 
 from __future__ import annotations
@@ -166,7 +168,7 @@ def _heading(known: Setting, crowd: Crowd) -> str:
     heading = f"Edge of stability, {known.scheme}, {crowd.capacity_bps / 1e9:.4g} Gb/s"
     if known.tree["topology"]["kind"] == "star":
         return heading
-    return f"{heading}\non a star with the bottleneck {known.place.port}"
+    return f"{heading}, on a star with the bottleneck {known.place.port}"
 
 
 def _rtts_s(linear_s: Array) -> list[float]:

@@ -149,7 +149,7 @@ def _comparison_text(found: Overlay) -> str:
 def _boundary_summary(scenario: Scenario, found: Boundary) -> dict[str, Any]:
     return {
         "scenario": scenario.name,
-        "title": found.title.replace("\n", ", "),
+        "title": found.title,
         "edges": [
             {
                 **{name: None if math.isnan(row[name]) else row[name] for name in row},
@@ -180,7 +180,7 @@ def _boundary_text(found: Boundary) -> str:
         for i, (n, ratio) in enumerate(zip(found["sources"], found.ratio(), strict=True))
     ]
     header = ("N", "linear theory", "fluid with clamps", "packets", "packets / fluid")
-    level = "level where it rests" if found.rests else "set point"
+    level = "resting level" if found.rests else "set point"
     about = (
         "Edge of packets and fluid: the shortest RTT from which on the queue swings by a quarter "
         f"of its {level}, the packets' noise taken off. RTTs from "
