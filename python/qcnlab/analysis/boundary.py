@@ -22,7 +22,7 @@ the rates, sampling fixed at its base probability (QCN's table stays there up to
 feedback), QCN's own rule for the first cycle, cycles with a memory, and feedback spread by the
 arrivals of whole frames; `noise=False` leaves that out. ECM runs without drift. The fluid of DCQCN
 knows no noise of single marks: at 40 Gb/s, with ten sources, it rests up to 68 us (from four
-different starts, up to 60 us), while the queue of the packets swings at 400 to 600 Hz from 16 us on.
+different starts, up to 60 us), while the packets swing at 400 to 600 Hz from 16 us on.
 """
 
 from __future__ import annotations
