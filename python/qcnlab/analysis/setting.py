@@ -114,20 +114,26 @@ def _refuse_unless(fits: bool, name: str, why: str) -> None:
         raise AnalysisError(f"{name}: no model: {why}")
 
 
+def _loop(tree: dict[str, Any], crowd: Crowd) -> dict[str, Any]:
+    """Give what every model wants to know of the crowd."""
+    return {
+        "sources": len(crowd.sends_bps),
+        "capacity_bps": crowd.capacity_bps,
+        "delay_s": crowd.delay_s(tree["scheme"]["name"]).mean,
+        "frame_bytes": crowd.frame_bytes.mean,
+    }
+
+
 def _qcn(tree: dict[str, Any], crowd: Crowd) -> Qcn:
-    frame = crowd.frame_bytes.mean
     point, receiver = tree["scheme"]["cp"], tree["scheme"]["rp"]
     set_point, w, levels = base(point["set_point"]), float(point["w"]), 2 ** int(point["fb_bits"])
     full = (1 + 2 * w) * set_point
     per_level = full / (levels - 1)
     if point["quantizer"] == "msb":
         per_level = 2 ** int(full).bit_length() / levels
-    probability = frame / base(point["sample_base"])
+    probability = crowd.frame_bytes.mean / base(point["sample_base"])
     return Qcn(
-        sources=len(crowd.sends_bps),
-        capacity_bps=crowd.capacity_bps,
-        delay_s=crowd.delay_s(tree["scheme"]["name"]).mean,
-        frame_bytes=frame,
+        **_loop(tree, crowd),
         set_point_bytes=set_point,
         w=w,
         gain_per_byte=float(receiver["gd"]) / per_level,
@@ -143,12 +149,9 @@ def _qcn(tree: dict[str, Any], crowd: Crowd) -> Qcn:
 def _ecm(tree: dict[str, Any], crowd: Crowd) -> Ecm:
     point, receiver = tree["scheme"]["cp"], tree["scheme"]["rp"]
     return Ecm(
-        sources=len(crowd.sends_bps),
-        capacity_bps=crowd.capacity_bps,
-        delay_s=crowd.delay_s(tree["scheme"]["name"]).mean,
+        **_loop(tree, crowd),
         set_point_bytes=base(point["set_point"]),
         w=float(receiver["w"]),
-        frame_bytes=crowd.frame_bytes.mean,
         sample_bytes=base(point["sample_base"]),
         gi=float(receiver["gi"]),
         gd=float(receiver["gd"]),
@@ -159,10 +162,7 @@ def _ecm(tree: dict[str, Any], crowd: Crowd) -> Ecm:
 def _dcqcn(tree: dict[str, Any], crowd: Crowd) -> Dcqcn:
     point, receiver = tree["scheme"]["cp"], tree["scheme"]["rp"]
     return Dcqcn(
-        sources=len(crowd.sends_bps),
-        capacity_bps=crowd.capacity_bps,
-        delay_s=crowd.delay_s(tree["scheme"]["name"]).mean,
-        frame_bytes=crowd.frame_bytes.mean,
+        **_loop(tree, crowd),
         k_min_bytes=base(point["k_min"]),
         k_max_bytes=base(point["k_max"]),
         p_max=float(point["p_max"]),
