@@ -235,7 +235,7 @@ error: 1.5 stands where a whole number is expected
         r#""1500 B""#,
         r#""60 B""#,
         r#"
-error: 60 B is out of range: it must be from 64 B to 65536 B
+error: 60 B is out of range: it must be from 64 B to 65535 B
   --> file.toml:14:9
    |
 14 | frame = "60 B"
@@ -246,7 +246,7 @@ error: 60 B is out of range: it must be from 64 B to 65536 B
         r#""1500 B""#,
         r#""64 MB""#,
         r#"
-error: 64 MB is out of range: it must be from 64 B to 65536 B
+error: 64 MB is out of range: it must be from 64 B to 65535 B
   --> file.toml:14:9
    |
 14 | frame = "64 MB"

@@ -17,8 +17,8 @@ pub const LONGEST: Span = Span::from_ms(2 * 3600 * 1000);
 
 pub(super) const UP_TO_LONGEST: Range = Range::between(0.0, LONGEST.ps() as f64);
 pub(super) const POSITIVE_UP_TO_LONGEST: Range = Range::above_zero_to(LONGEST.ps() as f64);
-/// From the smallest Ethernet frame to 64 KiB.
-const FRAME: Range = Range::between(64.0, 65536.0);
+/// From the smallest Ethernet frame to what the 16 bits of a length hold, as the engine keeps it.
+const FRAME: Range = Range::between(64.0, u16::MAX as f64);
 
 params! {
     /// A checked experiment: every value is set, and nothing in it contradicts another.

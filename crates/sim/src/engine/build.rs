@@ -190,28 +190,32 @@ impl Engine {
     }
 }
 
-/// The classes of letters ahead and of letters back, a bit each.
-pub(super) fn letters(plan: &Plan) -> (u8, u8) {
-    let back = match plan.feedback {
-        Feedback::Frames { class, .. } if plan.scheme.speaks() => 1 << class,
-        Feedback::Frames { .. } | Feedback::Ideal => 0,
-    };
+/// Whether reaction points send probes along their flows' paths.
+pub(super) fn sends_probes(plan: &Plan) -> bool {
     let probes = |flow: &FlowPlan| {
         let rate = plan.ports[flow.paths[0][0] as usize].rate;
         plan.scheme.reaction_point(rate).sends_probes()
     };
-    (if plan.flows.first().is_some_and(probes) { back } else { 0 }, back)
+    plan.flows.first().is_some_and(probes)
+}
+
+/// The class of the frames that carry signals back, as a bit; 0 if none do.
+pub(super) fn signal_class(plan: &Plan) -> u8 {
+    match plan.feedback {
+        Feedback::Frames { class, .. } if plan.scheme.speaks() => 1 << class,
+        Feedback::Frames { .. } | Feedback::Ideal => 0,
+    }
 }
 
 /// Which classes each port carries, a bit each.
 fn classes(plan: &Plan) -> Vec<u8> {
     let mut classes = vec![0u8; plan.ports.len()];
-    let (ahead, letters) = letters(plan);
+    let signals = signal_class(plan);
     for flow in &plan.flows {
         let own = 1u8 << flow.class;
-        let back = letters | if matches!(flow.traffic, Traffic::Tcp { .. }) { own } else { 0 };
+        let back = signals | if matches!(flow.traffic, Traffic::Tcp { .. }) { own } else { 0 };
         for port in flow.paths.iter().flatten().map(|port| *port as usize) {
-            classes[port] |= own | ahead;
+            classes[port] |= own;
             if let Some(peer) = plan.ports[port].peer {
                 classes[peer as usize] |= back;
             }

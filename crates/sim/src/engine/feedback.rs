@@ -179,7 +179,9 @@ impl Engine {
             let path = self.senders[flow as usize].first_path;
             match self.feedback {
                 Feedback::Ideal => self.probe_ideally(now, path, probe),
-                Feedback::Frames { size, class } => {
+                Feedback::Frames { size, .. } => {
+                    // In the class of its flow: it measures the queue that the flow's frames wait in.
+                    let class = self.senders[flow as usize].class;
                     let frame = self.letter(Letter::Probe(probe), size, class, path, 0, 0);
                     self.count_made(&frame);
                     self.probe_on(now, frame);

@@ -9,9 +9,9 @@
 //! are shown, or at the end of the run.
 
 use super::Engine;
-use super::build::letters;
+use super::build::{sends_probes, signal_class};
 use crate::frame::Frame;
-use crate::plan::{Events, Plan, Traffic};
+use crate::plan::{Events, Feedback, Plan, Traffic};
 use crate::port::{NONE, Port};
 use crate::sender::{Reaction, Sender};
 use crate::source::Source;
@@ -185,7 +185,8 @@ struct Use {
 
 fn uses(plan: &Plan) -> Vec<Use> {
     let mut uses = vec![Use { only_last: true, ..Use::default() }; plan.ports.len()];
-    let (ahead, back) = letters(plan);
+    let back = signal_class(plan);
+    let probes = plan.feedback != Feedback::Ideal && sends_probes(plan);
     for flow in &plan.flows {
         let tcp = matches!(flow.traffic, Traffic::Tcp { .. });
         let mut ports: Vec<u32> = flow.paths.iter().flatten().copied().collect();
@@ -196,7 +197,7 @@ fn uses(plan: &Plan) -> Vec<Use> {
             let used = &mut uses[index as usize];
             used.flows += 1;
             used.only_last &= index == last && !tcp;
-            used.others |= ahead != 0;
+            used.others |= probes;
             if let Some(peer) = plan.ports[index as usize].peer.filter(|_| back != 0 || tcp) {
                 uses[peer as usize].others = true;
             }
