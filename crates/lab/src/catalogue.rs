@@ -2,7 +2,7 @@
 
 use crate::metrics::METRICS;
 use crate::scenario::layout::{SCHEME_KEYS, SECTIONS, Section, TOP, dotted, plain};
-use crate::scenario::resolve::json;
+use crate::scenario::text::json;
 use crate::shipped::shipped;
 use qcnlab_schemes::params::{Choice, Field, Kind, Value as Parameter};
 use qcnlab_schemes::registry::{Listing, PresetListing, catalogue};

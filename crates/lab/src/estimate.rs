@@ -1,9 +1,8 @@
 //! How much memory runs take, told before they begin.
 
 use crate::available::available;
-use crate::run::{Options, RunError};
 use crate::scenario::{Counts, Scenario};
-use crate::tasks::Task;
+use crate::tasks::{Options, Task};
 use qcnlab_schemes::Signal;
 use qcnlab_units::Span;
 use std::num::NonZero;
@@ -30,6 +29,21 @@ pub enum Part {
 /// Octets by what they are taken for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate([u64; Part::ALL.len()]);
+
+/// More memory is needed than is available.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error(
+    "not enough memory: about {} are needed and {} are there; {} of it for {}: {advice}", size(estimate.total()),
+    size(*available), size(estimate.part(estimate.largest_part())), estimate.largest_part().name()
+)]
+pub struct MemoryShortage {
+    /// What is needed.
+    pub estimate: Estimate,
+    /// Octets that are available.
+    pub available: u64,
+    /// What to do.
+    pub advice: String,
+}
 
 /// Octets of a table's rows when a table is made of them and written, for each octet of the rows themselves.
 const OUT: f64 = 2.5;
@@ -105,12 +119,12 @@ impl Estimate {
     }
 
     /// Refuses what does not fit into the memory that is there. Where the system does not say, all fits.
-    pub(crate) fn check(&self, options: &Options) -> Result<(), RunError> {
-        let Some(there) = available().filter(|there| self.total() > *there) else { return Ok(()) };
+    pub(crate) fn check(&self, options: &Options) -> Result<(), MemoryShortage> {
+        let Some(available) = available().filter(|available| self.total() > *available) else { return Ok(()) };
         let part = self.largest_part();
         let fewer = options.jobs != Some(1) && matches!(part, Part::Network | Part::Flows | Part::Frames);
         let advice = format!("{}{}", part.advice(), if fewer { ", or run one at a time (-j 1)" } else { "" });
-        Err(RunError::Memory { estimate: *self, there, advice })
+        Err(MemoryShortage { estimate: *self, available, advice })
     }
 
     /// What a run takes while it goes on, without its rows.

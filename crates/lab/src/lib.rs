@@ -3,6 +3,7 @@
 mod available;
 mod bottleneck;
 mod catalogue;
+mod error;
 mod estimate;
 mod fabric;
 pub mod fairness;
@@ -10,6 +11,9 @@ pub mod flows;
 pub mod fluid;
 pub mod foreign;
 mod metrics;
+mod nearest;
+mod outcome;
+mod replication;
 mod run;
 mod scenario;
 mod schema;
@@ -17,15 +21,19 @@ mod shipped;
 mod tables;
 mod tasks;
 pub mod topology;
+mod workers;
 
 pub use bottleneck::{Bottleneck, Crowd, Extent, Load, NoBottleneck, Phase, Source};
 pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json};
-pub use estimate::{Estimate, Part};
+pub use error::RunError;
+pub use estimate::{Estimate, MemoryShortage, Part};
 pub use metrics::{METRICS, Metric};
+pub use outcome::Outcome;
 pub use qcnlab_schemes as schemes;
 pub use qcnlab_sim::Control;
 pub use qcnlab_units as units;
-pub use run::{Options, Outcome, Replication, RunError, run};
+pub use replication::Replication;
+pub use run::run;
 pub use scenario::{
     Adapters, BOTTLENECK, Chain, FatTree, Fault, Feedback, FlowSpec, Graph, Hotspot, LONGEST, LeafSpine, Links,
     Multipath, OneSwitch, ParkingLot, PatternError, Pause, PauseFault, PauseKind, PauseRule, Record, Routing, Scenario,
@@ -34,4 +42,5 @@ pub use scenario::{
 pub use schema::schema_json;
 pub use shipped::{Shipped, shipped};
 pub use tables::{Column, Data, TABLES, Table};
-pub use tasks::{Task, all_tasks, run_each, work_ps};
+pub use tasks::{Options, Task, all_tasks, work_ps};
+pub use workers::run_each;

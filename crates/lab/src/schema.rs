@@ -4,7 +4,7 @@
 //! [`Scenario::parse`](crate::Scenario::parse) to say.
 
 use crate::scenario::layout::{SCHEME_ABOUT, SCHEME_KEYS, SECTIONS, Section, TOP, plain};
-use crate::scenario::resolve::json;
+use crate::scenario::text::json;
 use qcnlab_schemes::params::{Choice, Fallback, Field, Kind, Range, Value as Parameter};
 use qcnlab_schemes::registry::{Listing, PresetListing, catalogue};
 use qcnlab_units::Quantity;

@@ -1,6 +1,7 @@
 //! The scenarios inside the package.
 
-use crate::scenario::{Fault, Scenario, ScenarioError, nearest};
+use crate::nearest::nearest;
+use crate::scenario::{Fault, Scenario, ScenarioError};
 
 /// A scenario file that was embedded when the crate was built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

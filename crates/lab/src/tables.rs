@@ -2,7 +2,8 @@
 
 use crate::fabric::{Fabric, Shares};
 use crate::metrics::{self, METRICS};
-use crate::run::{Outcome, Replication};
+use crate::outcome::Outcome;
+use crate::replication::Replication;
 use qcnlab_schemes::SignalKind;
 use qcnlab_sim::{FlowTally, TcpTally, Trace};
 use qcnlab_units::Instant;
@@ -23,7 +24,7 @@ pub enum Data {
     OptionalF64(Vec<Option<f64>>),
     /// Real numbers.
     F64(Vec<f64>),
-    /// Words: each value is a place in the list of names.
+    /// Words: each value is an index into the list of names.
     Word(Vec<u32>, Arc<[String]>),
 }
 
@@ -53,24 +54,27 @@ pub struct Table {
 pub const TABLES: &[&str] =
     &["queues", "rates", "throughput", "messages", "drops", "pauses", "windows", "flows", "metrics"];
 
-pub(crate) fn build(outcome: &Outcome, name: &str) -> Option<Table> {
-    let build = match name {
-        "queues" => queues,
-        "rates" => rates,
-        "throughput" => throughput,
-        "messages" => messages,
-        "drops" => drops,
-        "pauses" => pauses,
-        "windows" => windows,
-        "flows" => flows,
-        "metrics" => metric_values,
-        _ => return None,
-    };
-    Some(build(&Source::new(outcome)))
+impl Outcome {
+    /// Return the table called `name`, or `None` when there is none of that name.
+    pub fn table(&self, name: &str) -> Option<Table> {
+        let build = match name {
+            "queues" => queues,
+            "rates" => rates,
+            "throughput" => throughput,
+            "messages" => messages,
+            "drops" => drops,
+            "pauses" => pauses,
+            "windows" => windows,
+            "flows" => flows,
+            "metrics" => metric_values,
+            _ => return None,
+        };
+        Some(build(&NamedOutcome::new(self)))
+    }
 }
 
 /// An outcome and its names: those of each replication's ports and flows, in one list where they differ.
-struct Source<'a> {
+struct NamedOutcome<'a> {
     outcome: &'a Outcome,
     ports: Names,
     sources: Names,
@@ -99,15 +103,15 @@ impl Names {
 
     fn column(&self, outcome: &Outcome, name: &'static str, rows: impl Fn(&Replication) -> Vec<u32>) -> Column {
         let runs = outcome.replications.iter().zip(&self.starts);
-        let places = runs.flat_map(|(run, start)| rows(run).into_iter().map(move |place| start + place)).collect();
-        Column { name, unit: "", data: Data::Word(places, self.all.clone()) }
+        let indices = runs.flat_map(|(run, start)| rows(run).into_iter().map(move |index| start + index)).collect();
+        Column { name, unit: "", data: Data::Word(indices, self.all.clone()) }
     }
 }
 
-impl<'a> Source<'a> {
-    fn new(outcome: &'a Outcome) -> Source<'a> {
+impl<'a> NamedOutcome<'a> {
+    fn new(outcome: &'a Outcome) -> NamedOutcome<'a> {
         let ports = Names::of(outcome, |fabric| &fabric.port_names);
-        Source { outcome, ports, sources: Names::of(outcome, |fabric| &fabric.flow_names) }
+        NamedOutcome { outcome, ports, sources: Names::of(outcome, |fabric| &fabric.flow_names) }
     }
 
     /// A column over all replications.
@@ -146,7 +150,7 @@ fn table(name: &'static str, columns: Vec<Column>) -> Table {
     Table { name, columns, rows }
 }
 
-fn queues(from: &Source) -> Table {
+fn queues(from: &NamedOutcome) -> Table {
     table(
         "queues",
         vec![
@@ -158,7 +162,7 @@ fn queues(from: &Source) -> Table {
     )
 }
 
-fn rates(from: &Source) -> Table {
+fn rates(from: &NamedOutcome) -> Table {
     table(
         "rates",
         vec![
@@ -171,7 +175,7 @@ fn rates(from: &Source) -> Table {
     )
 }
 
-fn throughput(from: &Source) -> Table {
+fn throughput(from: &NamedOutcome) -> Table {
     let bin_s = from.outcome.scenario.record.throughput_bin.seconds();
     let rates = from.gather(|t| &t.throughput.bytes, |bytes| *bytes as f64 * 8.0 / bin_s);
     table(
@@ -185,7 +189,7 @@ fn throughput(from: &Source) -> Table {
     )
 }
 
-fn messages(from: &Source) -> Table {
+fn messages(from: &NamedOutcome) -> Table {
     let kinds: Arc<[String]> = SignalKind::ALL.iter().map(|kind| kind.name().to_owned()).collect();
     let kind = from.gather(
         |t| &t.messages.signal,
@@ -214,7 +218,7 @@ fn messages(from: &Source) -> Table {
     )
 }
 
-fn drops(from: &Source) -> Table {
+fn drops(from: &NamedOutcome) -> Table {
     table(
         "drops",
         vec![
@@ -228,7 +232,7 @@ fn drops(from: &Source) -> Table {
     )
 }
 
-fn pauses(from: &Source) -> Table {
+fn pauses(from: &NamedOutcome) -> Table {
     let seconds = |ps: &u64| *ps as f64 * 1e-12;
     let until = Data::F64(from.gather(|t| &t.pauses.end, seconds));
     let class = Data::OptionalI32(from.gather(|t| &t.pauses.class, |class| class.map(i32::from)));
@@ -245,7 +249,7 @@ fn pauses(from: &Source) -> Table {
     )
 }
 
-fn windows(from: &Source) -> Table {
+fn windows(from: &NamedOutcome) -> Table {
     table(
         "windows",
         vec![
@@ -258,7 +262,7 @@ fn windows(from: &Source) -> Table {
     )
 }
 
-fn flows(from: &Source) -> Table {
+fn flows(from: &NamedOutcome) -> Table {
     let tallies = || from.outcome.replications.iter().flat_map(|r| &r.done.flows);
     let numbers = |run: &Replication| (0..run.done.flows.len() as u32).collect();
     let count = |name, of: fn(&FlowTally) -> u64| whole(name, "frames", tallies().map(of).collect());
@@ -299,22 +303,22 @@ fn flows(from: &Source) -> Table {
     )
 }
 
-fn metric_values(from: &Source) -> Table {
+fn metric_values(from: &NamedOutcome) -> Table {
     let runs = &from.outcome.replications;
     let names: Arc<[String]> = METRICS.iter().map(|m| m.name.to_owned()).collect();
     let units: Arc<[String]> = METRICS.iter().map(|m| m.unit.to_owned()).collect();
-    let places: Vec<u32> = runs.iter().flat_map(|_| 0..METRICS.len() as u32).collect();
+    let indices: Vec<u32> = runs.iter().flat_map(|_| 0..METRICS.len() as u32).collect();
     table(
         "metrics",
         vec![
             from.replication(|_| METRICS.len()),
-            Column { name: "metric", unit: "", data: Data::Word(places.clone(), names) },
+            Column { name: "metric", unit: "", data: Data::Word(indices.clone(), names) },
             Column {
                 name: "value",
                 unit: "",
                 data: Data::OptionalF64(runs.iter().flat_map(|r| r.metrics.iter().copied()).collect()),
             },
-            Column { name: "unit", unit: "", data: Data::Word(places, units) },
+            Column { name: "unit", unit: "", data: Data::Word(indices, units) },
         ],
     )
 }

@@ -1,16 +1,17 @@
-//! Replications as tasks on all cores, each handed on as it ends.
-//!
-//! Replications of a scenario share its fabric, which is made when the first of them starts and dropped when the last
-//! has ended. Scenarios share none, even of one topology: making one is a small part of a run (of a fat-tree with
-//! k = 8 that runs for 20 ms of simulated time, 2 ms of 500 ms).
+//! Replications of scenarios as a list of tasks.
 
-use crate::estimate::Estimate;
-use crate::fabric::Fabric;
-use crate::run::{Options, Replication, RunError, replicate};
-use crate::scenario::{Draw, Scenario};
-use qcnlab_sim::Control;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::scenario::Scenario;
+
+/// How to run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Seed of the random streams; `None` for each scenario's own.
+    pub seed: Option<u64>,
+    /// Replications; `None` for each scenario's own.
+    pub replications: Option<u32>,
+    /// Threads; `None` for one a core.
+    pub jobs: Option<usize>,
+}
 
 /// One replication of one scenario of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,92 +33,4 @@ pub fn all_tasks(scenarios: &[Scenario], options: &Options) -> Vec<Task> {
 /// Simulated picoseconds that `tasks` take: what `control.done_ps` climbs to.
 pub fn work_ps(scenarios: &[Scenario], tasks: &[Task]) -> u64 {
     tasks.iter().map(|task| scenarios[task.scenario].duration.ps()).sum()
-}
-
-/// Runs `tasks`, started in their order, and hands each with its place in the list to `ended` as it ends, on the
-/// thread that ran it.
-///
-/// A task that fails does not hold up the others. After a stop through `control` none is started any more, and those
-/// under way end with [`RunError::Cancelled`].
-///
-/// # Errors
-/// Without threads, or without memory for as many runs at a time.
-pub fn run_each(
-    scenarios: &[Scenario],
-    tasks: &[Task],
-    options: &Options,
-    control: &Control,
-    ended: impl Fn(usize, Result<Replication, RunError>) + Sync,
-) -> Result<(), RunError> {
-    Estimate::of_each(scenarios, tasks, options).check(options)?;
-    let jobs = options.jobs.unwrap_or(0);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(jobs)
-        .build()
-        .map_err(|error| RunError::Threads { jobs, why: error.to_string() })?;
-    let shared = Shared::of(scenarios, tasks, options);
-    let next = AtomicUsize::new(0);
-    pool.broadcast(|_| {
-        while !control.cancel.load(Ordering::Relaxed) {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(task) = tasks.get(number) else { return };
-            ended(number, shared[task.scenario].run(task.replication, control));
-        }
-    });
-    Ok(())
-}
-
-/// What the replications of a scenario share.
-struct Shared<'a> {
-    scenario: &'a Scenario,
-    seed: u64,
-    /// How many have not ended.
-    left: AtomicUsize,
-    fabric: Mutex<Option<Arc<Fabric>>>,
-}
-
-impl Shared<'_> {
-    fn of<'a>(scenarios: &'a [Scenario], tasks: &[Task], options: &Options) -> Vec<Shared<'a>> {
-        let mut left = vec![0; scenarios.len()];
-        tasks.iter().for_each(|task| left[task.scenario] += 1);
-        let each = scenarios.iter().zip(left).map(|(scenario, left)| Shared {
-            scenario,
-            seed: options.seed.unwrap_or(scenario.seed),
-            left: AtomicUsize::new(left),
-            fabric: Mutex::new(None),
-        });
-        each.collect()
-    }
-
-    fn run(&self, replication: u32, control: &Control) -> Result<Replication, RunError> {
-        let fabric = self.fabric(replication);
-        let result = fabric.and_then(|fabric| replicate(self.scenario, self.seed, fabric, replication, control));
-        if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
-            *self.kept() = None;
-        }
-        result
-    }
-
-    /// A fabric of its own if flows are drawn at random, otherwise the one all share.
-    fn fabric(&self, replication: u32) -> Result<Arc<Fabric>, RunError> {
-        if self.scenario.draws_flows() {
-            return self.make(replication);
-        }
-        let mut kept = self.kept();
-        if let Some(fabric) = &*kept {
-            return Ok(fabric.clone());
-        }
-        let fabric = self.make(0)?;
-        *kept = Some(fabric.clone());
-        Ok(fabric)
-    }
-
-    fn make(&self, replication: u32) -> Result<Arc<Fabric>, RunError> {
-        let fabric = Fabric::new(self.scenario, Draw { seed: self.seed, replication });
-        fabric.map(Arc::new).map_err(|error| RunError::Scenario { replication, error })
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Option<Arc<Fabric>>> {
-        self.fabric.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }

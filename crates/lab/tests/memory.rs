@@ -1,7 +1,7 @@
 //! What a run takes of memory, counted at the allocator: tests take turns.
 
 use peak_alloc::PeakAlloc;
-use qcnlab_lab::{Control, Estimate, Options, Part, RunError, Scenario, TABLES, run};
+use qcnlab_lab::{Control, Estimate, MemoryShortage, Options, Part, RunError, Scenario, TABLES, run};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
@@ -119,8 +119,8 @@ fn what_does_not_fit_is_refused_before_it_begins() {
     let start = std::time::Instant::now();
     let refused = run(&[scenario], &options, &Control::default()).unwrap_err();
     assert!(start.elapsed().as_secs_f64() < 1.0);
-    let RunError::Memory { estimate, there, .. } = &refused else { panic!("{refused}") };
-    assert!(estimate.total() > *there);
+    let RunError::Memory(MemoryShortage { estimate, available, .. }) = &refused else { panic!("{refused}") };
+    assert!(estimate.total() > *available);
     let text = refused.to_string();
     assert!(text.starts_with("not enough memory: about 9.8 TB are needed and "), "{text}");
     let end = "7.0 TB of it for samples of queues: set record.queue_every higher, or record.tables = false";

@@ -1,16 +1,16 @@
 //! How long it takes from a source to a port or a receiver and back.
 
-use crate::scenario::{Feedback, Ground, Scenario, Topology};
+use crate::scenario::{Feedback, ResolvedScenario, Scenario, Topology};
 use crate::topology::reverse;
 use qcnlab_units::{Bytes, Span};
 
 pub(super) struct Delays<'a> {
     scenario: &'a Scenario,
-    ground: &'a Ground,
+    ground: &'a ResolvedScenario,
 }
 
 impl<'a> Delays<'a> {
-    pub(super) fn new(scenario: &'a Scenario, ground: &'a Ground) -> Delays<'a> {
+    pub(super) fn new(scenario: &'a Scenario, ground: &'a ResolvedScenario) -> Delays<'a> {
         Delays { scenario, ground }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{BRIEFLY, Load, NoBottleneck};
 use crate::fairness::{Claim, max_min};
-use crate::scenario::{Ground, Scenario, TrafficKind};
+use crate::scenario::{ResolvedScenario, Scenario, TrafficKind};
 use crate::topology::Role;
 use qcnlab_units::Span;
 
@@ -16,7 +16,7 @@ pub(super) struct Wishes {
 }
 
 impl Wishes {
-    pub(super) fn new(scenario: &Scenario, ground: &Ground) -> Wishes {
+    pub(super) fn new(scenario: &Scenario, ground: &ResolvedScenario) -> Wishes {
         let wish = |flow: usize| {
             let paths = &ground.paths[flow];
             let mut claim = Claim::split(paths, None);
@@ -32,7 +32,7 @@ impl Wishes {
 }
 
 /// What a flow sends on average if nothing holds it back; `None` for all it can.
-fn ceiling(scenario: &Scenario, ground: &Ground, flow: usize) -> Option<f64> {
+fn ceiling(scenario: &Scenario, ground: &ResolvedScenario, flow: usize) -> Option<f64> {
     match scenario.traffic[ground.flows[flow].traffic].kind {
         TrafficKind::Saturated { max_rate, .. } => max_rate.map(qcnlab_units::BitRate::as_f64),
         TrafficKind::Tcp { .. } => None,
@@ -41,7 +41,7 @@ fn ceiling(scenario: &Scenario, ground: &Ground, flow: usize) -> Option<f64> {
 }
 
 /// Octets that a port sends for each octet of a flow's frames.
-fn stretch(scenario: &Scenario, ground: &Ground, flow: usize, port: u32) -> f64 {
+fn stretch(scenario: &Scenario, ground: &ResolvedScenario, flow: usize, port: u32) -> f64 {
     let frame = scenario.traffic[ground.flows[flow].traffic].frame;
     1.0 + ground.overhead(scenario, port).as_f64() / frame.as_f64()
 }
@@ -67,7 +67,7 @@ pub(super) struct Look {
 /// Looks at the time from `from` to `until`.
 pub(super) fn look(
     scenario: &Scenario,
-    ground: &Ground,
+    ground: &ResolvedScenario,
     wishes: &Wishes,
     from: Span,
     until: Span,
@@ -116,7 +116,7 @@ pub(super) fn look(
     Ok(look)
 }
 
-fn capacities(scenario: &Scenario, ground: &Ground, at: Span) -> Vec<f64> {
+fn capacities(scenario: &Scenario, ground: &ResolvedScenario, at: Span) -> Vec<f64> {
     let mut capacities = ground.network.capacities_bps();
     for (hotspot, port) in scenario.hotspots.iter().zip(&ground.hotspots) {
         if hotspot.from <= at && at < hotspot.until {
@@ -127,7 +127,7 @@ fn capacities(scenario: &Scenario, ground: &Ground, at: Span) -> Vec<f64> {
 }
 
 /// Which flows send in a phase: all of it but little, or none but little.
-fn active(scenario: &Scenario, ground: &Ground, from: Span, until: Span) -> Result<Vec<bool>, NoBottleneck> {
+fn active(scenario: &Scenario, ground: &ResolvedScenario, from: Span, until: Span) -> Result<Vec<bool>, NoBottleneck> {
     let length = (until - from).seconds();
     let sends = |flow: &crate::scenario::FlowSpec| {
         let start = flow.start.max(from);
@@ -143,7 +143,7 @@ fn active(scenario: &Scenario, ground: &Ground, from: Span, until: Span) -> Resu
 }
 
 /// The ports that hold flows back, but for those of the hosts that send, in order.
-fn holders(ground: &Ground, capacities: &[f64], claims: &[Claim], rates: &[f64]) -> Vec<u32> {
+fn holders(ground: &ResolvedScenario, capacities: &[f64], claims: &[Claim], rates: &[f64]) -> Vec<u32> {
     let mut load = vec![0.0; capacities.len()];
     let mut most = vec![0.0_f64; capacities.len()];
     for (claim, rate) in claims.iter().zip(rates) {
@@ -171,7 +171,7 @@ fn holders(ground: &Ground, capacities: &[f64], claims: &[Claim], rates: &[f64])
 
 impl Look {
     /// What is offered to a port, and what it carries.
-    pub(super) fn load(&self, ground: &Ground, port: u32) -> Load {
+    pub(super) fn load(&self, ground: &ResolvedScenario, port: u32) -> Load {
         Load {
             port: ground.network.port_name(port),
             offered_bps: self.offered_bps[port as usize],
@@ -180,19 +180,19 @@ impl Look {
     }
 
     /// The port of a switch that most is offered to for its rate.
-    pub(super) fn fullest(&self, ground: &Ground) -> Option<Load> {
+    pub(super) fn fullest(&self, ground: &ResolvedScenario) -> Option<Load> {
         let switch = |port: &u32| ground.network.nodes[ground.network.ends(*port).0 as usize].role == Role::Switch;
         let ports = (0..ground.network.ports()).filter(switch).map(|port| self.load(ground, port));
         ports.reduce(|best, load| if load.part() > best.part() * (1.0 + EQUAL) { load } else { best })
     }
 
     /// Whether a flow that sends crosses a port.
-    pub(super) fn crosses(&self, ground: &Ground, flow: usize, port: u32) -> bool {
+    pub(super) fn crosses(&self, ground: &ResolvedScenario, flow: usize, port: u32) -> bool {
         self.active[flow] && ground.paths[flow].iter().any(|path| path.contains(&port))
     }
 
     /// What a flow's own link carries of its frames, bit/s.
-    pub(super) fn link_bps(&self, scenario: &Scenario, ground: &Ground, flow: usize) -> f64 {
+    pub(super) fn link_bps(&self, scenario: &Scenario, ground: &ResolvedScenario, flow: usize) -> f64 {
         let host = ground.paths[flow][0][0];
         self.capacities_bps[host as usize] / stretch(scenario, ground, flow, host)
     }

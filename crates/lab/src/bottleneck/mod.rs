@@ -14,7 +14,7 @@ mod tests;
 pub use refusal::{Load, NoBottleneck};
 
 use crate::fabric::limiters;
-use crate::scenario::{Draw, Ground, Scenario, TrafficKind};
+use crate::scenario::{Draw, ResolvedScenario, Scenario, TrafficKind};
 use delays::Delays;
 use look::{Look, Wishes, look};
 use qcnlab_schemes::params::Variants;
@@ -122,7 +122,7 @@ impl Scenario {
     /// When no port is congested, or several are, at once or in turn; and when what meets there has no steady rate, is
     /// not under control, or is not together at the port.
     pub fn bottleneck(&self) -> Result<Bottleneck, NoBottleneck> {
-        let ground = self.ground(Draw { seed: self.seed, replication: 0 })?;
+        let ground = self.resolve(Draw { seed: self.seed, replication: 0 })?;
         steady(self, &ground)?;
         let wishes = Wishes::new(self, &ground);
         let times = times(self);
@@ -171,7 +171,7 @@ fn joined(phases: Vec<Phase>) -> Vec<Phase> {
 }
 
 /// Refuses flows that have an end.
-fn steady(scenario: &Scenario, ground: &Ground) -> Result<(), NoBottleneck> {
+fn steady(scenario: &Scenario, ground: &ResolvedScenario) -> Result<(), NoBottleneck> {
     let ends = |traffic: usize| {
         use TrafficKind::{Saturated, Tcp};
         let sized =
@@ -195,7 +195,7 @@ fn times(scenario: &Scenario) -> Vec<(Span, Span)> {
 }
 
 /// The port that is congested in all phases in which one is.
-fn one_port(ground: &Ground, looks: &[Look]) -> Result<u32, NoBottleneck> {
+fn one_port(ground: &ResolvedScenario, looks: &[Look]) -> Result<u32, NoBottleneck> {
     let crowded: Vec<&Look> = looks.iter().filter(|look| !look.congested.is_empty()).collect();
     let Some(first) = crowded.first() else {
         let loads = looks.iter().filter_map(|look| look.fullest(ground));
@@ -217,7 +217,7 @@ fn one_port(ground: &Ground, looks: &[Look]) -> Result<u32, NoBottleneck> {
 
 fn crowd(
     scenario: &Scenario,
-    ground: &Ground,
+    ground: &ResolvedScenario,
     look: &Look,
     limiters: &[u32],
     port: u32,
@@ -262,7 +262,7 @@ fn crowd(
 }
 
 /// Refuses flows that do not stand in one queue, or send a part of their frames elsewhere.
-fn together(scenario: &Scenario, ground: &Ground, crossing: &[usize], port: u32) -> Result<(), NoBottleneck> {
+fn together(scenario: &Scenario, ground: &ResolvedScenario, crossing: &[usize], port: u32) -> Result<(), NoBottleneck> {
     let class = |flow: &usize| {
         let spec = &ground.flows[*flow];
         spec.class.unwrap_or(scenario.traffic[spec.traffic].priority as u8)
@@ -280,7 +280,7 @@ fn together(scenario: &Scenario, ground: &Ground, crossing: &[usize], port: u32)
     }
 }
 
-fn name(ground: &Ground, port: u32) -> String {
+fn name(ground: &ResolvedScenario, port: u32) -> String {
     ground.network.port_name(port)
 }
 

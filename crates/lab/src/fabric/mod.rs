@@ -6,7 +6,7 @@ pub(crate) use traffic::limiters;
 
 use crate::fairness::{Claim, max_min, proportional};
 use crate::flows::{Hop, ideal_completion};
-use crate::scenario::{Draw, Feedback, Ground, Scenario, ScenarioError};
+use crate::scenario::{Draw, Feedback, ResolvedScenario, Scenario, ScenarioError};
 use crate::topology::{Role, reverse};
 use qcnlab_sim::{Events, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Traffic};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -56,22 +56,22 @@ impl Fabric {
     /// # Errors
     /// When flows drawn at random give something that cannot work.
     pub(crate) fn new(scenario: &Scenario, draw: Draw) -> Result<Fabric, ScenarioError> {
-        let ground = scenario.ground(draw)?;
-        let kept = kept_ports(scenario, &ground);
-        let mut place = vec![None; ground.network.ports() as usize];
+        let resolved = scenario.resolve(draw)?;
+        let kept = kept_ports(scenario, &resolved);
+        let mut place = vec![None; resolved.network.ports() as usize];
         (0..).zip(&kept).for_each(|(index, port)| place[*port as usize] = Some(index));
-        let ports: Vec<PortPlan> = kept.iter().map(|port| port_plan(scenario, &ground, *port, &place)).collect();
+        let ports: Vec<PortPlan> = kept.iter().map(|port| port_plan(scenario, &resolved, *port, &place)).collect();
         let index = |port: u32| place[port as usize].unwrap_or_else(|| unreachable!("a port in use is kept"));
-        let (flows, generators) = traffic::plans(scenario, &ground, index);
-        let crossing: Vec<bool> = (0..flows.len()).map(|flow| ground.crosses_bottleneck(flow)).collect();
-        let offered = ground.wanted_bps.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(bps, _)| bps);
+        let (flows, generators) = traffic::plans(scenario, &resolved, index);
+        let crossing: Vec<bool> = (0..flows.len()).map(|flow| resolved.crosses_bottleneck(flow)).collect();
+        let offered = resolved.wanted_bps.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(bps, _)| bps);
         Ok(Fabric {
-            nodes: nodes(scenario, &ground),
-            services: services(scenario, &ground, &ports, index),
-            bottleneck: index(ground.bottleneck),
-            link_bps: ground.network.link(ground.bottleneck).rate.as_f64(),
+            nodes: nodes(scenario, &resolved),
+            services: services(scenario, &resolved, &ports, index),
+            bottleneck: index(resolved.bottleneck),
+            link_bps: resolved.network.link(resolved.bottleneck).rate.as_f64(),
             offered_bps: offered.sum(),
-            wanted_bps: ground.wanted_bps,
+            wanted_bps: resolved.wanted_bps,
             shares: OnceLock::new(),
             crossing,
             port_names: ports.iter().map(|port| port.name.clone()).collect(),
@@ -178,43 +178,43 @@ fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
 }
 
 /// Ports that a run needs: those that flows cross or that are looked at, then those over which something travels back.
-fn kept_ports(scenario: &Scenario, ground: &Ground) -> Vec<u32> {
+fn kept_ports(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<u32> {
     let tcp = scenario.traffic.iter().any(|traffic| traffic.connection().is_some());
-    let back = scenario.feedback != Feedback::Ideal || ground.pauses.iter().any(Option::is_some) || tcp;
-    let looked_at = |port: u32| ground.hotspots.contains(&port) || ground.bottleneck == port;
-    let crossed = |port: u32| ground.crossed[port as usize] || ground.recorded[port as usize] || looked_at(port);
-    let forward = (0..ground.network.ports()).filter(|port| crossed(*port));
-    let backward = (0..ground.network.ports()).filter(|port| back && !crossed(*port) && crossed(reverse(*port)));
+    let back = scenario.feedback != Feedback::Ideal || resolved.pauses.iter().any(Option::is_some) || tcp;
+    let looked_at = |port: u32| resolved.hotspots.contains(&port) || resolved.bottleneck == port;
+    let crossed = |port: u32| resolved.crossed[port as usize] || resolved.recorded[port as usize] || looked_at(port);
+    let forward = (0..resolved.network.ports()).filter(|port| crossed(*port));
+    let backward = (0..resolved.network.ports()).filter(|port| back && !crossed(*port) && crossed(reverse(*port)));
     forward.chain(backward).collect()
 }
 
-fn port_plan(scenario: &Scenario, ground: &Ground, port: u32, place: &[Option<u32>]) -> PortPlan {
-    let (from, to) = ground.network.ends(port);
-    let link = ground.network.link(port);
+fn port_plan(scenario: &Scenario, resolved: &ResolvedScenario, port: u32, place: &[Option<u32>]) -> PortPlan {
+    let (from, to) = resolved.network.ends(port);
+    let link = resolved.network.link(port);
     PortPlan {
-        name: ground.network.port_name(port),
+        name: resolved.network.port_name(port),
         from,
         to,
         rate: link.rate,
         delay: link.delay,
-        latency: ground.switch(scenario, to).map_or(Span::ZERO, |switch| switch.latency),
-        capacity: ground.capacity(scenario, port),
-        overhead: ground.overhead(scenario, port),
-        watched: ground.watched(scenario, port),
-        recorded: ground.recorded[port as usize],
+        latency: resolved.switch(scenario, to).map_or(Span::ZERO, |switch| switch.latency),
+        capacity: resolved.capacity(scenario, port),
+        overhead: resolved.overhead(scenario, port),
+        watched: resolved.watched(scenario, port),
+        recorded: resolved.recorded[port as usize],
         peer: place[reverse(port) as usize],
     }
 }
 
-fn nodes(scenario: &Scenario, ground: &Ground) -> Vec<NodePlan> {
-    let nodes = (0..).zip(&ground.network.nodes);
+fn nodes(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<NodePlan> {
+    let nodes = (0..).zip(&resolved.network.nodes);
     let plan = |(index, node): (u32, &crate::topology::Node)| NodePlan {
         name: node.name.clone(),
         input_memory: match node.role {
-            Role::Switch => ground.switch(scenario, index).and_then(|switch| switch.input_memory),
-            Role::Host => ground.adapter(scenario, index).and_then(|adapter| adapter.receive_buffer),
+            Role::Switch => resolved.switch(scenario, index).and_then(|switch| switch.input_memory),
+            Role::Host => resolved.adapter(scenario, index).and_then(|adapter| adapter.receive_buffer),
         },
-        pause: ground.pauses[index as usize],
+        pause: resolved.pauses[index as usize],
     };
     nodes.map(plan).collect()
 }
@@ -222,12 +222,12 @@ fn nodes(scenario: &Scenario, ground: &Ground) -> Vec<NodePlan> {
 /// Each hotspot is a change of rate and a change back, unless the next one starts just then.
 fn services(
     scenario: &Scenario,
-    ground: &Ground,
+    resolved: &ResolvedScenario,
     ports: &[PortPlan],
     index: impl Fn(u32) -> u32,
 ) -> Vec<ServiceChange> {
     let mut changes = Vec::new();
-    for (hotspot, port) in scenario.hotspots.iter().zip(&ground.hotspots) {
+    for (hotspot, port) in scenario.hotspots.iter().zip(&resolved.hotspots) {
         let port = index(*port);
         let change = |at: Span, rate: BitRate| ServiceChange { at: Instant::ZERO + at, port, rate };
         changes.push(change(hotspot.from, hotspot.rate));

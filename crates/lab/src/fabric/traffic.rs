@@ -1,6 +1,6 @@
 //! From the flows of a scenario to sources, limiters and generators.
 
-use crate::scenario::{FlowSpec, Ground, Scenario, Spread, Times, TrafficKind};
+use crate::scenario::{FlowSpec, ResolvedScenario, Scenario, Spread, Times, TrafficKind};
 use qcnlab_sim::{FlowPlan, GeneratorPlan, Process, Traffic};
 use qcnlab_units::{Instant, Span};
 use std::collections::HashMap;
@@ -8,16 +8,16 @@ use std::collections::HashMap;
 /// The flows of a scenario, and what feeds those whose frames come at times of their own.
 pub(super) fn plans(
     scenario: &Scenario,
-    ground: &Ground,
+    resolved: &ResolvedScenario,
     index: impl Fn(u32) -> u32,
 ) -> (Vec<FlowPlan>, Vec<GeneratorPlan>) {
-    let limiters = limiters(scenario, ground);
+    let limiters = limiters(scenario, resolved);
     let mut streams: HashMap<(usize, usize), usize> = HashMap::new();
     let mut generators: Vec<GeneratorPlan> = Vec::new();
-    let mut flows = Vec::with_capacity(ground.flows.len());
-    for (number, (spec, paths)) in ground.flows.iter().zip(&ground.paths).enumerate() {
+    let mut flows = Vec::with_capacity(resolved.flows.len());
+    for (number, (spec, paths)) in resolved.flows.iter().zip(&resolved.paths).enumerate() {
         let paths = paths.iter().map(|path| path.iter().map(|port| index(*port)).collect()).collect();
-        flows.push(flow_plan(scenario, ground, spec, paths, limiters[number]));
+        flows.push(flow_plan(scenario, resolved, spec, paths, limiters[number]));
         let Some(process) = process(scenario, spec) else { continue };
         if scenario.traffic[spec.traffic].spread == Spread::Uniform {
             let stream = *streams.entry((spec.traffic, spec.source_index)).or_insert_with(|| {
@@ -35,10 +35,16 @@ pub(super) fn plans(
     (flows, generators)
 }
 
-fn flow_plan(scenario: &Scenario, ground: &Ground, spec: &FlowSpec, paths: Vec<Vec<u32>>, limiter: u32) -> FlowPlan {
+fn flow_plan(
+    scenario: &Scenario,
+    resolved: &ResolvedScenario,
+    spec: &FlowSpec,
+    paths: Vec<Vec<u32>>,
+    limiter: u32,
+) -> FlowPlan {
     let entry = &scenario.traffic[spec.traffic];
     let host = spec.source_index as u32;
-    let adapter = ground.adapter(scenario, host);
+    let adapter = resolved.adapter(scenario, host);
     let traffic = traffic(scenario, spec);
     FlowPlan {
         name: spec.name.clone(),
@@ -52,7 +58,7 @@ fn flow_plan(scenario: &Scenario, ground: &Ground, spec: &FlowSpec, paths: Vec<V
         cn_tag: entry.cn_tag,
         traffic,
         limiter,
-        room: ground.room(scenario, host),
+        room: resolved.room(scenario, host),
         rate_step: adapter.and_then(|adapter| adapter.rate_step),
         burst: adapter.and_then(|adapter| adapter.burst),
     }
@@ -100,9 +106,9 @@ fn generator(scenario: &Scenario, spec: &FlowSpec, name: String, process: Proces
 }
 
 /// The limiter of each flow.
-pub(crate) fn limiters(scenario: &Scenario, ground: &Ground) -> Vec<u32> {
+pub(crate) fn limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<u32> {
     let mut limiters = Limiters::default();
-    ground.flows.iter().map(|flow| limiters.next(scenario, ground, flow.source_index as u32)).collect()
+    resolved.flows.iter().map(|flow| limiters.next(scenario, resolved, flow.source_index as u32)).collect()
 }
 
 /// Hands out limiters: each flow its own, or in turn those that the host's adapter has.
@@ -114,10 +120,10 @@ struct Limiters {
 }
 
 impl Limiters {
-    fn next(&mut self, scenario: &Scenario, ground: &Ground, host: u32) -> u32 {
+    fn next(&mut self, scenario: &Scenario, resolved: &ResolvedScenario, host: u32) -> u32 {
         let flow = self.flows.entry(host).or_insert(0);
         let slot =
-            ground.adapter(scenario, host).and_then(|adapter| adapter.max_rps).map_or(*flow, |most| *flow % most);
+            resolved.adapter(scenario, host).and_then(|adapter| adapter.max_rps).map_or(*flow, |most| *flow % most);
         *flow += 1;
         let fresh = self.numbers.len() as u32;
         *self.numbers.entry((host, slot)).or_insert(fresh)

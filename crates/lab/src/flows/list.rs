@@ -1,8 +1,8 @@
 //! Flows written out in a file.
 
 use super::MOST_FLOWS;
-use super::sheet::{CellFault, Row, Sheet, SheetError};
-use crate::scenario::nearest;
+use super::sheet::{CellFault, Sheet, SheetError, SheetRow};
+use crate::nearest::nearest;
 use qcnlab_units::{Bytes, Instant, Span};
 use std::collections::HashSet;
 
@@ -48,7 +48,7 @@ pub fn read_flows(text: &[u8], file: &str, hosts: &[&str]) -> Result<Vec<ListedF
     Ok(flows)
 }
 
-fn flow(row: &Row<'_>, known: &HashSet<&str>, hosts: &[&str]) -> Result<ListedFlow, SheetError> {
+fn flow(row: &SheetRow<'_>, known: &HashSet<&str>, hosts: &[&str]) -> Result<ListedFlow, SheetError> {
     let host = |column| {
         let name = row.text(column)?;
         let unknown = || {

@@ -5,9 +5,11 @@ mod ideal;
 mod list;
 mod sheet;
 mod sizes;
+mod sizes_file;
 
 pub use arrivals::{Arrival, ArrivalsError, Incast, MOST_FLOWS, Poisson, permutation};
 pub use ideal::{Hop, ideal_completion};
 pub use list::{ListedFlow, read_flows};
-pub use sheet::{CellFault, Column, SheetError};
-pub use sizes::{NAMED, NamedSizes, Sizes, SizesError, read_sizes};
+pub use sheet::{CellFault, SheetColumn, SheetError};
+pub use sizes::{NAMED, NamedSizes, Sizes, SizesError};
+pub use sizes_file::read_sizes;

@@ -1,7 +1,7 @@
 //! Small tables of text with a header, in CSV, and what can be wrong with them.
 
 use super::sizes::SizesError;
-use crate::scenario::nearest;
+use crate::nearest::nearest;
 use csv::ByteRecord;
 use qcnlab_units::UnitError;
 use std::fmt;
@@ -9,39 +9,39 @@ use std::str::FromStr;
 
 /// A fault of a file: where it is and what to do.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{file}, line {line}{}: {fault}", Place(column))]
+#[error("{file}, line {line}{}: {fault}", InColumn(column))]
 pub struct SheetError {
     /// The file, as it was called.
     pub file: String,
     /// The line, from 1.
     pub line: u64,
     /// The column, if it is one cell that is wrong.
-    pub column: Option<Column>,
+    pub column: Option<SheetColumn>,
     /// What is wrong.
     pub fault: Box<CellFault>,
 }
 
 /// A column of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
+pub struct SheetColumn {
     /// Its number, from 1.
     pub number: usize,
     /// Its name in the header.
     pub name: String,
 }
 
-struct Place<'a>(&'a Option<Column>);
+struct InColumn<'a>(&'a Option<SheetColumn>);
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for InColumn<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(Column { number, name }) => write!(f, ", column {number} ({name})"),
+            Some(SheetColumn { number, name }) => write!(f, ", column {number} ({name})"),
             None => Ok(()),
         }
     }
 }
 
-/// What is wrong with a file, without its place.
+/// What is wrong with a file, without its position.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CellFault {
@@ -146,7 +146,7 @@ pub(super) struct Sheet<'t> {
     file: &'t str,
     reader: csv::Reader<&'t [u8]>,
     record: ByteRecord,
-    /// Known columns: name, and place in the file.
+    /// Known columns: name, and index in the file.
     columns: Vec<(&'static str, Option<usize>)>,
     /// Cells in a line.
     width: usize,
@@ -154,7 +154,7 @@ pub(super) struct Sheet<'t> {
 }
 
 /// A line of a file.
-pub(super) struct Row<'s>(&'s Sheet<'s>);
+pub(super) struct SheetRow<'s>(&'s Sheet<'s>);
 
 impl<'t> Sheet<'t> {
     /// Reads the header. Columns are numbered in the order in which they stand in `needed` and then `others`.
@@ -176,13 +176,13 @@ impl<'t> Sheet<'t> {
         sheet.width = sheet.record.len();
         for at in 0..sheet.width {
             let name = String::from_utf8_lossy(&sheet.record[at]).into_owned();
-            let place = Some(Column { number: at + 1, name: name.clone() });
+            let column = Some(SheetColumn { number: at + 1, name: name.clone() });
             let Some(known) = sheet.columns.iter().position(|(known, _)| *known == name) else {
                 let nearest = nearest(&name, sheet.columns.iter().map(|(known, _)| *known));
-                return Err(sheet.fault(place, CellFault::UnknownColumn { name, nearest, columns: all }));
+                return Err(sheet.fault(column, CellFault::UnknownColumn { name, nearest, columns: all }));
             };
             if sheet.columns[known].1.replace(at).is_some() {
-                return Err(sheet.fault(place, CellFault::TwinColumn { name }));
+                return Err(sheet.fault(column, CellFault::TwinColumn { name }));
             }
         }
         let missing = sheet.columns[..needed.len()].iter().find(|(_, at)| at.is_none());
@@ -193,7 +193,7 @@ impl<'t> Sheet<'t> {
     }
 
     /// The next line, if there is one.
-    pub(super) fn next_row(&mut self) -> Result<Option<Row<'_>>, SheetError> {
+    pub(super) fn next_row(&mut self) -> Result<Option<SheetRow<'_>>, SheetError> {
         if !self.advance() {
             return Ok(None);
         }
@@ -201,7 +201,7 @@ impl<'t> Sheet<'t> {
         if found != expected {
             return Err(self.fault(None, CellFault::Cells { found, expected }));
         }
-        Ok(Some(Row(self)))
+        Ok(Some(SheetRow(self)))
     }
 
     /// The line read last.
@@ -210,12 +210,12 @@ impl<'t> Sheet<'t> {
     }
 
     /// A column by number, if the file has it.
-    pub(super) fn column(&self, column: usize) -> Option<Column> {
+    pub(super) fn column(&self, column: usize) -> Option<SheetColumn> {
         let (name, at) = self.columns[column];
-        at.map(|at| Column { number: at + 1, name: name.to_owned() })
+        at.map(|at| SheetColumn { number: at + 1, name: name.to_owned() })
     }
 
-    fn fault(&self, column: Option<Column>, fault: CellFault) -> SheetError {
+    fn fault(&self, column: Option<SheetColumn>, fault: CellFault) -> SheetError {
         SheetError { file: self.file.to_owned(), line: self.line, column, fault: Box::new(fault) }
     }
 
@@ -239,7 +239,7 @@ impl<'t> Sheet<'t> {
     }
 }
 
-impl Row<'_> {
+impl SheetRow<'_> {
     /// The line, from 1.
     pub(super) fn line(&self) -> u64 {
         self.0.line

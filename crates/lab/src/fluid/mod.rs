@@ -19,7 +19,7 @@ pub use error::FluidError;
 pub use history::{Past, Point};
 pub use stepper::{Lag, System, integrate, shortest_lag};
 
-use crate::scenario::nearest;
+use crate::nearest::nearest;
 use dcqcn::Dcqcn;
 use ecm::Ecm;
 use initial::Initial;

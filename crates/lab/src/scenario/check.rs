@@ -1,12 +1,12 @@
 //! What cannot work although every value by itself could.
 
-use super::document::Place;
+use super::counts::Counts;
+use super::drawing::Draw;
 use super::error::ScenarioError;
 use super::fault::Fault;
-use super::flows::Draw;
-use super::ground::Ground;
-use super::needs::Counts;
-use super::network::Found;
+use super::located::LocatedFault;
+use super::position::Position;
+use super::resolved::ResolvedScenario;
 use super::shapes::Topology;
 use super::types::{Scenario, Traffic, TrafficKind};
 use qcnlab_sim::tcp::Config;
@@ -19,8 +19,8 @@ const MOST_LINKS: usize = 254;
 /// Rows one run may write.
 const MOST_ROWS: u128 = 50_000_000;
 
-fn refuse(fault: Fault, keys: &[impl ToString]) -> Result<(), Found> {
-    Err(Found::new(fault, keys))
+fn refuse(fault: Fault, keys: &[impl ToString]) -> Result<(), LocatedFault> {
+    Err(LocatedFault::new(fault, keys))
 }
 
 /// Reads the files a scenario names.
@@ -32,7 +32,7 @@ pub(crate) fn load(scenario: &mut Scenario) -> Result<(), ScenarioError> {
 pub(crate) fn check(scenario: &Scenario) -> Result<Counts, ScenarioError> {
     let draw = Draw { seed: scenario.seed, replication: 0 };
     times(scenario).and_then(|()| hotspots(scenario)).map_err(|found| error(scenario, found))?;
-    scenario.ground(draw).map(|ground| Counts::of(scenario, &ground))
+    scenario.resolve(draw).map(|resolved| Counts::of(scenario, &resolved))
 }
 
 impl Scenario {
@@ -40,37 +40,37 @@ impl Scenario {
     ///
     /// # Errors
     /// When something in it cannot work, which [`Scenario::parse`] rules out unless flows are drawn at random.
-    pub(crate) fn ground(&self, draw: Draw) -> Result<Ground, ScenarioError> {
+    pub(crate) fn resolve(&self, draw: Draw) -> Result<ResolvedScenario, ScenarioError> {
         fabric(self, draw).map_err(|found| error(self, found))
     }
 }
 
-fn fabric(scenario: &Scenario, draw: Draw) -> Result<Ground, Found> {
+fn fabric(scenario: &Scenario, draw: Draw) -> Result<ResolvedScenario, LocatedFault> {
     star(scenario)?;
-    let ground = Ground::of(scenario, draw)?;
-    sizes(scenario, &ground)?;
-    frames(scenario, &ground)?;
+    let resolved = ResolvedScenario::of(scenario, draw)?;
+    sizes(scenario, &resolved)?;
+    frames(scenario, &resolved)?;
     connections(scenario)?;
-    set_point(scenario, &ground)?;
-    rows(scenario, &ground)?;
-    Ok(ground)
+    set_point(scenario, &resolved)?;
+    rows(scenario, &resolved)?;
+    Ok(resolved)
 }
 
-fn error(scenario: &Scenario, found: Found) -> ScenarioError {
-    scenario.origin.error(*found.fault, &place(scenario, &found.keys))
+fn error(scenario: &Scenario, found: LocatedFault) -> ScenarioError {
+    scenario.origin.error(*found.fault, &position(scenario, &found.keys))
 }
 
 /// Where to point: at the first of `keys` an override set, or else the first the file has.
-fn place(scenario: &Scenario, keys: &[String]) -> Place {
-    let present = || keys.iter().filter_map(|key| scenario.origin.root.find(key)).map(|node| &node.place);
+fn position(scenario: &Scenario, keys: &[String]) -> Position {
+    let present = || keys.iter().filter_map(|key| scenario.origin.root.find(key)).map(|node| &node.position);
     present()
-        .find(|place| matches!(place, Place::Override(_)))
+        .find(|position| matches!(position, Position::Override(_)))
         .or_else(|| present().next())
         .cloned()
-        .unwrap_or(Place::Key(String::new()))
+        .unwrap_or(Position::Key(String::new()))
 }
 
-fn times(scenario: &Scenario) -> Result<(), Found> {
+fn times(scenario: &Scenario) -> Result<(), LocatedFault> {
     let duration = scenario.duration;
     let beyond =
         |what, value, key: String| refuse(Fault::BeyondEnd { what, value, duration }, &[key, "duration".to_owned()]);
@@ -90,7 +90,7 @@ fn times(scenario: &Scenario) -> Result<(), Found> {
 }
 
 /// A star says the room in its one queue itself.
-fn star(scenario: &Scenario) -> Result<(), Found> {
+fn star(scenario: &Scenario) -> Result<(), LocatedFault> {
     let Topology::Star(_) = &scenario.topology else { return Ok(()) };
     match scenario.switches.iter().position(|switch| switch.output_buffer.is_some()) {
         Some(i) => refuse(Fault::StarBuffer, &[format!("switch.{i}.output_buffer"), format!("switch.{i}")]),
@@ -98,7 +98,7 @@ fn star(scenario: &Scenario) -> Result<(), Found> {
     }
 }
 
-fn hotspots(scenario: &Scenario) -> Result<(), Found> {
+fn hotspots(scenario: &Scenario) -> Result<(), LocatedFault> {
     let duration = scenario.duration;
     for (i, hotspot) in scenario.hotspots.iter().enumerate() {
         let key = |name: &str| format!("hotspot.{i}.{name}");
@@ -128,17 +128,17 @@ fn hotspots(scenario: &Scenario) -> Result<(), Found> {
 }
 
 /// What an engine can count.
-fn sizes(scenario: &Scenario, ground: &Ground) -> Result<(), Found> {
-    let points = (0..ground.network.ports()).filter(|port| ground.watched(scenario, *port)).count();
+fn sizes(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), LocatedFault> {
+    let points = (0..resolved.network.ports()).filter(|port| resolved.watched(scenario, *port)).count();
     if points > MOST_POINTS {
         let fault = Fault::TooMany { what: "congestion points", count: points, limit: MOST_POINTS };
         return refuse(fault, &["switch", "topology"]);
     }
-    let longest = (0..).zip(&ground.paths).max_by_key(|(_, paths)| paths[0].len());
+    let longest = (0..).zip(&resolved.paths).max_by_key(|(_, paths)| paths[0].len());
     match longest {
         Some((flow, paths)) if paths[0].len() > MOST_LINKS => {
             let fault = Fault::TooMany { what: "links in a row", count: paths[0].len(), limit: MOST_LINKS };
-            let flow: &super::FlowSpec = &ground.flows[flow];
+            let flow: &super::FlowSpec = &resolved.flows[flow];
             refuse(fault, &[format!("traffic.{}.to", flow.traffic), "topology".to_owned()])
         }
         _ => Ok(()),
@@ -146,33 +146,33 @@ fn sizes(scenario: &Scenario, ground: &Ground) -> Result<(), Found> {
 }
 
 /// Every frame fits every buffer on its way, and every steady rate its first link.
-fn frames(scenario: &Scenario, ground: &Ground) -> Result<(), Found> {
+fn frames(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), LocatedFault> {
     let overhead = scenario.topology.frame_overhead();
-    for (flow, paths) in ground.flows.iter().zip(&ground.paths) {
+    for (flow, paths) in resolved.flows.iter().zip(&resolved.paths) {
         let traffic = &scenario.traffic[flow.traffic];
         let key = |name: &str| format!("traffic.{}.{name}", flow.traffic);
         let frame = traffic.frame;
         for port in paths.iter().flatten() {
-            let (from, _) = ground.network.ends(*port);
-            let (switch, adapter) = (ground.switch(scenario, from), ground.adapter(scenario, from));
+            let (from, _) = resolved.network.ends(*port);
+            let (switch, adapter) = (resolved.switch(scenario, from), resolved.adapter(scenario, from));
             let received = adapter.filter(|_| from != flow.source_index as u32);
             let buffers = [
-                (ground.capacity(scenario, *port), "output_buffer"),
+                (resolved.capacity(scenario, *port), "output_buffer"),
                 (switch.and_then(|switch| switch.input_memory), "input_memory"),
                 (received.and_then(|adapter| adapter.receive_buffer), "receive_buffer"),
             ];
             if let Some((Some(buffer), name)) = buffers.into_iter().find(|(b, _)| b.is_some_and(|b| frame > b)) {
-                let keys = [key("frame"), "topology.buffer".to_owned(), ground.key(from, name)];
+                let keys = [key("frame"), "topology.buffer".to_owned(), resolved.key(from, name)];
                 return refuse(Fault::FrameAboveBuffer { frame, buffer }, &keys);
             }
         }
         let host = flow.source_index as u32;
         let waits = flow.size.is_none() || traffic.connection().is_some();
-        if let Some(buffer) = ground.room(scenario, host).filter(|room| frame > *room && waits) {
-            let keys = [ground.key(host, "input_buffer"), key("frame")];
+        if let Some(buffer) = resolved.room(scenario, host).filter(|room| frame > *room && waits) {
+            let keys = [resolved.key(host, "input_buffer"), key("frame")];
             return refuse(Fault::FrameAboveBuffer { frame, buffer }, &keys);
         }
-        let link = ground.network.link(paths[0][0]).rate;
+        let link = resolved.network.link(paths[0][0]).rate;
         if let Some(rate) = steady(&traffic.kind)
             && on_the_wire(rate, traffic, overhead) > link.as_f64()
         {
@@ -199,7 +199,7 @@ fn on_the_wire(rate: BitRate, traffic: &Traffic, overhead: Bytes) -> f64 {
 }
 
 /// A connection can send, and its timeouts are in order.
-fn connections(scenario: &Scenario) -> Result<(), Found> {
+fn connections(scenario: &Scenario) -> Result<(), LocatedFault> {
     for (i, traffic) in scenario.traffic.iter().enumerate() {
         let Some(Config { headers, mss: segment, max_window, min_rto, max_rto, initial_rto, .. }) =
             traffic.connection()
@@ -224,14 +224,14 @@ fn connections(scenario: &Scenario) -> Result<(), Found> {
 }
 
 /// The queue a scheme steers to can be.
-fn set_point(scenario: &Scenario, ground: &Ground) -> Result<(), Found> {
+fn set_point(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), LocatedFault> {
     let Some(set_point) = scenario.scheme.set_point() else { return Ok(()) };
-    for port in (0..ground.network.ports()).filter(|port| ground.watched(scenario, *port)) {
-        if let Some(buffer) = ground.capacity(scenario, port).filter(|buffer| set_point >= *buffer) {
-            let (from, _) = ground.network.ends(port);
+    for port in (0..resolved.network.ports()).filter(|port| resolved.watched(scenario, *port)) {
+        if let Some(buffer) = resolved.capacity(scenario, port).filter(|buffer| set_point >= *buffer) {
+            let (from, _) = resolved.network.ends(port);
             let star = matches!(scenario.topology, Topology::Star(_));
-            let place = if star { "topology.buffer".to_owned() } else { ground.key(from, "output_buffer") };
-            let keys = ["scheme.cp.set_point", &place, "scheme.preset", "scheme.name"];
+            let buffer_key = if star { "topology.buffer".to_owned() } else { resolved.key(from, "output_buffer") };
+            let keys = ["scheme.cp.set_point", &buffer_key, "scheme.preset", "scheme.name"];
             let raise = if star { "topology.buffer" } else { "output_buffer" };
             return refuse(Fault::SetPoint { set_point, buffer, raise }, &keys);
         }
@@ -239,14 +239,14 @@ fn set_point(scenario: &Scenario, ground: &Ground) -> Result<(), Found> {
     Ok(())
 }
 
-fn rows(scenario: &Scenario, ground: &Ground) -> Result<(), Found> {
+fn rows(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), LocatedFault> {
     let record = &scenario.record;
     if !record.tables {
         return Ok(());
     }
     let times = |every: Span| u128::from(scenario.duration.ps()) / u128::from(every.ps());
-    let flows = ground.flows.len() as u128;
-    let queues = ground.recorded.iter().filter(|recorded| **recorded).count() as u128;
+    let flows = resolved.flows.len() as u128;
+    let queues = resolved.recorded.iter().filter(|recorded| **recorded).count() as u128;
     let parts = [
         (queues * times(record.queue_every), "record.queue_every"),
         (flows * times(record.rates_every), "record.rates_every"),

@@ -1,6 +1,6 @@
 //! What stands in a network and how it behaves: `[[switch]]`, `[[adapter]]`, `[pause]`, `[routing]`.
 
-use super::types::{POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
+use super::fields::{POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
 use qcnlab_schemes::params::{Fallback, Range};
 use qcnlab_schemes::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Span};

@@ -1,56 +1,44 @@
-//! What a file says before it means anything: a tree of keys and values, each with its place.
+//! What a file says before it means anything: a tree of keys and values, each with its position.
 
 use super::error::ScenarioError;
 use super::fault::Fault;
+use super::position::Position;
 use qcnlab_schemes::params::Scalar;
-use std::ops::Range;
-use std::sync::Arc;
 
 /// A text and the tree read from it, with overrides applied.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
     /// The name used in messages.
     pub(crate) name: String,
-    /// The text; empty when places are not known.
+    /// The text; empty when positions are not known.
     pub(crate) text: String,
     /// The tree.
-    pub(crate) root: Node,
+    pub(crate) root: DocumentNode,
 }
 
-/// Where a key or a value comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// Octets of the document's text.
-    Span(Range<usize>),
-    /// Somewhere in the document, under this key.
-    Key(String),
-    /// An override, as it was given.
-    Override(Arc<str>),
-}
-
-/// A value and its place.
+/// A value and its position.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub(crate) struct DocumentNode {
     pub(crate) content: Content,
-    pub(crate) place: Place,
+    pub(crate) position: Position,
 }
 
-/// What stands in a place.
+/// What a value is.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     Scalar(Scalar),
-    Table(Vec<Entry>),
-    List(Vec<Node>),
+    Table(Vec<DocumentEntry>),
+    List(Vec<DocumentNode>),
     /// Something no scenario holds, in words.
     Foreign(&'static str),
 }
 
 /// A key of a table and its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct DocumentEntry {
     pub(crate) key: String,
-    pub(crate) place: Place,
-    pub(crate) node: Node,
+    pub(crate) position: Position,
+    pub(crate) node: DocumentNode,
 }
 
 impl Content {
@@ -65,9 +53,9 @@ impl Content {
     }
 }
 
-impl Node {
+impl DocumentNode {
     /// The value under `key`, if this is a table that has it.
-    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+    pub(crate) fn entry(&self, key: &str) -> Option<&DocumentEntry> {
         match &self.content {
             Content::Table(entries) => entries.iter().find(|e| e.key == key),
             _ => None,
@@ -75,7 +63,7 @@ impl Node {
     }
 
     /// Follows a dotted path; the entries of a list are counted from 0, and a table is a list of one.
-    pub(crate) fn find(&self, path: &str) -> Option<&Node> {
+    pub(crate) fn find(&self, path: &str) -> Option<&DocumentNode> {
         path.split('.').try_fold(self, |node, step| match &node.content {
             Content::List(nodes) => nodes.get(step.parse::<usize>().ok()?),
             _ if step == "0" => Some(node),
@@ -88,25 +76,26 @@ impl Document {
     /// Reads TOML text; a byte order mark before it is ignored.
     pub(crate) fn from_toml(text: &str, name: &str) -> Result<Document, ScenarioError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let empty = Node { content: Content::Table(Vec::new()), place: Place::Span(0..0) };
+        let empty = DocumentNode { content: Content::Table(Vec::new()), position: Position::Span(0..0) };
         let mut document = Document { name: name.to_owned(), text: text.to_owned(), root: empty };
         match toml::de::DeTable::parse(text) {
             Ok(table) => {
-                document.root = Node { place: Place::Span(table.span()), content: toml_table(table.into_inner()) };
+                document.root =
+                    DocumentNode { position: Position::Span(table.span()), content: toml_table(table.into_inner()) };
                 Ok(document)
             }
             Err(error) => {
                 let span = error.span().unwrap_or(text.len()..text.len());
                 let cut_off = text[span.start.min(text.len())..].trim().is_empty() || span.end >= text.trim_end().len();
                 let fault = Fault::Syntax { what: error.message().replace('\n', "; "), cut_off };
-                Err(document.error(fault, &Place::Span(span)))
+                Err(document.error(fault, &Position::Span(span)))
             }
         }
     }
 
     /// Reads JSON text of the same shape.
     pub(crate) fn from_json(text: &str, name: &str) -> Result<Document, ScenarioError> {
-        let empty = Node { content: Content::Table(Vec::new()), place: Place::Key(String::new()) };
+        let empty = DocumentNode { content: Content::Table(Vec::new()), position: Position::Key(String::new()) };
         let mut document = Document { name: name.to_owned(), text: String::new(), root: empty };
         match serde_json::from_str(text) {
             Ok(value) => {
@@ -120,41 +109,41 @@ impl Document {
                 document.text = text.to_owned();
                 let what = error.to_string();
                 let what = what.split(" at line ").next().unwrap_or(&what).to_owned();
-                Err(document.error(Fault::Syntax { what, cut_off: error.is_eof() }, &Place::Span(at..at)))
+                Err(document.error(Fault::Syntax { what, cut_off: error.is_eof() }, &Position::Span(at..at)))
             }
         }
     }
 
-    /// `fault` found at `place` of this document.
-    pub(crate) fn error(&self, fault: Fault, place: &Place) -> ScenarioError {
-        ScenarioError::new(fault, &self.name, &self.text, place)
+    /// `fault` found at `position` of this document.
+    pub(crate) fn error(&self, fault: Fault, position: &Position) -> ScenarioError {
+        ScenarioError::new(fault, &self.name, &self.text, position)
     }
 }
 
 fn toml_table(table: toml::de::DeTable<'_>) -> Content {
-    let mut entries: Vec<Entry> = table
+    let mut entries: Vec<DocumentEntry> = table
         .into_iter()
-        .map(|(key, value)| Entry {
-            place: Place::Span(key.span()),
+        .map(|(key, value)| DocumentEntry {
+            position: Position::Span(key.span()),
             key: key.into_inner().into_owned(),
             node: toml_node(value),
         })
         .collect();
-    entries.sort_by_key(|e| match &e.place {
-        Place::Span(span) => span.start,
+    entries.sort_by_key(|e| match &e.position {
+        Position::Span(span) => span.start,
         _ => 0,
     });
     Content::Table(entries)
 }
 
-fn toml_node(value: toml::Spanned<toml::de::DeValue<'_>>) -> Node {
-    let place = Place::Span(value.span());
+fn toml_node(value: toml::Spanned<toml::de::DeValue<'_>>) -> DocumentNode {
+    let position = Position::Span(value.span());
     let content = match value.into_inner() {
         toml::de::DeValue::Table(table) => toml_table(table),
         toml::de::DeValue::Array(items) => Content::List(items.into_iter().map(toml_node).collect()),
         scalar => toml_scalar(&scalar),
     };
-    Node { content, place }
+    DocumentNode { content, position }
 }
 
 /// A TOML value that is neither a table nor a list.
@@ -177,7 +166,7 @@ pub(crate) fn toml_scalar(value: &toml::de::DeValue<'_>) -> Content {
     }
 }
 
-fn json_node(value: &serde_json::Value, path: &str) -> Node {
+fn json_node(value: &serde_json::Value, path: &str) -> DocumentNode {
     use serde_json::Value;
     let below = |step: &str| if path.is_empty() { step.to_owned() } else { format!("{path}.{step}") };
     let content = match value {
@@ -196,12 +185,12 @@ fn json_node(value: &serde_json::Value, path: &str) -> Node {
             map.iter()
                 .map(|(key, value)| {
                     let path = below(key);
-                    Entry { key: key.clone(), node: json_node(value, &path), place: Place::Key(path) }
+                    DocumentEntry { key: key.clone(), node: json_node(value, &path), position: Position::Key(path) }
                 })
                 .collect(),
         ),
     };
-    Node { content, place: Place::Key(path.to_owned()) }
+    DocumentNode { content, position: Position::Key(path.to_owned()) }
 }
 
 /// A value given without quotes or with: as TOML reads it, or else as text.

@@ -1,23 +1,45 @@
 //! Finite flows: those that are drawn at random and those that a file lists.
 
 use super::fault::Fault;
-use super::flows::{Draw, Pair};
-use super::network::Found;
+use super::located::LocatedFault;
 use super::types::{Scenario, TrafficKind};
 use crate::flows::{Incast, Poisson, Sizes, read_flows, read_sizes};
 use crate::topology::Network;
 use qcnlab_schemes::{Dice, Purpose};
-use qcnlab_units::{Bytes, Instant};
+use qcnlab_units::{Bytes, Instant, Span};
 use std::path::Path;
 
+/// Which random draws flows come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draw {
+    /// The seed of the run.
+    pub(crate) seed: u64,
+    /// Which replication.
+    pub(crate) replication: u32,
+}
+
+/// A flow from one host to another, with what is its own if it is drawn at random or listed in a file.
+pub(super) struct HostPair {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) start: Span,
+    pub(super) size: Option<Bytes>,
+    pub(super) class: Option<u8>,
+}
+
 /// The flows that a CSV text lists.
-pub(super) fn listed(network: &Network, text: &str, file: Option<&str>, traffic: usize) -> Result<Vec<Pair>, Found> {
+pub(super) fn listed(
+    network: &Network,
+    text: &str,
+    file: Option<&str>,
+    traffic: usize,
+) -> Result<Vec<HostPair>, LocatedFault> {
     let key = format!("traffic.{traffic}.flows");
     let hosts: Vec<&str> = network.hosts().map(|host| &*network.nodes[host as usize].name).collect();
     let flows = read_flows(text.as_bytes(), file.unwrap_or(&key), &hosts);
-    let flows = flows.map_err(|error| Found::new(Fault::Sheet(error), &[&key]))?;
+    let flows = flows.map_err(|error| LocatedFault::new(Fault::Sheet(error), &[&key]))?;
     let node = |name: &str| network.node(name).unwrap_or_else(|| unreachable!("a listed host is there"));
-    let pair = |flow: crate::flows::ListedFlow| Pair {
+    let pair = |flow: crate::flows::ListedFlow| HostPair {
         from: node(&flow.from),
         to: node(&flow.to),
         start: flow.start.since(Instant::ZERO),
@@ -34,14 +56,15 @@ pub(super) fn drawn(
     traffic: usize,
     (senders, receivers): (&[u32], &[u32]),
     draw: Draw,
-) -> Result<Vec<Pair>, Found> {
+) -> Result<Vec<HostPair>, LocatedFault> {
     let entry = &scenario.traffic[traffic];
     let key = |name: &str| format!("traffic.{traffic}.{name}");
     let mut dice = Dice::new(draw.seed, draw.replication, &format!("traffic{}", traffic + 1), Purpose::Traffic);
     let (start, stop) = (Instant::ZERO + entry.start, Instant::ZERO + entry.stop.unwrap_or(scenario.duration));
     let drawn = match &entry.kind {
         TrafficKind::Flows { sizes: text, load } | TrafficKind::TcpFlows { sizes: text, load, .. } => {
-            let sizes = sizes(text, entry.file.as_deref()).map_err(|fault| Found::new(fault, &[key("sizes")]))?;
+            let sizes =
+                sizes(text, entry.file.as_deref()).map_err(|fault| LocatedFault::new(fault, &[key("sizes")]))?;
             let to_others = |host: &u32| receivers.iter().any(|to| to != host);
             let senders: Vec<u32> = senders.iter().copied().filter(to_others).collect();
             let mut sends = vec![false; network.nodes.len()];
@@ -53,7 +76,7 @@ pub(super) fn drawn(
         TrafficKind::Incast { size, senders: count, period }
         | TrafficKind::TcpIncast { size, senders: count, period, .. } => {
             let [to] = *receivers else {
-                return Err(Found::new(Fault::OneReceiver { receivers: receivers.len() }, &[key("to")]));
+                return Err(LocatedFault::new(Fault::OneReceiver { receivers: receivers.len() }, &[key("to")]));
             };
             let incast = Incast { senders: *count as usize, size: *size, start, period: *period, stop };
             incast.draw(senders, to, &mut dice)
@@ -61,8 +84,8 @@ pub(super) fn drawn(
         _ => unreachable!("only finite flows are drawn"),
     };
     let keys = ["load", "senders", "to", "from"].map(key);
-    let flows = drawn.map_err(|error| Found::new(Fault::Arrivals(error), &keys))?;
-    let pair = |flow: crate::flows::Arrival| Pair {
+    let flows = drawn.map_err(|error| LocatedFault::new(Fault::Arrivals(error), &keys))?;
+    let pair = |flow: crate::flows::Arrival| HostPair {
         from: flow.from,
         to: flow.to,
         start: flow.start.since(Instant::ZERO),
@@ -83,8 +106,8 @@ fn sizes(text: &str, file: Option<&str>) -> Result<Sizes, Fault> {
     Sizes::named(text).map_err(Fault::Sizes)
 }
 
-/// Puts the text of CSV files in the place of their names, which are looked up beside the scenario's own file.
-pub(super) fn load_files(scenario: &mut Scenario) -> Result<(), Found> {
+/// Replaces the names of CSV files by what the files hold. Names are relative to the folder of the scenario file.
+pub(super) fn load_files(scenario: &mut Scenario) -> Result<(), LocatedFault> {
     let folder = Path::new(&scenario.origin.name).parent().unwrap_or(Path::new("")).to_owned();
     for (i, traffic) in scenario.traffic.iter_mut().enumerate() {
         let (name, text) = match &mut traffic.kind {
@@ -98,7 +121,7 @@ pub(super) fn load_files(scenario: &mut Scenario) -> Result<(), Found> {
             let path = folder.join(&*text);
             let why = |error: std::io::Error| Fault::File { path: path.display().to_string(), why: error.to_string() };
             *text = std::fs::read_to_string(&path)
-                .map_err(|error| Found::new(why(error), &[format!("traffic.{i}.{name}")]))?;
+                .map_err(|error| LocatedFault::new(why(error), &[format!("traffic.{i}.{name}")]))?;
             traffic.file = Some(path.display().to_string());
         }
     }

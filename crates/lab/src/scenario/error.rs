@@ -1,7 +1,7 @@
-//! A fault of a scenario, said with its place.
+//! A fault of a scenario with its position, as a message.
 
-use super::document::Place;
 use super::fault::Fault;
+use super::position::Position;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use std::fmt;
 
@@ -14,18 +14,18 @@ struct Inner {
     fault: Fault,
     name: String,
     text: String,
-    place: Option<Place>,
+    position: Option<Position>,
 }
 
 impl ScenarioError {
-    pub(crate) fn new(fault: Fault, name: &str, text: &str, place: &Place) -> ScenarioError {
+    pub(crate) fn new(fault: Fault, name: &str, text: &str, position: &Position) -> ScenarioError {
         let (name, text) = (name.to_owned(), text.to_owned());
-        ScenarioError(Box::new(Inner { fault, name, text, place: Some(place.clone()) }))
+        ScenarioError(Box::new(Inner { fault, name, text, position: Some(position.clone()) }))
     }
 
     /// A fault of something that stands in no file, such as a name on the command line.
     pub(crate) fn nowhere(fault: Fault) -> ScenarioError {
-        ScenarioError(Box::new(Inner { fault, name: String::new(), text: String::new(), place: None }))
+        ScenarioError(Box::new(Inner { fault, name: String::new(), text: String::new(), position: None }))
     }
 
     /// What is wrong, as data.
@@ -35,13 +35,13 @@ impl ScenarioError {
 
     /// The file's name, unless the fault is an override's or stands in no file.
     pub fn file(&self) -> Option<&str> {
-        matches!(self.0.place, Some(Place::Span(_) | Place::Key(_))).then_some(&*self.0.name)
+        matches!(self.0.position, Some(Position::Span(_) | Position::Key(_))).then_some(&*self.0.name)
     }
 
     /// The override that is at fault, as it was given.
     pub fn in_override(&self) -> Option<&str> {
-        match &self.0.place {
-            Some(Place::Override(text)) => Some(text),
+        match &self.0.position {
+            Some(Position::Override(text)) => Some(text),
             _ => None,
         }
     }
@@ -58,7 +58,7 @@ impl ScenarioError {
         Some(1 + self.0.text[line..at].chars().count())
     }
 
-    /// What is wrong in one line, without the place.
+    /// Return what is wrong in one line, without the position.
     pub fn message(&self) -> String {
         self.0.fault.to_string()
     }
@@ -79,23 +79,23 @@ impl ScenarioError {
     }
 
     fn start(&self) -> Option<usize> {
-        match &self.0.place {
-            Some(Place::Span(span)) => Some(boundary(&self.0.text, span.start)),
+        match &self.0.position {
+            Some(Position::Span(span)) => Some(boundary(&self.0.text, span.start)),
             _ => None,
         }
     }
 
     fn render_with(&self, renderer: &Renderer) -> String {
-        let Inner { name, text, place, .. } = &*self.0;
+        let Inner { name, text, position, .. } = &*self.0;
         let title = Level::ERROR.primary_title(self.message());
-        let group = match place {
-            Some(Place::Span(span)) => {
+        let group = match position {
+            Some(Position::Span(span)) => {
                 let caret = AnnotationKind::Primary.span(boundary(text, span.start)..boundary(text, span.end));
                 title.element(Snippet::source(text).path(name).annotation(caret))
             }
-            Some(Place::Key(key)) if key.is_empty() => title.element(Origin::path(name)),
-            Some(Place::Key(key)) => title.element(Origin::path(format!("{name}: {key}"))),
-            Some(Place::Override(text)) => title.element(Origin::path(format!("in override \"{text}\""))),
+            Some(Position::Key(key)) if key.is_empty() => title.element(Origin::path(name)),
+            Some(Position::Key(key)) => title.element(Origin::path(format!("{name}: {key}"))),
+            Some(Position::Override(text)) => title.element(Origin::path(format!("in override \"{text}\""))),
             None => Group::with_title(title),
         };
         match self.hint() {

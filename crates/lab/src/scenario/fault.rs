@@ -1,15 +1,15 @@
 //! What can be wrong with a scenario, and what to do.
 
-use super::nearest::nearest;
 use super::pattern::PatternError;
 use super::pause_fault::PauseFault;
 use crate::flows::{ArrivalsError, SheetError, SizesError};
 use crate::foreign::LoadError;
+use crate::nearest::nearest;
 use crate::topology::TopologyError;
 use qcnlab_schemes::params::ParamError;
 use qcnlab_units::{BitRate, Bytes, Span};
 
-/// What is wrong, without its place.
+/// What is wrong, without its position.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
@@ -248,7 +248,7 @@ pub enum Fault {
     },
     /// A host or port the topology does not have.
     #[error("the topology has no {what} '{name}' to use here")]
-    NoPlace {
+    NotInTopology {
         /// "port" or "host".
         what: &'static str,
         /// The name.
@@ -427,8 +427,8 @@ impl Fault {
             Fault::NoSource { sources: 1, .. } => "the topology has source1 only".to_owned(),
             Fault::NoSource { sources, .. } => format!("sources are called source1 to source{sources}"),
             Fault::TwoFlows { .. } => "a source sends one flow: make the patterns exclude each other".to_owned(),
-            Fault::NoPlace { known, .. } if known.len() == 1 => format!("write \"{}\"", known[0]),
-            Fault::NoPlace { what, name, known } => near_or_all(name, &format!("{what}s"), known),
+            Fault::NotInTopology { known, .. } if known.len() == 1 => format!("write \"{}\"", known[0]),
+            Fault::NotInTopology { what, name, known } => near_or_all(name, &format!("{what}s"), known),
             Fault::NoHost { pattern, hosts, .. } => near_or_all(pattern, "hosts", hosts),
             Fault::NoMatch { pattern, what, known } => {
                 let plural = if *what == "switch" { "switches".to_owned() } else { format!("{what}s") };

@@ -1,7 +1,9 @@
 //! Who sends to whom: the patterns of `[[traffic]]` over the hosts of a network.
 
+use super::drawing::{Draw, HostPair, drawn, listed};
 use super::fault::Fault;
-use super::network::{Found, pattern};
+use super::located::{LocatedFault, read_pattern};
+use super::network::network;
 use super::pattern::Pattern;
 use super::shapes::Topology;
 use super::types::{Scenario, Spread, TrafficKind};
@@ -11,24 +13,6 @@ use std::collections::HashMap;
 
 /// Flows one run may have.
 const MOST_FLOWS: usize = 1_000_000;
-
-/// Which random draws flows come from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Draw {
-    /// The seed of the run.
-    pub(crate) seed: u64,
-    /// Which replication.
-    pub(crate) replication: u32,
-}
-
-/// A flow between two nodes: of which sender of its entry, and for flows that are drawn or listed their own facts.
-pub(super) struct Pair {
-    pub(super) from: u32,
-    pub(super) to: u32,
-    pub(super) start: Span,
-    pub(super) size: Option<Bytes>,
-    pub(super) class: Option<u8>,
-}
 
 /// One flow of a scenario's traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +39,7 @@ impl Scenario {
     /// Who sends what: patterns expanded, in the order of traffic entries, then of sources, then of receivers. Flows
     /// that are drawn at random are those of replication 0.
     pub fn flows(&self) -> Vec<FlowSpec> {
-        let Ok(network) = super::network::network(self) else { unreachable!("a checked scenario has a network") };
+        let Ok(network) = network(self) else { unreachable!("a checked scenario has a network") };
         let draw = Draw { seed: self.seed, replication: 0 };
         let Ok(flows) = flows(self, &network, draw) else { unreachable!("a checked scenario has flows") };
         flows
@@ -76,7 +60,7 @@ impl TrafficKind {
 }
 
 /// The flows of a scenario over its network.
-pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Result<Vec<FlowSpec>, Found> {
+pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Result<Vec<FlowSpec>, LocatedFault> {
     let mut flows: Vec<FlowSpec> = Vec::new();
     let mut of_pair: HashMap<(u32, u32), u32> = HashMap::new();
     let name = |node: u32| &network.nodes[node as usize].name;
@@ -107,26 +91,26 @@ pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Resul
     Ok(flows)
 }
 
-fn twice(flows: &[FlowSpec], from: u32, traffic: usize) -> Found {
+fn twice(flows: &[FlowSpec], from: u32, traffic: usize) -> LocatedFault {
     let first = flows.iter().find(|flow| flow.source_index == from as usize);
     let (source_name, first) = first.map_or((String::new(), 0), |flow| (flow.source_name.clone(), flow.traffic));
-    Found::new(Fault::TwoFlows { source_name, first }, &from_keys(traffic))
+    LocatedFault::new(Fault::TwoFlows { source_name, first }, &from_keys(traffic))
 }
 
 fn from_keys(traffic: usize) -> [String; 3] {
     [format!("traffic.{traffic}.from"), "topology.sources".to_owned(), format!("traffic.{traffic}")]
 }
 
-fn too_many(flows: usize, traffic: usize) -> Found {
+fn too_many(flows: usize, traffic: usize) -> LocatedFault {
     let keys = ["to", "from"].map(|key| format!("traffic.{traffic}.{key}"));
-    Found::new(Fault::TooManyFlows { flows, limit: MOST_FLOWS }, &keys)
+    LocatedFault::new(Fault::TooManyFlows { flows, limit: MOST_FLOWS }, &keys)
 }
 
 /// Senders and receivers of one entry, brought together.
-fn pairs(scenario: &Scenario, network: &Network, traffic: usize, draw: Draw) -> Result<Vec<Pair>, Found> {
+fn pairs(scenario: &Scenario, network: &Network, traffic: usize, draw: Draw) -> Result<Vec<HostPair>, LocatedFault> {
     let entry = &scenario.traffic[traffic];
     if let TrafficKind::List { flows } | TrafficKind::TcpList { flows, .. } = &entry.kind {
-        return super::drawing::listed(network, flows, entry.file.as_deref(), traffic);
+        return listed(network, flows, entry.file.as_deref(), traffic);
     }
     let key = |name: &str| format!("traffic.{traffic}.{name}");
     let senders = senders(scenario, network, traffic)?;
@@ -134,15 +118,15 @@ fn pairs(scenario: &Scenario, network: &Network, traffic: usize, draw: Draw) -> 
     let stream =
         matches!(entry.kind, TrafficKind::Constant { .. } | TrafficKind::Poisson { .. } | TrafficKind::OnOff { .. });
     if entry.spread == Spread::Uniform && !stream {
-        return Err(Found::new(Fault::NotSpread, &[key("spread")]));
+        return Err(LocatedFault::new(Fault::NotSpread, &[key("spread")]));
     }
     if entry.kind.is_drawn() {
-        return super::drawing::drawn(scenario, network, traffic, (&senders, &receivers), draw);
+        return drawn(scenario, network, traffic, (&senders, &receivers), draw);
     }
     let pairs: Vec<(u32, u32)> = if entry.spread == Spread::Paired {
         if senders.len() != receivers.len() {
             let fault = Fault::Unpaired { left: senders.len(), right: receivers.len(), shared: false };
-            return Err(Found::new(fault, &[key("to"), key("from")]));
+            return Err(LocatedFault::new(fault, &[key("to"), key("from")]));
         }
         senders.iter().copied().zip(receivers).collect()
     } else {
@@ -158,26 +142,26 @@ fn pairs(scenario: &Scenario, network: &Network, traffic: usize, draw: Draw) -> 
     };
     if let Some(host) = itself {
         let name = network.nodes[host as usize].name.clone();
-        return Err(Found::new(Fault::Topology(TopologyError::ToItself { name }), &[key("to"), key("from")]));
+        return Err(LocatedFault::new(Fault::Topology(TopologyError::ToItself { name }), &[key("to"), key("from")]));
     }
     Ok(staggered(pairs, entry.start, entry.stagger))
 }
 
 /// Each sender but the first starts a stagger after the one before it.
-fn staggered(pairs: Vec<(u32, u32)>, mut start: Span, stagger: Span) -> Vec<Pair> {
+fn staggered(pairs: Vec<(u32, u32)>, mut start: Span, stagger: Span) -> Vec<HostPair> {
     let mut sender = None;
     let at = |(from, to): (u32, u32)| {
         if sender.replace(from).is_some_and(|before| before != from) {
             start = start + stagger;
         }
-        Pair { from, to, start, size: None, class: None }
+        HostPair { from, to, start, size: None, class: None }
     };
     pairs.into_iter().map(at).collect()
 }
 
-fn senders(scenario: &Scenario, network: &Network, traffic: usize) -> Result<Vec<u32>, Found> {
+fn senders(scenario: &Scenario, network: &Network, traffic: usize) -> Result<Vec<u32>, LocatedFault> {
     let entry = &scenario.traffic[traffic];
-    let wanted = pattern(&entry.from, &format!("traffic.{traffic}.from"))?;
+    let wanted = read_pattern(&entry.from, &format!("traffic.{traffic}.from"))?;
     let star = match &scenario.topology {
         Topology::Star(star) => Some(star.sources),
         _ => None,
@@ -191,10 +175,10 @@ fn senders(scenario: &Scenario, network: &Network, traffic: usize) -> Result<Vec
         Some(sources) => Fault::NoSource { pattern: entry.from.clone(), sources },
         None => no_host(network, &entry.from),
     };
-    Err(Found::new(fault, &from_keys(traffic)))
+    Err(LocatedFault::new(fault, &from_keys(traffic)))
 }
 
-fn receivers(scenario: &Scenario, network: &Network, traffic: usize) -> Result<Vec<u32>, Found> {
+fn receivers(scenario: &Scenario, network: &Network, traffic: usize) -> Result<Vec<u32>, LocatedFault> {
     let entry = &scenario.traffic[traffic];
     let key = format!("traffic.{traffic}.to");
     let keys = [key.clone(), format!("traffic.{traffic}")];
@@ -202,12 +186,12 @@ fn receivers(scenario: &Scenario, network: &Network, traffic: usize) -> Result<V
         if entry.to == "sink" {
             return Ok(vec![star.sources + 1]);
         }
-        let fault = Fault::NoPlace { what: "host", name: entry.to.clone(), known: vec!["sink".to_owned()] };
-        return Err(Found::new(fault, &keys));
+        let fault = Fault::NotInTopology { what: "host", name: entry.to.clone(), known: vec!["sink".to_owned()] };
+        return Err(LocatedFault::new(fault, &keys));
     }
-    let wanted = pattern(&entry.to, &key)?;
+    let wanted = read_pattern(&entry.to, &key)?;
     let found = matching(network, network.hosts(), &wanted);
-    if found.is_empty() { Err(Found::new(no_host(network, &entry.to), &keys)) } else { Ok(found) }
+    if found.is_empty() { Err(LocatedFault::new(no_host(network, &entry.to), &keys)) } else { Ok(found) }
 }
 
 /// The hosts that a pattern matches: those of its first alternative in the order of the network, then those of the

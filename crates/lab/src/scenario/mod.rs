@@ -1,56 +1,61 @@
 //! Scenario files: from a TOML text to a checked, resolved [`Scenario`] and back.
 //!
-//! * `types`, `shapes`, `devices`: what a scenario says; each table is declared there, once.
+//! * `types`, `shapes`, `devices`: what a scenario says; each table is declared there, once. `fields` holds the ranges
+//!   they share.
 //! * `pattern`: names with wildcards and ranges.
-//! * `network`, `flows`, `connection`, `drawing`, `pausing`, `receiving`, `ground`: what follows from the tables before time zero.
+//! * `network`, `flows`, `drawing`, `connection`, `pausing`, `receiving`: parts of the resolved scenario.
+//! * `resolved`: what follows from the tables before time zero, put together.
 //! * `layout`: the shape of a file, as data over those tables.
-//! * `document`: text to a tree of keys and values with their places.
+//! * `document`: from text to a tree of keys and values, each with its `position`.
 //! * `overrides`: changes to that tree.
-//! * `read`: tree to scenario.
+//! * `read`: from the tree to a scenario.
 //! * `check`: what cannot work although every value by itself could.
-//! * `resolve`: scenario to text, JSON and hash.
+//! * `fault`, `pause_fault`: what can be wrong. `located`: a fault with the keys it concerns. `error`: a fault as a
+//!   message, with the line and a caret.
+//! * `text`: from a scenario to TOML, JSON and a hash.
 
 mod check;
 mod connection;
+mod counts;
 mod devices;
 mod document;
 mod drawing;
 mod error;
 mod fault;
+mod fields;
 mod flows;
-mod ground;
 pub(crate) mod layout;
-mod nearest;
+mod located;
 mod needs;
 mod network;
 mod overrides;
 mod pattern;
 mod pause_fault;
 mod pausing;
+mod position;
 mod read;
 mod receiving;
-pub(crate) mod resolve;
+mod resolved;
 mod shapes;
+pub(crate) mod text;
 mod types;
 
-pub(crate) use nearest::nearest;
-
-pub(crate) use flows::Draw;
-pub(crate) use ground::Ground;
-pub(crate) use needs::Counts;
+pub(crate) use counts::Counts;
+pub(crate) use drawing::Draw;
+pub(crate) use resolved::ResolvedScenario;
 
 pub use devices::{Adapters, Multipath, Pause, PauseKind, PauseRule, Routing, Switches};
 pub use error::ScenarioError;
 pub use fault::Fault;
+pub use fields::LONGEST;
 pub use flows::FlowSpec;
 pub use pattern::PatternError;
 pub use pause_fault::PauseFault;
 pub use shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};
-pub use types::{
-    BOTTLENECK, Feedback, Hotspot, LONGEST, Record, Scenario, Spread, TcpFlavour, Times, Traffic, TrafficKind,
-};
+pub use types::{BOTTLENECK, Feedback, Hotspot, Record, Scenario, Spread, TcpFlavour, Times, Traffic, TrafficKind};
 
-use document::{Document, Place};
+use document::Document;
+use position::Position;
 use std::sync::Arc;
 
 impl Scenario {
@@ -76,7 +81,7 @@ impl Scenario {
                     Fault::NotUtf8 { offset },
                     name,
                     &text,
-                    &Place::Span(offset..offset + '\u{fffd}'.len_utf8()),
+                    &Position::Span(offset..offset + '\u{fffd}'.len_utf8()),
                 ))
             }
         }
@@ -85,7 +90,7 @@ impl Scenario {
     /// Reads and checks JSON text of the same shape as the TOML.
     ///
     /// # Errors
-    /// As [`Scenario::parse`]; places are keys instead of lines.
+    /// As [`Scenario::parse`]; positions are keys instead of lines.
     pub fn from_json(text: &str, name: &str) -> Result<Scenario, ScenarioError> {
         read::read(Arc::new(Document::from_json(text, name)?))
     }

@@ -1,45 +1,23 @@
 //! From the tables of a scenario to its network.
 
 use super::fault::Fault;
-use super::pattern::{Pattern, PatternError};
+use super::located::{LocatedFault, bad_pattern, read_pattern};
 use super::shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};
 use super::types::Scenario;
 use crate::topology::{self, Cable, Link, NamedLink, Network, Node, Role, TopologyError};
 use std::collections::HashMap;
 
-/// A fault and the keys it concerns, the likeliest culprit first.
-pub(super) struct Found {
-    pub(super) fault: Box<Fault>,
-    pub(super) keys: Vec<String>,
-}
-
-impl Found {
-    /// `fault`, found at the first of `keys` that is there.
-    pub(super) fn new(fault: Fault, keys: &[impl ToString]) -> Found {
-        Found { fault: Box::new(fault), keys: keys.iter().map(ToString::to_string).collect() }
-    }
-}
-
-/// Reads a pattern that stands at `key`.
-pub(super) fn pattern(text: &str, key: &str) -> Result<Pattern, Found> {
-    Pattern::read(text).map_err(|error| bad_pattern(text, error, key))
-}
-
-fn bad_pattern(text: &str, error: PatternError, key: &str) -> Found {
-    Found::new(Fault::Pattern { pattern: text.to_owned(), error }, &[key])
-}
-
 /// The network that a scenario's `[topology]` and `[[link]]` describe.
-pub(super) fn network(scenario: &Scenario) -> Result<Network, Found> {
+pub(super) fn network(scenario: &Scenario) -> Result<Network, LocatedFault> {
     let Topology::Graph(graph) = &scenario.topology else {
         if !scenario.links.is_empty() {
-            return Err(Found::new(Fault::LinksOfOtherKind, &["link.0", "topology.kind"]));
+            return Err(LocatedFault::new(Fault::LinksOfOtherKind, &["link.0", "topology.kind"]));
         }
         return generated(&scenario.topology)
-            .map_err(|error| Found::new(Fault::Topology(error), &["topology.k", "topology"]));
+            .map_err(|error| LocatedFault::new(Fault::Topology(error), &["topology.k", "topology"]));
     };
     if scenario.links.is_empty() {
-        return Err(Found::new(Fault::NoLinks, &["topology.kind", "topology"]));
+        return Err(LocatedFault::new(Fault::NoLinks, &["topology.kind", "topology"]));
     }
     let mut links = Vec::new();
     let mut entries = Vec::new();
@@ -49,7 +27,7 @@ pub(super) fn network(scenario: &Scenario) -> Result<Network, Found> {
     }
     Network::from_names(nodes(&scenario.links, &links, &entries), &links).map_err(|error| {
         let (entry, end) = culprit(&error, &links).map_or((0, "from"), |(link, end)| (entries[link], end));
-        Found::new(Fault::Topology(error), &[format!("link.{entry}.{end}"), format!("link.{entry}")])
+        LocatedFault::new(Fault::Topology(error), &[format!("link.{entry}.{end}"), format!("link.{entry}")])
     })
 }
 
@@ -90,16 +68,16 @@ fn around(star: &Star) -> Network {
 }
 
 /// The links of one entry.
-fn expand(graph: &Graph, entry: &Links, index: usize) -> Result<Vec<NamedLink>, Found> {
+fn expand(graph: &Graph, entry: &Links, index: usize) -> Result<Vec<NamedLink>, LocatedFault> {
     let key = |name: &str| format!("link.{index}.{name}");
     let names = |text: &str, name: &str| {
         let key = key(name);
-        pattern(text, &key)?.names().map_err(|error| bad_pattern(text, error, &key))
+        read_pattern(text, &key)?.names().map_err(|error| bad_pattern(text, error, &key))
     };
     let (from, to) = (names(&entry.from, "from")?, names(&entry.to, "to")?);
     let missing = |name: &'static str, example: &str| {
         let fault = Fault::MissingKey { key: name, table: "[[link]]".to_owned(), example: example.to_owned() };
-        Found::new(fault, &[format!("link.{index}"), "link".to_owned()])
+        LocatedFault::new(fault, &[format!("link.{index}"), "link".to_owned()])
     };
     let rate = entry.rate.or(graph.rate).ok_or_else(|| missing("rate", "rate = \"10 Gb/s\", here or in [topology]"))?;
     let delay =
@@ -107,7 +85,7 @@ fn expand(graph: &Graph, entry: &Links, index: usize) -> Result<Vec<NamedLink>, 
     let count = from.len().max(to.len());
     if !count.is_multiple_of(from.len().min(to.len())) {
         let fault = Fault::Unpaired { left: from.len(), right: to.len(), shared: true };
-        return Err(Found::new(fault, &[key("to"), key("from")]));
+        return Err(LocatedFault::new(fault, &[key("to"), key("from")]));
     }
     let end = |names: &[String], i: usize| names[i * names.len() / count].clone();
     let cable = Cable { rate, delay };

@@ -4,9 +4,10 @@
 //! default that depends on another key follows the override. Naming another
 //! scheme drops the file's preset and its parameters of the old scheme.
 
-use super::document::{Content, Document, Entry, Node, Place, scalar};
+use super::document::{Content, Document, DocumentEntry, DocumentNode, scalar};
 use super::error::ScenarioError;
 use super::fault::Fault;
+use super::position::Position;
 use std::sync::Arc;
 
 /// `document` with `assignments` applied in their order.
@@ -21,8 +22,9 @@ pub(crate) fn apply(document: &Document, assignments: &[&str]) -> Result<Documen
         }
     }
     for assignment in &assignments {
-        let node = Node { content: assignment.value.clone(), place: assignment.place.clone() };
-        set(&mut changed.root, "", &assignment.path, node).map_err(|fault| document.error(fault, &assignment.place))?;
+        let node = DocumentNode { content: assignment.value.clone(), position: assignment.position.clone() };
+        set(&mut changed.root, "", &assignment.path, node)
+            .map_err(|fault| document.error(fault, &assignment.position))?;
     }
     Ok(changed)
 }
@@ -30,22 +32,22 @@ pub(crate) fn apply(document: &Document, assignments: &[&str]) -> Result<Documen
 struct Assignment {
     path: Vec<String>,
     value: Content,
-    place: Place,
+    position: Position,
 }
 
 impl Assignment {
     fn read(text: &str, document: &Document) -> Result<Assignment, ScenarioError> {
-        let place = Place::Override(Arc::from(text));
+        let position = Position::Override(Arc::from(text));
         let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty()) else {
-            return Err(document.error(Fault::NoAssignment, &place));
+            return Err(document.error(Fault::NoAssignment, &position));
         };
         let path = key.split('.').map(|step| step.trim().to_owned()).collect();
-        Ok(Assignment { path, value: scalar(value), place })
+        Ok(Assignment { path, value: scalar(value), position })
     }
 }
 
 /// Puts `value` where `path` leads, which starts below `at`.
-fn set(node: &mut Node, at: &str, path: &[String], value: Node) -> Result<(), Fault> {
+fn set(node: &mut DocumentNode, at: &str, path: &[String], value: DocumentNode) -> Result<(), Fault> {
     let Some((step, rest)) = path.split_first() else {
         *node = value;
         return Ok(());
@@ -55,9 +57,13 @@ fn set(node: &mut Node, at: &str, path: &[String], value: Node) -> Result<(), Fa
         Content::Table(entries) => {
             let found = entries.iter().position(|e| e.key == *step);
             let index = found.unwrap_or_else(|| {
-                let place = value.place.clone();
+                let position = value.position.clone();
                 let content = Content::Table(Vec::new());
-                entries.push(Entry { key: step.clone(), place: place.clone(), node: Node { content, place } });
+                entries.push(DocumentEntry {
+                    key: step.clone(),
+                    position: position.clone(),
+                    node: DocumentNode { content, position },
+                });
                 entries.len() - 1
             });
             set(&mut entries[index].node, &below, rest, value)
@@ -74,7 +80,7 @@ fn set(node: &mut Node, at: &str, path: &[String], value: Node) -> Result<(), Fa
     }
 }
 
-impl Node {
+impl DocumentNode {
     /// Removes `keys` from the table under `table`.
     fn forget(&mut self, table: &str, keys: &[&str]) {
         if let Content::Table(entries) = &mut self.content

@@ -23,9 +23,9 @@ pub enum PatternError {
     /// Steps of zero.
     #[error("a range counts up by 1 or more")]
     NoStep,
-    /// A star where names are made.
+    /// A wildcard in a pattern that makes names.
     #[error("* can stand for names that are there, not for new ones")]
-    Star,
+    Wildcard,
     /// More names than a network has.
     #[error("it stands for more than {MOST} names")]
     TooMany,
@@ -75,7 +75,7 @@ impl Pattern {
 impl Piece {
     fn append(&self, names: &[String]) -> Result<Vec<String>, PatternError> {
         match self {
-            Piece::Any => Err(PatternError::Star),
+            Piece::Any => Err(PatternError::Wildcard),
             Piece::Text(text) => Ok(names.iter().map(|name| format!("{name}{text}")).collect()),
             Piece::Numbers { first, last, step } => {
                 let count = (last - first) / step + 1;
@@ -185,7 +185,7 @@ mod tests {
             names("pod{1..2}-host{1..5..2}, core").map(|n| n.join(" ")).as_deref(),
             Ok("pod1-host1 pod1-host3 pod1-host5 pod2-host1 pod2-host3 pod2-host5 core")
         );
-        assert_eq!(names("node*"), Err(PatternError::Star));
+        assert_eq!(names("node*"), Err(PatternError::Wildcard));
         assert_eq!(names("n{1..9999999}"), Err(PatternError::TooMany));
         assert_eq!(names("n{1..2000}{1..2000}"), Err(PatternError::TooMany));
     }

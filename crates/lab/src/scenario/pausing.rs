@@ -2,7 +2,7 @@
 
 use super::devices::{Pause, PauseKind, PauseRule};
 use super::fault::Fault;
-use super::network::Found;
+use super::located::LocatedFault;
 use super::pause_fault::PauseFault;
 use super::types::Scenario;
 use crate::topology::Link;
@@ -39,7 +39,7 @@ pub(super) struct Site<'a> {
 }
 
 /// When a node stops its links, or `None` when nothing stops.
-pub(super) fn pause_plan(site: &Site<'_>) -> Result<Option<PausePlan>, Found> {
+pub(super) fn pause_plan(site: &Site<'_>) -> Result<Option<PausePlan>, LocatedFault> {
     let pause = site.pause;
     let scope = match pause.kind {
         PauseKind::None => return Ok(None),
@@ -77,15 +77,15 @@ impl Site<'_> {
     }
 }
 
-fn refuse<T>(fault: PauseFault, keys: &[String]) -> Result<T, Found> {
-    Err(Found::new(Fault::Pause(fault), keys))
+fn refuse<T>(fault: PauseFault, keys: &[String]) -> Result<T, LocatedFault> {
+    Err(LocatedFault::new(Fault::Pause(fault), keys))
 }
 
 /// The classes of a list such as `0, 3..5`, as bits.
-fn classes(site: &Site<'_>) -> Result<u8, Found> {
+fn classes(site: &Site<'_>) -> Result<u8, LocatedFault> {
     let text = &site.pause.priorities;
     let keys = ["priorities", "kind"].map(|name| site.key(name));
-    let refuse = || Found::new(Fault::Priorities { found: text.to_owned() }, &keys);
+    let refuse = || LocatedFault::new(Fault::Priorities { found: text.to_owned() }, &keys);
     let number = |text: &str| text.trim().parse::<u8>().ok().filter(|n| *n < 8).ok_or_else(refuse);
     let mut bits = 0;
     for part in text.split(',') {
@@ -100,7 +100,7 @@ fn classes(site: &Site<'_>) -> Result<u8, Found> {
 }
 
 /// The time asked for in quanta of the fastest link, rounded up.
-fn quanta(site: &Site<'_>) -> Result<u16, Found> {
+fn quanta(site: &Site<'_>) -> Result<u16, LocatedFault> {
     let Some(interval) = site.pause.interval else { return Ok(u16::MAX) };
     let rate = site.links.iter().map(|link| link.rate).max().unwrap_or(BitRate::gbps(10));
     let bits = u128::from(interval.ps()) * u128::from(rate.get());
@@ -111,7 +111,7 @@ fn quanta(site: &Site<'_>) -> Result<u16, Found> {
     })
 }
 
-fn threshold(site: &Site<'_>) -> Result<Bytes, Found> {
+fn threshold(site: &Site<'_>) -> Result<Bytes, LocatedFault> {
     let pause = site.pause;
     let other = [("high", pause.high), ("low", pause.low), ("headroom", pause.headroom)];
     if let Some((key, _)) = other.iter().find(|(_, value)| value.is_some()) {
@@ -120,7 +120,7 @@ fn threshold(site: &Site<'_>) -> Result<Bytes, Found> {
     let Some(threshold) = pause.threshold else {
         let example = "threshold = \"120 KB\"".to_owned();
         let fault = Fault::MissingKey { key: "threshold", table: "[pause]".to_owned(), example };
-        return Err(Found::new(fault, &[site.key("rule"), format!("pause.{}", site.table)]));
+        return Err(LocatedFault::new(fault, &[site.key("rule"), format!("pause.{}", site.table)]));
     };
     let rooms =
         [(site.output_buffer, "output buffer", "output_buffer"), (site.memory, site.memory_words(), site.memory_key)];
@@ -133,7 +133,7 @@ fn threshold(site: &Site<'_>) -> Result<Bytes, Found> {
     }
 }
 
-fn watermarks(site: &Site<'_>, scope: PauseScope) -> Result<(Bytes, Bytes), Found> {
+fn watermarks(site: &Site<'_>, scope: PauseScope) -> Result<(Bytes, Bytes), LocatedFault> {
     let (pause, what, node) = (site.pause, site.memory_words(), || site.name.to_owned());
     if pause.threshold.is_some() {
         let fault = PauseFault::OtherRule { key: "threshold", rule: "watermarks" };

@@ -1,19 +1,20 @@
 //! From a document to a scenario: every key known, every value read, every gap filled.
 
 use super::check;
+use super::counts::Counts;
 use super::devices::{Adapters, Pause, Routing, Switches};
-use super::document::{Content, Document, Entry, Node, Place, scalar};
+use super::document::{Content, Document, DocumentEntry, DocumentNode, scalar};
 use super::error::ScenarioError;
 use super::fault::Fault;
 use super::layout::{
     self, ADAPTER, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SCHEME_KEYS, SECTIONS, SWITCH, Section, TOP,
     TOPOLOGY, TRAFFIC,
 };
-use super::nearest::nearest;
-use super::needs::Counts;
+use super::position::Position;
 use super::shapes::{Links, Topology};
 use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
 use crate::foreign;
+use crate::nearest::nearest;
 use qcnlab_schemes::foreign::{Parameters, quantity};
 use qcnlab_schemes::params::{Choice, Fallback, Field, Kind, ParamError, Scalar, Table, Value, Variants};
 use qcnlab_schemes::registry::{Config, Unknown, catalogue};
@@ -35,7 +36,7 @@ struct Reader<'a> {
 }
 
 /// One table's values: the word of its kind, the values of that kind's fields, and those of all kinds.
-struct Row {
+struct TableValues {
     word: &'static str,
     own: Vec<Option<Value>>,
     common: Vec<Option<Value>>,
@@ -81,7 +82,7 @@ impl Reader<'_> {
     fn top(&self) -> Result<Vec<Option<Value>>, ScenarioError> {
         let sections = SECTIONS.iter().map(|s| s.name).chain(["scheme"]);
         let known: Vec<&str> = TOP.fields.iter().map(|f| f.name).chain(sections).collect();
-        let nowhere = Place::Key(String::new());
+        let nowhere = Position::Key(String::new());
         let table = self.table(&self.document.root)?;
         for entry in table {
             if !known.contains(&&*entry.key) {
@@ -92,42 +93,47 @@ impl Reader<'_> {
     }
 
     /// The one table of a section, present or not.
-    fn single<T>(&self, section: &Section, build: impl Fn(Row) -> T) -> Result<T, ScenarioError> {
+    fn single<T>(&self, section: &Section, build: impl Fn(TableValues) -> T) -> Result<T, ScenarioError> {
         match self.document.root.entry(section.name) {
-            Some(entry) => self.row(section, self.table(&entry.node)?, &entry.node.place).map(build),
+            Some(entry) => self.row(section, self.table(&entry.node)?, &entry.node.position).map(build),
             None if section.required => Err(self.missing_section(section)),
-            None => self.row(section, &[], &Place::Key(String::new())).map(build),
+            None => self.row(section, &[], &Position::Key(String::new())).map(build),
         }
     }
 
     /// The tables of a section of which there can be several.
-    fn several<T>(&self, section: &Section, build: impl Fn(Row) -> T) -> Result<Vec<T>, ScenarioError> {
+    fn several<T>(&self, section: &Section, build: impl Fn(TableValues) -> T) -> Result<Vec<T>, ScenarioError> {
         let nodes = match self.document.root.entry(section.name) {
             None => &[],
             Some(entry) => match &entry.node.content {
                 Content::List(nodes) => &nodes[..],
                 Content::Table(_) if section.single => std::slice::from_ref(&entry.node),
                 _ => {
-                    let place = match &entry.node.place {
-                        given @ Place::Override(_) => given,
-                        _ => &entry.place,
+                    let position = match &entry.node.position {
+                        given @ Position::Override(_) => given,
+                        _ => &entry.position,
                     };
-                    return Err(self.fault(Fault::NotAList { name: section.name }, place));
+                    return Err(self.fault(Fault::NotAList { name: section.name }, position));
                 }
             },
         };
         if nodes.is_empty() && section.required {
             return Err(self.missing_section(section));
         }
-        nodes.iter().map(|node| self.row(section, self.table(node)?, &node.place).map(&build)).collect()
+        nodes.iter().map(|node| self.row(section, self.table(node)?, &node.position).map(&build)).collect()
     }
 
     fn missing_section(&self, section: &Section) -> ScenarioError {
         let fault = Fault::MissingKey { key: section.name, table: TOP.title(), example: section.title() };
-        self.fault(fault, &Place::Key(String::new()))
+        self.fault(fault, &Position::Key(String::new()))
     }
 
-    fn row(&self, section: &Section, table: &[Entry], place: &Place) -> Result<Row, ScenarioError> {
+    fn row(
+        &self,
+        section: &Section,
+        table: &[DocumentEntry],
+        position: &Position,
+    ) -> Result<TableValues, ScenarioError> {
         let kind = match &section.kind {
             None => None,
             Some(key) => match table.iter().find(|e| e.key == "kind") {
@@ -138,7 +144,7 @@ impl Reader<'_> {
                         let words: Vec<String> = key.choices.iter().map(|c| format!("\"{}\"", c.name)).collect();
                         let example = format!("kind = {}", words.join(" or "));
                         return Err(
-                            self.fault(Fault::MissingKey { key: "kind", table: section.title(), example }, place)
+                            self.fault(Fault::MissingKey { key: "kind", table: section.title(), example }, position)
                         );
                     }
                 },
@@ -147,16 +153,22 @@ impl Reader<'_> {
         self.refuse_unknown(section, kind, table)?;
         let (word, own) = match (&section.kind, kind) {
             (Some(key), Some(kind)) => {
-                let chosen_by = table.iter().find(|e| e.key == "kind").map(|e| &e.node.place);
-                let place = chosen_by.filter(|place| matches!(place, Place::Override(_))).unwrap_or(place);
-                (key.choices[kind].name, self.values(table, key.fields[kind], &section.title(), place)?)
+                let chosen_by = table.iter().find(|e| e.key == "kind").map(|e| &e.node.position);
+                let position =
+                    chosen_by.filter(|position| matches!(position, Position::Override(_))).unwrap_or(position);
+                (key.choices[kind].name, self.values(table, key.fields[kind], &section.title(), position)?)
             }
             _ => ("", Vec::new()),
         };
-        Ok(Row { word, own, common: self.values(table, section.fields, &section.title(), place)? })
+        Ok(TableValues { word, own, common: self.values(table, section.fields, &section.title(), position)? })
     }
 
-    fn refuse_unknown(&self, section: &Section, kind: Option<usize>, table: &[Entry]) -> Result<(), ScenarioError> {
+    fn refuse_unknown(
+        &self,
+        section: &Section,
+        kind: Option<usize>,
+        table: &[DocumentEntry],
+    ) -> Result<(), ScenarioError> {
         let fields: Vec<Field> = section.fields_of(kind).copied().collect();
         let mut known: Vec<&str> = section.kind.iter().map(|_| "kind").collect();
         known.extend(fields.iter().map(|f| f.name));
@@ -172,12 +184,12 @@ impl Reader<'_> {
                 kind: key.choices[kind].name.to_owned(),
                 owner: key.choices[owner].name,
             };
-            return Err(self.fault(fault, &entry.place));
+            return Err(self.fault(fault, &entry.position));
         }
         Err(self.unknown(entry, &section.title(), &known, &fields))
     }
 
-    fn unknown(&self, entry: &Entry, table: &str, known: &[&'static str], fields: &[Field]) -> ScenarioError {
+    fn unknown(&self, entry: &DocumentEntry, table: &str, known: &[&'static str], fields: &[Field]) -> ScenarioError {
         let key = entry.key.clone();
         let renamed = |field: &&Field| field.aliases.split(',').any(|alias| alias.trim().eq_ignore_ascii_case(&key));
         let elsewhere = || all_keys(self.document).into_iter().find(|k| k.rsplit('.').next() == Some(&*key));
@@ -187,24 +199,24 @@ impl Reader<'_> {
             .map(|field| field.name.to_owned())
             .or_else(elsewhere)
             .or_else(|| nearest(&key, known.iter().copied()))
-            .map(|name| match &entry.place {
-                Place::Override(_) if !name.contains('.') => {
+            .map(|name| match &entry.position {
+                Position::Override(_) if !name.contains('.') => {
                     let path = table.strip_prefix('[').map_or("", |t| t.trim_matches(['[', ']']));
                     layout::dotted(path, &name)
                 }
                 _ => name,
             });
         let fault = Fault::UnknownKey { key, table: table.to_owned(), nearest, known: known.to_vec() };
-        self.fault(fault, &entry.place)
+        self.fault(fault, &entry.position)
     }
 
     /// The values of `fields`: as the table sets them, or as they fall back.
     fn values(
         &self,
-        table: &[Entry],
+        table: &[DocumentEntry],
         fields: &'static [Field],
         title: &str,
-        place: &Place,
+        position: &Position,
     ) -> Result<Vec<Option<Value>>, ScenarioError> {
         let mut values = Vec::with_capacity(fields.len());
         for field in fields {
@@ -217,7 +229,7 @@ impl Reader<'_> {
                     None => {
                         let example = layout::example(field);
                         let fault = Fault::MissingKey { key: field.name, table: title.to_owned(), example };
-                        return Err(self.fault(fault, place));
+                        return Err(self.fault(fault, position));
                     }
                 },
             };
@@ -235,46 +247,46 @@ impl Reader<'_> {
         Ok(values)
     }
 
-    fn value(&self, field: &Field, node: &Node) -> Result<Value, ScenarioError> {
+    fn value(&self, field: &Field, node: &DocumentNode) -> Result<Value, ScenarioError> {
         let Content::Scalar(scalar) = &node.content else {
             let fault = Fault::Shape { found: node.content.words(), expected: field.kind.noun() };
-            return Err(self.fault(fault, &node.place));
+            return Err(self.fault(fault, &node.position));
         };
-        field.read(scalar).map_err(|error| self.fault(Fault::Value(error), &node.place))
+        field.read(scalar).map_err(|error| self.fault(Fault::Value(error), &node.position))
     }
 
-    fn choice(&self, entry: &Entry, choices: &'static [Choice]) -> Result<usize, ScenarioError> {
+    fn choice(&self, entry: &DocumentEntry, choices: &'static [Choice]) -> Result<usize, ScenarioError> {
         let word = self.text(entry)?;
         choices.iter().position(|c| c.name == word).ok_or_else(|| {
-            self.fault(Fault::Value(ParamError::Choice { found: word.to_owned(), choices }), &entry.node.place)
+            self.fault(Fault::Value(ParamError::Choice { found: word.to_owned(), choices }), &entry.node.position)
         })
     }
 
-    fn text<'n>(&self, entry: &'n Entry) -> Result<&'n str, ScenarioError> {
+    fn text<'n>(&self, entry: &'n DocumentEntry) -> Result<&'n str, ScenarioError> {
         match &entry.node.content {
             Content::Scalar(Scalar::Text(text)) => Ok(text),
-            other => Err(self.fault(Fault::Shape { found: other.words(), expected: "a word" }, &entry.node.place)),
+            other => Err(self.fault(Fault::Shape { found: other.words(), expected: "a word" }, &entry.node.position)),
         }
     }
 
-    fn table<'n>(&self, node: &'n Node) -> Result<&'n [Entry], ScenarioError> {
+    fn table<'n>(&self, node: &'n DocumentNode) -> Result<&'n [DocumentEntry], ScenarioError> {
         match &node.content {
             Content::Table(entries) => Ok(entries),
-            other => Err(self.fault(Fault::Shape { found: other.words(), expected: "a table" }, &node.place)),
+            other => Err(self.fault(Fault::Shape { found: other.words(), expected: "a table" }, &node.position)),
         }
     }
 
     fn scheme(&self) -> Result<Config, ScenarioError> {
-        let missing = |key, table: &str, example: &str, place: &Place| {
-            self.fault(Fault::MissingKey { key, table: table.to_owned(), example: example.to_owned() }, place)
+        let missing = |key, table: &str, example: &str, position: &Position| {
+            self.fault(Fault::MissingKey { key, table: table.to_owned(), example: example.to_owned() }, position)
         };
         let Some(entry) = self.document.root.entry("scheme") else {
             let example = "[scheme] with name = \"qcn\", or \"none\"";
-            return Err(missing("scheme", &TOP.title(), example, &Place::Key(String::new())));
+            return Err(missing("scheme", &TOP.title(), example, &Position::Key(String::new())));
         };
         let table = self.table(&entry.node)?;
         let Some(name_entry) = table.iter().find(|e| e.key == "name") else {
-            return Err(missing("name", "[scheme]", "name = \"qcn\", or \"none\"", &entry.node.place));
+            return Err(missing("name", "[scheme]", "name = \"qcn\", or \"none\"", &entry.node.position));
         };
         let name = self.text(name_entry)?;
         if let Some((prefix, _)) = name.split_once(':') {
@@ -285,11 +297,11 @@ impl Reader<'_> {
         let mut config = Config::find(name, preset).map_err(|unknown| match (unknown, preset_entry, preset) {
             (Unknown::Preset { known }, Some(entry), Some(preset)) => {
                 let fault = Fault::UnknownPreset { name: preset.to_owned(), scheme: name.to_owned(), known };
-                self.fault(fault, &entry.node.place)
+                self.fault(fault, &entry.node.position)
             }
             _ => {
                 let nearest = nearest(name, catalogue().iter().map(|scheme| scheme.name));
-                self.fault(Fault::UnknownScheme { name: name.to_owned(), nearest }, &name_entry.node.place)
+                self.fault(Fault::UnknownScheme { name: name.to_owned(), nearest }, &name_entry.node.position)
             }
         })?;
         for entry in table {
@@ -306,8 +318,8 @@ impl Reader<'_> {
     /// A scheme from outside: its tables hold what its author likes, one value a key.
     fn foreign_scheme(
         &self,
-        table: &[Entry],
-        name_entry: &Entry,
+        table: &[DocumentEntry],
+        name_entry: &DocumentEntry,
         name: &str,
         prefix: &str,
     ) -> Result<Config, ScenarioError> {
@@ -322,26 +334,26 @@ impl Reader<'_> {
         let parameters = Parameters { cp: given("cp")?, rp: given("rp")? };
         let Some(load) = foreign::loader(prefix) else {
             let fault = Fault::NoLoader { name: name.to_owned(), prefix: prefix.to_owned() };
-            return Err(self.fault(fault, &name_entry.node.place));
+            return Err(self.fault(fault, &name_entry.node.position));
         };
         load(name, &parameters).map(|scheme| Config::Foreign(scheme.into())).map_err(|error| {
             let at_fault = error.table.and_then(|table_name| table.iter().find(|entry| entry.key == table_name));
-            let place = at_fault.map_or(&name_entry.node.place, |entry| &entry.place);
-            self.fault(Fault::ForeignScheme { name: name.to_owned(), error }, place)
+            let position = at_fault.map_or(&name_entry.node.position, |entry| &entry.position);
+            self.fault(Fault::ForeignScheme { name: name.to_owned(), error }, position)
         })
     }
 
     /// A value as it stands, a quantity in its usual form.
-    fn given(&self, entry: &Entry) -> Result<(String, Scalar), ScenarioError> {
+    fn given(&self, entry: &DocumentEntry) -> Result<(String, Scalar), ScenarioError> {
         let Content::Scalar(scalar) = &entry.node.content else {
             let fault = Fault::Shape { found: entry.node.content.words(), expected: "one value" };
-            return Err(self.fault(fault, &entry.node.place));
+            return Err(self.fault(fault, &entry.node.position));
         };
         let value = quantity(scalar).map_or_else(|| scalar.clone(), |value| Scalar::Text(value.to_string()));
         Ok((entry.key.clone(), value))
     }
 
-    fn parameters(&self, target: &mut dyn Table, node: &Node, title: &str) -> Result<(), ScenarioError> {
+    fn parameters(&self, target: &mut dyn Table, node: &DocumentNode, title: &str) -> Result<(), ScenarioError> {
         let fields = target.fields();
         for entry in self.table(node)? {
             let Some(index) = fields.iter().position(|f| f.name == entry.key) else {
@@ -353,8 +365,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn fault(&self, fault: Fault, place: &Place) -> ScenarioError {
-        self.document.error(fault, place)
+    fn fault(&self, fault: Fault, position: &Position) -> ScenarioError {
+        self.document.error(fault, position)
     }
 }
 

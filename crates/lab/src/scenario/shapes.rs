@@ -1,14 +1,9 @@
 //! Shapes of networks: the tables `[topology]` and `[[link]]`.
 
-use super::types::{UP_TO_LONGEST, values};
+use super::fields::{COUNT, OVERHEAD, UP_TO_LONGEST, values};
 use qcnlab_schemes::params;
 use qcnlab_schemes::params::{Choice, Fallback, Field, Range, Value, Variants};
 use qcnlab_units::{BitRate, Bytes, Span};
-
-/// Wire time of a frame beyond its own octets.
-const OVERHEAD: Range = Range::between(0.0, 65536.0);
-/// Counts of hosts and switches.
-const COUNT: Range = Range::between(1.0, 1e6);
 
 params! {
     /// Sources `source1` to `sourceN` around one switch, and one `sink` behind the bottleneck `switch->sink`.

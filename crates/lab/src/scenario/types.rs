@@ -1,10 +1,11 @@
 //! What a scenario says, as plain values; each table of a file is declared here, once.
 
+use super::counts::Counts;
 use super::devices::{Adapters, Pause, Routing, Switches};
 use super::document::Document;
-use super::needs::Counts;
+use super::fields::{FRAME, POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
 use super::shapes::{Links, Topology};
-use qcnlab_schemes::params::{Fallback, Range, Table, Value};
+use qcnlab_schemes::params::{Fallback, Range};
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{choice, params, variants};
 use qcnlab_units::{BitRate, Bytes, Span};
@@ -12,13 +13,6 @@ use std::sync::Arc;
 
 /// The name of a star's one bottleneck port.
 pub const BOTTLENECK: &str = "switch->sink";
-/// The longest duration an engine can schedule: two hours.
-pub const LONGEST: Span = Span::from_ms(2 * 3600 * 1000);
-
-pub(super) const UP_TO_LONGEST: Range = Range::between(0.0, LONGEST.ps() as f64);
-pub(super) const POSITIVE_UP_TO_LONGEST: Range = Range::above_zero_to(LONGEST.ps() as f64);
-/// From the smallest Ethernet frame to what the 16 bits of a length hold, as the engine keeps it.
-const FRAME: Range = Range::between(64.0, u16::MAX as f64);
 
 params! {
     /// A checked experiment: every value is set, and nothing in it contradicts another.
@@ -320,9 +314,4 @@ params! {
         /// Whether tables are kept; false gives metrics only.
         tables: bool, "", Range::ANY, Fallback::Text("true");
     }
-}
-
-/// All values of a table, in the order of its fields.
-pub(super) fn values(table: &dyn Table) -> Vec<Option<Value>> {
-    (0..table.fields().len()).map(|i| table.get(i)).collect()
 }

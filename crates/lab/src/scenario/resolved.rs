@@ -2,9 +2,11 @@
 //! recorded, and how each node behaves.
 
 use super::devices::{Multipath, Pause, PauseKind};
+use super::drawing::Draw;
 use super::fault::Fault;
-use super::flows::{Draw, FlowSpec, flows};
-use super::network::{Found, network, pattern};
+use super::flows::{FlowSpec, flows};
+use super::located::{LocatedFault, read_pattern};
+use super::network::network;
 use super::pause_fault::PauseFault;
 use super::pausing::{Site, pause_plan};
 use super::receiving::add_readers;
@@ -20,9 +22,9 @@ use std::collections::HashMap;
 /// metrics speak of is one thing.
 const PATH_SEED: u64 = 0;
 
-/// A scenario's network and everything that stands in it. Ports are numbered as [`Network`] numbers them.
+/// A scenario with everything that follows from its tables. Ports are numbered as [`Network`] numbers them.
 #[derive(Clone, Debug)]
-pub(crate) struct Ground {
+pub(crate) struct ResolvedScenario {
     pub(crate) network: Network,
     pub(crate) flows: Vec<FlowSpec>,
     /// Ways of each flow.
@@ -47,9 +49,9 @@ pub(crate) struct Ground {
     pub(crate) pauses: Vec<Option<PausePlan>>,
 }
 
-impl Ground {
-    /// Works everything out.
-    pub(super) fn of(scenario: &Scenario, draw: Draw) -> Result<Ground, Found> {
+impl ResolvedScenario {
+    /// Resolves a scenario, with the flows of one draw.
+    pub(super) fn of(scenario: &Scenario, draw: Draw) -> Result<ResolvedScenario, LocatedFault> {
         let mut network = network(scenario)?;
         let mut tables = tables(scenario, &network)?;
         let flows = flows(scenario, &network, draw)?;
@@ -80,7 +82,7 @@ impl Ground {
             Some(text) => ports.matching(text)?.into_iter().for_each(|port| recorded[port as usize] = true),
             None => hotspots.iter().chain([&bottleneck]).for_each(|port| recorded[*port as usize] = true),
         }
-        let mut ground = Ground {
+        let mut resolved = ResolvedScenario {
             pauses: vec![None; network.nodes.len()],
             network,
             flows,
@@ -94,14 +96,14 @@ impl Ground {
             tables,
             outside,
         };
-        ground.pauses = ground.pausing(scenario)?;
-        Ok(ground)
+        resolved.pauses = resolved.pausing(scenario)?;
+        Ok(resolved)
     }
 
-    fn pausing(&self, scenario: &Scenario) -> Result<Vec<Option<PausePlan>>, Found> {
+    fn pausing(&self, scenario: &Scenario) -> Result<Vec<Option<PausePlan>>, LocatedFault> {
         let mut chosen: Vec<Option<usize>> = vec![None; self.network.nodes.len()];
         for (table, pause) in scenario.pauses.iter().enumerate() {
-            let only = pattern(&pause.only, &format!("pause.{table}.only"))?;
+            let only = read_pattern(&pause.only, &format!("pause.{table}.only"))?;
             let mut any = false;
             for (node, chosen) in (0..).zip(&mut chosen) {
                 if self.can_pause(scenario, node) && only.matches(&self.network.nodes[node as usize].name) {
@@ -127,11 +129,11 @@ impl Ground {
         switch || self.adapter(scenario, node).is_some_and(Adapters::receives)
     }
 
-    fn nobody_pauses(&self, pause: &Pause, table: usize) -> Found {
+    fn nobody_pauses(&self, pause: &Pause, table: usize) -> LocatedFault {
         let host = |node: &&Node| node.role == Role::Host && node.name == pause.only;
         if let Some(host) = self.network.nodes.iter().find(host) {
             let fault = Fault::Pause(PauseFault::Host { host: host.name.clone() });
-            return Found::new(fault, &[format!("pause.{table}.only")]);
+            return LocatedFault::new(fault, &[format!("pause.{table}.only")]);
         }
         no_node(&self.network, Role::Switch, &pause.only, &format!("pause.{table}"))
     }
@@ -227,14 +229,14 @@ fn star_ports(scenario: &Scenario) -> Option<&'static str> {
 }
 
 /// For each node the first table that fits it; every table must fit one.
-fn tables(scenario: &Scenario, network: &Network) -> Result<Vec<Option<usize>>, Found> {
+fn tables(scenario: &Scenario, network: &Network) -> Result<Vec<Option<usize>>, LocatedFault> {
     let mut tables = vec![None; network.nodes.len()];
     let switches = scenario.switches.iter().map(|table| &table.only).enumerate();
     let adapters = scenario.adapters.iter().map(|table| &table.only).enumerate();
     let switches = switches.map(|(i, only)| (Role::Switch, "switch", i, only));
     for (role, list, i, only) in switches.chain(adapters.map(|(i, only)| (Role::Host, "adapter", i, only))) {
         let key = format!("{list}.{i}");
-        let fits = pattern(only, &format!("{key}.only"))?;
+        let fits = read_pattern(only, &format!("{key}.only"))?;
         let mut any = false;
         for (node, table) in network.nodes.iter().zip(&mut tables).filter(|(node, _)| node.role == role) {
             if fits.matches(&node.name) {
@@ -249,18 +251,18 @@ fn tables(scenario: &Scenario, network: &Network) -> Result<Vec<Option<usize>>, 
     Ok(tables)
 }
 
-fn no_node(network: &Network, role: Role, pattern: &str, table: &str) -> Found {
+fn no_node(network: &Network, role: Role, pattern: &str, table: &str) -> LocatedFault {
     let what = if role == Role::Host { "host" } else { "switch" };
     let known = network.nodes.iter().filter(|node| node.role == role).map(|node| node.name.clone()).collect();
     let fault = Fault::NoMatch { pattern: pattern.to_owned(), what, known };
-    Found::new(fault, &[format!("{table}.only"), table.to_owned()])
+    LocatedFault::new(fault, &[format!("{table}.only"), table.to_owned()])
 }
 
-fn paths(scenario: &Scenario, network: &Network, flows: &[FlowSpec]) -> Result<Vec<Vec<Vec<u32>>>, Found> {
+fn paths(scenario: &Scenario, network: &Network, flows: &[FlowSpec]) -> Result<Vec<Vec<Vec<u32>>>, LocatedFault> {
     let at = |traffic: usize| {
         move |error| {
             let keys = ["to", "from"].map(|key| format!("traffic.{traffic}.{key}"));
-            Found::new(Fault::Topology(error), &keys)
+            LocatedFault::new(Fault::Topology(error), &keys)
         }
     };
     let mut routes = Routes::new(network).map_err(at(0))?;
@@ -335,26 +337,26 @@ impl Ports {
         Ports { names: ports.map(|port| (network.port_name(port), port)).collect(), only }
     }
 
-    fn find(&self, name: &str, table: &str, key: &str) -> Result<u32, Found> {
+    fn find(&self, name: &str, table: &str, key: &str) -> Result<u32, LocatedFault> {
         let allowed = |known: &str| self.only.is_none_or(|only| only == known);
         match self.names.iter().find(|(known, _)| known == name && allowed(known)) {
             Some((_, port)) => Ok(*port),
             None => {
                 let known = self.names.iter().map(|(name, _)| name.clone()).filter(|name| allowed(name)).collect();
-                let fault = Fault::NoPlace { what: "port", name: name.to_owned(), known };
-                Err(Found::new(fault, &[format!("{table}.{key}"), table.to_owned()]))
+                let fault = Fault::NotInTopology { what: "port", name: name.to_owned(), known };
+                Err(LocatedFault::new(fault, &[format!("{table}.{key}"), table.to_owned()]))
             }
         }
     }
 
-    fn matching(&self, text: &str) -> Result<Vec<u32>, Found> {
-        let wanted = pattern(text, "record.queues")?;
+    fn matching(&self, text: &str) -> Result<Vec<u32>, LocatedFault> {
+        let wanted = read_pattern(text, "record.queues")?;
         let found: Vec<u32> =
             self.names.iter().filter(|(name, _)| wanted.matches(name)).map(|(_, port)| *port).collect();
         if found.is_empty() {
             let known = self.names.iter().map(|(name, _)| name.clone()).collect();
             let fault = Fault::NoMatch { pattern: text.to_owned(), what: "port", known };
-            return Err(Found::new(fault, &["record.queues"]));
+            return Err(LocatedFault::new(fault, &["record.queues"]));
         }
         Ok(found)
     }

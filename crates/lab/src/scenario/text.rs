@@ -1,10 +1,11 @@
 //! From a scenario back to text: every key, every unit, in the order of the tables.
 
 use super::devices::PauseKind;
+use super::fields::values;
 use super::layout::{
     ADAPTER, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC,
 };
-use super::types::{Scenario, values};
+use super::types::Scenario;
 use qcnlab_schemes::params::{Fallback, Field, Scalar, Table, Value as Parameter, Variants};
 use qcnlab_schemes::registry::Config;
 use serde_json::{Map, Value};

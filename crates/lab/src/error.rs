@@ -1,0 +1,70 @@
+//! Why a run gives no results.
+
+use crate::estimate::MemoryShortage;
+use crate::scenario::ScenarioError;
+use qcnlab_schemes::foreign::Failure;
+use qcnlab_sim::Violation;
+use qcnlab_units::Instant;
+
+/// Why there are no results.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum RunError {
+    /// Somebody stopped it.
+    #[error("stopped")]
+    Cancelled,
+    /// Flows drawn at random gave something that cannot work.
+    #[error("replication {replication}: {error}")]
+    Scenario {
+        /// Which replication.
+        replication: u32,
+        /// What cannot work.
+        error: ScenarioError,
+    },
+    /// A run broke a law of conservation.
+    #[error(
+        "scenario {scenario}, replication {replication}: conservation is broken at {violation}; this is a bug in qcnlab"
+    )]
+    Violation {
+        /// The scenario's name.
+        scenario: String,
+        /// Which replication.
+        replication: u32,
+        /// The law.
+        violation: Violation,
+    },
+    /// A scheme from outside failed, or broke the contract of its role.
+    #[error("replication {replication}: {failure}")]
+    Foreign {
+        /// Which replication.
+        replication: u32,
+        /// What happened.
+        failure: Failure,
+    },
+    /// Links that are paused wait for each other in a circle.
+    #[error(
+        "scenario {scenario}, replication {replication}: deadlock at {:.6} s: {} stopped by PAUSE, each waiting for \
+         the next and the last for the first; take a link out of the circle, or leave pause off", at.seconds(),
+        links.join(", ")
+    )]
+    Deadlock {
+        /// The scenario's name.
+        scenario: String,
+        /// Which replication.
+        replication: u32,
+        /// When it was found.
+        at: Instant,
+        /// The stopped ports in order.
+        links: Vec<String>,
+    },
+    /// There is not enough memory.
+    #[error("{0}")]
+    Memory(MemoryShortage),
+    /// The threads could not be started.
+    #[error("cannot start {jobs} threads: {why}")]
+    Threads {
+        /// How many were asked for.
+        jobs: usize,
+        /// What the system said.
+        why: String,
+    },
+}

@@ -1,0 +1,79 @@
+//! What a scenario's replications gave, and their summary.
+
+use crate::metrics::METRICS;
+use crate::replication::Replication;
+use crate::scenario::Scenario;
+use qcnlab_sim::Counters;
+use serde_json::{Map, Value, json};
+
+/// What one scenario gave.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// The seed it ran with.
+    pub seed: u64,
+    /// One entry for each replication, in order.
+    pub replications: Vec<Replication>,
+}
+
+impl Outcome {
+    /// CPU seconds the engine took, over all replications.
+    pub fn cpu_s(&self) -> f64 {
+        self.replications.iter().map(|r| r.cpu_s).sum()
+    }
+
+    /// Metrics and totals as JSON: the same in every run of the same scenario and seed, but for `cpu_s`.
+    pub fn summary_json(&self) -> String {
+        let mut by_name = Map::new();
+        for (index, metric) in METRICS.iter().enumerate() {
+            let values: Vec<Option<f64>> = self.replications.iter().map(|r| r.metrics[index]).collect();
+            let mut known: Vec<f64> = values.iter().copied().flatten().collect();
+            known.sort_unstable_by(f64::total_cmp);
+            by_name.insert(
+                metric.name.to_owned(),
+                json!({
+                    "unit": metric.unit,
+                    "median": median(&known),
+                    "min": known.first(),
+                    "max": known.last(),
+                    "values": values,
+                }),
+            );
+        }
+        let total = |of: fn(&Counters) -> u64| -> u64 { self.replications.iter().map(|r| of(&r.done.counters)).sum() };
+        let first = self.replications.first().map(|replication| &replication.fabric);
+        let summary = json!({
+            "scenario": self.scenario.name,
+            "title": self.scenario.title,
+            "hash": self.scenario.hash(),
+            "seed": self.seed,
+            "replications": self.replications.len(),
+            "scheme": self.scenario.scheme.name(),
+            "preset": self.scenario.scheme.preset(),
+            "flows": first.map(|fabric| fabric.flow_names.len()),
+            "bottleneck": first.map(|fabric| fabric.bottleneck_json()),
+            "metrics": Value::Object(by_name),
+            "counters": {
+                "frame_hops": total(|c| c.frame_hops),
+                "events": total(|c| c.events),
+                "frames_sent": total(|c| c.frames_sent),
+                "frames_delivered": total(|c| c.frames_delivered),
+                "frames_dropped": total(|c| c.frames_dropped),
+                "frames_refused": total(|c| c.frames_refused),
+                "pause_frames": total(|c| c.pause_frames),
+                "messages_sent": total(|c| c.messages_sent),
+                "messages_heard": total(|c| c.messages_heard),
+                "messages_lost": total(|c| c.messages_lost),
+            },
+            "cpu_s": self.cpu_s(),
+        });
+        format!("{summary:#}\n")
+    }
+}
+
+/// The middle value of sorted numbers; the mean of the two middle ones when their count is even.
+fn median(sorted: &[f64]) -> Option<f64> {
+    let upper = *sorted.get(sorted.len() / 2)?;
+    if sorted.len() % 2 == 1 { Some(upper) } else { Some(f64::midpoint(sorted[sorted.len() / 2 - 1], upper)) }
+}

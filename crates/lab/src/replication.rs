@@ -1,0 +1,49 @@
+//! One replication of a scenario.
+
+use crate::error::RunError;
+use crate::fabric::Fabric;
+use crate::metrics::{self, Meter};
+use crate::scenario::Scenario;
+use cpu_time::ThreadTime;
+use qcnlab_schemes::foreign;
+use qcnlab_sim::{Control, Engine, Finished, Halt};
+use std::sync::Arc;
+
+/// What one replication gave.
+#[derive(Debug)]
+pub struct Replication {
+    /// The trace, if tables are recorded, and the totals.
+    pub done: Finished,
+    /// Values in the order of [`METRICS`].
+    pub metrics: Vec<Option<f64>>,
+    /// CPU seconds the engine took. Differs from run to run.
+    pub cpu_s: f64,
+    pub(crate) fabric: Arc<Fabric>,
+}
+
+/// One replication on a fabric that is made already.
+pub(crate) fn replicate(
+    scenario: &Scenario,
+    seed: u64,
+    fabric: Arc<Fabric>,
+    rep: u32,
+    control: &Control,
+) -> Result<Replication, RunError> {
+    let start = ThreadTime::now();
+    let plan = fabric.plan(scenario, seed, rep);
+    let mut meter = Meter::new(scenario, &fabric);
+    let ran = foreign::guard(|| Engine::new(&plan).run_watched(control, &mut |trace| meter.look(trace)));
+    let ran = ran.map_err(|failure| RunError::Foreign { replication: rep, failure })?;
+    let done = ran.map_err(|halt| match halt {
+        Halt::Cancelled => RunError::Cancelled,
+        Halt::Deadlock { at, links } => {
+            RunError::Deadlock { scenario: scenario.name.clone(), replication: rep, at, links }
+        }
+        Halt::Violation(violation) => {
+            RunError::Violation { scenario: scenario.name.clone(), replication: rep, violation }
+        }
+    })?;
+    let cpu_s = start.elapsed().as_secs_f64();
+    let metrics = metrics::measure(scenario, &fabric, meter, &done);
+    Ok(Replication { done, metrics, cpu_s, fabric })
+}
