@@ -66,7 +66,7 @@ fn scheme(listing: &Listing) -> Value {
         "source": listing.source,
         "status": listing.status.words(),
         "hears": words(listing.hears),
-        "speaks": words(listing.speaks),
+        "speaks": words(&listing.speaks()),
         "about": listing.about,
         "presets": presets.collect::<Value>(),
         "parameters": role_parameters(listing),

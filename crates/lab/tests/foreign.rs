@@ -7,15 +7,15 @@ use qcnlab_schemes::foreign::{Failure, ForeignCp, ForeignRp, ForeignScheme, Para
 use qcnlab_schemes::params::{Scalar, Value};
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Dice, FlowId, Gauge, Pacing, Queue, ReactionPoint, Signal,
-    SignalKind, Stamp,
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Dice, FlowId, Gauge, Queue, ReactionPoint, Signal, SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::sync::Arc;
 
 const LINE: BitRate = BitRate::gbps(10);
 const EVERY: Span = Span::from_ms(1);
-const SPEAKS: [SignalKind; 1] = [SignalKind::Cnm];
+const CNM: [SignalKind; 1] = [SignalKind::Cnm];
+const CNM_AND_CNP: [SignalKind; 2] = [SignalKind::Cnm, SignalKind::Cnp];
 
 /// What a test wants to go wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +24,7 @@ enum Flaw {
     Fails,
     WakesInThePast,
     SpeaksOtherwise,
+    IsNotHeard,
 }
 
 #[derive(Debug)]
@@ -60,8 +61,11 @@ impl ForeignScheme for Aimd {
     fn fingerprint(&self) -> &str {
         "aimd 1"
     }
+    fn hears(&self) -> &[SignalKind] {
+        &CNM
+    }
     fn speaks(&self) -> &[SignalKind] {
-        &SPEAKS
+        if self.flaw == Flaw::IsNotHeard { &CNM_AND_CNP } else { &CNM }
     }
     fn set_point(&self) -> Option<Bytes> {
         Some(Bytes::new(33_000))
@@ -122,12 +126,8 @@ impl ReactionPoint for Limiter {
     fn limit(&self) -> Option<BitRate> {
         self.rate
     }
-    fn pacing(&self) -> Pacing {
-        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
-    }
     fn gauge(&self) -> Gauge {
-        let current_rate = self.rate.unwrap_or(self.line);
-        Gauge { current_rate, target_rate: current_rate, alarms: 0, asked_at: Instant::ZERO }
+        Gauge::at(self.rate.unwrap_or(self.line))
     }
 }
 
@@ -153,6 +153,9 @@ impl ForeignScheme for Alone {
     }
     fn fingerprint(&self) -> &str {
         "alone 1"
+    }
+    fn hears(&self) -> &[SignalKind] {
+        &[]
     }
     fn speaks(&self) -> &[SignalKind] {
         &[]
@@ -195,12 +198,8 @@ impl ReactionPoint for Metronome {
     fn limit(&self) -> Option<BitRate> {
         self.rate
     }
-    fn pacing(&self) -> Pacing {
-        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
-    }
     fn gauge(&self) -> Gauge {
-        let current_rate = self.rate.unwrap_or(LINE);
-        Gauge { current_rate, target_rate: current_rate, alarms: 0, asked_at: Instant::ZERO }
+        Gauge::at(self.rate.unwrap_or(LINE))
     }
 }
 
@@ -212,6 +211,7 @@ fn load(name: &str, parameters: &Parameters) -> Result<Arc<dyn ForeignScheme>, L
         "test:fails" => Flaw::Fails,
         "test:wakes" => Flaw::WakesInThePast,
         "test:speaks" => Flaw::SpeaksOtherwise,
+        "test:unheard" => Flaw::IsNotHeard,
         _ => return Err(LoadError { table: None, why: "there is none".to_owned(), hint: None }),
     };
     let mut step = BitRate::mbps(50);
@@ -312,7 +312,20 @@ fn machines_keep_the_laws_of_their_roles() {
     conformance::reaction_point(&config.reaction_point(LINE), LINE, &steps);
     let steps: Vec<CpStep> =
         (0..2000u64).map(|n| CpStep::Frame(Arrival { controlled: n % 7 > 0, ..frame }, Bytes::new(n * 71))).collect();
-    conformance::congestion_point(&config.congestion_point(CpId(4)), CpId(4), &SPEAKS, Bytes::new(150_000), &steps);
+    conformance::congestion_point(&config.congestion_point(CpId(4)), CpId(4), &CNM, Bytes::new(150_000), &steps);
+}
+
+#[test]
+fn a_signal_that_nobody_hears_is_refused_before_time_zero() {
+    let unheard = "its ports or receivers send a signal of kind CNP, which its reaction point does not hear";
+    install("test", load);
+    let shipped = Scenario::shipped("og-hotspot-2src-10g-to-500m-rtt10us").unwrap();
+    let refused = shipped.with_overrides(&["scheme.name=test:unheard"]).unwrap_err();
+    assert!(refused.to_string().contains(&format!("scheme 'test:unheard' cannot be used: {unheard}")), "{refused}");
+    let mut by_hand = scenario(&["scheme.name=none"]);
+    by_hand.scheme = Config::Foreign(load("test:unheard", &Parameters::default()).unwrap().into());
+    let refused = finish(&by_hand, 1).unwrap_err();
+    assert!(refused.to_string().contains(unheard), "{refused}");
 }
 
 #[test]

@@ -8,8 +8,8 @@ use qcnlab_lab::foreign::LoadError;
 use qcnlab_lab::schemes::foreign::{Failure, ForeignCp, ForeignNp, ForeignRp, Parameters, give_up, quantity};
 use qcnlab_lab::schemes::params::{Scalar, Value};
 use qcnlab_lab::schemes::{
-    Arrival, CongestionPoint, CpAction, CpId, Delivered, Dice as Rolls, ForeignScheme, Gauge, NotificationPoint,
-    Pacing, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Dice as Rolls, ForeignScheme, Gauge,
+    NotificationPoint, Queue, ReactionPoint, Signal, SignalKind, Stamp,
 };
 use qcnlab_lab::units::{BitRate, Bytes, Instant};
 use std::cell::RefCell;
@@ -98,9 +98,12 @@ impl PyScheme {
             let overrides = |method: &str| -> PyResult<bool> {
                 py.import(MODULE)?.call_method1("overrides", (&object, method))?.extract()
             };
-            let asked = (overrides("on_departure")?, overrides("departure_mark")?);
+            let departures = CpCapabilities {
+                sees_departures: overrides("on_departure")?,
+                marks_departures: overrides("departure_mark")?,
+            };
             let dice = Py::new(py, Dice(Rolls::new(0, 0, "", qcnlab_lab::schemes::Purpose::Reaction)))?;
-            Ok(Machine { object, dice, scheme: self.name.clone(), class: name.into(), asked })
+            Ok(Machine { object, dice, scheme: self.name.clone(), class: name.into(), departures })
         });
         made.unwrap_or_else(|error| fail(&self.name, format!("{role}()"), error))
     }
@@ -117,6 +120,10 @@ impl ForeignScheme for PyScheme {
 
     fn fingerprint(&self) -> &str {
         &self.source
+    }
+
+    fn hears(&self) -> &[SignalKind] {
+        SignalKind::ALL
     }
 
     fn speaks(&self) -> &[SignalKind] {
@@ -155,8 +162,8 @@ struct Machine {
     dice: Py<Dice>,
     scheme: Arc<str>,
     class: Arc<str>,
-    /// Whether it wants to see departures, and to mark them.
-    asked: (bool, bool),
+    /// The methods for departures that its class has of its own.
+    departures: CpCapabilities,
 }
 
 impl Clone for Machine {
@@ -165,7 +172,13 @@ impl Clone for Machine {
             py.import("copy")?.call_method1("deepcopy", (object,)).map(Bound::unbind)
         });
         let dice = Python::attach(|py| self.dice.clone_ref(py));
-        Machine { object: copy, dice, scheme: self.scheme.clone(), class: self.class.clone(), asked: self.asked }
+        Machine {
+            object: copy,
+            dice,
+            scheme: self.scheme.clone(),
+            class: self.class.clone(),
+            departures: self.departures,
+        }
     }
 }
 
@@ -200,22 +213,18 @@ impl Machine {
 struct PyCp(Machine);
 
 impl CongestionPoint for PyCp {
+    fn capabilities(&self) -> CpCapabilities {
+        self.0.departures
+    }
+
     fn on_arrival(&mut self, now: Instant, frame: &Arrival, at: Queue, dice: &mut Rolls) -> CpAction {
         self.0.roll("on_arrival", dice, |py, object, dice| {
             action_of(&object.call_method1("on_arrival", (now.ps(), arrival(py, frame)?, queue(py, at)?, dice))?)
         })
     }
 
-    fn watches_departures(&self) -> bool {
-        self.0.asked.0
-    }
-
     fn on_departure(&mut self, now: Instant, len: Bytes) {
         self.0.ask("on_departure", |_, object| object.call_method1("on_departure", (now.ps(), len.get())).map(drop));
-    }
-
-    fn marks_departures(&self) -> bool {
-        self.0.asked.1
     }
 
     fn departure_mark(&mut self, now: Instant, controlled: bool, at: Queue, dice: &mut Rolls) -> u8 {
@@ -304,13 +313,9 @@ impl ReactionPoint for PyRp {
         self.state.limit
     }
 
-    fn pacing(&self) -> Pacing {
-        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
-    }
-
     fn gauge(&self) -> Gauge {
         let current_rate = self.state.limit.unwrap_or(self.line_rate);
-        Gauge { current_rate, target_rate: self.state.target, alarms: 0, asked_at: Instant::ZERO }
+        Gauge { current_rate, target_rate: self.state.target }
     }
 }
 

@@ -4,6 +4,7 @@
 //! panics with a sentence when a law is broken.
 
 use crate::dice::{Dice, Purpose};
+use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::roles::{
     Answer, Arrival, Bcn, CongestionPoint, CpAction, CpId, Delivered, NotificationPoint, Probe, ProbeAction, ProbeKind,
     Queue, ReactionPoint, Signal, SignalKind, Stamp,
@@ -59,7 +60,7 @@ fn dice() -> Dice {
 ///
 /// # Panics
 /// When a law is broken.
-pub fn reaction_point<R: ReactionPoint + Clone>(fresh: &R, line_rate: BitRate, steps: &[RpStep]) {
+pub fn reaction_point<R: ReactionPoint + RpFastPath + Clone>(fresh: &R, line_rate: BitRate, steps: &[RpStep]) {
     let (mut rp, mut copy) = (fresh.clone(), fresh.clone());
     let (mut rolls, mut copy_rolls) = (dice(), dice());
     let mut now = Instant::ZERO;
@@ -72,7 +73,7 @@ pub fn reaction_point<R: ReactionPoint + Clone>(fresh: &R, line_rate: BitRate, s
             _ => {
                 let limit = rp.limit();
                 let stamp = drive(&mut rp, now, step, &mut rolls);
-                let passed = matches!(*step, RpStep::Sent(size, backlog) if copy.lets_pass(size, backlog));
+                let passed = matches!(*step, RpStep::Sent(size, backlog) if copy.count_only(size, backlog));
                 if !passed {
                     let _ = drive(&mut copy, now, step, &mut copy_rolls);
                 }
@@ -90,7 +91,7 @@ pub fn reaction_point<R: ReactionPoint + Clone>(fresh: &R, line_rate: BitRate, s
             RpStep::Wake if due => {
                 assert!(rp.next_wake() > now, "after a wake-up at {now} the next is asked for at {}", rp.next_wake());
             }
-            RpStep::Sent(..) if rp.may_be_told_late() => {
+            RpStep::Sent(..) if rp.on_sent_may_be_late() => {
                 assert!(rp.next_wake() >= wake, "a frame brought the wake-up at {wake} forward to {}", rp.next_wake());
             }
             RpStep::Wake => assert_eq!(gauge.current_rate, before, "an early wake-up changed the rate"),
@@ -98,7 +99,7 @@ pub fn reaction_point<R: ReactionPoint + Clone>(fresh: &R, line_rate: BitRate, s
         }
         let probe = rp.take_probe(now);
         if let Some(probe) = probe {
-            assert!(rp.sends_probes(), "it sends probes and says it does not");
+            assert!(rp.capabilities().sends_probes, "it sends probes and says it does not");
             assert_eq!(probe.asked_at, now, "a probe of another instant: {probe:?}");
             assert!(probe.rate <= line_rate, "{probe:?} asks for more than the line rate");
             assert_eq!(rp.take_probe(now), None, "a probe was given twice");
@@ -142,7 +143,7 @@ fn congested(signal: &Signal) -> bool {
 ///
 /// # Panics
 /// When a law is broken.
-pub fn congestion_point<C: CongestionPoint + Clone>(
+pub fn congestion_point<C: CongestionPoint + CpFastPath + Clone>(
     fresh: &C,
     id: CpId,
     speaks: &[SignalKind],
@@ -161,7 +162,7 @@ pub fn congestion_point<C: CongestionPoint + Clone>(
                 cp.on_departure(now, after);
                 copy.on_departure(now, after);
                 let answer = cp.on_arrival(now, frame, queue(*len), &mut rolls);
-                let again = match copy.lets_pass(frame.controlled, frame.admitted, frame.size) {
+                let again = match copy.count_only(frame.controlled, frame.admitted, frame.size) {
                     true => CpAction::Nothing,
                     false => copy.on_arrival(now, frame, queue(*len), &mut copy_rolls),
                 };
@@ -170,7 +171,10 @@ pub fn congestion_point<C: CongestionPoint + Clone>(
                 let mark = cp.departure_mark(now, frame.controlled, queue(after), &mut rolls);
                 let again = copy.departure_mark(now, frame.controlled, queue(after), &mut copy_rolls);
                 assert_eq!(mark, again, "a copy went another way");
-                assert!(mark == 0 || (cp.marks_departures() && frame.controlled), "a departure was marked {mark}");
+                assert!(
+                    mark == 0 || (cp.capabilities().marks_departures && frame.controlled),
+                    "a departure was marked {mark}"
+                );
             }
             CpStep::Probe(probe, len) => {
                 let (mut seen, mut copied) = (*probe, *probe);

@@ -6,10 +6,11 @@
 //! such a scheme wherever one of the registry may stand.
 
 use crate::dice::Dice;
+use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Scalar, Table, Value};
 use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpId, Delivered, Gauge, NotificationPoint, Pacing, Probe, ProbeAction, Queue,
-    ReactionPoint, Signal, SignalKind, Stamp,
+    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Gauge, NotificationPoint, Observation, Pacing,
+    Probe, ProbeAction, Queue, ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant};
 use std::any::Any;
@@ -25,7 +26,9 @@ pub trait ForeignScheme: fmt::Debug + Send + Sync {
     fn parameters(&self) -> &Parameters;
     /// What its results depend on besides its parameters, such as its source text; part of a scenario's hash.
     fn fingerprint(&self) -> &str;
-    /// Signals its congestion points and notification points send.
+    /// The kinds of signal its reaction points hear: exactly those that can reach them.
+    fn hears(&self) -> &[SignalKind];
+    /// The kinds of signal its congestion points and notification points send.
     fn speaks(&self) -> &[SignalKind];
     /// The queue length it steers to, if it has one.
     fn set_point(&self) -> Option<Bytes> {
@@ -233,6 +236,10 @@ pub struct Np {
 }
 
 impl CongestionPoint for Cp {
+    fn capabilities(&self) -> CpCapabilities {
+        self.machine.capabilities()
+    }
+
     fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
         let action = self.machine.on_arrival(now, frame, queue, dice);
         match action {
@@ -247,16 +254,8 @@ impl CongestionPoint for Cp {
         action
     }
 
-    fn watches_departures(&self) -> bool {
-        self.machine.watches_departures()
-    }
-
     fn on_departure(&mut self, now: Instant, len: Bytes) {
         self.machine.on_departure(now, len);
-    }
-
-    fn marks_departures(&self) -> bool {
-        self.machine.marks_departures()
     }
 
     fn departure_mark(&mut self, now: Instant, controlled: bool, queue: Queue, dice: &mut Dice) -> u8 {
@@ -282,7 +281,17 @@ impl Rp {
     }
 }
 
+/// Every frame is told to it, when it comes.
+impl CpFastPath for Cp {}
+
+/// Every frame is told to it, when it leaves.
+impl RpFastPath for Rp {}
+
 impl ReactionPoint for Rp {
+    fn capabilities(&self) -> RpCapabilities {
+        self.machine.capabilities()
+    }
+
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
         let stamp = self.machine.on_sent(now, sent, backlog, dice);
         self.look();
@@ -309,14 +318,6 @@ impl ReactionPoint for Rp {
         self.wake
     }
 
-    fn never_limits(&self) -> bool {
-        self.machine.never_limits()
-    }
-
-    fn sends_probes(&self) -> bool {
-        self.machine.sends_probes()
-    }
-
     fn take_probe(&mut self, now: Instant) -> Option<Probe> {
         self.machine.take_probe(now)
     }
@@ -331,6 +332,10 @@ impl ReactionPoint for Rp {
 
     fn gauge(&self) -> Gauge {
         self.machine.gauge()
+    }
+
+    fn observation(&self) -> Option<Observation> {
+        self.machine.observation()
     }
 }
 

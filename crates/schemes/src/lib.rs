@@ -17,20 +17,25 @@
 //! * [`params`]: parameters declared once.
 
 pub mod conformance;
+pub mod definition;
 pub mod dice;
+pub mod facts;
 pub mod family;
+pub mod fast_path;
 pub mod foreign;
 pub mod params;
 pub mod parts;
 pub mod registry;
 pub mod roles;
+pub mod signal;
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub use dice::{Dice, Purpose};
+pub use fast_path::{CpFastPath, RpFastPath};
 pub use foreign::{Foreign, ForeignScheme};
 pub use roles::{
-    Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Delivered, FlowId, Gauge, NoNotification,
-    NotificationPoint, Pacing, Probe, ProbeAction, ProbeKind, Queue, QueueLen, ReactionPoint, Signal, SignalKind,
-    Stamp,
+    Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, FlowId, Gauge,
+    NoNotification, NotificationPoint, Observation, Pacing, Probe, ProbeAction, ProbeKind, Queue, QueueLen,
+    ReactionPoint, RpCapabilities, Signal, SignalKind, SonarObservation, Stamp,
 };

@@ -4,100 +4,19 @@
 //! tests) walks this list. A new scheme is one file under `family` and one
 //! line in the call of [`families!`] below. What is not in the list comes as [`Config::Foreign`].
 
+use crate::definition::{Family, Status};
 use crate::dice::Dice;
 use crate::family::{
     af_qcn, dcqcn, e2cm, ecm, ecm_plus, fb_hat, fb99, fecn, nic_fb, none, qcn, qcn_plus, sonar, three_point,
 };
+use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::foreign::{self, Foreign};
 use crate::params::{Field, Table, Value};
 use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpId, Delivered, Gauge, NotificationPoint, Pacing, Probe, ProbeAction, Queue,
-    ReactionPoint, Signal, SignalKind, Stamp,
+    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Gauge, NotificationPoint, Observation, Pacing,
+    Probe, ProbeAction, Queue, ReactionPoint, RpCapabilities, Signal, SignalKind, SignalMismatch, Stamp, check_signals,
 };
 use qcnlab_units::{BitRate, Bytes, Instant};
-
-/// How far a scheme's definition can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// Every rule stands in the source.
-    AsPublished,
-    /// The source leaves rules open; each reading is a named parameter.
-    ReadingsChosen,
-    /// Rebuilt from an outline.
-    Reconstruction,
-}
-
-impl Status {
-    /// The words for lists.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Status::AsPublished => "as published",
-            Status::ReadingsChosen => "readings chosen",
-            Status::Reconstruction => "reconstruction",
-        }
-    }
-}
-
-/// A named set of parameters, and where it comes from.
-pub struct Preset<C, R> {
-    /// Its name, after its provenance.
-    pub name: &'static str,
-    /// Where the values come from.
-    pub about: &'static str,
-    /// The congestion point's parameters.
-    pub cp: C,
-    /// The reaction point's parameters.
-    pub rp: R,
-}
-
-/// A scheme as users name it.
-pub struct Member<C: 'static, R: 'static> {
-    /// Its name in scenario files.
-    pub name: &'static str,
-    /// Its name for people.
-    pub title: &'static str,
-    /// Deck or paper.
-    pub source: &'static str,
-    /// How far the definition can be trusted.
-    pub status: Status,
-    /// What it does, with the state diagram.
-    pub about: &'static str,
-    /// Parameter sets; the first is the default.
-    pub presets: &'static [Preset<C, R>],
-}
-
-/// A family of schemes that share machines and differ in parameters.
-pub trait Family {
-    /// The congestion point's parameters.
-    type CpParams: Table + Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static;
-    /// The reaction point's parameters.
-    type RpParams: Table + Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static;
-    /// The congestion point.
-    type Cp: CongestionPoint + Clone + std::fmt::Debug;
-    /// The reaction point.
-    type Rp: ReactionPoint + Clone + std::fmt::Debug;
-    /// The notification point; [`crate::roles::NoNotification`] where receivers answer nothing.
-    type Np: NotificationPoint + Clone + std::fmt::Debug;
-    /// The schemes of the family.
-    const MEMBERS: &'static [Member<Self::CpParams, Self::RpParams>];
-    /// Signals the reaction point understands.
-    const HEARS: &'static [SignalKind];
-    /// Signals the congestion point and the notification point send.
-    const SPEAKS: &'static [SignalKind];
-    /// The parameters' fields.
-    const FIELDS: (&'static [Field], &'static [Field]);
-    /// The queue length the scheme steers to, if it has one.
-    fn set_point(cp: &Self::CpParams, rp: &Self::RpParams) -> Option<Bytes>;
-    /// A congestion point called `id`.
-    fn congestion_point(params: &Self::CpParams, id: CpId) -> Self::Cp;
-    /// A reaction point on a port of `line_rate`.
-    fn reaction_point(params: &Self::RpParams, line_rate: BitRate) -> Self::Rp;
-    /// A notification point, if receivers take part; the reaction point's parameters are the whole host's.
-    fn notification_point(params: &Self::RpParams) -> Option<Self::Np> {
-        let _ = params;
-        None
-    }
-}
 
 /// A scheme as catalogues show it.
 pub struct Listing {
@@ -113,14 +32,23 @@ pub struct Listing {
     pub about: &'static str,
     /// Signals the reaction point understands.
     pub hears: &'static [SignalKind],
-    /// Signals the congestion point and the notification point send.
-    pub speaks: &'static [SignalKind],
+    /// Signals the congestion point sends.
+    pub cp_speaks: &'static [SignalKind],
+    /// Signals the notification point sends.
+    pub np_speaks: &'static [SignalKind],
     /// The fields of the congestion point's parameters.
     pub cp_fields: &'static [Field],
     /// The fields of the reaction point's parameters.
     pub rp_fields: &'static [Field],
     /// Parameter sets; the first is the default.
     pub presets: Vec<PresetListing>,
+}
+
+impl Listing {
+    /// Signals the congestion point and the notification point send.
+    pub fn speaks(&self) -> Vec<SignalKind> {
+        [self.cp_speaks, self.np_speaks].concat()
+    }
 }
 
 /// A preset as catalogues show it: values in the order of the fields.
@@ -149,6 +77,11 @@ pub enum Unknown {
 
 fn values(table: &dyn Table) -> Vec<Option<Value>> {
     (0..table.fields().len()).map(|i| table.get(i)).collect()
+}
+
+/// Whether the reaction points of a family hear exactly what its other machines send.
+const fn signals_fit<F: Family>() -> bool {
+    check_signals(F::HEARS, &[F::CP_SPEAKS, F::NP_SPEAKS]).is_ok()
 }
 
 macro_rules! families {
@@ -218,7 +151,8 @@ macro_rules! families {
                         status: member.status,
                         about: member.about,
                         hears: <$family as Family>::HEARS,
-                        speaks: <$family as Family>::SPEAKS,
+                        cp_speaks: <$family as Family>::CP_SPEAKS,
+                        np_speaks: <$family as Family>::NP_SPEAKS,
                         cp_fields: <$family as Family>::FIELDS.0,
                         rp_fields: <$family as Family>::FIELDS.1,
                         presets: member
@@ -301,8 +235,23 @@ macro_rules! families {
             /// Whether its congestion points or notification points ever send anything.
             pub fn speaks(&self) -> bool {
                 match self {
-                    $( Config::$variant { .. } => !<$family as Family>::SPEAKS.is_empty(), )*
+                    $( Config::$variant { .. } => !<$family as Family>::HEARS.is_empty(), )*
                     Config::Foreign(scheme) => !scheme.speaks().is_empty(),
+                }
+            }
+
+            /// Checks that its reaction points hear exactly the kinds of signal that can reach them. A scheme of the
+            /// registry that fails does not compile.
+            ///
+            /// # Errors
+            /// When a kind is sent and not heard, or heard and not sent.
+            pub fn check_signals(&self) -> Result<(), SignalMismatch> {
+                match self {
+                    $( Config::$variant { .. } => {
+                        const { assert!(signals_fit::<$family>(), "it hears other kinds of signal than it sends") };
+                        Ok(())
+                    } )*
+                    Config::Foreign(scheme) => check_signals(scheme.hears(), &[scheme.speaks()]),
                 }
             }
 
@@ -334,16 +283,12 @@ macro_rules! families {
         }
 
         impl CongestionPoint for Cp {
+            fn capabilities(&self) -> CpCapabilities {
+                match self { $( Cp::$variant(cp) => cp.capabilities(), )* Cp::Foreign(cp) => cp.capabilities() }
+            }
             #[inline]
             fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
                 match self { $( Cp::$variant(cp) => cp.on_arrival(now, frame, queue, dice), )* Cp::Foreign(cp) => cp.on_arrival(now, frame, queue, dice) }
-            }
-            #[inline]
-            fn lets_pass(&mut self, controlled: bool, admitted: bool, size: Bytes) -> bool {
-                match self { $( Cp::$variant(cp) => cp.lets_pass(controlled, admitted, size), )* Cp::Foreign(cp) => cp.lets_pass(controlled, admitted, size) }
-            }
-            fn watches_departures(&self) -> bool {
-                match self { $( Cp::$variant(cp) => cp.watches_departures(), )* Cp::Foreign(cp) => cp.watches_departures() }
             }
             fn no_bandwidth_since(&self, now: Instant) -> Option<Instant> {
                 match self { $( Cp::$variant(cp) => cp.no_bandwidth_since(now), )* Cp::Foreign(cp) => cp.no_bandwidth_since(now) }
@@ -351,9 +296,6 @@ macro_rules! families {
             #[inline]
             fn on_departure(&mut self, now: Instant, len: Bytes) {
                 match self { $( Cp::$variant(cp) => cp.on_departure(now, len), )* Cp::Foreign(cp) => cp.on_departure(now, len) }
-            }
-            fn marks_departures(&self) -> bool {
-                match self { $( Cp::$variant(cp) => cp.marks_departures(), )* Cp::Foreign(cp) => cp.marks_departures() }
             }
             #[inline]
             fn departure_mark(&mut self, now: Instant, controlled: bool, queue: Queue, dice: &mut Dice) -> u8 {
@@ -365,13 +307,12 @@ macro_rules! families {
         }
 
         impl ReactionPoint for Rp {
+            fn capabilities(&self) -> RpCapabilities {
+                match self { $( Rp::$variant(rp) => rp.capabilities(), )* Rp::Foreign(rp) => rp.capabilities() }
+            }
             #[inline]
             fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
                 match self { $( Rp::$variant(rp) => rp.on_sent(now, sent, backlog, dice), )* Rp::Foreign(rp) => rp.on_sent(now, sent, backlog, dice) }
-            }
-            #[inline]
-            fn lets_pass(&mut self, sent: Bytes, backlog: Bytes) -> bool {
-                match self { $( Rp::$variant(rp) => rp.lets_pass(sent, backlog), )* Rp::Foreign(rp) => rp.lets_pass(sent, backlog) }
             }
             #[inline]
             fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
@@ -397,18 +338,29 @@ macro_rules! families {
             fn gauge(&self) -> Gauge {
                 match self { $( Rp::$variant(rp) => rp.gauge(), )* Rp::Foreign(rp) => rp.gauge() }
             }
-            fn never_limits(&self) -> bool {
-                match self { $( Rp::$variant(rp) => rp.never_limits(), )* Rp::Foreign(rp) => rp.never_limits() }
-            }
-            fn may_be_told_late(&self) -> bool {
-                match self { $( Rp::$variant(rp) => rp.may_be_told_late(), )* Rp::Foreign(rp) => rp.may_be_told_late() }
-            }
-            fn sends_probes(&self) -> bool {
-                match self { $( Rp::$variant(rp) => rp.sends_probes(), )* Rp::Foreign(rp) => rp.sends_probes() }
+            fn observation(&self) -> Option<Observation> {
+                match self { $( Rp::$variant(rp) => rp.observation(), )* Rp::Foreign(rp) => rp.observation() }
             }
             #[inline]
             fn take_probe(&mut self, now: Instant) -> Option<Probe> {
                 match self { $( Rp::$variant(rp) => rp.take_probe(now), )* Rp::Foreign(rp) => rp.take_probe(now) }
+            }
+        }
+
+        impl CpFastPath for Cp {
+            #[inline]
+            fn count_only(&mut self, controlled: bool, admitted: bool, size: Bytes) -> bool {
+                match self { $( Cp::$variant(cp) => cp.count_only(controlled, admitted, size), )* Cp::Foreign(cp) => cp.count_only(controlled, admitted, size) }
+            }
+        }
+
+        impl RpFastPath for Rp {
+            #[inline]
+            fn count_only(&mut self, sent: Bytes, backlog: Bytes) -> bool {
+                match self { $( Rp::$variant(rp) => rp.count_only(sent, backlog), )* Rp::Foreign(rp) => rp.count_only(sent, backlog) }
+            }
+            fn on_sent_may_be_late(&self) -> bool {
+                match self { $( Rp::$variant(rp) => rp.on_sent_may_be_late(), )* Rp::Foreign(rp) => rp.on_sent_may_be_late() }
             }
         }
 

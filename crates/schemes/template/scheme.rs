@@ -13,13 +13,14 @@
 //! Source: deck and slide, paper or clause; a row in docs/reference/sources.md says what the short name means.
 
 use crate::dice::Dice;
+use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::drift::Drift;
 use crate::parts::sampling::Sampler;
-use crate::registry::{Family, Member, Preset, Status};
+use crate::definition::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal,
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Queue, ReactionPoint, Signal,
     SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -85,7 +86,7 @@ impl Family for SchemeName {
         }],
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnm];
-    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
+    const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
@@ -135,6 +136,8 @@ impl CongestionPoint for Cp {
         CpAction::Send(Signal::Cnm(Cnm { cp: self.id, quantized_fb: 1, q_offset, q_delta }))
     }
 }
+
+impl CpFastPath for Cp {}
 
 /// The reaction point: one rate, cut by messages and raised by a timer.
 #[derive(Clone, Debug)]
@@ -202,14 +205,12 @@ impl ReactionPoint for Rp {
         }
     }
 
-    fn pacing(&self) -> Pacing {
-        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
-    }
-
     fn gauge(&self) -> Gauge {
-        Gauge { current_rate: self.rate(), target_rate: self.rate(), alarms: 0, asked_at: Instant::ZERO }
+        Gauge::at(self.rate())
     }
 }
+
+impl RpFastPath for Rp {}
 
 #[cfg(test)]
 mod tests;

@@ -66,7 +66,7 @@ fn some_signal(config: &Config) -> Option<Signal> {
         let mark = match action {
             CpAction::Send(signal) => return Some(signal),
             CpAction::Mark(mark) => mark,
-            CpAction::Nothing if port.cp.marks_departures() => {
+            CpAction::Nothing if port.cp.capabilities().marks_departures => {
                 let queue = port.queue();
                 port.cp.departure_mark(port.now, true, queue, &mut port.dice)
             }
@@ -76,7 +76,7 @@ fn some_signal(config: &Config) -> Option<Signal> {
         if let Some(signal) = receiver.as_mut().and_then(|np| np.on_frame(port.now, &frame)) {
             return Some(signal);
         }
-        if rp.sends_probes() {
+        if rp.capabilities().sends_probes {
             let _ = rp.on_sent(port.now, FRAME, Bytes::ZERO, &mut port.dice);
             if let Some(mut probe) = rp.take_probe(port.now) {
                 let queue = port.queue();

@@ -12,7 +12,7 @@ use crate::port::Port;
 use crate::source::Source;
 use crate::wheel::{Entity, Wheel};
 use qcnlab_schemes::registry::Rp;
-use qcnlab_schemes::{Dice, Pacing, Purpose, ReactionPoint, Stamp};
+use qcnlab_schemes::{Dice, Pacing, Purpose, ReactionPoint, RpFastPath, Stamp};
 use qcnlab_units::{BitRate, Bytes, Instant};
 use std::collections::VecDeque;
 
@@ -143,7 +143,7 @@ impl Reaction {
             limiter: Limiter::new(flow.frame, pacing),
             dice: Dice::new(plan.seed, plan.replication, &flow.name, Purpose::Reaction),
             wake: Instant::NEVER,
-            deaf: rp.never_limits(),
+            deaf: !rp.capabilities().limits,
             told: false,
             rate_step: flow.rate_step.map_or(1, BitRate::get).max(1),
             flow: index,
@@ -160,7 +160,7 @@ impl Reaction {
     fn on_sent(&mut self, now: Instant, size: Bytes, backlog: u64) -> Stamp {
         self.limiter.on_sent(now, size);
         let backlog = Bytes::new(backlog);
-        self.told = !self.rp.lets_pass(size, backlog);
+        self.told = !self.rp.count_only(size, backlog);
         if self.told { self.tell(now, size, backlog) } else { Stamp::default() }
     }
 

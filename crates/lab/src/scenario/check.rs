@@ -9,6 +9,7 @@ use super::position::Position;
 use super::resolved::ResolvedScenario;
 use super::shapes::Topology;
 use super::types::{Scenario, Traffic, TrafficKind};
+use crate::foreign::LoadError;
 use qcnlab_sim::tcp::Config;
 use qcnlab_units::{BitRate, Bytes, Span};
 
@@ -47,6 +48,7 @@ impl Scenario {
 
 fn fabric(scenario: &Scenario, draw: Draw) -> Result<ResolvedScenario, LocatedFault> {
     star(scenario)?;
+    signals(scenario)?;
     let resolved = ResolvedScenario::of(scenario, draw)?;
     sizes(scenario, &resolved)?;
     frames(scenario, &resolved)?;
@@ -221,6 +223,14 @@ fn connections(scenario: &Scenario) -> Result<(), LocatedFault> {
         }
     }
     Ok(())
+}
+
+/// What the scheme's ports and receivers send is what its sources hear.
+fn signals(scenario: &Scenario) -> Result<(), LocatedFault> {
+    let Err(mismatch) = scenario.scheme.check_signals() else { return Ok(()) };
+    let hint = Some("declare the same kinds as heard and as sent, or leave a kind out of both".to_owned());
+    let error = LoadError { table: None, why: mismatch.to_string(), hint };
+    refuse(Fault::ForeignScheme { name: scenario.scheme.name().to_owned(), error }, &["scheme.name"])
 }
 
 /// The queue a scheme steers to can be.

@@ -15,10 +15,11 @@
 mod shares;
 
 use super::qcn;
+use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
+use crate::fast_path::CpFastPath;
 use crate::params;
 use crate::params::{Field, Range};
-use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, NoNotification, Queue, Signal, SignalKind};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use shares::Shares;
@@ -90,7 +91,7 @@ impl Family for AfQcn {
         }],
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnm];
-    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
+    const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, qcn::RpParams::FIELDS);
 
     fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
@@ -151,6 +152,8 @@ impl CongestionPoint for Cp {
         }
     }
 }
+
+impl CpFastPath for Cp {}
 
 impl Cp {
     /// Mixes QCN's feedback with the flow's excess over its share, to the nearest whole number.

@@ -26,10 +26,13 @@ mod rp;
 pub use rp::Rp;
 
 use super::qcn::{HaiStep, StageTest};
+use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
+use crate::fast_path::CpFastPath;
 use crate::params::{Field, Range};
-use crate::registry::{Family, Member, Preset, Status};
-use crate::roles::{Arrival, CongestionPoint, CpAction, CpId, Delivered, NotificationPoint, Queue, Signal, SignalKind};
+use crate::roles::{
+    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, NotificationPoint, Queue, Signal, SignalKind,
+};
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -217,7 +220,8 @@ impl Family for Dcqcn {
         ],
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnp];
-    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnp];
+    const CP_SPEAKS: &'static [SignalKind] = &[];
+    const NP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnp];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(_: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
@@ -286,8 +290,8 @@ impl CongestionPoint for Cp {
         if looked_at && self.marks(queue.len, dice) { CpAction::Mark(1) } else { CpAction::Nothing }
     }
 
-    fn marks_departures(&self) -> bool {
-        self.params.mark_at == MarkAt::Departure
+    fn capabilities(&self) -> CpCapabilities {
+        CpCapabilities { marks_departures: self.params.mark_at == MarkAt::Departure, ..CpCapabilities::ARRIVALS_ONLY }
     }
 
     #[inline]
@@ -295,6 +299,8 @@ impl CongestionPoint for Cp {
         u8::from(controlled && self.params.mark_at == MarkAt::Departure && self.marks(queue.len, dice))
     }
 }
+
+impl CpFastPath for Cp {}
 
 /// The notification point: answers marked frames, not too often.
 #[derive(Clone, Debug)]

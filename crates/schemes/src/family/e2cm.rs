@@ -18,13 +18,14 @@
 //! Only that outline could be read; the rest is ECM's law on a path's queue, which is a reading.
 
 use super::ecm;
+use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
+use crate::fast_path::RpFastPath;
 use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::forward::forward;
 use crate::parts::returning::ReturnsProbes;
-use crate::registry::{Family, Member, Preset, Status};
-use crate::roles::{Bcn, CpId, Probe, ProbeKind, ReactionPoint, Signal, SignalKind, Stamp};
+use crate::roles::{Bcn, CpId, Probe, ProbeKind, ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// E2CM.
@@ -91,7 +92,8 @@ impl Family for E2cm {
         }],
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Bcn, SignalKind::Returned];
-    const SPEAKS: &'static [SignalKind] = &[SignalKind::Bcn, SignalKind::Returned];
+    const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Bcn];
+    const NP_SPEAKS: &'static [SignalKind] = &[SignalKind::Returned];
     const FIELDS: (&'static [Field], &'static [Field]) = (ecm::CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(params: &ecm::CpParams, _: &RpParams) -> Option<Bytes> {
@@ -221,8 +223,8 @@ impl ReactionPoint for Rp {
         self.keep_probing();
     }
 
-    fn sends_probes(&self) -> bool {
-        true
+    fn capabilities(&self) -> RpCapabilities {
+        RpCapabilities::PROBING_LIMITER
     }
 
     #[inline]
@@ -234,6 +236,8 @@ impl ReactionPoint for Rp {
         Some(Probe { kind: ProbeKind::Path, asked_at: now, sent: self.sent, rate: self.line_rate })
     }
 }
+
+impl RpFastPath for Rp {}
 
 #[cfg(test)]
 mod tests;

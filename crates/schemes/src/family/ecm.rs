@@ -19,15 +19,16 @@
 //! Source: deck 001 (parameters), deck 004 (ECM_MAX, drift, ECM-Q; the ranges of its codes are a reading), the DCB managed objects of Linux
 //! (meaning of the reaction point's bounds).
 
+use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
+use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::drift::Drift;
 use crate::parts::sampling::Sampler;
-use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, Bcn, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal,
-    SignalKind, Stamp,
+    Arrival, Bcn, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Queue, ReactionPoint, Signal, SignalKind,
+    Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -187,7 +188,7 @@ impl Family for Ecm {
         },
     ];
     const HEARS: &'static [SignalKind] = &[SignalKind::Bcn];
-    const SPEAKS: &'static [SignalKind] = &[SignalKind::Bcn];
+    const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Bcn];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
@@ -256,10 +257,12 @@ impl CongestionPoint for Cp {
         }
         self.sample(frame, queue, dice)
     }
+}
 
+impl CpFastPath for Cp {
     #[inline]
-    fn lets_pass(&mut self, controlled: bool, admitted: bool, size: Bytes) -> bool {
-        self.sampler.lets_pass(controlled, admitted, size, self.params.count_discarded)
+    fn count_only(&mut self, controlled: bool, admitted: bool, size: Bytes) -> bool {
+        self.sampler.count_only(controlled, admitted, size, self.params.count_discarded)
     }
 }
 
@@ -382,11 +385,6 @@ impl ReactionPoint for Rp {
         Stamp { limited_by: self.holder(), probe: false }
     }
 
-    #[inline]
-    fn lets_pass(&mut self, _: Bytes, _: Bytes) -> bool {
-        matches!(self.state, State::Free)
-    }
-
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
         if let Signal::Bcn(bcn) = signal {
             self.on_bcn(now, bcn, dice);
@@ -416,10 +414,6 @@ impl ReactionPoint for Rp {
         }
     }
 
-    fn may_be_told_late(&self) -> bool {
-        true
-    }
-
     #[inline]
     fn limit(&self) -> Option<BitRate> {
         match self.state {
@@ -429,17 +423,24 @@ impl ReactionPoint for Rp {
         }
     }
 
-    fn pacing(&self) -> Pacing {
-        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
-    }
-
     fn gauge(&self) -> Gauge {
         let rate = match self.state {
             State::Free => self.max_rate,
             State::Limited { rate, .. } => rate,
             State::Stopped { .. } => BitRate::ZERO,
         };
-        Gauge { current_rate: rate, target_rate: rate, alarms: 0, asked_at: Instant::ZERO }
+        Gauge::at(rate)
+    }
+}
+
+impl RpFastPath for Rp {
+    #[inline]
+    fn count_only(&mut self, _: Bytes, _: Bytes) -> bool {
+        matches!(self.state, State::Free)
+    }
+
+    fn on_sent_may_be_late(&self) -> bool {
+        true
     }
 }
 

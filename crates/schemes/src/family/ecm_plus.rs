@@ -18,10 +18,11 @@
 //! and its bounds are readings, and so is that a burst of messages counts once.
 
 use super::qcn;
+use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
+use crate::fast_path::RpFastPath;
 use crate::params::{Field, Range};
 use crate::parts::forward::forward;
-use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{Cnm, CpId, NoNotification, ReactionPoint, Signal, SignalKind};
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -145,7 +146,7 @@ impl Family for EcmPlus {
         ],
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnm];
-    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
+    const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
     const FIELDS: (&'static [Field], &'static [Field]) = (qcn::CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(params: &qcn::CpParams, _: &Self::RpParams) -> Option<Bytes> {
@@ -229,7 +230,7 @@ impl Rp {
 }
 
 impl ReactionPoint for Rp {
-    forward!(ReactionPoint to self.limiter: on_sent, next_wake, may_be_told_late, limit, pacing, gauge);
+    forward!(ReactionPoint to self.limiter: on_sent, next_wake, limit, pacing, gauge);
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
         if let Signal::Cnm(Cnm { quantized_fb: 1.., .. }) = signal {
@@ -249,6 +250,10 @@ impl ReactionPoint for Rp {
         }
         self.limiter.on_wake(now, dice);
     }
+}
+
+impl RpFastPath for Rp {
+    forward!(RpFastPath to self.limiter: on_sent_may_be_late);
 }
 
 #[cfg(test)]

@@ -21,7 +21,9 @@
 //! scale), what Fb99 does after fast recovery (one cycle back, as before), that it leaves the byte counter alone
 //! and the increase rule are readings.
 
+use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
+use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Range};
 use crate::parts::bandwidth::{BandwidthDetector, SensorParams as CpParams, TWO_SENSORS_DECK000 as CP_DECK000};
 use crate::parts::cycles::{self, Cut, Cycles};
@@ -30,10 +32,9 @@ use crate::parts::feedback::{Quantizer, Scale};
 use crate::parts::forward::forward;
 use crate::parts::rates::Rates;
 use crate::parts::sampling::{self, Sampler};
-use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal,
-    SignalKind, Stamp,
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Queue, ReactionPoint, Signal, SignalKind,
+    Stamp,
 };
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -161,7 +162,7 @@ impl Family for Fb99 {
         ],
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::PushBack];
-    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::PushBack];
+    const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::PushBack];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
@@ -197,7 +198,7 @@ pub struct Cp {
 }
 
 impl CongestionPoint for Cp {
-    forward!(CongestionPoint to self.bandwidth: watches_departures, on_departure, no_bandwidth_since);
+    forward!(CongestionPoint to self.bandwidth: capabilities, on_departure, no_bandwidth_since);
 
     #[inline]
     fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
@@ -225,6 +226,8 @@ impl CongestionPoint for Cp {
         CpAction::Send(Signal::PushBack(self.id))
     }
 }
+
+impl CpFastPath for Cp {}
 
 /// The reaction point: one row of cycles that a timer and a byte counter both move along.
 #[derive(Clone, Debug)]
@@ -348,18 +351,16 @@ impl ReactionPoint for Rp {
         }
     }
 
-    fn pacing(&self) -> Pacing {
-        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
-    }
-
     fn gauge(&self) -> Gauge {
         let rates = match &self.state {
             State::Free => Rates::at(self.line_rate),
             State::Limiting(limiter) => limiter.cycles.rates,
         };
-        Gauge { current_rate: rates.current, target_rate: rates.target, alarms: 0, asked_at: Instant::ZERO }
+        Gauge { current_rate: rates.current, target_rate: rates.target }
     }
 }
+
+impl RpFastPath for Rp {}
 
 #[cfg(test)]
 mod tests;

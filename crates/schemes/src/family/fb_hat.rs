@@ -12,11 +12,12 @@
 //! runs "no Fb-hat, no cycle shrinking". No source read defines it; everything here is a reading.
 
 use super::qcn;
+use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
+use crate::fast_path::RpFastPath;
 use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::forward::forward;
-use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{Cnm, CpId, NoNotification, ReactionPoint, Signal, SignalKind, Stamp};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -96,7 +97,7 @@ impl Family for FbHat {
         }],
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnm];
-    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
+    const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
     const FIELDS: (&'static [Field], &'static [Field]) = (qcn::CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(params: &qcn::CpParams, _: &RpParams) -> Option<Bytes> {
@@ -163,7 +164,7 @@ impl Rp {
 }
 
 impl ReactionPoint for Rp {
-    forward!(ReactionPoint to self.limiter: on_wake, next_wake, may_be_told_late, limit, pacing, gauge);
+    forward!(ReactionPoint to self.limiter: on_wake, next_wake, limit, pacing, gauge);
 
     #[inline]
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
@@ -187,6 +188,10 @@ impl ReactionPoint for Rp {
         self.limiter.on_signal(now, signal, dice);
         self.set_next_cycle();
     }
+}
+
+impl RpFastPath for Rp {
+    forward!(RpFastPath to self.limiter: on_sent_may_be_late);
 }
 
 #[cfg(test)]

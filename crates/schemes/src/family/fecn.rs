@@ -16,14 +16,15 @@
 //! Source: Jain, Jiang and So-In, FECN (2007), from its outline and its default constants. How a new r is averaged
 //! with the old, the step, and what an idle interval leaves are readings.
 
+use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
+use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Range};
 use crate::parts::drift::Drift;
 use crate::parts::returning::ReturnsProbes;
-use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpId, Gauge, Pacing, Probe, ProbeAction, ProbeKind, Queue, ReactionPoint,
-    Signal, SignalKind, Stamp,
+    Arrival, CongestionPoint, CpAction, CpId, Gauge, Probe, ProbeAction, ProbeKind, Queue, ReactionPoint,
+    RpCapabilities, Signal, SignalKind, Stamp,
 };
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -124,7 +125,8 @@ impl Family for Fecn {
         }],
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Returned];
-    const SPEAKS: &'static [SignalKind] = &[SignalKind::Returned];
+    const CP_SPEAKS: &'static [SignalKind] = &[];
+    const NP_SPEAKS: &'static [SignalKind] = &[SignalKind::Returned];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(params: &CpParams, _: &RpParams) -> Option<Bytes> {
@@ -252,6 +254,8 @@ impl CongestionPoint for Cp {
     }
 }
 
+impl CpFastPath for Cp {}
+
 /// The reaction point: asks, and takes what it is offered.
 #[derive(Clone, Debug)]
 pub struct Rp {
@@ -339,8 +343,8 @@ impl ReactionPoint for Rp {
         ask.min(self.drift.next())
     }
 
-    fn sends_probes(&self) -> bool {
-        true
+    fn capabilities(&self) -> RpCapabilities {
+        RpCapabilities::PROBING_LIMITER
     }
 
     fn take_probe(&mut self, now: Instant) -> Option<Probe> {
@@ -357,14 +361,12 @@ impl ReactionPoint for Rp {
         (self.rate < self.line_rate).then_some(self.rate)
     }
 
-    fn pacing(&self) -> Pacing {
-        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
-    }
-
     fn gauge(&self) -> Gauge {
-        Gauge { current_rate: self.rate, target_rate: self.rate, alarms: 0, asked_at: Instant::ZERO }
+        Gauge::at(self.rate)
     }
 }
+
+impl RpFastPath for Rp {}
 
 #[cfg(test)]
 mod tests;

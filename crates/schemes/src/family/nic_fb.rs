@@ -14,13 +14,14 @@
 //! for, that each congestion point has a count of its own, and where the rate is rounded are readings.
 
 use super::qcn;
+use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
+use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::feedback::{Quantizer, Scale};
 use crate::parts::forward::forward;
 use crate::parts::sampling::{self, Sampler};
-use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
     Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Queue, QueueLen, ReactionPoint, Signal,
     SignalKind,
@@ -149,7 +150,7 @@ impl Family for NicFb {
         ],
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::QueueLen];
-    const SPEAKS: &'static [SignalKind] = &[SignalKind::QueueLen];
+    const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::QueueLen];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(_: &CpParams, params: &RpParams) -> Option<Bytes> {
@@ -218,6 +219,8 @@ impl CongestionPoint for Cp {
     }
 }
 
+impl CpFastPath for Cp {}
+
 /// The reaction point: samples what it is told, and limits as QCN does.
 #[derive(Clone, Debug)]
 pub struct Rp {
@@ -259,7 +262,7 @@ impl Rp {
 }
 
 impl ReactionPoint for Rp {
-    forward!(ReactionPoint to self.limiter: on_sent, on_wake, next_wake, may_be_told_late, pacing);
+    forward!(ReactionPoint to self.limiter: on_sent, on_wake, next_wake, pacing);
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
         if let Signal::QueueLen(message) = signal
@@ -278,6 +281,10 @@ impl ReactionPoint for Rp {
         let gauge = self.limiter.gauge();
         Gauge { current_rate: self.stepped(gauge.current_rate).min(self.line_rate), ..gauge }
     }
+}
+
+impl RpFastPath for Rp {
+    forward!(RpFastPath to self.limiter: on_sent_may_be_late);
 }
 
 #[cfg(test)]

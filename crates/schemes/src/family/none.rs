@@ -1,12 +1,13 @@
 //! No control at all: every source sends as fast as it can, and queues overflow.
 
+use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
+use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params;
 use crate::params::Field;
-use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal, SignalKind,
-    Stamp,
+    Arrival, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Queue, ReactionPoint, RpCapabilities, Signal,
+    SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant};
 
@@ -50,7 +51,7 @@ impl Family for NoControl {
         presets: &[Preset { name: "DEFAULT", about: "Nothing to set.", cp: CpParams {}, rp: RpParams {} }],
     }];
     const HEARS: &'static [SignalKind] = &[];
-    const SPEAKS: &'static [SignalKind] = &[];
+    const CP_SPEAKS: &'static [SignalKind] = &[];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(_: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
@@ -73,6 +74,8 @@ impl CongestionPoint for Cp {
     }
 }
 
+impl CpFastPath for Cp {}
+
 impl ReactionPoint for Rp {
     #[inline]
     fn on_sent(&mut self, _: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
@@ -83,8 +86,8 @@ impl ReactionPoint for Rp {
 
     fn on_wake(&mut self, _: Instant, _: &mut Dice) {}
 
-    fn never_limits(&self) -> bool {
-        true
+    fn capabilities(&self) -> RpCapabilities {
+        RpCapabilities::UNLIMITED
     }
 
     #[inline]
@@ -97,11 +100,9 @@ impl ReactionPoint for Rp {
         None
     }
 
-    fn pacing(&self) -> Pacing {
-        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
-    }
-
     fn gauge(&self) -> Gauge {
-        Gauge { current_rate: self.line_rate, target_rate: self.line_rate, alarms: 0, asked_at: Instant::ZERO }
+        Gauge::at(self.line_rate)
     }
 }
+
+impl RpFastPath for Rp {}

@@ -27,8 +27,8 @@ pub use cp::Cp;
 pub use params::*;
 pub use rp::Rp;
 
+use crate::definition::{Family, Member, Preset, Status};
 use crate::params::Field;
-use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{CpId, NoNotification, SignalKind};
 use qcnlab_units::{BitRate, Bytes};
 
@@ -118,7 +118,7 @@ impl Family for Qcn {
         },
     ];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnm];
-    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
+    const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {

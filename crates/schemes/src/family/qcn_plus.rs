@@ -24,11 +24,12 @@ mod rp;
 pub use rp::Rp;
 
 use super::qcn;
+use crate::definition::{Family, Member, Preset, Status};
+use crate::fast_path::CpFastPath;
 use crate::params::{Field, Range};
 use crate::parts::feedback::Scale;
 use crate::parts::forward::forward;
 use crate::parts::returning::ReturnsProbes;
-use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{Answer, CongestionPoint, CpId, Probe, ProbeAction, ProbeKind, Queue, Signal, SignalKind};
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -191,7 +192,8 @@ impl Family for QcnPlus {
         ],
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Answer, SignalKind::Returned];
-    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Answer, SignalKind::Returned];
+    const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Answer];
+    const NP_SPEAKS: &'static [SignalKind] = &[SignalKind::Returned];
     const FIELDS: (&'static [Field], &'static [Field]) = (qcn::CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(params: &qcn::CpParams, _: &Self::RpParams) -> Option<Bytes> {
@@ -248,6 +250,8 @@ impl CongestionPoint for Cp {
         ProbeAction::Answer(Signal::Answer(Answer { cp: self.id, asked_at, q_offset, q_delta, capacity: queue.rate }))
     }
 }
+
+impl CpFastPath for Cp {}
 
 impl Cp {
     const fn scale(&self) -> Scale {

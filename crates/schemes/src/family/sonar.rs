@@ -21,17 +21,18 @@
 //! an echo ends hyper-active increase, are readings.
 
 use super::qcn;
+use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
+use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Range};
 use crate::parts::bandwidth::{BandwidthDetector, SensorParams as CpParams, TWO_SENSORS_DECK000 as CP_DECK000};
 use crate::parts::cycles::{self, Cut, Cycles};
 use crate::parts::drift::Drift;
 use crate::parts::forward::forward;
 use crate::parts::rates::Rates;
-use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Pacing, Queue, ReactionPoint, Signal, SignalKind,
-    Stamp,
+    Arrival, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Observation, Queue, ReactionPoint, Signal,
+    SignalKind, SonarObservation, Stamp,
 };
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -137,7 +138,7 @@ impl Family for Sonar {
         ],
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Echo];
-    const SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Echo];
+    const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Echo];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
@@ -181,7 +182,7 @@ pub struct Cp {
 }
 
 impl CongestionPoint for Cp {
-    forward!(CongestionPoint to self.bandwidth: watches_departures, on_departure, no_bandwidth_since);
+    forward!(CongestionPoint to self.bandwidth: capabilities, on_departure, no_bandwidth_since);
 
     #[inline]
     fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
@@ -196,6 +197,8 @@ impl CongestionPoint for Cp {
         sampled
     }
 }
+
+impl CpFastPath for Cp {}
 
 /// The reaction point: QCN's byte counter, and the ping timer.
 #[derive(Clone, Debug)]
@@ -367,18 +370,24 @@ impl ReactionPoint for Rp {
         }
     }
 
-    fn pacing(&self) -> Pacing {
-        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
+    fn gauge(&self) -> Gauge {
+        let rates = match &self.state {
+            State::Free => Rates::at(self.line_rate),
+            State::Limiting(limiter) => limiter.cycles.rates,
+        };
+        Gauge { current_rate: rates.current, target_rate: rates.target }
     }
 
-    fn gauge(&self) -> Gauge {
-        let (rates, asked_at) = match &self.state {
-            State::Free => (Rates::at(self.line_rate), Instant::ZERO),
-            State::Limiting(limiter) => (limiter.cycles.rates, limiter.asked_at),
+    fn observation(&self) -> Option<Observation> {
+        let asked_at = match &self.state {
+            State::Free => Instant::ZERO,
+            State::Limiting(limiter) => limiter.asked_at,
         };
-        Gauge { current_rate: rates.current, target_rate: rates.target, alarms: self.alarms, asked_at }
+        Some(Observation::Sonar(SonarObservation { alarms: self.alarms, asked_at }))
     }
 }
+
+impl RpFastPath for Rp {}
 
 #[cfg(test)]
 mod tests;

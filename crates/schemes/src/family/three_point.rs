@@ -16,13 +16,14 @@
 //! three roles are in the authors' pseudo code. Everything else here is a reading.
 
 use super::qcn;
+use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
+use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::feedback::{Quantized, Quantizer, Scale};
 use crate::parts::forward::forward;
 use crate::parts::sampling::{self, Sampler};
-use crate::registry::{Family, Member, Preset, Status};
 use crate::roles::{
     Arrival, Cnm, CongestionPoint, CpAction, CpId, Delivered, NotificationPoint, Queue, ReactionPoint, Signal,
     SignalKind,
@@ -132,7 +133,8 @@ impl Family for ThreePoint {
         }],
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Reflection];
-    const SPEAKS: &'static [SignalKind] = &[SignalKind::Reflection];
+    const CP_SPEAKS: &'static [SignalKind] = &[];
+    const NP_SPEAKS: &'static [SignalKind] = &[SignalKind::Reflection];
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(params: &CpParams, _: &RpParams) -> Option<Bytes> {
@@ -223,6 +225,8 @@ impl CongestionPoint for Cp {
     }
 }
 
+impl CpFastPath for Cp {}
+
 /// The notification point: reflects what is written on frames.
 #[derive(Clone, Copy, Debug)]
 pub struct Np;
@@ -244,7 +248,7 @@ pub struct Rp {
 }
 
 impl ReactionPoint for Rp {
-    forward!(ReactionPoint to self.limiter: on_sent, on_wake, next_wake, may_be_told_late, limit, pacing, gauge);
+    forward!(ReactionPoint to self.limiter: on_sent, on_wake, next_wake, limit, pacing, gauge);
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
         let Signal::Reflection(fb) = *signal else { return };
@@ -263,6 +267,10 @@ impl ReactionPoint for Rp {
             self.limiter.increase(BitRate::bps(self.params.hai_rate.get().saturating_mul(count)));
         }
     }
+}
+
+impl RpFastPath for Rp {
+    forward!(RpFastPath to self.limiter: on_sent_may_be_late);
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use crate::dice::Dice;
 use crate::params;
 use crate::params::Range;
-use crate::roles::{Arrival, CongestionPoint, CpAction, Queue};
+use crate::roles::{Arrival, CongestionPoint, CpAction, CpCapabilities, Queue};
 use qcnlab_units::{Bytes, Instant, Span};
 
 params! {
@@ -111,8 +111,8 @@ impl CongestionPoint for BandwidthDetector {
         CpAction::Nothing
     }
 
-    fn watches_departures(&self) -> bool {
-        true
+    fn capabilities(&self) -> CpCapabilities {
+        CpCapabilities { sees_departures: true, ..CpCapabilities::ARRIVALS_ONLY }
     }
 
     #[inline]

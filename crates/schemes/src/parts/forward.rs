@@ -1,6 +1,6 @@
-//! Machines around another: what they leave to the one inside.
+//! Machines built around another one: forwarding to the machine inside.
 
-/// Methods of a role that a machine leaves to the one in its field, whole.
+/// Implements methods of a role by calling the same method of the machine in a field.
 ///
 /// ```text
 /// impl ReactionPoint for Rp {
@@ -9,8 +9,9 @@
 /// }
 /// ```
 ///
-/// `lets_pass` of a reaction point is not among them. It would be right for most, but with one more machine that has
-/// it, or five, two sources with QCN at a hotspot take 1.2 % more instructions a frame-hop, inlined or not.
+/// `RpFastPath::count_only` is not among them. Most machines could forward it, but each further machine that has it
+/// makes the call site larger: two sources with QCN at a hotspot then take 1.2 % more instructions a frame-hop, inlined
+/// or not.
 macro_rules! forward {
     ($role:ident to self.$inner:ident: $($method:ident),+ $(,)?) => {
         $( $crate::parts::forward::forward!(@ $role $method $inner); )+
@@ -39,9 +40,9 @@ macro_rules! forward {
             self.$inner.next_wake()
         }
     };
-    (@ ReactionPoint may_be_told_late $inner:ident) => {
-        fn may_be_told_late(&self) -> bool {
-            self.$inner.may_be_told_late()
+    (@ RpFastPath on_sent_may_be_late $inner:ident) => {
+        fn on_sent_may_be_late(&self) -> bool {
+            self.$inner.on_sent_may_be_late()
         }
     };
     (@ ReactionPoint limit $inner:ident) => {
@@ -73,9 +74,9 @@ macro_rules! forward {
             self.$inner.on_arrival(now, frame, queue, dice)
         }
     };
-    (@ CongestionPoint watches_departures $inner:ident) => {
-        fn watches_departures(&self) -> bool {
-            self.$inner.watches_departures()
+    (@ CongestionPoint capabilities $inner:ident) => {
+        fn capabilities(&self) -> $crate::roles::CpCapabilities {
+            self.$inner.capabilities()
         }
     };
     (@ CongestionPoint on_departure $inner:ident) => {

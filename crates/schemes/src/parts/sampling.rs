@@ -67,7 +67,7 @@ impl Sampler {
 
     /// Counts a frame and gives true if [`takes`](Sampler::takes) would not take it; if it would it is not counted.
     #[inline]
-    pub const fn lets_pass(&mut self, controlled: bool, admitted: bool, size: Bytes, count_discarded: bool) -> bool {
+    pub const fn count_only(&mut self, controlled: bool, admitted: bool, size: Bytes, count_discarded: bool) -> bool {
         !controlled || !(admitted || count_discarded) || self.next.holds(size)
     }
 

@@ -1,8 +1,8 @@
 //! A small loop: hosts of one line rate, one port they share, propagation delay, steps of one microsecond.
 
 use super::{FRAME, dice, frame, us};
+use crate::definition::Family;
 use crate::dice::Dice;
-use crate::registry::Family;
 use crate::roles::{
     Arrival, CongestionPoint, CpAction, CpId, Delivered, FlowId, NotificationPoint, Probe, ProbeAction, Queue,
     ReactionPoint, Signal,
@@ -152,7 +152,7 @@ impl<F: Family> Fabric<F> {
     }
 
     fn ask(&mut self, now: Instant, host: usize) {
-        if self.hosts[host].rp.sends_probes()
+        if self.hosts[host].rp.capabilities().sends_probes
             && let Some(probe) = self.hosts[host].rp.take_probe(now)
         {
             self.to_port.push_back((self.now + self.delay, Item::Probe { host, probe }));
@@ -199,7 +199,7 @@ impl<F: Family> Fabric<F> {
                     self.len -= FRAME.get();
                     self.hosts[host].delivered += FRAME.get();
                     self.cp.on_departure(now, Bytes::new(self.len));
-                    let mark = if self.cp.marks_departures() {
+                    let mark = if self.cp.capabilities().marks_departures {
                         let queue = self.queue_of(self.len);
                         mark.max(self.cp.departure_mark(now, true, queue, &mut self.dice))
                     } else {

@@ -11,7 +11,7 @@ use crate::source::{Generator, Source};
 use crate::turns::Turns;
 use crate::wheel::Wheel;
 use qcnlab_schemes::registry::Config;
-use qcnlab_schemes::{CongestionPoint, CpId, Dice, Purpose, ReactionPoint};
+use qcnlab_schemes::{CongestionPoint, CpCapabilities, CpId, Dice, Purpose, ReactionPoint};
 use qcnlab_units::{Bytes, Instant, Span};
 use std::collections::{HashMap, VecDeque};
 
@@ -83,7 +83,7 @@ impl Engine {
             check_every: if matches!(plan.scheme, Config::Foreign(_)) { CHECK_FOREIGN_EVERY } else { CHECK_EVERY },
             end: plan.end,
         };
-        engine.probes = engine.reactions.iter().any(|reaction| reaction.rp.sends_probes());
+        engine.probes = engine.reactions.iter().any(|reaction| reaction.rp.capabilities().sends_probes);
         engine.lay_quiet(plan);
         engine.lay_modes(plan);
         engine.lay_adapters();
@@ -194,7 +194,7 @@ impl Engine {
 pub(super) fn sends_probes(plan: &Plan) -> bool {
     let probes = |flow: &FlowPlan| {
         let rate = plan.ports[flow.paths[0][0] as usize].rate;
-        plan.scheme.reaction_point(rate).sends_probes()
+        plan.scheme.reaction_point(rate).capabilities().sends_probes
     };
     plan.flows.first().is_some_and(probes)
 }
@@ -279,9 +279,10 @@ fn lay_watches(plan: &Plan, classes: &[u8], ports: &mut [Port], turns: &mut [Tur
             let id = watches.len() as u32;
             assert!(id < u32::from(u16::MAX), "a run has fewer than 65 535 congestion points");
             let cp = plan.scheme.congestion_point(CpId(id));
-            ports[index].departures = cp.watches_departures() || cp.marks_departures();
+            let CpCapabilities { sees_departures, marks_departures } = cp.capabilities();
+            ports[index].departures = sees_departures || marks_departures;
             ports[index].acts = ports[index].departures;
-            ports[index].marks_departures = cp.marks_departures();
+            ports[index].marks_departures = marks_departures;
             ports[index].plain = false;
             match class {
                 None => ports[index].cp = id,

@@ -4,7 +4,11 @@ use super::{Engine, Letter};
 use crate::frame::{Frame, Parts, flag};
 use crate::plan::Feedback;
 use crate::port::NONE;
-use qcnlab_schemes::{CongestionPoint, Delivered, NotificationPoint, Probe, ProbeAction, Queue, ReactionPoint, Signal};
+use qcnlab_schemes::registry::Rp;
+use qcnlab_schemes::{
+    CongestionPoint, Delivered, NotificationPoint, Observation, Probe, ProbeAction, Queue, ReactionPoint, Signal,
+    SonarObservation,
+};
 use qcnlab_units::{Bytes, Instant, Span};
 
 impl Engine {
@@ -291,20 +295,21 @@ impl Engine {
             return;
         }
         reaction.wake = Instant::NEVER;
-        let alarms = reaction.rp.gauge().alarms;
+        let before = alarms(&reaction.rp);
         reaction.rp.on_wake(now, &mut reaction.dice);
-        if reaction.rp.gauge().alarms != alarms {
-            self.count_alarm(now, entity);
+        if let Some(after) = alarms(&reaction.rp)
+            && before.is_none_or(|before| before.alarms != after.alarms)
+        {
+            self.count_alarm(now, entity, after.asked_at);
         }
         self.follow(now, entity);
     }
 
     /// A reaction point took silence for bandwidth: has there been some all along its way since it asked?
     #[cold]
-    fn count_alarm(&mut self, now: Instant, limiter: u32) {
+    fn count_alarm(&mut self, now: Instant, limiter: u32, asked_at: Instant) {
         self.counters.alarms += 1;
         let reaction = &self.reactions[limiter as usize];
-        let asked_at = reaction.rp.gauge().asked_at;
         let path = self.senders[reaction.flow as usize].first_path;
         let mut missing = false;
         for hop in 0..self.paths[path as usize].len {
@@ -333,5 +338,12 @@ impl Engine {
         if self.probes {
             self.send_probes(now, limiter);
         }
+    }
+}
+
+/// What a limiter of QCN-SONAR has concluded from silence; `None` for other schemes.
+fn alarms(rp: &Rp) -> Option<SonarObservation> {
+    match rp.observation()? {
+        Observation::Sonar(sonar) => Some(sonar),
     }
 }

@@ -7,7 +7,7 @@ use crate::plan::PauseRule;
 use crate::port::{NONE, rescaled};
 use crate::turns::Sending;
 use crate::wheel::Entity;
-use qcnlab_schemes::{Arrival, CongestionPoint, CpAction, CpId, FlowId, Queue};
+use qcnlab_schemes::{Arrival, CongestionPoint, CpAction, CpFastPath, CpId, FlowId, Queue};
 use qcnlab_units::{BitRate, Bytes, Instant};
 
 /// Octets of a pause frame.
@@ -102,7 +102,7 @@ impl Engine {
     #[inline(always)]
     fn lets_pass(&mut self, cp: u32, frame: &Frame, admitted: bool) -> bool {
         let size = Bytes::new(frame.octets());
-        self.watches[cp as usize].cp.lets_pass(frame.is(flag::CONTROLLED), admitted, size)
+        self.watches[cp as usize].cp.count_only(frame.is(flag::CONTROLLED), admitted, size)
     }
 
     /// Shows an arrival to the congestion point that watches its queue.

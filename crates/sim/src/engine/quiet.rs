@@ -15,7 +15,7 @@ use crate::plan::{Events, Feedback, Plan, Traffic};
 use crate::port::{NONE, Port};
 use crate::sender::{Reaction, Sender};
 use crate::source::Source;
-use qcnlab_schemes::ReactionPoint;
+use qcnlab_schemes::{ReactionPoint, RpFastPath};
 use qcnlab_units::Instant;
 use std::hint::select_unpredictable;
 
@@ -45,7 +45,7 @@ impl Engine {
                 && port.cp == NONE
                 && !plan.nodes[planned.from as usize].counts()
                 && matches!(sender.source, Source::Saturated { .. } | Source::Constant { .. })
-                && (rp.never_limits() || rp.may_be_told_late())
+                && (!rp.capabilities().limits || rp.on_sent_may_be_late())
                 && !self.probes;
             if sender.quiet {
                 port.feeder = flow;

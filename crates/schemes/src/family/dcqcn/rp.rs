@@ -3,10 +3,11 @@
 use super::{Clamp, Form, RpParams};
 use crate::dice::Dice;
 use crate::family::qcn::{HaiStep, StageTest};
+use crate::fast_path::RpFastPath;
 use crate::parts::drift::Drift;
 use crate::parts::rates::Rates;
 use crate::parts::sampling::Countdown;
-use crate::roles::{Gauge, Pacing, ReactionPoint, Signal, Stamp};
+use crate::roles::{Gauge, ReactionPoint, Signal, Stamp};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// How often the sender was told lately, from 0 to 1.
@@ -201,14 +202,6 @@ impl ReactionPoint for Rp {
         Stamp::default()
     }
 
-    #[inline]
-    fn lets_pass(&mut self, sent: Bytes, _: Bytes) -> bool {
-        match &mut self.state {
-            State::Limiting(limiter) => self.params.byte_reset.is_none() || limiter.byte_count.holds(sent),
-            State::Free(_) => true,
-        }
-    }
-
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
         if *signal == Signal::Cnp {
             self.on_cnp(now);
@@ -243,10 +236,6 @@ impl ReactionPoint for Rp {
         }
     }
 
-    fn may_be_told_late(&self) -> bool {
-        true
-    }
-
     #[inline]
     fn limit(&self) -> Option<BitRate> {
         match &self.state {
@@ -255,15 +244,25 @@ impl ReactionPoint for Rp {
         }
     }
 
-    fn pacing(&self) -> Pacing {
-        Pacing { overhead: Bytes::ZERO, burst: Bytes::ZERO }
-    }
-
     fn gauge(&self) -> Gauge {
         let rates = match &self.state {
             State::Free(_) => Rates::at(self.line_rate),
             State::Limiting(limiter) => limiter.rates,
         };
-        Gauge { current_rate: rates.current, target_rate: rates.target, alarms: 0, asked_at: Instant::ZERO }
+        Gauge { current_rate: rates.current, target_rate: rates.target }
+    }
+}
+
+impl RpFastPath for Rp {
+    #[inline]
+    fn count_only(&mut self, sent: Bytes, _: Bytes) -> bool {
+        match &mut self.state {
+            State::Limiting(limiter) => self.params.byte_reset.is_none() || limiter.byte_count.holds(sent),
+            State::Free(_) => true,
+        }
+    }
+
+    fn on_sent_may_be_late(&self) -> bool {
+        true
     }
 }

@@ -49,7 +49,7 @@ fn frames_are_marked_once_on_their_way() {
         [(MarkAt::Departure, CpAction::Nothing, 1), (MarkAt::Arrival, CpAction::Mark(1), 0)]
     {
         let mut cp = Dcqcn::congestion_point(&CpParams { mark_at, ..CP_SIGCOMM2015 }, CpId(0));
-        assert_eq!(cp.marks_departures(), mark_at == MarkAt::Departure);
+        assert_eq!(cp.capabilities().marks_departures, mark_at == MarkAt::Departure);
         assert_eq!(cp.on_arrival(us(0), &frame(), queue(250_000), &mut dice()), arrival);
         assert_eq!(cp.departure_mark(us(0), true, queue(250_000), &mut dice()), departure);
         assert_eq!(cp.departure_mark(us(0), false, queue(250_000), &mut dice()), 0);

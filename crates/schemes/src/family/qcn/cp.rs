@@ -2,6 +2,7 @@
 
 use super::params::CpParams;
 use crate::dice::Dice;
+use crate::fast_path::CpFastPath;
 use crate::parts::feedback::Scale;
 use crate::parts::sampling::{self, Sampler};
 use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, Queue, Signal};
@@ -44,10 +45,12 @@ impl CongestionPoint for Cp {
         }
         self.sample(frame, queue, dice)
     }
+}
 
+impl CpFastPath for Cp {
     #[inline]
-    fn lets_pass(&mut self, controlled: bool, admitted: bool, size: Bytes) -> bool {
-        self.sampler.lets_pass(controlled, admitted, size, self.params.count_discarded)
+    fn count_only(&mut self, controlled: bool, admitted: bool, size: Bytes) -> bool {
+        self.sampler.count_only(controlled, admitted, size, self.params.count_discarded)
     }
 }
 

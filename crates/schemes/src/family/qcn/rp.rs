@@ -2,6 +2,7 @@
 
 use super::params::{Clock, Creation, HaiStep, RateAccounting, Release, RpParams, StageTest, TargetCap};
 use crate::dice::Dice;
+use crate::fast_path::RpFastPath;
 use crate::parts::drift::Drift;
 use crate::parts::rates::Rates;
 use crate::parts::sampling::Countdown;
@@ -271,19 +272,6 @@ impl ReactionPoint for Rp {
         Stamp::default()
     }
 
-    #[inline]
-    fn lets_pass(&mut self, sent: Bytes, backlog: Bytes) -> bool {
-        let State::Limiting(limiter) = &mut self.state else { return true };
-        if limiter.rates.current == self.max_rate
-            || (self.params.clock != Clock::Timer && !limiter.byte_count.holds(sent))
-        {
-            return false;
-        }
-        limiter.backlog_empty = backlog == Bytes::ZERO;
-        limiter.sent_since_timer = true;
-        true
-    }
-
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
         if let Signal::Cnm(cnm) = signal {
             self.on_cnm(now, cnm);
@@ -318,10 +306,6 @@ impl ReactionPoint for Rp {
         }
     }
 
-    fn may_be_told_late(&self) -> bool {
-        true
-    }
-
     #[inline]
     fn limit(&self) -> Option<BitRate> {
         match &self.state {
@@ -340,15 +324,27 @@ impl ReactionPoint for Rp {
 
     fn gauge(&self) -> Gauge {
         match &self.state {
-            State::Free => {
-                Gauge { current_rate: self.max_rate, target_rate: self.max_rate, alarms: 0, asked_at: Instant::ZERO }
-            }
-            State::Limiting(limiter) => Gauge {
-                current_rate: limiter.rates.current,
-                target_rate: limiter.rates.target,
-                alarms: 0,
-                asked_at: Instant::ZERO,
-            },
+            State::Free => Gauge::at(self.max_rate),
+            State::Limiting(Limiter { rates, .. }) => Gauge { current_rate: rates.current, target_rate: rates.target },
         }
+    }
+}
+
+impl RpFastPath for Rp {
+    #[inline]
+    fn count_only(&mut self, sent: Bytes, backlog: Bytes) -> bool {
+        let State::Limiting(limiter) = &mut self.state else { return true };
+        if limiter.rates.current == self.max_rate
+            || (self.params.clock != Clock::Timer && !limiter.byte_count.holds(sent))
+        {
+            return false;
+        }
+        limiter.backlog_empty = backlog == Bytes::ZERO;
+        limiter.sent_since_timer = true;
+        true
+    }
+
+    fn on_sent_may_be_late(&self) -> bool {
+        true
     }
 }

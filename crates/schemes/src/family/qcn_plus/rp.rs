@@ -3,9 +3,10 @@
 use super::{Probing, RpParams};
 use crate::dice::Dice;
 use crate::family::qcn;
+use crate::fast_path::RpFastPath;
 use crate::parts::feedback::{Quantized, Quantizer, Scale};
 use crate::parts::forward::forward;
-use crate::roles::{Cnm, CpId, Probe, ProbeKind, ReactionPoint, Signal, Stamp};
+use crate::roles::{Cnm, CpId, Probe, ProbeKind, ReactionPoint, RpCapabilities, Signal, Stamp};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// The reaction point: QCN's limiter, and the probe loop that tunes it.
@@ -192,8 +193,8 @@ impl ReactionPoint for Rp {
         ask.min(self.limiter.next_wake())
     }
 
-    fn sends_probes(&self) -> bool {
-        self.params.probing != Probing::None
+    fn capabilities(&self) -> RpCapabilities {
+        RpCapabilities { sends_probes: self.params.probing != Probing::None, ..RpCapabilities::LIMITER }
     }
 
     fn take_probe(&mut self, now: Instant) -> Option<Probe> {
@@ -206,3 +207,5 @@ impl ReactionPoint for Rp {
         Some(Probe { kind, asked_at: now, sent: Bytes::ZERO, rate: self.line_rate })
     }
 }
+
+impl RpFastPath for Rp {}

@@ -145,7 +145,7 @@ fn a_reaction_point_may_send_directed_and_path_probes() {
         }
         assert_eq!(seen, kinds, "{way:?}");
     }
-    assert!(!rp(RpParams { probing: Probing::None, ..EXACT }).sends_probes());
+    assert!(!rp(RpParams { probing: Probing::None, ..EXACT }).capabilities().sends_probes);
 }
 
 #[test]

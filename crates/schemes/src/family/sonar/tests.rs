@@ -47,7 +47,8 @@ fn silence_leads_through_the_three_states_to_increases() {
     assert!(!send(&mut rp, us(10_200)), "one frame is special");
     assert_eq!(rp.next_wake(), us(12_100));
     rp.on_wake(us(12_100), &mut dice());
-    assert_eq!(rp.gauge().alarms, 1);
+    // It asked when the special frame left, at 10.1 ms.
+    assert_eq!(rp.observation(), Some(Observation::Sonar(SonarObservation { alarms: 1, asked_at: us(10_100) })));
     assert_eq!(rates(&rp), (7500, 10_000), "entering is not an increase");
     // 0.5 ms later: 10 000 + 5 * 1, (7500 + 10 005) / 2 = 8752; then + 5 * 2: (8752.5 + 10 015) / 2 = 9383.
     assert_eq!(rp.next_wake(), us(12_600));

@@ -1,0 +1,93 @@
+//! What the file of a scheme declares: its names, presets and parameters, and how its machines are made.
+//!
+//! The file implements [`Family`]; [`registry`](crate::registry) lists the families.
+
+use crate::fast_path::{CpFastPath, RpFastPath};
+use crate::params::{Field, Table};
+use crate::roles::{CongestionPoint, CpId, NotificationPoint, ReactionPoint, SignalKind};
+use qcnlab_units::{BitRate, Bytes};
+
+/// How far a scheme's definition can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Every rule stands in the source.
+    AsPublished,
+    /// The source leaves rules open; each reading is a named parameter.
+    ReadingsChosen,
+    /// Rebuilt from an outline.
+    Reconstruction,
+}
+
+impl Status {
+    /// The words for lists.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Status::AsPublished => "as published",
+            Status::ReadingsChosen => "readings chosen",
+            Status::Reconstruction => "reconstruction",
+        }
+    }
+}
+
+/// A named set of parameters, and where it comes from.
+pub struct Preset<C, R> {
+    /// Its name, after its provenance.
+    pub name: &'static str,
+    /// Where the values come from.
+    pub about: &'static str,
+    /// The congestion point's parameters.
+    pub cp: C,
+    /// The reaction point's parameters.
+    pub rp: R,
+}
+
+/// A scheme as users name it.
+pub struct Member<C: 'static, R: 'static> {
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Deck or paper.
+    pub source: &'static str,
+    /// How far the definition can be trusted.
+    pub status: Status,
+    /// What it does, with the state diagram.
+    pub about: &'static str,
+    /// Parameter sets; the first is the default.
+    pub presets: &'static [Preset<C, R>],
+}
+
+/// A family of schemes that share machines and differ in parameters.
+pub trait Family {
+    /// The congestion point's parameters.
+    type CpParams: Table + Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static;
+    /// The reaction point's parameters.
+    type RpParams: Table + Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static;
+    /// The congestion point.
+    type Cp: CongestionPoint + CpFastPath + Clone + std::fmt::Debug;
+    /// The reaction point.
+    type Rp: ReactionPoint + RpFastPath + Clone + std::fmt::Debug;
+    /// The notification point; [`NoNotification`](crate::roles::NoNotification) where receivers answer nothing.
+    type Np: NotificationPoint + Clone + std::fmt::Debug;
+    /// The schemes of the family.
+    const MEMBERS: &'static [Member<Self::CpParams, Self::RpParams>];
+    /// The kinds of signal the reaction point hears: exactly those that the other two machines send.
+    const HEARS: &'static [SignalKind];
+    /// The kinds of signal the congestion point sends.
+    const CP_SPEAKS: &'static [SignalKind];
+    /// The kinds of signal the notification point sends.
+    const NP_SPEAKS: &'static [SignalKind] = &[];
+    /// The parameters' fields.
+    const FIELDS: (&'static [Field], &'static [Field]);
+    /// The queue length the scheme steers to, if it has one.
+    fn set_point(cp: &Self::CpParams, rp: &Self::RpParams) -> Option<Bytes>;
+    /// A congestion point called `id`.
+    fn congestion_point(params: &Self::CpParams, id: CpId) -> Self::Cp;
+    /// A reaction point on a port of `line_rate`.
+    fn reaction_point(params: &Self::RpParams, line_rate: BitRate) -> Self::Rp;
+    /// A notification point, if receivers take part; the reaction point's parameters are the whole host's.
+    fn notification_point(params: &Self::RpParams) -> Option<Self::Np> {
+        let _ = params;
+        None
+    }
+}

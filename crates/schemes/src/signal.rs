@@ -1,0 +1,168 @@
+//! Signals: what congestion points and notification points send to a reaction point.
+
+use crate::facts::{CpId, Probe};
+use qcnlab_units::{BitRate, Bytes, Instant};
+
+/// A congestion notification message of 802.1Qau.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cnm {
+    /// Who sends it.
+    pub cp: CpId,
+    /// Quantized feedback: how bad congestion is, from 1 up. 802.1Q has 6 bits.
+    pub quantized_fb: u8,
+    /// Set point less queue length, octets; negative above the set point.
+    pub q_offset: i64,
+    /// Queue growth since the last sample, octets.
+    pub q_delta: i64,
+}
+
+/// A backward congestion notification of BCN and ECM.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bcn {
+    /// Who sends it.
+    pub cp: CpId,
+    /// Set point less queue length, octets; positive when there is room.
+    pub q_offset: i64,
+    /// Queue growth since the last sample, octets.
+    pub q_delta: i64,
+    /// BCN(0,0): stop sending for a while.
+    pub stop: bool,
+}
+
+/// How long a queue is, told by a congestion point that leaves the rest to the sender (ConMes of deck 002).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueLen {
+    /// Who sends it.
+    pub cp: CpId,
+    /// Octets queued.
+    pub len: Bytes,
+    /// Octets that arrived there since its last message to anyone.
+    pub arrived: Bytes,
+}
+
+/// A congestion point's answer to a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Who answers.
+    pub cp: CpId,
+    /// When the probe was sent.
+    pub asked_at: Instant,
+    /// Set point less queue length, octets; positive when there is room.
+    pub q_offset: i64,
+    /// Queue growth since the last sample, octets.
+    pub q_delta: i64,
+    /// The rate the port is served at.
+    pub capacity: BitRate,
+}
+
+/// What one machine tells another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Signal {
+    /// 802.1Qau.
+    Cnm(Cnm),
+    /// BCN and ECM.
+    Bcn(Bcn),
+    /// A switch's answer to a special frame: it has no bandwidth to spare.
+    Echo(CpId),
+    /// Fb99: no congestion, but no bandwidth to spare either; hold back.
+    PushBack(CpId),
+    /// A receiver's answer to marked frames (congestion notification packet of DCQCN).
+    Cnp,
+    /// Queue length, for senders that compute feedback themselves.
+    QueueLen(QueueLen),
+    /// A congestion point's answer to a probe.
+    Answer(Answer),
+    /// A probe that its destination sends back as it came.
+    Returned(Probe),
+    /// A mark that a destination sends back, as feedback: negative is congestion.
+    Reflection(i16),
+}
+
+/// The kinds of signal a scheme hears and speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignalKind {
+    /// Congestion notification message.
+    Cnm,
+    /// Backward congestion notification.
+    Bcn,
+    /// Echo of a special frame.
+    Echo,
+    /// Push-back.
+    PushBack,
+    /// Congestion notification packet.
+    Cnp,
+    /// Queue length.
+    QueueLen,
+    /// Answer to a probe.
+    Answer,
+    /// Returned probe.
+    Returned,
+    /// Reflected mark.
+    Reflection,
+}
+
+impl SignalKind {
+    /// Every kind.
+    pub const ALL: &'static [SignalKind] = &[
+        SignalKind::Cnm,
+        SignalKind::Bcn,
+        SignalKind::Echo,
+        SignalKind::PushBack,
+        SignalKind::Cnp,
+        SignalKind::QueueLen,
+        SignalKind::Answer,
+        SignalKind::Returned,
+        SignalKind::Reflection,
+    ];
+
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SignalKind::Cnm => "CNM",
+            SignalKind::Bcn => "BCN",
+            SignalKind::Echo => "echo",
+            SignalKind::PushBack => "push-back",
+            SignalKind::Cnp => "CNP",
+            SignalKind::QueueLen => "queue length",
+            SignalKind::Answer => "probe answer",
+            SignalKind::Returned => "returned probe",
+            SignalKind::Reflection => "reflection",
+        }
+    }
+}
+
+impl Signal {
+    /// Which kind it is.
+    pub const fn kind(&self) -> SignalKind {
+        match self {
+            Signal::Cnm(_) => SignalKind::Cnm,
+            Signal::Bcn(_) => SignalKind::Bcn,
+            Signal::Echo(_) => SignalKind::Echo,
+            Signal::PushBack(_) => SignalKind::PushBack,
+            Signal::Cnp => SignalKind::Cnp,
+            Signal::QueueLen(_) => SignalKind::QueueLen,
+            Signal::Answer(_) => SignalKind::Answer,
+            Signal::Returned(_) => SignalKind::Returned,
+            Signal::Reflection(_) => SignalKind::Reflection,
+        }
+    }
+
+    /// Feedback where the message carries it: minus the quantized feedback of a CNM, the feedback of a reflection.
+    pub const fn fb(&self) -> Option<i32> {
+        match self {
+            Signal::Cnm(cnm) => Some(-(cnm.quantized_fb as i32)),
+            Signal::Reflection(fb) => Some(*fb as i32),
+            _ => None,
+        }
+    }
+
+    /// Queue offset and growth, octets, where the message carries them.
+    pub const fn queue(&self) -> Option<(i64, i64)> {
+        match self {
+            Signal::Cnm(m) => Some((m.q_offset, m.q_delta)),
+            Signal::Bcn(m) => Some((m.q_offset, m.q_delta)),
+            Signal::Answer(m) => Some((m.q_offset, m.q_delta)),
+            _ => None,
+        }
+    }
+}
