@@ -116,7 +116,7 @@ def sources(text: str, name: str, path: Path) -> str:
         raise CannotError(f"{path} has changed its form: no table was found")
     return (
         text[: rows.end()]
-        + f"| source of `{name}` | its title | its authors | its year |\n"
+        + f"| source of `{name}` | its title | its authors | where and when |\n"
         + text[rows.end() :]
     )
 

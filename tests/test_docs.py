@@ -1,0 +1,67 @@
+"""Links in documents lead somewhere, and the files that they name exist."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+# Pages that speak of the code as it is now, so that every file they name must be there.
+CURRENT = [
+    ROOT / "ARCHITECTURE.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs/decisions").glob("*.md")),
+    *sorted((ROOT / "docs/reference").glob("*.md")),
+]
+FOLDERS = ("benches", "book", "crates", "docs", "examples", "python", "scenarios", "tests")
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what `#...` may name in a page: its headings as GitHub writes them, and its `id`s."""
+    text = page.read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    slugs = {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in headings}
+    return slugs | set(re.findall(r'<a (?:id|name)="([^"]+)"', text))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), f"{name(page)} links to {target}"
+        if anchor and there.suffix == ".md":
+            assert anchor in anchors(there), f"{name(page)} links to {target}"
+
+
+@pytest.mark.parametrize("page", [page for page in CURRENT if page.exists()], ids=name)
+def test_files_that_are_named_exist(page: Path) -> None:
+    for word in re.findall(r"`([\w./*-]+)`", page.read_text(encoding="utf-8")):
+        head, slash, _ = word.partition("/")
+        if slash and head in FOLDERS:
+            assert list(ROOT.glob(word.rstrip("/"))), f"{name(page)} names {word}"
+
+
+def test_the_rooms_of_the_architecture_exist() -> None:
+    """A paragraph that begins with a folder in bold names files, folders and modules in it."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rooms = re.findall(r"^\*\*`([\w/]+)`\*\*: (.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+    assert len(rooms) >= 4
+    for folder, words in rooms:
+        roots = (ROOT / folder / "src", ROOT / folder)
+        for word in re.findall(r"`([\w./]+)`", words):
+            names = (word.rstrip("/"), f"{word}.rs", f"{word}.py")
+            assert any((root / each).exists() for root in roots for each in names), (folder, word)
