@@ -15,15 +15,15 @@ help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
 demo: $(CORE) ## run the QCN and ECM demonstration; writes runs/demo with report.html
-	@$(BIN)/qcnlab demo $(ARGS)
+	@$(BIN)/python -m qcnlab demo $(ARGS)
 
 test: $(CORE) ## run the Rust and the Python tests and the quick rows of the validation book
 	cargo test --release
-	$(BIN)/pytest
-	$(BIN)/qcnlab validate --quick
+	$(BIN)/python -m pytest
+	$(BIN)/python -m qcnlab validate --quick
 
 validate: $(CORE) ## run the validation book and write its pages (ARGS=--quick: two minutes)
-	@$(BIN)/qcnlab validate $(if $(ARGS),$(ARGS),--pages docs/book)
+	@$(BIN)/python -m qcnlab validate $(if $(ARGS),$(ARGS),--pages docs/book)
 
 bench: $(CORE) ## measure the workloads; writes benches/runs/DATE
 	cargo build --release --quiet -p qcnlab-lab --example workload

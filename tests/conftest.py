@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import qcnlab
-from qcnlab.cli import main
+from qcnlab.cli import ENDING_SIGNALS, main
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ class CommandLine:
 
     def __call__(self, *arguments: str) -> Done:
         out, err = io.StringIO(), io.StringIO()
-        before = signal.getsignal(signal.SIGTERM)
+        before = {number: signal.getsignal(number) for number in (*ENDING_SIGNALS, signal.SIGINT)}
         with (
             chdir(self.folder),
             redirect_stdout(out),
@@ -54,7 +54,8 @@ class CommandLine:
             pytest.raises(SystemExit) as left,
         ):
             main(arguments)
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         assert isinstance(left.value.code, int)
         return Done(left.value.code, out.getvalue(), err.getvalue())
 

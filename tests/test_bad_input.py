@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+import qcnlab
 from conftest import HOTSPOT, CommandLine
 
 GOOD = """\
@@ -157,3 +159,22 @@ def test_an_empty_file(cli: CommandLine) -> None:
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "bad.toml" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
+def test_a_file_without_end_is_read_to_a_bound(cli: CommandLine) -> None:
+    done = cli("check", "/dev/zero")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: the file has more than 64 MiB; no scenario is that long\n --> /dev/zero\n"
+    )
+
+
+def test_mappings_that_are_no_scenario_are_refused() -> None:
+    deep: dict[str, object] = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
+    with pytest.raises(qcnlab.ScenarioError, match="nested too deeply"):
+        qcnlab.Scenario.from_dict(deep)
+    with pytest.raises(qcnlab.ScenarioError, match="cannot be written as JSON"):
+        qcnlab.Scenario.from_dict({"duration": object()})

@@ -11,7 +11,8 @@ import pytest
 
 import qcnlab
 from conftest import CommandLine, Done
-from qcnlab.demo import ROWS, RTTS, Demo, open_demo
+from qcnlab.demo.cells import ROWS, RTTS, Demo
+from qcnlab.demo.running import open_demo
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import qcnlab
-from conftest import CommandLine
+from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
 from qcnlab.folders import NewFolder
 
 TABLES = (
@@ -158,6 +161,61 @@ def test_half_a_file_is_told(result: qcnlab.Result, cli: CommandLine) -> None:
     done = cli("plot", "run")
     assert done.returncode == 2
     assert "half written: remove the folder and run again" in done.stderr
+
+
+def nested(levels: int) -> str:
+    return "[" * levels + "]" * levels
+
+
+SPOILED: dict[str, tuple[str, Callable[[str], str]]] = {
+    "config.toml, cut in a line": ("config.toml", lambda text: text[: len(text) // 2]),
+    "config.toml, cut after a line": ("config.toml", lambda text: text[: text.index("[topology]")]),
+    "config.toml, a time that is none": (
+        "config.toml",
+        lambda text: text.replace('duration = "40 ms"', "duration = []"),
+    ),
+    "summary.json, a list": ("summary.json", lambda _: "[]"),
+    "summary.json, nothing in it": ("summary.json", lambda _: "{}"),
+    "summary.json, metrics that are none": (
+        "summary.json",
+        lambda text: json.dumps({**json.loads(text), "metrics": {"jain": 1}}),
+    ),
+    "summary.json, nested": ("summary.json", lambda _: nested(100_000)),
+    "meta.json, a number": ("meta.json", lambda _: "3"),
+    "meta.json, nested": ("meta.json", lambda _: nested(100_000)),
+}
+
+
+@pytest.mark.parametrize("case", SPOILED)
+def test_a_spoiled_file_is_told_in_one_line(
+    result: qcnlab.Result, cli: CommandLine, case: str
+) -> None:
+    name, spoil = SPOILED[case]
+    path = result.save(cli.folder / "run") / name
+    path.write_text(spoil(path.read_text(encoding="utf-8")), encoding="utf-8")
+    before = cli.left()
+    done = cli("plot", "run")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: 'run' is not a run folder: ")
+    assert done.stderr.count("\n") == 1
+    assert cli.left() == before
+
+
+def test_a_run_whose_folder_cannot_be_written_prints_its_metrics(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: qcnlab.Result, folder: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(qcnlab.Result, "write_into", full)
+    done = cli("run", HOTSPOT, *SHORT_FLAGS, "--reps", "1", "-o", "out")
+    assert done.returncode == 2
+    assert re.search(r"^queue_max_bytes .* [\d,]+$", done.stdout, re.MULTILINE)
+    assert done.stderr == "error: cannot write the folder 'out': No space left on device\n"
+    printed = cli("run", HOTSPOT, *SHORT_FLAGS, "--reps", "1", "-o", "out", "--json")
+    assert printed.returncode == 2
+    assert json.loads(printed.stdout)["folder"] is None
+    assert cli.left() == []
 
 
 @pytest.mark.parametrize(

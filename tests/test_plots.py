@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -59,3 +60,45 @@ def test_many_sources_are_drawn_as_a_band(short: qcnlab.Scenario) -> None:
     figure = qcnlab.run(short.with_({"topology.sources": 12}), reps=1).plot()
     labels = figure.axes[2].get_legend_handles_labels()[1]
     assert labels == ["12 sources, range", "median current rate"]
+
+
+def test_two_drawings_of_one_folder_do_not_collide(
+    result: qcnlab.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process draws the same file while this one is in the middle of it."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    path = tmp_path / "run.svg"
+    print_svg: Any = FigureCanvasSVG.print_svg
+    mine, theirs = os.getpid(), os.getppid()
+
+    def interrupted(self: FigureCanvasSVG, file: Path, **options: Any) -> None:
+        print_svg(self, file, **options)
+        if os.getpid() == mine:
+            monkeypatch.setattr(os, "getpid", lambda: theirs)
+            plots.save(result.plot(), path)
+            monkeypatch.setattr(os, "getpid", lambda: mine)
+            assert path.read_bytes() == file.read_bytes()
+
+    monkeypatch.setattr(FigureCanvasSVG, "print_svg", interrupted)
+    plots.save(result.plot(), path)
+    assert [file.name for file in tmp_path.iterdir()] == ["run.svg"]
+    assert path.read_bytes().endswith(b"</svg>\n")
+
+
+def test_a_drawing_that_fails_leaves_the_file_as_it_was(
+    result: qcnlab.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    def broken(self: FigureCanvasSVG, file: Path, **options: Any) -> None:
+        file.write_bytes(b"<svg")
+        raise OSError
+
+    path = tmp_path / "run.svg"
+    path.write_bytes(b"whole")
+    monkeypatch.setattr(FigureCanvasSVG, "print_svg", broken)
+    with pytest.raises(OSError):
+        plots.save(result.plot(), path)
+    assert [file.name for file in tmp_path.iterdir()] == ["run.svg"]
+    assert path.read_bytes() == b"whole"

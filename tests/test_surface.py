@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import subprocess
 import sys
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import qcnlab
+from conftest import ROOT
 from qcnlab import _core
 
-CLASSES = [value for value in vars(qcnlab).values() if inspect.isclass(value)]
+PUBLIC = {name: getattr(qcnlab, name) for name in qcnlab.__all__}
+CLASSES = [value for value in PUBLIC.values() if inspect.isclass(value)]
 
 
 def public_members(cls: type) -> list[tuple[str, Any]]:
@@ -30,13 +34,26 @@ def test_every_public_name_is_documented(name: str) -> None:
     assert inspect.getdoc(getattr(qcnlab, name)), name
 
 
-def test_all_lists_every_public_name() -> None:
-    found = {
-        name
-        for name, value in vars(qcnlab).items()
-        if not name.startswith("_") and not inspect.ismodule(value)
+def test_names_are_imported_from_where_type_checkers_see_them() -> None:
+    tree = ast.parse(Path(qcnlab.__file__).read_text(encoding="utf-8"))
+    seen = {
+        str(node.module).removeprefix("qcnlab."): tuple(alias.name for alias in node.names)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("qcnlab.")
     }
-    assert found == set(qcnlab.__all__) - {"__version__"}
+    assert seen == qcnlab._MODULES
+    assert sorted(name for names in seen.values() for name in names) == sorted(qcnlab.__all__)
+    assert set(qcnlab.__all__) <= set(dir(qcnlab))
+
+
+def test_the_package_under_test_is_the_one_of_this_tree() -> None:
+    assert Path(qcnlab.__file__).is_relative_to(ROOT / "python")
+    assert Path(_core.__file__).is_relative_to(ROOT / "python")
+
+
+def test_an_unknown_name_is_no_attribute() -> None:
+    with pytest.raises(AttributeError, match="'laod'"):
+        _ = qcnlab.laod  # type: ignore[attr-defined]
 
 
 def test_every_public_member_is_documented() -> None:

@@ -261,11 +261,22 @@ def test_only_what_is_missing_is_run(short: qcnlab.Scenario, half: Path, folder:
     assert others.equals(pl.read_parquet(folder / "metrics.parquet").filter(pl.col("point") != 3))
 
 
+NESTED = b"[" * 100_000 + b"]" * 100_000
 DAMAGES: dict[str, tuple[str, Any]] = {
     "a half line": ("runs.jsonl", lambda data: data[:-20]),
     "a line without its end": ("runs.jsonl", lambda data: data[:-1]),
     "a line of zeros": ("runs.jsonl", lambda data: data + b"\0" * 100),
     "a wrong point": ("runs.jsonl", lambda data: data.replace(b'"point":3', b'"point":9')),
+    "not a number": ("runs.jsonl", lambda data: data.replace(b",0.0]}", b",NaN]}")),
+    "no finite number": ("runs.jsonl", lambda data: data.replace(b",0.0]}", b",1e999]}")),
+    "a text for a number": ("runs.jsonl", lambda data: data.replace(b",0.0]}", b',"0"]}')),
+    "half a point": ("runs.jsonl", lambda data: data.replace(b'"point":3', b'"point":3.0')),
+    "a line nested deeply": ("runs.jsonl", lambda data: data + NESTED + b"\n"),
+    "a manifest nested deeply": ("sweep.json", lambda _: NESTED),
+    "a manifest of other types": (
+        "sweep.json",
+        lambda data: data.replace(b'"replications": 2', b'"replications": "2"'),
+    ),
     "half a manifest": ("sweep.json", lambda data: data[: len(data) // 2]),
     "an empty manifest": ("sweep.json", lambda _: b""),
     "half a head": ("runs.jsonl", lambda data: data[8:]),

@@ -1,27 +1,36 @@
 """A congestion-management laboratory for Ethernet fabrics.
 
+Names are imported when they are first used, so that ``import qcnlab`` is quick.
+
+Examples
+--------
 >>> import qcnlab
 >>> scenario = qcnlab.load("og-hotspot-2src-10g-to-500m-rtt200us")
->>> result = qcnlab.run(scenario.with_("scheme.name=qcn"), reps=5)
->>> result.metric("recovery_ms")            # median over the replications, in ms
->>> result.queues.to_polars()               # or .to_pandas(), .to_numpy(), any Arrow reader
->>> result.plot().savefig("run.png")
+>>> short = scenario.with_("warmup=2 ms", "hotspot.from=10 ms", "hotspot.until=25 ms")
+>>> result = qcnlab.run(short.with_("scheme.name=qcn", "duration=40 ms"), reps=2)
+>>> result.metric("queue_max_bytes")  # median over the replications
+150000.0
+>>> result.queues.to_polars().columns  # or .to_pandas(), .to_numpy(), any Arrow reader
+['replication', 'time_s', 'port', 'queue_bytes']
+>>> figure = result.plot()  # figure.savefig("run.png") writes it
 """
 
-from qcnlab._core import __version__
-from qcnlab.api import Scenario, load, run, run_many
-from qcnlab.errors import (
-    AnalysisError,
-    Error,
-    FolderError,
-    LawViolation,
-    MissingPackage,
-    ScenarioError,
-)
-from qcnlab.results import Result, open_run
-from qcnlab.sweeps.result import Sweep
-from qcnlab.sweeps.running import open_sweep, sweep
-from qcnlab.tables import Table
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from qcnlab._core import __version__
+    from qcnlab.api import Scenario, load, run, run_many
+    from qcnlab.errors import (
+        AnalysisError,
+        Error,
+        FolderError,
+        LawViolation,
+        MissingPackage,
+        ScenarioError,
+    )
+    from qcnlab.results import Result, open_run
+    from qcnlab.sweeps.result import Sweep
+    from qcnlab.sweeps.running import open_sweep, sweep
+    from qcnlab.tables import Table
 
 __all__ = [
     "AnalysisError",
@@ -42,3 +51,32 @@ __all__ = [
     "run_many",
     "sweep",
 ]
+
+_MODULES = {
+    "_core": ("__version__",),
+    "api": ("Scenario", "load", "run", "run_many"),
+    "errors": (
+        "AnalysisError", "Error", "FolderError", "LawViolation", "MissingPackage", "ScenarioError",
+    ),
+    "results": ("Result", "open_run"),
+    "sweeps.result": ("Sweep",),
+    "sweeps.running": ("open_sweep", "sweep"),
+    "tables": ("Table",),
+}  # fmt: skip
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        """Import the module that defines `name`, and keep the name here."""
+        from importlib import import_module
+
+        for module, names in _MODULES.items():
+            if name in names:
+                value = getattr(import_module(f"qcnlab.{module}"), name)
+                globals()[name] = value
+                return value
+        raise AttributeError(f"module 'qcnlab' has no attribute {name!r}")
+
+    def __dir__():
+        """List the public names, imported already or not."""
+        return sorted({*globals(), *__all__})

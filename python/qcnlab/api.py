@@ -20,12 +20,21 @@ if TYPE_CHECKING:
 
 MOST_REPS, MOST_JOBS, MOST_SEED = 1_000_000, 1024, 2**64 - 1
 """The highest replications, threads and seed that `run` takes."""
+MOST_OCTETS = 64 << 20
+"""The length of the longest scenario file that is read."""
 
 
 class Scenario:
     """A checked, resolved scenario: what is built, what happens to it, what is recorded.
 
-    Immutable; `with_` gives a changed one. Made by `qcnlab.load`, `from_toml` or `from_dict`.
+    Immutable; `with_` returns a changed one. Made by `qcnlab.load`, `from_toml` or `from_dict`.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> scenario = qcnlab.load("og-hotspot-2src-10g-to-500m-rtt10us")
+    >>> scenario.with_("topology.rtt=40 us", "seed=7").seed
+    7
     """
 
     __slots__ = ("_core",)
@@ -35,26 +44,89 @@ class Scenario:
 
     @classmethod
     def from_toml(cls, text: str, name: str = "<text>") -> Scenario:
-        """Read a scenario from TOML text; `name` stands for the file in messages.
+        """Return the scenario that TOML text describes.
 
-        Raises `ScenarioError`.
+        Parameters
+        ----------
+        text : str
+            The contents of a scenario file.
+        name : str, optional
+            Stands for the file's name in messages.
+
+        Returns
+        -------
+        Scenario
+            The scenario, checked and resolved.
+
+        Raises
+        ------
+        ScenarioError
+            If it cannot be run; the message tells line and column.
+
+        Examples
+        --------
+        >>> import qcnlab
+        >>> base = qcnlab.load("one-source-into-9g-rtt10us")
+        >>> qcnlab.Scenario.from_toml(base.to_toml(), base.name) == base
+        True
         """
         return cls(_core.Scenario.parse(text, name))
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any], name: str = "<dict>") -> Scenario:
-        """Build a scenario from nested mappings of the same shape as the TOML.
+        """Return the scenario that nested mappings of the same shape as the TOML describe.
 
-        Quantities are text with a unit: `{"topology": {"rtt": "200 us"}}`. Raises `ScenarioError`.
+        Parameters
+        ----------
+        tree : mapping
+            Keys to values; quantities are text with a unit: `{"topology": {"rtt": "200 us"}}`.
+        name : str, optional
+            Stands for the file's name in messages.
+
+        Returns
+        -------
+        Scenario
+            The scenario, checked and resolved.
+
+        Raises
+        ------
+        ScenarioError
+            If it cannot be run.
         """
-        return cls(_core.Scenario.from_json(json.dumps(tree), name))
+        try:
+            text = json.dumps(tree)
+        except RecursionError:
+            raise scenario_error("the mappings are nested too deeply", file=name) from None
+        except (TypeError, ValueError) as error:
+            raise scenario_error(f"a value cannot be written as JSON: {error}", file=name) from None
+        return cls(_core.Scenario.from_json(text, name))
 
     def with_(self, *changes: str | Mapping[str, Any]) -> Scenario:
-        """Give a scenario with some keys changed, checked as a whole.
+        """Return this scenario with some keys changed, checked as a whole.
 
-        A change is `"dotted.key=value"` or a mapping: `with_("topology.rtt=200 us")`,
-        `with_({"scheme.cp.w": 2, "seed": 7})`. Raises `ScenarioError` for a key or value that
-        cannot be.
+        Parameters
+        ----------
+        *changes : str or mapping
+            `"dotted.key=value"`, or a mapping of dotted keys to values.
+
+        Returns
+        -------
+        Scenario
+            Another scenario; this one stays as it is.
+
+        Raises
+        ------
+        ScenarioError
+            For a key or value that cannot be.
+
+        Examples
+        --------
+        >>> import qcnlab
+        >>> base = qcnlab.load("one-source-into-9g-rtt10us")
+        >>> base.with_("topology.rtt=200 us").to_dict()["topology"]["rtt"]
+        '200 us'
+        >>> base.with_({"scheme.cp.w": 4, "seed": 7}).seed
+        7
         """
         assignments: list[str] = []
         for change in changes:
@@ -81,47 +153,83 @@ class Scenario:
 
     @property
     def seed(self) -> int:
-        """The seed used when `run` is given none."""
+        """The seed that `run` uses unless it gets another."""
         return self._core.seed
 
     @property
     def replications(self) -> int:
-        """The number of replications made when `run` is given none."""
+        """The number of replications that `run` makes unless it gets another."""
         return self._core.replications
 
     def memory(self, *, reps: int | None = None, jobs: int | None = None) -> dict[str, int]:
-        """Estimate the octets that running and writing tables takes, by what they are for.
+        """Estimate the memory that running and writing tables takes.
 
-        `reps` and `jobs` as in `run`. The sum is within a factor of four of what is taken, mostly
-        above: buffers may fill, and the number of messages is a guess. `run` refuses what exceeds
-        the memory that is there.
+        The sum is within a factor of four of what is taken, mostly above: buffers may fill, and the
+        number of messages is a guess. `run` refuses what exceeds the memory that is there.
+
+        Parameters
+        ----------
+        reps : int, optional
+            Replications, as in `run`.
+        jobs : int, optional
+            Threads, as in `run`.
+
+        Returns
+        -------
+        dict of str to int
+            Octets, by what they are for.
+
+        Raises
+        ------
+        ValueError
+            For a number out of range.
         """
         within("reps", reps, 1, MOST_REPS)
         within("jobs", jobs, 1, MOST_JOBS)
         return dict(self._core.memory(replications=reps, jobs=jobs))
 
     def bottleneck(self) -> dict[str, Any]:
-        """Give the one port where it congests, and who meets there, without a run.
+        """Return the one port where the scenario congests and who contends for it, without a run.
 
-        `port`, `rate_bps` (outside hotspots), `buffer_bytes` (`None` without limit), `flows` (how
-        many there are in all) and `phases`: times `from_s` to `until_s` with the port's `rate_bps`
-        and its `crowd` (`None` while it is not congested). A crowd: `sources`, the limiters of
-        flows that want half their fair share or more (each with its first `flow` and what it
-        `sends_bps` at most), their entries of `traffic`, the `capacity_bps` left for them, flows
-        that want less (`light`) or that nothing slows (`unslowed`) with their `rate_bps`, and with
-        least, mean and greatest: `sends_bps`, `frame_bytes`, `loop_delay_s` (to the port and back)
-        and `round_trip_s` (to the receiver and back); `link_bps` is the slowest of their own links.
-        Raises `AnalysisError` where nothing is congested, several ports are, or sources change.
+        Returns
+        -------
+        dict
+            `port`, `rate_bps` (outside hotspots), `buffer_bytes` (`None` without limit), `flows`
+            (how many there are in all) and `phases`: times `from_s` to `until_s` with the port's
+            `rate_bps` and its `crowd` (`None` while it is not congested): `sources`, the limiters
+            of flows that want half their fair share or more (each with its first `flow` and what it
+            `sends_bps` at most), their entries of `traffic`, the `capacity_bps` left for them,
+            flows that want less (`light`) or that nothing slows (`unslowed`) with their `rate_bps`,
+            and with least, mean and greatest: `sends_bps`, `frame_bytes`, `loop_delay_s` (to the
+            port and back) and `round_trip_s` (to the receiver and back); `link_bps` is the slowest
+            of their own links.
+
+        Raises
+        ------
+        AnalysisError
+            Where nothing is congested, several ports are, or sources change.
         """
-        found: dict[str, Any] = json.loads(self._core.bottleneck())
-        return found
+        bottleneck: dict[str, Any] = json.loads(self._core.bottleneck())
+        return bottleneck
 
     def to_toml(self) -> str:
-        """Write the resolved scenario: every key, every unit. `from_toml` gives the same back."""
+        """Return the resolved scenario as TOML: every key, every unit.
+
+        Returns
+        -------
+        str
+            Text from which `from_toml` makes an equal scenario.
+        """
         return self._core.to_toml()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the resolved scenario as nested dictionaries, quantities as text with a unit."""
+        """Return the resolved scenario as nested dictionaries.
+
+        Returns
+        -------
+        dict
+            Every key; quantities are text with a unit.
+        """
         tree: dict[str, Any] = json.loads(self._core.to_json())
         return tree
 
@@ -134,16 +242,35 @@ class Scenario:
         return hash(self._core.hash)
 
     def __repr__(self) -> str:
-        """Tell name and title."""
+        """Return name and title."""
         return f"<Scenario {self.name}: {self.title}>"
 
 
 def load(source: str | PathLike[str]) -> Scenario:
     """Load a scenario file, or a shipped scenario by its name.
 
-    Text with a slash or ending in `.toml`, and any path object, is a file; other text is the
-    name of a shipped scenario (`qcnlab list scenarios`). Raises `ScenarioError` when there is
-    no such file or name, or what it says cannot be; the message tells file, line and column.
+    Parameters
+    ----------
+    source : str or path-like
+        Text with a slash or ending in `.toml`, and any path object, is a file; other text is the
+        name of a shipped scenario (``qcnlab list scenarios``).
+
+    Returns
+    -------
+    Scenario
+        The scenario, checked and resolved.
+
+    Raises
+    ------
+    ScenarioError
+        When there is no such file or name, or what it says cannot be; the message tells file, line
+        and column.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> qcnlab.load("one-source-into-9g-rtt10us")
+    <Scenario one-source-into-9g-rtt10us: One source of up to 10 Gb/s into a 9 Gb/s link, RTT 10 us>
     """
     text = fspath(source)
     if isinstance(source, str) and not _is_path(text):
@@ -161,10 +288,42 @@ def run(
 ) -> Result:
     """Run all replications of a scenario; the GIL is released meanwhile.
 
-    `reps` and `seed` default to the scenario's own, `jobs` (threads) to all cores. The result
-    does not depend on `jobs`. `progress`: show a bar on stderr once two seconds have passed;
-    by default if stderr is a terminal or this is a notebook. Raises `ValueError` for a number
-    that cannot be, `LawViolation` if a conservation law breaks; Ctrl-C ends it within a second.
+    Ctrl-C ends it within a second.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What to run.
+    reps : int, optional
+        Replications; the scenario's own by default.
+    seed : int, optional
+        Seed of all random numbers; the scenario's own by default.
+    jobs : int, optional
+        Threads; all cores by default. The result does not depend on it.
+    progress : bool, optional
+        Show a bar on stderr once two seconds have passed; by default if stderr is a terminal or
+        this is a notebook.
+
+    Returns
+    -------
+    Result
+        Tables and metrics of all replications.
+
+    Raises
+    ------
+    ValueError
+        For a number out of range.
+    LawViolation
+        If a conservation law breaks, or a scheme its contract.
+    Error
+        If the run takes more memory than there is.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> scenario = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=10 ms", "warmup=1 ms")
+    >>> qcnlab.run(scenario, reps=2, seed=3).metric("drops")
+    0.0
     """
     return run_many([scenario], reps=reps, seed=seed, jobs=jobs, progress=progress)[0]
 
@@ -177,11 +336,41 @@ def run_many(
     jobs: int | None = None,
     progress: bool | None = None,
 ) -> list[Result]:
-    """Run several scenarios on one pool of threads and give a result for each, in order.
+    """Run several scenarios on one pool of threads.
 
     Random streams are keyed by seed, replication and component, so scenarios that differ only
-    in their scheme meet the same random numbers. The rest is as in `run`; `meta["wall_s"]` of
-    each result is the wall time of the whole call.
+    in their scheme meet the same random numbers.
+
+    Parameters
+    ----------
+    scenarios : iterable of Scenario
+        What to run.
+    reps, seed, jobs, progress
+        As in `run`, for each scenario.
+
+    Returns
+    -------
+    list of Result
+        One for each scenario, in order; `meta["wall_s"]` of each is the wall time of the whole
+        call.
+
+    Raises
+    ------
+    ValueError
+        For a number out of range.
+    LawViolation
+        If a conservation law breaks, or a scheme its contract.
+    Error
+        If the runs take more memory than there is.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> base = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=10 ms", "warmup=1 ms")
+    >>> schemes = ("none", "qcn")
+    >>> results = qcnlab.run_many([base.with_(f"scheme.name={name}") for name in schemes], reps=1)
+    >>> [result.summary["scheme"] for result in results]
+    ['none', 'qcn']
     """
     within("reps", reps, 1, MOST_REPS)
     within("jobs", jobs, 1, MOST_JOBS)
@@ -196,14 +385,14 @@ def run_many(
 
 
 def within(name: str, value: int | None, low: int, high: int) -> None:
-    """Raise `ValueError` if `value` is given and not from `low` to `high`."""
+    """Raise `ValueError` unless `value` is `None` or from `low` to `high`."""
     if value is not None and not low <= value <= high:
         raise ValueError(f"{name} is {value}; it must be from {low} to {high}")
 
 
 def _core_of(scenario: Scenario) -> _core.Scenario:
     if not isinstance(scenario, Scenario):
-        raise TypeError(f"{scenario!r} is not a Scenario; qcnlab.load(...) gives one")
+        raise TypeError(f"{scenario!r} is not a Scenario; qcnlab.load(...) returns one")
     return scenario._core
 
 
@@ -219,7 +408,8 @@ def _toml_value(value: object) -> str:
 
 def _read(name: str) -> bytes:
     try:
-        return Path(name).read_bytes()
+        with Path(name).open("rb") as file:
+            octets = file.read(MOST_OCTETS + 1)
     except FileNotFoundError:
         raise scenario_error(
             "there is no such file", file=name, hint=_near(Path(name).stem)
@@ -228,6 +418,11 @@ def _read(name: str) -> bytes:
         own = Path(name) / "config.toml"
         hint = f"a run folder keeps its scenario as '{own}'" if own.exists() else None
         raise scenario_error(f"cannot be read: {error.strerror}", file=name, hint=hint) from error
+    if len(octets) > MOST_OCTETS:
+        raise scenario_error(
+            f"the file has more than {MOST_OCTETS >> 20} MiB; no scenario is that long", file=name
+        )
+    return octets
 
 
 def _near(stem: str) -> str:

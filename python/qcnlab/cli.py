@@ -1,4 +1,4 @@
-"""The `qcnlab` command: signals, errors and exit codes around `commands.py`.
+"""The command line: signals, streams, errors and exit codes around `commands.py`.
 
 Exit codes: 0 done, 1 ran and a check failed, 2 could not run, 130 interrupted. A reader that
 closes the pipe early is no error.
@@ -6,10 +6,11 @@ closes the pipe early is no error.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -17,30 +18,47 @@ if TYPE_CHECKING:
     from types import FrameType
 
 DONE, CHECK_FAILED, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
+ENDING_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+"""Signals that end a command after it has removed what is half written."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and leave with its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The words after ``qcnlab``; those of this process by default.
+
+    Raises
+    ------
+    SystemExit
+        Always, with the exit code.
+    """
     stdout = sys.stdout
     try:
-        signal.signal(signal.SIGTERM, _terminated)
+        _catch_signals()
+        _open_streams()
+        stdout = sys.stdout
         pipe: Any = _Pipe(stdout)
         sys.stdout = pipe
         code = _guarded(arguments)
         sys.stdout.flush()
     except _ReaderGone:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
+        _discard(stdout)
         code = DONE
     except _Unwritable as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
-        print(f"error: standard output cannot be written: {error}", file=sys.stderr)
+        _discard(stdout)
+        _say(f"error: standard output cannot be written: {error}")
         code = COULD_NOT_RUN
     except KeyboardInterrupt:
         code = INTERRUPTED
     finally:
         sys.stdout = stdout
     if code == INTERRUPTED:
-        print("interrupted", file=sys.stderr)
+        _say("interrupted")
     sys.exit(code)
 
 
@@ -70,6 +88,24 @@ class _Pipe:
         return getattr(self._stream, name)
 
 
+class _Closed:
+    """Stands for a standard output that was closed before we started: every write fails."""
+
+    encoding = "utf-8"
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    def flush(self) -> None:
+        pass
+
+    def isatty(self) -> bool:
+        return False
+
+    def fileno(self) -> int:
+        return 1
+
+
 @contextmanager
 def _told_apart() -> Iterator[None]:
     try:
@@ -78,6 +114,33 @@ def _told_apart() -> Iterator[None]:
         raise _ReaderGone from None
     except OSError as error:
         raise _Unwritable(error.strerror) from None
+
+
+def _catch_signals() -> None:
+    """Turn signals that end a process into exceptions; leave those alone that are ignored."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in ENDING_SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _terminated)
+
+
+def _open_streams() -> None:
+    """Make both streams usable: closed ones lead nowhere, unknown characters are escaped."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # The lowest free number is taken; otherwise the next file opened would get it.
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stdout is None:
+        closed: Any = _Closed()
+        sys.stdout = closed
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _guarded(arguments: Sequence[str] | None) -> int:
@@ -102,16 +165,23 @@ def _guarded(arguments: Sequence[str] | None) -> int:
     return code if isinstance(code, int) else DONE
 
 
-def rendered(error: Exception) -> str:
-    """Give the message for stderr; the core's own begin with `error:` already."""
-    text = str(error).rstrip("\n")
-    return text if text.startswith("error: ") else f"error: {text}"
-
-
 def _tell(error: Exception, code: int) -> int:
+    from qcnlab.errors import rendered
+
     sys.stdout.flush()
-    print(rendered(error), file=sys.stderr)
+    _say(rendered(error))
     return code
+
+
+def _say(words: str) -> None:
+    """Print to standard error; where that cannot be written nobody can be told."""
+    with suppress(OSError):
+        print(words, file=sys.stderr)
+
+
+def _discard(stream: Any) -> None:
+    """Lead what `stream` still holds nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _terminated(signum: int, frame: FrameType | None) -> None:

@@ -100,21 +100,33 @@ def run(
     ] = False,
 ) -> None:
     """Run a scenario, print its metrics and write a run folder."""
-    import qcnlab
+    from qcnlab import api
+    from qcnlab.errors import FolderError
     from qcnlab.folders import NewFolder
 
-    ready = qcnlab.load(scenario).with_(*(changes or []))
+    ready = api.load(scenario).with_(*(changes or []))
     folder = NewFolder.named(f"{ready.name}-{ready.hash[:8]}") if out is None else NewFolder(out)
-    with folder:
-        result = qcnlab.run(ready, seed=seed, reps=reps, jobs=jobs)
-        result.write_into(folder.path)
+    result: Result | None = None
+    unwritten: FolderError | None = None
+    try:
+        with folder:
+            result = api.run(ready, seed=seed, reps=reps, jobs=jobs)
+            result.write_into(folder.path)
+    except FolderError as error:
+        if result is None:
+            raise
+        unwritten = error
+    written = None if unwritten else str(folder.final)
     if as_json:
-        _print_json({"folder": str(folder.final), **result.summary, "profile": _profile(result)})
-        return
-    print(_metrics_text(result))
-    if profile:
-        print("\n" + _profile_text(result))
-    print(f"\n{folder.final}")
+        _print_json({"folder": written, **result.summary, "profile": _profile(result)})
+    else:
+        print(_metrics_text(result))
+        if profile:
+            print("\n" + _profile_text(result))
+        if written:
+            print(f"\n{written}")
+    if unwritten:
+        raise unwritten
 
 
 @app.command()
@@ -181,7 +193,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Show QCN and ECM in a hotspot: table, figures, report."""
-    from qcnlab.demo import perform
+    from qcnlab.demo.running import perform
     from qcnlab.folders import NewFolder
 
     folder = NewFolder.named("demo") if out is None else NewFolder(out)
@@ -216,13 +228,13 @@ def analyse(
     as_json: Json = False,
 ) -> None:
     """Lay control theory beside a scenario's packets."""
-    import qcnlab
+    from qcnlab import api
     from qcnlab.analysis import command
     from qcnlab.folders import NewFolder
 
     if reps is not None and not sweep:
         raise typer.BadParameter("--reps is for --sweep; the figure shows one run")
-    ready = qcnlab.load(scenario).with_(*(changes or []))
+    ready = api.load(scenario).with_(*(changes or []))
     folder = NewFolder.named(f"analysis-{ready.name}") if out is None else NewFolder(out)
     with folder:
         if sweep:
@@ -277,22 +289,7 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Check scenario files; exit with 2 if one cannot be run."""
-    import qcnlab
-    from qcnlab.cli import rendered
-
-    verdicts: list[dict[str, Any]] = []
-    for file in files:
-        try:
-            scenario = qcnlab.load(file)
-        except qcnlab.ScenarioError as error:
-            place = {"line": error.line, "column": error.column}
-            said = {"message": error.message, "hint": error.hint, "text": rendered(error)}
-            verdicts.append({"file": str(file), "ok": False, **place, **said})
-        else:
-            facts = {"name": scenario.name, "title": scenario.title, "hash": scenario.hash}
-            memory = scenario.memory()
-            needs = {"memory_bytes": sum(memory.values()), "memory": memory}
-            verdicts.append({"file": str(file), "ok": True, **facts, **needs})
+    verdicts = [_verdict(file) for file in files]
     if as_json:
         _print_json(verdicts)
     for verdict in verdicts:
@@ -300,9 +297,9 @@ def check(
             sys.stdout.flush()
             print(verdict["text"], file=sys.stderr)
         elif not as_json:
-            needed = text.octets(verdict["memory_bytes"])
-            called = f", {verdict['title']}" if verdict["title"] else ""
-            print(f"{verdict['file']}: ok{called}; takes about {needed} of memory")
+            memory = text.octets(verdict["memory_bytes"])
+            title = f", {verdict['title']}" if verdict["title"] else ""
+            print(f"{verdict['file']}: ok{title}; takes about {memory} of memory")
     if not all(verdict["ok"] for verdict in verdicts):
         raise typer.Exit(2)
 
@@ -370,8 +367,38 @@ def schema() -> None:
     print(json.dumps(json.loads(_core.schema()), indent=2))
 
 
+def _verdict(file: Path) -> dict[str, Any]:
+    """Return whether a scenario file can be run: its name and memory, or what is wrong with it."""
+    from qcnlab import api
+    from qcnlab.errors import ScenarioError, rendered
+
+    try:
+        scenario = api.load(file)
+    except ScenarioError as error:
+        return {
+            "file": str(file),
+            "ok": False,
+            "line": error.line,
+            "column": error.column,
+            "message": error.message,
+            "hint": error.hint,
+            "text": rendered(error),
+        }
+    memory = scenario.memory()
+    return {
+        "file": str(file),
+        "ok": True,
+        "name": scenario.name,
+        "title": scenario.title,
+        "hash": scenario.hash,
+        "memory_bytes": sum(memory.values()),
+        "memory": memory,
+    }
+
+
 def _print_json(value: object) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    unicode = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
+    print(json.dumps(value, indent=2, ensure_ascii=not unicode))
 
 
 def _metrics_text(result: Result) -> str:

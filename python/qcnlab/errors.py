@@ -15,30 +15,50 @@ __all__ = [
 
 
 class FolderError(Error):
-    """A run folder that cannot be written, already exists, or is not one; `str` says what to do."""
+    """A folder cannot be written, exists already, or is not one of a run; `str` says what to do."""
 
 
 class MissingPackage(Error, ImportError):
     """An optional package is needed and not installed; `str` says which and how to get it."""
 
 
+def rendered(error: Exception) -> str:
+    """Return the message of `error` for standard error, beginning with ``error:``."""
+    text = str(error).rstrip("\n")
+    return text if text.startswith("error: ") else f"error: {text}"
+
+
 def scenario_error(
     message: str,
     *,
     file: str | None = None,
-    place: str | None = None,
+    argument: str | None = None,
     hint: str | None = None,
 ) -> ScenarioError:
-    """Build a `ScenarioError` for what the core does not see, laid out as the core's own are.
+    """Return a `ScenarioError` for what the core does not see, laid out as the core's own are.
 
-    `file` is the file at fault; `place` stands for it where the fault is in no file.
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    file : str, optional
+        The file at fault.
+    argument : str, optional
+        The command-line argument at fault, where the fault is in no file.
+    hint : str, optional
+        What to do about it.
+
+    Returns
+    -------
+    ScenarioError
+        With `file`, `message` and `hint` as attributes, `line` and `column` of `None`.
     """
-    rendered = [f"error: {message}"]
-    if file is not None or place is not None:
-        rendered.append(f" --> {file or place}")
+    lines = [f"error: {message}"]
+    if file is not None or argument is not None:
+        lines.append(f" --> {file or argument}")
     if hint is not None:
-        rendered.append(f"  = help: {hint}")
-    error = ScenarioError("\n".join(rendered))
+        lines.append(f"  = help: {hint}")
+    error = ScenarioError("\n".join(lines))
     error.file, error.line, error.column = file, None, None
     error.message, error.hint = message, hint
     return error

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from qcnlab.facts import Facts, facts
+from qcnlab.folders import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,25 +51,42 @@ def style() -> Iterator[None]:
 
 
 def save(figure: Figure, path: Path) -> Path:
-    """Write `figure` as SVG, PNG or PDF; equal figures give equal bytes.
+    """Write `figure` as SVG, PNG or PDF, whole; equal figures give equal bytes.
 
-    The layout is found once for all formats, and each format draws once; `Figure.savefig` would
+    The layout is computed once for all formats, and each format draws once; `Figure.savefig` would
     do both twice, which is most of the time a demonstration takes to draw.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure; its layout is fixed afterwards.
+    path : Path
+        The file; its suffix says the format.
+
+    Returns
+    -------
+    Path
+        `path`.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
     """
-    with style():
+    with style(), whole(path) as partial:
         if figure.get_layout_engine() is not None:
             figure.set_dpi(PNG_DPI)
             figure.draw_without_rendering()
             figure.set_layout_engine("none")
         if path.suffix == ".svg":
             svg: Any = FigureCanvasSVG(figure)
-            svg.print_svg(path, metadata={"Date": None, "Creator": None})
+            svg.print_svg(partial, metadata={"Date": None, "Creator": None})
         elif path.suffix == ".png":
             figure.set_dpi(PNG_DPI)
             png: Any = FigureCanvasAgg(figure)
-            png.print_png(path, metadata={"Software": None})
+            png.print_png(partial, metadata={"Software": None})
         else:
-            figure.savefig(path, metadata={"CreationDate": None})
+            figure.savefig(partial, metadata={"CreationDate": None})
     return path
 
 

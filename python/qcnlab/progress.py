@@ -16,7 +16,7 @@ PATIENCE_S = 2.0
 
 def wanted() -> bool:
     """Tell whether somebody is looking: a terminal on stderr, or a notebook."""
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    return (sys.stderr is not None and sys.stderr.isatty()) or "ipykernel" in sys.modules
 
 
 class Bar:

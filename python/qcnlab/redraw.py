@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from qcnlab.demo import INDEX, draw, open_demo
+from qcnlab.demo.running import INDEX, draw, open_demo
 from qcnlab.errors import FolderError
 from qcnlab.folders import NewFolder
 from qcnlab.plots import run_figure, save

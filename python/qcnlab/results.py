@@ -8,12 +8,14 @@ import json
 import platform
 import shlex
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.errors import FolderError
-from qcnlab.folders import NewFolder
+from qcnlab.facts import facts
+from qcnlab.folders import NewFolder, is_partial, read_json, write_json
 from qcnlab.tables import NAMES, Table
 
 if TYPE_CHECKING:
@@ -26,6 +28,20 @@ FORMAT = 2
 """Version of the run folder's layout, kept in `meta.json`."""
 WHOLE = ("config.toml", "summary.json", "meta.json")
 """The files without which a folder is none of a run, beside its tables."""
+SUMMARY: dict[str, Any] = {
+    "scenario": str,
+    "title": str,
+    "hash": str,
+    "seed": int,
+    "replications": int,
+    "scheme": str,
+    "preset": str | None,
+    "flows": int,
+    "bottleneck": dict,
+    "metrics": dict,
+    "counters": dict,
+}
+"""The keys of `summary.json` and the types of their values."""
 OTHERS = {
     "sweep.json": "a sweep's: qcnlab.open_sweep reads it, and `qcnlab plot` draws it",
     "demo.json": "a demonstration's: each folder in it is a run's",
@@ -38,6 +54,16 @@ class Result:
     """All replications of one scenario.
 
     Comes from `qcnlab.run` or, read back from a folder, from `qcnlab.open_run`.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> scenario = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=10 ms", "warmup=1 ms")
+    >>> result = qcnlab.run(scenario, reps=2)
+    >>> result
+    <Result one-source-into-9g-rtt10us: scheme qcn, 2 replications, seed 1>
+    >>> len(result.metrics) == 2 * len(result.summary["metrics"])
+    True
     """
 
     def __init__(
@@ -79,15 +105,47 @@ class Result:
         return self._meta
 
     def metric(self, name: str) -> float | None:
-        """Give the median of a metric over the replications; `None` if no replication has it.
+        """Return the median of a metric over the replications.
 
-        Raises `KeyError` for a metric that is not in `summary["metrics"]`.
+        Parameters
+        ----------
+        name : str
+            A metric; ``qcnlab list metrics`` has them, with their units.
+
+        Returns
+        -------
+        float or None
+            In the metric's unit; `None` if no replication has it.
+
+        Raises
+        ------
+        KeyError
+            For a metric that is not in `summary["metrics"]`.
         """
         median: float | None = self._summary["metrics"][name]["median"]
         return median
 
     def table(self, name: str) -> Table:
-        """Give a table by name; raises `KeyError` with the names there are for any other."""
+        """Return a table by its name.
+
+        Parameters
+        ----------
+        name : str
+            One of ``queues``, ``rates``, ``throughput``, ``messages``, ``drops``, ``pauses``,
+            ``windows``, ``flows`` and ``metrics``.
+
+        Returns
+        -------
+        Table
+            Its columns are described at the property of the same name.
+
+        Raises
+        ------
+        KeyError
+            For any other name; it lists those there are.
+        FolderError
+            If the result comes from a folder and the table's file is damaged.
+        """
         if name not in NAMES:
             raise KeyError(f"no table is named {name!r}; there are {', '.join(NAMES)}")
         if name not in self._tables:
@@ -142,7 +200,7 @@ class Result:
 
     @property
     def windows(self) -> Table:
-        """Congestion windows of TCP connections, and what is on its way, as often as rates.
+        """Congestion windows of TCP connections and the data in flight, as often as rates.
 
         `replication`, `time_s`, `source`, `window_bytes`, `flight_bytes`.
         """
@@ -150,7 +208,7 @@ class Result:
 
     @property
     def flows(self) -> Table:
-        """What became of each flow in the whole run.
+        """Size, completion time, shares and frame counts of each flow in the whole run.
 
         `replication`, `source`, `size_bytes` and `finished_s` (missing: the flow has no end, or
         did not come to it), `slowdown` against the time it would have taken alone,
@@ -171,9 +229,21 @@ class Result:
     def congestion_tree(self, replication: int = 0) -> pl.DataFrame:
         """Sum the pauses of one replication: which link was stopped because of which queue.
 
-        Columns `port`, `because`, `priority` (null for the whole link), `stops`, `paused_s` (s)
-        and `paused_frac` (share of the run), longest first; `IndexError` if there is no such
-        replication.
+        Parameters
+        ----------
+        replication : int, default 0
+            Counted from 0.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns `port`, `because`, `priority` (null for the whole link), `stops`, `paused_s`
+            (s) and `paused_frac` (share of the run), longest first.
+
+        Raises
+        ------
+        IndexError
+            If there is no such replication.
         """
         from qcnlab.tree import congestion_tree
 
@@ -182,19 +252,42 @@ class Result:
     def plot(self, replication: int = 0) -> Figure:
         """Draw queue, throughput and rates of one replication against time.
 
-        Gives a `matplotlib.figure.Figure` that belongs to no window; `figure.savefig(path)`
-        writes it. Raises `IndexError` for a replication that was not run.
+        Parameters
+        ----------
+        replication : int, default 0
+            Counted from 0.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            It belongs to no window; `figure.savefig(path)` writes it.
+
+        Raises
+        ------
+        IndexError
+            If there is no such replication.
         """
         from qcnlab.plots import run_figure
 
         return run_figure(self, replication)
 
     def save(self, folder: str | Path | None = None) -> Path:
-        """Write the run folder and give its path.
+        """Write the run folder: complete, or not there at all.
 
-        Without `folder`: `runs/<name>-<hash8>`, or `-2`, `-3`, ... when that is taken. The folder
-        is complete or not there at all. Raises `FolderError` if `folder` exists or cannot be
-        written.
+        Parameters
+        ----------
+        folder : str or Path, optional
+            Where to; by default `runs/<name>-<hash8>`, or `-2`, `-3`, ... when that is taken.
+
+        Returns
+        -------
+        Path
+            The folder.
+
+        Raises
+        ------
+        FolderError
+            If `folder` exists or cannot be written.
         """
         new = self.new_folder() if folder is None else NewFolder(Path(folder))
         with new:
@@ -202,11 +295,22 @@ class Result:
         return new.final
 
     def new_folder(self) -> NewFolder:
-        """Give the default run folder of this scenario, not yet made."""
+        """Return the default run folder of this scenario, not yet made."""
         return NewFolder.named(f"{self.name}-{self._summary['hash'][:8]}")
 
     def write_into(self, folder: Path) -> None:
-        """Write the files of a run folder into `folder`, which is there and empty."""
+        """Write the files of a run folder into a folder that is there and empty.
+
+        Parameters
+        ----------
+        folder : Path
+            The folder.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
         (folder / "config.toml").write_text(self._config, encoding="utf-8")
         write_json(folder / "summary.json", self._summary)
         for name in NAMES:
@@ -214,7 +318,7 @@ class Result:
         write_json(folder / "meta.json", self._meta)
 
     def __repr__(self) -> str:
-        """Tell scenario, scheme, replications and the recovery time."""
+        """Return scenario, scheme, replications and seed."""
         summary = self._summary
         return (
             f"<Result {self.name}: scheme {summary['scheme']}, "
@@ -223,7 +327,7 @@ class Result:
 
 
 def from_outcome(outcome: _core.Outcome, wall_s: float) -> Result:
-    """Wrap what the core gave; `wall_s` is the wall time of the call it came from."""
+    """Return the result of what the core ran; `wall_s` is the wall time of that call."""
     summary = json.loads(outcome.summary())
     cpu_s = summary.pop("cpu_s")
     read = _live_reader(outcome)
@@ -238,26 +342,52 @@ def from_outcome(outcome: _core.Outcome, wall_s: float) -> Result:
 def open_run(folder: str | Path) -> Result:
     """Read a run folder back; tables are read from disk when they are asked for.
 
-    Raises `FolderError` if `folder` is not a complete run folder.
+    Parameters
+    ----------
+    folder : str or Path
+        A folder that `Result.save` or ``qcnlab run`` wrote.
+
+    Returns
+    -------
+    Result
+        Equal to the one that was saved.
+
+    Raises
+    ------
+    FolderError
+        If `folder` is not a complete run folder, or a file in it is damaged.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> qcnlab.open_run("nowhere")
+    Traceback (most recent call last):
+        ...
+    qcnlab.errors.FolderError: 'nowhere' is not a run folder: there is no such folder
     """
     path = Path(folder)
-    _look(path)
+    _check_files(path)
     try:
         config = (path / "config.toml").read_text(encoding="utf-8")
-        summary = json.loads((path / "summary.json").read_bytes())
-        meta = json.loads((path / "meta.json").read_bytes())
+        summary = read_json(path / "summary.json")
+        meta = read_json(path / "meta.json")
+        if not isinstance(meta, dict) or not isinstance(meta.get("units"), dict):
+            raise ValueError("meta.json has no units")
         units = meta["units"]
-        if meta["format"] != FORMAT or set(units) != set(NAMES):
+        if meta.get("format") != FORMAT or set(units) != set(NAMES):
             raise FolderError(f"'{path}' was written by another version of qcnlab")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        _check_contents(config, summary)
+        result = Result(config, summary, meta, _disk_reader(path, units, meta.get("command")))
+        facts(result)
+        return result
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FolderError(
             f"'{path}' is not a run folder: {_reason(error)}; "
             "a file is damaged or half written: remove the folder and run again"
         ) from error
-    return Result(config, summary, meta, _disk_reader(path, units, meta.get("command")))
 
 
-def _look(path: Path) -> None:
+def _check_files(path: Path) -> None:
     """Raise `FolderError` that says what `path` is if it is no complete run folder."""
     if not path.is_dir():
         raise FolderError(f"'{path}' is not a run folder: there is no such folder")
@@ -267,16 +397,39 @@ def _look(path: Path) -> None:
     missing = [name for name in WHOLE if not (path / name).exists()]
     if not missing:
         return
-    told = f"'{path}' is not a run folder: {' and '.join(missing)} missing"
-    if len(missing) < len(WHOLE) or ".partial-" in path.name:
-        told += "; a run was killed while it wrote, or files were taken away: run it again"
-    raise FolderError(told)
+    message = f"'{path}' is not a run folder: {' and '.join(missing)} missing"
+    if len(missing) < len(WHOLE) or is_partial(path):
+        message += "; a run was killed while it wrote, or files were taken away: run it again"
+    raise FolderError(message)
 
 
-def write_json(path: Path, value: object) -> None:
-    """Write `value` as indented JSON in the order its keys have."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
+def _check_contents(config: str, summary: Any) -> None:
+    """Raise `ValueError` unless both have what is read of them, in the types it is read as."""
+    try:
+        tree = tomllib.loads(config)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ValueError(f"config.toml: {error}") from error
+    missing = [key for key in ("duration", "topology", "scheme", "record") if key not in tree]
+    if missing:
+        raise ValueError(f"config.toml has no {missing[0]}")
+    if not isinstance(summary, dict):
+        raise ValueError("summary.json is no object")
+    for key, kind in SUMMARY.items():
+        if not isinstance(summary.get(key), kind):
+            raise ValueError(f"summary.json has no {key}, or not as it should be")
+    for name, metric in summary["metrics"].items():
+        if not _is_metric(metric, summary["replications"]):
+            raise ValueError(f"summary.json: metric {name} is not as it should be")
+
+
+def _is_metric(metric: Any, replications: int) -> bool:
+    if not isinstance(metric, dict) or not isinstance(metric.get("unit"), str):
+        return False
+    values = metric.get("values")
+    if not isinstance(values, list) or len(values) != replications:
+        return False
+    numbers = [metric.get(key) for key in ("median", "min", "max")]
+    return all(each is None or isinstance(each, int | float) for each in (*numbers, *values))
 
 
 def write_parquet(path: Path, table: Table) -> None:
@@ -285,7 +438,7 @@ def write_parquet(path: Path, table: Table) -> None:
 
 
 def parquet(table: Table) -> bytes:
-    """Give the octets of `table` as zstd Parquet with its units in the file's metadata.
+    """Return the octets of `table` as zstd Parquet with its units in the file's metadata.
 
     Equal rows give equal octets: text goes out as text, because the numbering of categories depends
     on what the process did before.

@@ -17,9 +17,9 @@ from qcnlab import _core
 from qcnlab.book.cases import SEED
 from qcnlab.book.models import MODELS
 from qcnlab.errors import FolderError
-from qcnlab.folders import NewFolder, core_digest
+from qcnlab.folders import NewFolder, core_digest, write_json
 from qcnlab.progress import Bar
-from qcnlab.results import Result, from_outcome, open_run, write_json, write_parquet
+from qcnlab.results import Result, from_outcome, open_run, write_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

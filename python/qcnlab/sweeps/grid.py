@@ -237,7 +237,7 @@ def _expanded(part: str, text: str) -> list[str]:
 
 
 def _refusal(text: str, message: str, hint: str | None = None) -> ScenarioError:
-    return scenario_error(message, hint=hint, place=f'in --vary "{text}"')
+    return scenario_error(message, hint=hint, argument=f'in --vary "{text}"')
 
 
 def _refused(faults: Mapping[str, list[str]], count: int) -> ScenarioError:

@@ -246,11 +246,7 @@ def write_figure(figure: Figure, folder: Path) -> list[Path]:
     """Write `sweep.svg` and `sweep.png`, each whole; give their paths. Raises `OSError`."""
     from qcnlab.plots import save
 
-    written = []
-    for suffix in (".svg", ".png"):
-        partial = save(figure, folder / f".sweep.partial-{suffix}")
-        written.append(partial.replace(folder / f"sweep{suffix}"))
-    return written
+    return [save(figure, folder / f"sweep{suffix}") for suffix in (".svg", ".png")]
 
 
 def _short(keys: list[str]) -> list[str]:

@@ -53,7 +53,7 @@ def sweep(
     within("jobs", jobs, 1, MOST_JOBS)
     within("seed", seed, 0, MOST_SEED)
     if not isinstance(scenario, Scenario):
-        raise TypeError(f"{scenario!r} is not a Scenario; qcnlab.load(...) gives one")
+        raise TypeError(f"{scenario!r} is not a Scenario; qcnlab.load(...) returns one")
     grid = build(scenario, (), vary, seeded=seed is not None)
     known = describe(grid, reps, seed, "qcnlab.sweep with the same arguments")
     if out is None:

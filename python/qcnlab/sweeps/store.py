@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import tomllib
 from contextlib import contextmanager, suppress
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.errors import FolderError
-from qcnlab.folders import core_digest, write_whole
+from qcnlab.folders import core_digest, is_abandoned, is_partial, parse_json, read_json, write_whole
 from qcnlab.sweeps.grid import word
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class Store:
             self._clear()
         keep = self._take(*self._found())
         results = () if keep else (self.folder / name for name in RESULTS)
-        for path in (*results, *filter(_partial, self.folder.iterdir())):
+        for path in (*results, *filter(_is_left_over, self.folder.iterdir())):
             path.unlink(missing_ok=True)
         if not keep:
             write_whole(self.folder / MANIFEST, _json(self.known))
@@ -150,7 +151,7 @@ class Store:
         return read_manifest(self.folder), lines
 
     def _refuse_others(self) -> None:
-        has = [path for path in self.folder.iterdir() if not _partial(path)]
+        has = [path for path in self.folder.iterdir() if not is_partial(path)]
         if has and not {path.name for path in has} & {MANIFEST, JOURNAL}:
             raise FolderError(
                 f"'{self.folder}' is there already, is no sweep's folder and is left as it is; "
@@ -232,11 +233,35 @@ def read(folder: Path) -> tuple[Manifest, dict[Run, Values]]:
 def read_manifest(folder: Path) -> Manifest | None:
     """Give a folder's manifest, or nothing if there is none that is whole."""
     try:
-        found: Manifest = json.loads((folder / MANIFEST).read_bytes())
-        own = {"format", "vary", "replications", "seed", "metrics", "points", "command"}
-        return found if isinstance(found, dict) and own <= found.keys() else None
+        value = read_json(folder / MANIFEST)
     except (OSError, ValueError):
         return None
+    return value if _is_manifest(value) else None
+
+
+def _is_manifest(value: Any) -> bool:
+    """Tell whether `value` has what is read of a manifest, in the types it is read as."""
+    if not isinstance(value, dict):
+        return False
+    texts = ("scenario", "title", "points", "command")
+    counts = ("replications", "seed", "format")
+    vary, metrics = value.get("vary"), value.get("metrics")
+    return (
+        all(isinstance(value.get(key), str) for key in texts)
+        and all(type(value.get(key)) is int for key in counts)
+        and value["replications"] > 0
+        and isinstance(metrics, list)
+        and all(isinstance(name, str) for name in metrics)
+        and isinstance(vary, dict)
+        and all(isinstance(values, list) and values for values in vary.values())
+    )
+
+
+def _is_left_over(path: Path) -> bool:
+    """Tell whether a half-written file is nobody's; figures may be another process's `plot`."""
+    if path.name.startswith(".sweep."):
+        return is_abandoned(path)
+    return is_partial(path)
 
 
 def _identity(known: Manifest) -> str:
@@ -258,7 +283,7 @@ def _line(run: Run, values: Values) -> bytes:
 
 def _owner(lines: list[bytes]) -> str | None:
     try:
-        head = json.loads(lines[0])
+        head = parse_json(lines[0])
         return str(head["sweep"])
     except (ValueError, IndexError, KeyError, TypeError):
         return None
@@ -267,20 +292,32 @@ def _owner(lines: list[bytes]) -> str | None:
 def _runs(
     lines: list[bytes], points: int, replications: int, size: int
 ) -> tuple[dict[Run, Values], int]:
-    """Give the runs that are whole, and the number of lines that are not."""
-    found: dict[Run, Values] = {}
+    """Return the runs that are whole, and the number of lines that are not."""
+    runs: dict[Run, Values] = {}
     damaged = 0
     for line in filter(None, lines):
         try:
-            record = json.loads(line)
-            run = (record["point"], record["replication"])
-            values = [None if each is None else float(each) for each in record["metrics"]]
+            record = parse_json(line)
+            run = (_whole_number(record["point"]), _whole_number(record["replication"]))
+            values = [None if each is None else _number(each) for each in record["metrics"]]
             if not (0 <= run[0] < points and 0 <= run[1] < replications and len(values) == size):
                 raise ValueError
-            found.setdefault(run, values)
-        except (ValueError, KeyError, TypeError):
+            runs.setdefault(run, values)
+        except (ValueError, KeyError, TypeError, OverflowError):
             damaged += 1
-    return found, damaged
+    return runs, damaged
+
+
+def _whole_number(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError
+    return value
+
+
+def _number(value: object) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value):  # type: ignore[arg-type]
+        raise ValueError
+    return float(value)  # type: ignore[arg-type]
 
 
 def _differences(there: Manifest, here: Manifest) -> list[str]:
@@ -334,10 +371,6 @@ def _flat(known: Manifest) -> dict[str, str]:
     found.pop("seed", None)
     found.pop("replications", None)
     return found
-
-
-def _partial(path: Path) -> bool:
-    return path.name.startswith(".") and ".partial-" in path.name
 
 
 @contextmanager

@@ -9,14 +9,14 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from qcnlab import catalogue, text
-from qcnlab.demo import HEADER, table_row
+from qcnlab.demo.cells import HEADER, table_row
+from qcnlab.demo.figures import FIGURES, TITLES
 from qcnlab.facts import Facts, facts
-from qcnlab.figures import FIGURES, TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from qcnlab.demo import Cell, Demo
+    from qcnlab.demo.cells import Cell, Demo
 
 TEMPLATE = Path(__file__).with_name("report.html")
 TITLE = "QCN and ECM in an output-generated hotspot"

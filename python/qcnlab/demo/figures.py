@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from qcnlab.demo import Cell, Demo, Row
+    from qcnlab.demo.cells import Cell, Demo, Row
 
 LOOKS: dict[str, dict[str, Any]] = {
     "none": {"color": "#8a8a8a", "ls": DASHES[2], "lw": 1.2},

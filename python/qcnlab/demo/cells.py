@@ -1,37 +1,30 @@
-"""The demonstration: deck 001's hotspot, six ways to control it, at two round-trip times."""
+"""What the demonstration runs, and its table: six schemes at two round-trip times."""
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import groupby
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import text
-from qcnlab.api import load, run_many
-from qcnlab.errors import FolderError
 from qcnlab.facts import facts
-from qcnlab.results import Result, open_run, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
+
+    from qcnlab.results import Result
 
 RTTS = {
     "10 us": "og-hotspot-2src-10g-to-500m-rtt10us",
     "200 us": "og-hotspot-2src-10g-to-500m-rtt200us",
 }
-REPS, QUICK_REPS = 10, 2
 QUICK = (
     "warmup=200 ms",
     "hotspot.0.from=300 ms",
     "hotspot.0.until=480 ms",
     "duration=730 ms",
 )
-INDEX = "demo.json"
 
 
 @dataclass(frozen=True)
@@ -215,54 +208,3 @@ def recovery(cell: Cell) -> str:
     found = {**metric, "values": [value for value in metric["values"] if value is not None]}
     spread = text.spread(found, "recovery_ms", 3)
     return f"{spread}\n{missing} of {len(metric['values'])} did not"
-
-
-def perform(
-    folder: Path, *, quick: bool = False, reps: int | None = None, jobs: int | None = None
-) -> Demo:
-    """Run everything and write run folders, figures and report into `folder`."""
-    changes = QUICK if quick else ()
-    plan = [(row, rtt, name) for rtt, name in RTTS.items() for row in ROWS]
-    scenarios = [load(name).with_(*changes, *row.changes) for row, _, name in plan]
-    count = reps or (QUICK_REPS if quick else REPS)
-    # The engine leaves the interpreter free: what drawing needs is imported meanwhile.
-    drawing = Thread(target=import_module, args=("qcnlab.figures",), daemon=True)
-    drawing.start()
-    results = run_many(scenarios, reps=count, jobs=jobs)
-    drawing.join()
-    cells = [Cell(row, rtt, result) for (row, rtt, _), result in zip(plan, results, strict=True)]
-    demo = Demo(cells)
-    for cell in cells:
-        cell.result.meta["quick"] = quick
-        place = folder / cell.folder
-        place.mkdir()
-        cell.result.write_into(place)
-    index = [{"rtt": c.rtt, "row": c.row.key, "folder": c.folder} for c in cells]
-    write_json(folder / INDEX, index)
-    draw(demo, folder)
-    return demo
-
-
-def open_demo(folder: Path) -> Demo:
-    """Read a demo back from its folder; raises `FolderError` if it is not one."""
-    rows = {row.key: row for row in ROWS}
-    try:
-        index = json.loads((folder / INDEX).read_bytes())
-        cells = [
-            Cell(rows[entry["row"]], entry["rtt"], open_run(folder / entry["folder"]))
-            for entry in index
-        ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FolderError(f"'{folder}' is not a demo's folder: {error}") from error
-    return Demo(cells)
-
-
-def draw(demo: Demo, folder: Path) -> list[Path]:
-    """Write the figures and the report into `folder`; give their paths."""
-    from qcnlab.figures import draw_all
-    from qcnlab.report import page
-
-    drawn = draw_all(demo, folder)
-    report = folder / "report.html"
-    report.write_text(page(demo, folder), encoding="utf-8")
-    return [*drawn, report]

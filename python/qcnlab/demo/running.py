@@ -1,0 +1,69 @@
+"""Run the demonstration into a folder, read it back, draw it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from qcnlab.api import load, run_many
+from qcnlab.demo.cells import QUICK, ROWS, RTTS, Cell, Demo
+from qcnlab.errors import FolderError
+from qcnlab.folders import read_json, write_json
+from qcnlab.results import open_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+INDEX = "demo.json"
+REPS, QUICK_REPS = 10, 2
+
+
+def perform(
+    folder: Path, *, quick: bool = False, reps: int | None = None, jobs: int | None = None
+) -> Demo:
+    """Run everything and write run folders, figures and report into `folder`."""
+    changes = QUICK if quick else ()
+    plan = [(row, rtt, name) for rtt, name in RTTS.items() for row in ROWS]
+    scenarios = [load(name).with_(*changes, *row.changes) for row, _, name in plan]
+    count = reps or (QUICK_REPS if quick else REPS)
+    # The engine leaves the interpreter free: what drawing needs is imported meanwhile.
+    drawing = Thread(target=import_module, args=("qcnlab.demo.figures",), daemon=True)
+    drawing.start()
+    results = run_many(scenarios, reps=count, jobs=jobs)
+    drawing.join()
+    cells = [Cell(row, rtt, result) for (row, rtt, _), result in zip(plan, results, strict=True)]
+    demo = Demo(cells)
+    for cell in cells:
+        cell.result.meta["quick"] = quick
+        (folder / cell.folder).mkdir()
+        cell.result.write_into(folder / cell.folder)
+    index = [{"rtt": c.rtt, "row": c.row.key, "folder": c.folder} for c in cells]
+    write_json(folder / INDEX, index)
+    draw(demo, folder)
+    return demo
+
+
+def open_demo(folder: Path) -> Demo:
+    """Read a demo back from its folder; raises `FolderError` if it is not one."""
+    rows = {row.key: row for row in ROWS}
+    try:
+        index = read_json(folder / INDEX)
+        cells = [
+            Cell(rows[entry["row"]], entry["rtt"], open_run(folder / entry["folder"]))
+            for entry in index
+        ]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FolderError(f"'{folder}' is not a demo's folder: {error}") from error
+    return Demo(cells)
+
+
+def draw(demo: Demo, folder: Path) -> list[Path]:
+    """Write the figures and the report into `folder`; give their paths."""
+    from qcnlab.demo.figures import draw_all
+    from qcnlab.demo.report import page
+
+    drawn = draw_all(demo, folder)
+    report = folder / "report.html"
+    report.write_text(page(demo, folder), encoding="utf-8")
+    return [*drawn, report]
