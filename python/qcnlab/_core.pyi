@@ -17,6 +17,7 @@ __all__ = [
     "fluid_models",
     "metrics",
     "parameters",
+    "quantity",
     "run",
     "run_each",
     "scenarios",
@@ -72,6 +73,8 @@ class Scenario:
     def override(self, assignments: Sequence[str]) -> Scenario: ...
     def to_toml(self) -> str: ...
     def to_json(self) -> str: ...
+    def to_base_json(self) -> str:
+        """Return the resolved scenario as JSON, quantities as numbers in octets, bit/s or s."""
     def memory(
         self, *, replications: int | None = None, jobs: int | None = None
     ) -> list[tuple[str, int]]: ...
@@ -135,9 +138,9 @@ def run_each(
     jobs: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> None:
-    """Run tasks, each a place in `scenarios` and a replication; tell `ended` of what has ended.
+    """Run tasks, each an index in `scenarios` and a replication; tell `ended` of those that ended.
 
-    `ended` gets several at once, in the order they ended: each one's place in `tasks` with its
+    `ended` gets several at once, in the order they ended: each one's index in `tasks` with its
     metrics or, where it failed, the error. An exception it raises stops all.
     """
 
@@ -145,6 +148,9 @@ def schemes() -> str: ...
 def scenarios() -> str: ...
 def metrics() -> str: ...
 def parameters() -> str: ...
+def quantity(text: str) -> tuple[float, str] | None:
+    """Return a quantity's number in `B`, `bit/s` or `s`, and that unit; `None` for other text."""
+
 def schema() -> str: ...
 def fluid(
     model: str,

@@ -189,25 +189,26 @@ class Scenario:
         return dict(self._core.memory(replications=reps, jobs=jobs))
 
     def bottleneck(self) -> dict[str, Any]:
-        """Return the one port where the scenario congests and who contends for it, without a run.
+        """Return the one port that the scenario congests, and its contenders; no run is made.
 
         Returns
         -------
         dict
-            `port`, `rate_bps` (outside hotspots), `buffer_bytes` (`None` without limit), `flows`
-            (how many there are in all) and `phases`: times `from_s` to `until_s` with the port's
-            `rate_bps` and its `crowd` (`None` while it is not congested): `sources`, the limiters
-            of flows that want half their fair share or more (each with its first `flow` and what it
-            `sends_bps` at most), their entries of `traffic`, the `capacity_bps` left for them,
-            flows that want less (`light`) or that nothing slows (`unslowed`) with their `rate_bps`,
-            and with least, mean and greatest: `sends_bps`, `frame_bytes`, `loop_delay_s` (to the
-            port and back) and `round_trip_s` (to the receiver and back); `link_bps` is the slowest
-            of their own links.
+            `port`, `rate_bps` (outside hotspots), `buffer_bytes` (`None` without a limit), `flows`
+            (of the whole scenario) and `phases`: times `from_s` to `until_s` with the port's
+            `rate_bps` and its `contenders` (`None` while it is not congested). Contenders have
+            `sources`, the limiters of controlled flows that demand half their fair share or more
+            (each with its first `flow` and its offered rate `sends_bps`), indices of their
+            `traffic`, the `capacity_bps` left for them, the number and `rate_bps` of crossing
+            flows that demand less (`light`) or have no reaction point (`uncontrolled`), the
+            slowest of the sources' links `link_bps`, and, each with `min`, `mean` and `max`,
+            `sends_bps`, `frame_bytes`, `loop_delay_s` (to the port and back) and `round_trip_s`
+            (to the receiver and back).
 
         Raises
         ------
         AnalysisError
-            Where nothing is congested, several ports are, or sources change.
+            Nothing is congested, several ports are, or the number of sources changes.
         """
         bottleneck: dict[str, Any] = json.loads(self._core.bottleneck())
         return bottleneck

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from qcnlab import _core
+
 if TYPE_CHECKING:
     from qcnlab.results import Result
-
-PREFIX = {"": 1.0, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "K": 1e3}
-PREFIX |= {"M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30}
-QUANTITY = re.compile(r"(?P<number>[-+0-9._eE]+)\s*(?P<prefix>[KMG]i|[pnumkKMGT]?)(s|b/s|B)")
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,7 @@ class Hotspot:
 
 @dataclass(frozen=True)
 class Facts:
-    """Times in s, sizes in B, rates in b/s; rate and buffer are the bottleneck's."""
+    """Times in s, sizes in B, rates in bit/s; rate and buffer are the bottleneck's."""
 
     duration_s: float
     sources: int
@@ -34,10 +31,14 @@ class Facts:
     buffer_bytes: float | None
     hotspots: tuple[Hotspot, ...]
     set_point_bytes: float | None
+    queue_every_s: float
+    """Time between two samples of a queue."""
+    throughput_bin_s: float
+    """Length of a bin of throughput."""
 
 
 def facts(result: Result) -> Facts:
-    """Read them from a result's resolved scenario and summary."""
+    """Read the facts from a result's resolved scenario and summary."""
     tree = tomllib.loads(result.config)
     bottleneck = result.summary["bottleneck"]
     set_point = tree["scheme"].get("cp", {}).get("set_point")
@@ -48,19 +49,38 @@ def facts(result: Result) -> Facts:
         buffer_bytes=bottleneck["buffer_bytes"],
         hotspots=tuple(_hotspot(entry) for entry in tree.get("hotspot", [])),
         set_point_bytes=None if set_point is None else base(set_point),
+        queue_every_s=base(tree["record"]["queue_every"]),
+        throughput_bin_s=base(tree["record"]["throughput_bin"]),
     )
 
 
 def base(text: str) -> float:
-    """Turn resolved text such as "33 KB" or "500 Mb/s" into bytes, bits per second or seconds.
+    """Return a quantity of a resolved scenario in octets, bit/s or s, as the core reads it.
 
+    Parameters
+    ----------
+    text : str
+        A number with a unit.
+
+    Returns
+    -------
+    float
+        The number in the base unit, rounded once.
+
+    Raises
+    ------
+    ValueError
+        The text is not a quantity.
+
+    Examples
+    --------
     >>> base("33 KB"), base("500 Mb/s"), base("200 us")
-    (33000.0, 500000000.0, 0.00019999999999999998)
+    (33000.0, 500000000.0, 0.0002)
     """
-    found = QUANTITY.fullmatch(text.strip())
-    if found is None:
+    quantity = _core.quantity(text)
+    if quantity is None:
         raise ValueError(f"'{text}' is not a quantity in resolved form")
-    return float(found["number"].replace("_", "")) * PREFIX[found["prefix"]]
+    return quantity[0]
 
 
 def _hotspot(entry: dict[str, Any]) -> Hotspot:

@@ -1,8 +1,9 @@
-//! What there is, as JSON: parameters, schemes and scenarios.
+//! The catalogue as JSON: parameters, schemes, presets, scenarios and metrics.
 
 use crate::metrics::METRICS;
+use crate::quantity::quantity;
 use crate::scenario::layout::{SCHEME_KEYS, SECTIONS, Section, TOP, dotted, plain};
-use crate::scenario::text::json;
+use crate::scenario::text::{base_json, json};
 use crate::shipped::shipped;
 use qcnlab_schemes::params::{Choice, Field, Kind, Value as Parameter};
 use qcnlab_schemes::registry::{Listing, PresetListing, catalogue};
@@ -11,7 +12,8 @@ use serde_json::{Map, Value, json};
 /// Every key a scenario file may have, in the order of a resolved file.
 ///
 /// A list of objects with `key` (`topology.rtt`, `scheme.cp.set_point`), `scheme` (whose parameter it is,
-/// or null), `type`, `default`, `required`, `range`, `choices`, `aliases` and `about`.
+/// or null), `type`, `default` (as text), `default_base` (a quantity in octets, bit/s or s; null for other kinds),
+/// `required`, `range`, `choices`, `aliases` and `about`.
 pub fn parameters_json() -> String {
     let mut all = section_parameters(&TOP);
     for section in SECTIONS {
@@ -26,7 +28,8 @@ pub fn parameters_json() -> String {
 /// Every scheme with its presets and parameters.
 ///
 /// A list of objects with `name`, `title`, `source`, `status`, `hears`, `speaks`, `about`, `presets`
-/// (`name`, `about`, `cp`, `rp`) and `parameters`, as [`parameters_json`] has them.
+/// (`name`, `about`, `cp`, `rp` as in files, and `cp_base`, `rp_base` with quantities in octets, bit/s or s) and
+/// `parameters`, as [`parameters_json`] has them.
 pub fn schemes_json() -> String {
     catalogue().iter().map(scheme).collect::<Value>().to_string()
 }
@@ -56,8 +59,10 @@ fn scheme(listing: &Listing) -> Value {
         json!({
             "name": preset.name,
             "about": preset.about,
-            "cp": values(listing.cp_fields, &preset.cp),
-            "rp": values(listing.rp_fields, &preset.rp),
+            "cp": values(listing.cp_fields, &preset.cp, json),
+            "rp": values(listing.rp_fields, &preset.rp, json),
+            "cp_base": values(listing.cp_fields, &preset.cp, base_json),
+            "rp_base": values(listing.rp_fields, &preset.rp, base_json),
         })
     });
     json!({
@@ -73,9 +78,9 @@ fn scheme(listing: &Listing) -> Value {
     })
 }
 
-fn values(fields: &[Field], values: &[Option<Parameter>]) -> Value {
+fn values(fields: &[Field], values: &[Option<Parameter>], form: fn(&Parameter) -> Value) -> Value {
     let set =
-        fields.iter().zip(values).filter_map(|(field, value)| Some((field.name.to_owned(), json(value.as_ref()?))));
+        fields.iter().zip(values).filter_map(|(field, value)| Some((field.name.to_owned(), form(value.as_ref()?))));
     Value::Object(set.collect::<Map<_, _>>())
 }
 
@@ -154,6 +159,7 @@ fn parameter(
         "key": key,
         "scheme": scheme,
         "type": kind,
+        "default_base": default.as_deref().and_then(quantity).map(|(number, _)| number),
         "default": default,
         "required": required,
         "range": field.range.words(field.kind),
@@ -176,6 +182,7 @@ fn word(
         "key": key,
         "scheme": scheme,
         "type": "choice",
+        "default_base": null,
         "default": default,
         "required": required,
         "range": null,

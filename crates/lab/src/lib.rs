@@ -13,6 +13,7 @@ pub mod foreign;
 mod metrics;
 mod nearest;
 mod outcome;
+mod quantity;
 mod replication;
 mod run;
 mod scenario;
@@ -23,7 +24,7 @@ mod tasks;
 pub mod topology;
 mod workers;
 
-pub use bottleneck::{Bottleneck, Crowd, Extent, Load, NoBottleneck, Phase, Source};
+pub use bottleneck::{Bottleneck, BottleneckPhase, Contender, Contenders, MinMeanMax, NoBottleneck, PortLoad};
 pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json};
 pub use error::RunError;
 pub use estimate::{Estimate, MemoryShortage, Part};
@@ -32,6 +33,7 @@ pub use outcome::Outcome;
 pub use qcnlab_schemes as schemes;
 pub use qcnlab_sim::Control;
 pub use qcnlab_units as units;
+pub use quantity::quantity;
 pub use replication::Replication;
 pub use run::run;
 pub use scenario::{

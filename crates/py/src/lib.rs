@@ -48,6 +48,12 @@ mod _core {
         qcnlab_lab::metrics_json()
     }
 
+    /// A quantity with a unit as its number in octets, bit/s or s, with that unit; `None` for other text.
+    #[pyfunction]
+    fn quantity(text: &str) -> Option<(f64, &'static str)> {
+        qcnlab_lab::quantity(text)
+    }
+
     /// Every key of a scenario file, as JSON.
     #[pyfunction]
     fn parameters() -> String {

@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// How often the interpreter is asked for signals, and the caller told of progress.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How often the interpreter is asked for signals and the caller is told of the progress.
+const POLL_EVERY: Duration = Duration::from_millis(50);
 
 /// All replications of all scenarios.
 #[pyfunction]
@@ -34,8 +34,8 @@ pub(crate) fn run(
     Ok(outcomes.into_iter().map(Outcome).collect())
 }
 
-/// The given replications of scenarios, each handed to `ended` some time after it ends, with its place in `tasks`: its
-/// metrics, or the error it ended with.
+/// Runs tasks. `ended` gets each one some time after it ends: its index in `tasks`, and its metrics or the error it
+/// ended with.
 #[pyfunction]
 #[pyo3(signature = (scenarios, tasks, ended, *, seed = None, jobs = None, progress = None))]
 pub(crate) fn run_each(
@@ -57,8 +57,8 @@ pub(crate) fn run_each(
     let work_ps = qcnlab_lab::work_ps(&scenarios, &tasks);
     let (to, from) = mpsc::channel();
     let running = || {
-        qcnlab_lab::run_each(&scenarios, &tasks, &options, &control, |place, result| {
-            let _ = to.send((place, result.map(|done: Replication| done.metrics)));
+        qcnlab_lab::run_each(&scenarios, &tasks, &options, &control, |index, result| {
+            let _ = to.send((index, result.map(|done: Replication| done.metrics)));
         })
     };
     let hand_on = || hand_on(py, &from, &ended);
@@ -66,38 +66,38 @@ pub(crate) fn run_each(
         .map_err(|fault| errors::of_run(py, &fault))
 }
 
-/// A task's place, and its metrics or why there are none.
+/// A task's index, and its metrics or why there are none.
 type Ended = (usize, Result<Vec<Option<f64>>, RunError>);
 
-/// Tells `to` of all that has ended by now; of what was stopped it does not speak.
+/// Hands to `to` all tasks that have ended by now, except those that were stopped.
 fn hand_on(py: Python<'_>, from: &Receiver<Ended>, to: &Py<PyAny>) -> PyResult<()> {
     let mut all: Vec<(usize, Py<PyAny>)> = Vec::new();
-    for (place, result) in from.try_iter() {
+    for (index, result) in from.try_iter() {
         match result {
-            Ok(metrics) => all.push((place, metrics.into_pyobject(py)?.into_any().unbind())),
+            Ok(metrics) => all.push((index, metrics.into_pyobject(py)?.into_any().unbind())),
             Err(RunError::Cancelled) => {}
-            Err(fault) => all.push((place, errors::of_run(py, &fault).into_value(py).into_any())),
+            Err(fault) => all.push((index, errors::of_run(py, &fault).into_value(py).into_any())),
         }
     }
     if all.is_empty() { Ok(()) } else { to.call1(py, (all,)).map(drop) }
 }
 
-/// What is looked at while runs go on.
+/// What the calling thread watches while runs go on.
 struct Attended<'a> {
     control: &'a Control,
-    /// What `control.done_ps` climbs to.
+    /// The value of `control.done_ps` at the end.
     work_ps: u64,
-    /// Told the share that is done.
+    /// Called with the share of the work that is done.
     progress: Option<Py<PyAny>>,
 }
 
-/// Does `running` on a thread of its own; meanwhile and at the end calls `look`, and in between tells of progress and
-/// asks for signals. An exception from any of these stops the runs and is raised after the last `look`.
+/// Calls `running` on a thread of its own. Meanwhile and at the end it calls `poll`; in between it reports progress and
+/// checks for signals. An exception from any of these stops the runs and is raised after the last `poll`.
 fn attended<T: Send>(
     py: Python<'_>,
     of: &Attended<'_>,
     running: impl FnOnce() -> T + Send,
-    look: impl Fn() -> PyResult<()>,
+    poll: impl Fn() -> PyResult<()>,
 ) -> PyResult<T> {
     let work = of.work_ps.max(1) as f64;
     let tell = |share: f64| of.progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (share,)).map(drop));
@@ -109,13 +109,13 @@ fn attended<T: Send>(
         });
         loop {
             let finished = &mut finished;
-            match py.detach(move || finished.recv_timeout(LOOK_EVERY)) {
+            match py.detach(move || finished.recv_timeout(POLL_EVERY)) {
                 Ok(result) => return Some(result),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {
                     let share = of.control.done_ps.load(Ordering::Relaxed) as f64 / work;
-                    let looked = look().and_then(|()| tell(share)).and_then(|()| py.check_signals());
-                    if let Err(error) = looked {
+                    let polled = poll().and_then(|()| tell(share)).and_then(|()| py.check_signals());
+                    if let Err(error) = polled {
                         stop.get_or_insert(error);
                         of.control.cancel.store(true, Ordering::Relaxed);
                     }
@@ -123,11 +123,11 @@ fn attended<T: Send>(
             }
         }
     });
-    let looked = look();
+    let polled = poll();
     if let Some(stop) = stop {
         return Err(stop);
     }
-    looked?;
+    polled?;
     tell(1.0)?;
     Ok(result.expect("the running thread answers before it ends"))
 }

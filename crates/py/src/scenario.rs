@@ -47,6 +47,10 @@ impl Scenario {
         self.0.to_json()
     }
 
+    fn to_base_json(&self) -> String {
+        self.0.to_base_json()
+    }
+
     #[pyo3(signature = (*, replications = None, jobs = None))]
     fn memory(&self, replications: Option<u32>, jobs: Option<usize>) -> Vec<(&'static str, u64)> {
         let options = Options { seed: None, replications, jobs };

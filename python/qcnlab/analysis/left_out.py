@@ -52,12 +52,12 @@ def _of_crowd(scheme: str, crowd: Crowd) -> Iterator[str]:
         yield f"unequal RTTs ({delays.spans()}; the model takes their mean)"
     sends = crowd.sends
     if not sends.one:
-        least, greatest = sends.least / 1e9, sends.greatest / 1e9
+        least, greatest = sends.min / 1e9, sends.max / 1e9
         yield f"unequal offers ({least:.4g} to {greatest:.4g} Gb/s; the model takes their mean)"
     frames = crowd.frame_bytes
     if not frames.one:
         yield (
-            f"frames of several sizes ({frames.least:g} to {frames.greatest:g} B; "
+            f"frames of several sizes ({frames.min:g} to {frames.max:g} B; "
             f"the model takes the mean, {frames.mean:.4g} B)"
         )
     for (flows, rate), what in (

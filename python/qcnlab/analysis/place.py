@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Extent:
-    """Least, mean and greatest of something that sources differ in."""
+    """Least, mean and max of something that sources differ in."""
 
-    least: float
+    min: float
     """The smallest value."""
     mean: float
     """What the model takes."""
-    greatest: float
+    max: float
     """The largest value."""
 
     @property
     def one(self) -> bool:
         """Whether all are equal, but for rounding."""
-        return self.greatest - self.least <= 1e-9 * abs(self.greatest)
+        return self.max - self.min <= 1e-9 * abs(self.max)
 
     def spans(self) -> str:
-        """Write times, s, from the least to the greatest."""
-        return f"{span(self.least)} to {span(self.greatest)}"
+        """Write times, s, from the min to the max."""
+        return f"{span(self.min)} to {span(self.max)}"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Place:
     flows: int
     """Flows of the scenario, wherever they go."""
     phases: tuple[Phase, ...]
-    """Phases in order of time, the warm-up left out; one has a crowd at least."""
+    """Phases in order of time, the warm-up left out; one has a crowd at min."""
 
 
 def find(scenario: Scenario) -> Place:
@@ -114,7 +114,7 @@ def find(scenario: Scenario) -> Place:
 
 def _phase(given: dict[str, Any], rate_bps: float, steady: bool) -> Phase:
     names = ("whole run" if steady else "outside the hotspot", "hotspot")
-    crowd = None if given["crowd"] is None else _crowd(given["crowd"])
+    crowd = None if given["contenders"] is None else _crowd(given["contenders"])
     return Phase(
         name=names[given["rate_bps"] != rate_bps],
         start_s=given["from_s"],
@@ -130,7 +130,7 @@ def _crowd(given: dict[str, Any]) -> Crowd:
         traffic=tuple(given["traffic"]),
         capacity_bps=given["capacity_bps"],
         light=(given["light"]["flows"], given["light"]["rate_bps"]),
-        unslowed=(given["unslowed"]["flows"], given["unslowed"]["rate_bps"]),
+        unslowed=(given["uncontrolled"]["flows"], given["uncontrolled"]["rate_bps"]),
         sends=Extent(**given["sends_bps"]),
         link_bps=given["link_bps"],
         frame_bytes=Extent(**given["frame_bytes"]),

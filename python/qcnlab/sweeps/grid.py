@@ -6,13 +6,12 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
-from decimal import Decimal
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from qcnlab import _core
 from qcnlab.errors import ScenarioError, scenario_error
-from qcnlab.facts import PREFIX, QUANTITY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +22,7 @@ MOST_POINTS = 100_000
 MOST_TOLD = 12
 """Points whose faults are told in full."""
 RANGE = re.compile(r"(\d+)\.\.(\d+)(?:\.\.(\d+))?")
-SUFFIX = {"s": ("_s", "s"), "b/s": ("_bps", "bit/s"), "B": ("_bytes", "B")}
+SUFFIX = {"s": ("_s", "s"), "bit/s": ("_bps", "bit/s"), "B": ("_bytes", "B")}
 """From a resolved quantity's unit to the end of a column's name, and the unit of its numbers."""
 NO_TABLES = "record.tables=false"
 
@@ -81,16 +80,12 @@ class Grid:
 
 
 def quantity(value: object) -> tuple[float, str] | None:
-    """Give the number, in s, bit/s or B, and the unit of resolved text such as `200 us`.
+    """Return the number, in s, bit/s or B, and the unit of resolved text such as `200 us`.
 
     >>> quantity("200 us"), quantity("33 KB"), quantity("qcn")
     ((0.0002, 's'), (33000.0, 'B'), None)
     """
-    found = QUANTITY.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
-        return None
-    number = Decimal(found["number"].replace("_", "")) * Decimal(repr(PREFIX[found["prefix"]]))
-    return float(number), found[3]
+    return _core.quantity(value) if isinstance(value, str) else None
 
 
 def word(value: object) -> str:

@@ -1,32 +1,35 @@
-//! Where a scenario congests: the one port whose queue grows, and the sources that meet there.
+//! The bottleneck of a scenario: the one port whose queue grows, and the sources that contend for it.
 //!
-//! Answers come from the graph, the ways of flows and what they want to send; no run is made. In each phase of time
-//! in which rates of service stand still, rates are dealt out max-min fair ([`crate::fairness`]) to flows that want
-//! what their traffic says, on average, as far as their host's link allows. A flow that gets less is held back by the
-//! first port on its way that is full and gives no flow more. That port is congested, unless it is the host's own.
+//! The answer comes from the topology, the paths of the flows and their offered rates; no run is made. The run is cut
+//! into phases in which every service rate is constant. In each phase the link rates are shared max-min fair
+//! ([`crate::fairness`]) among the flows. A flow's demand is the mean rate that its traffic offers, as far as its host's
+//! link carries it. A flow that gets less than its demand is held back by the first port on its path that is full and
+//! gives no flow more. That port is congested, unless it is the port of the sending host.
 
 mod delays;
-mod look;
+mod phase_load;
 mod refusal;
 #[cfg(test)]
 mod tests;
 
-pub use refusal::{Load, NoBottleneck};
+pub use refusal::{NoBottleneck, PortLoad};
 
 use crate::fabric::limiters;
+use crate::quantity::seconds;
 use crate::scenario::{Draw, ResolvedScenario, Scenario, TrafficKind};
 use delays::Delays;
-use look::{Look, Wishes, look};
+use phase_load::{Demands, PhaseLoad};
 use qcnlab_schemes::params::Variants;
 use qcnlab_units::{BitRate, Bytes, Span};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Part of its fair share that a flow must want to count as a source: no message of QCN takes more than half of a
-/// rate, so a limiter near its fair share seldom holds back who wants less than half of that.
-const WANTS_OF_SHARE: f64 = 0.5;
-/// Part of a phase that a flow may be away and still count, or be there and still not count.
-const BRIEFLY: f64 = 0.05;
+/// The least demand of a contender, as a part of its fair share. One message of QCN cuts a rate by half at most, so a
+/// limiter near its fair share seldom slows a flow that demands less than half of that share.
+const LEAST_DEMAND_OF_SHARE: f64 = 0.5;
+/// The longest part of a phase that is neglected: a flow that pauses for less counts as sending throughout, and a flow
+/// that sends for less counts as silent.
+const NEGLIGIBLE_PART: f64 = 0.05;
 
 /// The single bottleneck of a scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,148 +38,146 @@ pub struct Bottleneck {
     pub port: String,
     /// Its own rate, outside hotspots.
     pub rate: BitRate,
-    /// Room in its queue; `None` if nothing limits it.
+    /// Capacity of its queue; `None` without a limit.
     pub buffer: Option<Bytes>,
-    /// Flows of the scenario, wherever they go.
+    /// Number of flows of the scenario, whether or not they cross the port.
     pub flows: usize,
-    /// Times from the end of the warm-up in which the port's rate stands still, in order.
-    pub phases: Vec<Phase>,
+    /// Phases from the end of the warm-up, in order of time.
+    pub phases: Vec<BottleneckPhase>,
 }
 
-/// A time in which the port's rate and its flows stay the same.
+/// A time during which the port's service rate and its flows stay the same.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Phase {
+pub struct BottleneckPhase {
     /// Its beginning.
     pub from: Span,
     /// Its end.
     pub until: Span,
-    /// At which rate the port serves.
+    /// Service rate of the port.
     pub rate: BitRate,
-    /// Who meets there; `None` while the port is not congested.
-    pub crowd: Option<Crowd>,
+    /// The flows that contend for it; `None` while the port is not congested.
+    pub contenders: Option<Contenders>,
 }
 
-/// The flows that meet at a congested port. Rates count frame octets, without what the wire adds.
+/// The flows that contend for a congested port. Rates count the octets of frames, without overhead on the wire.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Crowd {
-    /// Reaction points of the flows that are held back, or could be: those that want half their fair share or more.
-    pub sources: Vec<Source>,
-    /// Entries of traffic of these flows, from 0.
+pub struct Contenders {
+    /// Reaction points of the controlled flows that demand half their fair share or more.
+    pub sources: Vec<Contender>,
+    /// Indices of these flows' entries of traffic, from 0.
     pub traffic: Vec<usize>,
-    /// What is left of the port for them, bit/s.
+    /// Rate of the port that is left for them, bit/s.
     pub capacity_bps: f64,
-    /// Crossing flows that want less than half their fair share, and what they take, bit/s.
+    /// Number of crossing flows that demand less than half their fair share, and their rate together, bit/s.
     pub light: (u32, f64),
-    /// Crossing flows that no reaction point slows, and what they take, bit/s.
-    pub unslowed: (u32, f64),
-    /// What the sources can send at most, bit/s.
-    pub sends_bps: Extent,
-    /// Rate of the sources' own links, the slowest, bit/s.
+    /// Number of crossing flows without a reaction point, and their rate together, bit/s.
+    pub uncontrolled: (u32, f64),
+    /// Offered rates of the sources, bit/s.
+    pub sends_bps: MinMeanMax,
+    /// Rate of the slowest of the sources' own links, bit/s.
     pub link_bps: f64,
-    /// Length of the sources' frames; the mean is that of the frames that pass, octets.
-    pub frame_bytes: Extent,
-    /// From a source to the port and, as a message, back: propagation, the latency of switches, and on the way there a
-    /// frame's time on each link, s. Of a star without that time, as its `rtt`.
-    pub loop_delay_s: Extent,
-    /// As `loop_delay_s`, from a source over the port to the receiver and back, s.
-    pub round_trip_s: Extent,
+    /// Length of the sources' frames, octets; the mean weighs each length by the number of frames that pass.
+    pub frame_bytes: MinMeanMax,
+    /// Delay from a source to the port and, as a message, back, s: propagation, the latency of switches, and one frame's
+    /// transmission time on each link towards the port. In a star transmission times are left out, as in its `rtt`.
+    pub loop_delay_s: MinMeanMax,
+    /// As `loop_delay_s`, from a source through the port to the receiver and back, s.
+    pub round_trip_s: MinMeanMax,
 }
 
 /// A reaction point at a congested port.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Source {
-    /// The name of its flow, of several the first.
+pub struct Contender {
+    /// The name of its flow; of several, the first.
     pub flow: String,
-    /// What it can send at most: its rate, or its part of its host's link, bit/s.
+    /// Its offered rate, as far as its host's link carries it, bit/s.
     pub sends_bps: f64,
 }
 
-/// Smallest, mean and largest of some numbers.
+/// Minimum, mean and maximum of some numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Extent {
-    /// The smallest.
-    pub least: f64,
-    /// Their mean.
+pub struct MinMeanMax {
+    /// Minimum.
+    pub min: f64,
+    /// Mean.
     pub mean: f64,
-    /// The largest.
-    pub greatest: f64,
+    /// Maximum.
+    pub max: f64,
 }
 
-impl Extent {
-    fn of(values: &[f64]) -> Extent {
-        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+impl MinMeanMax {
+    fn of(values: &[f64]) -> MinMeanMax {
+        let min = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        Extent { least, mean: mean.max(least).min(greatest), greatest }
+        // Rounding may carry the mean of equal numbers past them.
+        MinMeanMax { min, mean: mean.max(min).min(max), max }
     }
 
     fn json(self) -> Value {
-        json!({ "least": self.least, "mean": self.mean, "greatest": self.greatest })
+        json!({ "min": self.min, "mean": self.mean, "max": self.max })
     }
 }
 
 impl Scenario {
-    /// The one port where the scenario congests, with the flows of replication 0.
+    /// The one port that the scenario congests, with the flows of replication 0.
     ///
     /// # Errors
-    /// When no port is congested, or several are, at once or in turn; and when what meets there has no steady rate, is
-    /// not under control, or is not together at the port.
+    /// When no port is congested, or several are, at once or in turn; when flows end or pause within a phase; and when
+    /// the flows at the port are uncontrolled, of several classes, or send only a part of their frames over it.
     pub fn bottleneck(&self) -> Result<Bottleneck, NoBottleneck> {
-        let ground = self.resolve(Draw { seed: self.seed, replication: 0 })?;
-        steady(self, &ground)?;
-        let wishes = Wishes::new(self, &ground);
-        let times = times(self);
-        let looks = times
+        let resolved = self.resolve(Draw { seed: self.seed, replication: 0 })?;
+        refuse_finite_flows(self, &resolved)?;
+        let demands = Demands::new(self, &resolved);
+        let loads = constant_rate_times(self)
             .iter()
-            .map(|(from, until)| look(self, &ground, &wishes, *from, *until))
+            .map(|(from, until)| PhaseLoad::new(self, &resolved, &demands, *from, *until))
             .collect::<Result<Vec<_>, _>>()?;
-        let port = one_port(&ground, &looks)?;
-        if let Some(look) = looks.iter().find(|look| look.congested.contains(&port) && !ground.watched(self, port)) {
-            return Err(NoBottleneck::Unwatched { load: look.load(&ground, port) });
+        let port = congested_port(&resolved, &loads)?;
+        let congests = |load: &&PhaseLoad| load.congested.contains(&port);
+        if let Some(load) = loads.iter().filter(congests).find(|_| !resolved.watched(self, port)) {
+            return Err(NoBottleneck::NoCongestionPoint { load: load.of_port(&resolved, port) });
         }
-        let limiters = limiters(self, &ground);
-        let phase = |look: &Look| {
-            Ok(Phase {
-                from: look.from,
-                until: look.until,
-                rate: BitRate::bps(look.capacities_bps[port as usize] as u64),
-                crowd: look
-                    .congested
-                    .contains(&port)
-                    .then(|| crowd(self, &ground, look, &limiters, port))
-                    .transpose()?,
+        let limiters = limiters(self, &resolved);
+        let phase = |load: &PhaseLoad| {
+            let congested = load.congested.contains(&port);
+            Ok(BottleneckPhase {
+                from: load.from,
+                until: load.until,
+                rate: BitRate::bps(load.capacities_bps[port as usize] as u64),
+                contenders: congested.then(|| contenders(self, &resolved, load, &limiters, port)).transpose()?,
             })
         };
-        let phases = looks.iter().map(phase).collect::<Result<_, NoBottleneck>>()?;
+        let phases = loads.iter().map(phase).collect::<Result<_, NoBottleneck>>()?;
         Ok(Bottleneck {
-            port: ground.network.port_name(port),
-            rate: ground.network.link(port).rate,
-            buffer: ground.capacity(self, port),
-            flows: ground.flows.len(),
-            phases: joined(phases),
+            port: resolved.network.port_name(port),
+            rate: resolved.network.link(port).rate,
+            buffer: resolved.capacity(self, port),
+            flows: resolved.flows.len(),
+            phases: merged(phases),
         })
     }
 }
 
-/// Phases that differ in nothing, made one.
-fn joined(phases: Vec<Phase>) -> Vec<Phase> {
-    let mut joined: Vec<Phase> = Vec::new();
+/// Merges neighbouring phases with the same rate and the same contenders.
+fn merged(phases: Vec<BottleneckPhase>) -> Vec<BottleneckPhase> {
+    let mut merged: Vec<BottleneckPhase> = Vec::new();
     for phase in phases {
-        match joined.last_mut() {
-            Some(last) if last.rate == phase.rate && last.crowd == phase.crowd => last.until = phase.until,
-            _ => joined.push(phase),
+        match merged.last_mut() {
+            Some(last) if last.rate == phase.rate && last.contenders == phase.contenders => last.until = phase.until,
+            _ => merged.push(phase),
         }
     }
-    joined
+    merged
 }
 
-/// Refuses flows that have an end.
-fn steady(scenario: &Scenario, ground: &ResolvedScenario) -> Result<(), NoBottleneck> {
+/// Refuses flows of a given size: their number changes during the run.
+fn refuse_finite_flows(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), NoBottleneck> {
     let ends = |traffic: usize| {
         use TrafficKind::{Saturated, Tcp};
         let sized =
             matches!(scenario.traffic[traffic].kind, Saturated { size: Some(_), .. } | Tcp { size: Some(_), .. });
-        sized || ground.flows.iter().any(|flow| flow.traffic == traffic && flow.size.is_some())
+        sized || resolved.flows.iter().any(|flow| flow.traffic == traffic && flow.size.is_some())
     };
     match (0..scenario.traffic.len()).find(|traffic| ends(*traffic)) {
         Some(traffic) => Err(NoBottleneck::Ends { traffic, kind: scenario.traffic[traffic].kind.word() }),
@@ -184,8 +185,8 @@ fn steady(scenario: &Scenario, ground: &ResolvedScenario) -> Result<(), NoBottle
     }
 }
 
-/// Times from the end of the warm-up in which no rate of service changes.
-fn times(scenario: &Scenario) -> Vec<(Span, Span)> {
+/// Times from the end of the warm-up in which no service rate changes.
+fn constant_rate_times(scenario: &Scenario) -> Vec<(Span, Span)> {
     let (start, end) = (scenario.warmup, scenario.duration);
     let changes = scenario.hotspots.iter().flat_map(|hotspot| [hotspot.from, hotspot.until]);
     let mut edges: Vec<Span> = changes.filter(|at| start < *at && *at < end).chain([start, end]).collect();
@@ -194,100 +195,111 @@ fn times(scenario: &Scenario) -> Vec<(Span, Span)> {
     edges.windows(2).map(|edge| (edge[0], edge[1])).collect()
 }
 
-/// The port that is congested in all phases in which one is.
-fn one_port(ground: &ResolvedScenario, looks: &[Look]) -> Result<u32, NoBottleneck> {
-    let crowded: Vec<&Look> = looks.iter().filter(|look| !look.congested.is_empty()).collect();
-    let Some(first) = crowded.first() else {
-        let loads = looks.iter().filter_map(|look| look.fullest(ground));
-        let fullest = loads.reduce(|best, load| if load.part() > best.part() { load } else { best });
+/// The one port that is congested in every phase with congestion.
+fn congested_port(resolved: &ResolvedScenario, loads: &[PhaseLoad]) -> Result<u32, NoBottleneck> {
+    let congested: Vec<&PhaseLoad> = loads.iter().filter(|load| !load.congested.is_empty()).collect();
+    let Some(first) = congested.first() else {
+        let fullest = loads.iter().filter_map(|load| load.fullest(resolved));
+        let fullest = fullest.reduce(|best, load| if load.relative() > best.relative() { load } else { best });
         return Err(NoBottleneck::Nothing { fullest });
     };
-    if let Some(several) = crowded.iter().find(|look| look.congested.len() > 1) {
-        let loads = several.congested.iter().map(|port| several.load(ground, *port)).collect();
+    if let Some(several) = congested.iter().find(|load| load.congested.len() > 1) {
+        let loads = several.congested.iter().map(|port| several.of_port(resolved, *port)).collect();
         return Err(NoBottleneck::Several { loads, from: several.from, until: several.until });
     }
-    match crowded.iter().find(|look| look.congested != first.congested) {
+    match congested.iter().find(|load| load.congested != first.congested) {
         Some(other) => {
-            let of = |look: &Look| (look.load(ground, look.congested[0]), look.from, look.until);
+            let of = |load: &PhaseLoad| (load.of_port(resolved, load.congested[0]), load.from, load.until);
             Err(NoBottleneck::Moves { first: of(first), then: of(other) })
         }
         None => Ok(first.congested[0]),
     }
 }
 
-fn crowd(
+fn contenders(
     scenario: &Scenario,
-    ground: &ResolvedScenario,
-    look: &Look,
+    resolved: &ResolvedScenario,
+    load: &PhaseLoad,
     limiters: &[u32],
     port: u32,
-) -> Result<Crowd, NoBottleneck> {
-    let crossing: Vec<usize> = (0..ground.flows.len()).filter(|flow| look.crosses(ground, *flow, port)).collect();
-    together(scenario, ground, &crossing, port)?;
-    let slowed = |flow: &usize| scenario.traffic[ground.flows[*flow].traffic].controlled;
-    let fair_bps = crossing.iter().filter(|flow| slowed(flow)).map(|flow| look.rates_bps[*flow]).fold(0.0, f64::max);
-    let wants = |flow: &usize| slowed(flow) && look.wanted_bps[*flow] >= WANTS_OF_SHARE * fair_bps;
-    let flows: Vec<usize> = crossing.iter().copied().filter(wants).collect();
-    let tally = |flows: Vec<usize>| (flows.len() as u32, flows.iter().map(|flow| look.rates_bps[*flow]).sum());
-    let mut sources: BTreeMap<u32, Source> = BTreeMap::new();
+) -> Result<Contenders, NoBottleneck> {
+    let crossing: Vec<usize> = (0..resolved.flows.len()).filter(|flow| load.crosses(resolved, *flow, port)).collect();
+    refuse_several_queues(scenario, resolved, &crossing, port)?;
+    let controlled = |flow: &usize| scenario.traffic[resolved.flows[*flow].traffic].controlled;
+    let rates = crossing.iter().filter(|flow| controlled(flow)).map(|flow| load.rates_bps[*flow]);
+    let fair_bps = rates.fold(0.0, f64::max);
+    let contends = |flow: &usize| controlled(flow) && load.demands_bps[*flow] >= LEAST_DEMAND_OF_SHARE * fair_bps;
+    let flows: Vec<usize> = crossing.iter().copied().filter(contends).collect();
+    let tally = |flows: Vec<usize>| (flows.len() as u32, flows.iter().map(|flow| load.rates_bps[*flow]).sum());
+    let mut sources: BTreeMap<u32, Contender> = BTreeMap::new();
     for flow in &flows {
-        let fresh = || Source { flow: ground.flows[*flow].name.clone(), sends_bps: 0.0 };
-        sources.entry(limiters[*flow]).or_insert_with(fresh).sends_bps += look.wanted_bps[*flow];
+        let fresh = || Contender { flow: resolved.flows[*flow].name.clone(), sends_bps: 0.0 };
+        sources.entry(limiters[*flow]).or_insert_with(fresh).sends_bps += load.demands_bps[*flow];
     }
-    let stranger = (0..limiters.len())
-        .find(|flow| look.active[*flow] && sources.contains_key(&limiters[*flow]) && !flows.contains(flow));
-    if let Some(flow) = stranger {
-        return Err(NoBottleneck::SharedLimiter { flow: ground.flows[flow].name.clone(), port: name(ground, port) });
+    let foreign = |flow: &usize| load.active[*flow] && sources.contains_key(&limiters[*flow]) && !flows.contains(flow);
+    if let Some(flow) = (0..limiters.len()).find(foreign) {
+        let flow = resolved.flows[flow].name.clone();
+        return Err(NoBottleneck::SharedLimiter { flow, port: name(resolved, port) });
     }
-    let frame = |flow: &usize| scenario.traffic[ground.flows[*flow].traffic].frame.as_f64();
-    let capacity_bps = flows.iter().map(|flow| look.rates_bps[*flow]).sum::<f64>().round();
-    let frames: f64 = flows.iter().map(|flow| look.rates_bps[*flow] / frame(flow)).sum();
-    let delays = Delays::new(scenario, ground);
-    let link = |flow: &usize| look.link_bps(scenario, ground, *flow);
-    let mut traffic: Vec<usize> = flows.iter().map(|flow| ground.flows[*flow].traffic).collect();
+    let frame = |flow: &usize| scenario.traffic[resolved.flows[*flow].traffic].frame.as_f64();
+    let capacity_bps = flows.iter().map(|flow| load.rates_bps[*flow]).sum::<f64>().round();
+    let frames: f64 = flows.iter().map(|flow| load.rates_bps[*flow] / frame(flow)).sum();
+    let lengths = MinMeanMax::of(&flows.iter().map(frame).collect::<Vec<_>>());
+    let delays = Delays::new(scenario, resolved);
+    let link = |flow: &usize| load.link_bps(scenario, resolved, *flow);
+    let mut traffic: Vec<usize> = flows.iter().map(|flow| resolved.flows[*flow].traffic).collect();
     traffic.dedup();
-    let sources: Vec<Source> = sources.into_values().collect();
-    Ok(Crowd {
-        sends_bps: Extent::of(&sources.iter().map(|source| source.sends_bps).collect::<Vec<_>>()),
+    let sources: Vec<Contender> = sources.into_values().collect();
+    Ok(Contenders {
+        sends_bps: MinMeanMax::of(&sources.iter().map(|source| source.sends_bps).collect::<Vec<_>>()),
         sources,
         traffic,
         capacity_bps,
-        light: tally(crossing.iter().copied().filter(|flow| slowed(flow) && !wants(flow)).collect()),
-        unslowed: tally(crossing.iter().copied().filter(|flow| !slowed(flow)).collect()),
+        light: tally(crossing.iter().copied().filter(|flow| controlled(flow) && !contends(flow)).collect()),
+        uncontrolled: tally(crossing.iter().copied().filter(|flow| !controlled(flow)).collect()),
         link_bps: flows.iter().map(link).fold(f64::INFINITY, f64::min),
-        frame_bytes: Extent { mean: capacity_bps / frames, ..Extent::of(&flows.iter().map(frame).collect::<Vec<_>>()) },
-        loop_delay_s: Extent::of(&delays.loops(&flows, Some(port))),
-        round_trip_s: Extent::of(&delays.loops(&flows, None)),
+        frame_bytes: MinMeanMax { mean: capacity_bps / frames, ..lengths },
+        loop_delay_s: MinMeanMax::of(&delays.loops(&flows, Some(port))),
+        round_trip_s: MinMeanMax::of(&delays.loops(&flows, None)),
     })
 }
 
-/// Refuses flows that do not stand in one queue, or send a part of their frames elsewhere.
-fn together(scenario: &Scenario, ground: &ResolvedScenario, crossing: &[usize], port: u32) -> Result<(), NoBottleneck> {
+/// Refuses flows of several classes, which have a queue each, and flows that send only a part of their frames over the
+/// port.
+fn refuse_several_queues(
+    scenario: &Scenario,
+    resolved: &ResolvedScenario,
+    crossing: &[usize],
+    port: u32,
+) -> Result<(), NoBottleneck> {
     let class = |flow: &usize| {
-        let spec = &ground.flows[*flow];
+        let spec = &resolved.flows[*flow];
         spec.class.unwrap_or(scenario.traffic[spec.traffic].priority as u8)
     };
     let mut classes: Vec<u8> = crossing.iter().map(class).collect();
     classes.sort_unstable();
     classes.dedup();
     if classes.len() > 1 {
-        return Err(NoBottleneck::Classes { port: name(ground, port), classes });
+        return Err(NoBottleneck::Classes { port: name(resolved, port), classes });
     }
-    let split = |flow: &&usize| ground.paths[**flow].iter().any(|path| !path.contains(&port));
+    let split = |flow: &&usize| resolved.paths[**flow].iter().any(|path| !path.contains(&port));
     match crossing.iter().find(split) {
-        Some(flow) => Err(NoBottleneck::Split { flow: ground.flows[*flow].name.clone(), port: name(ground, port) }),
+        Some(flow) => {
+            let flow = resolved.flows[*flow].name.clone();
+            Err(NoBottleneck::Split { flow, port: name(resolved, port) })
+        }
         None => Ok(()),
     }
 }
 
-fn name(ground: &ResolvedScenario, port: u32) -> String {
-    ground.network.port_name(port)
+fn name(resolved: &ResolvedScenario, port: u32) -> String {
+    resolved.network.port_name(port)
 }
 
 impl Bottleneck {
-    /// All of it as JSON, keys as the fields are called; rates in bit/s, sizes in octets, times in s.
+    /// The bottleneck as JSON, with the fields as keys: rates in bit/s, sizes in octets, times in s.
     pub fn to_json(&self) -> String {
-        let phases: Vec<Value> = self.phases.iter().map(Phase::json).collect();
+        let phases: Vec<Value> = self.phases.iter().map(BottleneckPhase::json).collect();
         json!({
             "port": self.port,
             "rate_bps": self.rate.get(),
@@ -299,18 +311,18 @@ impl Bottleneck {
     }
 }
 
-impl Phase {
+impl BottleneckPhase {
     fn json(&self) -> Value {
         json!({
-            "from_s": self.from.seconds(),
-            "until_s": self.until.seconds(),
+            "from_s": seconds(self.from),
+            "until_s": seconds(self.until),
             "rate_bps": self.rate.get(),
-            "crowd": self.crowd.as_ref().map(Crowd::json),
+            "contenders": self.contenders.as_ref().map(Contenders::json),
         })
     }
 }
 
-impl Crowd {
+impl Contenders {
     fn json(&self) -> Value {
         let some = |(flows, rate_bps): (u32, f64)| json!({ "flows": flows, "rate_bps": rate_bps });
         let sources: Vec<Value> =
@@ -320,7 +332,7 @@ impl Crowd {
             "traffic": self.traffic,
             "capacity_bps": self.capacity_bps,
             "light": some(self.light),
-            "unslowed": some(self.unslowed),
+            "uncontrolled": some(self.uncontrolled),
             "sends_bps": self.sends_bps.json(),
             "link_bps": self.link_bps,
             "frame_bytes": self.frame_bytes.json(),

@@ -5,20 +5,20 @@ use crate::scenario::ScenarioError;
 use qcnlab_units::Span;
 use std::fmt;
 
-/// What is offered to a port.
+/// The rate that flows offer to a port, and its service rate.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Load {
+pub struct PortLoad {
     /// The port, written from->to.
     pub port: String,
-    /// What the flows that cross it want to send together, as far as their own links allow, bit/s.
+    /// Rate that the flows which cross it offer together, as far as their hosts' links carry it, bit/s.
     pub offered_bps: f64,
-    /// What it carries, bit/s.
+    /// Service rate, bit/s.
     pub rate_bps: f64,
 }
 
-impl Load {
-    /// What is offered for each bit it carries.
-    pub(super) fn part(&self) -> f64 {
+impl PortLoad {
+    /// The offered rate over the service rate.
+    pub(super) fn relative(&self) -> f64 {
         self.offered_bps / self.rate_bps
     }
 
@@ -27,7 +27,7 @@ impl Load {
     }
 }
 
-impl fmt::Display for Load {
+impl fmt::Display for PortLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} is {}", self.port, self.offer())
     }
@@ -48,8 +48,8 @@ pub enum NoBottleneck {
         String::new, |load| format!(": {}, the fullest port, is {}", load.port, load.offer())
     ))]
     Nothing {
-        /// The port that most is offered to for its rate, in any phase; `None` if no flow crosses a switch.
-        fullest: Option<Load>,
+        /// The port with the highest offered rate relative to its service rate, in any phase; `None` if no flow crosses a switch.
+        fullest: Option<PortLoad>,
     },
     /// Several ports are congested at once.
     #[error(
@@ -58,7 +58,7 @@ pub enum NoBottleneck {
     )]
     Several {
         /// The ports.
-        loads: Vec<Load>,
+        loads: Vec<PortLoad>,
         /// Beginning of the phase.
         from: Span,
         /// Its end.
@@ -71,9 +71,9 @@ pub enum NoBottleneck {
     )]
     Moves {
         /// The first port, with beginning and end of the phase.
-        first: (Load, Span, Span),
+        first: (PortLoad, Span, Span),
         /// The next one.
-        then: (Load, Span, Span),
+        then: (PortLoad, Span, Span),
     },
     /// Flows have an end.
     #[error(
@@ -107,13 +107,13 @@ pub enum NoBottleneck {
     #[error("{load}, and what no reaction point slows fills it alone; set controlled = true, or send less of it")]
     Overloaded {
         /// The port.
-        load: Load,
+        load: PortLoad,
     },
     /// The congested port sends no messages.
     #[error("{load}, and has no congestion point; give it one, or move the bottleneck to a switch that has")]
-    Unwatched {
+    NoCongestionPoint {
         /// The port.
-        load: Load,
+        load: PortLoad,
     },
     /// Flows of several classes meet, each class with a queue of its own.
     #[error(
@@ -153,8 +153,8 @@ pub enum NoBottleneck {
 /// Ports named in one message.
 const NAMED: usize = 4;
 
-fn listed(loads: &[Load]) -> String {
-    let named: Vec<String> = loads.iter().take(NAMED).map(Load::to_string).collect();
+fn listed(loads: &[PortLoad]) -> String {
+    let named: Vec<String> = loads.iter().take(NAMED).map(PortLoad::to_string).collect();
     let more = loads.len().saturating_sub(NAMED);
     if more == 0 { named.join(", ") } else { format!("{} and {more} more", named.join(", ")) }
 }

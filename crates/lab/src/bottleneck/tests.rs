@@ -1,6 +1,6 @@
 //! Bottlenecks worked out by hand.
 
-use super::{Bottleneck, Crowd, NoBottleneck};
+use super::{Bottleneck, Contenders, NoBottleneck};
 use crate::scenario::Scenario;
 use qcnlab_units::{BitRate, Bytes, Span};
 
@@ -86,13 +86,13 @@ fn found(scenario: &Scenario) -> Bottleneck {
     scenario.bottleneck().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The port and who meets there, where one phase has a crowd.
-fn crowd(scenario: &Scenario) -> (String, Crowd) {
+/// The port and who meets there, where one phase has a contenders.
+fn contenders(scenario: &Scenario) -> (String, Contenders) {
     let found = found(scenario);
-    let mut crowds = found.phases.into_iter().filter_map(|phase| phase.crowd);
-    let crowd = crowds.next().unwrap_or_else(|| panic!("no phase is congested"));
-    assert!(crowds.next().is_none(), "two phases are congested");
-    (found.port, crowd)
+    let mut contenders_of_phases = found.phases.into_iter().filter_map(|phase| phase.contenders);
+    let contenders = contenders_of_phases.next().unwrap_or_else(|| panic!("no phase is congested"));
+    assert!(contenders_of_phases.next().is_none(), "two phases are congested");
+    (found.port, contenders)
 }
 
 fn refusal(scenario: &Scenario) -> String {
@@ -118,13 +118,13 @@ fn a_star_has_its_own_bottleneck_and_rtt() {
     let rates: Vec<BitRate> = found.phases.iter().map(|phase| phase.rate).collect();
     assert_eq!(rates, [BitRate::gbps(10), BitRate::mbps(500), BitRate::gbps(10)]);
     for phase in &found.phases {
-        let crowd = phase.crowd.as_ref().unwrap();
-        assert_eq!(crowd.sources.iter().map(|source| &*source.flow).collect::<Vec<_>>(), ["source1", "source2"]);
-        close(crowd.capacity_bps, phase.rate.as_f64());
-        close(crowd.sends_bps.mean, 10e9);
-        close(crowd.loop_delay_s.mean, 200e-6);
+        let contenders = phase.contenders.as_ref().unwrap();
+        assert_eq!(contenders.sources.iter().map(|source| &*source.flow).collect::<Vec<_>>(), ["source1", "source2"]);
+        close(contenders.capacity_bps, phase.rate.as_f64());
+        close(contenders.sends_bps.mean, 10e9);
+        close(contenders.loop_delay_s.mean, 200e-6);
         // The link to the sink takes half the RTT, there and back.
-        close(crowd.round_trip_s.mean, 400e-6);
+        close(contenders.round_trip_s.mean, 400e-6);
     }
 }
 
@@ -139,13 +139,13 @@ fn phases_begin_after_the_warm_up_and_join_where_hotspots_meet() {
 #[test]
 fn a_chain_with_a_hotspot_counts_cables_switches_and_frames() {
     let chain = shipped("one-source-two-switches-10g-to-1g", &[]);
-    let (port, at_trunk) = crowd(&chain);
+    let (port, at_trunk) = contenders(&chain);
     assert_eq!((&*port, at_trunk.sources.len()), ("switch1->switch2", 1));
     close(at_trunk.capacity_bps, 1e9);
     // Two cables of 0.5 us, 312 B at 10 Gb/s, 300 ns in the first switch; the message goes back as a frame.
     close(at_trunk.loop_delay_s.mean, 1e-6 + 249.6e-9 + 300e-9);
     // An ideal message takes the propagation and latency that data takes: 300 ns more.
-    let (_, ideal) = crowd(&chain.with_overrides(&["feedback.kind=ideal"]).unwrap());
+    let (_, ideal) = contenders(&chain.with_overrides(&["feedback.kind=ideal"]).unwrap());
     close(ideal.loop_delay_s.mean, 1e-6 + 249.6e-9 + 600e-9);
 }
 
@@ -160,46 +160,46 @@ fn a_longer_chain_has_a_longer_loop() {
         "traffic.0.to=host7",
         "traffic.0.rate=5 Gb/s",
     ];
-    let (port, crowd) = crowd(&scenario(&text, &changes));
-    assert_eq!((&*port, crowd.sources.len()), ("switch3->switch4", 2));
+    let (port, contenders) = contenders(&scenario(&text, &changes));
+    assert_eq!((&*port, contenders.sources.len()), ("switch3->switch4", 2));
     // Three cables of 0.5 us twice, three times 312 B at 10 Gb/s, five times 300 ns.
-    close(crowd.loop_delay_s.mean, 3e-6 + 748.8e-9 + 1.5e-6);
-    close(crowd.sends_bps.mean, 5e9);
+    close(contenders.loop_delay_s.mean, 3e-6 + 748.8e-9 + 1.5e-6);
+    close(contenders.sends_bps.mean, 5e9);
 }
 
 #[test]
 fn an_incast_in_a_fat_tree_meets_at_the_last_port() {
-    let (port, crowd) = crowd(&scenario(FAT_TREE, &[]));
-    assert_eq!((&*port, crowd.sources.len()), ("pod1-edge1->host1", 8));
-    close(crowd.capacity_bps, 10e9);
+    let (port, contenders) = contenders(&scenario(FAT_TREE, &[]));
+    assert_eq!((&*port, contenders.sources.len()), ("pod1-edge1->host1", 8));
+    close(contenders.capacity_bps, 10e9);
     // A link is 1 us each way and 1.2 us for a frame. host2 is one link away, host3 and host4 three, the others five.
-    close(crowd.loop_delay_s.least, 3.2e-6);
-    close(crowd.loop_delay_s.greatest, 5.0 * 3.2e-6);
-    close(crowd.loop_delay_s.mean, (1.0 + 2.0 * 3.0 + 5.0 * 5.0) / 8.0 * 3.2e-6);
+    close(contenders.loop_delay_s.min, 3.2e-6);
+    close(contenders.loop_delay_s.max, 5.0 * 3.2e-6);
+    close(contenders.loop_delay_s.mean, (1.0 + 2.0 * 3.0 + 5.0 * 5.0) / 8.0 * 3.2e-6);
     // One link more to the receiver.
-    close(crowd.round_trip_s.least, 2.0 * 3.2e-6);
+    close(contenders.round_trip_s.min, 2.0 * 3.2e-6);
     assert_eq!(found(&scenario(FAT_TREE, &[])).buffer, Some(Bytes::new(150_000)));
 }
 
 #[test]
 fn frames_that_take_all_ways_meet_at_the_receiver() {
-    let (port, crowd) = crowd(&scenario(FAT_TREE, &["routing.multipath=frame"]));
-    assert_eq!((&*port, crowd.sources.len()), ("pod1-edge1->host1", 8));
+    let (port, contenders) = contenders(&scenario(FAT_TREE, &["routing.multipath=frame"]));
+    assert_eq!((&*port, contenders.sources.len()), ("pod1-edge1->host1", 8));
 }
 
 #[test]
 fn four_hosts_fill_a_trunk_between_leaves() {
     let found = found(&scenario(LEAF_SPINE, &[]));
     assert_eq!((&*found.port, found.rate), ("leaf1->spine1", BitRate::gbps(25)));
-    let crowd = found.phases[0].crowd.as_ref().unwrap();
+    let contenders = found.phases[0].contenders.as_ref().unwrap();
     // 4 x 8 = 32 of 25 Gb/s: 6.25 Gb/s each.
-    assert_eq!(crowd.sources.len(), 4);
-    close(crowd.capacity_bps, 25e9);
-    close(crowd.sends_bps.greatest, 8e9);
-    close(crowd.link_bps, 10e9);
-    close(crowd.frame_bytes.mean, 1000.0);
+    assert_eq!(contenders.sources.len(), 4);
+    close(contenders.capacity_bps, 25e9);
+    close(contenders.sends_bps.max, 8e9);
+    close(contenders.link_bps, 10e9);
+    close(contenders.frame_bytes.mean, 1000.0);
     // 1 us of cable and 500 ns in leaf1, both ways, and 800 ns for a frame.
-    close(crowd.loop_delay_s.mean, 3.8e-6);
+    close(contenders.loop_delay_s.mean, 3.8e-6);
 }
 
 #[test]
@@ -226,8 +226,8 @@ fn two_trunks_of_a_parking_lot_are_refused() {
          50 of 10 Gb/s; keep one, by more rate or less traffic at the others"
     );
     // Without the second cross flow the second trunk carries what the first lets pass.
-    let (port, crowd) = crowd(&scenario(PARKING_LOT, &["traffic.1.from=cross1", "traffic.1.to=exit1"]));
-    assert_eq!((&*port, crowd.sources.len()), ("switch1->switch2", 5));
+    let (port, contenders) = contenders(&scenario(PARKING_LOT, &["traffic.1.from=cross1", "traffic.1.to=exit1"]));
+    assert_eq!((&*port, contenders.sources.len()), ("switch1->switch2", 5));
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn a_bottleneck_that_moves_is_refused() {
     );
     let calm = scenario(&more(LEAF_SPINE, hotspots), &["traffic.0.rate=5 Gb/s", "hotspot.1.rate=10 Gb/s"]);
     let found = found(&calm);
-    let congested: Vec<bool> = found.phases.iter().map(|phase| phase.crowd.is_some()).collect();
+    let congested: Vec<bool> = found.phases.iter().map(|phase| phase.contenders.is_some()).collect();
     assert_eq!(congested, [false, true, false]);
 }
 
@@ -261,11 +261,11 @@ fn who_wants_little_is_no_source() {
         let from = "from = \"host10\"\nto = \"host1\"\nframe = \"1500 B\"";
         more(FAT_TREE, &format!("[[traffic]]\nkind = \"constant\"\nrate = \"{rate}\"\n{from}"))
     };
-    let (_, few) = crowd(&scenario(&third("0.5 Gb/s"), &[]));
+    let (_, few) = contenders(&scenario(&third("0.5 Gb/s"), &[]));
     assert_eq!((few.sources.len(), few.light.0), (8, 1));
     close(few.light.1, 0.5e9);
     close(few.capacity_bps, 9.5e9);
-    let (_, all) = crowd(&scenario(&third("0.7 Gb/s"), &[]));
+    let (_, all) = contenders(&scenario(&third("0.7 Gb/s"), &[]));
     assert_eq!((all.sources.len(), all.light), (9, (0, 0.0)));
     close(all.capacity_bps, 10e9);
     close(all.sends_bps.mean, (80e9 + 0.7e9) / 9.0);
@@ -277,10 +277,10 @@ fn what_nothing_slows_takes_its_part_first() {
         let from = "from = \"host10\"\nto = \"host1\"\nframe = \"1500 B\"\ncontrolled = false";
         more(FAT_TREE, &format!("[[traffic]]\nkind = \"constant\"\nrate = \"{rate}\"\n{from}"))
     };
-    let (_, crowd) = crowd(&scenario(&free("4 Gb/s"), &[]));
-    assert_eq!((crowd.sources.len(), crowd.unslowed.0), (8, 1));
-    close(crowd.unslowed.1, 4e9);
-    close(crowd.capacity_bps, 6e9);
+    let (_, contenders) = contenders(&scenario(&free("4 Gb/s"), &[]));
+    assert_eq!((contenders.sources.len(), contenders.uncontrolled.0), (8, 1));
+    close(contenders.uncontrolled.1, 4e9);
+    close(contenders.capacity_bps, 6e9);
     let alone = "pod1-edge1->host1 is offered 90 of 10 Gb/s, and what no reaction point slows fills it alone; \
                  set controlled = true, or send less of it";
     assert_eq!(refusal(&scenario(&free("10 Gb/s"), &[])), alone);
@@ -293,11 +293,11 @@ fn limiters_count_and_not_flows() {
     let text = LEAF_SPINE.replace(LEAF_SPINE.split("[[traffic]]").nth(1).unwrap(), "\n[scheme]\nname = \"qcn\"\n");
     let text = more(&text.replace("[[traffic]]", ""), both);
     let slow = ["topology.trunk_rate=5 Gb/s"];
-    let (port, apart) = crowd(&scenario(&text, &slow));
+    let (port, apart) = contenders(&scenario(&text, &slow));
     assert_eq!((&*port, apart.sources.len()), ("leaf1->spine1", 4));
     close(apart.sends_bps.mean, 5e9);
     let adapters = "[[adapter]]\nmax_rps = 1";
-    let (_, shared) = crowd(&scenario(&more(&text, adapters), &slow));
+    let (_, shared) = contenders(&scenario(&more(&text, adapters), &slow));
     let flows: Vec<&str> = shared.sources.iter().map(|source| &*source.flow).collect();
     assert_eq!(flows, ["host1->host5", "host2->host5"]);
     close(shared.sends_bps.mean, 10e9);
@@ -314,19 +314,19 @@ fn limiters_count_and_not_flows() {
 #[test]
 fn rates_count_frame_octets() {
     // 1500 B take 1520 on the wire.
-    let (_, crowd) = crowd(&scenario(FAT_TREE, &["topology.frame_overhead=20 B"]));
-    close(crowd.capacity_bps, 10e9 * 1500.0 / 1520.0);
-    close(crowd.link_bps, 10e9 * 1500.0 / 1520.0);
+    let (_, contenders) = contenders(&scenario(FAT_TREE, &["topology.frame_overhead=20 B"]));
+    close(contenders.capacity_bps, 10e9 * 1500.0 / 1520.0);
+    close(contenders.link_bps, 10e9 * 1500.0 / 1520.0);
 }
 
 #[test]
 fn the_mean_frame_is_that_of_the_frames_that_pass() {
     let small = "[[traffic]]\nkind = \"saturated\"\nfrom = \"host10\"\nto = \"host1\"\nframe = \"500 B\"";
-    let (_, crowd) = crowd(&scenario(&more(FAT_TREE, small), &["traffic.0.from=host2"]));
+    let (_, contenders) = contenders(&scenario(&more(FAT_TREE, small), &["traffic.0.from=host2"]));
     // Equal rates: for each frame of 1500 B three of 500 B.
-    close(crowd.frame_bytes.mean, 750.0);
-    assert_eq!((crowd.frame_bytes.least, crowd.frame_bytes.greatest), (500.0, 1500.0));
-    assert_eq!(crowd.traffic, [0, 1]);
+    close(contenders.frame_bytes.mean, 750.0);
+    assert_eq!((contenders.frame_bytes.min, contenders.frame_bytes.max), (500.0, 1500.0));
+    assert_eq!(contenders.traffic, [0, 1]);
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn what_has_no_steady_number_of_sources_is_refused() {
          all the time, or move warmup and duration"
     );
     let before = scenario(FAT_TREE, &["traffic.0.start=0.4 s", "warmup=0.4 s"]);
-    assert_eq!(crowd(&before).1.sources.len(), 8);
+    assert_eq!(contenders(&before).1.sources.len(), 8);
 }
 
 #[test]

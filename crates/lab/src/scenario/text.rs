@@ -6,6 +6,7 @@ use super::layout::{
     ADAPTER, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC,
 };
 use super::types::Scenario;
+use crate::quantity::seconds;
 use qcnlab_schemes::params::{Fallback, Field, Scalar, Table, Value as Parameter, Variants};
 use qcnlab_schemes::registry::Config;
 use serde_json::{Map, Value};
@@ -32,6 +33,11 @@ impl Scenario {
         Value::Object(self.tree()).to_string()
     }
 
+    /// The resolved scenario as JSON in base units: sizes in octets, rates in bit/s, times in s, all as numbers.
+    pub fn to_base_json(&self) -> String {
+        Value::Object(self.tree_as(base_json)).to_string()
+    }
+
     /// 64 hex digits over the resolved scenario and the version of this crate;
     /// words for people, the seed and the number of replications do not count. Of a scheme from outside its
     /// fingerprint counts.
@@ -54,29 +60,35 @@ impl Scenario {
     /// The resolved scenario as a tree. Lists without entries, `[[pause]]` that never pauses, and `[routing]`
     /// at its default are left out; one `[pause]` stands as a table.
     pub(crate) fn tree(&self) -> Map<String, Value> {
+        self.tree_as(json)
+    }
+
+    /// The same with each value as `form` writes it.
+    fn tree_as(&self, form: Form) -> Map<String, Value> {
+        let rows = |fields: &[Field], values: Vec<Option<Parameter>>| rows(fields, values, form);
         let mut tree = rows(TOP.fields, values(self));
-        tree.insert(TOPOLOGY.name.to_owned(), tagged(&self.topology).into());
-        insert_list(&mut tree, &LINK, &self.links);
-        insert_list(&mut tree, &SWITCH, &self.switches);
-        insert_list(&mut tree, &ADAPTER, &self.adapters);
+        tree.insert(TOPOLOGY.name.to_owned(), tagged(&self.topology, form).into());
+        insert_list(&mut tree, &LINK, &self.links, form);
+        insert_list(&mut tree, &SWITCH, &self.switches, form);
+        insert_list(&mut tree, &ADAPTER, &self.adapters, form);
         match &self.pauses[..] {
             pauses if pauses.iter().all(|pause| pause.kind == PauseKind::None) => {}
             [alone] => drop(tree.insert(PAUSE.name.to_owned(), rows(PAUSE.fields, values(alone)).into())),
-            several => insert_list(&mut tree, &PAUSE, several),
+            several => insert_list(&mut tree, &PAUSE, several, form),
         }
         let routing = rows(ROUTING.fields, values(&self.routing));
         if !is_default(&routing, ROUTING.fields) {
             tree.insert(ROUTING.name.to_owned(), routing.into());
         }
         let traffic = self.traffic.iter().map(|traffic| {
-            let mut entry = tagged(&traffic.kind);
+            let mut entry = tagged(&traffic.kind, form);
             entry.extend(rows(TRAFFIC.fields, values(traffic)));
             Value::Object(entry)
         });
         tree.insert(TRAFFIC.name.to_owned(), traffic.collect());
-        insert_list(&mut tree, &HOTSPOT, &self.hotspots);
-        tree.insert(FEEDBACK.name.to_owned(), tagged(&self.feedback).into());
-        tree.insert("scheme".to_owned(), scheme_tree(&self.scheme).into());
+        insert_list(&mut tree, &HOTSPOT, &self.hotspots, form);
+        tree.insert(FEEDBACK.name.to_owned(), tagged(&self.feedback, form).into());
+        tree.insert("scheme".to_owned(), scheme_tree(&self.scheme, form).into());
         tree.insert(RECORD.name.to_owned(), rows(RECORD.fields, values(&self.record)).into());
         tree
     }
@@ -88,7 +100,7 @@ impl PartialEq for Scenario {
     }
 }
 
-fn scheme_tree(config: &Config) -> Map<String, Value> {
+fn scheme_tree(config: &Config, form: Form) -> Map<String, Value> {
     let mut scheme = Map::new();
     scheme.insert("name".to_owned(), config.name().into());
     if let Config::Foreign(foreign) = config {
@@ -104,7 +116,7 @@ fn scheme_tree(config: &Config) -> Map<String, Value> {
     scheme.insert("preset".to_owned(), config.preset().into());
     for (key, table) in [("cp", config.cp()), ("rp", config.rp())] {
         if !table.fields().is_empty() {
-            scheme.insert(key.to_owned(), rows(table.fields(), values(table)).into());
+            scheme.insert(key.to_owned(), rows(table.fields(), values(table), form).into());
         }
     }
     scheme
@@ -119,9 +131,9 @@ fn json_scalar(scalar: &Scalar) -> Value {
     }
 }
 
-fn insert_list<T: Table>(tree: &mut Map<String, Value>, section: &Section, list: &[T]) {
+fn insert_list<T: Table>(tree: &mut Map<String, Value>, section: &Section, list: &[T], form: Form) {
     if !list.is_empty() {
-        let entries = list.iter().map(|entry| Value::Object(rows(section.fields, values(entry))));
+        let entries = list.iter().map(|entry| Value::Object(rows(section.fields, values(entry), form)));
         tree.insert(section.name.to_owned(), entries.collect());
     }
 }
@@ -154,18 +166,31 @@ fn forget_defaults(value: &mut Value, section: &Section, keys: &[&str]) {
     }
 }
 
-fn tagged<T: Variants>(variant: &T) -> Map<String, Value> {
+fn tagged<T: Variants>(variant: &T, form: Form) -> Map<String, Value> {
     let word = variant.word();
     let mut map = Map::new();
     map.insert("kind".to_owned(), word.into());
     let fields = T::CHOICES.iter().position(|c| c.name == word).map_or(&[][..], |i| T::FIELDS[i]);
-    map.extend(rows(fields, variant.values()));
+    map.extend(rows(fields, variant.values(), form));
     map
 }
 
-fn rows(fields: &[Field], values: Vec<Option<Parameter>>) -> Map<String, Value> {
-    let set = fields.iter().zip(values).filter_map(|(field, value)| Some((field.name.to_owned(), json(&value?))));
+fn rows(fields: &[Field], values: Vec<Option<Parameter>>, form: Form) -> Map<String, Value> {
+    let set = fields.iter().zip(values).filter_map(|(field, value)| Some((field.name.to_owned(), form(&value?))));
     set.collect()
+}
+
+/// How a value is written: [`json`] or [`base_json`].
+type Form = fn(&Parameter) -> Value;
+
+/// A value in base units: sizes in octets, rates in bit/s, times in s; everything else as [`json`] has it.
+pub(crate) fn base_json(value: &Parameter) -> Value {
+    match value {
+        Parameter::Size(size) => Value::from(size.get()),
+        Parameter::Rate(rate) => Value::from(rate.get()),
+        Parameter::Time(span) => Value::from(seconds(*span)),
+        other => json(other),
+    }
 }
 
 /// A value as JSON and TOML hold it: quantities as text with their unit, whole numbers without a point.
