@@ -1,6 +1,6 @@
 //! The delay from a source to a port, or to the receiver, and back.
 
-use crate::scenario::{Feedback, ResolvedScenario, Scenario, Topology};
+use crate::scenario::{Feedback, ResolvedScenario, Scenario};
 use crate::topology::reverse;
 use qcnlab_units::{Bytes, Span};
 
@@ -31,7 +31,7 @@ impl<'a> Delays<'a> {
     fn towards(&self, port: u32, frame: Bytes) -> Span {
         let link = self.resolved.network.link(port);
         let propagation = link.delay + self.latency(port);
-        if matches!(self.scenario.topology, Topology::Star(_)) {
+        if self.scenario.topology.gives_rtt() {
             return propagation;
         }
         propagation + link.rate.time_for_rounded_up(frame + self.resolved.overhead(self.scenario, port))

@@ -264,7 +264,7 @@ fn connections_fill_frames_and_hear_acknowledgements() {
 }
 
 #[test]
-fn a_star_is_as_it_was() {
+fn a_star_has_its_buffer_at_the_bottleneck() {
     let scenario = Scenario::shipped("og-hotspot-2src-10g-to-500m-rtt10us").unwrap_or_else(|error| panic!("{error}"));
     let fabric = fabric(&scenario);
     let plan = fabric.plan(&scenario, 1, 0);
@@ -275,6 +275,26 @@ fn a_star_is_as_it_was() {
     assert!(bottleneck.watched && bottleneck.recorded && bottleneck.capacity == Some(Bytes::new(150_000)));
     assert_eq!((fabric.link_bps, fabric.offered_bps), (1e10, 2e10));
     assert_eq!(plan.flows[1].paths, [[1, 2]]);
+}
+
+/// A source may have two flows and the sink may send; `topology.buffer` is the room of the bottleneck alone.
+#[test]
+fn a_star_takes_what_any_topology_takes() {
+    let more = "\n[[traffic]]\nkind = \"saturated\"\nframe = \"1500 B\"\nfrom = \"source2\"\n\
+                \n[[traffic]]\nkind = \"saturated\"\nframe = \"1500 B\"\nfrom = \"sink\"\nto = \"source1\"\n\
+                \n[[hotspot]]\nport = \"switch->source1\"\nfrom = \"1 s\"\nuntil = \"2 s\"\nrate = \"1 Gb/s\"\n";
+    let shipped = crate::shipped().into_iter().find(|s| s.name == "og-hotspot-2src-10g-to-500m-rtt10us");
+    let text = format!("{}{more}", shipped.unwrap_or_else(|| panic!("it is shipped")).text);
+    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let plan = fabric(&scenario).plan(&scenario, 1, 0);
+    let flows: Vec<(&str, u32)> = plan.flows.iter().map(|flow| (&*flow.name, flow.limiter)).collect();
+    assert_eq!(flows, [("source1", 0), ("source2", 1), ("source2#2", 2), ("sink->source1", 3)]);
+    let ports: Vec<(&str, Option<Bytes>)> = plan.ports.iter().map(|port| (&*port.name, port.capacity)).collect();
+    let none = |name| (name, None);
+    let sink = ("switch->sink", Some(Bytes::new(150_000)));
+    let (first, second) = (none("source1->switch"), none("source2->switch"));
+    assert_eq!(ports, [first, none("switch->source1"), second, sink, none("sink->switch")]);
+    assert_eq!(plan.services.iter().map(|change| change.port).collect::<Vec<_>>(), [3, 1, 3, 1]);
 }
 
 #[test]

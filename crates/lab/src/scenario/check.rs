@@ -7,7 +7,6 @@ use super::fault::Fault;
 use super::located::LocatedFault;
 use super::position::Position;
 use super::resolved::ResolvedScenario;
-use super::shapes::Topology;
 use super::types::{Scenario, Traffic, TrafficKind};
 use crate::foreign::LoadError;
 use qcnlab_sim::tcp::Config;
@@ -47,9 +46,9 @@ impl Scenario {
 }
 
 fn fabric(scenario: &Scenario, draw: Draw) -> Result<ResolvedScenario, LocatedFault> {
-    star(scenario)?;
     signals(scenario)?;
     let resolved = ResolvedScenario::of(scenario, draw)?;
+    buffer_once(scenario, &resolved)?;
     sizes(scenario, &resolved)?;
     frames(scenario, &resolved)?;
     connections(scenario)?;
@@ -91,13 +90,15 @@ fn times(scenario: &Scenario) -> Result<(), LocatedFault> {
     Ok(())
 }
 
-/// A star says the room in its one queue itself.
-fn star(scenario: &Scenario) -> Result<(), LocatedFault> {
-    let Topology::Star(_) = &scenario.topology else { return Ok(()) };
-    match scenario.switches.iter().position(|switch| switch.output_buffer.is_some()) {
-        Some(i) => refuse(Fault::StarBuffer, &[format!("switch.{i}.output_buffer"), format!("switch.{i}")]),
-        None => Ok(()),
+/// No two keys give the size of the built-in bottleneck's queue.
+fn buffer_once(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), LocatedFault> {
+    let Some(bottleneck) = scenario.topology.built_in_bottleneck() else { return Ok(()) };
+    let (switch, _) = resolved.network.ends(bottleneck.port);
+    if resolved.switch(scenario, switch).is_none_or(|table| table.output_buffer.is_none()) {
+        return Ok(());
     }
+    let port = resolved.network.port_name(bottleneck.port);
+    refuse(Fault::BufferTwice { port }, &[resolved.key(switch, "output_buffer")])
 }
 
 fn hotspots(scenario: &Scenario) -> Result<(), LocatedFault> {
@@ -239,10 +240,10 @@ fn set_point(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), Loc
     for port in (0..resolved.network.ports()).filter(|port| resolved.watched(scenario, *port)) {
         if let Some(buffer) = resolved.capacity(scenario, port).filter(|buffer| set_point >= *buffer) {
             let (from, _) = resolved.network.ends(port);
-            let star = matches!(scenario.topology, Topology::Star(_));
-            let buffer_key = if star { "topology.buffer".to_owned() } else { resolved.key(from, "output_buffer") };
+            let built_in = scenario.topology.built_in_bottleneck().is_some_and(|bottleneck| bottleneck.port == port);
+            let raise = if built_in { "topology.buffer" } else { "output_buffer" };
+            let buffer_key = if built_in { raise.to_owned() } else { resolved.key(from, raise) };
             let keys = ["scheme.cp.set_point", &buffer_key, "scheme.preset", "scheme.name"];
-            let raise = if star { "topology.buffer" } else { "output_buffer" };
             return refuse(Fault::SetPoint { set_point, buffer, raise }, &keys);
         }
     }

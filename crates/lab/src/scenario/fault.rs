@@ -181,9 +181,12 @@ pub enum Fault {
         /// The key of the buffer.
         raise: &'static str,
     },
-    /// `output_buffer` in a star.
-    #[error("a star's one queue has its room from topology.buffer")]
-    StarBuffer,
+    /// An `output_buffer` for a queue whose size the topology gives.
+    #[error("topology.buffer already gives the size of the queue at {port}")]
+    BufferTwice {
+        /// The port of the queue.
+        port: String,
+    },
     /// A TCP frame without payload.
     #[error("a frame of {frame} has no room for payload beside {headers} of headers")]
     NoPayload {
@@ -229,22 +232,6 @@ pub enum Fault {
         overhead: &'static str,
         /// Whether frames come at equal distances.
         constant: bool,
-    },
-    /// A pattern that matches no source.
-    #[error("'{pattern}' matches no source")]
-    NoSource {
-        /// The pattern.
-        pattern: String,
-        /// How many sources there are.
-        sources: u32,
-    },
-    /// A source that two traffic entries match.
-    #[error("{source_name} already sends: traffic.{first} matches it too")]
-    TwoFlows {
-        /// The source.
-        source_name: String,
-        /// The earlier entry, counted from 0.
-        first: usize,
     },
     /// A host or port the topology does not have.
     #[error("the topology has no {what} '{name}' to use here")]
@@ -423,10 +410,7 @@ impl Fault {
                 n => format!("entries are counted from 0: {list}.0 to {list}.{}", n - 1),
             },
             Fault::SetPoint { raise, .. } => format!("lower scheme.cp.set_point or raise {raise}"),
-            Fault::StarBuffer => "set topology.buffer".to_owned(),
-            Fault::NoSource { sources: 1, .. } => "the topology has source1 only".to_owned(),
-            Fault::NoSource { sources, .. } => format!("sources are called source1 to source{sources}"),
-            Fault::TwoFlows { .. } => "a source sends one flow: make the patterns exclude each other".to_owned(),
+            Fault::BufferTwice { .. } => "leave output_buffer out, and set topology.buffer".to_owned(),
             Fault::NotInTopology { known, .. } if known.len() == 1 => format!("write \"{}\"", known[0]),
             Fault::NotInTopology { what, name, known } => near_or_all(name, &format!("{what}s"), known),
             Fault::NoHost { pattern, hosts, .. } => near_or_all(pattern, "hosts", hosts),

@@ -5,7 +5,6 @@ use super::fault::Fault;
 use super::located::{LocatedFault, read_pattern};
 use super::network::network;
 use super::pattern::Pattern;
-use super::shapes::Topology;
 use super::types::{Scenario, Spread, TrafficKind};
 use crate::topology::{Network, Role, TopologyError};
 use qcnlab_units::{Bytes, Span};
@@ -17,7 +16,8 @@ const MOST_FLOWS: usize = 1_000_000;
 /// One flow of a scenario's traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowSpec {
-    /// Its name: the source's in a star, `from->to` elsewhere, with `#2` and so on for further flows of a pair.
+    /// Its name: `from->to`, or the source's alone if the topology is built around the receiver; with `#2` and so on
+    /// for further flows of a pair.
     pub name: String,
     /// Position of the source among the nodes of the network, from 0.
     pub source_index: usize,
@@ -64,17 +64,15 @@ pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Resul
     let mut flows: Vec<FlowSpec> = Vec::new();
     let mut of_pair: HashMap<(u32, u32), u32> = HashMap::new();
     let name = |node: u32| &network.nodes[node as usize].name;
-    let star = matches!(scenario.topology, Topology::Star(_));
+    let sink = scenario.topology.built_in_bottleneck().map(|bottleneck| bottleneck.sink);
     for traffic in 0..scenario.traffic.len() {
         for pair in pairs(scenario, network, traffic, draw)? {
             let count = of_pair.entry((pair.from, pair.to)).or_insert(0);
             *count += 1;
-            if star && *count > 1 && pair.size.is_none() {
-                return Err(twice(&flows, pair.from, traffic));
-            }
-            let ways = if star { name(pair.from).clone() } else { format!("{}->{}", name(pair.from), name(pair.to)) };
+            let (from, to) = (name(pair.from), name(pair.to));
+            let hosts = if Some(pair.to) == sink { from.clone() } else { format!("{from}->{to}") };
             flows.push(FlowSpec {
-                name: if *count == 1 { ways } else { format!("{ways}#{count}") },
+                name: if *count == 1 { hosts } else { format!("{hosts}#{count}") },
                 source_index: pair.from as usize,
                 source_name: name(pair.from).clone(),
                 sink_index: pair.to as usize,
@@ -91,16 +89,6 @@ pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Resul
     Ok(flows)
 }
 
-fn twice(flows: &[FlowSpec], from: u32, traffic: usize) -> LocatedFault {
-    let first = flows.iter().find(|flow| flow.source_index == from as usize);
-    let (source_name, first) = first.map_or((String::new(), 0), |flow| (flow.source_name.clone(), flow.traffic));
-    LocatedFault::new(Fault::TwoFlows { source_name, first }, &from_keys(traffic))
-}
-
-fn from_keys(traffic: usize) -> [String; 3] {
-    [format!("traffic.{traffic}.from"), "topology.sources".to_owned(), format!("traffic.{traffic}")]
-}
-
 fn too_many(flows: usize, traffic: usize) -> LocatedFault {
     let keys = ["to", "from"].map(|key| format!("traffic.{traffic}.{key}"));
     LocatedFault::new(Fault::TooManyFlows { flows, limit: MOST_FLOWS }, &keys)
@@ -113,8 +101,8 @@ fn pairs(scenario: &Scenario, network: &Network, traffic: usize, draw: Draw) -> 
         return listed(network, flows, entry.file.as_deref(), traffic);
     }
     let key = |name: &str| format!("traffic.{traffic}.{name}");
-    let senders = senders(scenario, network, traffic)?;
-    let receivers = receivers(scenario, network, traffic)?;
+    let senders = named_hosts(network, &entry.from, traffic, "from")?;
+    let receivers = named_hosts(network, &entry.to, traffic, "to")?;
     let stream =
         matches!(entry.kind, TrafficKind::Constant { .. } | TrafficKind::Poisson { .. } | TrafficKind::OnOff { .. });
     if entry.spread == Spread::Uniform && !stream {
@@ -159,48 +147,25 @@ fn staggered(pairs: Vec<(u32, u32)>, mut start: Span, stagger: Span) -> Vec<Host
     pairs.into_iter().map(at).collect()
 }
 
-fn senders(scenario: &Scenario, network: &Network, traffic: usize) -> Result<Vec<u32>, LocatedFault> {
-    let entry = &scenario.traffic[traffic];
-    let wanted = read_pattern(&entry.from, &format!("traffic.{traffic}.from"))?;
-    let star = match &scenario.topology {
-        Topology::Star(star) => Some(star.sources),
-        _ => None,
-    };
-    let hosts = network.hosts().filter(|host| star.is_none_or(|sources| *host < sources));
-    let found = matching(network, hosts, &wanted);
-    if !found.is_empty() {
-        return Ok(found);
+/// The hosts that a key of an entry, `from` or `to`, names.
+fn named_hosts(network: &Network, text: &str, traffic: usize, key: &str) -> Result<Vec<u32>, LocatedFault> {
+    let entry = format!("traffic.{traffic}");
+    let key = format!("{entry}.{key}");
+    let hosts = matching(network, &read_pattern(text, &key)?);
+    if hosts.is_empty() {
+        Err(LocatedFault::new(no_host(network, text), &[key, "topology.sources".to_owned(), entry]))
+    } else {
+        Ok(hosts)
     }
-    let fault = match star {
-        Some(sources) => Fault::NoSource { pattern: entry.from.clone(), sources },
-        None => no_host(network, &entry.from),
-    };
-    Err(LocatedFault::new(fault, &from_keys(traffic)))
-}
-
-fn receivers(scenario: &Scenario, network: &Network, traffic: usize) -> Result<Vec<u32>, LocatedFault> {
-    let entry = &scenario.traffic[traffic];
-    let key = format!("traffic.{traffic}.to");
-    let keys = [key.clone(), format!("traffic.{traffic}")];
-    if let Topology::Star(star) = &scenario.topology {
-        if entry.to == "sink" {
-            return Ok(vec![star.sources + 1]);
-        }
-        let fault = Fault::NotInTopology { what: "host", name: entry.to.clone(), known: vec!["sink".to_owned()] };
-        return Err(LocatedFault::new(fault, &keys));
-    }
-    let wanted = read_pattern(&entry.to, &key)?;
-    let found = matching(network, network.hosts(), &wanted);
-    if found.is_empty() { Err(LocatedFault::new(no_host(network, &entry.to), &keys)) } else { Ok(found) }
 }
 
 /// The hosts that a pattern matches: those of its first alternative in the order of the network, then those of the
 /// second, and so on.
-fn matching(network: &Network, hosts: impl Iterator<Item = u32>, wanted: &Pattern) -> Vec<u32> {
+fn matching(network: &Network, wanted: &Pattern) -> Vec<u32> {
     let rank = |host: u32| Some((wanted.rank(&network.nodes[host as usize].name)?, host));
-    let mut found: Vec<(usize, u32)> = hosts.filter_map(rank).collect();
-    found.sort_unstable();
-    found.into_iter().map(|(_, host)| host).collect()
+    let mut hosts: Vec<(usize, u32)> = network.hosts().filter_map(rank).collect();
+    hosts.sort_unstable();
+    hosts.into_iter().map(|(_, host)| host).collect()
 }
 
 fn no_host(network: &Network, pattern: &str) -> Fault {

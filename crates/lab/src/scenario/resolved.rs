@@ -10,8 +10,7 @@ use super::network::network;
 use super::pause_fault::PauseFault;
 use super::pausing::{Site, pause_plan};
 use super::receiving::add_readers;
-use super::shapes::Topology;
-use super::types::{BOTTLENECK, Feedback, Scenario, Spread, TrafficKind};
+use super::types::{Feedback, Scenario, Spread, TrafficKind};
 use super::{Adapters, Switches};
 use crate::topology::{Network, Node, Role, Routes};
 use qcnlab_sim::PausePlan;
@@ -68,7 +67,7 @@ impl ResolvedScenario {
         let mut crossed = vec![false; network.ports() as usize];
         paths.iter().flatten().flatten().for_each(|port| crossed[*port as usize] = true);
         let usable = |port: u32| crossed[port as usize] || scenario.draws_flows();
-        let ports = Ports::new(&network, usable, star_ports(scenario));
+        let ports = Ports::new(&network, usable);
         let hotspots = scenario.hotspots.iter().enumerate();
         let hotspots: Vec<u32> = hotspots
             .map(|(i, hotspot)| ports.find(&hotspot.port, &format!("hotspot.{i}"), "port"))
@@ -191,8 +190,8 @@ impl ResolvedScenario {
     /// Octets each class's queue of a port holds.
     pub(crate) fn capacity(&self, scenario: &Scenario, port: u32) -> Option<Bytes> {
         let (from, _) = self.network.ends(port);
-        match &scenario.topology {
-            Topology::Star(star) => (port == 2 * star.sources).then_some(star.buffer),
+        match scenario.topology.built_in_bottleneck() {
+            Some(bottleneck) if bottleneck.port == port => Some(bottleneck.buffer),
             _ => self.switch(scenario, from).and_then(|switch| switch.output_buffer),
         }
     }
@@ -221,11 +220,6 @@ impl ResolvedScenario {
     pub(crate) fn crosses_bottleneck(&self, flow: usize) -> bool {
         self.paths[flow].iter().any(|path| path.contains(&self.bottleneck))
     }
-}
-
-/// In a star nothing but the bottleneck can be slowed or called the bottleneck.
-fn star_ports(scenario: &Scenario) -> Option<&'static str> {
-    matches!(scenario.topology, Topology::Star(_)).then_some(BOTTLENECK)
 }
 
 /// For each node the first table that fits it; every table must fit one.
@@ -328,21 +322,19 @@ fn most_offered(network: &Network, paths: &[Vec<Vec<u32>>], wanted_bps: &[f64]) 
 /// The ports that flows cross, or may cross, by name.
 struct Ports {
     names: Vec<(String, u32)>,
-    only: Option<&'static str>,
 }
 
 impl Ports {
-    fn new(network: &Network, usable: impl Fn(u32) -> bool, only: Option<&'static str>) -> Ports {
+    fn new(network: &Network, usable: impl Fn(u32) -> bool) -> Ports {
         let ports = (0..network.ports()).filter(|port| usable(*port));
-        Ports { names: ports.map(|port| (network.port_name(port), port)).collect(), only }
+        Ports { names: ports.map(|port| (network.port_name(port), port)).collect() }
     }
 
     fn find(&self, name: &str, table: &str, key: &str) -> Result<u32, LocatedFault> {
-        let allowed = |known: &str| self.only.is_none_or(|only| only == known);
-        match self.names.iter().find(|(known, _)| known == name && allowed(known)) {
+        match self.names.iter().find(|(known, _)| known == name) {
             Some((_, port)) => Ok(*port),
             None => {
-                let known = self.names.iter().map(|(name, _)| name.clone()).filter(|name| allowed(name)).collect();
+                let known = self.names.iter().map(|(name, _)| name.clone()).collect();
                 let fault = Fault::NotInTopology { what: "port", name: name.to_owned(), known };
                 Err(LocatedFault::new(fault, &[format!("{table}.{key}"), table.to_owned()]))
             }

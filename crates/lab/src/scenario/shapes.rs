@@ -211,3 +211,31 @@ topologies! {
     /// Any network, its links written out.
     Graph(Graph) = "graph",
 }
+
+/// The bottleneck that a topology is built around.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BuiltInBottleneck {
+    /// Its port, as the network numbers it.
+    pub(crate) port: u32,
+    /// Octets that its queue holds, which a key of the topology gives.
+    pub(crate) buffer: Bytes,
+    /// The host behind it, as the network numbers it. Flows to this host are called by their senders alone.
+    pub(crate) sink: u32,
+}
+
+impl Topology {
+    /// Return the bottleneck that this topology is built around, if it is built around one.
+    pub(crate) const fn built_in_bottleneck(&self) -> Option<BuiltInBottleneck> {
+        match self {
+            Topology::Star(Star { sources, buffer, .. }) => {
+                Some(BuiltInBottleneck { port: 2 * *sources, buffer: *buffer, sink: *sources + 1 })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a key of this topology gives the round-trip time, which then is propagation alone.
+    pub(crate) const fn gives_rtt(&self) -> bool {
+        matches!(self, Topology::Star(_))
+    }
+}

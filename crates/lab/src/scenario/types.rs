@@ -11,7 +11,7 @@ use qcnlab_schemes::{choice, params, variants};
 use qcnlab_units::{BitRate, Bytes, Span};
 use std::sync::Arc;
 
-/// The name of a star's one bottleneck port.
+/// The port that a hotspot slows unless it names another.
 pub const BOTTLENECK: &str = "switch->sink";
 
 params! {
