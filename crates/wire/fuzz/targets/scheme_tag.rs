@@ -1,0 +1,4 @@
+#![no_main]
+//! Tag of schemes.
+
+libfuzzer_sys::fuzz_target!(|octets: &[u8]| qcnlab_wire_fuzz::identity::<qcnlab_wire::SchemeTag>(octets));

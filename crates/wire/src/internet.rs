@@ -1,0 +1,291 @@
+//! IPv4 (RFC 791), UDP (RFC 768) and TCP (RFC 9293) as far as a fabric needs them: addresses, DSCP and ECN (RFC 3168),
+//! ports, lengths, sequence numbers, checksums.
+//!
+//! The headers are those of `etherparse`. What its types leave out, the reserved flag of IPv4 and three reserved bits
+//! of TCP, stands beside them.
+
+use crate::codec::{Codec, Reader, Writer, fits};
+use crate::error::{Format, WireError};
+use crate::roce::RocePacket;
+use etherparse::checksum::Sum16BitWords;
+use etherparse::err::{ipv4, tcp};
+use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::ops::DerefMut;
+
+/// An IPv4 packet, behind EtherType 0x0800.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ipv4Packet<'a> {
+    /// Header, options included.
+    pub header: Ipv4Header,
+    /// Reserved flag; sent as not set.
+    pub reserved: bool,
+    /// What it carries.
+    pub segment: Segment<'a>,
+    /// Octets that IPv4 counts and the layer above does not; none in frames of ours.
+    pub trailer: &'a [u8],
+}
+
+/// What an IPv4 packet carries. Fragments other than the first are [`Segment::Other`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Segment<'a> {
+    /// TCP.
+    Tcp {
+        /// Header, options included.
+        header: TcpHeader,
+        /// Reserved, 3 bits behind the data offset; sent 0.
+        reserved: u8,
+        /// Octets of the stream.
+        payload: &'a [u8],
+    },
+    /// UDP.
+    Udp {
+        /// Header.
+        header: UdpHeader,
+        /// What it carries.
+        payload: UdpPayload<'a>,
+    },
+    /// Another protocol.
+    Other(&'a [u8]),
+}
+
+/// What a UDP datagram carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UdpPayload<'a> {
+    /// RoCEv2: the destination port is 4791.
+    Roce(RocePacket<'a>),
+    /// Anything else.
+    Other(&'a [u8]),
+}
+
+impl UdpPayload<'_> {
+    fn len(&self) -> usize {
+        match self {
+            UdpPayload::Roce(packet) => packet.encoded_len(),
+            UdpPayload::Other(octets) => octets.len(),
+        }
+    }
+}
+
+impl Segment<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Segment::Tcp { header, payload, .. } => header.header_len() + payload.len(),
+            Segment::Udp { payload, .. } => UdpHeader::LEN + payload.len(),
+            Segment::Other(octets) => octets.len(),
+        }
+    }
+}
+
+impl<'a> Ipv4Packet<'a> {
+    /// Return the packet with its protocol, lengths and checksums set to what it carries. A UDP checksum is 0 (none)
+    /// over RoCE, as RoCEv2 allows (Annex A17.3.1).
+    pub fn sealed(mut self) -> Result<Ipv4Packet<'a>, WireError> {
+        let total = self.encoded_len();
+        fits(Format::Ipv4, "total length", total as u64, u16::MAX.into())?;
+        self.header.total_len = total as u16;
+        self.reserved = false;
+        let (source, destination) = (self.header.source, self.header.destination);
+        let too_long = |_| WireError::Misplaced { format: Format::Ipv4, rule: "a segment is at most 65 535 octets" };
+        match &mut self.segment {
+            Segment::Tcp { header, reserved, payload } => {
+                self.header.protocol = IpNumber::TCP;
+                *reserved = 0;
+                header.checksum = header.calc_checksum_ipv4_raw(source, destination, payload).map_err(too_long)?;
+            }
+            Segment::Udp { header, payload } => {
+                self.header.protocol = IpNumber::UDP;
+                header.length = (UdpHeader::LEN + payload.len()) as u16;
+                header.checksum = match payload {
+                    UdpPayload::Roce(_) => 0,
+                    UdpPayload::Other(octets) => {
+                        header.calc_checksum_ipv4_raw(source, destination, octets).map_err(too_long)?
+                    }
+                };
+            }
+            Segment::Other(_) => {}
+        }
+        self.header.header_checksum = self.header.calc_header_checksum();
+        Ok(self)
+    }
+
+    /// Whether the checksum of the header is that of its octets.
+    pub fn checksum_is_valid(&self) -> bool {
+        // A sum of words that includes its own complement is all ones, which turns into 0.
+        let sum = Sum16BitWords::new().add_slice(&self.header_octets());
+        sum.ones_complement() == 0
+    }
+
+    fn header_octets(&self) -> impl DerefMut<Target = [u8]> {
+        let mut octets = self.header.to_bytes();
+        octets[6] |= u8::from(self.reserved) << 7;
+        octets
+    }
+}
+
+impl<'a> Codec<'a> for Ipv4Packet<'a> {
+    const FORMAT: Format = Format::Ipv4;
+
+    fn read(from: &mut Reader<'a>) -> Result<Ipv4Packet<'a>, WireError> {
+        let start = from.position();
+        let (header, _) = Ipv4Header::from_slice(from.ahead()).map_err(|error| ipv4_error(error, start))?;
+        let header_len = header.header_len();
+        if usize::from(header.total_len) < header_len {
+            return Err(WireError::InvalidField {
+                format: Self::FORMAT,
+                field: "total length",
+                at: start + 2,
+                value: header.total_len.into(),
+                allowed: "the header's length or more",
+            });
+        }
+        let mut packet = from.part(Self::FORMAT, header.total_len.into())?;
+        let reserved = packet.take(Self::FORMAT, header_len)?[6] & 0x80 != 0;
+        let segment = match header.protocol {
+            _ if header.fragment_offset.value() > 0 => Segment::Other(packet.rest()),
+            IpNumber::TCP => read_tcp(&mut packet)?,
+            // Of a fragmented datagram there is less than its length says.
+            IpNumber::UDP if !header.more_fragments => read_udp(&mut packet)?,
+            _ => Segment::Other(packet.rest()),
+        };
+        Ok(Ipv4Packet { header, reserved, segment, trailer: packet.rest() })
+    }
+
+    fn encoded_len(&self) -> usize {
+        self.header.header_len() + self.segment.len() + self.trailer.len()
+    }
+
+    fn write(&self, to: &mut Writer<'_>) -> Result<(), WireError> {
+        to.put(Self::FORMAT, &self.header_octets())?;
+        match &self.segment {
+            Segment::Tcp { header, reserved, payload } => {
+                fits(Format::Tcp, "reserved behind the data offset", (*reserved).into(), 7)?;
+                let mut octets = header.to_bytes();
+                octets[12] |= reserved << 1;
+                to.put(Format::Tcp, &octets)?;
+                to.put(Format::Tcp, payload)?;
+            }
+            Segment::Udp { header, payload } => {
+                to.put(Format::Udp, &header.to_bytes())?;
+                match payload {
+                    UdpPayload::Roce(packet) => packet.write(to)?,
+                    UdpPayload::Other(octets) => to.put(Format::Udp, octets)?,
+                }
+            }
+            Segment::Other(octets) => to.put(Self::FORMAT, octets)?,
+        }
+        to.put(Self::FORMAT, self.trailer)
+    }
+}
+
+fn read_tcp<'a>(from: &mut Reader<'a>) -> Result<Segment<'a>, WireError> {
+    let start = from.position();
+    let (header, _) = TcpHeader::from_slice(from.ahead()).map_err(|error| tcp_error(error, start))?;
+    let reserved = from.take(Format::Tcp, header.header_len())?[12] >> 1 & 0x07;
+    Ok(Segment::Tcp { header, reserved, payload: from.rest() })
+}
+
+fn read_udp<'a>(from: &mut Reader<'a>) -> Result<Segment<'a>, WireError> {
+    let start = from.position();
+    let header = UdpHeader::from_bytes(from.array(Format::Udp)?);
+    let Some(length) = usize::from(header.length).checked_sub(UdpHeader::LEN) else {
+        return Err(WireError::InvalidField {
+            format: Format::Udp,
+            field: "length",
+            at: start + 4,
+            value: header.length.into(),
+            allowed: "8 or more",
+        });
+    };
+    let mut datagram = from.part(Format::Udp, length)?;
+    let payload = if header.destination_port == RocePacket::UDP_PORT {
+        UdpPayload::Roce(RocePacket::read(&mut datagram)?)
+    } else {
+        UdpPayload::Other(datagram.rest())
+    };
+    Ok(Segment::Udp { header, payload })
+}
+
+fn ipv4_error(error: ipv4::HeaderSliceError, at: usize) -> WireError {
+    use ipv4::{HeaderError, HeaderSliceError};
+    let (field, value, allowed) = match error {
+        HeaderSliceError::Len(short) => return truncated(Format::Ipv4, at, &short),
+        HeaderSliceError::Content(HeaderError::UnexpectedVersion { version_number }) => {
+            ("version", version_number, "4")
+        }
+        HeaderSliceError::Content(HeaderError::HeaderLengthSmallerThanHeader { ihl }) => {
+            ("header length in words", ihl, "5 to 15")
+        }
+    };
+    WireError::InvalidField { format: Format::Ipv4, field, at, value: value.into(), allowed }
+}
+
+fn tcp_error(error: tcp::HeaderSliceError, at: usize) -> WireError {
+    use tcp::{HeaderError, HeaderSliceError};
+    match error {
+        HeaderSliceError::Len(short) => truncated(Format::Tcp, at, &short),
+        HeaderSliceError::Content(HeaderError::DataOffsetTooSmall { data_offset }) => WireError::InvalidField {
+            format: Format::Tcp,
+            field: "data offset in words",
+            at: at + 12,
+            value: data_offset.into(),
+            allowed: "5 to 15",
+        },
+    }
+}
+
+fn truncated(format: Format, at: usize, short: &etherparse::err::LenError) -> WireError {
+    WireError::Truncated { format, at, needed: short.required_len, available: short.len }
+}
+
+impl fmt::Display for Ipv4Packet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (source, destination) = (Ipv4Addr::from(self.header.source), Ipv4Addr::from(self.header.destination));
+        match &self.segment {
+            Segment::Tcp { header, payload, .. } => {
+                write!(f, "TCP {source}:{} > {destination}:{}", header.source_port, header.destination_port)?;
+                for (set, name) in [
+                    (header.syn, "SYN"),
+                    (header.fin, "FIN"),
+                    (header.rst, "RST"),
+                    (header.ack, "ACK"),
+                    (header.ece, "ECE"),
+                    (header.cwr, "CWR"),
+                ] {
+                    if set {
+                        write!(f, " {name}")?;
+                    }
+                }
+                write!(
+                    f,
+                    " seq {} ack {}, {} octets",
+                    header.sequence_number,
+                    header.acknowledgment_number,
+                    payload.len()
+                )?;
+            }
+            Segment::Udp { header, payload } => {
+                write!(f, "UDP {source}:{} > {destination}:{}", header.source_port, header.destination_port)?;
+                match payload {
+                    UdpPayload::Roce(packet) => write!(f, " {packet}")?,
+                    UdpPayload::Other(octets) => write!(f, ", {} octets", octets.len())?,
+                }
+            }
+            Segment::Other(octets) => {
+                write!(
+                    f,
+                    "IPv4 {source} > {destination} protocol {}, {} octets",
+                    self.header.protocol.0,
+                    octets.len()
+                )?;
+            }
+        }
+        match self.header.ecn {
+            IpEcn::ZERO => Ok(()),
+            IpEcn::ONE => f.write_str(", ECT(1)"),
+            IpEcn::TWO => f.write_str(", ECT(0)"),
+            _ => f.write_str(", CE"),
+        }
+    }
+}
