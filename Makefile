@@ -64,20 +64,21 @@ new-scheme: ## start a scheme from the template: make new-scheme NAME=slow_start
 docs: $(CORE) ## write the pages of schemes into docs/schemes
 	@$(BIN)/python -m qcnlab.pages docs/schemes
 
-lint: $(CORE) ## check format, types and stubs
+lint: $(CORE) ## check format, types, stubs and imports between modules
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/stubtest qcnlab._core
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m mypy.stubtest qcnlab._core
 
 wheel: $(VENV)/.tools ## build a wheel and a source archive into dist/
 	$(BIN)/maturin build --release --out dist
 	$(BIN)/maturin sdist --out dist
 
 clean: ## remove everything that was built (runs/ stays)
-	rm -rf $(VENV) target dist $(CORE) .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) target dist $(CORE) .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 $(CORE): $(VENV)/.tools $(SOURCES)
 	@command -v cargo >/dev/null || { echo "cargo is missing: install the stable Rust toolchain (rustup, or your system's packages)." >&2; exit 1; }

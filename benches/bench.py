@@ -90,9 +90,9 @@ def measure_sweep(jobs: int, reps: int = GRID_REPS) -> Swept:
 
     scenario = qcnlab.load(BASELINE).with_(*SHORTENED)
     wall, cpu, alone = time.perf_counter(), time.process_time(), time.thread_time()
-    found = qcnlab.sweep(scenario, vary=GRID, reps=reps, jobs=jobs, progress=False)
+    swept = qcnlab.sweep(scenario, vary=GRID, reps=reps, jobs=jobs, progress=False)
     wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
-    return Swept(wall_s, cpu_s, time.thread_time() - alone, found.to_polars().write_csv().encode())
+    return Swept(wall_s, cpu_s, time.thread_time() - alone, swept.to_polars().write_csv().encode())
 
 
 def idle_wall(run: Swept, jobs: int = 2) -> float:
@@ -118,12 +118,12 @@ def sweeps() -> tuple[list[dict[str, object]], str]:
         for jobs, run in zip((1, 2), pair, strict=True)
     ]
     gains = sorted(one.wall_s / two.wall_s for one, two in pairs)
-    quiet = statistics.median(one.cpu_s / idle_wall(two) for one, two in pairs)
+    on_idle = statistics.median(one.cpu_s / idle_wall(two) for one, two in pairs)
     cores = statistics.median(two.cpu_s / two.wall_s for _, two in pairs)
     words = (
         f"W8, a sweep of 200 short runs: 2 threads give the table of 1 and are"
         f" {statistics.median(gains):.2f} times as fast ({gains[0]:.2f}..{gains[-1]:.2f}) on the"
-        f" {cores:.2f} cores they got; {quiet:.2f} by CPU time, as on 2 idle cores"
+        f" {cores:.2f} cores they got; {on_idle:.2f} by CPU time, as on 2 idle cores"
         f" (load average {os.getloadavg()[0]:.1f} on {os.cpu_count()})"
     )
     return rows, words
@@ -188,16 +188,16 @@ def paired(chosen: dict[str, list[str]]) -> tuple[list[dict[str, object]], list[
 
 def remarks(results: dict[str, list[Row]]) -> list[str]:
     """Give what follows from the rounds of some workloads, where they were run."""
-    found = []
+    lines = []
     short, long = (results.get(name) for name in ("W1  10 constant senders", "W1, long: 16 s"))
     if short and long:
         grown = min(row["rss_above_idle_mib"] for row in long)
         grown -= min(row["rss_above_idle_mib"] for row in short)
-        found.append(f"14 s more of simulated time in W1: {grown:.1f} MiB more memory")
+        lines.append(f"14 s more of simulated time in W1: {grown:.1f} MiB more memory")
     if runs := results.get("W6  deck 001, QCN, 2.5 s"):
         cpu_s = statistics.median(row["cpu_s"] for row in runs)
-        found.append(f"W6: {2.5 / cpu_s:.0f} times as fast as real time")
-    return found
+        lines.append(f"W6: {2.5 / cpu_s:.0f} times as fast as real time")
+    return lines
 
 
 def main() -> None:

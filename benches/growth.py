@@ -25,7 +25,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 OURS = HERE.parent / "target/release/examples/workload"
-PLACE = HERE.parent / "target/growth.toml"
+SCENARIO = HERE.parent / "target/growth.toml"
 REPEATS = 2
 FRAME_BITS = 12_000
 TAIL = """
@@ -109,10 +109,10 @@ COLUMNS = {"ns_per_hop": "ns a hop", "setup_s": "set-up, s", "mib": "MiB"}
 def once() -> Point:
     """Run the scenario that is in place."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run = subprocess.run([str(OURS), str(PLACE)], capture_output=True, text=True, check=False)
+    run = subprocess.run([str(OURS), str(SCENARIO)], capture_output=True, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if run.returncode != 0:
-        sys.exit(f"growth: {PLACE} does not run:\n{run.stderr}")
+        sys.exit(f"growth: {SCENARIO} does not run:\n{run.stderr}")
     frame_hops, _, _, cpu_s, kib = (float(word) for word in run.stdout.split())
     spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
     return {
@@ -125,7 +125,7 @@ def once() -> Point:
 
 def measure(series: Series, size: int) -> Point:
     """Give the best of several runs."""
-    PLACE.write_text(series.scenario(size))
+    SCENARIO.write_text(series.scenario(size))
     runs = [once() for _ in range(REPEATS)]
     best = {key: min(run[key] for run in runs) for key in runs[0]}
     return {"size": series.shown(size)} | best
@@ -142,7 +142,7 @@ def exponent(points: list[Point], column: str) -> float:
     )
 
 
-def draw(found: dict[str, list[Point]], file: Path) -> None:
+def draw(measured: dict[str, list[Point]], file: Path) -> None:
     """Draw time a hop and memory, a column for each series."""
     import matplotlib
 
@@ -150,9 +150,9 @@ def draw(found: dict[str, list[Point]], file: Path) -> None:
     matplotlib.rcParams.update({"svg.hashsalt": "qcnlab", "svg.fonttype": "none"})
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(2, len(found), figsize=(11, 4.6), sharex="col", sharey="row")
+    figure, axes = plt.subplots(2, len(measured), figsize=(11, 4.6), sharex="col", sharey="row")
     rows = (("ns_per_hop", (30, 100, 300, 1000)), ("mib", (1, 10, 100)))
-    for (name, points), column in zip(found.items(), axes.T, strict=True):
+    for (name, points), column in zip(measured.items(), axes.T, strict=True):
         sizes = [int(point["size"]) for point in points]
         for axis, (key, ticks) in zip(column, rows, strict=True):
             axis.loglog(sizes, [point[key] for point in points], "o-", color="#1f5fa8")
@@ -177,7 +177,7 @@ def main() -> None:
     options = parser.parse_args()
     if not OURS.exists():
         sys.exit("build it first: cargo build --release -p qcnlab-lab --example workload")
-    found: dict[str, list[Point]] = {}
+    measured: dict[str, list[Point]] = {}
     print(f"{'':18s}{'size':>10s}" + "".join(f"{name:>12s}" for name in COLUMNS.values()))
     for series in SERIES:
         points = []
@@ -188,11 +188,11 @@ def main() -> None:
             print(f"{series.name:18s}{point['size']:10,.0f}{cells}", flush=True)
         slopes = "".join(f"{exponent(points, key):12.2f}" for key in COLUMNS)
         print(f"{series.name:18s}{'exponent':>10s}{slopes}")
-        found[series.name] = points
+        measured[series.name] = points
     if options.json:
-        options.json.write_text(json.dumps(found, indent=1) + "\n")
+        options.json.write_text(json.dumps(measured, indent=1) + "\n")
     if options.svg:
-        draw(found, options.svg)
+        draw(measured, options.svg)
 
 
 if __name__ == "__main__":

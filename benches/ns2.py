@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 
-from ns3 import Missing, quiet
+from ns3 import Missing, run_silently
 
 
 def program() -> str:
@@ -13,6 +13,6 @@ def program() -> str:
         if os.geteuid() != 0 or shutil.which("apt-get") is None:
             raise Missing("ns-2 is missing (Debian, as root: apt-get install ns2)")
         print("installing ns2 with apt-get ...", file=sys.stderr)
-        quiet(["apt-get", "update", "-q"], "apt-get update")
-        quiet(["apt-get", "install", "-q", "-y", "ns2"], "apt-get install ns2")
+        run_silently(["apt-get", "update", "-q"], "apt-get update")
+        run_silently(["apt-get", "install", "-q", "-y", "ns2"], "apt-get install ns2")
     return "ns"

@@ -12,7 +12,7 @@ from pathlib import Path
 VERSION = "3.44"
 WHEEL = "ns3==3.44.post0"
 HERE = Path(__file__).parent
-PLACE = HERE.parent / "target/peers"
+FOLDER = HERE.parent / "target/peers"
 MODULES = ("applications", "bridge", "core", "internet", "network", "point-to-point", "stats")
 
 
@@ -20,7 +20,7 @@ class Missing(Exception):
     """ns-3 cannot be had here; the text says why."""
 
 
-def quiet(command: list[str], what: str) -> None:
+def run_silently(command: list[str], what: str) -> None:
     """Run a command that prints only when it fails."""
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode != 0:
@@ -32,22 +32,24 @@ def wheel() -> Path:
     """Give the folder of the installed wheel, installing it the first time (300 MB on disk)."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         raise Missing(f"the wheel {WHEEL} is for Linux on x86-64")
-    environment = PLACE / "ns3"
-    found = list(environment.glob("lib/python3*/site-packages/ns3/include"))
-    if not found:
+    environment = FOLDER / "ns3"
+    includes = list(environment.glob("lib/python3*/site-packages/ns3/include"))
+    if not includes:
         print(f"installing {WHEEL} into {environment} ...", file=sys.stderr)
-        quiet([sys.executable, "-m", "venv", "--clear", str(environment)], "python -m venv")
-        quiet([str(environment / "bin/pip"), "install", "--quiet", WHEEL], f"pip install {WHEEL}")
-        found = list(environment.glob("lib/python3*/site-packages/ns3/include"))
-    if not found:
+        run_silently([sys.executable, "-m", "venv", "--clear", str(environment)], "python -m venv")
+        run_silently(
+            [str(environment / "bin/pip"), "install", "--quiet", WHEEL], f"pip install {WHEEL}"
+        )
+        includes = list(environment.glob("lib/python3*/site-packages/ns3/include"))
+    if not includes:
         raise Missing(f"{WHEEL} holds no headers")
-    return found[0].parent
+    return includes[0].parent
 
 
 def driver(name: str) -> Path:
     """Build `benches/peers/NAME.cc` when it is newer than the program; give the program."""
     root = wheel()
-    source, program = HERE / "peers" / f"{name}.cc", PLACE / name
+    source, program = HERE / "peers" / f"{name}.cc", FOLDER / name
     if program.exists() and program.stat().st_mtime >= source.stat().st_mtime:
         return program
     if shutil.which("g++") is None:
@@ -55,5 +57,5 @@ def driver(name: str) -> Path:
     library = root / "lib64"
     flags = ["-O3", "-DNDEBUG", "-std=c++20", f"-I{root / 'include'}", f"-L{library}"]
     link = [f"-Wl,-rpath,{library}", "-Wl,--no-as-needed", *(f"-lns{VERSION}-{m}" for m in MODULES)]
-    quiet(["g++", *flags, str(source), "-o", str(program), *link], f"building {source.name}")
+    run_silently(["g++", *flags, str(source), "-o", str(program), *link], f"building {source.name}")
     return program

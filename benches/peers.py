@@ -34,12 +34,12 @@ Command = list[str]
 def ns2_script(script: str, senders: int, seconds: float) -> Callable[[], tuple[str, Command]]:
     """Give a way to find the command for ns-2's fastest scheduler."""
 
-    def found() -> tuple[str, Command]:
+    def find() -> tuple[str, Command]:
         command = [ns2.program(), str(HERE / "peers" / script), str(senders), str(seconds)]
         best = max(SCHEDULERS, key=lambda name: rate([*command, name]))
         return f"ns-2, {best}", [*command, best]
 
-    return found
+    return find
 
 
 def ns3_driver(name: str, *options: str) -> Callable[[], tuple[str, Command]]:
@@ -50,12 +50,12 @@ def ns3_driver(name: str, *options: str) -> Callable[[], tuple[str, Command]]:
 def bare(*arguments: str) -> Callable[[], tuple[str, Command]]:
     """Give a way to find the command for the bare loop."""
 
-    def found() -> tuple[str, Command]:
+    def find() -> tuple[str, Command]:
         if not BARE.exists():
             raise ns3.Missing("build it: cargo build --release -p qcnlab-sim --example bare")
         return "bare loop", [str(BARE), *arguments]
 
-    return found
+    return find
 
 
 TCP_NS3 = (

@@ -49,18 +49,18 @@ def costs(file: Path) -> Counter[str]:
     total: Counter[str] = Counter()
     current, skip = "", False
     for line in file.read_text().splitlines():
-        if found := re.match(r"(fl|fi|fe)=\((\d+)\)(?: (.*))?", line):
-            if found[3]:
-                names[found[2]] = found[3]
-            current = names[found[2]]
+        if match := re.match(r"(fl|fi|fe)=\((\d+)\)(?: (.*))?", line):
+            if match[3]:
+                names[match[2]] = match[3]
+            current = names[match[2]]
         elif line.startswith("calls="):
             skip = True
         elif re.match(r"[+\-*\d]", line):
             if not skip:
                 total[current] += int(line.split()[1])
             skip = False
-        elif found := re.match(r"(?:cfi|cfl)=\((\d+)\) (.*)", line):
-            names[found[1]] = found[2]
+        elif match := re.match(r"(?:cfi|cfl)=\((\d+)\) (.*)", line):
+            names[match[1]] = match[2]
     return total
 
 

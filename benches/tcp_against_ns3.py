@@ -110,7 +110,7 @@ def ours(starts: list[int], flavour: str) -> Row:
     text = SCENARIO.format(senders=len(starts))
     for number, start in enumerate(starts, 1):
         text += CONNECTION.format(number=number, flavour=flavour, start=start)
-    file = ns3.PLACE / "tcp.toml"
+    file = ns3.FOLDER / "tcp.toml"
     file.write_text(text)
     return answer([str(OURS), str(file), str(WARMUP_S), str(END_S)])
 

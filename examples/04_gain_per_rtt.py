@@ -52,8 +52,8 @@ for rtt in RTTS:
 
 def column(rtt: str, metric: str) -> list[float]:
     """Give a metric's median for every label; NaN where there is none."""
-    found = (result.metric(metric) for result in results[rtt])
-    return [float("nan") if each is None else each for each in found]
+    medians = (result.metric(metric) for result in results[rtt])
+    return [float("nan") if each is None else each for each in medians]
 
 
 print(f"\n{'':<12}" + "".join(f"{'RTT ' + rtt:>26}" for rtt in RTTS))
@@ -82,9 +82,9 @@ def packets_figure() -> Figure:
         panels = figure.subplots(1, 2)
         names = ("rec95_ms", "throughput_outside_gbps")
         words = ("first at 95 % after the hotspot (ms)", "throughput outside the hotspot (Gb/s)")
-        looks = {"10 us": ("#0072B2", "o", "-"), "200 us": ("#D55E00", "s", "--")}
+        styles = {"10 us": ("#0072B2", "o", "-"), "200 us": ("#D55E00", "s", "--")}
         for panel, name, label in zip(panels, names, words, strict=True):
-            for rtt, (color, marker, line) in looks.items():
+            for rtt, (color, marker, line) in styles.items():
                 values = column(rtt, name)
                 panel.plot(
                     GAINS, values[:-1], line, color=color, marker=marker, ms=4, label=f"ECM, {rtt}"
@@ -105,9 +105,9 @@ def theory_figure() -> Figure:
     with style():
         figure = Figure(figsize=(4.6, 3.2), layout="constrained")
         axes = figure.subplots()
-        looks = (("#D55E00", "s", "--"), ("#E69F00", "^", "-."), ("#222222", "v", ":"))
+        styles = (("#D55E00", "s", "--"), ("#E69F00", "^", "-."), ("#222222", "v", ":"))
         for (label, row), (color, marker, line) in zip(
-            edges_us.items(), (*looks, ("#0072B2", "o", "-")), strict=True
+            edges_us.items(), (*styles, ("#0072B2", "o", "-")), strict=True
         ):
             axes.plot(SOURCES, row, line, color=color, marker=marker, ms=4, label=label)
         axes.set_xscale("log")

@@ -17,8 +17,8 @@ scenario = qcnlab.load("og-hotspot-2src-10g-to-500m-rtt10us").with_(
 )
 vary = {"topology.rtt": ["20 us", "50 us", "200 us"], "scheme.name": ["ecm", "qcn"]}
 
-with tempfile.TemporaryDirectory() as place:
-    out = Path(place) / "sweep"
+with tempfile.TemporaryDirectory() as parent:
+    out = Path(parent) / "sweep"
     swept = qcnlab.sweep(scenario, vary=vary, reps=3, out=out)
     table = (out / "metrics.parquet").read_bytes()
 
@@ -46,6 +46,6 @@ spread = (
     .group_by("scheme.name", "topology.rtt_s")
     .agg(pl.col("queue_std_bytes").median())
 )
-found = {(name, round(1e6 * rtt_s)): std for name, rtt_s, std in spread.rows()}
-assert found["ecm", 50] > 5 * found["ecm", 20]
-assert found["qcn", 200] < found["ecm", 200] / 2
+deviation = {(name, round(1e6 * rtt_s)): std for name, rtt_s, std in spread.rows()}
+assert deviation["ecm", 50] > 5 * deviation["ecm", 20]
+assert deviation["qcn", 200] < deviation["ecm", 200] / 2

@@ -90,7 +90,7 @@ def test_metrics_of_the_summary_and_the_table_agree(result: qcnlab.Result) -> No
     )
 
 
-def test_an_exception_carries_its_place(tmp_path: Path) -> None:
+def test_an_exception_says_where(tmp_path: Path) -> None:
     text = qcnlab.load(HOTSPOT).with_(*SHORT).to_toml()
     bad = tmp_path / "bad.toml"
     bad.write_text(text.replace("duration", "durration", 1), encoding="utf-8")

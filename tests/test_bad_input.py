@@ -78,9 +78,9 @@ def test_a_bad_file(cli: CommandLine, case: str) -> None:
         assert done.stderr.count("error:") == 1, done.stderr
         assert "Traceback" not in done.stderr
         assert re.search(words, done.stderr), done.stderr
-        place = PLACED.search(done.stderr)
-        assert place, done.stderr
-        line = int(place[1] or place[3])
+        position = PLACED.search(done.stderr)
+        assert position, done.stderr
+        line = int(position[1] or position[3])
         expected = changed_line(GOOD, bad)
         allowed = {expected, expected + 1} if case == "same key twice" else {expected}
         assert line in allowed, done.stderr

@@ -102,10 +102,10 @@ def test_a_folder_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-@pytest.mark.parametrize("place", ["file/run", "file/deeper/run"])
-def test_a_folder_that_cannot_be_made(tmp_path: Path, place: str) -> None:
+@pytest.mark.parametrize("folder", ["file/run", "file/deeper/run"])
+def test_a_folder_that_cannot_be_made(tmp_path: Path, folder: str) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(qcnlab.FolderError, match="cannot write"), NewFolder(tmp_path / place):
+    with pytest.raises(qcnlab.FolderError, match="cannot write"), NewFolder(tmp_path / folder):
         raise AssertionError
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

@@ -45,7 +45,7 @@ USE = re.compile(r"\buse ([^;]+);")
 
 def leaves(tree: str) -> list[tuple[list[str], str]]:
     """Return the paths of a `use`, each with the name that it brings in."""
-    found: list[tuple[list[str], str]] = []
+    uses: list[tuple[list[str], str]] = []
 
     def read(tokens: list[str], before: list[str]) -> None:
         path = list(before)
@@ -59,7 +59,7 @@ def leaves(tree: str) -> list[tuple[list[str], str]]:
                 tokens.pop(0)
                 return
             if token == "as":
-                found.append((path, tokens.pop(0)))
+                uses.append((path, tokens.pop(0)))
                 return
             if token != "::":
                 path.append(token)
@@ -67,10 +67,10 @@ def leaves(tree: str) -> list[tuple[list[str], str]]:
                 break
         if path[-1] == "self":
             path = path[:-1]
-        found.append((path, path[-1]))
+        uses.append((path, path[-1]))
 
     read(TOKEN.findall(tree), [])
-    return found
+    return uses
 
 
 class Crate:
@@ -142,7 +142,7 @@ class Crate:
 
 def circles(crate: Crate) -> list[str]:
     """Return a circle of each parent whose children have any, in words."""
-    found = []
+    faults = []
     for parent, children in crate.arrows().items():
         try:
             TopologicalSorter({child: set(used) for child, used in children.items()}).prepare()
@@ -151,8 +151,8 @@ def circles(crate: Crate) -> list[str]:
             circle = error.args[1][::-1]
             steps = [children[a][b] for a, b in pairwise(circle)]
             where = "::".join(("crate", *parent))
-            found.append(f"in {where}: {' -> '.join(circle)} ({'; '.join(steps)})")
-    return found
+            faults.append(f"in {where}: {' -> '.join(circle)} ({'; '.join(steps)})")
+    return faults
 
 
 # Still to be opened: `connection` and `source`; `control` of TCP and its flavours.
@@ -161,8 +161,8 @@ OPEN = {"sim": pytest.mark.xfail(reason="two circles are known", strict=False)}
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=OPEN.get(name, ())) for name in NAMES])
 def test_no_modules_use_each_other_in_a_circle(name: str) -> None:
-    found = circles(Crate(CRATES / name))
-    assert not found, "\n".join(found)
+    faults = circles(Crate(CRATES / name))
+    assert not faults, "\n".join(faults)
 
 
 @pytest.mark.parametrize("name", NAMES)

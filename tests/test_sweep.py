@@ -73,14 +73,14 @@ def test_it_is_read_back(short: qcnlab.Scenario, folder: Path) -> None:
 
 
 def test_figures(short: qcnlab.Scenario, folder: Path) -> None:
-    found = qcnlab.open_sweep(folder)
-    axes = found.plot("jain").axes[0]
+    swept = qcnlab.open_sweep(folder)
+    axes = swept.plot("jain").axes[0]
     labels = [str(line.get_label()) for line in axes.lines]
     assert [label for label in labels if label[0] != "_"] == ["10 us", "200 us"]
     assert axes.get_xlabel() == "topology.sources"
     assert axes.get_ylabel() == "Jain index"
     with pytest.raises(qcnlab.ScenarioError, match="queue_mean_bytes"):
-        found.plot("queue_mean")
+        swept.plot("queue_mean")
     names = qcnlab.sweep(short, vary={"scheme.name": ["none", "qcn"]}, reps=1)
     assert [word.get_text() for word in names.plot().axes[0].get_xticklabels()] == ["none", "qcn"]
     three = qcnlab.sweep(short, vary={**VARY, "scheme.cp.w": [2]}, reps=1)
@@ -92,19 +92,19 @@ def test_what_is_set_holds_at_every_point(cli: CommandLine, short: qcnlab.Scenar
     flags = ("-s", "scheme.cp.w=4", "--vary", "scheme.name=qcn,ecm", "--reps", "1", "-o", "out")
     done = cli("sweep", HOTSPOT, *SHORT_FLAGS, *flags)
     assert done.returncode == 0, done.stderr
-    found = qcnlab.open_sweep(cli.folder / "out")
+    swept = qcnlab.open_sweep(cli.folder / "out")
     for point, scheme in enumerate(("qcn", "ecm")):
         changed = short.with_(f"scheme.name={scheme}", "scheme.cp.w=4")
         alone = qcnlab.run(changed, reps=1).metric("messages")
-        assert found.over(point, "messages")["median"] == alone
+        assert swept.over(point, "messages")["median"] == alone
 
 
 def test_seeds_vary(short: qcnlab.Scenario) -> None:
-    found = qcnlab.sweep(short, vary={"seed": [1, 2]}, reps=1).to_polars()
-    assert found["seed"].to_list() == [1, 2]
-    assert found["messages"][0] != found["messages"][1]
+    swept = qcnlab.sweep(short, vary={"seed": [1, 2]}, reps=1).to_polars()
+    assert swept["seed"].to_list() == [1, 2]
+    assert swept["messages"][0] != swept["messages"][1]
     alone = qcnlab.run(short, seed=2, reps=1)
-    assert found["messages"][1] == alone.metric("messages")
+    assert swept["messages"][1] == alone.metric("messages")
 
 
 @pytest.mark.parametrize(
@@ -254,10 +254,10 @@ def test_only_what_is_missing_is_run(short: qcnlab.Scenario, half: Path, folder:
     marked = (half / "runs.jsonl").read_bytes().replace(b'"metrics":[', b'"metrics":[-7,', 1)
     marked = marked.replace(b",0.0]}", b"]}", 1)
     (half / "runs.jsonl").write_bytes(marked)
-    found = go_on(short, half).to_polars()
-    kept = found.filter(pl.col("recovery_ms") == -7)
+    swept = go_on(short, half).to_polars()
+    kept = swept.filter(pl.col("recovery_ms") == -7)
     assert kept.select("point", "replication").rows() == [(3, 0)]
-    others = found.filter(pl.col("point") != 3)
+    others = swept.filter(pl.col("point") != 3)
     assert others.equals(pl.read_parquet(folder / "metrics.parquet").filter(pl.col("point") != 3))
 
 
@@ -290,8 +290,8 @@ def test_what_is_damaged_is_run_again(
     name, damage = DAMAGES[case]
     (half / name).write_bytes(damage((half / name).read_bytes()))
     (half / ".metrics.csv.partial-1").write_bytes(b"half")
-    quiet = case in ("a line without its end", "half a head")
-    if quiet:
+    silent = case in ("a line without its end", "half a head")
+    if silent:
         go_on(short, half)
     else:
         with pytest.warns(UserWarning, match="damaged"):
@@ -389,10 +389,10 @@ def test_a_stopped_sweep_goes_on(
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The files of the sweep `MANY`, never stopped."""
-    place = tmp_path_factory.mktemp("whole")
-    done = CommandLine(place)("sweep", HOTSPOT, *SHORT_FLAGS, *MANY, "-o", "out")
+    folder = tmp_path_factory.mktemp("whole")
+    done = CommandLine(folder)("sweep", HOTSPOT, *SHORT_FLAGS, *MANY, "-o", "out")
     assert done.returncode == 0, done.stderr
-    return files(place / "out")
+    return files(folder / "out")
 
 
 def test_two_at_once_are_refused(short: qcnlab.Scenario, half: Path) -> None:

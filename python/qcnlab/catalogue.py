@@ -20,29 +20,29 @@ WIDEST = 96
 @cache
 def metrics() -> list[Entry]:
     """Give every metric: `name`, `title`, `unit`, `about`, `source`."""
-    found: list[Entry] = json.loads(_core.metrics())
-    return found
+    entries: list[Entry] = json.loads(_core.metrics())
+    return entries
 
 
 @cache
 def schemes() -> list[Entry]:
     """Give every scheme with its presets and parameters."""
-    found: list[Entry] = json.loads(_core.schemes())
-    return found
+    entries: list[Entry] = json.loads(_core.schemes())
+    return entries
 
 
 @cache
 def scenarios() -> list[Entry]:
     """Give every shipped scenario with its text."""
-    found: list[Entry] = json.loads(_core.scenarios())
-    return found
+    entries: list[Entry] = json.loads(_core.scenarios())
+    return entries
 
 
 @cache
 def parameters() -> list[Entry]:
     """Give every key a scenario file may have."""
-    found: list[Entry] = json.loads(_core.parameters())
-    return found
+    entries: list[Entry] = json.loads(_core.parameters())
+    return entries
 
 
 def find(name: str) -> list[Entry]:
@@ -51,9 +51,9 @@ def find(name: str) -> list[Entry]:
     A parameter is called by its whole key, by its last part, or by one of its aliases.
     """
     wanted = name.strip().lower()
-    found = [entry for called, entry in _index() if wanted in called]
-    if found:
-        return found
+    entries = [entry for called, entry in _index() if wanted in called]
+    if entries:
+        return entries
     known = sorted({word for called, _ in _index() for word in called})
     near = get_close_matches(wanted, known, n=4, cutoff=0.5)
     raise scenario_error(

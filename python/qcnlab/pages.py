@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import qcnlab
 from qcnlab import catalogue
+from qcnlab.api import load, run_many
 
 if TYPE_CHECKING:
     from qcnlab.results import Result
@@ -43,12 +43,12 @@ def write(folder: Path) -> list[Path]:
     for name, words in pages().items():
         paths.append(folder / name)
         paths[-1].write_text(words, encoding="utf-8")
-    base = qcnlab.load(HOTSPOT)
+    base = load(HOTSPOT)
     names = [entry["name"] for entry in catalogue.schemes()]
     runs = [
         base.with_(*CHANGES, f"scheme.name={name}", *OWN_CHANGES.get(name, ())) for name in names
     ]
-    for name, result in zip(names, qcnlab.run_many(runs, reps=1, progress=False), strict=True):
+    for name, result in zip(names, run_many(runs, reps=1, progress=False), strict=True):
         paths.append(_draw(result, folder / f"{name}.png", plots))
     return paths
 

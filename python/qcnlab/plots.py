@@ -139,8 +139,8 @@ def draw_queue(
     for index, port in enumerate(ports.head(MANY)):
         part = frame.filter(pl.col("port") == port)
         time, queue = envelope(part["time_s"].to_numpy(), part["queue_bytes"].to_numpy() / 1e3)
-        look = {"color": color, "lw": 0.7} if len(ports) == 1 else source_look(index)
-        axes.plot(time, queue, **({"lw": 0.7} | look), label=port)
+        line_style = {"color": color, "lw": 0.7} if len(ports) == 1 else source_style(index)
+        axes.plot(time, queue, **({"lw": 0.7} | line_style), label=port)
     if len(ports) > 1:
         axes.legend(**above(MANY))
     if known.set_point_bytes is not None:
@@ -166,7 +166,7 @@ def draw_throughput(
         for index, source in enumerate(sources):
             part = frame.filter(pl.col("source") == source)
             time, rate = envelope(part["time_s"].to_numpy(), part["rate_bps"].to_numpy() / 1e9)
-            axes.plot(time, rate, **source_look(index), lw=0.8, label=source)
+            axes.plot(time, rate, **source_style(index), lw=0.8, label=source)
         axes.legend(**above(1 + len(sources)))
     axes.set_ylabel("throughput (Gb/s)")
     highest = float(total["rate_bps"].to_numpy().max(initial=0.0))
@@ -185,7 +185,7 @@ def draw_rates(axes: Axes, frame: pl.DataFrame, known: Facts) -> None:
     if len(sources) <= MANY:
         for index, source in enumerate(sources):
             part = frame.filter(pl.col("source") == source)
-            _rate_pair(axes, part, source, source_look(index)["color"])
+            _rate_pair(axes, part, source, source_style(index)["color"])
     else:
         _rate_band(axes, frame, len(sources))
     axes.set_yscale("log")
@@ -205,11 +205,11 @@ def _whole_decades(axes: Axes) -> None:
 
 def _rate_pair(axes: Axes, part: pl.DataFrame, source: str, color: str) -> None:
     time = part["time_s"].to_numpy()
-    looks = (
+    lines = (
         ("target", "target_rate_bps", 0.8, (0, (1, 1))),
         ("current", "current_rate_bps", 1, "-"),
     )
-    for word, column, lw, ls in looks:
+    for word, column, lw, ls in lines:
         at, rate = envelope(time, part[column].to_numpy() / 1e9)
         axes.plot(at, rate, color=color, lw=lw, ls=ls, label=f"{source} {word}")
 
@@ -228,7 +228,7 @@ def _rate_band(axes: Axes, frame: pl.DataFrame, count: int) -> None:
     axes.plot(time, mid, color=SOURCES[0], label="median current rate")
 
 
-def source_look(index: int) -> dict[str, Any]:
+def source_style(index: int) -> dict[str, Any]:
     """Give colour and dashes of the source at `index`."""
     return {"color": SOURCES[index % len(SOURCES)], "ls": DASHES[index % len(DASHES)]}
 
@@ -272,7 +272,7 @@ def name_hotspot(axes: Axes, known: Facts, y: float) -> None:
         )
 
 
-def note(axes: Axes, x: float, y: float, text: str, **look: Any) -> None:
+def note(axes: Axes, x: float, y: float, text: str, **text_style: Any) -> None:
     """Write `text` at `x` (fraction of the axes) and `y` (data), legible over lines."""
     axes.annotate(
         text,
@@ -284,7 +284,7 @@ def note(axes: Axes, x: float, y: float, text: str, **look: Any) -> None:
         fontsize=7,
         color=INK,
         bbox={"boxstyle": "square,pad=0.1", "fc": "white", "alpha": 0.75},
-        **look,
+        **text_style,
     )
 
 

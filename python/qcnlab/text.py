@@ -68,12 +68,12 @@ def counted(count: int, noun: str) -> str:
 def spread(metric: dict[str, Any], name: str, digits: int = 4, scale: float = 1.0) -> str:
     """Write `median [min..max]` of a metric of a summary; say in words how many have none."""
     values = metric["values"]
-    found = [value for value in values if value is not None]
-    if not found:
+    known = [value for value in values if value is not None]
+    if not known:
         return NEVER.get(name, "none")
     low, middle, high = (number(metric[key] * scale, digits) for key in ("min", "median", "max"))
     text = middle if low == high else f"{middle} [{low}..{high}]"
-    missing = len(values) - len(found)
+    missing = len(values) - len(known)
     return text if not missing else f"{text}, {missing} of {len(values)} {NEVER.get(name, 'none')}"
 
 

@@ -47,13 +47,13 @@ def tree_figure(result: Result, replication: int = 0) -> Figure:
     """Draw who stopped whom: each link left of the one whose queue stopped it."""
     tree = congestion_tree(result, replication)
     shown = tree.head(MOST)
-    places = _places(shown)
-    rows = 1 + max((row for _, row in places.values()), default=0)
+    positions = _positions(shown)
+    rows = 1 + max((row for _, row in positions.values()), default=0)
     with style():
         figure = Figure(figsize=(7.2, 1.6 + 0.42 * rows), layout="constrained")
         axes = figure.add_subplot()
         axes.set_axis_off()
-        _draw(axes, shown, places)
+        _draw(axes, shown, positions)
         title = f"Stopped by PAUSE: {counted(tree['port'].n_unique(), 'link')}"
         axes.set_title(title, loc="left")
         left_out = len(tree) - len(shown)
@@ -64,7 +64,7 @@ def tree_figure(result: Result, replication: int = 0) -> Figure:
     return figure
 
 
-def _places(tree: pl.DataFrame) -> Mapping[str, tuple[int, int]]:
+def _positions(tree: pl.DataFrame) -> Mapping[str, tuple[int, int]]:
     """Give each link a column, 0 where congestion starts, and a row in it."""
     stopped_by: dict[str, str] = {}
     for row in tree.iter_rows(named=True):
@@ -77,12 +77,12 @@ def _places(tree: pl.DataFrame) -> Mapping[str, tuple[int, int]]:
         depth[port] = len(seen) - 1
     order = sorted(depth, key=lambda port: (depth[port], _row_key(port, stopped_by, depth)))
     rows: dict[int, int] = {}
-    places = {}
+    positions = {}
     for port in order:
         column = depth[port]
-        places[port] = (column, rows.get(column, 0))
+        positions[port] = (column, rows.get(column, 0))
         rows[column] = rows.get(column, 0) + 1
-    return places
+    return positions
 
 
 def _row_key(port: str, stopped_by: Mapping[str, str], depth: Mapping[str, int]) -> list[str]:
@@ -92,13 +92,13 @@ def _row_key(port: str, stopped_by: Mapping[str, str], depth: Mapping[str, int])
     return way[::-1]
 
 
-def _draw(axes: Axes, tree: pl.DataFrame, places: Mapping[str, tuple[int, int]]) -> None:
-    columns = 1 + max((column for column, _ in places.values()), default=0)
-    counts = [sum(1 for c, _ in places.values() if c == column) for column in range(columns)]
+def _draw(axes: Axes, tree: pl.DataFrame, positions: Mapping[str, tuple[int, int]]) -> None:
+    columns = 1 + max((column for column, _ in positions.values()), default=0)
+    counts = [sum(1 for c, _ in positions.values() if c == column) for column in range(columns)]
     tallest = max(counts, default=1)
 
     def spot(port: str) -> tuple[float, float]:
-        column, row = places[port]
+        column, row = positions[port]
         return float(columns - 1 - column), -(row + 0.5) * tallest / counts[column]
 
     share: dict[str, float] = {}
@@ -106,7 +106,7 @@ def _draw(axes: Axes, tree: pl.DataFrame, places: Mapping[str, tuple[int, int]])
         share[row["port"]] = share.get(row["port"], 0.0) + row["paused_frac"]
         (x0, y0), (x1, y1) = spot(row["port"]), spot(row["because"])
         width = 0.6 + 2.4 * row["paused_frac"]
-        look = {
+        arrow = {
             "arrowstyle": "-|>",
             "color": SOURCES[0],
             "lw": width,
@@ -115,8 +115,8 @@ def _draw(axes: Axes, tree: pl.DataFrame, places: Mapping[str, tuple[int, int]])
         near, far = x0 + 0.27, x1 - 0.27
         if x1 <= x0:
             near, far = x0, x1
-        axes.annotate("", (far, y1), (near, y0), arrowprops={**look, "shrinkA": 0, "shrinkB": 0})
-    for port in places:
+        axes.annotate("", (far, y1), (near, y0), arrowprops={**arrow, "shrinkA": 0, "shrinkB": 0})
+    for port in positions:
         x, y = spot(port)
         words = f"{port}\n{100 * share[port]:.0f} %" if port in share else port
         box = {

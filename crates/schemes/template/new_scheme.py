@@ -51,12 +51,12 @@ def check_name(name: str) -> None:
 
 
 def order(name: str) -> str:
-    """A key that sorts imports as rustfmt does: underscores first, numbers by their size."""
+    """Return a key that sorts imports as rustfmt does: underscores first, numbers by their size."""
     return re.sub(r"\d+", lambda digits: digits[0].zfill(20), name.replace("_", " "))
 
 
 def use_line(modules: list[str]) -> str:
-    """The registry's import of the families, laid out as rustfmt does."""
+    """Return the registry's import of the families, laid out as rustfmt does."""
     inner = ", ".join(modules)
     line = f"use crate::family::{{{inner}}};"
     if len(line) <= WIDTH - 2:
@@ -88,7 +88,7 @@ def with_line(text: str, pattern: str, replacement: str, path: Path) -> str:
 
 
 def registry(text: str, name: str, path: Path) -> str:
-    """The registry with the family in its list and its imports."""
+    """Return the registry with the family in its list and its imports."""
     found = re.search(r"^use crate::family::\{(.*?)\};$", text, re.MULTILINE | re.DOTALL)
     modules = re.findall(r"\w+", found[1]) if found else []
     pattern = r"^use crate::family::\{.*?\};$"
@@ -132,7 +132,7 @@ def taken(family: Path, name: str) -> bool:
 
 
 def changes(root: Path, name: str) -> dict[Path, str]:
-    """The new text of each file that is made or changed.
+    """Return the new text of each file that is made or changed.
 
     Raises
     ------

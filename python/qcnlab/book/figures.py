@@ -148,7 +148,7 @@ def _lines(axes: Axes, figure: Figure, found: Mapping[str, Found]) -> None:
         groups.setdefault(place[1], []).append((float(place[2]), _finite(numbers)[0]))
     for index, (name, points) in enumerate(groups.items()):
         rtt, value = zip(*sorted(points), strict=True)
-        axes.plot(rtt, value, marker="o", ms=3, label=name, **plots.source_look(index))
+        axes.plot(rtt, value, marker="o", ms=3, label=name, **plots.source_style(index))
     axes.set_xscale("log")
     axes.set_xlabel("link RTT (us)")
     axes.set_ylabel(_label(figure.of))
@@ -160,7 +160,7 @@ def _steps(axes: Axes, figure: Figure, found: Mapping[str, Found]) -> None:
         loop = loop_of(found[name].case.changes)
         step = loop.step(20 * loop.delay)
         at, value = plots.envelope(step["time_s"], step["output"], POINTS)
-        axes.plot(at, value, label=name, **plots.source_look(index))
+        axes.plot(at, value, label=name, **plots.source_style(index))
     axes.set_xlabel("time (no unit, as on the slide)")
     axes.set_ylabel("output")
     axes.legend()

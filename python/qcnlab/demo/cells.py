@@ -76,8 +76,8 @@ class Cell:
     @property
     def metrics(self) -> dict[str, Any]:
         """The metrics of its summary."""
-        found: dict[str, Any] = self.result.summary["metrics"]
-        return found
+        metrics: dict[str, Any] = self.result.summary["metrics"]
+        return metrics
 
     @property
     def published_ms(self) -> float | None:
@@ -205,6 +205,6 @@ def recovery(cell: Cell) -> str:
     missing = sum(value is None for value in metric["values"])
     if missing in (0, len(metric["values"])):
         return text.spread(metric, "recovery_ms", 3)
-    found = {**metric, "values": [value for value in metric["values"] if value is not None]}
-    spread = text.spread(found, "recovery_ms", 3)
+    recovered = {**metric, "values": [value for value in metric["values"] if value is not None]}
+    spread = text.spread(recovered, "recovery_ms", 3)
     return f"{spread}\n{missing} of {len(metric['values'])} did not"

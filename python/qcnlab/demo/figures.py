@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from qcnlab.demo.cells import Cell, Demo, Row
 
-LOOKS: dict[str, dict[str, Any]] = {
+LINES: dict[str, dict[str, Any]] = {
     "none": {"color": "#8a8a8a", "ls": DASHES[2], "lw": 1.2},
     "ecm": {"color": "#D55E00", "ls": DASHES[1], "lw": 1.2},
     "ecm-adjusted": {"color": "#B8860B", "ls": DASHES[3], "lw": 1.2},
@@ -54,8 +54,8 @@ TITLES = {
 
 def draw_all(demo: Demo, folder: Path) -> list[Path]:
     """Write every figure as SVG and PNG into `folder/figures`; give the paths."""
-    place = folder / "figures"
-    place.mkdir(exist_ok=True)
+    figures = folder / "figures"
+    figures.mkdir(exist_ok=True)
     make: dict[str, Callable[[Demo], Figure]] = {
         "recovery": recovery_figure,
         "queue": queue_figure,
@@ -66,7 +66,7 @@ def draw_all(demo: Demo, folder: Path) -> list[Path]:
     paths: list[Path] = []
     for name in FIGURES:
         figure = make[name](demo)
-        paths += [save(figure, place / f"{name}{suffix}") for suffix in (".svg", ".png")]
+        paths += [save(figure, figures / f"{name}{suffix}") for suffix in (".svg", ".png")]
     return paths
 
 
@@ -212,7 +212,7 @@ def _title(figure: Figure, name: str) -> None:
 
 
 def _color(row: Row) -> str:
-    return str(LOOKS[row.key]["color"])
+    return str(LINES[row.key]["color"])
 
 
 def _inside(axes: Axes, known: Facts, y: float, words: str) -> None:
@@ -240,24 +240,24 @@ def _draw_return(axes: Axes, cell: Cell) -> None:
         .sort("time_s")
     )
     time = (total["time_s"].to_numpy() - end) * 1e3
-    axes.plot(time, total["rate_bps"].to_numpy() / 1e9, label=cell.row.label, **LOOKS[cell.row.key])
+    axes.plot(time, total["rate_bps"].to_numpy() / 1e9, label=cell.row.label, **LINES[cell.row.key])
     axes.set_xlim(-20, min(300.0, (known.duration_s - end) * 1e3))
 
 
 def _draw_recovery(axes: Axes, cell: Cell, height: int) -> None:
     metric = cell.metrics["recovery_ms"]
-    found = [value for value in metric["values"] if value is not None]
+    times_ms = [value for value in metric["values"] if value is not None]
     color = _color(cell.row)
-    if found:
-        axes.plot([min(found), max(found)], [height, height], color=color, lw=1.2)
+    if times_ms:
+        axes.plot([min(times_ms), max(times_ms)], [height, height], color=color, lw=1.2)
         axes.plot(
-            found, [height] * len(found), "o", ms=4, mfc="none", mec=color, mew=0.7,
+            times_ms, [height] * len(times_ms), "o", ms=4, mfc="none", mec=color, mew=0.7,
             label="one replication",
         )  # fmt: skip
         axes.plot(metric["median"], height, "|", ms=13, mew=2.2, color=color, label="median")
-    missing = len(metric["values"]) - len(found)
+    missing = len(metric["values"]) - len(times_ms)
     if missing:
-        words = "did not recover" if not found else f"{missing} did not recover"
+        words = "did not recover" if not times_ms else f"{missing} did not recover"
         axes.text(0.99, height, words, transform=axes.get_yaxis_transform(), ha="right",
                   va="center", fontsize=7.5, color=FAINT)  # fmt: skip
     if cell.published_ms is not None:

@@ -33,10 +33,10 @@ class Options:
     dry_run: bool
 
     def command(self, folder: Path) -> str:
-        """The command that goes on with this sweep in `folder`."""
+        """Return the command that goes on with this sweep in `folder`."""
         words = ["qcnlab", "sweep", self.scenario]
-        given = (("-s", self.changes), ("--vary", self.vary), ("--metric", self.metrics))
-        for flag, values in given:
+        options = (("-s", self.changes), ("--vary", self.vary), ("--metric", self.metrics))
+        for flag, values in options:
             words += [word for value in values for word in (flag, value)]
         for flag, number in (("--reps", self.reps), ("--seed", self.seed)):
             words += [] if number is None else [flag, str(number)]

@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from qcnlab import catalogue, text
 from qcnlab.errors import scenario_error
-from qcnlab.plots import FAINT, TITLE, source_look, style
+from qcnlab.plots import FAINT, TITLE, source_style, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,11 +39,11 @@ def sweep_figure(sweep: Sweep, metric: str) -> Figure:
         lines = len(axes[1].values) if len(axes) == 2 else 1
         some, none = False, False
         for line in range(lines):
-            found = [sweep.over(i * lines + line, metric) for i in range(len(at))]
+            points = [sweep.over(i * lines + line, metric) for i in range(len(at))]
             label = axes[1].words[line] if len(axes) == 2 else ""
-            _line(plane, at, found, source_look(line)["color"], label)
-            some |= any(_lacks(each) and each["median"] is not None for each in found)
-            none |= any(each["median"] is None for each in found)
+            _line(plane, at, points, source_style(line)["color"], label)
+            some |= any(_lacks(each) and each["median"] is not None for each in points)
+            none |= any(each["median"] is None for each in points)
         _first_axis(plane, axes[0], at)
         _metric_axis(plane, sweep, metric, known)
         if len(axes) == 2:
@@ -62,18 +62,18 @@ def _positions(axis: Axis) -> list[float]:
 
 
 def _line(
-    plane: Axes, at: list[float], found: list[dict[str, Any]], color: str, label: str
+    plane: Axes, at: list[float], points: list[dict[str, Any]], color: str, label: str
 ) -> None:
     order = sorted(range(len(at)), key=lambda i: at[i])
-    shown = [i for i in order if found[i]["median"] is not None]
+    shown = [i for i in order if points[i]["median"] is not None]
     x = [at[i] for i in shown]
-    y = [found[i]["median"] for i in shown]
-    low = [found[i]["min"] for i in shown]
-    high = [found[i]["max"] for i in shown]
+    y = [points[i]["median"] for i in shown]
+    low = [points[i]["min"] for i in shown]
+    high = [points[i]["max"] for i in shown]
     plane.plot(x, y, color=color, lw=1.0, label=label)
     plane.vlines(x, low, high, color=color, lw=2.5, alpha=0.35)
-    full = [i for i, place in enumerate(shown) if not _lacks(found[place])]
-    hollow = [i for i, place in enumerate(shown) if _lacks(found[place])]
+    full = [i for i, point in enumerate(shown) if not _lacks(points[point])]
+    hollow = [i for i, point in enumerate(shown) if _lacks(points[point])]
     for picked, face in ((full, color), (hollow, "white")):
         plane.plot(
             [x[i] for i in picked],
@@ -84,13 +84,13 @@ def _line(
             mfc=face,
             mec=color,
         )
-    gone = [at[i] for i in order if found[i]["median"] is None]
+    gone = [at[i] for i in order if points[i]["median"] is None]
     top = plane.get_xaxis_transform()
     plane.plot(gone, [0.97] * len(gone), ls="none", marker="x", ms=5, mec=color, transform=top)
 
 
-def _lacks(found: dict[str, Any]) -> bool:
-    return any(value is None for value in found["values"])
+def _lacks(points: dict[str, Any]) -> bool:
+    return any(value is None for value in points["values"])
 
 
 def _first_axis(plane: Axes, axis: Axis, at: list[float]) -> None:

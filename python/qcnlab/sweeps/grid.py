@@ -54,17 +54,17 @@ class Axis:
 
         Values of several kinds become text.
         """
-        found = [quantity(value) for value in self.values]
+        quantities = [quantity(value) for value in self.values]
         if self._unit()[0]:
-            return [number for number, _ in filter(None, found)]
+            return [number for number, _ in filter(None, quantities)]
         kinds = {type(value) for value in self.values}
         if kinds == {int, float}:
             return [float(value) for value in self.values]
         return list(self.values) if len(kinds) == 1 and not kinds & {list, dict} else self.words
 
     def _unit(self) -> tuple[str, str]:
-        found = {known[1] if known else "" for known in map(quantity, self.values)}
-        return SUFFIX.get(found.pop(), ("", "")) if len(found) == 1 else ("", "")
+        units = {known[1] if known else "" for known in map(quantity, self.values)}
+        return SUFFIX.get(units.pop(), ("", "")) if len(units) == 1 else ("", "")
 
 
 @dataclass(frozen=True)
@@ -93,14 +93,14 @@ def word(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def places(axes: Sequence[Axis]) -> list[tuple[int, ...]]:
+def positions(axes: Sequence[Axis]) -> list[tuple[int, ...]]:
     """Give each point as the places of its values on the axes."""
     return list(product(*(range(len(axis.values)) for axis in axes)))
 
 
 def label(axes: Sequence[Axis], point: int) -> str:
     """Name a point: `topology.sources=5, topology.rtt=40 us`."""
-    at = places(axes)[point]
+    at = positions(axes)[point]
     return ", ".join(f"{axis.key}={axis.words[i]}" for axis, i in zip(axes, at, strict=True))
 
 
@@ -130,7 +130,7 @@ def build(
     `seeded`: a seed is given, so that the key `seed` cannot vary. Raises `ScenarioError` that tells
     of all points that cannot be.
     """
-    texts = {key: [_assignment(key, value) for value in given] for key, given in vary.items()}
+    texts = {key: [_assignment(key, value) for value in values] for key, values in vary.items()}
     _check_keys(texts, changes, seeded=seeded)
     count = prod(len(values) for values in texts.values())
     if count > MOST_POINTS:
@@ -167,11 +167,11 @@ def _axes(texts: Mapping[str, list[str]], scenarios: Sequence[Scenario]) -> tupl
     stride = len(scenarios)
     for key, values in texts.items():
         stride //= len(values)
-        trees = [scenarios[place * stride].to_dict() for place in range(len(values))]
-        given = (text.partition("=")[2].strip() for text in values)
+        trees = [scenarios[index * stride].to_dict() for index in range(len(values))]
+        assigned = (text.partition("=")[2].strip() for text in values)
         resolved = [
             own if (own := _at(tree, key.split("."))) is not None else text
-            for tree, text in zip(trees, given, strict=True)
+            for tree, text in zip(trees, assigned, strict=True)
         ]
         axis = Axis(key, tuple(resolved))
         (most, times), *_ = Counter(axis.words).most_common(1)
@@ -202,28 +202,28 @@ def _assignment(key: str, value: object) -> str:
 def _parts(text: str) -> list[str]:
     """Divide at commas outside quotes and brackets."""
     parts, depth, quote, start = [], 0, "", 0
-    for place, letter in enumerate(text):
+    for index, character in enumerate(text):
         if quote:
-            quote = "" if letter == quote else quote
-        elif letter in "\"'":
-            quote = letter
-        elif letter in "[{":
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[{":
             depth += 1
-        elif letter in "]}":
+        elif character in "]}":
             depth -= 1
-        elif letter == "," and depth <= 0:
-            parts.append(text[start:place])
-            start = place + 1
+        elif character == "," and depth <= 0:
+            parts.append(text[start:index])
+            start = index + 1
     return [part.strip() for part in (*parts, text[start:])]
 
 
 def _expanded(part: str, text: str) -> list[str]:
     if not part:
         raise _refusal(text, "a value is missing", "values are separated by single commas")
-    found = RANGE.fullmatch(part)
-    if found is None:
+    match = RANGE.fullmatch(part)
+    if match is None:
         return [part]
-    first, last, step = int(found[1]), int(found[2]), int(found[3] or 1)
+    first, last, step = int(match[1]), int(match[2]), int(match[3] or 1)
     if first > last or step < 1:
         raise _refusal(text, f"'{part}' is no range", "ranges rise: 2..5, or 2..10..4 by fours")
     if (last - first) // step >= MOST_POINTS:

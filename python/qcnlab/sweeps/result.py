@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from qcnlab import catalogue, text
 from qcnlab.errors import scenario_error
 from qcnlab.folders import write_whole
-from qcnlab.sweeps.grid import Axis, places
+from qcnlab.sweeps.grid import Axis, positions
 from qcnlab.tables import Table
 
 if TYPE_CHECKING:
@@ -117,14 +117,14 @@ class Sweep:
 
         Raises `IndexError` for a point that is not there, `ScenarioError` for such a metric.
         """
-        place = self._place(metric)
+        index = self._index(metric)
         count = prod(len(axis.values) for axis in self._axes)
         if not 0 <= point < count:
             raise IndexError(f"there is no point {point} among {count}")
-        values = [self._done[point, rep][place] for rep in range(self.replications)]
+        values = [self._done[point, rep][index] for rep in range(self.replications)]
         known = [value for value in values if value is not None]
         return {
-            "unit": catalogue.metrics()[place]["unit"],
+            "unit": catalogue.metrics()[index]["unit"],
             "median": median(known) if known else None,
             "min": min(known, default=None),
             "max": max(known, default=None),
@@ -155,7 +155,9 @@ class Sweep:
         names = [self._checked(name) for name in metrics]
         keys = _short([axis.key for axis in self._axes])
         words = [axis.words for axis in self._axes]
-        heads = [[words[axis][value] for axis, value in enumerate(at)] for at in places(self._axes)]
+        heads = [
+            [words[axis][value] for axis, value in enumerate(at)] for at in positions(self._axes)
+        ]
         wanted = names or [name for name in SHOWN if self._has(name)]
         cells = [
             [text.spread(self.over(p, name), name) for name in wanted] for p in range(len(heads))
@@ -188,7 +190,7 @@ class Sweep:
     def _frame(self) -> pl.DataFrame:
         import polars as pl
 
-        at = places(self._axes)
+        at = positions(self._axes)
         every = [(point, rep) for point in range(len(at)) for rep in range(self.replications)]
         columns = [pl.Series("point", [point for point, _ in every], pl.UInt32)]
         for number, axis in enumerate(self._axes):
@@ -197,22 +199,22 @@ class Sweep:
                 pl.Series(axis.column, [values[at[point][number]] for point, _ in every])
             )
         columns.append(pl.Series("replication", [rep for _, rep in every], pl.UInt32))
-        for place, name in enumerate(self._known["metrics"]):
-            values = [self._done[run][place] for run in every]
+        for index, name in enumerate(self._known["metrics"]):
+            values = [self._done[run][index] for run in every]
             columns.append(pl.Series(name, values, pl.Float64))
         return pl.DataFrame(columns)
 
     def _points(self) -> list[list[Any]]:
         return [
             [axis.values[value] for axis, value in zip(self._axes, at, strict=True)]
-            for at in places(self._axes)
+            for at in positions(self._axes)
         ]
 
     def _has(self, metric: str) -> bool:
-        place = self._place(metric)
-        return any(values[place] is not None for values in self._done.values())
+        index = self._index(metric)
+        return any(values[index] is not None for values in self._done.values())
 
-    def _place(self, metric: str) -> int:
+    def _index(self, metric: str) -> int:
         return int(self._known["metrics"].index(self._checked(metric)))
 
     def _checked(self, metric: str) -> str:

@@ -112,11 +112,11 @@ def _run(
 
     def ended(batch: list[tuple[int, list[float | None] | Exception]]) -> None:
         whole: list[tuple[Run, Values]] = []
-        for place, found in batch:
-            if isinstance(found, Exception):
-                failed[missing[place]] = found
+        for task, outcome in batch:
+            if isinstance(outcome, Exception):
+                failed[missing[task]] = outcome
             else:
-                whole.append((missing[place], found))
+                whole.append((missing[task], outcome))
         if store is not None:
             store.add(whole)
         done.update(whole)

@@ -126,7 +126,7 @@ class Store:
         if not self.folder.exists() or self._fresh:
             return 0
         try:
-            self._take(*self._found())
+            self._take(*self._stored())
         except OSError as error:
             raise _unwritable(self.folder, error) from error
         return len(self.done)
@@ -134,7 +134,7 @@ class Store:
     def _prepare(self) -> None:
         if self._fresh:
             self._clear()
-        keep = self._take(*self._found())
+        keep = self._take(*self._stored())
         results = () if keep else (self.folder / name for name in RESULTS)
         for path in (*results, *filter(_is_left_over, self.folder.iterdir())):
             path.unlink(missing_ok=True)
@@ -142,7 +142,7 @@ class Store:
             write_whole(self.folder / MANIFEST, _json(self.known))
             self._write_journal()
 
-    def _found(self) -> tuple[Manifest | None, list[bytes]]:
+    def _stored(self) -> tuple[Manifest | None, list[bytes]]:
         """Give the manifest, if it can be read, and the journal's lines."""
         self._refuse_others()
         lines = []
@@ -354,7 +354,7 @@ def _varied(vary: Mapping[str, list[Any]], key: str) -> str:
 
 def _flat(known: Manifest) -> dict[str, str]:
     """Give the first point's keys with dots, and their values as text."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
 
     def walk(at: str, value: Any) -> None:
         if isinstance(value, dict):
@@ -364,13 +364,13 @@ def _flat(known: Manifest) -> dict[str, str]:
             for number, below in enumerate(value):
                 walk(f"{at}.{number}", below)
         else:
-            found[at] = word(value)
+            values[at] = word(value)
 
     with suppress(ValueError):
         walk("", tomllib.loads(str(known.get("first_point", ""))))
-    found.pop("seed", None)
-    found.pop("replications", None)
-    return found
+    values.pop("seed", None)
+    values.pop("replications", None)
+    return values
 
 
 @contextmanager
