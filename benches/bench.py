@@ -96,7 +96,7 @@ def measure_sweep(jobs: int, reps: int = GRID_REPS) -> Swept:
 
 
 def idle_wall(run: Swept, jobs: int = 2) -> float:
-    """Give the wall time a run would take on idle cores: nobody waits but for the one thread."""
+    """Return the wall time a run would take on idle cores: nobody waits but for the one thread."""
     return run.alone_s + (run.cpu_s - run.alone_s) / jobs
 
 
@@ -130,7 +130,7 @@ def sweeps() -> tuple[list[dict[str, object]], str]:
 
 
 def output(*command: str) -> str:
-    """Give what a command prints, or nothing."""
+    """Return what a command prints, or nothing."""
     run = subprocess.run(command, capture_output=True, text=True, cwd=HERE, check=False)
     return run.stdout.strip()
 
@@ -154,7 +154,7 @@ def archive(rows: list[dict[str, object]], rounds: int) -> Path:
 
 
 def line(name: str, rounds: list[Row]) -> str:
-    """Give a row of the table."""
+    """Return a row of the table."""
     rates = sorted(row["mhops_per_cpu_s"] for row in rounds)
     memory = max(row["rss_above_idle_mib"] for row in rounds)
     events = rounds[0]["events"] / rounds[0]["frame_hops"]
@@ -187,7 +187,7 @@ def paired(chosen: dict[str, list[str]]) -> tuple[list[dict[str, object]], list[
 
 
 def remarks(results: dict[str, list[Row]]) -> list[str]:
-    """Give what follows from the rounds of some workloads, where they were run."""
+    """Return what follows from the rounds of some workloads, where they were run."""
     lines = []
     short, long = (results.get(name) for name in ("W1  10 constant senders", "W1, long: 16 s"))
     if short and long:

@@ -38,7 +38,7 @@ WORKLOADS = {
 
 
 def count(arguments: list[str], duration: str) -> tuple[int, int]:
-    """Give instructions and frame-hops of one run."""
+    """Return instructions and frame-hops of one run."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(WORKLOAD)]
     run = subprocess.run(
         [*command, *arguments, f"duration={duration}"], capture_output=True, text=True, check=True
@@ -50,7 +50,7 @@ def count(arguments: list[str], duration: str) -> tuple[int, int]:
 
 
 def per_hop(arguments: list[str], short: str, long: str) -> float:
-    """Give instructions a frame-hop, start-up left out."""
+    """Return instructions a frame-hop, start-up left out."""
     low, high = count(arguments, short), count(arguments, long)
     return (high[0] - low[0]) / (high[1] - low[1])
 

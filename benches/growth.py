@@ -48,14 +48,14 @@ def text(duration_s: float, topology: str, traffic: str, switch: str = "") -> st
 
 
 def senders(count: int) -> str:
-    """Give a star of `count` senders."""
+    """Return a star of `count` senders."""
     rate = round(10.5e9 / count)
     star = f'kind = "star"\nsources = {count}\nrtt = "40 us"\nbuffer = "150 KB"'
     return text(1.0, star, f'rate = "{rate} b/s"\n').replace('"10 us"', '"5 ms"')
 
 
 def flows(hosts: int) -> str:
-    """Give a switch where every host sends to every other."""
+    """Return a switch where every host sends to every other."""
     rate = round(5e9 / (hosts - 1))
     switch = f'kind = "switch"\nhosts = {hosts}\ndelay = "1 us"'
     duration_s = 2e6 / (hosts * 5e9 / FRAME_BITS * 2)
@@ -66,7 +66,7 @@ def flows(hosts: int) -> str:
 
 
 def hops(switches: int) -> str:
-    """Give a row of switches that one flow crosses."""
+    """Return a row of switches that one flow crosses."""
     chain = f'kind = "chain"\nswitches = {switches}\nhosts = 1\ndelay = "1 us"'
     duration_s = 2e6 / ((switches + 1) * 5e9 / FRAME_BITS)
     ends = f'from = "host1"\nto = "host{switches}"\nrate = "5 Gb/s"\n'
@@ -74,7 +74,7 @@ def hops(switches: int) -> str:
 
 
 def fat_tree(k: int) -> str:
-    """Give a fat-tree whose halves send to each other."""
+    """Return a fat-tree whose halves send to each other."""
     hosts = k**3 // 4
     duration_s = max(2e6 / (hosts * 5e9 / FRAME_BITS * 6), 1e-4)
     low, high = f"host{{1..{hosts // 2}}}", f"host{{{hosts // 2 + 1}..{hosts}}}"
@@ -124,7 +124,7 @@ def once() -> Point:
 
 
 def measure(series: Series, size: int) -> Point:
-    """Give the best of several runs."""
+    """Return the best of several runs."""
     SCENARIO.write_text(series.scenario(size))
     runs = [once() for _ in range(REPEATS)]
     best = {key: min(run[key] for run in runs) for key in runs[0]}
@@ -132,7 +132,7 @@ def measure(series: Series, size: int) -> Point:
 
 
 def exponent(points: list[Point], column: str) -> float:
-    """Give the slope of the logarithms over the larger half of the sizes."""
+    """Return the slope of the logarithms over the larger half of the sizes."""
     half = points[len(points) // 2 - 1 :]
     xs = [math.log(point["size"]) for point in half]
     ys = [math.log(point[column]) for point in half]

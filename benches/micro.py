@@ -24,7 +24,7 @@ PENDING = (10, 100, 1_000, 10_000, 100_000)
 
 
 def count(what: str, name: str, calls: int) -> int | None:
-    """Give the instructions of a run, or nothing where the call does not exist."""
+    """Return the instructions of a run, or nothing where the call does not exist."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(CALLS)]
     run = subprocess.run(
         [*command, what, name, str(calls)], capture_output=True, text=True, check=False
@@ -34,7 +34,7 @@ def count(what: str, name: str, calls: int) -> int | None:
 
 
 def per_call(what: str, name: str) -> float | None:
-    """Give instructions a call."""
+    """Return instructions a call."""
     short, long = count(what, name, SHORT), count(what, name, LONG)
     return None if short is None or long is None else (long - short) / (LONG - SHORT)
 

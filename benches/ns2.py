@@ -8,7 +8,7 @@ from ns3 import Missing, run_silently
 
 
 def program() -> str:
-    """Give the program, installing its package if this is root's machine."""
+    """Return the program, installing its package if this is root's machine."""
     if shutil.which("ns") is None:
         if os.geteuid() != 0 or shutil.which("apt-get") is None:
             raise Missing("ns-2 is missing (Debian, as root: apt-get install ns2)")

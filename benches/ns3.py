@@ -29,7 +29,7 @@ def run_silently(command: list[str], what: str) -> None:
 
 
 def wheel() -> Path:
-    """Give the folder of the installed wheel, installing it the first time (300 MB on disk)."""
+    """Return the folder of the installed wheel, installing it the first time (300 MB on disk)."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         raise Missing(f"the wheel {WHEEL} is for Linux on x86-64")
     environment = FOLDER / "ns3"

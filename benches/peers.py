@@ -32,7 +32,7 @@ Command = list[str]
 
 
 def ns2_script(script: str, senders: int, seconds: float) -> Callable[[], tuple[str, Command]]:
-    """Give a way to find the command for ns-2's fastest scheduler."""
+    """Return a way to find the command for ns-2's fastest scheduler."""
 
     def find() -> tuple[str, Command]:
         command = [ns2.program(), str(HERE / "peers" / script), str(senders), str(seconds)]
@@ -43,12 +43,12 @@ def ns2_script(script: str, senders: int, seconds: float) -> Callable[[], tuple[
 
 
 def ns3_driver(name: str, *options: str) -> Callable[[], tuple[str, Command]]:
-    """Give a way to build a driver for ns-3."""
+    """Return a way to build a driver for ns-3."""
     return lambda: ("ns-3", [str(ns3.driver(name)), *options])
 
 
 def bare(*arguments: str) -> Callable[[], tuple[str, Command]]:
-    """Give a way to find the command for the bare loop."""
+    """Return a way to find the command for the bare loop."""
 
     def find() -> tuple[str, Command]:
         if not BARE.exists():
@@ -82,7 +82,7 @@ CASES = (
 
 
 def rate(command: Command) -> float:
-    """Give frame-hops a CPU second of a run, whole process."""
+    """Return frame-hops a CPU second of a run, whole process."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

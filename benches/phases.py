@@ -65,7 +65,7 @@ def costs(file: Path) -> Counter[str]:
 
 
 def run(arguments: list[str], duration: str) -> tuple[Counter[str], int]:
-    """Give costs by source file, and frame-hops, of one run."""
+    """Return costs by source file, and frame-hops, of one run."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "callgrind.out"
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", str(WORKLOAD)]
@@ -79,7 +79,7 @@ def run(arguments: list[str], duration: str) -> tuple[Counter[str], int]:
 
 
 def phase(file: str) -> str:
-    """Give the phase a source file belongs to."""
+    """Return the phase a source file belongs to."""
     for name, pattern in PHASES.items():
         if re.search(pattern, file):
             return name

@@ -132,14 +132,14 @@ def theirs(program: Path, starts: list[int], variant: str) -> Row:
 
 
 def error_of_median(values: list[float]) -> float:
-    """Give the standard error of the median of `values`, from their median deviation."""
+    """Return the standard error of the median of `values`, from their median deviation."""
     middle = statistics.median(values)
     deviation = statistics.median(abs(value - middle) for value in values)
     return 1.25 * 1.48 * deviation / math.sqrt(len(values))
 
 
 def compare(left: list[float], right: list[float], allowed: float) -> tuple[float, float, bool]:
-    """Give the relative difference of two medians, the tolerance, and whether it holds."""
+    """Return the relative difference of two medians, the tolerance, and whether it holds."""
     middle = statistics.median(right)
     difference = (statistics.median(left) - middle) / middle
     spread = math.hypot(error_of_median(left), error_of_median(right)) / middle

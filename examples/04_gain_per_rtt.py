@@ -51,7 +51,7 @@ for rtt in RTTS:
 
 
 def column(rtt: str, metric: str) -> list[float]:
-    """Give a metric's median for every label; NaN where there is none."""
+    """Return a metric's median for every label; NaN where there is none."""
     medians = (result.metric(metric) for result in results[rtt])
     return [float("nan") if each is None else each for each in medians]
 

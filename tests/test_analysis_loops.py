@@ -25,7 +25,7 @@ def lag(gain: float, lag: float, delay: float) -> LagLoop:
 
 
 def closed_form(time: Array, loop: LagLoop, terms: int = 60) -> Array:
-    """Give the step of K e^{-s tau} / (1 + s T) as a series of delayed gamma functions.
+    """Return the step of K e^{-s tau} / (1 + s T) as a series of delayed gamma functions.
 
     L / (1 + L) = L - L^2 + L^3 - ..., and the step of L^k is K^k P(k, (t - k tau) / T) with the
     regularised lower incomplete gamma function P.

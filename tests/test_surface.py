@@ -68,17 +68,6 @@ def test_every_public_member_is_documented() -> None:
         assert inspect.getdoc(value), f"{cls.__name__}.{name}"
 
 
-@pytest.mark.parametrize("function", [qcnlab.run, qcnlab.load, qcnlab.run_many, qcnlab.open_run])
-def test_every_keyword_is_explained(function: Any) -> None:
-    text = inspect.getdoc(function) or ""
-    if function is qcnlab.run_many:
-        assert "as in `run`" in text
-        return
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is parameter.KEYWORD_ONLY:
-            assert f"`{name}`" in text, name
-
-
 def test_every_error_is_under_one_base() -> None:
     errors = [cls for cls in CLASSES if issubclass(cls, BaseException)]
     assert len(errors) == 6

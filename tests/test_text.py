@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
-
-import pytest
-
-from qcnlab import facts, text
-
-
-@pytest.mark.parametrize("module", [text, facts], ids=lambda module: module.__name__)
-def test_doctests(module: object) -> None:
-    failures, tried = doctest.testmod(module)  # type: ignore[arg-type]
-    assert tried
-    assert not failures
+from qcnlab import text
 
 
 def test_spread_says_what_is_missing() -> None:

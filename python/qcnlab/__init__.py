@@ -9,7 +9,7 @@ Examples
 >>> short = scenario.with_("warmup=2 ms", "hotspot.from=10 ms", "hotspot.until=25 ms")
 >>> result = qcnlab.run(short.with_("scheme.name=qcn", "duration=40 ms"), reps=2)
 >>> result.metric("queue_max_bytes")  # median over the replications
-150000.0
+91500.0
 >>> result.queues.to_polars().columns  # or .to_pandas(), .to_numpy(), any Arrow reader
 ['replication', 'time_s', 'port', 'queue_bytes']
 >>> figure = result.plot()  # figure.savefig("run.png") writes it

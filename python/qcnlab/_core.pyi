@@ -79,7 +79,7 @@ class Scenario:
         self, *, replications: int | None = None, jobs: int | None = None
     ) -> list[tuple[str, int]]: ...
     def bottleneck(self) -> str:
-        """Give where it congests, as JSON; raises `AnalysisError` without a single bottleneck."""
+        """Return where it congests, as JSON; raises `AnalysisError` without a single bottleneck."""
     @property
     def name(self) -> str: ...
     @property

@@ -19,36 +19,50 @@ WIDEST = 96
 
 @cache
 def metrics() -> list[Entry]:
-    """Give every metric: `name`, `title`, `unit`, `about`, `source`."""
+    """Return every metric: `name`, `title`, `unit`, `about`, `source`."""
     entries: list[Entry] = json.loads(_core.metrics())
     return entries
 
 
 @cache
 def schemes() -> list[Entry]:
-    """Give every scheme with its presets and parameters."""
+    """Return every scheme with its presets and parameters."""
     entries: list[Entry] = json.loads(_core.schemes())
     return entries
 
 
 @cache
 def scenarios() -> list[Entry]:
-    """Give every shipped scenario with its text."""
+    """Return every shipped scenario with its text."""
     entries: list[Entry] = json.loads(_core.scenarios())
     return entries
 
 
 @cache
 def parameters() -> list[Entry]:
-    """Give every key a scenario file may have."""
+    """Return every key a scenario file may have."""
     entries: list[Entry] = json.loads(_core.parameters())
     return entries
 
 
 def find(name: str) -> list[Entry]:
-    """Give all entries called `name`, each with its `kind`; raises `ScenarioError` for none.
+    """Return all entries called `name`, each with its `kind`.
 
-    A parameter is called by its whole key, by its last part, or by one of its aliases.
+    Parameters
+    ----------
+    name : str
+        A metric, scheme, preset or scenario; or a parameter by its whole key, by its last part, or
+        by one of its aliases. Case does not matter.
+
+    Returns
+    -------
+    list of dict
+        At least one.
+
+    Raises
+    ------
+    ScenarioError
+        If nothing is called so; it proposes similar names.
     """
     wanted = name.strip().lower()
     entries = [entry for called, entry in _index() if wanted in called]
@@ -65,7 +79,7 @@ def find(name: str) -> list[Entry]:
 
 
 def explain(entries: list[Entry], columns: int) -> str:
-    """Tell what `entries`, as `find` gives them, are."""
+    """Return a text about `entries`, which `find` returned, at most `columns` wide."""
     columns = min(columns, WIDEST)
     tell = {
         "metric": _metric,
@@ -78,7 +92,7 @@ def explain(entries: list[Entry], columns: int) -> str:
 
 
 def listing(kind: str, entries: list[Entry]) -> str:
-    """Give a table of `entries` of one kind: schemes, scenarios, metrics or parameters."""
+    """Return a table of `entries` of one kind: schemes, scenarios, metrics or parameters."""
     if kind == "schemes":
         rows: list[tuple[str, ...]] = [
             (

@@ -100,12 +100,12 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def is_partial(path: Path) -> bool:
-    """Tell whether `path` is named as something that is being written."""
+    """Return whether `path` is named as something that is being written."""
     return PARTIAL.fullmatch(path.name) is not None
 
 
 def is_abandoned(path: Path) -> bool:
-    """Tell whether `path` was being written by a process that has ended.
+    """Return whether `path` was being written by a process that has ended.
 
     A folder must also be unlocked: its writer may be on another machine or in a container, whose
     processes are not seen here.

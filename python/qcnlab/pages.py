@@ -35,7 +35,7 @@ FIGURE_DPI, COLOURS = 80, 48
 
 
 def write(folder: Path) -> list[Path]:
-    """Write a page and a figure for every scheme, and an index, into `folder`; give the paths."""
+    """Write a page and a figure for every scheme, and an index, into `folder`; return the paths."""
     from qcnlab import plots
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def write(folder: Path) -> list[Path]:
 
 
 def pages() -> dict[str, str]:
-    """Give the text of every page by its file's name."""
+    """Return the text of every page by its file's name."""
     schemes = catalogue.schemes()
     return {INDEX: _index(schemes)} | {f"{entry['name']}.md": _page(entry) for entry in schemes}
 

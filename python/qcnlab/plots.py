@@ -126,7 +126,7 @@ def run_figure(result: Result, replication: int = 0) -> Figure:
 
 
 def one(frame: pl.DataFrame, replication: int) -> pl.DataFrame:
-    """Keep the rows of one replication."""
+    """Return the rows of one replication."""
     return frame.filter(pl.col("replication") == replication)
 
 
@@ -229,7 +229,7 @@ def _rate_band(axes: Axes, frame: pl.DataFrame, count: int) -> None:
 
 
 def source_style(index: int) -> dict[str, Any]:
-    """Give colour and dashes of the source at `index`."""
+    """Return colour and dashes of the source at `index`."""
     return {"color": SOURCES[index % len(SOURCES)], "ls": DASHES[index % len(DASHES)]}
 
 
@@ -289,7 +289,7 @@ def note(axes: Axes, x: float, y: float, text: str, **text_style: Any) -> None:
 
 
 def above(columns: int) -> dict[str, Any]:
-    """Place a legend in a row above the axes, clear of the data."""
+    """Return the options of a legend in a row above the axes, clear of the data."""
     return {
         "loc": "lower right",
         "bbox_to_anchor": (1.0, 0.98),
@@ -307,7 +307,7 @@ def time_axis(axes: Axes, known: Facts) -> None:
 
 
 def envelope(time: Array, value: Array, points: int = POINTS) -> tuple[Array, Array]:
-    """Thin a series to about `points`, keeping its ends and the extremes of each bin."""
+    """Return a series thinned to about `points`, with its ends and the extremes of each bin."""
     size = len(time)
     if size <= points:
         return time, value
@@ -321,13 +321,13 @@ def envelope(time: Array, value: Array, points: int = POINTS) -> tuple[Array, Ar
 
 
 def natural(name: str) -> tuple[str, int]:
-    """Sort `source2` before `source10`."""
+    """Return a key that sorts `source2` before `source10`."""
     stem = name.rstrip("0123456789")
     digits = name[len(stem) :]
     return stem, int(digits) if digits else -1
 
 
 def panels(figure: Figure, rows: int, columns: int, **share: Any) -> Sequence[Sequence[Axes]]:
-    """Make a grid of axes, always two-dimensional."""
+    """Return a grid of axes, always two-dimensional."""
     grid: Any = figure.subplots(rows, columns, squeeze=False, **share)
     return [list(row) for row in grid]

@@ -15,12 +15,12 @@ PATIENCE_S = 2.0
 
 
 def wanted() -> bool:
-    """Tell whether somebody is looking: a terminal on stderr, or a notebook."""
+    """Return whether a bar would be seen: stderr is a terminal, or this is a notebook."""
     return (sys.stderr is not None and sys.stderr.isatty()) or "ipykernel" in sys.modules
 
 
 class Bar:
-    """Call it with the fraction done (0..1); it shows itself after two seconds."""
+    """A bar on stderr; call it with the fraction done (0..1). It shows itself after two seconds."""
 
     def __init__(self, label: str, enabled: bool | None = None) -> None:
         self._label = label

@@ -18,11 +18,26 @@ FORMATS = (".svg", ".png", ".pdf")
 
 
 def redraw(folder: Path, out: Path | None) -> list[Path]:
-    """Draw a run's figures, a sweep's, or all of a demo's and its report; give the paths.
+    """Draw a run's figures, a sweep's, or all of a demo's and its report.
 
     A run with pauses gets its congestion tree, too, unless `out` names one file.
 
-    Raises `FolderError` if `folder` is none of these, or `out` cannot be written.
+    Parameters
+    ----------
+    folder : Path
+        The folder of a run, a sweep or a demo.
+    out : Path or None
+        A file for a run or a sweep, a new folder for a demo; by default `folder`.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Raises
+    ------
+    FolderError
+        If `folder` is none of these, or `out` cannot be written.
     """
     if (folder / INDEX).exists():
         return _demo(folder, out)

@@ -21,7 +21,7 @@ class ArrowStream(Protocol):
     """Anything that gives its columns through the Arrow C stream."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Give the columns away."""
+        """Return the columns as an Arrow C stream capsule."""
 
 
 class Table:
@@ -29,6 +29,16 @@ class Table:
 
     Any library that reads the Arrow PyCapsule interface takes it directly and without copying:
     `polars.DataFrame(table)`, `pyarrow.table(table)`, `duckdb.sql("from table")`.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> scenario = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=10 ms", "warmup=1 ms")
+    >>> queues = qcnlab.run(scenario, reps=1).queues
+    >>> queues.columns, queues.units["queue_bytes"]
+    (['replication', 'time_s', 'port', 'queue_bytes'], 'B')
+    >>> queues.to_numpy()["queue_bytes"].shape == (len(queues),)
+    True
     """
 
     __slots__ = ("_length", "_stream", "columns", "name", "units")
@@ -59,19 +69,33 @@ class Table:
         return self._length
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Give the columns away as an Arrow C stream capsule, without copying."""
+        """Return the columns as an Arrow C stream capsule, without copying."""
         return self._stream.__arrow_c_stream__(requested_schema)
 
     def to_polars(self) -> pl.DataFrame:
-        """Give a `polars.DataFrame` of shape (rows, columns); numbers are not copied."""
+        """Return the table as a data frame of polars; numbers are not copied.
+
+        Returns
+        -------
+        polars.DataFrame
+            Of shape (rows, columns).
+        """
         import polars as pl
 
         return pl.DataFrame(self)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Give a `pandas.DataFrame` of shape (rows, columns).
+        """Return the table as a data frame of pandas.
 
-        Raises `MissingPackage` without pandas and pyarrow: `pip install 'qcnlab[pandas]'`.
+        Returns
+        -------
+        pandas.DataFrame
+            Of shape (rows, columns).
+
+        Raises
+        ------
+        MissingPackage
+            Without pandas and pyarrow: `pip install 'qcnlab[pandas]'`.
         """
         try:
             import pandas as pd  # noqa: F401
@@ -84,9 +108,13 @@ class Table:
         return frame
 
     def to_numpy(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Give one array of shape (rows,) per column.
+        """Return the table as arrays.
 
-        Text columns are arrays of `str` objects; missing numbers are NaN.
+        Returns
+        -------
+        dict of str to numpy.ndarray
+            An array of shape (rows,) for each column. Those of text hold `str` objects; missing
+            numbers are NaN.
         """
         import polars as pl
 
@@ -97,7 +125,7 @@ class Table:
         }
 
     def __repr__(self) -> str:
-        """Tell name, rows, and columns with units."""
+        """Return name, number of rows, and columns with units."""
         columns = ", ".join(
             f"{column} [{self.units[column]}]" if self.units.get(column) else column
             for column in self.columns

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.console import Console
+    from rich.table import Table
+
 WIDTH_OF_A_PIPE = 120
-GAP = "  "
+GAP = 2
+"""Spaces between two columns."""
+UNWRAPPED = 100_000
 NEVER = {
     "recovery_ms": "did not recover",
     "rec95_ms": "did not recover",
@@ -22,19 +28,17 @@ NEVER = {
 
 
 def width() -> int:
-    """Give the columns of the terminal on stdout; 120 where there is none."""
+    """Return the columns of the terminal on stdout; 120 where there is none."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH_OF_A_PIPE
 
 
 def bold(text: str) -> str:
-    """Make `text` bold where that shows: a terminal on stdout and no `NO_COLOR`."""
-    if sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
-        return f"\x1b[1m{text}\x1b[0m"
-    return text
+    """Return `text`, bold where that shows: a terminal on stdout and no `NO_COLOR`."""
+    return f"\x1b[1m{text}\x1b[0m" if _styled() else text
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Write `value` with `digits` significant digits, thousands apart, no exponent below 1e15.
+    """Return `value` with `digits` significant digits, thousands apart, no exponent below 1e15.
 
     >>> number(41567), number(94.318), number(0.00012345), number(0)
     ('41,567', '94.32', '0.0001234', '0')
@@ -48,7 +52,7 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def octets(count: int) -> str:
-    """Write a number of octets with a unit, to two digits or more.
+    """Return a number of octets with a unit, to two digits or more.
 
     >>> [octets(count) for count in (999, 1000, 9950, 12_345_678)]
     ['999 B', '1.0 KB', '10 KB', '12 MB']
@@ -61,12 +65,12 @@ def octets(count: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Write `1 replication`, `5 replications`."""
+    """Return a number with its noun: `1 replication`, `5 replications`."""
     return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
 def spread(metric: dict[str, Any], name: str, digits: int = 4, scale: float = 1.0) -> str:
-    """Write `median [min..max]` of a metric of a summary; say in words how many have none."""
+    """Return `median [min..max]` of a metric of a summary, and in words how many have none."""
     values = metric["values"]
     known = [value for value in values if value is not None]
     if not known:
@@ -78,32 +82,42 @@ def spread(metric: dict[str, Any], name: str, digits: int = 4, scale: float = 1.
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Align `rows` under `header`; the first `left` columns to the left, the others to the right.
+    """Return `rows` aligned under `header`, plain enough for a pipe.
 
-    Cells and headers may have several lines.
+    Parameters
+    ----------
+    header : sequence of str
+        A word or several lines for each column.
+    rows : sequence of sequence of str
+        Cells, of one line or several.
+    left : int, default 1
+        So many columns, from the first, are aligned to the left, the others to the right.
+
+    Returns
+    -------
+    str
+        Lines without spaces at their ends; lines are never wrapped.
     """
-    return "\n".join(_block(header, rows, left, range(len(header))))
+    return _printed(_aligned(header, rows, left, range(len(header))))
 
 
 def fitted_table(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int) -> str:
-    """Align as `table` does, and split into blocks that each fit `columns` wide.
+    """Return what `table` returns, split into blocks that each fit `columns` wide.
 
     Every block repeats the first column.
     """
-    widths = _widths(header, rows)
     blocks: list[list[int]] = [[0]]
-    used = widths[0]
     for index in range(1, len(header)):
-        used += len(GAP) + widths[index]
-        if used > columns and len(blocks[-1]) > 1:
-            blocks.append([0])
-            used = widths[0] + len(GAP) + widths[index]
-        blocks[-1].append(index)
-    return "\n\n".join("\n".join(_block(header, rows, 1, block)) for block in blocks)
+        wider = [*blocks[-1], index]
+        if len(blocks[-1]) > 1 and _width(_aligned(header, rows, 1, wider)) > columns:
+            blocks.append([0, index])
+        else:
+            blocks[-1] = wider
+    return "\n\n".join(_printed(_aligned(header, rows, 1, block)) for block in blocks)
 
 
 def paragraphs(text: str, columns: int, indent: str = "") -> str:
-    """Wrap paragraphs; lines that are indented (diagrams, tables) stay as they are."""
+    """Return `text` with its paragraphs wrapped; indented lines (diagrams) stay as they are."""
     out: list[str] = []
     for block in text.strip("\n").split("\n\n"):
         if any(line[:1].isspace() for line in block.splitlines()):
@@ -116,45 +130,51 @@ def paragraphs(text: str, columns: int, indent: str = "") -> str:
     return "\n\n".join(out)
 
 
-def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    return [
-        max(len(line) for row in (header, *rows) for line in row[index].split("\n"))
-        for index in range(len(header))
-    ]
+def _aligned(
+    header: Sequence[str], rows: Sequence[Sequence[str]], left: int, columns: Sequence[int]
+) -> Table:
+    from rich.align import Align
+    from rich.rule import Rule
+    from rich.table import Table
+    from rich.text import Text
 
-
-def _block(
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    left: int,
-    columns: Sequence[int],
-) -> list[str]:
-    widths = _widths(header, rows)
-    lines = [bold(line) for line in _lines(header, widths, left, columns, bottom=True)]
-    lines.append(GAP.join("-" * widths[index] for index in columns))
+    aligned = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
+    for index in columns:
+        side: Literal["left", "right"] = "left" if index < left else "right"
+        words = Text(header[index], justify=side)
+        aligned.add_column(Align(words, side, vertical="bottom"), justify=side, no_wrap=True)
+    aligned.add_row(*(Rule(characters="-", style="none") for _ in columns))
     for row in rows:
-        lines += _lines(row, widths, left, columns, bottom=False)
-    return lines
+        aligned.add_row(*(Text(row[index]) for index in columns))
+    return aligned
 
 
-def _lines(
-    row: Sequence[str],
-    widths: Sequence[int],
-    left: int,
-    columns: Sequence[int],
-    *,
-    bottom: bool,
-) -> list[str]:
-    cells = [row[index].split("\n") for index in columns]
-    height = max(len(cell) for cell in cells)
-    padded = [
-        [""] * (height - len(cell)) + cell if bottom else cell + [""] * (height - len(cell))
-        for cell in cells
-    ]
-    return [
-        GAP.join(
-            cell[line].ljust(widths[index]) if index < left else cell[line].rjust(widths[index])
-            for index, cell in zip(columns, padded, strict=True)
-        ).rstrip()
-        for line in range(height)
-    ]
+def _console() -> Console:
+    """Return a console without an edge that prints nowhere; bold shows where `bold` shows."""
+    from rich.console import Console
+
+    return Console(
+        file=io.StringIO(),
+        width=UNWRAPPED,
+        force_terminal=_styled(),
+        color_system="standard" if _styled() else None,
+        legacy_windows=False,
+    )
+
+
+def _width(aligned: Table) -> int:
+    console = _console()
+    return console.measure(aligned).maximum
+
+
+def _printed(aligned: Table) -> str:
+    console = _console()
+    with console.capture() as capture:
+        console.print(aligned)
+    return "\n".join(line.rstrip() for line in capture.get().rstrip("\n").split("\n"))
+
+
+def _styled() -> bool:
+    """Return whether letters can be bold: a terminal on stdout and no `NO_COLOR`."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not plain

@@ -25,9 +25,24 @@ MOST = 24
 def congestion_tree(result: Result, replication: int = 0) -> pl.DataFrame:
     """Sum the pauses of one replication.
 
-    One row for each `port` that was stopped and each port `because` of whose queue it was, longest
-    first: `priority` (null for the whole link), `stops`, `paused_s` (s), and `paused_frac`, the
-    share of the run. Raises `IndexError` if there is no such replication.
+    Parameters
+    ----------
+    result : Result
+        The run.
+    replication : int, default 0
+        Counted from 0.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each `port` that was stopped and each port `because` of whose queue it was,
+        longest first: `priority` (null for the whole link), `stops`, `paused_s` (s), and
+        `paused_frac`, the share of the run.
+
+    Raises
+    ------
+    IndexError
+        If there is no such replication.
     """
     count = result.summary["replications"]
     if not 0 <= replication < count:
@@ -65,7 +80,7 @@ def tree_figure(result: Result, replication: int = 0) -> Figure:
 
 
 def _positions(tree: pl.DataFrame) -> Mapping[str, tuple[int, int]]:
-    """Give each link a column, 0 where congestion starts, and a row in it."""
+    """Return the column and row of each link; congestion starts in column 0."""
     stopped_by: dict[str, str] = {}
     for row in tree.iter_rows(named=True):
         stopped_by.setdefault(row["port"], row["because"])

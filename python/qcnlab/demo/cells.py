@@ -115,7 +115,7 @@ class Demo:
         return [cell.row for cell in self.cells if cell.rtt == self.cells[0].rtt]
 
     def cell(self, row: Row, rtt: str) -> Cell:
-        """Give the cell of `row` at `rtt`."""
+        """Return the cell of `row` at `rtt`."""
         return next(cell for cell in self.cells if cell.row == row and cell.rtt == rtt)
 
     @property
@@ -147,7 +147,7 @@ class Demo:
         }
 
     def text(self, columns: int) -> str:
-        """Give one table per round-trip time, at most `columns` wide where that is possible."""
+        """Return one table per round-trip time, at most `columns` wide where that is possible."""
         first = self.cells[0].result.summary
         many = text.counted(first["replications"], "replication")
         parts = [
@@ -176,7 +176,7 @@ HEADER = (
 
 
 def table_row(cell: Cell) -> tuple[str, ...]:
-    """Give the texts of one row of the table; `HEADER` names them."""
+    """Return the cells of one row of the table, in the order of `HEADER`."""
     metrics = cell.metrics
 
     def median(name: str, scale: float = 1, digits: int = 3) -> str:
@@ -200,7 +200,7 @@ def table_row(cell: Cell) -> tuple[str, ...]:
 
 
 def recovery(cell: Cell) -> str:
-    """Write median and range of the recovery time; say how many replications had none."""
+    """Return median and range of the recovery time, and how many replications had none."""
     metric = cell.metrics["recovery_ms"]
     missing = sum(value is None for value in metric["values"])
     if missing in (0, len(metric["values"])):

@@ -53,7 +53,7 @@ TITLES = {
 
 
 def draw_all(demo: Demo, folder: Path) -> list[Path]:
-    """Write every figure as SVG and PNG into `folder/figures`; give the paths."""
+    """Write every figure as SVG and PNG into `folder/figures`; return the paths."""
     figures = folder / "figures"
     figures.mkdir(exist_ok=True)
     make: dict[str, Callable[[Demo], Figure]] = {
@@ -186,7 +186,7 @@ def _grid(
 
 
 def _fixed_grid(rows: int, columns: int, bottom: float) -> tuple[Figure, Sequence[Sequence[Axes]]]:
-    """Make a grid with margins in inches; finding a layout would take longer than drawing."""
+    """Return a grid with margins in inches; a computed layout would take longer than drawing."""
     left, right, top, width, panel, gap = 0.52, 0.14, 0.52, 7.2, 0.8, 0.28
     height = top + bottom + rows * panel + (rows - 1) * gap
     figure = Figure(figsize=(width, height))

@@ -52,7 +52,7 @@ CAPTIONS = {
 
 
 def page(demo: Demo, folder: Path) -> str:
-    """Give the page's HTML; the figures' SVG files are read from `folder/figures`."""
+    """Return the page's HTML; the figures' SVG files are read from `folder/figures`."""
     first = demo.cells[0].result
     known = facts(first)
     replications = text.counted(first.summary["replications"], "replication")

@@ -59,7 +59,7 @@ def open_demo(folder: Path) -> Demo:
 
 
 def draw(demo: Demo, folder: Path) -> list[Path]:
-    """Write the figures and the report into `folder`; give their paths."""
+    """Write the figures and the report into `folder`; return the paths."""
     from qcnlab.demo.figures import draw_all
     from qcnlab.demo.report import page
 

@@ -50,7 +50,7 @@ class Axis:
         return self._unit()[1]
 
     def numbers(self) -> list[Any]:
-        """Give the values as a column holds them: quantities in s, bit/s or B, others as they are.
+        """Return the values of the column: quantities in s, bit/s or B, others as they are.
 
         Values of several kinds become text.
         """
@@ -75,7 +75,7 @@ class Grid:
     scenarios: tuple[Scenario, ...]
 
     def label(self, point: int) -> str:
-        """Name a point: `topology.sources=5, topology.rtt=40 us`."""
+        """Return the name of a point: `topology.sources=5, topology.rtt=40 us`."""
         return label(self.axes, point)
 
 
@@ -89,17 +89,17 @@ def quantity(value: object) -> tuple[float, str] | None:
 
 
 def word(value: object) -> str:
-    """Write a value as a person does; lists and truth as JSON does."""
+    """Return a value as a person writes it; lists and booleans as in JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def positions(axes: Sequence[Axis]) -> list[tuple[int, ...]]:
-    """Give each point as the places of its values on the axes."""
+    """Return, for each point, the indices of its values on the axes."""
     return list(product(*(range(len(axis.values)) for axis in axes)))
 
 
 def label(axes: Sequence[Axis], point: int) -> str:
-    """Name a point: `topology.sources=5, topology.rtt=40 us`."""
+    """Return the name of a point: `topology.sources=5, topology.rtt=40 us`."""
     at = positions(axes)[point]
     return ", ".join(f"{axis.key}={axis.words[i]}" for axis, i in zip(axes, at, strict=True))
 
@@ -182,7 +182,7 @@ def _axes(texts: Mapping[str, list[str]], scenarios: Sequence[Scenario]) -> tupl
 
 
 def _at(tree: Any, steps: list[str]) -> Any:
-    """Give what stands under a dotted key; in a list of one its number may be left out."""
+    """Return the value under a dotted key; in a list of one its number may be left out."""
     for number, step in enumerate(steps):
         if isinstance(tree, list):
             if step.isdecimal() and int(step) < len(tree):

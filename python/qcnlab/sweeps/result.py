@@ -33,6 +33,18 @@ class Sweep:
 
     Comes from `qcnlab.sweep` or, read back from a folder, from `qcnlab.open_sweep`. Any library
     that reads the Arrow PyCapsule interface takes it directly: `polars.DataFrame(sweep)`.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> scenario = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=10 ms", "warmup=1 ms")
+    >>> swept = qcnlab.sweep(scenario, vary={"topology.rtt": ["10 us", "40 us"]}, reps=2)
+    >>> swept
+    <Sweep one-source-into-9g-rtt10us: topology.rtt (2), 4 runs>
+    >>> swept.to_polars()["topology.rtt_s"].to_list()
+    [1e-05, 1e-05, 4e-05, 4e-05]
+    >>> swept.over(1, "drops")["median"]
+    0.0
     """
 
     def __init__(self, known: Manifest, done: Mapping[Run, Values]) -> None:
@@ -84,18 +96,27 @@ class Sweep:
         return Table("metrics", frame, frame.columns, units, len(frame))
 
     def to_polars(self) -> pl.DataFrame:
-        """Give `metrics` as a `polars.DataFrame`."""
+        """Return `metrics` as a data frame of polars.
+
+        Returns
+        -------
+        polars.DataFrame
+            A row for each run.
+        """
         return self.metrics.to_polars()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Give `metrics` away as an Arrow C stream capsule."""
+        """Return `metrics` as an Arrow C stream capsule, without copying."""
         return self.metrics.__arrow_c_stream__(requested_schema)
 
     def summary(self) -> dict[str, Any]:
-        """Give what varies and, for each point, its values and metrics over its replications.
+        """Return what varies and, for each point, its values and metrics over its replications.
 
-        `["points"][i]["metrics"][name]` has `unit`, `median`, `min`, `max` and `values` as a run's
-        summary has.
+        Returns
+        -------
+        dict
+            `["points"][i]["metrics"][name]` has `unit`, `median`, `min`, `max` and `values` as a
+            run's summary has.
         """
         return {
             "scenario": self.name,
@@ -113,9 +134,27 @@ class Sweep:
         }
 
     def over(self, point: int, metric: str) -> dict[str, Any]:
-        """Give `unit`, `median`, `min`, `max` and `values` of a metric at a point.
+        """Return a metric at a point, over its replications.
 
-        Raises `IndexError` for a point that is not there, `ScenarioError` for such a metric.
+        Parameters
+        ----------
+        point : int
+            Counted from 0; the last key varies fastest.
+        metric : str
+            A metric; ``qcnlab list metrics`` has them.
+
+        Returns
+        -------
+        dict
+            `unit`, `median`, `min`, `max` and `values`, one for each replication; `None` where
+            there is none.
+
+        Raises
+        ------
+        IndexError
+            If there is no such point.
+        ScenarioError
+            If there is no such metric.
         """
         index = self._index(metric)
         count = prod(len(axis.values) for axis in self._axes)
@@ -132,25 +171,58 @@ class Sweep:
         }
 
     def lead(self) -> str:
-        """Name the metric that is drawn when none is named: what a run of it leads with."""
+        """Return the metric that is drawn when none is named.
+
+        Returns
+        -------
+        str
+            The first of recovery time, mean slowdown and mean queue that some run has.
+        """
         return next((name for name in LEADS if self._has(name)), LEADS[-1])
 
     def plot(self, metric: str | None = None) -> Figure:
         """Draw a metric over the first key that varies, with a line for each value of the second.
 
-        Medians with the range over the replications. Gives a `matplotlib.figure.Figure`;
-        `figure.savefig(path)` writes it. Raises `ScenarioError` for an unknown metric or where more
-        than two keys vary.
+        Medians with the range over the replications.
+
+        Parameters
+        ----------
+        metric : str, optional
+            What is drawn; `lead()` by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            It belongs to no window; `figure.savefig(path)` writes it.
+
+        Raises
+        ------
+        ScenarioError
+            For an unknown metric, or where more than two keys vary.
         """
         from qcnlab.sweeps.figure import sweep_figure
 
         return sweep_figure(self, self._checked(metric) if metric else self.lead())
 
     def text(self, columns: int, metrics: Sequence[str] = ()) -> str:
-        """Give a table of medians and ranges at each point, for a terminal `columns` wide.
+        """Return a table of medians and ranges at each point.
 
-        Of the usual metrics as many as fit, or all of `metrics`; raises `ScenarioError` for one
-        that is not there.
+        Parameters
+        ----------
+        columns : int
+            Width of the terminal; of the usual metrics as many are shown as fit.
+        metrics : sequence of str, optional
+            Show these instead, whether they fit or not.
+
+        Returns
+        -------
+        str
+            A heading and the table.
+
+        Raises
+        ------
+        ScenarioError
+            For a metric that is not there.
         """
         names = [self._checked(name) for name in metrics]
         keys = _short([axis.key for axis in self._axes])
@@ -178,7 +250,17 @@ class Sweep:
     def write_into(self, folder: Path) -> None:
         """Write `metrics.parquet`, `metrics.csv` and, of one or two keys, the figure as SVG, PNG.
 
-        Each is there whole or as it was before. Raises `OSError`.
+        Each is there whole or as it was before.
+
+        Parameters
+        ----------
+        folder : Path
+            The folder; it must exist.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be written.
         """
         from qcnlab.results import parquet
 
@@ -224,7 +306,7 @@ class Sweep:
         return metric
 
     def __repr__(self) -> str:
-        """Tell scenario, what varies and the number of runs."""
+        """Return scenario, what varies and the number of runs."""
         varied = ", ".join(f"{axis.key} ({len(axis.values)})" for axis in self._axes)
         return f"<Sweep {self.name}: {varied}, {len(self._done)} runs>"
 
@@ -245,13 +327,13 @@ def check_metric(name: str) -> None:
 
 
 def write_figure(figure: Figure, folder: Path) -> list[Path]:
-    """Write `sweep.svg` and `sweep.png`, each whole; give their paths. Raises `OSError`."""
+    """Write `sweep.svg` and `sweep.png`, each whole; return the paths. Raises `OSError`."""
     from qcnlab.plots import save
 
     return [save(figure, folder / f"sweep{suffix}") for suffix in (".svg", ".png")]
 
 
 def _short(keys: list[str]) -> list[str]:
-    """Give the last parts of keys, or the whole keys where two would be the same."""
+    """Return the last parts of keys, or the whole keys where two would be the same."""
     short = [key.rsplit(".", 1)[-1] for key in keys]
     return short if len(set(short)) == len(short) else keys

@@ -35,19 +35,51 @@ def sweep(
     fresh: bool = False,
     progress: bool | None = None,
 ) -> Sweep:
-    """Run a scenario at every point of a grid and give one table of metrics.
+    """Run a scenario at every point of a grid.
 
-    `vary` maps keys to their values, as `Scenario.with_` takes them; the last key varies fastest:
-    `vary={"topology.sources": [2, 5, 10], "topology.rtt": ["10 us", "200 us"]}`. All points are
-    checked before one is run. `reps`, `seed`, `jobs` and `progress` are as in `run`; replication k
-    meets the same random numbers at every point. Traces are not kept; `run` gives a point's.
+    All points are checked before one is run. Replication k meets the same random numbers at every
+    point. Traces are not kept; `run` returns those of one point.
 
-    `out` is a folder that keeps each run when it ends; the same call with the same folder runs only
-    what is missing, and gives the same table as a sweep that was never stopped. A damaged line in
-    it is warned of and run again. `fresh`: start it over. Without `out` nothing is written.
+    Parameters
+    ----------
+    scenario : Scenario
+        What all points share.
+    vary : mapping of str to iterable
+        Keys to their values, as `Scenario.with_` takes them; the last key varies fastest.
+    reps, seed, jobs
+        As in `run`, at each point.
+    out : str or path-like, optional
+        A folder that keeps each run when it ends. The same call with the same folder runs only what
+        is missing, and returns the same table as a sweep that was never stopped. It warns of a
+        damaged line and makes its run again. Without `out` nothing is written.
+    fresh : bool, default False
+        Start the folder over.
+    progress : bool, optional
+        As in `run`.
 
-    Raises `ScenarioError` for points that cannot be, all at once; `FolderError` for a folder of
-    another sweep; what `run` raises, with the point, once all other runs are done.
+    Returns
+    -------
+    Sweep
+        Metrics of every run.
+
+    Raises
+    ------
+    ScenarioError
+        For points that cannot be run, all at once.
+    FolderError
+        If `out` is the folder of another sweep, or cannot be written.
+    ValueError
+        For a number out of range.
+    Error
+        As `run` does, with the point, once all other runs are done.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> scenario = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=10 ms", "warmup=1 ms")
+    >>> vary = {"scheme.name": ["none", "qcn"], "topology.rtt": ["10 us", "40 us"]}
+    >>> qcnlab.sweep(scenario, vary=vary, reps=1).to_polars().shape[0]
+    4
     """
     within("reps", reps, 1, MOST_REPS)
     within("jobs", jobs, 1, MOST_JOBS)
@@ -66,12 +98,36 @@ def sweep(
 
 
 def open_sweep(folder: str | PathLike[str]) -> Sweep:
-    """Read a finished sweep's folder back; raises `FolderError` if it is none or not finished."""
+    """Read a finished sweep's folder back.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        A folder that `sweep` or ``qcnlab sweep`` wrote.
+
+    Returns
+    -------
+    Sweep
+        Equal to the one that was saved.
+
+    Raises
+    ------
+    FolderError
+        If it is no sweep's folder, or runs are missing; the message says how to go on.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> qcnlab.open_sweep("nowhere")
+    Traceback (most recent call last):
+        ...
+    qcnlab.errors.FolderError: 'nowhere' is not a sweep's folder: it has no manifest (sweep.json)
+    """
     return Sweep(*read(Path(folder)))
 
 
 def describe(grid: Grid, reps: int | None, seed: int | None, command: str) -> Manifest:
-    """Give the manifest of a sweep; `command` is what goes on with it."""
+    """Return the manifest of a sweep; `command` continues it."""
     names = [entry["name"] for entry in catalogue.metrics()]
     return manifest(grid, reps or grid.scenarios[0].replications, seed, names, command)
 
@@ -131,7 +187,7 @@ def _run(
 
 
 def _at_its_point(grid: Grid, failed: Mapping[Run, Exception]) -> Exception:
-    """Give the first failure with the point it is of and how many there are."""
+    """Return the first failure with its point and the number of failures."""
     first = min(failed)
     error = failed[first]
     if not isinstance(error, Error):

@@ -45,7 +45,7 @@ Manifest = dict[str, Any]
 def manifest(
     grid: Grid, replications: int, seed: int | None, metrics: Sequence[str], command: str
 ) -> Manifest:
-    """Say what a sweep is; all but `command` makes it this sweep and no other."""
+    """Return what identifies a sweep, and the command that continues it."""
     first = grid.scenarios[0]
     every = hashlib.sha256("".join(each.hash for each in grid.scenarios).encode()).hexdigest()
     return {
@@ -65,7 +65,7 @@ def manifest(
 
 
 def name_of(known: Manifest) -> str:
-    """Give a short name that another sweep does not have; other builds of qcnlab share it."""
+    """Return a short name of its own for a sweep; every build of qcnlab returns the same."""
     own = {key: known[key] for key in ("vary", "replications", "seed", "points")}
     return f"sweep-{known['scenario']}-{_digest(own)[:8]}"
 
@@ -143,7 +143,7 @@ class Store:
             self._write_journal()
 
     def _stored(self) -> tuple[Manifest | None, list[bytes]]:
-        """Give the manifest, if it can be read, and the journal's lines."""
+        """Return the manifest, `None` if it cannot be read, and the lines of the journal."""
         self._refuse_others()
         lines = []
         if (self.folder / JOURNAL).exists():
@@ -159,7 +159,7 @@ class Store:
             )
 
     def _take(self, whole: Manifest | None, lines: list[bytes]) -> bool:
-        """Take the runs of the journal; tell whether the folder can stay as it is."""
+        """Take the runs of the journal; return whether the folder can stay as it is."""
         self.notes.clear()
         if whole is not None and _identity(whole) != self._id:
             raise FolderError(
@@ -231,7 +231,7 @@ def read(folder: Path) -> tuple[Manifest, dict[Run, Values]]:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """Give a folder's manifest, or nothing if there is none that is whole."""
+    """Return the manifest of a folder, `None` if there is none that is whole."""
     try:
         value = read_json(folder / MANIFEST)
     except (OSError, ValueError):
@@ -240,7 +240,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def _is_manifest(value: Any) -> bool:
-    """Tell whether `value` has what is read of a manifest, in the types it is read as."""
+    """Return whether `value` has the keys of a manifest that are read, with the right types."""
     if not isinstance(value, dict):
         return False
     texts = ("scenario", "title", "points", "command")
@@ -258,7 +258,7 @@ def _is_manifest(value: Any) -> bool:
 
 
 def _is_left_over(path: Path) -> bool:
-    """Tell whether a half-written file is nobody's; figures may be another process's `plot`."""
+    """Return whether `path` is half written and nobody writes it; a `plot` may write a figure."""
     if path.name.startswith(".sweep."):
         return is_abandoned(path)
     return is_partial(path)
@@ -321,7 +321,7 @@ def _number(value: object) -> float:
 
 
 def _differences(there: Manifest, here: Manifest) -> list[str]:
-    """Say in words what two sweeps do not share."""
+    """Return the differences of two sweeps in words."""
     told = []
     if there.get("scenario") != here["scenario"]:
         told.append(f"scenario: there {there.get('scenario')}, here {here['scenario']}")
@@ -353,7 +353,7 @@ def _varied(vary: Mapping[str, list[Any]], key: str) -> str:
 
 
 def _flat(known: Manifest) -> dict[str, str]:
-    """Give the first point's keys with dots, and their values as text."""
+    """Return the values of the first point as text, by their dotted keys."""
     values: dict[str, str] = {}
 
     def walk(at: str, value: Any) -> None:
