@@ -98,7 +98,7 @@ impl Estimate {
     /// What [`run_each`](crate::run_each) takes, if what it hands on does not stay.
     pub fn of_each(scenarios: &[Scenario], tasks: &[Task], options: &Options) -> Estimate {
         let one = |s: &Scenario| Estimate::working(s).and(Estimate::shared(s)).and(Estimate::rows(s));
-        let used = scenarios.iter().enumerate().filter(|(place, _)| tasks.iter().any(|task| task.scenario == *place));
+        let used = scenarios.iter().enumerate().filter(|(index, _)| tasks.iter().any(|task| task.scenario == *index));
         Estimate::largest(used.map(|(_, s)| one(s))).times(jobs(options, tasks.len() as u64) as f64)
     }
 

@@ -73,8 +73,8 @@ fn digests() -> String {
                 continue;
             }
             for column in &table.columns {
-                let place = format!("{name}.{}", column.name);
-                writeln!(text, "  {place:<34}{}", line(table.rows, column)).unwrap();
+                let title = format!("{name}.{}", column.name);
+                writeln!(text, "  {title:<34}{}", line(table.rows, column)).unwrap();
             }
         }
     }

@@ -231,7 +231,7 @@ fn a_bad_line_of_a_flow_file_is_named() {
         1,
     );
     let name = folder.join("file.toml").display().to_string();
-    let found = Scenario::parse(&text, &name).expect_err("line 3 has a start without a unit").render();
+    let message = Scenario::parse(&text, &name).expect_err("line 3 has a start without a unit").render();
     std::fs::remove_dir_all(&folder).expect("the folder goes");
     let expected = format!(
         r#"error: {}, line 3, column 4 (start): '2' has no unit: a time needs one; write the unit, as in "2 us" or "2 ms"
@@ -241,5 +241,5 @@ fn a_bad_line_of_a_flow_file_is_named() {
    |         ^^^^^^^^^"#,
         csv.display(),
     );
-    assert_eq!(found, expected);
+    assert_eq!(message, expected);
 }

@@ -48,13 +48,13 @@ fn single_tasks_give_what_all_together_give() {
     let tasks = pairs.map(|(scenario, replication)| Task { scenario, replication });
     let (control, ended) = (Control::default(), Mutex::new(Vec::new()));
     let options = Options { jobs: Some(2), ..Options::default() };
-    run_each(&scenarios, &tasks, &options, &control, |place, result| {
-        ended.lock().unwrap().push((place, result.unwrap().metrics));
+    run_each(&scenarios, &tasks, &options, &control, |index, result| {
+        ended.lock().unwrap().push((index, result.unwrap().metrics));
     })
     .unwrap();
     let mut ended = ended.into_inner().unwrap();
-    ended.sort_unstable_by_key(|(place, _)| *place);
-    assert_eq!(ended.iter().map(|(place, _)| *place).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    ended.sort_unstable_by_key(|(index, _)| *index);
+    assert_eq!(ended.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
     for ((_, metrics), task) in ended.iter().zip(&tasks) {
         assert_eq!(*metrics, whole[task.scenario].replications[task.replication as usize].metrics);
     }
@@ -66,9 +66,9 @@ fn nothing_starts_after_a_stop() {
     let tasks = [0, 1, 2].map(|scenario| Task { scenario, replication: 0 });
     let (control, ended) = (Control::default(), Mutex::new(Vec::new()));
     let options = Options { jobs: Some(1), ..Options::default() };
-    run_each(&scenarios(), &tasks, &options, &control, |place, result| {
+    run_each(&scenarios(), &tasks, &options, &control, |index, result| {
         control.cancel.store(true, Ordering::Relaxed);
-        ended.lock().unwrap().push((place, result.is_ok()));
+        ended.lock().unwrap().push((index, result.is_ok()));
     })
     .unwrap();
     assert_eq!(ended.into_inner().unwrap(), [(0, true)]);

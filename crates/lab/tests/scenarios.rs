@@ -193,8 +193,8 @@ fn flows_expand_wildcards_and_stagger() {
     assert_eq!(starts, [0, 1_142_857], "the i-th source matched starts i staggers later");
     assert_eq!(flows[1].source_index, 9);
     for (pattern, count) in [("*", 10), ("source10", 1), ("s*e*0", 1), ("*1", 1), ("source??", 0), ("*x*", 0)] {
-        let found = with_pattern(pattern);
-        assert_eq!(found, (count > 0).then_some(count), "{pattern}");
+        let flows = with_pattern(pattern);
+        assert_eq!(flows, (count > 0).then_some(count), "{pattern}");
     }
 }
 

@@ -58,10 +58,10 @@ impl Fabric {
     pub(crate) fn new(scenario: &Scenario, draw: Draw) -> Result<Fabric, ScenarioError> {
         let resolved = scenario.resolve(draw)?;
         let kept = kept_ports(scenario, &resolved);
-        let mut place = vec![None; resolved.network.ports() as usize];
-        (0..).zip(&kept).for_each(|(index, port)| place[*port as usize] = Some(index));
-        let ports: Vec<PortPlan> = kept.iter().map(|port| port_plan(scenario, &resolved, *port, &place)).collect();
-        let index = |port: u32| place[port as usize].unwrap_or_else(|| unreachable!("a port in use is kept"));
+        let mut index_of = vec![None; resolved.network.ports() as usize];
+        (0..).zip(&kept).for_each(|(index, port)| index_of[*port as usize] = Some(index));
+        let ports: Vec<PortPlan> = kept.iter().map(|port| port_plan(scenario, &resolved, *port, &index_of)).collect();
+        let index = |port: u32| index_of[port as usize].unwrap_or_else(|| unreachable!("a port in use is kept"));
         let (flows, generators) = traffic::plans(scenario, &resolved, index);
         let crossing: Vec<bool> = (0..flows.len()).map(|flow| resolved.crosses_bottleneck(flow)).collect();
         let offered = resolved.wanted_bps.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(bps, _)| bps);
@@ -188,7 +188,7 @@ fn kept_ports(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<u32> {
     forward.chain(backward).collect()
 }
 
-fn port_plan(scenario: &Scenario, resolved: &ResolvedScenario, port: u32, place: &[Option<u32>]) -> PortPlan {
+fn port_plan(scenario: &Scenario, resolved: &ResolvedScenario, port: u32, index_of: &[Option<u32>]) -> PortPlan {
     let (from, to) = resolved.network.ends(port);
     let link = resolved.network.link(port);
     PortPlan {
@@ -202,7 +202,7 @@ fn port_plan(scenario: &Scenario, resolved: &ResolvedScenario, port: u32, place:
         overhead: resolved.overhead(scenario, port),
         watched: resolved.watched(scenario, port),
         recorded: resolved.recorded[port as usize],
-        peer: place[reverse(port) as usize],
+        peer: index_of[reverse(port) as usize],
     }
 }
 

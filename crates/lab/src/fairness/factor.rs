@@ -86,14 +86,14 @@ mod tests {
     fn a_system_worked_by_hand() {
         // 4 x + 2 y = 10, 2 x + 5 y + 3 z = 21, 3 y + 9 z = 33 for x = 1.5, y = 2, z = 3 (10, 22, 33).
         let rows = [[4.0, 2.0, 0.0], [2.0, 5.0, 3.0], [0.0, 3.0, 9.0]];
-        let found = solved(rows, [10.0, 22.0, 33.0]);
-        assert!(found.iter().zip([1.5, 2.0, 3.0]).all(|(x, y)| (x - y).abs() < 1e-14), "{found:?}");
+        let solution = solved(rows, [10.0, 22.0, 33.0]);
+        assert!(solution.iter().zip([1.5, 2.0, 3.0]).all(|(x, y)| (x - y).abs() < 1e-14), "{solution:?}");
     }
 
     #[test]
     fn a_row_said_twice_is_left_out() {
         let rows = [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 2.0]];
-        let found = solved(rows, [3.0, 3.0, 4.0]);
-        assert!(found.iter().zip([3.0, 0.0, 2.0]).all(|(x, y)| (x - y).abs() < 1e-14), "{found:?}");
+        let solution = solved(rows, [3.0, 3.0, 4.0]);
+        assert!(solution.iter().zip([3.0, 0.0, 2.0]).all(|(x, y)| (x - y).abs() < 1e-14), "{solution:?}");
     }
 }

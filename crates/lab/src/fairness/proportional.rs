@@ -15,7 +15,7 @@
 //! (s/p + A h^-1 A') y = A h^-1 b,   b = 1/r - A' (t/s) - t/u,   dr = h^-1 (b - A' y).
 //! ```
 //!
-//! Before that, links that cannot hold anybody back are left out, and parts that share no link are solved alone.
+//! Before that, links that cannot hold anybody back are left out, and components that share no link are solved alone.
 
 use super::factor::Symmetric;
 use super::{Claim, FairnessError, check, max_min, members};
@@ -50,16 +50,16 @@ pub fn proportional(capacities_bps: &[f64], claims: &[Claim]) -> Result<Vec<f64>
 /// alone count as ceilings.
 pub(super) fn priced(capacities: &[f64], claims: &[Claim]) -> Result<(Vec<f64>, Vec<f64>), FairnessError> {
     let (mut rates, mut prices) = (vec![0.0; claims.len()], vec![0.0; capacities.len()]);
-    for part in Problem::reduced(capacities, claims).parts() {
-        let (flows, links) = (part.flows.len(), part.links.len());
+    for component in Problem::reduced(capacities, claims).components() {
+        let (flows, links) = (component.flows.len(), component.links.len());
         if links > MOST_JOINED {
             return Err(FairnessError::TooLarge { flows, links, most: MOST_JOINED });
         }
-        let found = part.solve().ok_or(FairnessError::NotSolved { flows, links })?;
-        for (flow, rate) in part.flows.iter().zip(found.0) {
+        let (component_rates, component_prices) = component.solve().ok_or(FairnessError::NotSolved { flows, links })?;
+        for (flow, rate) in component.flows.iter().zip(component_rates) {
             rates[*flow as usize] = rate.min(claims[*flow as usize].ceiling());
         }
-        part.links.iter().zip(found.1).for_each(|(link, price)| prices[*link] = price);
+        component.links.iter().zip(component_prices).for_each(|(link, price)| prices[*link] = price);
     }
     Ok((rates, prices))
 }
@@ -102,8 +102,8 @@ impl<'a> Problem<'a> {
     fn covered(&self, link: usize, claims: &[Claim]) -> bool {
         let flows = &self.members[link];
         let carries = |other: usize, flow: u32, share: f64| {
-            let found = self.members[other].binary_search_by_key(&flow, |(flow, _)| *flow);
-            found.is_ok_and(|at| self.members[other][at].1 >= share)
+            let index = self.members[other].binary_search_by_key(&flow, |(flow, _)| *flow);
+            index.is_ok_and(|at| self.members[other][at].1 >= share)
         };
         let Some((first, _)) = flows.first() else {
             return false;
@@ -119,8 +119,8 @@ impl<'a> Problem<'a> {
         })
     }
 
-    /// The parts that share no link with each other.
-    fn parts(&mut self) -> Vec<Part> {
+    /// The components that share no link with each other.
+    fn components(&mut self) -> Vec<Component> {
         let mut heads: Vec<u32> = (0..self.ceilings.len() as u32).collect();
         for flows in &self.members {
             for pair in flows.windows(2) {
@@ -128,37 +128,37 @@ impl<'a> Problem<'a> {
                 heads[a.max(b) as usize] = a.min(b);
             }
         }
-        let mut parts: Vec<Part> = Vec::new();
-        let mut part_of = vec![usize::MAX; heads.len()];
+        let mut components: Vec<Component> = Vec::new();
+        let mut component_of = vec![usize::MAX; heads.len()];
         for flow in (0..heads.len() as u32).filter(|flow| self.ceilings[*flow as usize] > 0.0) {
             let head = head(&mut heads, flow) as usize;
-            if part_of[head] == usize::MAX {
-                part_of[head] = parts.len();
-                parts.push(Part::default());
+            if component_of[head] == usize::MAX {
+                component_of[head] = components.len();
+                components.push(Component::default());
             }
-            part_of[flow as usize] = part_of[head];
-            let part = &mut parts[part_of[head]];
-            part.flows.push(flow);
+            component_of[flow as usize] = component_of[head];
+            let component = &mut components[component_of[head]];
+            component.flows.push(flow);
             let ceiling = self.ceilings[flow as usize];
-            part.claims.push(Claim { links: Vec::new(), ceiling_bps: ceiling.is_finite().then_some(ceiling) });
+            component.claims.push(Claim { links: Vec::new(), ceiling_bps: ceiling.is_finite().then_some(ceiling) });
         }
         let mut links: Vec<usize> = (0..self.members.len()).filter(|link| !self.members[*link].is_empty()).collect();
         links.sort_by_key(|link| self.members[*link].len());
         for link in links {
-            let part = &mut parts[part_of[self.members[link][0].0 as usize]];
-            let row = part.capacities.len() as u32;
-            part.links.push(link);
-            part.capacities.push(self.capacities[link]);
+            let component = &mut components[component_of[self.members[link][0].0 as usize]];
+            let row = component.capacities.len() as u32;
+            component.links.push(link);
+            component.capacities.push(self.capacities[link]);
             for (flow, share) in &self.members[link] {
-                let at = part.flows.binary_search(flow).expect("flows of one link are in one part");
-                part.claims[at].links.push((row, *share));
+                let at = component.flows.binary_search(flow).expect("flows of one link are in one component");
+                component.claims[at].links.push((row, *share));
             }
         }
-        parts
+        components
     }
 }
 
-/// The first flow of the part that a flow belongs to, as far as is known.
+/// The first flow of the component that a flow belongs to, as far as is known.
 fn head(heads: &mut [u32], mut flow: u32) -> u32 {
     while heads[flow as usize] != flow {
         heads[flow as usize] = heads[heads[flow as usize] as usize];
@@ -169,14 +169,14 @@ fn head(heads: &mut [u32], mut flow: u32) -> u32 {
 
 /// Flows joined by links, and those links.
 #[derive(Default)]
-struct Part {
+struct Component {
     flows: Vec<u32>,
     claims: Vec<Claim>,
     links: Vec<usize>,
     capacities: Vec<f64>,
 }
 
-impl Part {
+impl Component {
     /// Rates and prices; `None` when they cannot be found.
     fn solve(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         if self.links.is_empty() {
@@ -186,14 +186,14 @@ impl Part {
         let capacities: Vec<f64> = self.capacities.iter().map(|capacity| capacity / unit).collect();
         let scaled = |claim: &Claim| Claim { ceiling_bps: claim.ceiling_bps.map(|c| c / unit), ..claim.clone() };
         let claims: Vec<Claim> = self.claims.iter().map(scaled).collect();
-        let mut point = Point::start(&capacities, &claims)?;
+        let mut iterate = Iterate::start(&capacities, &claims)?;
         let mut matrix = Symmetric::zero(capacities.len());
         for _ in 0..ROUNDS {
-            if point.is_optimal(&claims) {
-                let rates = feasible(point.rates, &capacities, &claims).map(|rate| rate * unit).collect();
-                return Some((rates, point.prices.into_iter().map(|price| price / unit).collect()));
+            if iterate.is_optimal(&claims) {
+                let rates = feasible(iterate.rates, &capacities, &claims).map(|rate| rate * unit).collect();
+                return Some((rates, iterate.prices.into_iter().map(|price| price / unit).collect()));
             }
-            point.advance(&claims, &mut matrix);
+            iterate.advance(&claims, &mut matrix);
         }
         None
     }
@@ -213,7 +213,7 @@ fn feasible(rates: Vec<f64>, capacities: &[f64], claims: &[Claim]) -> impl Itera
 }
 
 /// Rates, prices and slacks on the way to the optimum; all are above 0.
-struct Point {
+struct Iterate {
     rates: Vec<f64>,
     /// C - A r.
     slacks: Vec<f64>,
@@ -224,7 +224,7 @@ struct Point {
     tolls: Vec<f64>,
 }
 
-/// A change of a [`Point`].
+/// A change of an [`Iterate`].
 struct Step {
     rates: Vec<f64>,
     slacks: Vec<f64>,
@@ -232,9 +232,9 @@ struct Step {
     tolls: Vec<f64>,
 }
 
-impl Point {
+impl Iterate {
     /// Half the max-min shares, with prices to fit.
-    fn start(capacities: &[f64], claims: &[Claim]) -> Option<Point> {
+    fn start(capacities: &[f64], claims: &[Claim]) -> Option<Iterate> {
         let rates: Vec<f64> = max_min(capacities, claims).ok()?.into_iter().map(|rate| rate / 2.0).collect();
         let mut slacks = capacities.to_vec();
         for (claim, rate) in claims.iter().zip(&rates) {
@@ -246,7 +246,7 @@ impl Point {
         let prices = slacks.iter().map(|slack| product / slack).collect();
         let tolls = rooms.iter().map(|room| product / room).collect();
         let positive = rates.iter().chain(&slacks).chain(&rooms).all(|value| *value > 0.0);
-        positive.then_some(Point { rates, slacks, prices, rooms, tolls })
+        positive.then_some(Iterate { rates, slacks, prices, rooms, tolls })
     }
 
     /// Prices times slacks: their sum, and their number.
@@ -322,11 +322,11 @@ impl Point {
         (forth, bound(&self.prices, &step.prices, 1.0).min(bound(&self.tolls, &step.tolls, 1.0)))
     }
 
-    fn moved(&self, step: &Step, forth: f64, up: f64) -> Point {
+    fn moved(&self, step: &Step, forth: f64, up: f64) -> Iterate {
         let plus = |values: &[f64], changes: &[f64], by: f64| -> Vec<f64> {
             values.iter().zip(changes).map(|(value, change)| value + by * change).collect()
         };
-        Point {
+        Iterate {
             rates: plus(&self.rates, &step.rates, forth),
             slacks: plus(&self.slacks, &step.slacks, forth),
             prices: plus(&self.prices, &step.prices, up),

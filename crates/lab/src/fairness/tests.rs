@@ -14,9 +14,12 @@ fn claims(network: &Network, pairs: &[(&str, &str)], ceiling: Option<BitRate>) -
     pairs.iter().map(|(from, to)| Claim::along(&routes.first(node(from), node(to)).unwrap(), ceiling)).collect()
 }
 
-fn assert_close(found: &[f64], expected: &[f64], to: f64) {
+fn assert_close(solution: &[f64], expected: &[f64], to: f64) {
     let off = |(x, y): (&f64, &f64)| (x - y).abs() <= to * y;
-    assert!(found.len() == expected.len() && found.iter().zip(expected).all(off), "{found:?} is not {expected:?}");
+    assert!(
+        solution.len() == expected.len() && solution.iter().zip(expected).all(off),
+        "{solution:?} is not {expected:?}"
+    );
 }
 
 #[test]
@@ -57,20 +60,22 @@ fn twenty_stages_by_hand() {
     let network = chain(20, 3, CABLE, CABLE).unwrap();
     let pairs = twenty_stages();
     let pairs: Vec<_> = pairs.iter().map(|(from, to)| (&**from, &**to)).collect();
-    let found = max_min(&network.capacities_bps(), &claims(&network, &pairs, None)).unwrap();
+    let solution = max_min(&network.capacities_bps(), &claims(&network, &pairs, None)).unwrap();
     // The last trunk has 19 long flows and two short ones, 21 in all; the link to node 59 has the 20 that go there.
     // A trunk before it, of i + 1 long flows, has two short ones that split what these leave.
     let long = 10.0 * G / 21.0;
-    for (i, stage) in found.chunks(3).enumerate() {
+    for (i, stage) in solution.chunks(3).enumerate() {
         let short = if i == 18 { long } else { (10.0 * G - (i + 1) as f64 * long) / 2.0 };
         assert_close(stage, &[short, long, short], 1e-12);
     }
     // With wide trunks node 59's own link is the bottleneck of its 20 flows: 0.5 Gb/s each.
     let wide = chain(20, 3, CABLE, Cable { rate: BitRate::gbps(400), ..CABLE }).unwrap();
-    let found = max_min(&wide.capacities_bps(), &claims(&wide, &pairs, None)).unwrap();
+    let solution = max_min(&wide.capacities_bps(), &claims(&wide, &pairs, None)).unwrap();
     let to_59 = |pair: &&(&str, &str)| pair.1 == "host59";
     assert_eq!(pairs.iter().filter(to_59).count(), 20);
-    assert!(pairs.iter().zip(&found).all(|(pair, rate)| *rate == if pair.1 == "host59" { 0.5 * G } else { 10.0 * G }));
+    assert!(
+        pairs.iter().zip(&solution).all(|(pair, rate)| *rate == if pair.1 == "host59" { 0.5 * G } else { 10.0 * G })
+    );
 }
 
 #[test]

@@ -88,8 +88,8 @@ mod tests {
     fn overhead_and_latency_count() {
         let with = |hop: Hop| Hop { overhead: Bytes::new(20), latency: Span::from_ns(500), ..hop };
         // Two frames of 1520 B at 10 Gb/s take 1.216 us each.
-        let found = ideal_completion(Bytes::new(3000), Bytes::new(1500), &[with(hop(10, 1))]);
-        assert_eq!(found, Span::from_ns(1000 + 500 + 2 * 1216));
+        let completion = ideal_completion(Bytes::new(3000), Bytes::new(1500), &[with(hop(10, 1))]);
+        assert_eq!(completion, Span::from_ns(1000 + 500 + 2 * 1216));
         assert_eq!(ideal_completion(Bytes::ZERO, Bytes::new(1500), &[hop(10, 1)]), Span::ZERO);
     }
 
@@ -126,8 +126,8 @@ mod tests {
                 overhead: Bytes::new(*overhead),
             };
             let hops: Vec<Hop> = hops.iter().map(hop).collect();
-            let found = ideal_completion(Bytes::new(size), Bytes::new(frame), &hops);
-            prop_assert_eq!(found, played(size, frame, &hops));
+            let completion = ideal_completion(Bytes::new(size), Bytes::new(frame), &hops);
+            prop_assert_eq!(completion, played(size, frame, &hops));
         }
     }
 }

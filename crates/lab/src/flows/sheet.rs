@@ -76,10 +76,10 @@ pub enum CellFault {
         name: String,
     },
     /// A line with more or fewer cells than the header.
-    #[error("the line has {found} cells, but the header has {expected}: separate cells by commas, and leave none out")]
+    #[error("the line has {cells} cells, but the header has {expected}: separate cells by commas, and leave none out")]
     Cells {
         /// Cells of the line.
-        found: usize,
+        cells: usize,
         /// Columns of the header.
         expected: usize,
     },
@@ -197,9 +197,9 @@ impl<'t> Sheet<'t> {
         if !self.advance() {
             return Ok(None);
         }
-        let (found, expected) = (self.record.len(), self.width);
-        if found != expected {
-            return Err(self.fault(None, CellFault::Cells { found, expected }));
+        let (cells, expected) = (self.record.len(), self.width);
+        if cells != expected {
+            return Err(self.fault(None, CellFault::Cells { cells, expected }));
         }
         Ok(Some(SheetRow(self)))
     }

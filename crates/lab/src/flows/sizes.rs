@@ -149,8 +149,7 @@ impl Sizes {
     /// # Errors
     /// A name that is none of theirs.
     pub fn named(name: &str) -> Result<Sizes, SizesError> {
-        let found = NAMED.iter().find(|sizes| sizes.name == name);
-        let Some(NamedSizes { unit, points, .. }) = found else {
+        let Some(NamedSizes { unit, points, .. }) = NAMED.iter().find(|sizes| sizes.name == name) else {
             let nearest = crate::nearest::nearest(name, NAMED.iter().map(|sizes| sizes.name));
             return Err(SizesError::Unknown { name: name.to_owned(), nearest });
         };
@@ -242,8 +241,8 @@ mod tests {
     #[test]
     fn quantiles_by_hand() {
         let sizes = Sizes::from_table(&bytes(&[(100, 0.25), (200, 0.5), (200, 0.75), (1000, 1.0)])).unwrap();
-        let found = [0.0, 0.25, 0.375, 0.5, 0.6, 0.75, 0.875, 1.0].map(|part| sizes.quantile(part).get());
-        assert_eq!(found, [100, 100, 150, 200, 200, 200, 600, 1000]);
+        let quantiles = [0.0, 0.25, 0.375, 0.5, 0.6, 0.75, 0.875, 1.0].map(|part| sizes.quantile(part).get());
+        assert_eq!(quantiles, [100, 100, 150, 200, 200, 200, 600, 1000]);
         // 0.25 x 100 + 0.25 x 150 + 0.25 x 200 + 0.25 x 600.
         assert_eq!(sizes.mean_bytes(), 262.5);
         let from_nothing = Sizes::from_table(&bytes(&[(0, 0.0), (1000, 1.0)])).unwrap();

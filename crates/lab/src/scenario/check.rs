@@ -25,13 +25,13 @@ fn refuse(fault: Fault, keys: &[impl ToString]) -> Result<(), LocatedFault> {
 
 /// Reads the files a scenario names.
 pub(crate) fn load(scenario: &mut Scenario) -> Result<(), ScenarioError> {
-    super::drawing::load_files(scenario).map_err(|found| error(scenario, found))
+    super::drawing::load_files(scenario).map_err(|fault| error(scenario, fault))
 }
 
 /// Refuses a scenario whose parts contradict one another; gives what there is of everything in a run of it.
 pub(crate) fn check(scenario: &Scenario) -> Result<Counts, ScenarioError> {
     let draw = Draw { seed: scenario.seed, replication: 0 };
-    times(scenario).and_then(|()| hotspots(scenario)).map_err(|found| error(scenario, found))?;
+    times(scenario).and_then(|()| hotspots(scenario)).map_err(|fault| error(scenario, fault))?;
     scenario.resolve(draw).map(|resolved| Counts::of(scenario, &resolved))
 }
 
@@ -41,7 +41,7 @@ impl Scenario {
     /// # Errors
     /// When something in it cannot work, which [`Scenario::parse`] rules out unless flows are drawn at random.
     pub(crate) fn resolve(&self, draw: Draw) -> Result<ResolvedScenario, ScenarioError> {
-        fabric(self, draw).map_err(|found| error(self, found))
+        fabric(self, draw).map_err(|fault| error(self, fault))
     }
 }
 
@@ -57,8 +57,8 @@ fn fabric(scenario: &Scenario, draw: Draw) -> Result<ResolvedScenario, LocatedFa
     Ok(resolved)
 }
 
-fn error(scenario: &Scenario, found: LocatedFault) -> ScenarioError {
-    scenario.origin.error(*found.fault, &position(scenario, &found.keys))
+fn error(scenario: &Scenario, fault: LocatedFault) -> ScenarioError {
+    scenario.origin.error(*fault.fault, &position(scenario, &fault.keys))
 }
 
 /// Where to point: at the first of `keys` an override set, or else the first the file has.

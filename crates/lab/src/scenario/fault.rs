@@ -62,10 +62,10 @@ pub enum Fault {
         example: String,
     },
     /// A value stands where a table belongs, or the other way round.
-    #[error("{found} stands where {expected} is expected")]
+    #[error("{actual} stands where {expected} is expected")]
     Shape {
         /// What stands there.
-        found: String,
+        actual: String,
         /// What should.
         expected: &'static str,
     },
@@ -335,10 +335,10 @@ pub enum Fault {
     #[error("{0}")]
     Topology(TopologyError),
     /// Classes that are not eight.
-    #[error("'{found}' names no classes: they are numbers from 0 to 7")]
+    #[error("'{text}' names no classes: they are numbers from 0 to 7")]
     Priorities {
         /// What stands there.
-        found: String,
+        text: String,
     },
     /// Pausing that cannot work.
     #[error("{0}")]
@@ -364,8 +364,8 @@ fn listing(names: &[String]) -> String {
 }
 
 /// The nearest of the names there are, or all of them.
-fn near_or_all(found: &str, what: &str, names: &[String]) -> String {
-    match nearest(found, names.iter().map(String::as_str)) {
+fn near_or_all(word: &str, what: &str, names: &[String]) -> String {
+    match nearest(word, names.iter().map(String::as_str)) {
         Some(nearest) => format!("did you mean \"{nearest}\"?"),
         None => format!("the {what} are {}", listing(names)),
     }

@@ -26,7 +26,6 @@ mod fields;
 mod flows;
 pub(crate) mod layout;
 mod located;
-mod needs;
 mod network;
 mod overrides;
 mod pattern;
@@ -37,6 +36,8 @@ mod read;
 mod receiving;
 mod resolved;
 mod shapes;
+mod sizing;
+
 pub(crate) mod text;
 mod types;
 

@@ -55,8 +55,7 @@ fn set(node: &mut DocumentNode, at: &str, path: &[String], value: DocumentNode) 
     let below = super::layout::dotted(at, step);
     match &mut node.content {
         Content::Table(entries) => {
-            let found = entries.iter().position(|e| e.key == *step);
-            let index = found.unwrap_or_else(|| {
+            let index = entries.iter().position(|e| e.key == *step).unwrap_or_else(|| {
                 let position = value.position.clone();
                 let content = Content::Table(Vec::new());
                 entries.push(DocumentEntry {

@@ -85,7 +85,7 @@ fn refuse<T>(fault: PauseFault, keys: &[String]) -> Result<T, LocatedFault> {
 fn classes(site: &Site<'_>) -> Result<u8, LocatedFault> {
     let text = &site.pause.priorities;
     let keys = ["priorities", "kind"].map(|name| site.key(name));
-    let refuse = || LocatedFault::new(Fault::Priorities { found: text.to_owned() }, &keys);
+    let refuse = || LocatedFault::new(Fault::Priorities { text: text.to_owned() }, &keys);
     let number = |text: &str| text.trim().parse::<u8>().ok().filter(|n| *n < 8).ok_or_else(refuse);
     let mut bits = 0;
     for part in text.split(',') {

@@ -110,7 +110,7 @@ impl Reader<'_> {
                 Content::Table(_) if section.single => std::slice::from_ref(&entry.node),
                 _ => {
                     let position = match &entry.node.position {
-                        given @ Position::Override(_) => given,
+                        by_override @ Position::Override(_) => by_override,
                         _ => &entry.position,
                     };
                     return Err(self.fault(Fault::NotAList { name: section.name }, position));
@@ -249,7 +249,7 @@ impl Reader<'_> {
 
     fn value(&self, field: &Field, node: &DocumentNode) -> Result<Value, ScenarioError> {
         let Content::Scalar(scalar) = &node.content else {
-            let fault = Fault::Shape { found: node.content.words(), expected: field.kind.noun() };
+            let fault = Fault::Shape { actual: node.content.words(), expected: field.kind.noun() };
             return Err(self.fault(fault, &node.position));
         };
         field.read(scalar).map_err(|error| self.fault(Fault::Value(error), &node.position))
@@ -265,14 +265,14 @@ impl Reader<'_> {
     fn text<'n>(&self, entry: &'n DocumentEntry) -> Result<&'n str, ScenarioError> {
         match &entry.node.content {
             Content::Scalar(Scalar::Text(text)) => Ok(text),
-            other => Err(self.fault(Fault::Shape { found: other.words(), expected: "a word" }, &entry.node.position)),
+            other => Err(self.fault(Fault::Shape { actual: other.words(), expected: "a word" }, &entry.node.position)),
         }
     }
 
     fn table<'n>(&self, node: &'n DocumentNode) -> Result<&'n [DocumentEntry], ScenarioError> {
         match &node.content {
             Content::Table(entries) => Ok(entries),
-            other => Err(self.fault(Fault::Shape { found: other.words(), expected: "a table" }, &node.position)),
+            other => Err(self.fault(Fault::Shape { actual: other.words(), expected: "a table" }, &node.position)),
         }
     }
 
@@ -327,11 +327,11 @@ impl Reader<'_> {
         if let Some(entry) = table.iter().find(|entry| !KEYS.contains(&&*entry.key)) {
             return Err(self.unknown(entry, "[scheme] from outside", &KEYS, &[]));
         }
-        let given = |key: &str| match table.iter().find(|entry| entry.key == key) {
+        let settings = |key: &str| match table.iter().find(|entry| entry.key == key) {
             None => Ok(Vec::new()),
-            Some(entry) => self.table(&entry.node)?.iter().map(|entry| self.given(entry)).collect(),
+            Some(entry) => self.table(&entry.node)?.iter().map(|entry| self.foreign_parameter(entry)).collect(),
         };
-        let parameters = Parameters { cp: given("cp")?, rp: given("rp")? };
+        let parameters = Parameters { cp: settings("cp")?, rp: settings("rp")? };
         let Some(load) = foreign::loader(prefix) else {
             let fault = Fault::NoLoader { name: name.to_owned(), prefix: prefix.to_owned() };
             return Err(self.fault(fault, &name_entry.node.position));
@@ -344,9 +344,9 @@ impl Reader<'_> {
     }
 
     /// A value as it stands, a quantity in its usual form.
-    fn given(&self, entry: &DocumentEntry) -> Result<(String, Scalar), ScenarioError> {
+    fn foreign_parameter(&self, entry: &DocumentEntry) -> Result<(String, Scalar), ScenarioError> {
         let Content::Scalar(scalar) = &entry.node.content else {
-            let fault = Fault::Shape { found: entry.node.content.words(), expected: "one value" };
+            let fault = Fault::Shape { actual: entry.node.content.words(), expected: "one value" };
             return Err(self.fault(fault, &entry.node.position));
         };
         let value = quantity(scalar).map_or_else(|| scalar.clone(), |value| Scalar::Text(value.to_string()));

@@ -262,12 +262,12 @@ fn paths(scenario: &Scenario, network: &Network, flows: &[FlowSpec]) -> Result<V
     let mut routes = Routes::new(network).map_err(at(0))?;
     let path = |flow: &FlowSpec| {
         let (from, to) = (flow.source_index as u32, flow.sink_index as u32);
-        let found = match scenario.routing.multipath {
+        let routed = match scenario.routing.multipath {
             Multipath::Flow => routes.of_flow(from, to, &flow.name, PATH_SEED).map(|path| vec![path]),
             Multipath::Single => routes.first(from, to).map(|path| vec![path]),
             Multipath::Frame => routes.all(from, to),
         };
-        found.map_err(at(flow.traffic))
+        routed.map_err(at(flow.traffic))
     };
     flows.iter().map(path).collect()
 }
@@ -343,13 +343,13 @@ impl Ports {
 
     fn matching(&self, text: &str) -> Result<Vec<u32>, LocatedFault> {
         let wanted = read_pattern(text, "record.queues")?;
-        let found: Vec<u32> =
+        let ports: Vec<u32> =
             self.names.iter().filter(|(name, _)| wanted.matches(name)).map(|(_, port)| *port).collect();
-        if found.is_empty() {
+        if ports.is_empty() {
             let known = self.names.iter().map(|(name, _)| name.clone()).collect();
             let fault = Fault::NoMatch { pattern: text.to_owned(), what: "port", known };
             return Err(LocatedFault::new(fault, &["record.queues"]));
         }
-        Ok(found)
+        Ok(ports)
     }
 }

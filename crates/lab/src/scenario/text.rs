@@ -105,9 +105,9 @@ fn scheme_tree(config: &Config, form: Form) -> Map<String, Value> {
     scheme.insert("name".to_owned(), config.name().into());
     if let Config::Foreign(foreign) = config {
         let parameters = foreign.parameters();
-        for (key, given) in [("cp", &parameters.cp), ("rp", &parameters.rp)] {
-            if !given.is_empty() {
-                let rows = given.iter().map(|(key, value)| (key.clone(), json_scalar(value)));
+        for (key, set) in [("cp", &parameters.cp), ("rp", &parameters.rp)] {
+            if !set.is_empty() {
+                let rows = set.iter().map(|(key, value)| (key.clone(), json_scalar(value)));
                 scheme.insert(key.to_owned(), Value::Object(rows.collect()));
             }
         }

@@ -48,17 +48,17 @@ pub fn parking_lot(stages: u32, long: u32, link: Cable, trunk: Cable) -> Result<
     some("parking_lot", &[("stages", stages), ("long", long)])?;
     let hosts = u128::from(long) + 2 * u128::from(stages) + 1;
     let mut plan = Plan::new("parking_lot", hosts + u128::from(stages) + 1, hosts + u128::from(stages))?;
-    let mut places = Vec::with_capacity(hosts as usize);
+    let mut switch_of_host = Vec::with_capacity(hosts as usize);
     let mut host = |name: String, switch: u32| {
         plan.node(name, Role::Host);
-        places.push(switch);
+        switch_of_host.push(switch);
     };
     (1..=long).for_each(|i| host(format!("long{i}"), 0));
     (1..=stages).for_each(|i| host(format!("cross{i}"), i - 1));
     (1..=stages).for_each(|i| host(format!("exit{i}"), i));
     host("sink".to_owned(), stages);
     let first = plan.switches(stages + 1, |i| format!("switch{i}"));
-    (0..).zip(places).for_each(|(host, switch)| plan.join(host, first + switch, link));
+    (0..).zip(switch_of_host).for_each(|(host, switch)| plan.join(host, first + switch, link));
     (0..stages).for_each(|i| plan.join(first + i, first + i + 1, trunk));
     Ok(plan.0)
 }

@@ -25,7 +25,7 @@ pub struct Routes<'a> {
     /// The one port of each host; [`FAR`] for none.
     adapters: Vec<u32>,
     /// For each switch asked for so far: the way to it from every other.
-    trees: HashMap<u32, Tree>,
+    to_switch: HashMap<u32, PathsToSwitch>,
     /// Position of each node among the switches.
     ranks: Vec<u32>,
     switches: usize,
@@ -33,7 +33,7 @@ pub struct Routes<'a> {
 
 /// How to get to one switch from every other.
 #[derive(Clone, Debug)]
-struct Tree {
+struct PathsToSwitch {
     /// Links on the way.
     hops: Vec<u32>,
     /// Number of shortest ways, up to 2^64 - 1.
@@ -76,7 +76,7 @@ impl<'a> Routes<'a> {
             switches.saturating_sub(1)
         };
         let ranks = (0..nodes as u32).map(rank).collect();
-        Ok(Routes { network, out, starts, adapters, trees: HashMap::new(), ranks, switches: switches as usize })
+        Ok(Routes { network, out, starts, adapters, to_switch: HashMap::new(), ranks, switches: switches as usize })
     }
 
     /// How many shortest paths lead from one host to another, up to 2^64 - 1.
@@ -144,8 +144,8 @@ impl<'a> Routes<'a> {
             return Err(unreachable());
         }
         self.grow(end);
-        let (tree, rank) = (&self.trees[&end], self.ranks[start as usize] as usize);
-        if tree.hops[rank] == FAR { Err(unreachable()) } else { Ok((Some(end), tree.ways[rank])) }
+        let (paths, rank) = (&self.to_switch[&end], self.ranks[start as usize] as usize);
+        if paths.hops[rank] == FAR { Err(unreachable()) } else { Ok((Some(end), paths.ways[rank])) }
     }
 
     /// The path of a rank; `end` is the last switch.
@@ -154,22 +154,22 @@ impl<'a> Routes<'a> {
         let Some(end) = end else {
             return path;
         };
-        let tree = &self.trees[&end];
+        let paths = &self.to_switch[&end];
         let mut at = self.network.ends(path[0]).1;
         while at != end {
-            let hops = tree.hops[self.ranks[at as usize] as usize];
+            let hops = paths.hops[self.ranks[at as usize] as usize];
             for port in self.ports_of(at) {
                 let next = self.network.ends(port).1;
                 let there = self.ranks[next as usize] as usize;
-                if tree.hops[there] != hops - 1 {
+                if paths.hops[there] != hops - 1 {
                     continue;
                 }
-                if rank < tree.ways[there] {
+                if rank < paths.ways[there] {
                     path.push(port);
                     at = next;
                     break;
                 }
-                rank -= tree.ways[there];
+                rank -= paths.ways[there];
             }
         }
         path.push(reverse(self.adapters[to as usize]));
@@ -183,32 +183,32 @@ impl<'a> Routes<'a> {
 
     /// Finds the ways to a switch, unless they are known.
     fn grow(&mut self, end: u32) {
-        if self.trees.contains_key(&end) {
+        if self.to_switch.contains_key(&end) {
             return;
         }
-        if (self.trees.len() + 1) * self.switches > MOST_ENTRIES {
-            self.trees.clear();
+        if (self.to_switch.len() + 1) * self.switches > MOST_ENTRIES {
+            self.to_switch.clear();
         }
-        let mut tree = Tree { hops: vec![FAR; self.switches], ways: vec![0; self.switches] };
+        let mut paths = PathsToSwitch { hops: vec![FAR; self.switches], ways: vec![0; self.switches] };
         let rank = |node: u32| self.ranks[node as usize] as usize;
-        (tree.hops[rank(end)], tree.ways[rank(end)]) = (0, 1);
+        (paths.hops[rank(end)], paths.ways[rank(end)]) = (0, 1);
         let (mut queue, mut done) = (vec![end], 0);
         while let Some(&node) = queue.get(done) {
             done += 1;
-            let (hops, ways) = (tree.hops[rank(node)] + 1, tree.ways[rank(node)]);
+            let (hops, ways) = (paths.hops[rank(node)] + 1, paths.ways[rank(node)]);
             for port in self.ports_of(node) {
                 let next = self.network.ends(port).1;
                 let there = rank(next);
-                if tree.hops[there] == FAR {
-                    tree.hops[there] = hops;
+                if paths.hops[there] == FAR {
+                    paths.hops[there] = hops;
                     queue.push(next);
                 }
-                if tree.hops[there] == hops {
-                    tree.ways[there] = tree.ways[there].saturating_add(ways);
+                if paths.hops[there] == hops {
+                    paths.ways[there] = paths.ways[there].saturating_add(ways);
                 }
             }
         }
-        self.trees.insert(end, tree);
+        self.to_switch.insert(end, paths);
     }
 }
 
@@ -386,13 +386,13 @@ mod tests {
         #[test]
         fn paths_are_those_that_walking_finds(
             joined in prop::collection::vec((0..7u32, 0..7u32), 0..14),
-            places in prop::collection::vec(0..7u32, 2..5),
+            switch_of_host in prop::collection::vec(0..7u32, 2..5),
         ) {
-            let hosts = places.len() as u32;
+            let hosts = switch_of_host.len() as u32;
             let role = |i| if i < hosts { Role::Host } else { Role::Switch };
             let nodes = (0..hosts + 7).map(|i| Node { name: format!("n{i}"), role: role(i) }).collect();
             let pairs: BTreeSet<_> = joined.iter().filter(|(a, b)| a != b).map(|(a, b)| (a.min(b), a.max(b))).collect();
-            let ends = (0..hosts).zip(&places).chain(pairs.into_iter().map(|(a, b)| (a + hosts, b)));
+            let ends = (0..hosts).zip(&switch_of_host).chain(pairs.into_iter().map(|(a, b)| (a + hosts, b)));
             let Cable { rate, delay } = CABLE;
             let link = |(a, b): (u32, &u32)| super::super::Link { a, b: b + hosts, rate, delay };
             let network = Network::new(nodes, ends.map(link).collect()).unwrap();
