@@ -16,7 +16,7 @@ use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params;
 use crate::params::{Field, Range};
-use crate::parts::drift::Drift;
+use crate::parts::drift::{Drift, DriftParams};
 use crate::parts::sampling::Sampler;
 use crate::definition::{Family, Member, Preset, Status};
 use crate::roles::{
@@ -47,10 +47,7 @@ params! {
     pub struct RpParams {
         /// Share of the rate that one message takes off.
         decrease: f64, "", Range::above_zero_to(1.0);
-        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
-        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
-        /// How far it drifts each time.
-        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
+        drift: DriftParams => drift_every, drift_step;
         /// The rate is never cut below this.
         min_rate: BitRate, "", Range::POSITIVE;
     }
@@ -61,8 +58,7 @@ const CP_TEMPLATE: CpParams =
 
 const RP_TEMPLATE: RpParams = RpParams {
     decrease: 0.125,
-    drift_every: Span::from_ms(1),
-    drift_step: BitRate::mbps(20),
+    drift: DriftParams::each(Span::from_ms(1), BitRate::mbps(20)),
     min_rate: BitRate::mbps(10),
 };
 
@@ -98,7 +94,7 @@ impl Family for SchemeName {
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        Rp { params: *params, line_rate, state: State::Free, drift: Drift::new(params.drift_every, params.drift_step) }
+        Rp { params: *params, line_rate, state: State::Free, drift: Drift::new(params.drift) }
     }
 }
 

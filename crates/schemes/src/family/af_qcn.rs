@@ -31,18 +31,7 @@ params! {
     /// Parameters of the congestion point: QCN's, and how it measures and weighs flows.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct CpParams {
-        /// Queue length the loop steers to.
-        set_point: Bytes, "cpQSp, Q_EQ, Qeq", Range::at_least(100.0);
-        /// Weight of queue growth against queue offset in the feedback.
-        w: f64, "cpW, W", Range::between(0.000_976_562_5, 1024.0);
-        /// Octets between samples while there is no congestion.
-        sample_base: Bytes, "cpSampleBase, base marking", Range::at_least(1.0);
-        /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
-        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
-        /// Bits of the quantized feedback.
-        fb_bits: u32, "QntzFb", Range::between(3.0, 8.0);
-        /// Whether discarded frames count towards the sampling interval and may be sampled.
-        count_discarded: bool, "", Range::ANY;
+        sampler: qcn::CpParams => set_point, w, sample_base, jitter_width, fb_bits, count_discarded;
         /// Share of the fairness feedback in the whole; 0 is QCN.
         alpha: f64, "alpha", Range::between(0.0, 1.0);
         /// How long arrivals are counted for one measurement of each flow's rate.
@@ -57,12 +46,7 @@ params! {
 }
 
 const CP_DECK001: CpParams = CpParams {
-    set_point: Bytes::new(33_000),
-    w: 2.0,
-    sample_base: Bytes::new(150_000),
-    jitter_width: 0.3,
-    fb_bits: 6,
-    count_discarded: false,
+    sampler: qcn::CP_DECK001,
     alpha: 0.5,
     measure_every: Span::from_ms(1),
     measure_gain: 0.25,
@@ -95,24 +79,15 @@ impl Family for AfQcn {
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, qcn::RpParams::FIELDS);
 
     fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
-        Some(params.set_point)
+        Some(params.sampler.set_point)
     }
 
     fn congestion_point(params: &CpParams, id: CpId) -> Cp {
-        let sampler = qcn::CpParams {
-            set_point: params.set_point,
-            w: params.w,
-            sample_base: params.sample_base,
-            jitter_width: params.jitter_width,
-            fb_bits: params.fb_bits,
-            count_discarded: params.count_discarded,
-            ..qcn::CP_DECK001
-        };
         Cp {
-            sampler: qcn::Cp::new(sampler, id),
+            sampler: qcn::Cp::new(params.sampler, id),
             shares: Shares::new(params.measure_every, params.measure_gain, params.weighted_flows, params.weight),
             alpha: params.alpha,
-            levels: f64::from((1u32 << params.fb_bits) - 1),
+            levels: f64::from((1u32 << params.sampler.fb_bits) - 1),
         }
     }
 

@@ -25,11 +25,12 @@ mod rp;
 
 pub use rp::Rp;
 
-use super::qcn::{HaiStep, StageTest};
 use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::CpFastPath;
 use crate::params::{Field, Range};
+use crate::parts::drift::DriftParams;
+use crate::parts::stages::{HaiStep, StageTest};
 use crate::roles::{
     Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, NotificationPoint, Queue, Signal, SignalKind,
 };
@@ -128,10 +129,7 @@ params! {
         hai_rate: BitRate, "R_HAI, rpg_hai_rate", Range::at_least(0.0);
         /// How much a hyper increase adds.
         hai_step: HaiStep, "", Range::ANY;
-        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
-        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
-        /// How far it drifts each time.
-        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
+        drift: DriftParams => drift_every, drift_step;
     }
 }
 
@@ -158,8 +156,7 @@ const RP_SIGCOMM2015: RpParams = RpParams {
     ai_rate: BitRate::mbps(40),
     hai_rate: BitRate::mbps(200),
     hai_step: HaiStep::Scaled,
-    drift_every: Span::ZERO,
-    drift_step: BitRate::ZERO,
+    drift: DriftParams::OFF,
 };
 
 const CP_CONNECTX: CpParams =
@@ -185,8 +182,7 @@ const RP_CONNECTX: RpParams = RpParams {
     ai_rate: BitRate::mbps(5),
     hai_rate: BitRate::mbps(50),
     hai_step: HaiStep::Constant,
-    drift_every: Span::ZERO,
-    drift_step: BitRate::ZERO,
+    drift: DriftParams::OFF,
 };
 
 impl Family for Dcqcn {

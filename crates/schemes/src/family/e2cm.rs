@@ -39,37 +39,12 @@ params! {
         probe_octets: Bytes, "", Range::at_least(1.0);
         /// Octets of its own that a flow keeps queued on its path.
         path_set_point: Bytes, "Qp_eq", Range::at_least(1.0);
-        /// Increase per 64-octet page of positive feedback, in units of `rate_unit`.
-        gi: f64, "Gi", Range::at_least(0.0);
-        /// Decrease per 64-octet page of negative feedback, as a share of the rate.
-        gd: f64, "Gd", Range::between(0.0, 1.0);
-        /// Weight of queue growth against queue offset in the feedback, of switch and path.
-        w: f64, "W", Range::between(0.0, 1024.0);
-        /// The rate that `gi` multiplies.
-        rate_unit: BitRate, "Ru", Range::POSITIVE;
-        /// The rate is never cut below this.
-        min_rate: BitRate, "Rmin", Range::POSITIVE;
-        /// The largest share one message or probe takes off the rate.
-        max_decrease: f64, "rp_alpha", Range::above_zero_to(1.0);
-        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
-        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
-        /// How far it drifts each time.
-        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
+        limiter: ecm::RpParams => gi, gd, w, rate_unit, min_rate, max_decrease, drift_every, drift_step;
     }
 }
 
-const RP_IBM_ZRL: RpParams = RpParams {
-    probe_octets: Bytes::new(30_000),
-    path_set_point: Bytes::new(7_500),
-    gi: ecm::RP_IBM_ZRL.gi,
-    gd: ecm::RP_IBM_ZRL.gd,
-    w: ecm::RP_IBM_ZRL.w,
-    rate_unit: ecm::RP_IBM_ZRL.rate_unit,
-    min_rate: ecm::RP_IBM_ZRL.min_rate,
-    max_decrease: ecm::RP_IBM_ZRL.max_decrease,
-    drift_every: ecm::RP_IBM_ZRL.drift_every,
-    drift_step: ecm::RP_IBM_ZRL.drift_step,
-};
+const RP_IBM_ZRL: RpParams =
+    RpParams { probe_octets: Bytes::new(30_000), path_set_point: Bytes::new(7_500), limiter: ecm::RP_IBM_ZRL };
 
 impl Family for E2cm {
     type CpParams = ecm::CpParams;
@@ -105,21 +80,10 @@ impl Family for E2cm {
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        let limiter = ecm::RpParams {
-            gi: params.gi,
-            gd: params.gd,
-            w: params.w,
-            rate_unit: params.rate_unit,
-            min_rate: params.min_rate,
-            max_decrease: params.max_decrease,
-            drift_every: params.drift_every,
-            drift_step: params.drift_step,
-            ..ecm::RP_IBM_ZRL
-        };
         Rp {
             params: *params,
             line_rate,
-            limiter: ecm::Ecm::reaction_point(&limiter, line_rate),
+            limiter: ecm::Ecm::reaction_point(&params.limiter, line_rate),
             sent: Bytes::ZERO,
             probe_at: None,
             heard_from: Instant::ZERO,

@@ -24,7 +24,7 @@ use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params;
 use crate::params::{Field, Range};
-use crate::parts::drift::Drift;
+use crate::parts::drift::{Drift, DriftParams};
 use crate::parts::sampling::Sampler;
 use crate::roles::{
     Arrival, Bcn, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Queue, ReactionPoint, Signal, SignalKind,
@@ -83,10 +83,7 @@ params! {
         max_rate: Option<BitRate>, "rp_c, C", Range::POSITIVE;
         /// The largest share one message takes off the rate.
         max_decrease: f64, "rp_alpha", Range::above_zero_to(1.0);
-        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
-        drift_every: Span, "drift interval, Td, rp_td", Range::at_least(0.0);
-        /// How far it drifts each time.
-        drift_step: BitRate, "drift increase, Rd, rp_rd", Range::at_least(0.0);
+        drift: DriftParams => drift_every, drift_step;
         /// After BCN(0,0) a source waits a random time up to this.
         stop_wait: Span, "Tmax, rp_tmax", Range::POSITIVE;
         /// Each further BCN(0,0) during the wait doubles it, up to this.
@@ -124,8 +121,7 @@ pub const RP_DECK001: RpParams = RpParams {
     min_rate: BitRate::mbps(1),
     max_rate: None,
     max_decrease: 0.5,
-    drift_every: Span::from_ms(1),
-    drift_step: BitRate::mbps(1),
+    drift: DriftParams::each(Span::from_ms(1), BitRate::mbps(1)),
     stop_wait: Span::from_ms(1),
     stop_wait_max: Span::from_ms(64),
 };
@@ -138,8 +134,7 @@ const FULL_IBM_ZRL: f64 = 5.0 * 37_500.0 / PAGE;
 pub const RP_IBM_ZRL: RpParams = RpParams {
     gi: 1000.0 / FULL_IBM_ZRL,
     gd: 0.5 / FULL_IBM_ZRL,
-    drift_every: Span::from_ms(20),
-    drift_step: BitRate::mbps(4),
+    drift: DriftParams::each(Span::from_ms(20), BitRate::mbps(4)),
     ..RP_DECK001
 };
 
@@ -204,7 +199,7 @@ impl Family for Ecm {
             params: *params,
             max_rate: params.max_rate.unwrap_or(line_rate),
             state: State::Free,
-            drift: Drift::new(params.drift_every, params.drift_step),
+            drift: Drift::new(params.drift),
         }
     }
 }

@@ -72,31 +72,13 @@ params! {
         stretch_step: Span, "b", Range::at_least(0.0);
         /// Which messages make the timer longer.
         stretching: Stretching, "", Range::ANY;
-        /// Cycles of fast recovery.
-        threshold: u32, "FAST_RECOVERY_TH, F", Range::between(1.0, 1000.0);
-        /// Whether cycles after fast recovery have half the length.
-        short_cycles: bool, "T/2", Range::ANY;
-        /// Step of the target rate in active increase.
-        ai_rate: BitRate, "R_AI", Range::at_least(0.0);
-        /// Decrease per unit of quantized feedback.
-        gd: f64, "GD, Gd", Range::between(0.0, 1.0);
-        /// The least share of the rate that one message leaves.
-        min_dec_fac: f64, "rpgMinDecFac", Range::above_zero_to(1.0);
-        /// The rate is never cut below this.
-        min_rate: BitRate, "MIN_RATE", Range::POSITIVE;
-        /// Full width of the random spread of timer cycles: 0.3 is 0.85 to 1.15.
-        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
-        /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
-        target_rate_reduction: bool, "TRR", Range::ANY;
-        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
-        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
-        /// How far it drifts each time.
-        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
+        limiter: qcn::RpParams => threshold, short_cycles, ai_rate, gd, min_dec_fac, min_rate, jitter_width,
+            target_rate_reduction, drift_every, drift_step;
     }
 }
 
 const RP_DECK001: RpParams = RpParams {
-    time_reset: Span::from_ms(15),
+    time_reset: qcn::RP_DECK001.time_reset,
     time_min: Span::from_ms(1),
     time_max: Span::from_ms(60),
     adaptation: Adaptation::Multiplicative,
@@ -105,16 +87,7 @@ const RP_DECK001: RpParams = RpParams {
     shrink_step: Span::from_ms(1),
     stretch_step: Span::from_ms(1),
     stretching: Stretching::OncePerPeriod,
-    threshold: 5,
-    short_cycles: true,
-    ai_rate: BitRate::mbps(5),
-    gd: 1.0 / 128.0,
-    min_dec_fac: 0.5,
-    min_rate: BitRate::mbps(10),
-    jitter_width: 0.3,
-    target_rate_reduction: true,
-    drift_every: Span::ZERO,
-    drift_step: BitRate::ZERO,
+    limiter: qcn::RpParams { clock: qcn::Clock::Timer, ..qcn::RP_DECK001 },
 };
 
 impl Family for EcmPlus {
@@ -158,21 +131,7 @@ impl Family for EcmPlus {
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        let limiter = qcn::RpParams {
-            clock: qcn::Clock::Timer,
-            time_reset: params.time_reset,
-            threshold: params.threshold,
-            short_cycles: params.short_cycles,
-            ai_rate: params.ai_rate,
-            gd: params.gd,
-            min_dec_fac: params.min_dec_fac,
-            min_rate: params.min_rate,
-            jitter_width: params.jitter_width,
-            target_rate_reduction: params.target_rate_reduction,
-            drift_every: params.drift_every,
-            drift_step: params.drift_step,
-            ..qcn::RP_DECK001
-        };
+        let limiter = qcn::RpParams { time_reset: params.time_reset, ..params.limiter };
         Rp { params: *params, limiter: qcn::Rp::new(limiter, line_rate), stretch_from: Instant::ZERO }
     }
 }

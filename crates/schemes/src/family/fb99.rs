@@ -21,13 +21,13 @@
 //! scale), what Fb99 does after fast recovery (one cycle back, as before), that it leaves the byte counter alone
 //! and the increase rule are readings.
 
+use super::qcn;
 use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Range};
-use crate::parts::bandwidth::{BandwidthDetector, SensorParams as CpParams, TWO_SENSORS_DECK000 as CP_DECK000};
-use crate::parts::cycles::{self, Cut, Cycles};
-use crate::parts::drift::Drift;
+use crate::parts::bandwidth::{BandwidthDetector, BandwidthParams};
+use crate::parts::cycles::{self, Cycles};
 use crate::parts::feedback::{Quantizer, Scale};
 use crate::parts::forward::forward;
 use crate::parts::rates::Rates;
@@ -67,6 +67,15 @@ choice! {
 }
 
 params! {
+    /// Parameters of the congestion point: QCN's, and the bandwidth detector's.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CpParams {
+        sampler: qcn::CpParams => set_point, w, sample_base, jitter_width, count_discarded;
+        bandwidth: BandwidthParams => available_below, available_after;
+    }
+}
+
+params! {
     /// Parameters of the reaction point.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct RpParams {
@@ -76,26 +85,12 @@ params! {
         time_reset_later: Option<Span>, "", Range::at_least(1e6);
         /// The octets that end a cycle.
         byte_reset: Bytes, "BC_LIMIT", Range::at_least(1.0);
-        /// Cycles of fast recovery.
-        threshold: u32, "F", Range::between(1.0, 1000.0);
+        limiter: qcn::RpParams => threshold;
         /// Step of the target rate after fast recovery.
         increase_rate: BitRate, "R_i, Ri", Range::at_least(0.0);
         /// What the step is multiplied by.
         increase: Increase, "AI, HAI, cycle_cnt", Range::ANY;
-        /// Decrease per unit of quantized feedback.
-        gd: f64, "Gd", Range::between(0.0, 1.0);
-        /// The least share of the rate that one message leaves.
-        min_dec_fac: f64, "rpgMinDecFac", Range::above_zero_to(1.0);
-        /// The rate is never cut below this.
-        min_rate: BitRate, "MIN_RATE", Range::POSITIVE;
-        /// Full width of the random spread of cycles.
-        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
-        /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
-        target_rate_reduction: bool, "TRR", Range::ANY;
-        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
-        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
-        /// How far it drifts each time.
-        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
+        limiter => gd, min_dec_fac, min_rate, jitter_width, target_rate_reduction, drift_every, drift_step;
         /// Whether the end of a cycle restarts the timer and the byte counter, or only the one that ended it.
         restart_both: bool, "", Range::ANY;
         /// Whether Fb99 goes one cycle back; otherwise it only restarts the timer.
@@ -107,27 +102,15 @@ params! {
     }
 }
 
-impl RpParams {
-    const fn cut(&self) -> Cut {
-        let RpParams { byte_reset, gd, min_dec_fac, min_rate, .. } = *self;
-        Cut { byte_reset, gd, min_dec_fac, min_rate }
-    }
-}
+const CP_DECK000: CpParams = CpParams { sampler: qcn::CP_DECK000, bandwidth: BandwidthParams::DECK000 };
 
 const RP_DECK000: RpParams = RpParams {
+    limiter: qcn::RP_DECK000,
     time_reset: Span::from_ms(5),
     time_reset_later: None,
-    byte_reset: Bytes::new(150_000),
-    threshold: 5,
+    byte_reset: qcn::RP_DECK000.byte_reset,
     increase_rate: BitRate::mbps(50),
     increase: Increase::ByCycle,
-    gd: 1.0 / 128.0,
-    min_dec_fac: 0.5,
-    min_rate: BitRate::mbps(10),
-    jitter_width: 0.3,
-    target_rate_reduction: false,
-    drift_every: Span::ZERO,
-    drift_step: BitRate::ZERO,
     restart_both: false,
     stretch: true,
     stretch_later: StretchLater::OneBack,
@@ -166,11 +149,16 @@ impl Family for Fb99 {
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
-        Some(params.set_point)
+        Some(params.sampler.set_point)
     }
 
     fn congestion_point(params: &CpParams, id: CpId) -> Cp {
-        Cp { params: *params, id, sampler: Sampler::new(params.sample_base), bandwidth: params.detector() }
+        Cp {
+            params: params.sampler,
+            id,
+            sampler: Sampler::new(params.sampler.sample_base),
+            bandwidth: BandwidthDetector::new(params.bandwidth),
+        }
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
@@ -191,7 +179,7 @@ its queue has not been short for 10 ms. A pushed-back limiter keeps its rates an
 /// The congestion point: samples on either side of the set point.
 #[derive(Clone, Debug)]
 pub struct Cp {
-    params: CpParams,
+    params: qcn::CpParams,
     id: CpId,
     sampler: Sampler,
     bandwidth: BandwidthDetector,
@@ -209,7 +197,7 @@ impl CongestionPoint for Cp {
         let len = queue.len.signed();
         let q_offset = self.params.set_point.signed() - len;
         let q_delta = self.sampler.growth(len);
-        let CpParams { set_point, w, .. } = self.params;
+        let qcn::CpParams { set_point, w, .. } = self.params;
         let fb = Scale { set_point, w, bits: 6, quantizer: Quantizer::Floor }.quantize(q_offset, q_delta);
         let interval = sampling::interval(self.params.sample_base, fb.size, 6);
         self.sampler.restart(interval, self.params.jitter_width, dice);
@@ -251,7 +239,7 @@ struct Limiter {
 
 impl Limiter {
     fn on_cnm(&mut self, now: Instant, fb: u8, params: &RpParams) {
-        self.cycles.on_cnm(fb, &params.cut());
+        self.cycles.on_cnm(fb, params.byte_reset, &params.limiter.cut);
         self.time_end = now + params.time_reset;
     }
 
@@ -259,8 +247,8 @@ impl Limiter {
         if params.stretch {
             let Cycles { stage, byte_count, .. } = &mut self.cycles;
             *stage = match params.stretch_later {
-                StretchLater::Stay if *stage > params.threshold => *stage,
-                StretchLater::LastOfRecovery => stage.saturating_sub(1).min(params.threshold),
+                StretchLater::Stay if *stage > params.limiter.threshold => *stage,
+                StretchLater::LastOfRecovery => stage.saturating_sub(1).min(params.limiter.threshold),
                 StretchLater::OneBack | StretchLater::Stay => stage.saturating_sub(1),
             };
             if params.stretch_bytes {
@@ -273,16 +261,16 @@ impl Limiter {
     fn end_cycle(&mut self, now: Instant, by_time: bool, params: &RpParams, line_rate: BitRate, dice: &mut Dice) {
         let Cycles { rates, byte_count, stage, .. } = &mut self.cycles;
         *stage += 1;
-        let past = stage.saturating_sub(params.threshold);
+        let past = stage.saturating_sub(params.limiter.threshold);
         if by_time || params.restart_both {
             let later = if past > 0 { params.time_reset_later } else { None };
             let period = later.unwrap_or(params.time_reset);
-            self.time_end = now + period.scaled_rounded_down(dice.jitter(params.jitter_width));
+            self.time_end = now + period.scaled_rounded_down(dice.jitter(params.limiter.jitter_width));
         }
         if !by_time || params.restart_both {
-            byte_count.restart(params.byte_reset.as_f64(), params.jitter_width, dice);
+            byte_count.restart(params.byte_reset.as_f64(), params.limiter.jitter_width, dice);
         }
-        let reduced = *stage == 1 && params.target_rate_reduction && rates.reduce_target();
+        let reduced = *stage == 1 && params.limiter.target_rate_reduction && rates.reduce_target();
         if !reduced && past > 0 {
             let times = match params.increase {
                 Increase::Constant => 1,
@@ -312,8 +300,8 @@ impl ReactionPoint for Rp {
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
         match (cycles::heard(signal, matches!(self.state, State::Limiting(_))), &mut self.state) {
             (Some(fb), State::Free) => {
-                let RpParams { byte_reset, drift_every, drift_step, .. } = self.params;
-                let cycles = Cycles::new(now, self.line_rate, byte_reset, Drift::new(drift_every, drift_step));
+                let drift = self.params.limiter.drift;
+                let cycles = Cycles::new(now, self.line_rate, self.params.byte_reset, drift);
                 let mut limiter = Limiter { cycles, time_end: Instant::NEVER };
                 limiter.on_cnm(now, fb, &self.params);
                 self.state = State::Limiting(limiter);

@@ -19,7 +19,7 @@ use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::forward::forward;
 use crate::roles::{Cnm, CpId, NoNotification, ReactionPoint, Signal, SignalKind, Stamp};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Instant};
 
 /// QCN with Fb-hat.
 pub struct FbHat;
@@ -34,28 +34,8 @@ params! {
         reference: f64, "", Range::POSITIVE;
         /// The shortest cycle, as a share of the full one.
         shortest: f64, "", Range::above_zero_to(1.0);
-        /// Length of a byte-counter cycle.
-        byte_reset: Bytes, "BC_LIMIT", Range::at_least(1.0);
-        /// Cycles of fast recovery.
-        threshold: u32, "F", Range::between(1.0, 1000.0);
-        /// Step of the target rate in active increase.
-        ai_rate: BitRate, "R_AI, Ri", Range::at_least(0.0);
-        /// Decrease per unit of quantized feedback.
-        gd: f64, "Gd", Range::between(0.0, 1.0);
-        /// The least share of the rate that one message leaves.
-        min_dec_fac: f64, "rpgMinDecFac", Range::above_zero_to(1.0);
-        /// The rate is never cut below this.
-        min_rate: BitRate, "MIN_RATE", Range::POSITIVE;
-        /// Whether cycles after fast recovery have half the length.
-        short_cycles: bool, "", Range::ANY;
-        /// Full width of the random spread of cycles.
-        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
-        /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
-        target_rate_reduction: bool, "TRR", Range::ANY;
-        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
-        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
-        /// How far it drifts each time.
-        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
+        limiter: qcn::RpParams => byte_reset, threshold, ai_rate, gd, min_dec_fac, min_rate, short_cycles, jitter_width,
+            target_rate_reduction, drift_every, drift_step;
     }
 }
 
@@ -63,17 +43,7 @@ const RP_DECK000: RpParams = RpParams {
     g: 0.25,
     reference: 8.0,
     shortest: 0.25,
-    byte_reset: qcn::RP_DECK000.byte_reset,
-    threshold: qcn::RP_DECK000.threshold,
-    ai_rate: qcn::RP_DECK000.ai_rate,
-    gd: qcn::RP_DECK000.gd,
-    min_dec_fac: qcn::RP_DECK000.min_dec_fac,
-    min_rate: qcn::RP_DECK000.min_rate,
-    short_cycles: qcn::RP_DECK000.short_cycles,
-    jitter_width: qcn::RP_DECK000.jitter_width,
-    target_rate_reduction: qcn::RP_DECK000.target_rate_reduction,
-    drift_every: qcn::RP_DECK000.drift_every,
-    drift_step: qcn::RP_DECK000.drift_step,
+    limiter: qcn::RpParams { clock: qcn::Clock::ByteCounter, ..qcn::RP_DECK000 },
 };
 
 impl Family for FbHat {
@@ -109,22 +79,7 @@ impl Family for FbHat {
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        let limiter = qcn::RpParams {
-            clock: qcn::Clock::ByteCounter,
-            byte_reset: params.byte_reset,
-            threshold: params.threshold,
-            ai_rate: params.ai_rate,
-            gd: params.gd,
-            min_dec_fac: params.min_dec_fac,
-            min_rate: params.min_rate,
-            short_cycles: params.short_cycles,
-            jitter_width: params.jitter_width,
-            target_rate_reduction: params.target_rate_reduction,
-            drift_every: params.drift_every,
-            drift_step: params.drift_step,
-            ..qcn::RP_DECK000
-        };
-        Rp { params: *params, limiter: qcn::Rp::new(limiter, line_rate), fb_hat: 0.0 }
+        Rp { params: *params, limiter: qcn::Rp::new(params.limiter, line_rate), fb_hat: 0.0 }
     }
 }
 
@@ -154,7 +109,7 @@ impl Rp {
     /// Cycles from now on have the length that goes with this Fb-hat.
     fn set_cycle(&mut self, fb_hat: f64) {
         let share = (fb_hat / self.params.reference).clamp(self.params.shortest, 1.0);
-        self.limiter.set_byte_reset(Bytes::new((self.params.byte_reset.as_f64() * share) as u64));
+        self.limiter.set_byte_reset(Bytes::new((self.params.limiter.byte_reset.as_f64() * share) as u64));
     }
 
     /// The next cycle to start is the one after this one has ended without a message.

@@ -20,7 +20,7 @@ use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Range};
-use crate::parts::drift::Drift;
+use crate::parts::drift::{Drift, DriftParams};
 use crate::parts::returning::ReturnsProbes;
 use crate::roles::{
     Arrival, CongestionPoint, CpAction, CpId, Gauge, Probe, ProbeAction, ProbeKind, Queue, ReactionPoint,
@@ -77,10 +77,7 @@ params! {
         start_flows: f64, "N0", Range::at_least(1.0);
         /// The rate never falls below this.
         min_rate: BitRate, "", Range::POSITIVE;
-        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
-        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
-        /// How far it drifts each time.
-        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
+        drift: DriftParams => drift_every, drift_step;
     }
 }
 
@@ -96,13 +93,8 @@ const CP_FECN2007: CpParams = CpParams {
     after_idle: AfterIdle::Start,
 };
 
-const RP_FECN2007: RpParams = RpParams {
-    probe_every: Span::from_ms(1),
-    start_flows: 200.0,
-    min_rate: BitRate::mbps(1),
-    drift_every: Span::ZERO,
-    drift_step: BitRate::ZERO,
-};
+const RP_FECN2007: RpParams =
+    RpParams { probe_every: Span::from_ms(1), start_flows: 200.0, min_rate: BitRate::mbps(1), drift: DriftParams::OFF };
 
 impl Family for Fecn {
     type CpParams = CpParams;
@@ -146,7 +138,7 @@ impl Family for Fecn {
             ask: Ask::Idle,
             sent_since_probe: false,
             newest: Instant::ZERO,
-            drift: Drift::new(params.drift_every, params.drift_step),
+            drift: Drift::new(params.drift),
         }
         .at_least_the_minimum()
     }

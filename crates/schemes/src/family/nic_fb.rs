@@ -21,6 +21,7 @@ use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::feedback::{Quantizer, Scale};
 use crate::parts::forward::forward;
+use crate::parts::rates::CutParams;
 use crate::parts::sampling::{self, Sampler};
 use crate::roles::{
     Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Queue, QueueLen, ReactionPoint, Signal,
@@ -46,77 +47,38 @@ params! {
     /// Parameters of the network card: the congestion point's that it stands in for, and the reaction point's.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct RpParams {
-        /// Queue length the loop steers to.
-        set_point: Bytes, "Qeq", Range::at_least(100.0);
-        /// Weight of queue growth against queue offset in the feedback.
-        w: f64, "w", Range::between(0.000_976_562_5, 1024.0);
-        /// Octets between samples while there is no congestion.
-        sample_base: Bytes, "base marking", Range::at_least(1.0);
+        sampler: qcn::CpParams => set_point, w, sample_base;
         /// Octets of arrivals a message stands for; unset, what it says itself.
         message_octets: Option<Bytes>, "1 KB", Range::at_least(1.0);
-        /// Bits of the quantized feedback.
-        fb_bits: u32, "Fb", Range::between(3.0, 8.0);
+        sampler => fb_bits;
         /// Full width of the random spread of samples and cycles: 0.3 is 0.85 to 1.15.
         jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
         /// The limiter's rates are multiples of this, rounded down; unset, any rate.
         rate_step: Option<BitRate>, "", Range::POSITIVE;
-        /// Length of a timer cycle in fast recovery, and half of it later.
-        time_reset: Span, "Timer period", Range::at_least(1e6);
-        /// Length of a byte-counter cycle in fast recovery, and half of it later.
-        byte_reset: Bytes, "Byte counter limit", Range::at_least(1.0);
-        /// Cycles of fast recovery.
-        threshold: u32, "FR threshold", Range::between(1.0, 1000.0);
-        /// Step of the target rate in active increase.
-        ai_rate: BitRate, "R_AI", Range::at_least(0.0);
-        /// Step of the target rate in hyper-active increase.
-        hai_rate: BitRate, "R_HAI", Range::at_least(0.0);
-        /// How much a hyper-active increase adds.
-        hai_step: qcn::HaiStep, "", Range::ANY;
-        /// Decrease per unit of quantized feedback.
-        gd: f64, "Gd", Range::between(0.0, 1.0);
-        /// The rate is never cut below this.
-        min_rate: BitRate, "Min rate", Range::POSITIVE;
-        /// When a stage counts as past fast recovery.
-        stage_test: qcn::StageTest, "", Range::ANY;
-        /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
-        target_rate_reduction: bool, "TRR", Range::ANY;
-        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
-        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
-        /// How far it drifts each time.
-        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
+        limiter: qcn::RpParams => time_reset, byte_reset, threshold, ai_rate, hai_rate, hai_step, gd, min_rate, stage_test,
+            target_rate_reduction, drift_every, drift_step;
     }
 }
 
 const CP_DECK002: CpParams = CpParams { message_every: Bytes::new(1000), count_discarded: false };
 
 const RP_DECK002: RpParams = RpParams {
-    set_point: Bytes::new(33_000),
-    w: 2.0,
-    sample_base: Bytes::new(150_000),
+    sampler: qcn::CP_DECK001,
+    limiter: qcn::RpParams { time_reset: Span::from_ms(10), ..qcn::RP_DECK001 },
     message_octets: Some(Bytes::new(1000)),
-    fb_bits: 6,
     jitter_width: 0.3,
     rate_step: None,
-    time_reset: Span::from_ms(10),
-    byte_reset: Bytes::new(150_000),
-    threshold: 5,
-    ai_rate: BitRate::mbps(5),
-    hai_rate: BitRate::mbps(50),
-    hai_step: qcn::HaiStep::Scaled,
-    gd: 1.0 / 128.0,
-    min_rate: BitRate::mbps(10),
-    stage_test: qcn::StageTest::Above,
-    target_rate_reduction: true,
-    drift_every: Span::ZERO,
-    drift_step: BitRate::ZERO,
 };
 
 /// The values in brackets on the slide: what the hardware has.
 const RP_NEC_FULCRUM_10G: RpParams = RpParams {
     rate_step: Some(BitRate::bps(3_200_000)),
-    ai_rate: BitRate::bps(3_100_000),
-    hai_rate: BitRate::bps(51_200_000),
-    min_rate: BitRate::bps(9_600_000),
+    limiter: qcn::RpParams {
+        ai_rate: BitRate::bps(3_100_000),
+        hai_rate: BitRate::bps(51_200_000),
+        cut: CutParams { min_rate: BitRate::bps(9_600_000), ..RP_DECK002.limiter.cut },
+        ..RP_DECK002.limiter
+    },
     ..RP_DECK002
 };
 
@@ -154,7 +116,7 @@ impl Family for NicFb {
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(_: &CpParams, params: &RpParams) -> Option<Bytes> {
-        Some(params.set_point)
+        Some(params.sampler.set_point)
     }
 
     fn congestion_point(params: &CpParams, id: CpId) -> Cp {
@@ -162,22 +124,7 @@ impl Family for NicFb {
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        let limiter = qcn::RpParams {
-            time_reset: params.time_reset,
-            byte_reset: params.byte_reset,
-            threshold: params.threshold,
-            ai_rate: params.ai_rate,
-            hai_rate: params.hai_rate,
-            hai_step: params.hai_step,
-            gd: params.gd,
-            min_rate: params.min_rate,
-            jitter_width: params.jitter_width,
-            stage_test: params.stage_test,
-            target_rate_reduction: params.target_rate_reduction,
-            drift_every: params.drift_every,
-            drift_step: params.drift_step,
-            ..qcn::RP_DECK001
-        };
+        let limiter = qcn::RpParams { jitter_width: params.jitter_width, ..params.limiter };
         Rp { params: *params, line_rate, limiter: qcn::Rp::new(limiter, line_rate), heard: Vec::new() }
     }
 }
@@ -234,13 +181,14 @@ pub struct Rp {
 impl Rp {
     /// Counts a message; the feedback if it is a sample and tells of congestion.
     fn sample(&mut self, message: &QueueLen, dice: &mut Dice) -> Option<Cnm> {
-        let RpParams { set_point, w, fb_bits: bits, sample_base, message_octets, jitter_width, .. } = self.params;
+        let RpParams { message_octets, jitter_width, .. } = self.params;
+        let qcn::CpParams { set_point, w, fb_bits: bits, sample_base, .. } = self.params.sampler;
         let known = self.heard.iter().position(|(cp, _)| *cp == message.cp);
-        let place = known.unwrap_or_else(|| {
+        let index = known.unwrap_or_else(|| {
             self.heard.push((message.cp, Sampler::new(sample_base)));
             self.heard.len() - 1
         });
-        let sampler = &mut self.heard[place].1;
+        let sampler = &mut self.heard[index].1;
         if !sampler.counts(message_octets.unwrap_or(message.arrived)) {
             return None;
         }

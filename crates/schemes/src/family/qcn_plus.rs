@@ -81,54 +81,8 @@ params! {
         cycle_round_trips: f64, "2 RTT rate", Range::at_least(0.0);
         /// Whether only one cut in each round trip is made.
         one_cut_per_rtt: bool, "", Range::ANY;
-        /// Which events raise the rate without feedback.
-        clock: qcn::Clock, "", Range::ANY;
-        /// Length of a timer cycle, where there is a timer.
-        time_reset: Span, "T", Range::at_least(1e6);
-        /// Length of a byte-counter cycle.
-        byte_reset: Bytes, "TO_THRESHOLD", Range::at_least(1.0);
-        /// Cycles of fast recovery.
-        threshold: u32, "F", Range::between(1.0, 1000.0);
-        /// Step of the target rate in active increase.
-        ai_rate: BitRate, "Ri", Range::at_least(0.0);
-        /// Decrease per unit of negative feedback.
-        gd: f64, "Gd", Range::between(0.0, 1.0);
-        /// The least share of the rate that one message leaves.
-        min_dec_fac: f64, "rpgMinDecFac", Range::above_zero_to(1.0);
-        /// The rate is never cut below this.
-        min_rate: BitRate, "Rmin", Range::POSITIVE;
-        /// Whether cycles after fast recovery have half the length.
-        short_cycles: bool, "cycle shrinking", Range::ANY;
-        /// Full width of the random spread of cycles: 0.3 is 0.85 to 1.15.
-        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
-        /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
-        target_rate_reduction: bool, "TRR", Range::ANY;
-        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
-        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
-        /// How far it drifts each time.
-        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
-    }
-}
-
-impl RpParams {
-    /// The limiter inside, as long as no round trip is known.
-    const fn limiter(&self) -> qcn::RpParams {
-        qcn::RpParams {
-            clock: self.clock,
-            time_reset: self.time_reset,
-            byte_reset: self.byte_reset,
-            threshold: self.threshold,
-            ai_rate: self.ai_rate,
-            gd: self.gd,
-            min_dec_fac: self.min_dec_fac,
-            min_rate: self.min_rate,
-            short_cycles: self.short_cycles,
-            jitter_width: self.jitter_width,
-            target_rate_reduction: self.target_rate_reduction,
-            drift_every: self.drift_every,
-            drift_step: self.drift_step,
-            ..qcn::RP_IBM_ZRL
-        }
+        limiter: qcn::RpParams => clock, time_reset, byte_reset, threshold, ai_rate, gd, min_dec_fac, min_rate, short_cycles,
+            jitter_width, target_rate_reduction, drift_every, drift_step;
     }
 }
 
@@ -146,19 +100,7 @@ const RP_IBM_ZRL: RpParams = RpParams {
     returned_fb: 1,
     cycle_round_trips: 2.0,
     one_cut_per_rtt: true,
-    clock: qcn::RP_IBM_ZRL.clock,
-    time_reset: qcn::RP_IBM_ZRL.time_reset,
-    byte_reset: qcn::RP_IBM_ZRL.byte_reset,
-    threshold: qcn::RP_IBM_ZRL.threshold,
-    ai_rate: qcn::RP_IBM_ZRL.ai_rate,
-    gd: qcn::RP_IBM_ZRL.gd,
-    min_dec_fac: qcn::RP_IBM_ZRL.min_dec_fac,
-    min_rate: qcn::RP_IBM_ZRL.min_rate,
-    short_cycles: qcn::RP_IBM_ZRL.short_cycles,
-    jitter_width: qcn::RP_IBM_ZRL.jitter_width,
-    target_rate_reduction: qcn::RP_IBM_ZRL.target_rate_reduction,
-    drift_every: qcn::RP_IBM_ZRL.drift_every,
-    drift_step: qcn::RP_IBM_ZRL.drift_step,
+    limiter: qcn::RP_IBM_ZRL,
 };
 
 const RP_IBM_ZRL_M1500KB: RpParams = RpParams { set_point: qcn::CP_IBM_ZRL_M1500KB.set_point, ..RP_IBM_ZRL };

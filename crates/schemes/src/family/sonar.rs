@@ -25,11 +25,10 @@ use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Range};
-use crate::parts::bandwidth::{BandwidthDetector, SensorParams as CpParams, TWO_SENSORS_DECK000 as CP_DECK000};
-use crate::parts::cycles::{self, Cut, Cycles};
-use crate::parts::drift::Drift;
+use crate::parts::bandwidth::{BandwidthDetector, BandwidthParams};
+use crate::parts::cycles::{self, Cycles};
 use crate::parts::forward::forward;
-use crate::parts::rates::Rates;
+use crate::parts::rates::{CutParams, Rates};
 use crate::roles::{
     Arrival, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Observation, Queue, ReactionPoint, Signal,
     SignalKind, SonarObservation, Stamp,
@@ -51,29 +50,22 @@ choice! {
 }
 
 params! {
+    /// Parameters of the congestion point: QCN's, and the bandwidth detector's.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CpParams {
+        sampler: qcn::CpParams => set_point, w, sample_base, jitter_width, count_discarded;
+        bandwidth: BandwidthParams => available_below, available_after;
+    }
+}
+
+params! {
     /// Parameters of the reaction point.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct RpParams {
-        /// Length of a byte-counter cycle; half of it in active increase.
-        byte_reset: Bytes, "BC_LIMIT", Range::at_least(1.0);
-        /// Cycles of fast recovery.
-        threshold: u32, "F", Range::between(1.0, 1000.0);
+        limiter: qcn::RpParams => byte_reset, threshold;
         /// Step of the target rate, times the count of increases in hyper-active increase.
         increase_rate: BitRate, "R_i, Ri", Range::at_least(0.0);
-        /// Decrease per unit of quantized feedback.
-        gd: f64, "Gd", Range::between(0.0, 1.0);
-        /// The least share of the rate that one message leaves.
-        min_dec_fac: f64, "rpgMinDecFac", Range::above_zero_to(1.0);
-        /// The rate is never cut below this.
-        min_rate: BitRate, "MIN_RATE", Range::POSITIVE;
-        /// Full width of the random spread of byte-counter cycles.
-        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
-        /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
-        target_rate_reduction: bool, "TRR", Range::ANY;
-        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
-        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
-        /// How far it drifts each time.
-        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
+        limiter => gd, min_dec_fac, min_rate, jitter_width, target_rate_reduction, drift_every, drift_step;
         /// From a message to the next special frame.
         wait_to_probe: Span, "WP", Range::at_least(1e6);
         /// How long silence must last. Longer than any round trip with its queues, or it is a false alarm.
@@ -85,28 +77,29 @@ params! {
     }
 }
 
-impl RpParams {
-    const fn cut(&self) -> Cut {
-        let RpParams { byte_reset, gd, min_dec_fac, min_rate, .. } = *self;
-        Cut { byte_reset, gd, min_dec_fac, min_rate }
-    }
-}
+const CP_DECK000: CpParams = CpParams { sampler: qcn::CP_DECK000, bandwidth: BandwidthParams::DECK000 };
 
 const RP_DECK000: RpParams = RpParams {
-    byte_reset: Bytes::new(150_000),
-    threshold: 5,
+    limiter: qcn::RP_DECK000,
     increase_rate: BitRate::mbps(5),
-    gd: 1.0 / 128.0,
-    min_dec_fac: 0.5,
-    min_rate: BitRate::mbps(10),
-    jitter_width: 0.3,
-    target_rate_reduction: false,
-    drift_every: Span::ZERO,
-    drift_step: BitRate::ZERO,
     wait_to_probe: Span::from_ms(10),
     wait_for_echo: Span::from_ms(2),
     short_fuse: Span::from_us(500),
     after_fuse: AfterFuse::ShortFuse,
+};
+
+const CP_IBM_ZRL: CpParams = CpParams {
+    sampler: qcn::CpParams { set_point: qcn::CP_IBM_ZRL.set_point, ..CP_DECK000.sampler },
+    bandwidth: BandwidthParams { available_below: Bytes::new(15_000), ..CP_DECK000.bandwidth },
+};
+
+const RP_IBM_ZRL: RpParams = RpParams {
+    increase_rate: BitRate::mbps(12),
+    limiter: qcn::RpParams {
+        cut: CutParams { min_rate: BitRate::mbps(1), ..RP_DECK000.limiter.cut },
+        ..RP_DECK000.limiter
+    },
+    ..RP_DECK000
 };
 
 impl Family for Sonar {
@@ -132,8 +125,8 @@ impl Family for Sonar {
             Preset {
                 name: "IBM_ZRL",
                 about: "Deck 004: threshold 15 000 B for 10 ms, Ri 12 Mb/s, minimum rate 1 Mb/s; six-bit feedback here.",
-                cp: CpParams { set_point: Bytes::new(37_500), available_below: Bytes::new(15_000), ..CP_DECK000 },
-                rp: RpParams { increase_rate: BitRate::mbps(12), min_rate: BitRate::mbps(1), ..RP_DECK000 },
+                cp: CP_IBM_ZRL,
+                rp: RP_IBM_ZRL,
             },
         ],
     }];
@@ -142,19 +135,11 @@ impl Family for Sonar {
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
-        Some(params.set_point)
+        Some(params.sampler.set_point)
     }
 
     fn congestion_point(params: &CpParams, id: CpId) -> Cp {
-        let sampler = qcn::CpParams {
-            set_point: params.set_point,
-            w: params.w,
-            sample_base: params.sample_base,
-            jitter_width: params.jitter_width,
-            count_discarded: params.count_discarded,
-            ..qcn::CP_DECK001
-        };
-        Cp { id, sampler: qcn::Cp::new(sampler, id), bandwidth: params.detector() }
+        Cp { id, sampler: qcn::Cp::new(params.sampler, id), bandwidth: BandwidthDetector::new(params.bandwidth) }
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
@@ -247,7 +232,7 @@ impl Ping {
 
 impl Limiter {
     fn on_cnm(&mut self, now: Instant, fb: u8, params: &RpParams) {
-        self.cycles.on_cnm(fb, &params.cut());
+        self.cycles.on_cnm(fb, params.limiter.byte_reset, &params.limiter.cut);
         self.wait(now, params);
     }
 
@@ -261,14 +246,15 @@ impl Limiter {
     fn end_cycle(&mut self, params: &RpParams, line_rate: BitRate, dice: &mut Dice) {
         let Cycles { rates, byte_count, stage, .. } = &mut self.cycles;
         *stage += 1;
-        let short = self.hyper.is_none() && *stage >= params.threshold;
-        let octets = params.byte_reset.as_f64() * if short { 0.5 } else { 1.0 };
-        byte_count.restart(octets, params.jitter_width, dice);
+        let qcn::RpParams { byte_reset, threshold, jitter_width, target_rate_reduction, .. } = params.limiter;
+        let short = self.hyper.is_none() && *stage >= threshold;
+        let octets = byte_reset.as_f64() * if short { 0.5 } else { 1.0 };
+        byte_count.restart(octets, jitter_width, dice);
         if self.hyper.is_some() {
             return self.increase_hyper(params, line_rate);
         }
-        let reduced = *stage == 1 && params.target_rate_reduction && rates.reduce_target();
-        if !reduced && *stage > params.threshold {
+        let reduced = *stage == 1 && target_rate_reduction && rates.reduce_target();
+        if !reduced && *stage > threshold {
             rates.raise_target(params.increase_rate);
         }
         rates.approach(line_rate);
@@ -305,9 +291,9 @@ impl ReactionPoint for Rp {
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
         match (cycles::heard(signal, matches!(self.state, State::Limiting(_))), &mut self.state) {
             (Some(fb), State::Free) => {
-                let RpParams { byte_reset, drift_every, drift_step, .. } = self.params;
+                let qcn::RpParams { byte_reset, drift, .. } = self.params.limiter;
                 let mut limiter = Limiter {
-                    cycles: Cycles::new(now, self.line_rate, byte_reset, Drift::new(drift_every, drift_step)),
+                    cycles: Cycles::new(now, self.line_rate, byte_reset, drift),
                     hyper: None,
                     ping: Ping::NextFrame,
                     special: false,

@@ -28,7 +28,7 @@ use crate::roles::{
     Arrival, Cnm, CongestionPoint, CpAction, CpId, Delivered, NotificationPoint, Queue, ReactionPoint, Signal,
     SignalKind,
 };
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Instant};
 
 /// 3-point QCN.
 pub struct ThreePoint;
@@ -37,14 +37,7 @@ params! {
     /// Parameters of the congestion point.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct CpParams {
-        /// Queue length the loop steers to.
-        set_point: Bytes, "Q_EQ, Qeq", Range::at_least(100.0);
-        /// Weight of queue growth against queue offset in the feedback.
-        w: f64, "W", Range::between(0.000_976_562_5, 1024.0);
-        /// Octets between samples while there is no congestion.
-        sample_base: Bytes, "base marking", Range::at_least(1.0);
-        /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
-        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
+        sampler: qcn::CpParams => set_point, w, sample_base, jitter_width;
     }
 }
 
@@ -54,58 +47,15 @@ params! {
     pub struct RpParams {
         /// Reflections with room, in a row, from which on each is an increase event; 0 never lets them.
         good_news: u32, "", Range::ANY;
-        /// Length of a timer cycle in fast recovery, and half of it later.
-        time_reset: Span, "T", Range::at_least(1e6);
-        /// Length of a byte-counter cycle in fast recovery, and half of it later.
-        byte_reset: Bytes, "BC_LIMIT", Range::at_least(1.0);
-        /// Cycles of fast recovery.
-        threshold: u32, "F", Range::between(1.0, 1000.0);
-        /// Step of the target rate in active increase.
-        ai_rate: BitRate, "R_AI", Range::at_least(0.0);
-        /// Step of the target rate in hyper-active increase, and on good news.
-        hai_rate: BitRate, "R_HAI", Range::at_least(0.0);
-        /// How much each of both adds: `hai_rate`, or that times its count.
-        hai_step: qcn::HaiStep, "", Range::ANY;
-        /// Decrease per unit of quantized feedback.
-        gd: f64, "Gd", Range::between(0.0, 1.0);
-        /// The least share of the rate that one message leaves.
-        min_dec_fac: f64, "rpgMinDecFac", Range::above_zero_to(1.0);
-        /// The rate is never cut below this.
-        min_rate: BitRate, "MIN_RATE", Range::POSITIVE;
-        /// Full width of the random spread of cycles.
-        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
-        /// At the end of the first cycle a target above ten times the current rate falls to an eighth.
-        target_rate_reduction: bool, "TRR", Range::ANY;
-        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
-        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
-        /// How far it drifts each time.
-        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
+        limiter: qcn::RpParams => time_reset, byte_reset, threshold, ai_rate, hai_rate, hai_step, gd, min_dec_fac, min_rate,
+            jitter_width, target_rate_reduction, drift_every, drift_step;
     }
 }
 
-const CP_DECK001: CpParams = CpParams {
-    set_point: qcn::CP_DECK001.set_point,
-    w: qcn::CP_DECK001.w,
-    sample_base: qcn::CP_DECK001.sample_base,
-    jitter_width: qcn::CP_DECK001.jitter_width,
-};
+const CP_DECK001: CpParams = CpParams { sampler: qcn::CP_DECK001 };
 
-const RP_DECK001: RpParams = RpParams {
-    good_news: 3,
-    time_reset: qcn::RP_DECK001.time_reset,
-    byte_reset: qcn::RP_DECK001.byte_reset,
-    threshold: qcn::RP_DECK001.threshold,
-    ai_rate: qcn::RP_DECK001.ai_rate,
-    hai_rate: qcn::RP_DECK001.hai_rate,
-    hai_step: qcn::RP_DECK001.hai_step,
-    gd: qcn::RP_DECK001.gd,
-    min_dec_fac: qcn::RP_DECK001.min_dec_fac,
-    min_rate: qcn::RP_DECK001.min_rate,
-    jitter_width: qcn::RP_DECK001.jitter_width,
-    target_rate_reduction: qcn::RP_DECK001.target_rate_reduction,
-    drift_every: qcn::RP_DECK001.drift_every,
-    drift_step: qcn::RP_DECK001.drift_step,
-};
+const RP_DECK001: RpParams =
+    RpParams { good_news: 3, limiter: qcn::RpParams { creation: qcn::Creation::AnyCnm, ..qcn::RP_DECK001 } };
 
 /// Bits of the feedback's size.
 const BITS: u32 = 6;
@@ -138,32 +88,15 @@ impl Family for ThreePoint {
     const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
 
     fn set_point(params: &CpParams, _: &RpParams) -> Option<Bytes> {
-        Some(params.set_point)
+        Some(params.sampler.set_point)
     }
 
     fn congestion_point(params: &CpParams, _: CpId) -> Cp {
-        Cp { params: *params, sampler: Sampler::new(params.sample_base) }
+        Cp { params: params.sampler, sampler: Sampler::new(params.sampler.sample_base) }
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        let limiter = qcn::RpParams {
-            time_reset: params.time_reset,
-            byte_reset: params.byte_reset,
-            threshold: params.threshold,
-            ai_rate: params.ai_rate,
-            hai_rate: params.hai_rate,
-            hai_step: params.hai_step,
-            gd: params.gd,
-            min_dec_fac: params.min_dec_fac,
-            min_rate: params.min_rate,
-            jitter_width: params.jitter_width,
-            target_rate_reduction: params.target_rate_reduction,
-            drift_every: params.drift_every,
-            drift_step: params.drift_step,
-            creation: qcn::Creation::AnyCnm,
-            ..qcn::RP_DECK001
-        };
-        Rp { params: *params, limiter: qcn::Rp::new(limiter, line_rate), news: 0 }
+        Rp { params: *params, limiter: qcn::Rp::new(params.limiter, line_rate), news: 0 }
     }
 
     fn notification_point(_: &RpParams) -> Option<Np> {
@@ -185,13 +118,13 @@ hyper-active increase.
 /// The congestion point: writes feedback on frames.
 #[derive(Clone, Debug)]
 pub struct Cp {
-    params: CpParams,
+    params: qcn::CpParams,
     sampler: Sampler,
 }
 
 impl Cp {
     fn feedback(&self, q_offset: i64, q_delta: i64) -> Quantized {
-        let CpParams { set_point, w, .. } = self.params;
+        let qcn::CpParams { set_point, w, .. } = self.params;
         Scale { set_point, w, bits: BITS, quantizer: Quantizer::Floor }.quantize(q_offset, q_delta)
     }
 
@@ -260,11 +193,8 @@ impl ReactionPoint for Rp {
         }
         self.news = self.news.saturating_add(1);
         if self.params.good_news > 0 && self.news >= self.params.good_news {
-            let count = match self.params.hai_step {
-                qcn::HaiStep::Scaled => u64::from(self.news - self.params.good_news + 1),
-                qcn::HaiStep::Constant => 1,
-            };
-            self.limiter.increase(BitRate::bps(self.params.hai_rate.get().saturating_mul(count)));
+            let qcn::RpParams { hai_step, hai_rate, .. } = self.params.limiter;
+            self.limiter.increase(hai_step.step(hai_rate, self.news - self.params.good_news + 1));
         }
     }
 }

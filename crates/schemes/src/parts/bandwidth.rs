@@ -11,19 +11,9 @@ use crate::roles::{Arrival, CongestionPoint, CpAction, CpCapabilities, Queue};
 use qcnlab_units::{Bytes, Instant, Span};
 
 params! {
-    /// Parameters of a congestion point with two sensors: sampled feedback, and the detector.
+    /// Parameters of the detector.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct SensorParams {
-        /// Queue length the loop steers to.
-        set_point: Bytes, "Q_EQ, Qeq", Range::at_least(100.0);
-        /// Weight of queue growth against queue offset in the feedback.
-        w: f64, "W", Range::between(0.000_976_562_5, 1024.0);
-        /// Octets between samples while there is no congestion.
-        sample_base: Bytes, "base marking", Range::at_least(1.0);
-        /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
-        jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
-        /// Whether discarded frames count towards the sampling interval and may be sampled.
-        count_discarded: bool, "", Range::ANY;
+    pub struct BandwidthParams {
         /// Bandwidth may be available while the queue is shorter than this.
         available_below: Bytes, "not-congested threshold, BA threshold", Range::POSITIVE;
         /// It is available once the queue has been that short for this long.
@@ -31,79 +21,73 @@ params! {
     }
 }
 
-/// What deck 000 says of both sensors: set point 22 frames, threshold 6 frames for 10 ms.
-pub const TWO_SENSORS_DECK000: SensorParams = SensorParams {
-    set_point: Bytes::new(33_000),
-    w: 2.0,
-    sample_base: Bytes::new(150_000),
-    jitter_width: 0.3,
-    count_discarded: false,
-    available_below: Bytes::new(9_000),
-    available_after: Span::from_ms(10),
-};
-
-impl SensorParams {
-    /// The detector.
-    pub const fn detector(&self) -> BandwidthDetector {
-        BandwidthDetector::new(self.available_below, self.available_after)
-    }
+impl BandwidthParams {
+    /// What deck 000 says of the detector: 6 frames of 1500 octets, for 10 ms.
+    pub const DECK000: BandwidthParams =
+        BandwidthParams { available_below: Bytes::new(9_000), available_after: Span::from_ms(10) };
 }
 
-/// Watches a queue's length.
+/// Tells from the length of a queue whether its port has bandwidth to spare.
 #[derive(Clone, Debug)]
 pub struct BandwidthDetector {
-    threshold: Bytes,
-    hold: Span,
-    short_since: Option<Instant>,
-    gone_since: Instant,
+    params: BandwidthParams,
+    state: BandwidthState,
+}
+
+/// How long the queue has been short.
+#[derive(Clone, Copy, Debug)]
+enum BandwidthState {
+    /// It has been below the threshold from the start, and no sample found congestion: there is bandwidth.
+    ShortFromStart,
+    /// It is at the threshold or above: there is no bandwidth, since `gone_since`.
+    Long { gone_since: Instant },
+    /// It has been below the threshold since `short_since`, and no sample found congestion. There is bandwidth again
+    /// once that has lasted long enough; until then there is none, since `gone_since`.
+    Short { short_since: Instant, gone_since: Instant },
 }
 
 impl BandwidthDetector {
-    /// Bandwidth is available once the queue has been below `threshold` for `hold`. A port that
-    /// starts empty has it.
-    pub const fn new(threshold: Bytes, hold: Span) -> BandwidthDetector {
-        BandwidthDetector { threshold, hold, short_since: None, gone_since: Instant::ZERO }
+    /// Returns the detector of a port whose queue is empty, and which so has bandwidth to spare.
+    pub const fn new(params: BandwidthParams) -> BandwidthDetector {
+        BandwidthDetector { params, state: BandwidthState::ShortFromStart }
     }
 
     /// The queue has this length from `now` on.
     #[inline]
     pub fn on_len(&mut self, now: Instant, len: Bytes) {
-        if len >= self.threshold {
-            if self.available(now) {
-                self.gone_since = now;
-            }
-            self.short_since = Some(Instant::NEVER);
-        } else if self.short_since == Some(Instant::NEVER) {
-            self.short_since = Some(now);
+        if len >= self.params.available_below {
+            self.state = BandwidthState::Long { gone_since: self.gone_since(now).unwrap_or(now) };
+        } else if let BandwidthState::Long { gone_since } = self.state {
+            self.state = BandwidthState::Short { short_since: now, gone_since };
         }
     }
 
-    /// A sample found congestion: no bandwidth, and the wait for it starts anew.
+    /// A sample found congestion: there is no bandwidth, and the wait for it starts anew.
     pub fn on_congestion(&mut self, now: Instant) {
-        if self.available(now) {
-            self.gone_since = now;
-        }
-        if self.short_since != Some(Instant::NEVER) {
-            self.short_since = Some(now);
+        if !matches!(self.state, BandwidthState::Long { .. }) {
+            let gone_since = self.gone_since(now).unwrap_or(now);
+            self.state = BandwidthState::Short { short_since: now, gone_since };
         }
     }
 
-    /// Whether bandwidth is available.
+    /// Returns whether bandwidth is available.
     pub fn available(&self, now: Instant) -> bool {
-        match self.short_since {
-            None => true,
-            Some(Instant::NEVER) => false,
-            Some(since) => now.since(since) >= self.hold,
-        }
+        self.gone_since(now).is_none()
     }
 
-    /// Since when there has been no bandwidth; `None` while there is some.
+    /// Returns since when there has been no bandwidth; `None` while there is some.
     pub fn gone_since(&self, now: Instant) -> Option<Instant> {
-        (!self.available(now)).then_some(self.gone_since)
+        match self.state {
+            BandwidthState::ShortFromStart => None,
+            BandwidthState::Long { gone_since } => Some(gone_since),
+            BandwidthState::Short { short_since, gone_since } => {
+                (now.since(short_since) < self.params.available_after).then_some(gone_since)
+            }
+        }
     }
 }
 
-/// A congestion point that only watches: those with two sensors have it inside.
+/// The part that a congestion point with a detector forwards to it.
 impl CongestionPoint for BandwidthDetector {
     #[inline]
     fn on_arrival(&mut self, now: Instant, _: &Arrival, queue: Queue, _: &mut Dice) -> CpAction {
@@ -135,8 +119,8 @@ mod tests {
 
     #[test]
     fn short_for_ten_milliseconds() {
-        // Six frames of 1500 octets.
-        let mut detector = BandwidthDetector::new(Bytes::new(9000), Span::from_ms(10));
+        // The threshold is six frames of 1500 octets: 9000.
+        let mut detector = BandwidthDetector::new(BandwidthParams::DECK000);
         detector.on_len(ms(0), Bytes::new(1500));
         assert!(detector.available(ms(0)), "a port starts with bandwidth");
         detector.on_len(ms(1), Bytes::new(9000));
@@ -154,7 +138,7 @@ mod tests {
 
     #[test]
     fn congestion_takes_it_back_whatever_the_queue() {
-        let mut detector = BandwidthDetector::new(Bytes::new(9000), Span::from_ms(10));
+        let mut detector = BandwidthDetector::new(BandwidthParams::DECK000);
         detector.on_len(ms(0), Bytes::new(6000));
         detector.on_congestion(ms(5));
         assert_eq!(detector.gone_since(ms(5)), Some(ms(5)));

@@ -4,24 +4,11 @@
 //! message cuts, and the cycles start from the first. The rate before the cut becomes the target, unless the first
 //! cycle has not ended. A drift timer, where there is one, adds a step each period, whatever is heard.
 
-use super::drift::Drift;
-use super::rates::Rates;
+use super::drift::{Drift, DriftParams};
+use super::rates::{CutParams, Rates};
 use super::sampling::Countdown;
 use crate::roles::{Cnm, Signal};
 use qcnlab_units::{BitRate, Bytes, Instant};
-
-/// What a message does to rates and cycles.
-#[derive(Clone, Copy, Debug)]
-pub struct Cut {
-    /// Length of a byte-counter cycle.
-    pub byte_reset: Bytes,
-    /// Decrease per unit of quantized feedback.
-    pub gd: f64,
-    /// The least share of the rate that one message leaves.
-    pub min_dec_fac: f64,
-    /// The rate is never cut below this.
-    pub min_rate: BitRate,
-}
 
 /// Rates, byte counter, cycles and drift of an installed limiter.
 #[derive(Clone, Debug)]
@@ -37,7 +24,8 @@ pub struct Cycles {
 
 impl Cycles {
     /// The first cycle, at `line_rate`; `drift` starts now.
-    pub fn new(now: Instant, line_rate: BitRate, byte_reset: Bytes, mut drift: Drift) -> Cycles {
+    pub fn new(now: Instant, line_rate: BitRate, byte_reset: Bytes, drift: DriftParams) -> Cycles {
+        let mut drift = Drift::new(drift);
         drift.start(now);
         Cycles { rates: Rates::at(line_rate), byte_count: Countdown::new(byte_reset), stage: 0, drift }
     }
@@ -55,14 +43,14 @@ impl Cycles {
         }
     }
 
-    /// A message with quantized feedback `fb` came.
-    pub fn on_cnm(&mut self, fb: u8, cut: &Cut) {
+    /// A message with quantized feedback `fb` came. Byte-counter cycles have `byte_reset` octets.
+    pub fn on_cnm(&mut self, fb: u8, byte_reset: Bytes, cut: &CutParams) {
         if self.stage != 0 {
             self.rates.aim_at_current();
-            self.byte_count.restart_exactly(cut.byte_reset);
+            self.byte_count.restart_exactly(byte_reset);
         }
         self.stage = 0;
-        self.rates.cut(fb, cut.gd, cut.min_dec_fac, cut.min_rate);
+        self.rates.cut(fb, cut);
     }
 
     /// Whether a frame that leaves `backlog` behind is the last to need the limiter: it is back at `line_rate` and
@@ -87,12 +75,12 @@ mod tests {
     use crate::roles::CpId;
     use qcnlab_units::Span;
 
-    const CUT: Cut =
-        Cut { byte_reset: Bytes::new(150_000), gd: 1.0 / 128.0, min_dec_fac: 0.5, min_rate: BitRate::mbps(10) };
+    const CYCLE: Bytes = Bytes::new(150_000);
+    const CUT: CutParams = CutParams { gd: 1.0 / 128.0, min_dec_fac: 0.5, min_rate: BitRate::mbps(10) };
 
     fn cycles(drift_every: Span) -> Cycles {
-        let drift = Drift::new(drift_every, BitRate::mbps(1));
-        Cycles::new(Instant::ZERO, BitRate::gbps(10), CUT.byte_reset, drift)
+        let drift = DriftParams::each(drift_every, BitRate::mbps(1));
+        Cycles::new(Instant::ZERO, BitRate::gbps(10), CYCLE, drift)
     }
 
     #[test]
@@ -100,12 +88,12 @@ mod tests {
         let mut cycles = cycles(Span::ZERO);
         let rates = |cycles: &Cycles| (cycles.rates.current, cycles.rates.target);
         // 10 000 (1 - 32/128) = 7500, and 5625 without a cycle in between.
-        cycles.on_cnm(32, &CUT);
+        cycles.on_cnm(32, CYCLE, &CUT);
         assert_eq!(rates(&cycles), (BitRate::mbps(7500), BitRate::gbps(10)));
-        cycles.on_cnm(32, &CUT);
+        cycles.on_cnm(32, CYCLE, &CUT);
         assert_eq!(rates(&cycles), (BitRate::mbps(5625), BitRate::gbps(10)));
         cycles.stage = 1;
-        cycles.on_cnm(64, &CUT);
+        cycles.on_cnm(64, CYCLE, &CUT);
         assert_eq!((rates(&cycles), cycles.stage), ((BitRate::bps(2_812_500_000), BitRate::mbps(5625)), 0));
     }
 
@@ -114,10 +102,10 @@ mod tests {
     fn it_drifts_whatever_is_heard() {
         let mut cycles = cycles(Span::from_ms(1));
         let ms = |n| Instant::ZERO + Span::from_ms(n);
-        cycles.on_cnm(64, &CUT);
+        cycles.on_cnm(64, CYCLE, &CUT);
         cycles.drift_if_due(ms(1), BitRate::gbps(10));
         assert_eq!((cycles.rates.current, cycles.next_drift()), (BitRate::mbps(5001), ms(2)));
-        cycles.on_cnm(64, &CUT);
+        cycles.on_cnm(64, CYCLE, &CUT);
         cycles.drift_if_due(ms(2), BitRate::gbps(10));
         assert_eq!((cycles.rates.current, cycles.next_drift()), (BitRate::bps(2_501_500_000), ms(3)));
         cycles.drift_if_due(ms(10_000), BitRate::gbps(10));
@@ -129,7 +117,7 @@ mod tests {
         let mut cycles = cycles(Span::ZERO);
         assert!(cycles.over(BitRate::gbps(10), Bytes::ZERO));
         assert!(!cycles.over(BitRate::gbps(10), Bytes::new(1)));
-        cycles.on_cnm(1, &CUT);
+        cycles.on_cnm(1, CYCLE, &CUT);
         assert!(!cycles.over(BitRate::gbps(10), Bytes::ZERO));
     }
 

@@ -1,25 +1,48 @@
-//! The drift timer: a rate that rises by itself, so that no limiter is stranded at a low rate.
+//! The drift timer: while a limiter is installed its rate rises by a small step each period, so that a limiter that
+//! hears nothing does not stay at a low rate.
 
+use crate::params;
+use crate::params::Range;
 use qcnlab_units::{BitRate, Instant, Span};
+
+params! {
+    /// Parameters of the drift timer.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct DriftParams {
+        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
+        drift_every: Span, "drift interval, Td, rp_td", Range::at_least(0.0);
+        /// How far it drifts each time.
+        drift_step: BitRate, "drift increase, Rd, rp_rd", Range::at_least(0.0);
+    }
+}
+
+impl DriftParams {
+    /// No drift.
+    pub const OFF: DriftParams = DriftParams { drift_every: Span::ZERO, drift_step: BitRate::ZERO };
+
+    /// A drift of `step` each `every`.
+    pub const fn each(every: Span, step: BitRate) -> DriftParams {
+        DriftParams { drift_every: every, drift_step: step }
+    }
+}
 
 /// Adds a step to the rate every so often while a limiter is active.
 #[derive(Clone, Debug)]
 pub struct Drift {
-    every: Span,
-    step: BitRate,
+    params: DriftParams,
     next: Instant,
 }
 
 impl Drift {
-    /// A drift of `step` each `every`, not running. A span of zero never runs.
-    pub const fn new(every: Span, step: BitRate) -> Drift {
-        Drift { every, step, next: Instant::NEVER }
+    /// Returns a timer that is not running. A period of zero never runs.
+    pub const fn new(params: DriftParams) -> Drift {
+        Drift { params, next: Instant::NEVER }
     }
 
     /// Starts the timer.
     pub fn start(&mut self, now: Instant) {
-        if self.every > Span::ZERO {
-            self.next = now + self.every;
+        if self.params.drift_every > Span::ZERO {
+            self.next = now + self.params.drift_every;
         }
     }
 
@@ -28,20 +51,21 @@ impl Drift {
         self.next = Instant::NEVER;
     }
 
-    /// When it is due next.
+    /// Returns when it is due next.
     #[inline]
     pub const fn next(&self) -> Instant {
         self.next
     }
 
-    /// What to add if it is due: a step for each period that has passed. Feedback does not reset it.
+    /// Returns what to add if it is due: a step for each period that has passed. Feedback does not restart the timer.
     pub fn due(&mut self, now: Instant) -> Option<BitRate> {
         if now < self.next {
             return None;
         }
-        let periods = 1 + now.since(self.next).ps() / self.every.ps();
-        self.next += Span::from_ps(periods * self.every.ps());
-        Some(BitRate::bps(self.step.get().saturating_mul(periods)))
+        let DriftParams { drift_every, drift_step } = self.params;
+        let periods = 1 + now.since(self.next).ps() / drift_every.ps();
+        self.next += Span::from_ps(periods * drift_every.ps());
+        Some(BitRate::bps(drift_step.get().saturating_mul(periods)))
     }
 }
 
@@ -51,7 +75,7 @@ mod tests {
 
     #[test]
     fn one_megabit_each_millisecond() {
-        let mut drift = Drift::new(Span::from_ms(1), BitRate::mbps(1));
+        let mut drift = Drift::new(DriftParams::each(Span::from_ms(1), BitRate::mbps(1)));
         assert_eq!(drift.next(), Instant::NEVER);
         let start = Instant::ZERO + Span::from_ms(5);
         drift.start(start);

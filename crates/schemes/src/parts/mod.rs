@@ -8,3 +8,4 @@ pub(crate) mod forward;
 pub mod rates;
 pub mod returning;
 pub mod sampling;
+pub mod stages;

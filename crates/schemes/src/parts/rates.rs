@@ -2,7 +2,22 @@
 //!
 //! Deck 000, Rules for changing TR and CR, and Downward Transience.
 
+use crate::params;
+use crate::params::Range;
 use qcnlab_units::BitRate;
+
+params! {
+    /// Parameters of a cut.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CutParams {
+        /// Decrease per unit of quantized feedback.
+        gd: f64, "rpgGd, GD, Gd", Range::between(0.0, 1.0);
+        /// The least share of the rate that one message leaves.
+        min_dec_fac: f64, "rpgMinDecFac", Range::above_zero_to(1.0);
+        /// The rate is never cut below this.
+        min_rate: BitRate, "rpgMinRate, MIN_RATE, Rmin", Range::POSITIVE;
+    }
+}
 
 /// The rate a limiter lets pass, and the rate it climbs back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +34,10 @@ impl Rates {
         Rates { current: rate, target: rate }
     }
 
-    /// A cut by `gd` for each unit of quantized feedback: one message leaves at least the share
+    /// Takes `gd` off the current rate for each unit of quantized feedback: one message leaves at least the share
     /// `min_dec_fac`, and no cut goes below `min_rate`.
-    pub fn cut(&mut self, fb: u8, gd: f64, min_dec_fac: f64, min_rate: BitRate) {
+    pub fn cut(&mut self, fb: u8, params: &CutParams) {
+        let CutParams { gd, min_dec_fac, min_rate } = *params;
         let factor = (1.0 - gd * f64::from(fb)).max(min_dec_fac);
         self.current = self.current.scaled_rounded_down(factor).max(min_rate);
     }

@@ -2,11 +2,11 @@
 
 use super::{Clamp, Form, RpParams};
 use crate::dice::Dice;
-use crate::family::qcn::{HaiStep, StageTest};
 use crate::fast_path::RpFastPath;
 use crate::parts::drift::Drift;
 use crate::parts::rates::Rates;
 use crate::parts::sampling::Countdown;
+use crate::parts::stages::StageTest;
 use crate::roles::{Gauge, ReactionPoint, Signal, Stamp};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -120,7 +120,7 @@ impl Rp {
 impl Limiter {
     fn new(now: Instant, alpha: Alpha, params: &RpParams, line_rate: BitRate) -> Limiter {
         let rate = params.first_rate.map_or(line_rate, |rate| rate.min(line_rate));
-        let mut drift = Drift::new(params.drift_every, params.drift_step);
+        let mut drift = Drift::new(params.drift);
         drift.start(now);
         Limiter {
             rates: Rates::at(rate),
@@ -175,11 +175,7 @@ impl Limiter {
         // Without a byte counter the timer alone leads to hyper increase.
         let low = if params.byte_reset.is_none() { high.saturating_sub(1) } else { low };
         if low > params.threshold {
-            let count = match params.hai_step {
-                HaiStep::Scaled => low - params.threshold,
-                HaiStep::Constant => 1,
-            };
-            self.rates.raise_target(BitRate::bps(params.hai_rate.get().saturating_mul(u64::from(count))));
+            self.rates.raise_target(params.hai_step.step(params.hai_rate, low - params.threshold));
         } else if !recovering {
             self.rates.raise_target(params.ai_rate);
         }

@@ -263,7 +263,7 @@ fn marks_on_arrival_upset_what_marks_on_departure_do_not() {
 /// Alpha 1 halves 40 000; 1 each 20 us. At 55 us (20 002 + 40 000) / 2. Released, it asks for nothing.
 #[test]
 fn it_drifts_as_long_as_it_limits() {
-    let drifting = RpParams { drift_every: Span::from_us(20), drift_step: BitRate::mbps(1), ..RP_SIGCOMM2015 };
+    let drifting = RpParams { drift: DriftParams::each(Span::from_us(20), BitRate::mbps(1)), ..RP_SIGCOMM2015 };
     let mut limited = rp(drifting);
     hear(&mut limited, us(0));
     for (at, rate) in [(20, 20_001), (40, 20_002), (55, 30_001), (60, 30_002)] {
@@ -271,7 +271,7 @@ fn it_drifts_as_long_as_it_limits() {
         limited.on_wake(us(at), &mut dice());
         assert_eq!(current(&limited), BitRate::mbps(rate), "at {at} us");
     }
-    let mut fast = rp(RpParams { drift_step: BitRate::gbps(20), ..drifting });
+    let mut fast = rp(RpParams { drift: DriftParams { drift_step: BitRate::gbps(20), ..drifting.drift }, ..drifting });
     hear(&mut fast, us(0));
     fast.on_wake(us(20), &mut dice());
     assert_eq!((fast.limit(), fast.next_wake()), (None, Instant::NEVER));

@@ -1,9 +1,11 @@
 //! Hand-worked numbers. Full scale is 5 * 37 500 octets = 2929.6875 pages of 64: Gi 1000 / that, Gd 0.5 / that.
 
 use super::*;
+use crate::parts::drift::DriftParams;
 use crate::testing::{FRAME, Fabric, LINE, dice, us};
 
-const STILL: RpParams = RpParams { drift_every: Span::ZERO, ..RP_IBM_ZRL };
+const STILL: RpParams =
+    RpParams { limiter: ecm::RpParams { drift: DriftParams::OFF, ..RP_IBM_ZRL.limiter }, ..RP_IBM_ZRL };
 
 /// A message of full scale: 10 Gb/s are halved.
 fn full() -> Signal {

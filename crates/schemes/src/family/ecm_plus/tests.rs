@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::dice::Purpose;
+use crate::parts::drift::DriftParams;
 
 const LINE: BitRate = BitRate::gbps(10);
 
 /// Without jitter, so that cycles have their nominal length.
-const EXACT: RpParams = RpParams { jitter_width: 0.0, ..RP_DECK001 };
+const EXACT: RpParams = RpParams { limiter: qcn::RpParams { jitter_width: 0.0, ..RP_DECK001.limiter }, ..RP_DECK001 };
 const ADDITIVE: RpParams = RpParams { adaptation: Adaptation::Additive, ..EXACT };
 
 fn dice() -> Dice {
@@ -46,7 +47,7 @@ fn a_timer_that_runs_out_is_shorter_the_next_time() {
     let mut limited = rp(ADDITIVE);
     let cycles: Vec<u64> = (0..5).map(|_| run_out(&mut limited)).collect();
     assert_eq!(cycles, [14_000, 13_000, 12_000, 11_000, 5_000]);
-    let mut limited = rp(RpParams { short_cycles: false, ..ADDITIVE });
+    let mut limited = rp(RpParams { limiter: qcn::RpParams { short_cycles: false, ..ADDITIVE.limiter }, ..ADDITIVE });
     let cycles: Vec<u64> = (0..6).map(|_| run_out(&mut limited)).collect();
     assert_eq!(cycles, [14_000, 13_000, 12_000, 11_000, 10_000, 9_000]);
 }
@@ -82,7 +83,11 @@ fn a_burst_counts_once_unless_told_otherwise() {
 
 #[test]
 fn the_timer_stays_within_its_bounds() {
-    let every = RpParams { stretching: Stretching::EveryMessage, threshold: 1000, ..EXACT };
+    let every = RpParams {
+        stretching: Stretching::EveryMessage,
+        limiter: qcn::RpParams { threshold: 1000, ..EXACT.limiter },
+        ..EXACT
+    };
     let mut limited = rp(every);
     for i in 1..100 {
         limited.on_signal(us(i), &cnm(1), &mut dice());
@@ -124,7 +129,10 @@ fn a_new_limiter_starts_with_the_first_timer() {
 /// 7500, and 1 each 4 ms: 7503 at 12 ms. At 15 ms (7503 + 10 000) / 2; the drifts made no timer shorter: 15 + 13.5.
 #[test]
 fn a_drift_is_not_the_timer() {
-    let mut rp = rp(RpParams { drift_every: Span::from_ms(4), drift_step: BitRate::mbps(1), ..EXACT });
+    let mut rp = rp(RpParams {
+        limiter: qcn::RpParams { drift: DriftParams::each(Span::from_ms(4), BitRate::mbps(1)), ..EXACT.limiter },
+        ..EXACT
+    });
     for at in [4_000, 8_000, 12_000, 15_000] {
         assert_eq!(rp.next_wake(), us(at));
         rp.on_wake(us(at), &mut dice());

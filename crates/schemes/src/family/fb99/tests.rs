@@ -6,7 +6,7 @@ use crate::roles::FlowId;
 
 const LINE: BitRate = BitRate::gbps(10);
 const FRAME: Bytes = Bytes::new(1500);
-const EXACT: RpParams = RpParams { jitter_width: 0.0, ..RP_DECK000 };
+const EXACT: RpParams = RpParams { limiter: qcn::RpParams { jitter_width: 0.0, ..RP_DECK000.limiter }, ..RP_DECK000 };
 
 fn dice() -> Dice {
     Dice::new(1, 0, "test", Purpose::Reaction)

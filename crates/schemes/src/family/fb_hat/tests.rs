@@ -4,7 +4,10 @@ use super::*;
 use crate::testing::{FRAME, Fabric, LINE, dice, us};
 
 /// Without jitter; without increase, so that a climbing limiter never gets to the line rate.
-const EXACT: RpParams = RpParams { jitter_width: 0.0, short_cycles: false, ai_rate: BitRate::ZERO, ..RP_DECK000 };
+const EXACT: RpParams = RpParams {
+    limiter: qcn::RpParams { jitter_width: 0.0, short_cycles: false, ai_rate: BitRate::ZERO, ..RP_DECK000.limiter },
+    ..RP_DECK000
+};
 
 fn rp(params: RpParams) -> Rp {
     FbHat::reaction_point(&params, LINE)
@@ -103,7 +106,7 @@ fn recovery_is_faster_than_with_cycles_of_one_length() {
 #[test]
 fn a_far_target_falls_at_the_end_of_the_first_cycle() {
     for (target_rate_reduction, target) in [(false, 10_000), (true, 1250)] {
-        let mut rp = rp(RpParams { target_rate_reduction, ..EXACT });
+        let mut rp = rp(RpParams { limiter: qcn::RpParams { target_rate_reduction, ..EXACT.limiter }, ..EXACT });
         (0..4).for_each(|_| hear(&mut rp, 63));
         let _ = cycle(&mut rp);
         assert_eq!(rp.gauge().target_rate, BitRate::mbps(target));

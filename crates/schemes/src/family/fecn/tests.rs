@@ -131,7 +131,7 @@ fn sources_share_a_port_evenly() {
 /// 10 000 / 200 = 50, and 1 each 400 us from the first frame; the next probe is due at 1 ms. At line rate it stops.
 #[test]
 fn the_rate_drifts_below_the_line_rate() {
-    let params = RpParams { drift_every: Span::from_us(400), drift_step: BitRate::mbps(1), ..RP_FECN2007 };
+    let params = RpParams { drift: DriftParams::each(Span::from_us(400), BitRate::mbps(1)), ..RP_FECN2007 };
     let mut rp = Fecn::reaction_point(&params, LINE);
     assert_eq!(rp.next_wake(), Instant::NEVER);
     let _ = rp.on_sent(us(0), FRAME, FRAME, &mut dice());

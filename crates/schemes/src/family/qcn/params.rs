@@ -1,7 +1,10 @@
 //! Parameters of QCN, and the sets of them that the sources print.
 
 use crate::params::Range;
+use crate::parts::drift::DriftParams;
 use crate::parts::feedback::Quantizer;
+use crate::parts::rates::CutParams;
+use crate::parts::stages::{HaiStep, StageTest};
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Span};
 
@@ -34,26 +37,6 @@ choice! {
         ByteCounter = "byte_counter",
         /// The timer alone.
         Timer = "timer",
-    }
-}
-
-choice! {
-    /// When a stage counts as past fast recovery.
-    pub enum StageTest {
-        /// Stage > F: F halvings, active increase at event F + 1, short cycles from stage F.
-        Above = "gt",
-        /// Stage >= F: F - 1 halvings, active increase at event F, short cycles in hyper-active increase only.
-        Reached = "ge",
-    }
-}
-
-choice! {
-    /// How much a hyper-active increase adds.
-    pub enum HaiStep {
-        /// R_HAI times the number of events since both stages passed F.
-        Scaled = "scaled",
-        /// R_HAI each time.
-        Constant = "constant",
     }
 }
 
@@ -110,9 +93,9 @@ params! {
     pub struct RpParams {
         /// Which events raise the rate.
         clock: Clock, "", Range::ANY;
-        /// Length of a timer cycle in fast recovery; half of it later with `short_cycles`.
+        /// Length of a timer cycle in fast recovery; later cycles may have half of it.
         time_reset: Span, "rpgTimeReset, TIMER_PERIOD, T", Range::at_least(1e6);
-        /// Length of a byte-counter cycle in fast recovery; half of it later with `short_cycles`.
+        /// Length of a byte-counter cycle in fast recovery; later cycles may have half of it.
         byte_reset: Bytes, "rpgByteReset, BC_LIMIT", Range::at_least(1.0);
         /// Cycles of fast recovery.
         threshold: u32, "rpgThreshold, FAST_RECOVERY_TH, F", Range::between(1.0, 1000.0);
@@ -125,14 +108,10 @@ params! {
         /// Whether each increase after fast recovery adds `ai_rate` times their count, in place of active and
         /// hyper-active increase: the first form of HAI.
         early_hai: bool, "R_i cycle_cnt", Range::ANY;
-        /// Decrease per unit of quantized feedback.
-        gd: f64, "rpgGd, GD, Gd", Range::between(0.0, 1.0);
-        /// The least share of the rate that one message leaves.
-        min_dec_fac: f64, "rpgMinDecFac", Range::above_zero_to(1.0);
+        cut: CutParams => gd, min_dec_fac;
         /// After a cut, messages are not heard for so long: the round trip, for one cut in each; 0 s hears all.
         cut_spacing: Span, "RTT filtering", Range::at_least(0.0);
-        /// The rate is never cut below this.
-        min_rate: BitRate, "rpgMinRate, MIN_RATE", Range::POSITIVE;
+        cut => min_rate;
         /// The rate never rises above this; unset, the line rate.
         max_rate: Option<BitRate>, "rpgMaxRate, C", Range::POSITIVE;
         /// Whether cycles after fast recovery have half the length.
@@ -147,10 +126,7 @@ params! {
         clamp_on_time: bool, "clamp_tgt_rate_after_time_inc", Range::ANY;
         /// Whether the target rate has an upper bound.
         target_cap: TargetCap, "", Range::ANY;
-        /// How often the rate drifts up by itself, whatever is heard; 0 s for never.
-        drift_every: Span, "drift interval, Td", Range::at_least(0.0);
-        /// How far it drifts each time.
-        drift_step: BitRate, "drift increase, Rd", Range::at_least(0.0);
+        drift: DriftParams => drift_every, drift_step;
         /// What makes a reaction point start to limit.
         creation: Creation, "", Range::ANY;
         /// When a reaction point stops limiting.
@@ -186,10 +162,8 @@ pub const RP_DECK001: RpParams = RpParams {
     hai_rate: BitRate::mbps(50),
     hai_step: HaiStep::Scaled,
     early_hai: false,
-    gd: 1.0 / 128.0,
-    min_dec_fac: 0.5,
+    cut: CutParams { gd: 1.0 / 128.0, min_dec_fac: 0.5, min_rate: BitRate::mbps(10) },
     cut_spacing: Span::ZERO,
-    min_rate: BitRate::mbps(10),
     max_rate: None,
     short_cycles: true,
     jitter_width: 0.3,
@@ -197,8 +171,7 @@ pub const RP_DECK001: RpParams = RpParams {
     target_rate_reduction: true,
     clamp_on_time: false,
     target_cap: TargetCap::None,
-    drift_every: Span::ZERO,
-    drift_step: BitRate::ZERO,
+    drift: DriftParams::OFF,
     creation: Creation::Congested,
     release: Release::LineRateAndEmpty,
     rate_accounting: RateAccounting::Frame,
@@ -209,8 +182,11 @@ pub const RP_DECK001: RpParams = RpParams {
 pub const CP_IEEE: CpParams = CpParams { set_point: Bytes::new(26_000), ..CP_DECK001 };
 
 /// Defaults of the CN MIB; rates count preamble and inter-frame gap.
-pub const RP_IEEE: RpParams =
-    RpParams { min_rate: BitRate::mbps(5), rate_accounting: RateAccounting::Wire, ..RP_DECK001 };
+pub const RP_IEEE: RpParams = RpParams {
+    cut: CutParams { min_rate: BitRate::mbps(5), ..RP_DECK001.cut },
+    rate_accounting: RateAccounting::Wire,
+    ..RP_DECK001
+};
 
 /// What deck 000 says of the congestion point: 22 frames of 1500 octets, as deck 001.
 pub const CP_DECK000: CpParams = CP_DECK001;
@@ -230,11 +206,9 @@ pub const CP_IBM_ZRL_M1500KB: CpParams = CpParams { set_point: Bytes::new(375_00
 pub const RP_IBM_ZRL: RpParams = RpParams {
     clock: Clock::ByteCounter,
     ai_rate: BitRate::mbps(12),
-    gd: 0.5 / 255.0,
-    min_rate: BitRate::mbps(1),
+    cut: CutParams { gd: 0.5 / 255.0, min_rate: BitRate::mbps(1), ..RP_DECK001.cut },
     short_cycles: false,
     target_rate_reduction: false,
-    drift_every: Span::from_ms(20),
-    drift_step: BitRate::mbps(4),
+    drift: DriftParams::each(Span::from_ms(20), BitRate::mbps(4)),
     ..RP_DECK001
 };

@@ -1,11 +1,12 @@
 //! The reaction point: a rate limiter's rate.
 
-use super::params::{Clock, Creation, HaiStep, RateAccounting, Release, RpParams, StageTest, TargetCap};
+use super::params::{Clock, Creation, RateAccounting, Release, RpParams, TargetCap};
 use crate::dice::Dice;
 use crate::fast_path::RpFastPath;
 use crate::parts::drift::Drift;
 use crate::parts::rates::Rates;
 use crate::parts::sampling::Countdown;
+use crate::parts::stages::StageTest;
 use crate::roles::{Cnm, Gauge, Pacing, ReactionPoint, Signal, Stamp};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -140,7 +141,7 @@ impl Rp {
             if params.creation == Creation::Congested && cnm.q_offset >= 0 {
                 return;
             }
-            let mut drift = Drift::new(params.drift_every, params.drift_step);
+            let mut drift = Drift::new(params.drift);
             drift.start(now);
             self.state = State::Limiting(Limiter {
                 rates: Rates::at(self.max_rate),
@@ -186,7 +187,7 @@ impl Limiter {
         self.time_stage = 0;
         self.increases = 0;
         self.deaf_until = now + params.cut_spacing;
-        self.rates.cut(fb, params.gd, params.min_dec_fac, params.min_rate);
+        self.rates.cut(fb, &params.cut);
         if params.clock != Clock::ByteCounter {
             self.time_end = now + params.time_reset;
         }
@@ -245,8 +246,7 @@ impl Limiter {
                 Phase::FastRecovery => BitRate::ZERO,
                 _ if params.early_hai => BitRate::bps(params.ai_rate.get().saturating_mul(u64::from(self.increases))),
                 Phase::ActiveIncrease => params.ai_rate,
-                Phase::HyperActiveIncrease(_) if params.hai_step == HaiStep::Constant => params.hai_rate,
-                Phase::HyperActiveIncrease(i) => BitRate::bps(params.hai_rate.get().saturating_mul(u64::from(i))),
+                Phase::HyperActiveIncrease(count) => params.hai_step.step(params.hai_rate, count),
             });
         }
         if params.target_cap == TargetCap::LineRate {

@@ -3,8 +3,10 @@
 use super::cp::Cp;
 use super::params::*;
 use super::rp::{Limiter, Phase, Rp, State};
+use crate::parts::drift::DriftParams;
 use crate::parts::feedback::Quantizer;
-use crate::parts::rates::Rates;
+use crate::parts::rates::{CutParams, Rates};
+use crate::parts::stages::{HaiStep, StageTest};
 use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, ReactionPoint, Signal};
 use crate::testing::{FRAME, LINE, dice, frame, ms, queue, us};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -289,7 +291,7 @@ fn the_byte_counter_halves_its_cycle_at_stage_five() {
 
 #[test]
 fn a_cut_never_goes_below_the_floors() {
-    let mut rp = rp(RpParams { gd: 1.0, ..EXACT });
+    let mut rp = rp(RpParams { cut: CutParams { gd: 1.0, ..EXACT.cut }, ..EXACT });
     rp.on_signal(ms(0), &cnm(63), &mut dice());
     assert_eq!(limiter(&rp).rates.current, BitRate::gbps(5), "one message takes half at most");
     for i in 0..20 {
@@ -396,7 +398,7 @@ fn drift_lifts_the_target_stops_at_line_rate_and_frees_an_idle_limiter() {
 /// Drift and timer at one instant: the cycle ends first.
 #[test]
 fn drift_runs_beside_the_timer() {
-    let params = RpParams { drift_every: Span::from_ms(5), drift_step: BitRate::mbps(4), ..EXACT };
+    let params = RpParams { drift: DriftParams::each(Span::from_ms(5), BitRate::mbps(4)), ..EXACT };
     let mut rp = rp(params);
     rp.on_signal(ms(0), &cnm(32), &mut dice());
     let mut wakes = Vec::new();

@@ -45,7 +45,7 @@ impl Rp {
         Rp {
             params,
             line_rate,
-            limiter: qcn::Rp::new(params.limiter(), line_rate),
+            limiter: qcn::Rp::new(params.limiter, line_rate),
             target: CpId(0),
             capacity: line_rate,
             rtt: None,
@@ -95,11 +95,11 @@ impl Rp {
 
     /// Carries the round trip into the limiter.
     fn tune(&mut self) {
-        let RpParams { byte_reset, cycle_round_trips, one_cut_per_rtt, .. } = self.params;
+        let RpParams { cycle_round_trips, one_cut_per_rtt, .. } = self.params;
         let rtt = self.rtt.unwrap_or(Span::ZERO);
         let octets =
             self.limiter.gauge().current_rate.bytes_in_rounded_down(rtt.scaled_rounded_down(cycle_round_trips));
-        self.limiter.set_byte_reset(byte_reset.max(octets));
+        self.limiter.set_byte_reset(self.params.limiter.byte_reset.max(octets));
         self.limiter.set_cut_spacing(if one_cut_per_rtt { rtt } else { Span::ZERO });
     }
 

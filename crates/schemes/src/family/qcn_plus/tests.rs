@@ -1,12 +1,16 @@
 //! Each line of deck 004's behavioral spec, and hand-worked numbers. Rates in Mb/s where a comment gives none.
 
 use super::*;
+use crate::parts::drift::DriftParams;
 use crate::roles::{Cnm, CpAction, NotificationPoint, ReactionPoint};
 use crate::testing::{FRAME, Fabric, LINE, dice, frame, ms, queue, us};
 
 /// Without jitter and drift, so that nothing else moves the rate.
-const EXACT: RpParams = RpParams { jitter_width: 0.0, drift_every: Span::ZERO, ..RP_IBM_ZRL };
-const PLAIN: qcn::RpParams = EXACT.limiter();
+const EXACT: RpParams = RpParams {
+    limiter: qcn::RpParams { jitter_width: 0.0, drift: DriftParams::OFF, ..RP_IBM_ZRL.limiter },
+    ..RP_IBM_ZRL
+};
+const PLAIN: qcn::RpParams = EXACT.limiter;
 
 fn rp(params: RpParams) -> Rp {
     QcnPlus::reaction_point(&params, LINE)

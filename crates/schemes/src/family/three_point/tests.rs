@@ -17,7 +17,10 @@ fn sample(cp: &mut Cp, len: u64) -> CpAction {
 }
 
 fn rp() -> Rp {
-    ThreePoint::reaction_point(&RpParams { jitter_width: 0.0, ..RP_DECK001 }, LINE)
+    ThreePoint::reaction_point(
+        &RpParams { limiter: qcn::RpParams { jitter_width: 0.0, ..RP_DECK001.limiter }, ..RP_DECK001 },
+        LINE,
+    )
 }
 
 fn reflect(rp: &mut Rp, fb: i16) -> u64 {

@@ -1,0 +1,152 @@
+//! Reading a field's value from what a file holds.
+
+use super::field::{Choice, Field, Kind, Value};
+use qcnlab_units::UnitError;
+use std::fmt;
+
+/// What a file can hold in one place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scalar {
+    /// A string.
+    Text(String),
+    /// A whole number.
+    Integer(i64),
+    /// A real number.
+    Real(f64),
+    /// A boolean.
+    Flag(bool),
+}
+
+/// Why a field was not set.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamError {
+    /// The text is not the quantity asked for.
+    Unit(UnitError),
+    /// The value is of another kind.
+    Kind {
+        /// What stands there.
+        found: String,
+        /// What should.
+        expected: &'static str,
+    },
+    /// The value is outside the field's range.
+    Range {
+        /// The value.
+        value: String,
+        /// The range in words.
+        range: String,
+    },
+    /// The word is none of the choices.
+    Choice {
+        /// The word.
+        found: String,
+        /// The choices.
+        choices: &'static [Choice],
+    },
+}
+
+impl fmt::Display for ParamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParamError::Unit(error) => error.fmt(f),
+            ParamError::Kind { found, expected } => write!(f, "{found} stands where {expected} is expected"),
+            ParamError::Range { value, range } => write!(f, "{value} is out of range: it must be {range}"),
+            ParamError::Choice { found, choices } => {
+                let words: Vec<_> = choices.iter().map(|c| c.name).collect();
+                write!(f, "'{found}' is not one of {}", words.join(", "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for ParamError {}
+
+impl Field {
+    /// Reads what a file holds as a value for this field.
+    ///
+    /// # Errors
+    /// When the unit, the kind, the range or the word is wrong.
+    pub fn read(&self, scalar: &Scalar) -> Result<Value, ParamError> {
+        let value = self.kind.read(scalar)?;
+        let x = match &value {
+            Value::Size(x) => x.as_f64(),
+            Value::Rate(x) => x.as_f64(),
+            Value::Time(x) => x.ps() as f64,
+            Value::Number(x) => *x,
+            Value::Integer(x) => *x as f64,
+            Value::Flag(_) | Value::Text(_) => return Ok(value),
+        };
+        if self.range.holds(x) {
+            return Ok(value);
+        }
+        Err(ParamError::Range { value: value.to_string(), range: self.range.words(self.kind).unwrap_or_default() })
+    }
+}
+
+impl Kind {
+    fn read(self, scalar: &Scalar) -> Result<Value, ParamError> {
+        let text = || match scalar {
+            Scalar::Text(text) => Ok(text.clone()),
+            Scalar::Integer(n) => Ok(n.to_string()),
+            Scalar::Real(x) => Ok(x.to_string()),
+            Scalar::Flag(_) => Err(self.mismatch(scalar)),
+        };
+        match self {
+            Kind::Size => text()?.parse().map(Value::Size).map_err(ParamError::Unit),
+            Kind::Rate => text()?.parse().map(Value::Rate).map_err(ParamError::Unit),
+            Kind::Time => text()?.parse().map(Value::Time).map_err(ParamError::Unit),
+            Kind::Number => scalar.number().map(Value::Number).ok_or_else(|| self.mismatch(scalar)),
+            Kind::Integer => match scalar {
+                Scalar::Integer(n) if *n < 0 => {
+                    Err(ParamError::Range { value: n.to_string(), range: "at least 0".to_owned() })
+                }
+                Scalar::Integer(n) => Ok(Value::Integer(n.unsigned_abs())),
+                _ => Err(self.mismatch(scalar)),
+            },
+            Kind::Flag => match scalar {
+                Scalar::Flag(b) => Ok(Value::Flag(*b)),
+                _ => Err(self.mismatch(scalar)),
+            },
+            Kind::Choice(choices) => match scalar {
+                Scalar::Text(word) if choices.iter().any(|c| c.name == word) => Ok(Value::Text(word.clone())),
+                Scalar::Text(word) => Err(ParamError::Choice { found: word.clone(), choices }),
+                _ => Err(self.mismatch(scalar)),
+            },
+            Kind::Text => match scalar {
+                Scalar::Text(text) => Ok(Value::Text(text.clone())),
+                _ => Err(self.mismatch(scalar)),
+            },
+        }
+    }
+
+    fn mismatch(self, scalar: &Scalar) -> ParamError {
+        ParamError::Kind { found: scalar.to_string(), expected: self.noun() }
+    }
+}
+
+impl Scalar {
+    /// The number it holds; a text may hold a fraction such as `1/128`.
+    fn number(&self) -> Option<f64> {
+        let x = match self {
+            Scalar::Integer(n) => *n as f64,
+            Scalar::Real(x) => *x,
+            Scalar::Flag(_) => return None,
+            Scalar::Text(text) => match text.split_once('/') {
+                Some((over, under)) => over.trim().parse::<f64>().ok()? / under.trim().parse::<f64>().ok()?,
+                None => text.trim().parse().ok()?,
+            },
+        };
+        x.is_finite().then_some(x)
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scalar::Text(text) => write!(f, "'{text}'"),
+            Scalar::Integer(n) => write!(f, "{n}"),
+            Scalar::Real(x) => write!(f, "{x}"),
+            Scalar::Flag(b) => write!(f, "{b}"),
+        }
+    }
+}
