@@ -12,16 +12,16 @@
 //!
 //! Source: deck and slide, paper or clause; a row in docs/reference/sources.md says what the short name means.
 
+use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::drift::{Drift, DriftParams};
 use crate::parts::sampling::Sampler;
-use crate::definition::{Family, Member, Preset, Status};
 use crate::roles::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Queue, ReactionPoint, Signal,
-    SignalKind, Stamp,
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Queue, ReactionPoint, Signal, SignalKind,
+    Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 

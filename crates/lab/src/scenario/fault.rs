@@ -39,6 +39,16 @@ pub enum Fault {
         /// What the table may have.
         known: Vec<&'static str>,
     },
+    /// A key that has another name now.
+    #[error("key '{key}' in {table} is now called '{now}'")]
+    RenamedKey {
+        /// The old name.
+        key: String,
+        /// The table.
+        table: String,
+        /// The new name.
+        now: &'static str,
+    },
     /// A key that belongs to another kind of the same table.
     #[error("'{key}' does not belong to a {table} of kind '{kind}'")]
     KeyOfOtherKind {
@@ -386,6 +396,7 @@ impl Fault {
                     None => list(),
                 }
             }
+            Fault::RenamedKey { now, .. } => format!("write {now}"),
             Fault::KeyOfOtherKind { owner, key, .. } => format!("'{key}' belongs to kind \"{owner}\""),
             Fault::MissingKey { example, .. } => format!("add {example}"),
             Fault::Value(ParamError::Unit(error)) => return error.hint(),

@@ -34,6 +34,7 @@ mod pausing;
 mod position;
 mod read;
 mod receiving;
+mod renamed;
 mod resolved;
 mod shapes;
 mod sizing;

@@ -11,6 +11,7 @@ use super::layout::{
     TOPOLOGY, TRAFFIC,
 };
 use super::position::Position;
+use super::renamed::renamed;
 use super::shapes::{Links, Topology};
 use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
 use crate::foreign;
@@ -191,11 +192,14 @@ impl Reader<'_> {
 
     fn unknown(&self, entry: &DocumentEntry, table: &str, known: &[&'static str], fields: &[Field]) -> ScenarioError {
         let key = entry.key.clone();
-        let renamed = |field: &&Field| field.aliases.split(',').any(|alias| alias.trim().eq_ignore_ascii_case(&key));
+        if let Some(now) = renamed(table, &key, known) {
+            return self.fault(Fault::RenamedKey { key, table: table.to_owned(), now }, &entry.position);
+        }
+        let alias = |field: &&Field| field.aliases.split(',').any(|alias| alias.trim().eq_ignore_ascii_case(&key));
         let elsewhere = || all_keys(self.document).into_iter().find(|k| k.rsplit('.').next() == Some(&*key));
         let nearest = fields
             .iter()
-            .find(renamed)
+            .find(alias)
             .map(|field| field.name.to_owned())
             .or_else(elsewhere)
             .or_else(|| nearest(&key, known.iter().copied()))

@@ -52,9 +52,9 @@ params! {
         /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
         jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
         /// At this queue length or above every sampled frame gets full-scale negative feedback; unset, never.
-        severe_at: Option<Bytes>, "Qmc, ECM_MAX", Range::POSITIVE;
+        full_scale_threshold: Option<Bytes>, "Qmc, ECM_MAX", Range::POSITIVE;
         /// At this queue length or above sampled frames get BCN(0,0); unset, never.
-        stop_at: Option<Bytes>, "Qsc, ECM(0,0), ECM00", Range::POSITIVE;
+        stop_threshold: Option<Bytes>, "Qsc, ECM(0,0), ECM00", Range::POSITIVE;
         /// Longer queues count as this long in the offset; unset, no clamp.
         saturate_at: Option<Bytes>, "Qsat", Range::POSITIVE;
         /// Bits of the codes, sign included, that offset and growth are rounded to: of one set point and of
@@ -97,8 +97,8 @@ pub const CP_DECK001: CpParams = CpParams {
     w: 2.0,
     sample_base: Bytes::new(18_000),
     jitter_width: 0.3,
-    severe_at: Some(Bytes::new(153_600)),
-    stop_at: None,
+    full_scale_threshold: Some(Bytes::new(153_600)),
+    stop_threshold: None,
     saturate_at: None,
     code_bits: None,
     count_discarded: false,
@@ -108,7 +108,7 @@ pub const CP_DECK001: CpParams = CpParams {
 pub const CP_IBM_ZRL: CpParams = CpParams {
     set_point: Bytes::new(37_500),
     sample_base: Bytes::new(150_000),
-    severe_at: Some(Bytes::new(150_000)),
+    full_scale_threshold: Some(Bytes::new(150_000)),
     ..CP_DECK001
 };
 
@@ -272,12 +272,12 @@ impl Cp {
         let reached = |level: Option<Bytes>| level.is_some_and(|level| queue.len >= level);
         let message =
             Bcn { cp: self.id, q_offset: self.coded(q_offset, 1), q_delta: self.coded(q_delta, 2), stop: false };
-        if reached(params.severe_at) {
+        if reached(params.full_scale_threshold) {
             // Fb = -(2W + 1) Qeq: an offset of -Qeq and a growth of 2 Qeq.
             let set_point = params.set_point.signed();
             return send(Bcn { q_offset: -set_point, q_delta: 2 * set_point, ..message });
         }
-        if reached(params.stop_at) {
+        if reached(params.stop_threshold) {
             return send(Bcn { q_offset: 0, q_delta: 0, stop: true, ..message });
         }
         if queue.len > params.set_point || frame.limited_by == Some(self.id) {

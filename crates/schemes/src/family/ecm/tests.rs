@@ -125,11 +125,11 @@ fn who_is_told_what() {
 
 #[test]
 fn levels_above_the_set_point() {
-    let severe = CpParams { severe_at: Some(Bytes::new(100_000)), ..CP_DECK001 };
+    let full_scale = CpParams { full_scale_threshold: Some(Bytes::new(100_000)), ..CP_DECK001 };
     // Full scale: -24 000 - 2 * 48 000 = -5 * 24 000.
     let full = Bcn { cp: CpId(1), q_offset: -24_000, q_delta: 48_000, stop: false };
-    assert_eq!(sample(severe, 100_000, None), CpAction::Send(Signal::Bcn(full)));
-    let stop = CpParams { stop_at: Some(Bytes::new(102_400)), ..CP_DECK001 };
+    assert_eq!(sample(full_scale, 100_000, None), CpAction::Send(Signal::Bcn(full)));
+    let stop = CpParams { stop_threshold: Some(Bytes::new(102_400)), ..CP_DECK001 };
     let zero = Bcn { cp: CpId(1), q_offset: 0, q_delta: 0, stop: true };
     assert_eq!(sample(stop, 110_000, None), CpAction::Send(Signal::Bcn(zero)));
     let saturated = CpParams { saturate_at: Some(Bytes::new(40_000)), ..CP_DECK001 };
