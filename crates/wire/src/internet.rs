@@ -79,8 +79,8 @@ impl Segment<'_> {
 }
 
 impl<'a> Ipv4Packet<'a> {
-    /// Return the packet with its protocol, lengths and checksums set to what it carries. A UDP checksum is 0 (none)
-    /// over RoCE, as RoCEv2 allows (Annex A17.3.1).
+    /// Return the packet with its protocol, lengths and checksums set to what it carries, and reserved bits to 0. Over
+    /// RoCE the UDP checksum is 0 (none), as RoCEv2 allows (Annex A17.3.1), and the invariant CRC is set.
     pub fn sealed(mut self) -> Result<Ipv4Packet<'a>, WireError> {
         let total = self.encoded_len();
         fits(Format::Ipv4, "total length", total as u64, u16::MAX.into())?;
@@ -107,6 +107,20 @@ impl<'a> Ipv4Packet<'a> {
             Segment::Other(_) => {}
         }
         self.header.header_checksum = self.header.calc_header_checksum();
+        if let Segment::Udp { header, payload: UdpPayload::Roce(packet) } = &mut self.segment {
+            let headers_only = Ipv4Packet {
+                header: self.header.clone(),
+                reserved: false,
+                segment: Segment::Udp {
+                    header: header.clone(),
+                    payload: UdpPayload::Roce(RocePacket { payload: &[], ..*packet }),
+                },
+                trailer: &[],
+            };
+            let mut room = [0; Ipv4Header::MAX_LEN + UdpHeader::LEN + RocePacket::MAX_HEADERS];
+            let before_crc = headers_only.encode(&mut room)? - 4;
+            packet.icrc = RocePacket::invariant_crc_of(&room[..before_crc], packet.payload);
+        }
         Ok(self)
     }
 

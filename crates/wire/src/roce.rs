@@ -230,8 +230,11 @@ pub struct RocePacket<'a> {
 impl RocePacket<'_> {
     /// The destination port of RoCEv2.
     pub const UDP_PORT: u16 = 4791;
+    /// Octets of everything but data: base header, the longer extension, CRC.
+    pub(crate) const MAX_HEADERS: usize = Bth::LEN + 16 + 4;
 
-    /// Return a congestion notification packet to `destination_qp`, its CRC still 0.
+    /// Return a congestion notification packet to `destination_qp`; [`Ipv4Packet::sealed`](crate::Ipv4Packet::sealed)
+    /// sets its CRC.
     pub fn cnp(destination_qp: u32) -> RocePacket<'static> {
         RocePacket {
             bth: Bth { opcode: RoceOpcode::CNP, partition: 0xFFFF, becn: true, destination_qp, ..Bth::default() },
@@ -247,18 +250,23 @@ impl RocePacket<'_> {
     /// service, time to live, both checksums and octet 4 of the base header (FECN, BECN) count as ones (Annex A17.3.3).
     /// `None` where `packet` is too short.
     pub fn invariant_crc(packet: &[u8]) -> Option<[u8; 4]> {
-        let header = usize::from(packet.first()? & 0x0F) * 4;
-        if header < 20 || packet.len() < header + 8 + Bth::LEN + 4 {
+        let before_crc = packet.len().checked_sub(4)?;
+        Self::invariant_crc_of(&packet[..before_crc], &[])
+    }
+
+    /// The invariant CRC of a packet whose headers are `headers`, and what follows them `data`, without the CRC.
+    pub(crate) fn invariant_crc_of(headers: &[u8], data: &[u8]) -> Option<[u8; 4]> {
+        let udp = usize::from(headers.first()? & 0x0F) * 4;
+        let bth = udp + 8;
+        if udp < 20 || headers.len() < bth + Bth::LEN {
             return None;
         }
-        let udp_checksum = header + 6;
-        let congestion = header + 8 + 4;
         let mut crc = [0xFF; 8].iter().fold(u32::MAX, |crc, octet| crc_step(crc, *octet));
-        for (at, octet) in packet[..packet.len() - 4].iter().enumerate() {
-            let changes =
-                matches!(at, 1 | 8 | 10 | 11) || at == udp_checksum || at == udp_checksum + 1 || at == congestion;
+        for (at, octet) in headers.iter().enumerate() {
+            let changes = matches!(at, 1 | 8 | 10 | 11) || at == udp + 6 || at == udp + 7 || at == bth + 4;
             crc = crc_step(crc, if changes { 0xFF } else { *octet });
         }
+        crc = data.iter().fold(crc, |crc, octet| crc_step(crc, *octet));
         Some((!crc).to_le_bytes())
     }
 }
