@@ -74,3 +74,16 @@ def test_the_counts_of_the_book_are_the_books() -> None:
     assert (
         f"{order} hold a verdict in words, {drawn} are plots drawn again, and {missed} do" in flat
     )
+
+
+@pytest.mark.parametrize(
+    "term", ["QCN", "CNM", "hotspot", "RTT", "ECM", "PAUSE", "PFC", "fluid model", "reconstruction"]
+)
+def test_a_term_is_explained_where_it_first_stands(term: str) -> None:
+    """Explained terms are emphasised, or are the short form in brackets of words that are."""
+    before = README[: README.index(term)]
+    assert before.endswith(("*", "(")), f"{term} first stands after: {before[-60:]}"
+
+
+def test_the_decks_are_introduced_before_the_first_is_named() -> None:
+    assert README.index("slide decks** are") < README.index("deck 00")
