@@ -65,3 +65,13 @@ def test_the_rooms_of_the_architecture_exist() -> None:
         for word in re.findall(r"`([\w./]+)`", words):
             names = (word.rstrip("/"), f"{word}.rs", f"{word}.py")
             assert any((root / each).exists() for root in roots for each in names), (folder, word)
+
+
+def test_renamed_keys_stand_in_the_changelog() -> None:
+    source = (ROOT / "crates/lab/src/scenario/renamed.rs").read_text(encoding="utf-8")
+    renamed = re.findall(r'\("[^"]*", "(\w+)", "(\w+)"\)', source)
+    assert renamed
+    log = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    for old, new in renamed:
+        rows = [line for line in log.splitlines() if line.startswith("|") and f"`{old}`" in line]
+        assert any(re.search(rf"\b{new}\b", row) for row in rows), f"{old} -> {new}"
