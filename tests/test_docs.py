@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -75,3 +76,20 @@ def test_renamed_keys_stand_in_the_changelog() -> None:
     for old, new in renamed:
         rows = [line for line in log.splitlines() if line.startswith("|") and f"`{old}`" in line]
         assert any(re.search(rf"\b{new}\b", row) for row in rows), f"{old} -> {new}"
+
+
+def test_every_crate_has_a_row_with_all_that_it_uses() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = {
+        cells[2].strip().strip("`").removeprefix("crates/"): cells[-2]
+        for line in text.splitlines()
+        if line.startswith("|") and "`crates/" in line
+        for cells in [line.split("|")]
+    }
+    for manifest in sorted((ROOT / "crates").glob("*/Cargo.toml")):
+        crate = manifest.parent.name
+        assert crate in rows, f"ARCHITECTURE.md has no row for {crate}"
+        tables = tomllib.loads(manifest.read_text(encoding="utf-8"))
+        for used in tables.get("dependencies", {}):
+            if (name := used.removeprefix("qcnlab-")) != used:
+                assert name in rows[crate], f"{crate} uses {name}"
