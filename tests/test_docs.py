@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conftest import ROOT
+from qcnlab import catalogue
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,3 +94,13 @@ def test_every_crate_has_a_row_with_all_that_it_uses() -> None:
         for used in tables.get("dependencies", {}):
             if (name := used.removeprefix("qcnlab-")) != used:
                 assert name in rows[crate], f"{crate} uses {name}"
+
+
+def test_every_source_of_a_scheme_is_on_the_page_of_sources() -> None:
+    page = (ROOT / "docs/reference/sources.md").read_text(encoding="utf-8")
+    short_name = re.compile(r"[Dd]ecks? \d{3}|802\.1Qau|[\w-]+ \(\d{4}\)|ConnectX firmware")
+    for entry in catalogue.schemes():
+        names = short_name.findall(entry["source"])
+        assert names or entry["source"] == "-", entry["source"]
+        for each in names:
+            assert each.replace("decks", "deck") in page, f"{entry['name']}: {each}"
