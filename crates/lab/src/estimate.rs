@@ -1,4 +1,7 @@
 //! How much memory runs take, told before they begin.
+//!
+//! Each thing of a scenario counts with as many octets as the allocator was seen to hand out for it;
+//! `tests/memory.rs` holds the sums between 0.8 and 2.5 times what runs take.
 
 use crate::available::available;
 use crate::scenario::{Counts, Scenario};
@@ -12,7 +15,7 @@ use std::num::NonZero;
 pub enum Part {
     /// Nodes, links and their queues.
     Network,
-    /// Flows with their limiters, ways and totals.
+    /// Flows with their limiters, paths and totals.
     Flows,
     /// Frames in queues and on links.
     Frames,
@@ -27,8 +30,8 @@ pub enum Part {
 }
 
 /// Octets by what they are taken for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Estimate([u64; Part::ALL.len()]);
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate([f64; Part::ALL.len()]);
 
 /// More memory is needed than is available.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -45,138 +48,133 @@ pub struct MemoryShortage {
     pub advice: String,
 }
 
-/// Octets of a table's rows when a table is made of them and written, for each octet of the rows themselves.
-const OUT: f64 = 2.5;
-/// Octets of a run of next to nothing: its thread, and what it notes down between two looks.
-const START: u64 = 64 << 10;
-/// Octets of rows that are shown before they go, for each flow: some bins.
-const SHOWN: u64 = 200;
+/// Octets of a run whatever its scenario: its thread, and the table of pending events.
+const RUN: u64 = 128 << 10;
+/// Octets of a node, with its name.
+const NODE: u64 = 256;
+/// Octets of a port, with its name and empty queues.
+const PORT: u64 = 768;
+/// Octets of a flow while its run goes on, and those that stay after it.
+const FLOW: u64 = 1792;
+const FLOW_KEPT: u64 = 512;
+/// What a TCP connection takes on top.
+const CONNECTION: u64 = 1536;
+/// Octets of a link of a flow's path.
+const HOP: u64 = 16;
+/// Octets of a frame.
+const FRAME: u64 = 24;
+/// Octets of a row of each table of samples. Bins count with those of drops, which flows without loss do not have.
+const QUEUE_ROW: u64 = 20;
+const RATES_ROW: u64 = 28;
+const BIN_ROW: u64 = 52;
+const MESSAGE_ROW: u64 = 16 + size_of::<Signal>() as u64;
+/// Octets of a table when it is made of rows and written, for each octet of the rows.
+const WRITING: f64 = 2.5;
 
 impl Part {
     /// All of them, in the order of [`Estimate`].
     pub const ALL: [Part; 7] =
         [Part::Network, Part::Flows, Part::Frames, Part::Queues, Part::Rates, Part::Bins, Part::Messages];
 
-    /// Its name in words.
+    /// Return its name in words.
     pub const fn name(self) -> &'static str {
-        match self {
-            Part::Network => "nodes and links",
-            Part::Flows => "flows",
-            Part::Frames => "frames in queues and on links",
-            Part::Queues => "samples of queues",
-            Part::Rates => "samples of rates",
-            Part::Bins => "throughput and drops by bin",
-            Part::Messages => "messages",
-        }
+        self.words().0
     }
 
-    /// What makes it smaller.
-    const fn advice(self) -> &'static str {
+    /// Its name, and what makes it smaller.
+    const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Part::Network => "take a smaller topology",
-            Part::Flows => "take fewer flows",
-            Part::Frames => "take smaller buffers or shorter links",
-            Part::Queues => "set record.queue_every higher, or record.tables = false",
-            Part::Rates => "set record.rates_every higher, or record.tables = false",
-            Part::Bins => "set record.throughput_bin higher, or record.tables = false",
-            Part::Messages => "set record.tables = false",
+            Part::Network => ("nodes and links", "take a smaller topology"),
+            Part::Flows => ("flows", "take fewer flows"),
+            Part::Frames => ("frames in queues and on links", "take smaller buffers or shorter links"),
+            Part::Queues => ("samples of queues", "set record.queue_every higher, or record.tables = false"),
+            Part::Rates => ("samples of rates", "set record.rates_every higher, or record.tables = false"),
+            Part::Bins => ("throughput and drops by bin", "set record.throughput_bin higher, or record.tables = false"),
+            Part::Messages => ("messages", "set record.tables = false"),
         }
     }
 }
 
 impl Estimate {
-    /// What `qcnlab_lab::run` takes for these scenarios, and what makes tables of the outcomes and writes them.
+    /// Estimate what `qcnlab_lab::run` takes for these scenarios, and what makes tables of the outcomes and writes them.
     pub fn of(scenarios: &[Scenario], options: &Options) -> Estimate {
-        let tasks = |s: &Scenario| u64::from(options.replications.unwrap_or(s.replications));
-        let stays = |s: &Scenario| Estimate::rows(s).times(1.0 + OUT).and(Estimate::totals(s)).times(tasks(s) as f64);
-        let all = scenarios.iter().map(tasks).sum();
-        let once = |s: &Scenario| Estimate::shared(s).times(if s.draws_flows() { tasks(s) as f64 } else { 1.0 });
-        let stay = scenarios.iter().fold(Estimate::default(), |sum, s| sum.and(stays(s)).and(once(s)));
-        stay.and(Estimate::largest(scenarios.iter().map(Estimate::working)).times(jobs(options, all) as f64))
+        let replications = |s: &Scenario| options.replications.unwrap_or(s.replications);
+        let kept = |s: &Scenario| {
+            let totals = Estimate::default().with(Part::Flows, s.counts.flows * FLOW_KEPT);
+            Estimate::rows(s).times(1.0 + WRITING).plus(totals).times(f64::from(replications(s)))
+        };
+        let all = scenarios.iter().map(|s| u64::from(replications(s))).sum();
+        let kept = scenarios.iter().map(kept).fold(Estimate::default(), Estimate::plus);
+        kept.plus(Estimate::largest(scenarios.iter().map(Estimate::running)).times(jobs(options, all)))
     }
 
-    /// What [`run_each`](crate::run_each) takes, if what it hands on does not stay.
+    /// Estimate what [`run_each`](crate::run_each) takes, if what it hands on does not stay.
     pub fn of_each(scenarios: &[Scenario], tasks: &[Task], options: &Options) -> Estimate {
-        let one = |s: &Scenario| Estimate::working(s).and(Estimate::shared(s)).and(Estimate::rows(s));
+        let one = |s: &Scenario| Estimate::running(s).plus(Estimate::rows(s));
         let used = scenarios.iter().enumerate().filter(|(index, _)| tasks.iter().any(|task| task.scenario == *index));
-        Estimate::largest(used.map(|(_, s)| one(s))).times(jobs(options, tasks.len() as u64) as f64)
+        Estimate::largest(used.map(|(_, s)| one(s))).times(jobs(options, tasks.len() as u64))
     }
 
-    /// Octets in all.
+    /// Return the octets in all.
     pub fn total(&self) -> u64 {
-        self.0.iter().fold(0, |sum, part| sum.saturating_add(*part))
+        self.0.iter().sum::<f64>() as u64
     }
 
-    /// Octets of one part.
+    /// Return the octets of one part.
     pub const fn part(&self, part: Part) -> u64 {
-        self.0[part as usize]
+        self.0[part as usize] as u64
     }
 
-    /// The part that takes most.
+    /// Return the part that takes most.
     pub fn largest_part(&self) -> Part {
         let most = |a: Part, b: Part| if self.part(b) > self.part(a) { b } else { a };
         Part::ALL.into_iter().reduce(most).unwrap_or(Part::Network)
     }
 
-    /// Refuses what does not fit into the memory that is there. Where the system does not say, all fits.
+    /// Refuses what does not fit into the memory that is available. Where the system does not say, all fits.
     pub(crate) fn check(&self, options: &Options) -> Result<(), MemoryShortage> {
         let Some(available) = available().filter(|available| self.total() > *available) else { return Ok(()) };
         let part = self.largest_part();
         let fewer = options.jobs != Some(1) && matches!(part, Part::Network | Part::Flows | Part::Frames);
-        let advice = format!("{}{}", part.advice(), if fewer { ", or run one at a time (-j 1)" } else { "" });
+        let advice = format!("{}{}", part.words().1, if fewer { ", or run one at a time (-j 1)" } else { "" });
         Err(MemoryShortage { estimate: *self, available, advice })
     }
 
     /// What a run takes while it goes on, without its rows.
-    fn working(scenario: &Scenario) -> Estimate {
-        let engine = &scenario.counts.engine;
-        let mut one = Estimate::default();
-        one.0[Part::Network as usize] = START + engine.network_octets();
-        one.0[Part::Flows as usize] = engine.flow_octets().saturating_add(engine.flows * SHOWN);
-        one.0[Part::Frames as usize] = engine.frame_octets();
-        one
-    }
-
-    /// What the runs of a scenario share: its network, its flows and their names.
-    fn shared(scenario: &Scenario) -> Estimate {
-        let engine = &scenario.counts.engine;
-        let mut all = Estimate::default();
-        all.0[Part::Flows as usize] = engine.plan_octets();
-        all
-    }
-
-    /// What stays of a run beside its rows.
-    fn totals(scenario: &Scenario) -> Estimate {
-        let mut all = Estimate::default();
-        all.0[Part::Flows as usize] = scenario.counts.engine.flows * size_of::<qcnlab_sim::FlowTally>() as u64;
-        all
+    fn running(scenario: &Scenario) -> Estimate {
+        let Counts { nodes, ports, flows, connections, hops, frames, .. } = scenario.counts;
+        Estimate::default()
+            .with(Part::Network, RUN + nodes * NODE + ports * PORT)
+            .with(Part::Flows, flows * FLOW + connections * CONNECTION + hops * HOP)
+            .with(Part::Frames, frames.saturating_mul(FRAME))
     }
 
     /// The rows that a run keeps for tables.
     fn rows(scenario: &Scenario) -> Estimate {
-        let Counts { engine, recorded, losing, messages, several_sinks } = &scenario.counts;
+        let Counts { flows, connections, recorded, messages, .. } = scenario.counts;
         let record = &scenario.record;
-        let mut rows = Estimate::default();
         if !record.tables {
-            return rows;
+            return Estimate::default();
         }
-        let times = |every: Span| scenario.duration.ps() / every.ps().max(1) + 1;
-        let octets = |count: u64, every: Span, each: u64| count.saturating_mul(times(every)).saturating_mul(each);
-        let put = |rows: &mut Estimate, part: Part, octets: u64| rows.0[part as usize] = octets;
-        put(&mut rows, Part::Queues, octets(*recorded, record.queue_every, 20));
-        put(&mut rows, Part::Rates, octets(engine.flows + engine.connections, record.rates_every, 28));
-        let bins = octets(engine.flows, record.throughput_bin, if *several_sinks { 32 } else { 20 });
-        put(&mut rows, Part::Bins, bins.saturating_add(octets(*losing, record.throughput_bin, 32)));
-        put(&mut rows, Part::Messages, messages.saturating_mul(16 + size_of::<Signal>() as u64));
-        rows
+        let rows = |count: u64, every: Span| count.saturating_mul(scenario.duration.ps() / every.ps().max(1) + 1);
+        Estimate::default()
+            .with(Part::Queues, rows(recorded, record.queue_every).saturating_mul(QUEUE_ROW))
+            .with(Part::Rates, rows(flows + connections, record.rates_every).saturating_mul(RATES_ROW))
+            .with(Part::Bins, rows(flows, record.throughput_bin).saturating_mul(BIN_ROW))
+            .with(Part::Messages, messages.saturating_mul(MESSAGE_ROW))
     }
 
-    fn and(self, other: Estimate) -> Estimate {
-        Estimate(std::array::from_fn(|part| self.0[part].saturating_add(other.0[part])))
+    fn with(mut self, part: Part, octets: u64) -> Estimate {
+        self.0[part as usize] = octets as f64;
+        self
+    }
+
+    fn plus(self, other: Estimate) -> Estimate {
+        Estimate(std::array::from_fn(|part| self.0[part] + other.0[part]))
     }
 
     fn times(self, factor: f64) -> Estimate {
-        Estimate(self.0.map(|part| (part as f64 * factor) as u64))
+        Estimate(self.0.map(|octets| octets * factor))
     }
 
     fn largest(all: impl Iterator<Item = Estimate>) -> Estimate {
@@ -185,9 +183,9 @@ impl Estimate {
 }
 
 /// Runs at a time.
-fn jobs(options: &Options, tasks: u64) -> u64 {
+fn jobs(options: &Options, tasks: u64) -> f64 {
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
-    (options.jobs.filter(|jobs| *jobs > 0).unwrap_or_else(cores) as u64).min(tasks)
+    (options.jobs.filter(|jobs| *jobs > 0).unwrap_or_else(cores) as u64).min(tasks) as f64
 }
 
 /// Octets as text, to two digits or more.
@@ -216,8 +214,8 @@ mod tests {
 
     #[test]
     fn sums_do_not_overflow() {
-        let most = Estimate([u64::MAX; Part::ALL.len()]);
-        assert_eq!(most.and(most).times(4.0).total(), u64::MAX);
+        let most = Estimate([u64::MAX as f64; Part::ALL.len()]);
+        assert_eq!(most.plus(most).times(4.0).total(), u64::MAX);
         assert_eq!(most.largest_part(), Part::Network);
     }
 }

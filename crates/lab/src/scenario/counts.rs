@@ -1,18 +1,22 @@
-//! How much there is of everything in a run of a scenario.
+//! How much there is in one run of what takes memory.
 
-use qcnlab_sim::Needs;
-
-/// How much there is of everything in one run, with the flows of the scenario's own draw.
+/// How much there is of what takes memory, with the flows of the scenario's own seed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
-    /// What the engine is made of.
-    pub(crate) engine: Needs,
+    /// Switches and hosts.
+    pub(crate) nodes: u64,
+    /// Ports that something crosses.
+    pub(crate) ports: u64,
+    /// Flows.
+    pub(crate) flows: u64,
+    /// Flows that are TCP connections.
+    pub(crate) connections: u64,
+    /// Links of all paths of all flows.
+    pub(crate) hops: u64,
+    /// Frames that may queue or travel at one time.
+    pub(crate) frames: u64,
     /// Ports whose queue is recorded.
     pub(crate) recorded: u64,
-    /// Flows over ports that are offered more than they carry.
-    pub(crate) losing: u64,
     /// Messages of congestion points.
     pub(crate) messages: u64,
-    /// Whether flows end at several ports.
-    pub(crate) several_sinks: bool,
 }
