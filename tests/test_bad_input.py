@@ -178,3 +178,26 @@ def test_mappings_that_are_no_scenario_are_refused() -> None:
         qcnlab.Scenario.from_dict(deep)
     with pytest.raises(qcnlab.ScenarioError, match="cannot be written as JSON"):
         qcnlab.Scenario.from_dict({"duration": object()})
+
+
+def test_a_mistyped_key_is_never_proposed_again() -> None:
+    """Every last part of a key is tried in every table: the help names another key, or none."""
+    from qcnlab import catalogue
+
+    base = qcnlab.load(HOTSPOT)
+    keys = {entry["key"] for entry in catalogue.parameters() if entry["scheme"] in (None, "qcn")}
+    tables = {key.rpartition(".")[0] for key in keys} - {""}
+    wrong = {f"{table}.{key.rpartition('.')[2]}" for table in tables for key in keys} - keys
+    proposed = {}
+    for key in wrong:
+        try:
+            base.with_(f"{key}=3")
+        except qcnlab.ScenarioError as error:
+            proposed[key] = re.findall(r'did you mean "([^"]*)"', error.hint or "")
+    assert len(proposed) > 500
+    assert not [key for key, names in proposed.items() if key in names]
+
+
+def test_a_key_of_no_table_is_sent_to_the_top_of_the_file() -> None:
+    with pytest.raises(qcnlab.ScenarioError, match=r"'seed' belongs to no table: it stands before"):
+        qcnlab.load(HOTSPOT).with_("topology.seed=3")

@@ -95,3 +95,135 @@ def test_an_unknown_table_is_refused(result: qcnlab.Result) -> None:
 
 def test_polars_needs_no_help(result: qcnlab.Result) -> None:
     assert pl.DataFrame(result.metrics).equals(result.metrics.to_polars())
+
+
+# One constant source: a frame of 12,000 bit each 5 us over 10 Gb/s (1.2 us) and a way of 5 us to
+# the switch; there the link serves 1.2 Gb/s, a frame in 10 us. Frame k (from 0) arrives at
+# 6.2 + 5 k us; transmissions end at 16.2 + 10 j us. The queue holds ten frames, the one in
+# transmission included.
+OVERLOAD = """
+duration = "10 ms"
+[topology]
+kind = "star"
+sources = 1
+rate = "10 Gb/s"
+bottleneck_rate = "1.2 Gb/s"
+rtt = "10 us"
+buffer = "15 KB"
+[[traffic]]
+kind = "constant"
+rate = "2.4 Gb/s"
+frame = "1500 B"
+[scheme]
+name = "none"
+[record]
+queue_every = "10 us"
+throughput_bin = "1 ms"
+"""
+
+
+@pytest.fixture(scope="module")
+def overload() -> qcnlab.Result:
+    return qcnlab.run(qcnlab.Scenario.from_toml(OVERLOAD), reps=1)
+
+
+def test_the_queue_of_an_overload_worked_by_hand(overload: qcnlab.Result) -> None:
+    queues = overload.queues.to_numpy()
+    # Two frames arrive and one leaves in 10 us: one more at each sample, until there are ten.
+    assert queues["queue_bytes"].tolist() == [1500 * min(k, 10) for k in range(1000)]
+    np.testing.assert_allclose(queues["time_s"], 1e-5 * np.arange(1000), rtol=1e-12)
+    assert overload.metric("queue_max_bytes") == 15_000
+    # (1500 + ... + 13500 + 990 * 15000) / 1000 = (67,500 + 14,850,000) / 1000
+    assert overload.metric("queue_mean_bytes") == pytest.approx(14_917.5)
+    assert overload.metric("queue_empty_frac") == 1 / 1000
+
+
+def test_the_drops_and_the_throughput_of_an_overload_worked_by_hand(
+    overload: qcnlab.Result,
+) -> None:
+    drops, throughput = overload.drops.to_polars(), overload.throughput.to_polars()
+    # In the first ms 199 frames arrive, 99 leave and 10 stay; later 200 arrive and 100 leave.
+    assert drops["frames"].to_list() == [90] + 9 * [100]
+    assert drops["bytes"].to_list() == [135_000] + 9 * [150_000]
+    assert drops["time_s"].to_list() == pytest.approx([1e-3 * k for k in range(10)])
+    assert set(drops["port"]) == {"switch->sink"}
+    # 99 frames in the first ms, 100 in each other one: 12,000 bit * 100 / 1 ms = 1.2 Gb/s.
+    assert throughput["rate_bps"].to_list() == pytest.approx([1.188e9] + 9 * [1.2e9])
+
+
+def test_the_flow_of_an_overload_worked_by_hand(overload: qcnlab.Result) -> None:
+    [flow] = overload.flows.to_polars().rows(named=True)
+    # Sent: one each 5 us in 10 ms. Delivered: transmissions end at 16.2 + 10 j us, and 5 us later
+    # the frame is there: j up to 997. On the way: 1 to the switch, 10 in it, 1 to the sink.
+    counts = {key: flow[f"{key}_frames"] for key in ("sent", "delivered", "dropped", "refused")}
+    assert counts == {"sent": 2000, "delivered": 998, "dropped": 990, "refused": 0}
+    assert flow["sent_frames"] - flow["delivered_frames"] - flow["dropped_frames"] == 1 + 10 + 1
+    assert flow["delivered_bytes"] == 998 * 1500
+    assert (flow["max_min_bps"], flow["size_bytes"], flow["timeouts"]) == (1.2e9, None, None)
+
+
+def test_sums_of_tables_are_the_engines_counts(result: qcnlab.Result) -> None:
+    flows, drops = result.flows.to_polars(), result.drops.to_polars()
+    counters = result.summary["counters"]
+    for kind in ("sent", "delivered", "dropped", "refused"):
+        assert flows[f"{kind}_frames"].sum() == counters[f"frames_{kind}"], kind
+    assert drops["frames"].sum() == counters["frames_dropped"] > 0
+    assert (drops["bytes"] == 1500 * drops["frames"]).all()
+    by = ["replication", "source"]
+    lost = {row[:2]: row[2] for row in drops.group_by(by).agg(pl.col("frames").sum()).rows()}
+    assert lost == {row[:2]: row[2] for row in flows.select(*by, "dropped_frames").rows()}
+    assert len(result.messages) == counters["messages_sent"] > 0
+
+
+def test_metrics_are_what_the_tables_say(result: qcnlab.Result) -> None:
+    queues, throughput = result.queues.to_polars(), result.throughput.to_polars()
+    drops, messages = result.drops.to_polars(), result.messages.to_polars()
+    during = pl.col("time_s").is_between(0.01 - 1e-9, 0.025 - 1e-9)
+    for replication in range(3):
+        values = {
+            name: metric["values"][replication]
+            for name, metric in result.summary["metrics"].items()
+        }
+        this = pl.col("replication") == replication
+        assert drops.filter(this)["frames"].sum() == values["drops"]
+        assert len(messages.filter(this)) == values["messages"]
+        # 15 bins of 1 ms at a service rate of 0.5 Gb/s; 38 bins from the end of warm-up.
+        hot = throughput.filter(this & during)["rate_bps"].sum()
+        assert hot / 15 / 0.5e9 == pytest.approx(values["util_during"])
+        warm = throughput.filter(this & (pl.col("time_s") > 0.002 - 1e-9))["rate_bps"].sum()
+        assert warm / 38 / 1e9 == pytest.approx(values["bottleneck_gbps"])
+        mean = queues.filter(this & during)["queue_bytes"].mean()
+        assert mean == pytest.approx(values["queue_during_bytes"])
+
+
+def test_messages_carry_the_feedback_that_deck_001_quantizes(result: qcnlab.Result) -> None:
+    messages = result.messages.to_polars()
+    # Fb = q_off - w q_delta with w = 2; 6 bits over (2 w + 1) q_sp = 5 * 33 KB = 165 KB, rounded
+    # towards zero: q_off = -51,000 and q_delta = 10,500 are 72,000 * 63 / 165,000 = 27.49.
+    for offset, delta, feedback in messages["q_off_bytes", "q_delta_bytes", "fb"].rows():
+        assert feedback == -min(63, (2 * delta - offset) * 63 // 165_000)
+    assert {*messages["kind"]} == {"CNM"}
+
+
+def test_rates_begin_at_the_links_rate_and_stay_within_bounds(result: qcnlab.Result) -> None:
+    rates = result.rates.to_polars()
+    first = rates.filter(pl.col("time_s") == 0)
+    assert len(first) == 3 * 2
+    assert first["current_rate_bps"].to_list() == 6 * [10_000_000_000]
+    # The preset's least rate is 10 Mb/s.
+    assert rates["current_rate_bps"].is_between(10_000_000, 10_000_000_000).all()
+    assert (rates["target_rate_bps"] >= rates["current_rate_bps"]).all()
+
+
+def test_every_reader_reads_the_same_values(result: qcnlab.Result) -> None:
+    for name in COLUMNS:
+        frame = result.table(name).to_polars()
+        arrow = pa.table(result.table(name))
+        pandas = result.table(name).to_pandas()
+        for column in frame.columns:
+            values = frame[column].to_list()
+            assert arrow[column].to_pylist() == values, (name, column)
+            missing = pandas[column].isna()
+            assert [
+                None if no else value for value, no in zip(pandas[column], missing, strict=True)
+            ] == values

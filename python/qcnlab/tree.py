@@ -62,7 +62,7 @@ def tree_figure(result: Result, replication: int = 0) -> Figure:
     """Draw who stopped whom: each link left of the one whose queue stopped it."""
     tree = congestion_tree(result, replication)
     shown = tree.head(MOST)
-    positions = _positions(shown)
+    positions = tree_positions(shown)
     rows = 1 + max((row for _, row in positions.values()), default=0)
     with style():
         figure = Figure(figsize=(7.2, 1.6 + 0.42 * rows), layout="constrained")
@@ -79,7 +79,7 @@ def tree_figure(result: Result, replication: int = 0) -> Figure:
     return figure
 
 
-def _positions(tree: pl.DataFrame) -> Mapping[str, tuple[int, int]]:
+def tree_positions(tree: pl.DataFrame) -> Mapping[str, tuple[int, int]]:
     """Return the column and row of each link; congestion starts in column 0."""
     stopped_by: dict[str, str] = {}
     for row in tree.iter_rows(named=True):
@@ -101,8 +101,9 @@ def _positions(tree: pl.DataFrame) -> Mapping[str, tuple[int, int]]:
 
 
 def _row_key(port: str, stopped_by: Mapping[str, str], depth: Mapping[str, int]) -> list[str]:
+    """Return the way from the root to `port`; it ends where a circle closes."""
     way = [port]
-    while way[-1] in stopped_by and depth[way[-1]] > 0:
+    while depth[way[-1]] > 0 and stopped_by.get(way[-1], port) not in way:
         way.append(stopped_by[way[-1]])
     return way[::-1]
 

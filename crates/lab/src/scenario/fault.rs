@@ -388,6 +388,9 @@ impl Fault {
         Some(match self {
             Fault::NotUtf8 { .. } => "save the file as UTF-8".to_owned(),
             Fault::Syntax { cut_off: true, .. } => "the text ends here: it may have been cut off".to_owned(),
+            Fault::UnknownKey { key, nearest: Some(nearest), .. } if key == nearest => {
+                format!("'{key}' belongs to no table: it stands before the first one")
+            }
             Fault::UnknownKey { nearest, known, .. } => {
                 let list = || format!("its keys are {}", known.join(", "));
                 match did_you_mean(nearest) {

@@ -197,19 +197,19 @@ impl Reader<'_> {
         }
         let alias = |field: &&Field| field.aliases.split(',').any(|alias| alias.trim().eq_ignore_ascii_case(&key));
         let elsewhere = || all_keys(self.document).into_iter().find(|k| k.rsplit('.').next() == Some(&*key));
+        let dotted = |name: String| match &entry.position {
+            Position::Override(_) => {
+                let path = table.strip_prefix('[').map_or("", |t| t.trim_matches(['[', ']']));
+                layout::dotted(path, &name)
+            }
+            _ => name,
+        };
         let nearest = fields
             .iter()
             .find(alias)
-            .map(|field| field.name.to_owned())
+            .map(|field| dotted(field.name.to_owned()))
             .or_else(elsewhere)
-            .or_else(|| nearest(&key, known.iter().copied()))
-            .map(|name| match &entry.position {
-                Position::Override(_) if !name.contains('.') => {
-                    let path = table.strip_prefix('[').map_or("", |t| t.trim_matches(['[', ']']));
-                    layout::dotted(path, &name)
-                }
-                _ => name,
-            });
+            .or_else(|| nearest(&key, known.iter().copied()).map(dotted));
         let fault = Fault::UnknownKey { key, table: table.to_owned(), nearest, known: known.to_vec() };
         self.fault(fault, &entry.position)
     }
