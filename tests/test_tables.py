@@ -188,9 +188,9 @@ def test_metrics_are_what_the_tables_say(result: qcnlab.Result) -> None:
         assert drops.filter(this)["frames"].sum() == values["drops"]
         assert len(messages.filter(this)) == values["messages"]
         # 15 bins of 1 ms at a service rate of 0.5 Gb/s; 38 bins from the end of warm-up.
-        hot = throughput.filter(this & during)["rate_bps"].sum()
+        hot = float(throughput.filter(this & during)["rate_bps"].sum())
         assert hot / 15 / 0.5e9 == pytest.approx(values["util_during"])
-        warm = throughput.filter(this & (pl.col("time_s") > 0.002 - 1e-9))["rate_bps"].sum()
+        warm = float(throughput.filter(this & (pl.col("time_s") > 0.002 - 1e-9))["rate_bps"].sum())
         assert warm / 38 / 1e9 == pytest.approx(values["bottleneck_gbps"])
         mean = queues.filter(this & during)["queue_bytes"].mean()
         assert mean == pytest.approx(values["queue_during_bytes"])
