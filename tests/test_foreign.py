@@ -119,6 +119,32 @@ class Marked(Scheme):
     notification_point = Receiver
 
 
+class Declared(Scheme):
+    congestion_point = Port
+    reaction_point = Halving
+    hears = speaks = (Cnm,)
+
+
+class Unheard(Plain):
+    hears = ()
+    speaks = (Cnm,)
+
+
+class HalfDeclared(Plain):
+    hears = (Cnm,)
+
+
+class SendsAnother(Plain):
+    """Its ports send a message of 802.1Qau, and it declares CNPs."""
+
+    hears = speaks = (Cnp,)
+
+
+class Mistaken(Plain):
+    hears = (Cnm,)
+    speaks = (Mark,)  # type: ignore[assignment]
+
+
 class MarkedOnArrival(Scheme):
     reaction_point = Halving
     notification_point = Receiver
@@ -177,6 +203,13 @@ def test_a_broken_contract_is_a_law_violation() -> None:
         qcnlab.run(scenario("BreaksContract"), reps=1)
 
 
+def test_kinds_of_signal_may_be_declared() -> None:
+    declared, plain = (qcnlab.run(scenario(name), reps=1) for name in ("Declared", "Plain"))
+    assert declared.summary["metrics"] == plain.summary["metrics"]
+    with pytest.raises(qcnlab.LawViolation, match="sends a CNM, which it does not say it speaks"):
+        qcnlab.run(scenario("SendsAnother"), reps=1)
+
+
 def test_a_rate_that_is_none_is_named() -> None:
     with pytest.raises(qcnlab.Error, match=r"Negative.limit: .*limit\(\) gave -1"):
         qcnlab.run(scenario("SaysNonsense"), reps=1)
@@ -192,6 +225,9 @@ def test_a_rate_that_is_none_is_named() -> None:
         (f"{HERE}:Plain", ["scheme.cp.w=2"], r"\[scheme.cp\]: Port: TypeError.*'w'"),
         (f"{HERE}:Plain", ["scheme.cp.set_point=ten"], "set_point is 'ten'"),
         (f"{HERE}:Plain", ["scheme.preset=DECK001"], "unknown key 'preset'"),
+        (f"{HERE}:Unheard", [], "kind CNM, which its reaction point does not hear"),
+        (f"{HERE}:HalfDeclared", [], "declares one of 'hears' and 'speaks'"),
+        (f"{HERE}:Mistaken", [], "'speaks' is .*Mark.*must be a tuple of signals"),
         ("ruby:Plain", [], "nothing here loads 'ruby:' schemes"),
     ],
 )

@@ -10,13 +10,13 @@ A scenario names one by its import path, and hands its tables over as keyword ar
     step = "5 Mb/s"         # ReactionPoint(line_rate, step=5_000_000)
 
 A text that is a size, a rate or a time with its unit arrives as octets, bit/s or picoseconds; any
-other value as it is written. The module is looked for as `import` does, and in the current folder.
+other value as it is written. The module is imported as by `import`, from the current folder, too.
 Loading or checking such a scenario runs the module. The hash of the scenario covers the text of the
 module that the scheme stands in, but no module that this one imports.
 
 Times are picoseconds since the start of the run, rates bit/s, sizes and queues octets; all are
 whole numbers. Time never runs backwards. Random numbers must come from the `Dice` handed in, and a
-machine may only look at its own attributes: then a run gives the same result on any number of
+machine may only use its own attributes: then a run gives the same result on any number of
 threads. Whatever a method raises ends the run as a `qcnlab.Error`, with the original exception as
 its cause. Probes pass Python congestion points by, and Python receivers do not return them.
 """
@@ -27,7 +27,7 @@ import importlib
 import inspect
 import sys
 from functools import cache, reduce
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
 
 from qcnlab._core import Dice
 
@@ -77,7 +77,7 @@ class Arrival(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """The queue a congestion point watches."""
+    """The queue of a congestion point."""
 
     length: int
     """Octets queued, the arriving frame included if it was admitted."""
@@ -172,7 +172,7 @@ Signal = Cnm | Bcn | Echo | PushBack | Cnp | QueueLen | Reflection
 
 
 class CongestionPoint:
-    """What a switch port computes; one for each queue a run watches.
+    """What a switch computes for one queue of an output port.
 
     An attribute `set_point`, octets, if there is one, is the queue the scheme steers to: metrics
     that need a set point take it from there.
@@ -185,54 +185,54 @@ class CongestionPoint:
     def on_arrival(
         self, now: int, frame: Arrival, queue: Queue, dice: Dice
     ) -> Signal | Mark | None:
-        """Look at a frame that arrived: send a signal to its source, mark it, or do nothing."""
+        """Act on a frame that arrived: return a signal to its source, a mark, or `None`."""
         return None
 
     def on_departure(self, now: int, length: int) -> None:
-        """Learn that a frame left and `length` octets stay; called only if a class has its own."""
+        """Note that a frame left and `length` octets stay; called only if a class has its own."""
 
     def departure_mark(self, now: int, controlled: bool, queue: Queue, dice: Dice) -> int:
-        """Give the mark for a frame that leaves, 0 for none; called only if a class has its own."""
+        """Return the mark for a leaving frame, 0 for none; called only if a class has its own."""
         return 0
 
 
 class ReactionPoint:
-    """What a sender's rate limiter computes; one for each limiter."""
+    """What a source computes for one rate limiter."""
 
     def __init__(self, line_rate: int) -> None:
         """Take the rate of the sender's link; `[scheme.rp]` comes as keyword arguments."""
         self.line_rate = line_rate
 
     def on_sent(self, now: int, sent: int, backlog: int, dice: Dice) -> None:
-        """Learn that a frame of `sent` octets leaves; `backlog` octets wait behind the limiter."""
+        """Note that a frame of `sent` octets leaves; `backlog` octets wait behind the limiter."""
 
     def on_signal(self, now: int, signal: Signal, dice: Dice) -> None:
-        """Hear a signal."""
+        """Act on a signal that arrived."""
 
     def on_wake(self, now: int, dice: Dice) -> None:
-        """Act because the time asked for has come."""
+        """Act because the time asked for by `next_wake` has come."""
 
     def next_wake(self) -> int | None:
-        """Tell when to be woken, `None` for not at all; after a wake-up this lies in the future."""
+        """Return when to be woken, `None` for never; after a wake-up this lies in the future."""
         return None
 
     def limit(self) -> float | None:
-        """Tell the rate frames may leave at, 0 to stop, `None` for no limit.
+        """Return the rate frames may leave at, 0 to stop, `None` for no limit.
 
         What is behind the point is dropped. Asked after each call above, as `next_wake` is.
         """
         return None
 
     def target_rate(self) -> float | None:
-        """Tell the rate it climbs back to, for observers; `None` if that is the limit."""
+        """Return the rate it climbs back to, for observers; `None` if that is the limit."""
         return None
 
 
 class NotificationPoint:
-    """What a receiver answers; one for each flow that ends there. It takes no parameters."""
+    """What a receiver computes for one flow that ends there. It takes no parameters."""
 
     def on_frame(self, now: int, frame: Delivered) -> Signal | None:
-        """Look at a data frame that arrived; what comes back goes to its source."""
+        """Act on a data frame that arrived: return a signal to its source, or `None`."""
         return None
 
 
@@ -245,6 +245,14 @@ class Scheme:
     """Made with the rate of the link in bit/s and the keys of `[scheme.rp]`."""
     notification_point: ClassVar[type[NotificationPoint] | None] = None
     """Made without arguments; `None` when receivers answer nothing."""
+    hears: ClassVar[tuple[type[Signal], ...] | None] = None
+    """Kinds of signal its reaction points hear, such as `(Cnm,)`; `None` leaves them open.
+
+    Where `hears` and `speaks` are declared they must name the same kinds: else the scheme is
+    refused before the run. A machine that sends another kind ends the run.
+    """
+    speaks: ClassVar[tuple[type[Signal], ...] | None] = None
+    """Kinds of signal its ports and receivers send; `None` leaves them open."""
 
 
 class _Refused(Exception):
@@ -258,16 +266,26 @@ class _Refused(Exception):
 _TRIAL_RATE = 10_000_000_000
 
 
-def find_scheme(
-    name: str, cp: dict[str, Any], rp: dict[str, Any]
-) -> tuple[type[Scheme], str, int | None, bool]:
-    """Find the class called `python:module:Class` and try its machines; for the core.
+class _Loaded(NamedTuple):
+    """A scheme's class, and what the core asks of it once."""
 
-    Gives the class, the text its results depend on, its set point in octets, and whether receivers
-    answer.
-    """
-    _, _, place = name.partition(":")
-    module_name, _, class_name = place.partition(":")
+    scheme: type[Scheme]
+    source: str
+    """The text its results depend on."""
+    set_point: int | None
+    """Octets."""
+    notifies: bool
+    """Whether receivers answer."""
+    hears: list[str]
+    """Names of the kinds of signal that its reaction points hear."""
+    speaks: list[str]
+    """Names of the kinds of signal that its other machines send."""
+
+
+def load_scheme(name: str, cp: dict[str, Any], rp: dict[str, Any]) -> _Loaded:
+    """Load the class called `python:module:Class` and try its machines; for the core."""
+    _, _, path = name.partition(":")
+    module_name, _, class_name = path.partition(":")
     if not module_name or not class_name:
         raise _Refused("a Python scheme is written python:module:Class")
     module = _module(module_name)
@@ -288,11 +306,25 @@ def find_scheme(
         raise _Refused(
             f"its set_point is {set_point!r}; it must be a whole number of octets", table="cp"
         )
-    return scheme, _source(module), set_point, scheme.notification_point is not None
+    hears, speaks = _kinds(scheme, "hears"), _kinds(scheme, "speaks")
+    if (scheme.hears is None) != (scheme.speaks is None):
+        raise _Refused("it declares one of 'hears' and 'speaks'", hint="declare both, or neither")
+    answers = scheme.notification_point is not None
+    return _Loaded(scheme, _source(module), set_point, answers, hears, speaks)
+
+
+def _kinds(scheme: type[Scheme], side: str) -> list[str]:
+    """Return the names of the kinds of signal that a scheme declares; of all if it declares none."""
+    known = get_args(Signal)
+    declared = known if getattr(scheme, side) is None else getattr(scheme, side)
+    if not isinstance(declared, tuple) or any(kind not in known for kind in declared):
+        names = ", ".join(kind.__name__ for kind in known)
+        raise _Refused(f"its '{side}' is {declared!r}; it must be a tuple of signals", hint=names)
+    return [kind.__name__ for kind in declared]
 
 
 def overrides(machine: object, method: str) -> bool:
-    """Tell whether a machine has a method of its own, not just the base class's; for the core."""
+    """Return whether a machine's class has its own method, not the base class's; for the core."""
     own = getattr(type(machine), method, None)
     return own is not None and own is not getattr(CongestionPoint, method, None)
 
@@ -319,9 +351,9 @@ def _module(name: str) -> ModuleType:
             sys.path.remove("")
 
 
-def _trial(table: str, machine: type, first: int, given: dict[str, Any]) -> object:
+def _trial(table: str, machine: type, first: int, keys: dict[str, Any]) -> object:
     try:
-        return machine(first, **given)
+        return machine(first, **keys)
     except Exception as error:
         known = list(inspect.signature(machine).parameters)[1:]
         hint = f"its keys are {', '.join(known)}" if known else "it takes no keys"
@@ -344,7 +376,7 @@ def _has(module: ModuleType) -> str | None:
 
 @cache
 def _source(module: ModuleType) -> str:
-    """Give the text of a module; of one without a file, such as a notebook, that of its classes."""
+    """Return the text of a module; of one without a file (a notebook), that of its classes."""
     try:
         return inspect.getsource(module)
     except (OSError, TypeError):

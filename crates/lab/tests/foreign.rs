@@ -309,7 +309,7 @@ fn machines_keep_the_laws_of_their_roles() {
             _ => RpStep::Wake,
         });
     }
-    conformance::reaction_point(&config.reaction_point(LINE), LINE, &steps);
+    conformance::reaction_point(&config.reaction_point(LINE), LINE, &CNM, &steps);
     let steps: Vec<CpStep> =
         (0..2000u64).map(|n| CpStep::Frame(Arrival { controlled: n % 7 > 0, ..frame }, Bytes::new(n * 71))).collect();
     conformance::congestion_point(&config.congestion_point(CpId(4)), CpId(4), &CNM, Bytes::new(150_000), &steps);

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use qcnlab_lab::schemes as roles;
-use qcnlab_lab::schemes::{Arrival, Bcn, Cnm, CpAction, CpId, Delivered, Queue, QueueLen, Signal};
+use qcnlab_lab::schemes::{Arrival, Bcn, Cnm, CpAction, CpId, Delivered, Queue, QueueLen, Signal, SignalKind};
 use qcnlab_lab::units::Bytes;
 
 /// Random numbers of one machine, lent for the length of a call.
@@ -65,6 +65,20 @@ pub(crate) fn queue(py: Python<'_>, queue: Queue) -> PyResult<Bound<'_, PyAny>> 
 
 pub(crate) fn delivered<'py>(py: Python<'py>, frame: &Delivered) -> PyResult<Bound<'py, PyAny>> {
     Tuples::get(py)?.Delivered.bind(py).call1((frame.size.get(), frame.mark, frame.controlled))
+}
+
+/// The kind of signal that the class called `name` is.
+pub(crate) fn kind_of(name: &str) -> Option<SignalKind> {
+    Some(match name {
+        "Cnm" => SignalKind::Cnm,
+        "Bcn" => SignalKind::Bcn,
+        "Echo" => SignalKind::Echo,
+        "PushBack" => SignalKind::PushBack,
+        "Cnp" => SignalKind::Cnp,
+        "QueueLen" => SignalKind::QueueLen,
+        "Reflection" => SignalKind::Reflection,
+        _ => return None,
+    })
 }
 
 /// A signal as a tuple; `None` for those about probes, which Python machines do not send.

@@ -1,6 +1,6 @@
 //! Schemes that are Python classes: machines whose methods are called as the roles say.
 
-use crate::facts::{Dice, action_of, arrival, delivered, queue, signal, signal_of};
+use crate::facts::{Dice, action_of, arrival, delivered, kind_of, queue, signal, signal_of};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -37,22 +37,35 @@ struct PyScheme {
     set_point: Option<Bytes>,
     class: Py<PyAny>,
     notifies: bool,
+    hears: Vec<SignalKind>,
+    speaks: Vec<SignalKind>,
 }
 
 /// Loads `python:MODULE:CLASS`.
 pub(crate) fn load(name: &str, parameters: &Parameters) -> Result<Arc<dyn ForeignScheme>, LoadError> {
-    Python::attach(|py| match find(py, name, parameters) {
+    Python::attach(|py| match load_class(py, name, parameters) {
         Ok(scheme) => Ok(Arc::new(scheme) as Arc<dyn ForeignScheme>),
         Err(error) => Err(refusal(py, error)),
     })
 }
 
-fn find(py: Python<'_>, name: &str, parameters: &Parameters) -> PyResult<PyScheme> {
+fn load_class(py: Python<'_>, name: &str, parameters: &Parameters) -> PyResult<PyScheme> {
     let (cp, rp) = (keywords(py, &parameters.cp)?, keywords(py, &parameters.rp)?);
-    let found = py.import(MODULE)?.call_method1("find_scheme", (name, cp, rp))?;
-    let (class, source, set_point, notifies): (Py<PyAny>, String, Option<u64>, bool) = found.extract()?;
-    let set_point = set_point.map(Bytes::new);
-    Ok(PyScheme { name: name.into(), parameters: parameters.clone(), source, set_point, class, notifies })
+    let loaded = py.import(MODULE)?.call_method1("load_scheme", (name, cp, rp))?;
+    let kinds = |side: &str| -> PyResult<Vec<SignalKind>> {
+        let names: Vec<String> = loaded.getattr(side)?.extract()?;
+        Ok(names.iter().filter_map(|name| kind_of(name)).collect())
+    };
+    Ok(PyScheme {
+        name: name.into(),
+        parameters: parameters.clone(),
+        source: loaded.getattr("source")?.extract()?,
+        set_point: loaded.getattr("set_point")?.extract::<Option<u64>>()?.map(Bytes::new),
+        class: loaded.getattr("scheme")?.unbind(),
+        notifies: loaded.getattr("notifies")?.extract()?,
+        hears: kinds("hears")?,
+        speaks: kinds("speaks")?,
+    })
 }
 
 /// A refusal of the Python side carries `table`, `why` and `hint`; anything else is said as it is.
@@ -71,9 +84,9 @@ fn refusal(py: Python<'_>, error: PyErr) -> LoadError {
 }
 
 /// What a scenario sets, as keyword arguments: quantities as octets, bit/s or picoseconds, the rest as written.
-fn keywords<'py>(py: Python<'py>, given: &[(String, Scalar)]) -> PyResult<Bound<'py, PyDict>> {
+fn keywords<'py>(py: Python<'py>, parameters: &[(String, Scalar)]) -> PyResult<Bound<'py, PyDict>> {
     let all = PyDict::new(py);
-    for (key, scalar) in given {
+    for (key, scalar) in parameters {
         match (quantity(scalar), scalar) {
             (Some(Value::Size(x)), _) => all.set_item(key, x.get())?,
             (Some(Value::Rate(x)), _) => all.set_item(key, x.get())?,
@@ -89,12 +102,12 @@ fn keywords<'py>(py: Python<'py>, given: &[(String, Scalar)]) -> PyResult<Bound<
 
 impl PyScheme {
     /// A new machine: an instance of the class called `role`.
-    fn machine(&self, role: &str, first: Option<u64>, given: &[(String, Scalar)]) -> Machine {
+    fn machine(&self, role: &str, first: Option<u64>, parameters: &[(String, Scalar)]) -> Machine {
         let made = Python::attach(|py| {
             let class = self.class.bind(py).getattr(role)?;
             let name = class.getattr("__name__")?.extract::<String>()?;
             let first = PyTuple::new(py, first)?;
-            let object = class.call(first, Some(&keywords(py, given)?))?.unbind();
+            let object = class.call(first, Some(&keywords(py, parameters)?))?.unbind();
             let overrides = |method: &str| -> PyResult<bool> {
                 py.import(MODULE)?.call_method1("overrides", (&object, method))?.extract()
             };
@@ -123,11 +136,11 @@ impl ForeignScheme for PyScheme {
     }
 
     fn hears(&self) -> &[SignalKind] {
-        SignalKind::ALL
+        &self.hears
     }
 
     fn speaks(&self) -> &[SignalKind] {
-        SignalKind::ALL
+        &self.speaks
     }
 
     fn set_point(&self) -> Option<Bytes> {
@@ -276,7 +289,7 @@ struct PyRp {
 }
 
 impl PyRp {
-    fn look(&mut self) {
+    fn refresh(&mut self) {
         let line_rate = self.line_rate;
         self.state = self.machine.ask("limit", |py, object| State::of(py, object, line_rate));
     }
@@ -287,7 +300,7 @@ impl ReactionPoint for PyRp {
         self.machine.roll("on_sent", dice, |_, object, dice| {
             object.call_method1("on_sent", (now.ps(), sent.get(), backlog.get(), dice)).map(drop)
         });
-        self.look();
+        self.refresh();
         Stamp::default()
     }
 
@@ -296,13 +309,13 @@ impl ReactionPoint for PyRp {
             Some(heard) => object.call_method1("on_signal", (now.ps(), heard, dice)).map(drop),
             None => Ok(()),
         });
-        self.look();
+        self.refresh();
     }
 
     fn on_wake(&mut self, now: Instant, dice: &mut Rolls) {
         self.machine
             .roll("on_wake", dice, |_, object, dice| object.call_method1("on_wake", (now.ps(), dice)).map(drop));
-        self.look();
+        self.refresh();
     }
 
     fn next_wake(&self) -> Instant {

@@ -53,38 +53,48 @@ fn dice() -> Dice {
 /// 1. Neither the limit nor the current rate passes the line rate.
 /// 2. A signal that tells of congestion never raises the rate.
 /// 3. After a wake-up that was due, the next one lies in the future; one that is early changes nothing.
-/// 4. A probe says when it was asked, asks for no more than the line rate, and is given once; who sends none
-///    gives none.
-/// 5. Who may be told late of a frame does not bring the next wake-up forward for it.
-/// 6. The same steps on a copy give the same states, and frames may be let pass there.
+/// 4. A signal of a kind that its scheme does not declare to hear changes nothing.
+/// 5. A probe carries the time at which it was taken and a rate of at most the line rate, and is taken once. A reaction
+///    point that declares no probes sends none.
+/// 6. Where `on_sent` may be late, a frame does not bring the next wake-up forward.
+/// 7. The same steps on a copy lead to the same states, also where the copy counts frames by the fast path.
 ///
 /// # Panics
 /// When a law is broken.
-pub fn reaction_point<R: ReactionPoint + RpFastPath + Clone>(fresh: &R, line_rate: BitRate, steps: &[RpStep]) {
+pub fn reaction_point<R: ReactionPoint + RpFastPath + Clone>(
+    fresh: &R,
+    line_rate: BitRate,
+    hears: &[SignalKind],
+    steps: &[RpStep],
+) {
     let (mut rp, mut copy) = (fresh.clone(), fresh.clone());
     let (mut rolls, mut copy_rolls) = (dice(), dice());
     let mut now = Instant::ZERO;
     for step in steps {
-        let before = rp.gauge().current_rate;
+        let state = (rp.gauge(), rp.limit());
+        let before = state.0.current_rate;
         let wake = rp.next_wake();
         let due = wake <= now;
         match *step {
             RpStep::Pass(span) => now += span,
             _ => {
-                let limit = rp.limit();
                 let stamp = drive(&mut rp, now, step, &mut rolls);
-                let passed = matches!(*step, RpStep::Sent(size, backlog) if copy.count_only(size, backlog));
-                if !passed {
+                let counted = matches!(*step, RpStep::Sent(size, backlog) if copy.count_only(size, backlog));
+                if !counted {
                     let _ = drive(&mut copy, now, step, &mut copy_rolls);
                 }
-                let state = (limit, wake, Stamp::default());
-                assert!(!passed || (rp.limit(), rp.next_wake(), stamp) == state, "{step:?} was let pass");
+                let unchanged = (rp.limit(), rp.next_wake(), stamp) == (state.1, wake, Stamp::default());
+                assert!(!counted || unchanged, "{step:?} was only counted, and did more");
             }
         }
         let gauge = rp.gauge();
         assert!(gauge.current_rate <= line_rate, "{step:?} took the current rate to {}", gauge.current_rate);
         assert!(rp.limit().is_none_or(|limit| limit <= line_rate), "{step:?} took the limit past the line rate");
         match step {
+            RpStep::Hear(signal) if !hears.contains(&signal.kind()) => {
+                let same = (gauge, rp.limit(), rp.next_wake()) == (state.0, state.1, wake);
+                assert!(same, "{signal:?} is not a kind it hears, and changed it");
+            }
             RpStep::Hear(signal) if congested(signal) => {
                 assert!(gauge.current_rate <= before, "{signal:?} raised the rate from {before}");
             }
@@ -102,7 +112,7 @@ pub fn reaction_point<R: ReactionPoint + RpFastPath + Clone>(fresh: &R, line_rat
             assert!(rp.capabilities().sends_probes, "it sends probes and says it does not");
             assert_eq!(probe.asked_at, now, "a probe of another instant: {probe:?}");
             assert!(probe.rate <= line_rate, "{probe:?} asks for more than the line rate");
-            assert_eq!(rp.take_probe(now), None, "a probe was given twice");
+            assert_eq!(rp.take_probe(now), None, "a probe was taken twice");
         }
         assert_eq!(probe, copy.take_probe(now), "a copy went another way at {step:?}");
         assert_eq!(gauge, copy.gauge(), "a copy went another way at {step:?}");
@@ -133,13 +143,13 @@ fn congested(signal: &Signal) -> bool {
 
 /// Drives a congestion point on a port of 10 Gb/s and checks after every step:
 ///
-/// 1. It speaks only the kinds of signal it declares, and in its own name.
+/// 1. It sends only the kinds of signal it declares, each with its own number.
 /// 2. Quantized feedback is from 1 to 255.
 /// 3. Frames that are not under congestion control are never answered or marked, discarded ones never marked.
-/// 4. A mark that is asked for is above 0; who does not mark departures marks none.
-/// 5. A probe's rate is lowered or left; an answer names the instant it was asked; a probe that is for
-///    another congestion point goes on as it came.
-/// 6. The same steps on a copy give the same answers, and frames may be let pass there.
+/// 4. A mark of an arrival is above 0. A congestion point that does not declare to mark departures marks none.
+/// 5. The rate of a probe is lowered or left. An answer carries the time at which the probe was sent. A probe for
+///    another congestion point leaves as it came.
+/// 6. The same steps on a copy lead to the same answers, also where the copy counts frames by the fast path.
 ///
 /// # Panics
 /// When a law is broken.
@@ -214,7 +224,7 @@ fn check_probe(came: &Probe, left: &Probe, action: ProbeAction, id: CpId, speaks
     }
 }
 
-/// What any signal of congestion point `id` looks like.
+/// Checks what holds for any signal of congestion point `id`.
 fn check_signal(signal: &Signal, id: CpId, speaks: &[SignalKind]) {
     assert!(speaks.contains(&signal.kind()), "{signal:?} is not a kind it declares");
     match signal {
@@ -232,10 +242,10 @@ fn check_signal(signal: &Signal, id: CpId, speaks: &[SignalKind]) {
 
 /// Drives a notification point and checks after every step:
 ///
-/// 1. It speaks only the kinds of signal it declares.
+/// 1. It sends only the kinds of signal it declares.
 /// 2. A frame without a mark, or outside congestion control, is never answered.
 /// 3. A probe comes back as it arrived.
-/// 4. The same steps on a copy give the same answers.
+/// 4. The same steps on a copy lead to the same answers.
 ///
 /// # Panics
 /// When a law is broken.

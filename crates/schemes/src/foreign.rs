@@ -144,18 +144,18 @@ impl Foreign {
         &mut self.table
     }
 
-    pub(crate) fn cp(&self, id: CpId) -> Cp {
-        Cp { machine: self.scheme.congestion_point(id), scheme: self.clone() }
+    pub(crate) fn cp(&self, id: CpId) -> CheckedCp {
+        CheckedCp { machine: self.scheme.congestion_point(id), scheme: self.clone() }
     }
 
-    pub(crate) fn rp(&self, line_rate: BitRate) -> Rp {
+    pub(crate) fn rp(&self, line_rate: BitRate) -> CheckedRp {
         let machine = self.scheme.reaction_point(line_rate);
         let (wake, limit) = (machine.next_wake(), machine.limit());
-        Rp { machine, scheme: self.clone(), wake, limit }
+        CheckedRp { machine, scheme: self.clone(), wake, limit }
     }
 
-    pub(crate) fn np(&self) -> Option<Np> {
-        Some(Np { machine: self.scheme.notification_point()?, scheme: self.clone() })
+    pub(crate) fn np(&self) -> Option<CheckedNp> {
+        Some(CheckedNp { machine: self.scheme.notification_point()?, scheme: self.clone() })
     }
 
     fn broken(&self, method: &str, why: String) -> ! {
@@ -214,14 +214,14 @@ pub fn guard<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
 
 /// A foreign congestion point, held to its role.
 #[derive(Clone, Debug)]
-pub struct Cp {
+pub struct CheckedCp {
     machine: Box<dyn ForeignCp>,
     scheme: Foreign,
 }
 
 /// A foreign reaction point, held to its role.
 #[derive(Clone, Debug)]
-pub struct Rp {
+pub struct CheckedRp {
     machine: Box<dyn ForeignRp>,
     scheme: Foreign,
     wake: Instant,
@@ -230,12 +230,12 @@ pub struct Rp {
 
 /// A foreign notification point, held to its role.
 #[derive(Clone, Debug)]
-pub struct Np {
+pub struct CheckedNp {
     machine: Box<dyn ForeignNp>,
     scheme: Foreign,
 }
 
-impl CongestionPoint for Cp {
+impl CongestionPoint for CheckedCp {
     fn capabilities(&self) -> CpCapabilities {
         self.machine.capabilities()
     }
@@ -275,39 +275,39 @@ impl CongestionPoint for Cp {
     }
 }
 
-impl Rp {
-    fn look(&mut self) {
+impl CheckedRp {
+    fn refresh(&mut self) {
         (self.wake, self.limit) = (self.machine.next_wake(), self.machine.limit());
     }
 }
 
 /// Every frame is told to it, when it comes.
-impl CpFastPath for Cp {}
+impl CpFastPath for CheckedCp {}
 
 /// Every frame is told to it, when it leaves.
-impl RpFastPath for Rp {}
+impl RpFastPath for CheckedRp {}
 
-impl ReactionPoint for Rp {
+impl ReactionPoint for CheckedRp {
     fn capabilities(&self) -> RpCapabilities {
         self.machine.capabilities()
     }
 
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
         let stamp = self.machine.on_sent(now, sent, backlog, dice);
-        self.look();
+        self.refresh();
         self.wake = self.wake.max(now);
         stamp
     }
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
         self.machine.on_signal(now, signal, dice);
-        self.look();
+        self.refresh();
         self.wake = self.wake.max(now);
     }
 
     fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
         self.machine.on_wake(now, dice);
-        self.look();
+        self.refresh();
         if self.wake <= now {
             let why = format!("after a wake-up at {now} the next is asked for at {}, which has passed", self.wake);
             self.scheme.broken("next_wake", why);
@@ -339,7 +339,7 @@ impl ReactionPoint for Rp {
     }
 }
 
-impl NotificationPoint for Np {
+impl NotificationPoint for CheckedNp {
     fn on_frame(&mut self, now: Instant, frame: &Delivered) -> Option<Signal> {
         let answer = self.machine.on_frame(now, frame);
         if let Some(signal) = &answer {

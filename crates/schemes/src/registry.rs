@@ -108,35 +108,35 @@ macro_rules! families {
 
         /// Any congestion point.
         #[derive(Clone, Debug)]
-        pub enum Cp {
+        pub enum AnyCp {
             $(
                 #[doc = concat!("Of [`", stringify!($family), "`].")]
                 $variant(<$family as Family>::Cp),
             )*
             /// Of a scheme from outside this crate.
-            Foreign(foreign::Cp),
+            Foreign(foreign::CheckedCp),
         }
 
         /// Any reaction point.
         #[derive(Clone, Debug)]
-        pub enum Rp {
+        pub enum AnyRp {
             $(
                 #[doc = concat!("Of [`", stringify!($family), "`].")]
                 $variant(<$family as Family>::Rp),
             )*
             /// Of a scheme from outside this crate.
-            Foreign(foreign::Rp),
+            Foreign(foreign::CheckedRp),
         }
 
         /// Any notification point.
         #[derive(Clone, Debug)]
-        pub enum Np {
+        pub enum AnyNp {
             $(
                 #[doc = concat!("Of [`", stringify!($family), "`].")]
                 $variant(<$family as Family>::Np),
             )*
             /// Of a scheme from outside this crate.
-            Foreign(foreign::Np),
+            Foreign(foreign::CheckedNp),
         }
 
         /// Every scheme, in the order of the list.
@@ -256,121 +256,121 @@ macro_rules! families {
             }
 
             /// A congestion point called `id`.
-            pub fn congestion_point(&self, id: CpId) -> Cp {
+            pub fn congestion_point(&self, id: CpId) -> AnyCp {
                 match self {
-                    $( Config::$variant { cp, .. } => Cp::$variant(<$family as Family>::congestion_point(cp, id)), )*
-                    Config::Foreign(scheme) => Cp::Foreign(scheme.cp(id)),
+                    $( Config::$variant { cp, .. } => AnyCp::$variant(<$family as Family>::congestion_point(cp, id)), )*
+                    Config::Foreign(scheme) => AnyCp::Foreign(scheme.cp(id)),
                 }
             }
 
             /// A reaction point on a port of `line_rate`.
-            pub fn reaction_point(&self, line_rate: BitRate) -> Rp {
+            pub fn reaction_point(&self, line_rate: BitRate) -> AnyRp {
                 match self {
-                    $( Config::$variant { rp, .. } => Rp::$variant(<$family as Family>::reaction_point(rp, line_rate)), )*
-                    Config::Foreign(scheme) => Rp::Foreign(scheme.rp(line_rate)),
+                    $( Config::$variant { rp, .. } => AnyRp::$variant(<$family as Family>::reaction_point(rp, line_rate)), )*
+                    Config::Foreign(scheme) => AnyRp::Foreign(scheme.rp(line_rate)),
                 }
             }
 
             /// A notification point for one flow; `None` when receivers answer nothing.
-            pub fn notification_point(&self) -> Option<Np> {
+            pub fn notification_point(&self) -> Option<AnyNp> {
                 match self {
                     $( Config::$variant { rp, .. } => {
-                        <$family as Family>::notification_point(rp).map(Np::$variant)
+                        <$family as Family>::notification_point(rp).map(AnyNp::$variant)
                     } )*
-                    Config::Foreign(scheme) => scheme.np().map(Np::Foreign),
+                    Config::Foreign(scheme) => scheme.np().map(AnyNp::Foreign),
                 }
             }
         }
 
-        impl CongestionPoint for Cp {
+        impl CongestionPoint for AnyCp {
             fn capabilities(&self) -> CpCapabilities {
-                match self { $( Cp::$variant(cp) => cp.capabilities(), )* Cp::Foreign(cp) => cp.capabilities() }
+                match self { $( AnyCp::$variant(cp) => cp.capabilities(), )* AnyCp::Foreign(cp) => cp.capabilities() }
             }
             #[inline]
             fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
-                match self { $( Cp::$variant(cp) => cp.on_arrival(now, frame, queue, dice), )* Cp::Foreign(cp) => cp.on_arrival(now, frame, queue, dice) }
+                match self { $( AnyCp::$variant(cp) => cp.on_arrival(now, frame, queue, dice), )* AnyCp::Foreign(cp) => cp.on_arrival(now, frame, queue, dice) }
             }
             fn no_bandwidth_since(&self, now: Instant) -> Option<Instant> {
-                match self { $( Cp::$variant(cp) => cp.no_bandwidth_since(now), )* Cp::Foreign(cp) => cp.no_bandwidth_since(now) }
+                match self { $( AnyCp::$variant(cp) => cp.no_bandwidth_since(now), )* AnyCp::Foreign(cp) => cp.no_bandwidth_since(now) }
             }
             #[inline]
             fn on_departure(&mut self, now: Instant, len: Bytes) {
-                match self { $( Cp::$variant(cp) => cp.on_departure(now, len), )* Cp::Foreign(cp) => cp.on_departure(now, len) }
+                match self { $( AnyCp::$variant(cp) => cp.on_departure(now, len), )* AnyCp::Foreign(cp) => cp.on_departure(now, len) }
             }
             #[inline]
             fn departure_mark(&mut self, now: Instant, controlled: bool, queue: Queue, dice: &mut Dice) -> u8 {
-                match self { $( Cp::$variant(cp) => cp.departure_mark(now, controlled, queue, dice), )* Cp::Foreign(cp) => cp.departure_mark(now, controlled, queue, dice) }
+                match self { $( AnyCp::$variant(cp) => cp.departure_mark(now, controlled, queue, dice), )* AnyCp::Foreign(cp) => cp.departure_mark(now, controlled, queue, dice) }
             }
             fn on_probe(&mut self, now: Instant, probe: &mut Probe, queue: Queue) -> ProbeAction {
-                match self { $( Cp::$variant(cp) => cp.on_probe(now, probe, queue), )* Cp::Foreign(cp) => cp.on_probe(now, probe, queue) }
+                match self { $( AnyCp::$variant(cp) => cp.on_probe(now, probe, queue), )* AnyCp::Foreign(cp) => cp.on_probe(now, probe, queue) }
             }
         }
 
-        impl ReactionPoint for Rp {
+        impl ReactionPoint for AnyRp {
             fn capabilities(&self) -> RpCapabilities {
-                match self { $( Rp::$variant(rp) => rp.capabilities(), )* Rp::Foreign(rp) => rp.capabilities() }
+                match self { $( AnyRp::$variant(rp) => rp.capabilities(), )* AnyRp::Foreign(rp) => rp.capabilities() }
             }
             #[inline]
             fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
-                match self { $( Rp::$variant(rp) => rp.on_sent(now, sent, backlog, dice), )* Rp::Foreign(rp) => rp.on_sent(now, sent, backlog, dice) }
+                match self { $( AnyRp::$variant(rp) => rp.on_sent(now, sent, backlog, dice), )* AnyRp::Foreign(rp) => rp.on_sent(now, sent, backlog, dice) }
             }
             #[inline]
             fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
-                match self { $( Rp::$variant(rp) => rp.on_signal(now, signal, dice), )* Rp::Foreign(rp) => rp.on_signal(now, signal, dice) }
+                match self { $( AnyRp::$variant(rp) => rp.on_signal(now, signal, dice), )* AnyRp::Foreign(rp) => rp.on_signal(now, signal, dice) }
             }
             #[inline]
             fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
-                match self { $( Rp::$variant(rp) => rp.on_wake(now, dice), )* Rp::Foreign(rp) => rp.on_wake(now, dice) }
+                match self { $( AnyRp::$variant(rp) => rp.on_wake(now, dice), )* AnyRp::Foreign(rp) => rp.on_wake(now, dice) }
             }
             #[inline]
             fn next_wake(&self) -> Instant {
-                match self { $( Rp::$variant(rp) => rp.next_wake(), )* Rp::Foreign(rp) => rp.next_wake() }
+                match self { $( AnyRp::$variant(rp) => rp.next_wake(), )* AnyRp::Foreign(rp) => rp.next_wake() }
             }
             #[inline]
             fn limit(&self) -> Option<BitRate> {
-                match self { $( Rp::$variant(rp) => rp.limit(), )* Rp::Foreign(rp) => rp.limit() }
+                match self { $( AnyRp::$variant(rp) => rp.limit(), )* AnyRp::Foreign(rp) => rp.limit() }
             }
             #[inline]
             fn pacing(&self) -> Pacing {
-                match self { $( Rp::$variant(rp) => rp.pacing(), )* Rp::Foreign(rp) => rp.pacing() }
+                match self { $( AnyRp::$variant(rp) => rp.pacing(), )* AnyRp::Foreign(rp) => rp.pacing() }
             }
             #[inline]
             fn gauge(&self) -> Gauge {
-                match self { $( Rp::$variant(rp) => rp.gauge(), )* Rp::Foreign(rp) => rp.gauge() }
+                match self { $( AnyRp::$variant(rp) => rp.gauge(), )* AnyRp::Foreign(rp) => rp.gauge() }
             }
             fn observation(&self) -> Option<Observation> {
-                match self { $( Rp::$variant(rp) => rp.observation(), )* Rp::Foreign(rp) => rp.observation() }
+                match self { $( AnyRp::$variant(rp) => rp.observation(), )* AnyRp::Foreign(rp) => rp.observation() }
             }
             #[inline]
             fn take_probe(&mut self, now: Instant) -> Option<Probe> {
-                match self { $( Rp::$variant(rp) => rp.take_probe(now), )* Rp::Foreign(rp) => rp.take_probe(now) }
+                match self { $( AnyRp::$variant(rp) => rp.take_probe(now), )* AnyRp::Foreign(rp) => rp.take_probe(now) }
             }
         }
 
-        impl CpFastPath for Cp {
+        impl CpFastPath for AnyCp {
             #[inline]
             fn count_only(&mut self, controlled: bool, admitted: bool, size: Bytes) -> bool {
-                match self { $( Cp::$variant(cp) => cp.count_only(controlled, admitted, size), )* Cp::Foreign(cp) => cp.count_only(controlled, admitted, size) }
+                match self { $( AnyCp::$variant(cp) => cp.count_only(controlled, admitted, size), )* AnyCp::Foreign(cp) => cp.count_only(controlled, admitted, size) }
             }
         }
 
-        impl RpFastPath for Rp {
+        impl RpFastPath for AnyRp {
             #[inline]
             fn count_only(&mut self, sent: Bytes, backlog: Bytes) -> bool {
-                match self { $( Rp::$variant(rp) => rp.count_only(sent, backlog), )* Rp::Foreign(rp) => rp.count_only(sent, backlog) }
+                match self { $( AnyRp::$variant(rp) => rp.count_only(sent, backlog), )* AnyRp::Foreign(rp) => rp.count_only(sent, backlog) }
             }
             fn on_sent_may_be_late(&self) -> bool {
-                match self { $( Rp::$variant(rp) => rp.on_sent_may_be_late(), )* Rp::Foreign(rp) => rp.on_sent_may_be_late() }
+                match self { $( AnyRp::$variant(rp) => rp.on_sent_may_be_late(), )* AnyRp::Foreign(rp) => rp.on_sent_may_be_late() }
             }
         }
 
-        impl NotificationPoint for Np {
+        impl NotificationPoint for AnyNp {
             #[inline]
             fn on_frame(&mut self, now: Instant, frame: &Delivered) -> Option<Signal> {
-                match self { $( Np::$variant(np) => np.on_frame(now, frame), )* Np::Foreign(np) => np.on_frame(now, frame) }
+                match self { $( AnyNp::$variant(np) => np.on_frame(now, frame), )* AnyNp::Foreign(np) => np.on_frame(now, frame) }
             }
             fn on_probe(&mut self, now: Instant, probe: &Probe) -> Option<Signal> {
-                match self { $( Np::$variant(np) => np.on_probe(now, probe), )* Np::Foreign(np) => np.on_probe(now, probe) }
+                match self { $( AnyNp::$variant(np) => np.on_probe(now, probe), )* AnyNp::Foreign(np) => np.on_probe(now, probe) }
             }
         }
     };

@@ -94,7 +94,7 @@ impl Family for SchemeName {
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        Rp { params: *params, line_rate, state: State::Free, drift: Drift::new(params.drift) }
+        Rp { params: *params, line_rate, state: SchemeNameState::Free, drift: Drift::new(params.drift) }
     }
 }
 
@@ -140,12 +140,12 @@ impl CpFastPath for Cp {}
 pub struct Rp {
     params: RpParams,
     line_rate: BitRate,
-    state: State,
+    state: SchemeNameState,
     drift: Drift,
 }
 
 #[derive(Clone, Debug)]
-enum State {
+enum SchemeNameState {
     /// Frames pass at line rate.
     Free,
     /// A limiter is installed.
@@ -155,8 +155,8 @@ enum State {
 impl Rp {
     fn rate(&self) -> BitRate {
         match self.state {
-            State::Free => self.line_rate,
-            State::Limited { rate } => rate,
+            SchemeNameState::Free => self.line_rate,
+            SchemeNameState::Limited { rate } => rate,
         }
     }
 }
@@ -169,21 +169,21 @@ impl ReactionPoint for Rp {
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
         let Signal::Cnm(Cnm { quantized_fb: 1.., .. }) = signal else { return };
-        if let State::Free = self.state {
+        if let SchemeNameState::Free = self.state {
             self.drift.start(now);
         }
         let rate = self.rate().scaled_rounded_down(1.0 - self.params.decrease).max(self.params.min_rate);
-        self.state = State::Limited { rate: rate.min(self.line_rate) };
+        self.state = SchemeNameState::Limited { rate: rate.min(self.line_rate) };
     }
 
     fn on_wake(&mut self, now: Instant, _: &mut Dice) {
-        let State::Limited { rate } = self.state else { return };
+        let SchemeNameState::Limited { rate } = self.state else { return };
         let Some(step) = self.drift.due(now) else { return };
         let rate = rate + step;
         if rate < self.line_rate {
-            self.state = State::Limited { rate };
+            self.state = SchemeNameState::Limited { rate };
         } else {
-            self.state = State::Free;
+            self.state = SchemeNameState::Free;
             self.drift.stop();
         }
     }
@@ -196,8 +196,8 @@ impl ReactionPoint for Rp {
     #[inline]
     fn limit(&self) -> Option<BitRate> {
         match self.state {
-            State::Free => None,
-            State::Limited { rate } => Some(rate),
+            SchemeNameState::Free => None,
+            SchemeNameState::Limited { rate } => Some(rate),
         }
     }
 

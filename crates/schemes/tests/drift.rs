@@ -1,7 +1,7 @@
 //! The drift timer of decks 000, 001 and 004, on every scheme that limits.
 
 use qcnlab_schemes::params::{Field, Table, Value};
-use qcnlab_schemes::registry::{Config, Rp, catalogue};
+use qcnlab_schemes::registry::{AnyRp, Config, catalogue};
 use qcnlab_schemes::{Bcn, Cnm, CpId, Dice, Probe, ProbeKind, Purpose, QueueLen, ReactionPoint, Signal, SignalKind};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -18,8 +18,8 @@ fn dice() -> Dice {
 }
 
 fn set(table: &mut dyn Table, name: &str, value: Value) {
-    let place = table.fields().iter().position(|field| field.name == name);
-    table.set(place.unwrap_or_else(|| panic!("no {name}")), value);
+    let index = table.fields().iter().position(|field| field.name == name);
+    table.set(index.unwrap_or_else(|| panic!("no {name}")), value);
 }
 
 fn drifting(config: &Config, every: Span) -> Config {
@@ -52,7 +52,7 @@ fn congestion(kind: SignalKind) -> Vec<Signal> {
 }
 
 /// The reaction point after the first kind of signal that makes it limit; `None` if none does.
-fn limited(config: &Config, hears: &[SignalKind]) -> Option<Rp> {
+fn limited(config: &Config, hears: &[SignalKind]) -> Option<AnyRp> {
     hears.iter().find_map(|kind| {
         let mut rp = config.reaction_point(LINE_RATE);
         for signal in congestion(*kind) {
@@ -77,7 +77,7 @@ fn limiting() -> Vec<(Config, &'static [SignalKind])> {
 }
 
 /// Wakes it whenever it asks to be, up to `until`.
-fn wait(rp: &mut Rp, until: Instant) {
+fn wait(rp: &mut AnyRp, until: Instant) {
     while rp.next_wake() <= until {
         rp.on_wake(rp.next_wake(), &mut dice());
     }
@@ -90,8 +90,8 @@ fn every_scheme_that_hears_of_congestion_limits_and_has_the_drift_timer() {
         let config = Config::find(name, None).expect("listed means found");
         assert!(limited(&config, listing.hears).is_some(), "{name}: no signal here makes it limit: add one");
         let field = |wanted: &str| -> &Field {
-            let found = listing.rp_fields.iter().find(|field| field.name == wanted);
-            found.unwrap_or_else(|| panic!("{name} has no {wanted}: give it parts::drift, as ecm does"))
+            let own = listing.rp_fields.iter().find(|field| field.name == wanted);
+            own.unwrap_or_else(|| panic!("{name} has no {wanted}: give it parts::drift, as ecm does"))
         };
         for (wanted, about) in [
             ("drift_every", "How often the rate drifts up by itself, whatever is heard; 0 s for never."),

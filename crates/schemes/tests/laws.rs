@@ -28,10 +28,10 @@ fn configs() -> Vec<(Config, Listing)> {
 /// The same with a drift of 100 Mb/s each millisecond, where there is a drift timer.
 fn drifting(mut config: Config) -> Config {
     let table = config.rp_mut();
-    for (place, field) in table.fields().iter().enumerate() {
+    for (index, field) in table.fields().iter().enumerate() {
         match field.name {
-            "drift_every" => table.set(place, Value::Time(Span::from_ms(1))),
-            "drift_step" => table.set(place, Value::Rate(BitRate::mbps(100))),
+            "drift_every" => table.set(index, Value::Time(Span::from_ms(1))),
+            "drift_step" => table.set(index, Value::Rate(BitRate::mbps(100))),
             _ => {}
         }
     }
@@ -126,10 +126,10 @@ proptest! {
 
     #[test]
     fn reaction_points(steps in prop::collection::vec(rp_step(), 1..300)) {
-        for (config, _) in configs() {
-            conformance::reaction_point(&config.reaction_point(LINE_RATE), LINE_RATE, &steps);
+        for (config, listing) in configs() {
+            conformance::reaction_point(&config.reaction_point(LINE_RATE), LINE_RATE, listing.hears, &steps);
             let drifting = drifting(config);
-            conformance::reaction_point(&drifting.reaction_point(LINE_RATE), LINE_RATE, &steps);
+            conformance::reaction_point(&drifting.reaction_point(LINE_RATE), LINE_RATE, listing.hears, &steps);
         }
     }
 

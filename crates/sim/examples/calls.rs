@@ -4,7 +4,7 @@
 //! point, which limits if the scheme ever does), `signal` (a signal reaches it), or `wheel` (the earliest of
 //! NAME pending events is taken and set anew). Prints nanoseconds a call, to be taken as a hint only.
 
-use qcnlab_schemes::registry::{Config, Cp, Rp, catalogue};
+use qcnlab_schemes::registry::{AnyCp, AnyRp, Config, catalogue};
 use qcnlab_schemes::{
     Arrival, CongestionPoint, CpAction, CpId, Delivered, Dice, FlowId, NotificationPoint, ProbeAction, Purpose, Queue,
     ReactionPoint, Signal,
@@ -20,7 +20,7 @@ const FRAME_TIME: Span = Span::from_ns(1200);
 
 /// A congestion point under a queue that sways between empty and 66 KB.
 struct Port {
-    cp: Cp,
+    cp: AnyCp,
     dice: Dice,
     now: Instant,
     step: u64,
@@ -92,7 +92,7 @@ fn some_signal(config: &Config) -> Option<Signal> {
 
 /// A reaction point that has heard a signal, a frame time after the next.
 struct Limiter {
-    rp: Rp,
+    rp: AnyRp,
     dice: Dice,
     now: Instant,
 }

@@ -9,7 +9,7 @@ use crate::probe::{FlowTally, Tally};
 use crate::sender::{Adapter, Reaction, Sender};
 use crate::turns::{Class, Turns};
 use qcnlab_schemes::Dice;
-use qcnlab_schemes::registry::{Cp, Np};
+use qcnlab_schemes::registry::{AnyCp, AnyNp};
 
 /// How much there is of everything that a run keeps from its start to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Needs {
         let node = of::<NodePlan>() + 2 * NAME + 3 * LIST;
         let port = of::<PortPlan>() + of::<Port>() + 2 * NAME + LIST + SLOT + 20;
         let turns = of::<Turns>() + of::<Class>() + 8 * of::<Frame>() + 2 * SLOT;
-        let point = of::<Cp>() + of::<Dice>();
+        let point = of::<AnyCp>() + of::<Dice>();
         WHEEL
             + self.nodes * node
             + self.ports * port
@@ -73,7 +73,7 @@ impl Needs {
     /// Octets of flows and their ways: of the plan and of the engine.
     pub const fn flow_octets(&self) -> u64 {
         let plan = of::<FlowPlan>() + 2 * NAME + LIST;
-        let engine = of::<Sender>() + of::<Reaction>() + of::<Tally>() + of::<FlowTally>() + of::<Np>() + 4 * SLOT;
+        let engine = of::<Sender>() + of::<Reaction>() + of::<Tally>() + of::<FlowTally>() + of::<AnyNp>() + 4 * SLOT;
         let recorder = 32 + 3 * LIST;
         let way = LIST + 16 + 20;
         self.flows * (plan + engine + recorder)

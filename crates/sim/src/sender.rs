@@ -11,7 +11,7 @@ use crate::plan::{FlowPlan, Plan};
 use crate::port::Port;
 use crate::source::Source;
 use crate::wheel::{Entity, Wheel};
-use qcnlab_schemes::registry::Rp;
+use qcnlab_schemes::registry::AnyRp;
 use qcnlab_schemes::{Dice, Pacing, Purpose, ReactionPoint, RpFastPath, Stamp};
 use qcnlab_units::{BitRate, Bytes, Instant};
 use std::collections::VecDeque;
@@ -43,7 +43,7 @@ pub(crate) struct Sender {
 
 /// A limiter and the reaction point that sets it.
 pub(crate) struct Reaction {
-    pub(crate) rp: Rp,
+    pub(crate) rp: AnyRp,
     pub(crate) limiter: Limiter,
     pub(crate) dice: Dice,
     pub(crate) wake: Instant,

@@ -403,8 +403,8 @@ impl Fault {
             Fault::KeyOfOtherKind { owner, key, .. } => format!("'{key}' belongs to kind \"{owner}\""),
             Fault::MissingKey { example, .. } => format!("add {example}"),
             Fault::Value(ParamError::Unit(error)) => return error.hint(),
-            Fault::Value(ParamError::Choice { found, choices }) => {
-                return did_you_mean(&nearest(found, choices.iter().map(|c| c.name)));
+            Fault::Value(ParamError::Choice { written, choices }) => {
+                return did_you_mean(&nearest(written, choices.iter().map(|c| c.name)));
             }
             Fault::UnknownScheme { nearest, .. } => listed(did_you_mean(nearest), "schemes"),
             Fault::NoLoader { prefix, .. } if prefix == "python" => {

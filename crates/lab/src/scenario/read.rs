@@ -262,7 +262,7 @@ impl Reader<'_> {
     fn choice(&self, entry: &DocumentEntry, choices: &'static [Choice]) -> Result<usize, ScenarioError> {
         let word = self.text(entry)?;
         choices.iter().position(|c| c.name == word).ok_or_else(|| {
-            self.fault(Fault::Value(ParamError::Choice { found: word.to_owned(), choices }), &entry.node.position)
+            self.fault(Fault::Value(ParamError::Choice { written: word.to_owned(), choices }), &entry.node.position)
         })
     }
 

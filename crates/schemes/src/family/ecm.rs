@@ -198,7 +198,7 @@ impl Family for Ecm {
         Rp {
             params: *params,
             max_rate: params.max_rate.unwrap_or(line_rate),
-            state: State::Free,
+            state: EcmState::Free,
             drift: Drift::new(params.drift),
         }
     }
@@ -306,12 +306,12 @@ fn send(message: Bcn) -> CpAction {
 pub struct Rp {
     params: RpParams,
     max_rate: BitRate,
-    state: State,
+    state: EcmState,
     drift: Drift,
 }
 
 #[derive(Clone, Debug)]
-enum State {
+enum EcmState {
     /// Frames pass at line rate.
     Free,
     /// A limiter is installed; frames carry the tag of `cp`.
@@ -325,8 +325,8 @@ impl Rp {
     #[inline]
     pub const fn holder(&self) -> Option<CpId> {
         match self.state {
-            State::Free => None,
-            State::Limited { cp, .. } | State::Stopped { cp, .. } => Some(cp),
+            EcmState::Free => None,
+            EcmState::Limited { cp, .. } | EcmState::Stopped { cp, .. } => Some(cp),
         }
     }
 
@@ -336,9 +336,9 @@ impl Rp {
         }
         let fb = (bcn.q_offset as f64 - self.params.w * bcn.q_delta as f64) / PAGE;
         let (rate, holder) = match self.state {
-            State::Free => (self.max_rate, None),
-            State::Limited { rate, cp } => (rate, Some(cp)),
-            State::Stopped { .. } => return,
+            EcmState::Free => (self.max_rate, None),
+            EcmState::Limited { rate, cp } => (rate, Some(cp)),
+            EcmState::Stopped { .. } => return,
         };
         if fb < 0.0 {
             if holder.is_none() {
@@ -346,7 +346,7 @@ impl Rp {
             }
             let share = (self.params.gd * -fb).min(self.params.max_decrease);
             let rate = rate.scaled_rounded_down(1.0 - share).max(self.params.min_rate);
-            self.state = State::Limited { rate, cp: bcn.cp };
+            self.state = EcmState::Limited { rate, cp: bcn.cp };
         } else if holder == Some(bcn.cp) {
             // Only the congestion point that holds the limiter may raise it.
             self.raise(rate, self.params.rate_unit.scaled_rounded_down(self.params.gi * fb), bcn.cp);
@@ -355,21 +355,21 @@ impl Rp {
 
     fn on_stop(&mut self, now: Instant, cp: CpId, dice: &mut Dice) {
         let wait = match self.state {
-            State::Stopped { wait, .. } => (wait + wait).min(self.params.stop_wait_max),
+            EcmState::Stopped { wait, .. } => (wait + wait).min(self.params.stop_wait_max),
             _ => self.params.stop_wait,
         };
         let until = now + wait.scaled_rounded_down(dice.uniform(0.0, 1.0));
-        self.state = State::Stopped { until, wait, cp };
+        self.state = EcmState::Stopped { until, wait, cp };
     }
 
     /// Adds to the rate; at the top the limiter is removed.
     fn raise(&mut self, rate: BitRate, step: BitRate, cp: CpId) {
         let rate = rate + step;
         if rate >= self.max_rate {
-            self.state = State::Free;
+            self.state = EcmState::Free;
             self.drift.stop();
         } else {
-            self.state = State::Limited { rate, cp };
+            self.state = EcmState::Limited { rate, cp };
         }
     }
 }
@@ -387,13 +387,13 @@ impl ReactionPoint for Rp {
     }
 
     fn on_wake(&mut self, now: Instant, _: &mut Dice) {
-        if let State::Stopped { until, cp, .. } = self.state
+        if let EcmState::Stopped { until, cp, .. } = self.state
             && now >= until
         {
-            self.state = State::Limited { rate: self.params.min_rate, cp };
+            self.state = EcmState::Limited { rate: self.params.min_rate, cp };
             self.drift.start(now);
         }
-        if let State::Limited { rate, cp } = self.state
+        if let EcmState::Limited { rate, cp } = self.state
             && let Some(step) = self.drift.due(now)
         {
             self.raise(rate, step, cp);
@@ -403,26 +403,26 @@ impl ReactionPoint for Rp {
     #[inline]
     fn next_wake(&self) -> Instant {
         match self.state {
-            State::Free => Instant::NEVER,
-            State::Limited { .. } => self.drift.next(),
-            State::Stopped { until, .. } => until,
+            EcmState::Free => Instant::NEVER,
+            EcmState::Limited { .. } => self.drift.next(),
+            EcmState::Stopped { until, .. } => until,
         }
     }
 
     #[inline]
     fn limit(&self) -> Option<BitRate> {
         match self.state {
-            State::Free => self.params.max_rate,
-            State::Limited { rate, .. } => Some(rate),
-            State::Stopped { .. } => Some(BitRate::ZERO),
+            EcmState::Free => self.params.max_rate,
+            EcmState::Limited { rate, .. } => Some(rate),
+            EcmState::Stopped { .. } => Some(BitRate::ZERO),
         }
     }
 
     fn gauge(&self) -> Gauge {
         let rate = match self.state {
-            State::Free => self.max_rate,
-            State::Limited { rate, .. } => rate,
-            State::Stopped { .. } => BitRate::ZERO,
+            EcmState::Free => self.max_rate,
+            EcmState::Limited { rate, .. } => rate,
+            EcmState::Stopped { .. } => BitRate::ZERO,
         };
         Gauge::at(rate)
     }
@@ -431,7 +431,7 @@ impl ReactionPoint for Rp {
 impl RpFastPath for Rp {
     #[inline]
     fn count_only(&mut self, _: Bytes, _: Bytes) -> bool {
-        matches!(self.state, State::Free)
+        matches!(self.state, EcmState::Free)
     }
 
     fn on_sent_may_be_late(&self) -> bool {

@@ -162,7 +162,7 @@ impl Family for Fb99 {
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        Rp { params: *params, line_rate, state: State::Free }
+        Rp { params: *params, line_rate, state: Fb99State::Free }
     }
 }
 
@@ -222,22 +222,22 @@ impl CpFastPath for Cp {}
 pub struct Rp {
     params: RpParams,
     line_rate: BitRate,
-    state: State,
+    state: Fb99State,
 }
 
 #[derive(Clone, Debug)]
-enum State {
+enum Fb99State {
     Free,
-    Limiting(Limiter),
+    Limiting(Fb99Limiter),
 }
 
 #[derive(Clone, Debug)]
-struct Limiter {
+struct Fb99Limiter {
     cycles: Cycles,
     time_end: Instant,
 }
 
-impl Limiter {
+impl Fb99Limiter {
     fn on_cnm(&mut self, now: Instant, fb: u8, params: &RpParams) {
         self.cycles.on_cnm(fb, params.byte_reset, &params.limiter.cut);
         self.time_end = now + params.time_reset;
@@ -286,28 +286,28 @@ impl Limiter {
 impl ReactionPoint for Rp {
     #[inline]
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
-        if let State::Limiting(limiter) = &mut self.state {
+        if let Fb99State::Limiting(limiter) = &mut self.state {
             if limiter.cycles.byte_count.passed(sent) {
                 limiter.end_cycle(now, false, &self.params, self.line_rate, dice);
             }
             if limiter.cycles.over(self.line_rate, backlog) {
-                self.state = State::Free;
+                self.state = Fb99State::Free;
             }
         }
         Stamp::default()
     }
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
-        match (cycles::heard(signal, matches!(self.state, State::Limiting(_))), &mut self.state) {
-            (Some(fb), State::Free) => {
+        match (cycles::heard(signal, matches!(self.state, Fb99State::Limiting(_))), &mut self.state) {
+            (Some(fb), Fb99State::Free) => {
                 let drift = self.params.limiter.drift;
                 let cycles = Cycles::new(now, self.line_rate, self.params.byte_reset, drift);
-                let mut limiter = Limiter { cycles, time_end: Instant::NEVER };
+                let mut limiter = Fb99Limiter { cycles, time_end: Instant::NEVER };
                 limiter.on_cnm(now, fb, &self.params);
-                self.state = State::Limiting(limiter);
+                self.state = Fb99State::Limiting(limiter);
             }
-            (Some(fb), State::Limiting(limiter)) => limiter.on_cnm(now, fb, &self.params),
-            (None, State::Limiting(limiter)) if matches!(signal, Signal::PushBack(_)) => {
+            (Some(fb), Fb99State::Limiting(limiter)) => limiter.on_cnm(now, fb, &self.params),
+            (None, Fb99State::Limiting(limiter)) if matches!(signal, Signal::PushBack(_)) => {
                 limiter.on_push_back(now, &self.params);
             }
             _ => {}
@@ -315,7 +315,7 @@ impl ReactionPoint for Rp {
     }
 
     fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
-        if let State::Limiting(limiter) = &mut self.state {
+        if let Fb99State::Limiting(limiter) = &mut self.state {
             if now >= limiter.time_end {
                 limiter.end_cycle(now, true, &self.params, self.line_rate, dice);
             }
@@ -326,23 +326,23 @@ impl ReactionPoint for Rp {
     #[inline]
     fn next_wake(&self) -> Instant {
         match &self.state {
-            State::Free => Instant::NEVER,
-            State::Limiting(limiter) => limiter.time_end.min(limiter.cycles.next_drift()),
+            Fb99State::Free => Instant::NEVER,
+            Fb99State::Limiting(limiter) => limiter.time_end.min(limiter.cycles.next_drift()),
         }
     }
 
     #[inline]
     fn limit(&self) -> Option<BitRate> {
         match &self.state {
-            State::Free => None,
-            State::Limiting(limiter) => Some(limiter.cycles.rates.current),
+            Fb99State::Free => None,
+            Fb99State::Limiting(limiter) => Some(limiter.cycles.rates.current),
         }
     }
 
     fn gauge(&self) -> Gauge {
         let rates = match &self.state {
-            State::Free => Rates::at(self.line_rate),
-            State::Limiting(limiter) => limiter.cycles.rates,
+            Fb99State::Free => Rates::at(self.line_rate),
+            Fb99State::Limiting(limiter) => limiter.cycles.rates,
         };
         Gauge { current_rate: rates.current, target_rate: rates.target }
     }

@@ -135,7 +135,7 @@ impl Family for Fecn {
             params: *params,
             line_rate,
             rate: start,
-            ask: Ask::Idle,
+            timer: ProbeTimer::Idle,
             sent_since_probe: false,
             newest: Instant::ZERO,
             drift: Drift::new(params.drift),
@@ -254,7 +254,7 @@ pub struct Rp {
     params: RpParams,
     line_rate: BitRate,
     rate: BitRate,
-    ask: Ask,
+    timer: ProbeTimer,
     sent_since_probe: bool,
     /// When the newest probe that came back was sent.
     newest: Instant,
@@ -263,11 +263,11 @@ pub struct Rp {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ask {
+enum ProbeTimer {
     /// Nothing is being sent.
     Idle,
     /// A probe is to be sent.
-    Now,
+    Due,
     /// The next probe is due at `until`, if something has been sent by then.
     Resting { until: Instant },
 }
@@ -296,8 +296,8 @@ impl ReactionPoint for Rp {
     #[inline]
     fn on_sent(&mut self, now: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
         self.sent_since_probe = true;
-        if self.ask == Ask::Idle {
-            self.ask = Ask::Now;
+        if self.timer == ProbeTimer::Idle {
+            self.timer = ProbeTimer::Due;
             self.keep_drifting(now);
         }
         Stamp::default()
@@ -315,10 +315,10 @@ impl ReactionPoint for Rp {
     }
 
     fn on_wake(&mut self, now: Instant, _: &mut Dice) {
-        if let Ask::Resting { until } = self.ask
+        if let ProbeTimer::Resting { until } = self.timer
             && now >= until
         {
-            self.ask = if self.sent_since_probe { Ask::Now } else { Ask::Idle };
+            self.timer = if self.sent_since_probe { ProbeTimer::Due } else { ProbeTimer::Idle };
         }
         if let Some(step) = self.drift.due(now) {
             self.take(self.rate + step);
@@ -328,11 +328,11 @@ impl ReactionPoint for Rp {
 
     #[inline]
     fn next_wake(&self) -> Instant {
-        let ask = match self.ask {
-            Ask::Idle | Ask::Now => Instant::NEVER,
-            Ask::Resting { until } => until,
+        let probe = match self.timer {
+            ProbeTimer::Idle | ProbeTimer::Due => Instant::NEVER,
+            ProbeTimer::Resting { until } => until,
         };
-        ask.min(self.drift.next())
+        probe.min(self.drift.next())
     }
 
     fn capabilities(&self) -> RpCapabilities {
@@ -340,10 +340,10 @@ impl ReactionPoint for Rp {
     }
 
     fn take_probe(&mut self, now: Instant) -> Option<Probe> {
-        if self.ask != Ask::Now {
+        if self.timer != ProbeTimer::Due {
             return None;
         }
-        self.ask = Ask::Resting { until: now + self.params.probe_every };
+        self.timer = ProbeTimer::Resting { until: now + self.params.probe_every };
         self.sent_since_probe = false;
         Some(Probe { kind: ProbeKind::Path, asked_at: now, sent: Bytes::ZERO, rate: self.line_rate })
     }

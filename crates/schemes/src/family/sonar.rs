@@ -143,7 +143,7 @@ impl Family for Sonar {
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        Rp { params: *params, line_rate, state: State::Free, alarms: 0 }
+        Rp { params: *params, line_rate, state: SonarState::Free, alarms: 0 }
     }
 }
 
@@ -190,22 +190,22 @@ impl CpFastPath for Cp {}
 pub struct Rp {
     params: RpParams,
     line_rate: BitRate,
-    state: State,
+    state: SonarState,
     alarms: u32,
 }
 
 #[derive(Clone, Debug)]
-enum State {
+enum SonarState {
     Free,
-    Limiting(Limiter),
+    Limiting(SonarLimiter),
 }
 
 #[derive(Clone, Debug)]
-struct Limiter {
+struct SonarLimiter {
     cycles: Cycles,
     /// Increases since hyper-active increase began, while in it.
     hyper: Option<u32>,
-    ping: Ping,
+    ping: PingTimer,
     /// The next frame is to be special.
     special: bool,
     asked_at: Instant,
@@ -213,24 +213,26 @@ struct Limiter {
 
 /// The ping timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ping {
+enum PingTimer {
     WaitToProbe { until: Instant },
     NextFrame,
     WaitForEcho { until: Instant },
     ShortFuse { until: Instant },
 }
 
-impl Ping {
+impl PingTimer {
     /// When it runs out; [`Instant::NEVER`] while it waits for a frame.
     const fn until(self) -> Instant {
         match self {
-            Ping::NextFrame => Instant::NEVER,
-            Ping::WaitToProbe { until } | Ping::WaitForEcho { until } | Ping::ShortFuse { until } => until,
+            PingTimer::NextFrame => Instant::NEVER,
+            PingTimer::WaitToProbe { until } | PingTimer::WaitForEcho { until } | PingTimer::ShortFuse { until } => {
+                until
+            }
         }
     }
 }
 
-impl Limiter {
+impl SonarLimiter {
     fn on_cnm(&mut self, now: Instant, fb: u8, params: &RpParams) {
         self.cycles.on_cnm(fb, params.limiter.byte_reset, &params.limiter.cut);
         self.wait(now, params);
@@ -240,7 +242,7 @@ impl Limiter {
     fn wait(&mut self, now: Instant, params: &RpParams) {
         self.hyper = None;
         self.special = false;
-        self.ping = Ping::WaitToProbe { until: now + params.wait_to_probe };
+        self.ping = PingTimer::WaitToProbe { until: now + params.wait_to_probe };
     }
 
     fn end_cycle(&mut self, params: &RpParams, line_rate: BitRate, dice: &mut Dice) {
@@ -271,41 +273,41 @@ impl Limiter {
 impl ReactionPoint for Rp {
     #[inline]
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
-        let State::Limiting(limiter) = &mut self.state else { return Stamp::default() };
+        let SonarState::Limiting(limiter) = &mut self.state else { return Stamp::default() };
         let probe = std::mem::take(&mut limiter.special);
         if probe {
             limiter.asked_at = now;
         }
-        if limiter.ping == Ping::NextFrame {
-            limiter.ping = Ping::WaitForEcho { until: now + self.params.wait_for_echo };
+        if limiter.ping == PingTimer::NextFrame {
+            limiter.ping = PingTimer::WaitForEcho { until: now + self.params.wait_for_echo };
         }
         if limiter.cycles.byte_count.passed(sent) {
             limiter.end_cycle(&self.params, self.line_rate, dice);
         }
         if limiter.cycles.over(self.line_rate, backlog) {
-            self.state = State::Free;
+            self.state = SonarState::Free;
         }
         Stamp { limited_by: None, probe }
     }
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
-        match (cycles::heard(signal, matches!(self.state, State::Limiting(_))), &mut self.state) {
-            (Some(fb), State::Free) => {
+        match (cycles::heard(signal, matches!(self.state, SonarState::Limiting(_))), &mut self.state) {
+            (Some(fb), SonarState::Free) => {
                 let qcn::RpParams { byte_reset, drift, .. } = self.params.limiter;
-                let mut limiter = Limiter {
+                let mut limiter = SonarLimiter {
                     cycles: Cycles::new(now, self.line_rate, byte_reset, drift),
                     hyper: None,
-                    ping: Ping::NextFrame,
+                    ping: PingTimer::NextFrame,
                     special: false,
                     asked_at: now,
                 };
                 limiter.on_cnm(now, fb, &self.params);
-                self.state = State::Limiting(limiter);
+                self.state = SonarState::Limiting(limiter);
             }
-            (Some(fb), State::Limiting(limiter)) => limiter.on_cnm(now, fb, &self.params),
-            (None, State::Limiting(limiter))
+            (Some(fb), SonarState::Limiting(limiter)) => limiter.on_cnm(now, fb, &self.params),
+            (None, SonarState::Limiting(limiter))
                 if matches!(signal, Signal::Echo(_))
-                    && matches!(limiter.ping, Ping::WaitForEcho { .. } | Ping::ShortFuse { .. }) =>
+                    && matches!(limiter.ping, PingTimer::WaitForEcho { .. } | PingTimer::ShortFuse { .. }) =>
             {
                 limiter.wait(now, &self.params);
             }
@@ -314,25 +316,25 @@ impl ReactionPoint for Rp {
     }
 
     fn on_wake(&mut self, now: Instant, _: &mut Dice) {
-        let State::Limiting(limiter) = &mut self.state else { return };
+        let SonarState::Limiting(limiter) = &mut self.state else { return };
         match limiter.ping {
-            Ping::WaitToProbe { until } if now >= until => {
-                limiter.ping = Ping::NextFrame;
+            PingTimer::WaitToProbe { until } if now >= until => {
+                limiter.ping = PingTimer::NextFrame;
                 limiter.special = true;
             }
-            Ping::WaitForEcho { until } if now >= until => {
-                limiter.ping = Ping::ShortFuse { until: now + self.params.short_fuse };
+            PingTimer::WaitForEcho { until } if now >= until => {
+                limiter.ping = PingTimer::ShortFuse { until: now + self.params.short_fuse };
                 if limiter.hyper.is_none() {
                     limiter.hyper = Some(0);
                     self.alarms += 1;
                 }
             }
-            Ping::ShortFuse { until } if now >= until => {
+            PingTimer::ShortFuse { until } if now >= until => {
                 limiter.increase_hyper(&self.params, self.line_rate);
                 limiter.special = true;
                 limiter.ping = match self.params.after_fuse {
-                    AfterFuse::ShortFuse => Ping::ShortFuse { until: now + self.params.short_fuse },
-                    AfterFuse::WaitForEcho => Ping::NextFrame,
+                    AfterFuse::ShortFuse => PingTimer::ShortFuse { until: now + self.params.short_fuse },
+                    AfterFuse::WaitForEcho => PingTimer::NextFrame,
                 };
             }
             _ => {}
@@ -343,31 +345,31 @@ impl ReactionPoint for Rp {
     #[inline]
     fn next_wake(&self) -> Instant {
         match &self.state {
-            State::Free => Instant::NEVER,
-            State::Limiting(limiter) => limiter.ping.until().min(limiter.cycles.next_drift()),
+            SonarState::Free => Instant::NEVER,
+            SonarState::Limiting(limiter) => limiter.ping.until().min(limiter.cycles.next_drift()),
         }
     }
 
     #[inline]
     fn limit(&self) -> Option<BitRate> {
         match &self.state {
-            State::Free => None,
-            State::Limiting(limiter) => Some(limiter.cycles.rates.current),
+            SonarState::Free => None,
+            SonarState::Limiting(limiter) => Some(limiter.cycles.rates.current),
         }
     }
 
     fn gauge(&self) -> Gauge {
         let rates = match &self.state {
-            State::Free => Rates::at(self.line_rate),
-            State::Limiting(limiter) => limiter.cycles.rates,
+            SonarState::Free => Rates::at(self.line_rate),
+            SonarState::Limiting(limiter) => limiter.cycles.rates,
         };
         Gauge { current_rate: rates.current, target_rate: rates.target }
     }
 
     fn observation(&self) -> Option<Observation> {
         let asked_at = match &self.state {
-            State::Free => Instant::ZERO,
-            State::Limiting(limiter) => limiter.asked_at,
+            SonarState::Free => Instant::ZERO,
+            SonarState::Limiting(limiter) => limiter.asked_at,
         };
         Some(Observation::Sonar(SonarObservation { alarms: self.alarms, asked_at }))
     }

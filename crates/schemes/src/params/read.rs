@@ -4,7 +4,7 @@ use super::field::{Choice, Field, Kind, Value};
 use qcnlab_units::UnitError;
 use std::fmt;
 
-/// What a file can hold in one place.
+/// One value as a file holds it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scalar {
     /// A string.
@@ -25,7 +25,7 @@ pub enum ParamError {
     /// The value is of another kind.
     Kind {
         /// What stands there.
-        found: String,
+        written: String,
         /// What should.
         expected: &'static str,
     },
@@ -39,7 +39,7 @@ pub enum ParamError {
     /// The word is none of the choices.
     Choice {
         /// The word.
-        found: String,
+        written: String,
         /// The choices.
         choices: &'static [Choice],
     },
@@ -49,11 +49,11 @@ impl fmt::Display for ParamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ParamError::Unit(error) => error.fmt(f),
-            ParamError::Kind { found, expected } => write!(f, "{found} stands where {expected} is expected"),
+            ParamError::Kind { written, expected } => write!(f, "{written} stands where {expected} is expected"),
             ParamError::Range { value, range } => write!(f, "{value} is out of range: it must be {range}"),
-            ParamError::Choice { found, choices } => {
+            ParamError::Choice { written, choices } => {
                 let words: Vec<_> = choices.iter().map(|c| c.name).collect();
-                write!(f, "'{found}' is not one of {}", words.join(", "))
+                write!(f, "'{written}' is not one of {}", words.join(", "))
             }
         }
     }
@@ -109,7 +109,7 @@ impl Kind {
             },
             Kind::Choice(choices) => match scalar {
                 Scalar::Text(word) if choices.iter().any(|c| c.name == word) => Ok(Value::Text(word.clone())),
-                Scalar::Text(word) => Err(ParamError::Choice { found: word.clone(), choices }),
+                Scalar::Text(word) => Err(ParamError::Choice { written: word.clone(), choices }),
                 _ => Err(self.mismatch(scalar)),
             },
             Kind::Text => match scalar {
@@ -120,7 +120,7 @@ impl Kind {
     }
 
     fn mismatch(self, scalar: &Scalar) -> ParamError {
-        ParamError::Kind { found: scalar.to_string(), expected: self.noun() }
+        ParamError::Kind { written: scalar.to_string(), expected: self.noun() }
     }
 }
 

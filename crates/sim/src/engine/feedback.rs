@@ -4,7 +4,7 @@ use super::{Engine, Letter};
 use crate::frame::{Frame, Parts, flag};
 use crate::plan::Feedback;
 use crate::port::NONE;
-use qcnlab_schemes::registry::Rp;
+use qcnlab_schemes::registry::AnyRp;
 use qcnlab_schemes::{
     CongestionPoint, Delivered, NotificationPoint, Observation, Probe, ProbeAction, Queue, ReactionPoint, Signal,
     SonarObservation,
@@ -342,7 +342,7 @@ impl Engine {
 }
 
 /// What a limiter of QCN-SONAR has concluded from silence; `None` for other schemes.
-fn alarms(rp: &Rp) -> Option<SonarObservation> {
+fn alarms(rp: &AnyRp) -> Option<SonarObservation> {
     match rp.observation()? {
         Observation::Sonar(sonar) => Some(sonar),
     }

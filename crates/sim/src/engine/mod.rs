@@ -47,7 +47,7 @@ use crate::source::{Generator, Source};
 use crate::turns::Turns;
 use crate::wheel::{Entity, Wheel};
 use entities::{END, Entities};
-use qcnlab_schemes::registry::{Cp, Np};
+use qcnlab_schemes::registry::{AnyCp, AnyNp};
 use qcnlab_schemes::{CongestionPoint, Dice, Probe, Queue, ReactionPoint, Signal};
 use qcnlab_units::{Instant, Span};
 use std::collections::VecDeque;
@@ -99,7 +99,7 @@ pub enum Halt {
 
 /// A congestion point, and its dice.
 struct Watch {
-    cp: Cp,
+    cp: AnyCp,
     dice: Dice,
 }
 
@@ -163,7 +163,7 @@ pub struct Engine {
     adapters: Vec<Adapter>,
     generators: Vec<Generator>,
     /// One for each flow, or none at all.
-    notifications: Vec<Np>,
+    notifications: Vec<AnyNp>,
     probes: bool,
     names: Vec<String>,
     tallies: Vec<Tally>,

@@ -56,19 +56,19 @@ impl Alpha {
 pub struct Rp {
     params: RpParams,
     line_rate: BitRate,
-    pub(super) state: State,
+    pub(super) state: DcqcnState,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum State {
+pub(super) enum DcqcnState {
     /// Frames pass at line rate; alpha, if it is kept.
     Free(Option<Alpha>),
     /// A limiter is installed.
-    Limiting(Limiter),
+    Limiting(DcqcnLimiter),
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Limiter {
+pub(super) struct DcqcnLimiter {
     pub(super) rates: Rates,
     pub(super) alpha: Alpha,
     byte_count: Countdown,
@@ -85,16 +85,16 @@ pub(super) struct Limiter {
 impl Rp {
     /// A reaction point that does not limit yet.
     pub(super) const fn new(params: RpParams, line_rate: BitRate) -> Rp {
-        Rp { params, line_rate, state: State::Free(None) }
+        Rp { params, line_rate, state: DcqcnState::Free(None) }
     }
 
     fn on_cnp(&mut self, now: Instant) {
         let params = &self.params;
-        if let State::Free(alpha) = &self.state {
+        if let DcqcnState::Free(alpha) = &self.state {
             let alpha = alpha.unwrap_or(Alpha::new(now, params.alpha_initial));
-            self.state = State::Limiting(Limiter::new(now, alpha, params, self.line_rate));
+            self.state = DcqcnState::Limiting(DcqcnLimiter::new(now, alpha, params, self.line_rate));
         }
-        let State::Limiting(limiter) = &mut self.state else { unreachable!("a limiter was installed above") };
+        let DcqcnState::Limiting(limiter) = &mut self.state else { unreachable!("a limiter was installed above") };
         match params.form {
             Form::Published => {
                 limiter.alpha.settle(now, params);
@@ -108,21 +108,21 @@ impl Rp {
 
     /// At line rate the limiter has nothing left to do.
     fn release_if_done(&mut self) {
-        if let State::Limiting(limiter) = &self.state
+        if let DcqcnState::Limiting(limiter) = &self.state
             && limiter.rates.current == self.line_rate
             && limiter.cut_at == Instant::NEVER
         {
-            self.state = State::Free(self.params.alpha_kept.then_some(limiter.alpha));
+            self.state = DcqcnState::Free(self.params.alpha_kept.then_some(limiter.alpha));
         }
     }
 }
 
-impl Limiter {
-    fn new(now: Instant, alpha: Alpha, params: &RpParams, line_rate: BitRate) -> Limiter {
+impl DcqcnLimiter {
+    fn new(now: Instant, alpha: Alpha, params: &RpParams, line_rate: BitRate) -> DcqcnLimiter {
         let rate = params.first_rate.map_or(line_rate, |rate| rate.min(line_rate));
         let mut drift = Drift::new(params.drift);
         drift.start(now);
-        Limiter {
+        DcqcnLimiter {
             rates: Rates::at(rate),
             alpha,
             byte_count: Countdown::new(params.byte_reset.unwrap_or(Bytes::ZERO)),
@@ -186,7 +186,7 @@ impl Limiter {
 impl ReactionPoint for Rp {
     #[inline]
     fn on_sent(&mut self, _: Instant, sent: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
-        if let State::Limiting(limiter) = &mut self.state
+        if let DcqcnState::Limiting(limiter) = &mut self.state
             && let Some(octets) = self.params.byte_reset
             && limiter.byte_count.passed(sent)
         {
@@ -205,7 +205,7 @@ impl ReactionPoint for Rp {
     }
 
     fn on_wake(&mut self, now: Instant, _: &mut Dice) {
-        let State::Limiting(limiter) = &mut self.state else { return };
+        let DcqcnState::Limiting(limiter) = &mut self.state else { return };
         if now >= limiter.cut_at {
             limiter.alpha.settle(now, &self.params);
             limiter.cut(now, &self.params);
@@ -227,23 +227,23 @@ impl ReactionPoint for Rp {
     #[inline]
     fn next_wake(&self) -> Instant {
         match &self.state {
-            State::Free(_) => Instant::NEVER,
-            State::Limiting(limiter) => limiter.time_end.min(limiter.cut_at).min(limiter.drift.next()),
+            DcqcnState::Free(_) => Instant::NEVER,
+            DcqcnState::Limiting(limiter) => limiter.time_end.min(limiter.cut_at).min(limiter.drift.next()),
         }
     }
 
     #[inline]
     fn limit(&self) -> Option<BitRate> {
         match &self.state {
-            State::Free(_) => None,
-            State::Limiting(limiter) => Some(limiter.rates.current),
+            DcqcnState::Free(_) => None,
+            DcqcnState::Limiting(limiter) => Some(limiter.rates.current),
         }
     }
 
     fn gauge(&self) -> Gauge {
         let rates = match &self.state {
-            State::Free(_) => Rates::at(self.line_rate),
-            State::Limiting(limiter) => limiter.rates,
+            DcqcnState::Free(_) => Rates::at(self.line_rate),
+            DcqcnState::Limiting(limiter) => limiter.rates,
         };
         Gauge { current_rate: rates.current, target_rate: rates.target }
     }
@@ -253,8 +253,8 @@ impl RpFastPath for Rp {
     #[inline]
     fn count_only(&mut self, sent: Bytes, _: Bytes) -> bool {
         match &mut self.state {
-            State::Limiting(limiter) => self.params.byte_reset.is_none() || limiter.byte_count.holds(sent),
-            State::Free(_) => true,
+            DcqcnState::Limiting(limiter) => self.params.byte_reset.is_none() || limiter.byte_count.holds(sent),
+            DcqcnState::Free(_) => true,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Hand-worked numbers. Rates in Mb/s where a comment gives none.
 
-use super::rp::{Limiter, State};
+use super::rp::{DcqcnLimiter, DcqcnState};
 use super::*;
 use crate::roles::ReactionPoint;
 use crate::testing::{FRAME, Fabric, delivered, dice, frame, ms, queue, us};
@@ -15,10 +15,10 @@ fn hear(rp: &mut Rp, at: Instant) {
     rp.on_signal(at, &Signal::Cnp, &mut dice());
 }
 
-fn limiter(rp: &mut Rp) -> &mut Limiter {
+fn limiter(rp: &mut Rp) -> &mut DcqcnLimiter {
     match &mut rp.state {
-        State::Limiting(limiter) => limiter,
-        State::Free(_) => panic!("it does not limit"),
+        DcqcnState::Limiting(limiter) => limiter,
+        DcqcnState::Free(_) => panic!("it does not limit"),
     }
 }
 
@@ -208,15 +208,15 @@ fn a_first_rate_holds_before_the_first_cut() {
 }
 
 /// Octets queued, looked at each millisecond: mean and standard deviation, KB.
-fn swing(fabric: &mut Fabric<Dcqcn>, looks: u32) -> (f64, f64) {
+fn swing(fabric: &mut Fabric<Dcqcn>, samples: u32) -> (f64, f64) {
     let (mut sum, mut squares) = (0.0, 0.0);
-    for _ in 0..looks {
+    for _ in 0..samples {
         let _ = fabric.run(1);
         let len = fabric.len as f64 / 1000.0;
         (sum, squares) = (sum + len, squares + len * len);
     }
-    let mean = sum / f64::from(looks);
-    (mean, (squares / f64::from(looks) - mean * mean).sqrt())
+    let mean = sum / f64::from(samples);
+    (mean, (squares / f64::from(samples) - mean * mean).sqrt())
 }
 
 fn published(hosts: usize, delay_us: u64) -> Fabric<Dcqcn> {

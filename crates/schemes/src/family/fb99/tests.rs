@@ -24,10 +24,10 @@ fn rp(params: RpParams) -> Rp {
     rp
 }
 
-fn limiter(rp: &mut Rp) -> &mut Limiter {
+fn limiter(rp: &mut Rp) -> &mut Fb99Limiter {
     match &mut rp.state {
-        State::Limiting(limiter) => limiter,
-        State::Free => panic!("it does not limit"),
+        Fb99State::Limiting(limiter) => limiter,
+        Fb99State::Free => panic!("it does not limit"),
     }
 }
 

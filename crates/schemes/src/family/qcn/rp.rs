@@ -16,19 +16,19 @@ pub struct Rp {
     params: RpParams,
     /// C: the current rate never passes it.
     max_rate: BitRate,
-    pub(super) state: State,
+    pub(super) state: QcnState,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum State {
+pub(super) enum QcnState {
     /// Frames pass at line rate.
     Free,
     /// A limiter is installed.
-    Limiting(Limiter),
+    Limiting(QcnLimiter),
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Limiter {
+pub(super) struct QcnLimiter {
     /// rpCurrentRate and rpTargetRate.
     pub(super) rates: Rates,
     /// rpByteCount: octets to the end of the byte-counter cycle.
@@ -66,7 +66,7 @@ impl Rp {
             Some(rate) => rate,
             None => line_rate,
         };
-        Rp { params, max_rate, state: State::Free }
+        Rp { params, max_rate, state: QcnState::Free }
     }
 
     /// Timer cycles that start from now on have this length, whatever the parameters say.
@@ -82,8 +82,8 @@ impl Rp {
     /// When the timer cycle ends; [`Instant::NEVER`] without a limiter or a timer.
     pub const fn time_end(&self) -> Instant {
         match &self.state {
-            State::Free => Instant::NEVER,
-            State::Limiting(limiter) => limiter.time_end,
+            QcnState::Free => Instant::NEVER,
+            QcnState::Limiting(limiter) => limiter.time_end,
         }
     }
 
@@ -104,20 +104,20 @@ impl Rp {
 
     /// Whether a limiter is installed.
     pub const fn is_limiting(&self) -> bool {
-        matches!(self.state, State::Limiting(_))
+        matches!(self.state, QcnState::Limiting(_))
     }
 
     /// Byte-counter cycles that have ended since the last cut; 0 without a limiter.
     pub const fn byte_stage(&self) -> u32 {
         match &self.state {
-            State::Free => 0,
-            State::Limiting(limiter) => limiter.byte_stage,
+            QcnState::Free => 0,
+            QcnState::Limiting(limiter) => limiter.byte_stage,
         }
     }
 
     /// An increase event outside the clocks: the target rises by `step`, the current rate goes half the way.
     pub fn increase(&mut self, step: BitRate) {
-        if let State::Limiting(limiter) = &mut self.state {
+        if let QcnState::Limiting(limiter) = &mut self.state {
             limiter.rates.raise_target(step);
             limiter.rates.approach(self.max_rate);
             self.release_if_done();
@@ -126,7 +126,7 @@ impl Rp {
 
     /// Raises the current rate by `step`, as far as it may; the target is never left behind.
     pub fn raise(&mut self, step: BitRate) {
-        if let State::Limiting(limiter) = &mut self.state {
+        if let QcnState::Limiting(limiter) = &mut self.state {
             limiter.rates.drift(step, self.max_rate);
             self.release_if_done();
         }
@@ -137,13 +137,13 @@ impl Rp {
         if cnm.quantized_fb == 0 {
             return;
         }
-        if let State::Free = self.state {
+        if let QcnState::Free = self.state {
             if params.creation == Creation::Congested && cnm.q_offset >= 0 {
                 return;
             }
             let mut drift = Drift::new(params.drift);
             drift.start(now);
-            self.state = State::Limiting(Limiter {
+            self.state = QcnState::Limiting(QcnLimiter {
                 rates: Rates::at(self.max_rate),
                 byte_count: Countdown::new(params.byte_reset),
                 byte_stage: 0,
@@ -156,7 +156,7 @@ impl Rp {
                 sent_since_timer: true,
             });
         }
-        let State::Limiting(limiter) = &mut self.state else { unreachable!("a limiter was installed above") };
+        let QcnState::Limiting(limiter) = &mut self.state else { unreachable!("a limiter was installed above") };
         if now >= limiter.deaf_until {
             limiter.cut(now, cnm.quantized_fb, &params);
         }
@@ -164,16 +164,16 @@ impl Rp {
 
     /// Stops limiting if the rules of release allow it.
     fn release_if_done(&mut self) {
-        if let State::Limiting(limiter) = &self.state
+        if let QcnState::Limiting(limiter) = &self.state
             && limiter.rates.current == self.max_rate
             && (limiter.backlog_empty || self.params.release == Release::LineRate)
         {
-            self.state = State::Free;
+            self.state = QcnState::Free;
         }
     }
 }
 
-impl Limiter {
+impl QcnLimiter {
     /// A message came: deck 000, Rules for changing TR and CR.
     fn cut(&mut self, now: Instant, fb: u8, params: &RpParams) {
         // In the first cycle since the last message the target is left alone.
@@ -259,7 +259,7 @@ impl Limiter {
 impl ReactionPoint for Rp {
     #[inline]
     fn on_sent(&mut self, _: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
-        let State::Limiting(limiter) = &mut self.state else { return Stamp::default() };
+        let QcnState::Limiting(limiter) = &mut self.state else { return Stamp::default() };
         limiter.backlog_empty = backlog == Bytes::ZERO;
         limiter.sent_since_timer = true;
         if self.params.clock != Clock::Timer
@@ -279,12 +279,12 @@ impl ReactionPoint for Rp {
     }
 
     fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
-        let State::Limiting(limiter) = &mut self.state else { return };
+        let QcnState::Limiting(limiter) = &mut self.state else { return };
         let (timer, drift) = (now >= limiter.time_end, limiter.drift.due(now));
         if timer {
             // A limiter that sits idle at line rate for a whole cycle is not needed.
             if !limiter.sent_since_timer && limiter.rates.current == self.max_rate {
-                self.state = State::Free;
+                self.state = QcnState::Free;
                 return;
             }
             limiter.sent_since_timer = false;
@@ -301,16 +301,16 @@ impl ReactionPoint for Rp {
     #[inline]
     fn next_wake(&self) -> Instant {
         match &self.state {
-            State::Free => Instant::NEVER,
-            State::Limiting(limiter) => limiter.time_end.min(limiter.drift.next()),
+            QcnState::Free => Instant::NEVER,
+            QcnState::Limiting(limiter) => limiter.time_end.min(limiter.drift.next()),
         }
     }
 
     #[inline]
     fn limit(&self) -> Option<BitRate> {
         match &self.state {
-            State::Free => self.params.max_rate,
-            State::Limiting(limiter) => Some(limiter.rates.current),
+            QcnState::Free => self.params.max_rate,
+            QcnState::Limiting(limiter) => Some(limiter.rates.current),
         }
     }
 
@@ -324,8 +324,10 @@ impl ReactionPoint for Rp {
 
     fn gauge(&self) -> Gauge {
         match &self.state {
-            State::Free => Gauge::at(self.max_rate),
-            State::Limiting(Limiter { rates, .. }) => Gauge { current_rate: rates.current, target_rate: rates.target },
+            QcnState::Free => Gauge::at(self.max_rate),
+            QcnState::Limiting(QcnLimiter { rates, .. }) => {
+                Gauge { current_rate: rates.current, target_rate: rates.target }
+            }
         }
     }
 }
@@ -333,7 +335,7 @@ impl ReactionPoint for Rp {
 impl RpFastPath for Rp {
     #[inline]
     fn count_only(&mut self, sent: Bytes, backlog: Bytes) -> bool {
-        let State::Limiting(limiter) = &mut self.state else { return true };
+        let QcnState::Limiting(limiter) = &mut self.state else { return true };
         if limiter.rates.current == self.max_rate
             || (self.params.clock != Clock::Timer && !limiter.byte_count.holds(sent))
         {

@@ -2,7 +2,7 @@
 
 use super::cp::Cp;
 use super::params::*;
-use super::rp::{Limiter, Phase, Rp, State};
+use super::rp::{Phase, QcnLimiter, QcnState, Rp};
 use crate::parts::drift::DriftParams;
 use crate::parts::feedback::Quantizer;
 use crate::parts::rates::{CutParams, Rates};
@@ -22,10 +22,10 @@ fn rp(params: RpParams) -> Rp {
     Rp::new(params, LINE)
 }
 
-fn limiter(rp: &Rp) -> &Limiter {
+fn limiter(rp: &Rp) -> &QcnLimiter {
     match &rp.state {
-        State::Limiting(limiter) => limiter,
-        State::Free => panic!("it does not limit"),
+        QcnState::Limiting(limiter) => limiter,
+        QcnState::Free => panic!("it does not limit"),
     }
 }
 
@@ -211,7 +211,7 @@ fn increases_of_the_target() {
     let after_increase = |byte_stage, time_stage, params: &RpParams| {
         let mut rp = rp(*params);
         rp.on_signal(ms(0), &cnm(63), &mut dice());
-        let State::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
+        let QcnState::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
         (limiter.byte_stage, limiter.time_stage) = (byte_stage, time_stage);
         (limiter.rates.current, limiter.rates.target) = (BitRate::mbps(1000), BitRate::mbps(2000));
         limiter.increase(params, LINE);
@@ -236,7 +236,7 @@ fn the_target_may_pass_the_line_rate_but_the_current_rate_never_does() {
         let params = RpParams { target_cap, ..EXACT };
         let mut rp = rp(params);
         rp.on_signal(ms(0), &cnm(1), &mut dice());
-        let State::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
+        let QcnState::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
         (limiter.byte_stage, limiter.time_stage) = (8, 8);
         (limiter.rates.current, limiter.rates.target) = (BitRate::mbps(9900), BitRate::mbps(10_800));
         // 10 800 + 3 * 50 = 10 950.
@@ -252,7 +252,7 @@ fn target_rate_reduction() {
         let params = RpParams { target_rate_reduction: on, ..EXACT };
         let mut rp = rp(params);
         rp.on_signal(ms(0), &cnm(1), &mut dice());
-        let State::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
+        let QcnState::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
         (limiter.rates.current, limiter.rates.target) = (BitRate::mbps(500), LINE);
         limiter.byte_stage = 1;
         limiter.increase(&params, LINE);
@@ -320,7 +320,7 @@ fn release_at_line_rate() {
     ] {
         let mut rp = rp(RpParams { release, ..EXACT });
         rp.on_signal(ms(0), &cnm(1), &mut dice());
-        let State::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
+        let QcnState::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
         limiter.rates.current = LINE;
         let _ = rp.on_sent(ms(1), FRAME, Bytes::new(waiting), &mut dice());
         assert_eq!(rp.limit().is_none(), free, "{release:?} with {waiting} octets waiting");
@@ -377,18 +377,18 @@ fn drift_adds_four_megabit_each_twenty_milliseconds_whatever_is_heard() {
 fn drift_lifts_the_target_stops_at_line_rate_and_frees_an_idle_limiter() {
     let mut rp = rp(RP_IBM_ZRL);
     rp.on_signal(ms(0), &cnm(1), &mut dice());
-    let State::Limiting(limiting) = &mut rp.state else { panic!("it limits") };
+    let QcnState::Limiting(limiting) = &mut rp.state else { panic!("it limits") };
     limiting.rates = Rates { current: BitRate::mbps(2998), target: BitRate::mbps(3000) };
     // 2998 + 4 = 3002 passes the target of 3000 and takes it along.
     rp.on_wake(ms(20), &mut dice());
     assert_eq!(limiter(&rp).rates, Rates::at(BitRate::mbps(3002)));
-    let State::Limiting(limiting) = &mut rp.state else { panic!("it limits") };
+    let QcnState::Limiting(limiting) = &mut rp.state else { panic!("it limits") };
     limiting.rates = Rates { current: BitRate::mbps(9997), target: BitRate::mbps(10_005) };
     // 9997 + 4 is past the line rate: 10 000. With frames waiting the limiter stays; without, it goes.
     let _ = rp.on_sent(ms(30), FRAME, FRAME, &mut dice());
     rp.on_wake(ms(40), &mut dice());
     assert_eq!(limiter(&rp).rates, Rates { current: LINE, target: BitRate::mbps(10_005) });
-    let State::Limiting(limiting) = &mut rp.state else { panic!("it limits") };
+    let QcnState::Limiting(limiting) = &mut rp.state else { panic!("it limits") };
     limiting.rates.current = BitRate::mbps(9997);
     let _ = rp.on_sent(ms(50), FRAME, Bytes::ZERO, &mut dice());
     rp.on_wake(ms(60), &mut dice());
@@ -455,7 +455,7 @@ fn early_hai_counts_the_events_of_both_clocks() {
     let params = RpParams { early_hai: true, ..EXACT };
     let mut rp = rp(params);
     rp.on_signal(ms(0), &cnm(1), &mut dice());
-    let State::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
+    let QcnState::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
     (limiter.byte_stage, limiter.time_stage) = (6, 3);
     limiter.rates = Rates { current: BitRate::mbps(1000), target: BitRate::mbps(2000) };
     limiter.increase(&params, LINE);

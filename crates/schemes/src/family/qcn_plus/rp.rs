@@ -21,18 +21,18 @@ pub struct Rp {
     capacity: BitRate,
     /// The round trip of the last answer, while answers come.
     pub(super) rtt: Option<Span>,
-    ask: Ask,
+    probing: ProbeLoop,
     /// Whether the last probe was a path probe.
     last_was_path: bool,
 }
 
 /// The probe loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ask {
+enum ProbeLoop {
     /// No limiter, or no probing.
     Off,
     /// A probe is to be sent.
-    Now,
+    Due,
     /// A probe is on its way since `asked_at`, given up at `until`.
     Waiting { kind: ProbeKind, asked_at: Instant, until: Instant },
     /// The next probe is due at `until`.
@@ -49,7 +49,7 @@ impl Rp {
             target: CpId(0),
             capacity: line_rate,
             rtt: None,
-            ask: Ask::Off,
+            probing: ProbeLoop::Off,
             last_was_path: false,
         }
     }
@@ -90,7 +90,7 @@ impl Rp {
     fn cut(&mut self, now: Instant, cnm: Cnm, dice: &mut Dice) {
         self.tune();
         self.limiter.on_signal(now, &Signal::Cnm(cnm), dice);
-        self.keep_asking();
+        self.keep_probing();
     }
 
     /// Carries the round trip into the limiter.
@@ -104,23 +104,23 @@ impl Rp {
     }
 
     /// Starts the probe loop with the limiter, and ends it with it.
-    fn keep_asking(&mut self) {
+    fn keep_probing(&mut self) {
         if !self.limiter.is_limiting() || self.params.probing == Probing::None {
-            self.ask = Ask::Off;
-        } else if self.ask == Ask::Off {
-            self.ask = Ask::Now;
+            self.probing = ProbeLoop::Off;
+        } else if self.probing == ProbeLoop::Off {
+            self.probing = ProbeLoop::Due;
         }
     }
 
     /// Something came back: whether it is what was asked for. If so, the round trip is known and the loop rests.
     fn accept(&mut self, now: Instant, asked_at: Instant) -> Option<ProbeKind> {
-        let Ask::Waiting { kind, asked_at: ours, .. } = self.ask else { return None };
+        let ProbeLoop::Waiting { kind, asked_at: ours, .. } = self.probing else { return None };
         if ours != asked_at || now < ours {
             return None;
         }
         let rtt = now.since(asked_at);
         self.rtt = Some(rtt);
-        self.ask = Ask::Resting { until: asked_at + rtt.max(self.params.probe_every) };
+        self.probing = ProbeLoop::Resting { until: asked_at + rtt.max(self.params.probe_every) };
         Some(kind)
     }
 
@@ -131,7 +131,7 @@ impl Rp {
         } else {
             self.raise(u32::from(fb.size));
             self.tune();
-            self.keep_asking();
+            self.keep_probing();
         }
     }
 
@@ -150,7 +150,7 @@ impl ReactionPoint for Rp {
     #[inline]
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
         let stamp = self.limiter.on_sent(now, sent, backlog, dice);
-        self.keep_asking();
+        self.keep_probing();
         stamp
     }
 
@@ -164,33 +164,33 @@ impl ReactionPoint for Rp {
             Signal::Returned(probe) if self.accept(now, probe.asked_at) == Some(ProbeKind::Path) => {
                 self.raise(self.params.returned_fb);
                 self.tune();
-                self.keep_asking();
+                self.keep_probing();
             }
             _ => {}
         }
     }
 
     fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
-        match self.ask {
-            Ask::Waiting { until, .. } if now >= until => {
+        match self.probing {
+            ProbeLoop::Waiting { until, .. } if now >= until => {
                 self.rtt = None;
                 self.tune();
-                self.ask = Ask::Now;
+                self.probing = ProbeLoop::Due;
             }
-            Ask::Resting { until } if now >= until => self.ask = Ask::Now,
+            ProbeLoop::Resting { until } if now >= until => self.probing = ProbeLoop::Due,
             _ => {}
         }
         self.limiter.on_wake(now, dice);
-        self.keep_asking();
+        self.keep_probing();
     }
 
     #[inline]
     fn next_wake(&self) -> Instant {
-        let ask = match self.ask {
-            Ask::Off | Ask::Now => Instant::NEVER,
-            Ask::Waiting { until, .. } | Ask::Resting { until } => until,
+        let probe = match self.probing {
+            ProbeLoop::Off | ProbeLoop::Due => Instant::NEVER,
+            ProbeLoop::Waiting { until, .. } | ProbeLoop::Resting { until } => until,
         };
-        ask.min(self.limiter.next_wake())
+        probe.min(self.limiter.next_wake())
     }
 
     fn capabilities(&self) -> RpCapabilities {
@@ -198,12 +198,12 @@ impl ReactionPoint for Rp {
     }
 
     fn take_probe(&mut self, now: Instant) -> Option<Probe> {
-        if self.ask != Ask::Now {
+        if self.probing != ProbeLoop::Due {
             return None;
         }
         let kind = self.next_kind();
         self.last_was_path = kind == ProbeKind::Path;
-        self.ask = Ask::Waiting { kind, asked_at: now, until: now + self.params.answer_timeout };
+        self.probing = ProbeLoop::Waiting { kind, asked_at: now, until: now + self.params.answer_timeout };
         Some(Probe { kind, asked_at: now, sent: Bytes::ZERO, rate: self.line_rate })
     }
 }
