@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth gate new-scheme docs lint wheel clean
+.PHONY: help demo test validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth gate fuzz new-scheme docs lint wheel clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -57,6 +57,9 @@ bench-growth: $(CORE) ## measure how cost grows with size; draws docs/img/growth
 gate: ## compare the engine's instruction counts with the accepted ones (needs valgrind)
 	cargo build --release --quiet -p qcnlab-lab --example workload
 	@$(PYTHON) benches/gate.py
+
+fuzz: ## fuzz each frame format, guided by coverage (ARGS="--runs 1000000 cnm"; needs g++)
+	@nice -n 19 crates/wire/fuzz/run.sh $(ARGS)
 
 new-scheme: ## start a scheme from the template: make new-scheme NAME=slow_start
 	@$(PYTHON) crates/schemes/template/new_scheme.py "$(NAME)"

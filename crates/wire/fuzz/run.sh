@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Fuzz the frame formats, guided by coverage: run.sh [--runs N] [--corpus] [FORMAT...]
+#   --runs N   executions of each format, 1 000 000 unless told
+#   --corpus   afterwards write the smallest set of inputs with the same coverage into corpus/
+# It needs a C++ compiler for libFuzzer and any Rust toolchain: the coverage flags are those of stable rustc.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+runs=1000000 keep=no formats=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --runs) runs=${2:?--runs takes a number}; shift 2 ;;
+    --corpus) keep=yes; shift ;;
+    -*) echo "run.sh: unknown option $1; there are --runs N and --corpus" >&2; exit 2 ;;
+    *) [ -f "$here/targets/$1.rs" ] || { echo "run.sh: no format $1; there are: $(cd "$here/targets" && echo *.rs | sed 's/\.rs//g')" >&2; exit 2; }
+       formats+=("$1"); shift ;;
+  esac
+done
+[ ${#formats[@]} -gt 0 ] || for file in "$here"/targets/*.rs; do formats+=("$(basename "$file" .rs)"); done
+
+export CARGO_TARGET_DIR="$here/../../../target/fuzz"
+host=$(rustc -vV | sed -n 's/^host: //p')
+coverage="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+-Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 --cfg fuzzing"
+(cd "$here" && RUSTFLAGS=$coverage cargo build --release --quiet --locked --bins --target "$host")
+
+printf '%-16s %14s %10s %8s %10s\n' format executions coverage inputs seconds
+total=0
+for format in "${formats[@]}"; do
+  grown=$CARGO_TARGET_DIR/corpus/$format; mkdir -p "$grown" "$here/corpus/$format"
+  log=$CARGO_TARGET_DIR/$format.log
+  started=$SECONDS
+  if ! (cd "$CARGO_TARGET_DIR" && "$host/release/$format" "$grown" "$here/corpus/$format" -runs="$runs" -max_len=512 \
+      -print_final_stats=1 -artifact_prefix="$CARGO_TARGET_DIR/crash-$format-") >"$log" 2>&1; then
+    tail -40 "$log" >&2
+    echo "run.sh: $format failed; the input is $CARGO_TARGET_DIR/crash-$format-..., all of its output in $log" >&2
+    exit 1
+  fi
+  done=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+  edges=$(sed -n 's/.* cov: \([0-9]*\).*/\1/p' "$log" | tail -1)
+  printf '%-16s %14s %10s %8s %10s\n' "$format" "$done" "$edges" "$(find "$grown" -type f | wc -l)" $((SECONDS - started))
+  total=$((total + done))
+  if [ $keep = yes ]; then
+    small=$CARGO_TARGET_DIR/smallest; rm -rf "$small"; mkdir -p "$small"
+    "$CARGO_TARGET_DIR/$host/release/$format" -set_cover_merge=1 -max_len=512 "$small" "$grown" "$here/corpus/$format" >"$log" 2>&1
+    rm -rf "$here/corpus/$format"; mv "$small" "$here/corpus/$format"
+  fi
+done
+printf '%-16s %14s\n' together "$total"
