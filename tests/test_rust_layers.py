@@ -21,8 +21,9 @@ MAY_USE = {
     "units": set(),
     "schemes": {"units"},
     "wire": {"units"},
+    "capture": {"wire", "units"},
     "sim": {"schemes", "units"},
-    "lab": {"sim", "schemes", "wire", "units"},
+    "lab": {"sim", "schemes", "wire", "capture", "units"},
     "py": {"lab"},
 }
 NAMES = sorted(manifest.parent.name for manifest in CRATES.glob("*/Cargo.toml"))

@@ -25,7 +25,7 @@ CHECKSUMS = [
 ]
 GOOD = "1"
 
-# Numbers of the frames that crates/wire/examples/specimens.rs writes.
+# Numbers of the frames that crates/capture/examples/specimens.rs writes.
 TCP, CNM, BARE_CNM, PAUSE, PFC, LLDP, UDP, SEND, CNP, ACK, NAK, PROVIDER = range(1, 13)
 MESSAGES = range(13, 21)
 SCHEME_TAG = 21
@@ -35,7 +35,7 @@ SCHEME_TAG = 21
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the capture of specimens and the dissector."""
     folder = tmp_path_factory.mktemp("wire")
-    command = ["cargo", "run", "--release", "--quiet", "-p", "qcnlab-wire"]
+    command = ["cargo", "run", "--release", "--quiet", "-p", "qcnlab-capture"]
     command += ["--example", "specimens", "--", str(folder / "specimens.pcapng")]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=600)
     (folder / "qcnlab.lua").write_text(qcnlab.dissector.source(), encoding="utf-8")

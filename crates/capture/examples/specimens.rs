@@ -1,5 +1,5 @@
 //! Writes a capture with a frame of every format, and prints a line for each:
-//! `cargo run --release -p qcnlab-wire --example specimens -- specimens.pcapng`
+//! `cargo run --release -p qcnlab-capture --example specimens -- specimens.pcapng`
 
 use qcnlab_capture::{CaptureWriter, FrameToWrite, Interface, Section};
 use qcnlab_units::{BitRate, Bytes, Instant};
