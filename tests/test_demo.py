@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -123,3 +125,20 @@ def test_an_existing_folder_is_refused(ran: tuple[Path, Done]) -> None:
     done = CommandLine(ran[0])("demo", "--quick", "-o", "runs")
     assert done.returncode == 2
     assert "exists already" in done.stderr
+
+
+def test_a_demo_whose_folder_cannot_be_written_prints_its_table(
+    demo: Demo, cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from qcnlab.demo import running
+
+    def full(demo: Demo, folder: Path) -> list[Path]:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(running, "run_cells", lambda **_: demo)
+    monkeypatch.setattr(running, "draw", full)
+    done = cli("demo")
+    assert done.returncode == 2
+    assert done.stdout.rstrip("\n") == demo.text(120)
+    assert done.stderr == "error: cannot write the folder 'runs/demo': No space left on device\n"
+    assert cli.left() == []

@@ -6,7 +6,7 @@ import json
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -14,7 +14,13 @@ from qcnlab import _core, text
 from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from qcnlab.errors import FolderError
+    from qcnlab.folders import NewFolder
     from qcnlab.results import Result
+
+T = TypeVar("T")
 
 app = typer.Typer(
     help="A congestion-management laboratory for Ethernet fabrics: QCN, ECM and their family.",
@@ -101,21 +107,15 @@ def run(
 ) -> None:
     """Run a scenario, print its metrics and write a run folder."""
     from qcnlab import api
-    from qcnlab.errors import FolderError
     from qcnlab.folders import NewFolder
 
     ready = api.load(scenario).with_(*(changes or []))
     folder = NewFolder.named(f"{ready.name}-{ready.hash[:8]}") if out is None else NewFolder(out)
-    result: Result | None = None
-    unwritten: FolderError | None = None
-    try:
-        with folder:
-            result = api.run(ready, seed=seed, reps=reps, jobs=jobs)
-            result.write_into(folder.path)
-    except FolderError as error:
-        if result is None:
-            raise
-        unwritten = error
+    result, unwritten = _keep(
+        folder,
+        lambda: api.run(ready, seed=seed, reps=reps, jobs=jobs),
+        lambda result, path: result.write_into(path),
+    )
     written = None if unwritten else str(folder.final)
     if as_json:
         _print_json({"folder": written, **result.summary, "profile": _profile(result)})
@@ -193,17 +193,22 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Show QCN and ECM in a hotspot: table, figures, report."""
-    from qcnlab.demo.running import perform
+    from qcnlab.demo.running import run_cells, write_demo
     from qcnlab.folders import NewFolder
 
     folder = NewFolder.named("demo") if out is None else NewFolder(out)
-    with folder:
-        done = perform(folder.path, quick=quick, reps=reps, jobs=jobs)
+    done, unwritten = _keep(
+        folder, lambda: run_cells(quick=quick, reps=reps, jobs=jobs), write_demo
+    )
+    written = None if unwritten else str(folder.final)
     if as_json:
-        _print_json({"folder": str(folder.final), **done.summary})
-        return
-    print(done.text(text.width()))
-    print(f"\nReport: {folder.final / 'report.html'}")
+        _print_json({"folder": written, **done.summary})
+    else:
+        print(done.text(text.width()))
+        if written:
+            print(f"\nReport: {folder.final / 'report.html'}")
+    if unwritten:
+        raise unwritten
 
 
 @app.command()
@@ -365,6 +370,35 @@ def plot(
 def schema() -> None:
     """Print the JSON Schema of a scenario file."""
     print(json.dumps(json.loads(_core.schema()), indent=2))
+
+
+def _keep(
+    folder: NewFolder, work: Callable[[], T], write: Callable[[T, Path], object]
+) -> tuple[T, FolderError | None]:
+    """Do the work and write it into `folder`; what it took minutes to compute is never lost.
+
+    Returns
+    -------
+    tuple
+        What `work` returned, and the error if it could not be written.
+
+    Raises
+    ------
+    FolderError
+        If the folder cannot be written from the start: nothing was done.
+    """
+    from qcnlab.errors import FolderError
+
+    done: list[T] = []
+    try:
+        with folder:
+            done.append(work())
+            write(done[0], folder.path)
+    except FolderError as error:
+        if not done:
+            raise
+        return done[0], error
+    return done[0], None
 
 
 def _verdict(file: Path) -> dict[str, Any]:

@@ -19,10 +19,21 @@ INDEX = "demo.json"
 REPS, QUICK_REPS = 10, 2
 
 
-def perform(
-    folder: Path, *, quick: bool = False, reps: int | None = None, jobs: int | None = None
-) -> Demo:
-    """Run everything and write run folders, figures and report into `folder`."""
+def run_cells(*, quick: bool = False, reps: int | None = None, jobs: int | None = None) -> Demo:
+    """Run every row at every round-trip time.
+
+    Parameters
+    ----------
+    quick : bool, default False
+        Run a shorter hotspot with fewer replications.
+    reps, jobs : int, optional
+        As in `qcnlab.run`; 10 replications by default, 2 of a quick demo.
+
+    Returns
+    -------
+    Demo
+        All cells, in memory.
+    """
     changes = QUICK if quick else ()
     plan = [(row, rtt, name) for rtt, name in RTTS.items() for row in ROWS]
     scenarios = [load(name).with_(*changes, *row.changes) for row, _, name in plan]
@@ -33,15 +44,19 @@ def perform(
     results = run_many(scenarios, reps=count, jobs=jobs)
     drawing.join()
     cells = [Cell(row, rtt, result) for (row, rtt, _), result in zip(plan, results, strict=True)]
-    demo = Demo(cells)
     for cell in cells:
         cell.result.meta["quick"] = quick
+    return Demo(cells)
+
+
+def write_demo(demo: Demo, folder: Path) -> None:
+    """Write run folders, figures and report into `folder`; raise `OSError` if that fails."""
+    for cell in demo.cells:
         (folder / cell.folder).mkdir()
         cell.result.write_into(folder / cell.folder)
-    index = [{"rtt": c.rtt, "row": c.row.key, "folder": c.folder} for c in cells]
+    index = [{"rtt": c.rtt, "row": c.row.key, "folder": c.folder} for c in demo.cells]
     write_json(folder / INDEX, index)
     draw(demo, folder)
-    return demo
 
 
 def open_demo(folder: Path) -> Demo:
