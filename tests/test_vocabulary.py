@@ -45,10 +45,7 @@ THEIRS = {
 
 NOT_YET: tuple[str, ...] = (
     "crates/lab/*",
-    "crates/py/*",
-    "crates/schemes/*",
     "crates/sim/*",
-    "crates/units/*",
     "python/qcnlab/analysis/*",
     "python/qcnlab/book/*",
     "python/qcnlab/foreign.py",

@@ -314,7 +314,7 @@ def load_scheme(name: str, cp: dict[str, Any], rp: dict[str, Any]) -> _Loaded:
 
 
 def _kinds(scheme: type[Scheme], side: str) -> list[str]:
-    """Return the names of the kinds of signal that a scheme declares; of all if it declares none."""
+    """Return the names of the kinds of signal that a scheme declares; all if it has no list."""
     known = get_args(Signal)
     declared = known if getattr(scheme, side) is None else getattr(scheme, side)
     if not isinstance(declared, tuple) or any(kind not in known for kind in declared):

@@ -71,9 +71,9 @@ fn array(data: Data) -> Result<ArrayRef, ArrowError> {
         Data::F64(values) => Arc::new(Float64Array::from(values)),
         Data::OptionalI32(values) => Arc::new(Int32Array::from(values)),
         Data::OptionalF64(values) => Arc::new(Float64Array::from(values)),
-        Data::Word(places, names) => {
+        Data::Word(indices, names) => {
             let names = Arc::new(StringArray::from_iter_values(names.iter()));
-            Arc::new(DictionaryArray::<UInt32Type>::try_new(UInt32Array::from(places), names)?)
+            Arc::new(DictionaryArray::<UInt32Type>::try_new(UInt32Array::from(indices), names)?)
         }
     })
 }

@@ -59,7 +59,7 @@ impl Scenario {
     }
 
     fn bottleneck(&self, py: Python<'_>) -> PyResult<String> {
-        self.0.bottleneck().map(|found| found.to_json()).map_err(|fault| errors::of_bottleneck(py, &fault))
+        self.0.bottleneck().map(|bottleneck| bottleneck.to_json()).map_err(|fault| errors::of_bottleneck(py, &fault))
     }
 
     #[getter]

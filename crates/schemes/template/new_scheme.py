@@ -62,9 +62,9 @@ def use_line(modules: list[str]) -> str:
     if len(line) <= WIDTH - 2:
         return line
     lines, current = [], "   "
-    for place, module in enumerate(modules, 1):
+    for count, module in enumerate(modules, 1):
         # All but the last have a space behind the comma, which counts.
-        if len(f"{current} {module},") + (place < len(modules)) > WIDTH:
+        if len(f"{current} {module},") + (count < len(modules)) > WIDTH:
             lines.append(current)
             current = "   "
         current += f" {module},"
@@ -89,8 +89,8 @@ def with_line(text: str, pattern: str, replacement: str, path: Path) -> str:
 
 def registry(text: str, name: str, path: Path) -> str:
     """Return the registry with the family in its list and its imports."""
-    found = re.search(r"^use crate::family::\{(.*?)\};$", text, re.MULTILINE | re.DOTALL)
-    modules = re.findall(r"\w+", found[1]) if found else []
+    match = re.search(r"^use crate::family::\{(.*?)\};$", text, re.MULTILINE | re.DOTALL)
+    modules = re.findall(r"\w+", match[1]) if match else []
     pattern = r"^use crate::family::\{.*?\};$"
     text = with_line(text, pattern, use_line(sorted([*modules, name], key=order)), path)
     families = re.search(r"^families! \{\n(.*?)^\}$", text, re.MULTILINE | re.DOTALL)
@@ -170,9 +170,9 @@ def main() -> int:
         "name", metavar="NAME", help="its name in scenario files, such as slow_start"
     )
     parser.add_argument("--root", type=Path, default=TEMPLATE.parents[2], help="the repository")
-    given = parser.parse_args()
+    options = parser.parse_args()
     try:
-        files = changes(given.root, given.name)
+        files = changes(options.root, options.name)
         for path, text in files.items():
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -180,7 +180,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     for path in files:
-        print(path.relative_to(given.root))
+        print(path.relative_to(options.root))
     print(
         "\nIt runs as it stands. Write its rules and hand-worked numbers, name its source; then\n"
         "  cargo fmt && cargo test --release -p qcnlab-schemes\n"

@@ -276,11 +276,11 @@ fn meant(decimal: Decimal, unit: &str, expected: Quantity) -> Option<String> {
     }
 }
 
-/// An unsigned decimal, exactly: `digits` / 10^`places`.
+/// An unsigned decimal, exactly: `digits` / 10^`decimals`.
 #[derive(Clone, Copy)]
 struct Decimal {
     digits: u128,
-    places: u32,
+    decimals: u32,
 }
 
 enum Fault {
@@ -295,13 +295,13 @@ impl Decimal {
             return None;
         }
         let joined: String = whole.chars().chain(fraction.chars()).filter(|c| *c != '_').collect();
-        let places = u32::try_from(fraction.chars().filter(|c| *c != '_').count()).ok()?;
-        Some(Decimal { digits: joined.parse().ok()?, places })
+        let decimals = u32::try_from(fraction.chars().filter(|c| *c != '_').count()).ok()?;
+        Some(Decimal { digits: joined.parse().ok()?, decimals })
     }
 
     fn times(self, worth: u64) -> Result<u64, Fault> {
         let product = self.digits.checked_mul(u128::from(worth)).ok_or(Fault::Large)?;
-        let scale = 10u128.checked_pow(self.places).ok_or(Fault::Fine)?;
+        let scale = 10u128.checked_pow(self.decimals).ok_or(Fault::Fine)?;
         if !product.is_multiple_of(scale) {
             return Err(Fault::Fine);
         }
