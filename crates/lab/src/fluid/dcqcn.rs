@@ -14,19 +14,20 @@
 
 use super::error::FluidError;
 use super::groups::Groups;
-use super::history::Past;
+use super::history::HistoryView;
 use super::initial::Initial;
-use super::parameters::{ABOVE_ZERO, ANY, Parameter, Values, delay, derived, number, sources, switch};
+use super::parameters::{ABOVE_ZERO, ANY, Parameter, Values, delay, number, sources};
+use super::plant::{CLAMP_QUEUE, LINE_RATE, Plant, RATE_CAP, capacity, frame, min_rate};
 use super::stepper::{Lag, System};
 use super::{ColumnName, Model, named};
 
 /// The parameters of the model; defaults of the paper's fluid model.
 pub(crate) const PARAMETERS: &[Parameter] = &[
     sources(2),
-    number("capacity_bps", "bit/s", 40e9, (ABOVE_ZERO, ANY), "capacity C of the bottleneck"),
-    derived("line_rate_bps", "bit/s", (ABOVE_ZERO, ANY), "rate a source cannot exceed; capacity_bps when left out"),
+    capacity(40e9),
+    LINE_RATE,
     delay("delay_s", 4e-6, "feedback delay, from the mark to the cut"),
-    number("frame_bytes", "B", 1000.0, (ABOVE_ZERO, ANY), "octets of a frame"),
+    frame(1000.0),
     number("k_min_bytes", "B", 5e3, (0.0, ANY), "queue up to which nothing is marked"),
     number("k_max_bytes", "B", 200e3, (ABOVE_ZERO, ANY), "queue above which everything is marked"),
     number("p_max", "", 0.01, (ABOVE_ZERO, 1.0), "marking probability at k_max_bytes"),
@@ -37,20 +38,15 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     number("cycle_bytes", "B", 10e6, (ABOVE_ZERO, ANY), "octets B of a byte counter cycle"),
     number("fast_recovery_cycles", "", 5.0, (0.0, ANY), "cycles F of fast recovery"),
     number("ai_rate_bps", "bit/s", 40e6, (0.0, ANY), "active increase step of the target rate"),
-    number("min_rate_bps", "bit/s", 0.0, (0.0, ANY), "rate a source does not fall below"),
-    switch("rate_cap", true, "current and target rate are never above line_rate_bps"),
-    switch("clamp_queue", true, "the queue is never below 0"),
+    min_rate(0.0),
+    RATE_CAP,
+    CLAMP_QUEUE,
 ];
 
 /// The model with its parameters in frames and seconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Dcqcn {
-    n: f64,
-    capacity: f64,
-    line: f64,
-    floor: f64,
-    delay: f64,
-    frame: f64,
+    plant: Plant,
     k_min: f64,
     k_max: f64,
     p_max: f64,
@@ -61,8 +57,6 @@ pub(crate) struct Dcqcn {
     cycle: f64,
     recovery: f64,
     increase: f64,
-    rate_cap: bool,
-    clamp_queue: bool,
     alpha: f64,
     groups: Groups,
 }
@@ -118,7 +112,7 @@ impl Dcqcn {
     /// At rest the slopes of Rt and Rc vanish: (Rt - Rc) cut = tau RAI increases and
     /// Rc alpha cut = tau (Rt - Rc) cycles; one equation for p, of which the left side only grows.
     fn rest(&self) -> (f64, Marked, f64) {
-        let rate = self.capacity / self.n;
+        let rate = self.plant.share();
         let excess = |log_p: f64| {
             let m = self.marked(log_p.exp(), rate);
             rate * m.alpha * m.cut * m.cut - self.tau * self.tau * self.increase * m.cycles * m.increases
@@ -145,11 +139,11 @@ impl Dcqcn {
         if p > self.p_max {
             return none(format!(
                 "{} sources need a marking probability of {p:.4e}, above the ramp's end p_max = {:.4e}",
-                self.n, self.p_max
+                self.plant.n, self.p_max
             ));
         }
-        let rate = self.capacity / self.n;
-        if self.rate_cap && self.line < rate {
+        let rate = self.plant.share();
+        if self.plant.rate_cap && self.plant.line < rate {
             return none("the sources cannot fill the link at their line rate".to_owned());
         }
         let queue = self.k_min + p / self.p_max * (self.k_max - self.k_min);
@@ -163,13 +157,13 @@ impl System for Dcqcn {
     }
 
     fn lags(&self) -> Vec<Lag> {
-        vec![Lag::Constant(self.delay)]
+        vec![Lag::Constant(self.plant.delay)]
     }
 
-    fn slope(&self, _time: f64, state: &[f64], past: &Past<'_>, slope: &mut [f64]) {
-        let then = past.ago(0, self.delay);
+    fn slope(&self, _time: f64, state: &[f64], past: &HistoryView<'_>, slope: &mut [f64]) {
+        let then = past.ago(0, self.plant.delay);
         let p = self.probability(then.get(0));
-        let mut net = -self.capacity;
+        let mut net = -self.plant.capacity;
         for (i, group) in self.groups.all.iter().enumerate() {
             let at = 1 + 3 * i;
             let [current, target, alpha] = [state[at], state[at + 1], state[at + 2]];
@@ -184,17 +178,14 @@ impl System for Dcqcn {
             slope[at + 1] = -(target - current) / self.tau * m.cut + self.increase * m.increases;
             slope[at + 2] = self.g / self.tau_alpha * (m.alpha - alpha);
         }
-        slope[0] = if self.clamp_queue && state[0] <= 0.0 { net.max(0.0) } else { net };
+        slope[0] = self.plant.queue_slope(state[0], net);
     }
 
     fn project(&self, _time: f64, state: &mut [f64]) {
-        if self.clamp_queue {
-            state[0] = state[0].max(0.0);
-        }
-        let line = if self.rate_cap { self.line } else { f64::INFINITY };
+        state[0] = self.plant.bounded_queue(state[0]);
         for source in state[1..].chunks_exact_mut(3).filter(|source| source[1] > 0.0) {
-            source[0] = source[0].max(self.floor).min(line);
-            source[1] = source[1].max(self.floor).min(line);
+            source[0] = self.plant.bounded_rate(source[0]);
+            source[1] = self.plant.bounded_rate(source[1]);
         }
     }
 
@@ -205,7 +196,7 @@ impl System for Dcqcn {
     fn jump(&self, time: f64, state: &mut [f64]) {
         for (group, source) in self.groups.all.iter().zip(state[1..].chunks_exact_mut(3)) {
             if group.from == time {
-                let rate = group.rate / (8.0 * self.frame);
+                let rate = group.rate / self.plant.frame_bits();
                 source.copy_from_slice(&[rate, rate, self.alpha]);
             }
         }
@@ -220,22 +211,13 @@ impl Model for Dcqcn {
     const INITIAL: &'static [&'static str] = &["queue_bytes", "rates_bps", "start_s", "alpha"];
 
     fn new(values: &Values, initial: &Initial) -> Result<Dcqcn, FluidError> {
-        let frame = values.number("frame_bytes");
-        let rate = |name: &str| values.number(name) / (8.0 * frame);
-        let capacity = rate("capacity_bps");
-        let line = values.maybe("line_rate_bps").map_or(capacity, |line| line / (8.0 * frame));
-        let count = values.number("sources");
-        let (k_min, k_max) = (values.number("k_min_bytes") / frame, values.number("k_max_bytes") / frame);
+        let plant = Plant::read(values);
+        let (k_min, k_max) = (values.number("k_min_bytes") / plant.frame, values.number("k_max_bytes") / plant.frame);
         if k_max <= k_min {
             return Err(values.out_of_range("k_max_bytes", "above k_min_bytes"));
         }
         let mut model = Dcqcn {
-            n: count,
-            capacity,
-            line,
-            floor: rate("min_rate_bps"),
-            delay: values.number("delay_s"),
-            frame,
+            plant,
             k_min,
             k_max,
             p_max: values.number("p_max"),
@@ -243,31 +225,29 @@ impl Model for Dcqcn {
             tau: values.number("cut_interval_s"),
             tau_alpha: values.number("alpha_interval_s"),
             timer: values.number("timer_s"),
-            cycle: values.number("cycle_bytes") / frame,
+            cycle: values.number("cycle_bytes") / plant.frame,
             recovery: values.number("fast_recovery_cycles"),
-            increase: rate("ai_rate_bps"),
-            rate_cap: values.switch("rate_cap"),
-            clamp_queue: values.switch("clamp_queue"),
+            increase: values.number("ai_rate_bps") / plant.frame_bits(),
             alpha: 1.0,
             groups: Groups { all: Vec::new(), of_source: Vec::new() },
         };
-        let mut base = line;
+        let mut base = plant.line;
         if initial.at_equilibrium() {
             [_, base, _, model.alpha] = model.equilibrium()?;
         }
         model.alpha = initial.number("alpha", "")?.unwrap_or(model.alpha);
-        model.groups = Groups::read(initial, count as usize, base * 8.0 * frame)?;
+        model.groups = Groups::read(initial, plant.n as usize, base * plant.frame_bits())?;
         Ok(model)
     }
 
     /// All sources start at their line rate with alpha 1 into an empty queue.
     fn start(&self, initial: &Initial) -> Result<Vec<f64>, FluidError> {
         let [queue, _, target, _] =
-            if initial.at_equilibrium() { self.equilibrium()? } else { [0.0, self.line, 0.0, 1.0] };
-        let queue = initial.number("queue_bytes", "B")?.map_or(queue, |bytes| bytes / self.frame);
+            if initial.at_equilibrium() { self.equilibrium()? } else { [0.0, self.plant.line, 0.0, 1.0] };
+        let queue = initial.number("queue_bytes", "B")?.map_or(queue, |bytes| bytes / self.plant.frame);
         let mut state = vec![queue];
         for group in &self.groups.all {
-            let rate = group.rate / (8.0 * self.frame);
+            let rate = group.rate / self.plant.frame_bits();
             state.extend(if group.from > 0.0 { [0.0; 3] } else { [rate, rate.max(target), self.alpha] });
         }
         Ok(state)
@@ -285,18 +265,18 @@ impl Model for Dcqcn {
     }
 
     fn row(&self, _time: f64, state: &[f64], row: &mut Vec<f64>) {
-        let bits = 8.0 * self.frame;
+        let bits = self.plant.frame_bits();
         let sum = |offset: usize| {
             let parts = self.groups.all.iter().enumerate();
             parts.map(|(i, group)| group.count * state[1 + 3 * i + offset]).sum::<f64>()
         };
         let [current, target, alpha] = [sum(0), sum(1), sum(2)];
-        let n = self.n;
+        let n = self.plant.n;
         let p = self.probability(state[0]);
-        row.extend([state[0] * self.frame, current * bits, current / n * bits, target / n * bits, alpha / n, p]);
+        row.extend([state[0] * self.plant.frame, current * bits, current / n * bits, target / n * bits, alpha / n, p]);
     }
 
-    fn quick(&self) -> f64 {
+    fn longest_step(&self) -> f64 {
         0.05 * self.tau.min(self.timer)
     }
 }

@@ -22,19 +22,19 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// Groups `count` sources by `rates_bps` and `start_s`; a source without a given rate starts with `rate`, bit/s.
+    /// Groups `count` sources by `rates_bps` and `start_s`; a source without an entry starts with `rate`, bit/s.
     pub(crate) fn read(initial: &Initial, count: usize, rate: f64) -> Result<Groups, FluidError> {
         let rates = initial.each("rates_bps", "bit/s", count)?.unwrap_or_else(|| vec![rate; count]);
         let starts = initial.each("start_s", "s", count)?.unwrap_or_else(|| vec![0.0; count]);
         let mut groups = Groups { all: Vec::new(), of_source: Vec::with_capacity(count) };
         for (rate, from) in rates.into_iter().zip(starts) {
-            let place = groups.all.iter().position(|group| group.rate == rate && group.from == from);
-            let place = place.unwrap_or_else(|| {
+            let index = groups.all.iter().position(|group| group.rate == rate && group.from == from);
+            let index = index.unwrap_or_else(|| {
                 groups.all.push(Group { count: 0.0, rate, from });
                 groups.all.len() - 1
             });
-            groups.all[place].count += 1.0;
-            groups.of_source.push(place);
+            groups.all[index].count += 1.0;
+            groups.of_source.push(index);
         }
         Ok(groups)
     }

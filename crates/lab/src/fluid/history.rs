@@ -1,4 +1,4 @@
-//! The past of a solution: every step as a cubic Hermite polynomial.
+//! The history of a solution: every step as a cubic Hermite polynomial.
 
 use std::cell::Cell;
 
@@ -32,7 +32,7 @@ impl History {
     }
 
     /// Appends the step from `span.0` to `span.1`: state and slope at its start, then at its end; of each the first
-    /// components, as many as the past has.
+    /// components, as many as the history keeps.
     pub(crate) fn push(&mut self, span: (f64, f64), parts: [&[f64]; 4]) {
         self.spans.push(span);
         for part in parts {
@@ -51,7 +51,7 @@ impl History {
         self.forgotten += old;
     }
 
-    /// The index of the step that holds `time`, near which `slot` looked last.
+    /// The index of the step that holds `time`, near the last one that `slot` read.
     fn find(&self, slot: usize, time: f64) -> usize {
         let last = self.spans.len() - 1;
         let mut at = self.hints[slot].get().saturating_sub(self.forgotten).min(last);
@@ -66,67 +66,67 @@ impl History {
     }
 
     /// The state at `time`; of two steps that meet there, the one on the side of `nudged`.
-    fn point(&self, slot: usize, time: f64, nudged: f64) -> Point<'_> {
+    fn point(&self, slot: usize, time: f64, nudged: f64) -> DelayedState<'_> {
         let Some(first) = self.spans.first() else {
-            return Point::fixed(&self.before, &self.zeros);
+            return DelayedState::fixed(&self.before, &self.zeros);
         };
         if nudged < first.0 {
-            return Point::fixed(&self.before, &self.zeros);
+            return DelayedState::fixed(&self.before, &self.zeros);
         }
         let at = self.find(slot, nudged);
         let n = self.size;
         let base = at * 4 * n;
-        Point::between(self.spans[at], time, &self.data[base..base + 4 * n])
+        DelayedState::between(self.spans[at], time, &self.data[base..base + 4 * n])
     }
 
-    /// What the right-hand side may read at the moment `now`.
-    pub(crate) fn past<'a>(&'a self, now: f64, state: &'a [f64], nudge: f64) -> Past<'a> {
-        Past { history: self, now, state, nudge }
+    /// The history as the right-hand side reads it at the moment `now`.
+    pub(crate) fn view<'a>(&'a self, now: f64, state: &'a [f64], nudge: f64) -> HistoryView<'a> {
+        HistoryView { history: self, now, state, nudge }
     }
 }
 
-/// The solution up to now, as the right-hand side may read it.
+/// The history of a solution as the right-hand side reads it.
 #[derive(Clone, Copy, Debug)]
-pub struct Past<'a> {
+pub struct HistoryView<'a> {
     history: &'a History,
     now: f64,
     state: &'a [f64],
     nudge: f64,
 }
 
-impl<'a> Past<'a> {
+impl<'a> HistoryView<'a> {
     /// The state at `now - lag`; `slot` is the lag's index in [`System::lags`](super::System::lags).
     #[inline]
-    pub fn ago(&self, slot: usize, lag: f64) -> Point<'a> {
+    pub fn ago(&self, slot: usize, lag: f64) -> DelayedState<'a> {
         if lag <= 0.0 {
-            return Point::fixed(self.state, &self.history.zeros);
+            return DelayedState::fixed(self.state, &self.history.zeros);
         }
         let time = self.now - lag;
         self.history.point(slot, time, time + self.nudge)
     }
 }
 
-/// The state at one moment of the past.
+/// The state at one earlier moment.
 #[derive(Clone, Copy, Debug)]
-pub struct Point<'a> {
+pub struct DelayedState<'a> {
     /// Weights of the slope at the start, of the rise and of the slope at the end.
     weights: [f64; 3],
     parts: [&'a [f64]; 4],
 }
 
-impl<'a> Point<'a> {
-    fn fixed(state: &'a [f64], zeros: &'a [f64]) -> Point<'a> {
-        Point { weights: [0.0; 3], parts: [state, zeros, state, zeros] }
+impl<'a> DelayedState<'a> {
+    fn fixed(state: &'a [f64], zeros: &'a [f64]) -> DelayedState<'a> {
+        DelayedState { weights: [0.0; 3], parts: [state, zeros, state, zeros] }
     }
 
     /// The cubic through both ends of a step; `data` has state and slope at its start, then at its end.
-    pub(crate) fn between(span: (f64, f64), time: f64, data: &'a [f64]) -> Point<'a> {
+    pub(crate) fn between(span: (f64, f64), time: f64, data: &'a [f64]) -> DelayedState<'a> {
         let n = data.len() / 4;
         let h = span.1 - span.0;
         let x = (time - span.0) / h;
         let rest = 1.0 - x;
         let weights = [h * x * rest * rest, x * x * (3.0 - 2.0 * x), -h * x * x * rest];
-        Point { weights, parts: [&data[..n], &data[n..2 * n], &data[2 * n..3 * n], &data[3 * n..]] }
+        DelayedState { weights, parts: [&data[..n], &data[n..2 * n], &data[2 * n..3 * n], &data[3 * n..]] }
     }
 
     /// Component `i` of the state; exact where the state rests.

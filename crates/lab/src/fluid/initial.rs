@@ -1,56 +1,56 @@
-//! Where a fluid model starts.
+//! The initial state of a fluid model, as a caller asks for it.
 
 use super::error::FluidError;
 use super::parameters::{check_names, object};
 use serde_json::{Map, Value};
 
-/// The keys given for a start: `from` (`"start"` or `"equilibrium"`) and what differs from it.
+/// The keys of an initial state: `from` (`"start"` or `"equilibrium"`) and the components that differ from it.
 #[derive(Clone, Debug)]
 pub(crate) struct Initial {
     model: &'static str,
-    given: Map<String, Value>,
+    keys: Map<String, Value>,
 }
 
 impl Initial {
     /// Reads a JSON object whose keys are `from` or in `known`.
     pub(crate) fn read(model: &'static str, text: Option<&str>, known: &[&str]) -> Result<Initial, FluidError> {
-        let mut given = text.map_or_else(|| Ok(Map::new()), |text| object("initial", text))?;
-        given.retain(|_, value| !value.is_null());
+        let mut keys = text.map_or_else(|| Ok(Map::new()), |text| object("initial", text))?;
+        keys.retain(|_, value| !value.is_null());
         let names: Vec<&str> = std::iter::once("from").chain(known.iter().copied()).collect();
-        check_names(model, "initial key", &given, &names)?;
-        let initial = Initial { model, given };
-        match initial.given.get("from") {
+        check_names(model, "initial key", &keys, &names)?;
+        let initial = Initial { model, keys };
+        match initial.keys.get("from") {
             None => Ok(initial),
             Some(Value::String(word)) if word == "start" || word == "equilibrium" => Ok(initial),
             Some(other) => Err(initial.wrong("from", "\"start\" or \"equilibrium\"", other)),
         }
     }
 
-    /// Whether what is not given is taken from the equilibrium.
+    /// Whether components without a key are those of the equilibrium.
     pub(crate) fn at_equilibrium(&self) -> bool {
-        self.given.get("from").is_some_and(|word| word == "equilibrium")
+        self.keys.get("from").is_some_and(|word| word == "equilibrium")
     }
 
-    /// A number of at least 0 in `unit`, if given.
+    /// A number of at least 0 in `unit`, if the key is there.
     pub(crate) fn number(&self, name: &'static str, unit: &'static str) -> Result<Option<f64>, FluidError> {
         let number = self.signed(name)?;
         number.map(|number| self.not_below_zero(name, unit, number)).transpose()
     }
 
-    /// A number of either sign, if given.
+    /// A number of either sign, if the key is there.
     pub(crate) fn signed(&self, name: &'static str) -> Result<Option<f64>, FluidError> {
-        let Some(value) = self.given.get(name) else { return Ok(None) };
+        let Some(value) = self.keys.get(name) else { return Ok(None) };
         value.as_f64().map(Some).ok_or_else(|| self.wrong(name, "a number", value))
     }
 
-    /// One number of at least 0 for each of `count` sources, if given: a number for all, or a list.
+    /// One number of at least 0 for each of `count` sources, if there are any: a number for all, or a list.
     pub(crate) fn each(
         &self,
         name: &'static str,
         unit: &'static str,
         count: usize,
     ) -> Result<Option<Vec<f64>>, FluidError> {
-        let Some(value) = self.given.get(name) else { return Ok(None) };
+        let Some(value) = self.keys.get(name) else { return Ok(None) };
         let expected = format!("a number or a list of {count} numbers");
         let numbers: Option<Vec<f64>> = match value {
             Value::Array(list) if list.len() == count => list.iter().map(Value::as_f64).collect(),

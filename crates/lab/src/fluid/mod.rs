@@ -10,13 +10,14 @@ mod groups;
 mod history;
 mod initial;
 mod parameters;
+mod plant;
 mod qcn;
 mod qcn_cycles;
 mod stepper;
 mod timely;
 
 pub use error::FluidError;
-pub use history::{Past, Point};
+pub use history::{DelayedState, HistoryView};
 pub use stepper::{Lag, System, integrate, shortest_lag};
 
 use crate::nearest::nearest;
@@ -83,8 +84,8 @@ pub(crate) trait Model: System + Sized {
     /// Appends one value for each column.
     fn row(&self, time: f64, state: &[f64], row: &mut Vec<f64>);
 
-    /// The longest sensible step, s, however long the delay is; a fifth of it is short enough for any delay.
-    fn quick(&self) -> f64;
+    /// The longest step that resolves the model, s, whatever the delay; a fifth of it suffices for any delay.
+    fn longest_step(&self) -> f64;
 }
 
 /// A column of a trajectory.
@@ -175,8 +176,8 @@ fn trajectory<M: Model>(
         }
     }
     let shortest = shortest_lag(model);
-    let quick = model.quick();
-    let default = (shortest / 50.0).max(0.2 * quick).min(quick).min(shortest);
+    let longest = model.longest_step();
+    let default = (shortest / 50.0).max(0.2 * longest).min(longest).min(shortest);
     let step = timing.step_s.unwrap_or(default);
     if !(step > 0.0 && step <= shortest * (1.0 + 1e-9)) {
         return Err(FluidError::Step { step, shortest, default });

@@ -69,27 +69,32 @@ pub(crate) const fn delay(name: &'static str, default: f64, about: &'static str)
     Parameter { name, unit: "s", kind: Kind::Delay(default), about }
 }
 
-/// The parameters of a model with the values given for them, each checked against its declaration.
+/// The parameters of a model with the values assigned to them, each checked against its declaration.
 #[derive(Clone, Debug)]
 pub(crate) struct Values {
     model: &'static str,
     table: &'static [Parameter],
-    given: Map<String, Value>,
+    assigned: Map<String, Value>,
 }
 
 impl Values {
     /// Reads a JSON object of values.
     pub(crate) fn read(model: &'static str, table: &'static [Parameter], text: &str) -> Result<Values, FluidError> {
-        let mut given = object("parameters", text)?;
-        given.retain(|_, value| !value.is_null());
+        let mut assigned = object("parameters", text)?;
+        assigned.retain(|_, value| !value.is_null());
         let known = || table.iter().map(|parameter| parameter.name);
-        check_names(model, "parameter", &given, &known().collect::<Vec<_>>())?;
+        check_names(model, "parameter", &assigned, &known().collect::<Vec<_>>())?;
         for parameter in table {
-            if let Some(value) = given.get(parameter.name) {
+            if let Some(value) = assigned.get(parameter.name) {
                 check(model, parameter, value)?;
             }
         }
-        Ok(Values { model, table, given })
+        Ok(Values { model, table, assigned })
+    }
+
+    /// Whether the model has this parameter.
+    pub(crate) fn declares(&self, name: &str) -> bool {
+        self.table.iter().any(|parameter| parameter.name == name)
     }
 
     fn kind(&self, name: &str) -> Kind {
@@ -97,7 +102,7 @@ impl Values {
         found.unwrap_or_else(|| unreachable!("{name} is not in the table of {}", self.model)).kind
     }
 
-    /// A number as given or by default; `None` when it is to be derived.
+    /// A number, assigned or by default; `None` when it is to be derived.
     pub(crate) fn maybe(&self, name: &str) -> Option<f64> {
         let default = match self.kind(name) {
             Kind::Number(default, ..) => default,
@@ -105,7 +110,7 @@ impl Values {
             Kind::Count(default) => Some(f64::from(default)),
             Kind::Switch(_) | Kind::Word(_) => unreachable!("{name} is no number"),
         };
-        self.given.get(name).and_then(Value::as_f64).or(default)
+        self.assigned.get(name).and_then(Value::as_f64).or(default)
     }
 
     /// A number that has a default.
@@ -116,14 +121,14 @@ impl Values {
     /// True or false.
     pub(crate) fn switch(&self, name: &str) -> bool {
         let Kind::Switch(default) = self.kind(name) else { unreachable!("{name} is no switch") };
-        self.given.get(name).and_then(Value::as_bool).unwrap_or(default)
+        self.assigned.get(name).and_then(Value::as_bool).unwrap_or(default)
     }
 
-    /// Whether a word is the given one.
+    /// Whether a word parameter is `word`.
     pub(crate) fn is(&self, name: &str, word: &str) -> bool {
         let Kind::Word(words) = self.kind(name) else { unreachable!("{name} is no word") };
         debug_assert!(words.contains(&word), "{name} is never {word}");
-        self.given.get(name).and_then(Value::as_str).unwrap_or(words[0]) == word
+        self.assigned.get(name).and_then(Value::as_str).unwrap_or(words[0]) == word
     }
 
     /// The fault that the value of `name` is not within `range`.
@@ -147,10 +152,10 @@ pub(crate) fn object(what: &'static str, text: &str) -> Result<Map<String, Value
 pub(crate) fn check_names(
     model: &'static str,
     what: &'static str,
-    given: &Map<String, Value>,
+    assigned: &Map<String, Value>,
     known: &[&str],
 ) -> Result<(), FluidError> {
-    let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) else { return Ok(()) };
+    let Some(name) = assigned.keys().find(|name| !known.contains(&name.as_str())) else { return Ok(()) };
     let nearest = nearest(name, known.iter().copied());
     Err(FluidError::UnknownName { model, what, name: name.clone(), nearest, known: known.join(", ") })
 }

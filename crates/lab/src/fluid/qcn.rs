@@ -33,29 +33,36 @@
 //! (the default) pr is p or 0.
 //!
 //! In all of this eta answers at once to the messages, as if their probability had been constant for a whole cycle.
-//! With `cycles` "remembered" each source has a place in its cycle instead, as [`super::qcn_cycles`] has it.
+//! With `cycles` "remembered" each source has a position in its cycle instead, as [`super::qcn_cycles`] has it.
 //!
 //! Neither the timer nor hyper-active increase is in the model.
 
 use super::error::FluidError;
-use super::history::Past;
+use super::history::HistoryView;
 use super::initial::Initial;
-use super::parameters::{ABOVE_ZERO, ANY, Kind, Parameter, Values, delay, derived, number, sources, switch};
+use super::parameters::{ABOVE_ZERO, ANY, Kind, Parameter, Values, derived, number, sources, switch};
+use super::plant::{
+    BUFFER, CLAMP_QUEUE, CLIP_FEEDBACK, LINE_RATE, Plant, RATE_CAP, capacity, frame, loop_delay, min_rate, set_point,
+    weight,
+};
 use super::qcn_cycles::{Cycles, Moved};
 use super::stepper::{Lag, System};
 use super::{ColumnName, Model, named};
+use qcnlab_schemes::family::qcn::{CP_DECK001, RP_DECK001};
 use std::cell::Cell;
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
-/// The parameters of the model.
+const FRAME_BYTES: f64 = 1500.0;
+
+/// The parameters of the model; set point, weight, sampling, cycles and increase are those of the preset `DECK001`.
 pub(crate) const PARAMETERS: &[Parameter] = &[
     sources(10),
-    number("capacity_bps", "bit/s", 10e9, (ABOVE_ZERO, ANY), "capacity C of the bottleneck"),
-    derived("line_rate_bps", "bit/s", (ABOVE_ZERO, ANY), "rate a source cannot exceed; capacity_bps when left out"),
-    delay("delay_s", 200e-6, "loop delay, source to congestion point and back"),
-    number("frame_bytes", "B", 1500.0, (ABOVE_ZERO, ANY), "octets of a frame"),
-    number("set_point_bytes", "B", 33e3, (ABOVE_ZERO, ANY), "queue Qeq the congestion point aims at"),
-    number("w", "", 2.0, (0.0, ANY), "weight of the queue's change in the feedback"),
+    capacity(10e9),
+    LINE_RATE,
+    loop_delay(200e-6),
+    frame(FRAME_BYTES),
+    set_point(CP_DECK001.set_point.as_f64()),
+    weight(CP_DECK001.w),
     derived(
         "gain_per_byte",
         "1/B",
@@ -71,13 +78,13 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     number(
         "sampling_probability",
         "",
-        0.01,
+        FRAME_BYTES / CP_DECK001.sample_base.as_f64(),
         (ABOVE_ZERO, 0.999),
         "probability that a frame is sampled without feedback",
     ),
     number("sampling_probability_max", "", 0.1, (ABOVE_ZERO, 0.999), "probability at full feedback, when adaptive"),
-    number("cycle_bytes", "B", 150e3, (ABOVE_ZERO, ANY), "octets of a byte counter cycle"),
-    number("fast_recovery_cycles", "", 5.0, (0.0, ANY), "cycles of fast recovery"),
+    number("cycle_bytes", "B", RP_DECK001.byte_reset.as_f64(), (ABOVE_ZERO, ANY), "octets of a byte counter cycle"),
+    number("fast_recovery_cycles", "", RP_DECK001.threshold as f64, (0.0, ANY), "cycles of fast recovery"),
     Parameter {
         name: "first_cycle",
         unit: "",
@@ -89,7 +96,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
         name: "cycles",
         unit: "",
         kind: Kind::Word(&["published", "remembered"]),
-        about: "whether cycles end at the published rate, or sources have a place in theirs; this needs first_cycle kept",
+        about: "whether cycles end at the published rate, or sources have a position in theirs; this needs first_cycle kept",
     },
     Parameter {
         name: "cycle_steps",
@@ -97,26 +104,21 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
         kind: Kind::Count(20),
         about: "steps of a remembered cycle, at most 1000",
     },
-    number("ai_rate_bps", "bit/s", 5e6, (0.0, ANY), "active increase step of the target rate"),
-    number("min_rate_bps", "bit/s", 0.0, (0.0, ANY), "rate a source does not fall below"),
+    number("ai_rate_bps", "bit/s", RP_DECK001.ai_rate.as_f64(), (0.0, ANY), "active increase step of the target rate"),
+    min_rate(0.0),
     switch("one_sided", true, "only congestion is reported"),
-    switch("clip_feedback", true, "feedback ends at (1 + 2 w) set_point_bytes"),
+    CLIP_FEEDBACK,
     switch("clamp_target", true, "the target rate is never below the current rate"),
-    switch("rate_cap", true, "the current rate is never above line_rate_bps"),
-    switch("clamp_queue", true, "the queue is never below 0"),
+    RATE_CAP,
+    CLAMP_QUEUE,
     number("feedback_spread_bytes", "B", 0.0, (0.0, ANY), "standard deviation of one-sided feedback from whole frames"),
-    derived("buffer_bytes", "B", (ABOVE_ZERO, ANY), "octets the queue cannot exceed; no bound when left out"),
+    BUFFER,
 ];
 
 /// The model with its parameters in frames and seconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Qcn {
-    n: f64,
-    capacity: f64,
-    line: f64,
-    floor: f64,
-    delay: f64,
-    frame: f64,
+    plant: Plant,
     set_point: f64,
     w: f64,
     gain: f64,
@@ -127,23 +129,20 @@ pub(crate) struct Qcn {
     recovery: f64,
     kept: bool,
     counters: Option<Cycles>,
-    last: Cell<Heard>,
+    last: Cell<DelayedFeedback>,
     increase: f64,
     one_sided: bool,
     spread: f64,
     clip: bool,
     clamp_target: bool,
-    rate_cap: bool,
-    clamp_queue: bool,
-    buffer: f64,
 }
 
-/// What sources hear: F and pr of the module's head, and what follows from pr.
+/// The delayed feedback at one moment: F and pr of the module's head, and the rates of cycles that follow from pr.
 #[derive(Clone, Copy, Debug)]
-struct Heard {
-    /// When.
+struct DelayedFeedback {
+    /// The moment, s.
     time: f64,
-    /// The current rate then sent.
+    /// The current rate one delay earlier.
     rate: f64,
     feedback: f64,
     reflected: f64,
@@ -152,22 +151,22 @@ struct Heard {
     past_recovery: f64,
 }
 
-/// Nothing heard yet: equal to no question.
-const UNHEARD: Heard = {
+/// The value before the first moment: equal to that of no moment.
+const NO_FEEDBACK: DelayedFeedback = {
     let none = f64::NAN;
-    Heard { time: none, rate: none, feedback: none, reflected: none, eta: none, past_recovery: none }
+    DelayedFeedback { time: none, rate: none, feedback: none, reflected: none, eta: none, past_recovery: none }
 };
 
 impl Qcn {
     /// Queue, current and target rate at rest.
     fn equilibrium(&self) -> Result<[f64; 3], FluidError> {
-        let rate = self.capacity / self.n;
-        if self.rate_cap && self.line < rate {
+        let rate = self.plant.share();
+        if self.plant.rate_cap && self.plant.line < rate {
             let why = format!(
                 "{} sources of at most {:.3e} bit/s cannot fill {:.3e} bit/s",
-                self.n,
-                self.line * 8.0 * self.frame,
-                self.capacity * 8.0 * self.frame
+                self.plant.n,
+                self.plant.line * self.plant.frame_bits(),
+                self.plant.capacity * self.plant.frame_bits()
             );
             return Err(FluidError::NoEquilibrium { model: Self::NAME, why });
         }
@@ -199,7 +198,7 @@ impl Qcn {
     /// With p = pmin + s |F| the equation F = o + d / p is quadratic in |F|; of the sign of o pmin + d it has one root.
     fn feedback(&self, queue: f64, rate: f64) -> (f64, f64) {
         let offset = queue - self.set_point;
-        let change = self.w * (self.n * rate - self.capacity) / self.capacity;
+        let change = self.w * (self.plant.n * rate - self.plant.capacity) / self.plant.capacity;
         let slope = (self.p_max - self.p_min) / self.full;
         let at_zero = offset * self.p_min + change;
         let size = if slope == 0.0 {
@@ -215,8 +214,9 @@ impl Qcn {
         (at_zero.signum() * size, p)
     }
 
-    /// Mean feedback of a message, and the probability that a frame brings one, of feedback F and sampling probability.
-    fn heard(&self, feedback: f64, p: f64) -> (f64, f64) {
+    /// The mean feedback of a message and the probability that a frame causes one, for feedback F and sampling
+    /// probability p.
+    fn message_of(&self, feedback: f64, p: f64) -> (f64, f64) {
         if !self.one_sided {
             return (feedback, p);
         }
@@ -233,34 +233,34 @@ impl Qcn {
         if p == 0.0 {
             return (1.0 / self.cycle, 1.0 / self.cycle);
         }
-        let quiet = self.cycle * (-p).ln_1p();
-        let eta = p / (-quiet).exp_m1();
+        let log_unsampled = self.cycle * (-p).ln_1p();
+        let eta = p / (-log_unsampled).exp_m1();
         let fast = if self.kept { self.recovery - 1.0 } else { self.recovery };
-        (eta, eta * (fast * quiet).exp())
+        (eta, eta * (fast * log_unsampled).exp())
     }
 
-    /// What sources hear at `time`. A step asks twice for each moment, so the last answer is kept; not without a delay,
-    /// where sources hear of the present, which is another each time.
-    fn message(&self, time: f64, past: &Past<'_>) -> Heard {
+    /// The delayed feedback at `time`. A step evaluates each moment twice, so the last value is cached; without a delay
+    /// the value depends on the present state, and nothing is cached.
+    fn delayed_feedback(&self, time: f64, past: &HistoryView<'_>) -> DelayedFeedback {
         let last = self.last.get();
-        if last.time == time && self.delay > 0.0 {
+        if last.time == time && self.plant.delay > 0.0 {
             return last;
         }
-        let then = past.ago(0, self.delay);
+        let then = past.ago(0, self.plant.delay);
         let (queue, rate) = (then.get(0), then.get(1));
         let (feedback, p) = self.feedback(queue, rate);
-        let (feedback, reflected) = self.heard(feedback, p);
+        let (feedback, reflected) = self.message_of(feedback, p);
         let (eta, past_recovery) = if reflected == last.reflected || self.counters.is_some() {
             (last.eta, last.past_recovery)
         } else {
             self.cycles(reflected)
         };
-        let heard = Heard { time, rate, feedback, reflected, eta, past_recovery };
-        self.last.set(heard);
-        heard
+        let delayed = DelayedFeedback { time, rate, feedback, reflected, eta, past_recovery };
+        self.last.set(delayed);
+        delayed
     }
 
-    /// The share of sources in their first cycle when all hear messages with probability `p` for long.
+    /// The share of sources in their first cycle after a long time of messages with probability `p`.
     fn first(&self, p: f64) -> f64 {
         if self.kept { self.cycle * p / (1.0 + self.cycle * p) } else { 0.0 }
     }
@@ -286,26 +286,22 @@ impl System for Qcn {
         self.counters.map_or(5, |counters| 3 + counters.size())
     }
 
-    fn looked_back_on(&self) -> usize {
+    fn delayed_components(&self) -> usize {
         2
     }
 
     fn lags(&self) -> Vec<Lag> {
-        vec![Lag::Constant(self.delay)]
+        vec![Lag::Constant(self.plant.delay)]
     }
 
-    fn slope(&self, time: f64, state: &[f64], past: &Past<'_>, slope: &mut [f64]) {
-        let heard = self.message(time, past);
+    fn slope(&self, time: f64, state: &[f64], past: &HistoryView<'_>, slope: &mut [f64]) {
+        let delayed = self.delayed_feedback(time, past);
         let [q, current, target] = [state[0], state[1], state[2]];
-        let rate = heard.rate;
-        let messages = rate * heard.reflected;
-        let cut = self.gain * heard.feedback * current * messages;
-        let net = self.n * current - self.capacity;
-        slope[0] = match q {
-            q if self.clamp_queue && q <= 0.0 => net.max(0.0),
-            q if q >= self.buffer => net.min(0.0),
-            _ => net,
-        };
+        let rate = delayed.rate;
+        let messages = rate * delayed.reflected;
+        let cut = self.gain * delayed.feedback * current * messages;
+        let net = self.plant.n * current - self.plant.capacity;
+        slope[0] = self.plant.queue_slope(q, net);
         if let Some(counters) = self.counters {
             let moved = Moved { rate: current, messages, cut };
             slope[1] = counters.slope(&state[3..], moved, &mut slope[3..]) - cut;
@@ -314,8 +310,8 @@ impl System for Qcn {
         }
         let [held, first] = [state[3], state[4]];
         let gap = target - current - held;
-        slope[1] = -cut + 0.5 * rate * (held / self.cycle + gap * heard.eta);
-        slope[2] = -gap * messages + self.increase * rate * (1.0 - first) * heard.past_recovery;
+        slope[1] = -cut + 0.5 * rate * (held / self.cycle + gap * delayed.eta);
+        slope[2] = -gap * messages + self.increase * rate * (1.0 - first) * delayed.past_recovery;
         if self.kept {
             slope[3] = cut - held * rate / self.cycle;
             slope[4] = (1.0 - first) * messages - first * rate / self.cycle;
@@ -325,14 +321,8 @@ impl System for Qcn {
     }
 
     fn project(&self, _time: f64, state: &mut [f64]) {
-        if self.clamp_queue {
-            state[0] = state[0].max(0.0);
-        }
-        state[0] = state[0].min(self.buffer);
-        state[1] = state[1].max(self.floor);
-        if self.rate_cap {
-            state[1] = state[1].min(self.line);
-        }
+        state[0] = self.plant.bounded_queue(state[0]);
+        state[1] = self.plant.bounded_rate(state[1]);
         if let Some(counters) = self.counters {
             state[2] = state[1] + counters.gap(&state[3..]);
         } else if self.clamp_target {
@@ -349,56 +339,46 @@ impl Model for Qcn {
     const INITIAL: &'static [&'static str] = &["queue_bytes", "current_rate_bps", "target_rate_bps"];
 
     fn new(values: &Values, _initial: &Initial) -> Result<Qcn, FluidError> {
-        let frame = values.number("frame_bytes");
-        let rate = |name: &str| values.number(name) / (8.0 * frame);
-        let (w, set_point) = (values.number("w"), values.number("set_point_bytes") / frame);
+        let plant = Plant::read(values);
+        let (w, set_point) = (values.number("w"), values.number("set_point_bytes") / plant.frame);
         let full = (1.0 + 2.0 * w) * set_point;
         let p_min = values.number("sampling_probability");
         let p_max = if values.is("sampling", "fixed") { p_min } else { values.number("sampling_probability_max") };
         if p_max < p_min {
             return Err(values.out_of_range("sampling_probability_max", "at least sampling_probability"));
         }
-        let capacity = rate("capacity_bps");
         Ok(Qcn {
-            n: values.number("sources"),
-            capacity,
-            line: values.maybe("line_rate_bps").map_or(capacity, |line| line / (8.0 * frame)),
-            floor: rate("min_rate_bps"),
-            delay: values.number("delay_s"),
-            frame,
+            plant,
             set_point,
             w,
-            gain: values.maybe("gain_per_byte").map_or(0.5 / full, |gain| gain * frame),
+            gain: values.maybe("gain_per_byte").map_or(0.5 / full, |gain| gain * plant.frame),
             full,
             p_min,
             p_max,
-            cycle: values.number("cycle_bytes") / frame,
+            cycle: values.number("cycle_bytes") / plant.frame,
             recovery: values.number("fast_recovery_cycles"),
             kept: values.is("first_cycle", "kept"),
             counters: counters(values)?,
-            last: Cell::new(UNHEARD),
-            increase: rate("ai_rate_bps"),
+            last: Cell::new(NO_FEEDBACK),
+            increase: values.number("ai_rate_bps") / plant.frame_bits(),
             one_sided: values.switch("one_sided"),
-            spread: values.number("feedback_spread_bytes") / frame,
+            spread: values.number("feedback_spread_bytes") / plant.frame,
             clip: values.switch("clip_feedback"),
             clamp_target: values.switch("clamp_target"),
-            rate_cap: values.switch("rate_cap"),
-            clamp_queue: values.switch("clamp_queue"),
-            buffer: values.maybe("buffer_bytes").map_or(f64::INFINITY, |bytes| bytes / frame),
         })
     }
 
     /// All sources start 10 % above their share, the queue at its set point.
     fn start(&self, initial: &Initial) -> Result<Vec<f64>, FluidError> {
-        let share = self.capacity / self.n;
+        let share = self.plant.share();
         let base = if initial.at_equilibrium() {
             self.equilibrium()?
         } else {
-            let rate = (1.1 * share).min(self.line);
+            let rate = (1.1 * share).min(self.plant.line);
             [self.set_point, rate, rate]
         };
-        let bits = 8.0 * self.frame;
-        let queue = initial.number("queue_bytes", "B")?.map_or(base[0], |bytes| bytes / self.frame);
+        let bits = self.plant.frame_bits();
+        let queue = initial.number("queue_bytes", "B")?.map_or(base[0], |bytes| bytes / self.plant.frame);
         let current = initial.number("current_rate_bps", "bit/s")?.map(|rate| rate / bits);
         let target = initial.number("target_rate_bps", "bit/s")?.map(|rate| rate / bits);
         let target = target.or(current).unwrap_or(base[2]);
@@ -425,23 +405,23 @@ impl Model for Qcn {
     }
 
     fn row(&self, _time: f64, state: &[f64], row: &mut Vec<f64>) {
-        let bits = 8.0 * self.frame;
+        let bits = self.plant.frame_bits();
         let (feedback, p) = self.feedback(state[0], state[1]);
         row.extend([
-            state[0] * self.frame,
-            self.n * state[1] * bits,
+            state[0] * self.plant.frame,
+            self.plant.n * state[1] * bits,
             state[1] * bits,
             state[2] * bits,
-            -feedback * self.frame,
+            -feedback * self.plant.frame,
             p,
         ]);
     }
 
     /// A third of the shortest mean time between two samples of all sources together, and no longer than a source at
     /// line rate stays at a step of its cycle.
-    fn quick(&self) -> f64 {
-        let sampled = 1.0 / (3.0 * self.p_max * self.capacity);
-        self.counters.map_or(sampled, |counters| sampled.min(self.cycle / (counters.steps as f64 * self.line)))
+    fn longest_step(&self) -> f64 {
+        let sampled = 1.0 / (3.0 * self.p_max * self.plant.capacity);
+        self.counters.map_or(sampled, |counters| sampled.min(self.cycle / (counters.steps as f64 * self.plant.line)))
     }
 }
 

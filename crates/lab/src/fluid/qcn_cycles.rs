@@ -2,7 +2,7 @@
 //!
 //! The published eta is the rate at which cycles of n frames end when the probability of a message has long been the
 //! same. Where a cycle lasts longer than the queue's swing (n N / C is 12 ms for 100 sources at 10 Gb/s) that is not so:
-//! a cycle that ends now began a cycle ago, and hears of all that came since. Here each source has a place in its cycle,
+//! a cycle that ends now began a cycle ago, and hears of all that came since. Here each source has a position in its cycle,
 //! one of J steps of n / J frames, which it leaves at the rate a = J Rc / n; a cycle takes n frames in the mean, with a
 //! relative spread of 1 / sqrt(J). Messages m = Rc(t-d) pr(t-d) and cuts c = Gd F(t-d) Rc m are those of the model. A
 //! share x_j of the sources is at step j of the first cycle, which messages neither restart nor retarget, and y_kj at
@@ -18,7 +18,7 @@
 //! Rc'  = -c + r,  Rt = Rc + sum u + sum v          r = a (u_J + v_J + RAI y_FJ) / 2
 //! ```
 //!
-//! At rest a later cycle ends unheard with the probability P = (1 + n p / J)^-J, for large J nearly (1-p)^n, so that
+//! At rest a later cycle ends without a message with the probability P = (1 + n p / J)^-J, for large J nearly (1-p)^n, so that
 //! cycles end at the rate Rc p P / (1 - P), the published eta Rc; Y = 1 / (1 + n p), and c = m Y RAI P^F / (1 - P)^2.
 
 /// The byte counters of all sources.
@@ -81,19 +81,20 @@ impl Cycles {
         rise
     }
 
-    /// The probability P that a later cycle ends unheard.
-    fn unheard(&self, p: f64) -> f64 {
+    /// The probability P that a later cycle ends without a message.
+    fn uninterrupted(&self, p: f64) -> f64 {
         (1.0 + self.frames * p / self.steps as f64).powf(-(self.steps as f64))
     }
 
-    /// The cut c that balances the increase when all hear messages with probability `p` for long.
+    /// The cut c that balances the increase after a long time of messages with probability `p`.
     pub(super) fn balance(&self, p: f64, rate: f64) -> f64 {
-        let unheard = self.unheard(p);
-        let ends = p * rate / (1.0 + self.frames * p) * unheard.powi(self.recovery as i32) / (1.0 - unheard);
-        self.increase * ends / (1.0 - unheard)
+        let uninterrupted = self.uninterrupted(p);
+        let ends =
+            p * rate / (1.0 + self.frames * p) * uninterrupted.powi(self.recovery as i32) / (1.0 - uninterrupted);
+        self.increase * ends / (1.0 - uninterrupted)
     }
 
-    /// The state when all hear messages with probability `p`, above 0, for long; the gaps are those that `cut` holds.
+    /// The state after a long time of messages with probability `p`, above 0; `cut` determines the gaps.
     pub(super) fn rest(&self, p: f64, rate: f64, cut: f64) -> Vec<f64> {
         let pace = self.steps as f64 * rate / self.frames;
         let (messages, share) = (p * rate, 1.0 / (1.0 + self.frames * p));
@@ -103,10 +104,10 @@ impl Cycles {
         let mut state = vec![entering; self.steps];
         state.extend((1..=self.steps).map(|j| cut / pace * (share + j as f64 * entering)));
         state.extend(falling(cut / pace));
-        let unheard = self.unheard(p);
+        let uninterrupted = self.uninterrupted(p);
         for cycle in 1..=self.recovery {
-            let born = entering * unheard.powi(cycle as i32 - 1);
-            state.extend(falling(if cycle == self.recovery { born / (1.0 - unheard) } else { born }));
+            let born = entering * uninterrupted.powi(cycle as i32 - 1);
+            state.extend(falling(if cycle == self.recovery { born / (1.0 - uninterrupted) } else { born }));
         }
         state
     }
@@ -134,7 +135,7 @@ mod tests {
         Moved { rate: RATE, messages, cut }
     }
 
-    /// Small steps of a rest state's slope lead nowhere, and the cut it was given balances the increase.
+    /// Small steps of a rest state's slope lead nowhere, and the cut balances the increase.
     #[test]
     fn rest_is_rest() {
         for p in [0.001, 0.01, 0.05] {
@@ -157,10 +158,10 @@ mod tests {
     fn many_steps_give_the_published_eta() {
         let (p, n) = (0.01, 100.0);
         let published = p / ((1.0_f64 - p).powf(-n) - 1.0);
-        assert!((MODEL.unheard(p) - 0.3769).abs() < 1e-4);
+        assert!((MODEL.uninterrupted(p) - 0.3769).abs() < 1e-4);
         for (steps, off) in [(20, 0.05), (1000, 0.01)] {
-            let unheard = Cycles { steps, ..MODEL }.unheard(p);
-            let eta = p * unheard / (1.0 - unheard);
+            let uninterrupted = Cycles { steps, ..MODEL }.uninterrupted(p);
+            let eta = p * uninterrupted / (1.0 - uninterrupted);
             assert!((eta / published - 1.0).abs() < off, "{steps} steps: {eta} for {published}");
         }
     }
@@ -174,13 +175,13 @@ mod tests {
         (state[0], state[20]) = (1.0, 100.0);
         let mut slope = vec![0.0; still.size()];
         let (step, cycle) = (2e-6, 100.0 / RATE);
-        let [mut given, mut early, mut mean, mut square] = [0.0; 4];
+        let [mut returned, mut early, mut mean, mut square] = [0.0; 4];
         for k in 0..30_000 {
             // The first give-back alone: what starts later cycles is left out.
             state[40..].fill(0.0);
             let time = (f64::from(k) + 0.5) * step;
             let part = still.slope(&state, moved(0.0, 0.0), &mut slope) * step;
-            given += part;
+            returned += part;
             mean += part * time;
             square += part * time * time;
             early += if time < cycle / 3.0 { part } else { 0.0 };
@@ -188,11 +189,11 @@ mod tests {
                 *value += step * slope;
             }
         }
-        mean /= given;
-        let spread = (square / given - mean * mean).sqrt();
-        assert!((given - 50.0).abs() < 0.01, "{given}");
+        mean /= returned;
+        let spread = (square / returned - mean * mean).sqrt();
+        assert!((returned - 50.0).abs() < 0.01, "{returned}");
         assert!((mean / cycle - 1.0).abs() < 0.005, "{mean}");
         assert!((spread / cycle - 0.05_f64.sqrt()).abs() < 0.005, "{spread}");
-        assert!(early < 0.001 * given, "{early}");
+        assert!(early < 0.001 * returned, "{early}");
     }
 }

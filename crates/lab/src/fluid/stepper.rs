@@ -3,19 +3,19 @@
 //! The classic Runge-Kutta method of order 4 with cubic Hermite polynomials between the steps, of order 4 as well.
 //! A jump in the state or its slope at one moment returns, one derivative smoother, after every lag; steps end
 //! exactly on these moments until the jump is too smooth to matter to the method. For constant lags they are known
-//! beforehand, for lags that depend on the state they are found step by step.
+//! beforehand, for lags that depend on the state they are breaks step by step.
 //! (Bellen and Zennaro, Numerical Methods for Delay Differential Equations, 2003, chapters 2 to 4.)
 
 use super::error::FluidError;
-use super::history::{History, Past, Point};
+use super::history::{DelayedState, History, HistoryView};
 
 /// Derivatives up to this one must be continuous within a step of the method.
 const SMOOTH: usize = 5;
-/// Steps between two questions whether to go on.
-const LOOK_EVERY: usize = 1 << 14;
+/// Steps between two calls of `go_on`.
+const ASK_EVERY: usize = 1 << 14;
 /// Part of a step within which two moments are one.
 const SAME: f64 = 1e-7;
-/// Most breaks kept for varying lags to meet.
+/// Most breaks kept for varying lags.
 const MOST_PASSED: usize = 64;
 
 /// A lag of a system.
@@ -32,8 +32,8 @@ pub trait System {
     /// Number of components of the state.
     fn size(&self) -> usize;
 
-    /// How many components of the past are ever read, from the first on.
-    fn looked_back_on(&self) -> usize {
+    /// Number of components, from the first on, that the slope reads at earlier times.
+    fn delayed_components(&self) -> usize {
         self.size()
     }
 
@@ -45,7 +45,7 @@ pub trait System {
         0.0
     }
 
-    /// How far back it may ever look, s; infinite keeps the whole past.
+    /// The longest time back that the slope reads, s; infinite keeps the whole history.
     fn horizon(&self) -> f64 {
         self.lags().iter().fold(0.0, |longest, lag| match lag {
             Lag::Constant(lag) => f64::max(longest, *lag),
@@ -54,7 +54,7 @@ pub trait System {
     }
 
     /// Writes y'(t) to `slope`.
-    fn slope(&self, time: f64, state: &[f64], past: &Past<'_>, slope: &mut [f64]);
+    fn slope(&self, time: f64, state: &[f64], past: &HistoryView<'_>, slope: &mut [f64]);
 
     /// Puts the state back into its bounds, after each step.
     fn project(&self, _time: f64, _state: &mut [f64]) {}
@@ -102,14 +102,14 @@ pub fn integrate(
         run.advance(rows.time())?;
         rows.within(&run, row);
         count += 1;
-        if count.is_multiple_of(LOOK_EVERY) && !go_on() {
+        if count.is_multiple_of(ASK_EVERY) && !go_on() {
             return Err(FluidError::Stopped);
         }
     }
     Ok(())
 }
 
-/// The moments at which rows are given.
+/// The moments at which rows are written.
 struct Rows {
     every: f64,
     next: usize,
@@ -128,14 +128,14 @@ impl Rows {
         self.next = 1;
     }
 
-    /// Gives the rows that lie within the last step.
+    /// Writes the rows that lie within the last step.
     fn within<S: System>(&mut self, run: &Run<'_, S>, row: &mut dyn FnMut(f64, &[f64])) {
         loop {
             let time = self.time();
             if time > run.time + SAME * run.last_step || time > self.end * (1.0 + 1e-12) {
                 return;
             }
-            let point = Point::between((run.time - run.last_step, run.time), time, &run.step_data);
+            let point = DelayedState::between((run.time - run.last_step, run.time), time, &run.step_data);
             for (i, value) in self.values.iter_mut().enumerate() {
                 *value = point.get(i);
             }
@@ -155,17 +155,17 @@ struct Break {
     order: usize,
 }
 
-/// A varying lag that meets a break within a step.
+/// A break that a varying lag reaches within a step.
 #[derive(Clone, Copy, Debug)]
-struct Meeting {
+struct Crossing {
     index: usize,
     moment: f64,
-    /// The first derivative that jumps after the meeting.
+    /// The first derivative that jumps after the crossing.
     order: usize,
-    /// How far after `moment` the lag looks at the start and the end of the step.
+    /// How far after `moment` the lag reads at the start and at the end of the step, s.
     before: f64,
     after: f64,
-    /// Where in the step they meet, were it straight.
+    /// Part of the step up to the crossing, by linear interpolation.
     part: f64,
 }
 
@@ -174,7 +174,7 @@ struct Run<'a, S: System> {
     history: History,
     horizon: f64,
     varying: Vec<usize>,
-    /// Breaks already passed that a varying lag may still meet.
+    /// Breaks already passed that a varying lag may still reach.
     passed: Vec<Break>,
     /// Breaks still to come, latest first.
     ahead: Vec<Break>,
@@ -182,15 +182,15 @@ struct Run<'a, S: System> {
     end: f64,
     time: f64,
     last_step: f64,
-    /// Where the present even division into steps began, and how many steps ago.
-    ruler: (f64, usize),
+    /// Start of the present division into equal steps, and the number of steps since.
+    division: (f64, usize),
     state: Vec<f64>,
     slope: Vec<f64>,
     next: Vec<f64>,
     next_slope: Vec<f64>,
     stage: Vec<f64>,
     stages: [Vec<f64>; 3],
-    /// Whether the step last tried gave numbers, before they were put into their bounds.
+    /// Whether the last attempt gave finite numbers, before they were put into their bounds.
     finite: bool,
     /// State and slope at both ends of the last step that holds a row.
     step_data: Vec<f64>,
@@ -204,7 +204,7 @@ impl<'a, S: System> Run<'a, S> {
         let jumps: Vec<f64> = system.jumps().into_iter().filter(|time| *time > 0.0 && *time < end).collect();
         let mut run = Run {
             system,
-            history: History::new(&start[..system.looked_back_on()], lags.len()),
+            history: History::new(&start[..system.delayed_components()], lags.len()),
             horizon: system.horizon(),
             varying,
             passed: vec![Break { time: 0.0, order: 1 }],
@@ -213,7 +213,7 @@ impl<'a, S: System> Run<'a, S> {
             end,
             time: 0.0,
             last_step: step,
-            ruler: (0.0, 0),
+            division: (0.0, 0),
             state: start.to_vec(),
             slope: vec![0.0; n],
             next: vec![0.0; n],
@@ -229,9 +229,9 @@ impl<'a, S: System> Run<'a, S> {
 
     /// Takes the slope anew, looking forward: after a break it is not the one the last step ended with.
     fn begin(&mut self) {
-        let past = self.history.past(self.time, &self.state, SAME * self.step);
+        let past = self.history.view(self.time, &self.state, SAME * self.step);
         self.system.slope(self.time, &self.state, &past, &mut self.slope);
-        self.ruler = (self.time, 0);
+        self.division = (self.time, 0);
     }
 
     /// Takes one step; the next row is due at `row`.
@@ -243,14 +243,14 @@ impl<'a, S: System> Run<'a, S> {
         let until = self.next_time(target);
         let mut h = until - self.time;
         self.attempt(h);
-        let met = self.meeting(h);
-        if let Some(meeting) = met {
-            h = self.close_in(meeting, h);
+        let crossing = self.crossing(h);
+        if let Some(crossing) = crossing {
+            h = self.close_in(crossing, h);
         }
         if !self.finite {
             return Err(FluidError::Diverged { time: self.time, step: self.step });
         }
-        let now = if met.is_some() { self.time + h } else { until };
+        let now = if crossing.is_some() { self.time + h } else { until };
         if row <= now + SAME * h {
             let n = self.state.len();
             for (part, values) in [&self.state, &self.slope, &self.next, &self.next_slope].into_iter().enumerate() {
@@ -258,7 +258,7 @@ impl<'a, S: System> Run<'a, S> {
             }
         }
         self.accept(now, h);
-        if let Some(Meeting { order, .. }) = met {
+        if let Some(Crossing { order, .. }) = crossing {
             self.keep(Break { time: now, order });
             self.begin();
         } else if now >= target {
@@ -269,7 +269,7 @@ impl<'a, S: System> Run<'a, S> {
 
     /// The end of the next of the even steps up to `target`.
     fn next_time(&self, target: f64) -> f64 {
-        let (from, taken) = self.ruler;
+        let (from, taken) = self.division;
         let count = ((target - from) / self.step - SAME).ceil().max(1.0);
         if (taken + 1) as f64 >= count { target } else { from + (target - from) * (taken + 1) as f64 / count }
     }
@@ -281,11 +281,11 @@ impl<'a, S: System> Run<'a, S> {
         let (state, stage, k1) = (&self.state, &mut self.stage, &self.slope);
         let nudge = SAME * h;
         ahead(stage, state, 0.5 * h, k1);
-        system.slope(time + 0.5 * h, stage, &past.past(time + 0.5 * h, stage, 0.0), k2);
+        system.slope(time + 0.5 * h, stage, &past.view(time + 0.5 * h, stage, 0.0), k2);
         ahead(stage, state, 0.5 * h, k2);
-        system.slope(time + 0.5 * h, stage, &past.past(time + 0.5 * h, stage, 0.0), k3);
+        system.slope(time + 0.5 * h, stage, &past.view(time + 0.5 * h, stage, 0.0), k3);
         ahead(stage, state, h, k3);
-        system.slope(time + h, stage, &past.past(time + h, stage, -nudge), k4);
+        system.slope(time + h, stage, &past.view(time + h, stage, -nudge), k4);
         let n = state.len();
         let next = &mut self.next[..n];
         let (now, k1, k2, k3, k4) = (&state[..n], &k1[..n], &k2[..n], &k3[..n], &k4[..n]);
@@ -294,17 +294,17 @@ impl<'a, S: System> Run<'a, S> {
         }
         self.finite = next.iter().all(|value| value.is_finite());
         system.project(time + h, next);
-        system.slope(time + h, next, &past.past(time + h, next, -nudge), &mut self.next_slope);
+        system.slope(time + h, next, &past.view(time + h, next, -nudge), &mut self.next_slope);
     }
 
-    /// How far after `moment` varying lag `index` looks at the end of the step just tried, of length `h`.
+    /// How far after `moment` varying lag `index` reads at the end of an attempt of length `h`, s.
     fn miss(&self, index: usize, moment: f64, h: f64) -> f64 {
         self.time + h - self.system.lag(index, self.time + h, &self.next) - moment
     }
 
-    /// The first break that a varying lag meets within the step just tried, of length `h`.
-    fn meeting(&self, h: f64) -> Option<Meeting> {
-        let mut first: Option<Meeting> = None;
+    /// The first break that a varying lag reaches within an attempt of length `h`.
+    fn crossing(&self, h: f64) -> Option<Crossing> {
+        let mut first: Option<Crossing> = None;
         let near = 1e-6 * self.step;
         for &index in &self.varying {
             let now = self.time - self.system.lag(index, self.time, &self.state);
@@ -315,18 +315,18 @@ impl<'a, S: System> Run<'a, S> {
                 }
                 let part = before / (before - after);
                 if first.as_ref().is_none_or(|sooner| part < sooner.part) {
-                    first = Some(Meeting { index, moment: at.time, order: at.order + 1, before, after, part });
+                    first = Some(Crossing { index, moment: at.time, order: at.order + 1, before, after, part });
                 }
             }
         }
         first
     }
 
-    /// Tries shorter steps than `h` until one ends where the lag looks at the break; answers its length.
+    /// Shortens the step from `h` until it ends where the lag reaches the break; returns its length.
     ///
     /// Each try is a step of its own, for the cubic of a step that crosses the break is not accurate there.
-    fn close_in(&mut self, meeting: Meeting, h: f64) -> f64 {
-        let Meeting { index, moment, before, after, part, .. } = meeting;
+    fn close_in(&mut self, crossing: Crossing, h: f64) -> f64 {
+        let Crossing { index, moment, before, after, part, .. } = crossing;
         let (mut older, mut newer) = ((0.0, before), (h, after));
         let mut length = part * h;
         for _ in 0..20 {
@@ -358,11 +358,11 @@ impl<'a, S: System> Run<'a, S> {
         std::mem::swap(&mut self.slope, &mut self.next_slope);
         self.time = now;
         self.last_step = h;
-        self.ruler.1 += 1;
+        self.division.1 += 1;
         self.history.forget(now - self.horizon);
     }
 
-    /// Keeps a break for the varying lags to meet, and lets go of those out of reach; of too many, the smoothest.
+    /// Keeps a break for the varying lags. Drops those beyond the horizon and, of more than [`MOST_PASSED`], the smoothest.
     fn keep(&mut self, new: Break) {
         let oldest = self.time - self.horizon;
         self.passed.retain(|at| at.time >= oldest);
@@ -399,9 +399,9 @@ fn ahead(stage: &mut [f64], state: &[f64], step: f64, slope: &[f64]) {
 ///
 /// The slope jumps at 0, the state itself at `jumps`; each lag makes a jump one derivative smoother.
 fn breaks(lags: &[Lag], jumps: &[f64], end: f64, step: f64) -> Vec<Break> {
-    let mut found = vec![Break { time: 0.0, order: 1 }];
-    found.extend(jumps.iter().map(|time| Break { time: *time, order: 0 }));
-    let mut newest = found.clone();
+    let mut breaks = vec![Break { time: 0.0, order: 1 }];
+    breaks.extend(jumps.iter().map(|time| Break { time: *time, order: 0 }));
+    let mut newest = breaks.clone();
     while !newest.is_empty() {
         let mut later = Vec::new();
         for lag in lags {
@@ -412,17 +412,17 @@ fn breaks(lags: &[Lag], jumps: &[f64], end: f64, step: f64) -> Vec<Break> {
             }
         }
         later.retain(|at| at.order <= SMOOTH && at.time < end);
-        found.extend(&later);
+        breaks.extend(&later);
         newest = later;
     }
-    found.retain(|at| at.time > 0.0);
-    found.sort_by(|a, b| b.time.total_cmp(&a.time).then(b.order.cmp(&a.order)));
-    found.dedup_by(|earlier, kept| {
+    breaks.retain(|at| at.time > 0.0);
+    breaks.sort_by(|a, b| b.time.total_cmp(&a.time).then(b.order.cmp(&a.order)));
+    breaks.dedup_by(|earlier, kept| {
         let same = kept.time - earlier.time <= SAME * step && earlier.order > 0 && kept.order > 0;
         if same {
             kept.order = kept.order.min(earlier.order);
         }
         same
     });
-    found
+    breaks
 }

@@ -17,7 +17,7 @@
 
 use super::error::FluidError;
 use super::groups::Groups;
-use super::history::Past;
+use super::history::HistoryView;
 use super::initial::Initial;
 use super::parameters::{ABOVE_ZERO, ANY, Parameter, Values, delay, number, sources, switch};
 use super::stepper::{Lag, System};
@@ -141,7 +141,7 @@ impl<const PATCHED: bool> System for Timely<PATCHED> {
         self.delay(self.buffer) + self.between(self.floor)
     }
 
-    fn slope(&self, _time: f64, state: &[f64], past: &Past<'_>, slope: &mut [f64]) {
+    fn slope(&self, _time: f64, state: &[f64], past: &HistoryView<'_>, slope: &mut [f64]) {
         let delay = self.delay(state[0]);
         let queue = past.ago(0, delay).get(0);
         let mut net = -self.capacity;
@@ -250,7 +250,7 @@ impl<const PATCHED: bool> Model for Timely<PATCHED> {
         row.push(mean(1));
     }
 
-    fn quick(&self) -> f64 {
+    fn longest_step(&self) -> f64 {
         0.05 * self.min_rtt
     }
 }

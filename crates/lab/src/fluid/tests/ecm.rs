@@ -5,8 +5,8 @@ use crate::fluid::{Timing, solve};
 /// here C = 1e6 frames/s, k = 2 ms, and Gi Ru = 2e6 frames/s^2 for a frame; k^2 n = 16 is above 4, a node.
 #[test]
 fn increase_follows_the_closed_form() {
-    let parameters = r#"{"sources": 2, "capacity_bps": 12e9, "delay_s": 0, "sampling_probability": 0.001, "w": 2,
-        "feedback_unit_bytes": 1500, "rate_unit_bps": 12e3, "increase_gain": 2e6, "per_message": false,
+    let parameters = r#"{"sources": 2, "capacity_bps": 12e9, "delay_s": 0, "sample_bytes": 1.5e6, "w": 2,
+        "feedback_unit_bytes": 1500, "rate_unit_bps": 12e3, "gi": 2e6, "per_message": false,
         "clip_feedback": false, "set_point_bytes": 150e3}"#;
     let start = r#"{"queue_bytes": 135e3, "current_rate_bps": 6e9}"#;
     let timing = Timing { end_s: 3e-4, step_s: Some(1e-6), every_s: 1e-5 };
@@ -26,7 +26,7 @@ fn increase_follows_the_closed_form() {
 #[test]
 fn the_edge_of_stability_depends_on_the_delay() {
     let queue = |delay_us: u32| {
-        let parameters = format!(r#"{{"delay_s": {delay_us}e-6, "sampling_probability": 0.083333}}"#);
+        let parameters = format!(r#"{{"delay_s": {delay_us}e-6}}"#);
         mean_std(second_half(&solved("ecm", &parameters, 0.2, None), "queue_bytes"))
     };
     let (mean, std) = queue(10);

@@ -131,7 +131,7 @@ fn remembered(sources: u32, delay_us: f64, steps: u32) -> (f64, f64) {
     (std / 33e3, 2.0 * crossings as f64)
 }
 
-/// Where sources have a place in their cycles the edge is that of many particles with byte counters of their own, over a
+/// Where sources have a position in their cycles the edge is that of many particles with byte counters of their own, over a
 /// fluid queue, integrated by Euler steps of 2 us: 1000 of them swing by 0.05, 0.25 and 0.54 at 400, 500 and 600 us as
 /// ten sources, and by 0.13 and 0.45 at 100 and 250 us as fifty.
 #[test]
@@ -196,13 +196,13 @@ fn the_queue_ends_at_the_buffer() {
 fn ten_seconds_take_few_steps() {
     let timing = Timing { end_s: 10.0, step_s: None, every_s: 1e-3 };
     let mut looks = 0_u32;
-    let mut look = || {
+    let mut go_on = || {
         looks += 1;
         true
     };
-    let run = solve("qcn", r#"{"sources": 10, "delay_s": 200e-6}"#, timing, None, &mut look).expect("a solution");
+    let run = solve("qcn", r#"{"sources": 10, "delay_s": 200e-6}"#, timing, None, &mut go_on).expect("a solution");
     near(run.step_s, 4e-6, 1e-12, "step");
-    // One look at every 16384 steps.
+    // One call at every 16384 steps.
     assert!((1..=153).contains(&looks), "{looks} looks");
 }
 

@@ -1,5 +1,5 @@
 use super::near;
-use crate::fluid::{FluidError, Lag, Past, System, integrate};
+use crate::fluid::{FluidError, HistoryView, Lag, System, integrate};
 use std::f64::consts::FRAC_PI_2;
 
 /// A system from closures, with constant lags.
@@ -8,7 +8,7 @@ struct Law<const N: usize, F> {
     slope: F,
 }
 
-impl<const N: usize, F: Fn(f64, &[f64], &Past<'_>) -> [f64; N]> System for Law<N, F> {
+impl<const N: usize, F: Fn(f64, &[f64], &HistoryView<'_>) -> [f64; N]> System for Law<N, F> {
     fn size(&self) -> usize {
         N
     }
@@ -17,7 +17,7 @@ impl<const N: usize, F: Fn(f64, &[f64], &Past<'_>) -> [f64; N]> System for Law<N
         self.lags.iter().map(|lag| Lag::Constant(*lag)).collect()
     }
 
-    fn slope(&self, time: f64, state: &[f64], past: &Past<'_>, slope: &mut [f64]) {
+    fn slope(&self, time: f64, state: &[f64], past: &HistoryView<'_>, slope: &mut [f64]) {
         slope.copy_from_slice(&(self.slope)(time, state, past));
     }
 }
@@ -36,8 +36,8 @@ fn at(system: &impl System, start: &[f64], end: f64, step: f64) -> Vec<f64> {
 }
 
 /// y' = -k y(t - 1).
-fn pure_delay(k: f64) -> Law<1, impl Fn(f64, &[f64], &Past<'_>) -> [f64; 1]> {
-    Law { lags: vec![1.0], slope: move |_: f64, _: &[f64], past: &Past<'_>| [-k * past.ago(0, 1.0).get(0)] }
+fn pure_delay(k: f64) -> Law<1, impl Fn(f64, &[f64], &HistoryView<'_>) -> [f64; 1]> {
+    Law { lags: vec![1.0], slope: move |_: f64, _: &[f64], past: &HistoryView<'_>| [-k * past.ago(0, 1.0).get(0)] }
 }
 
 /// With y = 1 before 0, y' = -k y(t - 1) has y(t) = sum over n of (-k)^n (t - n + 1)^n / n! up to n = floor(t) + 1.
@@ -98,7 +98,7 @@ fn the_edge_of_stability_is_periodic() {
 /// y' = -y: without lags the method is the classic one.
 #[test]
 fn a_lag_of_zero_reads_the_present() {
-    let law = Law { lags: vec![0.0], slope: |_: f64, _: &[f64], past: &Past<'_>| [-past.ago(0, 0.0).get(0)] };
+    let law = Law { lags: vec![0.0], slope: |_: f64, _: &[f64], past: &HistoryView<'_>| [-past.ago(0, 0.0).get(0)] };
     let order = order(|step| at(&law, &[1.0], 2.0, step)[0] - (-2.0_f64).exp(), 0.05);
     assert!(order > 3.8, "order {order}");
 }
@@ -108,7 +108,7 @@ fn a_lag_of_zero_reads_the_present() {
 fn order_four_with_two_lags() {
     let law = || Law {
         lags: vec![0.3, 1.0],
-        slope: |_: f64, _: &[f64], past: &Past<'_>| [past.ago(0, 0.3).get(0) - 1.5 * past.ago(1, 1.0).get(0)],
+        slope: |_: f64, _: &[f64], past: &HistoryView<'_>| [past.ago(0, 0.3).get(0) - 1.5 * past.ago(1, 1.0).get(0)],
     };
     let truth = rows(&law(), &[1.0], 5.0, 0.001, 0.1);
     let largest = |step: f64| {
@@ -135,7 +135,7 @@ impl System for Varying {
         state[0]
     }
 
-    fn slope(&self, _time: f64, state: &[f64], past: &Past<'_>, slope: &mut [f64]) {
+    fn slope(&self, _time: f64, state: &[f64], past: &HistoryView<'_>, slope: &mut [f64]) {
         slope[0] = 0.5 * past.ago(0, state[0]).get(0);
     }
 }
@@ -165,7 +165,7 @@ impl System for Late {
         vec![Lag::Constant(0.4)]
     }
 
-    fn slope(&self, _time: f64, _state: &[f64], past: &Past<'_>, slope: &mut [f64]) {
+    fn slope(&self, _time: f64, _state: &[f64], past: &HistoryView<'_>, slope: &mut [f64]) {
         slope.copy_from_slice(&[0.0, past.ago(0, 0.4).get(0)]);
     }
 
@@ -190,14 +190,14 @@ fn a_jump_of_the_state_is_heard_a_lag_later() {
 fn agrees_with_another_solver() {
     let logistic = Law {
         lags: vec![1.0],
-        slope: |_: f64, y: &[f64], past: &Past<'_>| [1.4 * y[0] * (1.0 - past.ago(0, 1.0).get(0))],
+        slope: |_: f64, y: &[f64], past: &HistoryView<'_>| [1.4 * y[0] * (1.0 - past.ago(0, 1.0).get(0))],
     };
     let values = [(8.0, [7.641_461_306_393e-1]), (12.0, [8.485_769_995_465e-1]), (20.0, [9.516_879_814_535e-1])];
     compare("logistic", &logistic, &[0.5], 0.005, &values);
 
     let mackey_glass = Law {
         lags: vec![17.0],
-        slope: |_: f64, y: &[f64], past: &Past<'_>| {
+        slope: |_: f64, y: &[f64], past: &HistoryView<'_>| {
             let then = past.ago(0, 17.0).get(0);
             [0.2 * then / (1.0 + then.powi(10)) - 0.1 * y[0]]
         },
@@ -207,7 +207,7 @@ fn agrees_with_another_solver() {
 
     let queue_loop = Law {
         lags: vec![0.5, 0.8],
-        slope: |_: f64, y: &[f64], past: &Past<'_>| {
+        slope: |_: f64, y: &[f64], past: &HistoryView<'_>| {
             let (queue, rate) = (past.ago(0, 0.5).get(0), past.ago(1, 0.8).get(1));
             [y[1] - 1.0, -0.9 * y[1] * (queue + 0.6 * (rate - 1.0)).tanh()]
         },
@@ -239,7 +239,7 @@ fn a_step_longer_than_the_shortest_lag_is_refused() {
 
 #[test]
 fn a_solution_that_leaves_the_numbers_is_refused() {
-    let law = Law { lags: vec![1.0], slope: |_: f64, y: &[f64], _: &Past<'_>| [y[0] * y[0]] };
+    let law = Law { lags: vec![1.0], slope: |_: f64, y: &[f64], _: &HistoryView<'_>| [y[0] * y[0]] };
     let mut nothing = |_: f64, _: &[f64]| ();
     let error = integrate(&law, &[1.0], (5.0, 0.01, 1.0), &mut nothing, &mut || true);
     assert!(matches!(error, Err(FluidError::Diverged { time, .. }) if time > 0.9 && time < 1.2), "{error:?}");
