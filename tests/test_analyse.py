@@ -10,7 +10,7 @@ import pytest
 
 import qcnlab
 from conftest import CommandLine
-from qcnlab.analysis import Dcqcn, Qcn, boundary, command, overlay, setting
+from qcnlab.analysis import Dcqcn, Qcn, boundary, command, modelled, overlay
 
 LONG_LOOP = "og-hotspot-2src-10g-to-500m-rtt200us"
 CHANGES = (
@@ -95,10 +95,10 @@ def test_the_loop_delay_of_a_longer_chain() -> None:
         "traffic.0.to": "host7",
         "traffic.0.rate": "5 Gb/s",
     }
-    known = setting.read(qcnlab.load("one-source-two-switches-10g-to-1g").with_(changes))
+    known = modelled.read(qcnlab.load("one-source-two-switches-10g-to-1g").with_(changes))
     model = known.model(known.congested())
-    assert (known.place.port, model.sources) == ("switch3->switch4", 2)
-    assert known.place.rate_bps == 10e9
+    assert (known.bottleneck.port, model.sources) == ("switch3->switch4", 2)
+    assert known.bottleneck.rate_bps == 10e9
     # Three cables of 0.5 us twice, three times 312 B at 10 Gb/s, five times 300 ns.
     assert model.delay_s == pytest.approx(3e-6 + 748.8e-9 + 1.5e-6)
 
@@ -136,7 +136,7 @@ def test_an_incast_in_a_fat_tree_beside_its_fluid() -> None:
     found = overlay(fabric(FAT_TREE, INCAST))
     (verdict,) = found.verdicts
     # A link takes 1 us there, 1 us back and 1.2 us for a frame; one, three twice, five five times.
-    rtts = found.setting.crowd(verdict.phase).loop_delay_s
+    rtts = found.scenario.contenders(verdict.phase).loop_delay_s
     assert (rtts.min, rtts.max) == pytest.approx((3.2e-6, 16e-6))
     assert verdict.model.sources == 8
     assert verdict.model.delay_s == pytest.approx(12.8e-6)
@@ -148,7 +148,7 @@ def test_an_incast_in_a_fat_tree_beside_its_fluid() -> None:
     assert "bottleneck pod1-edge1->host1\n" in words
     assert "8 sources, 10 Gb/s, RTT 12.8 us (3.2 us to 16 us)" in words
     unequal = "unequal RTTs (3.2 us to 16 us; the model takes their mean)"
-    assert unequal in found.setting.left_out()
+    assert unequal in found.scenario.left_out()
     upper, lower = found.plot().axes
     assert "mean RTT 12.8 us" in upper.get_title("left")
     legend = lower.get_legend()
@@ -160,9 +160,9 @@ def test_poisson_sources_fill_a_trunk_of_a_leaf_spine() -> None:
     poisson = fabric(LEAF_SPINE, {**PAIRS, "kind": "poisson", "rate": "8 Gb/s"})
     found = overlay(poisson, shown_s=0.05)
     (verdict,) = found.verdicts
-    assert found.setting.place.port == "leaf1->spine1"
+    assert found.scenario.bottleneck.port == "leaf1->spine1"
     assert (verdict.model.sources, verdict.model.capacity_bps) == (4, 25e9)
-    assert "arrivals at random" in found.setting.left_out()
+    assert "arrivals at random" in found.scenario.left_out()
     numbers = found.comparison()
     for name in ("packets", "fluid"):
         assert numbers[f"{name}_queue_mean_bytes"] == pytest.approx(33e3, rel=0.15)
@@ -190,7 +190,7 @@ def test_what_takes_a_part_is_off_the_link() -> None:
         {**few, "from": "host11", "rate": "1.5 Gb/s", "controlled": False},
         {**few, "from": "host12", "rate": "9 Gb/s"},
     ]
-    known = setting.read(qcnlab.Scenario.from_dict(tree))
+    known = modelled.read(qcnlab.Scenario.from_dict(tree))
     model = known.model(known.congested())
     # Nine sources share 10 - 0.4 - 1.5 Gb/s; a ninth of their octets goes in frames of 500 B.
     assert (model.sources, model.capacity_bps) == (9, 8.1e9)
@@ -205,13 +205,13 @@ def test_what_takes_a_part_is_off_the_link() -> None:
 
 
 def test_what_the_fabric_has_and_the_model_has_not_is_said() -> None:
-    tcp = setting.read(qcnlab.load("tcp-9-senders-qcn-and-pause-rtt25us")).left_out()
+    tcp = modelled.read(qcnlab.load("tcp-9-senders-qcn-and-pause-rtt25us")).left_out()
     assert "PAUSE" in tcp
     assert "TCP's window: sources are taken to send what their limiters allow" in tcp
-    bursty = setting.read(qcnlab.load("benchmark-5-bursty-10ms")).left_out()
+    bursty = modelled.read(qcnlab.load("benchmark-5-bursty-10ms")).left_out()
     assert "bursts: sources are taken to send their mean rate" in bursty
     spray = fabric(FAT_TREE, INCAST).with_("routing.multipath=frame")
-    assert "frames that overtake each other on several ways" in setting.read(spray).left_out()
+    assert "frames that overtake each other on several ways" in modelled.read(spray).left_out()
 
 
 @pytest.mark.parametrize(
@@ -265,8 +265,8 @@ def test_dcqcn_beside_its_fluid() -> None:
     assert verdict.loops["as published"].stable
     rest = Dcqcn(sources=10, capacity_bps=9e9, delay_s=20e-6, frame_bytes=1500, p_max=0.1)
     assert verdict.model.parameters() == pytest.approx(rest.parameters())
-    queue = rest.fixed_point().queue_bytes
-    assert verdict.equilibrium["queue_bytes"] == pytest.approx(queue)
+    queue = rest.equilibrium().queue_bytes
+    assert verdict.equilibrium.queue_bytes == pytest.approx(queue)
     numbers = found.comparison()
     assert numbers["fluid_queue_mean_bytes"] == pytest.approx(queue, rel=0.01)
     assert numbers["packets_queue_mean_bytes"] == pytest.approx(queue, rel=0.15)
@@ -278,7 +278,7 @@ def test_marks_of_dcqcn_go_on_to_the_receiver() -> None:
     star = qcnlab.load("one-source-into-9g-rtt200us").with_(
         {"scheme.name": "dcqcn", "topology.rtt": "10 us", "topology.sink_delay": "7 us"}
     )
-    known = setting.read(star)
+    known = modelled.read(star)
     assert known.model(known.congested()).delay_s == pytest.approx(24e-6)
 
 

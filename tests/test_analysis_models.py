@@ -134,15 +134,15 @@ def test_exact_and_taylor_points_of_dcqcn() -> None:
         model = Dcqcn(sources=n)
         assert model.marking_probability() == pytest.approx(exact[n], rel=1e-3)
         assert model.taylor_probability() == pytest.approx(taylor[n], rel=1e-3)
-    assert Dcqcn(sources=2).fixed_point().queue_bytes == pytest.approx(20.15e3, rel=1e-3)
-    assert Dcqcn(sources=10).fixed_point().queue_bytes == pytest.approx(122.6e3, rel=1e-3)
+    assert Dcqcn(sources=2).equilibrium().queue_bytes == pytest.approx(20.15e3, rel=1e-3)
+    assert Dcqcn(sources=10).equilibrium().queue_bytes == pytest.approx(122.6e3, rel=1e-3)
 
 
 def test_a_saturated_ramp_has_no_equilibrium() -> None:
-    for ask in (Dcqcn(sources=64).fixed_point, Dcqcn(sources=64).loop, Dcqcn(sources=64).margins):
+    for ask in (Dcqcn(sources=64).equilibrium, Dcqcn(sources=64).loop, Dcqcn(sources=64).margins):
         with pytest.raises(qcnlab.AnalysisError, match=r"the ramp ends at p_max 0\.01"):
             ask()
-    wide_ramp = Dcqcn(sources=64, p_max=0.1).fixed_point()
+    wide_ramp = Dcqcn(sources=64, p_max=0.1).equilibrium()
     assert wide_ramp.queue_bytes == pytest.approx(120.2e3, rel=1e-3)
 
 
@@ -158,15 +158,15 @@ def test_published_margins_of_patched_timely(n: int, degrees: float) -> None:
 
 
 def test_patched_timely_rests_exactly_where_published() -> None:
-    queues = [Timely(sources=n).fixed_point().queue_bytes for n in (2, 10, 20, 40)]
+    queues = [Timely(sources=n).equilibrium().queue_bytes for n in (2, 10, 20, 40)]
     assert queues == pytest.approx([78.125e3, 140.625e3, 218.75e3, 375e3], rel=1e-12)
 
 
 def test_timely_itself_has_no_fixed_point() -> None:
     with pytest.raises(qcnlab.AnalysisError, match="TIMELY: no equilibrium"):
-        Timely.original().fixed_point()
+        Timely.original().equilibrium()
     with pytest.raises(qcnlab.AnalysisError, match="above C Thigh"):
-        Timely(sources=80).fixed_point()
+        Timely(sources=80).equilibrium()
 
 
 def test_qcn_without_equilibrium() -> None:

@@ -1,44 +1,53 @@
 """Control theory beside the packets: linear loops, fluid models, and both over a scenario's run.
 
+Some answers need scipy: `pip install 'qcnlab[analysis]'`.
+
+Examples
+--------
 >>> from qcnlab import analysis
 >>> loop = analysis.Qcn(sources=10, delay_s=200e-6).loop()
->>> loop.margins().critical_delay_s              # 284 us
->>> loop.step().plot()
->>> analysis.Qcn(sources=10).fluid(0.1)["queue_bytes"]
->>> analysis.overlay(qcnlab.load("og-hotspot-2src-10g-to-500m-rtt200us")).plot()
+>>> round(1e6 * loop.margins().critical_delay_s)
+284
+>>> float(loop.step().overshoot) > 0
+True
+>>> len(analysis.Qcn(sources=10).fluid(0.01)["queue_bytes"])
+4001
 
-Needs scipy for some answers: `pip install 'qcnlab[analysis]'`.
+`analysis.overlay(scenario).plot()` draws a scenario's packets beside its fluid model.
 """
 
 from qcnlab.analysis.averaging import averaging_means, derivative_means, with_averaging
 from qcnlab.analysis.boundary import Boundary, boundary
-from qcnlab.analysis.dcqcn import Dcqcn, DcqcnPoint
+from qcnlab.analysis.dcqcn import Dcqcn, DcqcnEquilibrium
 from qcnlab.analysis.ecm import Ecm
 from qcnlab.analysis.fluid import models as fluid_models
 from qcnlab.analysis.lag import LagLoop, delay_family, sampling_family, ultimate_gain
 from qcnlab.analysis.loops import Loop, Margins
+from qcnlab.analysis.model import Equilibrium, Model, ScenarioModel
 from qcnlab.analysis.overlay import Overlay, Verdict, overlay
 from qcnlab.analysis.qcn import Qcn, QcnEquilibrium
 from qcnlab.analysis.responses import Bode, Nyquist, Response, Step, Trajectory
-from qcnlab.analysis.timely import Timely, TimelyPoint
+from qcnlab.analysis.timely import Timely
 
 __all__ = [
     "Bode",
     "Boundary",
     "Dcqcn",
-    "DcqcnPoint",
+    "DcqcnEquilibrium",
     "Ecm",
+    "Equilibrium",
     "LagLoop",
     "Loop",
     "Margins",
+    "Model",
     "Nyquist",
     "Overlay",
     "Qcn",
     "QcnEquilibrium",
     "Response",
+    "ScenarioModel",
     "Step",
     "Timely",
-    "TimelyPoint",
     "Trajectory",
     "Verdict",
     "averaging_means",

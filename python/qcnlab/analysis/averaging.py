@@ -21,9 +21,26 @@ if TYPE_CHECKING:
 
 
 def averaging_means(errors: Sequence[float] | Array, gain: float, start: float = 0.0) -> Array:
-    """Give the mean of R over each cycle under the averaging principle.
+    """Return the mean of R over each cycle under the averaging principle.
 
-    `errors` is e[n], shape (cycles,); R begins at `start`. Shape of the answer: (cycles,).
+    Parameters
+    ----------
+    errors : array_like, shape (cycles,)
+        Errors e[n].
+    gain : float
+        K.
+    start : float
+        R at the beginning.
+
+    Returns
+    -------
+    numpy.ndarray, shape (cycles,)
+        Mean of R in each cycle.
+
+    Examples
+    --------
+    >>> averaging_means([1.0, 0.0], gain=1.0)
+    array([-0.75, -0.5 ])
     """
     means, rate = [], start
     for error in np.asarray(errors, dtype=float):
@@ -34,10 +51,28 @@ def averaging_means(errors: Sequence[float] | Array, gain: float, start: float =
 
 
 def derivative_means(errors: Sequence[float] | Array, gain: float, start: float = 0.0) -> Array:
-    """Give what the equivalent proportional and derivative controller does, cycle by cycle.
+    """Return the output of the equivalent proportional and derivative controller in each cycle.
 
-    Its output falls by K (e[n] / 2 + (e[n] - e[n-1]) / 4) each cycle, with e[-1] = 0, from
-    `start`. Arguments and shape as in `averaging_means`.
+    The output falls by K (e[n] / 2 + (e[n] - e[n-1]) / 4) each cycle, with e[-1] = 0.
+
+    Parameters
+    ----------
+    errors : array_like, shape (cycles,)
+        Errors e[n].
+    gain : float
+        K.
+    start : float
+        Output at the beginning.
+
+    Returns
+    -------
+    numpy.ndarray, shape (cycles,)
+        Output in each cycle.
+
+    Examples
+    --------
+    >>> derivative_means([1.0, 0.0], gain=1.0)
+    array([-0.75, -0.5 ])
     """
     error = np.asarray(errors, dtype=float)
     change = np.diff(error, prepend=0.0)
@@ -45,9 +80,25 @@ def derivative_means(errors: Sequence[float] | Array, gain: float, start: float 
 
 
 def with_averaging(loop: Loop, cycle_s: float) -> Loop:
-    """Give `loop` with its controller's output averaged every `cycle_s`: L (1 + s T / 2) / 2.
+    """Return a loop whose controller's output is averaged in each cycle: L (1 + s T / 2) / 2.
 
-    Raises `AnalysisError` if the cycle is not above 0 or the loop has several delays.
+    Parameters
+    ----------
+    loop : Loop
+        A loop of one delay.
+    cycle_s : float
+        T, s.
+
+    Raises
+    ------
+    AnalysisError
+        The cycle is not above 0, or the loop has several delays.
+
+    Examples
+    --------
+    >>> plain = Loop([1], [1, 1, 0])
+    >>> with_averaging(plain, 0.5).critical_delay() > plain.critical_delay()
+    True
     """
     if not cycle_s > 0:
         raise AnalysisError(f"the cycle is {cycle_s:g} s; it must be above 0")

@@ -1,28 +1,32 @@
 """The edge of stability over N: linear theory, the fluid model with clamps, and the packets.
 
-The edge of packets and fluid is the shortest RTT, of those run, from which on the queue of the
-bottleneck swings by a quarter of its level (standard deviation) or more; between two RTTs it is
-found by linear interpolation. The level is the set point, or where DCQCN's queue rests with so many
-sources; where its ramp of marks ends below that, it rests nowhere and there is no edge. The
-packets' own noise is taken off: what their queue varies at the shortest RTT that is run, as a
-variance. That RTT should be far below the edge, or the loop swells the noise. Where the fluid,
-which has no noise, swings as much there too, it is a swing and no noise, and nothing is taken off:
-no RTT is stable. The first second of a packet run and half a second of a fluid run are left out, so
-a swing that dies out after the start is none.
+The edge of packets and fluid is the shortest RTT, of those that are run, from which on the queue of
+the bottleneck swings by a quarter of its level (standard deviation) or more; between two RTTs it is
+found by linear interpolation. The level is the set point. DCQCN has none: there the level is the
+queue in equilibrium with so many sources. Where its ramp of marks ends below that, there is neither
+an equilibrium nor an edge.
 
-The packets run on a star: N saturated sources with links as fast as the bottleneck's or, if that is
-more, the scenario's, one port of the bottleneck's capacity, ideal feedback and a buffer of 1 MB (of
-DCQCN 10 MB), because the models have no drops. QCN runs by the byte counter alone, with whole
-cycles and without target rate reduction, because its model has neither timer, hyper-active increase
-nor short cycles. DCQCN runs without drift, and its receiver is next to the port, so that the RTT of
-the star is that of its marks. No source of QCN may send more than twice its share: sources that
-start at the line rate are cut so unevenly that their rates differ for seconds, and
-with unequal rates the queue is calmer. The fluid is one-sided, with all clamps, the same bound of
-the rates, sampling fixed at its base probability (QCN's table stays there up to an eighth of full
-feedback), QCN's own rule for the first cycle, cycles with a memory, and feedback spread by the
-arrivals of whole frames; `noise=False` leaves that out. ECM runs without drift. The fluid of DCQCN
-knows no noise of single marks: at 40 Gb/s, with ten sources, it rests up to 68 us (from four
-different starts, up to 60 us), while the packets swing at 400 to 600 Hz from 16 us on.
+The packets' own noise is subtracted, as a variance: it is the variance of their queue at the
+shortest RTT that is run. That RTT should be far below the edge, where the loop does not amplify the
+noise. If the fluid, which has no noise, swings as much at the shortest RTT, nothing is subtracted,
+and no RTT is stable. The first second of a packet run and half a second of a fluid run are left
+out, so that a swing which dies out after the start does not count.
+
+The packets run on a star with the bottleneck's capacity and ideal feedback. Its N sources are
+saturated, with links as fast as the bottleneck or, if that is more, as in the scenario. The buffer
+is 1 MB, and 10 MB for DCQCN, because the models have no drops. QCN runs by the byte counter alone,
+with whole cycles and without target rate reduction, because its model has neither timer,
+hyper-active increase nor short cycles. ECM and DCQCN run without drift. DCQCN's receiver is next to
+the port, so that the star's RTT is the delay of its marks. No source of QCN may send more than
+twice its share: sources that start at the line rate are cut so unevenly that their rates differ for
+seconds, and unequal rates calm the queue.
+
+The fluid is one-sided, with all clamps and the same bound of the rates. QCN's has fixed sampling at
+its base probability (its table stays there up to an eighth of full feedback), the first cycle kept,
+cycles with a memory, and feedback spread by the arrivals of whole frames; `noise=False` leaves the
+spread out. The fluid of DCQCN has no noise of single marks: at 40 Gb/s, with ten sources, it is
+steady up to 68 us (from four different starts, up to 60 us), while the packets swing at 400 to
+600 Hz from 16 us on.
 """
 
 from __future__ import annotations
@@ -36,10 +40,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qcnlab._core import AnalysisError
-from qcnlab.analysis import setting
-from qcnlab.analysis.dcqcn import Dcqcn
-from qcnlab.analysis.overlay import loops_of
-from qcnlab.analysis.qcn import Qcn
+from qcnlab.analysis import modelled
 from qcnlab.analysis.responses import Array, Response
 
 if TYPE_CHECKING:
@@ -47,18 +48,17 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from qcnlab.analysis.place import Crowd
-    from qcnlab.analysis.setting import Model, Setting
+    from qcnlab.analysis.bottleneck import Contenders
+    from qcnlab.analysis.model import ScenarioModel
+    from qcnlab.analysis.modelled import ModelledScenario
     from qcnlab.api import Scenario
 
 SOURCES = (2, 5, 10, 20, 50, 100)
 FACTORS = (0.1, 0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5, 1.7, 2.0, 2.3)
 FALLBACK_S = 40e-6
-"""What stands for linear theory's edge where it has none: a tenth to 2.3 times this is run."""
+"""Stands for the edge of linear theory where it has none, s."""
 SWING = 0.25
 """Share of its level by which the queue swings at the edge."""
-MOST_OF_SHARE = 2
-"""Times its share that a source of QCN may send."""
 SETTLED_S, END_S, EVERY_S = 1.0, 2.0, 20e-6
 FLUID_SETTLED_S, FLUID_END_S = 0.5, 0.8
 
@@ -75,23 +75,35 @@ class Boundary(Response):
     rtts_s: tuple[float, ...]
     """RTTs that were run, s."""
     packets_swing: Array
-    """Standard deviation of the queue beyond noise over its level, packets; the median of the runs,
-    shape (sources, RTTs); NaN for sources that rest nowhere."""
+    """Standard deviation of the packets' queue beyond noise over its level, the median of the runs;
+    shape (sources, RTTs); NaN for sources without an equilibrium."""
     fluid_swing: Array
     """The same for the fluid, which has no noise."""
-    rests: bool = False
-    """Whether the level is where the queue rests, for want of a set point."""
+    has_set_point: bool = True
+    """Whether the level is a set point; otherwise it is the queue in equilibrium."""
 
     def ratio(self) -> Array:
-        """Give the packets' edge over the fluid's; shape (sources,)."""
+        """Return the packets' edge over the fluid's; shape (sources,)."""
         return np.asarray(self["packets_s"] / self["fluid_s"])
 
     def behaviour(self, name: str) -> tuple[str, ...]:
-        """Say for each N what `"packets"` or `"fluid"` do over the RTTs that were run.
+        """Return in a word, for each N, how the queue behaves over the RTTs that were run.
 
-        `"steady"` at each of them, `"swings"` at each, `"turns unstable"` between two, `"steady
-        again"` at the longest, or `"no rest"`: no queue marks enough. Raises `AnalysisError` for
-        another name.
+        Parameters
+        ----------
+        name : {"packets", "fluid"}
+            Whose queue.
+
+        Returns
+        -------
+        tuple of str
+            `"steady"` at each RTT, `"swings"` at each, `"turns unstable"` between two, `"steady
+            again"` at the longest, or `"no rest"` without an equilibrium.
+
+        Raises
+        ------
+        AnalysisError
+            Another name.
         """
         swings = {"packets": self.packets_swing, "fluid": self.fluid_swing}
         if name not in swings:
@@ -99,10 +111,10 @@ class Boundary(Response):
         return tuple(_behaviour(row) for row in swings[name])
 
     def plot(self) -> Figure:
-        """Draw the three edges over N, and what each packet run did."""
+        """Return a figure of the three edges over N, with a mark for each packet run."""
         from qcnlab.analysis.boundary_figure import boundary_figure
 
-        return boundary_figure(self)
+        return boundary_figure(self, SWING)
 
 
 def boundary(
@@ -117,38 +129,64 @@ def boundary(
 ) -> Boundary:
     """Find the edge of stability for each number of sources at the scenario's bottleneck.
 
-    `sources`: numbers N; `rtts_s`: RTTs, s, rising; `reps`: packet runs of each pair; `seed`: the
-    scenario's own if not given; `jobs`: threads; `noise`: whether the fluid's feedback is spread by
-    the arrivals of frames (`Qcn.arrival_spread_bytes`). The packets run on a star with the
-    bottleneck of the scenario; what of it is switched off is said at the head of this module.
-    Raises `AnalysisError` for a scenario no model describes, for RTTs that do not rise, and where
-    none of the numbers of sources rests.
+    The packets run on a star with the bottleneck of the scenario. The head of this module says
+    what of the scenario is switched off.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        A scenario that a model describes.
+    sources : sequence of int
+        Numbers N of sources.
+    rtts_s : sequence of float, optional
+        RTTs, s, rising; by default a tenth to 2.3 times the median edge of linear theory.
+    reps : int
+        Packet runs of each pair of N and RTT.
+    seed : int, optional
+        By default the scenario's own.
+    jobs : int, optional
+        Threads; by default all cores.
+    noise : bool
+        Whether the fluid's feedback is spread by the arrivals of frames
+        (`Qcn.arrival_spread_bytes`).
+
+    Returns
+    -------
+    Boundary
+        The edges of linear theory, fluid and packets over N.
+
+    Raises
+    ------
+    AnalysisError
+        No model describes the scenario, the RTTs do not rise, or none of the numbers of sources
+        has an equilibrium.
     """
     import qcnlab
 
-    known = setting.read(scenario)
+    known = modelled.read(scenario)
     if not sources or min(sources) < 1 or reps < 1:
         raise AnalysisError("a sweep needs one source and one replication at least")
-    crowd = _widest(known)
-    models = [setting.MODELS[known.scheme](known.tree, crowd).with_(sources=n) for n in sources]
-    levels = np.array([_level(model) for model in models])
+    contenders = _highest_capacity(known)
+    base = known.kind.from_scenario(known.base["scheme"], contenders)
+    models = [base.with_(sources=n) for n in sources]
+    levels = np.array([model.queue_level() for model in models])
     linear = np.array([_linear(each) for each in models])
     if rtts_s is None:
         rtts_s = _rtts_s(linear)
     if len(rtts_s) < 2 or not all(0 < a < b for a, b in pairwise(rtts_s)):
         raise AnalysisError("the RTTs of a sweep must be above 0, rise, and be two or more")
     if np.isnan(levels).all():
-        loops_of(models[0])
+        models[0].loops()
     stars = {
-        (i, j): _star(known, crowd, sources[i], rtts_s[j])
+        (i, j): _star(known, contenders, sources[i], rtts_s[j])
         for i, j in np.ndindex(len(sources), len(rtts_s))
         if not math.isnan(levels[i])
     }
     packets = np.full((len(sources), len(rtts_s)), math.nan)
     results = qcnlab.run_many(stars.values(), reps=reps, seed=seed, jobs=jobs)
-    for place, result in zip(stars, results, strict=True):
-        packets[place] = _packets_std(result)
-    lines_bps = [_line_rate(known, crowd, n) for n in sources]
+    for index, result in zip(stars, results, strict=True):
+        packets[index] = _packets_std(result)
+    lines_bps = [_line_rate(known, contenders, n) for n in sources]
     fluid = _fluid_swings(models, levels, rtts_s, lines_bps, noise)
     own = np.where(fluid[:, :1] < SWING, packets[:, :1], 0)
     packets = np.sqrt(np.maximum(packets**2 - own**2, 0)) / levels[:, None]
@@ -159,29 +197,37 @@ def boundary(
         "packets_s": np.array([edge(rtts_s, row) for row in packets]),
     }
     units = {name: "s" for name in columns if name != "sources"}
-    rests = known.scheme == "dcqcn"
-    return Boundary(_heading(known, crowd), columns, units, tuple(rtts_s), packets, fluid, rests)
+    return Boundary(
+        title=_heading(known, contenders),
+        columns=columns,
+        units=units,
+        rtts_s=tuple(rtts_s),
+        packets_swing=packets,
+        fluid_swing=fluid,
+        has_set_point=known.kind.HAS_SET_POINT,
+    )
 
 
-def _heading(known: Setting, crowd: Crowd) -> str:
-    """Name the scheme and the capacity, and where the star stands for another topology."""
-    heading = f"Edge of stability, {known.scheme}, {crowd.capacity_bps / 1e9:.4g} Gb/s"
+def _heading(known: ModelledScenario, contenders: Contenders) -> str:
+    """Return scheme and capacity as text, with the port that the star stands for."""
+    heading = f"Edge of stability, {known.scheme}, {contenders.capacity_bps / 1e9:.4g} Gb/s"
     if known.tree["topology"]["kind"] == "star":
         return heading
-    return f"{heading}, on a star with the bottleneck {known.place.port}"
+    return f"{heading}, on a star with the bottleneck {known.bottleneck.port}"
 
 
 def _rtts_s(linear_s: Array) -> list[float]:
-    """Give the RTTs to run, s, about linear theory's edges."""
+    """Return the RTTs to run, s, about the edges of linear theory."""
     edges = linear_s[linear_s > 0]
     middle_s = float(np.median(edges)) if edges.size else FALLBACK_S
     return [round(factor * middle_s, 9) for factor in FACTORS]
 
 
 def edge(rtts_s: Sequence[float], swing: Array, level: float = SWING) -> float:
-    """Give the RTT from which on `swing` is at `level` or more; NaN if it never is.
+    """Return the RTT from which on `swing` is at `level` or more, interpolated linearly.
 
-    Interpolates from the last RTT below; NaN too if none is below, for then the edge is lower.
+    It is NaN if `swing` is below `level` at the last RTT, or never: then the edge lies beyond the
+    RTTs.
     """
     below = np.flatnonzero(np.asarray(swing) < level)
     if below.size == 0:
@@ -193,16 +239,6 @@ def edge(rtts_s: Sequence[float], swing: Array, level: float = SWING) -> float:
     return float(rtts_s[last] + share * (rtts_s[last + 1] - rtts_s[last]))
 
 
-def _level(model: Model) -> float:
-    """Give the queue that a model aims at, B; NaN where it rests nowhere."""
-    if not isinstance(model, Dcqcn):
-        return model.set_point_bytes
-    try:
-        return float(model.fixed_point().queue_bytes)
-    except AnalysisError:
-        return math.nan
-
-
 def _behaviour(row: Array) -> str:
     if np.isnan(row).any():
         return "no rest"
@@ -212,52 +248,42 @@ def _behaviour(row: Array) -> str:
     return "turns unstable" if swings[-1] else "steady again"
 
 
-def _widest(known: Setting) -> Crowd:
-    """Give the crowd of the phase that leaves its sources most."""
+def _highest_capacity(known: ModelledScenario) -> Contenders:
+    """Return the contenders of the phase that leaves them the highest capacity."""
     return max(
-        (phase.crowd for phase in known.phases if phase.crowd is not None),
-        key=lambda crowd: crowd.capacity_bps,
+        (phase.contenders for phase in known.phases if phase.contenders is not None),
+        key=lambda contenders: contenders.capacity_bps,
     )
 
 
-def _line_rate(known: Setting, crowd: Crowd, sources: int) -> float:
-    """Give the most that one of so many sources may send, bit/s."""
-    line = max(crowd.link_bps, crowd.capacity_bps)
-    if known.scheme in ("ecm", "dcqcn"):
-        return line
-    return min(line, MOST_OF_SHARE * crowd.capacity_bps / sources)
+def _line_rate(known: ModelledScenario, contenders: Contenders, sources: int) -> float:
+    """Return the highest rate of one of so many sources, bit/s."""
+    line = max(contenders.link_bps, contenders.capacity_bps)
+    return min(line, known.kind.MOST_OF_SHARE * contenders.capacity_bps / sources)
 
 
-def _star(known: Setting, crowd: Crowd, sources: int, rtt_s: float) -> Scenario:
-    """Give a star with the scenario's bottleneck and scheme, and nothing else."""
+def _star(known: ModelledScenario, contenders: Contenders, sources: int, rtt_s: float) -> Scenario:
+    """Return a star with the scenario's bottleneck and scheme, and nothing else."""
     from qcnlab.api import Scenario
 
-    scheme = copy.deepcopy(known.tree["scheme"])
-    receiver = scheme["rp"]
-    receiver.pop("max_rate", None)
-    if "clock" in receiver:
-        scheme["name"] = "qcn_byte_counter"
-        receiver |= {"clock": "byte_counter", "short_cycles": False, "target_rate_reduction": False}
-        receiver["max_rate"] = f"{_line_rate(known, crowd, sources):.0f} b/s"
-    receiver["drift_every"] = "0 s"
-    marks = known.scheme == "dcqcn"
+    line_rate = f"{_line_rate(known, contenders, sources):.0f} b/s"
     topology = {
         "kind": "star",
         "sources": sources,
-        "rate": f"{max(crowd.link_bps, crowd.capacity_bps):.0f} b/s",
-        "bottleneck_rate": f"{crowd.capacity_bps:.0f} b/s",
+        "rate": f"{max(contenders.link_bps, contenders.capacity_bps):.0f} b/s",
+        "bottleneck_rate": f"{contenders.capacity_bps:.0f} b/s",
         "rtt": f"{rtt_s * 1e9:.0f} ns",
-        "buffer": "10 MB" if marks else "1 MB",
+        "buffer": "1 MB",
     }
-    frame = f"{crowd.frame_bytes.mean:.0f} B"
+    frame = f"{contenders.frame_bytes.mean:.0f} B"
     tree = {
         "title": known.title,
         "duration": f"{END_S} s",
         "warmup": f"{SETTLED_S} s",
         "seed": known.tree["seed"],
-        "topology": topology | ({"sink_delay": "0 s"} if marks else {}),
+        "topology": topology | known.kind.STAR,
         "traffic": [{"kind": "saturated", "frame": frame, "start_jitter": "12 us"}],
-        "scheme": scheme,
+        "scheme": known.kind.star_scheme(copy.deepcopy(known.tree["scheme"]), line_rate),
         "record": {"queue_every": f"{EVERY_S * 1e6:.0f} us"},
     }
     return Scenario.from_dict(tree, known.name)
@@ -276,7 +302,7 @@ def _packets_std(result: Any) -> float:
 
 
 def _fluid_swings(
-    models: Sequence[Model],
+    models: Sequence[ScenarioModel],
     levels: Array,
     rtts_s: Sequence[float],
     lines_bps: Sequence[float],
@@ -291,24 +317,18 @@ def _fluid_swings(
             if math.isnan(levels[index[0]]):
                 continue
             model = models[index[0]].with_(delay_s=rtts_s[index[1]])
-            switches: dict[str, Any] = {}
-            if isinstance(model, Qcn):
-                switches |= {"sampling": "fixed", "cycles": "remembered"}
-                switches["feedback_spread_bytes"] = model.arrival_spread_bytes if noise else 0.0
-            switches["line_rate_bps"] = lines_bps[index[0]]
+            switches = model.edge_switches(noise) | {"line_rate_bps": lines_bps[index[0]]}
             run = model.fluid(FLUID_END_S, every_s=EVERY_S, **switches)
             settled = run.after(FLUID_SETTLED_S)["queue_bytes"]
             swings[index] = settled.std() / levels[index[0]]
     return swings
 
 
-def _linear(model: Model) -> float:
+def _linear(model: ScenarioModel) -> float:
+    """Return the shortest critical delay of the published loops, s; NaN if there is none."""
     try:
-        loops = loops_of(model)
+        loops = model.published_loops().values()
     except AnalysisError:
-        if isinstance(model, Dcqcn):
-            return math.nan
-        raise
-    chosen = [loops["as published"]] if isinstance(model, Qcn) else list(loops.values())
-    found = [loop.critical_delay() for loop in chosen]
-    return min((each for each in found if each is not None), default=math.nan)
+        return math.nan
+    delays = [loop.critical_delay() for loop in loops]
+    return min((each for each in delays if each is not None), default=math.nan)

@@ -8,24 +8,23 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from qcnlab.analysis.boundary import SWING
-from qcnlab.analysis.draw import look, title
+from qcnlab.analysis.draw import line_style, title
 from qcnlab.plots import FAINT, INK, style
 
 if TYPE_CHECKING:
     from qcnlab.analysis.boundary import Boundary
 
 
-def boundary_figure(given: Boundary) -> Figure:
-    """Draw the edges over N, a filled mark for each packet run whose queue swings."""
-    n = given["sources"]
+def boundary_figure(edges: Boundary, swing: float) -> Figure:
+    """Return a figure of the edges over N, with a filled mark for each run whose queue swings."""
+    n = edges["sources"]
     with style():
         figure = Figure(figsize=(4.6, 3.6), layout="constrained")
         axes = figure.subplots()
-        grid_n, grid_rtt = np.meshgrid(n, np.array(given.rtts_s) * 1e6, indexing="ij")
-        swings = given.packets_swing >= SWING
+        grid_n, grid_rtt = np.meshgrid(n, np.array(edges.rtts_s) * 1e6, indexing="ij")
+        swings = edges.packets_swing >= swing
         dots: dict[str, Any] = {"ls": "", "marker": "o", "ms": 4, "mec": FAINT, "mew": 0.8}
-        steady = given.packets_swing < SWING
+        steady = edges.packets_swing < swing
         axes.plot(grid_n[steady], grid_rtt[steady], mfc="white", label="packets: steady", **dots)
         axes.plot(
             grid_n[swings],
@@ -35,19 +34,19 @@ def boundary_figure(given: Boundary) -> Figure:
             **dots,
         )
         lines: tuple[tuple[str, str, dict[str, Any]], ...] = (
-            ("packets_s", "packets, edge", {**look(0), "color": INK, "lw": 1.6}),
-            ("fluid_s", "fluid with clamps, edge", {**look(1), "color": "#0072B2"}),
-            ("linear_s", "linear theory, as published", look(3) | {"color": "#D55E00"}),
+            ("packets_s", "packets, edge", {**line_style(0), "color": INK, "lw": 1.6}),
+            ("fluid_s", "fluid with clamps, edge", {**line_style(1), "color": "#0072B2"}),
+            ("linear_s", "linear theory, as published", line_style(3) | {"color": "#D55E00"}),
         )
         for name, label, line in lines:
-            axes.plot(n, given[name] * 1e6, label=label, **line)
+            axes.plot(n, edges[name] * 1e6, label=label, **line)
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(FixedLocator(list(n)))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.set_xlabel("number of sources N")
         axes.set_ylabel("RTT (us)")
-        axes.set_ylim(0, max(given.rtts_s) * 1.06e6)
+        axes.set_ylim(0, max(edges.rtts_s) * 1.06e6)
         figure.legend(loc="outside lower center", ncols=2)
-        title(figure, given.title)
+        title(figure, edges.title)
     return figure

@@ -17,172 +17,232 @@ The published margins use a Taylor expansion of the loop, at the Taylor value of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from qcnlab._core import AnalysisError
-from qcnlab.analysis import given
+from qcnlab.analysis import checks
+from qcnlab.analysis.fluid import defaults
 from qcnlab.analysis.loops import Loop, Margins
-from qcnlab.analysis.need import need
+from qcnlab.analysis.model import Equilibrium, ScenarioModel, Tree, contender_values
+from qcnlab.analysis.optional import require
 from qcnlab.analysis.polynomials import product, total
-from qcnlab.text import counted
+from qcnlab.analysis.spans import span
 
 if TYPE_CHECKING:
-    from qcnlab.analysis.responses import Trajectory
+    from collections.abc import Iterator
 
-NAME = "DCQCN"
+    from qcnlab.analysis.bottleneck import Contenders, MinMeanMax
+
+CORE = defaults("dcqcn")
 
 
 @dataclass(frozen=True)
-class DcqcnPoint:
-    """Where DCQCN rests."""
+class DcqcnEquilibrium(Equilibrium):
+    """The state in which DCQCN rests."""
 
-    marking_probability: float
-    """p."""
-    queue_bytes: float
-    """Queue, B."""
-    rate_bps: float
-    """Rate of each source, bit/s."""
     target_rate_bps: float
     """Target rate of each source, bit/s."""
+    marking_probability: float
+    """p."""
     alpha: float
     """The sources' estimate of congestion."""
 
 
 @dataclass(frozen=True)
-class Dcqcn:
-    """DCQCN with N equal sources; defaults are the paper's at 40 Gb/s.
+class Dcqcn(ScenarioModel):
+    """DCQCN with N equal sources.
 
-    Raises `AnalysisError` for a value out of its range.
+    Defaults are the core's: the paper's at 40 Gb/s.
+
+    Raises
+    ------
+    AnalysisError
+        A value is out of its range.
+
+    Examples
+    --------
+    >>> Dcqcn(sources=2).margins().stable
+    True
+    >>> round(Dcqcn(sources=10).equilibrium().queue_bytes / 1e3, 1)
+    122.6
     """
+
+    NAME: ClassVar[str] = "DCQCN"
+    FLUID: ClassVar[str] = "dcqcn"
+    SCHEMES: ClassVar[tuple[str, ...]] = ("dcqcn",)
+    HAS_SET_POINT: ClassVar[bool] = False
+    STAR: ClassVar[Tree] = {"buffer": "10 MB", "sink_delay": "0 s"}
+    """The receiver is next to the port, so that the star's RTT is the delay of its marks."""
 
     sources: int = 10
     """N."""
-    capacity_bps: float = 40e9
+    capacity_bps: float = CORE["capacity_bps"]
     """C, bit/s."""
-    delay_s: float = 4e-6
+    delay_s: float = CORE["delay_s"]
     """Delay of the marks, s."""
-    frame_bytes: float = 1000.0
+    frame_bytes: float = CORE["frame_bytes"]
     """Octets of a frame."""
-    k_min_bytes: float = 5e3
+    k_min_bytes: float = CORE["k_min_bytes"]
     """Queue at which marking begins, B."""
-    k_max_bytes: float = 200e3
+    k_max_bytes: float = CORE["k_max_bytes"]
     """Queue at which the ramp of marking ends, B."""
-    p_max: float = 0.01
+    p_max: float = CORE["p_max"]
     """Marking probability at the end of the ramp."""
-    g: float = 1 / 256
+    g: float = CORE["g"]
     """Weight of a new sample in alpha."""
-    cut_interval_s: float = 50e-6
+    cut_interval_s: float = CORE["cut_interval_s"]
     """tau: at most one notification in this time, s."""
-    alpha_interval_s: float = 55e-6
+    alpha_interval_s: float = CORE["alpha_interval_s"]
     """tau', s."""
-    timer_s: float = 55e-6
+    timer_s: float = CORE["timer_s"]
     """T, s."""
-    cycle_bytes: float = 10e6
+    cycle_bytes: float = CORE["cycle_bytes"]
     """B."""
-    fast_recovery_cycles: int = 5
+    fast_recovery_cycles: int = int(CORE["fast_recovery_cycles"])
     """F."""
-    ai_rate_bps: float = 40e6
+    ai_rate_bps: float = CORE["ai_rate_bps"]
     """RAI, bit/s."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
-        names = self.__dataclass_fields__
+        """Refuse values out of their range."""
+        names = [each.name for each in fields(self)]
         loose = {"delay_s", "k_min_bytes", "p_max", "g"}
-        given.above_zero(NAME, **{n: getattr(self, n) for n in names if n not in loose})
-        given.not_negative(NAME, delay_s=self.delay_s, k_min_bytes=self.k_min_bytes)
-        given.probability(NAME, g=self.g)
+        checks.above_zero(self.NAME, **{n: getattr(self, n) for n in names if n not in loose})
+        checks.not_negative(self.NAME, delay_s=self.delay_s, k_min_bytes=self.k_min_bytes)
+        checks.probability(self.NAME, g=self.g)
         if not 0 < self.p_max <= 1:
             raise AnalysisError(
-                f"{NAME}: p_max is {self.p_max:g}; it must be above 0 and at most 1"
+                f"{self.NAME}: p_max is {self.p_max:g}; it must be above 0 and at most 1"
             )
         if self.k_max_bytes <= self.k_min_bytes:
-            raise AnalysisError(f"{NAME}: k_max_bytes must be above k_min_bytes")
+            raise AnalysisError(f"{self.NAME}: k_max_bytes must be above k_min_bytes")
 
-    def with_(self, **changes: Any) -> Dcqcn:
-        """Give the model with some values changed."""
-        return replace(self, **changes)
+    @classmethod
+    def refusal(cls, scheme: Tree) -> str | None:
+        """Return why a scheme is not covered: another form, another cut, or no byte counter."""
+        receiver = scheme["rp"]
+        as_published = receiver["form"] == "published" and receiver["cut_share"] == 0.5
+        if as_published and "byte_reset" in receiver:
+            return None
+        return "the model has the published form, a cut of alpha / 2, and a byte counter"
+
+    @classmethod
+    def from_scenario(cls, scheme: Tree, contenders: Contenders) -> Self:
+        """Return the model of contenders under DCQCN."""
+        point, receiver = scheme["cp"], scheme["rp"]
+        return cls(
+            **contender_values(cls, contenders),
+            k_min_bytes=point["k_min"],
+            k_max_bytes=point["k_max"],
+            p_max=float(point["p_max"]),
+            g=float(receiver["g"]),
+            cut_interval_s=receiver["cnp_interval"],
+            alpha_interval_s=receiver["alpha_period"],
+            timer_s=receiver["time_reset"],
+            cycle_bytes=receiver["byte_reset"],
+            fast_recovery_cycles=receiver["threshold"],
+            ai_rate_bps=receiver["ai_rate"],
+        )
+
+    @classmethod
+    def left_out(cls, scheme: Tree) -> Iterator[str]:
+        """Return what DCQCN does and the model does not."""
+        yield "the sources' alpha at the start, taken as 1"
+        yield "the spread of the sources' rates"
+        yield "single CNPs, only their mean"
+        yield "hyper increase"
+        yield "the buffer's end"
+
+    @classmethod
+    def feedback_delay(cls, contenders: Contenders) -> MinMeanMax:
+        """Return the round trip, s: marks go on to the receiver, which answers them."""
+        return contenders.round_trip_s
+
+    def description(self) -> str:
+        """Return the ramp of marks, gain and increase as text."""
+        return (
+            f"marking {self.k_min_bytes / 1e3:g} to {self.k_max_bytes / 1e3:g} KB, "
+            f"Pmax {100 * self.p_max:g} %, g {self.g:.3g}, RAI {self.ai_rate_bps / 1e6:g} Mb/s\n"
+            "critical RTT at N: none where the ramp does not mark enough to hold N sources"
+        )
+
+    def initial(
+        self, queue_bytes: float, current_rate_bps: float, target_rate_bps: float
+    ) -> dict[str, Any]:
+        """Return the fluid's initial state for a queue, B, and a source's mean rate, bit/s."""
+        return {"queue_bytes": queue_bytes, "rates_bps": [current_rate_bps] * self.sources}
 
     def marking_probability(self) -> float:
-        """Give the exact p at rest, whether or not the marking ramp reaches it."""
+        """Return the exact p at rest, whether or not the marking ramp reaches it."""
         share, bits = self._share(), 8 * self.frame_bytes
         goal = math.log(self.cut_interval_s**2 * self.ai_rate_bps / bits * share)
 
         def excess(log_p: float) -> float:
             return self._log_balance(math.exp(log_p)) - goal
 
-        found = need("scipy.optimize").brentq(
+        log_p = require("scipy.optimize").brentq(
             excess, math.log(1e-15), math.log(1 - 1e-9), xtol=1e-14
         )
-        return math.exp(found)
+        return math.exp(log_p)
 
     def taylor_probability(self) -> float:
-        """Give the published approximation of p: [RAI N^2 / (tau' C^2) (1/B + N/(T C))^2]^(1/3)."""
+        """Return the published p, approximately [RAI N^2 / (tau' C^2) (1/B + N/(T C))^2]^(1/3)."""
         share, bits = self._share(), 8 * self.frame_bytes
         events = self.frame_bytes / self.cycle_bytes + 1 / (self.timer_s * share)
         increase = self.ai_rate_bps / bits / (self.alpha_interval_s * share**2)
         return float((increase * events**2) ** (1 / 3))
 
-    def fixed_point(self) -> DcqcnPoint:
-        """Give the exact rest point.
+    def equilibrium(self) -> DcqcnEquilibrium:
+        """Return the exact state of rest.
 
-        Raises `AnalysisError` if it needs more marking than the ramp gives: there is none then.
+        Raises
+        ------
+        AnalysisError
+            The sources need more marking than the ramp gives: there is none.
         """
         p = self.marking_probability()
         self._refuse_saturation(p)
         a, _, c, _, e = self._parts(p)
         share, bits = self._share(), 8 * self.frame_bytes
         gap = (c + e) * self.cut_interval_s * self.ai_rate_bps / bits / a * share
-        return DcqcnPoint(
-            marking_probability=p,
+        return DcqcnEquilibrium(
             queue_bytes=self.k_min_bytes + p / self.p_max * (self.k_max_bytes - self.k_min_bytes),
-            rate_bps=share * bits,
+            current_rate_bps=share * bits,
             target_rate_bps=(share + gap) * bits,
+            marking_probability=p,
             alpha=self._alpha(p),
         )
 
     def loop(self, *, formal: bool = False) -> Loop:
-        """Give the published loop, at the Taylor value of p.
+        """Return the published loop, at the Taylor value of p.
 
-        Where that p is above `p_max` the ramp is saturated and nothing rests there; the published
-        curves go on formally. `formal`: do so too, instead of raising `AnalysisError`.
+        Parameters
+        ----------
+        formal : bool
+            Whether to return a loop even where that p is above `p_max`. There the ramp is
+            saturated and nothing rests, but the published curves go on.
+
+        Raises
+        ------
+        AnalysisError
+            The ramp is saturated, and `formal` is false.
         """
         p = self.taylor_probability()
         if not formal:
             self._refuse_saturation(p)
         num, den = self._published(p)
-        return Loop(num, den, self.delay_s, title=self._title())
+        return Loop(num, den, self.delay_s, title=self.title())
+
+    def loops(self) -> dict[str, Loop]:
+        """Return the published loop; raises as `loop` does."""
+        return {"as published": self.loop()}
 
     def margins(self, *, formal: bool = False) -> Margins:
-        """Give the published loop's margins; `formal` as in `loop`."""
+        """Return the margins of `loop`; raises as it does."""
         return self.loop(formal=formal).margins()
-
-    def fluid(
-        self,
-        end_s: float,
-        *,
-        every_s: float | None = None,
-        step_s: float | None = None,
-        start: dict[str, Any] | None = None,
-        **switches: Any,
-    ) -> Trajectory:
-        """Integrate the fluid model from 0 to `end_s`, with a row `every_s`.
-
-        `start` and `switches` are the core's (`qcnlab.analysis.fluid_models`); `step_s`:
-        integration step. Raises `AnalysisError` for what the core refuses.
-        """
-        from qcnlab.analysis.fluid import trajectory
-
-        values = {**self.parameters(), **switches}
-        return trajectory(
-            "dcqcn", values, end_s, every_s=every_s, step_s=step_s, start=start, title=self._title()
-        )
-
-    def parameters(self) -> dict[str, Any]:
-        """Give the model's parameters as the core names them."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def _share(self) -> float:
         return self.capacity_bps / (8 * self.frame_bytes) / self.sources
@@ -191,10 +251,10 @@ class Dcqcn:
         return -math.expm1(self.alpha_interval_s * self._share() * math.log1p(-p))
 
     def _logs(self, p: float) -> tuple[float, float, float, float]:
-        """Give the logarithms of b, c, d, e."""
-        quiet = -math.log1p(-p)
-        counted = self.cycle_bytes / self.frame_bytes * quiet
-        timed = self.timer_s * self._share() * quiet
+        """Return the logarithms of b, c, d, e."""
+        unmarked = -math.log1p(-p)
+        counted = self.cycle_bytes / self.frame_bytes * unmarked
+        timed = self.timer_s * self._share() * unmarked
         steps = self.fast_recovery_cycles
         b, d = math.log(p) - _log_expm1(counted), math.log(p) - _log_expm1(timed)
         return b, b - steps * counted, d, d - steps * timed
@@ -214,13 +274,13 @@ class Dcqcn:
     def _refuse_saturation(self, p: float) -> None:
         if p > self.p_max:
             raise AnalysisError(
-                f"{NAME}: no equilibrium: {self.sources} sources need a marking probability of "
-                f"{p:.3g}, and the ramp ends at p_max {self.p_max:g}; "
+                f"{self.NAME}: no equilibrium: {self.sources} sources need a marking probability "
+                f"of {p:.3g}, and the ramp ends at p_max {self.p_max:g}; "
                 "raise p_max or lower ai_rate_bps"
             )
 
     def _published(self, p: float) -> tuple[Any, Any]:
-        """Give numerator and denominator of the loop, as in the authors' `stability.m`."""
+        """Return numerator and denominator of the loop, as in the authors' `stability.m`."""
         n, bits = float(self.sources), 8 * self.frame_bytes
         c = self.capacity_bps / bits
         rc, rai = c / n, self.ai_rate_bps / bits
@@ -250,11 +310,8 @@ class Dcqcn:
         )  # fmt: skip
         return num, den
 
-    def _title(self) -> str:
-        rate = f"{self.capacity_bps / 1e9:g} Gb/s"
-        return (
-            f"{NAME}, {counted(self.sources, 'source')}, {rate}, delay {given.span(self.delay_s)}"
-        )
+    def _delay_words(self) -> list[str]:
+        return [f"delay {span(self.delay_s)}"]
 
 
 def _log_expm1(x: float) -> float:

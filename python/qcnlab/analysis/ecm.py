@@ -10,60 +10,80 @@ the two regions
 with f messages/s to each source. The critical delay is atan(k wc) / wc and never above k: the
 weight of the queue's change over one sampling interval must outlast the delay. Source: Y. Lu et
 al., "Congestion Control in Networks with No Congestion Drops", Allerton 2006; F. Ren and W. Jiang,
-"Phase Plane Analysis of Congestion Control in Data Center Ethernet Networks", ICDCS 2010. Drift and
-the bounds of the real thing are not in it.
+"Phase Plane Analysis of Congestion Control in Data Center Ethernet Networks", ICDCS 2010. The model
+has neither drift nor bounds of rates and queue.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from qcnlab._core import AnalysisError
-from qcnlab.analysis import given
+from qcnlab.analysis import checks
+from qcnlab.analysis.fluid import defaults
 from qcnlab.analysis.loops import Loop, Margins
-from qcnlab.text import counted
+from qcnlab.analysis.model import Equilibrium, ScenarioModel, Tree, contender_values
 
 if TYPE_CHECKING:
-    from qcnlab.analysis.responses import Trajectory
+    from collections.abc import Iterator
 
-NAME = "ECM"
-PAGE_BYTES = 64
+    from qcnlab.analysis.bottleneck import Contenders
+
+CORE = defaults("ecm")
+PAGE_BYTES: float = CORE["feedback_unit_bytes"]
+"""Octets of queue that count as 1 in the gains."""
 Region = Literal["increase", "decrease"]
+REGIONS: tuple[Region, ...] = ("increase", "decrease")
 
 
 @dataclass(frozen=True)
-class Ecm:
-    """ECM with N equal sources at one bottleneck; defaults are deck 001's at 10 Gb/s.
+class Ecm(ScenarioModel):
+    """ECM with N equal sources at one bottleneck.
 
-    Raises `AnalysisError` for a value out of its range.
+    Defaults are the core's: deck 001's parameters at 10 Gb/s.
+
+    Raises
+    ------
+    AnalysisError
+        A value is out of its range.
+
+    Examples
+    --------
+    >>> model = Ecm(sources=2, delay_s=10e-6)
+    >>> {region: margins.stable for region, margins in model.margins().items()}
+    {'increase': True, 'decrease': True}
     """
 
-    sources: int = 2
+    NAME: ClassVar[str] = "ECM"
+    FLUID: ClassVar[str] = "ecm"
+    SCHEMES: ClassVar[tuple[str, ...]] = ("ecm",)
+
+    sources: int = CORE["sources"]
     """N."""
-    capacity_bps: float = 10e9
+    capacity_bps: float = CORE["capacity_bps"]
     """C, bit/s."""
-    delay_s: float = 200e-6
+    delay_s: float = CORE["delay_s"]
     """Loop delay, s."""
-    set_point_bytes: float = 24e3
+    set_point_bytes: float = CORE["set_point_bytes"]
     """Qeq, B."""
-    w: float = 2.0
+    w: float = CORE["w"]
     """Weight of the queue's change."""
-    frame_bytes: float = 1500.0
+    frame_bytes: float = CORE["frame_bytes"]
     """Octets of a frame."""
-    sample_bytes: float = 18e3
+    sample_bytes: float = CORE["sample_bytes"]
     """Octets between two samples of all sources together."""
-    gi: float = 0.53333
+    gi: float = CORE["gi"]
     """Increase for each 64-octet page of feedback, in units of `rate_unit_bps`."""
-    gd: float = 0.00026667
+    gd: float = CORE["gd"]
     """Share of the rate that each 64-octet page of feedback cuts."""
-    rate_unit_bps: float = 1e6
+    rate_unit_bps: float = CORE["rate_unit_bps"]
     """Ru, bit/s."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
-        given.above_zero(
-            NAME,
+        """Refuse values out of their range."""
+        checks.above_zero(
+            self.NAME,
             sources=self.sources,
             capacity_bps=self.capacity_bps,
             set_point_bytes=self.set_point_bytes,
@@ -73,11 +93,48 @@ class Ecm:
             gd=self.gd,
             rate_unit_bps=self.rate_unit_bps,
         )
-        given.not_negative(NAME, delay_s=self.delay_s, w=self.w)
+        checks.not_negative(self.NAME, delay_s=self.delay_s, w=self.w)
 
-    def with_(self, **changes: Any) -> Ecm:
-        """Give the model with some values changed."""
-        return replace(self, **changes)
+    @classmethod
+    def from_scenario(cls, scheme: Tree, contenders: Contenders) -> Self:
+        """Return the model of contenders under ECM."""
+        point, receiver = scheme["cp"], scheme["rp"]
+        return cls(
+            **contender_values(cls, contenders),
+            set_point_bytes=point["set_point"],
+            w=float(receiver["w"]),
+            sample_bytes=point["sample_base"],
+            gi=float(receiver["gi"]),
+            gd=float(receiver["gd"]),
+            rate_unit_bps=receiver["rate_unit"],
+        )
+
+    @classmethod
+    def left_out(cls, scheme: Tree) -> Iterator[str]:
+        """Return what ECM does and the model does not."""
+        yield "jitter and the quantizer's steps"
+        yield "the spread of the sources' rates"
+        yield "drops: a frame that is dropped is not sampled, so a full buffer lasts longer"
+        if scheme["rp"]["drift_every"] > 0:
+            yield "drift"
+
+    def description(self) -> str:
+        """Return set point, weight, sampling and gains as text."""
+        return (
+            f"Qeq {self.set_point_bytes / 1e3:g} KB, w {self.w:g}, "
+            f"a sample every {self.sample_bytes / 1e3:g} KB, "
+            f"Gi {self.gi:g}, Gd {self.gd:g}, Ru {self.rate_unit_bps / 1e6:g} Mb/s"
+        )
+
+    def initial(
+        self, queue_bytes: float, current_rate_bps: float, target_rate_bps: float
+    ) -> dict[str, Any]:
+        """Return the fluid's initial state for a queue, B, and a source's mean rate, bit/s."""
+        return {"queue_bytes": queue_bytes, "current_rate_bps": current_rate_bps}
+
+    def equilibrium(self) -> Equilibrium:
+        """Return the state of rest: the queue at its set point, the rates at their share."""
+        return Equilibrium(self.set_point_bytes, self.capacity_bps / self.sources)
 
     @property
     def messages_per_s(self) -> float:
@@ -90,70 +147,33 @@ class Ecm:
         return self.w * 8 * self.sample_bytes / self.capacity_bps
 
     def stiffness(self, region: Region) -> float:
-        """Give n of a region, 1/s^2: how hard the rates answer the queue."""
+        """Return n of a region, 1/s^2: the rates' acceleration for each unit of the queue."""
         per_bit = self.messages_per_s / (8 * PAGE_BYTES)
         if region == "increase":
             return per_bit * self.sources * self.gi * self.rate_unit_bps
         if region == "decrease":
             return per_bit * self.capacity_bps * self.gd
-        raise AnalysisError(f"{NAME}: region '{region}' is neither 'increase' nor 'decrease'")
+        raise AnalysisError(f"{self.NAME}: region '{region}' is neither 'increase' nor 'decrease'")
 
     def is_node(self, region: Region) -> bool:
-        """Tell whether a region without delay settles without swinging: k^2 n > 4."""
+        """Return whether a region without delay settles without swinging: k^2 n > 4."""
         return self.lead_s**2 * self.stiffness(region) > 4
 
     def loop(self, region: Region) -> Loop:
-        """Give the open loop of a region at its delay."""
+        """Return the open loop of a region at its delay."""
         n, k = self.stiffness(region), self.lead_s
-        return Loop([n * k, n], [1.0, 0.0, 0.0], self.delay_s, title=self._title(f"ECM {region}"))
+        title = self.title(f"{self.NAME} {region}")
+        return Loop([n * k, n], [1.0, 0.0, 0.0], self.delay_s, title=title)
+
+    def loops(self) -> dict[str, Loop]:
+        """Return the open loops of both regions."""
+        return {region: self.loop(region) for region in REGIONS}
 
     def margins(self) -> dict[Region, Margins]:
-        """Give the margins of both regions."""
-        return {region: self.loop(region).margins() for region in ("increase", "decrease")}
+        """Return the margins of both regions."""
+        return {region: self.loop(region).margins() for region in REGIONS}
 
     def critical_delay(self) -> float:
-        """Give the RTT, s, at which the first of the two regions turns unstable."""
-        both = (self.loop(region).critical_delay() for region in ("increase", "decrease"))
+        """Return the RTT, s, at which the first of the two regions turns unstable."""
+        both = (self.loop(region).critical_delay() for region in REGIONS)
         return min(0.0 if critical is None else critical for critical in both)
-
-    def fluid(
-        self,
-        end_s: float,
-        *,
-        every_s: float | None = None,
-        step_s: float | None = None,
-        start: dict[str, Any] | None = None,
-        **switches: Any,
-    ) -> Trajectory:
-        """Integrate the fluid model from 0 to `end_s`, with a row `every_s`.
-
-        `start` and `switches` are the core's (`qcnlab.analysis.fluid_models`); `step_s`:
-        integration step. Raises `AnalysisError` for what the core refuses.
-        """
-        from qcnlab.analysis.fluid import trajectory
-
-        values = {**self.parameters(), **switches}
-        return trajectory(
-            "ecm",
-            values,
-            end_s,
-            every_s=every_s,
-            step_s=step_s,
-            start=start,
-            title=self._title(NAME),
-        )
-
-    def parameters(self) -> dict[str, Any]:
-        """Give the model's parameters as the core names them."""
-        shared = ("sources", "capacity_bps", "delay_s", "frame_bytes", "set_point_bytes", "w")
-        return {
-            **{name: getattr(self, name) for name in (*shared, "rate_unit_bps")},
-            "increase_gain": self.gi,
-            "decrease_gain": self.gd,
-            "feedback_unit_bytes": PAGE_BYTES,
-            "sampling_probability": self.frame_bytes / self.sample_bytes,
-        }
-
-    def _title(self, word: str) -> str:
-        rate = f"{self.capacity_bps / 1e9:g} Gb/s"
-        return f"{word}, {counted(self.sources, 'source')}, {rate}, RTT {given.span(self.delay_s)}"

@@ -1,8 +1,9 @@
-"""Trajectories of the fluid models, integrated by the core."""
+"""The core's fluid models: their parameters and trajectories."""
 
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,12 +15,37 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROWS = 4000
+"""Rows of a trajectory without `every_s`."""
+
+
+@cache
+def _listed() -> str:
+    return _core.fluid_models()
 
 
 def models() -> list[dict[str, Any]]:
-    """List the fluid models: `name`, `title`, `source`, `parameters`, `initial`, `columns`."""
-    listed: list[dict[str, Any]] = json.loads(_core.fluid_models())
+    """Return the fluid models of the core.
+
+    Returns
+    -------
+    list of dict
+        Each has `name`, `title`, `source`, `parameters` (`name`, `unit`, `type`, `default`,
+        `range`, `choices`, `about`), `initial` (keys of an initial state) and `columns`.
+
+    Examples
+    --------
+    >>> [model["name"] for model in models()]
+    ['qcn', 'ecm', 'dcqcn', 'timely', 'timely_patched']
+    """
+    listed: list[dict[str, Any]] = json.loads(_listed())
     return listed
+
+
+@cache
+def defaults(model: str) -> Mapping[str, Any]:
+    """Return the defaults of a fluid model's parameters, in base units, by name."""
+    table = next(each for each in models() if each["name"] == model)["parameters"]
+    return {parameter["name"]: parameter["default"] for parameter in table}
 
 
 def trajectory(
@@ -32,12 +58,35 @@ def trajectory(
     start: Mapping[str, Any] | None = None,
     title: str | None = None,
 ) -> Trajectory:
-    """Integrate a fluid model from 0 to `end_s`, with a row `every_s` (4000 rows if not given).
+    """Integrate a fluid model of the core.
 
-    `parameters` and `start` are SI numbers, words and switches as `models()` lists them; what is
-    left out has its default. `step_s`: integration step; `title`: for figures. Raises
-    `AnalysisError` for names no model has, values out of their range, a negative delay, an
-    equilibrium asked for where there is none, a step above the delay, and a solution that diverges.
+    Parameters
+    ----------
+    model : str
+        Name of the model.
+    parameters : mapping
+        SI numbers, words and switches by name, as `models()` lists them; others have defaults.
+    end_s : float
+        End, s; the trajectory begins at 0.
+    every_s : float, optional
+        Time between two rows, s; by default a 4000th of `end_s`.
+    step_s : float, optional
+        Integration step, s; by default the core's.
+    start : mapping, optional
+        Initial state.
+    title : str, optional
+        Title of figures; by default the model's name.
+
+    Returns
+    -------
+    Trajectory
+        `time_s` and the columns of the model.
+
+    Raises
+    ------
+    AnalysisError
+        No model has such a name, a value is out of its range, a delay is negative, an equilibrium
+        is asked for where there is none, the step exceeds the delay, or the solution diverges.
     """
     import polars as pl
 

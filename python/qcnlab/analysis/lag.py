@@ -14,6 +14,7 @@ from typing import Literal
 
 from qcnlab._core import AnalysisError
 from qcnlab.analysis.loops import Loop, Margins
+from qcnlab.analysis.optional import require
 from qcnlab.analysis.responses import Step
 
 Form = Literal["lag", "lead", "integrator"]
@@ -28,8 +29,18 @@ class LagLoop:
     """One of three loops over lag T and delay tau, in any one unit of time.
 
     `"lag"`: K e^{-s tau} / (1 + s T); `"lead"`: the same times 1 + s w T; `"integrator"`: that
-    over s, with the queue's integration, where K is in 1 / time. Raises `AnalysisError` when a
-    gain or lag is not above 0, a delay or w is below 0, or the form is none of the three.
+    over s, with the queue's integration, where K is in 1 / time.
+
+    Raises
+    ------
+    AnalysisError
+        A gain or lag is not above 0, a delay or w is below 0, or the form is none of the three.
+
+    Examples
+    --------
+    >>> loop = LagLoop(gain=2.0, lag=1.0, delay=0.5)
+    >>> loop.margins().stable, round(loop.critical_ratio(), 3)
+    (True, 1.209)
     """
 
     gain: float
@@ -41,12 +52,12 @@ class LagLoop:
     w: float = 0.0
     """Weight of the queue's change."""
     form: Form = "lag"
-    """Which of the three."""
+    """One of `"lag"`, `"lead"` and `"integrator"`."""
     time_unit: str = "s"
     """Unit of lag and delay, for figures; empty for the slides' bare numbers."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
+        """Refuse values out of their range."""
         if self.form not in FORMS:
             raise AnalysisError(f"form '{self.form}' is none of {', '.join(FORMS)}")
         if not (self.gain > 0 and self.lag > 0 and math.isfinite(self.gain * self.lag)):
@@ -69,11 +80,32 @@ class LagLoop:
         form: Form = "lag",
         time_unit: str = "s",
     ) -> LagLoop:
-        """Give the loop of T = 1 / (`sampling_probability` * `frames_per_s`).
+        """Return the loop of T = 1 / (`sampling_probability` * `frames_per_s`).
 
-        `frames_per_s` is n lambda, all flows together; at 10 Gb/s of 1500 B frames and 1 % the lag
-        is 120 us. The rest is as in `LagLoop`. Raises `AnalysisError` as it does, and for a
-        probability outside 0..1.
+        At 10 Gb/s of 1500 B frames and 1 % the lag is 120 us.
+
+        Parameters
+        ----------
+        gain : float
+            K.
+        sampling_probability : float
+            Ps, above 0 and at most 1.
+        frames_per_s : float
+            n lambda, the frames of all flows together, 1/s.
+        delay : float
+            tau, s.
+        w, form, time_unit
+            As in `LagLoop`.
+
+        Raises
+        ------
+        AnalysisError
+            The sampling is none, or `LagLoop` refuses a value.
+
+        Examples
+        --------
+        >>> round(1e6 * LagLoop.sampled(1.0, 0.01, 10e9 / 12000, 200e-6).lag)
+        120
         """
         if not (0 < sampling_probability <= 1 and frames_per_s > 0):
             raise AnalysisError(
@@ -84,56 +116,69 @@ class LagLoop:
         return cls(gain, lag, delay, w=w, form=form, time_unit=time_unit)
 
     def loop(self) -> Loop:
-        """Give the open loop."""
+        """Return the open loop."""
         num = [self.gain * self.w * self.lag, self.gain]
         den = [self.lag, 1.0] if self.form != "integrator" else [self.lag, 1.0, 0.0]
         return Loop(num, den, self.delay, title=self.label(), time_unit=self.time_unit)
 
     def label(self) -> str:
-        """Name the loop by its numbers."""
+        """Return the loop's numbers as text."""
         weight = f", w {self.w:g}" if self.form != "lag" else ""
         return f"K {self.gain:g}, T {self.lag:g}, delay {self.delay:g}{weight}"
 
     def margins(self) -> Margins:
-        """Give the loop's margins."""
+        """Return the margins of `loop`."""
         return self.loop().margins()
 
     def critical_ratio(self) -> float | None:
-        """Give the critical tau / T; 0 if any delay destabilises, `None` if none does."""
+        """Return the critical tau / T; 0 if any delay destabilises, `None` if none does."""
         critical = self.loop().critical_delay()
         return None if critical is None else critical / self.lag
 
     def step(self, end: float | None = None) -> Step:
-        """Give the answer to a unit step of the set point; raises as `Loop.step` does."""
+        """Return the response to a unit step of the set point; raises as `Loop.step` does."""
         return self.loop().step(end)
 
 
 def ultimate_gain(ratio: float) -> float:
-    """Give the gain at which form `"lag"` turns unstable for tau / T = `ratio`.
+    """Return the gain at which form `"lag"` turns unstable for a ratio of delay to lag.
 
-    The smallest K > 1 with (pi - arccos(1/K)) / sqrt(K^2 - 1) = ratio. Raises `AnalysisError`
-    unless `ratio` is above 0.
+    It is the smallest K > 1 with (pi - arccos(1/K)) / sqrt(K^2 - 1) = tau / T.
+
+    Parameters
+    ----------
+    ratio : float
+        tau / T, above 0.
+
+    Raises
+    ------
+    AnalysisError
+        The ratio is not above 0.
+
+    Examples
+    --------
+    >>> round(ultimate_gain(1.0), 4)
+    2.2618
     """
     if not (ratio > 0 and math.isfinite(ratio)):
         raise AnalysisError(f"tau / T is {ratio:g}; it must be above 0")
-    from qcnlab.analysis.need import need
 
     def excess(angle: float) -> float:
         return angle * ratio + math.atan(angle) - math.pi
 
     # At the edge w T = x: x tau/T + atan(x) = pi and K = sqrt(1 + x^2).
-    edge = need("scipy.optimize").brentq(excess, 0.0, math.pi / ratio, xtol=1e-14)
+    edge = require("scipy.optimize").brentq(excess, 0.0, math.pi / ratio, xtol=1e-14)
     return math.hypot(1.0, edge)
 
 
 def sampling_family(
     gain: float, inverse_sampling: tuple[float, ...] = (2, 10, 19, 40, 100)
 ) -> list[LagLoop]:
-    """Give slide 34's family: delay 19, T = 1/Ps varied."""
+    """Return slide 34's family of loops: delay 19, and one T = 1/Ps each."""
     return [LagLoop(gain, each, DECK_DELAY, time_unit="") for each in inverse_sampling]
 
 
 def delay_family(gain: float, delays: tuple[float, ...] = (0.5, 1, 2, 4, 8)) -> list[LagLoop]:
-    """Give slide 36's family: T = 1/Ps = 2, the RTT varied."""
+    """Return slide 36's family of loops: T = 1/Ps = 2, and one delay each."""
     first = LagLoop(gain, DECK_INVERSE_SAMPLING, delays[0], time_unit="")
     return [replace(first, delay=each) for each in delays]

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from qcnlab._core import AnalysisError
 from qcnlab.analysis import stability
 from qcnlab.analysis.gain import crossovers, gain_margin
-from qcnlab.analysis.given import span
-from qcnlab.analysis.need import need
+from qcnlab.analysis.optional import require
 from qcnlab.analysis.polynomials import Array, natural_frequency, tidy
 from qcnlab.analysis.responses import Bode, Nyquist, Step
+from qcnlab.analysis.spans import span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     Complex = NDArray[np.complex128]
 
 SPAN = 1e4
+"""How far the grid of frequencies reaches beyond the loop's own, as a factor."""
 PER_DECADE = 400
+"""Frequencies of the grid in a decade."""
 
 
 @dataclass(frozen=True)
 class Margins:
-    """How far a loop is from instability. What a loop does not have is `None`."""
+    """The margins of a loop: its distance from instability. A margin it lacks is `None`."""
 
     stable: bool
     """Whether the closed loop is stable at this delay."""
@@ -40,10 +42,10 @@ class Margins:
     """180 degrees + phase of L at the gain crossover, -180..180; the smallest in size."""
     gain_margin: float | None
     """Of a stable loop the factor, above 1, by which its gain may rise before it turns unstable; of
-    an unstable one the factor, below 1, to which it must fall. `None` if there is none; then the
-    gain of an unstable loop may have to rise. A stable loop may turn unstable as it falls, too."""
+    an unstable loop the factor, below 1, to which its gain must fall. `None` if there is none: an
+    unstable loop may need a higher gain. A stable loop may turn unstable at a lower gain, too."""
     delay_margin_s: float | None
-    """What the delay can grow by; negative if the loop is unstable for its delay."""
+    """The longest further delay, s; negative if the loop is unstable because of its delay."""
     critical_delay_s: float | None
     """Delay at which the loop turns unstable; `None`: never, or a loop of several delays."""
     gain_crossover_rad_per_s: float | None
@@ -58,8 +60,29 @@ class Margins:
 class Loop:
     """An open loop L(s) = (N_0 e^{-s d_0} + N_1 e^{-s d_1} + ...) / D(s), closed by 1 / (1 + L).
 
-    `num` and `den` are coefficients, highest power first; `delay` in s. All answers are of the
-    loop as it is: no Pade approximation anywhere but in `to_control`.
+    All methods use the exact delay; only `to_control` has a Pade approximation.
+
+    Parameters
+    ----------
+    num, den : array_like
+        Coefficients of numerator and denominator, highest power first.
+    delay : float
+        Delay, s.
+    title : str
+        Title of figures.
+    time_unit : str
+        Unit of time, for figures.
+
+    Raises
+    ------
+    AnalysisError
+        The delay is negative, the loop is 0, or it is not a fraction of numbers.
+
+    Examples
+    --------
+    >>> loop = Loop([1.0], [1.0, 0.0], delay=1.0)
+    >>> loop.margins().stable, round(loop.critical_delay(), 4)
+    (True, 1.5708)
     """
 
     def __init__(
@@ -71,11 +94,7 @@ class Loop:
         title: str = "loop",
         time_unit: str = "s",
     ) -> None:
-        """Make a loop with one delay.
-
-        `title` and `time_unit` are for figures. Raises `AnalysisError` for a negative delay and
-        for a loop that is 0 or not a fraction.
-        """
+        """Make a loop with one delay."""
         self._set([(tidy(num), float(delay))], tidy(den), title, time_unit)
 
     @classmethod
@@ -87,7 +106,7 @@ class Loop:
         title: str = "loop",
         time_unit: str = "s",
     ) -> Loop:
-        """Make a loop of several (numerator, delay) over one denominator. Raises as `Loop` does."""
+        """Return a loop of several (numerator, delay) over one denominator; raises as `Loop`."""
         loop = cls.__new__(cls)
         loop._set([(tidy(num), float(d)) for num, d in terms], tidy(den), title, time_unit)
         return loop
@@ -115,18 +134,18 @@ class Loop:
         return self._only("a numerator")
 
     def with_delay(self, delay: float) -> Loop:
-        """Give the same loop with another delay; raises `AnalysisError` as `Loop` does."""
+        """Return the loop with another delay, s; raises `AnalysisError` as `Loop` does."""
         return Loop(
             self._only("another delay"), self.den, delay, title=self.title, time_unit=self.time_unit
         )
 
     def scaled(self, gain: float) -> Loop:
-        """Give `gain` times the loop; raises `AnalysisError` for a gain of 0 or no number."""
+        """Return `gain` times the loop; raises `AnalysisError` for a gain of 0 or no number."""
         terms = [(num * gain, delay) for num, delay in self.terms]
         return Loop.of_terms(terms, self.den, title=self.title, time_unit=self.time_unit)
 
     def __call__(self, s: complex | NDArray[Any]) -> Complex:
-        """Evaluate L(s)."""
+        """Return L(s), of the shape of `s`."""
         points = np.asarray(s, dtype=complex)
         upper = sum(np.polyval(num, points) * np.exp(-points * delay) for num, delay in self.terms)
         return np.asarray(upper / np.polyval(self.den, points), dtype=complex)
@@ -137,7 +156,7 @@ class Loop:
         return any(num.size >= self.den.size for num, _ in self.terms)
 
     def unstable_poles(self) -> int | None:
-        """Count the closed-loop poles in the right half plane; `None` if infinitely many."""
+        """Return the number of closed-loop poles in the right half plane; `None`: infinite."""
         if len(self.terms) == 1:
             num, delay = self.terms[0]
             if delay > 0 and stability.is_neutral_and_unstable(num, self.den):
@@ -146,19 +165,26 @@ class Loop:
         return self._winding_count()
 
     def stable(self) -> bool:
-        """Tell whether the closed loop is stable at this delay."""
+        """Return whether the closed loop is stable at this delay."""
         return self.unstable_poles() == 0
 
     def critical_delay(self) -> float | None:
-        """Give the delay, s, at which the closed loop turns unstable.
+        """Return the delay, s, at which the closed loop turns unstable.
 
-        0 if any delay makes it so, `None` if none does. Raises `AnalysisError` for a loop of
-        several delays.
+        Returns
+        -------
+        float or None
+            0 if any delay makes the loop unstable, `None` if none does.
+
+        Raises
+        ------
+        AnalysisError
+            The loop has several delays.
         """
         return stability.critical_delay(self._only("a critical delay"), self.den)
 
     def margins(self) -> Margins:
-        """Give gain, phase and delay margin, the crossovers and the critical delay."""
+        """Return gain, phase and delay margin, the crossovers and the critical delay."""
         unstable = self.unstable_poles()
         critical = self.critical_delay() if len(self.terms) == 1 else None
         phase, at = self._phase_margin()
@@ -179,7 +205,7 @@ class Loop:
         )
 
     def bode(self, frequency: Array | None = None) -> Bode:
-        """Give gain and unwrapped phase, at `frequency` (rad/s, rising) or where they change."""
+        """Return gain and unwrapped phase at `frequency` (rad/s, rising; `grid()` by default)."""
         grid = self.grid() if frequency is None else np.asarray(frequency, dtype=float)
         values = self(1j * grid)
         if len(self.terms) == 1:
@@ -196,7 +222,7 @@ class Loop:
         return Bode(self.title, columns, units)
 
     def nyquist(self, frequency: Array | None = None) -> Nyquist:
-        """Give L(jw) as real and imaginary part, at `frequency` (rad/s) or where it changes."""
+        """Return real and imaginary part of L(jw) at `frequency` (rad/s; `grid()` by default)."""
         grid = self.grid() if frequency is None else np.asarray(frequency, dtype=float)
         values = self(1j * grid)
         columns = {"frequency_rad_per_s": grid, "real": values.real, "imaginary": values.imag}
@@ -204,35 +230,49 @@ class Loop:
         return Nyquist(self.title, columns, units)
 
     def step(self, end_s: float | None = None, every_s: float | None = None) -> Step:
-        """Give the closed loop's answer to a unit step of the set point, from 0 to `end_s`.
+        """Return the closed loop's response to a unit step of the set point.
 
-        By the method of steps with the true delay: the rational part advances exactly, the delayed
-        output enters as a parabola over each step of at most `every_s` and a hundredth of the
-        delay. Raises `AnalysisError` for a neutral loop that no delay leaves stable.
+        It is computed by the method of steps with the true delay: the rational part advances
+        exactly, and the delayed output enters as a parabola over each step.
+
+        Parameters
+        ----------
+        end_s : float, optional
+            End, s; by default twenty times the loop's own times.
+        every_s : float, optional
+            Longest step, s; at most a hundredth of the delay.
+
+        Raises
+        ------
+        AnalysisError
+            The loop is neutral and unstable with any delay, or it grows with frequency.
         """
         from qcnlab.analysis.steps import closed_step
 
         return closed_step(self, end_s, every_s)
 
     def to_control(self, pade: int = 4) -> Any:
-        """Give a `control.TransferFunction` with a Pade approximation of order `pade`.
+        """Return a `control.TransferFunction` with a Pade approximation of order `pade`.
 
-        Raises `MissingPackage` without python-control: `pip install 'qcnlab[analysis]'`.
+        Raises
+        ------
+        MissingPackage
+            python-control is not installed: `pip install 'qcnlab[analysis]'`.
         """
-        control = need("control")
+        control = require("control")
         rational = control.TransferFunction(self._only("one transfer function"), self.den)
         if self.delay_s == 0:
             return rational
         return rational * control.TransferFunction(*control.pade(self.delay_s, pade))
 
     def plot(self) -> Figure:
-        """Draw Bode, Nyquist and step response side by side."""
+        """Return a figure of Bode, Nyquist and step response side by side."""
         from qcnlab.analysis import draw
 
         return draw.loop(self)
 
     def __repr__(self) -> str:
-        """Tell title and delays."""
+        """Return title, order and delays as text."""
         delays = ", ".join(f"{delay:g}" for _, delay in self.terms)
         return f"<Loop {self.title}: order {self.den.size - 1}, delay {delays}>"
 
@@ -242,7 +282,7 @@ class Loop:
         return self.terms[0][0]
 
     def grid(self) -> Array:
-        """Give frequencies, rad/s, where the loop changes: at its roots, finely over its delays."""
+        """Return frequencies, rad/s, about the loop's roots, with a finer grid over its delays."""
         polynomials = [self.den, *(num for num, _ in self.terms)]
         sizes = np.concatenate([np.abs(np.roots(p)) for p in polynomials])
         sizes = sizes[sizes > 0] if (sizes > 0).any() else np.ones(1)
@@ -252,8 +292,8 @@ class Loop:
         grid = np.geomspace(low, high, int(decades * PER_DECADE))
         longest = max(delay for _, delay in self.terms)
         if longest > 0:
-            turns = np.arange(1, 4000) * (math.pi / 40 / longest)
-            grid = np.union1d(grid, turns[turns < high])
+            periods = np.arange(1, 4000) * (math.pi / 40 / longest)
+            grid = np.union1d(grid, periods[periods < high])
         return grid
 
     def _balances(self) -> Array:
@@ -263,15 +303,15 @@ class Loop:
 
     def _phase_margin(self) -> tuple[float | None, float | None]:
         if len(self.terms) == 1:
-            found = list(stability.gain_crossovers(self.terms[0][0], self.den))
+            crossed = list(stability.gain_crossovers(self.terms[0][0], self.den))
         else:
             grid = self.grid()
 
             def excess(frequency: float) -> float:
                 return float(np.log(np.abs(self(1j * frequency))))
 
-            found = crossovers(np.log(np.abs(self(1j * grid))), excess, grid)
-        margins = [(self._margin_at(float(w)), float(w)) for w in found]
+            crossed = crossovers(np.log(np.abs(self(1j * grid))), excess, grid)
+        margins = [(self._margin_at(float(w)), float(w)) for w in crossed]
         return min(margins, key=lambda pair: abs(pair[0]), default=(None, None))
 
     def _margin_at(self, frequency: float) -> float:

@@ -14,13 +14,13 @@ Array = NDArray[np.float64]
 
 
 def tidy(coefficients: Sequence[float] | Array) -> Array:
-    """Give the coefficients as floats without leading zeros."""
+    """Return the coefficients as floats without leading zeros."""
     trimmed = np.trim_zeros(np.atleast_1d(np.asarray(coefficients, dtype=float)), "f")
     return trimmed if trimmed.size else np.zeros(1)
 
 
 def product(*factors: Sequence[float] | Array) -> Array:
-    """Multiply polynomials."""
+    """Return the product of polynomials."""
     result = np.ones(1)
     for factor in factors:
         result = np.polymul(result, np.asarray(factor, dtype=float))
@@ -28,7 +28,7 @@ def product(*factors: Sequence[float] | Array) -> Array:
 
 
 def total(*terms: Sequence[float] | Array) -> Array:
-    """Add polynomials."""
+    """Return the sum of polynomials."""
     result = np.zeros(1)
     for term in terms:
         result = np.polyadd(result, np.asarray(term, dtype=float))
@@ -36,7 +36,7 @@ def total(*terms: Sequence[float] | Array) -> Array:
 
 
 def squared_size(polynomial: Array) -> Array:
-    """Give |P(jw)|^2 as a polynomial in x = w^2."""
+    """Return |P(jw)|^2 as a polynomial in x = w^2."""
     rising = polynomial[::-1]
     signs = np.where(np.arange(rising.size) // 2 % 2 == 0, 1.0, -1.0)
     real, imaginary = (rising * signs)[0::2][::-1], (rising * signs)[1::2][::-1]
@@ -46,7 +46,7 @@ def squared_size(polynomial: Array) -> Array:
 
 
 def natural_frequency(polynomial: Array) -> float:
-    """Give the geometric mean of the sizes of the roots that are not 0; 1 if there are none."""
+    """Return the geometric mean of the nonzero roots' absolute values; 1 if there are none."""
     body = np.trim_zeros(polynomial, "b")
     if body.size < 2:
         return 1.0
@@ -54,12 +54,12 @@ def natural_frequency(polynomial: Array) -> float:
 
 
 def stretched(polynomial: Array, by: float) -> Array:
-    """Give P(by * s)."""
+    """Return the coefficients of P(by * s)."""
     return polynomial * by ** np.arange(polynomial.size - 1, -1, -1, dtype=float)
 
 
 def positive_roots(polynomial: Array) -> Array:
-    """Give the real roots above 0, rising."""
+    """Return the real roots above 0, rising."""
     if polynomial.size < 2:
         return np.zeros(0)
     roots = np.roots(polynomial)

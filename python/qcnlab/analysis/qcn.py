@@ -24,82 +24,100 @@ the rate a = Rc / n, then hold a part of the gap Rt - Rc of their own, and
     P = s^2 + (a/2 + b) s + a gamma / 2,  b = gamma + eta Rc / 2,  c = eta G
     G = RAI (1-p)^(4 n) eta / (p (1 + n p)),  Rt = Rc + G (1 + n eta)
 
-Timer and hyper-active increase are in neither. The fluid model of
-the core is the same before it is made linear, with the clamps of the real thing.
+Neither loop has the timer or hyper-active increase. The fluid model of the core is the same model
+before it is made linear, with the bounds of the scheme.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from qcnlab._core import AnalysisError
-from qcnlab.analysis import given
+from qcnlab.analysis import checks
+from qcnlab.analysis.fluid import defaults
 from qcnlab.analysis.loops import Loop, Margins
+from qcnlab.analysis.model import Equilibrium, ScenarioModel, Tree, contender_values
 from qcnlab.analysis.polynomials import product, total
-from qcnlab.text import counted
 
 if TYPE_CHECKING:
-    from qcnlab.analysis.responses import Trajectory
+    from collections.abc import Iterator
 
-NAME = "QCN"
+    from qcnlab.analysis.bottleneck import Contenders
+
+CORE = defaults("qcn")
+LARGEST_SHARE = 150 / 18.5
+"""How much more often QCN's sampling table samples at full feedback than without feedback."""
 
 
 @dataclass(frozen=True)
-class QcnEquilibrium:
-    """Where the linear model rests."""
+class QcnEquilibrium(Equilibrium):
+    """The state in which the linear model rests."""
 
-    queue_bytes: float
-    """Queue, B."""
-    current_rate_bps: float
-    """Current rate of each source, bit/s."""
     target_rate_bps: float
     """Target rate of each source, bit/s."""
     feedback_bytes: float
-    """Congestion F that balances the increase, B; the queue stands that far above its set point."""
+    """Congestion F that balances the increase, B: how far the queue is above its set point."""
 
 
 @dataclass(frozen=True)
-class Qcn:
-    """QCN with N equal sources at one bottleneck; defaults are deck 001's at 10 Gb/s.
+class Qcn(ScenarioModel):
+    """QCN with N equal sources at one bottleneck.
 
-    Raises `AnalysisError` for a value out of its range.
+    Defaults are the core's: deck 001's parameters at 10 Gb/s.
+
+    Raises
+    ------
+    AnalysisError
+        A value is out of its range.
+
+    Examples
+    --------
+    >>> margins = Qcn(sources=10, delay_s=200e-6).margins()
+    >>> margins.stable, round(1e6 * margins.critical_delay_s)
+    (True, 284)
     """
 
-    sources: int = 10
+    NAME: ClassVar[str] = "QCN"
+    FLUID: ClassVar[str] = "qcn"
+    SCHEMES: ClassVar[tuple[str, ...]] = ("qcn", "qcn_byte_counter")
+    MOST_OF_SHARE: ClassVar[float] = 2
+    """Sources that start at the line rate are cut unevenly, and their rates differ for seconds."""
+
+    sources: int = CORE["sources"]
     """N."""
-    capacity_bps: float = 10e9
+    capacity_bps: float = CORE["capacity_bps"]
     """C, bit/s."""
-    delay_s: float = 200e-6
+    delay_s: float = CORE["delay_s"]
     """Loop delay: source, congestion point and back, s."""
-    frame_bytes: float = 1500.0
+    frame_bytes: float = CORE["frame_bytes"]
     """Octets of a frame."""
-    set_point_bytes: float = 33e3
+    set_point_bytes: float = CORE["set_point_bytes"]
     """Qeq, B."""
-    w: float = 2.0
+    w: float = CORE["w"]
     """Weight of the queue's change."""
     gain_per_byte: float | None = None
     """Relative cut for each byte of F, 1/B; `None`: full feedback (1 + 2 w) Qeq halves the rate."""
-    sampling_probability: float = 0.01
+    sampling_probability: float = CORE["sampling_probability"]
     """p without congestion; also where the loop is made linear."""
-    sampling_probability_max: float = 0.1
+    sampling_probability_max: float = CORE["sampling_probability_max"]
     """p at full feedback, in the fluid model with adaptive sampling."""
-    cycle_bytes: float = 150e3
+    cycle_bytes: float = CORE["cycle_bytes"]
     """Byte counter's cycle, B."""
-    fast_recovery_cycles: int = 5
+    fast_recovery_cycles: int = int(CORE["fast_recovery_cycles"])
     """Cycles of fast recovery."""
-    ai_rate_bps: float = 5e6
+    ai_rate_bps: float = CORE["ai_rate_bps"]
     """Active increase, bit/s."""
     first_cycle: Literal["restarted", "kept"] = "restarted"
     """What a message in the first byte counter cycle does: as published, or as in QCN."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
-        given.above_zero(
-            NAME,
+        """Refuse values out of their range."""
+        checks.above_zero(
+            self.NAME,
             sources=self.sources,
             capacity_bps=self.capacity_bps,
             frame_bytes=self.frame_bytes,
@@ -108,13 +126,14 @@ class Qcn:
             ai_rate_bps=self.ai_rate_bps,
             gain_per_byte=self.cut_per_byte,
         )
-        given.not_negative(NAME, delay_s=self.delay_s, w=self.w)
+        checks.not_negative(self.NAME, delay_s=self.delay_s, w=self.w)
         if self.first_cycle not in ("restarted", "kept"):
             raise AnalysisError(
-                f"{NAME}: first_cycle is '{self.first_cycle}'; it must be 'restarted' or 'kept'"
+                f"{self.NAME}: first_cycle is '{self.first_cycle}'; "
+                "it must be 'restarted' or 'kept'"
             )
-        given.probability(
-            NAME,
+        checks.probability(
+            self.NAME,
             sampling_probability=self.sampling_probability,
             sampling_probability_max=self.sampling_probability_max,
         )
@@ -128,22 +147,119 @@ class Qcn:
 
     @property
     def arrival_spread_bytes(self) -> float:
-        """By how much F strays because frames arrive whole, as a standard deviation, B.
+        """Standard deviation of F, B, because frames arrive whole.
 
-        N sources that send at equal distances, their phases at random, put the queue off by
-        sqrt(N / 12) frames; F weighs this sample with 1 + w and the one before with -w.
+        N sources that send at equal distances, with random phases, move the queue by
+        sqrt(N / 12) frames; F weighs the present sample with 1 + w and the last one with -w.
         """
         w = self.w
         return self.frame_bytes * math.sqrt(self.sources / 12 * ((1 + w) ** 2 + w**2))
 
-    def with_(self, **changes: Any) -> Qcn:
-        """Give the model with some values changed."""
-        return replace(self, **changes)
+    @classmethod
+    def refusal(cls, scheme: Tree) -> str | None:
+        """Return why a scheme is not covered: one that counts no bytes."""
+        if scheme["rp"]["clock"] == "timer":
+            return "the model raises rates by the byte counter, and scheme.rp.clock is 'timer'"
+        return None
+
+    @classmethod
+    def from_scenario(cls, scheme: Tree, contenders: Contenders) -> Self:
+        """Return the model of contenders under QCN, with the first cycle as QCN has it."""
+        point, receiver = scheme["cp"], scheme["rp"]
+        set_point, w, levels = point["set_point"], float(point["w"]), 2 ** point["fb_bits"]
+        full = (1 + 2 * w) * set_point
+        per_level = full / (levels - 1)
+        if point["quantizer"] == "msb":
+            per_level = 2 ** int(full).bit_length() / levels
+        probability = contenders.frame_bytes.mean / point["sample_base"]
+        return cls(
+            **contender_values(cls, contenders),
+            set_point_bytes=set_point,
+            w=w,
+            gain_per_byte=float(receiver["gd"]) / per_level,
+            sampling_probability=probability,
+            sampling_probability_max=min(0.999, probability * LARGEST_SHARE),
+            cycle_bytes=receiver["byte_reset"],
+            fast_recovery_cycles=receiver["threshold"],
+            ai_rate_bps=receiver["ai_rate"],
+            first_cycle="kept",
+        )
+
+    @classmethod
+    def left_out(cls, scheme: Tree) -> Iterator[str]:
+        """Return what QCN does and the model does not."""
+        receiver = scheme["rp"]
+        yield "jitter and the quantizer's steps"
+        yield "the spread of the sources' rates"
+        yield "drops: a frame that is dropped is not sampled, so a full buffer lasts longer"
+        if receiver["clock"] == "both":
+            yield "timer and hyper-active increase"
+        if receiver.get("short_cycles"):
+            yield "short cycles in active increase"
+        if receiver.get("target_rate_reduction"):
+            yield "target rate reduction"
+
+    @classmethod
+    def star_scheme(cls, scheme: Tree, line_rate: str) -> Tree:
+        """Return the byte counter alone: whole cycles, no target rate reduction, bounded rates."""
+        scheme = super().star_scheme(scheme, line_rate)
+        scheme["name"] = "qcn_byte_counter"
+        scheme["rp"] |= {
+            "clock": "byte_counter",
+            "short_cycles": False,
+            "target_rate_reduction": False,
+            "max_rate": line_rate,
+        }
+        return scheme
+
+    def queue_level(self) -> float:
+        """Return the set point, B."""
+        return self.set_point_bytes
+
+    def noise(self) -> dict[str, Any]:
+        """Return the spread of feedback because frames arrive whole."""
+        return {"feedback_spread_bytes": self.arrival_spread_bytes}
+
+    def edge_switches(self, noise: bool) -> dict[str, Any]:
+        """Return fixed sampling and remembered cycles; `noise`: with the spread of feedback."""
+        spread = self.arrival_spread_bytes if noise else 0.0
+        return {
+            "sampling": "fixed",
+            "cycles": "remembered",
+            "feedback_spread_bytes": spread,
+        }
+
+    def description(self) -> str:
+        """Return set point, weight, sampling, gain, cycle and increase as text."""
+        return (
+            f"Qeq {self.set_point_bytes / 1e3:g} KB, w {self.w:g}, "
+            f"sampling {100 * self.sampling_probability:.3g} %, "
+            f"Gd {self.cut_per_byte * 1e3:.3g} per KB, cycle {self.cycle_bytes / 1e3:g} KB, "
+            f"F {self.fast_recovery_cycles}, RAI {self.ai_rate_bps / 1e6:g} Mb/s"
+        )
+
+    def initial(
+        self, queue_bytes: float, current_rate_bps: float, target_rate_bps: float
+    ) -> dict[str, Any]:
+        """Return the fluid's initial state for a queue, B, and mean rates of a source, bit/s."""
+        return {
+            "queue_bytes": queue_bytes,
+            "current_rate_bps": current_rate_bps,
+            "target_rate_bps": target_rate_bps,
+        }
 
     def equilibrium(self) -> QcnEquilibrium:
-        """Give the rest point at constant sampling.
+        """Return the state of rest at constant sampling.
 
-        Raises `AnalysisError` where it would need more than full feedback.
+        Raises
+        ------
+        AnalysisError
+            It would need more than full feedback: there is none.
+
+        Examples
+        --------
+        >>> round(Qcn(sources=10).equilibrium().queue_bytes)
+        33002
         """
         _, _, gap, rise = self._increase()
         share, bits = self._frames_per_s() / self.sources, self._bits
@@ -151,8 +267,8 @@ class Qcn:
         full = (1 + 2 * self.w) * self.set_point_bytes
         if feedback > full:
             raise AnalysisError(
-                f"{NAME}: no equilibrium: {self.sources} sources need feedback of {feedback:.3g} B "
-                f"to hold their increase, and full feedback is {full:.3g} B"
+                f"{self.NAME}: no equilibrium: {self.sources} sources need feedback of "
+                f"{feedback:.3g} B to hold their increase, and full feedback is {full:.3g} B"
             )
         return QcnEquilibrium(
             queue_bytes=self.set_point_bytes + feedback,
@@ -161,8 +277,24 @@ class Qcn:
             feedback_bytes=feedback,
         )
 
+    def loops(self) -> dict[str, Loop]:
+        """Return the loop with the first cycle restarted, as published, and with it kept."""
+        published = self.with_(first_cycle="restarted")
+        kept = self.with_(first_cycle="kept")
+        return {"as published": published.loop(), "first cycle kept": kept.loop()}
+
+    def published_loops(self) -> dict[str, Loop]:
+        """Return the loop with the first cycle restarted."""
+        return {"as published": self.with_(first_cycle="restarted").loop()}
+
     def loop(self) -> Loop:
-        """Give the open loop at its delay; raises `AnalysisError` as `equilibrium` does."""
+        """Return the open loop at its delay, with `first_cycle` as it is.
+
+        Raises
+        ------
+        AnalysisError
+            There is no equilibrium.
+        """
         self.equilibrium()
         zeta, eta, gap, rise = self._increase()
         p, capacity = self.sampling_probability, self._frames_per_s()
@@ -180,14 +312,18 @@ class Qcn:
             alpha = eta * zeta * self.ai_rate_bps / self._bits * share / 2
             den = [1.0, gamma + eta * (share + gap) / 2, alpha, 0.0]
         num = gain * product(lead, answer)
-        return Loop(num, den, self.delay_s, title=self._title("QCN"))
+        return Loop(num, den, self.delay_s, title=self.title())
 
     def without_averaging(self) -> Loop:
-        """Give the open loop of plain AIMD with the same gains: no target rate, no fast recovery.
+        """Return the open loop of plain AIMD with the same gains: no target rate, no fast recovery.
 
         Rc' = -Gd p F(t-d) Rc Rc(t-d) + a Rc(t-d) with a steady increase a that balances the same
-        F, so L = K (1 + s/z) e^{-s d} / (s (s + Gd p F Rc)). What it lacks is the averaging
-        principle.
+        F, so L = K (1 + s/z) e^{-s d} / (s (s + Gd p F Rc)). It lacks the averaging principle.
+
+        Raises
+        ------
+        AnalysisError
+            There is no equilibrium.
         """
         rest = self.equilibrium()
         p, capacity = self.sampling_probability, self._frames_per_s()
@@ -195,52 +331,21 @@ class Qcn:
         cut = self.cut_per_byte * self.frame_bytes * p
         num = [cut * capacity * share * self.w / (capacity * p), cut * capacity * share]
         pole = cut * rest.feedback_bytes / self.frame_bytes * share
-        return Loop(num, [1.0, pole, 0.0], self.delay_s, title=self._title("AIMD of equal gain"))
+        return Loop(num, [1.0, pole, 0.0], self.delay_s, title=self.title("AIMD of equal gain"))
 
     def margins(self) -> Margins:
-        """Give the loop's margins."""
+        """Return the margins of `loop`; raises as it does."""
         return self.loop().margins()
 
     def critical_delay(self) -> float | None:
-        """Give the RTT, s, at which the linear loop turns unstable; `None` if none does."""
-        return self.loop().critical_delay()
+        """Return the RTT, s, at which `loop` turns unstable; `None` if none does.
 
-    def fluid(
-        self,
-        end_s: float,
-        *,
-        every_s: float | None = None,
-        step_s: float | None = None,
-        start: dict[str, Any] | None = None,
-        **switches: Any,
-    ) -> Trajectory:
-        """Integrate the fluid model from 0 to `end_s`, with a row `every_s`.
-
-        `start`: `queue_bytes`, `current_rate_bps`, `target_rate_bps`, or `{"from":
-        "equilibrium"}`; each source begins 10 % above its share if not given. `switches` are the
-        core's: `sampling` (`"adaptive"`, `"fixed"`), `one_sided`, `clip_feedback`, `clamp_target`,
-        `rate_cap`, `clamp_queue`, `line_rate_bps`, `min_rate_bps`, `feedback_spread_bytes`,
-        `cycles` (`"published"`, or `"remembered"`: sources have a place in their byte counter
-        cycle; this needs `first_cycle="kept"`), `cycle_steps` (of a remembered cycle).
-        `step_s`: integration step. Raises `AnalysisError` for what the core refuses.
+        Examples
+        --------
+        >>> [round(1e6 * Qcn(sources=n).critical_delay()) for n in (2, 10, 100)]
+        [211, 284, 312]
         """
-        from qcnlab.analysis.fluid import trajectory
-
-        values = {**self.parameters(), **switches}
-        return trajectory(
-            "qcn",
-            values,
-            end_s,
-            every_s=every_s,
-            step_s=step_s,
-            start=start,
-            title=self._title(NAME),
-        )
-
-    def parameters(self) -> dict[str, Any]:
-        """Give the model's parameters as the core names them."""
-        names = self.__dataclass_fields__
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return self.loop().critical_delay()
 
     @property
     def _bits(self) -> float:
@@ -250,20 +355,17 @@ class Qcn:
         return self.capacity_bps / self._bits
 
     def _increase(self) -> tuple[float, float, float, float]:
-        """Give zeta, eta, the gap between target and current rate, frames/s, and its pull.
+        """Return zeta, eta, the gap between target and current rate, frames/s, and the rise.
 
-        The pull is by how much of the current rate the gap raises it, for each frame of a source.
+        The rise is the relative increase of the current rate by the gap, for each frame of a
+        source.
         """
         p, cycle = self.sampling_probability, self.cycle_bytes / self.frame_bytes
-        quiet, kept = cycle * math.log1p(-p), self.first_cycle == "kept"
-        eta = p / math.expm1(-quiet)
+        unsampled, kept = cycle * math.log1p(-p), self.first_cycle == "kept"
+        eta = p / math.expm1(-unsampled)
         fast = self.fast_recovery_cycles - (1 if kept else 0)
-        zeta = eta * math.exp(fast * quiet) / (1 + cycle * p if kept else 1)
+        zeta = eta * math.exp(fast * unsampled) / (1 + cycle * p if kept else 1)
         gap = zeta * self.ai_rate_bps / self._bits / p
         if kept:
             return zeta, eta, gap * (1 + cycle * eta), eta * gap
         return zeta, eta, gap, eta * gap / 2
-
-    def _title(self, word: str) -> str:
-        rate = f"{self.capacity_bps / 1e9:g} Gb/s"
-        return f"{word}, {counted(self.sources, 'source')}, {rate}, RTT {given.span(self.delay_s)}"

@@ -1,4 +1,4 @@
-"""What an analysis gives: columns of one length with their units, ready for a table or a figure."""
+"""Results of an analysis: columns of one length with their units, as a table or a figure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ Array = NDArray[np.float64]
 class Response:
     """Columns of shape (rows,), each with a unit; the base of every response.
 
-    `response["queue_bytes"]` is a column, `response.units["queue_bytes"]` its unit.
+    Examples
+    --------
+    >>> response = Response("queue", {"time_s": np.arange(3.0)}, {"time_s": "s"})
+    >>> response["time_s"], response.units["time_s"], len(response)
+    (array([0., 1., 2.]), 's', 3)
     """
 
     title: str
@@ -32,7 +36,7 @@ class Response:
     """Name to unit; columns without a unit are left out."""
 
     def __getitem__(self, name: str) -> Array:
-        """Give a column; raises `KeyError` with the names there are."""
+        """Return a column; raises `KeyError` with the names there are."""
         try:
             return self.columns[name]
         except KeyError:
@@ -40,30 +44,42 @@ class Response:
             raise KeyError(f"no column is named {name!r}; there are {names}") from None
 
     def __len__(self) -> int:
-        """Count the rows."""
+        """Return the number of rows."""
         return len(next(iter(self.columns.values())))
 
     def to_polars(self) -> pl.DataFrame:
-        """Give a `polars.DataFrame` of shape (rows, columns)."""
+        """Return a `polars.DataFrame` of shape (rows, columns)."""
         import polars as pl
 
         return pl.DataFrame(self.columns)
 
     def plot(self) -> Figure:
-        """Draw the response; gives a `matplotlib.figure.Figure` that belongs to no window."""
+        """Return a `matplotlib.figure.Figure` that belongs to no window."""
         from qcnlab.analysis import draw
 
-        return draw.response(self)
+        return draw.columns(self, list(self.columns)[1:])
 
 
 @dataclass(frozen=True)
 class Bode(Response):
     """`frequency_rad_per_s`, `gain` (a ratio), `phase_deg` (unwrapped, 0 at most at the left)."""
 
+    def plot(self) -> Figure:
+        """Return a figure of gain and phase over frequency."""
+        from qcnlab.analysis import draw
+
+        return draw.bode(self)
+
 
 @dataclass(frozen=True)
 class Nyquist(Response):
     """`frequency_rad_per_s`, `real`, `imaginary` of L(jw), w > 0."""
+
+    def plot(self) -> Figure:
+        """Return a figure of L(jw) near -1."""
+        from qcnlab.analysis import draw
+
+        return draw.nyquist_plane(self)
 
 
 @dataclass(frozen=True)
@@ -88,16 +104,29 @@ class Step(Response):
         """
         return max(0.0, float(self["output"].max()) / self.final - 1.0)
 
+    def plot(self) -> Figure:
+        """Return a figure of the output over time."""
+        from qcnlab.analysis import draw
+
+        return draw.step(self)
+
 
 @dataclass(frozen=True)
 class Trajectory(Response):
     """`time_s` and the columns of a fluid model."""
 
     model: str
-    """The model's name in `qcnlab.analysis.fluid.models()`."""
+    """The model's name in `qcnlab.analysis.fluid_models()`."""
 
     def after(self, start_s: float) -> Trajectory:
-        """Give the rows at `start_s` and later."""
+        """Return the rows at `start_s` and later."""
         keep = self["time_s"] >= start_s
         columns = {name: values[keep] for name, values in self.columns.items()}
         return Trajectory(self.title, columns, self.units, self.model)
+
+    def plot(self) -> Figure:
+        """Return a figure of the queue and the summed rate over time."""
+        from qcnlab.analysis import draw
+
+        rest = list(self.columns)[1:]
+        return draw.columns(self, [n for n in rest if n in ("queue_bytes", "rate_bps")] or rest)

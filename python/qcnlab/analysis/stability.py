@@ -2,7 +2,7 @@
 
 Source for one delay: K. Walton and J. E. Marshall, "Direct method for TDS stability analysis",
 IEE Proceedings D 134(2), 1987. The roots of D(s) + N(s) e^{-s d} cross the imaginary axis only
-where |D(jw)| = |N(jw)|, whatever d is; the sign of the slope of |D|^2 - |N|^2 there tells the way.
+where |D(jw)| = |N(jw)|, whatever d is; the sign of the slope of |D|^2 - |N|^2 is their direction.
 Source for several: A. V. Mikhailov's criterion, the growth of the argument of D + sum N e^{-s d}.
 """
 
@@ -37,11 +37,11 @@ class Crossing:
     """rad/s."""
     delay_s: float
     """The shortest delay at which they cross; they cross again every 2 pi / frequency."""
-    way: int
+    direction: int
     """+1 to the right half plane, -1 back."""
 
     def times_before(self, delay_s: float) -> int:
-        """Count the crossings at delays from just above 0 to below `delay_s`."""
+        """Return the number of crossings at delays from just above 0 to below `delay_s`."""
         period = 2 * math.pi / self.frequency
         ahead = (delay_s * (1 - EDGE) - self.delay_s) / period
         return max(0, math.floor(ahead) + 1)
@@ -53,7 +53,7 @@ def is_neutral_and_unstable(num: Array, den: Array) -> bool:
 
 
 def gain_crossovers(num: Array, den: Array) -> Array:
-    """Give the frequencies, rad/s, at which |N(jw)| = |D(jw)|."""
+    """Return the frequencies, rad/s, at which |N(jw)| = |D(jw)|."""
     unit = natural_frequency(den) or 1.0
     scaled_num, scaled_den = stretched(num, unit), stretched(den, unit)
     size = abs(scaled_den[0])
@@ -62,21 +62,21 @@ def gain_crossovers(num: Array, den: Array) -> Array:
 
 
 def crossings(num: Array, den: Array) -> list[Crossing]:
-    """Give every frequency at which poles cross, for a loop N / D e^{-s d}."""
+    """Return every frequency at which poles cross, for a loop N / D e^{-s d}."""
     balance = total(squared_size(den), -squared_size(num))
     slope = np.polyder(balance)
-    found = []
+    each = []
     for frequency in gain_crossovers(num, den):
         loop = np.polyval(num, 1j * frequency) / np.polyval(den, 1j * frequency)
         angle = (math.pi + float(np.angle(loop))) % (2 * math.pi)
-        way = int(np.sign(np.polyval(slope, frequency**2)))
-        if way and angle / (2 * math.pi) < 1 - EDGE:
-            found.append(Crossing(float(frequency), angle / float(frequency), way))
-    return found
+        direction = int(np.sign(np.polyval(slope, frequency**2)))
+        if direction and angle / (2 * math.pi) < 1 - EDGE:
+            each.append(Crossing(float(frequency), angle / float(frequency), direction))
+    return each
 
 
 def unstable_poles(num: Array, den: Array, delay_s: float) -> int:
-    """Count the closed-loop poles in the right half plane for a loop N / D e^{-s d}.
+    """Return the number of closed-loop poles in the right half plane for a loop N / D e^{-s d}.
 
     Poles on the axis count as unstable. The loop must not be neutral with a gain of 1 or more.
     """
@@ -87,25 +87,25 @@ def unstable_poles(num: Array, den: Array, delay_s: float) -> int:
         return count
     for crossing in crossings(num, den):
         on_axis_at_0 = crossing.delay_s * crossing.frequency < EDGE
-        first = 2 * crossing.way * crossing.times_before(delay_s)
-        count += first - (2 * crossing.way if on_axis_at_0 and crossing.way > 0 else 0)
+        first = 2 * crossing.direction * crossing.times_before(delay_s)
+        count += first - (2 * crossing.direction if on_axis_at_0 and crossing.direction > 0 else 0)
     return max(0, count)
 
 
 def critical_delay(num: Array, den: Array) -> float | None:
-    """Give the delay, s, at which the loop N / D e^{-s d} turns unstable.
+    """Return the delay, s, at which the loop N / D e^{-s d} turns unstable.
 
     0 if it is unstable without delay or with any; `None` if no delay makes it so.
     """
     poles = np.roots(total(den, num))
     if is_neutral_and_unstable(num, den) or (poles.real > -EDGE * natural_frequency(den)).any():
         return 0.0
-    outward = [crossing.delay_s for crossing in crossings(num, den) if crossing.way > 0]
+    outward = [crossing.delay_s for crossing in crossings(num, den) if crossing.direction > 0]
     return min(outward, default=None)
 
 
 def winding_count(characteristic: Callable[[Array], Array], order: int, grid: Array) -> int:
-    """Count the zeros of a characteristic function in the right half plane.
+    """Return the number of zeros of a characteristic function in the right half plane.
 
     `characteristic(frequency)` gives its values at jw; `order` is the highest power of s, which no
     delayed term has; `grid` (rad/s) reaches from where the function is still to where that power

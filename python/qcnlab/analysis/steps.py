@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qcnlab._core import AnalysisError
-from qcnlab.analysis.need import need
+from qcnlab.analysis.optional import require
 from qcnlab.analysis.polynomials import Array, natural_frequency
 from qcnlab.analysis.responses import Step
 from qcnlab.analysis.stability import gain_crossovers, is_neutral_and_unstable
@@ -28,7 +28,7 @@ MOST = 2_000_000
 
 
 def closed_step(loop: Loop, end_s: float | None, every_s: float | None) -> Step:
-    """Answer `Loop.step`."""
+    """Return the step response; `Loop.step` says more."""
     num, den, delay = loop.num, loop.den, loop.delay_s
     if delay > 0 and is_neutral_and_unstable(num, den):
         raise AnalysisError(f"{loop.title}: {loop.margins().verdict}; no step response is computed")
@@ -55,9 +55,9 @@ def _fastest(polynomial: Array) -> float:
 
 
 def _pace(num: Array, den: Array) -> float:
-    """Give the frequency, rad/s, at which the closed loop moves."""
-    found = gain_crossovers(num, den)
-    return float(found[0]) if found.size else natural_frequency(den)
+    """Return the frequency, rad/s, that sets the pace of the closed loop."""
+    crossovers = gain_crossovers(num, den)
+    return float(crossovers[0]) if crossovers.size else natural_frequency(den)
 
 
 def _final(num: Array, den: Array, loop: Loop) -> float | None:
@@ -67,7 +67,7 @@ def _final(num: Array, den: Array, loop: Loop) -> float | None:
 
 
 def _state_space(num: Array, den: Array) -> tuple[Array, Array, Array, float]:
-    """Give the controllable form of num / den."""
+    """Return the controllable form A, B, C, D of num / den."""
     lead = den[0]
     num, den = np.concatenate([np.zeros(den.size - num.size), num]) / lead, den / lead
     order, through = den.size - 1, float(num[0])
@@ -79,13 +79,13 @@ def _state_space(num: Array, den: Array) -> tuple[Array, Array, Array, float]:
 
 
 def _advance(a: Array, step: float) -> list[Array]:
-    """Give e^{A h} and the integrals of e^{A (h-t)} (t/h)^k dt, k = 0, 1, 2."""
+    """Return e^{A h} and the integrals of e^{A (h-t)} (t/h)^k dt, k = 0, 1, 2."""
     n = a.shape[0]
     block = np.zeros((4 * n, 4 * n))
     block[:n, :n] = a * step
     for k in range(3):
         block[k * n : (k + 1) * n, (k + 1) * n : (k + 2) * n] = np.eye(n)
-    whole = need("scipy.linalg").expm(block)
+    whole = require("scipy.linalg").expm(block)
     pieces = [whole[:n, k * n : (k + 1) * n] for k in range(4)]
     return [pieces[0], *(pieces[k + 1] * step * math.factorial(k) for k in range(3))]
 
@@ -119,7 +119,7 @@ def _with_delay(
     error, half = np.ones(per + 1), np.ones(per)
     slope = np.zeros(per + 1)
     output = np.zeros(rounds * per + 1)
-    for turn in range(rounds):
+    for delays in range(rounds):
         forcing = np.outer(error[:-1], left) + np.outer(half, middle) + np.outer(error[1:], right)
         states = np.empty((per + 1, a.shape[0]))
         states[0] = state
@@ -130,8 +130,8 @@ def _with_delay(
         rise = (states @ a.T + np.outer(error, b)) @ c + through * slope
         centre = (before[:-1] + before[1:]) / 2 + step * (rise[:-1] - rise[1:]) / 8
         error, half, slope = 1 - before, 1 - centre, -rise
-        if turn + 1 < rounds:
-            output[(turn + 1) * per : (turn + 2) * per + 1] = before
+        if delays + 1 < rounds:
+            output[(delays + 1) * per : (delays + 2) * per + 1] = before
     last = _count(end, step)
     return np.arange(last + 1, dtype=float) * step, output[: last + 1]
 

@@ -15,81 +15,85 @@ Its linear loop has two delays, that of the answer t' and one gradient interval 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
 
 from qcnlab._core import AnalysisError
-from qcnlab.analysis import given
+from qcnlab.analysis import checks
+from qcnlab.analysis.fluid import defaults
 from qcnlab.analysis.loops import Loop, Margins
+from qcnlab.analysis.model import Equilibrium, Model
 from qcnlab.analysis.polynomials import product, total
-from qcnlab.text import counted
 
-if TYPE_CHECKING:
-    from qcnlab.analysis.responses import Trajectory
+CORE, ORIGINAL = defaults("timely_patched"), defaults("timely")
 
 
 @dataclass(frozen=True)
-class TimelyPoint:
-    """Where patched TIMELY rests."""
+class Timely(Model):
+    """TIMELY with N sources.
 
-    queue_bytes: float
-    """Queue, B."""
-    rate_bps: float
-    """Rate of each source, bit/s."""
+    Defaults are the core's: the paper's patched values at 10 Gb/s.
 
+    Raises
+    ------
+    AnalysisError
+        A value is out of its range.
 
-@dataclass(frozen=True)
-class Timely:
-    """TIMELY with N sources; defaults are the paper's patched values at 10 Gb/s.
-
-    Raises `AnalysisError` for a value out of its range.
+    Examples
+    --------
+    >>> Timely(sources=10).margins().stable, Timely(sources=40).margins().stable
+    (True, False)
     """
+
+    NAME: ClassVar[str] = "TIMELY"
+    FLUID: ClassVar[str] = "timely"
 
     sources: int = 10
     """N."""
-    capacity_bps: float = 10e9
+    capacity_bps: float = CORE["capacity_bps"]
     """C, bit/s."""
-    propagation_s: float = 0.0
+    propagation_s: float = CORE["propagation_s"]
     """Propagation delay of the answer, s."""
-    t_low_s: float = 50e-6
+    t_low_s: float = CORE["t_low_s"]
     """Tlow, s."""
-    t_high_s: float = 500e-6
+    t_high_s: float = CORE["t_high_s"]
     """Thigh, s."""
-    min_rtt_s: float = 20e-6
+    min_rtt_s: float = CORE["min_rtt_s"]
     """Dmin, s."""
-    segment_bytes: float = 16e3
+    segment_bytes: float = CORE["segment_bytes"]
     """Seg, B."""
-    frame_bytes: float = 1000.0
+    frame_bytes: float = CORE["frame_bytes"]
     """MTU, B."""
-    alpha: float = 0.875
+    alpha: float = CORE["alpha"]
     """Weight of a new gradient sample."""
-    beta: float = 0.008
+    beta: float = CORE["beta"]
     """Decrease factor."""
-    delta_bps: float = 10e6
+    delta_bps: float = CORE["delta_bps"]
     """Additive increase, bit/s."""
     patched: bool = True
     """Whether the queue's distance from C Tlow counts."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
-        names = self.__dataclass_fields__
+        """Refuse values out of their range."""
+        names = [each.name for each in fields(self)]
         loose = {"propagation_s", "patched"}
-        given.above_zero(self._name, **{n: getattr(self, n) for n in names if n not in loose})
-        given.not_negative(self._name, propagation_s=self.propagation_s)
+        checks.above_zero(self._name, **{n: getattr(self, n) for n in names if n not in loose})
+        checks.not_negative(self._name, propagation_s=self.propagation_s)
 
     @classmethod
-    def original(cls, **changes: Any) -> Timely:
-        """Give TIMELY without the patch: segments of 64 KB, beta 0.8, with `changes`."""
-        return replace(cls(segment_bytes=64e3, beta=0.8, patched=False), **changes)
+    def original(cls, **changes: Any) -> Self:
+        """Return TIMELY without the patch, with its own segments and beta, and `changes`."""
+        own = {name: ORIGINAL[name] for name in ("segment_bytes", "beta")}
+        return replace(cls(**own, patched=False), **changes)
 
-    def with_(self, **changes: Any) -> Timely:
-        """Give the model with some values changed."""
-        return replace(self, **changes)
+    def equilibrium(self) -> Equilibrium:
+        """Return the state of rest.
 
-    def fixed_point(self) -> TimelyPoint:
-        """Give the rest point; raises `AnalysisError` without the patch, which has none of its own.
-
-        Raises it too where q* is beyond C Thigh, where the decrease of the third branch rules.
+        Raises
+        ------
+        AnalysisError
+            TIMELY is not patched, which leaves it without one, or the queue of rest is above
+            C Thigh, where the third branch cuts the rates.
         """
         if not self.patched:
             raise AnalysisError(
@@ -104,12 +108,22 @@ class Timely:
                 f"{self._name}: no equilibrium: {self.sources} sources need a queue of "
                 f"{queue:.3g} B, and above C Thigh = {high:.3g} B every source slows down"
             )
-        return TimelyPoint(queue, self.capacity_bps / self.sources)
+        return Equilibrium(queue, self.capacity_bps / self.sources)
+
+    def initial(
+        self, queue_bytes: float, current_rate_bps: float, target_rate_bps: float
+    ) -> dict[str, Any]:
+        """Return the fluid's initial state for a queue, B, and a source's mean rate, bit/s."""
+        return {"queue_bytes": queue_bytes, "rates_bps": [current_rate_bps] * self.sources}
+
+    def loops(self) -> dict[str, Loop]:
+        """Return the published loop; raises as `equilibrium` does."""
+        return {"as published": self.loop()}
 
     def loop(self) -> Loop:
-        """Give the open loop; raises `AnalysisError` as `fixed_point` does."""
-        rest = self.fixed_point()
-        segment, rate, capacity = 8 * self.segment_bytes, rest.rate_bps, self.capacity_bps
+        """Return the open loop, which has two delays; raises as `equilibrium` does."""
+        rest = self.equilibrium()
+        segment, rate, capacity = 8 * self.segment_bytes, rest.current_rate_bps, self.capacity_bps
         low = capacity * self.t_low_s
         gradient = rate * self.delta_bps * self.alpha
         offset = rate**2 * self.beta * self.sources / (2 * low)
@@ -121,42 +135,23 @@ class Timely:
             (total(filtered * offset, [gradient]), answer),
             (total([-gradient]), answer + interval),
         ]
-        return Loop.of_terms(terms, den, title=self._title())
+        return Loop.of_terms(terms, den, title=self.title(self._name))
 
     def margins(self) -> Margins:
-        """Give the loop's margins."""
+        """Return the margins of `loop`; raises as it does."""
         return self.loop().margins()
 
-    def fluid(
-        self,
-        end_s: float,
-        *,
-        every_s: float | None = None,
-        step_s: float | None = None,
-        start: dict[str, Any] | None = None,
-        **switches: Any,
-    ) -> Trajectory:
-        """Integrate the fluid model from 0 to `end_s`, with a row `every_s`.
-
-        `start` and `switches` are the core's (`qcnlab.analysis.fluid_models`); `step_s`:
-        integration step. Raises `AnalysisError` for what the core refuses.
-        """
-        from qcnlab.analysis.fluid import trajectory
-
-        values = {**self.parameters(), **switches}
-        name = "timely_patched" if self.patched else "timely"
-        return trajectory(
-            name, values, end_s, every_s=every_s, step_s=step_s, start=start, title=self._title()
-        )
-
     def parameters(self) -> dict[str, Any]:
-        """Give the model's parameters as the core names them."""
-        names = (name for name in self.__dataclass_fields__ if name != "patched")
-        return {name: getattr(self, name) for name in names}
+        """Return the parameters by the names of the fluid model."""
+        values = super().parameters()
+        del values["patched"]
+        return values
+
+    @property
+    def fluid_name(self) -> str:
+        """The name of the fluid model in the core."""
+        return "timely_patched" if self.patched else "timely"
 
     @property
     def _name(self) -> str:
         return "patched TIMELY" if self.patched else "TIMELY"
-
-    def _title(self) -> str:
-        return f"{self._name}, {counted(self.sources, 'source')}, {self.capacity_bps / 1e9:g} Gb/s"

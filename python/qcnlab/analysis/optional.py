@@ -1,4 +1,4 @@
-"""Optional packages: imported when they are needed, missed by name."""
+"""Optional packages: imported on first use."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from qcnlab.errors import MissingPackage
 
 
-def need(module: str) -> Any:
-    """Import `module`; raises `MissingPackage` that says how to get it."""
+def require(module: str) -> Any:
+    """Return the imported `module`; raises `MissingPackage`, which says how to install it."""
     try:
         return import_module(module)
     except ImportError as error:
