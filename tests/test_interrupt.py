@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import entry_points
 
 import pytest
 
@@ -119,3 +120,8 @@ def test_an_interrupt_while_modules_are_imported_is_quiet(module: str) -> None:
     assert done.returncode == 130
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_the_command_starts_where_interrupts_are_settled_first() -> None:
+    [script] = [each for each in entry_points(group="console_scripts") if each.name == "qcnlab"]
+    assert script.value == "qcnlab.__main__:program"

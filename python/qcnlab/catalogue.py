@@ -1,4 +1,4 @@
-"""What the core knows, by name: metrics, schemes, presets, scenarios, parameters."""
+"""The catalogues of the core: metrics, schemes, presets, scenarios, parameters, by name."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _parameter_names(entry: Entry) -> set[str]:
 
 
 def _merged(entries: list[Entry]) -> list[Entry]:
-    """Put parameters of several schemes together where only the default differs."""
+    """Return the entries with parameters joined that differ in scheme and default alone."""
     merged: dict[tuple[Any, ...], Entry] = {}
     for position, entry in enumerate(entries):
         if entry["kind"] != "parameter":

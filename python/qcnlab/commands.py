@@ -1,4 +1,4 @@
-"""The commands: options in, data on stdout, talk on stderr."""
+"""The commands: they read options, print data on stdout and messages on stderr."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ OF_HOTSPOT = frozenset(
 
 
 class Kind(StrEnum):
-    """What `list` lists."""
+    """The kinds of entries that `list` prints."""
 
     schemes = "schemes"
     scenarios = "scenarios"
@@ -375,7 +375,7 @@ def schema() -> None:
 def _keep(
     folder: NewFolder, work: Callable[[], T], write: Callable[[T, Path], object]
 ) -> tuple[T, FolderError | None]:
-    """Do the work and write it into `folder`; what it took minutes to compute is never lost.
+    """Do the work and write it into `folder`; the result survives a folder that cannot be written.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The pages of schemes: what the catalogue tells of each, with its figure in a standard hotspot."""
+"""The pages of schemes: the catalogue's text of each, and its figure in a standard hotspot."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ OWN_CHANGES = {
     "dcqcn": ("topology.buffer=500 KB",),
     "e2cm": ("feedback.kind=frames",),
 }
-"""What a scheme needs to be seen at work: marks above 200 KB; probes that queue."""
+"""Changes without which a scheme does nothing here: marks start at 200 KB; probes must queue."""
 INDEX = "README.md"
 FIGURE_DPI, COLOURS = 80, 48
-"""Enough to read a figure, and few enough octets to keep one for every scheme."""
+"""Resolution and colours of a figure: legible, and small enough to keep in the repository."""
 
 
 def write(folder: Path) -> list[Path]:
@@ -146,7 +146,7 @@ def _reading(entry: Entry) -> str:
 
 
 def _split(about: str) -> tuple[str, str]:
-    """Part a scheme's text into prose and its state diagram, whose lines are indented."""
+    """Return the prose of a scheme's text and its state diagram, whose lines are indented."""
     blocks = re.split(r"\n{2,}", about.strip("\n"))
     prose = [_line(block) for block in blocks if not block.startswith("  ")]
     diagram = [block for block in blocks if block.startswith("  ")]

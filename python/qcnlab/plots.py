@@ -43,7 +43,7 @@ TITLE = 72
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the package's style, whatever the caller's is."""
+    """Use the package's style in the body; the caller's settings come back afterwards."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl_style.use(STYLE)
@@ -156,7 +156,7 @@ def draw_queue(
 def draw_throughput(
     axes: Axes, frame: pl.DataFrame, known: Facts, color: str = INK, *, each: bool = True
 ) -> None:
-    """Draw what left the last link in Gb/s, all sources together and, if few, each."""
+    """Draw the throughput of the last link in Gb/s: the sum and, of few sources, each one."""
     shade(axes, known)
     sources = sorted(frame["source"].unique(), key=natural)
     total = frame.group_by("time_s").agg(pl.col("rate_bps").sum()).sort("time_s")
@@ -258,7 +258,7 @@ def label_hotspots(axes: Axes, known: Facts) -> None:
 
 
 def name_hotspot(axes: Axes, known: Facts, y: float) -> None:
-    """Write what the first hotspot is into its shade, at height `y` of `axes`."""
+    """Write the service rate of the first hotspot into its shade, at height `y` of `axes`."""
     for hotspot in known.hotspots[:1]:
         axes.text(
             (hotspot.start_s + hotspot.end_s) / 2,
@@ -273,7 +273,7 @@ def name_hotspot(axes: Axes, known: Facts, y: float) -> None:
 
 
 def note(axes: Axes, x: float, y: float, text: str, **text_style: Any) -> None:
-    """Write `text` at `x` (fraction of the axes) and `y` (data), legible over lines."""
+    """Write `text` over the lines at `x` (fraction of the axes) and `y` (data)."""
     axes.annotate(
         text,
         (x, y),

@@ -39,7 +39,7 @@ class Bar:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._shown is not None:
             self._shown[0].stop()
 

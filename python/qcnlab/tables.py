@@ -1,4 +1,4 @@
-"""Tables of a run: Arrow inside, polars, pandas or numpy in one call."""
+"""Tables of a run: Arrow columns that polars, pandas and numpy read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = (
 
 
 class ArrowStream(Protocol):
-    """Anything that gives its columns through the Arrow C stream."""
+    """An object with the `__arrow_c_stream__` method of the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return the columns as an Arrow C stream capsule."""
@@ -65,7 +65,7 @@ class Table:
         self._length = length
 
     def __len__(self) -> int:
-        """Count the rows."""
+        """Return the number of rows."""
         return self._length
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

@@ -33,7 +33,7 @@ def width() -> int:
 
 
 def bold(text: str) -> str:
-    """Return `text`, bold where that shows: a terminal on stdout and no `NO_COLOR`."""
+    """Return `text` in bold type if stdout is a terminal and `NO_COLOR` is not set."""
     return f"\x1b[1m{text}\x1b[0m" if _styled() else text
 
 
@@ -150,7 +150,7 @@ def _aligned(
 
 
 def _console() -> Console:
-    """Return a console without an edge that prints nowhere; bold shows where `bold` shows."""
+    """Return a console that captures text and never wraps; it has bold type where `bold` has."""
     from rich.console import Console
 
     return Console(
@@ -175,6 +175,6 @@ def _printed(aligned: Table) -> str:
 
 
 def _styled() -> bool:
-    """Return whether letters can be bold: a terminal on stdout and no `NO_COLOR`."""
+    """Return whether bold type shows: stdout is a terminal and `NO_COLOR` is not set."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not plain

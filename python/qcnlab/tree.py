@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from qcnlab.results import Result
 
 MOST = 24
-"""Stopped links drawn at most: those stopped longest."""
+"""So many links are drawn at most, those that were stopped longest."""
 
 
 def congestion_tree(result: Result, replication: int = 0) -> pl.DataFrame:
@@ -59,7 +59,7 @@ def congestion_tree(result: Result, replication: int = 0) -> pl.DataFrame:
 
 
 def tree_figure(result: Result, replication: int = 0) -> Figure:
-    """Draw who stopped whom: each link left of the one whose queue stopped it."""
+    """Draw which link stopped which: each stands left of the one whose queue stopped it."""
     tree = congestion_tree(result, replication)
     shown = tree.head(MOST)
     positions = tree_positions(shown)

@@ -39,7 +39,7 @@ class Row:
 
     @property
     def changes(self) -> list[str]:
-        """The overrides that make it out of a shipped scenario."""
+        """The overrides that turn a shipped scenario into this row."""
         preset = [] if self.preset is None else [f"scheme.preset={self.preset}"]
         return [f"scheme.name={self.scheme}", *preset]
 
@@ -81,12 +81,12 @@ class Cell:
 
     @property
     def published_ms(self) -> float | None:
-        """The recovery time the deck prints for it, if it does."""
+        """The recovery time that the deck prints for it; `None` if it prints none."""
         return self.row.published_ms.get(self.rtt)
 
     @property
     def command(self) -> str:
-        """The command that makes its numbers."""
+        """The command that reproduces its numbers."""
         summary = self.result.summary
         words = ["qcnlab", "run", self.result.name]
         for change in self._changes():
@@ -120,7 +120,7 @@ class Demo:
 
     @property
     def note(self) -> str:
-        """What a reader of the table must know."""
+        """The note above the table: what its columns leave out."""
         known = facts(self.cells[0].result)
         rest_ms = (known.duration_s - known.hotspots[-1].end_s) * 1e3
         return (

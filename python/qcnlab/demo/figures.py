@@ -102,7 +102,7 @@ def throughput_figure(demo: Demo) -> Figure:
 
 
 def rates_figure(demo: Demo) -> Figure:
-    """Draw both sources' limiters in the first replication of every scheme that moves them."""
+    """Draw the rates of both limiters in the first replication, of schemes that limit rates."""
     rows = [row for row in demo.rows if _limits(demo.cell(row, demo.rtts[0]))]
 
     def draw(axes: Axes, cell: Cell, known: Facts) -> None:
@@ -216,7 +216,7 @@ def _color(row: Row) -> str:
 
 
 def _inside(axes: Axes, known: Facts, y: float, words: str) -> None:
-    """Write in the shade of the last hotspot, at its right edge."""
+    """Write `words` at the right edge of the last hotspot's shade, at height `y`."""
     axes.text(
         known.hotspots[-1].end_s - known.duration_s * 0.012,
         y,

@@ -1,4 +1,4 @@
-"""The demonstration's page: one HTML file that opens offline and asks nothing of the network."""
+"""The page of the demonstration: one HTML file that loads nothing from the network."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def _figure(name: str, folder: Path) -> str:
 
 
 def inline(svg: str, name: str) -> str:
-    """Make an SVG file's text fit to stand in a page: no prolog, ids of its own, no fixed size."""
+    """Return an SVG file's text as part of a page: no prolog, ids of its own, no fixed size."""
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     body = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', body)

@@ -19,7 +19,7 @@ from qcnlab.sweeps.store import Store, name_of
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line asks for."""
+    """The options of `qcnlab sweep`."""
 
     scenario: str
     changes: list[str]
@@ -33,7 +33,7 @@ class Options:
     dry_run: bool
 
     def command(self, folder: Path) -> str:
-        """Return the command that goes on with this sweep in `folder`."""
+        """Return the command that continues this sweep in `folder`."""
         words = ["qcnlab", "sweep", self.scenario]
         options = (("-s", self.changes), ("--vary", self.vary), ("--metric", self.metrics))
         for flag, values in options:
@@ -44,9 +44,19 @@ class Options:
 
 
 def sweep(options: Options) -> tuple[dict[str, Any], str]:
-    """Run what is missing; give summary and text. Says on stderr how to go on when interrupted.
+    """Run what is missing of a sweep. When interrupted, print on stderr how to continue.
 
-    Raises `ScenarioError`, `FolderError`, and what running raises.
+    Returns
+    -------
+    tuple of dict and str
+        The summary, for JSON, and the same as text.
+
+    Raises
+    ------
+    ScenarioError
+        For points that cannot be run, and metrics that do not exist.
+    FolderError
+        If the folder is another sweep's, or cannot be written.
     """
     for name in options.metrics:
         check_metric(name)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_TICKS = 9
 WIDE = 5.0
-"""Ratio of the largest to the smallest value from which on the axis is logarithmic."""
+"""The axis is logarithmic if its largest value is so many times its smallest, or more."""
 
 
 def sweep_figure(sweep: Sweep, metric: str) -> Figure:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 100_000
 MOST_TOLD = 12
-"""Points whose faults are told in full."""
+"""So many faults are printed in full."""
 RANGE = re.compile(r"(\d+)\.\.(\d+)(?:\.\.(\d+))?")
 SUFFIX = {"s": ("_s", "s"), "bit/s": ("_bps", "bit/s"), "B": ("_bytes", "B")}
-"""From a resolved quantity's unit to the end of a column's name, and the unit of its numbers."""
+"""By the unit of a quantity: the suffix of its column, and the unit of the numbers in it."""
 NO_TABLES = "record.tables=false"
 
 
@@ -200,7 +200,7 @@ def _assignment(key: str, value: object) -> str:
 
 
 def _parts(text: str) -> list[str]:
-    """Divide at commas outside quotes and brackets."""
+    """Return the parts between commas that stand outside quotes and brackets."""
     parts, depth, quote, start = [], 0, "", 0
     for index, character in enumerate(text):
         if quote:

@@ -1,4 +1,4 @@
-"""What a sweep gave: one table of metrics, summaries, the figure."""
+"""The results of a sweep: a table of metrics, summaries, a figure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LEADS = ("recovery_ms", "slowdown_mean", "queue_mean_bytes")
 """The first of these that a run has is drawn when no metric is named."""
 SHOWN = (*LEADS[:2], "bottleneck_gbps", "queue_mean_bytes", "queue_std_bytes", "drops", "jain")
-"""What the text shows when no metric is named."""
+"""The metrics that the text shows when none is named."""
 
 
 class Sweep:
@@ -334,6 +334,6 @@ def write_figure(figure: Figure, folder: Path) -> list[Path]:
 
 
 def _short(keys: list[str]) -> list[str]:
-    """Return the last parts of keys, or the whole keys where two would be the same."""
+    """Return the last parts of keys, or the whole keys if two last parts are equal."""
     short = [key.rsplit(".", 1)[-1] for key in keys]
     return short if len(set(short)) == len(short) else keys

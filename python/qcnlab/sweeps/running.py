@@ -1,4 +1,4 @@
-"""Runs what is missing of a sweep."""
+"""Run the points of a sweep that are missing; read a sweep back."""
 
 from __future__ import annotations
 

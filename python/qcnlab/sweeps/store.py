@@ -33,7 +33,7 @@ FORMAT = 1
 MANIFEST, JOURNAL = "sweep.json", "runs.jsonl"
 RESULTS = ("metrics.parquet", "metrics.csv", "sweep.svg", "sweep.png")
 MOST_TOLD = 6
-"""Differences between sweeps that are told."""
+"""So many differences between sweeps are printed."""
 
 Run = tuple[int, int]
 """A point and a replication."""
@@ -71,9 +71,14 @@ def name_of(known: Manifest) -> str:
 
 
 class Store:
-    """A sweep's folder while it is being run; `with store.opened():` around that.
+    """The folder of a sweep while it runs, inside `with store.opened():`.
 
-    `done` has the runs that are there, `notes` what was found to be damaged.
+    Attributes
+    ----------
+    done : dict
+        Metrics of the runs that have ended, by point and replication.
+    notes : list of str
+        What was damaged in the folder.
     """
 
     def __init__(self, folder: Path, known: Manifest, *, fresh: bool = False) -> None:
@@ -105,7 +110,7 @@ class Store:
             raise _unwritable(self.folder, error) from error
 
     def add(self, ended: Sequence[tuple[Run, Values]]) -> None:
-        """Keep runs that have ended; raises `OSError`, after which nothing more is kept."""
+        """Write runs that have ended to the journal; after an `OSError` nothing more is written."""
         if self._journal is None:
             return
         lines = b"".join(_line(run, values) for run, values in ended)
@@ -118,7 +123,7 @@ class Store:
         self.done.update(ended)
 
     def finish(self) -> None:
-        """Put the journal into order, once all runs are there."""
+        """Sort the journal; all runs must be there."""
         self._write_journal()
 
     def peek(self) -> int:
