@@ -79,7 +79,7 @@ impl Family for FbHat {
     }
 
     fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        Rp { params: *params, limiter: qcn::Rp::new(params.limiter, line_rate), fb_hat: 0.0 }
+        Rp { params: *params, limiter: qcn::Rp::new(params.limiter, line_rate), fb_hat: 0.0, heard: false }
     }
 }
 
@@ -98,6 +98,8 @@ pub struct Rp {
     params: RpParams,
     limiter: qcn::Rp,
     fb_hat: f64,
+    /// Whether a message came in the cycle that goes on.
+    heard: bool,
 }
 
 impl Rp {
@@ -112,9 +114,9 @@ impl Rp {
         self.limiter.set_byte_reset(Bytes::new((self.params.limiter.byte_reset.as_f64() * share) as u64));
     }
 
-    /// The next cycle to start is the one after this one has ended without a message.
+    /// The next cycle to start is the one after this one has ended, with a message or without.
     fn set_next_cycle(&mut self) {
-        self.set_cycle(self.fb_hat * (1.0 - self.params.g));
+        self.set_cycle(if self.heard { self.fb_hat } else { self.fb_hat * (1.0 - self.params.g) });
     }
 }
 
@@ -126,7 +128,9 @@ impl ReactionPoint for Rp {
         let stage = self.limiter.byte_stage();
         let stamp = self.limiter.on_sent(now, sent, backlog, dice);
         if self.limiter.byte_stage() > stage {
-            self.observe(0.0);
+            if !std::mem::take(&mut self.heard) {
+                self.observe(0.0);
+            }
             self.set_next_cycle();
         }
         stamp
@@ -134,6 +138,8 @@ impl ReactionPoint for Rp {
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
         let Signal::Cnm(Cnm { quantized_fb: fb @ 1.., .. }) = signal else { return };
+        // A message in the first cycle leaves the byte counter alone; any other starts a cycle.
+        self.heard = self.limiter.is_limiting() && self.limiter.byte_stage() == 0;
         if self.limiter.is_limiting() {
             self.observe(f64::from(*fb));
         } else {

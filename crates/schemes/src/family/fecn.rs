@@ -186,7 +186,7 @@ impl Cp {
     }
 
     /// Closes the intervals that have ended: the first with what arrived in it, the others idle. The queue is
-    /// the one found now.
+    /// the one found now, without a frame that arrives now.
     fn settle(&mut self, now: Instant, queue: Queue) {
         let Some(mut offer) = self.offer else { return };
         if now < offer.until {
@@ -225,7 +225,8 @@ impl CongestionPoint for Cp {
     #[inline]
     fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, _: &mut Dice) -> CpAction {
         if frame.controlled {
-            self.settle(now, queue);
+            let before = if frame.admitted { queue.len.saturating_sub(frame.size) } else { queue.len };
+            self.settle(now, Queue { len: before, ..queue });
             self.arrived += frame.size;
             if self.offer.is_none() {
                 let rate = queue.rate.as_f64() / self.params.start_flows;
