@@ -9,7 +9,7 @@
 //! an answer is a range, for what is drawn. All else is exact.
 
 use qcnlab_schemes::params::{Kind, Scalar, Table};
-use qcnlab_schemes::registry::{Config, Cp, Np, Rp};
+use qcnlab_schemes::registry::{AnyCp, AnyNp, AnyRp, Config};
 use qcnlab_schemes::{
     Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Delivered, Dice, FlowId, NotificationPoint, Probe,
     ProbeAction, ProbeKind, Purpose, Queue, ReactionPoint, Signal,
@@ -76,9 +76,9 @@ fn agrees(key: &str, expected: &str, actual: &str) -> bool {
 
 /// The machines of one script.
 struct Machines {
-    ports: BTreeMap<u32, Cp>,
-    rp: Rp,
-    np: Option<Np>,
+    ports: BTreeMap<u32, AnyCp>,
+    rp: AnyRp,
+    np: Option<AnyNp>,
     mark: u8,
     dice: Dice,
     capacity: Bytes,
