@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import struct
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -164,7 +165,7 @@ def test_roce(folder: Path) -> None:
     header = {
         "vlan.priority": "3",
         "udp.dstport": "4791",
-        "infiniband.bth.p_key": "0xffff",
+        "infiniband.bth.p_key": "65535",
         "infiniband.bth.destqp": "0x000011",
     }
     shown(folder, SEND, {**header, "infiniband.bth.opcode": "4", "infiniband.bth.psn": "100"})
@@ -311,3 +312,23 @@ def test_the_dissector_says_what_is_malformed(folder: Path) -> None:
     command += ["-Y", "cnm.short", "-T", "fields", "-e", "frame.number"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert ran.stdout.split() == [str(BARE_CNM)]
+
+
+def test_no_cut_frame_upsets_the_dissector(folder: Path) -> None:
+    """Every beginning of every specimen, as a frame of its own, in a classic pcap."""
+    cut = folder / "cut.pcap"
+    frames = [
+        bytes.fromhex(octets(folder, frame)) for frame in (CNM, BARE_CNM, *MESSAGES, SCHEME_TAG)
+    ]
+    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    pieces = [frame[:end] for frame in frames for end in range(14, len(frame))]
+    records = [struct.pack("<IIII", 0, 0, len(piece), len(piece)) + piece for piece in pieces]
+    cut.write_bytes(header + b"".join(records))
+    command = ["tshark", "-X", f"lua_script:{folder / 'qcnlab.lua'}", "-r", str(cut), "-V"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    assert ran.stdout.count("Frame Number: ") == len(pieces)
+    assert "Lua Error" not in ran.stdout
+    assert "[CNM is shorter than its fields say]" in ran.stdout
+    assert "[CN-TAG is cut]" in ran.stdout
+    assert "[Message is cut]" in ran.stdout
+    assert "[Tag is cut]" in ran.stdout

@@ -10,10 +10,11 @@ local ethertypes = DissectorTable.get("ethertype")
 
 local SIGNATURE = 0x514c4142 -- "QLAB"
 
--- Hand what follows a tag to the dissector of its EtherType, as Ethernet does.
+-- Hand what follows a tag to the dissector of its EtherType, as Ethernet does. That dissector reports by itself what
+-- is malformed there; pcall keeps the report from being taken for an error of this script.
 local function next_layer(ethertype, rest, pinfo, tree)
     if ethertypes:get_dissector(ethertype) then
-        ethertypes:try(ethertype, rest, pinfo, tree)
+        pcall(ethertypes.try, ethertypes, ethertype, rest, pinfo, tree)
     else
         Dissector.get("data"):call(rest, pinfo, tree)
     end
@@ -24,12 +25,13 @@ end
 local cntag = Proto("cntag", "Congestion Notification Tag")
 cntag.fields.rpid = ProtoField.uint16("cntag.rpid", "Reaction point (RPID)", base.HEX)
 cntag.fields.ethertype = ProtoField.uint16("cntag.etype", "Type", base.HEX)
-cntag.experts = { short = ProtoExpert.new("cntag.short", "CN-TAG is cut", expert.group.MALFORMED, expert.severity.ERROR) }
+local cntag_experts = { short = ProtoExpert.new("cntag.short", "CN-TAG is cut", expert.group.MALFORMED, expert.severity.ERROR) }
+cntag.experts = cntag_experts
 
 function cntag.dissector(buffer, pinfo, tree)
     local sub = tree:add(cntag, buffer(0, math.min(4, buffer:len())))
     if buffer:len() < 4 then
-        sub:add_proto_expert_info(cntag.experts.short)
+        sub:add_proto_expert_info(cntag_experts.short)
         return
     end
     sub:add(cntag.fields.rpid, buffer(0, 2))
@@ -48,7 +50,7 @@ local cf = cnm.fields
 cf.version = ProtoField.uint16("cnm.version", "Version", base.DEC, nil, 0xF000)
 cf.reserved = ProtoField.uint16("cnm.reserved", "Reserved", base.HEX, nil, 0x0FC0)
 cf.fb = ProtoField.uint16("cnm.fb", "Quantized feedback", base.DEC, nil, 0x003F)
-cf.cpid = ProtoField.bytes("cnm.cpid", "Congestion point (CPID)", base.COLON)
+cf.cpid = ProtoField.bytes("cnm.cpid", "Congestion point (CPID)", base.NONE)
 cf.offset = ProtoField.int16("cnm.offset", "Queue offset (set point less length, 64-octet units)", base.DEC)
 cf.offset_bytes = ProtoField.int32("cnm.offset_bytes", "Queue offset, octets", base.DEC)
 cf.delta = ProtoField.int16("cnm.delta", "Queue delta (growth, 64-octet units)", base.DEC)
@@ -60,16 +62,17 @@ cf.length = ProtoField.uint16("cnm.length", "Octets of the sampled frame", base.
 cf.msdu = ProtoField.bytes("cnm.msdu", "Sampled frame")
 cf.msdu_type = ProtoField.uint16("cnm.msdu_type", "Type of the sampled frame", base.HEX)
 cf.padding = ProtoField.bytes("cnm.padding", "Padding")
-cnm.experts = {
+local cnm_experts = {
     short = ProtoExpert.new("cnm.short", "CNM is shorter than its fields say", expert.group.MALFORMED, expert.severity.ERROR),
     long = ProtoExpert.new("cnm.long", "CNM carries more than 64 octets of a frame", expert.group.MALFORMED, expert.severity.ERROR),
     reserved = ProtoExpert.new("cnm.reserved_set", "Reserved bits or a version that is not 0", expert.group.PROTOCOL, expert.severity.NOTE),
 }
+cnm.experts = cnm_experts
 
 function cnm.dissector(buffer, pinfo, tree)
     pinfo.cols.protocol = "CNM"
     if buffer:len() < 24 then
-        tree:add(cnm, buffer()):add_proto_expert_info(cnm.experts.short)
+        tree:add(cnm, buffer()):add_proto_expert_info(cnm_experts.short)
         return
     end
     local length = buffer(22, 2):uint()
@@ -87,7 +90,7 @@ function cnm.dissector(buffer, pinfo, tree)
     sub:add(cf.destination, buffer(16, 6))
     sub:add(cf.length, buffer(22, 2))
     if buffer(0, 2):bitfield(0, 10) ~= 0 or buffer(14, 2):bitfield(3, 13) ~= 0 then
-        sub:add_proto_expert_info(cnm.experts.reserved)
+        sub:add_proto_expert_info(cnm_experts.reserved)
     end
     local fb = buffer(0, 2):bitfield(10, 6)
     local info = string.format(
@@ -96,11 +99,11 @@ function cnm.dissector(buffer, pinfo, tree)
     pinfo.cols.info = info
     sub:append_text(string.format(", Fb: %d", fb))
     if length > 64 then
-        sub:add_proto_expert_info(cnm.experts.long)
+        sub:add_proto_expert_info(cnm_experts.long)
         return
     end
     if buffer:len() < 24 + length then
-        sub:add_proto_expert_info(cnm.experts.short)
+        sub:add_proto_expert_info(cnm_experts.short)
         return
     end
     -- The sample is the start of a frame, so it stays octets: a dissector of its kind would call it malformed.
@@ -127,7 +130,7 @@ local kinds = {
 local mf = message.fields
 mf.version = ProtoField.uint8("qcnlab.version", "Version", base.DEC)
 mf.kind = ProtoField.uint8("qcnlab.kind", "Kind", base.DEC, kinds)
-mf.cpid = ProtoField.bytes("qcnlab.cpid", "Congestion point (CPID)", base.COLON)
+mf.cpid = ProtoField.bytes("qcnlab.cpid", "Congestion point (CPID)", base.NONE)
 mf.directed = ProtoField.bool("qcnlab.directed", "Asks the named congestion point")
 mf.asked_at = ProtoField.uint64("qcnlab.asked_at", "Asked at, ps", base.DEC)
 mf.sent = ProtoField.uint64("qcnlab.sent", "Octets sent before", base.DEC)
@@ -139,10 +142,11 @@ mf.capacity = ProtoField.uint64("qcnlab.capacity", "Rate of the port, bit/s", ba
 mf.queue_len = ProtoField.uint64("qcnlab.queue_len", "Queue length, octets", base.DEC)
 mf.arrived = ProtoField.uint64("qcnlab.arrived", "Octets arrived", base.DEC)
 mf.fb = ProtoField.int16("qcnlab.fb", "Feedback", base.DEC)
-message.experts = {
+local message_experts = {
     short = ProtoExpert.new("qcnlab.short", "Message is cut", expert.group.MALFORMED, expert.severity.ERROR),
     kind = ProtoExpert.new("qcnlab.unknown", "Unknown kind or version", expert.group.MALFORMED, expert.severity.ERROR),
 }
+message.experts = message_experts
 
 -- Fields behind the CPID, by kind: field and octets.
 local probe = { { mf.directed, 1 }, { mf.asked_at, 8 }, { mf.sent, 8 }, { mf.rate, 8 } }
@@ -165,7 +169,7 @@ function message.dissector(buffer, pinfo, tree)
     pinfo.cols.protocol = "QCNLAB"
     local sub = tree:add(message, buffer())
     if buffer:len() < 14 then
-        sub:add_proto_expert_info(message.experts.short)
+        sub:add_proto_expert_info(message_experts.short)
         return
     end
     sub:add(mf.version, buffer(4, 1))
@@ -173,7 +177,7 @@ function message.dissector(buffer, pinfo, tree)
     sub:add(mf.cpid, buffer(6, 8))
     local body = bodies[buffer(5, 1):uint()]
     if body == nil or buffer(4, 1):uint() ~= 0 then
-        sub:add_proto_expert_info(message.experts.kind)
+        sub:add_proto_expert_info(message_experts.kind)
         return
     end
     pinfo.cols.info = kinds[buffer(5, 1):uint()]
@@ -181,7 +185,7 @@ function message.dissector(buffer, pinfo, tree)
     for _, entry in ipairs(body) do
         local field, octets = entry[1], entry[2]
         if buffer:len() < at + octets then
-            sub:add_proto_expert_info(message.experts.short)
+            sub:add_proto_expert_info(message_experts.short)
             return
         end
         sub:add(field, buffer(at, octets))
@@ -199,9 +203,10 @@ local tf = tag.fields
 tf.probe = ProtoField.bool("qcnlabtag.probe", "Asks for bandwidth", 8, nil, 0x01)
 tf.limited = ProtoField.bool("qcnlabtag.limited", "Paced by a limiter", 8, nil, 0x02)
 tf.mark = ProtoField.uint8("qcnlabtag.mark", "Mark", base.DEC)
-tf.cpid = ProtoField.bytes("qcnlabtag.cpid", "Congestion point of the limiter (CPID)", base.COLON)
+tf.cpid = ProtoField.bytes("qcnlabtag.cpid", "Congestion point of the limiter (CPID)", base.NONE)
 tf.ethertype = ProtoField.uint16("qcnlabtag.etype", "Type", base.HEX)
-tag.experts = { short = ProtoExpert.new("qcnlabtag.short", "Tag is cut", expert.group.MALFORMED, expert.severity.ERROR) }
+local tag_experts = { short = ProtoExpert.new("qcnlabtag.short", "Tag is cut", expert.group.MALFORMED, expert.severity.ERROR) }
+tag.experts = tag_experts
 
 function tag.dissector(buffer, pinfo, tree)
     if buffer:len() < 4 or buffer(0, 4):uint() ~= SIGNATURE then
@@ -210,7 +215,7 @@ function tag.dissector(buffer, pinfo, tree)
     end
     local sub = tree:add(tag, buffer(0, math.min(16, buffer:len())))
     if buffer:len() < 16 then
-        sub:add_proto_expert_info(tag.experts.short)
+        sub:add_proto_expert_info(tag_experts.short)
         return
     end
     sub:add(tf.probe, buffer(4, 1))
