@@ -14,7 +14,6 @@ import qcnlab
 from conftest import ROOT
 
 PACKAGE = ROOT / "python" / "qcnlab"
-FACADE_USERS = {"analysis/boundary.py", "analysis/overlay.py"}
 
 
 def imported_from_the_root(path: Path) -> set[str]:
@@ -42,6 +41,4 @@ def test_the_contracts_in_pyproject_hold() -> None:
     "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE))
 )
 def test_no_module_uses_the_public_face_above_it(path: Path) -> None:
-    if path.relative_to(PACKAGE).as_posix() in FACADE_USERS:
-        return
     assert imported_from_the_root(path).isdisjoint({"qcnlab", *qcnlab.__all__})

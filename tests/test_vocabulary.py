@@ -46,9 +46,7 @@ THEIRS = {
 NOT_YET: tuple[str, ...] = (
     "crates/lab/*",
     "crates/sim/*",
-    "python/qcnlab/analysis/*",
     "python/qcnlab/book/*",
-    "python/qcnlab/foreign.py",
     "tests/test_analys*.py",
     "tests/test_book.py",
 )

@@ -161,7 +161,7 @@ def boundary(
         No model describes the scenario, the RTTs do not rise, or none of the numbers of sources
         has an equilibrium.
     """
-    import qcnlab
+    from qcnlab.api import run_many
 
     known = modelled.read(scenario)
     if not sources or min(sources) < 1 or reps < 1:
@@ -183,7 +183,7 @@ def boundary(
         if not math.isnan(levels[i])
     }
     packets = np.full((len(sources), len(rtts_s)), math.nan)
-    results = qcnlab.run_many(stars.values(), reps=reps, seed=seed, jobs=jobs)
+    results = run_many(stars.values(), reps=reps, seed=seed, jobs=jobs)
     for index, result in zip(stars, results, strict=True):
         packets[index] = _packets_std(result)
     lines_bps = [_line_rate(known, contenders, n) for n in sources]

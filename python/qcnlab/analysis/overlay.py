@@ -164,14 +164,14 @@ def overlay(scenario: Scenario, *, seed: int | None = None, shown_s: float = SHO
     >>> answer.phase.name, answer.verdicts[0].loops["as published"].stable
     ('whole run', False)
     """
-    import qcnlab
+    from qcnlab.api import run
 
     known = modelled.read(scenario)
     phase = known.congested()
     model = known.model(phase)
     model.loops()
     end = min(phase.end_s, phase.start_s + shown_s)
-    result = qcnlab.run(_recorded(scenario, known, end - phase.start_s), reps=1, seed=seed)
+    result = run(_recorded(scenario, known, end - phase.start_s), reps=1, seed=seed)
     sources = _rates(result, known.contenders(phase))
     packets, rates = _trace(result, sources, phase.start_s, end)
     fluid = model.fluid(
