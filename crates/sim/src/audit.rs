@@ -1,10 +1,11 @@
 //! The audit at the end of every run: nothing appears and nothing vanishes.
 
 use crate::frame::{Frame, flag};
-use crate::input::Input;
+use crate::ids::{FlowId, IdVec};
+use crate::input_buffer::InputBuffer;
 use crate::port::{Port, PortCount};
-use crate::probe::{Counters, Tally};
-use crate::turns::Turns;
+use crate::priority_queues::PriorityQueues;
+use crate::trace::{Counters, Tally};
 
 /// A law of conservation that a run broke: a bug in the simulator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,8 +30,8 @@ fn bytes<'a>(frames: impl Iterator<Item = &'a Frame>) -> u64 {
 }
 
 /// Checks a port: what it accepted has arrived at the far end or is still held.
-pub(crate) fn port(name: &str, port: &Port, turns: Option<&Turns>) -> Result<(), Violation> {
-    let waiting = || port.waiting().chain(turns.into_iter().flat_map(Turns::waiting));
+pub(crate) fn port(name: &str, port: &Port, queues: Option<&PriorityQueues>) -> Result<(), Violation> {
+    let waiting = || port.waiting().chain(queues.into_iter().flat_map(PriorityQueues::waiting));
     let held = || port.on_the_wire().chain(waiting());
     let count = port.count;
     let frames = held().count() as u64;
@@ -39,62 +40,62 @@ pub(crate) fn port(name: &str, port: &Port, turns: Option<&Turns>) -> Result<(),
     law(name, "octets queued = octets that have not left", port.queue_len().get(), bytes(waiting()))
 }
 
-/// Checks the memory of an input: what it counts is queued at its node's outputs.
-pub(crate) fn input(name: &str, input: &Input, queued: u64) -> Result<(), Violation> {
+/// Checks an input buffer: what it counts is queued at its node's outputs.
+pub(crate) fn input(name: &str, input: &InputBuffer, queued: u64) -> Result<(), Violation> {
     law(name, "octets counted at the far end = octets queued there", input.held(), queued)
 }
 
-/// Checks the room of an input that let octets in uncounted: there is as much as it would still have let in.
-pub(crate) fn room(name: &str, promised: u64, left: u64) -> Result<(), Violation> {
-    law(name, "octets that may come in uncounted = as much of the room that is left", promised, promised.min(left))
+/// Checks the allowance of an input buffer, as it was and as it is after a recount: no more was promised than is free.
+pub(crate) fn allowance(name: &str, promised: u64, free: u64) -> Result<(), Violation> {
+    law(name, "octets that may be admitted uncounted = as much of the free buffer", promised, promised.min(free))
 }
 
-/// Octets of everything that came to a node, was made, left, was taken or was lost there.
+/// Octets of everything that arrived at a node, was sent there, left, was received or was dropped.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Node {
-    came: u64,
-    pub(crate) made: u64,
-    out: u64,
-    pub(crate) taken: u64,
-    pub(crate) lost: u64,
+pub(crate) struct NodeTotals {
+    arrived: u64,
+    pub(crate) sent: u64,
+    left: u64,
+    pub(crate) received: u64,
+    pub(crate) dropped: u64,
 }
 
-impl Node {
-    pub(crate) fn new(made: u64, taken: u64) -> Node {
-        Node { made, taken, ..Node::default() }
+impl NodeTotals {
+    pub(crate) fn new(sent: u64, received: u64) -> NodeTotals {
+        NodeTotals { sent, received, ..NodeTotals::default() }
     }
 
-    /// One of its ports.
-    pub(crate) fn out(&mut self, count: &PortCount) {
-        self.out += count.accepted_bytes;
-        self.lost += count.dropped_bytes;
+    /// Adds one of its ports.
+    pub(crate) fn add_output(&mut self, count: &PortCount) {
+        self.left += count.accepted_bytes;
+        self.dropped += count.dropped_bytes;
     }
 
-    /// A port that leads to it.
-    pub(crate) fn came(&mut self, count: &PortCount) {
-        self.came += count.arrived_bytes;
+    /// Adds a port that leads to it.
+    pub(crate) fn add_input(&mut self, count: &PortCount) {
+        self.arrived += count.arrived_bytes;
     }
 
     pub(crate) fn check(&self, name: &str) -> Result<(), Violation> {
-        let what = "octets that came or were made = left + taken + lost";
-        law(name, what, self.came + self.made, self.out + self.taken + self.lost)
+        let what = "octets that arrived or were sent = left + received + dropped";
+        law(name, what, self.arrived + self.sent, self.left + self.received + self.dropped)
     }
 }
 
-/// Checks every flow: what its source sent was delivered, was discarded, or is still in the fabric.
+/// Checks every flow: what its source sent was delivered, was dropped, or is still in the fabric.
 pub(crate) fn flows<'a>(
     names: impl Iterator<Item = &'a str>,
-    tallies: &[Tally],
-    flow_of: impl Fn(u32) -> u32,
+    tallies: &IdVec<FlowId, Tally>,
+    flow_of: impl Fn(&Frame) -> FlowId,
     ports: impl Iterator<Item = &'a Port>,
-    turns: impl Iterator<Item = &'a Turns>,
+    queues: impl Iterator<Item = &'a PriorityQueues>,
 ) -> Result<(), Violation> {
-    let mut inside = vec![0u64; tallies.len()];
-    let held = ports.flat_map(Port::held).chain(turns.flat_map(Turns::waiting));
+    let mut inside: IdVec<FlowId, u64> = tallies.iter().map(|_| 0).collect();
+    let held = ports.flat_map(Port::held).chain(queues.flat_map(PriorityQueues::waiting));
     for frame in held.filter(|frame| !frame.is(flag::NOT_DATA)) {
-        inside[flow_of(frame.path()) as usize] += 1;
+        inside[flow_of(frame)] += 1;
     }
-    for ((name, tally), inside) in names.zip(tallies).zip(inside) {
+    for ((name, tally), inside) in names.zip(tallies.iter()).zip(inside.iter()) {
         let accounted = tally.delivered + tally.dropped + inside;
         law(name, "frames sent = delivered + dropped + in the fabric", tally.sent, accounted)?;
     }
@@ -112,9 +113,9 @@ pub(crate) fn signals(counters: &Counters, signals: u64, probes: u64) -> Result<
 pub(crate) fn acks<'a>(
     counters: &Counters,
     ports: impl Iterator<Item = &'a Port>,
-    turns: impl Iterator<Item = &'a Turns>,
+    queues: impl Iterator<Item = &'a PriorityQueues>,
 ) -> Result<(), Violation> {
-    let held = ports.flat_map(Port::held).chain(turns.flat_map(Turns::waiting));
+    let held = ports.flat_map(Port::held).chain(queues.flat_map(PriorityQueues::waiting));
     let inside = held.filter(|frame| frame.is(flag::ACK)).count() as u64;
     let right = counters.acks_heard + counters.acks_lost + inside;
     law("connections", "acknowledgements sent = heard + lost + in the fabric", counters.acks_sent, right)

@@ -1,8 +1,8 @@
-//! A TCP connection between two hosts: its machines, and the segments that wait behind the limiter.
+//! A TCP connection between two hosts: sender, receiver, and the segments that wait at the rate limiter.
 
+use crate::frame::Payload;
 use crate::plan::FlowPlan;
-use crate::source::Taken;
-use crate::tcp::{self, Receiver, Segment, Sender};
+use crate::tcp::{self, Segment, TcpReceiver, TcpSender};
 use qcnlab_units::{Bytes, Instant};
 use std::collections::VecDeque;
 
@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     pub(crate) start: Instant,
-    pub(crate) sender: Sender,
-    pub(crate) receiver: Receiver,
+    pub(crate) sender: TcpSender,
+    pub(crate) receiver: TcpReceiver,
     pub(crate) ack_frame: u16,
     /// Segments in all; `u32::MAX` for no end.
     pub(crate) segments: u32,
@@ -35,8 +35,8 @@ impl Connection {
         });
         Connection {
             start,
-            sender: Sender::new(config, segments, Bytes::new(last)),
-            receiver: Receiver::new(config),
+            sender: TcpSender::new(config, segments, Bytes::new(last)),
+            receiver: TcpReceiver::new(config),
             ack_frame: config.ack_frame.get() as u16,
             segments: segments.unwrap_or(u32::MAX),
             total,
@@ -49,8 +49,8 @@ impl Connection {
         }
     }
 
-    /// Puts what the window lets go behind the limiter; gives the sizes of frames that find no room there.
-    pub(crate) fn pump(&mut self, now: Instant, mut refused: impl FnMut(u64)) {
+    /// Queues the segments that the window admits. Calls `refused` with the size of each frame that finds no room.
+    pub(crate) fn queue_segments(&mut self, now: Instant, mut refused: impl FnMut(u64)) {
         while let Some(segment) = self.sender.next_segment(now) {
             let size = segment.payload.get() + self.headers;
             if self.waiting_bytes + size > self.room {
@@ -66,15 +66,15 @@ impl Connection {
         !self.waiting.is_empty()
     }
 
-    /// Takes the frame of the segment that has waited longest, and the segment's number.
-    pub(crate) fn take(&mut self) -> (Taken, u32) {
+    /// Takes the segment that has waited longest.
+    pub(crate) fn take(&mut self) -> Payload {
         let segment = self.waiting.pop_front().expect("a segment waits");
         let size = segment.payload.get() + self.headers;
         self.waiting_bytes -= size;
-        (Taken { size: size as u16, backlog: self.waiting_bytes }, segment.number)
+        Payload { size: size as u16, backlog: self.waiting_bytes, segment: Some(segment.number) }
     }
 
-    /// When one of its timers runs off.
+    /// When the next of its timers expires.
     pub(crate) fn next_wake(&self) -> Instant {
         self.sender.next_wake().min(self.receiver.next_wake())
     }

@@ -1,5 +1,7 @@
 //! Frames, and the ring of frames a link keeps.
 
+use crate::ids::{ControlFrameId, Id, PathId};
+
 /// A frame on its way: three words, copied from ring to ring.
 ///
 /// The small fields share a word, so that a frame is always stored and loaded a whole word at a time: a
@@ -9,28 +11,39 @@ pub(crate) struct Frame {
     /// When its last bit reaches the far end of the link it queues for or is on, ps.
     pub(crate) arrival: u64,
     /// Path and tag.
-    way: u64,
-    /// Size, limiter, hop, class, flags and mark.
+    route: u64,
+    /// Size, limiting congestion point, hop, class, flags and mark.
     word: u64,
 }
 
 /// What a frame is made of.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
-    /// The path it takes; for what travels back, the path it takes backwards.
-    pub(crate) path: u32,
-    /// For a letter, the place of what it says; for TCP, the segment's number or the number acknowledged.
+    /// The path it takes; for what travels in reverse, the path it takes backwards.
+    pub(crate) path: PathId,
+    /// For a control frame, the number of what it carries; for TCP, the segment's number or the number acknowledged.
     pub(crate) tag: u32,
     /// Octets.
     pub(crate) size: u16,
     /// The congestion point that holds its limiter, plus one; 0 for none.
     pub(crate) limited_by: u16,
-    /// Position in its path: of the port it queues for or left last; going back, of the port it meets next, plus one.
+    /// Position in its path: of the port it queues for or left last; in reverse, of the port it meets next, plus one.
     pub(crate) hop: u8,
     /// Class, 0 to 7.
     pub(crate) class: u8,
     /// See [`flag`].
     pub(crate) flags: u8,
+}
+
+/// What a source hands over for one frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Payload {
+    /// Octets of the frame.
+    pub(crate) size: u16,
+    /// Octets that still wait at the source.
+    pub(crate) backlog: u64,
+    /// The number of the TCP segment it carries.
+    pub(crate) segment: Option<u32>,
 }
 
 const TAG: u32 = 32;
@@ -42,10 +55,10 @@ const MARK: u32 = 56;
 
 impl Frame {
     #[inline]
-    pub(crate) const fn new(parts: Parts) -> Frame {
+    pub(crate) fn new(parts: Parts) -> Frame {
         Frame {
             arrival: 0,
-            way: parts.path as u64 | (parts.tag as u64) << TAG,
+            route: u64::from(parts.path.number()) | (parts.tag as u64) << TAG,
             word: parts.size as u64
                 | (parts.limited_by as u64) << LIMITED_BY
                 | (parts.hop as u64) << HOP
@@ -55,13 +68,18 @@ impl Frame {
     }
 
     #[inline]
-    pub(crate) const fn path(&self) -> u32 {
-        self.way as u32
+    pub(crate) fn path(&self) -> PathId {
+        PathId::new(self.route as u32)
     }
 
     #[inline]
     pub(crate) const fn tag(&self) -> u32 {
-        (self.way >> TAG) as u32
+        (self.route >> TAG) as u32
+    }
+
+    /// For a control frame, what it carries.
+    pub(crate) fn carries(&self) -> ControlFrameId {
+        ControlFrameId::new(self.tag())
     }
 
     /// Its size.
@@ -107,19 +125,19 @@ impl Frame {
         self.word &= !((flag as u64) << FLAGS);
     }
 
-    /// Moves it one port ahead.
+    /// Moves it to the next port of its path.
     #[inline]
-    pub(crate) const fn go_ahead(&mut self) {
+    pub(crate) const fn advance_hop(&mut self) {
         self.word += 1 << HOP;
     }
 
-    /// Moves it one port back.
+    /// Moves it to the port before, as a frame that travels in reverse does.
     #[inline]
-    pub(crate) const fn go_back(&mut self) {
+    pub(crate) const fn reverse_hop(&mut self) {
         self.word -= 1 << HOP;
     }
 
-    /// It, at another place of its path.
+    /// The same frame at another position of its path.
     pub(crate) const fn at_hop(self, hop: u8) -> Frame {
         Frame { word: self.word & !(0xff << HOP) | (hop as u64) << HOP, ..self }
     }
@@ -137,20 +155,20 @@ pub(crate) mod flag {
     pub(crate) const CONTROLLED: u8 = 1;
     /// It carries a CN-TAG.
     pub(crate) const CN_TAGGED: u8 = 2;
-    /// It asks if there is bandwidth.
-    pub(crate) const SPECIAL: u8 = 4;
+    /// It asks the congestion points on its path whether there is bandwidth.
+    pub(crate) const ASKS_BANDWIDTH: u8 = 4;
     /// It is a segment of a TCP connection.
     pub(crate) const SEGMENT: u8 = 8;
-    /// It travels back to the source.
-    pub(crate) const BACK: u8 = 16;
-    /// It carries a letter: a signal on its way back, or a probe on its way ahead.
-    pub(crate) const LETTER: u8 = 32;
+    /// It travels in reverse, to the source of its path.
+    pub(crate) const REVERSE: u8 = 16;
+    /// It is a control frame: it carries a signal in reverse or a probe forward.
+    pub(crate) const CONTROL: u8 = 32;
     /// It acknowledges segments.
     pub(crate) const ACK: u8 = 64;
-    /// The node it is at counts it against the memory of the input it came in by.
-    pub(crate) const HELD: u8 = 128;
+    /// The node it is at holds it in the buffer of the input it arrived by.
+    pub(crate) const BUFFERED: u8 = 128;
     /// Neither data of the flow nor a part of its tally.
-    pub(crate) const NOT_DATA: u8 = LETTER | ACK;
+    pub(crate) const NOT_DATA: u8 = CONTROL | ACK;
 }
 
 /// Frames of one link, oldest first: on the wire, then in transmission, then queued.
@@ -174,14 +192,14 @@ impl Ring {
         self.head == self.tail
     }
 
-    /// Whether one more frame makes it grow.
+    /// Whether one more frame would make it grow.
     #[inline]
     pub(crate) const fn is_full(&self) -> bool {
         self.tail.wrapping_sub(self.head) > self.mask
     }
 
     /// Grows unless half of it is free.
-    pub(crate) fn make_room(&mut self) {
+    pub(crate) fn reserve_half(&mut self) {
         if self.tail.wrapping_sub(self.head) > self.mask / 2 {
             self.grow();
         }
@@ -226,8 +244,8 @@ impl Ring {
         frame
     }
 
-    /// Forgets the frames from number `from` on.
-    pub(crate) const fn cut(&mut self, from: u32) {
+    /// Removes the frames from number `from` on.
+    pub(crate) const fn truncate(&mut self, from: u32) {
         self.tail = from;
     }
 
@@ -251,23 +269,32 @@ impl Ring {
 }
 
 #[cfg(test)]
+impl Frame {
+    /// A data frame of the first path, for tests.
+    pub(crate) fn of_class(class: u8, size: u16) -> Frame {
+        Frame::new(Parts { path: PathId::new(0), tag: 0, size, limited_by: 0, hop: 0, class, flags: 0 })
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_frame_keeps_its_parts() {
-        let parts = Parts { path: 7, tag: 8, size: 65_535, limited_by: 9, hop: 254, class: 7, flags: flag::ACK };
+        let path = PathId::new(7);
+        let parts = Parts { path, tag: 8, size: 65_535, limited_by: 9, hop: 254, class: 7, flags: flag::ACK };
         let mut frame = Frame::new(parts);
-        assert_eq!((frame.path(), frame.tag(), frame.octets(), frame.limited_by()), (7, 8, 65_535, 9));
+        assert_eq!((frame.path(), frame.tag(), frame.octets(), frame.limited_by()), (path, 8, 65_535, 9));
         assert_eq!((frame.hop(), frame.class(), frame.mark()), (254, 7, 0));
-        assert!(frame.is(flag::ACK) && !frame.is(flag::HELD | flag::BACK));
-        frame.go_back();
-        frame.set(flag::HELD);
+        assert!(frame.is(flag::ACK) && !frame.is(flag::BUFFERED | flag::REVERSE));
+        frame.reverse_hop();
+        frame.set(flag::BUFFERED);
         frame.clear(flag::ACK);
         frame.write_mark(63);
         frame.write_mark(1);
         assert_eq!((frame.hop(), frame.mark(), frame.class()), (253, 63, 7));
-        assert!(frame.is(flag::HELD) && !frame.is(flag::ACK));
+        assert!(frame.is(flag::BUFFERED) && !frame.is(flag::ACK));
         assert_eq!(frame.at_hop(3).hop(), 3);
     }
 
@@ -276,7 +303,7 @@ mod tests {
         let mut ring = Ring::new();
         let mut taken = 0;
         for size in 0..1000u16 {
-            ring.push(Frame::new(Parts { size, ..Parts::default() }));
+            ring.push(Frame::of_class(0, size));
             if size % 3 == 0 {
                 assert_eq!(ring.pop().octets(), taken);
                 taken += 1;

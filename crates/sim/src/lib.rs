@@ -1,42 +1,44 @@
 //! The simulator: a fabric of hosts, switches and links as an event engine sees it.
 //!
 //! A frame's way through the code is its way through the fabric: a [`source`]
-//! has it, a [`sender`] lets it go when its [`limiter`] allows and its adapter's turn
-//! has come, it queues at a [`port`], crosses the link, is counted by an [`input`] where
-//! memory is short, and queues at the next port of its path, until it reaches its sink.
-//! Congestion points look at it where it queues; their signals travel back.
+//! has it, a [`sender`] sends it when its [`rate_limiter`] releases it and its [`adapter`] serves
+//! it, it queues at a [`port`], crosses the link, is admitted by an [`input_buffer`] where there is one,
+//! and queues at the next port of its path, until it reaches its sink.
+//! Congestion points see it where it queues; their signals travel back.
 //!
 //! What is promised:
 //! 1. Time is a whole number of picoseconds. Events of one instant happen in a
 //!    written order (see [`engine`]), so a run is the same on every machine.
-//! 2. A link keeps one pending event, however many frames are on it, and a
-//!    frame costs one event a hop; two where frames take [`turns`].
+//! 2. A link has one pending event, however many frames are on it, and a
+//!    frame costs one event a hop; two at ports with [`priority_queues`].
 //! 3. Frames and octets are conserved at every node: every run is audited, and an
 //!    audit that does not close is an error. So is a circle of pauses.
 //! 4. Random numbers come from streams keyed by seed, replication, component
 //!    and purpose.
 
+pub mod adapter;
 pub mod audit;
 pub mod connection;
 pub mod engine;
 pub mod frame;
-pub mod input;
-pub mod limiter;
-pub mod needs;
+mod ids;
+pub mod input_buffer;
+pub mod pacer;
 pub mod plan;
 pub mod port;
-pub mod probe;
+pub mod priority_queues;
+pub mod rate_limiter;
+pub mod recorder;
 pub mod sender;
 pub mod source;
 pub mod tcp;
-pub mod turns;
+pub mod trace;
 pub mod wheel;
 
 pub use audit::Violation;
 pub use engine::{Control, Engine, Finished, Halt};
-pub use needs::Needs;
 pub use plan::{
     Events, Feedback, FlowPlan, GeneratorPlan, NodePlan, PausePlan, PauseRule, PauseScope, Plan, PortPlan, Process,
     Record, ServiceChange, Traffic,
 };
-pub use probe::{Counters, FlowTally, TcpTally, Trace};
+pub use trace::{Counters, FlowTally, TcpTally, Trace};

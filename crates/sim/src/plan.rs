@@ -1,6 +1,7 @@
 //! What a run is made of: nodes, ports, flows, a schedule, a scheme.
 
 use crate::tcp;
+use qcnlab_schemes::ReactionPoint;
 use qcnlab_schemes::registry::Config;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -31,6 +32,23 @@ pub struct Plan {
     pub record: Record,
     /// What has events of its own.
     pub events: Events,
+}
+
+impl Plan {
+    /// Whether reaction points send probes along their flows' paths.
+    pub(crate) fn sends_probes(&self) -> bool {
+        let Some(flow) = self.flows.first() else { return false };
+        let rate = self.ports[flow.paths[0][0] as usize].rate;
+        self.scheme.reaction_point(rate).capabilities().sends_probes
+    }
+
+    /// The class of the frames that carry signals back, as a bit; 0 if none do.
+    pub(crate) fn signal_class(&self) -> u8 {
+        match self.feedback {
+            Feedback::Frames { class, .. } if self.scheme.speaks() => 1 << class,
+            Feedback::Frames { .. } | Feedback::Ideal => 0,
+        }
+    }
 }
 
 /// What has events of its own. Both give the same run.

@@ -2,18 +2,73 @@
 //!
 //! A first-in first-out port that nothing can pause knows a frame's departure
 //! when the frame arrives, so it needs no event at the end of a transmission:
-//! the frame goes into the ring with the instant it reaches the far end, and
-//! the queue's length is brought up to date when somebody looks. Departures at
-//! the instant of a look have happened.
+//! the frame goes into the ring with the time of its arrival at the far end, and
+//! the queue length is updated on demand. A departure at the
+//! time of an update has happened.
 //!
-//! A port whose frames take turns (see [`turns`](crate::turns)) keeps its queues
+//! A port with [priority queues](crate::priority_queues) keeps waiting frames
 //! there, and only what is on the wire here.
 
 use crate::frame::{Frame, Ring};
+use crate::ids::{FlowId, InputId, PortCpId, QueuesId};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
-/// In place of an index: there is none.
-pub(crate) const NONE: u32 = u32::MAX;
+/// How a port queues and transmits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// First in, first out, without limit; nothing observes or pauses it.
+    Plain,
+    /// First in, first out; departures are computed when frames arrive.
+    Fifo(Fifo),
+    /// Frames wait in priority queues; the end of each transmission is an event.
+    Queues(QueuesId),
+    /// It carries the frames of one lazy sender, which are sent on demand.
+    Lazy(Lazy),
+}
+
+/// What a first-in first-out port needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fifo {
+    /// The congestion point of its queue.
+    pub(crate) cp: Option<PortCpId>,
+    /// What is done about departures.
+    pub(crate) departures: Departures,
+    /// The priority queues it changes to while something is paused; `None` if nothing can be.
+    pub(crate) queues: Option<QueuesId>,
+}
+
+/// What the port of a lazy sender needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lazy {
+    pub(crate) sender: FlowId,
+    /// It is paused before this time.
+    pub(crate) paused_until: Instant,
+    /// The priority queues that keep the state of its pauses; no frame waits there.
+    pub(crate) queues: Option<QueuesId>,
+}
+
+/// What is done about departures from a first-in first-out port, when its queue is updated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Departures {
+    /// Nothing.
+    #[default]
+    Unobserved,
+    /// They free the input buffers that hold the frames.
+    FreeBuffers,
+    /// The congestion point sees them.
+    Shown(PortCpId),
+}
+
+/// What happens to a frame at the far end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FarEnd {
+    /// It goes on, or has reached its sink.
+    Node,
+    /// An input buffer admits or drops it first.
+    Buffer(InputId),
+    /// It has reached its sink and is only counted, on demand: its arrival needs no event.
+    CountingSink,
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Port {
@@ -23,35 +78,14 @@ pub(crate) struct Port {
     queued: u64,
     capacity: u64,
     delay: u64,
-    /// Pauses stop it before this time, if it carries the frames of a quiet sender.
-    pub(crate) stopped_until: u64,
     /// Picoseconds an octet; 0 when that is not a whole number.
     ps_per_byte: u64,
     overhead: u64,
     ring: Ring,
     /// Number of the first frame in the ring that has not left.
     leaving: u32,
-    /// The congestion point that watches this queue, or [`NONE`].
-    pub(crate) cp: u32,
-    /// Whether its queue has no limit and nobody watches it: what comes is queued, and that is all.
-    pub(crate) plain: bool,
-    /// Where its queues are while its frames take turns, or [`NONE`].
-    pub(crate) turns: u32,
-    /// The same whether they do or not, for a port whose frames ever take turns.
-    pub(crate) turns_at: u32,
-    /// Whether what leaves it frees memory while its frames do not take turns.
-    pub(crate) frees: bool,
-    /// The memory at the far end that counts what arrives, or [`NONE`].
-    pub(crate) input: u32,
-    /// The quiet sender whose frames it carries, or [`NONE`].
-    pub(crate) feeder: u32,
-    /// Whether what arrives is only counted.
-    pub(crate) counted: bool,
-    /// Whether something is to be done about each departure, as of the next look.
-    pub(crate) acts: bool,
-    /// Whether that congestion point wants to see departures, or to mark what departs.
-    pub(crate) departures: bool,
-    pub(crate) marks_departures: bool,
+    pub(crate) mode: Mode,
+    pub(crate) far_end: FarEnd,
     rate: BitRate,
     pub(crate) count: PortCount,
 }
@@ -74,52 +108,86 @@ impl Port {
             queued: 0,
             capacity: capacity.map_or(u64::MAX, Bytes::get),
             delay: delay.ps(),
-            stopped_until: 0,
             ps_per_byte: rate.ps_per_byte().unwrap_or(0),
             overhead: overhead.get(),
             ring: Ring::new(),
             leaving: 0,
-            cp: NONE,
-            plain: capacity.is_none(),
-            turns: NONE,
-            turns_at: NONE,
-            frees: false,
-            input: NONE,
-            feeder: NONE,
-            counted: false,
-            acts: false,
-            departures: false,
-            marks_departures: false,
+            mode: if capacity.is_none() { Mode::Plain } else { Mode::Fifo(Fifo::default()) },
+            far_end: FarEnd::Node,
             rate,
             count: PortCount::default(),
         }
     }
 
-    /// The rate it is served at now.
+    /// The rate it transmits at now.
     pub(crate) const fn rate(&self) -> BitRate {
         self.rate
     }
 
+    /// Time from the end of a transmission to the queue at the far end.
     pub(crate) const fn delay(&self) -> Span {
         Span::from_ps(self.delay)
     }
 
-    /// When the port has nothing left to send, as things stand.
+    /// When the port has nothing left to transmit, from what is known now.
     #[inline]
     pub(crate) const fn busy_until(&self) -> Instant {
         Instant::from_ps(self.busy_until)
     }
 
-    /// When a quiet sender's next frame may start, as things stand.
-    #[inline]
-    pub(crate) const fn may_start(&self) -> Instant {
-        Instant::from_ps(if self.busy_until > self.stopped_until { self.busy_until } else { self.stopped_until })
+    /// When a lazy sender's next frame may start, from what is known now.
+    #[inline(always)]
+    pub(crate) fn next_start(&self) -> Instant {
+        match self.mode {
+            Mode::Lazy(lazy) => self.busy_until().max(lazy.paused_until),
+            Mode::Plain | Mode::Fifo(_) | Mode::Queues(_) => self.busy_until(),
+        }
     }
 
-    /// Octets queued, as of the last look.
+    /// The lazy sender whose frames it carries.
+    #[inline(always)]
+    pub(crate) const fn lazy_sender(&self) -> Option<FlowId> {
+        match self.mode {
+            Mode::Lazy(lazy) => Some(lazy.sender),
+            Mode::Plain | Mode::Fifo(_) | Mode::Queues(_) => None,
+        }
+    }
+
+    /// Whether anything is done about departures when its queue is updated.
+    #[inline(always)]
+    pub(crate) const fn observes_departures(&self) -> bool {
+        matches!(self.mode, Mode::Fifo(Fifo { departures: Departures::FreeBuffers | Departures::Shown(_), .. }))
+    }
+
+    /// Whether the congestion point of its queue sees departures.
+    #[inline(always)]
+    pub(crate) const fn shows_departures(&self) -> bool {
+        matches!(self.mode, Mode::Fifo(Fifo { departures: Departures::Shown(_), .. }))
+    }
+
+    /// Octets queued, as of the last update.
     #[inline]
     pub(crate) const fn queue_len(&self) -> Bytes {
         Bytes::new(self.queued)
+    }
+
+    /// The priority queues it uses now or may use.
+    pub(crate) const fn queues(&self) -> Option<QueuesId> {
+        match self.mode {
+            Mode::Plain => None,
+            Mode::Fifo(fifo) => fifo.queues,
+            Mode::Queues(queues) => Some(queues),
+            Mode::Lazy(lazy) => lazy.queues,
+        }
+    }
+
+    /// The input buffer at the far end.
+    #[inline(always)]
+    pub(crate) const fn input(&self) -> Option<InputId> {
+        match self.far_end {
+            FarEnd::Buffer(input) => Some(input),
+            FarEnd::Node | FarEnd::CountingSink => None,
+        }
     }
 
     pub(crate) const fn capacity(&self) -> Bytes {
@@ -128,27 +196,27 @@ impl Port {
 
     /// When the oldest frame reaches the far end.
     #[inline]
-    pub(crate) fn next_arrival(&self) -> Option<u64> {
-        if self.ring.is_empty() { None } else { Some(self.ring.at(self.ring.head()).arrival) }
+    pub(crate) fn next_arrival(&self) -> Option<Instant> {
+        if self.ring.is_empty() { None } else { Some(Instant::from_ps(self.ring.at(self.ring.head()).arrival)) }
     }
 
-    /// When the transmission that is under way ends, as of the last look.
+    /// When the present transmission ends, as of the last update.
     pub(crate) fn next_departure(&self) -> Option<u64> {
         (self.leaving != self.ring.tail()).then(|| self.ring.at(self.leaving).arrival - self.delay)
     }
 
-    /// Gives the frames that have not left, as of the last look, to `queue`; they still count here.
-    pub(crate) fn hand_over(&mut self, mut queue: impl FnMut(Frame)) {
+    /// Moves the frames that have not left, as of the last update, to `queue`; they still count here.
+    pub(crate) fn move_waiting(&mut self, mut queue: impl FnMut(Frame)) {
         let mut number = self.leaving;
         while number != self.ring.tail() {
             queue(*self.ring.at(number));
             number = number.wrapping_add(1);
         }
-        self.ring.cut(self.leaving);
+        self.ring.truncate(self.leaving);
     }
 
-    /// Takes frames back that count here; the first of them starts its transmission now.
-    pub(crate) fn take_over(&mut self, now: Instant, frames: &mut Ring) {
+    /// Takes the waiting frames back, which count here; the first of them starts its transmission now.
+    pub(crate) fn take_back(&mut self, now: Instant, frames: &mut Ring) {
         self.busy_until = now.ps();
         while !frames.is_empty() {
             let mut frame = frames.pop();
@@ -158,21 +226,21 @@ impl Port {
         }
     }
 
-    /// Whether a frame of `size` octets fits whatever has left since the last look.
+    /// Whether a frame of `size` octets fits even if nothing has left since the last update.
     #[inline(always)]
     pub(crate) const fn surely_fits(&self, size: u64) -> bool {
         self.queued + size <= self.capacity
     }
 
-    /// Takes what has left by `now` out of the queue.
+    /// Removes what has left by `now` from the queue.
     #[inline]
-    pub(crate) fn settle(&mut self, now: Instant) {
-        while self.leave_next(now).is_some() {}
+    pub(crate) fn update_queue(&mut self, now: Instant) {
+        while self.next_departed(now).is_some() {}
     }
 
-    /// Takes one frame that has left by `now` out of the queue: when it left.
+    /// Removes one frame that has left by `now` from the queue; returns when it left.
     #[inline]
-    pub(crate) fn leave_next(&mut self, now: Instant) -> Option<Instant> {
+    pub(crate) fn next_departed(&mut self, now: Instant) -> Option<Instant> {
         if self.leaving == self.ring.tail() {
             return None;
         }
@@ -187,11 +255,11 @@ impl Port {
     }
 
     /// The frame that left last; it has not arrived yet.
-    pub(crate) fn left_last(&mut self) -> &mut Frame {
+    pub(crate) fn last_departed(&mut self) -> &mut Frame {
         self.ring.at_mut(self.leaving.wrapping_sub(1))
     }
 
-    /// Queues a frame; false when the queue, as of the last look, cannot hold it and it is discarded.
+    /// Queues a frame; returns false when the queue, as of the last update, cannot hold it and it is dropped.
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, now: Instant, mut frame: Frame) -> bool {
         let size = frame.octets();
@@ -204,9 +272,9 @@ impl Port {
         true
     }
 
-    /// Queues a frame of a plain port. When the frame reaches the far end, if the link was empty.
+    /// Queues a frame of a plain port; returns when it reaches the far end if the link was empty.
     #[inline(always)]
-    pub(crate) fn enqueue_plainly(&mut self, now: Instant, mut frame: Frame) -> Option<u64> {
+    pub(crate) fn enqueue_plain(&mut self, now: Instant, mut frame: Frame) -> Option<Instant> {
         let size = frame.octets();
         self.queued += size;
         self.count.accepted_frames += 1;
@@ -215,12 +283,12 @@ impl Port {
         frame.arrival = self.busy_until + self.delay;
         let empty = self.ring.is_empty();
         self.ring.push(frame);
-        empty.then_some(frame.arrival)
+        empty.then_some(Instant::from_ps(frame.arrival))
     }
 
-    /// A frame that leaves at `at` takes an empty link all the way to the far end.
+    /// Counts a frame whose transmission started at `at` and which has crossed an empty link.
     #[inline(always)]
-    pub(crate) fn pass(&mut self, at: Instant, takes: u64, size: u64) {
+    pub(crate) fn count_crossed(&mut self, at: Instant, takes: u64, size: u64) {
         self.busy_until = at.ps() + takes;
         self.count.accepted_frames += 1;
         self.count.accepted_bytes += size;
@@ -228,7 +296,7 @@ impl Port {
         self.count.arrived_bytes += size;
     }
 
-    /// Counts a frame in if a queue of `queued` octets has room for it, and as discarded if not.
+    /// Admits a frame if a queue of `queued` octets has room for it, and drops it if not.
     #[inline(always)]
     pub(crate) fn admit(&mut self, queued: u64, size: u64) -> bool {
         if queued + size > self.capacity {
@@ -242,7 +310,7 @@ impl Port {
         true
     }
 
-    /// A frame whose transmission ended now goes on the wire.
+    /// Puts a frame whose transmission ended now on the wire.
     pub(crate) fn put_on_the_wire(&mut self, now: Instant, mut frame: Frame) {
         self.queued -= frame.octets();
         frame.arrival = now.ps() + self.delay;
@@ -263,11 +331,11 @@ impl Port {
         frame
     }
 
-    /// Serves at `rate` from `now` on. What is left of the frame in transmission
+    /// Transmits at `rate` from `now` on. What is left of the frame in transmission
     /// goes at the new rate, so no bit is sent twice or lost; the rounding is up,
     /// to a whole picosecond.
     pub(crate) fn change_rate(&mut self, now: Instant, rate: BitRate) {
-        self.settle(now);
+        self.update_queue(now);
         let old = self.rate;
         self.rate = rate;
         self.ps_per_byte = rate.ps_per_byte().unwrap_or(0);
@@ -335,10 +403,9 @@ pub(crate) fn rescaled(left: u64, old: BitRate, new: BitRate) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::Parts;
 
     fn frame(size: u16) -> Frame {
-        Frame::new(Parts { size, ..Parts::default() })
+        Frame::of_class(0, size)
     }
 
     fn at_us(n: u64) -> Instant {
@@ -355,12 +422,12 @@ mod tests {
         let mut port = ten_gig();
         assert!(port.enqueue(at_us(0), frame(1500)));
         assert!(port.enqueue(at_us(0), frame(1500)));
-        assert_eq!(port.next_arrival(), Some(6_200_000));
+        assert_eq!(port.next_arrival(), Some(Instant::from_ps(6_200_000)));
         assert_eq!(port.busy_until().ps(), 2_400_000);
         assert_eq!(port.queue_len(), Bytes::new(3000));
-        port.settle(Instant::from_ps(1_199_999));
+        port.update_queue(Instant::from_ps(1_199_999));
         assert_eq!(port.queue_len(), Bytes::new(3000));
-        port.settle(Instant::from_ps(1_200_000));
+        port.update_queue(Instant::from_ps(1_200_000));
         assert_eq!(port.queue_len(), Bytes::new(1500));
     }
 
@@ -370,9 +437,9 @@ mod tests {
         for _ in 0..3 {
             assert!(port.enqueue(at_us(0), frame(1500)));
         }
-        port.settle(Instant::from_ps(1_199_999));
+        port.update_queue(Instant::from_ps(1_199_999));
         assert!(!port.enqueue(Instant::from_ps(1_199_999), frame(1500)));
-        port.settle(Instant::from_ps(1_200_000));
+        port.update_queue(Instant::from_ps(1_200_000));
         assert!(port.enqueue(Instant::from_ps(1_200_000), frame(1500)));
         assert_eq!((port.count.accepted_frames, port.count.dropped_bytes), (4, 1500));
     }
@@ -390,7 +457,7 @@ mod tests {
         assert_eq!(port.busy_until().ps(), 18_600_000);
         // Back up at 3 us: 2400 of the 6000 bits went at 1 Gb/s, 3600 are left: 0.36 us at 10 Gb/s.
         port.change_rate(Instant::from_ps(3_000_000), BitRate::gbps(10));
-        assert_eq!(port.next_arrival(), Some(3_000_000 + 360_000 + 5_000_000));
+        assert_eq!(port.next_arrival(), Some(Instant::from_ps(3_000_000 + 360_000 + 5_000_000)));
     }
 
     #[test]
@@ -398,7 +465,7 @@ mod tests {
         let mut port = ten_gig();
         port.enqueue(at_us(0), frame(1500));
         port.change_rate(at_us(2), BitRate::mbps(500));
-        assert_eq!(port.next_arrival(), Some(6_200_000));
+        assert_eq!(port.next_arrival(), Some(Instant::from_ps(6_200_000)));
         assert_eq!(port.on_the_wire().count(), 1);
     }
 
@@ -406,6 +473,6 @@ mod tests {
     fn overhead_takes_time_but_no_room() {
         let mut port = Port::new(BitRate::gbps(10), Span::ZERO, None, Bytes::new(20));
         port.enqueue(at_us(0), frame(1500));
-        assert_eq!((port.next_arrival(), port.queue_len()), (Some(1_216_000), Bytes::new(1500)));
+        assert_eq!((port.next_arrival(), port.queue_len()), (Some(Instant::from_ps(1_216_000)), Bytes::new(1500)));
     }
 }

@@ -1,30 +1,24 @@
-//! Sources: when a frame is wanted, and what waits.
+//! Sources: when a frame is ready to be sent, and what waits.
 
 use crate::connection::Connection;
+use crate::frame::Payload;
+use crate::ids::FlowId;
 use crate::plan::{FlowPlan, Process, Traffic};
 use qcnlab_schemes::Dice;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
-/// What waits to be sent, and when more comes.
+/// What waits to be sent, and when more arrives.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     /// Always one more frame while octets are `left`; the next no earlier than `next`.
     Saturated { gap: Span, next: Instant, left: u64 },
-    /// `waiting` frames as of the last look; one more at `next`, and so on. While frames wait, more
-    /// come without an event of their own.
-    Constant { clock: Clock, next: Instant, waiting: u64 },
-    /// `waiting` frames; a generator brings more.
+    /// `waiting` frames as of the last update; one more arrives at `next`, and so on. While frames wait, more
+    /// arrive without an event of their own.
+    Constant { clock: FrameClock, next: Instant, waiting: u64 },
+    /// `waiting` frames; a generator adds more.
     Fed { waiting: u64 },
     /// Segments of a connection.
     Tcp(Box<Connection>),
-}
-
-/// A frame's worth taken from a source.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken {
-    pub(crate) size: u16,
-    /// Octets that still wait.
-    pub(crate) backlog: u64,
 }
 
 impl Source {
@@ -35,16 +29,17 @@ impl Source {
                 Source::Saturated { gap, next: start, left: total.map_or(u64::MAX, Bytes::get) }
             }
             Traffic::Constant { rate } => {
-                Source::Constant { clock: Clock::new(flow.frame, *rate), next: start, waiting: 0 }
+                Source::Constant { clock: FrameClock::new(flow.frame, *rate), next: start, waiting: 0 }
             }
             Traffic::Fed => Source::Fed { waiting: 0 },
             Traffic::Tcp { config, total } => Source::Tcp(Box::new(Connection::new(config, *total, flow, start))),
         }
     }
 
-    /// Brings the number of waiting frames up to date; gives when each that found `room` for no more frames came.
+    /// Updates the number of waiting frames. Calls `refused` with the arrival time of each frame that found the queue,
+    /// which holds `room` frames, full.
     #[inline]
-    pub(crate) fn catch_up(&mut self, now: Instant, stop: Instant, room: u64, mut refused: impl FnMut(Instant)) {
+    pub(crate) fn update_waiting(&mut self, now: Instant, stop: Instant, room: u64, mut refused: impl FnMut(Instant)) {
         if let Source::Constant { clock, next, waiting } = self {
             while *next <= now && *next < stop {
                 if *waiting < room {
@@ -57,9 +52,9 @@ impl Source {
         }
     }
 
-    /// When the next frame is wanted, if that is known.
+    /// When the next frame is ready to be sent, if that is known.
     #[inline]
-    pub(crate) fn wanted(&self, now: Instant, stop: Instant) -> Option<Instant> {
+    pub(crate) fn next_ready(&self, now: Instant, stop: Instant) -> Option<Instant> {
         match self {
             Source::Saturated { next, left, .. } if *left > 0 && (*next).max(now) < stop => Some(*next),
             Source::Constant { waiting, .. } | Source::Fed { waiting } if *waiting > 0 => Some(now),
@@ -68,55 +63,51 @@ impl Source {
         }
     }
 
-    /// When the next frame comes by itself although none is wanted now.
+    /// When the next frame arrives by itself, although none is ready now.
     #[inline]
-    pub(crate) fn next_tick(&self, stop: Instant) -> Option<Instant> {
+    pub(crate) fn next_arrival(&self, stop: Instant) -> Option<Instant> {
         match self {
             Source::Constant { next, .. } if *next < stop => Some(*next),
             _ => None,
         }
     }
 
-    /// Takes a frame of at most `frame` octets, and the number of the segment it carries.
+    /// Takes the payload of a frame of at most `frame` octets.
     #[inline]
-    pub(crate) fn take(&mut self, now: Instant, frame: u16) -> (Taken, Option<u32>) {
-        let taken = match self {
-            Source::Tcp(connection) => {
-                let (taken, number) = connection.take();
-                return (taken, Some(number));
-            }
+    pub(crate) fn take(&mut self, now: Instant, frame: u16) -> Payload {
+        match self {
+            Source::Tcp(connection) => connection.take(),
             Source::Saturated { gap, next, left } => {
                 *next = now + *gap;
                 let size = (*left).min(u64::from(frame)) as u16;
                 if *left != u64::MAX {
                     *left -= u64::from(size);
                 }
-                Taken { size, backlog: 0 }
+                Payload { size, backlog: 0, segment: None }
             }
             Source::Constant { waiting, .. } | Source::Fed { waiting } => {
                 *waiting -= 1;
-                Taken { size: frame, backlog: *waiting * u64::from(frame) }
+                Payload { size: frame, backlog: *waiting * u64::from(frame), segment: None }
             }
-        };
-        (taken, None)
+        }
     }
 }
 
 /// Ticks every 8 L / rate: whole picoseconds, and exact in the long run, because
 /// the remainder of each tick is carried to the next.
 #[derive(Clone, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct FrameClock {
     whole: u64,
     part: u64,
     carried: u64,
     rate: u64,
 }
 
-impl Clock {
-    pub(crate) fn new(frame: Bytes, rate: BitRate) -> Clock {
+impl FrameClock {
+    pub(crate) fn new(frame: Bytes, rate: BitRate) -> FrameClock {
         let bit_ps = u128::from(frame.bits()) * 1_000_000_000_000;
         let rate = u128::from(rate.get());
-        Clock { whole: (bit_ps / rate) as u64, part: (bit_ps % rate) as u64, carried: 0, rate: rate as u64 }
+        FrameClock { whole: (bit_ps / rate) as u64, part: (bit_ps % rate) as u64, carried: 0, rate: rate as u64 }
     }
 
     #[inline]
@@ -131,22 +122,22 @@ impl Clock {
     }
 }
 
-/// When a generator drops its next frame.
+/// Puts frames into the queues of flows.
 #[derive(Clone, Debug)]
 pub(crate) struct Generator {
-    pub(crate) flows: Vec<u32>,
+    pub(crate) flows: Vec<FlowId>,
     pub(crate) next: Instant,
     pub(crate) stop: Instant,
     pub(crate) dice: Dice,
     process: Process,
-    clock: Clock,
-    /// When the time on that is running ends.
+    clock: FrameClock,
+    /// When the present on-time ends.
     on_until: Instant,
 }
 
 impl Generator {
     pub(crate) fn new(
-        flows: Vec<u32>,
+        flows: Vec<FlowId>,
         process: Process,
         frame: Bytes,
         start: Instant,
@@ -154,7 +145,7 @@ impl Generator {
         dice: Dice,
     ) -> Self {
         let (Process::Constant { rate } | Process::Poisson { rate } | Process::OnOff { rate, .. }) = process;
-        let clock = Clock::new(frame, rate);
+        let clock = FrameClock::new(frame, rate);
         let mut generator = Generator { flows, next: start, stop, dice, process, clock, on_until: Instant::NEVER };
         match process {
             Process::Constant { .. } => {}
@@ -183,8 +174,8 @@ impl Generator {
         }
     }
 
-    /// One of the flows.
-    pub(crate) fn pick(&mut self) -> u32 {
+    /// Draws one of the flows.
+    pub(crate) fn pick(&mut self) -> FlowId {
         match self.flows[..] {
             [only] => only,
             _ => self.flows[self.dice.below(self.flows.len() as u32) as usize],
@@ -203,12 +194,13 @@ impl Generator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::Id;
     use qcnlab_schemes::Purpose;
 
     #[test]
     fn the_clock_is_exact_in_the_long_run() {
         // 12 000 bits at 1.05 Gb/s: 11 428 571.43 ps; 7 ticks are 80 us exactly.
-        let mut clock = Clock::new(Bytes::new(1500), BitRate::mbps(1050));
+        let mut clock = FrameClock::new(Bytes::new(1500), BitRate::mbps(1050));
         let ticks: Vec<u64> = (0..7).map(|_| clock.tick().ps()).collect();
         assert_eq!(ticks.iter().sum::<u64>(), 80_000_000);
         assert!(ticks.iter().all(|t| (11_428_571..=11_428_572).contains(t)));
@@ -216,7 +208,8 @@ mod tests {
 
     fn frames_in(process: Process, ms: u64) -> Vec<u64> {
         let dice = Dice::new(1, 0, "generator", Purpose::Traffic);
-        let mut generator = Generator::new(vec![0], process, Bytes::new(1250), Instant::ZERO, Instant::NEVER, dice);
+        let mut generator =
+            Generator::new(vec![FlowId::new(0)], process, Bytes::new(1250), Instant::ZERO, Instant::NEVER, dice);
         let end = Instant::ZERO + Span::from_ms(ms);
         let mut times = Vec::new();
         while generator.next < end {
@@ -254,19 +247,22 @@ mod tests {
 
     #[test]
     fn what_finds_no_room_is_refused_at_its_own_time() {
-        let mut source =
-            Source::Constant { clock: Clock::new(Bytes::new(1250), BitRate::gbps(1)), next: Instant::ZERO, waiting: 0 };
+        let mut source = Source::Constant {
+            clock: FrameClock::new(Bytes::new(1250), BitRate::gbps(1)),
+            next: Instant::ZERO,
+            waiting: 0,
+        };
         let mut refused = Vec::new();
-        source.catch_up(Instant::ZERO + Span::from_us(40), Instant::NEVER, 3, |at| refused.push(at.ps()));
+        source.update_waiting(Instant::ZERO + Span::from_us(40), Instant::NEVER, 3, |at| refused.push(at.ps()));
         assert_eq!(refused, [30_000_000, 40_000_000]);
-        assert_eq!(source.take(Instant::ZERO, 1250).0.backlog, 2500);
+        assert_eq!(source.take(Instant::ZERO, 1250).backlog, 2500);
     }
 
     #[test]
     fn the_last_frame_of_a_flow_may_be_shorter() {
         let mut source = Source::Saturated { gap: Span::ZERO, next: Instant::ZERO, left: 3100 };
-        let sizes: Vec<u16> = (0..3).map(|_| source.take(Instant::ZERO, 1500).0.size).collect();
+        let sizes: Vec<u16> = (0..3).map(|_| source.take(Instant::ZERO, 1500).size).collect();
         assert_eq!(sizes, [1500, 1500, 100]);
-        assert_eq!(source.wanted(Instant::ZERO, Instant::NEVER), None);
+        assert_eq!(source.next_ready(Instant::ZERO, Instant::NEVER), None);
     }
 }

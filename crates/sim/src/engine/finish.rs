@@ -1,121 +1,139 @@
 //! The end of a run: the last bins, the totals, the audit.
 
-use super::{Engine, Finished, Halt, Letter};
+use super::network::Counting;
+use super::recording::Recording;
+use super::signals::{ControlFrame, Signalling};
+use super::{Engine, Finished, Halt};
 use crate::audit::{self, Violation};
-use crate::frame::flag;
-use crate::input::Input;
-use crate::probe::{FlowTally, Tally, TcpTally, Trace};
+use crate::frame::{Frame, flag};
+use crate::ids::{ControlFrameId, IdVec, NodeId};
+use crate::input_buffer::InputBuffer;
+use crate::plan::PauseScope;
 use crate::sender::Sender;
 use crate::source::Source;
+use crate::trace::{FlowTally, Tally, TcpTally, Trace};
 use qcnlab_units::Bytes;
 use std::collections::VecDeque;
 
 impl Engine {
-    /// Settles the last bins, closes the books and checks them.
-    pub(super) fn finish(mut self, watch: &mut dyn FnMut(&Trace)) -> Result<Finished, Halt> {
-        self.let_all_go(self.end);
-        self.count_all_arrived(self.end);
-        for index in 0..self.ports.len() {
-            self.settle(self.end, index as u32);
-            let delay = self.ports[index].delay().ps();
-            for frame in self.ports[index].on_the_wire().filter(|frame| !frame.is(flag::NOT_DATA)) {
-                let path = self.paths[frame.path() as usize];
-                if frame.hop() + 1 == path.len {
-                    let left = frame.arrival - delay;
-                    self.recorder.count_left(path.end, path.member, left, frame.octets());
-                }
-            }
+    /// Closes the last bins, sums the totals and checks them.
+    pub(super) fn finish(mut self, observer: &mut dyn FnMut(&Trace)) -> Result<Finished, Halt> {
+        self.update_senders(self.end);
+        self.count_all_delivered(self.end);
+        self.count_departed();
+        self.record_last_pauses();
+        let recording = &mut self.recording;
+        recording.recorder.finish(self.end);
+        recording.recorder.show(observer);
+        let counters = &mut recording.counters;
+        for tally in recording.tallies.iter() {
+            counters.frames_sent += tally.sent;
+            counters.frames_delivered += tally.delivered;
+            counters.frames_dropped += tally.dropped;
+            counters.frames_refused += tally.refused;
         }
-        self.close_pauses();
-        self.recorder.finish(self.end);
-        self.recorder.show(watch);
-        for tally in &self.tallies {
-            self.counters.frames_sent += tally.sent;
-            self.counters.frames_delivered += tally.delivered;
-            self.counters.frames_dropped += tally.dropped;
-            self.counters.frames_refused += tally.refused;
-        }
-        self.counters.pause_frames = self.turns.iter().map(|turns| turns.pause_frames).sum();
-        self.counters.frame_hops = self.ports.iter().map(|port| port.count.accepted_frames).sum();
+        counters.pause_frames = self.network.queues.iter().map(|queues| queues.pause_frames_sent).sum();
+        counters.frame_hops = self.network.ports.iter().map(|port| port.count.accepted_frames).sum();
         self.audit()?;
-        let flows = self.senders.iter().zip(&self.tallies).map(|(sender, tally)| totals(sender, tally)).collect();
-        Ok(Finished { trace: self.recorder.into_trace(), counters: self.counters, flows })
+        let flows = self.senders.flows.iter().zip(self.recording.tallies.iter());
+        let flows = flows.map(|(sender, tally)| totals(sender, tally)).collect();
+        let Recording { recorder, counters, .. } = self.recording;
+        Ok(Finished { trace: recorder.into_trace(), counters, flows })
     }
 
-    /// Records the pauses that are in force or ran off without a successor.
-    fn close_pauses(&mut self) {
-        for turns in &self.turns {
-            let whole_link = self.whole_link(turns.port);
-            for (number, class) in turns.classes.iter().enumerate() {
-                if class.stopped_until > class.stopped_since && (number == 0 || !whole_link) {
-                    let end = class.stopped_until.min(self.end.ps());
-                    let lane = if whole_link { None } else { Some(class.number) };
-                    self.recorder.on_pause(class.stopped_since, end, turns.port, lane, class.because);
+    /// Puts what left its last port by the end, and is still on the wire, into the bins.
+    fn count_departed(&mut self) {
+        for id in self.network.ports.ids() {
+            self.network.update_queue(self.end, id);
+            let port = &self.network.ports[id];
+            for frame in port.on_the_wire().filter(|frame| !frame.is(flag::NOT_DATA)) {
+                let path = self.network.routes.paths[frame.path()];
+                if frame.hop() + 1 == path.len {
+                    let left = frame.arrival - port.delay().ps();
+                    self.recording.recorder.count_departed(path.sink, path.member, left, frame.octets());
                 }
             }
         }
     }
 
-    /// Whether the far end of a port stops all its classes together.
-    fn whole_link(&self, port: u32) -> bool {
-        let input = self.inputs.get(self.ports[port as usize].input as usize);
-        input.and_then(|input| input.gate.as_ref()).is_some_and(|gate| gate.classes(0) == u8::MAX)
+    /// Records the pauses that are in force, or were the last of their class.
+    fn record_last_pauses(&mut self) {
+        for queues in self.network.queues.iter() {
+            let input = self.network.ports[queues.port].input().map(|input| &self.network.inputs[input]);
+            let scope = input.and_then(|input| input.pause.as_ref()).map(|pause| pause.plan.scope);
+            let whole_link = scope == Some(PauseScope::Link);
+            for (position, queue) in queues.queues.iter().enumerate() {
+                // A pause of the whole link is one row.
+                if position > 0 && whole_link {
+                    continue;
+                }
+                if let Some((since, end, because)) = queue.last_pause(self.end.ps()) {
+                    let class = if whole_link { None } else { Some(queue.class) };
+                    self.recording.recorder.on_pause(since, end, queues.port, class, because);
+                }
+            }
+        }
     }
 
     fn audit(&mut self) -> Result<(), Violation> {
-        let promised: Vec<u64> = self.inputs.iter().map(Input::allowance).collect();
-        for node in 0..self.uncounted.len() {
-            if self.uncounted[node] {
-                self.count_anew(self.end, node as u32);
+        let promised: Vec<u64> = self.network.inputs.iter().map(InputBuffer::allowance).collect();
+        for node in self.network.nodes.ids() {
+            if self.network.nodes[node].counting == Counting::ByAllowance {
+                self.network.recount(self.end, node);
             }
         }
-        for (name, port) in self.port_names.iter().zip(&self.ports) {
-            let turns = self.turns.get(port.turns_at as usize);
-            audit::port(name, port, turns)?;
+        let network = &self.network;
+        for (link, port) in network.links.iter().zip(network.ports.iter()) {
+            audit::port(&link.name, port, port.queues().map(|queues| &network.queues[queues]))?;
         }
-        for (input, promised) in self.inputs.iter().zip(promised) {
-            audit::room(&self.port_names[input.port as usize], promised, input.allowance())?;
-            let held = self.outputs[self.nodes[input.port as usize].1 as usize].iter();
-            let held = held.map(|output| self.held_at(*output, input.port, u8::MAX)).sum();
-            audit::input(&self.port_names[input.port as usize], input, held)?;
+        for (input, promised) in network.inputs.iter().zip(promised) {
+            let link = &network.links[input.port];
+            audit::allowance(&link.name, promised, input.allowance())?;
+            let outputs = network.nodes[link.to].outputs.iter();
+            let held = outputs.map(|output| network.queued_from(*output, input.port, u8::MAX)).sum();
+            audit::input(&link.name, input, held)?;
         }
         self.audit_nodes()?;
-        let path_flow = |path: u32| self.paths[path as usize].flow;
-        let names = self.names.iter().map(String::as_str);
-        audit::flows(names, &self.tallies, path_flow, self.ports.iter(), self.turns.iter())?;
-        let in_line: usize = self.under_way.iter().map(VecDeque::len).sum();
-        let (signals, probes) = self.letters_in_frames();
-        audit::signals(&self.counters, in_line as u64 + signals, probes)?;
-        audit::acks(&self.counters, self.ports.iter(), self.turns.iter())
+        let flow_of = |frame: &Frame| network.flow_of(frame);
+        let recording = &self.recording;
+        let names = recording.flow_names.iter().map(String::as_str);
+        audit::flows(names, &recording.tallies, flow_of, network.ports.iter(), network.queues.iter())?;
+        let in_flight: usize = self.signalling.in_flight.iter().map(VecDeque::len).sum();
+        let (signals, probes) = self.signalling.carried();
+        audit::signals(&recording.counters, in_flight as u64 + signals, probes)?;
+        audit::acks(&recording.counters, network.ports.iter(), network.queues.iter())
     }
 
-    /// Octets in and out of every node.
+    /// Checks the octets in and out of every node.
     fn audit_nodes(&self) -> Result<(), Violation> {
-        let mut books: Vec<audit::Node> =
-            self.extra.iter().map(|(made, taken)| audit::Node::new(*made, *taken)).collect();
-        for (port, (from, to)) in self.ports.iter().zip(&self.nodes) {
-            books[*from as usize].out(&port.count);
-            books[*to as usize].came(&port.count);
+        let network = &self.network;
+        let mut totals: IdVec<NodeId, audit::NodeTotals> =
+            network.nodes.iter().map(|node| audit::NodeTotals::new(node.control_sent, node.control_received)).collect();
+        for (port, link) in network.ports.iter().zip(network.links.iter()) {
+            totals[link.from].add_output(&port.count);
+            totals[link.to].add_input(&port.count);
         }
-        for input in &self.inputs {
-            books[self.nodes[input.port as usize].1 as usize].lost += input.dropped_bytes;
+        for input in network.inputs.iter() {
+            totals[network.links[input.port].to].dropped += input.dropped_bytes;
         }
-        for (sender, tally) in self.senders.iter().zip(&self.tallies) {
-            books[self.nodes[sender.port as usize].0 as usize].made += tally.sent_bytes;
-            let last = *self.ports_of(sender.first_path).last().expect("a way has links");
-            books[self.nodes[last as usize].1 as usize].taken += tally.delivered_bytes;
+        for (sender, tally) in self.senders.flows.iter().zip(self.recording.tallies.iter()) {
+            totals[network.links[sender.port].from].sent += tally.sent_bytes;
+            let last = network.routes.last_port(sender.first_path);
+            totals[network.links[last].to].received += tally.delivered_bytes;
         }
-        self.node_names.iter().zip(books).try_for_each(|(name, book)| book.check(name))
+        network.nodes.iter().zip(totals.iter()).try_for_each(|(node, totals)| totals.check(&node.name))
     }
+}
 
-    /// Letters inside frames: signals and probes.
-    fn letters_in_frames(&self) -> (u64, u64) {
-        let mut free = vec![false; self.letters.len()];
-        self.free_letters.iter().for_each(|place| free[*place as usize] = true);
-        let kept = self.letters.iter().zip(free).filter(|(_, free)| !free);
-        kept.fold((0, 0), |(signals, probes), (letter, _)| match letter {
-            Letter::Signal(_) => (signals + 1, probes),
-            Letter::Probe(_) => (signals, probes + 1),
+impl Signalling {
+    /// How many signals and probes are carried by control frames.
+    fn carried(&self) -> (u64, u64) {
+        let mut free: IdVec<ControlFrameId, bool> = self.control_frames.iter().map(|_| false).collect();
+        self.free.iter().for_each(|id| free[*id] = true);
+        let carried = self.control_frames.iter().zip(free.iter()).filter(|(_, free)| !**free);
+        carried.fold((0, 0), |(signals, probes), (control, _)| match control {
+            ControlFrame::Signal(_) => (signals + 1, probes),
+            ControlFrame::Probe(_) => (signals, probes + 1),
         })
     }
 }

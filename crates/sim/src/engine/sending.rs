@@ -1,280 +1,267 @@
-//! Sources, limiters and adapters: when the next frame leaves a host.
+//! Sources, rate limiters and adapters: when the next frame leaves a host.
 
 use super::Engine;
+use super::schedule::Event;
+use crate::adapter::Adapter;
 use crate::frame::Frame;
-use crate::port::NONE;
-use crate::source::Source;
-use crate::turns::Sending;
+use crate::ids::{AdapterId, FlowId, GeneratorId, IdVec, LimiterId};
+use crate::port::Mode;
+use crate::rate_limiter::RateLimiter;
+use crate::sender::Sender;
+use crate::source::{Generator, Source};
 use qcnlab_units::Instant;
+
+/// What sends.
+pub(super) struct Senders {
+    pub(super) flows: IdVec<FlowId, Sender>,
+    pub(super) limiters: IdVec<LimiterId, RateLimiter>,
+    pub(super) adapters: IdVec<AdapterId, Adapter>,
+    pub(super) generators: IdVec<GeneratorId, Generator>,
+    /// Whether reaction points send probes.
+    pub(super) probe: bool,
+}
 
 impl Engine {
     /// A source that had nothing to send has a frame.
-    pub(super) fn generate(&mut self, now: Instant, entity: u32) {
-        let flows = self.senders.len() as u32;
-        if entity >= flows {
-            return self.feed(now, entity - flows);
-        }
-        let sender = &self.senders[entity as usize];
-        match sender.source {
-            Source::Tcp(_) => self.pump(now, entity),
-            _ if sender.adapter == NONE => self.release_alone(now, entity),
-            _ => self.wants(now, entity),
+    pub(super) fn source_has_frame(&mut self, now: Instant, flow: FlowId) {
+        match self.senders.flows[flow].source {
+            Source::Tcp(_) => self.send_segments(now, flow),
+            _ => self.request_send(now, flow),
         }
     }
 
-    /// A generator drops a frame into a queue.
-    fn feed(&mut self, now: Instant, index: u32) {
-        let generator = &mut self.generators[index as usize];
+    /// A generator adds a frame to the queue of a flow.
+    pub(super) fn generate(&mut self, now: Instant, id: GeneratorId) {
+        let generator = &mut self.senders.generators[id];
         let flow = generator.pick();
         generator.advance();
         if generator.next < generator.stop {
-            self.wheel.set(self.entities.feed + index, generator.next.ps());
+            self.schedule.set(Event::GeneratorFrame(id), generator.next);
         }
-        let sender = &mut self.senders[flow as usize];
+        let sender = &mut self.senders.flows[flow];
         let Source::Fed { waiting } = &mut sender.source else {
             unreachable!("a generator feeds flows that are fed");
         };
         if *waiting >= sender.room {
-            return self.refuse(now, flow);
+            return self.recording.on_refusal(now, sender.port, flow, u64::from(sender.frame));
         }
         *waiting += 1;
-        self.wants(now, flow);
+        self.request_send(now, flow);
     }
 
-    /// A frame found no room at its source.
-    fn refuse(&mut self, at: Instant, flow: u32) {
-        let sender = &self.senders[flow as usize];
-        self.tallies[flow as usize].refused += 1;
-        self.recorder.on_drop(at, sender.port, flow, u64::from(sender.frame));
-    }
-
-    /// Brings a source's waiting frames up to date.
+    /// Updates the frames that wait at a source.
     #[inline(always)]
-    fn catch_up(&mut self, now: Instant, flow: u32) {
-        let sender = &mut self.senders[flow as usize];
-        let (recorder, tally) = (&mut self.recorder, &mut self.tallies[flow as usize]);
+    fn update_source(&mut self, now: Instant, flow: FlowId) {
+        let (sender, recording) = (&mut self.senders.flows[flow], &mut self.recording);
         let (port, frame) = (sender.port, u64::from(sender.frame));
-        sender.source.catch_up(now, sender.stop, sender.room, |at| {
-            tally.refused += 1;
-            recorder.on_drop(at, port, flow, frame);
-        });
+        sender.source.update_waiting(now, sender.stop, sender.room, |at| recording.on_refusal(at, port, flow, frame));
     }
 
-    /// A flow may have a frame to send: it gets in line, or is told when to look again.
-    pub(super) fn wants(&mut self, now: Instant, flow: u32) {
-        let sender = &self.senders[flow as usize];
-        if sender.adapter == NONE {
+    /// A flow may have a frame to send: it joins the queue of its limiter, or is scheduled for when it has one.
+    pub(super) fn request_send(&mut self, now: Instant, flow: FlowId) {
+        let sender = &self.senders.flows[flow];
+        if sender.adapter.is_none() {
             return self.release_alone(now, flow);
         }
-        if sender.in_line {
+        if sender.waits {
             return;
         }
-        self.catch_up(now, flow);
-        let sender = &mut self.senders[flow as usize];
-        match sender.source.wanted(now, sender.stop) {
+        self.update_source(now, flow);
+        let sender = &mut self.senders.flows[flow];
+        match sender.source.next_ready(now, sender.stop) {
             Some(at) if at <= now => {
-                sender.in_line = true;
+                sender.waits = true;
                 let limiter = sender.limiter;
-                self.reactions[limiter as usize].line.push_back(flow);
-                self.advance_line(now, limiter);
+                self.senders.limiters[limiter].queue.push_back(flow);
+                self.advance_limiter(now, limiter);
             }
-            Some(at) => self.wheel.set(self.entities.generate + flow, at.ps()),
+            Some(at) => self.schedule.set(Event::SourceFrame(flow), at),
             None => {
-                if let Some(at) = sender.source.next_tick(sender.stop) {
-                    self.wheel.set(self.entities.generate + flow, at.ps());
+                if let Some(at) = sender.source.next_arrival(sender.stop) {
+                    self.schedule.set(Event::SourceFrame(flow), at);
                 }
             }
         }
     }
 
-    /// Lets the first in line at a limiter go to its adapter, now or when the limiter allows.
-    fn advance_line(&mut self, now: Instant, limiter: u32) {
-        let reaction = &mut self.reactions[limiter as usize];
-        if reaction.at_adapter {
+    /// Sends the first flow in a limiter's queue on to its adapter, now or when the pacer allows.
+    fn advance_limiter(&mut self, now: Instant, id: LimiterId) {
+        let limiter = &mut self.senders.limiters[id];
+        if limiter.at_adapter {
             return;
         }
-        let Some(flow) = reaction.line.front().copied() else { return };
-        let at = reaction.limiter.next();
+        let Some(flow) = limiter.queue.front().copied() else { return };
+        let at = limiter.pacer.next();
         if at > now {
-            return self.wheel.set(self.entities.release + limiter, at.ps());
+            return self.schedule.set(Event::Release(id), at);
         }
-        reaction.at_adapter = true;
-        let (adapter, class) = (self.senders[flow as usize].adapter, self.senders[flow as usize].class);
-        self.adapters[adapter as usize].push(class, flow);
-        self.call_adapter(now, adapter);
+        let sender = &self.senders.flows[flow];
+        let Some(adapter) = sender.adapter else { return };
+        limiter.at_adapter = true;
+        self.senders.adapters[adapter].enqueue(sender.class, flow);
+        self.schedule_adapter(now, adapter);
     }
 
     /// Has an adapter serve when its link is free.
-    fn call_adapter(&mut self, now: Instant, adapter: u32) {
-        let port = &self.ports[self.adapters[adapter as usize].port as usize];
-        match port.turns {
-            NONE => {
-                let at = port.busy_until().max(now);
-                self.wheel.set(self.entities.adapter + adapter, at.ps());
-            }
-            turns => {
-                if self.turns[turns as usize].sending != Sending::Nothing {
-                    return;
-                }
-                // With others on the link, all that are let go at this instant get in line first.
-                if self.adapters[adapter as usize].flows == 1 {
-                    self.serve(now, adapter);
-                } else {
-                    self.next_turn(now, turns);
-                }
+    fn schedule_adapter(&mut self, now: Instant, id: AdapterId) {
+        let adapter = &self.senders.adapters[id];
+        let port = &self.network.ports[adapter.port];
+        match port.mode {
+            // With other frames on the link, all flows that are released at this instant join the adapter first.
+            Mode::Queues(queues) if !self.network.queues[queues].is_idle() => {}
+            Mode::Queues(_) if adapter.flows == 1 => self.serve_adapter(now, id),
+            Mode::Queues(queues) => self.start_transmission(now, queues),
+            Mode::Plain | Mode::Fifo(_) | Mode::Lazy(_) => {
+                self.schedule.set(Event::AdapterService(id), port.busy_until().max(now));
             }
         }
     }
 
-    /// An adapter's link is free: the first in line sends a frame.
-    pub(super) fn serve(&mut self, now: Instant, adapter: u32) {
-        let index = self.adapters[adapter as usize].port;
-        let port = &self.ports[index as usize];
-        let mut classes = u8::MAX;
-        match port.turns {
-            NONE if port.busy_until() > now => return self.call_adapter(now, adapter),
-            NONE => {}
-            turns => {
-                let turns = &self.turns[turns as usize];
-                if turns.sending != Sending::Nothing {
+    /// An adapter's link is free: the flow that is next sends a frame.
+    pub(super) fn serve_adapter(&mut self, now: Instant, id: AdapterId) {
+        let port = &self.network.ports[self.senders.adapters[id].port];
+        let (mut classes, mut waits) = (u8::MAX, None);
+        match port.mode {
+            Mode::Queues(queues_id) => {
+                let queues = &self.network.queues[queues_id];
+                if !queues.is_idle() {
                     return;
                 }
-                for class in turns.classes.iter().filter(|class| class.stopped_until > now.ps()) {
-                    classes &= !(1 << class.number);
+                for queue in queues.queues.iter().filter(|queue| queue.paused_until > now.ps()) {
+                    classes &= !(1 << queue.class);
+                }
+                waits = Some(queues_id);
+            }
+            Mode::Plain | Mode::Fifo(_) | Mode::Lazy(_) => {
+                if port.busy_until() > now {
+                    return self.schedule_adapter(now, id);
                 }
             }
         }
-        let Some(flow) = self.adapters[adapter as usize].pop(classes) else {
-            // All in line are stopped: the port waits until they may go on.
-            let turns = self.ports[index as usize].turns;
-            if turns != NONE {
-                self.next_turn(now, turns);
+        let Some(flow) = self.senders.adapters[id].dequeue(classes) else {
+            // All flows that wait are paused: the port waits until one may resume.
+            if let Some(queues) = waits {
+                self.start_transmission(now, queues);
             }
             return;
         };
-        let limiter = self.senders[flow as usize].limiter;
-        let reaction = &mut self.reactions[limiter as usize];
-        if reaction.limiter.next() > now {
-            // It was cut or stopped while it waited for the link.
-            reaction.at_adapter = false;
-            self.advance_line(now, limiter);
+        let limiter_id = self.senders.flows[flow].limiter;
+        let limiter = &mut self.senders.limiters[limiter_id];
+        if limiter.pacer.next() > now {
+            // Its rate was cut while it waited for the link.
+            limiter.at_adapter = false;
+            self.advance_limiter(now, limiter_id);
         } else {
-            self.send_one(now, flow);
+            self.send_from_adapter(now, flow);
         }
-        if self.adapters[adapter as usize].ready == 0 {
-            return;
+        if self.senders.adapters[id].ready != 0 {
+            self.schedule_adapter(now, id);
         }
-        self.call_adapter(now, adapter);
     }
 
-    /// The flow whose turn it is sends a frame, if it still wants to, and gets in line again.
-    fn send_one(&mut self, now: Instant, flow: u32) {
-        let limiter = self.senders[flow as usize].limiter;
-        let reaction = &mut self.reactions[limiter as usize];
-        reaction.line.pop_front();
-        reaction.at_adapter = false;
-        let sender = &mut self.senders[flow as usize];
-        sender.in_line = false;
+    /// The flow that an adapter serves sends a frame, if it still has one, and waits again for the next.
+    fn send_from_adapter(&mut self, now: Instant, flow: FlowId) {
+        let sender = &mut self.senders.flows[flow];
+        sender.waits = false;
+        let limiter_id = sender.limiter;
+        let limiter = &mut self.senders.limiters[limiter_id];
+        limiter.queue.pop_front();
+        limiter.at_adapter = false;
         // It may have stopped while it waited for the link.
-        if sender.source.wanted(now, sender.stop).is_some() {
-            self.emit(now, flow);
+        if sender.source.next_ready(now, sender.stop).is_some() {
+            let port = sender.port;
+            let frame = self.pass_limiter(now, flow);
+            self.forward(now, port, frame);
+            if self.senders.probe {
+                self.send_probes(now, limiter_id);
+            }
         }
-        self.wants(now, flow);
-        self.advance_line(now, limiter);
+        self.request_send(now, flow);
+        self.advance_limiter(now, limiter_id);
     }
 
-    /// A frame passes its limiter and goes to its first port.
-    fn emit(&mut self, now: Instant, flow: u32) {
-        let frame = self.let_one_go(now, flow);
-        let sender = &self.senders[flow as usize];
-        let (limiter, port) = (sender.limiter, sender.port);
-        self.forward(now, port, frame);
-        if self.probes {
-            self.send_probes(now, limiter);
-        }
-    }
-
-    /// A frame passes its limiter at `at`.
+    /// The next frame of a flow passes its limiter at `at`.
     #[inline(always)]
-    pub(super) fn let_one_go(&mut self, at: Instant, flow: u32) -> Frame {
-        self.catch_up(at, flow);
-        let sender = &mut self.senders[flow as usize];
-        let reaction = &mut self.reactions[sender.limiter as usize];
-        let frame = sender.take_frame(at, flow, reaction);
-        let tally = &mut self.tallies[flow as usize];
-        tally.sent += 1;
-        tally.sent_bytes += frame.octets();
-        reaction.follow_sent(&mut self.wheel, self.entities.wake + sender.limiter);
+    pub(super) fn pass_limiter(&mut self, at: Instant, flow: FlowId) -> Frame {
+        self.update_source(at, flow);
+        let sender = &mut self.senders.flows[flow];
+        let limiter = &mut self.senders.limiters[sender.limiter];
+        let frame = sender.next_frame(at, flow, limiter);
+        self.recording.on_sent(flow, frame.octets());
+        if limiter.saw_last
+            && let Some(wake) = limiter.changed_wake()
+        {
+            self.schedule.set(Event::RpWake(sender.limiter), wake);
+        }
         frame
     }
 
-    /// A limiter may let a frame go.
+    /// The pacer of a limiter may release a frame.
     #[inline]
-    pub(super) fn release(&mut self, now: Instant, limiter: u32) {
-        let flow = self.reactions[limiter as usize].flow;
-        if self.senders[flow as usize].adapter != NONE {
-            return self.advance_line(now, limiter);
+    pub(super) fn release(&mut self, now: Instant, limiter: LimiterId) {
+        let flow = self.senders.limiters[limiter].last_flow;
+        if self.senders.flows[flow].adapter.is_some() {
+            return self.advance_limiter(now, limiter);
         }
         self.release_alone(now, flow);
     }
 
     /// As [`release`](Engine::release), for a flow that is alone on its link.
-    fn release_alone(&mut self, now: Instant, flow: u32) {
-        let sender = &mut self.senders[flow as usize];
-        let tally = &mut self.tallies[flow as usize];
-        let (limiter, index) = (sender.limiter, sender.port);
-        let (recorder, frame) = (&mut self.recorder, u64::from(sender.frame));
-        sender.source.catch_up(now, sender.stop, sender.room, |at| {
-            tally.refused += 1;
-            recorder.on_drop(at, index, flow, frame);
+    fn release_alone(&mut self, now: Instant, flow: FlowId) {
+        let (sender, recording) = (&mut self.senders.flows[flow], &mut self.recording);
+        let (limiter_id, port_id, size) = (sender.limiter, sender.port, u64::from(sender.frame));
+        sender.source.update_waiting(now, sender.stop, sender.room, |at| {
+            recording.on_refusal(at, port_id, flow, size);
         });
-        let reaction = &mut self.reactions[limiter as usize];
-        let port = &mut self.ports[index as usize];
-        let mut next = sender.next_release(now, reaction, port);
+        let limiter = &mut self.senders.limiters[limiter_id];
+        let port = &mut self.network.ports[port_id];
+        let mut next = sender.next_release(now, limiter, port);
         if next.is_some_and(|at| at <= now) {
-            let frame = sender.take_frame(now, flow, reaction);
-            tally.sent += 1;
-            tally.sent_bytes += frame.octets();
-            reaction.follow_sent(&mut self.wheel, self.entities.wake + limiter);
-            if port.plain && !self.probes {
-                if let Some(arrival) = port.enqueue_plainly(now, frame) {
-                    self.wheel.set(self.entities.arrive + index, arrival);
+            let frame = sender.next_frame(now, flow, limiter);
+            recording.on_sent(flow, frame.octets());
+            if limiter.saw_last
+                && let Some(wake) = limiter.changed_wake()
+            {
+                self.schedule.set(Event::RpWake(limiter_id), wake);
+            }
+            if port.mode == Mode::Plain && !self.senders.probe {
+                if let Some(arrival) = port.enqueue_plain(now, frame) {
+                    self.schedule.set(Event::Arrival(port_id), arrival);
                 }
-                next = sender.next_release(now, reaction, port);
+                next = sender.next_release(now, limiter, port);
             } else {
-                self.forward(now, index, frame);
-                if self.probes {
-                    self.send_probes(now, limiter);
+                self.forward(now, port_id, frame);
+                if self.senders.probe {
+                    self.send_probes(now, limiter_id);
                 }
                 next = self.next_release(now, flow);
             }
         }
         if let Some(at) = next {
-            return self.wheel.set(self.entities.release + limiter, at.ps());
+            return self.schedule.set(Event::Release(limiter_id), at);
         }
-        let sender = &self.senders[flow as usize];
-        if let Some(at) = sender.source.next_tick(sender.stop) {
-            self.wheel.set(self.entities.generate + flow, at.ps());
+        let sender = &self.senders.flows[flow];
+        if let Some(at) = sender.source.next_arrival(sender.stop) {
+            self.schedule.set(Event::SourceFrame(flow), at);
         }
     }
 
     /// When a flow that is alone on its link sends next.
-    fn next_release(&self, now: Instant, flow: u32) -> Option<Instant> {
-        let sender = &self.senders[flow as usize];
-        sender.next_release(now, &self.reactions[sender.limiter as usize], &self.ports[sender.port as usize])
+    fn next_release(&self, now: Instant, flow: FlowId) -> Option<Instant> {
+        let sender = &self.senders.flows[flow];
+        sender.next_release(now, &self.senders.limiters[sender.limiter], &self.network.ports[sender.port])
     }
 
-    /// A limiter's rate has changed.
-    pub(super) fn limiter_changed(&mut self, now: Instant, limiter: u32) {
-        let flow = self.reactions[limiter as usize].flow;
-        if self.senders[flow as usize].adapter != NONE {
-            return self.advance_line(now, limiter);
-        }
-        if self.senders[flow as usize].quiet {
-            return self.expect(flow);
-        }
-        if let Some(at) = self.next_release(now, flow) {
-            self.wheel.set(self.entities.release + limiter, at.ps());
+    /// The rate of a limiter has changed.
+    pub(super) fn rate_changed(&mut self, now: Instant, limiter: LimiterId) {
+        let flow = self.senders.limiters[limiter].last_flow;
+        let sender = &self.senders.flows[flow];
+        if sender.adapter.is_some() {
+            self.advance_limiter(now, limiter);
+        } else if sender.lazy {
+            self.schedule_lazy_arrival(flow);
+        } else if let Some(at) = self.next_release(now, flow) {
+            self.schedule.set(Event::Release(limiter), at);
         }
     }
 }

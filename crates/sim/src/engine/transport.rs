@@ -1,84 +1,83 @@
-//! TCP connections: segments ahead, acknowledgements back.
+//! TCP connections: segments forward, acknowledgements in reverse.
 
 use super::Engine;
+use super::schedule::Event;
 use crate::connection::Connection;
 use crate::frame::{Frame, Parts, flag};
+use crate::ids::{FlowId, PathId};
 use crate::source::Source;
 use qcnlab_units::Instant;
 
 impl Engine {
-    fn connection(&mut self, flow: u32) -> &mut Connection {
-        match &mut self.senders[flow as usize].source {
+    fn connection(&mut self, flow: FlowId) -> &mut Connection {
+        match &mut self.senders.flows[flow].source {
             Source::Tcp(connection) => connection,
             _ => unreachable!("segments belong to connections"),
         }
     }
 
-    /// A segment reaches its destination, which may acknowledge.
-    pub(super) fn segment_received(&mut self, now: Instant, flow: u32, frame: Frame) {
+    /// A segment reaches its destination, which may acknowledge it.
+    pub(super) fn segment_received(&mut self, now: Instant, flow: FlowId, frame: Frame) {
         let connection = self.connection(flow);
         let before = connection.receiver.next_expected();
         let ack = connection.receiver.on_segment(now, frame.tag());
         let (expected, last) = (connection.receiver.next_expected(), connection.segments);
         if expected == last && before != last {
-            self.tallies[flow as usize].finished = now.ps();
+            self.recording.tallies[flow].finished = now.ps();
         }
         match ack {
-            Some(number) => self.acknowledge(now, flow, frame.path(), number),
-            None => self.follow_timers(flow),
+            Some(number) => self.send_ack(now, flow, frame.path(), number),
+            None => self.schedule_timer(flow),
         }
     }
 
-    /// A receiver sends an acknowledgement back.
-    fn acknowledge(&mut self, now: Instant, flow: u32, path: u32, number: u32) {
+    /// A receiver sends an acknowledgement.
+    fn send_ack(&mut self, now: Instant, flow: FlowId, path: PathId, number: u32) {
         let size = self.connection(flow).ack_frame;
-        let class = self.senders[flow as usize].class;
-        let hop = self.paths[path as usize].len;
-        self.counters.acks_sent += 1;
-        let flags = flag::BACK | flag::ACK;
-        self.post(now, Frame::new(Parts { path, tag: number, size, class, hop, flags, limited_by: 0 }));
+        let class = self.senders.flows[flow].class;
+        let hop = self.network.routes.paths[path].len;
+        self.recording.counters.acks_sent += 1;
+        let flags = flag::REVERSE | flag::ACK;
+        self.send_reverse(now, Frame::new(Parts { path, tag: number, size, class, hop, flags, limited_by: 0 }));
     }
 
     /// An acknowledgement reaches the sender.
-    pub(super) fn acknowledged(&mut self, now: Instant, flow: u32, number: u32) {
+    pub(super) fn ack_received(&mut self, now: Instant, flow: FlowId, number: u32) {
         self.connection(flow).sender.on_ack(now, number);
-        self.pump(now, flow);
+        self.send_segments(now, flow);
     }
 
-    /// A timer of a connection may have run off.
-    pub(super) fn transport_wakes(&mut self, now: Instant, flow: u32) {
+    /// A timer of a connection may have expired.
+    pub(super) fn timer_expired(&mut self, now: Instant, flow: FlowId) {
         let connection = self.connection(flow);
         connection.wake = Instant::NEVER;
         connection.sender.on_wake(now);
         if let Some(number) = connection.receiver.on_wake(now) {
-            let path = self.senders[flow as usize].first_path;
-            self.acknowledge(now, flow, path, number);
+            let path = self.senders.flows[flow].first_path;
+            self.send_ack(now, flow, path, number);
         }
-        self.pump(now, flow);
+        self.send_segments(now, flow);
     }
 
-    /// Lets a connection hand over what its window allows.
-    pub(super) fn pump(&mut self, now: Instant, flow: u32) {
-        let sender = &mut self.senders[flow as usize];
+    /// Queues the segments that the window of a connection admits, and has them sent.
+    pub(super) fn send_segments(&mut self, now: Instant, flow: FlowId) {
+        let sender = &mut self.senders.flows[flow];
         let Source::Tcp(connection) = &mut sender.source else { return };
         if now < sender.stop {
-            let (tally, recorder, port) = (&mut self.tallies[flow as usize], &mut self.recorder, sender.port);
-            connection.pump(now, |size| {
-                tally.refused += 1;
-                recorder.on_drop(now, port, flow, size);
-            });
+            let (recording, port) = (&mut self.recording, sender.port);
+            connection.queue_segments(now, |size| recording.on_refusal(now, port, flow, size));
         }
-        self.follow_timers(flow);
-        self.wants(now, flow);
+        self.schedule_timer(flow);
+        self.request_send(now, flow);
     }
 
-    /// Keeps the pending event no later than a connection's next timer. One that is early finds nothing due.
-    fn follow_timers(&mut self, flow: u32) {
+    /// Keeps the pending event no later than a connection's next timer. An event that is early finds nothing due.
+    fn schedule_timer(&mut self, flow: FlowId) {
         let connection = self.connection(flow);
         let next = connection.next_wake();
         if next < connection.wake {
             connection.wake = next;
-            self.wheel.set(self.entities.transport + flow, next.ps());
+            self.schedule.set(Event::TcpTimer(flow), next);
         }
     }
 }

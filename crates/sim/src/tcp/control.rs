@@ -29,19 +29,19 @@ pub(super) enum Loss {
 
 /// A congestion control. Windows are octets.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Control {
+pub(super) enum CongestionControl {
     Reno(Reno),
     Cubic(Cubic),
     Bic(Bic),
 }
 
-impl Control {
-    pub(super) fn new(config: &Config) -> Control {
+impl CongestionControl {
+    pub(super) fn new(config: &Config) -> CongestionControl {
         let mss = config.mss.get().max(1);
         match config.flavour {
-            Flavour::Reno | Flavour::NewReno => Control::Reno(Reno::new(mss)),
-            Flavour::Cubic => Control::Cubic(Cubic::new(mss)),
-            Flavour::Bic => Control::Bic(Bic::new(mss)),
+            Flavour::Reno | Flavour::NewReno => CongestionControl::Reno(Reno::new(mss)),
+            Flavour::Cubic => CongestionControl::Cubic(Cubic::new(mss)),
+            Flavour::Bic => CongestionControl::Bic(Bic::new(mss)),
         }
     }
 
@@ -49,18 +49,18 @@ impl Control {
     #[inline]
     pub(super) fn grown(&mut self, ack: Progress) -> u64 {
         match self {
-            Control::Reno(control) => control.grown(ack),
-            Control::Cubic(control) => control.grown(ack),
-            Control::Bic(control) => control.grown(ack),
+            CongestionControl::Reno(control) => control.grown(ack),
+            CongestionControl::Cubic(control) => control.grown(ack),
+            CongestionControl::Bic(control) => control.grown(ack),
         }
     }
 
     /// The slow start threshold after a loss that finds this window and `flight` octets outstanding.
     pub(super) fn on_loss(&mut self, loss: Loss, window: u64, flight: u64) -> u64 {
         match self {
-            Control::Reno(control) => control.on_loss(flight),
-            Control::Cubic(control) => control.on_loss(loss, window, flight),
-            Control::Bic(control) => control.on_loss(window, flight),
+            CongestionControl::Reno(control) => control.on_loss(flight),
+            CongestionControl::Cubic(control) => control.on_loss(loss, window, flight),
+            CongestionControl::Bic(control) => control.on_loss(window, flight),
         }
     }
 }

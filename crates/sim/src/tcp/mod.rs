@@ -1,6 +1,6 @@
 //! TCP senders and receivers as pure state machines over segment numbers.
 //!
-//! A [`Sender`] says which segment goes next and hears acknowledgements; a [`Receiver`] hears segments and
+//! A [`TcpSender`] says which segment goes next and hears acknowledgements; a [`TcpReceiver`] hears segments and
 //! says what to acknowledge. Time is passed in and wake-ups are asked for; nothing is called back. Segments
 //! count up from 0 and are full, except that the last may be shorter. Connections are open from the start
 //! and never close.
@@ -28,8 +28,8 @@ mod sender;
 mod tests;
 mod timer;
 
-pub use receiver::Receiver;
-pub use sender::{Segment, Sender, Stats};
+pub use receiver::TcpReceiver;
+pub use sender::{Segment, Stats, TcpSender};
 
 use qcnlab_units::{Bytes, Span};
 

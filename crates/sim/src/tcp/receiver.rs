@@ -10,7 +10,7 @@ use std::ops::Range;
 /// over; a segment out of order, a repeated one, and one that fills a hole wholly or in part are acknowledged
 /// at once. The last segment counts as a full one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Receiver {
+pub struct TcpReceiver {
     delay: Span,
     /// The first segment that is missing.
     expected: u32,
@@ -20,10 +20,10 @@ pub struct Receiver {
     held: Instant,
 }
 
-impl Receiver {
+impl TcpReceiver {
     /// Nothing has arrived. Uses `delayed_ack` alone.
-    pub fn new(config: &Config) -> Receiver {
-        Receiver { delay: config.delayed_ack, expected: 0, beyond: Vec::new(), held: Instant::NEVER }
+    pub fn new(config: &Config) -> TcpReceiver {
+        TcpReceiver { delay: config.delayed_ack, expected: 0, beyond: Vec::new(), held: Instant::NEVER }
     }
 
     /// A segment arrives. What to acknowledge now: the next segment expected; `None` to say nothing yet.
@@ -101,13 +101,13 @@ mod tests {
         Instant::ZERO + Span::from_ms(n)
     }
 
-    fn delayed() -> Receiver {
-        Receiver::new(&Config { delayed_ack: Span::from_ms(200), ..config() })
+    fn delayed() -> TcpReceiver {
+        TcpReceiver::new(&Config { delayed_ack: Span::from_ms(200), ..config() })
     }
 
     #[test]
     fn each_segment_is_acknowledged_without_a_delay() {
-        let mut receiver = Receiver::new(&config());
+        let mut receiver = TcpReceiver::new(&config());
         assert_eq!(receiver.on_segment(ms(0), 0), Some(1));
         assert_eq!(receiver.on_segment(ms(0), 2), Some(1));
         assert_eq!(receiver.on_segment(ms(0), 4), Some(1));
@@ -152,7 +152,7 @@ mod tests {
 
         #[test]
         fn any_order_is_sorted(numbers in prop::collection::vec(0..60u32, 0..200)) {
-            let mut receiver = Receiver::new(&config());
+            let mut receiver = TcpReceiver::new(&config());
             let mut here = BTreeSet::new();
             for number in numbers {
                 here.insert(number);

@@ -1,6 +1,6 @@
 //! The sending end: what may go, what must go again, and how far the window reaches.
 
-use super::control::{Control, Loss, Progress};
+use super::control::{CongestionControl, Loss, Progress};
 use super::timer::Timer;
 use super::{Config, Flavour};
 use qcnlab_units::{Bytes, Instant, Span};
@@ -40,7 +40,7 @@ pub struct Stats {
 ///    here     in flight    to go again     new      (next < top only after a timeout)
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sender {
+pub struct TcpSender {
     mss: u64,
     /// The receiver's window, a segment at least.
     limit: u64,
@@ -68,7 +68,7 @@ pub struct Sender {
     /// The segment the timer last expired on.
     expired: Option<u32>,
     reno: bool,
-    control: Control,
+    control: CongestionControl,
     timer: Timer,
     stats: Stats,
 }
@@ -90,12 +90,12 @@ enum Phase {
     },
 }
 
-impl Sender {
+impl TcpSender {
     /// A sender of `segments` segments, the last of `last_payload` octets; `None` for a stream without end,
     /// which stops at segment `u32::MAX`.
-    pub fn new(config: &Config, segments: Option<u32>, last_payload: Bytes) -> Sender {
+    pub fn new(config: &Config, segments: Option<u32>, last_payload: Bytes) -> TcpSender {
         let mss = config.mss.get().max(1);
-        Sender {
+        TcpSender {
             mss,
             limit: config.max_window.get().max(mss),
             end: segments.unwrap_or(u32::MAX),
@@ -111,7 +111,7 @@ impl Sender {
             guard: None,
             expired: None,
             reno: config.flavour == Flavour::Reno,
-            control: Control::new(config),
+            control: CongestionControl::new(config),
             timer: Timer::new(config),
             stats: Stats::default(),
         }
@@ -135,7 +135,7 @@ impl Sender {
         Some(Segment { number, payload: Bytes::new(self.payload(number)), again })
     }
 
-    /// Whether [`next_segment`](Sender::next_segment) would give one.
+    /// Whether [`next_segment`](TcpSender::next_segment) would give one.
     #[inline]
     pub fn ready(&self) -> bool {
         let reach = self.window.min(self.limit);

@@ -12,21 +12,21 @@ fn ms(n: u64) -> Instant {
     Instant::ZERO + Span::from_ms(n)
 }
 
-fn sender(flavour: Flavour, initial_window: u32) -> Sender {
-    Sender::new(&small(flavour, initial_window), None, Bytes::ZERO)
+fn sender(flavour: Flavour, initial_window: u32) -> TcpSender {
+    TcpSender::new(&small(flavour, initial_window), None, Bytes::ZERO)
 }
 
 /// Numbers of the segments that go now.
-fn drain(sender: &mut Sender, now: Instant) -> Vec<u32> {
+fn drain(sender: &mut TcpSender, now: Instant) -> Vec<u32> {
     std::iter::from_fn(|| sender.next_segment(now)).map(|segment| segment.number).collect()
 }
 
-fn duplicates(sender: &mut Sender, now: Instant, number: u32, count: usize) {
+fn duplicates(sender: &mut TcpSender, now: Instant, number: u32, count: usize) {
     (0..count).for_each(|_| sender.on_ack(now, number));
 }
 
 /// A sender that has 10 segments, 0 to 9, in flight.
-fn ten_in_flight(flavour: Flavour) -> Sender {
+fn ten_in_flight(flavour: Flavour) -> TcpSender {
     let mut sender = sender(flavour, 10);
     assert_eq!(drain(&mut sender, ms(0)), (0..10).collect::<Vec<u32>>());
     sender
@@ -56,7 +56,7 @@ fn slow_start_grows_a_segment_at_most_each_acknowledgement() {
 
 #[test]
 fn the_receivers_window_holds_the_flight_and_the_growth() {
-    let mut sender = Sender::new(&Config { initial_window: 40, ..config() }, None, Bytes::ZERO);
+    let mut sender = TcpSender::new(&Config { initial_window: 40, ..config() }, None, Bytes::ZERO);
     // 65 536 / 1460 = 44.9.
     drain(&mut sender, ms(0));
     (1..=20).for_each(|number| sender.on_ack(ms(1), number));
@@ -67,7 +67,7 @@ fn the_receivers_window_holds_the_flight_and_the_growth() {
 
 #[test]
 fn a_short_last_segment_counts_its_octets() {
-    let mut sender = Sender::new(&small(Flavour::Reno, 3), Some(3), Bytes::new(200));
+    let mut sender = TcpSender::new(&small(Flavour::Reno, 3), Some(3), Bytes::new(200));
     let sent: Vec<Segment> = std::iter::from_fn(|| sender.next_segment(ms(0))).collect();
     assert_eq!(sent.iter().map(|segment| segment.payload.get()).collect::<Vec<u64>>(), [1000, 1000, 200]);
     assert_eq!(sender.flight(), Bytes::new(2200));
@@ -77,7 +77,7 @@ fn a_short_last_segment_counts_its_octets() {
     sender.on_ack(ms(1), 3);
     assert!(sender.finished());
     assert_eq!(sender.next_wake(), Instant::NEVER);
-    assert!(Sender::new(&small(Flavour::Reno, 3), Some(0), Bytes::ZERO).finished());
+    assert!(TcpSender::new(&small(Flavour::Reno, 3), Some(0), Bytes::ZERO).finished());
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! `pipe` segments, the queue `room` more, so a loss comes when the windows exceed `pipe + room`.
 
 use super::config;
-use crate::tcp::{Config, Flavour, Receiver, Sender};
+use crate::tcp::{Config, Flavour, TcpReceiver, TcpSender};
 use qcnlab_units::{Bytes, Instant, Span};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -42,7 +42,7 @@ struct Link {
     trip: Span,
     room: usize,
     queue: VecDeque<(usize, u32)>,
-    flows: Vec<(Sender, Receiver)>,
+    flows: Vec<(TcpSender, TcpReceiver)>,
     events: BinaryHeap<Reverse<(Instant, u64, Event)>>,
     counted: u64,
     /// Segments the link has sent.
@@ -60,7 +60,7 @@ impl Link {
             trip: Span::from_ps(segment.ps() * (pipe - 1)),
             room,
             queue: VecDeque::new(),
-            flows: (0..flows).map(|_| (Sender::new(config, None, Bytes::ZERO), Receiver::new(config))).collect(),
+            flows: (0..flows).map(|_| (TcpSender::new(config, None, Bytes::ZERO), TcpReceiver::new(config))).collect(),
             events: BinaryHeap::new(),
             counted: 0,
             sent: 0,

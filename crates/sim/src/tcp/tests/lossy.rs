@@ -1,7 +1,7 @@
 //! A path that drops, delays and doubles at random delivers everything in the end.
 
 use super::{FLAVOURS, config};
-use crate::tcp::{Config, Receiver, Sender};
+use crate::tcp::{Config, TcpReceiver, TcpSender};
 use proptest::prelude::*;
 use qcnlab_units::{Bytes, Instant, Span};
 use std::cmp::Reverse;
@@ -48,8 +48,8 @@ fn any_config() -> impl Strategy<Value = Config> {
 /// A connection over the path.
 struct World {
     now: Instant,
-    sender: Sender,
-    receiver: Receiver,
+    sender: TcpSender,
+    receiver: TcpReceiver,
     limit: u64,
     mss: u64,
     travelling: BinaryHeap<Reverse<(Instant, u64, Packet)>>,
@@ -63,8 +63,8 @@ impl World {
     fn new(config: &Config, segments: u32, fates: Vec<Fate>) -> World {
         World {
             now: Instant::ZERO,
-            sender: Sender::new(config, Some(segments), Bytes::new(300)),
-            receiver: Receiver::new(config),
+            sender: TcpSender::new(config, Some(segments), Bytes::new(300)),
+            receiver: TcpReceiver::new(config),
             limit: config.max_window.get().max(config.mss.get()),
             mss: config.mss.get(),
             travelling: BinaryHeap::new(),
@@ -180,8 +180,8 @@ proptest! {
         segments in prop::option::of(0..50u32),
         calls in prop::collection::vec((0..4u8, 0..60u32, 0..2_000_000u64), 0..300),
     ) {
-        let mut sender = Sender::new(&config, segments, Bytes::new(300));
-        let mut receiver = Receiver::new(&config);
+        let mut sender = TcpSender::new(&config, segments, Bytes::new(300));
+        let mut receiver = TcpReceiver::new(&config);
         let mut now = Instant::ZERO;
         for (call, number, us) in calls {
             match call {

@@ -1,15 +1,15 @@
-//! A rate limiter: spaces the frames of one flow.
+//! A pacer: spaces the frames that pass a rate pacer.
 
 use qcnlab_schemes::Pacing;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
-/// Lets a frame go no earlier than the last one's octets take at the rate.
+/// Releases a frame no earlier than the octets of the last one take at the rate.
 ///
-/// Credit does not pile up. With a burst, frames go back to back until the burst is
-/// used up, and the limiter waits for all of them. A rate that changes while it waits
-/// stretches or shortens what is left of the wait.
+/// Time in which nothing is sent earns no credit. With a burst, frames go back to back until the burst is
+/// used up, and then the pacer waits for all of them. A rate that changes during the wait
+/// stretches or shortens what is left of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Limiter {
+pub(crate) struct Pacer {
     /// `None`: not limiting.
     rate: Option<BitRate>,
     pacing: Pacing,
@@ -23,9 +23,9 @@ pub(crate) struct Limiter {
     gap: Span,
 }
 
-impl Limiter {
-    pub(crate) fn new(frame: Bytes, pacing: Pacing) -> Limiter {
-        Limiter {
+impl Pacer {
+    pub(crate) fn new(frame: Bytes, pacing: Pacing) -> Pacer {
+        Pacer {
             rate: None,
             pacing,
             next: Instant::ZERO,
@@ -101,8 +101,8 @@ mod tests {
 
     const FRAME: Bytes = Bytes::new(1500);
 
-    fn limiter(burst: u64) -> Limiter {
-        Limiter::new(FRAME, Pacing { overhead: Bytes::ZERO, burst: Bytes::new(burst) })
+    fn pacer(burst: u64) -> Pacer {
+        Pacer::new(FRAME, Pacing { overhead: Bytes::ZERO, burst: Bytes::new(burst) })
     }
 
     fn us(n: u64) -> Instant {
@@ -112,53 +112,53 @@ mod tests {
     #[test]
     fn spaces_frames_by_their_octets() {
         // 12 000 bits at 1 Gb/s take 12 us.
-        let mut limiter = limiter(0);
-        limiter.set_rate(us(0), Some(BitRate::gbps(1)));
-        limiter.on_sent(us(0), FRAME);
-        assert_eq!(limiter.next(), us(12));
+        let mut pacer = pacer(0);
+        pacer.set_rate(us(0), Some(BitRate::gbps(1)));
+        pacer.on_sent(us(0), FRAME);
+        assert_eq!(pacer.next(), us(12));
         // A late frame earns no credit.
-        limiter.on_sent(us(50), FRAME);
-        assert_eq!(limiter.next(), us(62));
+        pacer.on_sent(us(50), FRAME);
+        assert_eq!(pacer.next(), us(62));
     }
 
     #[test]
     fn a_new_rate_scales_what_is_left_of_the_wait() {
-        let mut limiter = limiter(0);
-        limiter.set_rate(us(0), Some(BitRate::gbps(1)));
-        limiter.on_sent(us(0), FRAME);
+        let mut pacer = pacer(0);
+        pacer.set_rate(us(0), Some(BitRate::gbps(1)));
+        pacer.on_sent(us(0), FRAME);
         // At 4 us, 8 us are left at 1 Gb/s: 16 us at half of it.
-        limiter.set_rate(us(4), Some(BitRate::mbps(500)));
-        assert_eq!(limiter.next(), us(20));
-        limiter.set_rate(us(10), None);
-        assert_eq!(limiter.next(), us(10));
+        pacer.set_rate(us(4), Some(BitRate::mbps(500)));
+        assert_eq!(pacer.next(), us(20));
+        pacer.set_rate(us(10), None);
+        assert_eq!(pacer.next(), us(10));
     }
 
     #[test]
     fn a_limiter_that_starts_counts_from_the_last_frame() {
-        let mut limiter = limiter(0);
-        limiter.on_sent(us(3), FRAME);
-        limiter.set_rate(us(5), Some(BitRate::gbps(1)));
-        assert_eq!(limiter.next(), us(15));
+        let mut pacer = pacer(0);
+        pacer.on_sent(us(3), FRAME);
+        pacer.set_rate(us(5), Some(BitRate::gbps(1)));
+        assert_eq!(pacer.next(), us(15));
     }
 
     #[test]
     fn stopped_means_stopped() {
-        let mut limiter = limiter(0);
-        limiter.set_rate(us(0), Some(BitRate::ZERO));
-        assert_eq!(limiter.next(), Instant::NEVER);
-        limiter.set_rate(us(7), Some(BitRate::mbps(1)));
-        assert_eq!(limiter.next(), us(7));
+        let mut pacer = pacer(0);
+        pacer.set_rate(us(0), Some(BitRate::ZERO));
+        assert_eq!(pacer.next(), Instant::NEVER);
+        pacer.set_rate(us(7), Some(BitRate::mbps(1)));
+        assert_eq!(pacer.next(), us(7));
     }
 
     #[test]
     fn a_burst_keeps_the_mean_rate() {
         // Three frames back to back, then the time of all three since the first: 36 us at 1 Gb/s.
-        let mut limiter = limiter(4500);
-        limiter.set_rate(us(0), Some(BitRate::gbps(1)));
-        limiter.on_sent(us(0), FRAME);
-        assert_eq!(limiter.next(), us(0));
-        limiter.on_sent(us(1), FRAME);
-        limiter.on_sent(us(2), FRAME);
-        assert_eq!(limiter.next(), us(36));
+        let mut pacer = pacer(4500);
+        pacer.set_rate(us(0), Some(BitRate::gbps(1)));
+        pacer.on_sent(us(0), FRAME);
+        assert_eq!(pacer.next(), us(0));
+        pacer.on_sent(us(1), FRAME);
+        pacer.on_sent(us(2), FRAME);
+        assert_eq!(pacer.next(), us(36));
     }
 }

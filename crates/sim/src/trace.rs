@@ -1,8 +1,7 @@
-//! What is recorded of a run. Times are picoseconds from the start of the run.
+//! What a run returns: recorded rows, totals of the run and of each flow. Times are picoseconds from its start.
 
-use crate::plan::Record;
 use qcnlab_schemes::Signal;
-use qcnlab_units::{Instant, Span};
+use qcnlab_units::Instant;
 use std::collections::BTreeMap;
 
 /// Columns of everything recorded.
@@ -16,9 +15,9 @@ pub struct Trace {
     pub throughput: ThroughputRows,
     /// Every message a congestion point sent.
     pub messages: MessageRows,
-    /// Discarded frames by bin, flow and port; only where there are any.
+    /// Dropped frames by bin, flow and port; only where there are any.
     pub drops: DropRows,
-    /// Times during which links were stopped by pauses.
+    /// Times during which links were paused.
     pub pauses: PauseRows,
     /// Samples of TCP windows, as often as of rates.
     pub windows: WindowRows,
@@ -72,7 +71,7 @@ pub struct MessageRows {
     pub signal: Vec<Signal>,
 }
 
-/// Discarded frames by bin.
+/// Dropped frames by bin.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DropRows {
     /// Start of the bin, ps.
@@ -87,18 +86,18 @@ pub struct DropRows {
     pub bytes: Vec<u64>,
 }
 
-/// Times during which links were stopped.
+/// Times during which links were paused.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PauseRows {
-    /// When the stop began to work, ps.
+    /// When the pause took effect, ps.
     pub start: Vec<u64>,
     /// When it ended, ps.
     pub end: Vec<u64>,
-    /// The port that was stopped.
+    /// The port that was paused.
     pub port: Vec<u32>,
     /// The class; `None` for the whole link.
     pub class: Vec<Option<u8>>,
-    /// The port at the far end whose queue held most of what led to it.
+    /// The port at the far end whose queue held most of the octets that led to it.
     pub because: Vec<u32>,
 }
 
@@ -120,62 +119,62 @@ pub struct WindowRows {
 pub struct Counters {
     /// Frames accepted by and sent over a link, counted once a link.
     pub frame_hops: u64,
-    /// Events taken from the wheel.
+    /// Events taken from the timing wheel.
     pub events: u64,
-    /// Frames sources sent.
+    /// Frames that sources sent.
     pub frames_sent: u64,
     /// Frames that reached their sinks.
     pub frames_delivered: u64,
-    /// Frames full queues discarded.
+    /// Frames that full queues dropped.
     pub frames_dropped: u64,
-    /// Frames that found no room at their source.
+    /// Frames that found no room in the queue of their source.
     pub frames_refused: u64,
-    /// Pause frames switches and adapters sent, those that let go included.
+    /// Pause frames that switches and adapters sent, XON included.
     pub pause_frames: u64,
-    /// Acknowledgements receivers sent.
+    /// Acknowledgements that receivers sent.
     pub acks_sent: u64,
     /// Acknowledgements that reached their senders.
     pub acks_heard: u64,
-    /// Acknowledgements that full queues discarded.
+    /// Acknowledgements that full queues dropped.
     pub acks_lost: u64,
-    /// Probes reaction points sent.
+    /// Probes that reaction points sent.
     pub probes_sent: u64,
     /// Probes that were answered, reached their destination, or were lost.
     pub probes_ended: u64,
-    /// Signals congestion points sent.
+    /// Signals that congestion points and notification points sent.
     pub messages_sent: u64,
     /// Signals that reached a reaction point.
     pub messages_heard: u64,
     /// Signals lost with their frame.
     pub messages_lost: u64,
-    /// Times a reaction point took silence for bandwidth.
+    /// Times a reaction point took the absence of an answer for bandwidth.
     pub alarms: u64,
-    /// Those of them at which a congestion point on its route had had none since it asked.
+    /// Those of them in which a congestion point on its path had had none since it asked.
     pub false_alarms: u64,
 }
 
 /// Totals of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowTally {
-    /// Frames its source let go.
+    /// Frames that its source sent.
     pub sent: u64,
-    /// Octets its source let go.
+    /// Octets that its source sent.
     pub sent_bytes: u64,
     /// Frames that reached the sink.
     pub delivered: u64,
     /// Octets that reached the sink.
     pub delivered_bytes: u64,
-    /// Frames discarded on the way.
+    /// Frames dropped on the path.
     pub dropped: u64,
-    /// Frames that found no room at their source.
+    /// Frames that found no room in the queue of their source.
     pub refused: u64,
     /// Octets of the whole flow, where it has an end.
     pub total_bytes: Option<u64>,
     /// When the flow started, its jitter included.
     pub started: Instant,
-    /// When the last of them was delivered; [`Instant::NEVER`] if that did not happen.
+    /// When the last octet was delivered; [`Instant::NEVER`] if that did not happen.
     pub finished: Instant,
-    /// For TCP, what its machines did.
+    /// For TCP, what its sender and receiver did.
     pub tcp: Option<TcpTally>,
 }
 
@@ -211,7 +210,7 @@ impl Default for FlowTally {
     }
 }
 
-/// The books of one flow while the run goes on: one cache line.
+/// The totals of one flow while the run goes on: one cache line.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Tally {
@@ -223,7 +222,7 @@ pub(crate) struct Tally {
     pub(crate) refused: u64,
     /// Octets after which the flow is complete; `u64::MAX` for never.
     total_bytes: u64,
-    /// When it was, ps.
+    /// When the flow was complete, ps.
     pub(crate) finished: u64,
 }
 
@@ -290,142 +289,6 @@ impl DropRows {
             self.flow.push(flow);
             self.frames.push(frames);
             self.bytes.push(bytes);
-        }
-    }
-}
-
-/// Writes the trace while the run goes on.
-pub(crate) struct Recorder {
-    record: Record,
-    pub(crate) trace: Trace,
-    /// For each flow the row of its newest drops, and the port they were at.
-    newest_drops: Vec<Option<usize>>,
-    bins: Vec<Bins>,
-    /// Longest time from the end of a transmission on a last link to its count here, ps.
-    lag: u64,
-}
-
-/// Octets of the flows that end at one port, in the bin that is open.
-struct Bins {
-    start: u64,
-    flows: Vec<u32>,
-    bytes: Vec<u64>,
-}
-
-impl Recorder {
-    /// `ends` lists, for each last port, the flows that end there; a frame counts at most `lag` after it left one.
-    pub(crate) fn new(record: Record, flows: usize, ends: Vec<Vec<u32>>, lag: Span) -> Recorder {
-        let bins = ends.into_iter().map(|flows| Bins { start: 0, bytes: vec![0; flows.len()], flows }).collect();
-        let newest_drops = if record.kept { vec![None; flows] } else { Vec::new() };
-        Recorder { record, trace: Trace::default(), newest_drops, bins, lag: lag.ps() }
-    }
-
-    pub(crate) const fn record(&self) -> &Record {
-        &self.record
-    }
-
-    /// A frame of the `member`-th flow that ends at `end` left the last port at `left`.
-    #[inline]
-    pub(crate) fn count_left(&mut self, end: u32, member: u32, left: u64, size: u64) {
-        let width = self.record.bin.ps();
-        if width == 0 {
-            return;
-        }
-        let bins = &mut self.bins[end as usize];
-        while left > bins.start + width {
-            Recorder::close(bins, width, &mut self.trace.throughput);
-        }
-        bins.bytes[member as usize] += size;
-    }
-
-    /// Shows the rows to `watch`, and lets them go unless they are kept.
-    pub(crate) fn show(&mut self, watch: &mut dyn FnMut(&Trace)) {
-        watch(&self.trace);
-        if !self.record.kept {
-            self.trace = Trace::default();
-        }
-    }
-
-    /// The rows that are kept.
-    pub(crate) fn into_trace(mut self) -> Trace {
-        if !self.record.kept {
-            return Trace::default();
-        }
-        self.trace.throughput.put_in_order();
-        self.trace.drops.put_in_order();
-        self.trace
-    }
-
-    /// As [`show`](Recorder::show), before the end, with the bins in which no frame can count any more.
-    #[cold]
-    pub(crate) fn show_so_far(&mut self, now: Instant, watch: &mut dyn FnMut(&Trace)) {
-        if let Some(past) = now.ps().checked_sub(self.lag + 1) {
-            self.finish(Instant::from_ps(past));
-        }
-        self.show(watch);
-    }
-
-    /// Closes every bin that ends at or before `end`.
-    pub(crate) fn finish(&mut self, end: Instant) {
-        let width = self.record.bin.ps();
-        if width == 0 {
-            return;
-        }
-        for bins in &mut self.bins {
-            while bins.start + width <= end.ps() {
-                Recorder::close(bins, width, &mut self.trace.throughput);
-            }
-        }
-    }
-
-    fn close(bins: &mut Bins, width: u64, rows: &mut ThroughputRows) {
-        for (flow, bytes) in bins.flows.iter().zip(&mut bins.bytes) {
-            rows.time.push(bins.start);
-            rows.flow.push(*flow);
-            rows.bytes.push(std::mem::take(bytes));
-        }
-        bins.start += width;
-    }
-
-    pub(crate) fn on_drop(&mut self, now: Instant, port: u32, flow: u32, size: u64) {
-        let width = self.record.bin.ps();
-        if width == 0 || !self.record.kept {
-            return;
-        }
-        let rows = &mut self.trace.drops;
-        let start = now.ps() / width * width;
-        if let Some(row) = self.newest_drops[flow as usize]
-            && rows.time[row] == start
-            && rows.port[row] == port
-        {
-            rows.frames[row] += 1;
-            rows.bytes[row] += size;
-            return;
-        }
-        self.newest_drops[flow as usize] = Some(rows.time.len());
-        rows.time.push(start);
-        rows.port.push(port);
-        rows.flow.push(flow);
-        rows.frames.push(1);
-        rows.bytes.push(size);
-    }
-
-    pub(crate) fn on_pause(&mut self, start: u64, end: u64, port: u32, class: Option<u8>, because: u32) {
-        let rows = &mut self.trace.pauses;
-        rows.start.push(start);
-        rows.end.push(end);
-        rows.port.push(port);
-        rows.class.push(class);
-        rows.because.push(because);
-    }
-
-    pub(crate) fn on_message(&mut self, now: Instant, port: u32, flow: u32, signal: Signal) {
-        if self.record.messages {
-            let rows = &mut self.trace.messages;
-            rows.time.push(now.ps());
-            rows.port.push(port);
-            rows.flow.push(flow);
-            rows.signal.push(signal);
         }
     }
 }

@@ -1,0 +1,200 @@
+//! Nodes, ports, queues, buffers, congestion points and routes of a plan.
+
+use super::super::Engine;
+use super::super::network::{Counting, HopInputs, Link, Network, Node, Path, PortCp, Routes};
+use crate::ids::{FlowId, Id, IdVec, InputId, NodeId, PortId, SinkId};
+use crate::input_buffer::InputBuffer;
+use crate::plan::{Events, PauseRule, Plan, Traffic};
+use crate::port::{Departures, FarEnd, Fifo, Mode, Port};
+use crate::priority_queues::PriorityQueues;
+use qcnlab_schemes::{CpId, Dice, Purpose};
+use qcnlab_units::Instant;
+use std::collections::HashMap;
+
+/// The network of a plan, and for each port at which paths end the flows that end there.
+pub(super) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<FlowId>>) {
+    let ports = plan.ports.iter().map(|p| Port::new(p.rate, p.delay + p.latency, p.capacity, p.overhead)).collect();
+    let links = plan.ports.iter().map(|port| Link {
+        name: port.name.clone(),
+        from: NodeId::new(port.from),
+        to: NodeId::new(port.to),
+        reverse: port.peer.map(PortId::new),
+    });
+    let nodes = plan.nodes.iter().map(|node| Node {
+        name: node.name.clone(),
+        outputs: Vec::new(),
+        paused_groups: 0,
+        counting: Counting::EachFrame,
+        control_sent: 0,
+        control_received: 0,
+    });
+    let (routes, sinks) = routes(plan);
+    let mut network = Network {
+        ports,
+        links: links.collect(),
+        queues: IdVec::new(),
+        inputs: IdVec::new(),
+        nodes: nodes.collect(),
+        cps: IdVec::new(),
+        routes,
+        near_watermarks: Vec::new(),
+    };
+    for (port, link) in network.links.enumerate() {
+        network.nodes[link.from].outputs.push(port);
+    }
+    let classes = classes(plan);
+    network.add_priority_queues(plan, &classes);
+    network.add_inputs(plan, &classes);
+    network.add_cps(plan, &classes);
+    network.find_hop_inputs();
+    (network, sinks)
+}
+
+/// The classes that each port carries, a bit each.
+fn classes(plan: &Plan) -> IdVec<PortId, u8> {
+    let mut classes: IdVec<PortId, u8> = plan.ports.iter().map(|_| 0).collect();
+    let signals = plan.signal_class();
+    for flow in &plan.flows {
+        let own = 1u8 << flow.class;
+        let reverse = signals | if matches!(flow.traffic, Traffic::Tcp { .. }) { own } else { 0 };
+        for port in flow.paths.iter().flatten() {
+            classes[PortId::new(*port)] |= own;
+            if let Some(peer) = plan.ports[*port as usize].peer {
+                classes[PortId::new(peer)] |= reverse;
+            }
+        }
+    }
+    classes
+}
+
+/// Paths end to end in one list, and for each last port the flows that end there.
+fn routes(plan: &Plan) -> (Routes, IdVec<SinkId, Vec<FlowId>>) {
+    let mut routes = Routes { paths: IdVec::new(), ports: Vec::new(), inputs: Vec::new() };
+    let mut sink_of: HashMap<u32, SinkId> = HashMap::new();
+    let mut sinks: IdVec<SinkId, Vec<FlowId>> = IdVec::new();
+    for (number, flow) in (0u32..).zip(&plan.flows) {
+        let id = FlowId::new(number);
+        let last = *flow.paths[0].last().expect("a flow has a path");
+        let sink = *sink_of.entry(last).or_insert_with(|| sinks.push(Vec::new()));
+        let member = sinks[sink].len() as u32;
+        sinks[sink].push(id);
+        for path in &flow.paths {
+            assert!(path.len() < 255, "a path has at most 254 links");
+            assert!(path[0] == flow.paths[0][0] && path.last() == Some(&last), "paths share first and last link");
+            let start = routes.ports.len() as u32;
+            routes.paths.push(Path { start, len: path.len() as u8, flow: id, sink, member });
+            routes.ports.extend(path.iter().copied().map(PortId::new));
+        }
+    }
+    (routes, sinks)
+}
+
+impl Network {
+    /// Gives priority queues to each port that something can pause, that carries several classes, or from which a
+    /// departure frees a buffer.
+    fn add_priority_queues(&mut self, plan: &Plan, classes: &IdVec<PortId, u8>) {
+        for (id, port) in self.ports.ids().zip(&plan.ports) {
+            let (from, to) = (&plan.nodes[port.from as usize], &plan.nodes[port.to as usize]);
+            let several = classes[id].count_ones() > 1;
+            if from.counts() || to.pause.is_some() || several || plan.events == Events::Everywhere {
+                let mut queues = PriorityQueues::new(id, classes[id], port.rate);
+                queues.pause_delay = port.delay.ps() + from.pause.map_or(0, |pause| pause.reaction.ps());
+                self.ports[id].mode = Mode::Queues(self.queues.push(queues));
+            }
+        }
+    }
+
+    /// Gives an input buffer to each link into a node that counts what it holds.
+    fn add_inputs(&mut self, plan: &Plan, classes: &IdVec<PortId, u8>) {
+        for (id, port) in self.ports.ids().zip(&plan.ports) {
+            let node = &plan.nodes[port.to as usize];
+            if node.counts() {
+                let input = InputBuffer::new(id, node, port.peer.map(PortId::new), classes[id]);
+                self.ports[id].far_end = FarEnd::Buffer(self.inputs.push(input));
+            }
+        }
+    }
+
+    /// Gives a congestion point to each watched queue: that of a first-in first-out port, or of each controlled class.
+    fn add_cps(&mut self, plan: &Plan, classes: &IdVec<PortId, u8>) {
+        if !plan.scheme.speaks() {
+            return;
+        }
+        let controlled = plan.flows.iter().filter(|flow| flow.controlled).fold(0u8, |all, flow| all | 1 << flow.class);
+        for (id, port) in self.ports.ids().zip(&plan.ports).filter(|(_, port)| port.watched) {
+            let own = classes[id] & controlled;
+            match self.ports[id].mode {
+                Mode::Queues(queues) => {
+                    for class in (0..8u8).filter(|class| own & 1 << class != 0) {
+                        let only = own.count_ones() == 1;
+                        let name = if only { port.name.clone() } else { format!("{}/{class}", port.name) };
+                        let cp = self.cps.push(self.new_cp(plan, &name));
+                        self.queues[queues].of_class_mut(class).cp = Some(cp);
+                    }
+                }
+                Mode::Plain | Mode::Fifo(_) | Mode::Lazy(_) => {
+                    let cp = self.cps.push(self.new_cp(plan, &port.name));
+                    let shown = self.cps[cp].needs_departures();
+                    let departures = if shown { Departures::Shown(cp) } else { Departures::Unobserved };
+                    self.ports[id].mode = Mode::Fifo(Fifo { cp: Some(cp), departures, queues: None });
+                }
+            }
+        }
+    }
+
+    /// The next congestion point, whose random stream is keyed by `name`.
+    fn new_cp(&self, plan: &Plan, name: &str) -> PortCp {
+        let number = self.cps.next_id().number();
+        assert!(number < u32::from(u16::MAX), "a run has fewer than 65 535 congestion points");
+        let dice = Dice::new(plan.seed, plan.replication, name, Purpose::Sampling);
+        PortCp::new(plan.scheme.congestion_point(CpId(number)), dice)
+    }
+
+    /// For each port of each path, finds the input buffers that hold the frames queued there.
+    fn find_hop_inputs(&mut self) {
+        let input = |port: PortId| -> Option<InputId> { self.ports[port].input() };
+        let reverse = |port: &PortId| self.links[*port].reverse.and_then(input);
+        let mut inputs: Vec<HopInputs> =
+            self.routes.ports.iter().map(|port| HopInputs { forward: None, reverse: reverse(port) }).collect();
+        for path in self.routes.paths.iter() {
+            for hop in path.start as usize + 1..path.start as usize + usize::from(path.len) {
+                inputs[hop].forward = input(self.routes.ports[hop - 1]);
+            }
+        }
+        self.routes.inputs = inputs;
+    }
+}
+
+impl Engine {
+    /// Has ports with priority queues of one class compute departures while nothing is paused. Their node pauses its
+    /// links by watermarks, or does not pause them, and no flow starts there.
+    pub(super) fn choose_fifo(&mut self, plan: &Plan) {
+        if plan.events == Events::Everywhere {
+            return;
+        }
+        let network = &mut self.network;
+        let mut starts: IdVec<PortId, bool> = plan.ports.iter().map(|_| false).collect();
+        self.senders.flows.iter().for_each(|sender| starts[sender.port] = true);
+        for (id, planned) in network.ports.ids().zip(&plan.ports) {
+            let Mode::Queues(queues) = network.ports[id].mode else { continue };
+            let [queue] = &network.queues[queues].queues[..] else { continue };
+            let from = &plan.nodes[planned.from as usize];
+            let by_watermarks = from.pause.is_some_and(|pause| matches!(pause.rule, PauseRule::Watermarks { .. }));
+            let shown = queue.cp.filter(|cp| network.cps[*cp].needs_departures());
+            let can_free = by_watermarks && shown.is_none();
+            if starts[id] || !(can_free || !from.counts()) {
+                continue;
+            }
+            let departures = shown.map_or(Departures::Unobserved, Departures::Shown);
+            network.ports[id].mode = Mode::Fifo(Fifo { cp: queue.cp, departures, queues: Some(queues) });
+            if by_watermarks {
+                network.nodes[NodeId::new(planned.from)].counting = Counting::ByAllowance;
+            }
+        }
+        for node in network.nodes.ids() {
+            if network.nodes[node].counting == Counting::ByAllowance {
+                network.recount(Instant::ZERO, node);
+            }
+        }
+    }
+}

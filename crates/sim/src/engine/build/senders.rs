@@ -1,0 +1,67 @@
+//! Sources, rate limiters, adapters and generators of a plan.
+
+use super::super::Engine;
+use super::super::sending::Senders;
+use crate::adapter::Adapter;
+use crate::ids::{AdapterId, FlowId, Id, IdVec, PathId, PortId};
+use crate::plan::{GeneratorPlan, Plan};
+use crate::port::Mode;
+use crate::rate_limiter::RateLimiter;
+use crate::sender::Sender;
+use crate::source::Generator;
+use qcnlab_schemes::{Dice, Purpose, ReactionPoint};
+use std::collections::HashMap;
+
+/// The senders of a plan, without adapters.
+pub(super) fn senders(plan: &Plan) -> Senders {
+    let mut first_path = 0;
+    let mut flows = IdVec::new();
+    let mut limiters = IdVec::new();
+    for flow in &plan.flows {
+        let start = Sender::start(plan, flow);
+        if flow.limiter as usize == limiters.len() {
+            limiters.push(RateLimiter::new(plan, flow, flows.next_id(), start));
+        }
+        assert!((flow.limiter as usize) < limiters.len(), "limiters are numbered from 0 without gaps");
+        flows.push(Sender::new(plan, flow, start, PathId::new(first_path)));
+        first_path += flow.paths.len() as u32;
+    }
+    let probe = limiters.iter().any(|limiter: &RateLimiter| limiter.rp.capabilities().sends_probes);
+    let generators = plan.generators.iter().map(|each| generator(plan, each)).collect();
+    Senders { flows, limiters, adapters: IdVec::new(), generators, probe }
+}
+
+fn generator(plan: &Plan, each: &GeneratorPlan) -> Generator {
+    let mut dice = Dice::new(plan.seed, plan.replication, &each.name, Purpose::Traffic);
+    let start = each.start + each.start_jitter.scaled_rounded_down(dice.uniform(0.0, 1.0));
+    let frame = plan.flows[each.flows[0] as usize].frame;
+    let flows = each.flows.iter().copied().map(FlowId::new).collect();
+    Generator::new(flows, each.process, frame, start, each.stop, dice)
+}
+
+impl Engine {
+    /// Gives an adapter to each host port that several flows share or that has priority queues.
+    pub(super) fn add_adapters(&mut self) {
+        let mut flows_at: HashMap<PortId, u32> = HashMap::new();
+        for sender in self.senders.flows.iter() {
+            *flows_at.entry(sender.port).or_default() += 1;
+        }
+        let mut adapter_at: HashMap<PortId, AdapterId> = HashMap::new();
+        let adapters = &mut self.senders.adapters;
+        for sender in self.senders.flows.iter_mut() {
+            let queues = match self.network.ports[sender.port].mode {
+                Mode::Queues(queues) => Some(queues),
+                Mode::Plain | Mode::Fifo(_) | Mode::Lazy(_) => None,
+            };
+            if sender.lazy || flows_at[&sender.port] == 1 && queues.is_none() {
+                continue;
+            }
+            let adapter = *adapter_at.entry(sender.port).or_insert_with(|| adapters.push(Adapter::new(sender.port)));
+            sender.adapter = Some(adapter);
+            adapters[adapter].flows += 1;
+            if let Some(queues) = queues {
+                self.network.queues[queues].adapter = Some(adapter);
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Frames that are not data: control frames with signals or probes, and acknowledgements.
+
+use super::Engine;
+use super::signals::ControlFrame;
+use crate::frame::{Frame, Parts, flag};
+use crate::ids::{Id, PathId};
+use qcnlab_units::{Bytes, Instant};
+
+impl Engine {
+    /// A frame that carries a signal or a probe.
+    pub(super) fn control_frame(
+        &mut self,
+        carried: ControlFrame,
+        size: Bytes,
+        class: u8,
+        path: PathId,
+        hop: u8,
+        direction: u8,
+    ) -> Frame {
+        let size = u16::try_from(size.get()).expect("a frame has at most 65 535 octets");
+        let tag = self.signalling.keep(carried).number();
+        let flags = flag::CONTROL | direction;
+        Frame::new(Parts { size, class, path, hop, tag, flags, limited_by: 0 })
+    }
+
+    /// Starts a frame that travels in reverse. One that is at its source already has arrived.
+    pub(super) fn send_reverse(&mut self, now: Instant, frame: Frame) {
+        if frame.hop() > 0 {
+            self.count_control_sent(&frame);
+        }
+        self.forward_reverse(now, frame);
+    }
+
+    pub(super) fn count_control_sent(&mut self, frame: &Frame) {
+        let node = self.network.node_of(frame);
+        self.network.nodes[node].control_sent += frame.octets();
+    }
+
+    /// Queues a frame that travels in reverse for the next link, or takes it at its source.
+    fn forward_reverse(&mut self, now: Instant, frame: Frame) {
+        let Some(before) = usize::from(frame.hop()).checked_sub(1) else {
+            return self.control_received(now, frame);
+        };
+        let port = self.network.reverse_of(self.network.routes.ports_of(frame.path())[before]);
+        if !self.enqueue(now, port, frame) {
+            self.drop_control(now, frame);
+        }
+    }
+
+    /// A control frame or an acknowledgement reaches the far end of a link.
+    pub(super) fn control_arrived(&mut self, now: Instant, mut frame: Frame) {
+        if frame.is(flag::REVERSE) {
+            frame.reverse_hop();
+            if frame.hop() == 0 {
+                let host = self.network.node_of(&frame);
+                self.network.nodes[host].control_received += frame.octets();
+                if frame.is(flag::BUFFERED) {
+                    self.free(now, &frame);
+                }
+            }
+            return self.forward_reverse(now, frame);
+        }
+        frame.advance_hop();
+        if frame.hop() < self.network.routes.paths[frame.path()].len {
+            return self.forward_probe(now, frame);
+        }
+        let host = self.network.links[self.network.routes.last_port(frame.path())].to;
+        self.network.nodes[host].control_received += frame.octets();
+        let ControlFrame::Probe(probe) = self.signalling.take(frame.carries()) else {
+            unreachable!("only probes travel forward");
+        };
+        self.recording.counters.probes_ended += 1;
+        self.probe_received(now, frame, &probe);
+    }
+
+    /// A frame that travelled in reverse has reached its source.
+    fn control_received(&mut self, now: Instant, frame: Frame) {
+        if frame.is(flag::ACK) {
+            self.recording.counters.acks_heard += 1;
+            return self.ack_received(now, self.network.flow_of(&frame), frame.tag());
+        }
+        let ControlFrame::Signal(signal) = self.signalling.take(frame.carries()) else {
+            unreachable!("only signals travel in reverse");
+        };
+        self.on_signal(now, self.limiter_of(&frame), &signal);
+    }
+
+    /// Drops a control frame or an acknowledgement that a queue has no room for.
+    pub(super) fn drop_control(&mut self, now: Instant, frame: Frame) {
+        if frame.is(flag::BUFFERED) {
+            self.free(now, &frame);
+        }
+        self.lose_control(frame);
+    }
+
+    /// Counts a control frame or an acknowledgement as lost.
+    pub(super) fn lose_control(&mut self, frame: Frame) {
+        let counters = &mut self.recording.counters;
+        if frame.is(flag::ACK) {
+            counters.acks_lost += 1;
+            return;
+        }
+        match self.signalling.take(frame.carries()) {
+            ControlFrame::Signal(_) => counters.messages_lost += 1,
+            ControlFrame::Probe(_) => counters.probes_ended += 1,
+        }
+    }
+}

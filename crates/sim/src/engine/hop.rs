@@ -1,0 +1,202 @@
+//! A frame's hop: off a link, through its input buffer, past the congestion point, into the next queue.
+
+use super::Engine;
+use super::schedule::Event;
+use crate::frame::{Frame, flag};
+use crate::ids::{Id, PortCpId, PortId, QueuesId};
+use crate::plan::PauseRule;
+use crate::port::{FarEnd, Mode};
+use qcnlab_schemes::{Arrival, CongestionPoint, CpAction, CpFastPath, CpId, Queue};
+use qcnlab_units::{Bytes, Instant};
+
+impl Engine {
+    /// The oldest frame on a link reaches its far end.
+    #[inline]
+    pub(super) fn arrive(&mut self, now: Instant, id: PortId) {
+        let mut port = &mut self.network.ports[id];
+        if port.observes_departures() {
+            self.network.update_queue(now, id);
+            port = &mut self.network.ports[id];
+        }
+        if let Some(flow) = port.lazy_sender()
+            && port.ring().is_empty()
+        {
+            let frame = self.cross_empty_link(now, id, flow);
+            return self.arrived(now, id, frame);
+        }
+        let frame = port.take_arrived();
+        if let Some(next) = port.next_arrival() {
+            self.schedule.set(Event::Arrival(id), next);
+        } else if let Some(flow) = port.lazy_sender() {
+            self.schedule_lazy_arrival(flow);
+        }
+        self.arrived(now, id, frame);
+    }
+
+    /// A frame is at the far end of a link.
+    #[inline(always)]
+    fn arrived(&mut self, now: Instant, id: PortId, mut frame: Frame) {
+        let port = &self.network.ports[id];
+        let left = now.ps() - port.delay().ps();
+        frame.clear(flag::BUFFERED);
+        if let FarEnd::Buffer(input) = port.far_end
+            && !self.admit(now, id, input, &mut frame)
+        {
+            return;
+        }
+        if frame.is(flag::REVERSE | flag::CONTROL) {
+            return self.control_arrived(now, frame);
+        }
+        let path = self.network.routes.paths[frame.path()];
+        frame.advance_hop();
+        if frame.hop() < path.len {
+            let next = self.network.routes.ports[(path.start + u32::from(frame.hop())) as usize];
+            return self.forward(now, next, frame);
+        }
+        self.recording.deliver(now, &path, left, frame.octets());
+        if frame.is(flag::SEGMENT) || self.signalling.notifies() {
+            self.receive(now, path.flow, frame);
+        }
+    }
+
+    /// A data frame arrives at a port's queue.
+    #[inline]
+    pub(super) fn forward(&mut self, now: Instant, id: PortId, frame: Frame) {
+        let cp = match self.network.ports[id].mode {
+            Mode::Queues(queues) => return self.forward_by_class(now, id, queues, frame),
+            Mode::Fifo(fifo) => fifo.cp,
+            Mode::Plain | Mode::Lazy(_) => None,
+        };
+        let admitted = self.enqueue_fifo(now, id, frame);
+        if !admitted {
+            self.drop_data(now, id, &frame);
+        }
+        if let Some(cp) = cp
+            && !self.counts_only(cp, &frame, admitted)
+        {
+            self.network.update_queue(now, id);
+            let len = self.network.ports[id].queue_len();
+            self.show_arrival(now, id, cp, frame, len, admitted);
+        }
+    }
+
+    /// As [`forward`](Engine::forward), at a port with priority queues.
+    fn forward_by_class(&mut self, now: Instant, id: PortId, queues: QueuesId, frame: Frame) {
+        let admitted = self.enqueue_by_class(now, id, queues, frame);
+        if !admitted {
+            self.drop_data(now, id, &frame);
+        }
+        let queue = self.network.queues[queues].of_class(frame.class());
+        let (cp, len) = (queue.cp, queue.octets);
+        if frame.is(flag::BUFFERED) {
+            self.check_pause_threshold(now, id, &frame, len);
+        }
+        if let Some(cp) = cp
+            && !self.counts_only(cp, &frame, admitted)
+        {
+            self.show_arrival(now, id, cp, frame, Bytes::new(len), admitted);
+        }
+    }
+
+    /// Whether a congestion point only counts an arrival and need not be shown the queue.
+    #[inline(always)]
+    fn counts_only(&mut self, cp: PortCpId, frame: &Frame, admitted: bool) -> bool {
+        let size = Bytes::new(frame.octets());
+        self.network.cps[cp].cp.count_only(frame.is(flag::CONTROLLED), admitted, size)
+    }
+
+    /// Shows an arrival to the congestion point of its queue, and does what that asks for.
+    #[inline(always)]
+    fn show_arrival(&mut self, now: Instant, id: PortId, cp: PortCpId, frame: Frame, len: Bytes, admitted: bool) {
+        let port = &self.network.ports[id];
+        let arrival = Arrival {
+            flow: qcnlab_schemes::FlowId(self.network.flow_of(&frame).number()),
+            size: Bytes::new(frame.octets()),
+            admitted,
+            controlled: frame.is(flag::CONTROLLED),
+            cn_tagged: frame.is(flag::CN_TAGGED),
+            limited_by: frame.limited_by().checked_sub(1).map(|cp| CpId(u32::from(cp))),
+            probe: frame.is(flag::ASKS_BANDWIDTH),
+            mark: frame.mark(),
+        };
+        let queue = Queue { len, capacity: port.capacity(), rate: port.rate() };
+        let cp = &mut self.network.cps[cp];
+        match cp.cp.on_arrival(now, &arrival, queue, &mut cp.dice) {
+            CpAction::Nothing => {}
+            CpAction::Send(signal) => self.send_signal(now, id, frame, signal),
+            CpAction::Mark(mark) if admitted => self.network.mark_newest(id, frame.class(), mark),
+            CpAction::Mark(_) => {}
+        }
+    }
+
+    /// Queues a frame; returns false when it does not fit.
+    #[inline(always)]
+    pub(super) fn enqueue(&mut self, now: Instant, id: PortId, frame: Frame) -> bool {
+        match self.network.ports[id].mode {
+            Mode::Queues(queues) => self.enqueue_by_class(now, id, queues, frame),
+            Mode::Plain | Mode::Fifo(_) | Mode::Lazy(_) => self.enqueue_fifo(now, id, frame),
+        }
+    }
+
+    /// Queues a frame at a first-in first-out port, whose one event is the next arrival at the far end.
+    #[inline(always)]
+    fn enqueue_fifo(&mut self, now: Instant, id: PortId, frame: Frame) -> bool {
+        let mut port = &mut self.network.ports[id];
+        if port.shows_departures() || !port.surely_fits(frame.octets()) {
+            self.network.update_queue(now, id);
+            port = &mut self.network.ports[id];
+        }
+        if port.far_end == FarEnd::CountingSink {
+            if port.ring().is_full() {
+                self.count_delivered(now, id);
+                port = &mut self.network.ports[id];
+                port.ring_mut().reserve_half();
+            }
+            return port.enqueue(now, frame);
+        }
+        let idle = port.next_arrival().is_none();
+        let admitted = port.enqueue(now, frame);
+        if idle && let Some(arrival) = port.next_arrival() {
+            self.schedule.set(Event::Arrival(id), arrival);
+        }
+        admitted
+    }
+
+    fn enqueue_by_class(&mut self, now: Instant, id: PortId, queues: QueuesId, frame: Frame) -> bool {
+        let (port, of_port) = (&mut self.network.ports[id], &mut self.network.queues[queues]);
+        if !port.admit(of_port.of_class(frame.class()).octets, frame.octets()) {
+            return false;
+        }
+        of_port.enqueue(frame);
+        if of_port.is_idle() {
+            self.start_transmission(now, queues);
+        }
+        true
+    }
+
+    /// A data frame does not fit the queue of a port.
+    #[cold]
+    fn drop_data(&mut self, now: Instant, id: PortId, frame: &Frame) {
+        if frame.is(flag::BUFFERED) {
+            self.free(now, frame);
+        }
+        self.recording.on_drop(now, id, self.network.flow_of(frame), frame.octets());
+    }
+
+    /// Pauses the link that a frame came in over if it found a long output queue and that is the rule.
+    #[inline]
+    fn check_pause_threshold(&mut self, now: Instant, output: PortId, frame: &Frame, queued: u64) {
+        let Some(input) = self.network.ports[self.network.ingress_port(frame)].input() else { return };
+        let buffer = &self.network.inputs[input];
+        if let Some(pause) = &buffer.pause
+            && let PauseRule::Threshold { .. } = pause.plan.rule
+            && let Some(queues) = self.network.ports[pause.reverse].queues()
+        {
+            let queues = &self.network.queues[queues];
+            if let Some(group) = buffer.threshold_reached(now, frame.class(), queued, |quanta| queues.quanta_ps(quanta))
+            {
+                self.send_xoff(now, input, group, Some(output));
+            }
+        }
+    }
+}

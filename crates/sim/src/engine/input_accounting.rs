@@ -1,0 +1,170 @@
+//! What input buffers hold: counted frame by frame, or only where it matters.
+//!
+//! As long as a node with watermarks has sent no XOFF, it does not matter what an input holds until that might be
+//! too much. Each input then has an allowance: the octets that it admits whatever has left. When an allowance is used
+//! up, the frames in the node's queues are counted again. If an input then has little room, every frame is counted in
+//! and out, until a periodic check finds that all inputs have room again.
+
+use super::Engine;
+use super::network::{Counting, Network};
+use crate::frame::{Frame, flag};
+use crate::ids::{InputId, NodeId, PortId};
+use crate::input_buffer::InputBuffer;
+use crate::port::{Departures, Mode};
+use qcnlab_units::Instant;
+
+impl Engine {
+    /// Admits a frame that arrived over `port` to the buffer of its input; returns false when it is dropped.
+    #[inline(always)]
+    pub(super) fn admit(&mut self, now: Instant, port: PortId, input: InputId, frame: &mut Frame) -> bool {
+        let admitted =
+            self.network.inputs[input].admit_uncounted(frame.octets()) || self.admit_counted(now, port, input, frame);
+        if admitted {
+            frame.set(flag::BUFFERED);
+        }
+        admitted
+    }
+
+    fn admit_counted(&mut self, now: Instant, port: PortId, input: InputId, frame: &Frame) -> bool {
+        let node = self.network.links[port].to;
+        if self.network.nodes[node].counting == Counting::ByAllowance {
+            self.network.recount(now, node);
+            let buffer = &mut self.network.inputs[input];
+            if buffer.has_room() && buffer.admit_uncounted(frame.octets()) {
+                return true;
+            }
+            self.network.start_counting(node);
+        }
+        if self.network.inputs[input].admit_safe(frame.class(), frame.octets()) {
+            return true;
+        }
+        self.network.update_outputs(now, node);
+        let buffer = &mut self.network.inputs[input];
+        if !buffer.admit(frame.class(), frame.octets()) {
+            if frame.is(flag::NOT_DATA) {
+                self.lose_control(*frame);
+            } else {
+                self.recording.on_drop(now, port, self.network.flow_of(frame), frame.octets());
+            }
+            return false;
+        }
+        if let Some(group) = buffer.xoff_due(frame.class()) {
+            self.send_xoff(now, input, group, None);
+        }
+        true
+    }
+
+    /// Frees the buffer of a frame that has left its node or was dropped there.
+    pub(super) fn free(&mut self, now: Instant, frame: &Frame) {
+        let ingress = self.network.ingress_port(frame);
+        let node = self.network.links[ingress].to;
+        if self.network.nodes[node].counting == Counting::ByAllowance {
+            return;
+        }
+        let input = self.network.ports[ingress].input().expect("a buffered frame came in by an input with a buffer");
+        let buffer = &mut self.network.inputs[input];
+        buffer.release(frame.class(), frame.octets());
+        if let Some(group) = buffer.xon_due(frame.class()) {
+            self.send_xon(now, input, group);
+        }
+    }
+}
+
+impl Network {
+    /// Counts what the inputs of a node hold, and renews their allowances.
+    #[cold]
+    pub(super) fn recount(&mut self, now: Instant, node: NodeId) {
+        self.for_each_input(node, InputBuffer::reset_count);
+        for output in 0..self.nodes[node].outputs.len() {
+            let output = self.nodes[node].outputs[output];
+            self.update_queue(now, output);
+            let port = &self.ports[output];
+            let queues = port.queues().map(|queues| &self.queues[queues]);
+            let queued = queues.into_iter().flat_map(|queues| queues.waiting()).chain(port.waiting());
+            for frame in queued.filter(|frame| frame.is(flag::BUFFERED)) {
+                self.inputs[self.routes.input_of(frame)].count(frame.class(), frame.octets());
+            }
+        }
+        self.for_each_input(node, InputBuffer::renew_allowance);
+    }
+
+    /// Has every frame counted in and out of a node, whose count is up to date.
+    fn start_counting(&mut self, node: NodeId) {
+        self.for_each_input(node, InputBuffer::end_allowance);
+        self.set_counting(node, Counting::EachFrame);
+        self.near_watermarks.push(node);
+    }
+
+    /// Stops counting each frame at the nodes whose inputs all have room again.
+    pub(super) fn check_for_room(&mut self, now: Instant) {
+        for node in std::mem::take(&mut self.near_watermarks) {
+            self.update_outputs(now, node);
+            self.for_each_input(node, InputBuffer::renew_allowance);
+            let mut room = self.nodes[node].paused_groups == 0;
+            self.for_each_input(node, |input| room &= input.has_room());
+            if room {
+                self.set_counting(node, Counting::ByAllowance);
+            } else {
+                self.for_each_input(node, InputBuffer::end_allowance);
+                self.near_watermarks.push(node);
+            }
+        }
+    }
+
+    /// Sets how a node counts, and with it what is done about departures from its ports.
+    fn set_counting(&mut self, node: NodeId, counting: Counting) {
+        self.nodes[node].counting = counting;
+        let departures = match counting {
+            Counting::EachFrame => Departures::FreeBuffers,
+            Counting::ByAllowance => Departures::Unobserved,
+        };
+        for output in &self.nodes[node].outputs {
+            match &mut self.ports[*output].mode {
+                Mode::Plain | Mode::Lazy(_) => {}
+                Mode::Fifo(fifo) => fifo.departures = departures,
+                Mode::Queues(queues) => {
+                    if let Some(fifo) = &mut self.queues[*queues].unpaused {
+                        fifo.departures = departures;
+                    }
+                }
+            }
+        }
+    }
+
+    fn for_each_input(&mut self, node: NodeId, mut act: impl FnMut(&mut InputBuffer)) {
+        for output in &self.nodes[node].outputs {
+            if let Some(ingress) = self.links[*output].reverse
+                && let Some(input) = self.ports[ingress].input()
+            {
+                act(&mut self.inputs[input]);
+            }
+        }
+    }
+
+    /// Updates the queues of a node's outputs, and with them what its inputs hold.
+    #[cold]
+    pub(super) fn update_outputs(&mut self, now: Instant, node: NodeId) {
+        for output in 0..self.nodes[node].outputs.len() {
+            let output = self.nodes[node].outputs[output];
+            if let Mode::Fifo(fifo) = self.ports[output].mode
+                && fifo.queues.is_some()
+            {
+                self.update_queue(now, output);
+            }
+        }
+    }
+
+    /// Frees the buffers of the frames that have left a first-in first-out port. Nobody waits for that: the node has
+    /// sent no XOFF.
+    pub(super) fn free_departed(&mut self, now: Instant, id: PortId) {
+        let port = &mut self.ports[id];
+        while port.next_departed(now).is_some() {
+            let frame = port.last_departed();
+            if !frame.is(flag::BUFFERED) {
+                continue;
+            }
+            frame.clear(flag::BUFFERED);
+            self.inputs[self.routes.input_of(frame)].release(frame.class(), frame.octets());
+        }
+    }
+}

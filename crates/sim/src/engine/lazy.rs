@@ -1,0 +1,214 @@
+//! What needs no event: it is evaluated on demand.
+//!
+//! A *lazy* sender is alone on its link, and its reaction point may be told late of what passed. What it sends then
+//! follows from what it knew at the last signal, so its frames are sent when somebody needs to know: when the oldest of
+//! them reaches the far end, and before a signal, a timer or a change of the link takes effect. Each still leaves at its
+//! own time. The link's one event stands for the next arrival, of a frame that need not have been sent yet.
+//!
+//! A [counting sink](FarEnd::CountingSink) only counts the frames that reach it. It does when the link's ring is full,
+//! when rows are shown, and at the end of the run.
+
+use super::Engine;
+use super::schedule::Event;
+use crate::frame::Frame;
+use crate::ids::{FlowId, Id, LimiterId, PortId};
+use crate::plan::{Events, Feedback, Plan, Traffic};
+use crate::port::{FarEnd, Lazy, Mode, Port};
+use crate::rate_limiter::RateLimiter;
+use crate::sender::Sender;
+use crate::source::Source;
+use qcnlab_schemes::{ReactionPoint, RpFastPath};
+use qcnlab_units::Instant;
+use std::hint::select_unpredictable;
+
+impl Engine {
+    /// Finds lazy senders and counting sinks.
+    pub(super) fn choose_lazy(&mut self, plan: &Plan) {
+        if plan.events == Events::Everywhere {
+            return;
+        }
+        let uses = uses(plan);
+        for (port, used) in self.network.ports.iter_mut().zip(&uses) {
+            if port.far_end == FarEnd::Node && !self.signalling.notifies() && used.only_last && !used.by_others {
+                port.far_end = FarEnd::CountingSink;
+            }
+        }
+        let mut flows_of = vec![0u32; self.senders.limiters.len()];
+        self.senders.flows.iter().for_each(|sender| flows_of[sender.limiter.number() as usize] += 1);
+        for flow in self.senders.flows.ids() {
+            let sender = &mut self.senders.flows[flow];
+            let observed = self.network.has_cp(sender.port);
+            let planned = &plan.ports[sender.port.number() as usize];
+            let port = &mut self.network.ports[sender.port];
+            let used = &uses[sender.port.number() as usize];
+            let rp = &self.senders.limiters[sender.limiter].rp;
+            sender.lazy = used.flows == 1
+                && flows_of[sender.limiter.number() as usize] == 1
+                && !used.by_others
+                && planned.capacity.is_none()
+                && !planned.recorded
+                && !observed
+                && !plan.nodes[planned.from as usize].counts()
+                && matches!(sender.source, Source::Saturated { .. } | Source::Constant { .. })
+                && (!rp.capabilities().limits || rp.on_sent_may_be_late())
+                && !self.senders.probe;
+            if sender.lazy {
+                let queues = port.queues();
+                port.mode = Mode::Lazy(Lazy { sender: flow, paused_until: Instant::ZERO, queues });
+            }
+        }
+    }
+
+    /// Sends what a lazy sender has to send before `until`.
+    pub(super) fn send_lazily(&mut self, until: Instant, flow: FlowId) {
+        while let Some(at) = self.next_lazy_start(flow).filter(|at| *at < until) {
+            let frame = self.pass_limiter(at, flow);
+            self.network.ports[self.senders.flows[flow].port].enqueue_plain(at, frame);
+        }
+    }
+
+    /// The frame that arrives now over a lazy sender's empty link; sets the event for the next.
+    #[inline(always)]
+    pub(super) fn cross_empty_link(&mut self, now: Instant, id: PortId, flow: FlowId) -> Frame {
+        let port = &self.network.ports[id];
+        let size = self.senders.flows[flow].next_size();
+        let takes = port.transmission(size);
+        let at = Instant::from_ps(now.ps() - port.delay().ps() - takes);
+        let frame = self.pass_limiter(at, flow);
+        self.network.ports[id].count_crossed(at, takes, size);
+        self.schedule_over_empty_link(flow);
+        frame
+    }
+
+    /// As [`send_lazily`](Engine::send_lazily), for the limiter of a sender that may be lazy.
+    pub(super) fn update_limiter(&mut self, until: Instant, limiter: LimiterId) {
+        let flow = self.senders.limiters[limiter].last_flow;
+        if self.senders.flows[flow].lazy {
+            self.send_lazily(until, flow);
+        }
+    }
+
+    /// As [`send_lazily`](Engine::send_lazily), for all lazy senders.
+    pub(super) fn update_senders(&mut self, until: Instant) {
+        for flow in self.senders.flows.ids() {
+            if self.senders.flows[flow].lazy {
+                self.send_lazily(until, flow);
+            }
+        }
+    }
+
+    /// Sets the event for the next arrival over a lazy sender's link.
+    pub(super) fn schedule_lazy_arrival(&mut self, flow: FlowId) {
+        let port = self.senders.flows[flow].port;
+        match self.network.ports[port].next_arrival() {
+            Some(at) => self.schedule.set(Event::Arrival(port), at),
+            None => self.schedule_over_empty_link(flow),
+        }
+    }
+
+    #[inline(always)]
+    fn schedule_over_empty_link(&mut self, flow: FlowId) {
+        let sender = &self.senders.flows[flow];
+        let port = &self.network.ports[sender.port];
+        let event = Event::Arrival(sender.port);
+        let Some(at) = sender.next_lazy_start(&self.senders.limiters[sender.limiter], port) else {
+            return self.schedule.cancel(event);
+        };
+        let takes = port.transmission(sender.next_size()) + port.delay().ps();
+        self.schedule.set(event, Instant::from_ps(at.ps().saturating_add(takes)));
+    }
+
+    fn next_lazy_start(&self, flow: FlowId) -> Option<Instant> {
+        let sender = &self.senders.flows[flow];
+        sender.next_lazy_start(&self.senders.limiters[sender.limiter], &self.network.ports[sender.port])
+    }
+
+    /// As [`count_delivered`](Engine::count_delivered), for all counting sinks.
+    pub(super) fn count_all_delivered(&mut self, until: Instant) {
+        for port in self.network.ports.ids() {
+            if self.network.ports[port].far_end == FarEnd::CountingSink {
+                self.count_delivered(until, port);
+            }
+        }
+    }
+
+    /// Counts what reached the counting sink of a port before `until`.
+    #[inline]
+    pub(super) fn count_delivered(&mut self, until: Instant, id: PortId) {
+        if self.network.ports[id].observes_departures() {
+            self.network.update_queue(until, id);
+        }
+        let port = &mut self.network.ports[id];
+        while let Some(at) = port.next_arrival().filter(|at| *at < until) {
+            let frame = port.take_arrived();
+            let path = self.network.routes.paths[frame.path()];
+            self.recording.deliver(at, &path, at.ps() - port.delay().ps(), frame.octets());
+        }
+    }
+}
+
+impl Sender {
+    /// When a lazy sender's next frame leaves, from what is known now.
+    #[inline(always)]
+    fn next_lazy_start(&self, limiter: &RateLimiter, port: &Port) -> Option<Instant> {
+        let (ready, ends) = match &self.source {
+            Source::Saturated { next, left, .. } if *left > 0 => (*next, self.stop),
+            Source::Constant { next, waiting, .. } => {
+                // One comparison is for both: nothing arrives at or after `stop`, and what waits arrived before.
+                let ready = select_unpredictable(*waiting > 0, Instant::ZERO, *next);
+                if ready >= self.stop {
+                    return None;
+                }
+                (ready, Instant::NEVER)
+            }
+            _ => return None,
+        };
+        let at = ready.max(limiter.pacer.next()).max(port.next_start());
+        (at < ends).then_some(at)
+    }
+
+    /// Octets of the next frame.
+    fn next_size(&self) -> u64 {
+        match self.source {
+            Source::Saturated { left, .. } => left.min(u64::from(self.frame)),
+            _ => u64::from(self.frame),
+        }
+    }
+}
+
+/// Who uses a port.
+#[derive(Clone, Default)]
+struct PortUse {
+    /// Flows that pass it.
+    flows: u32,
+    /// It is the last of every path it is on, and of one at least; nobody answers segments behind it.
+    only_last: bool,
+    /// Something other than data may pass it: signals, acknowledgements, probes.
+    by_others: bool,
+}
+
+fn uses(plan: &Plan) -> Vec<PortUse> {
+    let mut uses = vec![PortUse { only_last: true, ..PortUse::default() }; plan.ports.len()];
+    let signals = plan.signal_class() != 0;
+    let probes = plan.feedback != Feedback::Ideal && plan.sends_probes();
+    for flow in &plan.flows {
+        let tcp = matches!(flow.traffic, Traffic::Tcp { .. });
+        let mut ports: Vec<u32> = flow.paths.iter().flatten().copied().collect();
+        ports.sort_unstable();
+        ports.dedup();
+        let last = flow.paths[0][flow.paths[0].len() - 1];
+        for number in ports {
+            let used = &mut uses[number as usize];
+            used.flows += 1;
+            used.only_last &= number == last && !tcp;
+            used.by_others |= probes;
+            if let Some(peer) = plan.ports[number as usize].peer.filter(|_| signals || tcp) {
+                uses[peer as usize].by_others = true;
+            }
+        }
+    }
+    for (used, port) in uses.iter_mut().zip(&plan.ports) {
+        used.only_last &= used.flows > 0 && !plan.nodes[port.to as usize].counts();
+    }
+    uses
+}

@@ -1,0 +1,248 @@
+//! The state of the network: nodes, links, queues, buffers, congestion points and the routes through them.
+
+use crate::frame::{Frame, flag};
+use crate::ids::{FlowId, IdVec, InputId, NodeId, PathId, PortCpId, PortId, QueuesId, SinkId};
+use crate::input_buffer::InputBuffer;
+use crate::port::{Departures, Fifo, Mode, Port};
+use crate::priority_queues::PriorityQueues;
+use qcnlab_schemes::registry::AnyCp;
+use qcnlab_schemes::{CongestionPoint, CpCapabilities, Dice, Queue};
+use qcnlab_units::{Bytes, Instant};
+
+/// What frames travel through.
+pub(super) struct Network {
+    pub(super) ports: IdVec<PortId, Port>,
+    /// What each port leaves from and leads to.
+    pub(super) links: IdVec<PortId, Link>,
+    pub(super) queues: IdVec<QueuesId, PriorityQueues>,
+    pub(super) inputs: IdVec<InputId, InputBuffer>,
+    pub(super) nodes: IdVec<NodeId, Node>,
+    pub(super) cps: IdVec<PortCpId, PortCp>,
+    pub(super) routes: Routes,
+    /// The nodes that count each frame because an input is or was near a watermark.
+    pub(super) near_watermarks: Vec<NodeId>,
+}
+
+/// Where a port's link begins and ends.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    pub(super) name: String,
+    pub(super) from: NodeId,
+    pub(super) to: NodeId,
+    /// The port of the other direction.
+    pub(super) reverse: Option<PortId>,
+}
+
+/// A switch or a host.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) name: String,
+    pub(super) outputs: Vec<PortId>,
+    /// Priority groups of its inputs that were sent XOFF.
+    pub(super) paused_groups: u32,
+    pub(super) counting: Counting,
+    /// Octets of control frames and acknowledgements that it sent.
+    pub(super) control_sent: u64,
+    /// Octets of control frames and acknowledgements that ended here.
+    pub(super) control_received: u64,
+}
+
+/// How a node counts what its input buffers hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counting {
+    /// Each frame is counted in and out.
+    EachFrame,
+    /// Frames are admitted uncounted, as far as the inputs' allowances go.
+    ByAllowance,
+}
+
+/// The congestion point of a queue, with its random stream.
+pub(super) struct PortCp {
+    pub(super) cp: AnyCp,
+    pub(super) dice: Dice,
+    sees_departures: bool,
+    marks_departures: bool,
+}
+
+/// The paths of all flows, end to end in one list.
+pub(super) struct Routes {
+    pub(super) paths: IdVec<PathId, Path>,
+    pub(super) ports: Vec<PortId>,
+    /// For each port of each path the buffers of the inputs by which frames come to it.
+    pub(super) inputs: Vec<HopInputs>,
+}
+
+/// One path of a flow.
+#[derive(Clone, Copy)]
+#[repr(align(32))]
+pub(super) struct Path {
+    /// Where its ports begin in the list.
+    pub(super) start: u32,
+    pub(super) flow: FlowId,
+    /// The last port, as the recorder numbers it, and the flow's position among those that end there.
+    pub(super) sink: SinkId,
+    pub(super) member: u32,
+    /// How many links it has.
+    pub(super) len: u8,
+}
+
+/// The buffers that hold the frames at a port of a path.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HopInputs {
+    /// Of frames that travel forward.
+    pub(super) forward: Option<InputId>,
+    /// Of frames that travel in reverse.
+    pub(super) reverse: Option<InputId>,
+}
+
+impl Routes {
+    /// The ports of a path, in order.
+    #[inline]
+    pub(super) fn ports_of(&self, path: PathId) -> &[PortId] {
+        let path = self.paths[path];
+        &self.ports[path.start as usize..path.start as usize + usize::from(path.len)]
+    }
+
+    /// The last port of a path.
+    pub(super) fn last_port(&self, path: PathId) -> PortId {
+        *self.ports_of(path).last().expect("a path has links")
+    }
+
+    /// The buffer that holds a frame queued at a port.
+    #[inline(always)]
+    pub(super) fn input_of(&self, frame: &Frame) -> InputId {
+        let inputs = &self.inputs[self.paths[frame.path()].start as usize + usize::from(frame.hop())];
+        let input = if frame.is(flag::REVERSE) { inputs.reverse } else { inputs.forward };
+        input.expect("a buffered frame came in by an input with a buffer")
+    }
+}
+
+impl PortCp {
+    pub(super) fn new(cp: AnyCp, dice: Dice) -> PortCp {
+        let CpCapabilities { sees_departures, marks_departures } = cp.capabilities();
+        PortCp { cp, dice, sees_departures, marks_departures }
+    }
+
+    /// Whether it is to be shown departures at all.
+    pub(super) const fn needs_departures(&self) -> bool {
+        self.sees_departures || self.marks_departures
+    }
+
+    /// Has it mark a data frame that leaves `queue`.
+    #[inline]
+    pub(super) fn mark_departing(&mut self, now: Instant, frame: &mut Frame, queue: Queue) {
+        if self.marks_departures && !frame.is(flag::NOT_DATA) {
+            let controlled = frame.is(flag::CONTROLLED);
+            frame.write_mark(self.cp.departure_mark(now, controlled, queue, &mut self.dice));
+        }
+    }
+
+    /// Shows it a departure that leaves `len` octets.
+    #[inline]
+    pub(super) fn on_departure(&mut self, now: Instant, len: Bytes) {
+        if self.needs_departures() {
+            self.cp.on_departure(now, len);
+        }
+    }
+}
+
+impl Network {
+    /// Removes from a port's queue what has left, and does what is to be done about departures.
+    #[inline(always)]
+    pub(super) fn update_queue(&mut self, now: Instant, id: PortId) {
+        let port = &mut self.ports[id];
+        match port.mode {
+            Mode::Fifo(Fifo { departures: Departures::FreeBuffers, .. }) => self.free_departed(now, id),
+            Mode::Fifo(Fifo { departures: Departures::Shown(cp), .. }) => self.show_departed(now, id, cp),
+            Mode::Plain | Mode::Fifo(_) | Mode::Queues(_) | Mode::Lazy(_) => port.update_queue(now),
+        }
+    }
+
+    /// Shows each departure to the congestion point of the queue.
+    fn show_departed(&mut self, now: Instant, id: PortId, cp: PortCpId) {
+        let (port, cp) = (&mut self.ports[id], &mut self.cps[cp]);
+        while let Some(left) = port.next_departed(now) {
+            let queue = Queue { len: port.queue_len(), capacity: port.capacity(), rate: port.rate() };
+            cp.mark_departing(left, port.last_departed(), queue);
+            cp.on_departure(left, queue.len);
+        }
+    }
+
+    /// The queue that frames of a class wait in at a port, as of the last update, and its congestion point.
+    pub(super) fn queue_of(&self, id: PortId, class: u8) -> (Queue, Option<PortCpId>) {
+        let port = &self.ports[id];
+        let (cp, len) = match port.mode {
+            Mode::Plain | Mode::Lazy(_) => (None, port.queue_len()),
+            Mode::Fifo(fifo) => (fifo.cp, port.queue_len()),
+            Mode::Queues(queues) => {
+                let queue = self.queues[queues].of_class(class);
+                (queue.cp, Bytes::new(queue.octets))
+            }
+        };
+        (Queue { len, capacity: port.capacity(), rate: port.rate() }, cp)
+    }
+
+    /// Whether a queue of a port has a congestion point.
+    pub(super) fn has_cp(&self, id: PortId) -> bool {
+        match self.ports[id].mode {
+            Mode::Plain | Mode::Lazy(_) => false,
+            Mode::Fifo(fifo) => fifo.cp.is_some(),
+            Mode::Queues(queues) => self.queues[queues].queues.iter().any(|queue| queue.cp.is_some()),
+        }
+    }
+
+    /// The frames queued at a port, the one in transmission included.
+    pub(super) fn queued(&self, port: PortId) -> impl Iterator<Item = &Frame> {
+        let port = &self.ports[port];
+        let queues = port.queues().map(|queues| &self.queues[queues]);
+        queues.into_iter().flat_map(PriorityQueues::waiting).chain(port.waiting())
+    }
+
+    /// Octets queued at `output` of frames that came in over `ingress` and are of one of `classes`.
+    pub(super) fn queued_from(&self, output: PortId, ingress: PortId, classes: u8) -> u64 {
+        let of_input = self.queued(output).filter(|frame| {
+            frame.is(flag::BUFFERED) && classes & 1 << frame.class() != 0 && self.ingress_port(frame) == ingress
+        });
+        of_input.map(Frame::octets).sum()
+    }
+
+    /// The port over which a frame came to its present node; it did not start there.
+    #[inline]
+    pub(super) fn ingress_port(&self, frame: &Frame) -> PortId {
+        let ports = self.routes.ports_of(frame.path());
+        let hop = usize::from(frame.hop());
+        if frame.is(flag::REVERSE) { self.reverse_of(ports[hop]) } else { ports[hop - 1] }
+    }
+
+    /// The port of the other direction of a link.
+    #[inline]
+    pub(super) fn reverse_of(&self, port: PortId) -> PortId {
+        self.links[port].reverse.expect("a link that something travels back over has two directions")
+    }
+
+    /// The node at which a frame that travels in reverse, or starts, is.
+    pub(super) fn node_of(&self, frame: &Frame) -> NodeId {
+        let ports = self.routes.ports_of(frame.path());
+        match usize::from(frame.hop()) {
+            0 => self.links[ports[0]].from,
+            hop => self.links[ports[hop - 1]].to,
+        }
+    }
+
+    /// Writes a mark on the frame that was queued last.
+    pub(super) fn mark_newest(&mut self, id: PortId, class: u8, mark: u8) {
+        let port = &mut self.ports[id];
+        let ring = match port.mode {
+            Mode::Plain | Mode::Fifo(_) | Mode::Lazy(_) => port.ring_mut(),
+            Mode::Queues(queues) => &mut self.queues[queues].of_class_mut(class).frames,
+        };
+        let newest = ring.tail().wrapping_sub(1);
+        ring.at_mut(newest).write_mark(mark);
+    }
+
+    /// The flow of a frame.
+    #[inline(always)]
+    pub(super) fn flow_of(&self, frame: &Frame) -> FlowId {
+        self.routes.paths[frame.path()].flow
+    }
+}

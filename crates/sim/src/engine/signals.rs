@@ -1,0 +1,191 @@
+//! Signals: from congestion points and notification points back to reaction points.
+
+use super::Engine;
+use super::schedule::{Event, Schedule};
+use crate::frame::{Frame, flag};
+use crate::ids::{ControlFrameId, FlowId, IdVec, LimiterId, PortId};
+use crate::plan::Feedback;
+use qcnlab_schemes::registry::{AnyNp, AnyRp};
+use qcnlab_schemes::{
+    CongestionPoint, Delivered, NotificationPoint, Observation, Probe, ReactionPoint, Signal, SonarObservation,
+};
+use qcnlab_units::{Bytes, Instant};
+use std::collections::VecDeque;
+
+/// Feedback on its way, and who answers at destinations.
+pub(super) struct Signalling {
+    pub(super) feedback: Feedback,
+    /// One for each flow, or none at all.
+    pub(super) notification_points: IdVec<FlowId, AnyNp>,
+    /// Signals on their way to each limiter, in order of arrival, under ideal feedback.
+    pub(super) in_flight: IdVec<LimiterId, VecDeque<(Instant, Signal)>>,
+    /// What control frames carry, and the entries that are free.
+    pub(super) control_frames: IdVec<ControlFrameId, ControlFrame>,
+    pub(super) free: Vec<ControlFrameId>,
+}
+
+/// What a control frame carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ControlFrame {
+    /// In reverse, to a reaction point.
+    Signal(Signal),
+    /// Forward, along the path of a flow.
+    Probe(Probe),
+}
+
+impl Signalling {
+    /// Whether destinations answer data frames or probes.
+    #[inline(always)]
+    pub(super) fn notifies(&self) -> bool {
+        !self.notification_points.is_empty()
+    }
+
+    /// Keeps what a control frame carries until it is taken.
+    pub(super) fn keep(&mut self, carried: ControlFrame) -> ControlFrameId {
+        match self.free.pop() {
+            Some(id) => {
+                self.control_frames[id] = carried;
+                id
+            }
+            None => self.control_frames.push(carried),
+        }
+    }
+
+    /// Takes what a control frame carries.
+    pub(super) fn take(&mut self, id: ControlFrameId) -> ControlFrame {
+        self.free.push(id);
+        self.control_frames[id]
+    }
+
+    /// Ideal feedback: has a signal reach its limiter at `at`.
+    pub(super) fn deliver_at(&mut self, schedule: &mut Schedule, at: Instant, limiter: LimiterId, signal: Signal) {
+        let in_flight = &mut self.in_flight[limiter];
+        let position = in_flight.partition_point(|entry| entry.0 <= at);
+        in_flight.insert(position, (at, signal));
+        if position == 0 {
+            schedule.set(Event::SignalArrival(limiter), at);
+        }
+    }
+}
+
+impl Engine {
+    /// Sends a signal from `port` to the source of `frame`.
+    #[cold]
+    pub(super) fn send_signal(&mut self, now: Instant, port: PortId, frame: Frame, signal: Signal) {
+        self.recording.counters.messages_sent += 1;
+        self.recording.recorder.on_message(now, port, self.network.flow_of(&frame), signal);
+        match self.signalling.feedback {
+            Feedback::Ideal => {
+                let crossed = &self.network.routes.ports_of(frame.path())[..usize::from(frame.hop())];
+                let at = crossed.iter().fold(now, |at, port| at + self.network.ports[*port].delay());
+                let limiter = self.limiter_of(&frame);
+                self.signalling.deliver_at(&mut self.schedule, at, limiter, signal);
+            }
+            Feedback::Frames { size, class } => {
+                let carried = ControlFrame::Signal(signal);
+                let control = self.control_frame(carried, size, class, frame.path(), frame.hop(), flag::REVERSE);
+                self.send_reverse(now, control);
+            }
+        }
+    }
+
+    /// The limiter of a frame's flow.
+    pub(super) fn limiter_of(&self, frame: &Frame) -> LimiterId {
+        self.senders.flows[self.network.flow_of(frame)].limiter
+    }
+
+    /// Ideal feedback: the next signal reaches its limiter.
+    pub(super) fn signal_arrives(&mut self, now: Instant, limiter: LimiterId) {
+        let in_flight = &mut self.signalling.in_flight[limiter];
+        let Some((_, signal)) = in_flight.pop_front() else { return };
+        if let Some((at, _)) = in_flight.front() {
+            self.schedule.set(Event::SignalArrival(limiter), *at);
+        }
+        self.on_signal(now, limiter, &signal);
+    }
+
+    /// A signal reaches a reaction point.
+    pub(super) fn on_signal(&mut self, now: Instant, id: LimiterId, signal: &Signal) {
+        self.recording.counters.messages_heard += 1;
+        self.update_limiter(now, id);
+        let limiter = &mut self.senders.limiters[id];
+        limiter.rp.on_signal(now, signal, &mut limiter.dice);
+        self.rp_changed(now, id);
+    }
+
+    /// A reaction point wakes up.
+    pub(super) fn wake_rp(&mut self, now: Instant, id: LimiterId) {
+        self.update_limiter(now, id);
+        let limiter = &mut self.senders.limiters[id];
+        if limiter.wake != now {
+            return;
+        }
+        limiter.wake = Instant::NEVER;
+        let before = alarms(&limiter.rp);
+        limiter.rp.on_wake(now, &mut limiter.dice);
+        if let Some(after) = alarms(&limiter.rp)
+            && before.is_none_or(|before| before.alarms != after.alarms)
+        {
+            self.count_alarm(now, id, after.asked_at);
+        }
+        self.rp_changed(now, id);
+    }
+
+    /// Carries the state of a reaction point over to its pacer and its wake-up, and sends the probes that it has.
+    fn rp_changed(&mut self, now: Instant, id: LimiterId) {
+        let limiter = &mut self.senders.limiters[id];
+        if let Some(wake) = limiter.changed_wake() {
+            self.schedule.set(Event::RpWake(id), wake);
+        }
+        if limiter.update_pacer(now) {
+            self.rate_changed(now, id);
+        }
+        if self.senders.probe {
+            self.send_probes(now, id);
+        }
+    }
+
+    /// Counts that a reaction point took the absence of an answer for bandwidth, and whether a congestion point on its
+    /// path has had none since it asked at `asked_at`.
+    #[cold]
+    fn count_alarm(&mut self, now: Instant, id: LimiterId, asked_at: Instant) {
+        self.recording.counters.alarms += 1;
+        let limiter = &self.senders.limiters[id];
+        let sender = &self.senders.flows[limiter.last_flow];
+        let path = self.network.routes.paths[sender.first_path];
+        let mut missing = false;
+        for hop in 0..u32::from(path.len) {
+            let port = self.network.routes.ports[(path.start + hop) as usize];
+            self.network.update_queue(now, port);
+            if let (_, Some(cp)) = self.network.queue_of(port, sender.class) {
+                missing |= self.network.cps[cp].cp.no_bandwidth_since(now).is_some_and(|since| since <= asked_at);
+            }
+        }
+        self.recording.counters.false_alarms += u64::from(missing);
+    }
+
+    /// A data frame has reached its destination, which may answer.
+    pub(super) fn receive(&mut self, now: Instant, flow: FlowId, frame: Frame) {
+        if let Some(np) = self.signalling.notification_points.get_mut(flow) {
+            let delivered = Delivered {
+                size: Bytes::new(frame.octets()),
+                mark: frame.mark(),
+                controlled: frame.is(flag::CONTROLLED),
+            };
+            if let Some(signal) = np.on_frame(now, &delivered) {
+                let port = self.network.routes.last_port(frame.path());
+                self.send_signal(now, port, frame, signal);
+            }
+        }
+        if frame.is(flag::SEGMENT) {
+            self.segment_received(now, flow, frame);
+        }
+    }
+}
+
+/// What a reaction point of QCN-SONAR has concluded from silence; `None` for other schemes.
+fn alarms(rp: &AnyRp) -> Option<SonarObservation> {
+    match rp.observation()? {
+        Observation::Sonar(sonar) => Some(sonar),
+    }
+}

@@ -1,0 +1,165 @@
+//! Transmissions of ports with priority queues, and ports that need priority queues only while something is paused.
+//!
+//! The one class of such a port can be paused, pause frames may go before it, and what leaves it frees buffers whose
+//! watermarks matter. While nothing is paused, at the port or at its node's inputs, none of that makes a difference:
+//! departures are computed on arrival, as at any first-in first-out port, and buffers are counted when they come near a
+//! watermark. When something is paused or a pause frame has to go, the frames that have not left move to the queue of
+//! their class, and the port has an event at the end of each transmission until all of that is over.
+
+use super::Engine;
+use super::schedule::Event;
+use crate::frame::flag;
+use crate::ids::{PortId, QueuesId};
+use crate::port::{FarEnd, Mode, rescaled};
+use crate::priority_queues::Transmitting;
+use qcnlab_schemes::Queue;
+use qcnlab_units::{BitRate, Bytes, Instant};
+
+/// Octets of a pause frame.
+const PAUSE_FRAME: u64 = 64;
+
+impl Engine {
+    /// Starts the next transmission of an idle port, if one may start: pause frames first, then the highest class that
+    /// is not paused.
+    pub(super) fn start_transmission(&mut self, now: Instant, id: QueuesId) {
+        let queues = &mut self.network.queues[id];
+        let port = &self.network.ports[queues.port];
+        if let Some(pause) = queues.pause_frames.pop_front() {
+            queues.pause_frames_sent += 1;
+            queues.transmitting = Transmitting::Pause(pause);
+            queues.ends = now.ps() + port.transmission(PAUSE_FRAME);
+            return self.schedule.set(Event::TransmissionEnd(id), Instant::from_ps(queues.ends));
+        }
+        let at_adapter = queues.adapter.map_or(0, |adapter| self.senders.adapters[adapter].ready);
+        let mut resumes = u64::MAX;
+        for (position, queue) in (0u8..).zip(&queues.queues) {
+            let adapter = queues.adapter.filter(|_| at_adapter & 1 << queue.class != 0);
+            if queue.frames.is_empty() && adapter.is_none() {
+                continue;
+            }
+            if queue.paused_until > now.ps() {
+                resumes = resumes.min(queue.paused_until);
+                continue;
+            }
+            if let Some(adapter) = adapter.filter(|_| queue.frames.is_empty()) {
+                return self.schedule.set(Event::AdapterService(adapter), now);
+            }
+            let size = queue.frames.at(queue.frames.head()).octets();
+            queues.transmitting = Transmitting::Head(position);
+            queues.ends = now.ps() + port.transmission(size);
+            return self.schedule.set(Event::TransmissionEnd(id), Instant::from_ps(queues.ends));
+        }
+        if resumes < u64::MAX {
+            self.schedule.set(Event::TransmissionEnd(id), Instant::from_ps(resumes));
+        }
+    }
+
+    /// A transmission ends, or a paused class may resume.
+    pub(super) fn end_transmission(&mut self, now: Instant, id: QueuesId) {
+        let queues = &mut self.network.queues[id];
+        match queues.transmitting {
+            Transmitting::Nothing => self.after_transmission(now, id),
+            Transmitting::Head(position) => self.end_of_frame(now, id, position),
+            Transmitting::Pause(pause) => {
+                queues.transmitting = Transmitting::Nothing;
+                let takes_effect = now.ps() + queues.pause_delay;
+                queues.pauses_in_flight.push_back((takes_effect, pause));
+                if queues.pauses_in_flight.len() == 1 {
+                    self.schedule.set(Event::PauseEffect(id), Instant::from_ps(takes_effect));
+                }
+                self.after_transmission(now, id);
+            }
+        }
+    }
+
+    /// The frame at the head of the queue at `position` has left.
+    #[inline(always)]
+    fn end_of_frame(&mut self, now: Instant, id: QueuesId, position: u8) {
+        let queues = &mut self.network.queues[id];
+        let port_id = queues.port;
+        let (mut frame, left, cp) = queues.dequeue_transmitted(position);
+        if frame.is(flag::BUFFERED) {
+            self.free(now, &frame);
+            frame.clear(flag::BUFFERED);
+        }
+        let port = &mut self.network.ports[port_id];
+        let queue = Queue { len: Bytes::new(left), capacity: port.capacity(), rate: port.rate() };
+        if let Some(cp) = cp {
+            self.network.cps[cp].mark_departing(now, &mut frame, queue);
+        }
+        port.put_on_the_wire(now, frame);
+        if port.far_end == FarEnd::CountingSink {
+            if port.ring().is_full() {
+                self.count_delivered(now, port_id);
+                self.network.ports[port_id].ring_mut().reserve_half();
+            }
+        } else if let Some(arrival) = port.next_arrival() {
+            self.schedule.set(Event::Arrival(port_id), arrival);
+        }
+        if let Some(cp) = cp {
+            self.network.cps[cp].on_departure(now, queue.len);
+        }
+        // Freeing the buffer may have sent XON, which starts the transmission of a pause frame.
+        if self.network.queues[id].is_idle() {
+            self.after_transmission(now, id);
+        }
+    }
+
+    /// Between two transmissions: the next one starts, or the port needs its priority queues no more.
+    fn after_transmission(&mut self, now: Instant, id: QueuesId) {
+        if !self.return_to_fifo(now, id) {
+            self.start_transmission(now, id);
+        }
+    }
+
+    /// The link's rate has changed from `old`: what is left of the transmission goes at the new rate.
+    pub(super) fn rescale_transmission(&mut self, now: Instant, id: QueuesId, old: BitRate) {
+        let queues = &mut self.network.queues[id];
+        if !queues.is_idle() {
+            let new = self.network.ports[queues.port].rate();
+            queues.ends = now.ps() + rescaled(queues.ends - now.ps(), old, new);
+            self.schedule.set(Event::TransmissionEnd(id), Instant::from_ps(queues.ends));
+        }
+    }
+
+    /// Changes a first-in first-out port to its priority queues, if it has some.
+    pub(super) fn use_priority_queues(&mut self, now: Instant, id: PortId) {
+        let Mode::Fifo(fifo) = self.network.ports[id].mode else { return };
+        let Some(queues_id) = fifo.queues else { return };
+        self.network.update_queue(now, id);
+        let port = &mut self.network.ports[id];
+        port.mode = Mode::Queues(queues_id);
+        let queues = &mut self.network.queues[queues_id];
+        queues.unpaused = Some(fifo);
+        if let Some(ends) = port.next_departure() {
+            queues.transmitting = Transmitting::Head(0);
+            queues.ends = ends;
+            self.schedule.set(Event::TransmissionEnd(queues_id), Instant::from_ps(ends));
+        }
+        port.move_waiting(|frame| queues.enqueue(frame));
+        if port.next_arrival().is_none() {
+            self.schedule.cancel(Event::Arrival(id));
+        }
+    }
+
+    /// Changes a port between two transmissions back to first in, first out, if nothing is paused; returns whether.
+    fn return_to_fifo(&mut self, now: Instant, id: QueuesId) -> bool {
+        let queues = &mut self.network.queues[id];
+        let Some(fifo) = queues.unpaused else { return false };
+        let node = &self.network.nodes[self.network.links[queues.port].from];
+        if node.paused_groups > 0 || !queues.pause_frames.is_empty() || queues.queues[0].paused_until > now.ps() {
+            return false;
+        }
+        let port = &mut self.network.ports[queues.port];
+        port.mode = Mode::Fifo(fifo);
+        let queue = &mut queues.queues[0];
+        queue.octets = 0;
+        port.take_back(now, &mut queue.frames);
+        if let Some(arrival) = port.next_arrival()
+            && port.far_end != FarEnd::CountingSink
+        {
+            self.schedule.set(Event::Arrival(queues.port), arrival);
+        }
+        true
+    }
+}
