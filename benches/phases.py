@@ -29,15 +29,15 @@ RUNS = {
 }
 PHASES = {
     "pending events": r"sim/src/wheel\.rs",
-    "dispatch": r"sim/src/engine/(mod|entities)\.rs",
-    "sources, limiters": r"sim/src/(engine/(sending|quiet)|source|limiter|sender)\.rs",
-    "ports, links": r"sim/src/(engine/hops|port|frame)\.rs",
-    "turns": r"sim/src/(engine/modes|turns)\.rs",
-    "pauses, input memory": r"sim/src/(engine/pausing|engine/deadlock|engine/memory|input)\.rs",
+    "dispatch": r"sim/src/(ids|engine/(mod|schedule))\.rs",
+    "sources, limiters": r"sim/src/(engine/(sending|lazy)|source|pacer|rate_limiter|adapter|sender)\.rs",
+    "ports, links": r"sim/src/(engine/(hop|network)|port|frame)\.rs",
+    "priority queues": r"sim/src/(engine/transmission|priority_queues)\.rs",
+    "pauses, input buffers": r"sim/src/(engine/(pausing|deadlock|input_accounting)|input_buffer)\.rs",
     "TCP": r"sim/src/(tcp/|connection|engine/transport)",
-    "signals": r"sim/src/engine/feedback\.rs",
+    "signals": r"sim/src/engine/(signals|control_frames|probing)\.rs",
     "schemes": r"crates/schemes/",
-    "records": r"sim/src/(probe|audit|engine/finish)\.rs|crates/lab/",
+    "records": r"sim/src/(recorder|trace|audit|engine/(recording|finish))\.rs|crates/lab/",
     "units": r"crates/units/",
     "standard library": r"/library/|rustc/",
 }

@@ -7,6 +7,9 @@ use std::marker::PhantomData;
 use std::num::NonZeroU32;
 use std::ops::{Index, IndexMut};
 
+/// Set in every id. There are fewer than 2^31 of a kind.
+const TOP_BIT: NonZeroU32 = NonZeroU32::new(1 << 31).unwrap();
+
 /// An index into an [`IdVec`].
 pub(crate) trait Id: Copy {
     /// The id of the element at position `number`.
@@ -19,19 +22,19 @@ macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         ///
-        /// One more than the position is kept: that leaves 0 for `None`, and an `Option` takes no more room.
+        /// The top bit is set beside the position: that leaves 0 for `None`, so that an `Option` takes no more room.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub(crate) struct $name(NonZeroU32);
 
         impl Id for $name {
             #[inline(always)]
             fn new(number: u32) -> $name {
-                $name(NonZeroU32::new(number.wrapping_add(1)).expect("fewer than 2^32 - 1 of a kind"))
+                $name(TOP_BIT | number)
             }
 
             #[inline(always)]
             fn number(self) -> u32 {
-                self.0.get() - 1
+                self.0.get() & !TOP_BIT.get()
             }
         }
     )*};

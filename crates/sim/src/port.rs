@@ -41,8 +41,6 @@ pub(crate) struct Fifo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lazy {
     pub(crate) sender: FlowId,
-    /// It is paused before this time.
-    pub(crate) paused_until: Instant,
     /// The priority queues that keep the state of its pauses; no frame waits there.
     pub(crate) queues: Option<QueuesId>,
 }
@@ -50,13 +48,13 @@ pub(crate) struct Lazy {
 /// What is done about departures from a first-in first-out port, when its queue is updated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Departures {
-    /// Nothing.
-    #[default]
-    Unobserved,
     /// They free the input buffers that hold the frames.
     FreeBuffers,
     /// The congestion point sees them.
     Shown(PortCpId),
+    /// Nothing.
+    #[default]
+    Unobserved,
 }
 
 /// What happens to a frame at the far end of a link.
@@ -78,6 +76,8 @@ pub(crate) struct Port {
     queued: u64,
     capacity: u64,
     delay: u64,
+    /// A lazy port is paused before this time.
+    pub(crate) paused_until: u64,
     /// Picoseconds an octet; 0 when that is not a whole number.
     ps_per_byte: u64,
     overhead: u64,
@@ -108,6 +108,7 @@ impl Port {
             queued: 0,
             capacity: capacity.map_or(u64::MAX, Bytes::get),
             delay: delay.ps(),
+            paused_until: 0,
             ps_per_byte: rate.ps_per_byte().unwrap_or(0),
             overhead: overhead.get(),
             ring: Ring::new(),
@@ -137,11 +138,8 @@ impl Port {
 
     /// When a lazy sender's next frame may start, from what is known now.
     #[inline(always)]
-    pub(crate) fn next_start(&self) -> Instant {
-        match self.mode {
-            Mode::Lazy(lazy) => self.busy_until().max(lazy.paused_until),
-            Mode::Plain | Mode::Fifo(_) | Mode::Queues(_) => self.busy_until(),
-        }
+    pub(crate) const fn next_start(&self) -> Instant {
+        Instant::from_ps(if self.busy_until > self.paused_until { self.busy_until } else { self.paused_until })
     }
 
     /// The lazy sender whose frames it carries.
@@ -157,12 +155,6 @@ impl Port {
     #[inline(always)]
     pub(crate) const fn observes_departures(&self) -> bool {
         matches!(self.mode, Mode::Fifo(Fifo { departures: Departures::FreeBuffers | Departures::Shown(_), .. }))
-    }
-
-    /// Whether the congestion point of its queue sees departures.
-    #[inline(always)]
-    pub(crate) const fn shows_departures(&self) -> bool {
-        matches!(self.mode, Mode::Fifo(Fifo { departures: Departures::Shown(_), .. }))
     }
 
     /// Octets queued, as of the last update.
@@ -259,27 +251,17 @@ impl Port {
         self.ring.at_mut(self.leaving.wrapping_sub(1))
     }
 
-    /// Queues a frame; returns false when the queue, as of the last update, cannot hold it and it is dropped.
-    #[inline(always)]
-    pub(crate) fn enqueue(&mut self, now: Instant, mut frame: Frame) -> bool {
-        let size = frame.octets();
-        if !self.admit(self.queued, size) {
-            return false;
-        }
-        self.busy_until = self.busy_until.max(now.ps()) + self.transmission(size);
-        frame.arrival = self.busy_until + self.delay;
-        self.ring.push(frame);
-        true
-    }
-
     /// Queues a frame of a plain port; returns when it reaches the far end if the link was empty.
     #[inline(always)]
-    pub(crate) fn enqueue_plain(&mut self, now: Instant, mut frame: Frame) -> Option<Instant> {
-        let size = frame.octets();
-        self.queued += size;
-        self.count.accepted_frames += 1;
-        self.count.accepted_bytes += size;
-        self.busy_until = self.busy_until.max(now.ps()) + self.transmission(size);
+    pub(crate) fn enqueue_plain(&mut self, now: Instant, frame: Frame) -> Option<Instant> {
+        self.count_accepted(frame.octets());
+        self.transmit(now, frame)
+    }
+
+    /// Transmits an admitted frame after those before it; returns when it reaches the far end if the link was empty.
+    #[inline(always)]
+    pub(crate) fn transmit(&mut self, now: Instant, mut frame: Frame) -> Option<Instant> {
+        self.busy_until = self.busy_until.max(now.ps()) + self.transmission(frame.octets());
         frame.arrival = self.busy_until + self.delay;
         let empty = self.ring.is_empty();
         self.ring.push(frame);
@@ -304,10 +286,21 @@ impl Port {
             self.count.dropped_bytes += size;
             return false;
         }
+        self.count_accepted(size);
+        true
+    }
+
+    /// As [`admit`](Port::admit), of a first-in first-out port.
+    #[inline(always)]
+    pub(crate) fn admit_fifo(&mut self, size: u64) -> bool {
+        self.admit(self.queued, size)
+    }
+
+    #[inline(always)]
+    fn count_accepted(&mut self, size: u64) {
         self.queued += size;
         self.count.accepted_frames += 1;
         self.count.accepted_bytes += size;
-        true
     }
 
     /// Puts a frame whose transmission ended now on the wire.
@@ -408,6 +401,15 @@ mod tests {
         Frame::of_class(0, size)
     }
 
+    /// Queues a frame; returns false when it does not fit.
+    fn enqueue(port: &mut Port, now: Instant, frame: Frame) -> bool {
+        let admitted = port.admit_fifo(frame.octets());
+        if admitted {
+            port.transmit(now, frame);
+        }
+        admitted
+    }
+
     fn at_us(n: u64) -> Instant {
         Instant::ZERO + Span::from_us(n)
     }
@@ -420,8 +422,8 @@ mod tests {
     fn departures_are_known_on_arrival() {
         // 1500 octets at 10 Gb/s take 1.2 us; the link adds 5 us.
         let mut port = ten_gig();
-        assert!(port.enqueue(at_us(0), frame(1500)));
-        assert!(port.enqueue(at_us(0), frame(1500)));
+        assert!(enqueue(&mut port, at_us(0), frame(1500)));
+        assert!(enqueue(&mut port, at_us(0), frame(1500)));
         assert_eq!(port.next_arrival(), Some(Instant::from_ps(6_200_000)));
         assert_eq!(port.busy_until().ps(), 2_400_000);
         assert_eq!(port.queue_len(), Bytes::new(3000));
@@ -435,12 +437,12 @@ mod tests {
     fn a_departure_at_the_same_instant_makes_room() {
         let mut port = ten_gig();
         for _ in 0..3 {
-            assert!(port.enqueue(at_us(0), frame(1500)));
+            assert!(enqueue(&mut port, at_us(0), frame(1500)));
         }
         port.update_queue(Instant::from_ps(1_199_999));
-        assert!(!port.enqueue(Instant::from_ps(1_199_999), frame(1500)));
+        assert!(!enqueue(&mut port, Instant::from_ps(1_199_999), frame(1500)));
         port.update_queue(Instant::from_ps(1_200_000));
-        assert!(port.enqueue(Instant::from_ps(1_200_000), frame(1500)));
+        assert!(enqueue(&mut port, Instant::from_ps(1_200_000), frame(1500)));
         assert_eq!((port.count.accepted_frames, port.count.dropped_bytes), (4, 1500));
     }
 
@@ -449,8 +451,8 @@ mod tests {
         // At 0.6 us half of the first frame is out: 6000 bits are left. At 1 Gb/s they take
         // 6 us, and the second frame 12 us.
         let mut port = ten_gig();
-        port.enqueue(at_us(0), frame(1500));
-        port.enqueue(at_us(0), frame(1500));
+        enqueue(&mut port, at_us(0), frame(1500));
+        enqueue(&mut port, at_us(0), frame(1500));
         port.change_rate(Instant::from_ps(600_000), BitRate::gbps(1));
         let arrivals: Vec<u64> = port.held().map(|f| f.arrival).collect();
         assert_eq!(arrivals, [600_000 + 6_000_000 + 5_000_000, 600_000 + 18_000_000 + 5_000_000]);
@@ -463,7 +465,7 @@ mod tests {
     #[test]
     fn a_frame_on_the_wire_is_not_touched_by_a_rate_change() {
         let mut port = ten_gig();
-        port.enqueue(at_us(0), frame(1500));
+        enqueue(&mut port, at_us(0), frame(1500));
         port.change_rate(at_us(2), BitRate::mbps(500));
         assert_eq!(port.next_arrival(), Some(Instant::from_ps(6_200_000)));
         assert_eq!(port.on_the_wire().count(), 1);
@@ -472,7 +474,7 @@ mod tests {
     #[test]
     fn overhead_takes_time_but_no_room() {
         let mut port = Port::new(BitRate::gbps(10), Span::ZERO, None, Bytes::new(20));
-        port.enqueue(at_us(0), frame(1500));
+        enqueue(&mut port, at_us(0), frame(1500));
         assert_eq!((port.next_arrival(), port.queue_len()), (Some(Instant::from_ps(1_216_000)), Bytes::new(1500)));
     }
 }

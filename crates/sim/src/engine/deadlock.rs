@@ -23,9 +23,10 @@ struct PausedGroup {
 }
 
 impl Engine {
-    /// Searches for a circle of paused links.
+    /// Checks the buffers that were near a watermark, and searches for a circle of paused links.
     pub(super) fn check_deadlock(&mut self, now: Instant) -> Result<(), Halt> {
         self.schedule.set(Event::DeadlockCheck, now + Engine::DEADLOCK_CHECK_EVERY);
+        self.network.check_for_room(now);
         let mut stuck = self.network.paused_groups();
         if stuck.len() < 2 {
             return Ok(());

@@ -5,7 +5,7 @@ use super::schedule::Event;
 use crate::frame::{Frame, flag};
 use crate::ids::{Id, PortCpId, PortId, QueuesId};
 use crate::plan::PauseRule;
-use crate::port::{FarEnd, Mode};
+use crate::port::{Departures, FarEnd, Fifo, Mode};
 use qcnlab_schemes::{Arrival, CongestionPoint, CpAction, CpFastPath, CpId, Queue};
 use qcnlab_units::{Bytes, Instant};
 
@@ -60,23 +60,24 @@ impl Engine {
     }
 
     /// A data frame arrives at a port's queue.
-    #[inline]
+    #[inline(always)]
     pub(super) fn forward(&mut self, now: Instant, id: PortId, frame: Frame) {
-        let cp = match self.network.ports[id].mode {
-            Mode::Queues(queues) => return self.forward_by_class(now, id, queues, frame),
-            Mode::Fifo(fifo) => fifo.cp,
-            Mode::Plain | Mode::Lazy(_) => None,
-        };
-        let admitted = self.enqueue_fifo(now, id, frame);
-        if !admitted {
-            self.drop_data(now, id, &frame);
-        }
-        if let Some(cp) = cp
-            && !self.counts_only(cp, &frame, admitted)
-        {
-            self.network.update_queue(now, id);
-            let len = self.network.ports[id].queue_len();
-            self.show_arrival(now, id, cp, frame, len, admitted);
+        match self.network.ports[id].mode {
+            Mode::Plain | Mode::Lazy(_) => self.enqueue_plain(now, id, frame),
+            Mode::Fifo(fifo) => {
+                let admitted = self.enqueue_fifo(now, id, fifo, frame);
+                if !admitted {
+                    self.drop_data(now, id, &frame);
+                }
+                if let Some(cp) = fifo.cp
+                    && !self.counts_only(cp, &frame, admitted)
+                {
+                    self.network.update_queue(now, id);
+                    let len = self.network.ports[id].queue_len();
+                    self.show_arrival(now, id, cp, frame, len, admitted);
+                }
+            }
+            Mode::Queues(queues) => self.forward_by_class(now, id, queues, frame),
         }
     }
 
@@ -130,36 +131,59 @@ impl Engine {
     }
 
     /// Queues a frame; returns false when it does not fit.
-    #[inline(always)]
     pub(super) fn enqueue(&mut self, now: Instant, id: PortId, frame: Frame) -> bool {
         match self.network.ports[id].mode {
+            Mode::Plain | Mode::Lazy(_) => {
+                self.enqueue_plain(now, id, frame);
+                true
+            }
+            Mode::Fifo(fifo) => self.enqueue_fifo(now, id, fifo, frame),
             Mode::Queues(queues) => self.enqueue_by_class(now, id, queues, frame),
-            Mode::Plain | Mode::Fifo(_) | Mode::Lazy(_) => self.enqueue_fifo(now, id, frame),
         }
     }
 
-    /// Queues a frame at a first-in first-out port, whose one event is the next arrival at the far end.
+    /// Queues a frame at a plain port.
     #[inline(always)]
-    fn enqueue_fifo(&mut self, now: Instant, id: PortId, frame: Frame) -> bool {
+    fn enqueue_plain(&mut self, now: Instant, id: PortId, frame: Frame) {
         let mut port = &mut self.network.ports[id];
-        if port.shows_departures() || !port.surely_fits(frame.octets()) {
+        if matches!(port.far_end, FarEnd::CountingSink) {
+            if port.ring().is_full() {
+                self.make_room(now, id);
+                port = &mut self.network.ports[id];
+            }
+            port.enqueue_plain(now, frame);
+        } else if let Some(arrival) = port.enqueue_plain(now, frame) {
+            self.schedule.set(Event::Arrival(id), arrival);
+        }
+    }
+
+    /// Queues a frame at a first-in first-out port.
+    #[inline(always)]
+    fn enqueue_fifo(&mut self, now: Instant, id: PortId, fifo: Fifo, frame: Frame) -> bool {
+        let mut port = &mut self.network.ports[id];
+        if matches!(fifo.departures, Departures::Shown(_)) || !port.surely_fits(frame.octets()) {
             self.network.update_queue(now, id);
             port = &mut self.network.ports[id];
         }
-        if port.far_end == FarEnd::CountingSink {
-            if port.ring().is_full() {
-                self.count_delivered(now, id);
-                port = &mut self.network.ports[id];
-                port.ring_mut().reserve_half();
-            }
-            return port.enqueue(now, frame);
+        if !port.admit_fifo(frame.octets()) {
+            return false;
         }
-        let idle = port.next_arrival().is_none();
-        let admitted = port.enqueue(now, frame);
-        if idle && let Some(arrival) = port.next_arrival() {
+        if matches!(port.far_end, FarEnd::CountingSink) {
+            if port.ring().is_full() {
+                self.make_room(now, id);
+                port = &mut self.network.ports[id];
+            }
+            port.transmit(now, frame);
+        } else if let Some(arrival) = port.transmit(now, frame) {
             self.schedule.set(Event::Arrival(id), arrival);
         }
-        admitted
+        true
+    }
+
+    /// Counts what has reached a counting sink, and has the full ring of its link grow if that frees too little.
+    pub(super) fn make_room(&mut self, now: Instant, id: PortId) {
+        self.count_delivered(now, id);
+        self.network.ports[id].ring_mut().reserve_half();
     }
 
     fn enqueue_by_class(&mut self, now: Instant, id: PortId, queues: QueuesId, frame: Frame) -> bool {

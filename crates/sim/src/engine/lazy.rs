@@ -54,7 +54,7 @@ impl Engine {
                 && !self.senders.probe;
             if sender.lazy {
                 let queues = port.queues();
-                port.mode = Mode::Lazy(Lazy { sender: flow, paused_until: Instant::ZERO, queues });
+                port.mode = Mode::Lazy(Lazy { sender: flow, queues });
             }
         }
     }

@@ -120,36 +120,26 @@ impl Engine {
                 self.count_all_delivered(now);
                 self.recording.recorder.show_so_far(now, observer);
             }
-            self.act(now, event)?;
+            match event {
+                Event::TransmissionEnd(queues) => self.end_transmission(now, queues),
+                Event::ServiceChange => self.change_services(now),
+                Event::PauseEffect(sender) => self.apply_pause(now, sender),
+                Event::SignalArrival(limiter) => self.signal_arrives(now, limiter),
+                Event::RpWake(limiter) => self.wake_rp(now, limiter),
+                Event::TcpTimer(flow) => self.timer_expired(now, flow),
+                Event::Arrival(port) => self.arrive(now, port),
+                Event::SourceFrame(flow) => self.source_has_frame(now, flow),
+                Event::GeneratorFrame(generator) => self.generate(now, generator),
+                Event::Release(limiter) => self.release(now, limiter),
+                Event::AdapterService(adapter) => self.serve_adapter(now, adapter),
+                Event::PauseRefresh(input) => self.refresh_pause(now, input),
+                Event::DeadlockCheck => self.check_deadlock(now)?,
+                Event::QueueSample => self.sample_queues(now),
+                Event::RateSample => self.sample_rates(now),
+            }
         }
         control.done_ps.fetch_add(self.end.since(reported).ps(), Ordering::Relaxed);
         self.finish(observer)
-    }
-
-    /// Lets the component of an event act.
-    #[inline(always)]
-    fn act(&mut self, now: Instant, event: Event) -> Result<(), Halt> {
-        match event {
-            Event::TransmissionEnd(queues) => self.end_transmission(now, queues),
-            Event::ServiceChange => self.change_services(now),
-            Event::PauseEffect(sender) => self.apply_pause(now, sender),
-            Event::SignalArrival(limiter) => self.signal_arrives(now, limiter),
-            Event::RpWake(limiter) => self.wake_rp(now, limiter),
-            Event::TcpTimer(flow) => self.timer_expired(now, flow),
-            Event::Arrival(port) => self.arrive(now, port),
-            Event::SourceFrame(flow) => self.source_has_frame(now, flow),
-            Event::GeneratorFrame(generator) => self.generate(now, generator),
-            Event::Release(limiter) => self.release(now, limiter),
-            Event::AdapterService(adapter) => self.serve_adapter(now, adapter),
-            Event::PauseRefresh(input) => self.refresh_pause(now, input),
-            Event::DeadlockCheck => {
-                self.network.check_for_room(now);
-                self.check_deadlock(now)?;
-            }
-            Event::QueueSample => self.sample_queues(now),
-            Event::RateSample => self.sample_rates(now),
-        }
-        Ok(())
     }
 
     /// Reports progress to the control, and stops if it says so.

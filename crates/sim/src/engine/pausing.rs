@@ -5,7 +5,6 @@ use super::network::Network;
 use super::schedule::Event;
 use crate::ids::{InputId, PortId, QueuesId};
 use crate::plan::PauseRule;
-use crate::port::Mode;
 use crate::priority_queues::PauseFrame;
 use qcnlab_units::Instant;
 
@@ -96,13 +95,11 @@ impl Engine {
         let Some(id) = self.network.ports[port].queues() else { return };
         self.pause_classes(now, id, frame);
         let queues = &self.network.queues[id];
-        match (&mut self.network.ports[port].mode, lazy_sender) {
-            (Mode::Lazy(lazy), Some(flow)) => {
-                lazy.paused_until = Instant::from_ps(queues.queues[0].paused_until);
-                self.schedule_lazy_arrival(flow);
-            }
-            _ if queues.is_idle() => self.start_transmission(now, id),
-            _ => {}
+        if let Some(flow) = lazy_sender {
+            self.network.ports[port].paused_until = queues.queues[0].paused_until;
+            self.schedule_lazy_arrival(flow);
+        } else if queues.is_idle() {
+            self.start_transmission(now, id);
         }
     }
 

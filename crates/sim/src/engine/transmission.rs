@@ -90,8 +90,7 @@ impl Engine {
         port.put_on_the_wire(now, frame);
         if port.far_end == FarEnd::CountingSink {
             if port.ring().is_full() {
-                self.count_delivered(now, port_id);
-                self.network.ports[port_id].ring_mut().reserve_half();
+                self.make_room(now, port_id);
             }
         } else if let Some(arrival) = port.next_arrival() {
             self.schedule.set(Event::Arrival(port_id), arrival);
