@@ -124,6 +124,13 @@ def test_lldp(folder: Path) -> None:
         "lldp.dcbx.ieee.pfc.mbc": "0",
         "lldp.dcbx.ieee.ets.maxtcs": "3",
         "lldp.dcbx.ieee.ets.cbs": "0",
+        "lldp.dcbx.feature.pfc.prio2": "0",
+        "lldp.dcbx.feature.pfc.prio3": "1",
+        "lldp.dcbx.feature.pg.pgid_prio2": "0,0",
+        "lldp.dcbx.feature.pg.pgid_prio3": "1,1",
+        "lldp.dcbx.feature.pg.pgid_prio6": "2,2",
+        "lldp.dcbx.feature.pg.per0": "40,40",
+        "lldp.dcbx.feature.pg.per1": "50,50",
         "lldp.dcbx.ieee.ets.tsa1": "2,2",
         "lldp.dcbx.ieee.ets.tsa2": "0,0",
     }

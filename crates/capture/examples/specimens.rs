@@ -12,7 +12,6 @@ const HOST: MacAddress = MacAddress::local(1);
 const SINK: MacAddress = MacAddress::local(2);
 const BRIDGE: MacAddress = MacAddress::local(0xFE);
 const PRIORITY_3: VlanTag = VlanTag { priority: 3, drop_eligible: false, vlan: 0 };
-const PRIORITY_6: VlanTag = VlanTag { priority: 6, drop_eligible: false, vlan: 0 };
 
 fn ipv4(ecn: IpEcn, segment: Segment<'_>) -> Result<Payload<'_>, WireError> {
     let header = Ipv4Header {
@@ -75,14 +74,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         cpid: Cpid::new(BRIDGE, 0x0103),
         q_offset: QueueUnits(-300),
         q_delta: QueueUnits(120),
-        priority: 3,
-        destination: SINK,
-        msdu: Cnm::sample(&sampled[data.msdu_offset()..]),
         ..Cnm::default()
     };
-    let notification = Frame { c_tag: Some(PRIORITY_6), ..Frame::new(HOST, BRIDGE, Payload::Cnm(cnm)) };
-    write("CNM to the sender of frame 1", &Frame { cn_tag: data.cn_tag, ..notification.clone() })?;
-    write("CNM without CN-TAG and sample", &Frame::new(HOST, BRIDGE, Payload::Cnm(Cnm { msdu: &[], ..cnm })))?;
+    write("CNM to the sender of frame 1", &Frame::notification(cnm, BRIDGE, 6, &data, &sampled))?;
+    let bare = Cnm { priority: 3, destination: SINK, ..cnm };
+    write("CNM without CN-TAG and sample", &Frame::new(HOST, BRIDGE, Payload::Cnm(bare)))?;
 
     let control = |control| Frame::new(MacAddress::MAC_CONTROL, BRIDGE, Payload::MacControl(control));
     write("PAUSE", &control(MacControl::Pause(Pause { time: Quanta(65_535) })))?;

@@ -12,7 +12,9 @@
 
 mod blocks;
 mod error;
+mod options;
 mod reader;
+mod source;
 mod writer;
 
 pub use error::CaptureError;

@@ -1,6 +1,8 @@
 //! Reads pcapng and classic pcap, a frame at a time.
 
 use crate::blocks::*;
+use crate::options::{Options, Order};
+use crate::source::Source;
 use crate::{CaptureError, Direction, Interface, InterfaceId};
 use qcnlab_units::BitRate;
 use std::io::{self, Read};
@@ -70,7 +72,7 @@ impl<R: Read> CaptureReader<R> {
 
     /// Start to read: tell the format by the first octets.
     pub fn new(reader: R) -> Result<CaptureReader<R>, CaptureError> {
-        let mut source = Source { reader, buffer: Vec::new(), block: 0..0, position: 0 };
+        let mut source = Source::new(reader);
         let available = source.fill(4).map_err(|source| CaptureError::Read { frames: 0, source })?;
         let start = source.ahead(available.min(4)).to_vec();
         let capture = |format| CaptureReader { source, format, interfaces: Vec::new(), frames: 0 };
@@ -153,7 +155,7 @@ impl<R: Read> CaptureReader<R> {
 
     /// Make `len` octets the block that [`Source::block`] returns.
     fn take_block(&mut self, len: usize) -> Result<(), CaptureError> {
-        let (at, frames) = (self.source.position, self.frames);
+        let (at, frames) = (self.source.position(), self.frames);
         if len > Self::MAX_BLOCK {
             let limit = Self::MAX_BLOCK as u64;
             return Err(CaptureError::TooLarge { frames, at, size: len as u64, limit });
@@ -178,7 +180,7 @@ impl<R: Read> CaptureReader<R> {
             return Ok(false);
         }
         if available < len {
-            let (frames, at) = (self.frames, self.source.position);
+            let (frames, at) = (self.frames, self.source.position());
             return Err(CaptureError::Cut { frames, at, needed: len as u64, available: available as u64 });
         }
         Ok(true)
@@ -206,7 +208,7 @@ impl<R: Read> CaptureReader<R> {
             if !self.head(12)? {
                 return Ok(None);
             }
-            let (at, frames) = (self.source.position, self.frames);
+            let (at, frames) = (self.source.position(), self.frames);
             let damaged = |what| CaptureError::Damaged { frames, at, what };
             let head = self.source.ahead(12);
             if head[..4] == SECTION_HEADER.to_le_bytes() {
@@ -326,98 +328,5 @@ impl Known {
         let since_offset = u128::from(stamp) * NANOSECOND / u128::from(self.units_per_second);
         let time = i128::try_from(since_offset).ok()? + i128::from(self.offset_s) * NANOSECOND as i128;
         u64::try_from(time).ok()
-    }
-}
-
-/// The byte order of a section.
-#[derive(Clone, Copy, Debug)]
-struct Order {
-    big_endian: bool,
-}
-
-impl Order {
-    fn u16(self, octets: [u8; 2]) -> u16 {
-        if self.big_endian { u16::from_be_bytes(octets) } else { u16::from_le_bytes(octets) }
-    }
-
-    fn u32(self, octets: [u8; 4]) -> u32 {
-        if self.big_endian { u32::from_be_bytes(octets) } else { u32::from_le_bytes(octets) }
-    }
-
-    fn u64(self, octets: [u8; 8]) -> u64 {
-        if self.big_endian { u64::from_be_bytes(octets) } else { u64::from_le_bytes(octets) }
-    }
-
-    fn u32_at(self, octets: &[u8], at: usize) -> u32 {
-        self.u32([octets[at], octets[at + 1], octets[at + 2], octets[at + 3]])
-    }
-}
-
-/// The options of a block. An option that is not whole ends them.
-struct Options<'a> {
-    order: Order,
-    octets: &'a [u8],
-}
-
-impl<'a> Iterator for Options<'a> {
-    type Item = (u16, &'a [u8]);
-
-    fn next(&mut self) -> Option<(u16, &'a [u8])> {
-        let (&[a, b, c, d], rest) = self.octets.split_first_chunk()?;
-        let (code, len) = (self.order.u16([a, b]), usize::from(self.order.u16([c, d])));
-        if code == OPT_END {
-            return None;
-        }
-        let value = rest.get(..len)?;
-        self.octets = rest.get(padded(len)..).unwrap_or(&[]);
-        Some((code, value))
-    }
-}
-
-/// The octets of the capture: a block that was taken, and behind it what was read ahead.
-#[derive(Debug)]
-struct Source<R> {
-    reader: R,
-    buffer: Vec<u8>,
-    /// The block that was taken.
-    block: Range<usize>,
-    /// Where in the capture the octets behind the block stand.
-    position: u64,
-}
-
-impl<R: Read> Source<R> {
-    /// Octets asked of the reader at a time.
-    const CHUNK: u64 = 64 << 10;
-
-    /// Read until `len` octets stand behind the block, or the capture ends; return how many there are.
-    fn fill(&mut self, len: usize) -> io::Result<usize> {
-        if self.buffer.len() - self.block.end < len {
-            self.buffer.drain(..self.block.start);
-            self.block = 0..self.block.len();
-        }
-        while self.buffer.len() - self.block.end < len {
-            if self.reader.by_ref().take(Self::CHUNK).read_to_end(&mut self.buffer)? == 0 {
-                break;
-            }
-        }
-        Ok(self.buffer.len() - self.block.end)
-    }
-
-    fn ahead(&self, len: usize) -> &[u8] {
-        &self.buffer[self.block.end..self.block.end + len]
-    }
-
-    /// Make the next `len` octets the block.
-    fn take(&mut self, len: usize) {
-        self.block = self.block.end..self.block.end + len;
-        self.position += len as u64;
-    }
-
-    fn drop_block(&mut self) {
-        self.block.start = self.block.end;
-    }
-
-    fn block(&self) -> &[u8] {
-        &self.buffer[self.block.clone()]
     }
 }

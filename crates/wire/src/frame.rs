@@ -98,6 +98,45 @@ impl<'a> Frame<'a> {
         Ok(needed)
     }
 
+    /// Return the CNM that a congestion point sends to the source of `sampled` (802.1Q clause 33.3): in its VLAN, with
+    /// its CN-TAG, at `priority`, from the congestion point's own address `from`.
+    ///
+    /// `cnm` has the congestion point's fields: feedback, CPID, offset, delta. What it carries of the sampled frame is
+    /// filled in; `sampled_octets` are those of the frame, or as many as a CNM can carry.
+    pub fn notification(
+        cnm: Cnm<'_>,
+        from: MacAddress,
+        priority: u8,
+        sampled: &Frame<'_>,
+        sampled_octets: &'a [u8],
+    ) -> Frame<'a> {
+        let Cnm { version, reserved, quantized_fb, cpid, q_offset, q_delta, priority_reserved, .. } = cnm;
+        let payload = Payload::Cnm(Cnm {
+            version,
+            reserved,
+            quantized_fb,
+            cpid,
+            q_offset,
+            q_delta,
+            priority: sampled.priority(),
+            priority_reserved,
+            destination: sampled.destination,
+            msdu: Cnm::sample(sampled_octets.get(sampled.msdu_offset()..).unwrap_or(&[])),
+        });
+        let tag = |tag: VlanTag| VlanTag { priority, drop_eligible: false, ..tag };
+        Frame {
+            s_tag: sampled.s_tag.map(tag),
+            c_tag: sampled.c_tag.map(tag),
+            cn_tag: sampled.cn_tag,
+            ..Frame::new(sampled.source, from, payload)
+        }
+    }
+
+    /// Return the frame's priority: that of its outer tag, or 0.
+    pub fn priority(&self) -> u8 {
+        self.s_tag.or(self.c_tag).map_or(0, |tag| tag.priority)
+    }
+
     /// Return where the frame's own EtherType starts, behind addresses and tags: what a CNM carries of a sampled frame
     /// starts there.
     pub fn msdu_offset(&self) -> usize {

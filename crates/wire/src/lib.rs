@@ -18,7 +18,7 @@
 //! 1. `decode(encode(v))` is `v`. `encode(decode(octets))` is `octets`, because reserved bits, checksums and padding
 //!    are fields.
 //! 2. No octets make decoding panic. What cannot be read is a [`WireError`], with the octet at fault.
-//! 3. Decoding allocates nothing: variable parts are slices of the frame.
+//! 3. Decoding and printing allocate nothing: variable parts are slices of the frame.
 //!
 //! There is no I/O and no clock here. IPv4, UDP and TCP headers and their checksums are those of the crate
 //! `etherparse` (one further dependency, arrayvec); everything that concerns congestion is ours.

@@ -58,6 +58,31 @@ fn cnm_behind_a_cn_tag() {
 }
 
 #[test]
+fn a_cnm_goes_back_where_the_sampled_frame_came_from() {
+    let sampled = Frame {
+        c_tag: Some(VlanTag { priority: 3, drop_eligible: true, vlan: 7 }),
+        cn_tag: Some(CnTag { rpid: 9 }),
+        ..Frame::new(BRIDGE, HOST, Payload::Other { ether_type: EtherType(0x1234), octets: &[5; 70] })
+    };
+    let octets = sampled.to_vec().unwrap();
+    let from = MacAddress::local(0xC0);
+    let cnm = Cnm { q_offset: QueueUnits(-1), ..Cnm::default() };
+    // 12 octets of addresses, 4 and 4 of tags: the sample starts at octet 20, with the EtherType.
+    let expected = Cnm { priority: 3, destination: BRIDGE, msdu: &octets[20..84], ..cnm };
+    assert_eq!(expected.msdu[..3], [0x12, 0x34, 5]);
+    let frame = Frame {
+        c_tag: Some(VlanTag { priority: 6, drop_eligible: false, vlan: 7 }),
+        cn_tag: sampled.cn_tag,
+        ..Frame::new(HOST, from, Payload::Cnm(expected))
+    };
+    assert_eq!(Frame::notification(cnm, from, 6, &sampled, &octets), frame);
+    // Of a frame that was not tagged, and whose octets are not at hand.
+    let untagged = Frame::new(BRIDGE, HOST, Payload::Other { ether_type: EtherType(0x1234), octets: &[] });
+    let frame = Frame::notification(cnm, from, 6, &untagged, &[]);
+    assert_eq!(frame, Frame::new(HOST, from, Payload::Cnm(Cnm { destination: BRIDGE, ..cnm })));
+}
+
+#[test]
 fn every_bit_of_a_cnm_header() {
     // Version 0xF, reserved 0x2A = 101010, Fb 0x15 = 010101: 1111 1010 1001 0101 = 0xFA95.
     // Priority 7 and 13 reserved bits 0x0001: 0xE001. Offset -32 768, delta 32 767.

@@ -245,6 +245,23 @@ proptest! {
         }
     }
 
+    /// Less than a unit is lost, never the sign, and a longer queue never gives a smaller number.
+    #[test]
+    fn queue_units_lose_less_than_64_octets(octets in -2_097_152..2_097_152i64, more in 0..1000i64) {
+        let units = QueueUnits::from_octets_towards_zero(octets);
+        prop_assert!((octets - units.octets()).abs() < 64);
+        prop_assert!(units.octets().abs() <= octets.abs());
+        prop_assert!(units <= QueueUnits::from_octets_towards_zero(octets + more));
+        prop_assert_eq!(QueueUnits::from_octets_towards_zero(units.octets()), units);
+    }
+
+    #[test]
+    fn worse_feedback_is_never_a_smaller_number(fb: i64, less in 0..i64::MAX, full in 1..u64::MAX) {
+        let full = Bytes::new(full);
+        let worse = quantize_feedback(fb.saturating_sub(less), full);
+        prop_assert!(quantize_feedback(fb, full) <= worse);
+    }
+
     #[test]
     fn any_octets_are_safe(octets in vec(any::<u8>(), 0..120)) {
         any_octets::<VlanTag>(&octets)?;
