@@ -96,7 +96,8 @@ impl Part {
 }
 
 impl Estimate {
-    /// Estimate what `qcnlab_lab::run` takes for these scenarios, and what makes tables of the outcomes and writes them.
+    /// Estimate what `qcnlab_lab::run` takes for these scenarios, and what makes tables of the outcomes and writes
+    /// them.
     pub fn of(scenarios: &[Scenario], options: &Options) -> Estimate {
         let replications = |s: &Scenario| options.replications.unwrap_or(s.replications);
         let kept = |s: &Scenario| {

@@ -1,4 +1,4 @@
-//! Schemes that a scenario names and this workspace does not have: `[scheme] name = "PREFIX:PLACE"`.
+//! Schemes that a scenario names and this workspace does not have: `[scheme] name = "PREFIX:LOCATION"`.
 //!
 //! Who can load such schemes installs a [`Loader`] for a prefix, once for the whole process; the Python package
 //! does so for `python:`. A scenario with a prefix nobody loads is refused.
@@ -22,7 +22,8 @@ pub struct LoadError {
 
 static LOADERS: RwLock<Vec<(&str, Loader)>> = RwLock::new(Vec::new());
 
-/// Has `loader` make every scheme whose name begins with `prefix` and a colon; an earlier one for this prefix goes.
+/// Let `loader` make every scheme whose name begins with `prefix` and a colon. It replaces an earlier loader of this
+/// prefix.
 pub fn install(prefix: &'static str, loader: Loader) {
     let mut loaders = LOADERS.write().unwrap_or_else(std::sync::PoisonError::into_inner);
     loaders.retain(|(known, _)| *known != prefix);

@@ -1,4 +1,4 @@
-//! What a misspelt word was probably meant to be.
+//! The known word nearest to a misspelt one.
 
 use strsim::{damerau_levenshtein, jaro_winkler};
 

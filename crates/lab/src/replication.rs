@@ -21,7 +21,7 @@ pub struct Replication {
     pub(crate) fabric: Arc<Fabric>,
 }
 
-/// One replication on a fabric that is made already.
+/// Run one replication on a fabric.
 pub(crate) fn replicate(
     scenario: &Scenario,
     seed: u64,

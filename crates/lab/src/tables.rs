@@ -50,7 +50,7 @@ pub struct Table {
     pub rows: usize,
 }
 
-/// The names of the tables a run gives.
+/// Names of the tables of a run.
 pub const TABLES: &[&str] =
     &["queues", "rates", "throughput", "messages", "drops", "pauses", "windows", "flows", "metrics"];
 

@@ -16,7 +16,7 @@ pub struct Options {
 /// One replication of one scenario of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// The scenario's place in the list.
+    /// Index of the scenario in the list.
     pub scenario: usize,
     /// Which replication, from 0.
     pub replication: u32,
@@ -30,7 +30,7 @@ pub fn all_tasks(scenarios: &[Scenario], options: &Options) -> Vec<Task> {
     scenarios.iter().enumerate().flat_map(each).collect()
 }
 
-/// Simulated picoseconds that `tasks` take: what `control.done_ps` climbs to.
+/// Return the simulated picoseconds that `tasks` take: `control.done_ps` at the end.
 pub fn work_ps(scenarios: &[Scenario], tasks: &[Task]) -> u64 {
     tasks.iter().map(|task| scenarios[task.scenario].duration.ps()).sum()
 }

@@ -1,4 +1,4 @@
-//! Tasks on all cores, each handed on as it ends.
+//! Runs tasks on all cores; the caller gets each result as soon as it is there.
 //!
 //! Replications of a scenario share its fabric, which is made when the first of them starts and dropped when the last
 //! has ended. Scenarios share none, even of one topology: making one is a small part of a run (of a fat-tree with
@@ -14,10 +14,10 @@ use qcnlab_sim::Control;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Runs `tasks`, started in their order, and hands each with its place in the list to `ended` as it ends, on the
-/// thread that ran it.
+/// Run `tasks`, started in their order. As each ends, call `ended` with its index and its result, on the thread that
+/// ran it.
 ///
-/// A task that fails does not hold up the others. After a stop through `control` none is started any more, and those
+/// A task that fails does not stop the others. After a stop through `control` none is started any more, and those
 /// under way end with [`RunError::Cancelled`].
 ///
 /// # Errors

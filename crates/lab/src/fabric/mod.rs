@@ -1,4 +1,4 @@
-//! From a scenario to the nodes, ports, links and flows a run is made of.
+//! From a scenario to the plan of an engine: nodes, ports, links and flows.
 
 mod traffic;
 
@@ -21,13 +21,13 @@ pub(crate) struct Fabric {
     flows: Vec<FlowPlan>,
     generators: Vec<GeneratorPlan>,
     services: Vec<ServiceChange>,
-    /// Index of the port the metrics speak of.
+    /// Index of the port that metrics are about.
     pub(crate) bottleneck: u32,
     /// Whether each flow crosses it.
     pub(crate) crossing: Vec<bool>,
     /// Its own rate, outside hotspots, bit/s.
     pub(crate) link_bps: f64,
-    /// What the flows that cross it want to send together, as far as their own links allow, bit/s.
+    /// Rate that the flows across it offer together, as far as their own links allow, bit/s.
     offered_bps: f64,
     /// What each flow offers at most, bit/s, by flow.
     wanted_bps: Vec<f64>,
@@ -100,7 +100,7 @@ impl Fabric {
         self.shares.get_or_init(shares).as_ref()
     }
 
-    /// When a flow starts, and the time it would take alone in the network if no window held it back: for flows of a
+    /// Return when a flow starts, and the time it would take alone in the network without any window: for flows of a
     /// size that start without jitter.
     pub(crate) fn alone(&self, flow: usize) -> Option<(Instant, Span)> {
         let flow = &self.flows[flow];
@@ -126,7 +126,7 @@ impl Fabric {
         self.link_bps.min(self.offered_bps)
     }
 
-    /// The port the metrics speak of: `port`, `rate_bps` and `buffer_bytes`, which is null without a limit.
+    /// Return the port that metrics are about: `port`, `rate_bps` and `buffer_bytes`, which is null without a limit.
     pub(crate) fn bottleneck_json(&self) -> Value {
         let port = &self.ports[self.bottleneck as usize];
         json!({
@@ -167,7 +167,7 @@ impl Fabric {
     }
 }
 
-/// What a flow asks of the links: a flow that always has something to send takes all it can get.
+/// Return the claim of a flow. One that always has something to send has no ceiling of its own.
 fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
     let ceiling = match flow.traffic {
         Traffic::Saturated { ceiling, .. } => ceiling,
@@ -177,12 +177,13 @@ fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
     Claim::split(&flow.paths, ceiling)
 }
 
-/// Ports that a run needs: those that flows cross or that are looked at, then those over which something travels back.
+/// Return the ports that a run needs: those that flows cross or that are recorded, then those on which only feedback,
+/// acknowledgements or pause frames travel.
 fn kept_ports(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<u32> {
     let tcp = scenario.traffic.iter().any(|traffic| traffic.connection().is_some());
     let back = scenario.feedback != Feedback::Ideal || resolved.pauses.iter().any(Option::is_some) || tcp;
-    let looked_at = |port: u32| resolved.hotspots.contains(&port) || resolved.bottleneck == port;
-    let crossed = |port: u32| resolved.crossed[port as usize] || resolved.recorded[port as usize] || looked_at(port);
+    let recorded_too = |port: u32| resolved.hotspots.contains(&port) || resolved.bottleneck == port;
+    let crossed = |port: u32| resolved.crossed[port as usize] || resolved.recorded[port as usize] || recorded_too(port);
     let forward = (0..resolved.network.ports()).filter(|port| crossed(*port));
     let backward = (0..resolved.network.ports()).filter(|port| back && !crossed(*port) && crossed(reverse(*port)));
     forward.chain(backward).collect()

@@ -5,7 +5,7 @@ use qcnlab_sim::{FlowPlan, GeneratorPlan, Process, Traffic};
 use qcnlab_units::{Instant, Span};
 use std::collections::HashMap;
 
-/// The flows of a scenario, and what feeds those whose frames come at times of their own.
+/// Return the flows of a scenario, and the generators of those whose frames arrive by themselves.
 pub(super) fn plans(
     scenario: &Scenario,
     resolved: &ResolvedScenario,
@@ -111,7 +111,7 @@ pub(crate) fn limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<
     resolved.flows.iter().map(|flow| limiters.next(scenario, resolved, flow.source_index as u32)).collect()
 }
 
-/// Hands out limiters: each flow its own, or in turn those that the host's adapter has.
+/// Numbers limiters: each flow has its own, or flows take the limiters of the host's adapter in turn.
 #[derive(Default)]
 struct Limiters {
     /// Flows of each host so far.

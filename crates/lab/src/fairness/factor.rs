@@ -1,8 +1,8 @@
 //! Cholesky's factors of a symmetric positive definite matrix.
 
-/// A pivot this much below the diagonal entry it came from is rounding: its row hangs on the rows before it.
+/// A pivot smaller than this part of its diagonal entry is rounding: its row depends on the rows before it.
 const ROUNDING: f64 = 1e-14;
-/// Rows that are finished together, so that they are still at hand when they are taken out of the others.
+/// Rows that are finished together, while they are in the cache, before they are subtracted from the others.
 const BLOCK: usize = 32;
 
 /// The upper triangle of a matrix, row by row in full rows; after [`Symmetric::factor`], of U with A = U' U.
@@ -25,7 +25,7 @@ impl Symmetric {
         self.cells[i * self.size + j] += value;
     }
 
-    /// Replaces the matrix by its factor. A row that hangs on those before it is left out of the solution.
+    /// Replace the matrix by its factor. A row that depends on those before it is left out of the solution.
     pub(super) fn factor(&mut self) {
         let n = self.size;
         let whole: Vec<f64> = (0..n).map(|i| self.cells[i * n + i]).collect();
@@ -42,7 +42,7 @@ impl Symmetric {
         }
     }
 
-    /// Takes the part of the finished row `k` out of row `i`.
+    /// Subtract the contribution of the finished row `k` from row `i`.
     fn subtract(&mut self, k: usize, i: usize) {
         let n = self.size;
         let (done, rest) = self.cells.split_at_mut(i * n);
@@ -53,7 +53,7 @@ impl Symmetric {
         }
     }
 
-    /// Solves A x = b in place, A given by its factor.
+    /// Solve A x = b in place; the matrix is factored.
     pub(super) fn solve(&self, b: &mut [f64]) {
         let n = self.size;
         for k in 0..n {

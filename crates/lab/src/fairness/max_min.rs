@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 /// a logarithm. A flow over a link of no capacity gets 0.
 ///
 /// # Errors
-/// An unknown link, a number that is no capacity, ceiling or share, or a flow that nothing holds back.
+/// An unknown link, a number that is no capacity, ceiling or share, or a flow without any limit.
 pub fn max_min(capacities_bps: &[f64], claims: &[Claim]) -> Result<Vec<f64>, FairnessError> {
     check(capacities_bps, claims)?;
     let members = members(capacities_bps.len(), claims);

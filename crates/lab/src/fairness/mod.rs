@@ -1,6 +1,6 @@
-//! Fair shares of a network's links: what each flow would get if rates were dealt out by rule.
+//! Fair shares of a network's links: the rate of each flow under two rules.
 //!
-//! Two rules. **Max-min**: no flow can be given more without taking from one that has no more than it.
+//! **Max-min**: no flow can have a higher rate unless one with the same rate or less gets a lower one.
 //! **Proportional**: the sum of the logarithms of the rates is as large as it can be (Kelly, 1997), so that a flow
 //! that loads more bottlenecks gets less. Both hold each flow to a ceiling of its own, if it has one.
 
@@ -16,7 +16,7 @@ pub use proportional::proportional;
 use qcnlab_units::BitRate;
 use std::collections::BTreeMap;
 
-/// What one flow asks of the links.
+/// The links that one flow loads, and the most it wants.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Claim {
     /// The links it loads, each once, and how much of its rate each one carries, above 0.
@@ -26,13 +26,13 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// All of the flow goes one way.
+    /// A flow on a single path.
     pub fn along(path: &[u32], ceiling: Option<BitRate>) -> Claim {
         Claim::split(&[path], ceiling)
     }
 
-    /// The flow is split evenly over several ways, as frames that each take one at random are on average: a link on
-    /// k of n ways carries k/n of its rate.
+    /// A flow that is split evenly over several paths, as when each frame takes one at random: a link on k of n paths
+    /// carries k/n of its rate.
     pub fn split<P: AsRef<[u32]>>(paths: &[P], ceiling: Option<BitRate>) -> Claim {
         let mut uses: BTreeMap<u32, u32> = BTreeMap::new();
         for link in paths.iter().flat_map(|path| path.as_ref()) {
@@ -70,7 +70,7 @@ pub enum FairnessError {
     Capacity {
         /// The link, from 0.
         link: usize,
-        /// What was given.
+        /// The number.
         value: f64,
     },
     /// A number that is no ceiling.
@@ -78,7 +78,7 @@ pub enum FairnessError {
     Ceiling {
         /// The flow, from 0.
         flow: usize,
-        /// What was given.
+        /// The number.
         value: f64,
     },
     /// A number that is no part of a flow.
@@ -88,10 +88,10 @@ pub enum FairnessError {
         flow: usize,
         /// The link, from 0.
         link: u32,
-        /// What was given.
+        /// The number.
         value: f64,
     },
-    /// A flow that nothing holds back.
+    /// A flow without any limit.
     #[error("flow {flow} crosses no link and has no ceiling: its share has no end")]
     Unbounded {
         /// The flow, from 0.

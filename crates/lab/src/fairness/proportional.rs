@@ -15,7 +15,7 @@
 //! (s/p + A h^-1 A') y = A h^-1 b,   b = 1/r - A' (t/s) - t/u,   dr = h^-1 (b - A' y).
 //! ```
 //!
-//! Before that, links that cannot hold anybody back are left out, and components that share no link are solved alone.
+//! Before that, links that limit no flow are left out, and each component of flows that share links is solved alone.
 
 use super::factor::Symmetric;
 use super::{Claim, FairnessError, check, max_min, members};
@@ -29,7 +29,7 @@ const MOST_JOINED: usize = 2048;
 const RESIDUAL: f64 = 1e-10;
 /// Rounds before giving up. Ten to forty are usual.
 const ROUNDS: usize = 200;
-/// How much of the way to the nearest bound a step may go.
+/// Part of the distance to the nearest bound that a step may go.
 const SHORT_OF_BOUND: f64 = 0.995;
 
 /// Proportionally fair rates in bit/s, one for each claim, over links of the capacities given (bit/s, by number); to
@@ -39,7 +39,7 @@ const SHORT_OF_BOUND: f64 = 0.995;
 /// most.
 ///
 /// # Errors
-/// An unknown link, a number that is no capacity, ceiling or share, a flow that nothing holds back, too many links, or
+/// An unknown link, a number that is no capacity, ceiling or share, a flow without any limit, too many links, or
 /// numbers too far apart.
 pub fn proportional(capacities_bps: &[f64], claims: &[Claim]) -> Result<Vec<f64>, FairnessError> {
     check(capacities_bps, claims)?;
@@ -64,7 +64,7 @@ pub(super) fn priced(capacities: &[f64], claims: &[Claim]) -> Result<(Vec<f64>, 
     Ok((rates, prices))
 }
 
-/// What is left once links that hold nobody back are gone.
+/// The problem without the links that limit no flow.
 struct Problem<'a> {
     capacities: &'a [f64],
     /// Ceilings of all flows; links with one flow only have become part of them. 0 for flows that get nothing.
@@ -212,7 +212,7 @@ fn feasible(rates: Vec<f64>, capacities: &[f64], claims: &[Claim]) -> impl Itera
     })
 }
 
-/// Rates, prices and slacks on the way to the optimum; all are above 0.
+/// Rates, prices and slacks after some rounds; all are above 0.
 struct Iterate {
     rates: Vec<f64>,
     /// C - A r.
@@ -262,7 +262,7 @@ impl Iterate {
         self.gap().0 <= GAP * claims.len() as f64 && (0..claims.len()).all(|flow| off(flow) <= RESIDUAL)
     }
 
-    /// One round: find out how far the products could fall at once, and aim at that.
+    /// One round of Newton's method: a trial step to products of 0 tells how small a t to aim at.
     fn advance(&mut self, claims: &[Claim], matrix: &mut Symmetric) {
         let stiffness: Vec<f64> =
             (0..claims.len()).map(|f| self.rates[f].powi(-2) + self.tolls[f] / self.rooms[f]).collect();

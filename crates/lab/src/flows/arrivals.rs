@@ -11,7 +11,7 @@ pub const MOST_FLOWS: usize = 1_000_000;
 /// A flow that starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The host that sends it, by the number it was given by.
+    /// The host that sends it, by its number.
     pub from: u32,
     /// The host that receives it.
     pub to: u32,

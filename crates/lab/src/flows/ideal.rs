@@ -2,7 +2,7 @@
 
 use qcnlab_units::{BitRate, Bytes, Span};
 
-/// One link on a flow's way.
+/// One link of a flow's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// Its rate.

@@ -87,7 +87,7 @@ pub enum SizesError {
     Part {
         /// The point.
         point: usize,
-        /// What was given.
+        /// The number.
         part: f64,
     },
     /// A point that does not lie above the one before it.

@@ -1,4 +1,4 @@
-//! What cannot work although every value by itself could.
+//! Refuses scenarios whose values contradict one another.
 
 use super::counts::Counts;
 use super::drawing::Draw;
@@ -14,7 +14,7 @@ use qcnlab_units::{BitRate, Bytes, Span};
 
 /// Congestion points one run may have.
 const MOST_POINTS: usize = 65_534;
-/// Links of one way.
+/// Links of one path.
 const MOST_LINKS: usize = 254;
 /// Rows one run may write.
 const MOST_ROWS: u128 = 50_000_000;
@@ -28,7 +28,7 @@ pub(crate) fn load(scenario: &mut Scenario) -> Result<(), ScenarioError> {
     super::drawing::load_files(scenario).map_err(|fault| error(scenario, fault))
 }
 
-/// Refuses a scenario whose parts contradict one another; gives what there is of everything in a run of it.
+/// Refuse a scenario whose parts contradict one another; return the counts that its memory follows from.
 pub(crate) fn check(scenario: &Scenario) -> Result<Counts, ScenarioError> {
     let draw = Draw { seed: scenario.seed, replication: 0 };
     times(scenario).and_then(|()| hotspots(scenario)).map_err(|fault| error(scenario, fault))?;
@@ -61,7 +61,7 @@ fn error(scenario: &Scenario, fault: LocatedFault) -> ScenarioError {
     scenario.origin.error(*fault.fault, &position(scenario, &fault.keys))
 }
 
-/// Where to point: at the first of `keys` an override set, or else the first the file has.
+/// Return the position of the first of `keys` that an override set, or else of the first that the file has.
 fn position(scenario: &Scenario, keys: &[String]) -> Position {
     let present = || keys.iter().filter_map(|key| scenario.origin.root.find(key)).map(|node| &node.position);
     present()
@@ -130,7 +130,7 @@ fn hotspots(scenario: &Scenario) -> Result<(), LocatedFault> {
     Ok(())
 }
 
-/// What an engine can count.
+/// The network and its paths are within what the engine can number.
 fn sizes(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), LocatedFault> {
     let points = (0..resolved.network.ports()).filter(|port| resolved.watched(scenario, *port)).count();
     if points > MOST_POINTS {
@@ -148,7 +148,7 @@ fn sizes(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), Located
     }
 }
 
-/// Every frame fits every buffer on its way, and every steady rate its first link.
+/// Every frame fits every buffer on its path, and every steady rate fits its first link.
 fn frames(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), LocatedFault> {
     let overhead = scenario.topology.frame_overhead();
     for (flow, paths) in resolved.flows.iter().zip(&resolved.paths) {
@@ -188,7 +188,7 @@ fn frames(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), Locate
     Ok(())
 }
 
-/// The rate at which frames come, which a link can carry or cannot.
+/// Return the rate of frames that arrive by themselves, if this kind of traffic has one.
 const fn steady(kind: &TrafficKind) -> Option<BitRate> {
     match kind {
         TrafficKind::Constant { rate } | TrafficKind::Poisson { rate } | TrafficKind::OnOff { rate, .. } => Some(*rate),
@@ -196,12 +196,12 @@ const fn steady(kind: &TrafficKind) -> Option<BitRate> {
     }
 }
 
-/// What a stream of frames takes of its link, in bit/s.
+/// Return the rate of a stream on the wire, with overhead, in bit/s.
 fn on_the_wire(rate: BitRate, traffic: &Traffic, overhead: Bytes) -> f64 {
     rate.as_f64() * (traffic.frame + overhead).as_f64() / traffic.frame.as_f64()
 }
 
-/// A connection can send, and its timeouts are in order.
+/// Every connection can send a segment, and its timeouts are in order.
 fn connections(scenario: &Scenario) -> Result<(), LocatedFault> {
     for (i, traffic) in scenario.traffic.iter().enumerate() {
         let Some(Config { headers, mss: segment, max_window, min_rto, max_rto, initial_rto, .. }) =
@@ -234,7 +234,7 @@ fn signals(scenario: &Scenario) -> Result<(), LocatedFault> {
     refuse(Fault::ForeignScheme { name: scenario.scheme.name().to_owned(), error }, &["scheme.name"])
 }
 
-/// The queue a scheme steers to can be.
+/// The set point of the scheme lies below every buffer.
 fn set_point(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), LocatedFault> {
     let Some(set_point) = scenario.scheme.set_point() else { return Ok(()) };
     for port in (0..resolved.network.ports()).filter(|port| resolved.watched(scenario, *port)) {

@@ -1,10 +1,11 @@
-//! How the connections of an entry behave.
+//! The TCP configuration of a traffic entry.
 
 use super::types::{TcpFlavour, Traffic, TrafficKind};
 use qcnlab_sim::tcp::{Config, Flavour};
 
 impl Traffic {
-    /// How its connections behave, if TCP carries its flows. Without room for payload a segment is empty.
+    /// Return the TCP configuration of its connections, if TCP carries its flows. If a frame has no room for payload,
+    /// the segment is empty.
     pub(crate) fn connection(&self) -> Option<Config> {
         use TrafficKind::{Tcp, TcpFlows, TcpIncast, TcpList};
         match self.kind {

@@ -1,4 +1,4 @@
-//! What a file says before it means anything: a tree of keys and values, each with its position.
+//! A file as a tree of keys and values, each with its position, before keys and values are checked.
 
 use super::error::ScenarioError;
 use super::fault::Fault;
@@ -29,7 +29,7 @@ pub(crate) enum Content {
     Scalar(Scalar),
     Table(Vec<DocumentEntry>),
     List(Vec<DocumentNode>),
-    /// Something no scenario holds, in words.
+    /// Something that no scenario contains, in words.
     Foreign(&'static str),
 }
 
@@ -193,7 +193,7 @@ fn json_node(value: &serde_json::Value, path: &str) -> DocumentNode {
     DocumentNode { content, position: Position::Key(path.to_owned()) }
 }
 
-/// A value given without quotes or with: as TOML reads it, or else as text.
+/// Read a value as TOML does or, where it is no TOML, as text: so that quotes are optional.
 pub(crate) fn scalar(text: &str) -> Content {
     match toml::de::DeValue::parse(text.trim()).map(|value| toml_scalar(value.get_ref())) {
         Ok(Content::Scalar(scalar)) => Content::Scalar(scalar),

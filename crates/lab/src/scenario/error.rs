@@ -23,7 +23,7 @@ impl ScenarioError {
         ScenarioError(Box::new(Inner { fault, name, text, position: Some(position.clone()) }))
     }
 
-    /// A fault of something that stands in no file, such as a name on the command line.
+    /// A fault of something that is in no file, such as a name on the command line.
     pub(crate) fn nowhere(fault: Fault) -> ScenarioError {
         ScenarioError(Box::new(Inner { fault, name: String::new(), text: String::new(), position: None }))
     }
@@ -33,12 +33,12 @@ impl ScenarioError {
         &self.0.fault
     }
 
-    /// The file's name, unless the fault is an override's or stands in no file.
+    /// Return the file's name, unless the fault is an override's or in no file.
     pub fn file(&self) -> Option<&str> {
         matches!(self.0.position, Some(Position::Span(_) | Position::Key(_))).then_some(&*self.0.name)
     }
 
-    /// The override that is at fault, as it was given.
+    /// Return the override that is at fault, as the caller wrote it.
     pub fn in_override(&self) -> Option<&str> {
         match &self.0.position {
             Some(Position::Override(text)) => Some(text),

@@ -1,4 +1,4 @@
-//! Who sends to whom: the patterns of `[[traffic]]` over the hosts of a network.
+//! Who sends to whom: applies the patterns of `[[traffic]]` to the hosts of a network.
 
 use super::drawing::{Draw, HostPair, drawn, listed};
 use super::fault::Fault;
@@ -31,13 +31,13 @@ pub struct FlowSpec {
     pub start: Span,
     /// Its octets, if it was drawn at random or listed.
     pub size: Option<Bytes>,
-    /// Its class, if a list gives it.
+    /// Its class, if a file lists it.
     pub class: Option<u8>,
 }
 
 impl Scenario {
-    /// Who sends what: patterns expanded, in the order of traffic entries, then of sources, then of receivers. Flows
-    /// that are drawn at random are those of replication 0.
+    /// Return the flows, in the order of traffic entries, then of sources, then of receivers. Flows that are drawn at
+    /// random are those of replication 0.
     pub fn flows(&self) -> Vec<FlowSpec> {
         let Ok(network) = network(self) else { unreachable!("a checked scenario has a network") };
         let draw = Draw { seed: self.seed, replication: 0 };
@@ -94,7 +94,7 @@ fn too_many(flows: usize, traffic: usize) -> LocatedFault {
     LocatedFault::new(Fault::TooManyFlows { flows, limit: MOST_FLOWS }, &keys)
 }
 
-/// Senders and receivers of one entry, brought together.
+/// Pair the senders of one entry with its receivers.
 fn pairs(scenario: &Scenario, network: &Network, traffic: usize, draw: Draw) -> Result<Vec<HostPair>, LocatedFault> {
     let entry = &scenario.traffic[traffic];
     if let TrafficKind::List { flows } | TrafficKind::TcpList { flows, .. } = &entry.kind {

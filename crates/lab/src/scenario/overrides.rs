@@ -1,7 +1,7 @@
 //! Changes to a document, written `dotted.key=value`.
 //!
-//! They are applied to what the file says, not to what follows from it: a
-//! default that depends on another key follows the override. Naming another
+//! An override changes the text of the file, before defaults are filled in: a
+//! default that depends on an overridden key follows it. Naming another
 //! scheme drops the file's preset and its parameters of the old scheme.
 
 use super::document::{Content, Document, DocumentEntry, DocumentNode, scalar};

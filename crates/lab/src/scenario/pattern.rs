@@ -1,12 +1,12 @@
 //! Names with wildcards and ranges: `host*`, `node{2..5}`, `node{1..58..3}`, `edge1, edge3`.
 
-/// Names one pattern may stand for.
+/// Names that one pattern may produce.
 const MOST: u64 = 1_000_000;
 
 /// What is wrong with a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// Nothing stands between two commas, or at all.
+    /// An empty name: nothing between two commas, or no text at all.
     #[error("a name is empty")]
     Empty,
     /// A brace without its other half, or something between braces that is no range.
@@ -58,7 +58,7 @@ impl Pattern {
         self.0.iter().position(|pieces| fits(pieces, name))
     }
 
-    /// Every name the pattern stands for, in order.
+    /// Return every name that the pattern produces, in order.
     pub(crate) fn names(&self) -> Result<Vec<String>, PatternError> {
         let mut all = Vec::new();
         for pieces in &self.0 {

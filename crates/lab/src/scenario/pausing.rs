@@ -1,4 +1,4 @@
-//! When a node stops its links: from the keys of `[[pause]]` to watermarks and quanta.
+//! When a node pauses the links into it: from the keys of `[[pause]]` to watermarks and quanta.
 
 use super::devices::{Pause, PauseKind, PauseRule};
 use super::fault::Fault;
@@ -14,31 +14,31 @@ const PAUSE_FRAME: Bytes = Bytes::new(64);
 /// Bit times of one quantum.
 const QUANTUM_BITS: u64 = 512;
 
-/// A switch or a host that may stop its links.
+/// A switch or a host that may pause the links into it, with all that its pause plan follows from.
 pub(super) struct Site<'a> {
     /// The scenario.
     pub(super) scenario: &'a Scenario,
-    /// The table of `[[pause]]` it goes by, and its number.
+    /// The table of `[[pause]]` that applies to it, and the number of that table.
     pub(super) pause: &'a Pause,
     pub(super) table: usize,
     /// The node's name.
     pub(super) name: &'a str,
     /// Its links.
     pub(super) links: Vec<&'a Link>,
-    /// The memory its watermarks guard, and the key that sets it.
+    /// The memory whose filling its watermarks watch, and the key that sets it.
     pub(super) memory: Option<Bytes>,
     pub(super) memory_key: &'static str,
     /// Limit of each of its output queues.
     pub(super) output_buffer: Option<Bytes>,
-    /// Time it takes to get a frame to an output queue.
+    /// Time from the end of a frame's reception to its output queue.
     pub(super) latency: Span,
-    /// Where the keys of its own table start, for messages.
+    /// The beginning of the keys of its `[[switch]]` or `[[adapter]]`, for messages.
     pub(super) of_node: String,
     /// Classes that frames have, as bits.
     pub(super) used: u8,
 }
 
-/// When a node stops its links, or `None` when nothing stops.
+/// Return when a node pauses its links, or `None` when it never does.
 pub(super) fn pause_plan(site: &Site<'_>) -> Result<Option<PausePlan>, LocatedFault> {
     let pause = site.pause;
     let scope = match pause.kind {
@@ -99,7 +99,7 @@ fn classes(site: &Site<'_>) -> Result<u8, LocatedFault> {
     Ok(bits)
 }
 
-/// The time asked for in quanta of the fastest link, rounded up.
+/// Return the pause time in quanta of the fastest link, rounded up.
 fn quanta(site: &Site<'_>) -> Result<u16, LocatedFault> {
     let Some(interval) = site.pause.interval else { return Ok(u16::MAX) };
     let rate = site.links.iter().map(|link| link.rate).max().unwrap_or(BitRate::gbps(10));
@@ -167,16 +167,17 @@ fn watermarks(site: &Site<'_>, scope: PauseScope) -> Result<(Bytes, Bytes), Loca
     Ok((high, low))
 }
 
-/// What one class may hold of the memory: an equal part for each class that stops by itself and is used.
+/// Return what one class may hold of the memory: an equal part for each class that is paused by itself and is used.
 fn part(memory: Bytes, scope: PauseScope, used: u8) -> Bytes {
     let PauseScope::Classes(stopping) = scope else { return memory };
     Bytes::new(memory.get() / u64::from((used & stopping).count_ones().max(1)))
 }
 
-/// What may still come over a link after its memory has risen above the high watermark, in octets.
+/// Return the headroom: the octets that may still arrive over a link after its memory has risen above the high
+/// watermark.
 ///
 /// The frame that crosses the watermark (L), one that the pause frame waits for (L), the pause frame, the round
-/// trip, the reaction and the switch's latency at the link's rate, and the frame that was begun before the stop (L).
+/// trip, the reaction and the switch's latency at the link's rate, and the frame whose transmission had begun (L).
 /// L is the longest frame of the scenario. Deck 004, Switch and Adapter Parameters, keeps the round trip alone.
 fn headroom(site: &Site<'_>, link: &Link) -> Bytes {
     let scenario = site.scenario;

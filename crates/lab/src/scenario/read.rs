@@ -1,4 +1,4 @@
-//! From a document to a scenario: every key known, every value read, every gap filled.
+//! From a document to a scenario: checks every key, reads every value, fills in every default.
 
 use super::check;
 use super::counts::Counts;
@@ -319,7 +319,7 @@ impl Reader<'_> {
         Ok(config)
     }
 
-    /// A scheme from outside: its tables hold what its author likes, one value a key.
+    /// Load a scheme from outside. Its author decides which keys its tables have; each key has one value.
     fn foreign_scheme(
         &self,
         table: &[DocumentEntry],
@@ -347,7 +347,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A value as it stands, a quantity in its usual form.
+    /// A parameter for a scheme from outside: its key and its value, a quantity in its canonical form.
     fn foreign_parameter(&self, entry: &DocumentEntry) -> Result<(String, Scalar), ScenarioError> {
         let Content::Scalar(scalar) = &entry.node.content else {
             let fault = Fault::Shape { actual: entry.node.content.words(), expected: "one value" };

@@ -1,23 +1,23 @@
-//! Hosts that hold what they receive until they have read it.
+//! Hosts that keep what they receive until they have read it.
 //!
-//! Such a host is a node with memory and, behind it, a link of no length to an inner node that takes what the host
-//! has read. Ways that end at the host go on over that link, and what a receiver answers starts at the inner node.
+//! Such a host is two nodes: one with memory, and an inner node for what the host has read. A link without propagation
+//! delay joins them. Paths that end at the host go on over that link; a receiver's answers start at the inner node.
 
 use super::Adapters;
 use crate::topology::{Link, Network, Node, Role};
 use qcnlab_units::Span;
 
-/// What follows the name of a host in that of its inner node. No name in a file has the slash.
+/// Suffix of an inner node's name, after its host's. Names in files have no slash.
 const READER: &str = "/reader";
 
 impl Adapters {
-    /// Whether hosts that go by it hold what they receive.
+    /// Whether hosts of this table keep what they receive.
     pub(super) const fn receives(&self) -> bool {
         self.receive_buffer.is_some() || self.receive_rate.is_some()
     }
 }
 
-/// Adds an inner node to each host for which `adapter` gives a table that receives, and its port to every way that
+/// Add an inner node to each host whose table, which `adapter` returns, receives; append its port to every path that
 /// ends at the host.
 pub(super) fn add_readers<'a>(
     network: &mut Network,

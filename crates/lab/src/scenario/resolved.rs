@@ -26,25 +26,25 @@ const PATH_SEED: u64 = 0;
 pub(crate) struct ResolvedScenario {
     pub(crate) network: Network,
     pub(crate) flows: Vec<FlowSpec>,
-    /// Ways of each flow.
+    /// Paths of each flow: ports from the source's on.
     pub(crate) paths: Vec<Vec<Vec<u32>>>,
-    /// What each flow wants to send if nothing holds it back, bit/s, counted on frame octets.
+    /// Rate that each flow offers if nothing limits it, bit/s of frame octets.
     pub(crate) wanted_bps: Vec<f64>,
-    /// Flows of each host without those that are drawn or listed, by node.
+    /// Number of flows of each node, without those that are drawn or listed.
     pub(crate) sends: Vec<u32>,
     /// Whether any flow crosses a port.
     pub(crate) crossed: Vec<bool>,
-    /// The port metrics speak of.
+    /// The bottleneck: the port that metrics are about.
     pub(crate) bottleneck: u32,
     /// Ports of hotspots, in the order of [`Scenario::hotspots`].
     pub(crate) hotspots: Vec<u32>,
     /// Whether a port's queue is recorded.
     pub(crate) recorded: Vec<bool>,
-    /// Which table of `[[switch]]` or `[[adapter]]` a node goes by.
+    /// For each node the index of its table in `[[switch]]` or `[[adapter]]`.
     tables: Vec<Option<usize>>,
-    /// Links of the network but those inside hosts, which come last.
+    /// Number of links between nodes; after them come the links inside hosts.
     outside: usize,
-    /// When each node stops its links.
+    /// When each node pauses the links into it.
     pub(crate) pauses: Vec<Option<PausePlan>>,
 }
 
@@ -122,7 +122,7 @@ impl ResolvedScenario {
         (0..).zip(chosen).map(plan).collect()
     }
 
-    /// Whether frames wait at a node that came in over a link from elsewhere.
+    /// Whether frames that arrived over a link wait at a node.
     fn can_pause(&self, scenario: &Scenario, node: u32) -> bool {
         let switch = self.network.nodes[node as usize].role == Role::Switch;
         switch || self.adapter(scenario, node).is_some_and(Adapters::receives)
@@ -169,25 +169,25 @@ impl ResolvedScenario {
         }
     }
 
-    /// The table of `[[switch]]` that the switch `node` goes by.
+    /// Return the table of `[[switch]]` that applies to the switch `node`.
     pub(crate) fn switch<'a>(&self, scenario: &'a Scenario, node: u32) -> Option<&'a Switches> {
         let is_switch = self.network.nodes[node as usize].role == Role::Switch;
         self.tables[node as usize].filter(|_| is_switch).map(|table| &scenario.switches[table])
     }
 
-    /// The table of `[[adapter]]` that the host `node` goes by.
+    /// Return the table of `[[adapter]]` that applies to the host `node`.
     pub(crate) fn adapter<'a>(&self, scenario: &'a Scenario, node: u32) -> Option<&'a Adapters> {
         let is_host = self.network.nodes[node as usize].role == Role::Host;
         self.tables[node as usize].filter(|_| is_host).map(|table| &scenario.adapters[table])
     }
 
-    /// The key of the table that `node` goes by, for messages.
+    /// Return a key of the table that applies to `node`, for messages.
     pub(super) fn key(&self, node: u32, name: &str) -> String {
         let list = if self.network.nodes[node as usize].role == Role::Host { "adapter" } else { "switch" };
         format!("{list}.{}.{name}", self.tables[node as usize].unwrap_or(0))
     }
 
-    /// Octets each class's queue of a port holds.
+    /// Return the octets that each class's queue of a port holds.
     pub(crate) fn capacity(&self, scenario: &Scenario, port: u32) -> Option<Bytes> {
         let (from, _) = self.network.ends(port);
         match scenario.topology.built_in_bottleneck() {
@@ -196,13 +196,13 @@ impl ResolvedScenario {
         }
     }
 
-    /// Octets of wire time on top of each frame at a port; a host reads frames without.
+    /// Return the octets of wire time on top of each frame at a port; zero where a host reads what it received.
     pub(crate) fn overhead(&self, scenario: &Scenario, port: u32) -> Bytes {
         let outside = (port as usize) < 2 * self.outside;
         if outside { scenario.topology.frame_overhead() } else { Bytes::ZERO }
     }
 
-    /// Octets that wait behind each limiter of a host.
+    /// Return the octets that may wait behind each limiter of a host.
     pub(crate) fn room(&self, scenario: &Scenario, host: u32) -> Option<Bytes> {
         let buffer = self.adapter(scenario, host).and_then(|adapter| adapter.input_buffer);
         buffer.map(|buffer| Bytes::new(buffer.get() / u64::from(self.sends[host as usize].max(1))))
@@ -216,7 +216,7 @@ impl ResolvedScenario {
         switch && wanted && self.crossed[port as usize]
     }
 
-    /// Whether flow `flow` crosses the bottleneck, on one of its ways at least.
+    /// Whether flow `flow` crosses the bottleneck, on one of its paths at least.
     pub(crate) fn crosses_bottleneck(&self, flow: usize) -> bool {
         self.paths[flow].iter().any(|path| path.contains(&self.bottleneck))
     }
@@ -272,8 +272,8 @@ fn paths(scenario: &Scenario, network: &Network, flows: &[FlowSpec]) -> Result<V
     flows.iter().map(path).collect()
 }
 
-/// What each flow would send by itself; saturated flows and connections of one host share its link, and a finite
-/// flow takes the whole run.
+/// Return the rate that each flow offers, bit/s. Saturated flows and connections of one host share its link; a finite
+/// flow counts as spread over the whole run.
 fn wanted(
     scenario: &Scenario,
     network: &Network,
@@ -304,7 +304,8 @@ fn wanted(
     flows.iter().zip(paths).map(one).collect()
 }
 
-/// The switch's output that most is offered to for its rate; the first of several, and of all ports if no switch has one.
+/// Return the output port of a switch with the highest offered load, the first of several; any port if no flow crosses
+/// a switch.
 fn most_offered(network: &Network, paths: &[Vec<Vec<u32>>], wanted_bps: &[f64]) -> u32 {
     let mut load = vec![0.0; network.ports() as usize];
     for (ways, wanted) in paths.iter().zip(wanted_bps) {

@@ -54,7 +54,8 @@ fn offered(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<(f64, f64)> 
     offered
 }
 
-/// The most frames in the queue of a port and on its link, and the messages of its congestion point. `frame` is in octets.
+/// The most frames in the queue of a port and on its link, and the messages of its congestion point. `frame` is in
+/// octets.
 fn frames_and_messages(
     scenario: &Scenario,
     resolved: &ResolvedScenario,

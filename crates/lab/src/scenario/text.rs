@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-/// Keys that change no run by themselves: words, and what a caller may choose for each run.
+/// Keys that do not count in the hash: text for people, and what a caller may choose for each run.
 const NOT_HASHED: [&str; 5] = ["title", "about", "source", "replications", "seed"];
 
 /// Keys that count in the hash only when they differ from their default: a scenario that does not know them
@@ -21,14 +21,14 @@ const NOT_HASHED: [&str; 5] = ["title", "about", "source", "replications", "seed
 const HASHED_IF_SET: [(&Section, &[&str]); 2] = [(&TRAFFIC, &["spread", "priority"]), (&FEEDBACK, &["priority"])];
 
 impl Scenario {
-    /// The resolved scenario as TOML: every key with its unit; reading it gives an equal scenario.
+    /// Return the scenario as TOML with every key and unit written out. Reading it gives an equal scenario.
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
         print_table(&mut text, "", &self.tree());
         text
     }
 
-    /// The resolved scenario as JSON, of the same shape as the TOML.
+    /// Return the scenario as JSON, of the same shape as the TOML.
     pub fn to_json(&self) -> String {
         Value::Object(self.tree()).to_string()
     }

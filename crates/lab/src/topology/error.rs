@@ -1,4 +1,4 @@
-//! What can be wrong with a network, or with a way through it.
+//! Why a network cannot be built, or a path not found.
 
 /// Why a network cannot be built, or a path cannot be found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -100,7 +100,7 @@ pub enum TopologyError {
         /// The host.
         name: String,
     },
-    /// No way leads from one host to the other.
+    /// No path from one host to the other.
     #[error("no way leads from '{from}' to '{to}': add the link that is missing between them; hosts do not forward")]
     Unreachable {
         /// The sender.

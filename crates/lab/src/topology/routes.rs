@@ -15,7 +15,7 @@ const FAR: u32 = u32::MAX;
 ///
 /// A path is a list of ports (see [`Network`]) from the sender's to the one before the receiver. The equal
 /// shortest paths of a pair stand in a fixed order: by the number of the first port in which they differ. They
-/// are counted, and one of them is found by its rank, without writing out the others.
+/// are counted, and one is selected by its rank, without listing the others.
 #[derive(Clone, Debug)]
 pub struct Routes<'a> {
     network: &'a Network,
@@ -24,19 +24,19 @@ pub struct Routes<'a> {
     starts: Vec<u32>,
     /// The one port of each host; [`FAR`] for none.
     adapters: Vec<u32>,
-    /// For each switch asked for so far: the way to it from every other.
+    /// Shortest paths to each switch that was a destination so far.
     to_switch: HashMap<u32, PathsToSwitch>,
     /// Position of each node among the switches.
     ranks: Vec<u32>,
     switches: usize,
 }
 
-/// How to get to one switch from every other.
+/// Shortest paths to one switch from every other.
 #[derive(Clone, Debug)]
 struct PathsToSwitch {
-    /// Links on the way.
+    /// Links of a shortest path, by switch.
     hops: Vec<u32>,
-    /// Number of shortest ways, up to 2^64 - 1.
+    /// Number of shortest paths, up to 2^64 - 1, by switch.
     ways: Vec<u64>,
 }
 
@@ -181,7 +181,7 @@ impl<'a> Routes<'a> {
         self.out[start..end].iter().copied()
     }
 
-    /// Finds the ways to a switch, unless they are known.
+    /// Find the paths to a switch, unless they are known.
     fn grow(&mut self, end: u32) {
         if self.to_switch.contains_key(&end) {
             return;
