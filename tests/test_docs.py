@@ -104,3 +104,14 @@ def test_every_source_of_a_scheme_is_on_the_page_of_sources() -> None:
         assert names or entry["source"] == "-", entry["source"]
         for each in names:
             assert each.replace("decks", "deck") in page, f"{entry['name']}: {each}"
+
+
+def test_decisions_are_numbered_and_listed() -> None:
+    folder = ROOT / "docs/decisions"
+    files = sorted(path.name for path in folder.glob("0*.md"))
+    assert [int(file[:4]) for file in files] == list(range(1, len(files) + 1))
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    for file in files:
+        title = (folder / file).read_text(encoding="utf-8").splitlines()[0]
+        assert title.startswith(f"# {int(file[:4])}. ")
+        assert f"| [{int(file[:4])}]({file}) | {title.partition('. ')[2]} |" in index, file
