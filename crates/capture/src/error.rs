@@ -1,5 +1,6 @@
 //! Why a capture cannot be read or written.
 
+use std::fmt;
 use std::io;
 
 /// What is wrong with a capture. Frames are counted from 1, as Wireshark does; octets of the file from 0.
@@ -18,7 +19,8 @@ pub enum CaptureError {
     },
     /// The file ends in the middle of a block or record.
     #[error(
-        "the capture is cut after {frames} frames: the block at octet {at} should have {needed} octets, and {available} are there"
+        "the capture is cut {}: the block at octet {at} should have {needed} octets, and {available} are there",
+        After(*frames)
     )]
     Cut {
         /// Frames before it.
@@ -31,7 +33,7 @@ pub enum CaptureError {
         available: u64,
     },
     /// A block contradicts itself.
-    #[error("the capture is damaged after {frames} frames: in the block at octet {at}, {what}")]
+    #[error("the capture is damaged {}: in the block at octet {at}, {what}", After(*frames))]
     Damaged {
         /// Frames before it.
         frames: u64,
@@ -41,7 +43,10 @@ pub enum CaptureError {
         what: &'static str,
     },
     /// A block is larger than any that is read.
-    #[error("after {frames} frames, the block at octet {at} claims {size} octets; blocks of up to {limit} are read")]
+    #[error(
+        "the capture is damaged {}: the block at octet {at} claims {size} octets, and {limit} is the most that is read",
+        After(*frames)
+    )]
     TooLarge {
         /// Frames before it.
         frames: u64,
@@ -87,7 +92,7 @@ pub enum CaptureError {
         max: u64,
     },
     /// Reading failed.
-    #[error("reading the capture failed after {frames} frames: {source}")]
+    #[error("reading the capture failed {}: {source}", After(*frames))]
     Read {
         /// Frames read.
         frames: u64,
@@ -95,7 +100,7 @@ pub enum CaptureError {
         source: io::Error,
     },
     /// Writing failed. What is written so far is a capture of the frames before, but perhaps for its last block.
-    #[error("writing the capture failed after {frames} frames ({octets} octets): {source}")]
+    #[error("writing the capture failed {}, at octet {octets}: {source}", After(*frames))]
     Write {
         /// Frames written.
         frames: u64,
@@ -104,4 +109,16 @@ pub enum CaptureError {
         /// The cause.
         source: io::Error,
     },
+}
+
+/// How far a capture was read or written.
+struct After(u64);
+
+impl fmt::Display for After {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => f.write_str("before its first frame"),
+            n => write!(f, "after frame {n}"),
+        }
+    }
 }

@@ -178,37 +178,35 @@ fn refusals() {
     assert_eq!(
         refusal(&good[..good.len() - 7]),
         format!(
-            "the capture is cut after 1 frames: the block at octet {second} should have 104 octets, and 97 are there"
+            "the capture is cut after frame 1: the block at octet {second} should have 104 octets, and 97 are there"
         )
     );
     assert_eq!(
         refusal(&good[..second + 5]),
-        format!(
-            "the capture is cut after 1 frames: the block at octet {second} should have 12 octets, and 5 are there"
-        )
+        format!("the capture is cut after frame 1: the block at octet {second} should have 12 octets, and 5 are there")
     );
     assert_eq!(
         refusal(&with(second + 4, &[103, 0, 0, 0])),
         format!(
-            "the capture is damaged after 1 frames: in the block at octet {second}, the length is not a multiple of 4 from 12 up"
+            "the capture is damaged after frame 1: in the block at octet {second}, the length is not a multiple of 4 from 12 up"
         )
     );
     assert_eq!(
         refusal(&with(good.len() - 4, &[1])),
         format!(
-            "the capture is damaged after 1 frames: in the block at octet {second}, the lengths at its start and end differ"
+            "the capture is damaged after frame 1: in the block at octet {second}, the lengths at its start and end differ"
         )
     );
     assert_eq!(
         refusal(&with(second + 20, &[0xFF, 0xFF, 0xFF, 0xFF])),
         format!(
-            "the capture is damaged after 1 frames: in the block at octet {second}, a frame is longer than its block"
+            "the capture is damaged after frame 1: in the block at octet {second}, a frame is longer than its block"
         )
     );
     assert_eq!(
         refusal(&with(second + 4, &[0, 0, 0, 0x7F])),
         format!(
-            "after 1 frames, the block at octet {second} claims 2130706432 octets; blocks of up to 16777216 are read"
+            "the capture is damaged after frame 1: the block at octet {second} claims 2130706432 octets, and 16777216 is the most that is read"
         )
     );
     assert_eq!(refusal(&with(second + 8, &[7])), "frame 2 names interface 7, and the capture describes 1");
@@ -219,7 +217,7 @@ fn refusals() {
     );
     assert_eq!(
         refusal(&with(8, &[0, 0, 0, 0])),
-        "the capture is damaged after 0 frames: in the block at octet 0, the section header has no byte-order magic"
+        "the capture is damaged before its first frame: in the block at octet 0, the section header has no byte-order magic"
     );
 }
 
@@ -260,7 +258,7 @@ fn a_full_disk_says_how_far_it_came() {
     assert_eq!(
         error.to_string(),
         format!(
-            "writing the capture failed after {} frames ({} octets): no storage space",
+            "writing the capture failed after frame {}, at octet {}: no storage space",
             writer.frames(),
             writer.size().get()
         )
