@@ -1,16 +1,20 @@
 //! scheme_name: a source slows down at each message and speeds up by itself in between.
 //!
-//! ```text
-//!            CNM: rate *= 1 - decrease
-//!   free ------------------------------> limited:  each drift_every: rate += drift_step
-//!     ^          rate reaches C            |
-//!     +------------------------------------+
-//! ```
-//!
 //! A port sends a message at each sample that finds the queue above its set point. Every scheme that limits has the
 //! drift timer; where a scheme raises its rates in other ways, too, it is off in the presets.
 //!
 //! Source: deck and slide, paper or clause; a row in docs/reference/sources.md says what the short name means.
+
+/// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
+const ABOUT: &str = "\
+A port samples arriving frames and tells their sources while its queue is above the set point. A source
+that is told cuts its rate by a share; in between its rate rises by a step each period.
+
+            CNM: rate *= 1 - decrease
+   free ------------------------------> limited:  each drift_every: rate += drift_step
+     ^          rate reaches C            |
+     +------------------------------------+
+";
 
 use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
@@ -97,16 +101,6 @@ impl Family for SchemeName {
         Rp { params: *params, line_rate, state: SchemeNameState::Free, drift: Drift::new(params.drift) }
     }
 }
-
-const ABOUT: &str = "\
-A port samples arriving frames and tells their sources while its queue is above the set point. A source
-that is told cuts its rate by a share; in between its rate rises by a step each period.
-
-            CNM: rate *= 1 - decrease
-   free ------------------------------> limited:  each drift_every: rate += drift_step
-     ^          rate reaches C            |
-     +------------------------------------+
-";
 
 /// The congestion point: tells sampled sources while the queue is long.
 #[derive(Clone, Debug)]

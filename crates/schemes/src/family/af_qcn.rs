@@ -1,16 +1,22 @@
 //! AF-QCN: QCN whose ports tell flows above their fair share to slow down more.
 //!
-//! ```text
-//!   each interval, for each flow i:   r_i moves towards what arrived
-//!   fair share of flow i:             f_i = W_i / sum W * sum r
-//!   at a sample that finds congestion, for the frame's flow i:
-//!                                     Fb = (1 - alpha) Fb_QCN + alpha full scale [1 - f_i / r_i]+
-//! ```
-//!
 //! The limiter is QCN's, and so are the sampling and its table, which go by the queue alone.
 //!
 //! Source: Kabbani, Alizadeh, Yasuda, Pan and Prabhakar, AF-QCN (2010): the two formulas. How the arrival rate is
 //! measured, alpha, the rounding and that a port speaks only where QCN would are readings.
+
+/// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
+const ABOUT: &str = "\
+QCN that shares a link by flow and weight. A port measures how fast each flow arrives. A flow's fair
+share is its part, by weight, of all that arrives. Where QCN would send a message, the feedback is a
+mean of QCN's and of how far the frame's flow is above its share: more for those above, less for
+those at or below. Reaction points are QCN's.
+
+   each interval, for each flow i:   r_i moves towards what arrived
+   fair share of flow i:             f_i = W_i / sum W * sum r
+   at a sample that finds congestion, for the frame's flow i:
+                                     Fb = (1 - alpha) Fb_QCN + alpha full scale [1 - f_i / r_i]+
+";
 
 mod shares;
 
@@ -95,15 +101,6 @@ impl Family for AfQcn {
         qcn::Rp::new(*params, line_rate)
     }
 }
-
-const ABOUT: &str = "\
-QCN that shares a link by flow and weight. A port measures how fast each flow arrives. A flow's fair
-share is its part, by weight, of all that arrives. Where QCN would send a message, the feedback is a
-mean of QCN's and of how far the frame's flow is above its share: more for those above, less for
-those at or below. Reaction points are QCN's.
-
-   f_i = W_i / sum W * sum r          Fb = (1 - alpha) Fb_QCN + alpha full scale [1 - f_i / r_i]+
-";
 
 /// The congestion point: QCN's, with an eye on each flow's share.
 #[derive(Clone, Debug)]

@@ -1,25 +1,31 @@
 //! DCQCN, QCN's descendant for routed networks: one-bit marks, answered by the receiver, with a memory at the sender.
 //!
-//! ```text
-//!   port:      marks departing frames with probability 0 up to Kmin, a ramp to Pmax at Kmax, 1 above
-//!   receiver:  marked frame, none answered within N  -->  CNP
-//!
-//!             CNP: target = current (as `clamp` says), current *= 1 - alpha/2, stages = 0, alpha rises
-//!            +-----------------------------------------------------------------+
-//!            v                                                                 |
-//!   fast recovery --- a stage reaches F ---> additive increase --- both past F ---> hyper increase
-//!   target stays                             target += R_AI                target += R_HAI (times i)
-//!                 at every event: current = (current + target) / 2
-//!
-//!   alpha falls by the factor 1 - g each period without a CNP
-//! ```
-//!
 //! There are two machines under this name, and `form` keeps them apart. As published, each CNP cuts at once and
 //! raises alpha. As NICs ship it, alpha moves once a period, up or down, and a cut waits for the start of the
 //! next reduce period, so that a burst of CNPs cuts once.
 //!
 //! Source: Zhu and others, Congestion Control for Large-Scale RDMA Deployments (SIGCOMM 2015); for NICs, the
 //! parameters that ConnectX firmware lists and their documentation.
+
+/// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
+const ABOUT: &str = "\
+A port marks frames that leave it, the more the longer its queue. The receiver answers marked frames with
+congestion notification packets, at most one in a while for each flow. The sender remembers in alpha how
+often it was told: a CNP takes alpha/2 off its rate. It climbs back as QCN's limiter does, by a timer and
+a byte counter. The preset SIGCOMM2015 is the algorithm as published, CONNECTX the one NICs ship.
+
+   port:      marks departing frames with probability 0 up to Kmin, a ramp to Pmax at Kmax, 1 above
+   receiver:  marked frame, none answered within N  -->  CNP
+
+             CNP: target = current (as `clamp` says), current *= 1 - alpha/2, stages = 0, alpha rises
+            +-----------------------------------------------------------------+
+            v                                                                 |
+   fast recovery --- a stage reaches F ---> additive increase --- both past F ---> hyper increase
+   target stays                             target += R_AI                target += R_HAI (times i)
+                 at every event: current = (current + target) / 2
+
+   alpha falls by the factor 1 - g each period without a CNP
+";
 
 mod rp;
 
@@ -236,20 +242,6 @@ impl Family for Dcqcn {
         Some(Np { interval: params.cnp_interval, next: Instant::ZERO })
     }
 }
-
-const ABOUT: &str = "\
-A port marks frames that leave it, the more the longer its queue. The receiver answers marked frames with
-congestion notification packets, at most one in a while for each flow. The sender remembers in alpha how
-often it was told: a CNP takes alpha/2 off its rate. It climbs back as QCN's limiter does, by a timer and
-a byte counter. The preset SIGCOMM2015 is the algorithm as published, CONNECTX the one NICs ship.
-
-             CNP: target = current, current *= 1 - alpha/2, stages = 0; alpha = (1-g) alpha + g
-            +-------------------------------------------------------------+
-            v                                                             |
-   fast recovery -- a stage reaches F --> additive increase -- both past F --> hyper increase
-   target stays                           target += R_AI             target += R_HAI (times i)
-                 at every event: current = (current + target) / 2
-";
 
 /// The congestion point: marks by queue length.
 #[derive(Clone, Debug)]

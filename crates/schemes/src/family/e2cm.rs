@@ -1,14 +1,5 @@
 //! E2CM, extended Ethernet congestion management: ECM, and probes that measure the path's own queue (reconstruction).
 //!
-//! ```text
-//!            BCN with Fb < 0: ECM's cut
-//!   free -------------------------------> limited --- each 30 KB sent: probe --> destination returns it
-//!     ^      rate reaches C                  ^                                        |
-//!     +--------------------------------------+  Qp = octets sent meanwhile * (1 - base RTT / RTT)
-//!                                            |  Fbp = (Qp_eq - Qp) - W (Qp - Qp before)
-//!                                            +-- Fbp > 0: rate += Gi Fbp Ru      Fbp < 0: rate *= 1 - Gd |Fbp|
-//! ```
-//!
 //! Probes must travel as frames do: one that waits in no queue measures none.
 //!
 //! The switch goes first: a probe sent before its last cut is not heard. Frames carry no tag, so switches
@@ -16,6 +7,21 @@
 //!
 //! Source: the first slides of IBM Zurich's E2CM (March 2007): per-path ECM, a hybrid with end-to-end probing.
 //! Only that outline could be read; the rest is ECM's law on a path's queue, which is a reading.
+
+/// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
+const ABOUT: &str = "\
+ECM whose sources also look for themselves. Once a switch has limited a flow, its source sends a probe for
+each 30 KB, which the destination returns. From the round trip and what was sent meanwhile the source knows
+how much of its own is queued on the path, and runs ECM's law on that: additive increase while it is less
+than five frames, multiplicative decrease above. A switch's negative feedback goes first.
+
+            BCN with Fb < 0: ECM's cut
+   free -------------------------------> limited --- each 30 KB sent: probe --> destination returns it
+     ^      rate reaches C                  ^                                        |
+     +--------------------------------------+  Qp = octets sent meanwhile * (1 - base RTT / RTT)
+                                            |  Fbp = (Qp_eq - Qp) - W (Qp - Qp before)
+                                            +-- Fbp > 0: rate += Gi Fbp Ru      Fbp < 0: rate *= 1 - Gd |Fbp|
+";
 
 use super::ecm;
 use crate::definition::{Family, Member, Preset, Status};
@@ -96,16 +102,6 @@ impl Family for E2cm {
         Some(ReturnsProbes)
     }
 }
-
-const ABOUT: &str = "\
-ECM whose sources also look for themselves. Once a switch has limited a flow, its source sends a probe for
-each 30 KB, which the destination returns. From the round trip and what was sent meanwhile the source knows
-how much of its own is queued on the path, and runs ECM's law on that: additive increase while it is less
-than five frames, multiplicative decrease above. A switch's negative feedback goes first.
-
-   limited --probe each 30 KB--> destination --> Qp = sent * (1 - base RTT / RTT)
-      ^------ Fbp = (Qp_eq - Qp) - W growth:  > 0 rate += Gi Fbp Ru,  < 0 rate *= 1 - Gd |Fbp|
-";
 
 /// The reaction point: ECM's limiter, and the probes.
 #[derive(Clone, Debug)]

@@ -1,23 +1,54 @@
 //! ECM, Ethernet congestion management, first called BCN: additive increase, multiplicative decrease.
 //!
-//! ```text
-//!            first message with negative feedback: limiter at C, then the cut
-//!   free -----------------------------------------------------------------> limited
-//!     ^      rate reaches C                                                  |  ^
-//!     +----------------------------------------------------------------------+  | a random wait is over:
-//!                                                        BCN(0,0): stop |       | restart at Rmin
-//!                                                                       v       |
-//!                                                                      stopped -+
-//!   limited:  Fb < 0  rate *= 1 - Gd |Fb|      Fb > 0  rate += Gi Fb Ru      each Td: rate += Rd
-//! ```
-//!
 //! The message carries queue offset and queue growth; the reaction point computes
 //! Fb = offset - W growth, in 64-octet pages. In ECM-Q the port rounds each of the two to a code of
 //! eight bits first, the offset on a scale of one set point either way and the growth on one of two, and
 //! the message carries what the codes stand for; so one reaction point serves both.
 //!
-//! Source: deck 001 (parameters), deck 004 (ECM_MAX, drift, ECM-Q; the ranges of its codes are a reading), the DCB managed objects of Linux
-//! (meaning of the reaction point's bounds).
+//! Source: deck 001 (parameters), deck 004 (ECM_MAX, drift, ECM-Q; the ranges of its codes are a reading), the DCB
+//! managed objects of Linux (meaning of the reaction point's bounds).
+
+/// The state diagram of ECM and ECM-Q.
+macro_rules! diagram {
+    () => {
+        "
+            first message with negative feedback: limiter at C, then the cut
+   free -----------------------------------------------------------------> limited
+     ^      rate reaches C                                                  |  ^
+     +----------------------------------------------------------------------+  | a random wait is over:
+                                                        BCN(0,0): stop |       | restart at Rmin
+                                                                       v       |
+                                                                      stopped -+
+   limited:  Fb < 0  rate *= 1 - Gd |Fb|      Fb > 0  rate += Gi Fb Ru      each Td: rate += Rd
+"
+    };
+}
+
+/// ECM in words, with its state diagram: what lists, `explain` and the pages show.
+const ABOUT: &str = concat!(
+    "\
+A switch port samples arriving frames and tells their sources how far the queue is from its set
+point and how much it grew since the last sample. Negative feedback goes to any sampled frame's
+source while the queue is above the set point; below it only frames that carry this port's
+rate-limited tag are answered, which is where positive feedback comes from.
+
+The source adds Gi Fb Ru on positive feedback and multiplies by 1 - Gd |Fb| on negative: additive
+increase, multiplicative decrease. A drift timer adds a little by itself. Feedback counts 64-octet
+pages; full-scale negative feedback halves the rate and full-scale positive adds a tenth of 10 Gb/s.
+",
+    diagram!()
+);
+
+/// The same of ECM-Q.
+const ABOUT_ECM_Q: &str = concat!(
+    "\
+ECM whose messages carry two codes of eight bits in place of queue offset and growth. The port divides
+the offset by its set point and the growth by twice that, rounds each to one of 127 steps either way, and
+what is larger counts as the last step. The reaction point is ECM's. The deck says that both are
+quantized, separately and with respect to the set point; the ranges are a reading.
+",
+    diagram!()
+);
 
 use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
@@ -45,15 +76,16 @@ params! {
     pub struct CpParams {
         /// Queue length the loop steers to.
         set_point: Bytes, "Qeq", Range::at_least(100.0);
-        /// Weight of queue growth, used where the congestion point itself says "full scale".
+        /// Weight of queue growth, as the reaction points have it in `scheme.rp.w`; no message of the port depends on it.
         w: f64, "W", Range::between(0.0, 1024.0);
         /// Octets between samples.
         sample_base: Bytes, "sampling interval", Range::at_least(1.0);
         /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
         jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
-        /// At this queue length or above every sampled frame gets full-scale negative feedback; unset, never.
+        /// From this queue length up every sampled frame gets full-scale negative feedback; unset, never.
         full_scale_threshold: Option<Bytes>, "Qmc, ECM_MAX", Range::POSITIVE;
-        /// At this queue length or above sampled frames get BCN(0,0); unset, never.
+        /// From this queue length up, the threshold of severe congestion, sampled frames get BCN(0,0), which stops their
+        /// source; unset, never.
         stop_threshold: Option<Bytes>, "Qsc, ECM(0,0), ECM00", Range::POSITIVE;
         /// Longer queues count as this long in the offset; unset, no clamp.
         saturate_at: Option<Bytes>, "Qsat", Range::POSITIVE;
@@ -207,34 +239,6 @@ impl Family for Ecm {
 const ABOUT_IBM_ZRL: &str = "Deck 004, Congestion Management Parameters, at M = 150 KB and 10 Gb/s: set point M/4, one sample in a hundred \
      frames, W 2, full scale halves the rate or adds a tenth of 10 Gb/s, Qmc = M, drift 4 Mb/s each 20 ms, no \
      ECM(0,0). Gains are per 64-octet page here and per 255th of full scale there.";
-
-const ABOUT: &str = "\
-A switch port samples arriving frames and tells their sources how far the queue is from its set
-point and how much it grew since the last sample. Negative feedback goes to any sampled frame's
-source while the queue is above the set point; below it only frames that carry this port's
-rate-limited tag are answered, which is where positive feedback comes from.
-
-The source adds Gi Fb Ru on positive feedback and multiplies by 1 - Gd |Fb| on negative: additive
-increase, multiplicative decrease. A drift timer adds a little by itself. Feedback counts 64-octet
-pages; full-scale negative feedback halves the rate and full-scale positive adds a tenth of 10 Gb/s.
-
-            first negative feedback
-   free ------------------------------> limited ---- BCN(0,0) ----> stopped
-     ^          rate reaches C            |  ^                         |
-     +------------------------------------+  +---- random wait over ---+
-";
-
-const ABOUT_ECM_Q: &str = "\
-ECM whose messages carry two codes of eight bits in place of queue offset and growth. The port divides
-the offset by its set point and the growth by twice that, rounds each to one of 127 steps either way, and
-what is larger counts as the last step. The reaction point is ECM's. The deck says that both are
-quantized, separately and with respect to the set point; the ranges are a reading.
-
-            first negative feedback
-   free ------------------------------> limited: Fb < 0  rate *= 1 - Gd |Fb|    each Td: rate += Rd
-     ^          rate reaches C            |      Fb > 0  rate += Gi Fb Ru
-     +------------------------------------+
-";
 
 /// The congestion point: tells sampled sources where the queue stands.
 #[derive(Clone, Debug)]

@@ -1,21 +1,26 @@
 //! ECM+: QCN with the timer alone, whose length follows the messages.
 //!
-//! ```text
-//!             CNM before the timer runs out: T longer; cut, stage 0, timer restarted
-//!        +------------------------------------------------------+
-//!        v                                                      |
-//!   fast recovery, T a cycle ---- stage past F ----> active increase, T/2 a cycle
-//!   current = (current+target)/2                     target += R_AI
-//!
-//!   at the end of every cycle: T shorter
-//! ```
-//!
 //! Deck 001 calls timer-only QCN with an adaptive timer ECM+: ECM without positive feedback, whose drift
 //! timer does all the increasing. A timer that runs out makes the next one T c, or T - a; a message before
 //! that makes it T d, or T + b.
 //!
 //! Source: deck 001, Timer-only QCN = ECM+. It gives the rule and no constants: c, d, a, b, the first timer
 //! and its bounds are readings, and so is that a burst of messages counts once.
+
+/// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
+const ABOUT: &str = "\
+QCN with the timer alone, and a timer that adapts: when it runs out, the next one is shorter; when a
+message comes before it runs out, the next one is longer. So a source that hears little becomes quicker
+and one that hears much slower, in place of the byte counter's self-clocking. The ports are QCN's.
+
+             CNM before the timer runs out: T longer; cut, stage 0, timer restarted
+        +------------------------------------------------------+
+        v                                                      |
+   fast recovery, T a cycle ---- stage past F ----> active increase, T/2 a cycle
+   current = (current+target)/2                     target += R_AI
+
+   at the end of every cycle: T shorter
+";
 
 use super::qcn;
 use crate::definition::{Family, Member, Preset, Status};
@@ -135,19 +140,6 @@ impl Family for EcmPlus {
         Rp { params: *params, limiter: qcn::Rp::new(limiter, line_rate), stretch_from: Instant::ZERO }
     }
 }
-
-const ABOUT: &str = "\
-QCN with the timer alone, and a timer that adapts: when it runs out, the next one is shorter; when a
-message comes before it runs out, the next one is longer. So a source that hears little becomes quicker
-and one that hears much slower, in place of the byte counter's self-clocking. The ports are QCN's.
-
-             CNM before the timer runs out: T longer; cut, stage 0, timer restarted
-        +------------------------------------------------------+
-        v                                                      |
-   fast recovery, T a cycle ---- stage past F ----> active increase, T/2 a cycle
-   current = (current+target)/2                     target += R_AI
-                    at the end of every cycle: T shorter
-";
 
 /// The reaction point: QCN's limiter with the timer alone, told how long its next cycle is.
 #[derive(Clone, Debug)]

@@ -1,18 +1,5 @@
 //! Fb99, path-based notices: limiters raise their rate by a timer, so ports without bandwidth push back.
 //!
-//! ```text
-//!              CNM: cut, cycle 1, timer restarted
-//!        +-------------------------------------------+
-//!        v                                           |
-//!   cycle 1 .. F: current = (current + target) / 2   |
-//!        |  ^                                        |
-//!        |  +-- Fb99: one cycle back, timer restarted+
-//!        v                                           |
-//!   after F: target += Ri * cycle first -------------+
-//!
-//!   A cycle ends when the timer runs out or the byte counter does, whichever is first.
-//! ```
-//!
 //! The port samples more often the larger the feedback is, on either side of zero. Negative feedback is
 //! sent as QCN sends it. Without congestion, a sampled frame's source gets Fb99 if the port has no
 //! bandwidth to spare, and nothing if it has.
@@ -20,6 +7,24 @@
 //! Source: deck 000, Method 2. The sampling law (the table on the size of the feedback, both signs on one
 //! scale), what Fb99 does after fast recovery (one cycle back, as before), that it leaves the byte counter alone
 //! and the increase rule are readings.
+
+/// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
+const ABOUT: &str = "\
+Limiters raise their rate by a timer as well as by a byte counter, so a path that has no bandwidth must
+say so: a port pushes back at the sources of sampled frames even when it is not congested, as long as
+its queue has not been short for 10 ms. A pushed-back limiter keeps its rates and goes one cycle back.
+
+              CNM: cut, cycle 1, timer restarted
+        +-------------------------------------------+
+        v                                           |
+   cycle 1 .. F: current = (current + target) / 2   |
+        |  ^                                        |
+        |  +-- Fb99: one cycle back, timer restarted+
+        v                                           |
+   after F: target += Ri * cycle first -------------+
+
+   A cycle ends when the timer runs out or the byte counter does, whichever is first.
+";
 
 use super::qcn;
 use crate::definition::{Family, Member, Preset, Status};
@@ -165,16 +170,6 @@ impl Family for Fb99 {
         Rp { params: *params, line_rate, state: Fb99State::Free }
     }
 }
-
-const ABOUT: &str = "\
-Limiters raise their rate by a timer as well as by a byte counter, so a path that has no bandwidth must
-say so: a port pushes back at the sources of sampled frames even when it is not congested, as long as
-its queue has not been short for 10 ms. A pushed-back limiter keeps its rates and goes one cycle back.
-
-   cycle 1 .. F --timer or byte counter--> next cycle: half way to the target
-        ^   Fb99: one cycle back               after F: target += Ri * cycle first
-        +-- CNM: cut, cycle 1 ------------------------------------------------------
-";
 
 /// The congestion point: samples on either side of the set point.
 #[derive(Clone, Debug)]

@@ -1,15 +1,20 @@
 //! QCN with Fb-hat: the byte counter runs in shorter cycles while little congestion is heard of (reconstruction).
 //!
-//! ```text
-//!   message:              Fb-hat = (1 - g) Fb-hat + g |Fb|, then QCN's cut
-//!   byte-counter cycle:   Fb-hat = (1 - g) Fb-hat, then QCN's increase
-//!   length of a cycle:    BC_LIMIT max(1/4, Fb-hat / reference), at most BC_LIMIT
-//! ```
-//!
 //! There is no timer: the limiter is QCN's with the byte counter alone.
 //!
 //! Source: deck 000 names Fb-hat among what was tried at the source without a timer, and deck 004 says that it
 //! runs "no Fb-hat, no cycle shrinking". No source read defines it; everything here is a reading.
+
+/// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
+const ABOUT: &str = "\
+QCN with the byte counter alone, at a source that remembers how much congestion it heard of. Each message
+moves a mean towards its feedback, each byte-counter cycle without one towards zero. The smaller the mean,
+the shorter the cycles, down to a quarter: a source that hears nothing climbs faster. Ports are QCN's.
+
+   message:              Fb-hat = (1 - g) Fb-hat + g |Fb|, then QCN's cut
+   byte-counter cycle:   Fb-hat = (1 - g) Fb-hat, then QCN's increase
+   length of a cycle:    BC_LIMIT max(1/4, Fb-hat / reference), at most BC_LIMIT
+";
 
 use super::qcn;
 use crate::definition::{Family, Member, Preset, Status};
@@ -82,15 +87,6 @@ impl Family for FbHat {
         Rp { params: *params, limiter: qcn::Rp::new(params.limiter, line_rate), fb_hat: 0.0, heard: false }
     }
 }
-
-const ABOUT: &str = "\
-QCN with the byte counter alone, at a source that remembers how much congestion it heard of. Each message
-moves a mean towards its feedback, each byte-counter cycle without one towards zero. The smaller the mean,
-the shorter the cycles, down to a quarter: a source that hears nothing climbs faster. Ports are QCN's.
-
-   message: Fb-hat up, QCN's cut       cycle: Fb-hat down, QCN's increase
-   length of a cycle = BC_LIMIT max(1/4, min(1, Fb-hat / reference))
-";
 
 /// The reaction point: QCN's byte counter, and the mean that sets its length.
 #[derive(Clone, Debug)]

@@ -1,20 +1,26 @@
 //! FECN, forward explicit congestion notification: ports advertise one rate to all, probes carry it (reconstruction).
 //!
-//! ```text
-//!   source:  a probe each T while it sends, asking for its line rate --> every port on the way lowers it to its r
-//!            --> destination returns it --> rate = what came back
-//!
-//!   port, each T:  f(q) = a Qeq / ((a - 1) q + Qeq)           q up to Qeq
-//!                         max(c, b Qeq / ((b - 1) q + Qeq))   above
-//!                  rho = octets arrived / (T C f(q))
-//!                  r  <-  alpha min(C, r / rho) + (1 - alpha) r,   up by at most a step while q < Qeq
-//!                  nothing arrived: r = C / N0
-//! ```
-//!
 //! Sources and ports start at C / N0.
 //!
 //! Source: Jain, Jiang and So-In, FECN (2007), from its outline and its default constants. How a new r is averaged
 //! with the old, the step, and what an idle interval leaves are readings.
+
+/// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
+const ABOUT: &str = "\
+Every port computes one rate that it offers to each flow, and probes carry the smallest of a path back to
+the source, which takes it. A port measures what arrives in an interval and divides its offer by how much
+more that was than the capacity it wants to share out: a little more than all with an empty queue, all at
+the set point, less above it.
+
+   source:  a probe each T while it sends, asking for its line rate --> every port on the way lowers it to its r
+            --> destination returns it --> rate = what came back
+
+   port, each T:  f(q) = a Qeq / ((a - 1) q + Qeq)           q up to Qeq
+                         max(c, b Qeq / ((b - 1) q + Qeq))   above
+                  rho = octets arrived / (T C f(q))
+                  r  <-  alpha min(C, r / rho) + (1 - alpha) r,   up by at most a step while q < Qeq
+                  nothing arrived: r = C / N0
+";
 
 use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
@@ -147,16 +153,6 @@ impl Family for Fecn {
         Some(ReturnsProbes)
     }
 }
-
-const ABOUT: &str = "\
-Every port computes one rate that it offers to each flow, and probes carry the smallest of a path back to
-the source, which takes it. A port measures what arrives in an interval and divides its offer by how much
-more that was than the capacity it wants to share out: a little more than all with an empty queue, all at
-the set point, less above it.
-
-   source --probe: line rate--> port: min(., r) --> port: min(., r) --> destination --> source: rate = .
-   port, each T:  rho = arrived / (T C f(q)),   r <- r / rho, averaged
-";
 
 /// The congestion point: one rate for all.
 #[derive(Clone, Debug)]

@@ -1,17 +1,23 @@
 //! QCN whose feedback is computed in the network card, from queue lengths that the switch sends.
 //!
-//! ```text
-//!   switch:  each 1 KB of arrivals, while something is queued:  queue length --> source of the frame
-//!   card:    counts the octets they stand for; where a switch would sample, takes the length:
-//!            Fb = -(offset + w growth) < 0 --> its own limiter, as a CNM would
-//! ```
-//!
 //! Silence means an empty queue, and changes nothing: neither the count nor the length remembered. The next
 //! sample follows from the feedback, by QCN's table, whatever its sign. The limiter is QCN's, and lets pass
 //! whole multiples of a rate step.
 //!
 //! Source: deck 002, Fb Value Computation at the NIC Side and Typical Parameter Values. What a message stands
 //! for, that each congestion point has a count of its own, and where the rate is rounded are readings.
+
+/// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
+const ABOUT: &str = "\
+A switch that cannot compute feedback sends its queue length to the source of a frame for each 1 KB that
+arrives, as long as something is queued. The network card takes some of these messages as samples,
+computes the feedback as a QCN switch would, and hands it to its own limiter when it is negative. The
+limiter is QCN's with a timer of 10 ms.
+
+   switch:  each 1 KB of arrivals, while something is queued:  queue length --> source of the frame
+   card:    counts the octets they stand for; where a switch would sample, takes the length:
+            Fb = -(offset + w growth) < 0 --> its own limiter, as a CNM would
+";
 
 use super::qcn;
 use crate::definition::{Family, Member, Preset, Status};
@@ -128,15 +134,6 @@ impl Family for NicFb {
         Rp { params: *params, line_rate, limiter: qcn::Rp::new(limiter, line_rate), heard: Vec::new() }
     }
 }
-
-const ABOUT: &str = "\
-A switch that cannot compute feedback sends its queue length to the source of a frame for each 1 KB that
-arrives, as long as something is queued. The network card takes some of these messages as samples,
-computes the feedback as a QCN switch would, and hands it to its own limiter when it is negative. The
-limiter is QCN's with a timer of 10 ms.
-
-   switch -- queue length, each 1 KB --> card: counts, samples, Fb < 0 --> limiter: current *= 1 - Gd Fb
-";
 
 /// The congestion point: tells how long its queue is.
 #[derive(Clone, Debug)]

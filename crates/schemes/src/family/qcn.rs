@@ -1,22 +1,34 @@
 //! QCN, quantized congestion notification (IEEE 802.1Qau): byte counter and timer, or either alone.
 //!
-//! ```text
-//!                    CNM: target = current (not in the first cycle); current *= 1 - Gd Fb;
-//!                         both stages 0; timer restarted
-//!            +---------------------------------------------------------------+
-//!            v                                                               |
-//!   fast recovery --- one stage past F ---> active increase --- both ---> hyper-active increase
-//!   current = (current+target)/2            target += R_AI                target += R_HAI * i
-//! ```
-//!
-//! An increase event is the end of a byte-counter cycle or of a timer cycle. Each ends a
-//! stage of its own counter; the two stages together choose the phase.
+//! Each increase event ends a stage of its own counter, byte counter or timer; the two stages together choose the
+//! phase.
 //!
 //! A drift timer, where a preset has one, adds a step to the current rate each period while the
 //! limiter is installed, whatever is heard.
 //!
 //! Source: deck 001 (rules, parameters), deck 000 (target-rate reduction), deck 004 (drift), 802.1Q clauses 30
 //! to 32 (names), the CN MIB (defaults).
+
+/// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
+const ABOUT: &str = "\
+A switch port samples arriving frames, about one in a hundred. From the queue's offset above the
+set point and its growth since the last sample it computes the feedback Fb = -(offset + w growth),
+quantizes it to 6 bits, and, when Fb is negative, sends it to the frame's source. Worse congestion is
+sampled more often, up to ten times.
+
+The source's rate limiter cuts its current rate by Gd times the feedback, remembers the rate before
+the cut as its target, and climbs back by itself: at each increase event it goes half way to the
+target. An increase event is the end of a byte-counter cycle or of a timer cycle.
+
+              CNM: target = current (not in the first cycle); current *= 1 - Gd Fb;
+                   both stages 0; timer restarted
+            +---------------------------------------------------------------+
+            v                                                               |
+   fast recovery --- one stage past F ---> active increase --- both ---> hyper-active increase
+   target stays                            target += R_AI                target += R_HAI * i
+                   at every event: current = (current + target) / 2
+";
+
 mod cp;
 mod params;
 mod rp;
@@ -133,21 +145,3 @@ impl Family for Qcn {
         Rp::new(*params, line_rate)
     }
 }
-
-const ABOUT: &str = "\
-A switch port samples arriving frames, about one in a hundred. From the queue's offset above the
-set point and its growth since the last sample it computes the feedback Fb = -(offset + w growth),
-quantizes it to 6 bits, and, when Fb is negative, sends it to the frame's source. Worse congestion is
-sampled more often, up to ten times.
-
-The source's rate limiter cuts its current rate by Gd times the feedback, remembers the rate before
-the cut as its target, and climbs back by itself: at each increase event it goes half way to the
-target. An increase event is the end of a byte-counter cycle or of a timer cycle.
-
-                 CNM: target = current (not in the first cycle), current *= 1 - Gd Fb, stages = 0
-            +-----------------------------------------------------------------+
-            v                                                                 |
-   fast recovery --- one stage past F ---> active increase --- both ---> hyper-active increase
-   target stays                            target += R_AI                target += R_HAI * i
-                 at every event: current = (current + target) / 2
-";

@@ -1,16 +1,5 @@
 //! QCN+ (QCN-SP): QCN, and probes that fetch feedback of either sign and measure the round trip (reconstruction).
 //!
-//! ```text
-//!             CNM or answer with Fb < 0, at most one each RTT: QCN's cut
-//!   free ------------------------------------------------------------> limited, QCN's own climb
-//!     ^       rate reaches C                                              |  ^  answer with Fb > 0:
-//!     +-------------------------------------------------------------------+  |  rate += Gi Fb C / 2^(RTT / 1 ms)
-//!                                                                            |
-//!   probe loop while limited:   ask --> wait --answer--> RTT = now - asked --+--> next period --> ask
-//!                                         |  no answer in time: RTT forgotten, plain QCN      ^
-//!                                         +---------------------------------------------------+
-//! ```
-//!
 //! What the reaction point makes of a known round trip (gain tuning r1.01): one cut in each; byte-counter cycles
 //! of at least 2 RTT rate octets; W grows with RTT / N, N being link capacity over rate; the gain of positive
 //! feedback halves for each millisecond. Without answers it is QCN.
@@ -18,6 +7,25 @@
 //! Source: deck 004: QCN+, Gain Tuning r1.01, and Mandatory and Optional Behavioral Spec of QCN+. The deck lists
 //! what each side must and may do, and no protocol: when a probe is sent, who answers a path probe, the factor of
 //! W and the law of positive feedback are readings.
+
+/// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
+const ABOUT: &str = "\
+QCN as its base and fail-safe, and a closed loop beside it. A limiter sends a small probe each
+millisecond or round trip. The congestion point it hears from answers with queue offset and growth, of
+either sign; a path probe is answered by the first port without room, or comes back from the
+destination. Answers raise the rate where there is room, and measure the round trip. The longer that is,
+the gentler the loop: one cut in each, longer cycles, more weight on growth, half the raise for each
+millisecond. Without answers all this is QCN.
+
+             CNM or answer with Fb < 0, at most one each RTT: QCN's cut
+   free ------------------------------------------------------------> limited, QCN's own climb
+     ^       rate reaches C                                              |  ^  answer with Fb > 0:
+     +-------------------------------------------------------------------+  |  rate += Gi Fb C / 2^(RTT / 1 ms)
+                                                                            |
+   probe loop while limited:   ask --> wait --answer--> RTT = now - asked --+--> next period --> ask
+                                         |  no answer in time: RTT forgotten, plain QCN      ^
+                                         +---------------------------------------------------+
+";
 
 mod rp;
 
@@ -154,19 +162,6 @@ impl Family for QcnPlus {
         (params.probing != Probing::None).then_some(ReturnsProbes)
     }
 }
-
-const ABOUT: &str = "\
-QCN as its base and fail-safe, and a closed loop beside it. A limiter sends a small probe each
-millisecond or round trip. The congestion point it hears from answers with queue offset and growth, of
-either sign; a path probe is answered by the first port without room, or comes back from the
-destination. Answers raise the rate where there is room, and measure the round trip. The longer that is,
-the gentler the loop: one cut in each, longer cycles, more weight on growth, half the raise for each
-millisecond. Without answers all this is QCN.
-
-   limited:  ask --> wait --answer--> Fb < 0: QCN's cut      Fb > 0: rate += Gi Fb C / 2^(RTT / 1 ms)
-              ^        |  none in time: RTT unknown, QCN
-              +--------+-------- after a period or RTT
-";
 
 /// The congestion point: QCN's, and it answers probes.
 #[derive(Clone, Debug)]

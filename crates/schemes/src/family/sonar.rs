@@ -1,15 +1,5 @@
 //! QCN-SONAR: a limiter that asks the path for bandwidth and takes silence for yes.
 //!
-//! ```text
-//!            CNM (anywhere): cut, leave hyper-active increase
-//!        +----------------------------------------------------+
-//!        v                                                    |
-//!   wait to probe --timer--> next frame is special --sent--> wait for echo --timer--> short fuse
-//!        ^                          ^                         |                          |
-//!        |                                                    |             timer: increase, special frame
-//!        +----------------- echo: leave hyper-active increase-+--------------------------+
-//! ```
-//!
 //! Entering short fuse puts the limiter into hyper-active increase: target += Ri times the count of
 //! increases, at each byte-counter cycle and each short fuse that burns down. Otherwise the limiter is
 //! QCN's with the byte counter alone.
@@ -19,6 +9,21 @@
 //!
 //! Source: deck 000, SONAR (logic); deck 004 (timers). What a short fuse that burns down does, and that
 //! an echo ends hyper-active increase, are readings.
+
+/// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
+const ABOUT: &str = "\
+QCN with the byte counter alone, and a way to ask for bandwidth. From time to time a limiter marks a
+data frame as special. A switch without bandwidth echoes it; a path that stays silent has some, and the
+limiter goes into hyper-active increase until a message or an echo tells it otherwise. A switch has
+bandwidth when its queue has been below a threshold for 10 ms.
+
+   wait to probe --timer--> next frame special --sent--> wait for echo --silence--> short fuse --+
+        ^                                                     |                     |   ^        |
+        |         echo: leave hyper-active increase           |                     |   +--------+
+        +-----------------------------------------------------+---------------------+   timer: increase,
+                                                                                        next frame special
+   a CNM in any state: cut, leave hyper-active increase, wait to probe
+";
 
 use super::qcn;
 use crate::definition::{Family, Member, Preset, Status};
@@ -146,17 +151,6 @@ impl Family for Sonar {
         Rp { params: *params, line_rate, state: SonarState::Free, alarms: 0 }
     }
 }
-
-const ABOUT: &str = "\
-QCN with the byte counter alone, and a way to ask for bandwidth. From time to time a limiter marks a
-data frame as special. A switch without bandwidth echoes it; a path that stays silent has some, and the
-limiter goes into hyper-active increase until a message or an echo tells it otherwise. A switch has
-bandwidth when its queue has been below a threshold for 10 ms.
-
-   wait to probe --timer--> special frame --> wait for echo --silence--> short fuse, hyper-active
-        ^                                        |  echo                    |  burns down: increase,
-        +-------------- CNM or echo -------------+--------------------------+  next special frame
-";
 
 /// The congestion point: QCN's, with an ear for special frames.
 #[derive(Clone, Debug)]

@@ -1,19 +1,26 @@
 //! 3-point QCN: ports write feedback on frames, destinations reflect it, sources hear of room too (reconstruction).
 //!
-//! ```text
-//!   source --frame--> port: sampled, or marked before: writes Fb, if worse than what is there --> destination
-//!      ^                                                                                            |
-//!      +------------------------------- reflection: the worst Fb of the path -----------------------+
-//!
-//!   Fb < 0: QCN's cut, and the count of good news is 0
-//!   Fb > 0: good news; from the third in a row on each is an increase event: target += R_HAI times its count,
-//!           current = (current + target) / 2
-//! ```
-//!
 //! Between reflections the limiter climbs as QCN's does.
 //!
 //! Source: deck 001 names 3-point QCN and says what spoke against it (paths that differ from frame to frame). The
 //! three roles are in the authors' pseudo code. Everything else here is a reading.
+
+/// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
+const ABOUT: &str = "\
+QCN with a third point. A port writes its feedback, of either sign, on frames that it samples, and on
+frames that a port before it has marked; the worse feedback stays. The destination reflects marked frames'
+feedback to the source, so that a source also hears of room on the path's worst port. Negative feedback
+cuts as in QCN. From the third good news in a row on, each is an increase event with the step of
+hyper-active increase.
+
+   source --frame--> port: sampled, or marked before: writes Fb, if worse than what is there --> destination
+      ^                                                                                            |
+      +------------------------------- reflection: the worst Fb of the path -----------------------+
+
+   Fb < 0: QCN's cut, and the count of good news is 0
+   Fb > 0: good news; from the third in a row on each is an increase event: target += R_HAI times its count,
+           current = (current + target) / 2
+";
 
 use super::qcn;
 use crate::definition::{Family, Member, Preset, Status};
@@ -103,17 +110,6 @@ impl Family for ThreePoint {
         Some(Np)
     }
 }
-
-const ABOUT: &str = "\
-QCN with a third point. A port writes its feedback, of either sign, on frames that it samples, and on
-frames that a port before it has marked; the worse feedback stays. The destination reflects marked frames'
-feedback to the source, so that a source also hears of room on the path's worst port. Negative feedback
-cuts as in QCN. From the third good news in a row on, each is an increase event with the step of
-hyper-active increase.
-
-   source --> port: mark --> port: the worse mark --> destination
-      ^------------- reflection ---------------------------+
-";
 
 /// The congestion point: writes feedback on frames.
 #[derive(Clone, Debug)]
