@@ -68,7 +68,7 @@ impl<R: Read> CaptureReader<R> {
     /// The most interfaces of a section.
     pub const MAX_INTERFACES: usize = 65_536;
     /// Octets kept of a name, description or comment of an interface.
-    const MAX_TEXT: usize = 1024;
+    const MAX_TEXT: usize = 256;
 
     /// Start to read: tell the format by the first octets.
     pub fn new(reader: R) -> Result<CaptureReader<R>, CaptureError> {

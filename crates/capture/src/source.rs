@@ -15,7 +15,7 @@ pub(crate) struct Source<R> {
 
 impl<R: Read> Source<R> {
     /// Octets asked of the reader at a time.
-    const CHUNK: u64 = 64 << 10;
+    const CHUNK: usize = 64 << 10;
 
     pub(crate) fn new(reader: R) -> Source<R> {
         Source { reader, buffer: Vec::new(), block: 0..0, position: 0 }
@@ -33,8 +33,15 @@ impl<R: Read> Source<R> {
             self.block = 0..self.block.len();
         }
         while self.buffer.len() - self.block.end < len {
-            if self.reader.by_ref().take(Self::CHUNK).read_to_end(&mut self.buffer)? == 0 {
-                break;
+            let before = self.buffer.len();
+            self.buffer.resize(before + Self::CHUNK, 0);
+            let read = self.reader.read(&mut self.buffer[before..]);
+            self.buffer.truncate(before + read.as_ref().map_or(0, |octets| *octets));
+            match read {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(self.buffer.len() - self.block.end)

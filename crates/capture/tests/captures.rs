@@ -234,7 +234,24 @@ fn a_million_interfaces_are_refused() {
     );
 }
 
-/// A disk that takes 100 octets.
+/// Two frames, and then the line breaks.
+#[test]
+fn a_failed_read_keeps_its_cause() {
+    struct Broken;
+    impl std::io::Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::ConnectionReset.into())
+        }
+    }
+    let file = capture(&[&[1; 60], &[2; 60]]);
+    let mut reader = CaptureReader::new(std::io::Read::chain(&file[..], Broken)).unwrap();
+    assert_eq!(reader.next_frame().unwrap().unwrap().octets, [1; 60]);
+    assert_eq!(reader.next_frame().unwrap().unwrap().octets, [2; 60]);
+    let error = reader.next_frame().unwrap_err().to_string();
+    assert_eq!(error, "reading the capture failed after frame 2: connection reset");
+}
+
+/// A disk that takes so many octets.
 struct FullDisk(usize);
 
 impl std::io::Write for FullDisk {
