@@ -6,11 +6,11 @@ use qcnlab_units::{BitRate, Bytes, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CpId(pub u32);
 
-/// Which flow a frame belongs to: flows are counted from 0, without gaps, by whoever runs the machines.
+/// Which flow a frame belongs to. The driver numbers flows from 0, without gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowId(pub u32);
 
-/// The queue a congestion point watches.
+/// The queue of a congestion point.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
     /// Octets in the queue, the arriving frame included if it was admitted.
@@ -36,7 +36,7 @@ pub struct Arrival {
     pub cn_tagged: bool,
     /// The congestion point whose limiter paced it, where frames say so (the rate-limited tag of BCN).
     pub limited_by: Option<CpId>,
-    /// Whether its source asks with it if there is bandwidth (the special frame of SONAR).
+    /// Whether its source asks with it for bandwidth (the special frame of SONAR).
     pub probe: bool,
     /// The largest mark that congestion points have written on it so far; 0 is none.
     pub mark: u8,
@@ -70,7 +70,7 @@ pub struct Probe {
     pub kind: ProbeKind,
     /// When it was sent.
     pub asked_at: Instant,
-    /// Octets of data its source had sent before it, counted from where the scheme likes.
+    /// Octets of data its source had sent before it; where the count starts is the scheme's.
     pub sent: Bytes,
     /// A rate that congestion points may lower; it starts at the source's line rate.
     pub rate: BitRate,
@@ -82,6 +82,6 @@ pub struct Probe {
 pub struct Stamp {
     /// The congestion point that holds its limiter, where the scheme tags frames.
     pub limited_by: Option<CpId>,
-    /// Whether the frame asks if there is bandwidth.
+    /// Whether the frame asks for bandwidth (the special frame of SONAR).
     pub probe: bool,
 }

@@ -1,20 +1,22 @@
 //! Congestion management schemes as pure state machines.
 //!
-//! A scheme is a set of machines: a congestion point in a switch port, which
-//! sees frames arrive and answers with signals or marks, a reaction point at a
-//! sender's rate limiter, which hears signals and says how fast it may send,
-//! and, where receivers take part, a notification point there, which answers
-//! marks and probes. None owns a queue, a clock or a socket: time, dice, queue length and
-//! frame facts are passed in, so the same code runs in the simulator, in tests
-//! and beside real frames.
+//! A scheme is a set of machines. A congestion point in a switch port sees frames arrive and answers with signals or
+//! marks. A reaction point at a source's rate limiter hears signals and sets the rate. Where receivers take part, a
+//! notification point there answers marks and probes. None owns a queue, a clock or a socket: time, dice, queue length
+//! and the facts of a frame are passed in, so that the same code runs in the simulator, in tests and beside real frames.
 //!
-//! * [`roles`]: the traits and what both sides may count on.
+//! * [`roles`]: the traits, and what a machine and its driver count on; [`facts`] and [`signal`]: what passes between.
+//! * [`fast_path`]: what serves an engine's speed alone.
+//! * [`definition`]: what the file of a scheme declares.
 //! * [`family`]: one file a scheme.
 //! * [`parts`]: what several schemes share.
-//! * [`conformance`]: the laws every scheme keeps.
-//! * [`registry`]: the one list of schemes; everything that walks schemes walks it.
+//! * [`registry`]: the one list of schemes; everything that goes through all schemes goes through it.
 //! * [`foreign`]: schemes from outside this crate.
 //! * [`params`]: parameters declared once.
+//! * [`conformance`]: the laws every scheme keeps.
+//!
+//! A type name stands once in this crate, with one exception: each family's module calls its machines `Cp`, `Rp` and
+//! `Np` and their parameters `CpParams` and `RpParams`.
 
 pub mod conformance;
 pub mod definition;

@@ -55,7 +55,7 @@ pub struct Answer {
     pub capacity: BitRate,
 }
 
-/// What one machine tells another.
+/// A message to a reaction point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Signal {
     /// 802.1Qau.
@@ -64,7 +64,7 @@ pub enum Signal {
     Bcn(Bcn),
     /// A switch's answer to a special frame: it has no bandwidth to spare.
     Echo(CpId),
-    /// Fb99: no congestion, but no bandwidth to spare either; hold back.
+    /// No congestion, but no bandwidth to spare either (Fb99): the source must wait longer before it speeds up.
     PushBack(CpId),
     /// A receiver's answer to marked frames (congestion notification packet of DCQCN).
     Cnp,
@@ -78,7 +78,7 @@ pub enum Signal {
     Reflection(i16),
 }
 
-/// The kinds of signal a scheme hears and speaks.
+/// The kinds of signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalKind {
     /// Congestion notification message.
