@@ -156,11 +156,7 @@ def circles(crate: Crate) -> list[str]:
     return faults
 
 
-# Still to be opened: `connection` and `source`; `control` of TCP and its flavours.
-OPEN = {"sim": pytest.mark.xfail(reason="two circles are known", strict=False)}
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=OPEN.get(name, ())) for name in NAMES])
+@pytest.mark.parametrize("name", NAMES)
 def test_no_modules_use_each_other_in_a_circle(name: str) -> None:
     faults = circles(Crate(CRATES / name))
     assert not faults, "\n".join(faults)

@@ -4,7 +4,8 @@
 //! and at least S_min segments. Beyond, the same steps come in reverse order: S_min, then as far as it has
 //! come, so doubling, up to S_max. Below `LOW_WINDOW` it is Reno.
 
-use super::control::{Progress, Reno};
+use super::progress::Progress;
+use super::reno::Reno;
 
 /// Largest step a round trip, segments.
 const S_MAX: f64 = 32.0;

@@ -2,30 +2,9 @@
 
 use super::bic::Bic;
 use super::cubic::Cubic;
+use super::progress::{Loss, Progress};
+use super::reno::Reno;
 use super::{Config, Flavour};
-use qcnlab_units::{Instant, Span};
-
-/// New data was acknowledged in congestion avoidance.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Progress {
-    /// When.
-    pub(super) now: Instant,
-    /// Octets acknowledged.
-    pub(super) octets: u64,
-    /// The window before, in octets.
-    pub(super) window: u64,
-    /// Smoothed round-trip time; zero when unknown.
-    pub(super) rtt: Span,
-}
-
-/// How a loss showed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loss {
-    /// Three duplicate acknowledgements.
-    Duplicates,
-    /// The timer expired.
-    Timeout,
-}
 
 /// A congestion control. Windows are octets.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,67 +41,5 @@ impl CongestionControl {
             CongestionControl::Cubic(control) => control.on_loss(loss, window, flight),
             CongestionControl::Bic(control) => control.on_loss(window, flight),
         }
-    }
-}
-
-/// RFC 5681: one segment more for each window acknowledged, half of it after a loss.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Reno {
-    mss: u64,
-    /// Octets acknowledged since the window last grew.
-    counted: u64,
-}
-
-impl Reno {
-    pub(super) const fn new(mss: u64) -> Reno {
-        Reno { mss, counted: 0 }
-    }
-
-    /// Section 3.1, counting octets.
-    #[inline]
-    pub(super) fn grown(&mut self, ack: Progress) -> u64 {
-        self.counted += ack.octets;
-        if self.counted < ack.window {
-            return ack.window;
-        }
-        self.counted -= ack.window;
-        ack.window + self.mss
-    }
-
-    /// Equation 4.
-    pub(super) fn on_loss(&mut self, flight: u64) -> u64 {
-        self.counted = 0;
-        (flight / 2).max(2 * self.mss)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reno_adds_a_segment_a_window() {
-        // A window of 4 segments: 3 acknowledgements of one segment change nothing, the fourth adds one;
-        // then 5 are needed.
-        let mut reno = Reno::new(1000);
-        let mut window = 4000;
-        let mut grown = Vec::new();
-        for _ in 0..9 {
-            window = reno.grown(Progress { now: Instant::ZERO, octets: 1000, window, rtt: Span::ZERO });
-            grown.push(window);
-        }
-        assert_eq!(grown, [4000, 4000, 4000, 5000, 5000, 5000, 5000, 5000, 6000]);
-        // Acknowledgements of two segments: 2 + 2 + 2 = 6 segments make the next.
-        for expected in [6000, 6000, 7000] {
-            window = reno.grown(Progress { now: Instant::ZERO, octets: 2000, window, rtt: Span::ZERO });
-            assert_eq!(window, expected);
-        }
-    }
-
-    #[test]
-    fn reno_halves_what_is_in_flight() {
-        let mut reno = Reno::new(1460);
-        assert_eq!(reno.on_loss(64_240), 32_120);
-        assert_eq!(reno.on_loss(4380), 2920);
     }
 }

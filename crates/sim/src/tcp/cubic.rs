@@ -1,6 +1,6 @@
 //! CUBIC: RFC 9438. Windows are segments inside, octets outside.
 
-use super::control::{Loss, Progress};
+use super::progress::{Loss, Progress};
 use qcnlab_units::Instant;
 
 /// C, segments per second cubed (section 5.1).

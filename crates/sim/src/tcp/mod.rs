@@ -22,7 +22,9 @@
 mod bic;
 mod control;
 mod cubic;
+mod progress;
 mod receiver;
+mod reno;
 mod sender;
 #[cfg(test)]
 mod tests;

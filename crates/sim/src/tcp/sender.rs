@@ -1,6 +1,7 @@
 //! The sending end: what may go, what must go again, and how far the window reaches.
 
-use super::control::{CongestionControl, Loss, Progress};
+use super::control::CongestionControl;
+use super::progress::{Loss, Progress};
 use super::timer::Timer;
 use super::{Config, Flavour};
 use qcnlab_units::{Bytes, Instant, Span};
