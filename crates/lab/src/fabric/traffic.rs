@@ -1,6 +1,6 @@
 //! From the flows of a scenario to sources, limiters and generators.
 
-use crate::scenario::{FlowSpec, ResolvedScenario, Scenario, Spread, Times, TrafficKind};
+use crate::scenario::{FlowSpec, Pairing, ResolvedScenario, Scenario, Times, TrafficKind};
 use qcnlab_sim::{FlowPlan, GeneratorPlan, Process, Traffic};
 use qcnlab_units::{Instant, Span};
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ pub(super) fn plans(
         let paths = paths.iter().map(|path| path.iter().map(|port| index(*port)).collect()).collect();
         flows.push(flow_plan(scenario, resolved, spec, paths, limiters[number]));
         let Some(process) = process(scenario, spec) else { continue };
-        if scenario.traffic[spec.traffic].spread == Spread::Uniform {
+        if scenario.traffic[spec.traffic].spread == Pairing::Uniform {
             let stream = *streams.entry((spec.traffic, spec.source_index)).or_insert_with(|| {
                 let name = format!("traffic{} at {}", spec.traffic + 1, spec.source_name);
                 generators.push(generator(scenario, spec, name, process));
@@ -75,7 +75,7 @@ fn traffic(scenario: &Scenario, spec: &FlowSpec) -> Traffic {
             Traffic::Saturated { ceiling: None, total: spec.size }
         }
         TrafficKind::Saturated { max_rate, size } => Traffic::Saturated { ceiling: max_rate, total: size },
-        TrafficKind::Constant { rate } if entry.spread != Spread::Uniform => Traffic::Constant { rate },
+        TrafficKind::Constant { rate } if entry.spread != Pairing::Uniform => Traffic::Constant { rate },
         _ => Traffic::Fed,
     }
 }
@@ -84,7 +84,7 @@ fn traffic(scenario: &Scenario, spec: &FlowSpec) -> Traffic {
 fn process(scenario: &Scenario, spec: &FlowSpec) -> Option<Process> {
     let entry = &scenario.traffic[spec.traffic];
     match entry.kind {
-        TrafficKind::Constant { rate } => (entry.spread == Spread::Uniform).then_some(Process::Constant { rate }),
+        TrafficKind::Constant { rate } => (entry.spread == Pairing::Uniform).then_some(Process::Constant { rate }),
         TrafficKind::Poisson { rate } => Some(Process::Poisson { rate }),
         TrafficKind::OnOff { rate, on, off, times } => {
             Some(Process::OnOff { rate, on, off, exponential: times == Times::Exponential })

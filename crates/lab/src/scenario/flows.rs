@@ -5,7 +5,7 @@ use super::fault::Fault;
 use super::located::{LocatedFault, read_pattern};
 use super::network::network;
 use super::pattern::Pattern;
-use super::types::{Scenario, Spread, TrafficKind};
+use super::types::{Pairing, Scenario, TrafficKind};
 use crate::topology::{Network, Role, TopologyError};
 use qcnlab_units::{Bytes, Span};
 use std::collections::HashMap;
@@ -105,13 +105,13 @@ fn pairs(scenario: &Scenario, network: &Network, traffic: usize, draw: Draw) -> 
     let receivers = named_hosts(network, &entry.to, traffic, "to")?;
     let stream =
         matches!(entry.kind, TrafficKind::Constant { .. } | TrafficKind::Poisson { .. } | TrafficKind::OnOff { .. });
-    if entry.spread == Spread::Uniform && !stream {
+    if entry.spread == Pairing::Uniform && !stream {
         return Err(LocatedFault::new(Fault::NotSpread, &[key("spread")]));
     }
     if entry.kind.is_drawn() {
         return drawn(scenario, network, traffic, (&senders, &receivers), draw);
     }
-    let pairs: Vec<(u32, u32)> = if entry.spread == Spread::Paired {
+    let pairs: Vec<(u32, u32)> = if entry.spread == Pairing::Paired {
         if senders.len() != receivers.len() {
             let fault = Fault::Unpaired { left: senders.len(), right: receivers.len(), shared: false };
             return Err(LocatedFault::new(fault, &[key("to"), key("from")]));

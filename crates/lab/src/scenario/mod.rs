@@ -54,7 +54,7 @@ pub use flows::FlowSpec;
 pub use pattern::PatternError;
 pub use pause_fault::PauseFault;
 pub use shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};
-pub use types::{BOTTLENECK, Feedback, Hotspot, Record, Scenario, Spread, TcpFlavour, Times, Traffic, TrafficKind};
+pub use types::{BOTTLENECK, Feedback, Hotspot, Pairing, Record, Scenario, TcpFlavour, Times, Traffic, TrafficKind};
 
 use document::Document;
 use position::Position;

@@ -10,7 +10,7 @@ use super::network::network;
 use super::pause_fault::PauseFault;
 use super::pausing::{Site, pause_plan};
 use super::receiving::add_readers;
-use super::types::{Feedback, Scenario, Spread, TrafficKind};
+use super::types::{Feedback, Pairing, Scenario, TrafficKind};
 use super::{Adapters, Switches};
 use crate::topology::{Network, Node, Role, Routes};
 use qcnlab_sim::PausePlan;
@@ -298,7 +298,7 @@ fn wanted(
             TrafficKind::OnOff { rate, on, off, .. } => rate.as_f64() * on.seconds() / (on.seconds() + off.seconds()),
         };
         let shared =
-            if traffic.spread == Spread::Uniform { of_stream[&(flow.traffic, flow.source_index)] } else { 1.0 };
+            if traffic.spread == Pairing::Uniform { of_stream[&(flow.traffic, flow.source_index)] } else { 1.0 };
         (wanted / shared).min(link)
     };
     flows.iter().zip(paths).map(one).collect()

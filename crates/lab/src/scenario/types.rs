@@ -69,7 +69,7 @@ params! {
 
 choice! {
     /// How the hosts of `from` and `to` are brought together.
-    pub enum Spread {
+    pub enum Pairing {
         /// Every sender has a flow of its own to every receiver.
         Each = "each",
         /// The first sender has a flow to the first receiver, the second to the second, and so on.
@@ -88,7 +88,7 @@ params! {
         /// Hosts that receive it: a name or a pattern.
         to: String, "", Range::ANY, Fallback::Text("sink");
         /// How senders and receivers are brought together.
-        spread: Spread, "", Range::ANY, Fallback::Text("each");
+        spread: Pairing, "", Range::ANY, Fallback::Text("each");
         /// Length of every frame; the last one of a flow may be shorter.
         frame: Bytes, "", FRAME;
         /// Class of its frames; the highest goes first.
