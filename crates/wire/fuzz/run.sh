@@ -35,10 +35,10 @@ for format in "${formats[@]}"; do
     echo "run.sh: $format failed; the input is $CARGO_TARGET_DIR/crash-$format-..., all of its output in $log" >&2
     exit 1
   fi
-  done=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+  executed=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
   edges=$(sed -n 's/.* cov: \([0-9]*\).*/\1/p' "$log" | tail -1)
-  printf '%-16s %14s %10s %8s %10s\n' "$format" "$done" "$edges" "$(find "$grown" -type f | wc -l)" $((SECONDS - started))
-  total=$((total + done))
+  printf '%-16s %14s %10s %8s %10s\n' "$format" "$executed" "$edges" "$(find "$grown" -type f | wc -l)" $((SECONDS - started))
+  total=$((total + executed))
   if [ $keep = yes ]; then
     small=$CARGO_TARGET_DIR/smallest; rm -rf "$small"; mkdir -p "$small"
     "$CARGO_TARGET_DIR/$host/release/$format" -set_cover_merge=1 -max_len=512 "$small" "$grown" "$here/corpus/$format" >"$log" 2>&1
