@@ -89,6 +89,9 @@ def test_the_next_run_clears_what_a_killed_one_left(cli: CommandLine) -> None:
     alive.mkdir()
     (left / "half.parquet").write_bytes(b"half")
     again = start(cli)
+    deadline = time.monotonic() + 60
+    while left.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
     names = {path.name for path in (cli.folder / "runs").iterdir()}
     again.send_signal(signal.SIGINT)
     again.communicate(timeout=60)
