@@ -157,7 +157,7 @@ fn fat_tree(k: u32) -> Net {
     let half = k / 2;
     let hosts = k * half * half;
     let mut net = Net::default();
-    let layer = |layer: u32, place: u32| layer * hosts + place;
+    let layer = |layer: u32, index: u32| layer * hosts + index;
     net.links.extend((0..6 * hosts).map(|i| Link::new(1_000_000, if i < hosts { u64::MAX } else { 150_000 })));
     let mut state = 1u64;
     let mut draw = |below: u32| {
@@ -185,7 +185,7 @@ fn fat_tree(k: u32) -> Net {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let sized = |text: &str| text.parse().ok().filter(|size| (2..=10_000).contains(size));
-    let found = match &arguments[..] {
+    let network = match &arguments[..] {
         [shape, size, seconds] => match (&**shape, sized(size), seconds.parse::<f64>()) {
             ("star", Some(size), Ok(seconds)) => Some((star(size), seconds)),
             ("fat-tree", Some(size), Ok(seconds)) if size <= 64 && size % 2 == 0 => Some((fat_tree(size), seconds)),
@@ -193,7 +193,7 @@ fn main() -> ExitCode {
         },
         _ => None,
     };
-    let Some((mut net, seconds)) = found else {
+    let Some((mut net, seconds)) = network else {
         eprintln!("usage: bare star SENDERS SECONDS, or bare fat-tree K SECONDS");
         return ExitCode::from(2);
     };

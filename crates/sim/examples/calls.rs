@@ -33,8 +33,8 @@ impl Port {
     }
 
     fn queue(&self) -> Queue {
-        let place = self.step % 88;
-        let len = Bytes::new(1500 * place.min(88 - place));
+        let step = self.step % 88;
+        let len = Bytes::new(1500 * step.min(88 - step));
         Queue { len, capacity: Bytes::new(150_000), rate: LINE_RATE }
     }
 

@@ -1,4 +1,4 @@
-//! What a run is made of: nodes, ports, flows, a schedule, a scheme.
+//! Plans: the nodes, ports, flows, service changes and scheme of a run. Components are numbered by their position.
 
 use crate::tcp;
 use qcnlab_schemes::ReactionPoint;
@@ -12,15 +12,15 @@ pub struct Plan {
     pub nodes: Vec<NodePlan>,
     /// One entry for each direction of each link.
     pub ports: Vec<PortPlan>,
-    /// Who sends what along which ports.
+    /// What is sent along which ports.
     pub flows: Vec<FlowPlan>,
-    /// What drops frames into the queues of flows whose traffic is [`Traffic::Fed`].
+    /// Generators, which put frames into the queues of flows whose traffic is [`Traffic::Fed`].
     pub generators: Vec<GeneratorPlan>,
     /// Changes of service rate, in order of time.
     pub services: Vec<ServiceChange>,
     /// How signals travel back.
     pub feedback: Feedback,
-    /// The scheme at watched ports and at senders.
+    /// The scheme of watched ports' congestion points and of senders.
     pub scheme: Config,
     /// The run ends here; what is due at this instant does not happen.
     pub end: Instant,
@@ -30,7 +30,7 @@ pub struct Plan {
     pub replication: u32,
     /// What is recorded.
     pub record: Record,
-    /// What has events of its own.
+    /// What has events, beyond the result.
     pub events: Events,
 }
 
@@ -51,11 +51,11 @@ impl Plan {
     }
 }
 
-/// What has events of its own. Both give the same run.
+/// What has events. Both variants give the same results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Events {
-    /// The end of a transmission where a port can be paused, serves several classes, or frees memory that
-    /// somebody waits for; a frame's release where the sender shares its link or asks for more than to be told;
+    /// The end of a transmission where a port is paused, serves several classes, or frees a buffer that holds back
+    /// other frames; a frame's release where the sender shares its link or its reaction point must be told at once;
     /// an arrival where more is done about it than to count it.
     #[default]
     WhereNeeded,
@@ -68,10 +68,10 @@ pub enum Events {
 pub struct NodePlan {
     /// Its name.
     pub name: String,
-    /// Octets it holds of frames that came in over one link, shared by all its outputs; frames that do
-    /// not fit are discarded. `None` for no limit.
+    /// Octets it holds of frames that arrived over one link, shared by all its outputs; frames that do
+    /// not fit are dropped. `None` for no limit.
     pub input_memory: Option<Bytes>,
-    /// When it stops the far ends of its links.
+    /// When it pauses the far ends of its links.
     pub pause: Option<PausePlan>,
 }
 
@@ -82,10 +82,10 @@ impl NodePlan {
     }
 }
 
-/// When a node stops the far ends of its links.
+/// When a node pauses the far ends of its links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PausePlan {
-    /// Which classes stop.
+    /// Which classes it pauses.
     pub scope: PauseScope,
     /// When.
     pub rule: PauseRule,
@@ -93,34 +93,34 @@ pub struct PausePlan {
     pub reaction: Span,
 }
 
-/// Which classes a pause frame stops.
+/// Which classes a pause frame pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseScope {
     /// The whole link: 802.3x.
     Link,
-    /// Each class whose bit is set by itself: 802.1Qbb. Octets are counted for each class.
+    /// Each class whose bit is set, separately: 802.1Qbb. Octets are counted for each class.
     Classes(u8),
 }
 
 /// When a pause frame is sent. A time is a number of quanta of 512 bit times of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseRule {
-    /// Octets held of one input (and class): stop when they rise above `high`, again when half of the
-    /// time has run off, go when they are at or below `low`.
+    /// Octets held of one input (and class): XOFF when they rise above `high`, again when half of the pause
+    /// time is over, XON when they are at or below `low`.
     Watermarks {
-        /// Stop above this.
+        /// XOFF above this.
         high: Bytes,
-        /// Go at or below this.
+        /// XON at or below this.
         low: Bytes,
-        /// Time asked for.
+        /// Pause time that an XOFF requests.
         quanta: u16,
     },
-    /// An arrival that finds (with itself) `threshold` octets or more in its output queue stops the link
-    /// it came over, unless more than half of the time asked for last is left. Nothing says go: time runs off.
+    /// An arrival that finds (with itself) `threshold` octets or more in its output queue pauses the link
+    /// it came over, unless more than half of the last requested time is left. There is no XON: the time expires.
     Threshold {
-        /// Stop from this on.
+        /// XOFF from this on.
         threshold: Bytes,
-        /// Time asked for.
+        /// Pause time that an XOFF requests.
         quanta: u16,
     },
 }
@@ -144,7 +144,7 @@ pub struct PortPlan {
     pub capacity: Option<Bytes>,
     /// Wire time spent on each frame beyond its own octets.
     pub overhead: Bytes,
-    /// Whether a congestion point watches it.
+    /// Whether its queues have congestion points.
     pub watched: bool,
     /// Whether its queue is recorded.
     pub recorded: bool,
@@ -152,12 +152,12 @@ pub struct PortPlan {
     pub peer: Option<u32>,
 }
 
-/// A source, its limiter and its way to the sink.
+/// A source, its rate limiter and its paths to the sink.
 #[derive(Clone, Debug)]
 pub struct FlowPlan {
     /// The flow's name, like no other's; the key of its random streams.
     pub name: String,
-    /// Ways from the source to the sink: ports in order. All start at one port and end at one port; with
+    /// Paths from the source to the sink: ports in order. All start at one port and end at one port; with
     /// several, each frame takes one at random.
     pub paths: Vec<Vec<u32>>,
     /// Class of its frames, 0 to 7; the highest goes first.
@@ -170,7 +170,7 @@ pub struct FlowPlan {
     pub start: Instant,
     /// A random time up to this is added to the start.
     pub start_jitter: Span,
-    /// When it stops offering frames; what waits behind its limiter still leaves.
+    /// When it stops offering frames; what waits for its limiter is still sent.
     pub stop: Instant,
     /// Whether its priority is under congestion control.
     pub controlled: bool,
@@ -179,11 +179,11 @@ pub struct FlowPlan {
     /// Its limiter: flows of one host that name the same number share one limiter and one reaction point.
     /// Numbers count up from 0 without gaps.
     pub limiter: u32,
-    /// Octets that wait at the source behind the limiter at most; more is discarded there. `None` for no limit.
+    /// Octets that wait at the source for the limiter at most; more is dropped there. `None` for no limit.
     pub room: Option<Bytes>,
     /// The limiter's rates are whole multiples of this, rounded down but never to zero; `None` for any rate.
     pub rate_step: Option<BitRate>,
-    /// Octets the limiter lets go back to back, in place of the scheme's own.
+    /// Octets that the limiter sends back to back, instead of the scheme's own number.
     pub burst: Option<Bytes>,
 }
 
@@ -197,7 +197,7 @@ pub enum Traffic {
         /// Octets in all; `None` for no end.
         total: Option<Bytes>,
     },
-    /// A frame each 8 L / rate, exactly in the long run. Frames the limiter holds back wait.
+    /// A frame each 8 L / rate, exactly in the long run. Frames that the limiter holds back wait.
     Constant {
         /// Offered rate, counted on frame octets.
         rate: BitRate,
@@ -213,7 +213,7 @@ pub enum Traffic {
     },
 }
 
-/// Drops frames into the queues of one or several flows of a host, each time one of them at random.
+/// Puts frames into the queues of one or several flows of a host, each time one of them at random.
 #[derive(Clone, Debug)]
 pub struct GeneratorPlan {
     /// Its name; the key of its random streams.

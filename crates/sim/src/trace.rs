@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Columns of everything recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// Samples of watched queues.
+    /// Samples of recorded queues.
     pub queues: QueueRows,
     /// Samples of senders' rates.
     pub rates: RateRows,
@@ -23,7 +23,7 @@ pub struct Trace {
     pub windows: WindowRows,
 }
 
-/// Samples of watched queues.
+/// Samples of recorded queues.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueueRows {
     /// When, ps.

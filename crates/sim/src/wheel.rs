@@ -31,7 +31,7 @@ struct Slot {
     next: u32,
     prev: u32,
     /// A bucket's number over all levels, or [`IDLE`], [`OPEN`] or [`LATE`].
-    place: u32,
+    location: u32,
 }
 
 /// The pending events of a run.
@@ -56,7 +56,7 @@ impl Wheel {
     /// A wheel for entities `0..entities`, with nothing pending.
     pub fn new(entities: usize) -> Wheel {
         Wheel {
-            slots: vec![Slot { time: 0, next: NONE, prev: NONE, place: IDLE }; entities],
+            slots: vec![Slot { time: 0, next: NONE, prev: NONE, location: IDLE }; entities],
             heads: Box::new([[NONE; BUCKETS]; LEVELS]),
             words: [[0; BUCKETS / 64]; LEVELS],
             summary: [0; LEVELS],
@@ -66,11 +66,11 @@ impl Wheel {
         }
     }
 
-    /// Sets the entity's pending event to `time`, in place of any it had.
+    /// Sets the entity's pending event to `time`, replacing any it had.
     /// A time past the horizon leaves it without one.
     #[inline]
     pub fn set(&mut self, entity: Entity, time: u64) {
-        if self.slots[entity as usize].place != IDLE {
+        if self.slots[entity as usize].location != IDLE {
             if self.slots[entity as usize].time == time {
                 return;
             }
@@ -83,8 +83,8 @@ impl Wheel {
 
     /// Takes the entity's pending event away.
     pub fn clear(&mut self, entity: Entity) {
-        let Slot { time, next, prev, place } = self.slots[entity as usize];
-        match place {
+        let Slot { time, next, prev, location } = self.slots[entity as usize];
+        match location {
             IDLE => return,
             LATE => {}
             OPEN => {
@@ -106,7 +106,7 @@ impl Wheel {
                 }
             }
         }
-        self.slots[entity as usize].place = IDLE;
+        self.slots[entity as usize].location = IDLE;
     }
 
     /// Takes the earliest event: its time and entity.
@@ -119,7 +119,7 @@ impl Wheel {
                 return Some(event);
             }
             if let Some((time, entity)) = self.open.pop() {
-                self.slots[entity as usize].place = IDLE;
+                self.slots[entity as usize].location = IDLE;
                 return Some((time, entity));
             }
             // Most buckets hold one event, which need not pass through the open list.
@@ -127,7 +127,7 @@ impl Wheel {
                 let entity = self.heads[0][bucket];
                 let slot = &mut self.slots[entity as usize];
                 if slot.next == NONE {
-                    slot.place = IDLE;
+                    slot.location = IDLE;
                     let time = slot.time;
                     self.heads[0][bucket] = NONE;
                     self.unmark(0, bucket);
@@ -160,20 +160,20 @@ impl Wheel {
     /// Puts an entity at the head of a bucket's list.
     #[inline(always)]
     fn link<const LEVEL: usize>(&mut self, entity: Entity, time: u64, bucket: usize) {
-        let place = bucket % BUCKETS;
-        let head = std::mem::replace(&mut self.heads[LEVEL][place], entity);
+        let index = bucket % BUCKETS;
+        let head = std::mem::replace(&mut self.heads[LEVEL][index], entity);
         if head != NONE {
             self.slots[head as usize].prev = entity;
         } else {
-            self.mark(LEVEL, place);
+            self.mark(LEVEL, index);
         }
-        self.slots[entity as usize] = Slot { time, next: head, prev: NONE, place: (LEVEL * BUCKETS + place) as u32 };
+        self.slots[entity as usize] = Slot { time, next: head, prev: NONE, location: (LEVEL * BUCKETS + index) as u32 };
     }
 
     #[inline]
     fn insert_late(&mut self, entity: Entity, time: u64) {
         self.slots[entity as usize].time = time;
-        self.slots[entity as usize].place = LATE;
+        self.slots[entity as usize].location = LATE;
         self.late.push(Reverse((time, entity)));
     }
 
@@ -181,13 +181,13 @@ impl Wheel {
     fn pop_late(&mut self) -> Option<(u64, Entity)> {
         while let Some(Reverse(event)) = self.late.peek().copied() {
             let slot = &mut self.slots[event.1 as usize];
-            let pending = slot.place == LATE && slot.time == event.0;
+            let pending = slot.location == LATE && slot.time == event.0;
             if pending && self.open.last().is_some_and(|open| *open < event) {
                 return None;
             }
             self.late.pop();
             if pending {
-                slot.place = IDLE;
+                slot.location = IDLE;
                 return Some(event);
             }
         }
@@ -240,7 +240,7 @@ impl Wheel {
         self.unmark(0, bucket);
         while at != NONE {
             let slot = &mut self.slots[at as usize];
-            slot.place = OPEN;
+            slot.location = OPEN;
             self.open.push((slot.time, at));
             at = slot.next;
         }

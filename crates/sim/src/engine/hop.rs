@@ -18,10 +18,10 @@ impl Engine {
             self.network.update_queue(now, id);
             port = &mut self.network.ports[id];
         }
-        if let Some(flow) = port.lazy_sender()
+        if let Mode::Lazy(lazy) = port.mode
             && port.ring().is_empty()
         {
-            let frame = self.cross_empty_link(now, id, flow);
+            let frame = self.cross_empty_link(now, id, lazy.sender);
             return self.arrived(now, id, frame);
         }
         let frame = port.take_arrived();
@@ -62,22 +62,29 @@ impl Engine {
     /// A data frame arrives at a port's queue.
     #[inline(always)]
     pub(super) fn forward(&mut self, now: Instant, id: PortId, frame: Frame) {
-        match self.network.ports[id].mode {
-            Mode::Plain | Mode::Lazy(_) => self.enqueue_plain(now, id, frame),
-            Mode::Fifo(fifo) => {
-                let admitted = self.enqueue_fifo(now, id, fifo, frame);
-                if !admitted {
-                    self.drop_data(now, id, &frame);
-                }
-                if let Some(cp) = fifo.cp
-                    && !self.counts_only(cp, &frame, admitted)
-                {
-                    self.network.update_queue(now, id);
-                    let len = self.network.ports[id].queue_len();
-                    self.show_arrival(now, id, cp, frame, len, admitted);
-                }
-            }
-            Mode::Queues(queues) => self.forward_by_class(now, id, queues, frame),
+        let mode = self.network.ports[id].mode;
+        if let Mode::Fifo(fifo) = mode {
+            self.forward_fifo(now, id, fifo, frame);
+        } else if let Mode::Queues(queues) = mode {
+            self.forward_by_class(now, id, queues, frame);
+        } else {
+            self.enqueue_plain(now, id, frame);
+        }
+    }
+
+    /// As [`forward`](Engine::forward), at a first-in first-out port.
+    #[inline(always)]
+    fn forward_fifo(&mut self, now: Instant, id: PortId, fifo: Fifo, frame: Frame) {
+        let admitted = self.enqueue_fifo(now, id, fifo, frame);
+        if !admitted {
+            self.drop_data(now, id, &frame);
+        }
+        if let Some(cp) = fifo.cp
+            && !self.counts_only(cp, &frame, admitted)
+        {
+            self.network.update_queue(now, id);
+            let len = self.network.ports[id].queue_len();
+            self.show_arrival(now, id, cp, frame, len, admitted);
         }
     }
 

@@ -5,7 +5,7 @@
 //! kind; [`Event`] lists the kinds in the order in which they happen at one instant.
 //!
 //! Departures from first-in first-out ports come before all events of their instant: they are computed on arrival, and
-//! a queue is updated before anything looks at it. Some releases and arrivals need no event either (see [`lazy`]).
+//! a queue is updated before it is read. Some releases and arrivals need no event either (see [`lazy`]).
 //! A byte counter acts inside the transmission that exhausts it.
 
 mod build;
@@ -110,7 +110,7 @@ impl Engine {
     /// As [`run`](Engine::run).
     pub fn run_watched(mut self, control: &Control, observer: &mut dyn FnMut(&Trace)) -> Result<Finished, Halt> {
         let mut reported = Instant::ZERO;
-        while let Some((now, event)) = self.schedule.next() {
+        while let Some((now, entity)) = self.schedule.next() {
             if now >= self.end {
                 break;
             }
@@ -120,7 +120,7 @@ impl Engine {
                 self.count_all_delivered(now);
                 self.recording.recorder.show_so_far(now, observer);
             }
-            match event {
+            match self.schedule.event(entity) {
                 Event::TransmissionEnd(queues) => self.end_transmission(now, queues),
                 Event::ServiceChange => self.change_services(now),
                 Event::PauseEffect(sender) => self.apply_pause(now, sender),

@@ -151,10 +151,18 @@ impl Network {
     #[inline(always)]
     pub(super) fn update_queue(&mut self, now: Instant, id: PortId) {
         let port = &mut self.ports[id];
-        match port.mode {
-            Mode::Fifo(Fifo { departures: Departures::FreeBuffers, .. }) => self.free_departed(now, id),
-            Mode::Fifo(Fifo { departures: Departures::Shown(cp), .. }) => self.show_departed(now, id, cp),
-            Mode::Plain | Mode::Fifo(_) | Mode::Queues(_) | Mode::Lazy(_) => port.update_queue(now),
+        if !port.observes_departures() {
+            return port.update_queue(now);
+        }
+        self.act_on_departures(now, id);
+    }
+
+    fn act_on_departures(&mut self, now: Instant, id: PortId) {
+        let Mode::Fifo(Fifo { departures, .. }) = self.ports[id].mode else { return };
+        match departures {
+            Departures::FreeBuffers => self.free_departed(now, id),
+            Departures::Shown(cp) => self.show_departed(now, id, cp),
+            Departures::Unobserved => {}
         }
     }
 

@@ -4,7 +4,7 @@ use crate::ids::{AdapterId, FlowId, GeneratorId, Id, InputId, LimiterId, PortId,
 use crate::wheel::{Entity, Wheel};
 use qcnlab_units::Instant;
 
-/// Something that happens by itself. Events of one instant happen in the order of this list, and in the order of the
+/// Something that happens at a time of its own. Events of one instant happen in the order of this list, and in the order of the
 /// components' numbers within a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
@@ -105,14 +105,14 @@ impl Schedule {
         Schedule { wheel: Wheel::new(next as usize), first }
     }
 
-    /// Takes the earliest event.
+    /// Takes the earliest event: its time and its number.
     #[inline(always)]
-    pub(super) fn next(&mut self) -> Option<(Instant, Event)> {
+    pub(super) fn next(&mut self) -> Option<(Instant, Entity)> {
         let (time, entity) = self.wheel.pop()?;
-        Some((Instant::from_ps(time), self.event(entity)))
+        Some((Instant::from_ps(time), entity))
     }
 
-    /// Sets the time of an event, in place of the one it had. [`Instant::NEVER`] leaves it without one.
+    /// Sets the time of an event, replacing the one it had. [`Instant::NEVER`] leaves it without one.
     #[inline(always)]
     pub(super) fn set(&mut self, event: Event, at: Instant) {
         let entity = self.entity(event);
@@ -148,9 +148,9 @@ impl Schedule {
         }
     }
 
-    /// The event with this number; the frequent kinds are found first.
+    /// The event with this number. Frequent kinds are tried first.
     #[inline(always)]
-    fn event(&self, entity: Entity) -> Event {
+    pub(super) fn event(&self, entity: Entity) -> Event {
         let first = &self.first;
         if entity >= first.release {
             if entity < first.adapter_service {
@@ -237,7 +237,10 @@ mod tests {
         for event in all().into_iter().rev() {
             schedule.set(event, at);
         }
-        let happened: Vec<Event> = std::iter::from_fn(|| schedule.next()).map(|(_, event)| event).collect();
+        let mut happened = Vec::new();
+        while let Some((_, entity)) = schedule.next() {
+            happened.push(schedule.event(entity));
+        }
         assert_eq!(happened, all());
         schedule.set(Event::QueueSample, at);
         schedule.cancel(Event::QueueSample);
