@@ -1,18 +1,43 @@
-"""The scripts that hold the Rust machines against independent references are current."""
+"""Scripts of the independent references are current, and the page about them is true."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-SCRIPTS = Path(__file__).parent / "oracles" / "scripts.py"
+from qcnlab.catalogue import schemes
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPTS = ROOT / "tests" / "oracles" / "scripts.py"
+PAGE = ROOT / "docs" / "reference" / "verified.md"
 
 
-def test_scripts_are_what_the_references_write() -> None:
-    done = subprocess.run(
-        [sys.executable, SCRIPTS, "--check"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, (
-        f"{done.stdout}{done.stderr}write them: python tests/oracles/scripts.py --write"
-    )
+def test_scripts_and_page_are_what_the_references_write() -> None:
+    command = [sys.executable, str(SCRIPTS), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}run {SCRIPTS.name} --write"
+
+
+def rows(heading: str) -> list[list[str]]:
+    section = PAGE.read_text().split(f"## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_every_scheme_has_a_row() -> None:
+    listed = [row[0] for row in rows("Schemes")]
+    assert listed == [scheme["name"] for scheme in schemes()]
+
+
+def test_files_with_numbers_by_hand_have_tests() -> None:
+    for row in rows("Schemes") + rows("Parts"):
+        named = re.search(r"\((.+)\)", row[1])
+        if named is not None:
+            text = (PAGE.parent / named[1]).read_text()
+            assert "#[test]" in text, row
+
+
+def test_a_scheme_without_another_simulator_has_a_second_implementation() -> None:
+    assert [row[0] for row in rows("Schemes") if row[2] == row[3] == "-"] == []

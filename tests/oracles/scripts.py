@@ -1,4 +1,4 @@
-"""Write or check the scripts that the Rust machines are held against.
+"""Write or check the scripts that the Rust machines are held against, and the page about them.
 
     python tests/oracles/scripts.py --write
     python tests/oracles/scripts.py --check
@@ -20,8 +20,10 @@ if str(HERE) not in sys.path:
     sys.path.insert(0, str(HERE))
 
 import laws  # noqa: E402
+import verified  # noqa: E402
 from laws.common import Reference  # noqa: E402
 
+PAGE = HERE.parents[1] / "docs" / "reference" / "verified.md"
 FOLDER = HERE.parents[1] / "crates" / "schemes" / "tests" / "reference"
 
 
@@ -46,27 +48,35 @@ def stale() -> list[str]:
     """Return the names of files that are missing, left over or not as the references write them."""
     wanted = scripts()
     there = {path.name: path.read_text() for path in FOLDER.glob("*.csv")}
-    return sorted(
-        name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name)
-    )
+    names = sorted(wanted.keys() | there.keys())
+    old = [name for name in names if wanted.get(name) != there.get(name)]
+    page = PAGE.read_text() if PAGE.exists() else ""
+    return old if page == verified.page(references()) else [*old, PAGE.name]
+
+
+def write() -> None:
+    """Write every script and the page anew."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for path in FOLDER.glob("*.csv"):
+        path.unlink()
+    for name, text in scripts().items():
+        (FOLDER / name).write_text(text)
+    PAGE.write_text(verified.page(references()))
 
 
 def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--write", action="store_true", help="write the scripts anew")
+    parser.add_argument("--write", action="store_true", help="write scripts and page anew")
     parser.add_argument(
         "--check", action="store_true", help="fail if they are not current (default)"
     )
     if parser.parse_args().write:
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        for path in FOLDER.glob("*.csv"):
-            path.unlink()
-        for name, text in scripts().items():
-            (FOLDER / name).write_text(text)
-    for name in stale():
+        write()
+    old = stale()
+    for name in old:
         print(f"not current: {name}")
-    return 1 if stale() else 0
+    return 1 if old else 0
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ pub(crate) struct Pacer {
     pacing: Pacing,
     /// The earliest time for the next frame.
     next: Instant,
-    /// When the last run of back-to-back frames began, and its octets.
+    /// When the last run of back-to-back frames began, [`Instant::NEVER`] before the first, and its octets.
     run_start: Instant,
     run: Bytes,
     /// Time a frame of the usual size takes at the rate.
@@ -29,7 +29,7 @@ impl Pacer {
             rate: None,
             pacing,
             next: Instant::ZERO,
-            run_start: Instant::ZERO,
+            run_start: Instant::NEVER,
             run: Bytes::ZERO,
             frame: frame + pacing.overhead,
             gap: Span::ZERO,
@@ -84,6 +84,8 @@ impl Pacer {
         self.next = match (before, rate) {
             (_, Some(BitRate::ZERO)) => Instant::NEVER,
             (_, None) | (Some(BitRate::ZERO), _) => now,
+            // Nothing has left yet that a first frame would have to wait for.
+            (None, Some(_)) if self.run_start == Instant::NEVER => now,
             (None, Some(_)) => now.max(self.run_start + self.gap),
             (Some(old), Some(new)) if self.next > now => {
                 let left = u128::from(self.next.since(now).ps()) * u128::from(old.get());
@@ -107,6 +109,16 @@ mod tests {
 
     fn us(n: u64) -> Instant {
         Instant::ZERO + Span::from_us(n)
+    }
+
+    #[test]
+    fn the_first_frame_waits_for_none() {
+        // 12 000 bits at 5 Mb/s take 2400 us: after the first frame, not before it.
+        let mut pacer = pacer(0);
+        pacer.set_rate(us(0), Some(BitRate::mbps(5)));
+        assert_eq!(pacer.next(), us(0));
+        pacer.on_sent(us(1000), FRAME);
+        assert_eq!(pacer.next(), us(3400));
     }
 
     #[test]

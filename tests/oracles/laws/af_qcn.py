@@ -110,8 +110,7 @@ def late() -> Script:
 
 
 REFERENCE = Reference(
-    ("af_qcn",),
-    "congestion point: measured rates, shares by weight, mean of both feedbacks",
+    {"af_qcn": "congestion point: measured rates, shares by weight, mean of both feedbacks"},
     "AF-QCN (2010), the two formulas",
     {
         "af_qcn_equal": equal,

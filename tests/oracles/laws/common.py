@@ -55,9 +55,8 @@ class Script:
 
 @dataclass(frozen=True)
 class Reference:
-    """A second implementation: what it covers, what it is written from, and its scripts."""
+    """A second implementation: what it covers of which schemes, its source, and its scripts."""
 
-    schemes: tuple[str, ...]
-    covers: str
+    covers: Mapping[str, str]
     source: str
     scripts: Mapping[str, Callable[[], Script]]

@@ -107,8 +107,7 @@ def port() -> Script:
 
 
 REFERENCE = Reference(
-    ("e2cm",),
-    "congestion point; reaction point with path probes",
+    {"e2cm": "congestion point; reaction point with path probes"},
     "E2CM (2007): outline; the readings of the documents",
     {"e2cm_port": port, "e2cm_source": source},
 )

@@ -119,8 +119,7 @@ def stops() -> Script:
 
 
 REFERENCE = Reference(
-    ("ecm",),
-    "BCN(0,0): when a port sends it, and what a source does; the law on ordinary messages",
+    {"ecm": "BCN(0,0): when a port sends it, and what a source does; the law on ordinary messages"},
     "decks 001 and 004; names of BCN's managed objects",
     {"ecm_port_stop": port, "ecm_source_stop": stops},
 )

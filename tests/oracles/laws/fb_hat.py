@@ -68,8 +68,7 @@ def slow() -> Script:
 
 
 REFERENCE = Reference(
-    ("qcn_fb_hat",),
-    "reaction point: the mean and the length of cycles",
+    {"qcn_fb_hat": "reaction point: the mean and the length of cycles"},
     "named in decks 000 and 004; the readings of the documents",
     {"fb_hat_few": few, "fb_hat_many": many, "fb_hat_slow": slow},
 )

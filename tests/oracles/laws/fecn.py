@@ -166,8 +166,7 @@ def destination() -> Script:
 
 
 REFERENCE = Reference(
-    ("fecn",),
-    "congestion point, reaction point, notification point",
+    {"fecn": "congestion point, reaction point, notification point"},
     "FECN (2007): outline and constants",
     {
         "fecn_port": port_defaults,

@@ -266,8 +266,10 @@ def burst() -> Script:
 
 
 REFERENCE = Reference(
-    ("qcn", "qcn_byte_counter"),
-    "congestion point; reaction point with `early_hai` and `cut_spacing`",
+    {
+        "qcn": "congestion point; reaction point; `early_hai`, `cut_spacing`",
+        "qcn_byte_counter": "reaction point with `early_hai`",
+    },
     "decks 000 and 001",
     {
         "qcn_port": port,

@@ -211,8 +211,7 @@ def port() -> Script:
 
 
 REFERENCE = Reference(
-    ("qcn_plus",),
-    "congestion point and its answers; reaction point with directed and path probes",
+    {"qcn_plus": "congestion point and its answers; reaction point with directed and path probes"},
     "deck 004, Gain Tuning r1.01 and Mandatory and Optional Behavioral Spec; readings",
     {"qcn_plus_near": near, "qcn_plus_far": far, "qcn_plus_path": path, "qcn_plus_port": port},
 )

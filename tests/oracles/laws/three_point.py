@@ -113,8 +113,7 @@ def source_constant() -> Script:
 
 
 REFERENCE = Reference(
-    ("qcn_three_point",),
-    "congestion points in a row, notification point, reaction point",
+    {"qcn_three_point": "congestion points in a row, notification point, reaction point"},
     "named in deck 001; the readings of the documents",
     {
         "three_point_ports": two_ports,
