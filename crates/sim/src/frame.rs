@@ -155,7 +155,7 @@ pub(crate) mod flag {
     pub(crate) const CONTROLLED: u8 = 1;
     /// It carries a CN-TAG.
     pub(crate) const CN_TAGGED: u8 = 2;
-    /// It asks the congestion points on its path whether there is bandwidth.
+    /// It asks the congestion points on its path whether they have bandwidth left.
     pub(crate) const ASKS_BANDWIDTH: u8 = 4;
     /// It is a segment of a TCP connection.
     pub(crate) const SEGMENT: u8 = 8;

@@ -60,7 +60,7 @@ pub(crate) enum Departures {
 /// What happens to a frame at the far end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FarEnd {
-    /// It goes on, or has reached its sink.
+    /// The node forwards it, or is its sink.
     Node,
     /// An input buffer admits or drops it first.
     Buffer(InputId),

@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 
 /// Limits the rate of one or several flows of a host.
 ///
-/// A flow with a frame to send waits in the limiter's queue, once. When the pacer allows, the first of the queue goes on
-/// to its adapter.
+/// A flow with a frame to send waits in the limiter's queue, once. When the pacer allows, the first of the queue moves
+/// on to its adapter.
 pub(crate) struct RateLimiter {
     pub(crate) rp: AnyRp,
     pub(crate) pacer: Pacer,

@@ -1,4 +1,4 @@
-//! Writes the trace while the run goes on.
+//! The recorder: writes the trace during the run.
 
 use crate::ids::{FlowId, Id, IdVec, PortId, SinkId};
 use crate::plan::Record;
@@ -6,7 +6,7 @@ use crate::trace::{ThroughputRows, Trace};
 use qcnlab_schemes::Signal;
 use qcnlab_units::{Instant, Span};
 
-/// The rows so far, and what rows are still being made of.
+/// The rows so far, and the bins that are still open.
 pub(crate) struct Recorder {
     record: Record,
     pub(crate) trace: Trace,

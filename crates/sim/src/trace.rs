@@ -210,7 +210,7 @@ impl Default for FlowTally {
     }
 }
 
-/// The totals of one flow while the run goes on: one cache line.
+/// The totals of one flow during the run: one cache line.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Tally {

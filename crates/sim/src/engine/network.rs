@@ -68,7 +68,7 @@ pub(super) struct PortCp {
 pub(super) struct Routes {
     pub(super) paths: IdVec<PathId, Path>,
     pub(super) ports: Vec<PortId>,
-    /// For each port of each path the buffers of the inputs by which frames come to it.
+    /// For each port of each path, the input buffers that hold the frames queued there.
     pub(super) inputs: Vec<HopInputs>,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Bic {
     mss: u64,
     /// The window the search looks for, octets; `None` before the first loss.
     w_max: Option<f64>,
-    /// The round trip that goes on.
+    /// The present round trip.
     round: Option<Round>,
     reno: Reno,
 }

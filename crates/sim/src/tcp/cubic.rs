@@ -21,7 +21,7 @@ pub(super) struct Cubic {
     prior: f64,
     /// Whether the last reduction was a timeout's.
     timed_out: bool,
-    /// The stage of congestion avoidance that goes on; begins with its first acknowledgement.
+    /// The present stage of congestion avoidance; it begins with its first acknowledgement.
     stage: Option<Stage>,
     /// Part of an octet that the window outside cannot show.
     fraction: f64,

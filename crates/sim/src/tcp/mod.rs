@@ -1,6 +1,6 @@
 //! TCP senders and receivers as pure state machines over segment numbers.
 //!
-//! A [`TcpSender`] says which segment goes next and hears acknowledgements; a [`TcpReceiver`] hears segments and
+//! A [`TcpSender`] says which segment to send next and takes acknowledgements; a [`TcpReceiver`] takes segments and
 //! says what to acknowledge. Time is passed in and wake-ups are asked for; nothing is called back. Segments
 //! count up from 0 and are full, except that the last may be shorter. Connections are open from the start
 //! and never close.

@@ -143,7 +143,7 @@ impl TcpSender {
         self.repair || self.next < self.end && self.octets(self.una, self.next) + self.payload(self.next) <= reach
     }
 
-    /// An acknowledgement arrives: everything below `next_expected` is there. Old ones, and ones for what was
+    /// An acknowledgement arrives: everything below `next_expected` has arrived. Old ones, and ones for what was
     /// never sent, are ignored.
     pub fn on_ack(&mut self, now: Instant, next_expected: u32) {
         if next_expected == self.una && self.next > self.una {

@@ -88,7 +88,7 @@ impl Timer {
         self.deadline = Instant::NEVER;
     }
 
-    /// It expired: twice the timeout, and no measurement goes on (5.5, 5.6).
+    /// It expired: doubles the timeout and gives the measurement up (5.5, 5.6).
     pub(super) fn back_off(&mut self, now: Instant) {
         self.timeout = (self.timeout + self.timeout).min(self.max);
         self.timed = None;
