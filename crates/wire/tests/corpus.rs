@@ -12,10 +12,13 @@ fn identity<'a, T: Codec<'a> + Display>(octets: &'a [u8]) -> bool {
     true
 }
 
+/// Whether octets decode.
+type Check = fn(&[u8]) -> bool;
+
 #[test]
 fn inputs_of_the_fuzzer() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
-    let formats: [(&str, fn(&[u8]) -> bool); 10] = [
+    let formats: [(&str, Check); 10] = [
         ("vlan", |octets| identity::<VlanTag>(octets)),
         ("cn_tag", |octets| identity::<CnTag>(octets)),
         ("cnm", |octets| identity::<Cnm>(octets)),
