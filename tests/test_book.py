@@ -112,7 +112,7 @@ def judged(values: list[float | None], of: book.Claim) -> bool:
     case = book.Case("a", "", (), 1, "", "", False)
     row = book.Row("1", "d", "", "", "", "number", "holds", (of,), "", (), "", None, False)
     deck = book.Deck("d", "", Path(), {"a": case}, (row,))
-    found = {"d": {"a": runner.Found(case, result, {})}}
+    found = {"d": {"a": runner.CaseResult(case, result, {})}}
     return book.judge(book.Book((deck,)), found)[0].holds
 
 
@@ -136,7 +136,7 @@ def test_finished_cases_are_kept_and_halves_are_not(
 ) -> None:
     rows = book.load(write(HEAD + ROW))
     place = tmp_path / "cache"
-    first = runner.results(rows, place=place)
+    first = runner.results(rows, folder=place)
     assert len(list(place.iterdir())) == 2
     half = next(place.iterdir())
     (half / "meta.json").unlink()
@@ -148,7 +148,7 @@ def test_finished_cases_are_kept_and_halves_are_not(
         return run(batch, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(runner, "_together", watched)
-    again = runner.results(rows, place=place)
+    again = runner.results(rows, folder=place)
     assert ran == [1]
     for name, found in first["deck009"].items():
         other = again["deck009"][name].result
@@ -198,7 +198,7 @@ def test_a_changed_law_fails_a_quick_row(whole: book.Book, name: str, tmp_path: 
     }
     rows = tuple(replace(row, readings=(), figure=None) for row in deck.rows)
     mutated = book.Book((replace(deck, cases=cases, rows=rows),))
-    judged = book.judge(mutated, runner.results(mutated, quick=True, place=tmp_path))
+    judged = book.judge(mutated, runner.results(mutated, quick=True, folder=tmp_path))
     assert all(each.holds for each in judged) == (name == "as it is")
 
 

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import final
 
+import numpy as np
+from numpy.typing import NDArray
+
 __all__ = [
     "AnalysisError",
     "Dice",
@@ -15,6 +18,7 @@ __all__ = [
     "__version__",
     "fluid",
     "fluid_models",
+    "metric_in_window",
     "metrics",
     "parameters",
     "quantity",
@@ -23,6 +27,7 @@ __all__ = [
     "scenarios",
     "schema",
     "schemes",
+    "window_metrics",
 ]
 
 __version__: str
@@ -147,6 +152,23 @@ def run_each(
 def schemes() -> str: ...
 def scenarios() -> str: ...
 def metrics() -> str: ...
+def window_metrics() -> str: ...
+def metric_in_window(
+    name: str,
+    window: tuple[float, float],
+    *,
+    queue: tuple[NDArray[np.float64], NDArray[np.uint64], float],
+    throughput: tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.float64], int, float],
+    drops: tuple[NDArray[np.float64], NDArray[np.uint64]],
+    limit: float | None = None,
+) -> float | None:
+    """Return a metric of one replication over a window, s; `None` where it has no value.
+
+    `queue`: times, s (f64), octets (u64), and the time between two samples, s; `throughput`: starts
+    of bins, s (f64), indices of flows (u32), rates, bit/s (f64), the number of flows and the length
+    of a bin, s; `drops`: times, s (f64), and frames (u64). Raises `AnalysisError`.
+    """
+
 def parameters() -> str: ...
 def quantity(text: str) -> tuple[float, str] | None:
     """Return a quantity's number in `B`, `bit/s` or `s`, and that unit; `None` for other text."""

@@ -10,6 +10,7 @@ import shlex
 import sys
 import tomllib
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
@@ -19,7 +20,7 @@ from qcnlab.folders import NewFolder, is_partial, read_json, write_json
 from qcnlab.tables import NAMES, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
@@ -104,13 +105,31 @@ class Result:
         """Versions, seed, hash, units of every column, wall and CPU seconds, as in `meta.json`."""
         return self._meta
 
-    def metric(self, name: str) -> float | None:
+    def metric(
+        self,
+        name: str,
+        *,
+        window: tuple[float, float] | None = None,
+        flows: Sequence[str] = (),
+        limit: float | None = None,
+    ) -> float | None:
         """Return the median of a metric over the replications.
 
         Parameters
         ----------
         name : str
             A metric; ``qcnlab list metrics`` has them, with their units.
+        window : tuple of float, optional
+            Start and end, s: the metric is taken over this time instead of the window of its
+            definition. Rows that begin in it count. Metrics of queue samples and of throughput
+            have windows; so do those that exist over a window only (`queue_spread_bytes`,
+            `first_fall_ms`, `regain_ms`, `ramp_ms`, `lowest_bin_gbps`, `rate_swing`,
+            `bottleneck_drops`).
+        flows : sequence of str
+            With a window: patterns (``host1*``) of the flows that metrics of throughput count; by
+            default all flows.
+        limit : float, optional
+            With a window: the level of `first_fall_ms` (B), `regain_ms` and `ramp_ms` (Gb/s).
 
         Returns
         -------
@@ -121,9 +140,17 @@ class Result:
         ------
         KeyError
             For a metric that is not in `summary["metrics"]`.
+        AnalysisError
+            For a window that is empty, and a metric that has none or needs a limit.
         """
-        median: float | None = self._summary["metrics"][name]["median"]
-        return median
+        if window is not None:
+            from qcnlab.windows import in_window
+
+            values = in_window(self, name, window, flows=flows, limit=limit)
+            known = [value for value in values if value is not None]
+            return median(known) if known else None
+        middle: float | None = self._summary["metrics"][name]["median"]
+        return middle
 
     def table(self, name: str) -> Table:
         """Return a table by its name.

@@ -1,6 +1,6 @@
 //! The catalogue as JSON: parameters, schemes, presets, scenarios and metrics.
 
-use crate::metrics::METRICS;
+use crate::metrics::{METRICS, WINDOW_METRICS};
 use crate::quantity::quantity;
 use crate::scenario::layout::{SCHEME_KEYS, SECTIONS, Section, TOP, dotted, plain};
 use crate::scenario::text::{base_json, json};
@@ -207,5 +207,14 @@ pub fn metrics_json() -> String {
             "source": metric.source,
         })
     });
+    list.collect::<Value>().to_string()
+}
+
+/// Every metric that exists over a given window only: a list of objects with `name`, `unit`, `limit` (the unit of the
+/// limit that it takes, or "") and `about`.
+pub fn window_metrics_json() -> String {
+    let list = WINDOW_METRICS.iter().map(
+        |metric| json!({ "name": metric.name, "unit": metric.unit, "limit": metric.limit, "about": metric.about }),
+    );
     list.collect::<Value>().to_string()
 }

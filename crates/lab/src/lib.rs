@@ -25,10 +25,10 @@ pub mod topology;
 mod workers;
 
 pub use bottleneck::{Bottleneck, BottleneckPhase, Contender, Contenders, MinMeanMax, NoBottleneck, PortLoad};
-pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json};
+pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json, window_metrics_json};
 pub use error::RunError;
 pub use estimate::{Estimate, MemoryShortage, Part};
-pub use metrics::{METRICS, Metric};
+pub use metrics::{METRICS, Metric, Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window};
 pub use outcome::Outcome;
 pub use qcnlab_schemes as schemes;
 pub use qcnlab_sim::Control;

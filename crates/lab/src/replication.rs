@@ -32,7 +32,7 @@ pub(crate) fn replicate(
     let start = ThreadTime::now();
     let plan = fabric.plan(scenario, seed, rep);
     let mut meter = Meter::new(scenario, &fabric);
-    let ran = foreign::guard(|| Engine::new(&plan).run_watched(control, &mut |trace| meter.look(trace)));
+    let ran = foreign::guard(|| Engine::new(&plan).run_watched(control, &mut |trace| meter.read_rows(trace)));
     let ran = ran.map_err(|failure| RunError::Foreign { replication: rep, failure })?;
     let done = ran.map_err(|halt| match halt {
         Halt::Cancelled => RunError::Cancelled,

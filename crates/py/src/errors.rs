@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use qcnlab_lab::fluid::FluidError;
 use qcnlab_lab::schemes::foreign::Failure;
-use qcnlab_lab::{Fault, NoBottleneck, RunError, ScenarioError};
+use qcnlab_lab::{Fault, NoBottleneck, RunError, ScenarioError, WindowError};
 
 static ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static SCENARIO_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -100,6 +100,11 @@ fn of_failure(py: Python<'_>, fault: &RunError, failure: &Failure) -> PyErr {
     let cause = failure.cause.as_ref().and_then(|cause| cause.downcast_ref::<PyErr>());
     raised.set_cause(py, cause.map(|cause| cause.clone_ref(py)));
     raised
+}
+
+/// Why a metric has no value over a window.
+pub(crate) fn of_window(py: Python<'_>, fault: &WindowError) -> PyErr {
+    analysis_error(py).map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), fault.to_string()))
 }
 
 /// Why a fluid model was not solved.

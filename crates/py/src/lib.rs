@@ -5,6 +5,7 @@ mod errors;
 mod facts;
 mod fluid;
 mod foreign;
+mod metrics;
 mod outcome;
 mod running;
 mod scenario;
@@ -23,6 +24,8 @@ mod _core {
     use super::facts::Dice;
     #[pymodule_export]
     use super::fluid::{fluid, fluid_models};
+    #[pymodule_export]
+    use super::metrics::over_window;
     #[pymodule_export]
     use super::outcome::Outcome;
     #[pymodule_export]
@@ -46,6 +49,12 @@ mod _core {
     #[pyfunction]
     fn metrics() -> String {
         qcnlab_lab::metrics_json()
+    }
+
+    /// Every metric that exists over a given window only, as JSON.
+    #[pyfunction]
+    fn window_metrics() -> String {
+        qcnlab_lab::window_metrics_json()
     }
 
     /// A quantity with a unit as its number in octets, bit/s or s, with that unit; `None` for other text.

@@ -16,16 +16,16 @@ from qcnlab.book.models import MODELS
 from qcnlab.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from qcnlab.book.given import Given
+    from qcnlab.book.toml_table import TomlTable
 
 SEED = 1
 """The seed of all cases."""
-PLACE = re.compile(r"\{(\w+)\}")
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is run once, or a model's answer."""
+    """A scenario that is run once, or a model that is asked once."""
 
     name: str
     scenario: str
@@ -41,7 +41,7 @@ class Case:
     """Whether the table of messages is kept for a measure."""
 
     def build(self) -> Scenario:
-        """Give the scenario; raises `ScenarioError`."""
+        """Return the scenario; raises `ScenarioError`."""
         return load(self.scenario).with_(*self.changes)
 
     @property
@@ -53,10 +53,10 @@ class Case:
         return " ".join([*words, "--seed", str(SEED), "--reps", str(self.replications)])
 
 
-def expand(given: dict[str, Given]) -> dict[str, Case]:
-    """Give all cases by name."""
+def expand(tables: dict[str, TomlTable]) -> dict[str, Case]:
+    """Return all cases by name."""
     cases: dict[str, Case] = {}
-    for pattern, table in given.items():
+    for pattern, table in tables.items():
         for case in _family(pattern, table):
             if case.name in cases:
                 table.refuse(f"there are two cases '{case.name}'")
@@ -64,64 +64,64 @@ def expand(given: dict[str, Given]) -> dict[str, Case]:
     return cases
 
 
-def _family(pattern: str, given: Given) -> list[Case]:
-    axes = PLACE.findall(pattern)
-    scenario, model = given.text("scenario", ""), given.text("model", "")
+def _family(pattern: str, table: TomlTable) -> list[Case]:
+    axes = PLACEHOLDER.findall(pattern)
+    scenario, model = table.text("scenario", ""), table.text("model", "")
     if bool(scenario) == bool(model):
-        given.refuse("a case has either a scenario or a model")
+        table.refuse("a case has either a scenario or a model")
     if model and model not in MODELS:
-        given.refuse(f"there is no model '{model}'; there are {', '.join(sorted(MODELS))}")
-    fixed = given.words("set", [])
-    replications = 1 if model else given.count("replications")
-    because = "" if model else given.text("because")
-    keep = given.flag("keep_messages")
-    values = [_axis(axis, given) for axis in axes]
-    given.end()
+        table.refuse(f"there is no model '{model}'; there are {', '.join(sorted(MODELS))}")
+    fixed = table.words("set", [])
+    replications = 1 if model else table.count("replications")
+    because = "" if model else table.text("because")
+    keep = table.flag("keep_messages")
+    values = [_axis(axis, table) for axis in axes]
+    table.end()
     cases = []
     for chosen in product(*(axis.items() for axis in values)):
-        places = dict(zip(axes, (name for name, _ in chosen), strict=True))
+        filled = dict(zip(axes, (name for name, _ in chosen), strict=True))
         changes = [*fixed, *(change for _, changes in chosen for change in changes)]
-        name = pattern.format_map(places)
-        source = scenario.format_map(places)
+        name = pattern.format_map(filled)
+        source = scenario.format_map(filled)
         case = Case(name, source, tuple(changes), replications, because, model, keep)
-        _check(case, given)
+        _check(case, table)
         cases.append(case)
     return cases
 
 
-def _axis(axis: str, given: Given) -> dict[str, list[str]]:
-    table = given.table(axis)
+def _axis(axis: str, case: TomlTable) -> dict[str, list[str]]:
+    table = case.table(axis)
     if table is None:
-        given.refuse(f"the name has {{{axis}}}, so there must be a table '{axis}'")
+        case.refuse(f"the name has {{{axis}}}, so there must be a table '{axis}'")
     return {name: table.words(name) for name in table.names()}
 
 
-def _check(case: Case, given: Given) -> None:
+def _check(case: Case, table: TomlTable) -> None:
     try:
         if case.model:
             MODELS[case.model](case.changes)
         else:
             case.build()
     except (ScenarioError, ValueError) as error:
-        given.refuse(f"case '{case.name}' cannot be built: {error}")
+        table.refuse(f"case '{case.name}' cannot be built: {error}")
 
 
 def matching(
-    patterns: list[str], cases: dict[str, Case], given: Given
+    patterns: list[str], cases: dict[str, Case], table: TomlTable
 ) -> list[tuple[str, dict[str, str]]]:
-    """Give names of cases that match, each with what its braces stood for.
+    """Return names of cases that match, each with what its braces stood for.
 
     `{scheme}` in a pattern stands for letters, digits and `_`; each pattern must match a case.
     """
-    found: dict[str, dict[str, str]] = {}
+    matches: dict[str, dict[str, str]] = {}
     for pattern in patterns:
-        parts = PLACE.split(pattern)
+        parts = PLACEHOLDER.split(pattern)
         regex = "".join(
             f"(?P<{part}>\\w+)" if index % 2 else re.escape(part)
             for index, part in enumerate(parts)
         )
         hits = {name: m.groupdict() for name in cases if (m := re.fullmatch(regex, name))}
         if not hits:
-            given.refuse(f"there is no case '{pattern}'")
-        found |= hits
-    return list(found.items())
+            table.refuse(f"there is no case '{pattern}'")
+        matches |= hits
+    return list(matches.items())

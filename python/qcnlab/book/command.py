@@ -26,7 +26,7 @@ def validate(
     Raises `BookError`, `FolderError`, `LawViolation`.
     """
     chosen = load(book).only(tuple(wanted), quick=quick)
-    found = results(chosen, quick=quick, jobs=jobs, place=cache or CACHE)
+    found = results(chosen, quick=quick, jobs=jobs, folder=cache or CACHE)
     judged = judge(chosen, found)
     words = text_tables(chosen, judged)
     if pages is not None:

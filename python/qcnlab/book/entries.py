@@ -1,4 +1,4 @@
-"""What the book's files say: decks, rows, cases, claims; read strictly."""
+"""The book's files: decks, rows, cases and claims, read strictly."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from qcnlab.book.cases import Case, expand, matching
-from qcnlab.book.given import BookError, Given
 from qcnlab.book.measures import MEASURES, known
+from qcnlab.book.toml_table import BookError, TomlTable
 
 __all__ = ["Book", "BookError", "Case", "Claim", "Deck", "Figure", "Reading", "Row", "load"]
 
@@ -73,7 +73,7 @@ class Figure:
     """One of `FORMS`."""
     cases: tuple[str, ...]
     window: tuple[float, float] | None
-    """Time axis in s; the whole run if not given."""
+    """Time axis in s; the whole run without one."""
     unit: str
     """Of throughput: "Gb/s" or "MB/s"."""
     flows: str
@@ -166,22 +166,25 @@ def _bare(row: Row) -> Row:
     return replace(row, readings=(), figure=None)
 
 
-def folder(given: Path | None = None) -> Path:
-    """Find the book: `given`, or `book` here, or the one beside the package's sources.
+def locate(folder: Path | None = None) -> Path:
+    """Return the book's folder: `folder`, or `book` here, or the one beside the sources.
 
-    Raises `BookError` if there is none.
+    Raises
+    ------
+    BookError
+        None of them has a deck.
     """
-    places = [given] if given else [Path("book"), Path(__file__).parents[3] / "book"]
-    for place in places:
-        if any(place.glob("deck*.toml")):
-            return place
-    raise BookError(f"there is no book in '{places[0]}'; name its folder with --book DIR")
+    candidates = [folder] if folder else [Path("book"), Path(__file__).parents[3] / "book"]
+    for candidate in candidates:
+        if any(candidate.glob("deck*.toml")):
+            return candidate
+    raise BookError(f"there is no book in '{candidates[0]}'; name its folder with --book DIR")
 
 
-def load(place: Path | None = None) -> Book:
-    """Read all `deck*.toml` of a folder. Raises `BookError`, which tells file and row."""
-    found = sorted(folder(place).glob("deck*.toml"))
-    book = Book(tuple(_deck(path) for path in found))
+def load(folder: Path | None = None) -> Book:
+    """Return all decks of a folder. Raises `BookError`, which tells file and row."""
+    paths = sorted(locate(folder).glob("deck*.toml"))
+    book = Book(tuple(_deck(path) for path in paths))
     seen: dict[str, Path] = {}
     for deck in book.decks:
         for row in deck.rows:
@@ -196,125 +199,127 @@ def _deck(path: Path) -> Deck:
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BookError(f"{path}: {error}") from error
-    given = Given(str(path), tree)
-    title = given.text("title")
-    cases = expand(given.tables("cases"))
-    rows = tuple(_row(each, path.stem, cases) for each in given.array("row"))
-    given.end()
+    table = TomlTable(str(path), tree)
+    title = table.text("title")
+    cases = expand(table.tables("cases"))
+    rows = tuple(_row(each, path.stem, cases) for each in table.array("row"))
+    table.end()
     return Deck(path.stem, title, path, cases, rows)
 
 
-def _row(given: Given, deck: str, cases: dict[str, Case]) -> Row:
-    given.name(given.text("id"))
+def _row(table: TomlTable, deck: str, cases: dict[str, Case]) -> Row:
+    table.name(table.text("id"))
     row = Row(
-        id=given.text("id"),
+        id=table.text("id"),
         deck=deck,
-        slide=given.text("slide"),
-        what=given.text("what"),
-        published=given.text("published"),
-        kind=given.one_of("kind", tuple(KINDS)),
-        status=given.one_of("status", STATUSES),
-        claims=tuple(c for each in given.array("claims") for c in _claims(each, cases)),
-        because=given.text("because", ""),
-        readings=tuple(_reading(each, cases) for each in given.array("readings")),
-        remark=given.text("remark", ""),
-        figure=_figure(given.table("figure"), cases),
-        quick=given.flag("quick"),
+        slide=table.text("slide"),
+        what=table.text("what"),
+        published=table.text("published"),
+        kind=table.one_of("kind", tuple(KINDS)),
+        status=table.one_of("status", STATUSES),
+        claims=tuple(c for each in table.array("claims") for c in _claims(each, cases)),
+        because=table.text("because", ""),
+        readings=tuple(_reading(each, cases) for each in table.array("readings")),
+        remark=table.text("remark", ""),
+        figure=_figure(table.table("figure"), cases),
+        quick=table.flag("quick"),
     )
-    given.end()
+    table.end()
     if row.status == "open" and row.claims:
-        given.refuse("an open row has no claims")
+        table.refuse("an open row has no claims")
     if row.status != "open" and not row.claims and row.kind != "plot":
-        given.refuse("a row that is not open has a claim")
+        table.refuse("a row that is not open has a claim")
     if row.status != "holds" and not row.remark:
-        given.refuse("a row that does not hold has a remark that says why")
+        table.refuse("a row that does not hold has a remark that says why")
     if row.claims and not row.because:
-        given.refuse("a row with claims says why in 'because'")
+        table.refuse("a row with claims says why in 'because'")
     return row
 
 
-def _claims(given: Given, cases: dict[str, Case]) -> list[Claim]:
-    of = _measure(given)
-    during = given.pair("during")
-    limit = given.number("limit")
-    flows = given.text("flows", "")
-    band = _band(given)
-    runs = given.pair("runs") or band
-    over = given.text("over", "")
-    found = matching(given.words("case"), cases, given)
-    given.end()
+def _claims(table: TomlTable, cases: dict[str, Case]) -> list[Claim]:
+    of = _measure(table)
+    during = table.pair("during")
+    limit = table.number("limit")
+    flows = table.text("flows", "")
+    band = _band(table)
+    runs = table.pair("runs") or band
+    over = table.text("over", "")
+    matches = matching(table.words("case"), cases, table)
+    table.end()
     measure = MEASURES.get(of)
     if during is None and (flows or limit is not None) and (measure is None or measure.core):
-        given.refuse(f"'{of}' without 'during' is of the whole run and takes no flows or limit")
-    if during is not None and measure is None:
-        given.refuse(f"'{of}' cannot be taken over a window")
-    others = [_fill(over, case, places, cases, given) for case, places in found]
+        table.refuse(f"'{of}' without 'during' is of the whole run and takes no flows or limit")
+    if during is not None and (measure is None or not measure.windowed):
+        table.refuse(f"'{of}' cannot be taken over a window")
+    if during is None and measure is not None and not measure.core:
+        table.refuse(f"'{of}' needs a window: 'during'")
+    others = [_fill(over, case, filled, cases, table) for case, filled in matches]
     return [
         Claim(of, case, other, band, runs, during, flows, limit)
-        for (case, _), other in zip(found, others, strict=True)
+        for (case, _), other in zip(matches, others, strict=True)
     ]
 
 
 def _fill(
-    over: str, case: str, places: dict[str, str], cases: dict[str, Case], given: Given
+    over: str, case: str, filled: dict[str, str], cases: dict[str, Case], table: TomlTable
 ) -> str | None:
     if not over:
         return None
-    name = over.format_map(places)
+    name = over.format_map(filled)
     if name not in cases:
-        given.refuse(f"there is no case '{name}' to compare '{case}' with")
+        table.refuse(f"there is no case '{name}' to compare '{case}' with")
     return name
 
 
-def _band(given: Given) -> tuple[float, float]:
-    band = given.pair("in")
-    above, below = given.number("above"), given.number("below")
+def _band(table: TomlTable) -> tuple[float, float]:
+    band = table.pair("in")
+    above, below = table.number("above"), table.number("below")
     if (band is None) == (above is None and below is None):
-        given.refuse("a claim has either 'in' or one or both of 'above' and 'below'")
+        table.refuse("a claim has either 'in' or one or both of 'above' and 'below'")
     if band is not None:
         return band
     return (-math.inf if above is None else above, math.inf if below is None else below)
 
 
-def _measure(given: Given) -> str:
-    of = given.text("of")
+def _measure(table: TomlTable) -> str:
+    of = table.text("of")
     if not known(of):
-        given.refuse(f"there is no measure '{of}'; there are {', '.join(sorted(MEASURES))}")
+        table.refuse(f"there is no measure '{of}'; there are {', '.join(sorted(MEASURES))}")
     return of
 
 
-def _reading(given: Given, cases: dict[str, Case]) -> Reading:
+def _reading(table: TomlTable, cases: dict[str, Case]) -> Reading:
     reading = Reading(
-        name=given.text("name"),
-        of=_measure(given),
-        case=given.text("case"),
-        during=given.pair("during"),
-        flows=given.text("flows", ""),
-        limit=given.number("limit"),
+        name=table.text("name"),
+        of=_measure(table),
+        case=table.text("case"),
+        during=table.pair("during"),
+        flows=table.text("flows", ""),
+        limit=table.number("limit"),
     )
-    given.end()
+    table.end()
     if reading.case not in cases:
-        given.refuse(f"there is no case '{reading.case}'")
+        table.refuse(f"there is no case '{reading.case}'")
     return reading
 
 
-def _figure(given: Given | None, cases: dict[str, Case]) -> Figure | None:
-    if given is None:
+def _figure(table: TomlTable | None, cases: dict[str, Case]) -> Figure | None:
+    if table is None:
         return None
     figure = Figure(
-        form=given.one_of("form", FORMS),
-        cases=tuple(case for case, _ in matching(given.words("cases"), cases, given)),
-        window=given.pair("window"),
-        unit=given.one_of("unit", UNITS, UNITS[0]),
-        flows=given.text("flows", ""),
-        of=given.text("of", ""),
+        form=table.one_of("form", FORMS),
+        cases=tuple(case for case, _ in matching(table.words("cases"), cases, table)),
+        window=table.pair("window"),
+        unit=table.one_of("unit", UNITS, UNITS[0]),
+        flows=table.text("flows", ""),
+        of=table.text("of", ""),
     )
-    given.end()
+    table.end()
     return figure
 
 
 def as_dict(row: Row) -> dict[str, Any]:
-    """Give what a reader of JSON wants to know of a row."""
+    """Return what a reader of JSON wants to know of a row."""
     return {
         "id": row.id,
         "deck": row.deck,

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import MaxNLocator
 
 from qcnlab import plots
-from qcnlab.book.measures import MEASURES, Glimpse, values
+from qcnlab.book import traces
+from qcnlab.book.measures import MEASURES, values
 from qcnlab.book.models import loop_of
 from qcnlab.facts import facts
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from qcnlab.book.entries import Figure
-    from qcnlab.book.runner import Found
+    from qcnlab.book.runner import CaseResult
     from qcnlab.results import Result
 
 POINTS = 200
@@ -33,7 +34,7 @@ MOST_FLOWS = 12
 TRACES = ("queue", "queue-log", "throughput", "flows")
 
 
-def draw(figure: Figure, found: Mapping[str, Found]) -> Canvas:
+def draw(figure: Figure, found: Mapping[str, CaseResult]) -> Canvas:
     """Draw a row's figure from what its cases gave (the first replication of traces)."""
     with plots.style():
         if figure.form in TRACES:
@@ -44,27 +45,27 @@ def draw(figure: Figure, found: Mapping[str, Found]) -> Canvas:
         return canvas
 
 
-def _traces(figure: Figure, found: Mapping[str, Found]) -> Canvas:
+def _traces(figure: Figure, found: Mapping[str, CaseResult]) -> Canvas:
     count = len(figure.cases)
     columns = 1 if count <= 4 else 3
     rows = -(-count // columns)
     size = (6.4 if columns == 1 else 9.0, 0.5 + 1.5 * rows)
     canvas = Canvas(figsize=size, layout="constrained")
     grid = plots.panels(canvas, rows, columns, sharex=True, sharey=True)
-    places = [axes for line in grid for axes in line]
+    panels = [axes for line in grid for axes in line]
     pen = _queue if figure.form.startswith("queue") else _rates
-    for axes, name in zip(places, figure.cases, strict=False):
+    for axes, name in zip(panels, figure.cases, strict=False):
         result = found[name].result
         if result is not None:
             pen(axes, figure, result)
         axes.set_title(name, color=plots.INK)
-    for axes in places[count:]:
+    for axes in panels[count:]:
         axes.set_visible(False)
     if figure.form != "queue-log":
-        highest = max((float(axes.dataLim.y1) for axes in places[:count]), default=1.0)
-        places[0].set_ylim(0, 1.05 * highest)
-    if 1 < len(places[0].get_legend_handles_labels()[0]) <= len(plots.SOURCES):
-        canvas.legend(*places[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        highest = max((float(axes.dataLim.y1) for axes in panels[:count]), default=1.0)
+        panels[0].set_ylim(0, 1.05 * highest)
+    if 1 < len(panels[0].get_legend_handles_labels()[0]) <= len(plots.SOURCES):
+        canvas.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     for axes in grid[-1]:
         axes.set_xlabel("time (s)")
         axes.xaxis.set_major_locator(MaxNLocator(6))
@@ -77,7 +78,7 @@ def _window(figure: Figure, result: Result) -> tuple[float, float]:
 
 def _queue(axes: Axes, figure: Figure, result: Result) -> None:
     low, high = _window(figure, result)
-    queue = Glimpse(result, 0, (low, high)).queue
+    queue = traces.queue(result, (low, high))
     logarithmic = figure.form == "queue-log"
     scale = 1.0 if logarithmic else 1e-3
     time = np.linspace(low, high, len(queue), endpoint=False)
@@ -100,19 +101,19 @@ def _queue(axes: Axes, figure: Figure, result: Result) -> None:
 
 def _rates(axes: Axes, figure: Figure, result: Result) -> None:
     low, high = _window(figure, result)
-    view = Glimpse(result, 0, (low, high), figure.flows)
+    names, rates = traces.rates(result, (low, high), figure.flows)
     factor = MB_PER_GB if figure.unit == "MB/s" else 1.0
-    time = np.linspace(low, high, view.rates.shape[1], endpoint=False)
+    time = np.linspace(low, high, rates.shape[1], endpoint=False)
     plots.shade(axes, facts(result))
     if figure.form == "throughput":
-        at, value = plots.envelope(time, view.total * factor, POINTS)
+        at, value = plots.envelope(time, rates.sum(axis=0) * factor, POINTS)
         axes.plot(at, value, lw=0.8, color=plots.SOURCES[0])
     else:
-        few = max(60, 2 * POINTS // max(1, len(view.rates)))
-        for index, rate in enumerate(view.rates[:MOST_FLOWS]):
+        few = max(60, 2 * POINTS // max(1, len(rates)))
+        for index, rate in enumerate(rates[:MOST_FLOWS]):
             at, value = plots.envelope(time, rate * factor, few)
             color = plots.SOURCES[index % len(plots.SOURCES)]
-            axes.plot(at, value, lw=0.6, color=color, label=view.names[index])
+            axes.plot(at, value, lw=0.6, color=color, label=names[index])
     axes.set_xlim(low, high)
     axes.set_ylabel(f"throughput\n({figure.unit})")
 
@@ -122,7 +123,7 @@ def _finite(numbers: list[float]) -> tuple[float, float, float]:
     return float(np.median(kept)), kept[0], kept[-1]
 
 
-def _bars(axes: Axes, figure: Figure, found: Mapping[str, Found]) -> None:
+def _bars(axes: Axes, figure: Figure, found: Mapping[str, CaseResult]) -> None:
     measure = MEASURES[figure.of]
     for index, name in enumerate(figure.cases):
         result = found[name].result
@@ -137,15 +138,15 @@ def _bars(axes: Axes, figure: Figure, found: Mapping[str, Found]) -> None:
     axes.set_xlabel(_label(figure.of))
 
 
-def _lines(axes: Axes, figure: Figure, found: Mapping[str, Found]) -> None:
+def _lines(axes: Axes, figure: Figure, found: Mapping[str, CaseResult]) -> None:
     measure = MEASURES[figure.of]
     groups: dict[str, list[tuple[float, float]]] = {}
     for name in figure.cases:
-        result, place = found[name].result, re.fullmatch(r"(.*)-(\d+)us", name)
-        if result is None or place is None:
+        result, match = found[name].result, re.fullmatch(r"(.*)-(\d+)us", name)
+        if result is None or match is None:
             continue
         numbers = [n * measure.scale for n in values(result, figure.of, figure.window)]
-        groups.setdefault(place[1], []).append((float(place[2]), _finite(numbers)[0]))
+        groups.setdefault(match[1], []).append((float(match[2]), _finite(numbers)[0]))
     for index, (name, points) in enumerate(groups.items()):
         rtt, value = zip(*sorted(points), strict=True)
         axes.plot(rtt, value, marker="o", ms=3, label=name, **plots.source_style(index))
@@ -155,7 +156,7 @@ def _lines(axes: Axes, figure: Figure, found: Mapping[str, Found]) -> None:
     axes.legend()
 
 
-def _steps(axes: Axes, figure: Figure, found: Mapping[str, Found]) -> None:
+def _steps(axes: Axes, figure: Figure, found: Mapping[str, CaseResult]) -> None:
     for index, name in enumerate(figure.cases):
         loop = loop_of(found[name].case.changes)
         step = loop.step(20 * loop.delay)
@@ -173,7 +174,7 @@ def _label(of: str) -> str:
     return f"{words} ({unit})" if unit else words
 
 
-PENS: dict[str, Callable[[Axes, Figure, Mapping[str, Found]], None]] = {
+PENS: dict[str, Callable[[Axes, Figure, Mapping[str, CaseResult]], None]] = {
     "bars": _bars,
     "lines": _lines,
     "step": _steps,

@@ -1,4 +1,4 @@
-"""Models that rows of theory ask: parameters in, named numbers out."""
+"""Models behind rows of theory: from parameters to named numbers."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ MEASURES = {
     "share_hot": "Fair share of a hot flow, Gb/s.",
     "share_cold": "Fair share of a cold flow, Gb/s.",
 }
-"""What a model may answer."""
+"""The numbers that models return, with their meaning."""
 
 
 def numbers(changes: Sequence[str], names: Sequence[str]) -> dict[str, float]:
-    """Read `name=value` settings; raises `ValueError` for another name or no number."""
-    found: dict[str, float] = {}
+    """Return `name=value` settings as numbers; raises `ValueError` for any other text."""
+    settings: dict[str, float] = {}
     for change in changes:
         name, _, value = change.partition("=")
         if name not in names:
             raise ValueError(f"'{name}' is none of {', '.join(names)}")
-        found[name] = float(value)
-    return found
+        settings[name] = float(value)
+    return settings
 
 
 def loop_of(changes: Sequence[str]) -> LagLoop:
-    """Give deck 004's loop of a lag and a delay: `gain`, `lag`, `delay`, `w` (0: no lead)."""
+    """Return deck 004's loop of a lag and a delay: `gain`, `lag`, `delay`, `w` (0: no lead)."""
     from qcnlab.analysis import LagLoop
 
-    given = numbers(changes, ("gain", "lag", "delay", "w"))
-    w = given.get("w", 0.0)
+    values = numbers(changes, ("gain", "lag", "delay", "w"))
+    w = values.get("w", 0.0)
     form: Literal["lead", "lag"] = "lead" if w else "lag"
-    return LagLoop(given["gain"], given["lag"], given["delay"], w, form=form, time_unit="")
+    return LagLoop(values["gain"], values["lag"], values["delay"], w, form=form, time_unit="")
 
 
 def lag_loop(changes: Sequence[str]) -> dict[str, float]:
-    """Stability, critical delay and overshoot of `loop_of` the same."""
+    """Return stability, critical delay and overshoot of the loop of `loop_of`."""
     loop = loop_of(changes)
     critical = loop.critical_ratio()
     stable = loop.margins().stable
@@ -53,17 +53,17 @@ def lag_loop(changes: Sequence[str]) -> dict[str, float]:
 
 
 def parking_lot(changes: Sequence[str]) -> dict[str, float]:
-    """Fair shares of deck 004's parking lot.
+    """Return the fair shares of deck 004's parking lot.
 
     `rate` (Gb/s) of each of two links, `hot` flows over both and one cold flow over each;
     `proportional` 0 for max-min shares, 1 for those that make the sum of logarithms largest.
     """
-    given = {"rate": 10.0, "hot": 4.0, "proportional": 0.0}
-    given |= numbers(changes, tuple(given))
-    rate, hot = given["rate"], given["hot"]
+    values = {"rate": 10.0, "hot": 4.0, "proportional": 0.0}
+    values |= numbers(changes, tuple(values))
+    rate, hot = values["rate"], values["hot"]
     # Max-min: both links are shared by all that cross them. Proportional: a hot flow pays the
     # price 1/cold of both links, so hot = cold / 2, and hot flows and a cold one fill a link.
-    share = rate / (hot + 2.0) if given["proportional"] else rate / (hot + 1.0)
+    share = rate / (hot + 2.0) if values["proportional"] else rate / (hot + 1.0)
     return {"share_hot": share, "share_cold": rate - hot * share}
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from qcnlab.book.entries import Book, Deck
-    from qcnlab.book.runner import Found
+    from qcnlab.book.runner import CaseResult
     from qcnlab.book.verdicts import Check, Judged, Shown
 
 LONG = re.compile(r"(\d\.\d\d)\d+")
@@ -31,7 +31,7 @@ MEANING = {
 def write(
     book: Book,
     judged: Sequence[Judged],
-    found: Mapping[str, Mapping[str, Found]],
+    found: Mapping[str, Mapping[str, CaseResult]],
     folder: Path,
 ) -> list[Path]:
     """Write pages and figures of `book` into `folder`; give the pages' paths."""
@@ -81,7 +81,9 @@ def _first(book: Book, judged: Sequence[Judged]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _page(deck: Deck, judged: Sequence[Judged], found: Mapping[str, Found], folder: Path) -> str:
+def _page(
+    deck: Deck, judged: Sequence[Judged], found: Mapping[str, CaseResult], folder: Path
+) -> str:
     lines = [f"# {deck.title}", "", tables.counted(judged) + ".", ""]
     lines += ["| row | published | ours: median [range] | verdict |", "|---|---|---|---|"]
     for each in judged:
@@ -98,7 +100,7 @@ def _anchor(row: str) -> str:
     return f"row-{row.replace('.', '-')}"
 
 
-def _row(deck: Deck, judged: Judged, found: Mapping[str, Found], folder: Path) -> list[str]:
+def _row(deck: Deck, judged: Judged, found: Mapping[str, CaseResult], folder: Path) -> list[str]:
     row = judged.row
     lines = [f"## Row {row.id.replace('.', '-')}", "", f"{row.what}. (Slide {row.slide}.)", ""]
     lines.append(f"Published: {row.published}. Verdict: **{judged.verdict}**.")

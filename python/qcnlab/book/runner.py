@@ -37,8 +37,8 @@ BATCH = 4
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a case gave: a result, or a model's numbers."""
+class CaseResult:
+    """The result of a case, or the numbers of its model."""
 
     case: Case
     result: Result | None
@@ -49,7 +49,7 @@ class Found:
 class _Task:
     scenario: Scenario
     replications: int
-    place: Path
+    folder: Path
     tables: tuple[str, ...]
 
     @property
@@ -64,30 +64,30 @@ def results(
     quick: bool = False,
     seed: int = SEED,
     jobs: int | None = None,
-    place: Path = CACHE,
+    folder: Path = CACHE,
     progress: bool | None = None,
-) -> dict[str, dict[str, Found]]:
+) -> dict[str, dict[str, CaseResult]]:
     """Run what is missing of a book's cases; give what each case gave, by deck and name.
 
     All cases have one `seed`, so cases that differ only in their scheme meet the same random
-    numbers. `quick`: at most five replications of each. `place` keeps finished cases. Raises
-    `LawViolation`, and `FolderError` if `place` cannot be written.
+    numbers. `quick`: at most five replications of each. `folder` keeps finished cases. Raises
+    `LawViolation`, and `FolderError` if `folder` cannot be written.
     """
     tasks: dict[Path, _Task] = {}
-    where: dict[tuple[str, str], Path] = {}
+    folders: dict[tuple[str, str], Path] = {}
     for deck in book.decks:
         for name in dict.fromkeys(name for row in deck.rows for name in row.cases):
             case = deck.cases[name]
             if case.model:
                 continue
             count = min(case.replications, QUICK_REPLICATIONS) if quick else case.replications
-            task = _task(case, count, seed, place)
-            where[deck.name, name] = task.place
-            tasks.setdefault(task.place, task)
-    _run([task for task in tasks.values() if _read(task.place) is None], seed, jobs, progress)
+            task = _task(case, count, seed, folder)
+            folders[deck.name, name] = task.folder
+            tasks.setdefault(task.folder, task)
+    _run([task for task in tasks.values() if _read(task.folder) is None], seed, jobs, progress)
     return {
         deck.name: {
-            name: _found(deck.cases[name], where.get((deck.name, name)))
+            name: _case_result(deck.cases[name], folders.get((deck.name, name)))
             for row in deck.rows
             for name in row.cases
         }
@@ -95,27 +95,27 @@ def results(
     }
 
 
-def _task(case: Case, count: int, seed: int, place: Path) -> _Task:
+def _task(case: Case, count: int, seed: int, folder: Path) -> _Task:
     scenario = case.build()
     name = f"{scenario.hash[:16]}-seed{seed}-reps{count}-{core_digest()[:8]}"
     tables = (*TABLES, "messages") if case.keep_messages else TABLES
     return _Task(
-        scenario, count, place / (name + ("-messages" if case.keep_messages else "")), tables
+        scenario, count, folder / (name + ("-messages" if case.keep_messages else "")), tables
     )
 
 
-def _found(case: Case, place: Path | None) -> Found:
-    if place is None:
-        return Found(case, None, MODELS[case.model](case.changes))
-    result = _read(place)
+def _case_result(case: Case, folder: Path | None) -> CaseResult:
+    if folder is None:
+        return CaseResult(case, None, MODELS[case.model](case.changes))
+    result = _read(folder)
     if result is None:
-        raise FolderError(f"'{place}' was removed while the book was run")
-    return Found(case, result, {})
+        raise FolderError(f"'{folder}' was removed while the book was run")
+    return CaseResult(case, result, {})
 
 
-def _read(place: Path) -> Result | None:
+def _read(folder: Path) -> Result | None:
     try:
-        return open_run(place)
+        return open_run(folder)
     except FolderError:
         return None
 
@@ -159,9 +159,9 @@ def _together(
 
 
 def _keep(result: Result, task: _Task) -> None:
-    if task.place.exists():
-        shutil.rmtree(task.place)
-    new = NewFolder(task.place)
+    if task.folder.exists():
+        shutil.rmtree(task.folder)
+    new = NewFolder(task.folder)
     with new:
         (new.path / "config.toml").write_text(result.config, encoding="utf-8")
         write_json(new.path / "summary.json", result.summary)

@@ -30,7 +30,7 @@ def counted(judged: Sequence[Judged]) -> str:
 
 
 def text_tables(book: Book, judged: Sequence[Judged]) -> str:
-    """Give a table per deck, and the count."""
+    """Return a table per deck, and the count."""
     parts = []
     for deck in book.decks:
         own = [each for each in judged if each.row.deck == deck.name]
@@ -40,7 +40,7 @@ def text_tables(book: Book, judged: Sequence[Judged]) -> str:
 
 
 def lines(judged: Judged) -> list[tuple[str, ...]]:
-    """Give the lines of one row: one for each claim."""
+    """Return the lines of one row: one for each claim."""
     first = (judged.row.id, text_of(judged.row.published))
     verdict = judged.verdict + (" (expected to hold)" if judged.failed else "")
     if judged.surprise:
@@ -122,7 +122,7 @@ def _unit(check: Check | Shown) -> tuple[float, str]:
 
 
 def as_json(judged: Sequence[Judged]) -> dict[str, Any]:
-    """Give everything that was found, in base units."""
+    """Return everything that was found, in base units."""
     return {
         "count": count(judged),
         "rows": [

@@ -14,7 +14,7 @@ from qcnlab.book.measures import MEASURES, values
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from qcnlab.book.runner import Found
+    from qcnlab.book.runner import CaseResult
 
 SHARE_OF_RUNS = 0.9
 """The share of replications that must lie in the wider band."""
@@ -88,7 +88,7 @@ class Judged:
         return self.row.status == "fails" and self.holds
 
 
-def judge(book: Book, found: Mapping[str, Mapping[str, Found]]) -> list[Judged]:
+def judge(book: Book, found: Mapping[str, Mapping[str, CaseResult]]) -> list[Judged]:
     """Judge every row of `book` by what its cases gave."""
     return [
         Judged(
@@ -101,13 +101,13 @@ def judge(book: Book, found: Mapping[str, Mapping[str, Found]]) -> list[Judged]:
     ]
 
 
-def _show(reading: Reading, found: Mapping[str, Found]) -> Shown:
+def _show(reading: Reading, found: Mapping[str, CaseResult]) -> Shown:
     case = found[reading.case]
     taken = _values(case, reading.of, reading.during, reading.flows, reading.limit)
     return Shown(reading, Values.of(taken))
 
 
-def _check(claim: Claim, found: Mapping[str, Found]) -> Check:
+def _check(claim: Claim, found: Mapping[str, CaseResult]) -> Check:
     ours = _of(claim, found[claim.case])
     if claim.over is not None:
         theirs = _of(claim, found[claim.over])
@@ -118,12 +118,12 @@ def _check(claim: Claim, found: Mapping[str, Found]) -> Check:
     return Check(claim, summed, bool(holds))
 
 
-def _of(claim: Claim, found: Found) -> list[float]:
+def _of(claim: Claim, found: CaseResult) -> list[float]:
     return _values(found, claim.of, claim.during, claim.flows, claim.limit)
 
 
 def _values(
-    found: Found,
+    found: CaseResult,
     of: str,
     during: tuple[float, float] | None = None,
     flows: str = "",
@@ -143,7 +143,7 @@ def _ratio(one: float, other: float) -> float:
 
 
 def unit_of(claim: Claim) -> tuple[float, str]:
-    """Give factor and unit in which a claim's values are shown."""
+    """Return factor and unit in which a claim's values are shown."""
     measure = MEASURES[claim.of]
     if claim.over is not None:
         return 1.0, ""

@@ -1,10 +1,10 @@
-//! What metrics need of a run, taken from its rows as they come, so that the rows need not stay.
+//! The sums that metrics need of a run, taken from its rows as they come, so that the rows need not be kept.
 //!
-//! Most of it is sums over windows that are known before the run. The time from recovery on is not: it begins at the
-//! end of the first bin of a row of good ones that lasts, and whether it lasts shows later. So each row that begins
-//! starts the sums of that time anew, and what is younger than the bins counted so far waits for them.
+//! Most sums are over windows that are known before the run. The time after recovery is not: it begins at the end of the
+//! first good bin of a streak that lasts 10 ms, and that is known only 10 ms later. Each time a streak begins, the sums of
+//! that time start anew. Rows later than the last complete bin wait until their bin is complete.
 
-use super::tallies::{Hold, Mean, Spread};
+use super::tallies::{RunningMean, SampleStats, Streak};
 use super::windows::Windows;
 use crate::fabric::Fabric;
 use crate::scenario::Scenario;
@@ -20,46 +20,46 @@ pub(crate) struct Meter<'a> {
     bottleneck: u32,
     rows_stay: bool,
     /// Rows read already: of throughput, of queues, of pauses.
-    read: [usize; 3],
-    pub(super) bins: Bins,
-    pub(super) octets: Octets,
-    pub(super) queue: Samples,
+    rows_read: [usize; 3],
+    pub(super) bins: RateSums,
+    pub(super) octets: OctetSums,
+    pub(super) queue: QueueSums,
     /// Picoseconds for which each port, and class where classes stop by themselves, was stopped.
     paused: HashMap<(u32, Option<u8>), u64>,
 }
 
 /// Rates through the bottleneck, bit/s, bin by bin.
-pub(super) struct Bins {
-    /// Those that some flow's row is missing of, the first of them being number `next`.
+pub(super) struct RateSums {
+    /// Bins without the rows of all flows; the first one is number `next`.
     open: VecDeque<OpenBin>,
     next: u64,
-    pub(super) before: Mean,
-    pub(super) during: Mean,
-    pub(super) after: Mean,
+    pub(super) before: RunningMean,
+    pub(super) during: RunningMean,
+    pub(super) after: RunningMean,
     /// Before the hotspot and after it.
-    pub(super) around: Mean,
+    pub(super) around: RunningMean,
     /// Before the hotspot and from recovery on.
-    pub(super) outside: Mean,
-    /// The row of good bins that is the recovery.
-    pub(super) recovery: Hold,
-    /// What the link and the sources allow.
+    pub(super) outside: RunningMean,
+    /// The streak of good bins that is the recovery.
+    pub(super) recovery: Streak,
+    /// The smaller of link rate and offered rate, bit/s.
     possible_bps: f64,
-    pub(super) one_at_95: Hold,
-    pub(super) five_ms_at_95: Hold,
+    pub(super) one_at_95: Streak,
+    pub(super) five_ms_at_95: Streak,
 }
 
 #[derive(Default)]
 struct OpenBin {
     /// Octets of all flows that cross the bottleneck.
     octets: u64,
-    /// Flows whose rows are there.
+    /// Number of flows whose rows are read.
     rows: usize,
-    /// Octets by flow, where they may be from recovery on; otherwise empty.
+    /// Octets by flow while the recovery is not decided; otherwise empty.
     by_flow: Vec<u64>,
 }
 
 /// Octets by flow, of bins that begin in a window.
-pub(super) struct Octets {
+pub(super) struct OctetSums {
     pub(super) whole: Vec<u64>,
     pub(super) before: Vec<u64>,
     pub(super) after: Vec<u64>,
@@ -68,17 +68,17 @@ pub(super) struct Octets {
 }
 
 /// Lengths of the bottleneck's queue, octets.
-pub(super) struct Samples {
+pub(super) struct QueueSums {
     count: u64,
-    pub(super) before: Spread,
-    pub(super) during: Spread,
-    pub(super) after: Spread,
+    pub(super) before: SampleStats,
+    pub(super) during: SampleStats,
+    pub(super) after: SampleStats,
     /// From recovery on.
-    pub(super) recovered: Spread,
-    /// Samples of the time after the hotspot that are younger than the bins counted so far: when, and octets.
+    pub(super) recovered: SampleStats,
+    /// QueueSums of the time after the hotspot that are younger than the bins counted so far: when, and octets.
     waiting: VecDeque<(u64, u64)>,
     limit: Option<f64>,
-    pub(super) onset: Hold,
+    pub(super) onset: Streak,
 }
 
 impl<'a> Meter<'a> {
@@ -91,18 +91,18 @@ impl<'a> Meter<'a> {
             crossing: &fabric.crossing,
             bottleneck: fabric.bottleneck,
             rows_stay: scenario.record.tables,
-            read: [0; 3],
-            bins: Bins::new(&windows, fabric.possible_bps()),
-            octets: Octets { whole: sums(true), before: sums(true), after: sums(hot), recovered: sums(hot) },
-            queue: Samples::new(&windows, scenario),
+            rows_read: [0; 3],
+            bins: RateSums::new(&windows, fabric.possible_bps()),
+            octets: OctetSums { whole: sums(true), before: sums(true), after: sums(hot), recovered: sums(hot) },
+            queue: QueueSums::new(&windows, scenario),
             paused: HashMap::new(),
             windows,
         }
     }
 
-    /// Reads the rows that were not there the last time. Unless rows stay, all are new.
-    pub(crate) fn look(&mut self, trace: &Trace) {
-        let [throughput, queues, pauses] = self.read;
+    /// Reads the rows that are new since the last call. Unless rows are kept, all are new.
+    pub(crate) fn read_rows(&mut self, trace: &Trace) {
+        let [throughput, queues, pauses] = self.rows_read;
         let rows = &trace.queues;
         for row in queues..rows.time.len() {
             if rows.port[row] == self.bottleneck {
@@ -119,11 +119,11 @@ impl<'a> Meter<'a> {
             *self.paused.entry((rows.port[row], rows.class[row])).or_default() += end.saturating_sub(rows.start[row]);
         }
         if self.rows_stay {
-            self.read = [trace.throughput.time.len(), trace.queues.time.len(), trace.pauses.start.len()];
+            self.rows_read = [trace.throughput.time.len(), trace.queues.time.len(), trace.pauses.start.len()];
         }
     }
 
-    /// Counts what a run without flows has no rows of, and what still waits.
+    /// Completes the bins of a run without flows, and counts the samples that wait.
     pub(super) fn close(&mut self) {
         while self.bins.next < self.windows.all_bins() {
             let bin = self.bins.open.pop_front().unwrap_or_default();
@@ -140,11 +140,11 @@ impl<'a> Meter<'a> {
     /// Counts a row: octets of a flow in the bin that begins at `time`.
     fn count(&mut self, time: u64, flow: usize, octets: u64) {
         let bins = &mut self.bins;
-        let place = (time / self.windows.bin - bins.next) as usize;
-        if place >= bins.open.len() {
-            bins.open.resize_with(place + 1, OpenBin::default);
+        let index = (time / self.windows.bin - bins.next) as usize;
+        if index >= bins.open.len() {
+            bins.open.resize_with(index + 1, OpenBin::default);
         }
-        let bin = &mut bins.open[place];
+        let bin = &mut bins.open[index];
         bin.rows += 1;
         bin.octets += if self.crossing[flow] { octets } else { 0 };
         let sums = &mut self.octets;
@@ -169,48 +169,48 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Every row of the oldest open bin is there.
+    /// Closes the oldest open bin, whose rows are all read.
     fn close_bin(&mut self, bin: &OpenBin) {
         self.queue.catch_up((self.bins.next + 1) * self.windows.bin);
         self.octets.recovered.iter_mut().zip(&bin.by_flow).for_each(|(sum, octets)| *sum += octets);
         if self.bins.close(&self.windows, bin.octets) {
             self.octets.recovered.fill(0);
-            self.queue.recovered = Spread::default();
+            self.queue.recovered = SampleStats::default();
         }
     }
 }
 
-fn bins_complete(bins: &Bins, flows: usize) -> bool {
+fn bins_complete(bins: &RateSums, flows: usize) -> bool {
     bins.open.front().is_some_and(|bin| bin.rows == flows)
 }
 
-impl Bins {
-    fn new(windows: &Windows, possible_bps: f64) -> Bins {
+impl RateSums {
+    fn new(windows: &Windows, possible_bps: f64) -> RateSums {
         let after = windows.after.as_ref().map_or(0..0, |after| windows.bins_in(after));
         let level = !windows.bins_in(&windows.before).is_empty();
-        let hold = |ms: u64| Hold::new(after.clone(), (ms * MS).div_ceil(windows.bin));
-        Bins {
+        let hold = |ms: u64| Streak::new(after.clone(), (ms * MS).div_ceil(windows.bin));
+        RateSums {
             open: VecDeque::new(),
             next: 0,
-            before: Mean::default(),
-            during: Mean::default(),
-            after: Mean::default(),
-            around: Mean::default(),
-            outside: Mean::default(),
-            recovery: if level { hold(10) } else { Hold::new(0..0, 1) },
+            before: RunningMean::default(),
+            during: RunningMean::default(),
+            after: RunningMean::default(),
+            around: RunningMean::default(),
+            outside: RunningMean::default(),
+            recovery: if level { hold(10) } else { Streak::new(0..0, 1) },
             possible_bps,
             one_at_95: hold(0),
             five_ms_at_95: hold(5),
         }
     }
 
-    /// Counts the octets of the next bin. True if the time from recovery on may begin at its end.
+    /// Counts the octets of the next bin. True if the time after recovery may begin at its end.
     fn close(&mut self, windows: &Windows, octets: u64) -> bool {
-        let place = self.next;
+        let index = self.next;
         self.next += 1;
         let bps = octets as f64 * 8.0 / (windows.bin as f64 * 1e-12);
-        let is_in = |window: &Option<_>| window.as_ref().is_some_and(|window| windows.bins_in(window).contains(&place));
-        if windows.bins_in(&windows.before).contains(&place) {
+        let is_in = |window: &Option<_>| window.as_ref().is_some_and(|window| windows.bins_in(window).contains(&index));
+        if windows.bins_in(&windows.before).contains(&index) {
             self.before.push(bps);
             self.around.push(bps);
         }
@@ -222,9 +222,9 @@ impl Bins {
             self.around.push(bps);
             self.outside.push(bps);
         }
-        self.one_at_95.push(place, bps >= 0.95 * self.possible_bps);
-        self.five_ms_at_95.push(place, bps >= 0.95 * self.possible_bps);
-        let begins = self.recovery.push(place, self.before.value().is_some_and(|before| bps >= 0.95 * before));
+        self.one_at_95.push(index, bps >= 0.95 * self.possible_bps);
+        self.five_ms_at_95.push(index, bps >= 0.95 * self.possible_bps);
+        let begins = self.recovery.push(index, self.before.value().is_some_and(|before| bps >= 0.95 * before));
         if begins {
             self.outside = self.before;
         }
@@ -232,23 +232,23 @@ impl Bins {
     }
 }
 
-impl Samples {
-    fn new(windows: &Windows, scenario: &Scenario) -> Samples {
+impl QueueSums {
+    fn new(windows: &Windows, scenario: &Scenario) -> QueueSums {
         let every = windows.queue_every;
-        let places = windows.during.as_ref().map_or(0..0, |during| during.start.div_ceil(every)..during.end / every);
-        Samples {
+        let indices = windows.during.as_ref().map_or(0..0, |during| during.start.div_ceil(every)..during.end / every);
+        QueueSums {
             count: 0,
-            before: Spread::default(),
-            during: Spread::default(),
-            after: Spread::default(),
-            recovered: Spread::default(),
+            before: SampleStats::default(),
+            during: SampleStats::default(),
+            after: SampleStats::default(),
+            recovered: SampleStats::default(),
             waiting: VecDeque::new(),
             limit: scenario.scheme.set_point().map(|set_point| 2.0 * set_point.as_f64()),
-            onset: Hold::new(places, (10 * MS).div_ceil(every)),
+            onset: Streak::new(indices, (10 * MS).div_ceil(every)),
         }
     }
 
-    fn push(&mut self, windows: &Windows, bins: &Bins, time: u64, octets: u64) {
+    fn push(&mut self, windows: &Windows, bins: &RateSums, time: u64, octets: u64) {
         self.onset.push(self.count, self.limit.is_some_and(|limit| octets as f64 <= limit));
         self.count += 1;
         if windows.before.contains(&time) {
@@ -267,7 +267,7 @@ impl Samples {
         }
     }
 
-    /// Counts what waits and is older than `until`.
+    /// Counts the samples that wait and are older than `until`.
     fn catch_up(&mut self, until: u64) {
         while let Some((time, octets)) = self.waiting.front().copied()
             && time < until

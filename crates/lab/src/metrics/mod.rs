@@ -1,5 +1,7 @@
-//! Metrics: each is defined once, here, in words and in code.
+//! Metrics: each is defined once, in words and in code, and has a window of time where the definition allows it.
 
+mod flow_octets;
+mod in_window;
 mod meter;
 mod tallies;
 mod view;
@@ -7,10 +9,12 @@ mod windows;
 
 use crate::fabric::Fabric;
 use crate::scenario::Scenario;
+use flow_octets::FlowOctets;
 use qcnlab_sim::Finished;
-use tallies::Spread;
-use view::{View, mean};
+use tallies::SampleStats;
+use view::{RunView, mean};
 
+pub use in_window::{Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window};
 pub(crate) use meter::Meter;
 pub(crate) use view::slowdowns;
 
@@ -27,7 +31,32 @@ pub struct Metric {
     pub about: &'static str,
     /// Where it is taken from.
     pub source: &'static str,
-    of: fn(&View) -> Option<f64>,
+    definition: Definition,
+}
+
+/// How a metric is computed: a formula, and the window that it takes in the metric of the whole run.
+#[derive(Clone, Copy, Debug)]
+enum Definition {
+    /// Of the bottleneck's queue samples outside the hotspot and its recovery.
+    Queue(fn(&SampleStats) -> f64),
+    /// Of the octets of all flows outside the hotspot and its recovery.
+    Outside(fn(&FlowOctets) -> Option<f64>),
+    /// Of the octets of some flows from the end of warm-up to the end. The first function is told whether a flow crosses
+    /// the bottleneck, and returns whether it counts.
+    Whole(fn(bool) -> bool, fn(&FlowOctets) -> Option<f64>),
+    /// Of the run as a whole; there is no other window.
+    Run(fn(&RunView<'_>) -> Option<f64>),
+}
+
+impl Definition {
+    fn of(self, view: &RunView<'_>) -> Option<f64> {
+        match self {
+            Definition::Queue(of) => view.queue(of),
+            Definition::Outside(of) => of(&view.octets_outside()),
+            Definition::Whole(counts, of) => of(&view.octets_whole(counts)),
+            Definition::Run(of) => of(view),
+        }
+    }
 }
 
 /// Every metric, in the order of tables.
@@ -39,7 +68,7 @@ pub const METRICS: &[Metric] = &[
         about: "From the end of the hotspot to the end of the first throughput bin from which on the bottleneck \
                 carries at least 95 % of its mean before the hotspot for 10 ms. None when it never does.",
         source: "decks 000 and 001, recovery time",
-        of: |view| view.ms_after_hotspot(&view.meter.bins.recovery),
+        definition: Definition::Run(|view| view.ms_after_hotspot(&view.meter.bins.recovery)),
     },
     Metric {
         name: "rec95_ms",
@@ -48,7 +77,7 @@ pub const METRICS: &[Metric] = &[
         about: "From the end of the hotspot to the end of the first throughput bin at 95 % or more of what the link \
                 and the sources allow: the smaller of link rate and offered rate.",
         source: "deck 001, recovery time, read as a single bin",
-        of: |view| view.ms_after_hotspot(&view.meter.bins.one_at_95),
+        definition: Definition::Run(|view| view.ms_after_hotspot(&view.meter.bins.one_at_95)),
     },
     Metric {
         name: "rec95s_ms",
@@ -56,7 +85,7 @@ pub const METRICS: &[Metric] = &[
         unit: "ms",
         about: "As rec95_ms, but the bin is the first of five 1 ms in a row at 95 % or more.",
         source: "deck 001, recovery time, read as a lasting level",
-        of: |view| view.ms_after_hotspot(&view.meter.bins.five_ms_at_95),
+        definition: Definition::Run(|view| view.ms_after_hotspot(&view.meter.bins.five_ms_at_95)),
     },
     Metric {
         name: "onset_ms",
@@ -65,7 +94,7 @@ pub const METRICS: &[Metric] = &[
         about: "From the start of the hotspot until the queue stays at or below twice the set point for 10 ms. \
                 None when it never does, or the scheme has no set point.",
         source: "deck 000, Downward Transience",
-        of: |view| view.onset_ms(),
+        definition: Definition::Run(|view| view.onset_ms()),
     },
     Metric {
         name: "util_before",
@@ -74,7 +103,7 @@ pub const METRICS: &[Metric] = &[
         about: "Octets through the bottleneck from the end of warm-up to the start of the hotspot (without one, to \
                 the end), as a share of what the link could carry.",
         source: "-",
-        of: |view| view.of_link(view.meter.bins.before.value()),
+        definition: Definition::Run(|view| view.of_link(view.meter.bins.before.value())),
     },
     Metric {
         name: "util_during",
@@ -82,7 +111,7 @@ pub const METRICS: &[Metric] = &[
         unit: "",
         about: "Octets through the bottleneck during the hotspot, as a share of what its reduced rate could carry.",
         source: "-",
-        of: |view| Some(view.meter.bins.during.value()? / view.hotspot_bps?),
+        definition: Definition::Run(|view| Some(view.meter.bins.during.value()? / view.hotspot_bps?)),
     },
     Metric {
         name: "util_after",
@@ -91,7 +120,7 @@ pub const METRICS: &[Metric] = &[
         about: "Octets through the bottleneck from the end of the hotspot to the end of the run, recovery included, \
                 as a share of what the link could carry.",
         source: "-",
-        of: |view| view.of_link(view.meter.bins.after.value()),
+        definition: Definition::Run(|view| view.of_link(view.meter.bins.after.value())),
     },
     Metric {
         name: "throughput_outside_gbps",
@@ -100,7 +129,7 @@ pub const METRICS: &[Metric] = &[
         about: "Mean rate through the bottleneck outside the hotspot and its recovery: from the end of warm-up to \
                 its start, and from the end of recovery (of the hotspot, where there is no recovery) to the end.",
         source: "-",
-        of: |view| Some(view.outside_bps()? * 1e-9),
+        definition: Definition::Run(|view| Some(view.outside_bps()? * 1e-9)),
     },
     Metric {
         name: "queue_mean_bytes",
@@ -108,7 +137,7 @@ pub const METRICS: &[Metric] = &[
         unit: "B",
         about: "Mean of the bottleneck's queue samples outside the hotspot and its recovery.",
         source: "-",
-        of: |view| view.queue(Spread::mean),
+        definition: Definition::Queue(SampleStats::mean),
     },
     Metric {
         name: "queue_std_bytes",
@@ -116,7 +145,7 @@ pub const METRICS: &[Metric] = &[
         unit: "B",
         about: "Standard deviation of the bottleneck's queue samples outside the hotspot and its recovery.",
         source: "-",
-        of: |view| view.queue(Spread::deviation),
+        definition: Definition::Queue(SampleStats::deviation),
     },
     Metric {
         name: "queue_max_bytes",
@@ -124,7 +153,7 @@ pub const METRICS: &[Metric] = &[
         unit: "B",
         about: "Largest of the bottleneck's queue samples outside the hotspot and its recovery.",
         source: "-",
-        of: |view| view.queue(Spread::largest),
+        definition: Definition::Queue(SampleStats::largest),
     },
     Metric {
         name: "queue_empty_frac",
@@ -132,7 +161,7 @@ pub const METRICS: &[Metric] = &[
         unit: "",
         about: "Share of the bottleneck's queue samples outside the hotspot and its recovery at which it is empty.",
         source: "-",
-        of: |view| view.queue(Spread::share_of_zeros),
+        definition: Definition::Queue(SampleStats::share_of_zeros),
     },
     Metric {
         name: "queue_during_bytes",
@@ -140,7 +169,7 @@ pub const METRICS: &[Metric] = &[
         unit: "B",
         about: "Mean of the bottleneck's queue samples during the hotspot.",
         source: "deck 003, Queue Length",
-        of: |view| view.queue_during(),
+        definition: Definition::Run(|view| view.queue_during()),
     },
     Metric {
         name: "drops",
@@ -148,7 +177,7 @@ pub const METRICS: &[Metric] = &[
         unit: "frames",
         about: "Frames that full queues discarded in the whole run.",
         source: "-",
-        of: |view| Some(view.done.counters.frames_dropped as f64),
+        definition: Definition::Run(|view| Some(view.done.counters.frames_dropped as f64)),
     },
     Metric {
         name: "messages",
@@ -156,7 +185,7 @@ pub const METRICS: &[Metric] = &[
         unit: "messages",
         about: "Messages that congestion points sent in the whole run.",
         source: "-",
-        of: |view| Some(view.done.counters.messages_sent as f64),
+        definition: Definition::Run(|view| Some(view.done.counters.messages_sent as f64)),
     },
     Metric {
         name: "false_alarms",
@@ -166,7 +195,7 @@ pub const METRICS: &[Metric] = &[
                 point on the path had had none ever since it asked, in the whole run. Zero for schemes that \
                 never conclude that.",
         source: "deck 000, SONAR",
-        of: |view| Some(view.done.counters.false_alarms as f64),
+        definition: Definition::Run(|view| Some(view.done.counters.false_alarms as f64)),
     },
     Metric {
         name: "jain",
@@ -175,7 +204,7 @@ pub const METRICS: &[Metric] = &[
         about: "Jain's fairness index of the sources' mean rates outside the hotspot and its recovery: \
                 (sum x)^2 / (n sum x^2), 1 when all are equal, 1/n when one has all.",
         source: "Jain, Chiu, Hawe 1984, DEC-TR-301",
-        of: |view| view.jain(),
+        definition: Definition::Outside(FlowOctets::jain),
     },
     Metric {
         name: "bottleneck_gbps",
@@ -185,7 +214,7 @@ pub const METRICS: &[Metric] = &[
                 run, hotspots included. Each metric of the bottleneck's throughput counts these flows where they \
                 end.",
         source: "deck 004, hot port throughput",
-        of: |view| Some(view.whole_gbps(|crossing| crossing)?.iter().sum()),
+        definition: Definition::Whole(|crosses| crosses, FlowOctets::total_gbps),
     },
     Metric {
         name: "aggregate_gbps",
@@ -194,7 +223,7 @@ pub const METRICS: &[Metric] = &[
         about: "Mean rate that all flows get together, from the end of warm-up to the end of the run, hotspots \
                 included.",
         source: "deck 004, aggregate throughput",
-        of: |view| Some(view.whole_gbps(|_| true)?.iter().sum()),
+        definition: Definition::Whole(|_| true, FlowOctets::total_gbps),
     },
     Metric {
         name: "victim_gbps",
@@ -203,7 +232,7 @@ pub const METRICS: &[Metric] = &[
         about: "Mean rate of the slowest of the flows that do not cross the bottleneck, from the end of warm-up to \
                 the end of the run. None when all cross it.",
         source: "deck 004, Baseline Input-Generated Hotspot",
-        of: |view| view.whole_gbps(|crossing| !crossing)?.into_iter().reduce(f64::min),
+        definition: Definition::Whole(|crosses| !crosses, FlowOctets::lowest_gbps),
     },
     Metric {
         name: "rate_ratio",
@@ -212,7 +241,7 @@ pub const METRICS: &[Metric] = &[
         about: "Largest by smallest of the mean rates of flows that cross the bottleneck, from the end of warm-up to \
                 the end of the run. None when one gets nothing.",
         source: "deck 003, Conclusion: maximum to minimum source rate ratio",
-        of: |view| view.rate_ratio(),
+        definition: Definition::Whole(|crosses| crosses, FlowOctets::rate_ratio),
     },
     Metric {
         name: "off_max_min",
@@ -223,7 +252,7 @@ pub const METRICS: &[Metric] = &[
                 links' rates, up to what each flow offers, without the frames' overhead. None with more than 2000 \
                 flows.",
         source: "deck 004, Parking Lot Scenario",
-        of: |view| view.off(view.shares()?.max_min.as_ref()?),
+        definition: Definition::Run(|view| view.off(view.shares()?.max_min.as_ref()?)),
     },
     Metric {
         name: "off_proportional",
@@ -232,7 +261,7 @@ pub const METRICS: &[Metric] = &[
         about: "As off_max_min, from the proportionally fair shares: those that make the sum of the logarithms of \
                 the rates as large as it can be.",
         source: "deck 004, Parking Lot Scenario",
-        of: |view| view.off(view.shares()?.proportional.as_ref()?),
+        definition: Definition::Run(|view| view.off(view.shares()?.proportional.as_ref()?)),
     },
     Metric {
         name: "refused",
@@ -240,7 +269,7 @@ pub const METRICS: &[Metric] = &[
         unit: "frames",
         about: "Frames that found the queue behind their limiter full and were discarded there, in the whole run.",
         source: "deck 004, Switch and Adapter Parameters",
-        of: |view| Some(view.done.counters.frames_refused as f64),
+        definition: Definition::Run(|view| Some(view.done.counters.frames_refused as f64)),
     },
     Metric {
         name: "unfinished",
@@ -248,7 +277,7 @@ pub const METRICS: &[Metric] = &[
         unit: "flows",
         about: "Flows of a size that had not delivered all of it at the end of the run.",
         source: "-",
-        of: |view| Some(view.unfinished()),
+        definition: Definition::Run(|view| Some(view.unfinished())),
     },
     Metric {
         name: "slowdown_mean",
@@ -258,7 +287,7 @@ pub const METRICS: &[Metric] = &[
                 store and forward over their way at the links' rates, of connections without their windows. None \
                 without such flows; flows that start with jitter do not count.",
         source: "pFabric, SIGCOMM 2013: normalised flow completion time",
-        of: |view| view.slowdown(mean),
+        definition: Definition::Run(|view| view.slowdown(mean)),
     },
     Metric {
         name: "slowdown_p99",
@@ -266,7 +295,7 @@ pub const METRICS: &[Metric] = &[
         unit: "",
         about: "As slowdown_mean, but the smallest slowdown that 99 % of these flows do not exceed.",
         source: "-",
-        of: |view| view.slowdown(|sorted| sorted[(sorted.len() * 99).div_ceil(100) - 1]),
+        definition: Definition::Run(|view| view.slowdown(|sorted| sorted[(sorted.len() * 99).div_ceil(100) - 1])),
     },
     Metric {
         name: "timeouts",
@@ -274,7 +303,7 @@ pub const METRICS: &[Metric] = &[
         unit: "",
         about: "Times that a connection's retransmission timer ran out, in the whole run; zero without TCP.",
         source: "deck 003, TCP: Discussion",
-        of: |view| Some(view.of_tcp(|tcp| tcp.timeouts)),
+        definition: Definition::Run(|view| Some(view.of_tcp(|tcp| tcp.timeouts))),
     },
     Metric {
         name: "retransmitted",
@@ -282,7 +311,7 @@ pub const METRICS: &[Metric] = &[
         unit: "frames",
         about: "Segments that connections sent again, in the whole run; zero without TCP.",
         source: "-",
-        of: |view| Some(view.of_tcp(|tcp| tcp.retransmitted)),
+        definition: Definition::Run(|view| Some(view.of_tcp(|tcp| tcp.retransmitted))),
     },
     Metric {
         name: "pause_frames",
@@ -290,7 +319,7 @@ pub const METRICS: &[Metric] = &[
         unit: "frames",
         about: "Pause frames sent in the whole run, those that let go included.",
         source: "-",
-        of: |view| Some(view.done.counters.pause_frames as f64),
+        definition: Definition::Run(|view| Some(view.done.counters.pause_frames as f64)),
     },
     Metric {
         name: "paused_frac",
@@ -299,12 +328,12 @@ pub const METRICS: &[Metric] = &[
         about: "Share of the run during which the port that was stopped longest was stopped; for each class by \
                 itself if classes stop by themselves.",
         source: "-",
-        of: |view| Some(view.meter.paused_frac()),
+        definition: Definition::Run(|view| Some(view.meter.paused_frac())),
     },
 ];
 
 /// The metrics of one run, in the order of [`METRICS`].
 pub(crate) fn measure(scenario: &Scenario, fabric: &Fabric, meter: Meter, done: &Finished) -> Vec<Option<f64>> {
-    let view = View::new(scenario, fabric, meter, done);
-    METRICS.iter().map(|metric| (metric.of)(&view)).collect()
+    let view = RunView::new(scenario, fabric, meter, done);
+    METRICS.iter().map(|metric| metric.definition.of(&view)).collect()
 }

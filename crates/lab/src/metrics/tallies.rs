@@ -1,10 +1,10 @@
-//! What a stream of numbers comes to, without the numbers.
+//! Statistics of a stream of numbers that are not kept.
 
 use std::ops::{Add, Range};
 
 /// Count, mean, deviation and largest of whole numbers, exact until they are asked for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Spread {
+pub(super) struct SampleStats {
     count: u64,
     zeros: u64,
     largest: u64,
@@ -12,7 +12,7 @@ pub(super) struct Spread {
     squares: u128,
 }
 
-impl Spread {
+impl SampleStats {
     pub(super) fn push(&mut self, value: u64) {
         self.count += 1;
         self.zeros += u64::from(value == 0);
@@ -49,11 +49,11 @@ impl Spread {
     }
 }
 
-impl Add for Spread {
-    type Output = Spread;
+impl Add for SampleStats {
+    type Output = SampleStats;
 
-    fn add(self, other: Spread) -> Spread {
-        Spread {
+    fn add(self, other: SampleStats) -> SampleStats {
+        SampleStats {
             count: self.count + other.count,
             zeros: self.zeros + other.zeros,
             largest: self.largest.max(other.largest),
@@ -65,12 +65,12 @@ impl Add for Spread {
 
 /// A mean of real numbers, summed in their order.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Mean {
+pub(super) struct RunningMean {
     sum: f64,
     count: u64,
 }
 
-impl Mean {
+impl RunningMean {
     pub(super) fn push(&mut self, value: f64) {
         self.sum += value;
         self.count += 1;
@@ -82,41 +82,41 @@ impl Mean {
     }
 }
 
-/// Looks for the first of a number of places in a row at which something holds.
+/// The first streak: a number of consecutive indices at which a condition holds.
 #[derive(Clone, Debug)]
-pub(super) struct Hold {
-    places: Range<u64>,
+pub(super) struct Streak {
+    indices: Range<u64>,
     wanted: u64,
-    row: u64,
+    length: u64,
     first: Option<u64>,
 }
 
-impl Hold {
-    /// Looks among `places` for `wanted` in a row, at least one.
-    pub(super) fn new(places: Range<u64>, wanted: u64) -> Hold {
-        Hold { places, wanted: wanted.max(1), row: 0, first: None }
+impl Streak {
+    /// Searches `indices` for a streak of `wanted`, at least one.
+    pub(super) fn new(indices: Range<u64>, wanted: u64) -> Streak {
+        Streak { indices, wanted: wanted.max(1), length: 0, first: None }
     }
 
-    /// Whether it holds at `place`; places come in order. True if a row begins here.
-    pub(super) fn push(&mut self, place: u64, holds: bool) -> bool {
-        if self.first.is_some() || !self.places.contains(&place) {
+    /// Takes whether the condition holds at `index`; indices come in order. Returns whether a streak begins here.
+    pub(super) fn push(&mut self, index: u64, holds: bool) -> bool {
+        if self.first.is_some() || !self.indices.contains(&index) {
             return false;
         }
-        self.row = if holds { self.row + 1 } else { 0 };
-        if self.row == self.wanted {
-            self.first = Some(place + 1 - self.wanted);
+        self.length = if holds { self.length + 1 } else { 0 };
+        if self.length == self.wanted {
+            self.first = Some(index + 1 - self.wanted);
         }
-        self.row == 1
+        self.length == 1
     }
 
-    /// The first place of the row, if there was one.
+    /// The first index of the streak, if there was one.
     pub(super) const fn first(&self) -> Option<u64> {
         self.first
     }
 
-    /// Whether places from `next` on can still change the answer.
+    /// Whether indices from `next` on can still change the answer.
     pub(super) fn is_open(&self, next: u64) -> bool {
-        self.first.is_none() && next < self.places.end
+        self.first.is_none() && next < self.indices.end
     }
 }
 
@@ -124,8 +124,8 @@ impl Hold {
 mod tests {
     use super::*;
 
-    fn spread(values: &[u64]) -> Spread {
-        let mut spread = Spread::default();
+    fn spread(values: &[u64]) -> SampleStats {
+        let mut spread = SampleStats::default();
         values.iter().for_each(|value| spread.push(*value));
         spread
     }
@@ -140,7 +140,7 @@ mod tests {
     /// A million large numbers of which one differs by 1: the variance is (1 - 1/n) / n.
     #[test]
     fn nothing_cancels() {
-        let mut all = Spread::default();
+        let mut all = SampleStats::default();
         (0..1_000_000u64).for_each(|i| all.push((1 << 40) + u64::from(i == 7)));
         let exact = ((1.0 - 1e-6) / 1e6_f64).sqrt();
         assert!((all.deviation() / exact - 1.0).abs() < 1e-15, "{}", all.deviation());
@@ -150,16 +150,16 @@ mod tests {
     #[test]
     fn empty_and_zero() {
         assert!(spread(&[]).is_empty());
-        assert_eq!((spread(&[0, 0, 3, 1]).share_of_zeros(), Mean::default().value()), (0.5, None));
+        assert_eq!((spread(&[0, 0, 3, 1]).share_of_zeros(), RunningMean::default().value()), (0.5, None));
     }
 
     #[test]
-    fn a_row_begins_breaks_and_holds() {
-        let mut hold = Hold::new(2..9, 3);
+    fn a_streak_begins_breaks_and_lasts() {
+        let mut streak = Streak::new(2..9, 3);
         let holds = [true, true, true, true, false, true, true, true, true];
-        let begins: Vec<bool> = (0..).zip(holds).map(|(place, holds)| hold.push(place, holds)).collect();
+        let begins: Vec<bool> = (0..).zip(holds).map(|(index, holds)| streak.push(index, holds)).collect();
         assert_eq!(begins, [false, false, true, false, false, true, false, false, false]);
-        assert_eq!((hold.first(), hold.is_open(8)), (Some(5), false));
-        assert!(Hold::new(2..9, 3).is_open(8) && !Hold::new(2..9, 3).is_open(9));
+        assert_eq!((streak.first(), streak.is_open(8)), (Some(5), false));
+        assert!(Streak::new(2..9, 3).is_open(8) && !Streak::new(2..9, 3).is_open(9));
     }
 }

@@ -1,15 +1,16 @@
-//! A run as metrics look at it.
+//! A run as metrics see it.
 
+use super::flow_octets::FlowOctets;
 use super::meter::Meter;
-use super::tallies::{Hold, Spread};
+use super::tallies::{SampleStats, Streak};
 use crate::fabric::{Fabric, Shares};
 use crate::scenario::Scenario;
 use qcnlab_sim::{Finished, FlowTally, TcpTally};
 use qcnlab_units::Instant;
 use std::ops::Range;
 
-/// A run as metrics look at it: what the meter read, and the totals.
-pub(super) struct View<'a> {
+/// A run as metrics see it: the sums of the meter, and the totals.
+pub(super) struct RunView<'a> {
     pub(super) done: &'a Finished,
     pub(super) meter: Meter<'a>,
     pub(super) hotspot_bps: Option<f64>,
@@ -18,11 +19,16 @@ pub(super) struct View<'a> {
 
 const MS: f64 = 1e9;
 
-impl<'a> View<'a> {
-    pub(super) fn new(scenario: &Scenario, fabric: &'a Fabric, mut meter: Meter<'a>, done: &'a Finished) -> View<'a> {
+impl<'a> RunView<'a> {
+    pub(super) fn new(
+        scenario: &Scenario,
+        fabric: &'a Fabric,
+        mut meter: Meter<'a>,
+        done: &'a Finished,
+    ) -> RunView<'a> {
         meter.close();
         let hotspot_bps = scenario.hotspots.first().map(|hotspot| hotspot.rate.as_f64());
-        View { done, meter, hotspot_bps, fabric }
+        RunView { done, meter, hotspot_bps, fabric }
     }
 
     /// A rate as a share of what the link carries.
@@ -30,10 +36,10 @@ impl<'a> View<'a> {
         Some(bps? / self.fabric.link_bps)
     }
 
-    /// From the end of the hotspot to the end of the first bin of a row.
-    pub(super) fn ms_after_hotspot(&self, row: &Hold) -> Option<f64> {
+    /// From the end of the hotspot to the end of the first bin of a streak.
+    pub(super) fn ms_after_hotspot(&self, streak: &Streak) -> Option<f64> {
         let after = self.meter.windows.after.as_ref()?;
-        Some((self.end_of(row.first()?) - after.start) as f64 / MS)
+        Some((self.end_of(streak.first()?) - after.start) as f64 / MS)
     }
 
     fn end_of(&self, bin: u64) -> u64 {
@@ -63,7 +69,7 @@ impl<'a> View<'a> {
     }
 
     /// `of` the queue samples outside the hotspot and its recovery.
-    pub(super) fn queue(&self, of: impl Fn(&Spread) -> f64) -> Option<f64> {
+    pub(super) fn queue(&self, of: impl Fn(&SampleStats) -> f64) -> Option<f64> {
         let queue = &self.meter.queue;
         let all = queue.before + if self.recovered() { queue.recovered } else { queue.after };
         (!all.is_empty()).then(|| of(&all))
@@ -78,43 +84,30 @@ impl<'a> View<'a> {
         self.done.flows.iter().filter_map(|flow| flow.tcp.as_ref()).map(of).sum::<u64>() as f64
     }
 
-    /// Octets each flow got outside the hotspot and its recovery, and how many seconds these are.
-    fn octets_outside(&self) -> (Vec<f64>, f64) {
+    /// Octets of each flow outside the hotspot and its recovery.
+    pub(super) fn octets_outside(&self) -> FlowOctets {
         let octets = &self.meter.octets;
         let after = if self.recovered() { &octets.recovered } else { &octets.after };
         let rest = after.iter().copied().chain(std::iter::repeat(0));
         let sums = octets.before.iter().zip(rest).map(|(before, rest)| (before + rest) as f64).collect();
-        (sums, self.meter.windows.seconds(&self.outside()))
+        FlowOctets { octets: sums, seconds: self.meter.windows.seconds(&self.outside()) }
     }
 
-    pub(super) fn jain(&self) -> Option<f64> {
-        let (sums, _) = self.octets_outside();
-        let total: f64 = sums.iter().sum();
-        let squares: f64 = sums.iter().map(|x| x * x).sum();
-        (squares > 0.0).then(|| total * total / (sums.len() as f64 * squares))
-    }
-
-    /// Mean rates from the end of warm-up to the end, of the flows wanted: told whether a flow crosses the bottleneck.
-    pub(super) fn whole_gbps(&self, wanted: impl Fn(bool) -> bool) -> Option<Vec<f64>> {
+    /// Octets from the end of warm-up to the end, of the flows that count: told whether a flow crosses the bottleneck.
+    pub(super) fn octets_whole(&self, counts: fn(bool) -> bool) -> FlowOctets {
         let windows = &self.meter.windows;
         let seconds = windows.seconds(std::slice::from_ref(&windows.whole));
-        let flows = self.meter.octets.whole.iter().zip(&self.fabric.crossing).filter(|(_, crosses)| wanted(**crosses));
-        (seconds > 0.0).then(|| flows.map(|(bytes, _)| *bytes as f64 * 8e-9 / seconds).collect())
-    }
-
-    pub(super) fn rate_ratio(&self) -> Option<f64> {
-        let rates = self.whole_gbps(|crosses| crosses)?;
-        let smallest = rates.iter().copied().reduce(f64::min).filter(|rate| *rate > 0.0)?;
-        Some(rates.iter().copied().fold(smallest, f64::max) / smallest)
+        let flows = self.meter.octets.whole.iter().zip(&self.fabric.crossing).filter(|(_, crosses)| counts(**crosses));
+        FlowOctets { octets: flows.map(|(octets, _)| *octets as f64).collect(), seconds }
     }
 
     pub(super) fn shares(&self) -> Option<&Shares> {
         self.fabric.shares()
     }
 
-    /// How far the mean rates outside the hotspot and its recovery are from `shares`, in bit/s.
+    /// Root mean square relative difference of the mean rates outside the hotspot and its recovery from `shares`, bit/s.
     pub(super) fn off(&self, shares: &[f64]) -> Option<f64> {
-        let (sums, seconds) = self.octets_outside();
+        let FlowOctets { octets: sums, seconds } = self.octets_outside();
         let part = |(bytes, share): (&f64, &f64)| (bytes * 8.0 / seconds / share - 1.0).powi(2);
         (seconds > 0.0).then(|| mean(&sums.iter().zip(shares).map(part).collect::<Vec<_>>()).sqrt())
     }

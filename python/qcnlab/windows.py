@@ -1,0 +1,125 @@
+"""Metrics of a result over a window of time, as the core defines them."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qcnlab import _core
+from qcnlab.facts import facts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from qcnlab.results import Result
+
+
+def in_window(
+    result: Result,
+    name: str,
+    window: tuple[float, float],
+    *,
+    flows: Sequence[str] = (),
+    limit: float | None = None,
+) -> list[float | None]:
+    """Return a metric over a window for every replication.
+
+    Parameters
+    ----------
+    result : Result
+        With tables of queues, throughput and drops.
+    name : str
+        A metric that has a window, such as `queue_mean_bytes`.
+    window : tuple of float
+        Start and end, s; rows that begin in it count.
+    flows : sequence of str
+        Patterns (`host1*`) of the flows that metrics of throughput count; by default all flows.
+    limit : float, optional
+        The level of a metric that needs one.
+
+    Returns
+    -------
+    list of float or None
+        One value for each replication, in the metric's unit; `None` where the window has none.
+
+    Raises
+    ------
+    AnalysisError
+        The metric is unknown or has no window, the window is empty, or a limit is missing.
+    """
+    count = int(result.summary["replications"])
+    return [_value(result, name, window, replication, flows, limit) for replication in range(count)]
+
+
+def _value(
+    result: Result,
+    name: str,
+    window: tuple[float, float],
+    replication: int,
+    flows: Sequence[str],
+    limit: float | None,
+) -> float | None:
+    known, port = facts(result), str(result.summary["bottleneck"]["port"])
+    queue = at_port(rows(result, "queues", replication), port)
+    bins = of_flows(rows(result, "throughput", replication), flows)
+    names = {name: index for index, name in enumerate(flow_names(bins))}
+    drops = at_port(rows(result, "drops", replication), port)
+    index = [names[source] for source in bins["source"]]
+    return _core.metric_in_window(
+        name,
+        window,
+        queue=(_reals(queue, "time_s"), _counts(queue, "queue_bytes"), known.queue_every_s),
+        throughput=(
+            _reals(bins, "time_s"),
+            np.array(index, dtype=np.uint32),
+            _reals(bins, "rate_bps"),
+            len(names),
+            known.throughput_bin_s,
+        ),
+        drops=(_reals(drops, "time_s"), _counts(drops, "frames")),
+        limit=limit,
+    )
+
+
+def rows(result: Result, table: str, replication: int) -> pl.DataFrame:
+    """Return one replication's rows of a table."""
+    import polars as pl
+
+    return result.table(table).to_polars().filter(pl.col("replication") == replication)
+
+
+def at_port(frame: pl.DataFrame, port: str) -> pl.DataFrame:
+    """Return the rows of one port."""
+    import polars as pl
+
+    return frame.filter(pl.col("port").cast(pl.String) == port)
+
+
+def of_flows(frame: pl.DataFrame, patterns: Sequence[str]) -> pl.DataFrame:
+    """Return the rows of flows that match a pattern, or of all flows, by flow and time."""
+    import polars as pl
+
+    named = frame.with_columns(pl.col("source").cast(pl.String))
+    if patterns:
+        names = [n for n in named["source"].unique() if any(fnmatchcase(n, p) for p in patterns)]
+        named = named.filter(pl.col("source").is_in(names))
+    return named.sort("source", "time_s")
+
+
+def flow_names(frame: pl.DataFrame) -> list[str]:
+    """Return the names of a frame's flows in their order."""
+    names: list[str] = frame["source"].unique(maintain_order=True).to_list()
+    return names
+
+
+def _reals(frame: pl.DataFrame, column: str) -> NDArray[np.float64]:
+    return np.ascontiguousarray(frame[column].to_numpy(), dtype=np.float64)
+
+
+def _counts(frame: pl.DataFrame, column: str) -> NDArray[np.uint64]:
+    return np.ascontiguousarray(frame[column].to_numpy(), dtype=np.uint64)
