@@ -34,9 +34,8 @@ def test_every_scheme_has_a_row() -> None:
 def test_files_with_numbers_by_hand_have_tests() -> None:
     for row in rows("Schemes") + rows("Parts"):
         named = re.search(r"\((.+)\)", row[1])
-        if named is not None:
-            text = (PAGE.parent / named[1]).read_text()
-            assert "#[test]" in text, row
+        assert named is not None, row
+        assert "#[test]" in (PAGE.parent / named[1]).read_text(), row
 
 
 def test_a_scheme_without_another_simulator_has_a_second_implementation() -> None:

@@ -24,7 +24,7 @@ class Subject:
     """A scheme or a feature: where its hand-worked numbers stand, and what else it was held to."""
 
     name: str
-    by_hand: str | None
+    by_hand: str
     simulator: str = NOTHING
     scripts: tuple[str, ...] = ()
 
@@ -61,8 +61,7 @@ FEATURES = (
         f"{FAMILY}/qcn/tests.rs",
         scripts=("qcn_early_hai", "qcn_early_hai_byte_counter"),
     ),
-    Subject("`burst`: what the limiter is told", None, scripts=("qcn_burst",)),
-    Subject("`burst`: how frames leave", "crates/sim/src/pacer.rs"),
+    Subject("`burst`", "crates/lab/tests/burst.rs", scripts=("qcn_burst",)),
     Subject("Feedback as frames", "crates/sim/tests/probes.rs"),
     Subject("TCP Reno and NewReno", "crates/sim/src/tcp/tests/mod.rs", "ns-3 (`make bench-tcp`)"),
     Subject("TCP CUBIC and BIC, delayed acknowledgements", "crates/sim/src/tcp/tests/mod.rs"),
@@ -92,7 +91,7 @@ A dash says nothing but our own tests.
 
 def cells(subject: Subject, scripts: Sequence[str], covers: str) -> str:
     """Return one row."""
-    hand = f"[yes](../../{subject.by_hand})" if subject.by_hand else NOTHING
+    hand = f"[yes](../../{subject.by_hand})"
     name = f"{len(scripts)} script{'s' * (len(scripts) != 1)}"
     second = f"{name}: {covers}" if covers and scripts else name if scripts else NOTHING
     return f"| {subject.name} | {hand} | {second} | {subject.simulator} |"

@@ -75,9 +75,7 @@ def every_message() -> Script:
 
 
 REFERENCE = Reference(
-    {
-        "ecm_plus": "reaction point: the adapting timer in both forms, its bounds, both readings of a burst"
-    },
+    {"ecm_plus": "reaction point: both forms of the timer, its bounds, both readings of a burst"},
     "deck 001, Timer-only QCN = ECM+",
     {
         "ecm_plus_multiplicative": multiplicative,
