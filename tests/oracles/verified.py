@@ -63,8 +63,10 @@ FEATURES = (
     ),
     Subject("`burst`", "crates/lab/tests/burst.rs", scripts=("qcn_burst",)),
     Subject("Feedback as frames", "crates/sim/tests/probes.rs"),
-    Subject("TCP Reno and NewReno", "crates/sim/src/tcp/tests/mod.rs", "ns-3 (`make bench-tcp`)"),
-    Subject("TCP CUBIC and BIC, delayed acknowledgements", "crates/sim/src/tcp/tests/mod.rs"),
+    Subject("TCP Reno, NewReno", "crates/sim/src/tcp/sender/tests.rs", "ns-3 (`make bench-tcp`)"),
+    Subject("TCP CUBIC", "crates/sim/src/tcp/cubic.rs"),
+    Subject("TCP BIC", "crates/sim/src/tcp/bic.rs"),
+    Subject("Delayed acknowledgements", "crates/sim/src/tcp/receiver.rs"),
     Subject("Finite flows and incast over TCP", "crates/lab/tests/finite_tcp.rs"),
     Subject("The stepper of the fluid models", "crates/lab/src/fluid/tests/stepper.rs", "JiTCDDE"),
 )
