@@ -82,21 +82,23 @@ fn shipped(name: &str, overrides: &[&str]) -> Scenario {
     Scenario::shipped(name).and_then(|s| s.with_overrides(overrides)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn found(scenario: &Scenario) -> Bottleneck {
+fn bottleneck(scenario: &Scenario) -> Bottleneck {
     scenario.bottleneck().unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The port and who meets there, where one phase has a contenders.
 fn contenders(scenario: &Scenario) -> (String, Contenders) {
-    let found = found(scenario);
-    let mut contenders_of_phases = found.phases.into_iter().filter_map(|phase| phase.contenders);
+    let bottleneck = bottleneck(scenario);
+    let mut contenders_of_phases = bottleneck.phases.into_iter().filter_map(|phase| phase.contenders);
     let contenders = contenders_of_phases.next().unwrap_or_else(|| panic!("no phase is congested"));
     assert!(contenders_of_phases.next().is_none(), "two phases are congested");
-    (found.port, contenders)
+    (bottleneck.port, contenders)
 }
 
 fn refusal(scenario: &Scenario) -> String {
-    scenario.bottleneck().map_or_else(|error| error.to_string(), |found| panic!("{} is congested", found.port))
+    scenario
+        .bottleneck()
+        .map_or_else(|error| error.to_string(), |bottleneck| panic!("{} is congested", bottleneck.port))
 }
 
 fn more(text: &str, tables: &str) -> String {
@@ -110,14 +112,14 @@ fn close(value: f64, expected: f64) {
 
 #[test]
 fn a_star_has_its_own_bottleneck_and_rtt() {
-    let found = found(&shipped("og-hotspot-2src-10g-to-500m-rtt200us", &[]));
+    let bottleneck = bottleneck(&shipped("og-hotspot-2src-10g-to-500m-rtt200us", &[]));
     assert_eq!(
-        (&*found.port, found.rate, found.buffer),
+        (&*bottleneck.port, bottleneck.rate, bottleneck.buffer),
         ("switch->sink", BitRate::gbps(10), Some(Bytes::new(150_000)))
     );
-    let rates: Vec<BitRate> = found.phases.iter().map(|phase| phase.rate).collect();
+    let rates: Vec<BitRate> = bottleneck.phases.iter().map(|phase| phase.rate).collect();
     assert_eq!(rates, [BitRate::gbps(10), BitRate::mbps(500), BitRate::gbps(10)]);
-    for phase in &found.phases {
+    for phase in &bottleneck.phases {
         let contenders = phase.contenders.as_ref().unwrap();
         assert_eq!(contenders.sources.iter().map(|source| &*source.flow).collect::<Vec<_>>(), ["source1", "source2"]);
         close(contenders.capacity_bps, phase.rate.as_f64());
@@ -131,8 +133,8 @@ fn a_star_has_its_own_bottleneck_and_rtt() {
 #[test]
 fn phases_begin_after_the_warm_up_and_join_where_hotspots_meet() {
     let star = shipped("og-hotspot-2src-10g-to-500m-rtt200us", &["hotspot.0.from=0 s", "hotspot.0.until=1 s"]);
-    let found = found(&star.with_overrides(&["warmup=0.5 s", "duration=2 s"]).unwrap());
-    let times: Vec<(Span, Span)> = found.phases.iter().map(|phase| (phase.from, phase.until)).collect();
+    let bottleneck = bottleneck(&star.with_overrides(&["warmup=0.5 s", "duration=2 s"]).unwrap());
+    let times: Vec<(Span, Span)> = bottleneck.phases.iter().map(|phase| (phase.from, phase.until)).collect();
     assert_eq!(times, [(Span::from_ms(500), Span::from_ms(1000)), (Span::from_ms(1000), Span::from_ms(2000))]);
 }
 
@@ -178,7 +180,7 @@ fn an_incast_in_a_fat_tree_meets_at_the_last_port() {
     close(contenders.loop_delay_s.mean, (1.0 + 2.0 * 3.0 + 5.0 * 5.0) / 8.0 * 3.2e-6);
     // One link more to the receiver.
     close(contenders.round_trip_s.min, 2.0 * 3.2e-6);
-    assert_eq!(found(&scenario(FAT_TREE, &[])).buffer, Some(Bytes::new(150_000)));
+    assert_eq!(bottleneck(&scenario(FAT_TREE, &[])).buffer, Some(Bytes::new(150_000)));
 }
 
 #[test]
@@ -189,9 +191,9 @@ fn frames_that_take_all_ways_meet_at_the_receiver() {
 
 #[test]
 fn four_hosts_fill_a_trunk_between_leaves() {
-    let found = found(&scenario(LEAF_SPINE, &[]));
-    assert_eq!((&*found.port, found.rate), ("leaf1->spine1", BitRate::gbps(25)));
-    let contenders = found.phases[0].contenders.as_ref().unwrap();
+    let bottleneck = bottleneck(&scenario(LEAF_SPINE, &[]));
+    assert_eq!((&*bottleneck.port, bottleneck.rate), ("leaf1->spine1", BitRate::gbps(25)));
+    let contenders = bottleneck.phases[0].contenders.as_ref().unwrap();
     // 4 x 8 = 32 of 25 Gb/s: 6.25 Gb/s each.
     assert_eq!(contenders.sources.len(), 4);
     close(contenders.capacity_bps, 25e9);
@@ -249,8 +251,8 @@ fn a_bottleneck_that_moves_is_refused() {
          leaf2->host6 is offered 5 of 2 Gb/s; shorten the run, or take a hotspot out"
     );
     let calm = scenario(&more(LEAF_SPINE, hotspots), &["traffic.0.rate=5 Gb/s", "hotspot.1.rate=10 Gb/s"]);
-    let found = found(&calm);
-    let congested: Vec<bool> = found.phases.iter().map(|phase| phase.contenders.is_some()).collect();
+    let bottleneck = bottleneck(&calm);
+    let congested: Vec<bool> = bottleneck.phases.iter().map(|phase| phase.contenders.is_some()).collect();
     assert_eq!(congested, [false, true, false]);
 }
 

@@ -37,7 +37,7 @@ pub enum FluidError {
         why: String,
     },
     /// A value of the wrong kind.
-    #[error("model {model}: {name} must be {expected}, not {found}")]
+    #[error("model {model}: {name} must be {expected}, not {value}")]
     WrongKind {
         /// The model.
         model: &'static str,
@@ -46,7 +46,7 @@ pub enum FluidError {
         /// What it takes.
         expected: String,
         /// What it was given, as JSON.
-        found: String,
+        value: String,
     },
     /// A number no model can use.
     #[error("model {model}: {name} = {value} {unit} must be {range}")]

@@ -70,8 +70,8 @@ impl Initial {
         Err(FluidError::OutOfRange { model: self.model, name: name.to_owned(), value, unit, range })
     }
 
-    fn wrong(&self, name: &str, expected: &str, found: &Value) -> FluidError {
+    fn wrong(&self, name: &str, expected: &str, value: &Value) -> FluidError {
         let (name, expected) = (name.to_owned(), expected.to_owned());
-        FluidError::WrongKind { model: self.model, name, expected, found: found.to_string() }
+        FluidError::WrongKind { model: self.model, name, expected, value: value.to_string() }
     }
 }

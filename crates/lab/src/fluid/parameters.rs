@@ -98,8 +98,8 @@ impl Values {
     }
 
     fn kind(&self, name: &str) -> Kind {
-        let found = self.table.iter().find(|parameter| parameter.name == name);
-        found.unwrap_or_else(|| unreachable!("{name} is not in the table of {}", self.model)).kind
+        let known = self.table.iter().find(|parameter| parameter.name == name);
+        known.unwrap_or_else(|| unreachable!("{name} is not in the table of {}", self.model)).kind
     }
 
     /// A number, assigned or by default; `None` when it is to be derived.
@@ -175,7 +175,7 @@ fn check(model: &'static str, parameter: &Parameter, value: &Value) -> Result<()
         Kind::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
     };
     if !fits {
-        return Err(FluidError::WrongKind { model, name, expected, found: value.to_string() });
+        return Err(FluidError::WrongKind { model, name, expected, value: value.to_string() });
     }
     let number = value.as_f64().unwrap_or(0.0);
     let (low, high) = match parameter.kind {

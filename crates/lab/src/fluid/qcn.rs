@@ -431,9 +431,9 @@ fn counters(values: &Values) -> Result<Option<Cycles>, FluidError> {
         return Ok(None);
     }
     if values.is("first_cycle", "restarted") {
-        let (name, found) = ("first_cycle".to_owned(), "\"restarted\"".to_owned());
+        let (name, value) = ("first_cycle".to_owned(), "\"restarted\"".to_owned());
         let expected = "\"kept\" where cycles are remembered".to_owned();
-        return Err(FluidError::WrongKind { model: Qcn::NAME, name, expected, found });
+        return Err(FluidError::WrongKind { model: Qcn::NAME, name, expected, value });
     }
     let (steps, recovery) = (values.number("cycle_steps"), values.number("fast_recovery_cycles"));
     if steps > 1000.0 {

@@ -195,15 +195,15 @@ fn the_queue_ends_at_the_buffer() {
 #[test]
 fn ten_seconds_take_few_steps() {
     let timing = Timing { end_s: 10.0, step_s: None, every_s: 1e-3 };
-    let mut looks = 0_u32;
+    let mut calls = 0_u32;
     let mut go_on = || {
-        looks += 1;
+        calls += 1;
         true
     };
     let run = solve("qcn", r#"{"sources": 10, "delay_s": 200e-6}"#, timing, None, &mut go_on).expect("a solution");
     near(run.step_s, 4e-6, 1e-12, "step");
     // One call at every 16384 steps.
-    assert!((1..=153).contains(&looks), "{looks} looks");
+    assert!((1..=153).contains(&calls), "{calls} calls");
 }
 
 /// The step that is chosen says what a step of 0.5 us says, below, at and beyond the edge of stability.
