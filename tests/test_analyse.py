@@ -61,8 +61,8 @@ def test_json_is_the_written_summary(cli: CommandLine) -> None:
     assert free["parameters"]["gain_per_byte"] == pytest.approx(63 / 128 / 165e3)
     published = Qcn(sources=10, gain_per_byte=63 / 128 / 165e3).critical_delay()
     row = free["critical_rtt"]
-    found = dict(zip(row["sources"], row["as_published_s"], strict=True))
-    assert found[10] == pytest.approx(published)
+    result = dict(zip(row["sources"], row["as_published_s"], strict=True))
+    assert result[10] == pytest.approx(published)
 
 
 def test_the_fluid_settles_where_the_packets_do(steady: qcnlab.Scenario) -> None:
@@ -74,14 +74,14 @@ def test_the_fluid_settles_where_the_packets_do(steady: qcnlab.Scenario) -> None
 def test_a_chain_with_one_hotspot_is_a_bottleneck() -> None:
     chain = qcnlab.load("one-source-two-switches-10g-to-1g")
     short = chain.with_({"hotspot.0.until": "0.9 s", "duration": "1 s"})
-    found = overlay(short, shown_s=0.4)
-    (verdict,) = found.verdicts
+    result = overlay(short, shown_s=0.4)
+    (verdict,) = result.verdicts
     assert verdict.phase.capacity_bps == 1e9
     assert verdict.model.sources == 1
     # Two cables of 0.5 us, 312 B at 10 Gb/s, 300 ns in the first switch.
     assert verdict.model.delay_s == pytest.approx(1e-6 + 249.6e-9 + 300e-9)
     assert all(margins.stable for margins in verdict.loops.values())
-    numbers = found.comparison()
+    numbers = result.comparison()
     for name in ("fluid", "packets"):
         assert numbers[f"{name}_queue_mean_bytes"] == pytest.approx(33e3, rel=0.1)
 
@@ -133,23 +133,23 @@ INCAST = {"from": "host{2..9}", "to": "host1"}
 
 
 def test_an_incast_in_a_fat_tree_beside_its_fluid() -> None:
-    found = overlay(fabric(FAT_TREE, INCAST))
-    (verdict,) = found.verdicts
+    result = overlay(fabric(FAT_TREE, INCAST))
+    (verdict,) = result.verdicts
     # A link takes 1 us there, 1 us back and 1.2 us for a frame; one, three twice, five five times.
-    rtts = found.scenario.contenders(verdict.phase).loop_delay_s
+    rtts = result.scenario.contenders(verdict.phase).loop_delay_s
     assert (rtts.min, rtts.max) == pytest.approx((3.2e-6, 16e-6))
     assert verdict.model.sources == 8
     assert verdict.model.delay_s == pytest.approx(12.8e-6)
-    numbers = found.comparison()
+    numbers = result.comparison()
     assert numbers["packets_queue_mean_bytes"] == pytest.approx(33e3, rel=0.1)
     assert numbers["fluid_queue_mean_bytes"] == pytest.approx(33e3, rel=0.1)
-    assert found.packet_rates["rate_bps"].mean() == pytest.approx(10e9, rel=0.01)
-    words = command._overlay_text(found)
+    assert result.packet_rates["rate_bps"].mean() == pytest.approx(10e9, rel=0.01)
+    words = command._overlay_text(result)
     assert "bottleneck pod1-edge1->host1\n" in words
     assert "8 sources, 10 Gb/s, RTT 12.8 us (3.2 us to 16 us)" in words
     unequal = "unequal RTTs (3.2 us to 16 us; the model takes their mean)"
-    assert unequal in found.scenario.left_out()
-    upper, lower = found.plot().axes
+    assert unequal in result.scenario.left_out()
+    upper, lower = result.plot().axes
     assert "mean RTT 12.8 us" in upper.get_title("left")
     legend = lower.get_legend()
     assert legend is not None
@@ -158,26 +158,26 @@ def test_an_incast_in_a_fat_tree_beside_its_fluid() -> None:
 
 def test_poisson_sources_fill_a_trunk_of_a_leaf_spine() -> None:
     poisson = fabric(LEAF_SPINE, {**PAIRS, "kind": "poisson", "rate": "8 Gb/s"})
-    found = overlay(poisson, shown_s=0.05)
-    (verdict,) = found.verdicts
-    assert found.scenario.bottleneck.port == "leaf1->spine1"
+    result = overlay(poisson, shown_s=0.05)
+    (verdict,) = result.verdicts
+    assert result.scenario.bottleneck.port == "leaf1->spine1"
     assert (verdict.model.sources, verdict.model.capacity_bps) == (4, 25e9)
-    assert "arrivals at random" in found.scenario.left_out()
-    numbers = found.comparison()
+    assert "arrivals at random" in result.scenario.left_out()
+    numbers = result.comparison()
     for name in ("packets", "fluid"):
         assert numbers[f"{name}_queue_mean_bytes"] == pytest.approx(33e3, rel=0.15)
 
 
 def test_a_graph_whose_victim_passes_by() -> None:
     graph = qcnlab.load("ig-4-culprits-1-victim-150kb-rtt5us")
-    found = overlay(graph.with_({"duration": "0.4 s"}), shown_s=0.1)
-    (verdict,) = found.verdicts
+    result = overlay(graph.with_({"duration": "0.4 s"}), shown_s=0.1)
+    (verdict,) = result.verdicts
     # Two links of 2.5 us there and back, 1.2 us for a frame on each.
     assert verdict.model.sources == 4
     assert verdict.model.delay_s == pytest.approx(12.4e-6)
     # The rates are those of the culprits alone.
-    assert found.packet_rates["rate_bps"].mean() == pytest.approx(10e9, rel=0.01)
-    numbers = found.comparison()
+    assert result.packet_rates["rate_bps"].mean() == pytest.approx(10e9, rel=0.01)
+    numbers = result.comparison()
     for name in ("packets", "fluid"):
         assert numbers[f"{name}_queue_mean_bytes"] == pytest.approx(37.5e3, rel=0.1)
 
@@ -260,18 +260,18 @@ def test_dcqcn_beside_its_fluid() -> None:
     changes = {"topology.buffer": "500 KB", "topology.rtt": "10 us", "topology.sources": 10}
     base = qcnlab.load("one-source-into-9g-rtt200us")
     run = {"duration": "0.4 s", "warmup": "0.1 s"}
-    found = overlay(base.with_({**dcqcn, **changes, **run}))
-    (verdict,) = found.verdicts
+    result = overlay(base.with_({**dcqcn, **changes, **run}))
+    (verdict,) = result.verdicts
     assert verdict.loops["as published"].stable
     rest = Dcqcn(sources=10, capacity_bps=9e9, delay_s=20e-6, frame_bytes=1500, p_max=0.1)
     assert verdict.model.parameters() == pytest.approx(rest.parameters())
     queue = rest.equilibrium().queue_bytes
     assert verdict.equilibrium.queue_bytes == pytest.approx(queue)
-    numbers = found.comparison()
+    numbers = result.comparison()
     assert numbers["fluid_queue_mean_bytes"] == pytest.approx(queue, rel=0.01)
     assert numbers["packets_queue_mean_bytes"] == pytest.approx(queue, rel=0.15)
-    assert found.plot().axes
-    assert "marking 5 to 200 KB" in command._overlay_text(found)
+    assert result.plot().axes
+    assert "marking 5 to 200 KB" in command._overlay_text(result)
 
 
 def test_marks_of_dcqcn_go_on_to_the_receiver() -> None:
@@ -285,10 +285,10 @@ def test_marks_of_dcqcn_go_on_to_the_receiver() -> None:
 def test_both_views_of_ecm_swing_at_a_long_loop() -> None:
     ecm = {"scheme.name": "ecm", "scheme.preset": "DECK001", "duration": "0.3 s", "warmup": "0.1 s"}
     base = qcnlab.load("one-source-into-9g-rtt200us")
-    found = overlay(base.with_(ecm))
-    (verdict,) = found.verdicts
+    result = overlay(base.with_(ecm))
+    (verdict,) = result.verdicts
     assert not any(margins.stable for margins in verdict.loops.values())
-    numbers = found.comparison()
+    numbers = result.comparison()
     assert numbers["packets_queue_std_bytes"] > 8e3
     assert numbers["fluid_queue_std_bytes"] > 8e3
     short = overlay(base.with_({**ecm, "topology.rtt": "10 us"}))

@@ -23,26 +23,26 @@ SCENARIO = "og-hotspot-2src-10g-to-500m-rtt200us"
 def test_qcn_turns_unstable_where_the_fluid_does() -> None:
     few, many = [20e-6, 300e-6, 450e-6, 600e-6], [20e-6, 150e-6, 250e-6]
     for sources, rtts_s in (((2, 5, 10, 20), few), ((50,), many)):
-        found = boundary(qcnlab.load(SCENARIO), sources=sources, rtts_s=rtts_s, reps=1)
-        assert found.ratio() == pytest.approx(np.ones(len(sources)), abs=0.3)
+        edges = boundary(qcnlab.load(SCENARIO), sources=sources, rtts_s=rtts_s, reps=1)
+        assert edges.ratio() == pytest.approx(np.ones(len(sources)), abs=0.3)
 
 
 def test_no_rtt_is_stable_for_a_hundred_sources_of_qcn() -> None:
     """Their byte counter cycles, 12 ms long, keep packets and fluid swinging."""
     rtts_s = [20e-6, 300e-6]
-    found = boundary(qcnlab.load(SCENARIO), sources=(100,), rtts_s=rtts_s, reps=1)
-    for swing in (found.packets_swing, found.fluid_swing):
+    edges = boundary(qcnlab.load(SCENARIO), sources=(100,), rtts_s=rtts_s, reps=1)
+    for swing in (edges.packets_swing, edges.fluid_swing):
         assert (swing >= 0.25).all()
-    assert found.behaviour("packets") == found.behaviour("fluid") == ("swings",)
-    assert np.isnan(found["packets_s"]).all()
-    assert np.isnan(found["fluid_s"]).all()
+    assert edges.behaviour("packets") == edges.behaviour("fluid") == ("swings",)
+    assert np.isnan(edges["packets_s"]).all()
+    assert np.isnan(edges["fluid_s"]).all()
 
 
 def test_ecm_turns_unstable_where_the_fluid_does_for_any_number_of_sources() -> None:
     ecm = qcnlab.load(SCENARIO).with_({"scheme.name": "ecm", "scheme.preset": "DECK001"})
     rtts_s = [14e-6, 22e-6, 30e-6, 38e-6]
-    found = boundary(ecm, sources=(2, 10, 100), rtts_s=rtts_s, reps=1)
-    assert found.ratio() == pytest.approx(np.ones(3), abs=0.3)
+    edges = boundary(ecm, sources=(2, 10, 100), rtts_s=rtts_s, reps=1)
+    assert edges.ratio() == pytest.approx(np.ones(3), abs=0.3)
 
 
 def test_dcqcn_turns_unstable_as_published_and_rests_nowhere_beyond_its_ramp() -> None:
@@ -52,28 +52,26 @@ def test_dcqcn_turns_unstable_as_published_and_rests_nowhere_beyond_its_ramp() -
         {**marks, "topology.rate": "40 Gb/s", "topology.bottleneck_rate": "40 Gb/s"},
         {"topology.sources": 10, "topology.buffer": "10 MB"},
     )
-    found = boundary(star, sources=(10, 20), rtts_s=[4e-6, 85e-6], reps=1)
-    assert found.behaviour("packets") == found.behaviour("fluid") == ("turns unstable", "no rest")
+    edges = boundary(star, sources=(10, 20), rtts_s=[4e-6, 85e-6], reps=1)
+    assert edges.behaviour("packets") == edges.behaviour("fluid") == ("turns unstable", "no rest")
     # Linear theory's edge lies between; with twenty sources the ramp ends below what they need.
-    assert 4e-6 < found["linear_s"][0] < 85e-6
-    for swing in (found.packets_swing, found.fluid_swing):
+    assert 4e-6 < edges["linear_s"][0] < 85e-6
+    for swing in (edges.packets_swing, edges.fluid_swing):
         assert np.isnan(swing[1]).all()
-    assert found.plot().axes
+    assert edges.plot().axes
 
 
 def test_a_fabric_is_swept_as_a_star_with_its_bottleneck() -> None:
     fabric = qcnlab.load("ig-4-culprits-1-victim-150kb-rtt5us")
     rtts_s = [20e-6, 300e-6, 450e-6]
-    found = boundary(fabric, sources=(5,), rtts_s=rtts_s, reps=1)
-    assert found.title == (
-        "Edge of stability, qcn_byte_counter, 10 Gb/s, on a star with the bottleneck core->edge5"
-    )
-    assert found.behaviour("packets") == ("turns unstable",)
+    edges = boundary(fabric, sources=(5,), rtts_s=rtts_s, reps=1)
+    assert edges.title == ("Edge of stability, qcn_byte_counter, 10 Gb/s, star for core->edge5")
+    assert edges.behaviour("packets") == ("turns unstable",)
     star = qcnlab.load(SCENARIO).with_(
         {"scheme.name": "qcn_byte_counter", "scheme.preset": "IBM_ZRL", "topology.sources": 5}
     )
     same = boundary(star.with_("traffic.0.frame=1500 B"), sources=(5,), rtts_s=rtts_s, reps=1)
-    assert same["packets_s"] == pytest.approx(found["packets_s"])
+    assert same["packets_s"] == pytest.approx(edges["packets_s"])
 
 
 def test_the_published_cycles_forget_why_many_sources_swing() -> None:
@@ -110,24 +108,24 @@ def test_the_edge_is_interpolated_from_the_last_rtt_below() -> None:
 def test_no_edge_says_whether_it_is_steady_or_swings() -> None:
     rows = np.array([[0.1, 0.2, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.1], [0.1, 0.2, 0.3]])
     columns = {"sources": np.arange(4.0)}
-    found = Boundary("edges", columns, {}, (1.0, 2.0, 3.0), rows, rows[::-1])
+    edges = Boundary("edges", columns, {}, (1.0, 2.0, 3.0), rows, rows[::-1])
     words = ("steady", "swings", "steady again", "turns unstable")
-    assert found.behaviour("packets") == words
-    assert found.behaviour("fluid") == words[::-1]
+    assert edges.behaviour("packets") == words
+    assert edges.behaviour("fluid") == words[::-1]
     for row, word in zip(rows, words, strict=True):
-        assert math.isnan(edge(found.rtts_s, row)) == (word != "turns unstable")
+        assert math.isnan(edge(edges.rtts_s, row)) == (word != "turns unstable")
     with pytest.raises(qcnlab.AnalysisError, match="packets and fluid have"):
-        found.behaviour("linear")
+        edges.behaviour("linear")
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("arguments", "words"),
     [
         ({"rtts_s": [3e-4, 2e-4]}, "must be above 0, rise, and be two or more"),
         ({"rtts_s": [3e-4]}, "must be above 0, rise, and be two or more"),
         ({"sources": (0,)}, "one source and one replication"),
     ],
 )
-def test_sweeps_that_cannot_be_are_refused(given: dict[str, Any], words: str) -> None:
+def test_sweeps_that_cannot_be_are_refused(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(qcnlab.AnalysisError, match=words):
-        boundary(qcnlab.load(SCENARIO), **given)
+        boundary(qcnlab.load(SCENARIO), **arguments)

@@ -40,9 +40,9 @@ def closed_form(time: Array, loop: LagLoop, terms: int = 60) -> Array:
 @pytest.mark.parametrize(("gain", "ratio"), GAINS.items())
 def test_critical_ratio_of_the_lag_loop(gain: float, ratio: float) -> None:
     exact = (math.pi - math.acos(1 / gain)) / math.sqrt(gain**2 - 1)
-    found = lag(gain, 120e-6, 10e-6).critical_ratio()
-    assert found == pytest.approx(exact, rel=1e-10)
-    assert found == pytest.approx(ratio, abs=6e-4)
+    critical_ratio = lag(gain, 120e-6, 10e-6).critical_ratio()
+    assert critical_ratio == pytest.approx(exact, rel=1e-10)
+    assert critical_ratio == pytest.approx(ratio, abs=6e-4)
 
 
 def test_delay_equals_lag_at_a_gain_of_2_26183() -> None:
@@ -95,8 +95,8 @@ def test_unstable_loops_have_no_final_value(gain: float, lag_: float, delay: flo
 
 
 def test_a_small_lead_helps_and_a_large_one_hurts() -> None:
-    found = [LagLoop(1.5, 1, 0, w=w, form="lead").critical_ratio() for w in (0, 0.1, 0.25, 0.4)]
-    assert found == pytest.approx([2.058, 2.129, 2.119, 1.933], abs=6e-4)
+    ratios = [LagLoop(1.5, 1, 0, w=w, form="lead").critical_ratio() for w in (0, 0.1, 0.25, 0.4)]
+    assert ratios == pytest.approx([2.058, 2.129, 2.119, 1.933], abs=6e-4)
 
 
 @pytest.mark.parametrize("w", [1 / 1.5, 1, 10])
@@ -121,10 +121,10 @@ INTEGRATOR = {
 @pytest.mark.parametrize(("gain", "row"), INTEGRATOR.items())
 def test_the_best_lead_moves_with_the_gain(gain: float, row: tuple[float, ...]) -> None:
     loops = [LagLoop(gain, 1, 0, w=w, form="integrator") for w in (0, 1, 2, 8, 32)]
-    found = [loop.critical_ratio() for loop in loops]
-    assert found == pytest.approx(row, rel=0.01, abs=0.005)
+    ratios = [loop.critical_ratio() for loop in loops]
+    assert ratios == pytest.approx(row, rel=0.01, abs=0.005)
     # w = 1 cancels the lag and leaves K e^{-s tau} / s.
-    assert found[1] == pytest.approx(math.pi / 2 / gain, rel=1e-9)
+    assert ratios[1] == pytest.approx(math.pi / 2 / gain, rel=1e-9)
 
 
 def test_sampling_at_10_gbps() -> None:
@@ -168,11 +168,11 @@ def test_step_without_delay_is_that_of_python_control() -> None:
 def test_margins_without_delay_are_those_of_python_control() -> None:
     loop = Loop([20], [1, 6, 11, 6])
     gain, phase, _, phase_at, gain_at, _ = control.stability_margins(loop.to_control())
-    found = loop.margins()
-    assert found.gain_margin == pytest.approx(gain, rel=1e-6)
-    assert found.phase_margin_deg == pytest.approx(phase, rel=1e-6)
-    assert found.phase_crossover_rad_per_s == pytest.approx(phase_at, rel=1e-6)
-    assert found.gain_crossover_rad_per_s == pytest.approx(gain_at, rel=1e-6)
+    margins = loop.margins()
+    assert margins.gain_margin == pytest.approx(gain, rel=1e-6)
+    assert margins.phase_margin_deg == pytest.approx(phase, rel=1e-6)
+    assert margins.phase_crossover_rad_per_s == pytest.approx(phase_at, rel=1e-6)
+    assert margins.gain_crossover_rad_per_s == pytest.approx(gain_at, rel=1e-6)
 
 
 def test_phase_margin_with_delay_is_near_a_pade_approximation() -> None:

@@ -32,8 +32,8 @@ CRITICAL_US: list[tuple[dict[str, float], tuple[float, ...]]] = [
 
 @pytest.mark.parametrize(("changes", "row"), CRITICAL_US)
 def test_critical_rtt_of_qcn(changes: dict[str, Any], row: tuple[float, ...]) -> None:
-    found = [Qcn(sources=n, **changes).critical_delay() for n in SOURCES]
-    assert [1e6 * each for each in found if each] == pytest.approx(row, rel=0.005)
+    delays_s = [Qcn(sources=n, **changes).critical_delay() for n in SOURCES]
+    assert [1e6 * each for each in delays_s if each] == pytest.approx(row, rel=0.005)
 
 
 @pytest.mark.parametrize("factor", [0.1, 10])

@@ -209,11 +209,9 @@ def boundary(
 
 
 def _heading(known: ModelledScenario, contenders: Contenders) -> str:
-    """Return scheme and capacity as text, with the port that the star stands for."""
-    heading = f"Edge of stability, {known.scheme}, {contenders.capacity_bps / 1e9:.4g} Gb/s"
-    if known.tree["topology"]["kind"] == "star":
-        return heading
-    return f"{heading}, on a star with the bottleneck {known.bottleneck.port}"
+    """Return scheme, capacity and the port that the swept star stands for, as text."""
+    capacity = f"{contenders.capacity_bps / 1e9:.4g} Gb/s"
+    return f"Edge of stability, {known.scheme}, {capacity}, star for {known.bottleneck.port}"
 
 
 def _rtts_s(linear_s: Array) -> list[float]:

@@ -54,11 +54,10 @@ def overlay_figure(overlay: Overlay) -> Figure:
 
 
 def _link(overlay: Overlay, capacity: float) -> str:
-    """Return the port and the capacity left for its contenders, Gb/s; a star's is the link."""
-    star = overlay.scenario.tree["topology"]["kind"] == "star"
+    """Return the port and the capacity left for its contenders, Gb/s."""
     contenders = overlay.scenario.contenders(overlay.phase)
     left = " left" if contenders.light[0] or contenders.uncontrolled[0] else ""
-    return f"{'link' if star else overlay.scenario.bottleneck.port} {capacity:.4g} Gb/s{left}"
+    return f"{overlay.scenario.bottleneck.port} {capacity:.4g} Gb/s{left}"
 
 
 def _since(overlay: Overlay) -> str:
