@@ -30,10 +30,14 @@ RUNS = {
 PHASES = {
     "pending events": r"sim/src/wheel\.rs",
     "dispatch": r"sim/src/(ids|engine/(mod|schedule))\.rs",
-    "sources, limiters": r"sim/src/(engine/(sending|lazy)|source|pacer|rate_limiter|adapter|sender)\.rs",
+    "sources, limiters": (
+        r"sim/src/(engine/(sending|lazy)|source|pacer|rate_limiter|adapter|sender)\.rs"
+    ),
     "ports, links": r"sim/src/(engine/(hop|network)|port|frame)\.rs",
     "priority queues": r"sim/src/(engine/transmission|priority_queues)\.rs",
-    "pauses, input buffers": r"sim/src/(engine/(pausing|deadlock|input_accounting)|input_buffer)\.rs",
+    "pauses, input buffers": (
+        r"sim/src/(engine/(pausing|deadlock|input_accounting)|input_buffer)\.rs"
+    ),
     "TCP": r"sim/src/(tcp/|connection|engine/transport)",
     "signals": r"sim/src/engine/(signals|control_frames|probing)\.rs",
     "schemes": r"crates/schemes/",
