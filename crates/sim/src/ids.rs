@@ -4,11 +4,7 @@
 
 use std::iter::FromIterator;
 use std::marker::PhantomData;
-use std::num::NonZeroU32;
 use std::ops::{Index, IndexMut};
-
-/// Set in every id. There are fewer than 2^31 of a kind.
-const TOP_BIT: NonZeroU32 = NonZeroU32::new(1 << 31).unwrap();
 
 /// An index into an [`IdVec`].
 pub(crate) trait Id: Copy {
@@ -21,20 +17,18 @@ pub(crate) trait Id: Copy {
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
-        ///
-        /// The top bit is set beside the position: that leaves 0 for `None`, so that an `Option` takes no more room.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub(crate) struct $name(NonZeroU32);
+        pub(crate) struct $name(u32);
 
         impl Id for $name {
             #[inline(always)]
             fn new(number: u32) -> $name {
-                $name(TOP_BIT | number)
+                $name(number)
             }
 
             #[inline(always)]
             fn number(self) -> u32 {
-                self.0.get() & !TOP_BIT.get()
+                self.0
             }
         }
     )*};
@@ -152,11 +146,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_the_position_and_no_id_takes_no_room() {
+    fn an_id_is_the_position() {
         let mut names: IdVec<PortId, &str> = IdVec::new();
         let (first, second) = (names.push("a->s"), names.push("s->b"));
         assert_eq!((first.number(), second.number(), names[second]), (0, 1, "s->b"));
         assert_eq!(names.enumerate().map(|(id, _)| id).collect::<Vec<_>>(), [first, second]);
-        assert_eq!(size_of::<Option<PortId>>(), 4);
     }
 }
