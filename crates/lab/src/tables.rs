@@ -322,3 +322,6 @@ fn metric_values(from: &NamedOutcome) -> Table {
         ],
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,23 @@
 //! Laws of every scheme in the registry, with every preset, under random steps.
 
 use proptest::prelude::*;
+use proptest::test_runner::{FailurePersistence, FileFailurePersistence};
 use qcnlab_schemes::conformance::{self, CpStep, NpStep, RpStep};
-use qcnlab_schemes::params::Value;
+use qcnlab_schemes::params::{Table, Value};
 use qcnlab_schemes::registry::{Config, Listing, catalogue};
 use qcnlab_schemes::{
     Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Delivered, Dice, FlowId, Probe, ProbeKind, Purpose,
-    Queue, QueueLen, ReactionPoint, Signal,
+    Queue, QueueLen, ReactionPoint, Signal, SignalKind,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+/// Keeps the seeds of cases that failed beside this file, and reads them again first. Given the whole path, because a
+/// test that is not part of the library is not found by its source file.
+#[allow(clippy::unnecessary_wraps, reason = "what a configuration takes")]
+fn kept() -> Option<Box<dyn FailurePersistence>> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/laws.proptest-regressions");
+    Some(Box::new(FileFailurePersistence::Direct(path)))
+}
 
 const LINE_RATE: BitRate = BitRate::gbps(10);
 
@@ -122,7 +131,7 @@ fn np_step() -> impl Strategy<Value = NpStep> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: kept(), ..ProptestConfig::default() })]
 
     #[test]
     fn reaction_points(steps in prop::collection::vec(rp_step(), 1..300)) {
@@ -170,6 +179,112 @@ proptest! {
             if let Some(np) = config.notification_point() {
                 conformance::notification_point(&np, listing.np_speaks, &steps);
             }
+        }
+    }
+}
+
+/// The value of a parameter, if the table has it and it is set.
+fn value(table: &dyn Table, name: &str) -> Option<Value> {
+    table.get(table.fields().iter().position(|field| field.name == name)?)
+}
+
+/// The worst that a signal of a kind can say, from congestion point `cp`.
+fn worst(kind: SignalKind, cp: CpId) -> Signal {
+    let (q_offset, q_delta) = (-150_000, 150_000);
+    let rate = BitRate::bps(1);
+    match kind {
+        SignalKind::Cnm => Signal::Cnm(Cnm { cp, quantized_fb: u8::MAX, q_offset, q_delta }),
+        SignalKind::Bcn => Signal::Bcn(Bcn { cp, q_offset, q_delta, stop: false }),
+        SignalKind::Echo => Signal::Echo(cp),
+        SignalKind::PushBack => Signal::PushBack(cp),
+        SignalKind::Cnp => Signal::Cnp,
+        SignalKind::QueueLen => {
+            Signal::QueueLen(QueueLen { cp, len: Bytes::new(150_000), arrived: Bytes::new(150_000) })
+        }
+        SignalKind::Answer => Signal::Answer(Answer { cp, asked_at: Instant::ZERO, q_offset, q_delta, capacity: rate }),
+        SignalKind::Returned => {
+            Signal::Returned(Probe { kind: ProbeKind::Path, asked_at: Instant::ZERO, sent: Bytes::ZERO, rate })
+        }
+        SignalKind::Reflection => Signal::Reflection(-255),
+    }
+}
+
+/// Reaction points that have a least rate come down to it under the worst that they can be told, and no further.
+#[test]
+fn the_minimum_rate_holds_and_is_reached() {
+    let mut rolls = Dice::new(1, 0, "flow", Purpose::Reaction);
+    let mut limited = 0;
+    for (config, listing) in configs() {
+        let Some(Value::Rate(least)) = value(config.rp(), "min_rate") else { continue };
+        let mut lowest = LINE_RATE;
+        for kind in listing.hears {
+            let mut rp = config.reaction_point(LINE_RATE);
+            let mut now = Instant::ZERO;
+            // A network card takes one message in 150 as a sample: 3000 are twenty.
+            for _ in 0..3000 {
+                rp.on_signal(now, &worst(*kind, CpId(0)), &mut rolls);
+                now += Span::from_us(20);
+                if rp.next_wake() <= now {
+                    rp.on_wake(now, &mut rolls);
+                }
+                let rate = rp.gauge().current_rate;
+                assert!(rate >= least, "{} {}: {kind:?} takes it to {rate}", listing.name, config.preset());
+                assert!(rp.limit().is_none_or(|limit| limit >= least), "{}: {kind:?}", listing.name);
+                lowest = lowest.min(rate);
+            }
+        }
+        // What the last signals leave is cut from within a factor of two of it, and drift or a timer may have added.
+        assert!(lowest.get() < 3 * least.get(), "{} {}: {lowest} is the lowest", listing.name, config.preset());
+        limited += 1;
+    }
+    assert!(limited > 15, "{limited} presets have a least rate");
+}
+
+/// Where a congestion point can be told to count discarded frames it does, and answers them; otherwise they pass unseen.
+#[test]
+fn discarded_frames_are_treated_as_declared() {
+    let frame = Arrival {
+        flow: FlowId(0),
+        size: Bytes::new(1500),
+        admitted: false,
+        controlled: true,
+        cn_tagged: true,
+        limited_by: Some(CpId(0)),
+        probe: false,
+        mark: 0,
+    };
+    let queue = Queue { len: Bytes::new(150_000), capacity: Bytes::new(150_000), rate: LINE_RATE };
+    let mut told = 0;
+    for (config, listing) in configs() {
+        let Some(index) = listing.cp_fields.iter().position(|field| field.name == "count_discarded") else { continue };
+        for counted in [false, true] {
+            let mut config = config.clone();
+            config.cp_mut().set(index, Value::Flag(counted));
+            let mut cp = config.congestion_point(CpId(0));
+            let mut dice = Dice::new(1, 0, "port", Purpose::Sampling);
+            let action = |n: u64| cp.on_arrival(Instant::ZERO + Span::from_us(n), &frame, queue, &mut dice);
+            let answered = (0..1000).map(action).filter(|action| matches!(action, CpAction::Send(_))).count();
+            assert_eq!(answered > 0, counted, "{} {}: {answered} answers", listing.name, config.preset());
+            told += 1;
+        }
+    }
+    assert!(told >= 20, "{told} settings");
+}
+
+/// Feedback of 0 says nothing: a notification with it changes nothing, whatever else it carries.
+#[test]
+fn a_notification_without_feedback_changes_nothing() {
+    let mut rolls = Dice::new(1, 0, "flow", Purpose::Reaction);
+    let none = Signal::Cnm(Cnm { cp: CpId(0), quantized_fb: 0, q_offset: -150_000, q_delta: 150_000 });
+    for (config, listing) in configs().into_iter().filter(|(_, listing)| listing.hears.contains(&SignalKind::Cnm)) {
+        for limited in [false, true] {
+            let mut rp = config.reaction_point(LINE_RATE);
+            if limited {
+                rp.on_signal(Instant::ZERO, &worst(SignalKind::Cnm, CpId(0)), &mut rolls);
+            }
+            let before = (rp.gauge(), rp.limit(), rp.next_wake());
+            rp.on_signal(Instant::ZERO + Span::from_us(1), &none, &mut rolls);
+            assert_eq!((rp.gauge(), rp.limit(), rp.next_wake()), before, "{} {}", listing.name, config.preset());
         }
     }
 }

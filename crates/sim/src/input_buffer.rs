@@ -1,4 +1,4 @@
-//! InputBuffer buffers: what a node holds of the frames that arrived over one link, and whether it has paused that link.
+//! Input buffers: what a node holds of the frames that arrived over one link, and whether it has paused that link.
 //!
 //! A *priority group* is what one pause frame pauses: the whole link under 802.3x, where it has number 0, or one class
 //! under PFC, where it has the number of the class.
@@ -277,6 +277,59 @@ mod tests {
         assert_eq!((link.allowance(), link.has_room()), (3500, true));
         link.end_allowance();
         assert!(!link.admit_uncounted(1));
+    }
+
+    #[test]
+    fn a_group_of_pfc_is_its_class_and_no_other() {
+        let input = input(PauseScope::Classes(0b1110_0001));
+        let pause = input.pause.as_ref().unwrap();
+        let groups: Vec<Option<u8>> = (0..8).map(|class| pause.group(class)).collect();
+        assert_eq!(groups, [Some(0), None, None, None, None, Some(5), Some(6), Some(7)]);
+        let classes: Vec<u8> = [0, 5, 6, 7].map(|group| pause.classes(group)).to_vec();
+        assert_eq!(classes, [0b1, 0b10_0000, 0b100_0000, 0b1000_0000]);
+    }
+
+    #[test]
+    fn a_threshold_asks_again_when_half_of_the_pause_is_over() {
+        let rule = PauseRule::Threshold { threshold: Bytes::new(5000), quanta: 100 };
+        let node = NodePlan {
+            name: "switch".to_owned(),
+            input_memory: None,
+            pause: Some(PausePlan { scope: PauseScope::Classes(0b11), rule, reaction: Span::ZERO }),
+        };
+        let mut input = InputBuffer::new(PortId::new(0), &node, Some(PortId::new(1)), u8::MAX);
+        let due = |input: &InputBuffer, now, class, queued| {
+            input.threshold_reached(Instant::from_ps(now), class, queued, |quanta| u64::from(quanta) * 10)
+        };
+        assert_eq!((due(&input, 0, 1, 4999), due(&input, 0, 1, 5000), due(&input, 0, 2, 9000)), (None, Some(1), None));
+        // 100 quanta last 1000; asked for at 0, so until 1000.
+        input.pause.as_mut().unwrap().requested_until[1] = 1000;
+        assert_eq!((due(&input, 499, 1, 5000), due(&input, 500, 1, 5000)), (None, Some(1)));
+        assert_eq!(due(&input, 0, 0, 5000), Some(0), "the other class has not asked");
+        assert_eq!((input.xoff_due(1), input.xon_due(1)), (None, None), "it has no watermarks");
+    }
+
+    #[test]
+    fn the_next_refresh_is_the_first_of_all_groups() {
+        let mut input = input(PauseScope::Classes(0b1001));
+        let pause = input.pause.as_mut().unwrap();
+        assert_eq!(pause.next_refresh(), u64::MAX);
+        (pause.refresh_at[0], pause.refresh_at[3]) = (70, 50);
+        assert_eq!((pause.next_refresh(), pause.quanta()), (50, 65_535));
+    }
+
+    /// Of 10 000 octets and a watermark of 6000 four classes may have 1500 each before anything can be due.
+    #[test]
+    fn a_class_is_safe_up_to_its_part_of_the_lower_limit() {
+        let rule = PauseRule::Watermarks { high: Bytes::new(6000), low: Bytes::new(3000), quanta: 1 };
+        let node = NodePlan {
+            name: "switch".to_owned(),
+            input_memory: Some(Bytes::new(10_000)),
+            pause: Some(PausePlan { scope: PauseScope::Link, rule, reaction: Span::ZERO }),
+        };
+        let mut input = InputBuffer::new(PortId::new(0), &node, Some(PortId::new(1)), 0b1111);
+        assert!(input.admit_safe(2, 1500) && !input.admit_safe(2, 1) && input.admit_safe(3, 1));
+        assert_eq!((input.by_class[2], input.held()), (1500, 1501));
     }
 
     #[test]

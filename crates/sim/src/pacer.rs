@@ -162,6 +162,47 @@ mod tests {
         assert_eq!(pacer.next(), us(7));
     }
 
+    /// 1500 + 20 octets at 1 Gb/s take 12.16 us, 64 + 20 take 0.672 us, and with a limit of none nothing waits.
+    #[test]
+    fn each_frame_waits_for_its_own_octets_and_overhead() {
+        let mut pacer = Pacer::new(FRAME, Pacing { overhead: Bytes::new(20), burst: Bytes::ZERO });
+        pacer.on_sent(us(1), Bytes::new(64));
+        assert_eq!(pacer.next(), us(1));
+        pacer.set_rate(us(10), Some(BitRate::gbps(1)));
+        pacer.on_sent(us(10), FRAME);
+        assert_eq!(pacer.next(), us(10) + Span::from_ns(12_160));
+        pacer.on_sent(us(30), Bytes::new(64));
+        assert_eq!(pacer.next(), us(30) + Span::from_ns(672));
+        // The next run begins anew.
+        pacer.on_sent(us(40), FRAME);
+        assert_eq!(pacer.next(), us(40) + Span::from_ns(12_160));
+    }
+
+    /// A burst of 3000 octets counts the overhead too: two frames of 1480 + 20.
+    #[test]
+    fn a_burst_counts_overhead_and_restarts() {
+        let mut pacer = Pacer::new(Bytes::new(1480), Pacing { overhead: Bytes::new(20), burst: Bytes::new(3000) });
+        pacer.set_rate(us(0), Some(BitRate::gbps(1)));
+        pacer.on_sent(us(5), Bytes::new(1480));
+        assert_eq!(pacer.next(), us(5));
+        pacer.on_sent(us(6), Bytes::new(1480));
+        assert_eq!(pacer.next(), us(29), "24 us after the first of the two");
+        pacer.on_sent(us(29), Bytes::new(1480));
+        assert_eq!(pacer.next(), us(29), "a burst begins anew");
+    }
+
+    #[test]
+    fn a_new_rate_after_the_wait_changes_nothing_past() {
+        let mut pacer = pacer(0);
+        pacer.set_rate(us(0), Some(BitRate::gbps(1)));
+        pacer.on_sent(us(0), FRAME);
+        pacer.set_rate(us(20), Some(BitRate::mbps(1)));
+        assert_eq!(pacer.next(), us(12), "the frame may go at once");
+        // From 12 us on the rate is 1 Mb/s: 12 000 bits take 12 ms.
+        pacer.on_sent(us(20), FRAME);
+        assert_eq!(pacer.next(), us(12_020));
+    }
+
     #[test]
     fn a_burst_keeps_the_mean_rate() {
         // Three frames back to back, then the time of all three since the first: 36 us at 1 Gb/s.

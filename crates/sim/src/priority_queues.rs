@@ -194,6 +194,51 @@ mod tests {
         assert_eq!((queues.of_class(3).octets, queues.of_class(7).octets), (100, 0));
     }
 
+    fn xoff(because: u32) -> PauseFrame {
+        PauseFrame { classes: 1, quanta: 100, because: PortId::new(because) }
+    }
+
+    fn xon() -> PauseFrame {
+        PauseFrame { quanta: 0, ..xoff(9) }
+    }
+
+    fn class_queue() -> ClassQueue {
+        PriorityQueues::new(PortId::new(0), 1, BitRate::gbps(10)).queues.remove(0)
+    }
+
+    #[test]
+    fn a_pause_that_is_refreshed_is_one_from_its_beginning() {
+        let mut queue = class_queue();
+        assert_eq!(queue.apply_pause(10, 100, xoff(1)), None);
+        assert_eq!(queue.apply_pause(60, 150, xoff(2)), None, "still paused");
+        assert_eq!(queue.last_pause(90), Some((10, 90, PortId::new(1))), "so far");
+        assert_eq!(queue.last_pause(400), Some((10, 150, PortId::new(1))), "it runs off by itself");
+        // XON at 120 ends it, and it is returned once.
+        assert_eq!(queue.apply_pause(120, 120, xon()), Some((10, 120, PortId::new(1))));
+        assert_eq!((queue.last_pause(400), queue.paused_until), (None, 120));
+        assert_eq!(queue.apply_pause(130, 130, xon()), None);
+    }
+
+    #[test]
+    fn a_pause_that_ran_off_is_returned_when_the_next_begins() {
+        let mut queue = class_queue();
+        assert_eq!(queue.apply_pause(10, 100, xoff(1)), None);
+        assert_eq!(queue.apply_pause(200, 300, xoff(2)), Some((10, 100, PortId::new(1))));
+        assert_eq!(queue.last_pause(250), Some((200, 250, PortId::new(2))));
+        // XON after the end: the pause lasted until 300, not until XON.
+        assert_eq!(queue.apply_pause(350, 350, xon()), Some((200, 300, PortId::new(2))));
+        assert_eq!(queue.last_pause(400), None);
+    }
+
+    #[test]
+    fn a_pause_works_until_the_moment_it_ends() {
+        let mut queue = class_queue();
+        assert_eq!(queue.apply_pause(10, 100, xoff(1)), None);
+        // At 100 it is over: the next pause is another one, though no time is between them.
+        assert_eq!(queue.apply_pause(100, 190, xoff(2)), Some((10, 100, PortId::new(1))));
+        assert_eq!(queue.last_pause(190), Some((100, 190, PortId::new(2))));
+    }
+
     #[test]
     fn a_quantum_is_512_bit_times_of_the_link() {
         // 512 bit at 10 Gb/s take 51.2 ns; 1875 of them 96 us; 65535 of them 3.355392 ms.

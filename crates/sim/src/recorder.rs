@@ -142,3 +142,98 @@ impl Recorder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bins of 100 ps; flows 0 and 1 end at one port, flow 2 at another.
+    fn recorder(kept: bool) -> Recorder {
+        let record =
+            Record { queue_every: Span::ZERO, rates_every: Span::ZERO, bin: Span::from_ps(100), messages: true, kept };
+        let sinks = [vec![FlowId::new(0), FlowId::new(1)], vec![FlowId::new(2)]];
+        Recorder::new(record, 3, sinks.into_iter().collect(), Span::from_ps(30))
+    }
+
+    fn at(ps: u64) -> Instant {
+        Instant::from_ps(ps)
+    }
+
+    /// Rows as (time, flow, octets).
+    fn bins(trace: &Trace) -> Vec<(u64, u32, u64)> {
+        let rows = &trace.throughput;
+        rows.time.iter().zip(&rows.flow).zip(&rows.bytes).map(|((time, flow), bytes)| (*time, *flow, *bytes)).collect()
+    }
+
+    #[test]
+    fn a_bin_holds_its_end_and_not_its_start() {
+        let mut recorder = recorder(true);
+        let sink = SinkId::new(0);
+        for (left, size) in [(1, 1), (100, 10), (101, 100), (200, 1000), (350, 10_000)] {
+            recorder.count_departed(sink, 1, left, size);
+        }
+        recorder.count_departed(SinkId::new(1), 0, 100, 7);
+        recorder.finish(at(399));
+        let rows = bins(&recorder.into_trace());
+        // Up to 399 ps three bins end; the fourth, with the frame of 350 ps, does not.
+        let expected = [
+            [(0, 0, 0), (0, 1, 11), (0, 2, 7)],
+            [(100, 0, 0), (100, 1, 1100), (100, 2, 0)],
+            [(200, 0, 0), (200, 1, 0), (200, 2, 0)],
+        ];
+        assert_eq!(rows, expected.concat());
+    }
+
+    #[test]
+    fn a_bin_that_ends_with_the_run_counts() {
+        let mut recorder = recorder(true);
+        recorder.count_departed(SinkId::new(1), 0, 200, 5);
+        recorder.finish(at(200));
+        let of_two: Vec<_> = bins(&recorder.into_trace()).into_iter().filter(|row| row.1 == 2).collect();
+        assert_eq!(of_two, [(0, 2, 0), (100, 2, 5)]);
+    }
+
+    /// A frame counts up to 30 ps after it left: at 230 ps one that left at 200 may still come, at 231 ps none.
+    #[test]
+    fn bins_are_shown_when_nothing_can_be_added() {
+        let shown = |now| {
+            let (mut recorder, mut rows) = (recorder(false), 0);
+            recorder.show_so_far(at(now), &mut |trace| rows = trace.throughput.time.len());
+            assert_eq!(recorder.trace, Trace::default(), "shown rows are not kept");
+            rows
+        };
+        assert_eq!([0, 130, 131, 230, 231].map(shown), [0, 0, 3, 3, 6]);
+    }
+
+    #[test]
+    fn drops_add_up_within_a_bin_at_one_port() {
+        let mut recorder = recorder(true);
+        let (one, two) = (PortId::new(1), PortId::new(2));
+        for (now, port, flow, size) in [
+            (0, one, 0, 1),
+            (99, one, 0, 10),
+            (100, one, 0, 100),
+            (100, two, 0, 1000),
+            (150, two, 1, 5),
+            (199, two, 0, 3),
+        ] {
+            recorder.on_drop(at(now), port, FlowId::new(flow), size);
+        }
+        let rows = recorder.into_trace().drops;
+        assert_eq!((rows.time, rows.port, rows.flow), (vec![0, 100, 100, 100], vec![1, 1, 2, 2], vec![0, 0, 0, 1]));
+        assert_eq!((rows.frames, rows.bytes), (vec![2, 1, 2, 1], vec![11, 100, 1003, 5]));
+    }
+
+    #[test]
+    fn pauses_and_messages_are_written_as_they_come() {
+        let mut recorder = recorder(true);
+        recorder.on_pause(3, 9, PortId::new(4), Some(6), PortId::new(5));
+        recorder.on_message(at(7), PortId::new(1), FlowId::new(2), Signal::Cnp);
+        let trace = recorder.into_trace();
+        let (pauses, messages) = (trace.pauses, trace.messages);
+        assert_eq!((pauses.start, pauses.end, pauses.port), (vec![3], vec![9], vec![4]));
+        assert_eq!((pauses.class, pauses.because), (vec![Some(6)], vec![5]));
+        assert_eq!((messages.time, messages.port, messages.flow), (vec![7], vec![1], vec![2]));
+        assert_eq!(messages.signal, [Signal::Cnp]);
+    }
+}

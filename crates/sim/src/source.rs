@@ -236,6 +236,64 @@ mod tests {
         assert_eq!((times[0], times[99], times[100]), (0, 990_000_000, 4_000_000_000));
     }
 
+    /// A frame each 10 us; on until 25 us, off for 40 us from then on, not from the frame that would have been next:
+    /// 65 us. On until 90 us, the frame at 95 us comes no more: 130 us.
+    #[test]
+    fn the_off_time_counts_from_the_end_of_the_on_time() {
+        let (on, off) = (Span::from_us(25), Span::from_us(40));
+        let process = Process::OnOff { rate: BitRate::gbps(1), on, off, exponential: false };
+        let us: Vec<u64> = frames_in(process, 1).iter().map(|ps| ps / 1_000_000).take(8).collect();
+        assert_eq!(us, [0, 10, 20, 65, 75, 85, 130, 140]);
+    }
+
+    /// On for 20 us: the frame at 20 us is the first that comes no more.
+    #[test]
+    fn a_frame_at_the_end_of_the_on_time_waits_for_the_next() {
+        let (on, off) = (Span::from_us(20), Span::from_us(5));
+        let process = Process::OnOff { rate: BitRate::gbps(1), on, off, exponential: false };
+        let us: Vec<u64> = frames_in(process, 1).iter().map(|ps| ps / 1_000_000).take(5).collect();
+        assert_eq!(us, [0, 10, 25, 35, 50]);
+    }
+
+    fn us(n: u64) -> Instant {
+        Instant::ZERO + Span::from_us(n)
+    }
+
+    /// A frame each 10 us until 30 us: those of 0, 10 and 20 us. What waits then is still sent.
+    #[test]
+    fn a_constant_source_that_stops_sends_what_waits() {
+        let clock = FrameClock::new(Bytes::new(1250), BitRate::gbps(1));
+        let mut source = Source::Constant { clock, next: us(0), waiting: 0 };
+        source.update_waiting(us(20), us(30), u64::MAX, |_| panic!("there is room"));
+        assert_eq!(source.next_arrival(us(30)), None);
+        assert_eq!(source.next_arrival(us(31)), Some(us(30)));
+        source.update_waiting(us(90), us(30), u64::MAX, |_| panic!("there is room"));
+        let backlogs: Vec<u64> = (0..3).map(|_| source.take(us(90), 1250).backlog).collect();
+        assert_eq!(backlogs, [2500, 1250, 0]);
+        assert_eq!(source.next_ready(us(90), us(30)), None);
+    }
+
+    /// A saturated source with a ceiling: 12 us between frames, none at its stop or after it.
+    #[test]
+    fn a_saturated_source_stops_at_its_stop() {
+        let mut source = Source::Saturated { gap: Span::from_us(12), next: us(0), left: u64::MAX };
+        assert_eq!(source.next_ready(us(0), us(13)), Some(us(0)));
+        let payload = source.take(us(0), 1500);
+        assert_eq!((payload.size, payload.backlog), (1500, 0));
+        assert_eq!(source.next_ready(us(1), us(13)), Some(us(12)));
+        assert_eq!(source.next_ready(us(1), us(12)), None, "it would be ready when it stops");
+        assert_eq!(source.next_ready(us(13), us(13)), None, "it was ready and could not go");
+        assert!(matches!(source, Source::Saturated { left: u64::MAX, .. }), "without an end nothing is counted");
+    }
+
+    /// The first frame of a Poisson generator comes after a drawn gap, not at the start.
+    #[test]
+    fn a_poisson_generator_does_not_begin_with_a_frame() {
+        let first = frames_in(Process::Poisson { rate: BitRate::gbps(1) }, 1)[0];
+        let expected = Dice::new(1, 0, "generator", Purpose::Traffic).exponential() * 10e6;
+        assert!(first.abs_diff(expected as u64) <= 1, "{first} where {expected} is right");
+    }
+
     #[test]
     fn exponential_times_on_and_off_have_their_means() {
         // Half of the time on: 50 000 frames in a second; 500 periods, so within some 6 % of it.

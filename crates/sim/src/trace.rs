@@ -292,3 +292,50 @@ impl DropRows {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_is_finished_by_its_last_octet() {
+        let mut tally = Tally::new(Some(3100));
+        for (us, size) in [(1, 1500), (2, 1500), (3, 100)] {
+            assert_eq!(tally.close().finished, Instant::NEVER);
+            tally.deliver(Instant::from_ps(us), size);
+        }
+        let totals = tally.close();
+        assert_eq!((totals.delivered, totals.delivered_bytes, totals.total_bytes), (3, 3100, Some(3100)));
+        assert_eq!(totals.finished, Instant::from_ps(3));
+        assert_eq!(Tally::new(None).close().total_bytes, None);
+    }
+
+    #[test]
+    fn totals_are_closed_one_by_one() {
+        let mut tally = Tally::new(None);
+        (tally.sent, tally.sent_bytes, tally.dropped, tally.refused) = (1, 2, 3, 4);
+        let totals = tally.close();
+        assert_eq!((totals.sent, totals.sent_bytes, totals.dropped, totals.refused), (1, 2, 3, 4));
+    }
+
+    #[test]
+    fn drops_of_one_bin_port_and_flow_are_one_row() {
+        let mut rows = DropRows {
+            time: vec![5, 0, 0, 0, 0],
+            port: vec![1, 2, 1, 2, 1],
+            flow: vec![7, 7, 8, 7, 7],
+            frames: vec![1, 2, 3, 4, 5],
+            bytes: vec![10, 20, 30, 40, 50],
+        };
+        rows.put_in_order();
+        assert_eq!((rows.time, rows.port, rows.flow), (vec![0, 0, 0, 5], vec![1, 1, 2, 1], vec![7, 8, 7, 7]));
+        assert_eq!((rows.frames, rows.bytes), (vec![5, 3, 6, 1], vec![50, 30, 60, 10]));
+    }
+
+    #[test]
+    fn bins_come_in_order_of_time_and_then_of_flow() {
+        let mut rows = ThroughputRows { time: vec![1, 0, 1, 0], flow: vec![0, 1, 1, 0], bytes: vec![3, 2, 4, 1] };
+        rows.put_in_order();
+        assert_eq!((rows.time, rows.flow, rows.bytes), (vec![0, 0, 1, 1], vec![0, 1, 0, 1], vec![1, 2, 3, 4]));
+    }
+}

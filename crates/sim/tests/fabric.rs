@@ -376,7 +376,7 @@ impl Lossless {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: net::kept("fabric"), ..ProptestConfig::default() })]
 
     /// Lossless means lossless: with the headroom of the formula nothing is ever discarded.
     #[test]
@@ -389,7 +389,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: net::kept("fabric"), ..ProptestConfig::default() })]
 
     /// Ports that take turns only while something is stopped give the run of ports that always do.
     #[test]

@@ -1,5 +1,7 @@
 //! Whole runs of a star: counts that other simulators agree on, and laws that hold in any run.
 
+mod net;
+
 use proptest::prelude::*;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
@@ -136,14 +138,25 @@ fn service_changes_show_in_the_throughput() {
 
 #[test]
 fn feedback_frames_and_ideal_feedback_differ_by_their_serialisation() {
-    let mut plan = star(2, Span::from_us(5), Traffic::Saturated { ceiling: None, total: None }, "qcn");
-    let ideal = run(&plan);
-    plan.feedback = Feedback::Frames { size: Bytes::new(64), class: 7 };
-    let frames = run(&plan);
-    assert!(ideal.counters.messages_sent > 0 && frames.counters.messages_sent > 0);
-    assert_ne!(ideal.trace.messages, frames.trace.messages);
-    // The first message is the same: nothing has been fed back yet.
-    assert_eq!(ideal.trace.messages.time[0], frames.trace.messages.time[0]);
+    // The rate of the source that the first message is about, each 1.6 ns: when it is cut, after the message was sent.
+    let cut_after = |feedback| {
+        let mut plan = star(2, Span::from_us(5), Traffic::Saturated { ceiling: None, total: None }, "qcn");
+        plan.feedback = feedback;
+        plan.record.rates_every = Span::from_ps(1600);
+        plan.end = Instant::ZERO + Span::from_us(300);
+        let trace = run(&plan).trace;
+        let (sent, about) = (trace.messages.time[0], trace.messages.flow[0]);
+        let rows = trace.rates.time.iter().zip(&trace.rates.flow).zip(&trace.rates.current);
+        let line_rate = BitRate::gbps(10).get();
+        let mut cut = rows.filter(|((_, flow), rate)| **flow == about && **rate < line_rate);
+        (sent, cut.next().expect("the first message cuts").0.0 - sent)
+    };
+    let (ideal_sent, ideal) = cut_after(Feedback::Ideal);
+    let (sent, framed) = cut_after(Feedback::Frames { size: Bytes::new(64), class: 7 });
+    assert_eq!(ideal_sent, sent, "nothing has been fed back yet");
+    // The link's 5 us; and 512 bits at 10 Gb/s, 51.2 ns, where the signal is a frame.
+    assert!((5_000_000..5_001_600).contains(&ideal), "{ideal} ps");
+    assert!((5_051_200..5_052_800).contains(&framed), "{framed} ps");
 }
 
 #[test]
@@ -156,14 +169,16 @@ fn a_run_can_be_stopped() {
 
 #[test]
 fn adding_a_source_leaves_other_streams_alone() {
-    let first_message = |sources| {
+    let starts = |sources| -> Vec<u64> {
         let mut plan = star(sources, Span::from_us(5), Traffic::Saturated { ceiling: None, total: None }, "qcn");
         for flow in &mut plan.flows {
             flow.start_jitter = Span::from_us(12);
         }
-        run(&plan).trace.rates.current[0]
+        run(&plan).flows.iter().map(|flow| flow.started.ps()).collect()
     };
-    assert_eq!(first_message(2), first_message(3));
+    let (two, three) = (starts(2), starts(3));
+    assert_eq!(two, three[..2]);
+    assert!(two[0] != two[1] && three[2] != two[0] && three.iter().all(|start| (1..12_000_000).contains(start)));
 }
 
 /// The first table, column and row in which two runs differ.
@@ -183,7 +198,7 @@ fn first_difference(a: &Finished, b: &Finished) -> Option<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: net::kept("star"), ..ProptestConfig::default() })]
 
     /// Every run audits itself; here the audits of many odd runs have to close, a rerun has to be the same, and so
     /// has a run with an event for every release, end of transmission and arrival.

@@ -250,6 +250,28 @@ fn equal_ways_are_chosen_by_flow_or_by_frame() {
     assert!(spread.ports.iter().filter(|port| trunk(port)).all(|port| port.rate == BitRate::gbps(40)));
 }
 
+/// The path hangs on both ends of a flow and on its number: by its name. Seven flows of one host to as many hosts, and
+/// seven of as many hosts to one, go over more than one of eight spines; so do flows of one pair.
+#[test]
+fn flows_of_one_source_to_one_sink_and_between_one_pair_spread() {
+    let text =
+        UNIFORM.replace("kind = \"switch\"\nhosts = 4", "kind = \"leaf_spine\"\nleaves = 2\nspines = 8\nhosts = 8");
+    let pair =
+        "[[traffic]]\nkind = \"constant\"\nfrom = \"host1\"\nto = \"host16\"\nrate = \"1 Mb/s\"\nframe = \"1500 B\"\n";
+    let plan = plan(&more(&text, &pair.repeat(6)), &[]);
+    let spines = |wanted: &dyn Fn(&str, &str) -> bool| -> usize {
+        let flows = plan.flows.iter().filter(|flow| {
+            let (from, to) = flow.name.split_once("->").expect("two ends");
+            wanted(from, to) && flow.paths[0].len() == 4
+        });
+        flows.map(|flow| flow.paths[0][1] as usize).collect::<std::collections::BTreeSet<_>>().len()
+    };
+    let spread = [spines(&|from, _| from == "host1"), spines(&|from, to| from == "host1" && to.starts_with("host16"))];
+    // From many hosts to one each leaf has ports of its own; those of the first leaf count.
+    let into = spines(&|from, to| to == "host16" && from != "host16");
+    assert!(spread[0] >= 4 && spread[1] >= 3 && into >= 4, "{spread:?} {into}");
+}
+
 #[test]
 fn connections_fill_frames_and_hear_acknowledgements() {
     let text = UNIFORM.replace(

@@ -451,3 +451,92 @@ fn counters(values: &Values) -> Result<Option<Cycles>, FluidError> {
         increase: values.number("ai_rate_bps") / (8.0 * frame),
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(parameters: &str) -> Qcn {
+        let values = Values::read(Qcn::NAME, PARAMETERS, parameters).expect("values");
+        let initial = Initial::read(Qcn::NAME, None, Qcn::INITIAL).expect("a start");
+        Qcn::new(&values, &initial).expect("a model")
+    }
+
+    /// The sources in their first cycle hold a gap of 5 on average; the target of all is at least that above the rate.
+    #[test]
+    fn the_clamp_of_the_target_keeps_the_held_gap() {
+        let kept = model(r#"{"first_cycle": "kept"}"#);
+        let projected = |model: &Qcn, target: f64| {
+            let mut state = [10.0, 100.0, target, 5.0, 0.5];
+            model.project(0.0, &mut state);
+            state
+        };
+        assert_eq!(projected(&kept, 90.0), [10.0, 100.0, 105.0, 5.0, 0.5]);
+        assert_eq!(projected(&kept, 104.0)[2], 105.0);
+        assert_eq!(projected(&kept, 106.0)[2], 106.0);
+        let free = model(r#"{"first_cycle": "kept", "clamp_target": false}"#);
+        assert_eq!(projected(&free, 90.0)[2], 90.0);
+    }
+
+    /// Abramowitz and Stegun, table 26.1: 0.5, 0.8413447, 0.9772499; and their complements.
+    #[test]
+    fn the_normal_distribution_is_the_tabled_one() {
+        for (x, expected) in [(0.0, 0.5), (1.0, 0.841_344_7), (2.0, 0.977_249_9), (-1.0, 0.158_655_3)] {
+            assert!((normal(x) - expected).abs() < 2e-7, "{x}: {}", normal(x));
+        }
+    }
+
+    /// Without spread a message comes where F is above 0; two-sided always; with a spread half of the time at F = 0, and
+    /// then it says sigma phi(0) / Phi(0) = 0.797885 sigma.
+    #[test]
+    fn messages_by_the_sign_of_the_feedback() {
+        let one_sided = model("{}");
+        assert_eq!((one_sided.message_of(3.0, 0.01), one_sided.message_of(0.0, 0.01)), ((3.0, 0.01), (0.0, 0.0)));
+        assert_eq!(one_sided.message_of(-3.0, 0.01), (0.0, 0.0));
+        assert_eq!(model(r#"{"one_sided": false}"#).message_of(-3.0, 0.01), (-3.0, 0.01));
+        let (feedback, reflected) = model(r#"{"feedback_spread_bytes": 3000}"#).message_of(0.0, 0.01);
+        assert!((feedback - 2.0 * 0.797_884_6).abs() < 1e-5 && (reflected - 0.005).abs() < 1e-8);
+    }
+
+    /// 10 Gb/s are 833 333 frames of 1500 octets a second. The set point is 22 frames, full feedback 5 * 22 = 110; p is
+    /// 0.01 without feedback, 0.1 with 110 or more and 0.055 with 55.
+    #[test]
+    fn sampling_grows_with_feedback_of_either_sign() {
+        let model = model("{}");
+        let near = |p: f64, expected: f64| assert!((p - expected).abs() < 1e-12, "{p} where {expected} is right");
+        near(model.probability(0.0), 0.01);
+        near(model.probability(55.0), 0.055);
+        near(model.probability(-55.0), 0.055);
+        near(model.probability(1000.0), 0.1);
+    }
+
+    /// F = o + d / p with p = 0.01 + 0.09 |F| / 110. With the rates balanced d is 0 and F the offset: -12 at 10 frames.
+    /// At rest with 10 % too much, d = 2 * 0.1 = 0.2: F solves F (0.01 + 0.09 F / 110) = 0.2.
+    #[test]
+    fn feedback_and_sampling_depend_on_each_other() {
+        let model = model(r#"{"sources": 1}"#);
+        let capacity = model.plant.capacity;
+        let (feedback, p) = model.feedback(10.0, capacity);
+        assert!((feedback + 12.0).abs() < 1e-9 && (p - (0.01 + 0.09 * 12.0 / 110.0)).abs() < 1e-12);
+        let (feedback, p) = model.feedback(22.0, 1.1 * capacity);
+        assert!((feedback * p - 0.2).abs() < 1e-9 && feedback > 0.0, "{feedback} at {p}");
+        // Clipped at full feedback, where p is 0.1: 100 frames too long and 2 * 0.5 / 0.1 = 10 for the growth are 110.
+        let (feedback, p) = model.feedback(200.0, 1.5 * capacity);
+        assert_eq!((feedback, p), (model.full, 0.1));
+    }
+
+    /// After a long time of messages with probability p = 0.01 and cycles of 100 frames: half of the sources are in
+    /// their first cycle, 1 / (1 + 1).
+    #[test]
+    fn the_share_of_first_cycles() {
+        assert!((model(r#"{"first_cycle": "kept"}"#).first(0.01) - 0.5).abs() < 1e-12);
+        assert_eq!(model("{}").first(0.01), 0.0);
+        // e = p / ((1 - p)^-100 - 1) = 0.01 / 1.731996; F = 5, of which zeta has all or, kept, all but one.
+        let eta = 0.01 / (0.99f64.powi(-100) - 1.0);
+        let (kept, restarted) = (model(r#"{"first_cycle": "kept"}"#).cycles(0.01), model("{}").cycles(0.01));
+        assert!((kept.0 / eta - 1.0).abs() < 1e-12 && (restarted.0 / eta - 1.0).abs() < 1e-12);
+        assert!((kept.1 / (eta * 0.99f64.powi(400)) - 1.0).abs() < 1e-12);
+        assert!((restarted.1 / (eta * 0.99f64.powi(500)) - 1.0).abs() < 1e-12);
+        assert_eq!(model("{}").cycles(0.0), (0.01, 0.01));
+    }
+}

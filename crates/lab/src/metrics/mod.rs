@@ -337,3 +337,6 @@ pub(crate) fn measure(scenario: &Scenario, fabric: &Fabric, meter: Meter, done: 
     let view = RunView::new(scenario, fabric, meter, done);
     METRICS.iter().map(|metric| metric.definition.of(&view)).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -148,7 +148,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
         #[test]
         fn any_order_is_sorted(numbers in prop::collection::vec(0..60u32, 0..200)) {

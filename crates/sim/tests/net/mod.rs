@@ -1,6 +1,7 @@
 //! Small networks for tests: nodes and links in, a plan out.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+use proptest::test_runner::{FailurePersistence, FileFailurePersistence};
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
     Control, Engine, Events, Feedback, Finished, FlowPlan, GeneratorPlan, Halt, NodePlan, PausePlan, PauseRule,
@@ -8,6 +9,14 @@ use qcnlab_sim::{
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::collections::VecDeque;
+
+/// Keeps the seeds of cases that failed beside the test, and reads them again first. Given the whole path, because a
+/// test that is not part of the library is not found by its source file.
+#[allow(clippy::unnecessary_wraps, reason = "what a configuration takes")]
+pub(crate) fn kept(test: &str) -> Option<Box<dyn FailurePersistence>> {
+    let path = format!("{}/tests/{test}.proptest-regressions", env!("CARGO_MANIFEST_DIR"));
+    Some(Box::new(FileFailurePersistence::Direct(path.leak())))
+}
 
 /// A plan that starts empty.
 pub(crate) struct Net {

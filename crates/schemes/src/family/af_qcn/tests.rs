@@ -114,3 +114,29 @@ fn a_port_without_congestion_is_silent() {
     // 10 000 after 0: -(-23 000 + 20 000) = +3000: room, however unfair the flow is.
     assert_eq!(feedback(CP_DECK001, 0, 10_000), None);
 }
+
+/// What arrives counts, whether the queue takes it or not: flow 0 sends two frames of three, all of them discarded, and
+/// is above its share as if they had been taken. Frames outside congestion control have no share.
+#[test]
+fn discarded_frames_count_as_arrived() {
+    let params = CpParams { measure_gain: 1.0, alpha: 1.0, ..CP_DECK001 };
+    let excess = |admitted: bool, controlled: bool| {
+        let mut cp = AfQcn::congestion_point(&params, CpId(0));
+        let mut dice = Dice::new(1, 0, "test", Purpose::Sampling);
+        let queue = Queue { len: Bytes::new(150_000), capacity: Bytes::new(150_000), rate: BitRate::gbps(10) };
+        for n in 0..99 {
+            let frame = if n % 3 == 0 { frame(1) } else { Arrival { admitted, controlled, ..frame(0) } };
+            let _ = cp.on_arrival(us(n), &frame, queue, &mut dice);
+        }
+        let _ = cp.on_arrival(us(1000), &frame(1), queue, &mut dice);
+        cp.shares.excess(FlowId(0))
+    };
+    // 66 of 99 frames, and a share of 49.5: 0.25 above.
+    assert_eq!([excess(true, true), excess(false, true), excess(true, false)], [0.25, 0.25, 0.0]);
+}
+
+/// Rounding is to the nearest: (1 - 0.1) 56 + 0.1 * 15.75 = 51.975 is 52.
+#[test]
+fn mixed_feedback_is_rounded_to_the_nearest() {
+    assert_eq!(feedback(CpParams { alpha: 0.1, ..CP_DECK001 }, 0, 60_000), Some(52));
+}

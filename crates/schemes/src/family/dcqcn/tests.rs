@@ -200,6 +200,40 @@ fn a_nics_target_follows_only_after_an_increase() {
     }
 }
 
+/// 40 000 halved nine times is 78; the preset's least rate is 100. A NIC's is 1: 40 000 halved sixteen times is 0.6.
+#[test]
+fn no_cut_goes_below_the_minimum_rate() {
+    let mut published = rp(RP_SIGCOMM2015);
+    for cnp in 0..12 {
+        hear(&mut published, us(50 * cnp));
+        let expected = (40_000_000_000u64 >> (cnp + 1)).max(100_000_000);
+        assert_eq!(current(&published).get(), expected, "after {} CNPs", cnp + 1);
+    }
+    let mut nic = rp(RP_CONNECTX);
+    for cnp in 0..40 {
+        hear(&mut nic, us(4 * cnp));
+        nic.on_wake(us(4 * cnp + 4), &mut dice());
+        limiter(&mut nic).alpha.value = 1.0;
+    }
+    assert_eq!(current(&nic), BitRate::mbps(1));
+}
+
+/// A cut leaves at least the share `min_dec_fac`: of 40 000 with alpha 1 and half of it, 30 000 instead of 20 000.
+#[test]
+fn a_cut_leaves_its_least_share() {
+    let mut rp = rp(RpParams { min_dec_fac: 0.75, ..RP_SIGCOMM2015 });
+    hear(&mut rp, us(0));
+    assert_eq!(current(&rp), BitRate::gbps(30));
+}
+
+/// A limiter that starts below the least rate stays there: a cut never raises.
+#[test]
+fn a_first_rate_below_the_minimum_is_not_raised_by_a_cut() {
+    let mut rp = rp(RpParams { first_rate: Some(BitRate::mbps(60)), ..RP_SIGCOMM2015 });
+    hear(&mut rp, us(0));
+    assert_eq!(current(&rp), BitRate::mbps(60));
+}
+
 #[test]
 fn a_first_rate_holds_before_the_first_cut() {
     let mut rp = rp(RpParams { first_rate: Some(BitRate::gbps(4)), ..RP_SIGCOMM2015 });

@@ -171,7 +171,7 @@ fn a_timer_cycle_alone_counts_only_if_told() {
 #[test]
 fn the_timer_shortens_after_five_cycles_and_a_message_restarts_it() {
     let mut rp = rp(EXACT);
-    rp.on_signal(ms(0), &cnm(1), &mut dice());
+    rp.on_signal(ms(0), &cnm(63), &mut dice());
     let mut wakes = Vec::new();
     for _ in 0..7 {
         let at = rp.next_wake();
@@ -180,8 +180,11 @@ fn the_timer_shortens_after_five_cycles_and_a_message_restarts_it() {
     }
     let quarter_ms = |n: u64| Span::from_us(250 * n);
     assert_eq!(wakes, [60, 120, 180, 240, 300, 330, 360].map(quarter_ms));
+    // It still limits, and would wake at 97.5 ms. From 95 ms on a cycle has 15 ms again.
+    assert!(limiter(&rp).rates.current < LINE);
+    assert_eq!((rp.next_wake(), limiter(&rp).time_stage), (us(97_500), 7));
     rp.on_signal(ms(95), &cnm(1), &mut dice());
-    assert_eq!(rp.next_wake(), ms(110));
+    assert_eq!((rp.next_wake(), limiter(&rp).time_stage), (ms(110), 0));
 }
 
 #[test]
@@ -269,6 +272,38 @@ fn target_rate_reduction() {
         limiter.increase(&params, LINE);
         assert_eq!(limiter.rates.target, LINE);
     }
+}
+
+/// The first event of each clock reduces, not the first event alone: from 10 000, far above 100, to 1250 at the end of
+/// the first byte-counter cycle and to 156.25 at the end of the first timer cycle, whichever came before.
+#[test]
+fn target_rate_reduction_at_the_first_event_of_each_clock() {
+    for stages in [[(1, 0), (1, 1)], [(0, 1), (1, 1)], [(4, 1), (1, 3)]] {
+        let params = RpParams { target_rate_reduction: true, ..EXACT };
+        let mut rp = rp(params);
+        rp.on_signal(ms(0), &cnm(1), &mut dice());
+        let QcnState::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
+        limiter.rates.target = LINE;
+        for ((byte_stage, time_stage), target) in stages.into_iter().zip([1_250_000_000, 156_250_000]) {
+            limiter.rates.current = BitRate::mbps(100);
+            (limiter.byte_stage, limiter.time_stage) = (byte_stage, time_stage);
+            limiter.increase(&params, LINE);
+            assert_eq!(limiter.rates.target.get(), target, "stages {byte_stage} and {time_stage}");
+            limiter.rates.target = limiter.rates.target.max(BitRate::mbps(1250));
+        }
+    }
+}
+
+#[test]
+fn feedback_of_zero_is_no_message() {
+    let mut free = rp(EXACT);
+    free.on_signal(ms(0), &cnm(0), &mut dice());
+    assert_eq!(free.limit(), None);
+    let mut limited = rp(EXACT);
+    limited.on_signal(ms(0), &cnm(63), &mut dice());
+    let before = (limited.gauge(), limited.next_wake());
+    limited.on_signal(ms(5), &cnm(0), &mut dice());
+    assert_eq!((limited.gauge(), limited.next_wake()), before);
 }
 
 #[test]

@@ -157,7 +157,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn everything_arrives(config in any_config(), segments in 1..150u32, fates in prop::collection::vec(fate(), 0..250)) {

@@ -1,0 +1,350 @@
+//! Every metric of rows that are written here by hand, with the arithmetic beside them.
+
+use super::windows::Windows;
+use super::{METRICS, Meter, measure};
+use crate::fabric::Fabric;
+use crate::scenario::{Draw, Scenario};
+use qcnlab_sim::{Counters, Finished, FlowTally, TcpTally, Trace};
+use qcnlab_units::Instant;
+
+/// Two hosts offer 4 Gb/s each to a third; the first also sends 1 Gb/s to the second.
+const HOTSPOT: &str = r#"
+title = "By hand"
+duration = "70 ms"
+warmup = "5 ms"
+[topology]
+kind = "switch"
+hosts = 3
+rate = "10 Gb/s"
+delay = "1 us"
+[[traffic]]
+kind = "constant"
+from = "host{1..2}"
+to = "host3"
+rate = "4 Gb/s"
+frame = "1500 B"
+[[traffic]]
+kind = "constant"
+from = "host1"
+to = "host2"
+rate = "1 Gb/s"
+frame = "1500 B"
+[[hotspot]]
+port = "switch->host3"
+from = "10 ms"
+until = "30 ms"
+rate = "1 Gb/s"
+[scheme]
+name = "qcn"
+[record]
+throughput_bin = "1 ms"
+queue_every = "1 ms"
+"#;
+
+const MS: u64 = 1_000_000_000;
+
+fn scenario(text: &str, overrides: &[&str]) -> Scenario {
+    let scenario = Scenario::parse(text.trim_start(), "by-hand.toml").and_then(|s| s.with_overrides(overrides));
+    scenario.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn fabric(scenario: &Scenario) -> Fabric {
+    Fabric::new(scenario, Draw { seed: 1, replication: 0 }).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The metrics of rows and totals, by name.
+struct Measured(Vec<Option<f64>>);
+
+impl Measured {
+    fn of(scenario: &Scenario, fabric: &Fabric, done: &Finished) -> Measured {
+        let mut meter = Meter::new(scenario, fabric);
+        meter.look(&done.trace);
+        Measured(measure(scenario, fabric, meter, done))
+    }
+
+    fn get(&self, name: &str) -> Option<f64> {
+        self.0[METRICS.iter().position(|metric| metric.name == name).unwrap_or_else(|| panic!("no {name}"))]
+    }
+
+    fn is(&self, name: &str, expected: f64) {
+        let value = self.get(name).unwrap_or_else(|| panic!("{name} is missing"));
+        assert!((value - expected).abs() <= 1e-12 * expected.abs(), "{name}: {value} where {expected} is right");
+    }
+}
+
+/// Octets through the bottleneck in each bin of 1 ms; 1 000 000 are 8 Gb/s.
+fn through(bin: u64) -> u64 {
+    match bin {
+        0..5 => 2_000_000, // warm-up
+        5..10 => 900_000,  // 7.2 Gb/s: 95 % of that are 855 000 octets, of the 8 Gb/s offered 950 000
+        10..30 => 120_000, // hotspot
+        30 => 500_000,     // below both
+        31 => 960_000,     // the first at 95 % of what is offered
+        32 => 860_000,     // at 95 % of before alone
+        33..37 => 960_000, // four of what is offered are not five; six of before are not ten
+        37 => 854_000,     // below both
+        38..43 => 960_000, // five of what is offered
+        43..47 => 860_000, // nine of before are not ten
+        47 => 854_000,     // below both
+        48 => 960_000,     // here recovery begins to last
+        49..70 => 860_000, // it lasts
+        _ => unreachable!("70 bins"),
+    }
+}
+
+/// The octets of the three flows; the third does not cross the bottleneck.
+fn octets(bin: u64) -> [u64; 3] {
+    let all = through(bin);
+    match bin {
+        5..10 => [600_000, 300_000, 125_000],
+        10..30 => [all / 2, all / 2, 50_000],
+        _ => [all / 2, all / 2, 125_000],
+    }
+}
+
+/// Samples of the bottleneck's queue, each millisecond. Twice the set point of 33 000 is 66 000.
+fn queued(ms: u64) -> u64 {
+    match ms {
+        5..10 => (ms - 5) * 10_000, // 0, 10, 20, 30, 40 thousand
+        13..18 | 19..29 => 66_000,  // five in a row are not ten; ten are
+        18 => 66_001,               // above twice the set point by one octet
+        10..49 => 100_000,          // the rest of the hotspot, and what is not yet recovered
+        49..70 => 20_000,
+        _ => 150_000, // warm-up
+    }
+}
+
+fn rows(fabric: &Fabric) -> Trace {
+    let mut trace = Trace::default();
+    for ms in 0..70 {
+        for (flow, bytes) in octets(ms).into_iter().enumerate() {
+            trace.throughput.time.push(ms * MS);
+            trace.throughput.flow.push(flow as u32);
+            trace.throughput.bytes.push(bytes);
+        }
+        for (port, bytes) in [(fabric.bottleneck, queued(ms)), (fabric.bottleneck + 1, 149_000)] {
+            trace.queues.time.push(ms * MS);
+            trace.queues.port.push(port);
+            trace.queues.bytes.push(bytes);
+        }
+    }
+    // One class of port 3 for 7 ms and another for 4; the whole link of port 4 for 4 ms and for the last 4 of the run.
+    for (start, end, port, class) in [(10, 17, 3, Some(3)), (0, 4, 3, Some(5)), (1, 5, 4, None), (66, 75, 4, None)] {
+        trace.pauses.start.push(start * MS);
+        trace.pauses.end.push(end * MS);
+        trace.pauses.port.push(port);
+        trace.pauses.class.push(class);
+        trace.pauses.because.push(0);
+    }
+    trace
+}
+
+fn by_hand() -> Measured {
+    let scenario = scenario(HOTSPOT, &[]);
+    let fabric = fabric(&scenario);
+    let done = Finished { trace: rows(&fabric), counters: Counters::default(), flows: vec![FlowTally::default(); 3] };
+    Measured::of(&scenario, &fabric, &done)
+}
+
+/// From 30 ms to the ends of bins 48, 31 and 38; from 10 ms to the first of the ten samples, at 19 ms.
+#[test]
+fn times_to_recover_and_to_settle() {
+    let measured = by_hand();
+    measured.is("recovery_ms", 19.0);
+    measured.is("rec95_ms", 2.0);
+    measured.is("rec95s_ms", 9.0);
+    measured.is("onset_ms", 9.0);
+}
+
+/// Before 7.2 of 10 Gb/s; during 0.96 of 1 Gb/s; after, 40 bins with 500 + 5 * 960 + 860 + 854 = 7014 (eight bins),
+/// 5 * 960 + 4 * 860 = 8240, 854 + 960 = 1814 and 21 * 860 = 18 060, together 35 128 thousand octets.
+#[test]
+fn utilisations() {
+    let measured = by_hand();
+    measured.is("util_before", 0.72);
+    measured.is("util_during", 0.96);
+    measured.is("util_after", 35_128e3 * 8.0 / 40e-3 / 10e9);
+}
+
+/// Outside are bins 5 to 9 and, after the end of bin 48, 49 to 69: 26 bins with 5 * 900 + 21 * 860 = 22 560 thousand
+/// octets; of the flows 5 * 600 + 21 * 430 = 12 030, 5 * 300 + 21 * 430 = 10 530 and 26 * 125 = 3250 thousand.
+#[test]
+fn rates_outside_the_hotspot_and_its_recovery() {
+    let measured = by_hand();
+    measured.is("throughput_outside_gbps", 22_560e3 * 8.0 / 26e-3 * 1e-9);
+    let [a, b, c] = [12_030.0, 10_530.0, 3_250.0];
+    measured.is("jain", (a + b + c) * (a + b + c) / (3.0 * (a * a + b * b + c * c)));
+    // Nothing is contended for, so both kinds of share are what is offered: 4, 4 and 1 Gb/s. 1 Gb/s are 3250 thousand
+    // octets in 26 ms.
+    let part = |octets: f64, share: f64| (octets / share - 1.0).powi(2);
+    let off = ((part(a, 13_000.0) + part(b, 13_000.0) + part(c, 3_250.0)) / 3.0).sqrt();
+    let near = |name: &str| assert!((measured.get(name).unwrap() / off - 1.0).abs() < 1e-6, "{name}");
+    near("off_max_min");
+    near("off_proportional");
+}
+
+/// 65 bins from 5 ms on. Through the bottleneck 4500 + 2400 + 35 128 = 42 028 thousand octets; the third flow has
+/// 20 * 50 + 45 * 125 = 6625. The first two differ before the hotspot alone: 3000 and 1500, then 1200 + 17 564 each.
+#[test]
+fn rates_of_the_whole_run() {
+    let measured = by_hand();
+    measured.is("bottleneck_gbps", 42_028e3 * 8e-9 / 65e-3);
+    measured.is("aggregate_gbps", 48_653e3 * 8e-9 / 65e-3);
+    measured.is("victim_gbps", 6_625e3 * 8e-9 / 65e-3);
+    measured.is("rate_ratio", 21_764.0 / 20_264.0);
+}
+
+/// Outside are 5 samples of 0 to 40 and 21 of 20 thousand octets: mean 20, squares 400 + 100 + 0 + 100 + 400 = 1000
+/// over 26. During the hotspot 4 of 100, one of 66.001 and 15 of 66.
+#[test]
+fn queues_outside_and_during() {
+    let measured = by_hand();
+    measured.is("queue_mean_bytes", 20_000.0);
+    measured.is("queue_std_bytes", 1e3 * (1000.0f64 / 26.0).sqrt());
+    measured.is("queue_max_bytes", 40_000.0);
+    measured.is("queue_empty_frac", 1.0 / 26.0);
+    measured.is("queue_during_bytes", (4.0 * 100_000.0 + 66_001.0 + 15.0 * 66_000.0) / 20.0);
+}
+
+/// Port 4 is stopped for 4 ms and, up to the end, 4 more; the classes of port 3 do not add up.
+#[test]
+fn the_longest_pause() {
+    by_hand().is("paused_frac", 8.0 / 70.0);
+}
+
+/// Without recovery everything after the hotspot counts as outside it.
+#[test]
+fn a_run_that_never_recovers() {
+    let scenario = scenario(HOTSPOT, &["duration=58 ms"]);
+    let fabric = fabric(&scenario);
+    let mut trace = rows(&fabric);
+    // Bins 48 to 56 and sample 58 stay: nine good bins, and the last bin is bad.
+    let rows = 3 * 57;
+    trace.throughput.time.truncate(rows);
+    trace.throughput.flow.truncate(rows);
+    trace.throughput.bytes.truncate(rows);
+    for flow in 0..3 {
+        trace.throughput.time.push(57 * MS);
+        trace.throughput.flow.push(flow);
+        trace.throughput.bytes.push(100_000);
+    }
+    trace.queues.time.truncate(2 * 58);
+    trace.queues.port.truncate(2 * 58);
+    trace.queues.bytes.truncate(2 * 58);
+    let done = Finished { trace, counters: Counters::default(), flows: vec![FlowTally::default(); 3] };
+    let measured = Measured::of(&scenario, &fabric, &done);
+    assert_eq!(measured.get("recovery_ms"), None);
+    // 5 * 900 before; after 7014 + 8240 + 1814 + 8 * 860 + 200 = 24 148 thousand octets in 28 bins.
+    measured.is("throughput_outside_gbps", 28_648e3 * 8.0 / 33e-3 * 1e-9);
+    // 100 before, then 19 samples of 100 and 9 of 20 thousand octets, of 33.
+    measured.is("queue_mean_bytes", (100e3 + 19.0 * 100e3 + 9.0 * 20e3) / 33.0);
+    // Halves of the flows: 3000 and 1500 before, 12 074 after; the third 33 * 125 less its last bin's 25.
+    let [a, b, c] = [15_074.0, 13_574.0, 4_100.0];
+    measured.is("jain", (a + b + c) * (a + b + c) / (3.0 * (a * a + b * b + c * c)));
+}
+
+/// Each total has a value of its own, so that none can stand for another.
+#[test]
+fn totals_are_those_of_the_engine() {
+    let scenario = scenario(HOTSPOT, &[]);
+    let fabric = fabric(&scenario);
+    let counters = Counters {
+        frames_dropped: 11,
+        messages_sent: 12,
+        messages_heard: 912,
+        messages_lost: 913,
+        false_alarms: 13,
+        alarms: 914,
+        frames_refused: 14,
+        pause_frames: 15,
+        ..Counters::default()
+    };
+    let tcp = |timeouts, retransmitted| {
+        Some(TcpTally { timeouts, retransmitted, fast_retransmits: 900, segments: 901, ..TcpTally::default() })
+    };
+    let flow = |total_bytes, finished, tcp| FlowTally { total_bytes, finished, tcp, ..FlowTally::default() };
+    let flows = vec![
+        flow(None, Instant::NEVER, tcp(16, 100)),
+        flow(Some(5), Instant::NEVER, tcp(1, 20)),
+        flow(Some(5), Instant::from_ps(1), None),
+    ];
+    let measured = Measured::of(&scenario, &fabric, &Finished { trace: rows(&fabric), counters, flows });
+    let expected = [
+        ("drops", 11.0),
+        ("messages", 12.0),
+        ("false_alarms", 13.0),
+        ("refused", 14.0),
+        ("pause_frames", 15.0),
+        ("timeouts", 17.0),
+        ("retransmitted", 120.0),
+        ("unfinished", 1.0),
+    ];
+    expected.into_iter().for_each(|(name, value)| measured.is(name, value));
+}
+
+/// Flows of 1250 octets in one frame over two links of 1 Gb/s and 1 us take 2 * (10 + 1) = 22 us alone.
+fn slowdowns(finished_us: &[Option<u64>]) -> Measured {
+    let lines: String = finished_us.iter().map(|_| "host1,host2,1250 B,1 ms\n").collect();
+    let text = format!(
+        "title = \"By hand\"\nduration = \"1 s\"\n[topology]\nkind = \"switch\"\nhosts = 2\nrate = \"1 Gb/s\"\n\
+         delay = \"1 us\"\n[[traffic]]\nkind = \"list\"\nframe = \"1500 B\"\nflows = \"\"\"\nfrom,to,size,start\n\
+         {lines}\"\"\"\n[scheme]\nname = \"none\"\n"
+    );
+    let scenario = scenario(&text, &[]);
+    let fabric = fabric(&scenario);
+    let flow = |us: &Option<u64>| FlowTally {
+        total_bytes: Some(1250),
+        finished: us.map_or(Instant::NEVER, |us| Instant::from_ps((1000 + us) * 1_000_000)),
+        ..FlowTally::default()
+    };
+    let flows = finished_us.iter().map(flow).collect();
+    Measured::of(&scenario, &fabric, &Finished { trace: Trace::default(), counters: Counters::default(), flows })
+}
+
+#[test]
+fn slowdowns_of_flows_that_finished() {
+    // 22, 44 and 66 us after their start: 1, 2 and 3 times as long as alone. The last never finishes.
+    let measured = slowdowns(&[Some(66), Some(22), Some(44), None]);
+    measured.is("slowdown_mean", 2.0);
+    measured.is("slowdown_p99", 3.0);
+    measured.is("unfinished", 1.0);
+    let none = slowdowns(&[None]);
+    assert_eq!((none.get("slowdown_mean"), none.get("slowdown_p99")), (None, None));
+}
+
+/// Of 100 flows 99 do not exceed the 99th, of 200 the 198th; of 101 it takes 99.99, so the 100th.
+#[test]
+fn the_99th_percentile_is_the_smallest_that_99_percent_do_not_exceed() {
+    for (flows, rank) in [(1, 1.0), (99, 99.0), (100, 99.0), (101, 100.0), (200, 198.0)] {
+        let finished: Vec<Option<u64>> = (1..=flows).rev().map(|n| Some(22 * n)).collect();
+        slowdowns(&finished).is("slowdown_p99", rank);
+    }
+}
+
+#[test]
+fn windows_end_where_hotspots_begin() {
+    let without = HOTSPOT
+        .replace("[[hotspot]]\nport = \"switch->host3\"\nfrom = \"10 ms\"\nuntil = \"30 ms\"\nrate = \"1 Gb/s\"\n", "");
+    let windows = Windows::of(&scenario(&without, &[]));
+    assert_eq!((windows.before, windows.during, windows.after), (5 * MS..70 * MS, None, None));
+    let second =
+        "[[hotspot]]\nport = \"switch->host3\"\nfrom = \"50 ms\"\nuntil = \"60 ms\"\nrate = \"2 Gb/s\"\n[scheme]";
+    let windows = Windows::of(&scenario(&HOTSPOT.replace("[scheme]", second), &[]));
+    assert_eq!(windows.before, 5 * MS..10 * MS);
+    assert_eq!((windows.during, windows.after), (Some(10 * MS..30 * MS), Some(30 * MS..50 * MS)));
+    assert_eq!(windows.whole, 5 * MS..70 * MS);
+}
+
+/// Bins of 3 ms: 23 end by 70 ms. Whole inside 5 to 10 ms lies one, from 6 to 9; two begin there, at 6 and at 9.
+#[test]
+fn bins_lie_in_a_window_or_begin_in_it() {
+    let windows = Windows::of(&scenario(HOTSPOT, &["record.throughput_bin=3 ms"]));
+    assert_eq!(windows.all_bins(), 23);
+    assert_eq!(windows.bins_in(&(5 * MS..10 * MS)), 2..3);
+    assert_eq!(windows.bins_in(&(6 * MS..12 * MS)), 2..4);
+    assert_eq!(windows.bins_in(&(60 * MS..80 * MS)), 20..23);
+    let micros = |ranges: &[std::ops::Range<u64>]| (windows.seconds(ranges) * 1e6).round() as u64;
+    let inside = [5 * MS..10 * MS, 6 * MS..12 * MS, 60 * MS..80 * MS];
+    assert_eq!(inside.clone().map(|range| micros(&[range])), [6000, 6000, 9000]);
+    assert_eq!(micros(&inside), 21_000);
+}

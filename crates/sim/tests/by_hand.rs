@@ -1,0 +1,91 @@
+//! Whole runs of one or two hosts, worked by hand: what limiters, sources and pauses do to single frames.
+
+mod net;
+
+use net::{Net, greedy};
+use qcnlab_sim::{PausePlan, PauseRule, PauseScope, Traffic};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+const TEN: BitRate = BitRate::gbps(10);
+
+fn us(n: u64) -> Instant {
+    Instant::ZERO + Span::from_us(n)
+}
+
+/// Hosts a and b send to c at 10 Gb/s each in one class, and a sends 1 Gb/s to b in the class below or above it. PFC of
+/// all classes stops the first class alone, whichever it is.
+#[test]
+fn pfc_of_each_class_stops_that_class_alone() {
+    for class in 0..8u8 {
+        let other = if class == 7 { 6 } else { class + 1 };
+        let mut net = Net::new(&["a", "b", "c", "s"]);
+        for host in ["a", "b", "c"] {
+            net.link(host, "s", TEN, Span::from_us(1));
+        }
+        let flows = [net.flow("a", "c", class, greedy()), net.flow("b", "c", class, greedy())];
+        let victim = net.flow("a", "b", other, Traffic::Constant { rate: BitRate::gbps(1) });
+        net.pause("s", 200_000, 30_000, 20_000);
+        let s = net.node("s") as usize;
+        net.plan.nodes[s].pause.as_mut().expect("it pauses").scope = PauseScope::Classes(0xff);
+        let done = net.run();
+        let rows = &done.trace.pauses;
+        assert!(!rows.class.is_empty() && rows.class.iter().all(|stopped| *stopped == Some(class)), "class {class}");
+        assert_eq!(done.counters.frames_dropped, 0, "class {class}");
+        // 10 Gb/s for 5 ms are 4166 frames for the two; 1 Gb/s for 5 ms are 416 for the other. Class 7 goes before class
+        // 6 at its host, but it is stopped half of the time.
+        let delivered: u64 = flows.iter().map(|flow| done.flows[*flow as usize].delivered).sum();
+        assert!((4150..=4166).contains(&delivered), "class {class}: {delivered}");
+        assert!(done.flows[victim as usize].delivered >= 410, "class {class}: {:?}", done.flows[victim as usize]);
+    }
+}
+
+/// One host at 10 Gb/s into 100 Mb/s: a threshold asks for 96 us whenever half of that is over, so that one pause lasts
+/// from the first to the last frame that finds the queue long. It is one row, from its beginning.
+#[test]
+fn a_pause_that_is_refreshed_is_one_row() {
+    let mut net = Net::new(&["a", "b", "s"]);
+    net.link("a", "s", TEN, Span::from_us(1));
+    net.link("b", "s", TEN, Span::from_us(1));
+    let slow = net.port("s->b") as usize;
+    net.plan.ports[slow].rate = BitRate::mbps(100);
+    net.flow("a", "b", 0, greedy());
+    // The watermark asks again each 96 / 2 us until 30 000 octets have fallen to 15 000: each frame takes 120 us.
+    let s = net.node("s") as usize;
+    net.plan.nodes[s].input_memory = Some(Bytes::new(60_000));
+    net.plan.nodes[s].pause = Some(PausePlan {
+        scope: PauseScope::Link,
+        rule: PauseRule::Watermarks { high: Bytes::new(30_000), low: Bytes::new(15_000), quanta: 1875 },
+        reaction: Span::ZERO,
+    });
+    let done = net.run();
+    let (rows, pauses) = (&done.trace.pauses, done.counters.pause_frames);
+    assert_eq!(done.counters.frames_dropped, 0);
+    // Ten frames and more leave in a pause, 120 us each: 1.2 ms and more, of which each 48 us ask again.
+    assert!(rows.start.len() >= 2 && rows.start.len() <= 5, "{rows:?}");
+    for (start, end) in rows.start.iter().zip(&rows.end).filter(|(_, end)| **end < net.plan.end.ps()) {
+        assert!(end - start > 1_200_000_000, "{start}..{end}");
+    }
+    assert!(pauses >= 20 * (rows.start.len() as u64 - 1), "{pauses} frames for {} rows", rows.start.len());
+    // Between two rows the link goes on, and they do not overlap.
+    assert!(rows.end.iter().zip(&rows.start[1..]).all(|(end, next)| end < next));
+}
+
+/// Without PAUSE a queue of ten frames at 1 Gb/s loses what comes to it full, at its port, in the bin of its arrival.
+#[test]
+fn drops_are_recorded_where_and_when_they_happen() {
+    let mut net = Net::new(&["a", "b", "s"]);
+    net.link("a", "s", TEN, Span::from_us(1));
+    net.link("b", "s", BitRate::gbps(1), Span::from_us(1));
+    let slow = net.port("s->b") as usize;
+    net.plan.ports[slow].capacity = Some(Bytes::new(15_000));
+    let flow = net.flow("a", "b", 0, greedy());
+    net.plan.end = us(200);
+    let done = net.run();
+    let rows = &done.trace.drops;
+    // Frame k, from 0, comes at 2.2 + 1.2 k us; frame j leaves at 14.2 + 12 j us. By 100 us 82 have come, 8 have left and
+    // ten wait: 64 are lost. By 200 us it is 165, 16 and ten: 139, so 75 in the second bin.
+    assert_eq!((&rows.time, &rows.frames), (&vec![0, 100_000_000], &vec![64, 75]));
+    assert_eq!((&rows.port, &rows.flow), (&vec![net.port("s->b"); 2], &vec![flow; 2]));
+    assert_eq!(rows.bytes, [64 * 1500, 75 * 1500]);
+    assert_eq!(done.flows[flow as usize].dropped, 139);
+}
