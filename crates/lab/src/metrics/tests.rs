@@ -58,7 +58,7 @@ struct Measured(Vec<Option<f64>>);
 impl Measured {
     fn of(scenario: &Scenario, fabric: &Fabric, done: &Finished) -> Measured {
         let mut meter = Meter::new(scenario, fabric);
-        meter.look(&done.trace);
+        meter.read_rows(&done.trace);
         Measured(measure(scenario, fabric, meter, done))
     }
 
