@@ -70,12 +70,7 @@ impl RateLimiter {
     /// The rate to pace at: the reaction point's, in whole steps.
     #[inline(always)]
     fn limit(&self) -> Option<BitRate> {
-        let rate = self.rp.limit()?;
-        if self.rate_step == 1 || rate == BitRate::ZERO {
-            return Some(rate);
-        }
-        let steps = (rate.get() / self.rate_step).max(1);
-        Some(BitRate::bps(steps * self.rate_step))
+        Some(in_whole_steps(self.rp.limit()?, self.rate_step))
     }
 
     /// Sets the pacer to the reaction point's rate; returns whether that changed it.
@@ -101,5 +96,29 @@ impl RateLimiter {
         }
         self.wake = wake;
         Some(wake)
+    }
+}
+
+/// The rate in whole steps, rounded down, and one step at least; zero stays zero.
+#[inline(always)]
+fn in_whole_steps(rate: BitRate, step: u64) -> BitRate {
+    if step == 1 || rate == BitRate::ZERO {
+        return rate;
+    }
+    BitRate::bps((rate.get() / step).max(1) * step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Steps of 9.6 Mb/s: 100 Mb/s are ten of them, 96; 1 Mb/s is one; nothing is none.
+    #[test]
+    fn rates_are_whole_steps_and_one_at_least() {
+        let stepped = |bps| in_whole_steps(BitRate::bps(bps), 9_600_000).get();
+        assert_eq!(stepped(100_000_000), 96_000_000);
+        assert_eq!([stepped(96_000_000), stepped(95_999_999)], [96_000_000, 86_400_000]);
+        assert_eq!([stepped(1_000_000), stepped(0)], [9_600_000, 0]);
+        assert_eq!(in_whole_steps(BitRate::bps(7), 1), BitRate::bps(7));
     }
 }
