@@ -33,7 +33,7 @@ PHASES = {
     "sources, limiters": (
         r"sim/src/(engine/(sending|lazy)|source|pacer|rate_limiter|adapter|sender)\.rs"
     ),
-    "ports, links": r"sim/src/(engine/(hop|network)|port|frame)\.rs",
+    "ports, links": r"sim/src/(engine/(hop|network|services)|port|frame)\.rs",
     "priority queues": r"sim/src/(engine/transmission|priority_queues)\.rs",
     "pauses, input buffers": (
         r"sim/src/(engine/(pausing|deadlock|input_accounting)|input_buffer)\.rs"
@@ -41,7 +41,7 @@ PHASES = {
     "TCP": r"sim/src/(tcp/|connection|engine/transport)",
     "signals": r"sim/src/engine/(signals|control_frames|probing)\.rs",
     "schemes": r"crates/schemes/",
-    "records": r"sim/src/(recorder|trace|audit|engine/(recording|finish))\.rs|crates/lab/",
+    "records": r"sim/src/(recorder|trace|audit|capture|engine/(recording|finish|capture))\.rs|crates/lab/",
     "units": r"crates/units/",
     "standard library": r"/library/|rustc/",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,10 +89,8 @@ def test_own_costs_are_summed_and_those_of_calls_are_not(tmp_path: Path) -> None
 def test_phases_know_every_source_of_the_engine() -> None:
     phase = bench("phases").phase
     files = [str(file) for file in (ROOT / "crates/sim/src").rglob("*.rs")]
-    others = {"lib.rs", "plan.rs", "needs.rs", "build.rs", "tests.rs"}
-    assert [
-        file for file in files if phase(file) == "else" and not file.endswith(tuple(others))
-    ] == []
+    others = re.compile(r"/(lib|plan|tests)\.rs$|/engine/build(/|\.rs)")
+    assert [file for file in files if phase(file) == "else" and not others.search(file)] == []
 
 
 def test_without_a_wheel_ns3_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
