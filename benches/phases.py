@@ -41,7 +41,9 @@ PHASES = {
     "TCP": r"sim/src/(tcp/|connection|engine/transport)",
     "signals": r"sim/src/engine/(signals|control_frames|probing)\.rs",
     "schemes": r"crates/schemes/",
-    "records": r"sim/src/(recorder|trace|audit|capture|engine/(recording|finish|capture))\.rs|crates/lab/",
+    "records": (
+        r"sim/src/(recorder|trace|audit|capture|engine/(recording|finish|capture))\.rs|crates/lab/"
+    ),
     "units": r"crates/units/",
     "standard library": r"/library/|rustc/",
 }
