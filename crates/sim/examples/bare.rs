@@ -19,7 +19,7 @@ struct Frame {
 }
 
 /// A queue and the link behind it; a frame's arrival at the far end is known when it queues.
-struct Link {
+struct BareLink {
     busy: u64,
     delay: u64,
     queued: u64,
@@ -30,9 +30,9 @@ struct Link {
     tail: usize,
 }
 
-impl Link {
-    fn new(delay: u64, capacity: u64) -> Link {
-        Link { busy: 0, delay, queued: 0, capacity, ring: vec![Frame::default(); 8], head: 0, leaving: 0, tail: 0 }
+impl BareLink {
+    fn new(delay: u64, capacity: u64) -> BareLink {
+        BareLink { busy: 0, delay, queued: 0, capacity, ring: vec![Frame::default(); 8], head: 0, leaving: 0, tail: 0 }
     }
 
     #[inline]
@@ -88,7 +88,7 @@ struct Flow {
 
 #[derive(Default)]
 struct Net {
-    links: Vec<Link>,
+    links: Vec<BareLink>,
     flows: Vec<Flow>,
     hops: u64,
     drops: u64,
@@ -144,8 +144,8 @@ impl Net {
 /// Senders that share 10.5 Gb/s into 10 Gb/s, 20 us a link, 150 KB.
 fn star(senders: u32) -> Net {
     let mut net = Net::default();
-    net.links.extend((0..senders).map(|_| Link::new(20_000_000, u64::MAX)));
-    net.links.push(Link::new(20_000_000, 150_000));
+    net.links.extend((0..senders).map(|_| BareLink::new(20_000_000, u64::MAX)));
+    net.links.push(BareLink::new(20_000_000, 150_000));
     let period = (12_000e12 / 10.5e9 * f64::from(senders)) as u64;
     let flow = |i: u32| Flow { next: u64::from(i) * 1_142_857, period, path: vec![i, senders] };
     net.flows.extend((0..senders).map(flow));
@@ -158,7 +158,7 @@ fn fat_tree(k: u32) -> Net {
     let hosts = k * half * half;
     let mut net = Net::default();
     let layer = |layer: u32, index: u32| layer * hosts + index;
-    net.links.extend((0..6 * hosts).map(|i| Link::new(1_000_000, if i < hosts { u64::MAX } else { 150_000 })));
+    net.links.extend((0..6 * hosts).map(|i| BareLink::new(1_000_000, if i < hosts { u64::MAX } else { 150_000 })));
     let mut state = 1u64;
     let mut draw = |below: u32| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -12,7 +12,7 @@ const DUPLICATES: u32 = 3;
 /// A segment to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Its place in the stream, from 0.
+    /// Its position in the stream, from 0.
     pub number: u32,
     /// Its octets, headers not counted.
     pub payload: Bytes,

@@ -14,7 +14,7 @@ const TEN_US: Span = Span::from_us(10);
 
 /// What happens next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum BottleneckEvent {
     /// The link has sent the first segment of its queue.
     Sent,
     /// An acknowledgement reaches a sender.
@@ -25,7 +25,7 @@ enum Event {
 
 /// A recovery begins.
 #[derive(Clone, Copy, Debug)]
-struct Loss {
+struct Recovery {
     at: Instant,
     /// Octets of the window that saw it.
     window: u64,
@@ -34,7 +34,7 @@ struct Loss {
 }
 
 /// The link, its queue and its connections.
-struct Link {
+struct Bottleneck {
     now: Instant,
     /// Time a segment takes.
     segment: Span,
@@ -43,18 +43,18 @@ struct Link {
     room: usize,
     queue: VecDeque<(usize, u32)>,
     flows: Vec<(TcpSender, TcpReceiver)>,
-    events: BinaryHeap<Reverse<(Instant, u64, Event)>>,
+    events: BinaryHeap<Reverse<(Instant, u64, BottleneckEvent)>>,
     counted: u64,
     /// Segments the link has sent.
     sent: u64,
     /// The recoveries, in order.
-    losses: Vec<Loss>,
+    recoveries: Vec<Recovery>,
 }
 
-impl Link {
+impl Bottleneck {
     /// `pipe` counts the segment in transmission.
-    fn new(config: &Config, flows: usize, segment: Span, pipe: u64, room: usize) -> Link {
-        let mut link = Link {
+    fn new(config: &Config, flows: usize, segment: Span, pipe: u64, room: usize) -> Bottleneck {
+        let mut link = Bottleneck {
             now: Instant::ZERO,
             segment,
             trip: Span::from_ps(segment.ps() * (pipe - 1)),
@@ -64,13 +64,13 @@ impl Link {
             events: BinaryHeap::new(),
             counted: 0,
             sent: 0,
-            losses: Vec::new(),
+            recoveries: Vec::new(),
         };
-        (0..flows).for_each(|flow| link.at(Span::from_us(flow as u64), Event::Wake(flow)));
+        (0..flows).for_each(|flow| link.at(Span::from_us(flow as u64), BottleneckEvent::Wake(flow)));
         link
     }
 
-    fn at(&mut self, after: Span, event: Event) {
+    fn at(&mut self, after: Span, event: BottleneckEvent) {
         self.counted += 1;
         self.events.push(Reverse((self.now + after, self.counted, event)));
     }
@@ -80,7 +80,7 @@ impl Link {
             if self.queue.len() <= self.room {
                 self.queue.push_back((flow, segment.number));
                 if self.queue.len() == 1 {
-                    self.at(self.segment, Event::Sent);
+                    self.at(self.segment, BottleneckEvent::Sent);
                 }
             }
         }
@@ -90,30 +90,30 @@ impl Link {
         let Reverse((at, _, event)) = self.events.pop().expect("timers run");
         self.now = at;
         match event {
-            Event::Sent => {
+            BottleneckEvent::Sent => {
                 let (flow, number) = self.queue.pop_front().expect("it was sent");
                 self.sent += 1;
                 if !self.queue.is_empty() {
-                    self.at(self.segment, Event::Sent);
+                    self.at(self.segment, BottleneckEvent::Sent);
                 }
                 if let Some(ack) = self.flows[flow].1.on_segment(self.now, number) {
-                    self.at(self.trip, Event::Ack(flow, ack));
+                    self.at(self.trip, BottleneckEvent::Ack(flow, ack));
                 }
             }
-            Event::Ack(flow, number) => {
+            BottleneckEvent::Ack(flow, number) => {
                 let sender = &mut self.flows[flow].0;
                 let (before, window) = (sender.stats().fast_retransmits, sender.window().get());
                 sender.on_ack(at, number);
                 if sender.stats().fast_retransmits > before {
-                    self.losses.push(Loss { at, window, sent: self.sent });
+                    self.recoveries.push(Recovery { at, window, sent: self.sent });
                 }
                 self.send(flow);
             }
-            Event::Wake(flow) => {
+            BottleneckEvent::Wake(flow) => {
                 self.flows[flow].0.on_wake(at);
                 self.send(flow);
                 let wake = self.flows[flow].0.next_wake();
-                self.at(wake.since(at).max(self.segment), Event::Wake(flow));
+                self.at(wake.since(at).max(self.segment), BottleneckEvent::Wake(flow));
             }
         }
     }
@@ -154,13 +154,13 @@ fn close(got: f64, expected: f64, share: f64) {
 }
 
 /// Warms up, then gives the mean segment times from loss to loss of a flow, and the part of them the link was busy.
-fn measure(link: &mut Link, warm_up: u64, segments: u64) -> (f64, f64) {
+fn measure(link: &mut Bottleneck, warm_up: u64, segments: u64) -> (f64, f64) {
     link.run(warm_up);
-    link.losses.clear();
+    link.recoveries.clear();
     link.run(segments);
     let flows = link.flows.len();
-    let cycles = (link.losses.len() - 1) / flows;
-    let (first, last) = (link.losses[0], link.losses[cycles * flows]);
+    let cycles = (link.recoveries.len() - 1) / flows;
+    let (first, last) = (link.recoveries[0], link.recoveries[cycles * flows]);
     let time = last.at.since(first.at).seconds() / link.segment.seconds();
     (time / cycles as f64, (last.sent - first.sent) as f64 / time)
 }
@@ -169,13 +169,13 @@ fn measure(link: &mut Link, warm_up: u64, segments: u64) -> (f64, f64) {
 fn one_reno_makes_its_sawtooth() {
     // The sawtooth leaves out the two round trips at the peak until the loss shows and until it is repaired.
     for (flavour, room) in [(Flavour::Reno, 10), (Flavour::Reno, 20), (Flavour::NewReno, 50)] {
-        let mut link = Link::new(&unlimited(flavour), 1, TEN_US, 100, room);
+        let mut link = Bottleneck::new(&unlimited(flavour), 1, TEN_US, 100, room);
         let (period, used) = measure(&mut link, 100_000, 300_000);
         let peak = 100.0 + room as f64;
         let (expected, utilisation) = sawtooth(100.0, peak, 0.5, 1.0);
         close(period, expected + 2.0 * peak, 0.01);
         close(used, utilisation, 0.005);
-        assert!(link.losses.iter().all(|loss| loss.window.abs_diff(peak as u64 * 1460) <= 1460));
+        assert!(link.recoveries.iter().all(|loss| loss.window.abs_diff(peak as u64 * 1460) <= 1460));
     }
 }
 
@@ -183,7 +183,7 @@ fn one_reno_makes_its_sawtooth() {
 fn two_renos_share_the_sawtooth() {
     // Both lose in each cycle, and together they grow two segments a round trip.
     for (flavour, room) in [(Flavour::Reno, 40), (Flavour::NewReno, 40), (Flavour::Reno, 100)] {
-        let mut link = Link::new(&unlimited(flavour), 2, TEN_US, 200, room);
+        let mut link = Bottleneck::new(&unlimited(flavour), 2, TEN_US, 200, room);
         link.run(100_000);
         let before = link.acknowledged();
         let (period, used) = measure(&mut link, 0, 500_000);
@@ -198,7 +198,7 @@ fn two_renos_share_the_sawtooth() {
 
 #[test]
 fn a_queue_as_long_as_the_pipe_keeps_the_link_busy() {
-    let mut link = Link::new(&unlimited(Flavour::Reno), 2, TEN_US, 200, 200);
+    let mut link = Bottleneck::new(&unlimited(Flavour::Reno), 2, TEN_US, 200, 200);
     let (_, used) = measure(&mut link, 100_000, 500_000);
     assert_eq!(used, 1.0);
 }
@@ -206,7 +206,7 @@ fn a_queue_as_long_as_the_pipe_keeps_the_link_busy() {
 #[test]
 fn cubic_grows_like_reno_on_short_paths() {
     // K is cbrt(0.3 * 600 / 0.4) = 7.7 s, and Reno's window is back long before: 180 / 0.529 = 340 round trips of 5 ms.
-    let mut link = Link::new(&unlimited(Flavour::Cubic), 1, TEN_US, 500, 100);
+    let mut link = Bottleneck::new(&unlimited(Flavour::Cubic), 1, TEN_US, 500, 100);
     let (period, used) = measure(&mut link, 500_000, 800_000);
     let (expected, utilisation) = sawtooth(500.0, 600.0, 0.7, 9.0 / 17.0);
     close(period, expected + 2.0 * 600.0, 0.005);
@@ -218,12 +218,12 @@ fn cubic_follows_its_curve_on_long_paths() {
     // 400 segments, of which the first is lost, over a round trip of 100 ms: W_max 400, window 280,
     // K = cbrt(0.3 * 400 / 0.4) = cbrt(300) = 6.694 s. Reno's window would be 280 + 5.3 / s.
     let config = Config { initial_window: 400, ..unlimited(Flavour::Cubic) };
-    let mut link = Link::new(&config, 1, Span::from_us(100), 1000, usize::MAX - 1);
+    let mut link = Bottleneck::new(&config, 1, Span::from_us(100), 1000, usize::MAX - 1);
     link.step();
     assert_eq!(link.queue.pop_front(), Some((0, 0)));
-    let window = |link: &Link| link.flows[0].0.window().as_f64() / 1460.0;
+    let window = |link: &Bottleneck| link.flows[0].0.window().as_f64() / 1460.0;
     let ten_ms = 100;
-    while link.losses.is_empty() || link.flows[0].0.window() > link.flows[0].0.threshold() {
+    while link.recoveries.is_empty() || link.flows[0].0.window() > link.flows[0].0.threshold() {
         link.run(ten_ms);
     }
     let epoch = link.now;
@@ -238,7 +238,7 @@ fn cubic_follows_its_curve_on_long_paths() {
     }
     // A second either way of K the curve is within 0.4 segments of W_max.
     assert!(crossed >= 195, "{crossed}");
-    assert_eq!(link.losses.len(), 1);
+    assert_eq!(link.recoveries.len(), 1);
 }
 
 /// Segment times from a loss at `peak` to the next with BIC looking for `w_max`: a round trip for each hole, then
@@ -259,11 +259,11 @@ fn bic_searches_and_probes() {
     // A pipe of 100 and room for 20. A loss at 125 looks for 125 and finds the room full after two steps, at 122.5.
     // That is less than 125, so the next search looks for 122.5 * 15 / 16 = 114.8, finds it, and probes beyond by
     // 0.01, 0.02, ... up to 5.1 segments, which ends at 125 again.
-    let mut link = Link::new(&unlimited(Flavour::Bic), 1, TEN_US, 100, 20);
+    let mut link = Bottleneck::new(&unlimited(Flavour::Bic), 1, TEN_US, 100, 20);
     link.run(100_000);
-    link.losses.clear();
+    link.recoveries.clear();
     link.run(200_000);
-    for pair in link.losses.windows(2) {
+    for pair in link.recoveries.windows(2) {
         let time = pair[1].at.since(pair[0].at).seconds() / TEN_US.seconds();
         let peak = pair[0].window as f64 / 1460.0;
         let (next, w_max) = if peak > 124.0 { (122.5, peak) } else { (125.0, peak * 15.0 / 16.0) };
