@@ -24,6 +24,7 @@ HERE = Path(__file__).parent
 PROGRAM = HERE.parent / "target/release/examples/workload"
 BASELINE = "og-hotspot-2src-10g-to-500m-rtt10us"
 CHAIN = "chain-20-stages-pause-1500kb-rtt2us"
+PAUSE = str(HERE / "incast-16-senders-pause.toml")
 W1 = ["w1-10-senders-cbr", "duration=2 s"]
 TRACES = ["record.tables=true", "record.queue_every=10 us"]
 WORKLOADS = {
@@ -41,6 +42,7 @@ WORKLOADS = {
     "W5  unequal rates, QCN": ["w1-10-senders-unequal", "duration=2 s", "scheme.name=qcn"],
     "W6  deck 001, QCN, 2.5 s": [BASELINE, "record.tables=false"],
     "W7  deck 004, 20 stages": [CHAIN, "record.tables=false", "duration=60 ms", "warmup=20 ms"],
+    "W9  16 senders, PAUSE alone": [PAUSE, "duration=50 ms"],
 }
 PAIRS = {
     "all traces": ("W1, all traces", "W1  10 constant senders"),

@@ -45,6 +45,11 @@ pub(crate) fn input(name: &str, input: &InputBuffer, queued: u64) -> Result<(), 
     law(name, "octets counted at the far end = octets queued there", input.held(), queued)
 }
 
+/// Checks what a queue counts for one input: as much is queued there.
+pub(crate) fn queue_by_input(name: &str, counted: u64, queued: u64) -> Result<(), Violation> {
+    law(name, "octets counted for an input = octets of that input queued", counted, queued)
+}
+
 /// Checks the allowance of an input buffer, as it was and as it is after a recount: no more was promised than is free.
 pub(crate) fn allowance(name: &str, promised: u64, free: u64) -> Result<(), Violation> {
     law(name, "octets that may be admitted uncounted = as much of the free buffer", promised, promised.min(free))

@@ -12,6 +12,8 @@ use qcnlab_units::Instant;
 pub(crate) struct InputBuffer {
     /// The port at the far end of the link, which feeds it.
     pub(crate) port: PortId,
+    /// Its position among the inputs of its node.
+    pub(crate) position: u32,
     memory: u64,
     high: u64,
     /// Octets that may still be admitted without being counted.
@@ -44,7 +46,13 @@ pub(crate) struct PauseState {
 
 impl InputBuffer {
     /// `classes` has a bit for each class that the link carries.
-    pub(crate) fn new(port: PortId, node: &NodePlan, reverse: Option<PortId>, classes: u8) -> InputBuffer {
+    pub(crate) fn new(
+        port: PortId,
+        position: u32,
+        node: &NodePlan,
+        reverse: Option<PortId>,
+        classes: u8,
+    ) -> InputBuffer {
         let pause = node.pause.map(|plan| PauseState {
             plan,
             reverse: reverse.expect("a link that is paused has two directions"),
@@ -60,6 +68,7 @@ impl InputBuffer {
         };
         InputBuffer {
             port,
+            position,
             memory,
             high,
             allowance: 0,
@@ -232,7 +241,7 @@ mod tests {
             input_memory: Some(Bytes::new(10_000)),
             pause: Some(PausePlan { scope, rule, reaction: Span::ZERO }),
         };
-        InputBuffer::new(PortId::new(0), &node, Some(PortId::new(1)), u8::MAX)
+        InputBuffer::new(PortId::new(0), 0, &node, Some(PortId::new(1)), u8::MAX)
     }
 
     #[test]
@@ -297,7 +306,7 @@ mod tests {
             input_memory: None,
             pause: Some(PausePlan { scope: PauseScope::Classes(0b11), rule, reaction: Span::ZERO }),
         };
-        let mut input = InputBuffer::new(PortId::new(0), &node, Some(PortId::new(1)), u8::MAX);
+        let mut input = InputBuffer::new(PortId::new(0), 0, &node, Some(PortId::new(1)), u8::MAX);
         let due = |input: &InputBuffer, now, class, queued| {
             input.threshold_reached(Instant::from_ps(now), class, queued, |quanta| u64::from(quanta) * 10)
         };
@@ -327,7 +336,7 @@ mod tests {
             input_memory: Some(Bytes::new(10_000)),
             pause: Some(PausePlan { scope: PauseScope::Link, rule, reaction: Span::ZERO }),
         };
-        let mut input = InputBuffer::new(PortId::new(0), &node, Some(PortId::new(1)), 0b1111);
+        let mut input = InputBuffer::new(PortId::new(0), 0, &node, Some(PortId::new(1)), 0b1111);
         assert!(input.admit_safe(2, 1500) && !input.admit_safe(2, 1) && input.admit_safe(3, 1));
         assert_eq!((input.by_class[2], input.held()), (1500, 1501));
     }

@@ -4,7 +4,7 @@
 //! event at the end of each transmission. The frame in transmission stays at the
 //! head of its queue until then: it is never cut short, and it counts as queued.
 
-use crate::frame::{Frame, Ring};
+use crate::frame::{Frame, Ring, flag};
 use crate::ids::{AdapterId, PortCpId, PortId};
 use crate::port::Fifo;
 use qcnlab_units::BitRate;
@@ -29,6 +29,9 @@ pub(crate) struct ClassQueue {
     pub(crate) frames: Ring,
     /// Octets of its frames, the one in transmission included.
     pub(crate) octets: u64,
+    /// Of these, the octets that came in over each input of the node, by its position there; as many as occurred. See
+    /// [`PriorityQueues::counts_inputs`].
+    octets_from: Vec<u64>,
     /// Its congestion point.
     pub(crate) cp: Option<PortCpId>,
     /// It is paused before this time, ps.
@@ -70,11 +73,34 @@ pub(crate) struct PriorityQueues {
     pub(crate) pause_delay: u64,
     /// How many pause frames were transmitted.
     pub(crate) pause_frames_sent: u64,
+    /// Whether its queues are counted by input, too. They are where the node pauses links by watermarks: it has to know
+    /// which output holds most of an input's octets, and what waits for a paused link.
+    pub(crate) counts_inputs: bool,
     /// What the port is while nothing is paused, if it does not always need priority queues.
     pub(crate) unpaused: Option<Fifo>,
 }
 
 impl ClassQueue {
+    #[inline]
+    fn count_in(&mut self, input: usize, size: u64) {
+        if self.octets_from.len() <= input {
+            self.octets_from.resize(input + 1, 0);
+        }
+        self.octets_from[input] += size;
+    }
+
+    /// Counts a frame out that came in over the input at a position.
+    #[inline]
+    pub(crate) fn count_out(&mut self, input: u32, size: u64) {
+        self.octets_from[input as usize] -= size;
+    }
+
+    /// Counts nothing as queued: its frames went elsewhere.
+    pub(crate) fn reset_count(&mut self) {
+        self.octets = 0;
+        self.octets_from.fill(0);
+    }
+
     /// Pauses the class until `until`, ps, or resumes it if the frame says 0 quanta. Returns the pause that is over with
     /// that: when it began, when it ended, and the port that led to it.
     pub(crate) fn apply_pause(&mut self, now: u64, until: u64, frame: PauseFrame) -> Option<(u64, u64, PortId)> {
@@ -112,6 +138,7 @@ impl PriorityQueues {
                 class,
                 frames: Ring::new(),
                 octets: 0,
+                octets_from: Vec::new(),
                 cp: None,
                 paused_until: 0,
                 paused_since: 0,
@@ -130,6 +157,7 @@ impl PriorityQueues {
             link,
             pause_delay: 0,
             pause_frames_sent: 0,
+            counts_inputs: false,
             unpaused: None,
         }
     }
@@ -145,10 +173,19 @@ impl PriorityQueues {
         &mut self.queues[usize::from(self.position[usize::from(class)])]
     }
 
-    /// Queues a frame that the port has admitted.
-    pub(crate) fn enqueue(&mut self, frame: Frame) {
+    /// Whether it counts a frame by the input that the frame came in over.
+    #[inline]
+    pub(crate) fn counts(&self, frame: &Frame) -> bool {
+        self.counts_inputs && frame.is(flag::BUFFERED)
+    }
+
+    /// Queues a frame that the port has admitted; `input` is the position of the input to count it for, if there is one.
+    pub(crate) fn enqueue(&mut self, frame: Frame, input: Option<u32>) {
         let queue = self.of_class_mut(frame.class());
         queue.octets += frame.octets();
+        if let Some(input) = input {
+            queue.count_in(input as usize, frame.octets());
+        }
         queue.frames.push(frame);
     }
 
@@ -166,6 +203,12 @@ impl PriorityQueues {
         let frame = queue.frames.pop();
         queue.octets -= frame.octets();
         (frame, queue.octets, queue.cp)
+    }
+
+    /// Octets of some classes, a bit each, that came in over the input at a position, if that is counted.
+    pub(crate) fn octets_from(&self, input: u32, classes: u8) -> u64 {
+        let of_classes = self.queues.iter().filter(|queue| classes & 1 << queue.class != 0);
+        of_classes.filter_map(|queue| queue.octets_from.get(input as usize)).sum()
     }
 
     /// How long that many quanta last, ps.
@@ -190,7 +233,7 @@ mod tests {
         let mut queues = PriorityQueues::new(PortId::new(0), 0b1000_1001, BitRate::gbps(10));
         let numbers: Vec<u8> = queues.queues.iter().map(|queue| queue.class).collect();
         assert_eq!(numbers, [7, 3, 0]);
-        queues.enqueue(Frame::of_class(3, 100));
+        queues.enqueue(Frame::of_class(3, 100), None);
         assert_eq!((queues.of_class(3).octets, queues.of_class(7).octets), (100, 0));
     }
 
@@ -237,6 +280,21 @@ mod tests {
         // At 100 it is over: the next pause is another one, though no time is between them.
         assert_eq!(queue.apply_pause(100, 190, xoff(2)), Some((10, 100, PortId::new(1))));
         assert_eq!(queue.last_pause(190), Some((100, 190, PortId::new(2))));
+    }
+
+    #[test]
+    fn octets_are_counted_by_class_and_input() {
+        let mut queues = PriorityQueues::new(PortId::new(0), 0b1001, BitRate::gbps(10));
+        for (class, size, input) in [(0, 100, Some(1)), (3, 200, Some(1)), (3, 400, Some(0)), (3, 800, None)] {
+            queues.enqueue(Frame::of_class(class, size), input);
+        }
+        let octets = |queues: &PriorityQueues, input| [0b1001, 0b1000, 1].map(|all| queues.octets_from(input, all));
+        assert_eq!((octets(&queues, 0), octets(&queues, 1)), ([400, 400, 0], [300, 200, 100]));
+        assert_eq!(octets(&queues, 2), [0, 0, 0]);
+        queues.of_class_mut(3).count_out(1, 200);
+        assert_eq!((octets(&queues, 1), queues.of_class(3).octets), ([100, 0, 100], 1400));
+        queues.of_class_mut(3).reset_count();
+        assert_eq!((octets(&queues, 0), queues.of_class(3).octets), ([0, 0, 0], 0));
     }
 
     #[test]

@@ -9,7 +9,7 @@
 use super::network::Network;
 use super::schedule::Event;
 use super::{Engine, Halt};
-use crate::ids::PortId;
+use crate::ids::{InputId, PortId};
 use crate::plan::PauseRule;
 use qcnlab_units::Instant;
 
@@ -17,6 +17,8 @@ use qcnlab_units::Instant;
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct PausedGroup {
     port: PortId,
+    /// The input buffer at the far end, which sent XOFF.
+    input: InputId,
     /// Its classes, a bit each.
     classes: u8,
     group: u8,
@@ -50,10 +52,10 @@ impl Network {
     /// The groups that were sent XOFF and not XON since.
     fn paused_groups(&self) -> Vec<PausedGroup> {
         let mut paused = Vec::new();
-        for input in self.inputs.iter() {
+        for (id, input) in self.inputs.enumerate() {
             let Some(pause) = &input.pause else { continue };
             for group in (0..8).filter(|group| pause.xoff & 1 << group != 0) {
-                paused.push(PausedGroup { port: input.port, classes: pause.classes(group), group });
+                paused.push(PausedGroup { port: input.port, input: id, classes: pause.classes(group), group });
             }
         }
         paused
@@ -61,7 +63,7 @@ impl Network {
 
     /// Whether what moves cannot bring the buffer that a paused group waits for down to its low watermark.
     fn stays_above_low(&self, each: &PausedGroup, stuck: &[PausedGroup]) -> bool {
-        let pause = self.ports[each.port].input().and_then(|input| self.inputs[input].pause.as_ref());
+        let pause = self.inputs[each.input].pause.as_ref();
         let Some(PauseRule::Watermarks { low, .. }) = pause.map(|pause| pause.plan.rule) else {
             return false;
         };
@@ -77,7 +79,7 @@ impl Network {
     ) -> impl Iterator<Item = (PausedGroup, u64)> {
         let node = self.links[each.port].to;
         let next = stuck.iter().copied().filter(move |next| self.links[next.port].from == node);
-        next.map(move |next| (next, self.queued_from(next.port, each.port, each.classes & next.classes)))
+        next.map(move |next| (next, self.queued_from(next.port, each.input, each.classes & next.classes)))
     }
 
     /// One circle among stuck groups, by the names of their ports.

@@ -86,11 +86,15 @@ impl Engine {
         for (link, port) in network.links.iter().zip(network.ports.iter()) {
             audit::port(&link.name, port, port.queues().map(|queues| &network.queues[queues]))?;
         }
-        for (input, promised) in network.inputs.iter().zip(promised) {
+        for ((id, input), promised) in network.inputs.enumerate().zip(promised) {
             let link = &network.links[input.port];
             audit::allowance(&link.name, promised, input.allowance())?;
-            let outputs = network.nodes[link.to].outputs.iter();
-            let held = outputs.map(|output| network.queued_from(*output, input.port, u8::MAX)).sum();
+            let mut held = 0;
+            for output in &network.nodes[link.to].outputs {
+                let queued = network.recount_queued_from(*output, id, u8::MAX);
+                audit::queue_by_input(&network.links[*output].name, network.queued_from(*output, id, u8::MAX), queued)?;
+                held += queued;
+            }
             audit::input(&link.name, input, held)?;
         }
         self.audit_nodes()?;

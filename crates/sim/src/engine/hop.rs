@@ -1,6 +1,7 @@
 //! A frame's hop: off a link, through its input buffer, past the congestion point, into the next queue.
 
 use super::Engine;
+use super::network::Network;
 use super::schedule::Event;
 use crate::frame::{Frame, flag};
 use crate::ids::{Id, PortCpId, PortId, QueuesId};
@@ -194,11 +195,13 @@ impl Engine {
     }
 
     fn enqueue_by_class(&mut self, now: Instant, id: PortId, queues: QueuesId, frame: Frame) -> bool {
-        let (port, of_port) = (&mut self.network.ports[id], &mut self.network.queues[queues]);
-        if !port.admit(of_port.of_class(frame.class()).octets, frame.octets()) {
+        let Network { ports, queues: of_ports, inputs, routes, .. } = &mut self.network;
+        let of_port = &mut of_ports[queues];
+        if !ports[id].admit(of_port.of_class(frame.class()).octets, frame.octets()) {
             return false;
         }
-        of_port.enqueue(frame);
+        let input = of_port.counts(&frame).then(|| inputs[routes.input_of(&frame)].position);
+        of_port.enqueue(frame, input);
         if of_port.is_idle() {
             self.start_transmission(now, queues);
         }

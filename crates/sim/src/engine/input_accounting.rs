@@ -56,13 +56,12 @@ impl Engine {
 
     /// Frees the buffer of a frame that has left its node or was dropped there.
     pub(super) fn free(&mut self, now: Instant, frame: &Frame) {
-        let ingress = self.network.ingress_port(frame);
-        let node = self.network.links[ingress].to;
+        let input = self.network.routes.input_of(frame);
+        let buffer = &mut self.network.inputs[input];
+        let node = self.network.links[buffer.port].to;
         if self.network.nodes[node].counting == Counting::ByAllowance {
             return;
         }
-        let input = self.network.ports[ingress].input().expect("a buffered frame came in by an input with a buffer");
-        let buffer = &mut self.network.inputs[input];
         buffer.release(frame.class(), frame.octets());
         if let Some(group) = buffer.xon_due(frame.class()) {
             self.send_xon(now, input, group);
@@ -144,6 +143,10 @@ impl Network {
     /// Updates the queues of a node's outputs, and with them what its inputs hold.
     #[cold]
     pub(super) fn update_outputs(&mut self, now: Instant, node: NodeId) {
+        if self.nodes[node].paused_groups > 0 {
+            // All outputs have an event at the end of each transmission.
+            return;
+        }
         for output in 0..self.nodes[node].outputs.len() {
             let output = self.nodes[node].outputs[output];
             if let Mode::Fifo(fifo) = self.ports[output].mode

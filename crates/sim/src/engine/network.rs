@@ -124,7 +124,7 @@ impl PortCp {
     }
 
     /// Whether it is to be shown departures at all.
-    pub(super) const fn needs_departures(&self) -> bool {
+    pub(super) const fn observes_departures(&self) -> bool {
         self.sees_departures || self.marks_departures
     }
 
@@ -140,7 +140,7 @@ impl PortCp {
     /// Shows it a departure that leaves `len` octets.
     #[inline]
     pub(super) fn on_departure(&mut self, now: Instant, len: Bytes) {
-        if self.needs_departures() {
+        if self.observes_departures() {
             self.cp.on_departure(now, len);
         }
     }
@@ -206,10 +206,20 @@ impl Network {
         queues.into_iter().flat_map(PriorityQueues::waiting).chain(port.waiting())
     }
 
-    /// Octets queued at `output` of frames that came in over `ingress` and are of one of `classes`.
-    pub(super) fn queued_from(&self, output: PortId, ingress: PortId, classes: u8) -> u64 {
+    /// Octets queued at `output` of frames that are of one of `classes` and that the buffer of `input` holds.
+    pub(super) fn queued_from(&self, output: PortId, input: InputId, classes: u8) -> u64 {
+        match self.ports[output].mode {
+            Mode::Queues(queues) if self.queues[queues].counts_inputs => {
+                self.queues[queues].octets_from(self.inputs[input].position, classes)
+            }
+            _ => self.recount_queued_from(output, input, classes),
+        }
+    }
+
+    /// As [`queued_from`](Network::queued_from), frame by frame.
+    pub(super) fn recount_queued_from(&self, output: PortId, input: InputId, classes: u8) -> u64 {
         let of_input = self.queued(output).filter(|frame| {
-            frame.is(flag::BUFFERED) && classes & 1 << frame.class() != 0 && self.ingress_port(frame) == ingress
+            frame.is(flag::BUFFERED) && classes & 1 << frame.class() != 0 && self.routes.input_of(frame) == input
         });
         of_input.map(Frame::octets).sum()
     }

@@ -127,7 +127,7 @@ impl Network {
     fn fullest_output(&self, input: InputId) -> PortId {
         let ingress = self.inputs[input].port;
         let outputs = &self.nodes[self.links[ingress].to].outputs;
-        let held = outputs.iter().map(|output| (self.queued_from(*output, ingress, u8::MAX), *output));
+        let held = outputs.iter().map(|output| (self.queued_from(*output, input, u8::MAX), *output));
         let most = held.reduce(|best, each| if each.0 > best.0 { each } else { best });
         most.map_or(ingress, |(_, output)| output)
     }

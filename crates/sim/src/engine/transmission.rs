@@ -7,6 +7,7 @@
 //! their class, and the port has an event at the end of each transmission until all of that is over.
 
 use super::Engine;
+use super::network::Network;
 use super::schedule::Event;
 use crate::frame::flag;
 use crate::ids::{PortId, QueuesId};
@@ -79,6 +80,10 @@ impl Engine {
         let port_id = queues.port;
         let (mut frame, left, cp) = queues.dequeue_transmitted(position);
         if frame.is(flag::BUFFERED) {
+            if queues.counts_inputs {
+                let input = &self.network.inputs[self.network.routes.input_of(&frame)];
+                queues.queues[usize::from(position)].count_out(input.position, frame.octets());
+            }
             self.free(now, &frame);
             frame.clear(flag::BUFFERED);
         }
@@ -126,16 +131,19 @@ impl Engine {
         let Mode::Fifo(fifo) = self.network.ports[id].mode else { return };
         let Some(queues_id) = fifo.queues else { return };
         self.network.update_queue(now, id);
-        let port = &mut self.network.ports[id];
+        let Network { ports, queues, inputs, routes, .. } = &mut self.network;
+        let (port, queues) = (&mut ports[id], &mut queues[queues_id]);
         port.mode = Mode::Queues(queues_id);
-        let queues = &mut self.network.queues[queues_id];
         queues.unpaused = Some(fifo);
         if let Some(ends) = port.next_departure() {
             queues.transmitting = Transmitting::Head(0);
             queues.ends = ends;
             self.schedule.set(Event::TransmissionEnd(queues_id), Instant::from_ps(ends));
         }
-        port.move_waiting(|frame| queues.enqueue(frame));
+        port.move_waiting(|frame| {
+            let input = queues.counts(&frame).then(|| inputs[routes.input_of(&frame)].position);
+            queues.enqueue(frame, input);
+        });
         if port.next_arrival().is_none() {
             self.schedule.cancel(Event::Arrival(id));
         }
@@ -152,7 +160,7 @@ impl Engine {
         let port = &mut self.network.ports[queues.port];
         port.mode = Mode::Fifo(fifo);
         let queue = &mut queues.queues[0];
-        queue.octets = 0;
+        queue.reset_count();
         port.take_back(now, &mut queue.frames);
         if let Some(arrival) = port.next_arrival()
             && port.far_end != FarEnd::CountingSink

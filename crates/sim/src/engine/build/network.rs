@@ -4,7 +4,7 @@ use super::super::Engine;
 use super::super::network::{Counting, HopInputs, Link, Network, Node, Path, PortCp, Routes};
 use crate::ids::{FlowId, Id, IdVec, InputId, NodeId, PortId, SinkId};
 use crate::input_buffer::InputBuffer;
-use crate::plan::{Events, PauseRule, Plan, Traffic};
+use crate::plan::{Events, NodePlan, PauseRule, Plan, Traffic};
 use crate::port::{Departures, FarEnd, Fifo, Mode, Port};
 use crate::priority_queues::PriorityQueues;
 use qcnlab_schemes::{CpId, Dice, Purpose};
@@ -48,6 +48,11 @@ pub(super) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<FlowId>>) {
     network.add_cps(plan, &classes);
     network.find_hop_inputs();
     (network, sinks)
+}
+
+/// Whether a node pauses its links by watermarks.
+fn by_watermarks(node: &NodePlan) -> bool {
+    node.pause.is_some_and(|pause| matches!(pause.rule, PauseRule::Watermarks { .. }))
 }
 
 /// The classes that each port carries, a bit each.
@@ -99,6 +104,7 @@ impl Network {
             if from.counts() || to.pause.is_some() || several || plan.events == Events::Everywhere {
                 let mut queues = PriorityQueues::new(id, classes[id], port.rate);
                 queues.pause_delay = port.delay.ps() + from.pause.map_or(0, |pause| pause.reaction.ps());
+                queues.counts_inputs = by_watermarks(from);
                 self.ports[id].mode = Mode::Queues(self.queues.push(queues));
             }
         }
@@ -106,10 +112,13 @@ impl Network {
 
     /// Gives an input buffer to each link into a node that counts what it holds.
     fn add_inputs(&mut self, plan: &Plan, classes: &IdVec<PortId, u8>) {
+        let mut inputs_of = vec![0; plan.nodes.len()];
         for (id, port) in self.ports.ids().zip(&plan.ports) {
             let node = &plan.nodes[port.to as usize];
             if node.counts() {
-                let input = InputBuffer::new(id, node, port.peer.map(PortId::new), classes[id]);
+                let position = inputs_of[port.to as usize];
+                inputs_of[port.to as usize] += 1;
+                let input = InputBuffer::new(id, position, node, port.peer.map(PortId::new), classes[id]);
                 self.ports[id].far_end = FarEnd::Buffer(self.inputs.push(input));
             }
         }
@@ -134,7 +143,7 @@ impl Network {
                 }
                 Mode::Plain | Mode::Fifo(_) | Mode::Lazy(_) => {
                     let cp = self.cps.push(self.new_cp(plan, &port.name));
-                    let shown = self.cps[cp].needs_departures();
+                    let shown = self.cps[cp].observes_departures();
                     let departures = if shown { Departures::Shown(cp) } else { Departures::Unobserved };
                     self.ports[id].mode = Mode::Fifo(Fifo { cp: Some(cp), departures, queues: None });
                 }
@@ -179,8 +188,8 @@ impl Engine {
             let Mode::Queues(queues) = network.ports[id].mode else { continue };
             let [queue] = &network.queues[queues].queues[..] else { continue };
             let from = &plan.nodes[planned.from as usize];
-            let by_watermarks = from.pause.is_some_and(|pause| matches!(pause.rule, PauseRule::Watermarks { .. }));
-            let shown = queue.cp.filter(|cp| network.cps[*cp].needs_departures());
+            let by_watermarks = by_watermarks(from);
+            let shown = queue.cp.filter(|cp| network.cps[*cp].observes_departures());
             let can_free = by_watermarks && shown.is_none();
             if starts[id] || !(can_free || !from.counts()) {
                 continue;
