@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -73,10 +72,9 @@ def test_an_output_folder_that_cannot_be_written_is_refused_before_the_run(
     cli: CommandLine,
 ) -> None:
     (cli.folder / "file").write_bytes(b"")
-    started = time.monotonic()
+    # A run of 7000 s takes hours: that there is an answer says that it did not begin.
     done = cli("run", HOTSPOT, "-s", "duration=7000 s", "-s", "record.tables=false", "-o", "file/x")
     assert done.returncode == 2
-    assert time.monotonic() - started < 30
     assert "cannot write the folder 'file/x'" in done.stderr
     assert done.stderr.count("\n") == 1
     assert cli.left() == ["file"]
@@ -103,15 +101,17 @@ def test_version(cli: CommandLine) -> None:
     assert cli("--version").stdout == f"qcnlab {qcnlab.__version__}\n"
 
 
-def test_help_names_every_command_and_is_quick() -> None:
-    times = []
-    for _ in range(3):
-        started = time.monotonic()
-        done = subprocess.run(command(["--help"]), capture_output=True, text=True, check=True)
-        times.append(time.monotonic() - started)
+def test_help_names_every_command_and_loads_little() -> None:
+    python, *rest = command(["--help"])
+    done = subprocess.run(
+        [python, "-X", "importtime", *rest], capture_output=True, text=True, check=True
+    )
     for name in ("run", "demo", "check", "list", "explain", "plot", "schema"):
         assert f"\n  {name} " in done.stdout
-    assert min(times) < 3  # 0.3 s on a quiet machine
+    loaded = {line.rsplit("|", 1)[-1].strip().split(".")[0] for line in done.stderr.splitlines()}
+    assert "qcnlab" in loaded
+    # What takes long to load is loaded by those commands that draw or read tables.
+    assert not loaded & {"matplotlib", "numpy", "pandas", "polars", "pyarrow", "scipy"}
 
 
 def test_help_imports_nothing_heavy() -> None:
