@@ -279,6 +279,11 @@ mod tests {
         classes.renew_allowance();
         assert_eq!(classes.allowance(), 1000);
         assert!(!classes.has_room() && classes.admit_uncounted(1000) && !classes.admit_uncounted(1));
+        // 4500 and 5000 octets held: a class may have 1000 more, the memory 500.
+        let mut full = input(PauseScope::Classes(0b1001));
+        assert!(full.admit(3, 4500) && full.admit(0, 5000));
+        full.renew_allowance();
+        assert_eq!(full.allowance(), 500);
         // With 802.3x all of it counts.
         let mut link = input(PauseScope::Link);
         assert!(link.admit(3, 1000) && link.admit(0, 1500));
