@@ -3,7 +3,7 @@
 mod net;
 
 use net::{Net, greedy};
-use qcnlab_sim::{PausePlan, PauseRule, PauseScope, Traffic};
+use qcnlab_sim::{PausePlan, PauseRule, PauseScope, Process, Traffic};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 const TEN: BitRate = BitRate::gbps(10);
@@ -88,4 +88,16 @@ fn drops_are_recorded_where_and_when_they_happen() {
     assert_eq!((&rows.port, &rows.flow), (&vec![net.port("s->b"); 2], &vec![flow; 2]));
     assert_eq!(rows.bytes, [64 * 1500, 75 * 1500]);
     assert_eq!(done.flows[flow as usize].dropped, 139);
+}
+
+/// As a constant source, a generator's flow keeps three frames and no more: of 834 frames in 5 ms, one each 6 us, 417 go
+/// at 12 us each, three wait and the others are refused.
+#[test]
+fn a_generator_finds_no_room_behind_three_frames() {
+    let mut net = Net::new(&["a", "b"]);
+    net.link("a", "b", BitRate::gbps(1), Span::ZERO);
+    let flow = net.fed("a", "b", Process::Constant { rate: BitRate::gbps(2) });
+    net.plan.flows[flow as usize].room = Some(Bytes::new(4500));
+    let done = net.run();
+    assert_eq!((done.flows[0].sent, done.flows[0].refused), (417, 834 - 417 - 3));
 }
