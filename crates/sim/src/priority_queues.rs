@@ -78,6 +78,8 @@ pub(crate) struct PriorityQueues {
     pub(crate) counts_inputs: bool,
     /// What the port is while nothing is paused, if it does not always need priority queues.
     pub(crate) unpaused: Option<Fifo>,
+    /// How many more frames leave before the port becomes that again.
+    pub(crate) transmissions_due: u32,
 }
 
 impl ClassQueue {
@@ -159,6 +161,7 @@ impl PriorityQueues {
             pause_frames_sent: 0,
             counts_inputs: false,
             unpaused: None,
+            transmissions_due: 0,
         }
     }
 
@@ -199,6 +202,7 @@ impl PriorityQueues {
     /// the queue's congestion point.
     pub(crate) fn dequeue_transmitted(&mut self, position: u8) -> (Frame, u64, Option<PortCpId>) {
         self.transmitting = Transmitting::Nothing;
+        self.transmissions_due = self.transmissions_due.saturating_sub(1);
         let queue = &mut self.queues[usize::from(position)];
         let frame = queue.frames.pop();
         queue.octets -= frame.octets();

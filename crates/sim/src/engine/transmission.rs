@@ -4,7 +4,8 @@
 //! watermarks matter. While nothing is paused, at the port or at its node's inputs, none of that makes a difference:
 //! departures are computed on arrival, as at any first-in first-out port, and buffers are counted when they come near a
 //! watermark. When something is paused or a pause frame has to go, the frames that have not left move to the queue of
-//! their class, and the port has an event at the end of each transmission until all of that is over.
+//! their class, and the port has an event at the end of each transmission until all of that is over and as many frames
+//! have left as were moved. So a frame is moved a few times at most, however often pauses begin and end.
 
 use super::Engine;
 use super::network::Network;
@@ -143,6 +144,7 @@ impl Engine {
         port.move_waiting(|frame| {
             let input = queues.counts(&frame).then(|| inputs[routes.input_of(&frame)].position);
             queues.enqueue(frame, input);
+            queues.transmissions_due += 1;
         });
         if port.next_arrival().is_none() {
             self.schedule.cancel(Event::Arrival(id));
@@ -154,7 +156,8 @@ impl Engine {
         let queues = &mut self.network.queues[id];
         let Some(fifo) = queues.unpaused else { return false };
         let node = &self.network.nodes[self.network.links[queues.port].from];
-        if node.paused_groups > 0 || !queues.pause_frames.is_empty() || queues.queues[0].paused_until > now.ps() {
+        let paused = node.paused_groups > 0 || queues.queues[0].paused_until > now.ps();
+        if paused || !queues.pause_frames.is_empty() || queues.transmissions_due > 0 {
             return false;
         }
         let port = &mut self.network.ports[queues.port];
