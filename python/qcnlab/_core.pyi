@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 
 __all__ = [
     "AnalysisError",
+    "Capture",
     "Dice",
     "Error",
+    "Frames",
     "LawViolation",
     "Outcome",
     "Scenario",
@@ -23,6 +25,7 @@ __all__ = [
     "parameters",
     "quantity",
     "run",
+    "run_captured",
     "run_each",
     "scenarios",
     "schema",
@@ -114,6 +117,33 @@ class Table:
     def __arrow_c_schema__(self) -> object: ...
 
 @final
+class Capture:
+    """What a run writes into a capture, and when that ends."""
+
+    def __new__(
+        cls,
+        file: str,
+        ports: str,
+        *,
+        whole: bool = False,
+        snap_len: int | None = None,
+        max_frames: int | None = None,
+        max_size: int | None = None,
+        from_s: float = 0.0,
+        until_s: float | None = None,
+    ) -> Capture: ...
+    def size(self, scenario: Scenario, seed: int | None = None) -> int:
+        """Estimate the octets of the file."""
+
+@final
+class Frames:
+    """The frames of a capture, each as JSON."""
+
+    def __new__(cls, file: str) -> Frames: ...
+    def read(self, count: int) -> tuple[list[str], str | None]:
+        """Return the next frames, `count` at most, and the fault that ends them, if one does."""
+
+@final
 class Outcome:
     """What one scenario gave over its replications."""
 
@@ -134,6 +164,21 @@ def run(
     jobs: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> list[Outcome]: ...
+def run_captured(
+    scenario: Scenario,
+    capture: Capture,
+    *,
+    seed: int | None = None,
+    replications: int | None = None,
+    jobs: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[Outcome, tuple[list[str], int, int, str | None, str | None]]:
+    """Run as `run`, and capture the first replication.
+
+    The second value is of the capture: ports, frames, octets, the limit that ended it, and why it
+    could not be written to its end.
+    """
+
 def run_each(
     scenarios: Sequence[Scenario],
     tasks: Sequence[tuple[int, int]],

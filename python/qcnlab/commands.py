@@ -16,6 +16,8 @@ from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from qcnlab.api import Scenario
+    from qcnlab.captures import Capture
     from qcnlab.errors import FolderError
     from qcnlab.folders import NewFolder
     from qcnlab.results import Result
@@ -58,6 +60,17 @@ OF_HOTSPOT = frozenset(
     )
 )  # fmt: skip
 """Metrics that a run without a hotspot cannot have."""
+
+
+CAPTURE = "capture.pcapng"
+"""The name of a capture in a run folder."""
+
+
+class Kept(StrEnum):
+    """How much of a frame a capture keeps."""
+
+    headers = "headers"
+    all = "all"
 
 
 class Kind(StrEnum):
@@ -104,6 +117,42 @@ def run(
     profile: Annotated[
         bool, typer.Option("--profile", help="Print the work done and the engine's speed.")
     ] = False,
+    capture: Annotated[
+        str | None,
+        typer.Option(
+            "--capture",
+            metavar="PORTS",
+            help="Write what these ports send as pcapng, of the first replication: 'core->*'.",
+        ),
+    ] = None,
+    capture_frames: Annotated[
+        Kept, typer.Option("--capture-frames", help="Keep the headers of frames, or all octets.")
+    ] = Kept.headers,
+    capture_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--capture-file", metavar="FILE", help="capture.pcapng in the run folder if not given."
+        ),
+    ] = None,
+    capture_count: Annotated[
+        int | None, typer.Option("--capture-count", min=0, help="Capture so many frames at most.")
+    ] = None,
+    capture_size: Annotated[
+        str | None,
+        typer.Option("--capture-size", metavar="SIZE", help="The largest file: '100 MB'."),
+    ] = None,
+    capture_from: Annotated[
+        str | None,
+        typer.Option("--capture-from", metavar="TIME", help="Leave out frames before: '90 ms'."),
+    ] = None,
+    capture_until: Annotated[
+        str | None,
+        typer.Option("--capture-until", metavar="TIME", help="Leave out frames from: '110 ms'."),
+    ] = None,
+    capture_snap: Annotated[
+        int | None,
+        typer.Option("--capture-snap", min=1, help="Octets kept of a frame; all if not given."),
+    ] = None,
 ) -> None:
     """Run a scenario, print its metrics and write a run folder."""
     from qcnlab import api
@@ -111,22 +160,50 @@ def run(
 
     ready = api.load(scenario).with_(*(changes or []))
     folder = NewFolder.named(f"{ready.name}-{ready.hash[:8]}") if out is None else NewFolder(out)
-    result, unwritten = _keep(
-        folder,
-        lambda: api.run(ready, seed=seed, reps=reps, jobs=jobs),
-        lambda result, path: result.write_into(path),
-    )
+    limits = (capture_file, capture_count, capture_size, capture_from, capture_until, capture_snap)
+    wanted = None
+    if capture is not None:
+        from qcnlab.captures import Capture
+
+        wanted = Capture(
+            capture,
+            capture_frames.value,
+            snap=capture_snap,
+            most_frames=capture_count,
+            most_octets=_octets("--capture-size", capture_size),
+            from_s=_seconds("--capture-from", capture_from) or 0.0,
+            until_s=_seconds("--capture-until", capture_until),
+        )
+    elif any(limit is not None for limit in limits) or capture_frames is not Kept.headers:
+        raise typer.BadParameter("options of a capture go with --capture PORTS")
+    captured: dict[str, Any] = {}
+
+    def work() -> Result:
+        if wanted is None:
+            return api.run(ready, seed=seed, reps=reps, jobs=jobs)
+        return _run_captured(ready, wanted, capture_file, folder, captured, seed, reps, jobs)
+
+    result, unwritten = _keep(folder, work, lambda result, path: result.write_into(path))
     written = None if unwritten else str(folder.final)
+    if captured:
+        captured["file"] = str(capture_file or folder.final / CAPTURE)
     if as_json:
-        _print_json({"folder": written, **result.summary, "profile": _profile(result)})
+        extra = {"capture": captured} if captured else {}
+        _print_json({"folder": written, **result.summary, "profile": _profile(result), **extra})
     else:
         print(_metrics_text(result))
         if profile:
             print("\n" + _profile_text(result))
+        if captured:
+            print("\n" + _capture_text(captured))
         if written:
             print(f"\n{written}")
     if unwritten:
         raise unwritten
+    if captured and captured["failure"]:
+        from qcnlab.errors import Error
+
+        raise Error(f"{captured['file']}: {captured['failure']}; the results of the run are whole")
 
 
 @app.command()
@@ -367,9 +444,109 @@ def plot(
 
 
 @app.command()
+def frames(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A capture, pcapng or pcap, of any program.")
+    ],
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--kind", metavar="KIND", help="Only such frames: CNM, PFC. May be repeated."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print the frames of a capture: time, port, kind, Fb, CPID, RPID, offset, delta, quanta."""
+    from qcnlab import captures
+
+    kinds = frozenset(name.lower() for name in kind or [])
+    if not as_json:
+        for line in captures.lines(file, kinds):
+            print(line)
+        return
+    separator = "["
+    for frame in captures.frames(file):
+        if not kinds or frame["kind"].lower() in kinds:
+            print(separator, json.dumps(frame), sep="\n", end="")
+            separator = ","
+    print("\n]" if separator == "," else "[]")
+
+
+@app.command()
+def dissector(
+    install: Annotated[
+        bool, typer.Option("--install", help="Write it into Wireshark's personal folder.")
+    ] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--folder", metavar="DIR", help="With --install: another folder."),
+    ] = None,
+) -> None:
+    """Print the Lua dissector that teaches Wireshark CN-TAG and CNM, or install it."""
+    import qcnlab.dissector
+
+    if install:
+        print(qcnlab.dissector.install(folder))
+    elif folder is not None:
+        raise typer.BadParameter("--folder goes with --install")
+    else:
+        print(qcnlab.dissector.source(), end="")
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON Schema of a scenario file."""
     print(json.dumps(json.loads(_core.schema()), indent=2))
+
+
+def _run_captured(
+    scenario: Scenario,
+    capture: Capture,
+    file: Path | None,
+    folder: NewFolder,
+    captured: dict[str, Any],
+    seed: int | None,
+    reps: int | None,
+    jobs: int | None,
+) -> Result:
+    """Run a scenario and capture it; what the capture came to is put into `captured`."""
+    from qcnlab.captures import run_captured
+    from qcnlab.folders import whole
+
+    def run(path: Path) -> Result:
+        result, summary = run_captured(scenario, capture, path, reps=reps, seed=seed, jobs=jobs)
+        captured.update(summary)
+        return result
+
+    # What is no regular file, such as a pipe, is written as it is.
+    if file is None or (file.exists() and not file.is_file()):
+        return run(file or folder.path / CAPTURE)
+    with whole(file) as path:
+        return run(path)
+
+
+def _capture_text(captured: dict[str, Any]) -> str:
+    ports = text.counted(len(captured["ports"]), "port")
+    count = text.counted(captured["frames"], "frame")
+    limit = captured["limit"]
+    ended = f"; ended by the limit of {limit}" if limit else ""
+    return f"{captured['file']}: {count} of {ports}, {text.octets(captured['octets'])}{ended}"
+
+
+def _seconds(option: str, value: str | None) -> float | None:
+    return _quantity(option, value, "s", "100 ms")
+
+
+def _octets(option: str, value: str | None) -> int | None:
+    octets = _quantity(option, value, "B", "100 MB")
+    return None if octets is None else round(octets)
+
+
+def _quantity(option: str, value: str | None, unit: str, example: str) -> float | None:
+    if value is None:
+        return None
+    quantity = _core.quantity(value)
+    if quantity is None or quantity[1] != unit:
+        raise typer.BadParameter(f"{option} '{value}': it is written like '{example}'")
+    return quantity[0]
 
 
 def _keep(

@@ -1,5 +1,6 @@
 //! Why a run gives no results.
 
+use crate::capture::CaptureFault;
 use crate::estimate::MemoryShortage;
 use crate::scenario::ScenarioError;
 use qcnlab_schemes::foreign::Failure;
@@ -59,6 +60,9 @@ pub enum RunError {
     /// There is not enough memory.
     #[error("{0}")]
     Memory(MemoryShortage),
+    /// A capture cannot be started.
+    #[error("{0}")]
+    Capture(CaptureFault),
     /// The threads could not be started.
     #[error("cannot start {jobs} threads: {why}")]
     Threads {

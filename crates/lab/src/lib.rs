@@ -2,6 +2,7 @@
 
 mod available;
 mod bottleneck;
+mod capture;
 mod catalogue;
 mod error;
 mod estimate;
@@ -10,6 +11,7 @@ pub mod fairness;
 pub mod flows;
 pub mod fluid;
 pub mod foreign;
+mod frames;
 mod metrics;
 mod nearest;
 mod outcome;
@@ -25,9 +27,11 @@ pub mod topology;
 mod workers;
 
 pub use bottleneck::{Bottleneck, BottleneckPhase, Contender, Contenders, MinMeanMax, NoBottleneck, PortLoad};
+pub use capture::{CaptureFault, CaptureOptions, CaptureSummary, FramesKept, capture_size, run_captured};
 pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json, window_metrics_json};
 pub use error::RunError;
 pub use estimate::{Estimate, MemoryShortage, Part};
+pub use frames::{CapturedRows, RowsError};
 pub use metrics::{METRICS, Metric, Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window};
 pub use outcome::Outcome;
 pub use qcnlab_schemes as schemes;

@@ -6,7 +6,7 @@ use crate::metrics::{self, Meter};
 use crate::scenario::Scenario;
 use cpu_time::ThreadTime;
 use qcnlab_schemes::foreign;
-use qcnlab_sim::{Control, Engine, Finished, Halt};
+use qcnlab_sim::{Control, Engine, Finished, Halt, Plan, Sink, Trace};
 use std::sync::Arc;
 
 /// What one replication gave.
@@ -29,10 +29,32 @@ pub(crate) fn replicate(
     rep: u32,
     control: &Control,
 ) -> Result<Replication, RunError> {
+    measured(scenario, seed, fabric, rep, |plan, observer| Engine::new(&plan).run_watched(control, observer))
+}
+
+/// As [`replicate`] for the first replication; `sink` gets what `ports` send.
+pub(crate) fn replicate_captured(
+    scenario: &Scenario,
+    seed: u64,
+    fabric: Arc<Fabric>,
+    control: &Control,
+    ports: &[u32],
+    sink: Sink<'_>,
+) -> Result<Replication, RunError> {
+    measured(scenario, seed, fabric, 0, |plan, observer| Engine::run_captured(plan, ports, control, observer, sink))
+}
+
+fn measured(
+    scenario: &Scenario,
+    seed: u64,
+    fabric: Arc<Fabric>,
+    rep: u32,
+    run: impl FnOnce(Plan, &mut dyn FnMut(&Trace)) -> Result<Finished, Halt>,
+) -> Result<Replication, RunError> {
     let start = ThreadTime::now();
     let plan = fabric.plan(scenario, seed, rep);
     let mut meter = Meter::new(scenario, &fabric);
-    let ran = foreign::guard(|| Engine::new(&plan).run_watched(control, &mut |trace| meter.read_rows(trace)));
+    let ran = foreign::guard(|| run(plan, &mut |trace| meter.read_rows(trace)));
     let ran = ran.map_err(|failure| RunError::Foreign { replication: rep, failure })?;
     let done = ran.map_err(|halt| match halt {
         Halt::Cancelled => RunError::Cancelled,

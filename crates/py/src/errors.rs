@@ -7,7 +7,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use qcnlab_lab::fluid::FluidError;
 use qcnlab_lab::schemes::foreign::Failure;
-use qcnlab_lab::{Fault, NoBottleneck, RunError, ScenarioError, WindowError};
+use qcnlab_lab::{Fault, NoBottleneck, RowsError, RunError, ScenarioError, WindowError};
+use std::path::Path;
 
 static ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static SCENARIO_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -88,7 +89,7 @@ pub(crate) fn of_run(py: Python<'_>, fault: &RunError) -> PyErr {
         RunError::Scenario { error, .. } => return of_scenario(py, error),
         RunError::Foreign { failure, .. } => return of_failure(py, fault, failure),
         RunError::Violation { .. } => law_violation(py),
-        RunError::Deadlock { .. } | RunError::Memory(_) | RunError::Threads { .. } => error(py),
+        RunError::Capture(_) | RunError::Deadlock { .. } | RunError::Memory(_) | RunError::Threads { .. } => error(py),
     };
     class.map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), fault.to_string()))
 }
@@ -105,6 +106,12 @@ fn of_failure(py: Python<'_>, fault: &RunError, failure: &Failure) -> PyErr {
 /// Why a metric has no value over a window.
 pub(crate) fn of_window(py: Python<'_>, fault: &WindowError) -> PyErr {
     analysis_error(py).map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), fault.to_string()))
+}
+
+/// Why a capture cannot be read.
+pub(crate) fn of_capture(py: Python<'_>, file: &Path, fault: &RowsError) -> PyErr {
+    let message = format!("{}: {fault}", file.display());
+    error(py).map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), message))
 }
 
 /// Why a fluid model was not solved.

@@ -1,6 +1,7 @@
 //! The Python bridge `qcnlab._core`: types and calls handed over, no logic of its own.
 
 mod arrow;
+mod capture;
 mod errors;
 mod facts;
 mod fluid;
@@ -20,6 +21,8 @@ mod _core {
 
     #[pymodule_export]
     use super::arrow::Table;
+    #[pymodule_export]
+    use super::capture::{Capture, Frames, run_captured};
     #[pymodule_export]
     use super::facts::Dice;
     #[pymodule_export]

@@ -83,17 +83,17 @@ fn hand_on(py: Python<'_>, from: &Receiver<Ended>, to: &Py<PyAny>) -> PyResult<(
 }
 
 /// What the calling thread watches while runs go on.
-struct Attended<'a> {
-    control: &'a Control,
+pub(crate) struct Attended<'a> {
+    pub(crate) control: &'a Control,
     /// The value of `control.done_ps` at the end.
-    work_ps: u64,
+    pub(crate) work_ps: u64,
     /// Called with the share of the work that is done.
-    progress: Option<Py<PyAny>>,
+    pub(crate) progress: Option<Py<PyAny>>,
 }
 
 /// Calls `running` on a thread of its own. Meanwhile and at the end it calls `poll`; in between it reports progress and
 /// checks for signals. An exception from any of these stops the runs and is raised after the last `poll`.
-fn attended<T: Send>(
+pub(crate) fn attended<T: Send>(
     py: Python<'_>,
     of: &Attended<'_>,
     running: impl FnOnce() -> T + Send,

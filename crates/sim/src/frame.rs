@@ -77,6 +77,10 @@ impl Frame {
         (self.route >> TAG) as u32
     }
 
+    pub(crate) const fn set_tag(&mut self, tag: u32) {
+        self.route = self.route as u32 as u64 | (tag as u64) << TAG;
+    }
+
     /// For a control frame, what it carries.
     pub(crate) fn carries(&self) -> ControlFrameId {
         ControlFrameId::new(self.tag())

@@ -19,6 +19,7 @@
 pub mod adapter;
 pub mod audit;
 pub mod connection;
+mod departure;
 pub mod engine;
 pub mod frame;
 mod ids;
@@ -36,7 +37,8 @@ pub mod trace;
 pub mod wheel;
 
 pub use audit::Violation;
-pub use engine::{Control, Engine, Finished, Halt};
+pub use departure::{DataFacts, Departure, FrameFacts, SignalFacts};
+pub use engine::{Control, Engine, Finished, Halt, Sink};
 pub use plan::{
     Events, Feedback, FlowPlan, GeneratorPlan, NodePlan, PausePlan, PauseRule, PauseScope, Plan, PortPlan, Process,
     Record, ServiceChange, Traffic,

@@ -16,9 +16,9 @@ use std::sync::{Arc, OnceLock};
 /// What every replication of a scenario is built from.
 #[derive(Debug)]
 pub(crate) struct Fabric {
-    nodes: Vec<NodePlan>,
-    ports: Vec<PortPlan>,
-    flows: Vec<FlowPlan>,
+    pub(crate) nodes: Vec<NodePlan>,
+    pub(crate) ports: Vec<PortPlan>,
+    pub(crate) flows: Vec<FlowPlan>,
     generators: Vec<GeneratorPlan>,
     services: Vec<ServiceChange>,
     /// Index of the port that metrics are about.
@@ -30,7 +30,7 @@ pub(crate) struct Fabric {
     /// Rate that the flows across it offer together, as far as their own links allow, bit/s.
     offered_bps: f64,
     /// What each flow offers at most, bit/s, by flow.
-    wanted_bps: Vec<f64>,
+    pub(crate) wanted_bps: Vec<f64>,
     shares: OnceLock<Option<Shares>>,
     /// Names of the ports, by index.
     pub(crate) port_names: Arc<[String]>,

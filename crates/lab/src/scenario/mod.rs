@@ -51,6 +51,7 @@ pub use error::ScenarioError;
 pub use fault::Fault;
 pub use fields::LONGEST;
 pub use flows::FlowSpec;
+pub(crate) use pattern::Pattern;
 pub use pattern::PatternError;
 pub use pause_fault::PauseFault;
 pub use shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};

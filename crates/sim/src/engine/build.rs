@@ -30,6 +30,7 @@ impl Engine {
         assert!(plan.end.ps() < Wheel::HORIZON, "a run ends within two and a half simulated hours");
         let (network, sinks) = network::network(plan);
         let senders = senders::senders(plan);
+        let check_every = if matches!(plan.scheme, Config::Foreign(_)) { CHECK_FOREIGN_EVERY } else { CHECK_EVERY };
         let mut engine = Engine {
             schedule: Schedule::new(Sizes::default()),
             signalling: Signalling {
@@ -49,7 +50,9 @@ impl Engine {
             network,
             senders,
             service_changes: plan.services.iter().copied().collect(),
-            check_every: if matches!(plan.scheme, Config::Foreign(_)) { CHECK_FOREIGN_EVERY } else { CHECK_EVERY },
+            check_every,
+            attend_every: check_every,
+            capture: None,
             end: plan.end,
         };
         engine.choose_lazy(plan);

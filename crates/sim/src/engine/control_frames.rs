@@ -1,6 +1,7 @@
 //! Frames that are not data: control frames with signals or probes, and acknowledgements.
 
 use super::Engine;
+use super::capturing::SignalOf;
 use super::signals::ControlFrame;
 use crate::frame::{Frame, Parts, flag};
 use crate::ids::{Id, PathId};
@@ -79,9 +80,12 @@ impl Engine {
             self.recording.counters.acks_heard += 1;
             return self.ack_received(now, self.network.flow_of(&frame), frame.tag());
         }
-        let ControlFrame::Signal(signal) = self.signalling.take(frame.carries()) else {
+        let ControlFrame::Signal { signal, sampled, sampled_at } = self.signalling.take(frame.carries()) else {
             unreachable!("only signals travel in reverse");
         };
+        if self.capture.is_some() {
+            self.capture_heard(now, &frame, SignalOf { signal, sampled, sampled_at });
+        }
         self.on_signal(now, self.limiter_of(&frame), &signal);
     }
 
@@ -101,7 +105,7 @@ impl Engine {
             return;
         }
         match self.signalling.take(frame.carries()) {
-            ControlFrame::Signal(_) => counters.messages_lost += 1,
+            ControlFrame::Signal { .. } => counters.messages_lost += 1,
             ControlFrame::Probe(_) => counters.probes_ended += 1,
         }
     }

@@ -136,7 +136,7 @@ impl Signalling {
         self.free.iter().for_each(|id| free[*id] = true);
         let carried = self.control_frames.iter().zip(free.iter()).filter(|(_, free)| !**free);
         carried.fold((0, 0), |(signals, probes), (control, _)| match control {
-            ControlFrame::Signal(_) => (signals + 1, probes),
+            ControlFrame::Signal { .. } => (signals + 1, probes),
             ControlFrame::Probe(_) => (signals, probes + 1),
         })
     }

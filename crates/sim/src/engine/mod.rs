@@ -9,6 +9,7 @@
 //! A byte counter acts inside the transmission that exhausts it.
 
 mod build;
+mod capturing;
 mod control_frames;
 mod deadlock;
 mod finish;
@@ -27,8 +28,10 @@ mod transmission;
 mod transport;
 
 use crate::audit::Violation;
-use crate::plan::ServiceChange;
+use crate::plan::{Events, Plan, ServiceChange};
 use crate::trace::{Counters, FlowTally, Trace};
+use capturing::Capture;
+pub use capturing::Sink;
 use network::Network;
 use qcnlab_units::{Instant, Span};
 use recording::Recording;
@@ -36,6 +39,7 @@ use schedule::{Event, Schedule};
 use sending::Senders;
 use signals::Signalling;
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Lets other threads follow a run and stop it.
@@ -87,6 +91,11 @@ pub struct Engine {
     service_changes: VecDeque<ServiceChange>,
     /// How often the control is read, in events; a power of two.
     check_every: u64,
+    /// How often the loop stops to attend to others, in events: [`check_every`](Engine::check_every), or 1 in a
+    /// captured run.
+    attend_every: u64,
+    /// What is captured, in a captured run.
+    capture: Option<Box<Capture>>,
     end: Instant,
 }
 
@@ -108,17 +117,38 @@ impl Engine {
     ///
     /// # Errors
     /// As [`run`](Engine::run).
-    pub fn run_watched(mut self, control: &Control, observer: &mut dyn FnMut(&Trace)) -> Result<Finished, Halt> {
-        let mut reported = Instant::ZERO;
+    pub fn run_watched(self, control: &Control, observer: &mut dyn FnMut(&Trace)) -> Result<Finished, Halt> {
+        self.run_attended(Attendants { control, observer, sink: &mut |_| ControlFlow::Continue(()), at: Instant::ZERO })
+    }
+
+    /// As [`run_watched`](Engine::run_watched) for a new run of `plan`; `sink` gets each frame that leaves one of
+    /// `ports`, and each signal that a host hears there, in the order of time. The run is the same as without, but for
+    /// the number of its events: it has them [everywhere](Events::Everywhere). When the sink breaks, the run stops.
+    ///
+    /// # Errors
+    /// As [`run`](Engine::run).
+    pub fn run_captured(
+        mut plan: Plan,
+        ports: &[u32],
+        control: &Control,
+        observer: &mut dyn FnMut(&Trace),
+        sink: Sink<'_>,
+    ) -> Result<Finished, Halt> {
+        plan.events = Events::Everywhere;
+        let mut engine = Engine::new(&plan);
+        engine.start_capture(ports);
+        engine.run_attended(Attendants { control, observer, sink, at: Instant::ZERO })
+    }
+
+    fn run_attended(mut self, mut attendants: Attendants<'_>) -> Result<Finished, Halt> {
         while let Some((now, entity)) = self.schedule.next() {
             if now >= self.end {
                 break;
             }
             self.recording.counters.events += 1;
-            if self.recording.counters.events & (self.check_every - 1) == 0 {
-                self.report(now, &mut reported, control)?;
-                self.count_all_delivered(now);
-                self.recording.recorder.show_so_far(now, observer);
+            if self.recording.counters.events & (self.attend_every - 1) == 0 {
+                let event = self.schedule.event(entity);
+                self.attend(now, event, &mut attendants)?;
             }
             match self.schedule.event(entity) {
                 Event::TransmissionEnd(queues) => self.end_transmission(now, queues),
@@ -138,18 +168,39 @@ impl Engine {
                 Event::RateSample => self.sample_rates(now),
             }
         }
-        control.done_ps.fetch_add(self.end.since(reported).ps(), Ordering::Relaxed);
+        let Attendants { control, observer, sink, at } = attendants;
+        control.done_ps.fetch_add(self.end.since(at).ps(), Ordering::Relaxed);
+        if self.capture_rest(sink).is_break() {
+            return Err(Halt::Cancelled);
+        }
         self.finish(observer)
     }
 
-    /// Reports progress to the control, and stops if it says so.
+    /// Reports progress to the control, and stops if it says so; shows rows; captures.
     #[cold]
-    fn report(&self, now: Instant, reported: &mut Instant, control: &Control) -> Result<(), Halt> {
-        if control.cancel.load(Ordering::Relaxed) {
+    fn attend(&mut self, now: Instant, event: Event, attendants: &mut Attendants<'_>) -> Result<(), Halt> {
+        if self.capture_event(now, event, attendants.sink).is_break() {
             return Err(Halt::Cancelled);
         }
-        control.done_ps.fetch_add(now.since(*reported).ps(), Ordering::Relaxed);
-        *reported = now;
+        if self.recording.counters.events & (self.check_every - 1) != 0 {
+            return Ok(());
+        }
+        if attendants.control.cancel.load(Ordering::Relaxed) {
+            return Err(Halt::Cancelled);
+        }
+        attendants.control.done_ps.fetch_add(now.since(attendants.at).ps(), Ordering::Relaxed);
+        attendants.at = now;
+        self.count_all_delivered(now);
+        self.recording.recorder.show_so_far(now, attendants.observer);
         Ok(())
     }
+}
+
+/// Who follows a run.
+struct Attendants<'a> {
+    control: &'a Control,
+    observer: &'a mut dyn FnMut(&Trace),
+    sink: Sink<'a>,
+    /// Up to when the control was told of the progress.
+    at: Instant,
 }

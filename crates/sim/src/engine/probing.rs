@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::signals::ControlFrame;
-use crate::frame::{Frame, flag};
+use crate::frame::{Frame, Parts, flag};
 use crate::ids::{FlowId, LimiterId, PathId, PortId};
 use crate::plan::Feedback;
 use qcnlab_schemes::{CongestionPoint, NotificationPoint, Probe, ProbeAction, ReactionPoint, Signal};
@@ -81,20 +81,27 @@ impl Engine {
         for hop in 0..u32::from(path.len) {
             let port = self.network.routes.ports[(path.start + hop) as usize];
             if let Some(signal) = self.show_probe(now, port, id, &mut probe) {
-                return self.answer_ideally(now, port, path.flow, propagation, signal);
+                return self.answer_ideally(now, port, id, propagation, signal);
             }
             propagation = propagation + self.network.ports[port].delay();
         }
         if let Some(signal) = self.answer_to_probe(now, path.flow, &probe) {
             let last = self.network.routes.last_port(id);
-            self.answer_ideally(now, last, path.flow, propagation, signal);
+            self.answer_ideally(now, last, id, propagation, signal);
         }
     }
 
-    fn answer_ideally(&mut self, now: Instant, port: PortId, flow: FlowId, propagation: Span, signal: Signal) {
+    fn answer_ideally(&mut self, now: Instant, port: PortId, path: PathId, propagation: Span, signal: Signal) {
+        let flow = self.network.routes.paths[path].flow;
         self.recording.counters.messages_sent += 1;
         self.recording.recorder.on_message(now, port, flow, signal);
         let limiter = self.senders.flows[flow].limiter;
-        self.signalling.deliver_at(&mut self.schedule, now + propagation + propagation, limiter, signal);
+        let at = now + propagation + propagation;
+        if self.capture.is_some() {
+            let class = self.senders.flows[flow].class;
+            let probe = Parts { path, tag: 0, size: 0, limited_by: 0, hop: 0, class, flags: flag::CONTROL };
+            self.capture_ideal(now, port, &Frame::new(probe), at, signal);
+        }
+        self.signalling.deliver_at(&mut self.schedule, at, limiter, signal);
     }
 }

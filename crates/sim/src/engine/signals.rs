@@ -28,7 +28,14 @@ pub(super) struct Signalling {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ControlFrame {
     /// In reverse, to a reaction point.
-    Signal(Signal),
+    Signal {
+        /// What it says.
+        signal: Signal,
+        /// The frame that it answers.
+        sampled: Frame,
+        /// The port whose queue that frame came to, or that it left last.
+        sampled_at: PortId,
+    },
     /// Forward, along the path of a flow.
     Probe(Probe),
 }
@@ -79,10 +86,11 @@ impl Engine {
                 let crossed = &self.network.routes.ports_of(frame.path())[..usize::from(frame.hop())];
                 let at = crossed.iter().fold(now, |at, port| at + self.network.ports[*port].delay());
                 let limiter = self.limiter_of(&frame);
+                self.capture_ideal(now, port, &frame, at, signal);
                 self.signalling.deliver_at(&mut self.schedule, at, limiter, signal);
             }
             Feedback::Frames { size, class } => {
-                let carried = ControlFrame::Signal(signal);
+                let carried = ControlFrame::Signal { signal, sampled: frame, sampled_at: port };
                 let control = self.control_frame(carried, size, class, frame.path(), frame.hop(), flag::REVERSE);
                 self.send_reverse(now, control);
             }
