@@ -338,6 +338,14 @@ def validate(
     quick: Annotated[
         bool, typer.Option("--quick", help="The quick rows, at most five replications.")
     ] = False,
+    controls: Annotated[
+        bool,
+        typer.Option(
+            "--controls",
+            help="Run the rows without congestion control and with equal cases, too; keep what "
+            "came out in the book's evidence.json.",
+        ),
+    ] = False,
     jobs: Jobs = None,
     out: Annotated[
         Path | None,
@@ -351,11 +359,17 @@ def validate(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run the validation book: every published result beside ours; exit with 1 if one fails."""
+    """Run the validation book; exit with 1 if the runs do not bear out what a row says."""
     from qcnlab.book import command
 
     summary, words, holds = command.validate(
-        wanted or [], quick=quick, jobs=jobs, cache=out, pages=pages, book=book
+        wanted or [],
+        quick=quick,
+        controls=controls,
+        jobs=jobs,
+        cache=out,
+        pages=pages,
+        book=book,
     )
     if as_json:
         _print_json(summary)

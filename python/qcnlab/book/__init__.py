@@ -1,7 +1,7 @@
 """The validation book: every result of the decks, with what this laboratory gets.
 
-`book/deck000.toml` ... hold one row per result. `load` reads them, `results` runs their cases,
-`judge` compares. `qcnlab validate` does all three.
+`book/deck000.toml` ... hold one row per result, `book/words.toml` what their words mean. `load`
+reads them, `results` runs their cases, `judge` compares. `qcnlab validate` does all three.
 """
 
 from qcnlab.book.entries import Book, BookError, Case, Claim, Deck, Figure, Reading, Row, load

@@ -6,8 +6,9 @@ from its values to lists of changes, and gives one case for each combination.
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,43 @@ if TYPE_CHECKING:
 SEED = 1
 """The seed of all cases."""
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Hot:
+    """The hotspot of a case: what the words of `book/words.toml` are measured by."""
+
+    start_s: float
+    end_s: float
+    duration_s: float
+    set_point: float
+    """B."""
+    full: float
+    """B: the limit of the hot queue; infinite if it has none."""
+    flows: str
+    """Patterns of the flows that cross the hot link."""
+    rate: float
+    """What the hot link serves during the hotspot, Gb/s."""
+    after: float
+    """What link and offered load allow after it, Gb/s."""
+
+    def window(self, name: str) -> tuple[float, float]:
+        """Return a window by its name in `WINDOWS`, s."""
+        middle = (self.start_s + self.end_s) / 2
+        return {
+            "pre": (self.start_s / 2, self.start_s),
+            "hs": (self.start_s, self.end_s),
+            "down": (self.start_s, middle),
+            "hss": (middle, self.end_s),
+            "rec": (self.end_s, self.duration_s),
+            "end": ((self.end_s + self.duration_s) / 2, self.duration_s),
+        }[name]
+
+
+WINDOWS = ("pre", "hs", "down", "hss", "rec", "end")
+"""Second half of the time before the hotspot; the hotspot; its halves; the time after it and the
+second half of that."""
+OFF_REPLICATIONS = 2
 
 
 @dataclass(frozen=True)
@@ -39,6 +77,19 @@ class Case:
     """A name of `MODELS`, or empty."""
     keep_messages: bool
     """Whether the table of messages is kept for a measure."""
+    hot: Hot | None = None
+
+    def without_control(self) -> Case:
+        """Return the same scenario without congestion control; a model stays as it is."""
+        if self.model:
+            return self
+        kept = tuple(change for change in self.changes if not change.startswith("scheme."))
+        return replace(
+            self,
+            name=self.name + " without control",
+            changes=(*kept, "scheme.name=none"),
+            replications=min(self.replications, OFF_REPLICATIONS),
+        )
 
     def build(self) -> Scenario:
         """Return the scenario; raises `ScenarioError`."""
@@ -75,6 +126,7 @@ def _family(pattern: str, table: TomlTable) -> list[Case]:
     replications = 1 if model else table.count("replications")
     because = "" if model else table.text("because")
     keep = table.flag("keep_messages")
+    hot = _hot(table.table("hot"))
     values = [_axis(axis, table) for axis in axes]
     table.end()
     cases = []
@@ -83,10 +135,34 @@ def _family(pattern: str, table: TomlTable) -> list[Case]:
         changes = [*fixed, *(change for _, changes in chosen for change in changes)]
         name = pattern.format_map(filled)
         source = scenario.format_map(filled)
-        case = Case(name, source, tuple(changes), replications, because, model, keep)
+        case = Case(name, source, tuple(changes), replications, because, model, keep, hot)
         _check(case, table)
         cases.append(case)
     return cases
+
+
+def _hot(table: TomlTable | None) -> Hot | None:
+    if table is None:
+        return None
+
+    def number(key: str, default: float | None = None) -> float:
+        value = table.number(key)
+        if value is None and default is None:
+            table.refuse(f"'{key}' is missing in 'hot'")
+        return float(value if value is not None else default or 0.0)
+
+    hot = Hot(
+        number("from"),
+        number("until"),
+        number("duration"),
+        number("set_point"),
+        number("full", math.inf),
+        table.text("flows", ""),
+        number("rate"),
+        number("after", math.nan),
+    )
+    table.end()
+    return hot
 
 
 def _axis(axis: str, case: TomlTable) -> dict[str, list[str]]:

@@ -1,37 +1,64 @@
-"""`qcnlab validate`: run the book, print it, say whether what should hold holds."""
+"""`qcnlab validate`: run the book and its controls, print them, say what is not borne out."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from qcnlab.book.entries import load
+from qcnlab.book import evidence
+from qcnlab.book.entries import UNRUN, folder, load
 from qcnlab.book.runner import CACHE, results
 from qcnlab.book.tables import as_json, text_tables
-from qcnlab.book.verdicts import judge
+from qcnlab.book.verdicts import judge, judge_same
+
+if TYPE_CHECKING:
+    from qcnlab.book.entries import Book
+    from qcnlab.book.verdicts import Judged
 
 
 def validate(
     wanted: list[str],
     *,
     quick: bool = False,
+    controls: bool = False,
     jobs: int | None = None,
     cache: Path | None = None,
     pages: Path | None = None,
     book: Path | None = None,
 ) -> tuple[dict[str, Any], str, bool]:
-    """Run rows or decks; give JSON, text, and whether every row that should hold does.
+    """Run rows or decks; return JSON, text, and whether the runs bear out every verdict.
 
-    `cache` keeps finished cases (`runs/book`); `pages` is a folder for Markdown and figures.
-    Raises `BookError`, `FolderError`, `LawViolation`.
+    `controls` runs every row without congestion control and with the compared cases made equal,
+    too, and writes `evidence.json` into the book's folder; the rows that hold there without saying
+    why are listed and make the answer false. `cache` keeps finished cases (`runs/book`); `pages` is
+    a folder for Markdown and figures. Raises `BookError`, `FolderError`, `LawViolation`.
     """
     chosen = load(book).only(tuple(wanted), quick=quick)
     found = results(chosen, quick=quick, jobs=jobs, folder=cache or CACHE)
     judged = judge(chosen, found)
     words = text_tables(chosen, judged)
+    fine = all(each.borne_out or each.row.verdict == UNRUN for each in judged)
+    if controls:
+        rows = _controls(chosen, judged, jobs=jobs, cache=cache or CACHE)
+        place = folder(book)
+        path = evidence.write(place, rows)
+        faults = evidence.faults(chosen, evidence.read(place))
+        words += "\n\n" + "\n".join([*faults, str(path)])
+        fine = fine and not faults
     if pages is not None:
         from qcnlab.book.pages import write
 
-        paths = write(chosen, judged, found, pages)
+        paths = write(chosen, judged, found, pages, evidence.read(folder(book)))
         words += "\n\n" + "\n".join(str(path) for path in paths)
-    return as_json(judged), words, not any(each.failed for each in judged)
+    return as_json(judged), words, fine
+
+
+def _controls(
+    chosen: Book, judged: list[Judged], *, jobs: int | None, cache: Path
+) -> dict[str, evidence.RowEvidence]:
+    """Judge rows without control, and with what they compare made equal."""
+    as_it_is = chosen.only((), quick=False)
+    off = chosen.without_control()
+    without = judge(off, results(off, jobs=jobs, folder=cache))
+    equal = judge_same(chosen, results(as_it_is, jobs=jobs, folder=cache))
+    return evidence.gather(chosen, judged, without, equal)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import text
-from qcnlab.book.entries import KINDS, as_dict
-from qcnlab.book.verdicts import Check, Judged, Shown, Values, unit_of
+from qcnlab.book.entries import UNRUN, VERDICTS, as_dict
+from qcnlab.book.verdicts import unit_of
+from qcnlab.book.words import PAIRED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from qcnlab.book.entries import Book, Claim
+    from qcnlab.book.entries import Book, Claim, Reading
+    from qcnlab.book.verdicts import Check, Judged, Shown, Values
 
-VERDICTS = (*dict.fromkeys(KINDS.values()), "not reproduced", "open")
-HEADER = ("row", "published", "measure", "ours: median [range]", "band", "verdict")
+HEADER = ("row", "published", "word", "measure", "ours: median [quartiles]", "demanded", "verdict")
 
 
 def count(judged: Sequence[Judged]) -> dict[str, int]:
-    """Count rows by verdict, every verdict named."""
-    return {word: sum(each.verdict == word for each in judged) for word in VERDICTS}
+    """Count rows by the verdict of their runs, every verdict named."""
+    words = [word for word in VERDICTS if word != UNRUN]
+    return {word: sum(each.verdict == word for each in judged) for word in words}
 
 
 def counted(judged: Sequence[Judged]) -> str:
@@ -35,52 +38,68 @@ def text_tables(book: Book, judged: Sequence[Judged]) -> str:
     for deck in book.decks:
         own = [each for each in judged if each.row.deck == deck.name]
         rows = [line for each in own for line in lines(each)]
-        parts.append(f"{deck.title}\n" + text.table(HEADER, rows, left=6))
+        parts.append(f"{deck.title}\n" + text.table(HEADER, rows, left=7))
     return "\n\n".join([*parts, counted(judged)])
 
 
 def lines(judged: Judged) -> list[tuple[str, ...]]:
-    """Return the lines of one row: one for each claim."""
+    """Return the lines of one row: one for each measure of each claim."""
     first = (judged.row.id, text_of(judged.row.published))
-    verdict = judged.verdict + (" (expected to hold)" if judged.failed else "")
-    if judged.surprise:
-        verdict = "not reproduced, but holds now"
+    verdict = judged.verdict
+    if not judged.borne_out:
+        verdict += f"\n(the row says: {judged.row.verdict})"
     if not judged.checks:
-        return [(*first, "", "", "", verdict)]
+        return [(*first, "", "", "", "", verdict)]
     out: list[tuple[str, ...]] = []
     for index, check in enumerate(judged.checks):
         start = first if index == 0 else ("", "")
         said = verdict if index == 0 else ""
-        mark = "" if check.holds else " *"
-        out.append((*start, name_of(check.claim), spread(check) + mark, band(check.claim), said))
+        mark = "" if check.holds else f" {check.verdict}"
+        word = check.claim.word.name
+        out.append((*start, word, name_of(check), spread(check) + mark, demand(check), said))
     return out
 
 
 def text_of(words: str, most: int = 34) -> str:
     """Break `words` into lines of at most `most`."""
-    import textwrap
-
     return "\n".join(textwrap.wrap(words, most))
 
 
-def name_of(claim: Claim) -> str:
-    """Write what a claim looks at: measure, window, flows, case."""
-    when = "" if claim.during is None else f" {claim.during[0]:g}..{claim.during[1]:g} s"
-    which = f" {claim.flows}" if claim.flows else ""
-    what = claim.of if claim.limit is None else f"{claim.of}({claim.limit:g})"
-    case = claim.case if claim.over is None else f"{claim.case} / {claim.over}"
-    return f"{what}{when}{which}: {case}"
+def name_of(check: Check) -> str:
+    """Write what a check is about: measure, window, flows, cases."""
+    claim = check.claim
+    what = _of(check.of, claim)
+    case = claim.case if claim.than is None else f"{claim.case} / {claim.than}"
+    return f"{what}: {case}"
 
 
-def spread(check: Check | Shown) -> str:
-    """Write median and range of what was found, in the measure's unit."""
-    factor, unit = _unit(check)
-    return spread_of(check.found, factor, unit)
+def _of(of: str, about: Claim | Reading) -> str:
+    when = about.during
+    window = "" if when is None else f" ({when})" if isinstance(when, str) else _times(when)
+    which = f" of {about.flows}" if about.flows else ""
+    return of.replace("_", " ") + window + which
 
 
-def spread_of(found: Values, factor: float, unit: str) -> str:
-    """Write `median [low..high] unit`."""
-    middle, low, high = (figure(v * factor) for v in (found.median, found.low, found.high))
+def _times(window: tuple[float, float]) -> str:
+    return f" ({window[0]:g} to {window[1]:g} s)"
+
+
+def spread(check: Check) -> str:
+    """Write median and quartiles; of a comparison the paired ratio's."""
+    compares = check.claim.word.test in PAIRED
+    factor, unit = (1.0, "") if compares else unit_of(check.of)
+    return spread_of(check.values, factor, unit)
+
+
+def shown(reading: Shown) -> str:
+    """Write median and quartiles of a reading."""
+    return spread_of(reading.values, *unit_of(reading.reading.of))
+
+
+def spread_of(values: Values, factor: float, unit: str) -> str:
+    """Write `median [first quartile..third] unit`."""
+    each = (values.median, values.first_quartile, values.third_quartile)
+    middle, low, high = (figure(value * factor) for value in each)
     body = middle if low == high else f"{middle} [{low}..{high}]"
     return f"{body} {unit}".rstrip()
 
@@ -94,31 +113,40 @@ def figure(value: float) -> str:
     return text.number(value, 3)
 
 
-def band(claim: Claim) -> str:
-    """Write the band of the median, and in brackets the one of nine runs in ten."""
-    factor, unit = unit_of(claim)
-    inner = _interval(claim.band, factor)
-    if claim.runs != claim.band:
-        inner += f" ({_interval(claim.runs, factor)})"
-    return f"{inner} {unit}".rstrip()
+def demand(check: Check) -> str:
+    """Write what the check demands of the values, and the interval that decides."""
+    test = check.claim.word.test
+    factor, unit = (1.0, "") if test in PAIRED else unit_of(check.of)
+    if test == "number":
+        return f"{figure(check.claim.printed * factor)} {unit}".rstrip()
+    low, high = (limit * factor for limit in check.limits)
+    closed = "=" if test in ("floor", "order") else ""
+    if low == high:
+        words = figure(low)
+    elif math.isinf(low):
+        words = f"<{closed} {figure(high)}"
+    elif math.isinf(high):
+        words = f">{closed} {figure(low)}"
+    else:
+        words = f"{figure(low)}..{figure(high)}"
+    return f"{words} {unit}".rstrip()
 
 
-def _interval(pair: tuple[float, float], factor: float) -> str:
-    low, high = (value * factor for value in pair)
-    if math.isinf(low):
-        return f"<= {figure(high)}"
-    if math.isinf(high):
-        return f">= {figure(low)}"
-    return figure(low) if low == high else f"{figure(low)}..{figure(high)}"
+def decided_by(check: Check) -> str:
+    """Write the confidence interval of a comparison, in the measure's unit."""
+    if check.interval is None:
+        return ""
+    order = check.claim.word.test == "order"
+    factor, unit = unit_of(check.of) if order else (1.0, "")
+    low, high = (figure_signed(value * factor) for value in check.interval)
+    return f"{low}..{high} {unit}".rstrip()
 
 
-def _unit(check: Check | Shown) -> tuple[float, str]:
-    if isinstance(check, Check):
-        return unit_of(check.claim)
-    from qcnlab.book.measures import MEASURES
-
-    measure = MEASURES[check.reading.of]
-    return measure.scale, measure.shown or measure.unit
+def figure_signed(value: float) -> str:
+    """Write a number that may be negative or have no end."""
+    if math.isinf(value):
+        return "-inf" if value < 0 else "inf"
+    return text.number(value, 3)
 
 
 def as_json(judged: Sequence[Judged]) -> dict[str, Any]:
@@ -128,11 +156,12 @@ def as_json(judged: Sequence[Judged]) -> dict[str, Any]:
         "rows": [
             {
                 **as_dict(each.row),
+                "stated": each.row.verdict,
                 "verdict": each.verdict,
                 "checks": [_check(check) for check in each.checks],
-                "readings": [
-                    {"name": shown.reading.name, "of": shown.reading.of, **_values(shown.found)}
-                    for shown in each.readings
+                "shown": [
+                    {"name": one.reading.name, "of": one.reading.of, **_values(one.values)}
+                    for one in each.shown
                 ],
             }
             for each in judged
@@ -143,23 +172,30 @@ def as_json(judged: Sequence[Judged]) -> dict[str, Any]:
 def _check(check: Check) -> dict[str, Any]:
     claim = check.claim
     return {
-        "of": claim.of,
+        "entry": claim.entry,
+        "word": claim.word.name,
+        "of": check.of,
         "case": claim.case,
-        "over": claim.over,
-        "during_s": claim.during,
+        "than": claim.than,
+        "during": claim.during,
         "flows": claim.flows,
-        "limit": claim.limit,
-        "band": [_finite(value) for value in claim.band],
-        "runs": [_finite(value) for value in claim.runs],
-        "holds": check.holds,
-        **_values(check.found),
+        "limits": [_finite(value) for value in check.limits],
+        "interval": None if check.interval is None else [_finite(v) for v in check.interval],
+        "verdict": check.verdict,
+        **_values(check.values),
     }
 
 
-def _values(found: Values) -> dict[str, Any]:
-    named = {"median": found.median, "min": found.low, "max": found.high}
+def _values(values: Values) -> dict[str, Any]:
+    named = {
+        "median": values.median,
+        "first_quartile": values.first_quartile,
+        "third_quartile": values.third_quartile,
+        "min": values.low,
+        "max": values.high,
+    }
     numbers = {key: _finite(value) for key, value in named.items()}
-    return {**numbers, "values": [_finite(value) for value in found.each]}
+    return {**numbers, "values": [_finite(value) for value in values.each]}
 
 
 def _finite(value: float) -> float | None:

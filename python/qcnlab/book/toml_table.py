@@ -43,6 +43,10 @@ class TomlTable:
         """Return the keys there are."""
         return list(self._tree)
 
+    def value(self, key: str) -> Any:
+        """Return what is there, of any kind, or `None`."""
+        return self._take(key, None)
+
     def text(self, key: str, default: str | None = None) -> str:
         """Return a text; without a default it must be there."""
         value = self._take(key, MISSING if default is None else default)

@@ -33,7 +33,7 @@ use crate::params::{Field, Range};
 use crate::parts::bandwidth::{BandwidthDetector, BandwidthParams};
 use crate::parts::cycles::{self, Cycles};
 use crate::parts::forward::forward;
-use crate::parts::rates::{CutParams, Rates};
+use crate::parts::rates::Rates;
 use crate::roles::{
     Arrival, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Observation, Queue, ReactionPoint, Signal,
     SignalKind, SonarObservation, Stamp,
@@ -58,7 +58,7 @@ params! {
     /// Parameters of the congestion point: QCN's, and the bandwidth detector's.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct CpParams {
-        sampler: qcn::CpParams => set_point, w, sample_base, jitter_width, count_discarded;
+        sampler: qcn::CpParams => set_point, w, sample_base, jitter_width, fb_bits, count_discarded;
         bandwidth: BandwidthParams => available_below, available_after;
     }
 }
@@ -94,16 +94,13 @@ const RP_DECK000: RpParams = RpParams {
 };
 
 const CP_IBM_ZRL: CpParams = CpParams {
-    sampler: qcn::CpParams { set_point: qcn::CP_IBM_ZRL.set_point, ..CP_DECK000.sampler },
+    sampler: qcn::CP_IBM_ZRL,
     bandwidth: BandwidthParams { available_below: Bytes::new(15_000), ..CP_DECK000.bandwidth },
 };
 
 const RP_IBM_ZRL: RpParams = RpParams {
     increase_rate: BitRate::mbps(12),
-    limiter: qcn::RpParams {
-        cut: CutParams { min_rate: BitRate::mbps(1), ..RP_DECK000.limiter.cut },
-        ..RP_DECK000.limiter
-    },
+    limiter: qcn::RP_IBM_ZRL,
     ..RP_DECK000
 };
 
@@ -129,7 +126,8 @@ impl Family for Sonar {
             },
             Preset {
                 name: "IBM_ZRL",
-                about: "Deck 004: threshold 15 000 B for 10 ms, Ri 12 Mb/s, minimum rate 1 Mb/s; six-bit feedback here.",
+                about: "Deck 004: threshold 15 000 B for 10 ms, and what that deck sets for all its schemes: feedback of \
+                        eight bits, drift of 4 Mb/s each 20 ms, Ri 12 Mb/s, minimum rate 1 Mb/s.",
                 cp: CP_IBM_ZRL,
                 rp: RP_IBM_ZRL,
             },

@@ -1,0 +1,137 @@
+"""What the last whole run of the book and of its controls gave: `book/evidence.json`.
+
+`qcnlab validate --controls` writes it. The book's test reads it, so that a claim that holds without
+control, a verdict that its runs do not bear out and a claim changed since are refused at once.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from qcnlab.book.entries import MISSED, NUMBER, ORDER, BookError
+from qcnlab.book.words import PAIRED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from qcnlab.book.entries import Book, Row
+    from qcnlab.book.verdicts import Judged
+
+FILE = "evidence.json"
+
+
+@dataclass(frozen=True)
+class RowEvidence:
+    """What the runs of one row gave."""
+
+    claims: str
+    """Fingerprint of the claims and cases that were run."""
+    verdict: str
+    without_control: bool | None
+    """Whether every claim holds without congestion control; `None`: there is nothing to control."""
+    made_equal: bool | None
+    """Whether every claim holds with the compared cases made equal; `None`: nothing is compared."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A run of the whole book."""
+
+    date: str
+    commit: str
+    rows: dict[str, RowEvidence]
+
+
+def gather(
+    book: Book, judged: Sequence[Judged], off: Sequence[Judged], same: Sequence[Judged]
+) -> dict[str, RowEvidence]:
+    """Return what the rows of `book` gave, as it is, without control, and made equal."""
+    digests = {row.id: deck.digest(row) for deck in book.decks for row in deck.rows}
+    packets = {
+        row.id: any(not deck.cases[name].model for name in row.claimed)
+        for deck in book.decks
+        for row in deck.rows
+    }
+    return {
+        each.row.id: RowEvidence(
+            digests[each.row.id],
+            each.verdict,
+            without.holds if packets[each.row.id] else None,
+            equal.holds if any(c.word.test in PAIRED for c in each.row.claims) else None,
+        )
+        for each, without, equal in zip(judged, off, same, strict=True)
+        if each.row.claims
+    }
+
+
+def write(book_folder: Path, rows: Mapping[str, RowEvidence]) -> Path:
+    """Write the rows' evidence beside what the file has of other rows."""
+    path = book_folder / FILE
+    known = read(book_folder).rows if path.exists() else {}
+    tree: dict[str, Any] = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": commit(book_folder),
+        "rows": {
+            name: asdict(row)
+            for name, row in sorted({**known, **rows}.items(), key=lambda each: _natural(each[0]))
+        },
+    }
+    path.write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def _natural(name: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in name.split("."))
+
+
+def commit(folder: Path) -> str:
+    """Return the abbreviated commit of the folder's repository, or "unknown"."""
+    command = ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return done.stdout.strip()
+
+
+def read(book_folder: Path) -> Evidence:
+    """Read a book's evidence. Raises `BookError` if it is missing or damaged."""
+    path = book_folder / FILE
+    try:
+        tree = json.loads(path.read_text(encoding="utf-8"))
+        rows = {name: RowEvidence(**row) for name, row in tree["rows"].items()}
+        return Evidence(tree["date"], tree["commit"], rows)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BookError(f"{path}: {error}; qcnlab validate --controls writes it") from error
+
+
+def faults(book: Book, evidence: Evidence) -> list[str]:
+    """Return what is wrong with rows by their evidence, in sentences."""
+    return [
+        f"row {row.id}: {fault}"
+        for deck in book.decks
+        for row in deck.rows
+        if row.claims
+        for fault in _faults(row, deck.digest(row), evidence.rows.get(row.id))
+    ]
+
+
+def _faults(row: Row, digest: str, found: RowEvidence | None) -> list[str]:
+    if found is None or found.claims != digest:
+        return ["its claims have not been run since they were changed: qcnlab validate --controls"]
+    said = []
+    if found.verdict != row.verdict:
+        said.append(f"it says '{row.verdict}', and its runs '{found.verdict}'")
+    if row.verdict in (NUMBER, ORDER) and not row.holds_without_control:
+        if found.without_control:
+            said.append("it holds without congestion control, and does not say why")
+        if found.made_equal:
+            said.append("it holds with the compared cases made equal, and does not say why")
+    if row.verdict == MISSED and not row.remark:
+        said.append("it is not reproduced, and does not say what we get")
+    return said
