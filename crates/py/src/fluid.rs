@@ -5,7 +5,7 @@ use crate::errors;
 use pyo3::prelude::*;
 use qcnlab_lab::fluid::{Timing, models_json, solve};
 
-/// The trajectory of a fluid model: `time_s` and the model's columns.
+/// The trajectory of a fluid model, `time_s` and the model's columns, and when it grew beyond all bounds.
 #[pyfunction]
 #[pyo3(signature = (model, parameters, *, end_s, step_s = None, every_s, initial = None))]
 pub(crate) fn fluid(
@@ -16,7 +16,7 @@ pub(crate) fn fluid(
     step_s: Option<f64>,
     every_s: f64,
     initial: Option<&str>,
-) -> PyResult<Table> {
+) -> PyResult<(Table, Option<f64>)> {
     let timing = Timing { end_s, step_s, every_s };
     let mut raised = None;
     let solved = py.detach(|| {
@@ -30,7 +30,10 @@ pub(crate) fn fluid(
     });
     match (solved, raised) {
         (_, Some(signal)) => Err(signal),
-        (Ok(trajectory), None) => Table::of_trajectory(trajectory),
+        (Ok(trajectory), None) => {
+            let unbounded_s = trajectory.unbounded_s;
+            Ok((Table::of_trajectory(trajectory)?, unbounded_s))
+        }
         (Err(fault), None) => Err(errors::of_fluid(py, &fault)),
     }
 }

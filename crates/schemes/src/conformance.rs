@@ -243,7 +243,7 @@ fn check_signal(signal: &Signal, id: CpId, speaks: &[SignalKind]) {
 /// Drives a notification point and checks after every step:
 ///
 /// 1. It sends only the kinds of signal it declares.
-/// 2. A frame without a mark, or outside congestion control, is never answered.
+/// 2. It answers marked frames under congestion control, each at most once, at that frame or a later one.
 /// 3. A probe comes back as it arrived.
 /// 4. The same steps on a copy lead to the same answers.
 ///
@@ -252,7 +252,11 @@ fn check_signal(signal: &Signal, id: CpId, speaks: &[SignalKind]) {
 pub fn notification_point<N: NotificationPoint + Clone>(fresh: &N, speaks: &[SignalKind], steps: &[NpStep]) {
     let (mut np, mut copy) = (fresh.clone(), fresh.clone());
     let mut now = Instant::ZERO;
+    let mut marked = false;
     for step in steps {
+        if let NpStep::Frame(frame) = step {
+            marked |= frame.controlled && frame.mark > 0;
+        }
         let (answer, again) = match step {
             NpStep::Pass(span) => {
                 now += *span;
@@ -265,7 +269,10 @@ pub fn notification_point<N: NotificationPoint + Clone>(fresh: &N, speaks: &[Sig
         let Some(signal) = answer else { continue };
         assert!(speaks.contains(&signal.kind()), "{signal:?} is not a kind it declares");
         match step {
-            NpStep::Frame(frame) => assert!(frame.controlled && frame.mark > 0, "{frame:?} was answered"),
+            NpStep::Frame(frame) => {
+                assert!(marked, "{frame:?} was answered, and no mark came since the last answer");
+                marked = false;
+            }
             NpStep::Probe(probe) => assert_eq!(signal, Signal::Returned(*probe), "a probe came back changed"),
             NpStep::Pass(_) => {}
         }

@@ -80,17 +80,18 @@ def trajectory(
     Returns
     -------
     Trajectory
-        `time_s` and the columns of the model.
+        `time_s` and the columns of the model; `unbounded_s` tells of a solution that grows
+        without bound, whose rows end early.
 
     Raises
     ------
     AnalysisError
         No model has such a name, a value is out of its range, a delay is negative, an equilibrium
-        is asked for where there is none, the step exceeds the delay, or the solution diverges.
+        is asked for where there is none, or the step exceeds the delay.
     """
     import polars as pl
 
-    table = _core.fluid(
+    table, unbounded_s = _core.fluid(
         model,
         json.dumps(dict(parameters)),
         end_s=end_s,
@@ -101,4 +102,4 @@ def trajectory(
     frame = pl.DataFrame(table)
     columns = {column.name: column.to_numpy().astype(np.float64) for column in frame}
     units = {name: unit for name, unit in table.units.items() if unit}
-    return Trajectory(title or model, columns, units, model)
+    return Trajectory(title or model, columns, units, model, unbounded_s)

@@ -146,12 +146,13 @@ class Model(ABC):
         Returns
         -------
         Trajectory
-            `time_s` and the columns of the fluid model.
+            `time_s` and the columns of the fluid model; `unbounded_s` tells of a solution that
+            grows without bound, whose rows end early.
 
         Raises
         ------
         AnalysisError
-            The core refuses a name, a value or the step, or the solution diverges.
+            The core refuses a name, a value or the step.
         """
         return trajectory(
             self.fluid_name,

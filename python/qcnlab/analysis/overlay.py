@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -190,7 +190,7 @@ def overlay(scenario: Scenario, *, seed: int | None = None, shown_s: float = SHO
         phase=phase,
         packets=packets,
         packet_rates=rates,
-        fluid=Trajectory(fluid.title, shifted, fluid.units, fluid.model),
+        fluid=replace(fluid, columns=shifted),
         result=result,
     )
 

@@ -117,12 +117,15 @@ class Trajectory(Response):
 
     model: str
     """The model's name in `qcnlab.analysis.fluid_models()`."""
+    unbounded_s: float | None = None
+    """When a value passed 10^15 frames or frames/s, s: the model without its clamps is unstable, or
+    the step too long. The rows end before. `None` if the solution reaches its end."""
 
     def after(self, start_s: float) -> Trajectory:
         """Return the rows at `start_s` and later."""
         keep = self["time_s"] >= start_s
         columns = {name: values[keep] for name, values in self.columns.items()}
-        return Trajectory(self.title, columns, self.units, self.model)
+        return Trajectory(self.title, columns, self.units, self.model, self.unbounded_s)
 
     def plot(self) -> Figure:
         """Return a figure of the queue and the summed rate over time."""

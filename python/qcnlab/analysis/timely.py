@@ -11,12 +11,17 @@ Its linear loop has two delays, that of the answer t' and one gradient interval 
     L(s) = (n1 + n2 e^{-s t*}) e^{-s t'} / (Seg s + delta / 2)
     n2 = -R delta alpha / (s Dmin (Seg s + alpha R)),  n1 = R^2 beta N / (2 q' s) - n2
     t* = max(Seg / R, Dmin),  t' = q* / C + MTU / C + propagation
+
+That is the published loop. The exact linearisation of the same equations, which the fluid follows,
+has four times that n2: the slope of w = 2 g + 1/2 is 2, and it weighs the increase delta and the
+equal decrease beta R (q* - q') / q' alike. Its Seg is R t*, so that it holds too where Dmin is
+longer than Seg / R.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from qcnlab._core import AnalysisError
 from qcnlab.analysis import checks
@@ -117,19 +122,35 @@ class Timely(Model):
         return {"queue_bytes": queue_bytes, "rates_bps": [current_rate_bps] * self.sources}
 
     def loops(self) -> dict[str, Loop]:
-        """Return the published loop; raises as `equilibrium` does."""
-        return {"as published": self.loop()}
+        """Return the published and the exact loop; raises as `equilibrium` does."""
+        return {"as published": self.loop(), "exact": self.loop(form="exact")}
 
-    def loop(self) -> Loop:
-        """Return the open loop, which has two delays; raises as `equilibrium` does."""
+    def loop(self, *, form: Literal["published", "exact"] = "published") -> Loop:
+        """Return an open loop, which has two delays.
+
+        Parameters
+        ----------
+        form : {"published", "exact"}
+            The published loop, or the exact linearisation of the fluid's equations.
+
+        Raises
+        ------
+        AnalysisError
+            There is no equilibrium, or `form` is neither of the two.
+        """
+        if form not in ("published", "exact"):
+            raise AnalysisError(f"{self._name}: form is '{form}'; it must be published or exact")
         rest = self.equilibrium()
-        segment, rate, capacity = 8 * self.segment_bytes, rest.current_rate_bps, self.capacity_bps
+        rate, capacity = rest.current_rate_bps, self.capacity_bps
+        interval = max(8 * self.segment_bytes / rate, self.min_rtt_s)
+        segment, slope = (
+            (8 * self.segment_bytes, 1) if form == "published" else (rate * interval, 4)
+        )
         low = capacity * self.t_low_s
-        gradient = rate * self.delta_bps * self.alpha
+        gradient = slope * rate * self.delta_bps * self.alpha
         offset = rate**2 * self.beta * self.sources / (2 * low)
         filtered = product([self.min_rtt_s], [segment, self.alpha * rate])
         den = product(filtered, [1.0, 0.0], [segment, self.delta_bps / 2])
-        interval = max(segment / rate, self.min_rtt_s)
         answer = 8 * (rest.queue_bytes + self.frame_bytes) / capacity + self.propagation_s
         terms = [
             (total(filtered * offset, [gradient]), answer),
@@ -137,9 +158,9 @@ class Timely(Model):
         ]
         return Loop.of_terms(terms, den, title=self.title(self._name))
 
-    def margins(self) -> Margins:
+    def margins(self, *, form: Literal["published", "exact"] = "published") -> Margins:
         """Return the margins of `loop`; raises as it does."""
-        return self.loop().margins()
+        return self.loop(form=form).margins()
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters by the names of the fluid model."""

@@ -27,8 +27,12 @@ use initial::Initial;
 use parameters::{Parameter, Values};
 use qcn::Qcn;
 use serde_json::{Value, json};
+use std::cell::Cell;
 use timely::Timely;
 
+/// Size of a value, in frames or frames per second, from which on a solution counts as growing without bound: a link of
+/// 400 Gb/s carries below 1e9 frames per second.
+const BOUND: f64 = 1e15;
 /// Most rows of a trajectory.
 const MOST_ROWS: f64 = 2e7;
 /// Most steps of an integration.
@@ -106,6 +110,8 @@ pub struct Trajectory {
     pub model: &'static str,
     /// The step that was used, s.
     pub step_s: f64,
+    /// When the solution grew beyond all bounds, s; its rows end before. `None` if it reaches the end.
+    pub unbounded_s: Option<f64>,
     /// Its columns.
     pub columns: Vec<Series>,
 }
@@ -135,7 +141,8 @@ pub struct Timing {
 ///
 /// # Errors
 /// For names no model has, values out of their range, a negative delay, an equilibrium asked for where there is none,
-/// a step longer than the shortest delay, a solution that diverges, and when `go_on` says no.
+/// a step longer than the shortest delay, and when `go_on` says no. A solution that grows without bound is no error:
+/// its rows end, and [`Trajectory::unbounded_s`] says when.
 pub fn solve(
     model: &str,
     parameters: &str,
@@ -187,7 +194,12 @@ fn trajectory<M: Model>(
     let names = std::iter::once(("time_s".to_owned(), "s")).chain(model.columns());
     let mut columns: Vec<Series> = names.map(|(name, unit)| Series { name, unit, values: Vec::new() }).collect();
     let mut row = Vec::new();
+    let beyond = Cell::new(None);
     let mut keep = |time: f64, state: &[f64]| {
+        if beyond.get().is_some() || !state.iter().all(|value| value.abs() < BOUND) {
+            beyond.set(beyond.get().or(Some(time)));
+            return;
+        }
         row.clear();
         row.push(time);
         model.row(time, state, &mut row);
@@ -195,8 +207,14 @@ fn trajectory<M: Model>(
             column.values.push(*value);
         }
     };
-    integrate(model, start, (timing.end_s, step, timing.every_s), &mut keep, go_on)?;
-    Ok(Trajectory { model: M::NAME, step_s: step, columns })
+    let mut go_on = || beyond.get().is_none() && go_on();
+    let unbounded_s = match integrate(model, start, (timing.end_s, step, timing.every_s), &mut keep, &mut go_on) {
+        Ok(()) => beyond.get(),
+        Err(FluidError::Stopped) if beyond.get().is_some() => beyond.get(),
+        Err(FluidError::Diverged { time, .. }) => beyond.get().or(Some(time)),
+        Err(error) => return Err(error),
+    };
+    Ok(Trajectory { model: M::NAME, step_s: step, unbounded_s, columns })
 }
 
 fn within(what: &'static str, count: f64, most: f64, remedy: &'static str) -> Result<(), FluidError> {

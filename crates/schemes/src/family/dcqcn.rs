@@ -67,6 +67,19 @@ choice! {
 }
 
 choice! {
+    /// What a receiver does with marks that come within `cnp_interval` of its last CNP.
+    pub enum CnpRule {
+        /// It forgets them: the next CNP answers the first marked frame after the interval.
+        Forget = "forget",
+        /// It remembers them: the first frame after the interval is answered if it or one since the last CNP was marked.
+        WindowEnd = "window_end",
+        /// It looks once an interval, counted from the flow's first frame: the first frame from then on is answered if
+        /// it or one since the last time was marked.
+        Poll = "poll",
+    }
+}
+
+choice! {
     /// When a cut sets the target to the rate before it.
     pub enum Clamp {
         /// At every cut.
@@ -101,6 +114,8 @@ params! {
         form: Form, "", Range::ANY;
         /// As a receiver: the shortest time between two CNPs for one flow.
         cnp_interval: Span, "N, min_time_between_cnps", Range::at_least(0.0);
+        /// What a receiver does with marks that come within `cnp_interval` of its last CNP.
+        cnp_rule: CnpRule, "", Range::ANY;
         /// Alpha of a new limiter.
         alpha_initial: f64, "alpha, initial_alpha_value / 1024", Range::between(0.0, 1.0);
         /// Share of a new observation in alpha.
@@ -145,6 +160,7 @@ const CP_SIGCOMM2015: CpParams =
 const RP_SIGCOMM2015: RpParams = RpParams {
     form: Form::Published,
     cnp_interval: Span::from_us(50),
+    cnp_rule: CnpRule::Forget,
     alpha_initial: 1.0,
     g: 1.0 / 256.0,
     alpha_period: Span::from_us(55),
@@ -171,6 +187,7 @@ const CP_CONNECTX: CpParams =
 const RP_CONNECTX: RpParams = RpParams {
     form: Form::Nic,
     cnp_interval: Span::from_us(4),
+    cnp_rule: CnpRule::Forget,
     alpha_initial: 1023.0 / 1024.0,
     g: 5.0 / 1024.0,
     alpha_period: Span::from_us(1),
@@ -239,7 +256,7 @@ impl Family for Dcqcn {
     }
 
     fn notification_point(params: &RpParams) -> Option<Np> {
-        Some(Np { interval: params.cnp_interval, next: Instant::ZERO })
+        Some(Np::new(params))
     }
 }
 
@@ -291,21 +308,53 @@ impl CongestionPoint for Cp {
 impl CpFastPath for Cp {}
 
 /// The notification point: answers marked frames, not too often.
+///
+/// It has no clock of its own: what is due at a moment goes out with the first frame from then on.
 #[derive(Clone, Debug)]
 pub struct Np {
+    rule: CnpRule,
     interval: Span,
-    /// From here on the next marked frame is answered.
-    next: Instant,
+    /// From here on a frame may be answered; a poll is due. `None` before the first frame.
+    next: Option<Instant>,
+    /// Whether a marked frame waits for its answer.
+    marked: bool,
+}
+
+impl Np {
+    fn new(params: &RpParams) -> Np {
+        Np { rule: params.cnp_rule, interval: params.cnp_interval, next: None, marked: false }
+    }
+
+    /// The first of `due`, `due` + interval, ... after `now`.
+    fn poll_after(&self, due: Instant, now: Instant) -> Instant {
+        let interval = self.interval.ps().max(1);
+        let passed = now.since(due).ps() / interval;
+        due + Span::from_ps(interval * (passed + 1))
+    }
 }
 
 impl NotificationPoint for Np {
     #[inline]
     fn on_frame(&mut self, now: Instant, frame: &Delivered) -> Option<Signal> {
-        if !frame.controlled || frame.mark == 0 || now < self.next {
+        let marked = frame.controlled && frame.mark != 0;
+        let due = match (self.next, self.rule) {
+            (Some(next), _) => next,
+            (None, CnpRule::Forget | CnpRule::WindowEnd) => now,
+            (None, CnpRule::Poll) => now + self.interval,
+        };
+        if now < due {
+            self.next = Some(due);
+            self.marked |= marked && self.rule != CnpRule::Forget;
             return None;
         }
-        self.next = now + self.interval;
-        Some(Signal::Cnp)
+        let answered = marked || self.marked;
+        self.marked = false;
+        self.next = match self.rule {
+            CnpRule::Poll => Some(self.poll_after(due, now)),
+            CnpRule::Forget | CnpRule::WindowEnd if answered => Some(now + self.interval),
+            CnpRule::Forget | CnpRule::WindowEnd => Some(due),
+        };
+        answered.then_some(Signal::Cnp)
     }
 }
 

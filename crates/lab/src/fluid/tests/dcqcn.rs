@@ -76,3 +76,16 @@ fn a_late_source_is_let_in() {
     near(2.0 * rate[alone] / 40e9, 1.0, 0.02, "alone");
     near(trajectory.column("queue_bytes").expect("queue")[4000] / 20.15e3, 1.0, 0.02, "queue of both");
 }
+
+/// The published time plots of 64 sources have a ramp up to 2000 KB at 10 %, a tenth as steep as one up to 200 KB. They
+/// rest on it at 85 us, where they swing on the steep one, with the same p* = 5.906e-2:
+/// 5 KB + 0.5906 (2000 - 5) KB = 1183 KB.
+#[test]
+fn a_ramp_of_2000_kilobytes_is_stable_at_85_microseconds() {
+    let parameters = r#"{"sources": 64, "delay_s": 85e-6, "p_max": 0.1, "k_max_bytes": 2e6}"#;
+    let trajectory = solved("dcqcn", parameters, 0.4, None);
+    let (mean, std) = mean_std(second_half(&trajectory, "queue_bytes"));
+    println!("{:.1} / {:.2} KB", mean / 1e3, std / 1e3);
+    near(mean / 1e3, 1183.3, 2.0, "mean");
+    assert!(std / mean < 0.01, "{std}");
+}

@@ -96,3 +96,25 @@ fn every_default_solves_and_has_the_columns_it_lists() {
         }
     }
 }
+
+/// Ten sources of QCN without clamps, at a delay of 600 us where the linear edge is 284 us: the rows end where the solution
+/// passes the bound, and the trajectory says when. With clamps the same run reaches its end.
+#[test]
+fn a_solution_that_grows_is_returned_as_far_as_it_goes() {
+    let clamps = ["one_sided", "clip_feedback", "clamp_target", "rate_cap", "clamp_queue"];
+    let free: String = clamps.iter().map(|name| format!(r#", "{name}": false"#)).collect();
+    let solve = |switches: &str| {
+        let parameters = format!(r#"{{"sources": 10, "delay_s": 600e-6{switches}}}"#);
+        let initial = r#"{"from": "equilibrium", "queue_bytes": 40e3}"#;
+        solved("qcn", &parameters, 1.0, Some(initial))
+    };
+    let (grown, clamped) = (solve(&free), solve(""));
+    let (rows, end) = (grown.column("time_s").expect("time"), grown.unbounded_s.expect("it grows"));
+    assert!(rows.len() > 10 && rows.len() < 4001, "{}", rows.len());
+    assert!(rows[rows.len() - 1] < end && end < 1.0, "{end}");
+    assert!(grown.columns.iter().all(|column| column.values.len() == rows.len()));
+    assert!(grown.columns.iter().all(|column| column.values.iter().all(|value| value.is_finite())));
+    let queue = grown.column("queue_bytes").expect("queue");
+    assert!(queue.iter().any(|queue| queue.abs() > 1e9), "it stopped early");
+    assert_eq!((clamped.unbounded_s, clamped.column("time_s").map(<[f64]>::len)), (None, Some(4001)));
+}

@@ -71,6 +71,30 @@ fn a_receiver_answers_once_in_fifty_microseconds() {
     assert!(!answered(549, 1));
 }
 
+/// N is 50 us. Marked frames at 1, 2 and 60 us, unmarked ones at 0, 52, 105, 150 and 160 us. Forgetting answers those
+/// at 1 and 60. At the window's end the mark of 2 is answered at 52, the first frame after 51, and that of 60 at 105,
+/// after 102. Polls are due at 50, 100, 150, ...: the frame at 52 answers 1 and 2, that at 105 answers 60, and the one at
+/// 150 finds nothing new.
+#[test]
+fn a_receiver_forgets_remembers_or_polls() {
+    let frames = [(0, 0), (1, 1), (2, 1), (52, 0), (60, 1), (105, 0), (150, 0), (160, 0)];
+    for (cnp_rule, expected) in
+        [(CnpRule::Forget, vec![1, 60]), (CnpRule::WindowEnd, vec![1, 52, 105]), (CnpRule::Poll, vec![52, 105])]
+    {
+        let mut np = Dcqcn::notification_point(&RpParams { cnp_rule, ..RP_SIGCOMM2015 }).expect("receivers take part");
+        let answered = frames.into_iter().filter(|(at, mark)| np.on_frame(us(*at), &delivered(*mark)).is_some());
+        assert_eq!(answered.map(|(at, _)| at).collect::<Vec<_>>(), expected, "{cnp_rule:?}");
+    }
+}
+
+/// Polls keep their times: the frame of 199 us comes for the poll of 150, and the next is due at 200, not at 249.
+#[test]
+fn a_late_poll_does_not_move_the_next() {
+    let mut np = Dcqcn::notification_point(&RpParams { cnp_rule: CnpRule::Poll, ..RP_SIGCOMM2015 }).expect("one");
+    let mut answered = |at| np.on_frame(us(at), &delivered(1)).is_some();
+    assert_eq!([0, 199, 200, 201, 249, 250].map(&mut answered), [false, true, true, false, false, true]);
+}
+
 /// Alpha 1: the first CNP halves. Then alpha (1 - 1/256) 1 + 1/256 = 1 again: the second halves too.
 #[test]
 fn as_published_each_cnp_cuts_by_half_of_alpha() {
