@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_threshold_asks_again_when_half_of_the_pause_is_over() {
+    fn a_threshold_pauses_anew_when_half_of_the_pause_is_over() {
         let rule = PauseRule::Threshold { threshold: Bytes::new(5000), quanta: 100 };
         let node = NodePlan {
             name: "switch".to_owned(),

@@ -429,6 +429,31 @@ proptest! {
     }
 }
 
+/// Long queues under PAUSE: whatever needs an event, the same pauses of the same links for the same reason.
+#[test]
+fn an_incast_pauses_the_same_links_with_every_event() {
+    let hosts = ["a", "b", "d", "e", "f", "g"];
+    let mut net = Net::new(&["a", "b", "d", "e", "f", "g", "c", "s"]);
+    net.link("c", "s", TEN, Span::from_us(1));
+    for host in hosts {
+        net.link(host, "s", TEN, Span::from_us(1));
+        net.flow(host, "c", 0, greedy());
+    }
+    net.pause("s", 100_000, 60_000, 50_000);
+    let mut few = net.run();
+    net.plan.events = Events::Everywhere;
+    let many = net.run();
+    // 10 Gb/s for 5 ms drain 6.25 MB. From one XOFF of an input to its next, 10 KB between the watermarks drain, the
+    // 2.5 KB of a round trip of 2 us, and five frames at most: 20 KB. So there are 312 XOFF, of which the last of each
+    // input may be under way, and as many XON.
+    assert!(few.counters.pause_frames >= 2 * (312 - 6), "{:?}", few.counters);
+    assert_eq!(few.counters.frames_dropped, 0);
+    let output = net.port("s->c");
+    assert!(few.trace.pauses.because.iter().all(|because| *because == output));
+    few.counters.events = many.counters.events;
+    assert!(few == many, "the runs differ: {:?} and {:?}", few.counters, many.counters);
+}
+
 /// The formula's headroom is what it takes: with one frame less something is lost.
 #[test]
 fn one_frame_below_the_headroom_frames_are_lost() {
