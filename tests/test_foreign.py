@@ -306,3 +306,42 @@ def test_interrupt_ends_a_run_of_python_machines(tmp_path: Path) -> None:
     assert time.monotonic() - asked < 10  # one second on a quiet machine
     assert "Traceback" not in said
     assert not (tmp_path / "run").exists()
+
+
+STUCK_IN = {
+    "a method": "while now > 10**9: pass",
+    "a method that catches exceptions": """while now > 10**9:
+                try:
+                    sum(range(1000))
+                except Exception:
+                    pass""",
+    "the import": "",
+}
+
+
+@pytest.mark.parametrize("stuck", STUCK_IN)
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_method_that_never_returns_is_stopped(
+    tmp_path: Path, sign: signal.Signals, code: int, stuck: str
+) -> None:
+    module = textwrap.dedent(AIMD.replace("{rate}", "10**9"))
+    if stuck == "the import":
+        module += "\nwhile True: pass\n"
+    else:
+        first = "        return Cnm(self.cp, 1)"
+        assert first in module
+        module = module.replace(first, f"        {STUCK_IN[stuck]}\n{first}", 1)
+    (tmp_path / "own_module.py").write_text(module)
+    line = [sys.executable, "-m", "qcnlab", "run", "og-hotspot-2src-10g-to-500m-rtt10us"]
+    line += ["-s", "scheme.name=python:own_module:Own", "--reps", "3", "-j", "2", "-o", "run"]
+    with subprocess.Popen(line, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:
+        time.sleep(2.5)
+        assert running.poll() is None
+        running.send_signal(sign)
+        asked = time.monotonic()
+        _, said = running.communicate(timeout=60)
+    assert running.returncode == code
+    assert time.monotonic() - asked < 10  # one second on a quiet machine
+    assert "Traceback" not in said
+    left = {path.name for path in tmp_path.iterdir()} - {"own_module.py", "__pycache__"}
+    assert not left

@@ -18,11 +18,13 @@ Times are picoseconds since the start of the run, rates bit/s, sizes and queues 
 whole numbers. Time never runs backwards. Random numbers must come from the `Dice` handed in, and a
 machine may only use its own attributes: then a run gives the same result on any number of
 threads. Whatever a method raises ends the run as a `qcnlab.Error`, with the original exception as
-its cause. Probes pass Python congestion points by, and Python receivers do not return them.
+its cause. Ctrl-C ends a method that does not return, unless it waits outside of Python, as in a
+long `time.sleep`. Probes pass Python congestion points by, and Python receivers do not return them.
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import inspect
 import sys
@@ -321,6 +323,14 @@ def _kinds(scheme: type[Scheme], side: str) -> list[str]:
         names = ", ".join(kind.__name__ for kind in known)
         raise _Refused(f"its '{side}' is {declared!r}; it must be a tuple of signals", hint=names)
     return [kind.__name__ for kind in declared]
+
+
+def interrupt(threads: list[int]) -> None:
+    """Raise `KeyboardInterrupt` in threads that run Python code, at their next step; for the core."""
+    for thread in threads:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt)
+        )
 
 
 def overrides(machine: object, method: str) -> bool:

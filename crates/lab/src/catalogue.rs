@@ -2,7 +2,7 @@
 
 use crate::metrics::{METRICS, WINDOW_METRICS};
 use crate::quantity::quantity;
-use crate::scenario::layout::{SCHEME_KEYS, SECTIONS, Section, TOP, dotted, plain};
+use crate::scenario::layout::{KindKey, SCHEME_KEYS, SECTIONS, Section, TOP, dotted, plain};
 use crate::scenario::text::{base_json, json};
 use crate::shipped::shipped;
 use qcnlab_schemes::params::{Choice, Field, Kind, Value as Parameter};
@@ -90,13 +90,32 @@ fn section_parameters(section: &Section) -> Vec<Value> {
         let key = dotted(section.name, "kind");
         let default = kind.fallback.map(str::to_owned);
         all.push(word(&key, None, kind.about, default, kind.fallback.is_none(), &choices(kind.choices)));
-        for (choice, fields) in kind.choices.iter().zip(kind.fields) {
-            let only = if kind.choices.len() > 1 { format!(" Kind {} only.", choice.name) } else { String::new() };
-            all.extend(fields.iter().map(|field| declared(section.name, field, &only)));
-        }
+        all.extend(of_kinds(kind).iter().map(|(field, note)| declared(section.name, field, note)));
     }
     all.extend(section.fields.iter().map(|field| declared(section.name, field, "")));
     all
+}
+
+/// The keys of single kinds, each once, with the kinds that have it where not all do.
+fn of_kinds(kind: &KindKey) -> Vec<(&'static Field, String)> {
+    let alike = |a: &Field, b: &Field| {
+        (a.name, a.about, a.kind, a.range, a.fallback) == (b.name, b.about, b.kind, b.range, b.fallback)
+    };
+    let mut each: Vec<(&Field, Vec<&str>)> = Vec::new();
+    for (choice, fields) in kind.choices.iter().zip(kind.fields) {
+        for field in *fields {
+            match each.iter_mut().find(|(known, _)| alike(known, field)) {
+                Some((_, kinds)) => kinds.push(choice.name),
+                None => each.push((field, vec![choice.name])),
+            }
+        }
+    }
+    let note = |kinds: &[&str]| match kinds {
+        all if all.len() == kind.choices.len() => String::new(),
+        [one] => format!(" Kind {one} only."),
+        several => format!(" Kinds {} only.", several.join(", ")),
+    };
+    each.into_iter().map(|(field, kinds)| (field, note(&kinds))).collect()
 }
 
 /// A key whose table says itself what holds when it is left out.
@@ -165,8 +184,13 @@ fn parameter(
         "range": field.range.words(field.kind),
         "choices": choices,
         "aliases": field.aliases,
-        "about": format!("{}{note}", plain(field.about)),
+        "about": format!("{}{note}{}", plain(field.about), unset_note(field)),
     })
+}
+
+/// How a parameter that may be unset is left out where a preset sets it.
+pub(crate) fn unset_note(field: &Field) -> &'static str {
+    if field.may_be_unset() { " \"none\" leaves it out." } else { "" }
 }
 
 /// A key that takes one of a few words.

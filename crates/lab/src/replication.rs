@@ -2,12 +2,14 @@
 
 use crate::error::RunError;
 use crate::fabric::Fabric;
+use crate::foreign::RunId;
 use crate::metrics::{self, Meter};
 use crate::scenario::Scenario;
 use cpu_time::ThreadTime;
 use qcnlab_schemes::foreign;
 use qcnlab_sim::{Control, Engine, Finished, Halt, Plan, Sink, Trace};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// What one replication gave.
 #[derive(Debug)]
@@ -29,7 +31,8 @@ pub(crate) fn replicate(
     rep: u32,
     control: &Control,
 ) -> Result<Replication, RunError> {
-    measured(scenario, seed, fabric, rep, |plan, observer| Engine::new(&plan).run_watched(control, observer))
+    let run = |plan: Plan, observer: &mut dyn FnMut(&Trace)| Engine::new(&plan).run_watched(control, observer);
+    measured(scenario, seed, fabric, rep, control, run)
 }
 
 /// As [`replicate`] for the first replication; `sink` gets what `ports` send.
@@ -41,7 +44,8 @@ pub(crate) fn replicate_captured(
     ports: &[u32],
     sink: Sink<'_>,
 ) -> Result<Replication, RunError> {
-    measured(scenario, seed, fabric, 0, |plan, observer| Engine::run_captured(plan, ports, control, observer, sink))
+    let run = |plan: Plan, observer: &mut dyn FnMut(&Trace)| Engine::run_captured(plan, ports, control, observer, sink);
+    measured(scenario, seed, fabric, 0, control, run)
 }
 
 fn measured(
@@ -49,13 +53,17 @@ fn measured(
     seed: u64,
     fabric: Arc<Fabric>,
     rep: u32,
+    control: &Control,
     run: impl FnOnce(Plan, &mut dyn FnMut(&Trace)) -> Result<Finished, Halt>,
 ) -> Result<Replication, RunError> {
     let start = ThreadTime::now();
     let plan = fabric.plan(scenario, seed, rep);
     let mut meter = Meter::new(scenario, &fabric);
-    let ran = foreign::guard(|| run(plan, &mut |trace| meter.read_rows(trace)));
-    let ran = ran.map_err(|failure| RunError::Foreign { replication: rep, failure })?;
+    let ran = RunId::within(control, || foreign::guard(|| run(plan, &mut |trace| meter.read_rows(trace))));
+    let ran = ran.map_err(|failure| match control.cancel.load(Ordering::Relaxed) {
+        true => RunError::Cancelled,
+        false => RunError::Foreign { replication: rep, failure },
+    })?;
     let done = ran.map_err(|halt| match halt {
         Halt::Cancelled => RunError::Cancelled,
         Halt::Deadlock { at, links } => {

@@ -3,6 +3,7 @@
 //! It describes what each key holds; what contradicts what is for
 //! [`Scenario::parse`](crate::Scenario::parse) to say.
 
+use crate::catalogue::unset_note;
 use crate::scenario::layout::{SCHEME_ABOUT, SCHEME_KEYS, SECTIONS, Section, TOP, plain};
 use crate::scenario::text::json;
 use qcnlab_schemes::params::{Choice, Fallback, Field, Kind, Range, Value as Parameter};
@@ -128,7 +129,7 @@ fn required(fields: &[Field]) -> Vec<&'static str> {
 fn properties(fields: &[Field], default: impl Fn(&Field) -> Option<Value>) -> Map<String, Value> {
     let all = fields.iter().map(|field| {
         let mut property = value(field);
-        let mut about = plain(field.about);
+        let mut about = plain(field.about) + unset_note(field);
         if let Some(range) = field.range.words(field.kind) {
             about.push_str(&format!(" ({range})"));
         }
@@ -156,6 +157,14 @@ fn written(field: &Field) -> Option<Value> {
 }
 
 fn value(field: &Field) -> Value {
+    if field.may_be_unset() {
+        return json!({"anyOf": [set_value(field), {"const": Field::UNSET}]});
+    }
+    set_value(field)
+}
+
+/// The values of a field other than none.
+fn set_value(field: &Field) -> Value {
     match field.kind {
         Kind::Size => quantity(Quantity::Size),
         Kind::Rate => quantity(Quantity::Rate),
@@ -176,7 +185,7 @@ const NUMBER: &str = r"^\s*-?[0-9.]+([eE][-+]?[0-9]+)?\s*(/\s*[0-9.]+\s*)?$";
 
 fn quantity(quantity: Quantity) -> Value {
     let units: Vec<&str> = quantity.unit_words().collect();
-    let pattern = format!(r"^\s*[0-9][0-9_]*(\.[0-9_]+)?\s*({})\s*$", units.join("|"));
+    let pattern = format!(r"^\s*[0-9][0-9_]*(\.[0-9_]+)?([eE][-+]?[0-9]+)?\s*({})\s*$", units.join("|"));
     json!({"type": "string", "pattern": pattern, "examples": [quantity.example()]})
 }
 

@@ -24,6 +24,7 @@ enum Flaw {
     Fails,
     WakesInThePast,
     SpeaksOtherwise,
+    SaysNothing,
     IsNotHeard,
 }
 
@@ -87,6 +88,7 @@ impl CongestionPoint for Port {
         let q_offset = 33_000 - queue.len.get() as i64;
         CpAction::Send(match self.flaw {
             Flaw::SpeaksOtherwise => Signal::Cnp,
+            Flaw::SaysNothing => Signal::Cnm(Cnm { cp: self.id, quantized_fb: 0, q_offset, q_delta: 0 }),
             _ => Signal::Cnm(Cnm { cp: self.id, quantized_fb: 1, q_offset, q_delta: 0 }),
         })
     }
@@ -211,6 +213,7 @@ fn load(name: &str, parameters: &Parameters) -> Result<Arc<dyn ForeignScheme>, L
         "test:fails" => Flaw::Fails,
         "test:wakes" => Flaw::WakesInThePast,
         "test:speaks" => Flaw::SpeaksOtherwise,
+        "test:nothing" => Flaw::SaysNothing,
         "test:unheard" => Flaw::IsNotHeard,
         _ => return Err(LoadError { table: None, why: "there is none".to_owned(), hint: None }),
     };
@@ -338,6 +341,8 @@ fn a_failure_and_a_broken_contract_end_the_run_with_a_sentence() {
     assert!(failure.broken && failure.to_string().contains("which has passed"), "{failure}");
     let RunError::Foreign { failure, .. } = why("test:speaks") else { panic!("not said") };
     assert_eq!(failure.to_string(), "scheme 'test:speaks', on_arrival: sends a CNP, which it does not say it speaks");
+    let RunError::Foreign { failure, .. } = why("test:nothing") else { panic!("not said") };
+    assert!(failure.broken && failure.to_string().contains("a quantized_fb of 0; it goes from 1 up"), "{failure}");
 }
 
 #[test]

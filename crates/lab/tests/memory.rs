@@ -94,6 +94,10 @@ fn the_estimate_is_near() {
         ("many flows", mesh(100, constant)),
         ("many connections", mesh(60, "kind = \"tcp\"")),
         ("dense tables", shipped("w1-10-senders-cbr", &dense)),
+        ("tables of a hotspot", shipped("og-hotspot-2src-10g-to-500m-rtt10us", &[])),
+        ("ECM's messages", shipped("og-hotspot-2src-10g-to-500m-rtt10us", &["scheme.name=ecm"])),
+        ("flows of 30 GB", mesh(40, "kind = \"saturated\"\nsize = \"30 GB\"")),
+        ("flows of 30 GB that are drawn", mesh(8, "kind = \"flows\"\nsizes = \"30 GB\"\nload = 1")),
         ("pauses", shipped("w5-10-senders-cbr-qcn-pfc", &["duration=10 ms"])),
     ];
     for (what, scenario) in cases {

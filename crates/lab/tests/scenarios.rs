@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use qcnlab_lab::{Feedback, Scenario, Shipped, Star, Topology, TrafficKind, shipped};
+use qcnlab_schemes::registry::catalogue;
 use qcnlab_units::{BitRate, Bytes, Span};
 
 fn read(name: &str) -> Scenario {
@@ -350,4 +351,77 @@ proptest! {
             prop_assert!(error.render().starts_with("error: "));
         }
     }
+}
+
+/// Both presets of DCQCN count octets; "none" leaves the timer alone, and stands in the resolved text too, since the
+/// preset that is named there would set it again.
+#[test]
+fn a_parameter_that_a_preset_sets_can_be_left_out() {
+    let dcqcn = with(&read(HOTSPOT), &["scheme.name=dcqcn"]);
+    let timer = with(&dcqcn, &["scheme.rp.byte_reset=none"]);
+    assert!(dcqcn.to_toml().contains("byte_reset = \"10 MB\"\n"), "{}", dcqcn.to_toml());
+    assert!(timer.to_toml().contains("byte_reset = \"none\"\n"), "{}", timer.to_toml());
+    assert!(timer != dcqcn && timer.hash() != dcqcn.hash());
+    survives(&timer);
+    let quoted = with(&dcqcn, &["scheme.rp.byte_reset=\"none\""]);
+    assert_eq!(quoted, timer);
+    for refused in ["scheme.rp.ai_rate=none", "topology.rtt=none", "record.bottleneck=none"] {
+        assert!(dcqcn.with_overrides(&[refused]).is_err(), "{refused} is not left out");
+    }
+}
+
+/// "none" stands for every parameter of every scheme that may be unset, and each such scenario survives its text.
+#[test]
+fn every_optional_parameter_can_be_left_out() {
+    let mut count = 0;
+    for scheme in catalogue() {
+        for (role, fields) in [("cp", scheme.cp_fields), ("rp", scheme.rp_fields)] {
+            for field in fields.iter().filter(|field| field.optional) {
+                let (name, key) =
+                    (format!("scheme.name={}", scheme.name), format!("scheme.{role}.{}=none", field.name));
+                let scenario = with(&read(HOTSPOT), &[&name, &key]);
+                let (table, at) = match role {
+                    "cp" => (scenario.scheme.cp(), scheme.cp_fields),
+                    _ => (scenario.scheme.rp(), scheme.rp_fields),
+                };
+                let index = at.iter().position(|each| each.name == field.name).unwrap();
+                assert_eq!(table.get(index), None, "{name} {key}");
+                survives(&scenario);
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 10, "{count} of them");
+}
+
+/// 10 Gb/s for a round trip of 2 x 1 us is 2500 octets; with three frames of 1500 and a pause frame of 64 that is a
+/// headroom of 7064 of the 150,000 octets of memory, and the low watermark lies 10 KB below the high one.
+#[test]
+fn the_resolved_text_says_derived_watermarks_and_can_be_read() {
+    let text = r#"
+        duration = "1 ms"
+        [topology]
+        kind = "switch"
+        hosts = 3
+        rate = "10 Gb/s"
+        delay = "1 us"
+        [[switch]]
+        input_memory = "150 KB"
+        [pause]
+        kind = "link"
+        [[traffic]]
+        kind = "saturated"
+        from = "host{1..2}"
+        to = "host3"
+        frame = "1500 B"
+        [scheme]
+        name = "none"
+    "#;
+    let scenario = with_text(text).unwrap();
+    let wanted = "\n# Derived watermarks, for each link into a node and each class that stops by itself:\n\
+                  # high 142936 B, low 132936 B, headroom 7064 B at switch\n";
+    assert!(scenario.to_toml().ends_with(wanted), "{}", scenario.to_toml());
+    survives(&scenario);
+    let without = with(&scenario, &["pause.kind=none"]);
+    assert!(!without.to_toml().contains('#'), "{}", without.to_toml());
 }

@@ -75,7 +75,12 @@ pub(crate) fn of_scenario(py: Python<'_>, fault: &ScenarioError) -> PyErr {
         value.setattr("message", fault.message())?;
         value.setattr("hint", fault.hint())?;
         if matches!(fault.fault(), Fault::ForeignScheme { .. }) {
-            value.setattr("__cause__", foreign::take_refusal())?;
+            let raised = foreign::take_refusal();
+            // Ctrl-C while the module is imported refuses nothing.
+            if let Some(stop) = raised.as_ref().filter(|raised| !raised.is_instance_of::<PyException>(py)) {
+                return Ok(stop.clone_ref(py));
+            }
+            value.setattr("__cause__", raised)?;
         }
         Ok(PyErr::from_value(value))
     };

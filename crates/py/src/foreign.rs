@@ -1,6 +1,7 @@
 //! Schemes that are Python classes: machines whose methods are called as the roles say.
 
 use crate::facts::{Dice, action_of, arrival, delivered, kind_of, queue, signal, signal_of};
+use crate::interruption::Call;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -104,6 +105,7 @@ impl PyScheme {
     /// A new machine: an instance of the class called `role`.
     fn machine(&self, role: &str, first: Option<u64>, parameters: &[(String, Scalar)]) -> Machine {
         let made = Python::attach(|py| {
+            let _call = Call::begin(py)?;
             let class = self.class.bind(py).getattr(role)?;
             let name = class.getattr("__name__")?.extract::<String>()?;
             let first = PyTuple::new(py, first)?;
@@ -201,7 +203,10 @@ impl Machine {
         method: &str,
         question: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> PyResult<K>,
     ) -> K {
-        let answer = Python::attach(|py| question(py, self.object.bind(py)));
+        let answer = Python::attach(|py| {
+            let _call = Call::begin(py)?;
+            question(py, self.object.bind(py))
+        });
         answer.unwrap_or_else(|error| fail(&self.scheme, format!("{}.{method}", self.class), error))
     }
 

@@ -6,6 +6,7 @@ mod errors;
 mod facts;
 mod fluid;
 mod foreign;
+mod interruption;
 mod metrics;
 mod outcome;
 mod running;

@@ -1,6 +1,7 @@
 //! Runs from Python: the interpreter is free while they go on, and may stop them.
 
 use crate::errors;
+use crate::interruption;
 use crate::outcome::Outcome;
 use crate::scenario::Scenario;
 use pyo3::exceptions::PyIndexError;
@@ -118,6 +119,11 @@ pub(crate) fn attended<T: Send>(
                     if let Err(error) = polled {
                         stop.get_or_insert(error);
                         of.control.cancel.store(true, Ordering::Relaxed);
+                    }
+                    if stop.is_some() {
+                        // Each time anew: a scheme may catch the exception and go on.
+                        interruption::interrupt(py, of.control)
+                            .unwrap_or_else(|error| error.write_unraisable(py, None));
                     }
                 }
             }

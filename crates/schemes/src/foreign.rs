@@ -111,7 +111,7 @@ impl Table for NoTable {
         None
     }
 
-    fn set(&mut self, _: usize, _: Value) {}
+    fn set(&mut self, _: usize, _: Option<Value>) {}
 }
 
 impl PartialEq for Foreign {
@@ -166,6 +166,9 @@ impl Foreign {
     fn check_signal(&self, method: &str, signal: &Signal) {
         if !self.speaks().contains(&signal.kind()) {
             self.broken(method, format!("sends a {}, which it does not say it speaks", signal.kind().name()));
+        }
+        if let Err(why) = signal.check() {
+            self.broken(method, why);
         }
     }
 }

@@ -232,6 +232,14 @@ macro_rules! families {
                 }
             }
 
+            /// The kinds of signal that its reaction points hear.
+            pub fn hears(&self) -> &[SignalKind] {
+                match self {
+                    $( Config::$variant { .. } => <$family as Family>::HEARS, )*
+                    Config::Foreign(scheme) => scheme.hears(),
+                }
+            }
+
             /// Whether its congestion points or notification points ever send anything.
             pub fn speaks(&self) -> bool {
                 match self {

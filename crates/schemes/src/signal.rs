@@ -78,6 +78,25 @@ pub enum Signal {
     Reflection(i16),
 }
 
+impl Signal {
+    /// Refuse what is outside the ranges that its fields document.
+    ///
+    /// # Errors
+    /// In words, which field is.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            Signal::Cnm(Cnm { quantized_fb: 0, .. }) => {
+                Err("sends a CNM with a quantized_fb of 0; it goes from 1 up, and no message says no congestion"
+                    .to_owned())
+            }
+            Signal::Answer(Answer { capacity, .. }) if *capacity == BitRate::ZERO => {
+                Err("sends an answer with a capacity of 0 b/s; a port serves at a rate above 0".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The kinds of signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalKind {

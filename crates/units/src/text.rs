@@ -1,4 +1,4 @@
-//! Quantities as text: a decimal number, a space if you like, and a unit.
+//! Quantities as text: a decimal number, with an exponent if you like (`1.79e-05`), a space if you like, and a unit.
 
 use std::fmt;
 
@@ -197,9 +197,12 @@ pub(crate) fn parse(text: &str, expected: Quantity) -> Result<u64, UnitError> {
     let unsigned = trimmed.strip_prefix(['-', '\u{2212}']);
     let body = unsigned.unwrap_or(trimmed).trim_start();
     let split = body.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(body.len());
-    let (digits, unit) = (&body[..split], body[split..].trim());
+    let (exponent, unit) = exponent(&body[split..]);
+    let unit = unit.trim();
     let not_a_number = || UnitError::NotANumber { text: text.to_owned(), expected };
-    let decimal = Decimal::read(digits).ok_or_else(not_a_number)?;
+    let decimal = Decimal::read(&body[..split]).ok_or_else(not_a_number)?;
+    let too_large = || UnitError::TooLarge { text: text.to_owned() };
+    let decimal = decimal.shifted(exponent).ok_or_else(too_large)?;
     if unsigned.is_some() && decimal.digits != 0 {
         return Err(UnitError::Negative { text: text.to_owned(), expected });
     }
@@ -214,6 +217,18 @@ pub(crate) fn parse(text: &str, expected: Quantity) -> Result<u64, UnitError> {
         Fault::Fine => UnitError::TooFine { text: text.to_owned(), expected },
         Fault::Large => UnitError::TooLarge { text: text.to_owned() },
     })
+}
+
+/// Split an exponent such as `e-05` off the text that follows the digits. Without one it is 0.
+fn exponent(text: &str) -> (i64, &str) {
+    let Some(after) = text.strip_prefix(['e', 'E']) else { return (0, text) };
+    let digits = after.strip_prefix(['-', '+']).unwrap_or(after);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    if end == 0 {
+        return (0, text);
+    }
+    let size = digits[..end].parse().unwrap_or(i64::MAX);
+    (if after.starts_with('-') { -size } else { size }, &digits[end..])
 }
 
 /// The amount in the largest printed unit it reaches, exactly; sizes in the largest unit that divides them.
@@ -297,6 +312,18 @@ impl Decimal {
         let joined: String = whole.chars().chain(fraction.chars()).filter(|c| *c != '_').collect();
         let decimals = u32::try_from(fraction.chars().filter(|c| *c != '_').count()).ok()?;
         Some(Decimal { digits: joined.parse().ok()?, decimals })
+    }
+
+    /// Multiply by 10^`exponent`; `None` where the digits do not fit.
+    fn shifted(self, exponent: i64) -> Option<Decimal> {
+        if self.digits == 0 {
+            return Some(Decimal { digits: 0, decimals: 0 });
+        }
+        let decimals = i64::from(self.decimals).saturating_sub(exponent);
+        if let Ok(up) = u32::try_from(decimals.saturating_neg()) {
+            return Some(Decimal { digits: self.digits.checked_mul(10u128.checked_pow(up)?)?, decimals: 0 });
+        }
+        (decimals > 0).then(|| Decimal { digits: self.digits, decimals: u32::try_from(decimals).unwrap_or(u32::MAX) })
     }
 
     fn times(self, worth: u64) -> Result<u64, Fault> {

@@ -3,7 +3,7 @@
 use super::sizes::SizesError;
 use crate::nearest::nearest;
 use csv::ByteRecord;
-use qcnlab_units::UnitError;
+use qcnlab_units::{Span, UnitError};
 use std::fmt;
 use std::str::FromStr;
 
@@ -120,6 +120,14 @@ pub enum CellFault {
     Class {
         /// The cell.
         text: String,
+    },
+    /// A flow that never starts.
+    #[error("the flow starts at {start}, but the run ends at {end}: drop the line, or let the run last longer")]
+    AfterTheRun {
+        /// When it would start.
+        start: Span,
+        /// When the run ends.
+        end: Span,
     },
     /// More flows than a run can have.
     #[error("the file has more than {most} flows: split it over several runs")]

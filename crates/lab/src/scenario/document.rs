@@ -4,6 +4,25 @@ use super::error::ScenarioError;
 use super::fault::Fault;
 use super::position::Position;
 use qcnlab_schemes::params::Scalar;
+use std::ops::Range;
+use toml_parser::lexer::TokenKind;
+
+/// Levels that a key may have. Tables in tables are walked by functions that call themselves, so there must be an end;
+/// the deepest keys of a scenario have three levels.
+pub(crate) const MOST_LEVELS: usize = 8;
+
+/// Where a dotted key of TOML text goes deeper than [`MOST_LEVELS`], if one does.
+fn too_deep(text: &str) -> Option<Range<usize>> {
+    let mut dots = 0;
+    toml_parser::Source::new(text).lex().find_map(|token| {
+        match token.kind() {
+            TokenKind::Dot => dots += 1,
+            TokenKind::Atom | TokenKind::BasicString | TokenKind::LiteralString | TokenKind::Whitespace => {}
+            _ => dots = 0,
+        }
+        (dots >= MOST_LEVELS).then(|| token.span().start()..token.span().end())
+    })
+}
 
 /// A text and the tree read from it, with overrides applied.
 #[derive(Clone, Debug)]
@@ -78,6 +97,9 @@ impl Document {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let empty = DocumentNode { content: Content::Table(Vec::new()), position: Position::Span(0..0) };
         let mut document = Document { name: name.to_owned(), text: text.to_owned(), root: empty };
+        if let Some(span) = too_deep(text) {
+            return Err(document.error(Fault::TooDeep { limit: MOST_LEVELS }, &Position::Span(span)));
+        }
         match toml::de::DeTable::parse(text) {
             Ok(table) => {
                 document.root =
@@ -195,6 +217,9 @@ fn json_node(value: &serde_json::Value, path: &str) -> DocumentNode {
 
 /// Read a value as TOML does or, where it is no TOML, as text: so that quotes are optional.
 pub(crate) fn scalar(text: &str) -> Content {
+    if too_deep(text).is_some() {
+        return Content::Scalar(Scalar::Text(text.trim().to_owned()));
+    }
     match toml::de::DeValue::parse(text.trim()).map(|value| toml_scalar(value.get_ref())) {
         Ok(Content::Scalar(scalar)) => Content::Scalar(scalar),
         _ => Content::Scalar(Scalar::Text(text.trim().to_owned())),

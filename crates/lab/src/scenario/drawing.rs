@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use super::located::LocatedFault;
 use super::types::{Scenario, TrafficKind};
-use crate::flows::{Incast, Poisson, Sizes, read_flows, read_sizes};
+use crate::flows::{CellFault, Incast, Poisson, SheetError, Sizes, read_flows, read_sizes};
 use crate::topology::Network;
 use qcnlab_schemes::{Dice, Purpose};
 use qcnlab_units::{Bytes, Instant, Span};
@@ -27,17 +27,25 @@ pub(super) struct HostPair {
     pub(super) class: Option<u8>,
 }
 
-/// The flows that a CSV text lists.
+/// The flows that a CSV text lists. All of them start before the run ends: one that never starts is a mistake, as it is
+/// of other traffic.
 pub(super) fn listed(
+    scenario: &Scenario,
     network: &Network,
     text: &str,
-    file: Option<&str>,
     traffic: usize,
 ) -> Result<Vec<HostPair>, LocatedFault> {
     let key = format!("traffic.{traffic}.flows");
+    let file = scenario.traffic[traffic].file.as_deref().unwrap_or(&key);
     let hosts: Vec<&str> = network.hosts().map(|host| &*network.nodes[host as usize].name).collect();
-    let flows = read_flows(text.as_bytes(), file.unwrap_or(&key), &hosts);
+    let flows = read_flows(text.as_bytes(), file, &hosts);
     let flows = flows.map_err(|error| LocatedFault::new(Fault::Sheet(error), &[&key]))?;
+    let end = scenario.duration;
+    if let Some(late) = flows.iter().find(|flow| flow.start >= Instant::ZERO + end) {
+        let fault = CellFault::AfterTheRun { start: late.start.since(Instant::ZERO), end };
+        let error = SheetError { file: file.to_owned(), line: late.line, column: None, fault: Box::new(fault) };
+        return Err(LocatedFault::new(Fault::Sheet(error), &["duration".to_owned(), key]));
+    }
     let node = |name: &str| network.node(name).unwrap_or_else(|| unreachable!("a listed host is there"));
     let pair = |flow: crate::flows::ListedFlow| HostPair {
         from: node(&flow.from),
@@ -97,11 +105,11 @@ pub(super) fn drawn(
 
 /// A distribution of sizes: one size, a published distribution's name, or a table as CSV text.
 fn sizes(text: &str, file: Option<&str>) -> Result<Sizes, Fault> {
+    if text.contains('\n') || file.is_some() {
+        return read_sizes(text.as_bytes(), file.unwrap_or("sizes")).map_err(Fault::Sheet);
+    }
     if let Ok(size) = text.parse::<Bytes>() {
         return Sizes::fixed(size).map_err(Fault::Sizes);
-    }
-    if text.contains('\n') {
-        return read_sizes(text.as_bytes(), file.unwrap_or("sizes")).map_err(Fault::Sheet);
     }
     Sizes::named(text).map_err(Fault::Sizes)
 }

@@ -3,6 +3,7 @@
 use super::fault::Fault;
 use super::position::Position;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use std::borrow::Cow;
 use std::fmt;
 
 /// A scenario that cannot be used: what is wrong, where, and what to do.
@@ -95,13 +96,24 @@ impl ScenarioError {
             }
             Some(Position::Key(key)) if key.is_empty() => title.element(Origin::path(name)),
             Some(Position::Key(key)) => title.element(Origin::path(format!("{name}: {key}"))),
-            Some(Position::Override(text)) => title.element(Origin::path(format!("in override \"{text}\""))),
+            Some(Position::Override(text)) => {
+                title.element(Origin::path(format!("in override \"{}\"", shortened(text))))
+            }
             None => Group::with_title(title),
         };
         match self.hint() {
             Some(hint) => renderer.render(&[group.element(Level::HELP.message(hint))]),
             None => renderer.render(&[group]),
         }
+    }
+}
+
+/// The text, or its beginning if it is longer than lines of a terminal are.
+fn shortened(text: &str) -> Cow<'_, str> {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => Cow::Owned(format!("{}...", &text[..end])),
+        None => Cow::Borrowed(text),
     }
 }
 

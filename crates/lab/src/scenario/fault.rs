@@ -71,13 +71,21 @@ pub enum Fault {
         /// What to write, as an example.
         example: String,
     },
-    /// A value stands where a table belongs, or the other way round.
+    /// A value of another kind than its key takes, or one that stands where a table belongs, or the other way round.
     #[error("{actual} stands where {expected} is expected")]
     Shape {
         /// What stands there.
         actual: String,
         /// What should.
         expected: &'static str,
+        /// What to write, as an example.
+        example: String,
+    },
+    /// A key with more levels than any has.
+    #[error("a key of more than {limit} levels")]
+    TooDeep {
+        /// The most that are read.
+        limit: usize,
     },
     /// One table stands where there can be several.
     #[error("'{name}' is a list of tables: each is written [[{name}]]")]
@@ -402,6 +410,8 @@ impl Fault {
             Fault::RenamedKey { now, .. } => format!("write {now}"),
             Fault::KeyOfOtherKind { owner, key, .. } => format!("'{key}' belongs to kind \"{owner}\""),
             Fault::MissingKey { example, .. } => format!("add {example}"),
+            Fault::Shape { example, .. } => format!("write {example}"),
+            Fault::TooDeep { .. } => "the keys of a scenario have up to three, as scheme.cp.set_point".to_owned(),
             Fault::Value(ParamError::Unit(error)) => return error.hint(),
             Fault::Value(ParamError::Choice { written, choices }) => {
                 return did_you_mean(&nearest(written, choices.iter().map(|c| c.name)));

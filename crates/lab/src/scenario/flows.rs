@@ -98,7 +98,7 @@ fn too_many(flows: usize, traffic: usize) -> LocatedFault {
 fn pairs(scenario: &Scenario, network: &Network, traffic: usize, draw: Draw) -> Result<Vec<HostPair>, LocatedFault> {
     let entry = &scenario.traffic[traffic];
     if let TrafficKind::List { flows } | TrafficKind::TcpList { flows, .. } = &entry.kind {
-        return listed(network, flows, entry.file.as_deref(), traffic);
+        return listed(scenario, network, flows, traffic);
     }
     let key = |name: &str| format!("traffic.{traffic}.{name}");
     let senders = named_hosts(network, &entry.from, traffic, "from")?;

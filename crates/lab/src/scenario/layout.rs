@@ -3,7 +3,7 @@
 use super::devices::{Adapters, Pause, Routing, Switches};
 use super::shapes::{Links, Topology};
 use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
-use qcnlab_schemes::params::{Choice, Field, Kind, Variants};
+use qcnlab_schemes::params::{Choice, Field, Kind, Scalar, Variants};
 use qcnlab_units::Quantity;
 
 /// One table of a file, apart from the scheme's, whose fields the registry knows.
@@ -212,6 +212,20 @@ pub(crate) fn example(field: &Field) -> String {
         Kind::Text => "...",
     };
     format!("{} = \"{value}\"", field.name)
+}
+
+/// A line that would set `field` as `written` probably meant to, for messages.
+pub(crate) fn example_like(field: &Field, written: Option<&Scalar>) -> String {
+    match (field.kind, written) {
+        (Kind::Text, Some(written)) => format!("{} = \"{written}\"", field.name),
+        (Kind::Integer, Some(Scalar::Real(x))) if *x >= 1.0 && *x <= 1e9 => format!("{} = {x:.0}", field.name),
+        (Kind::Choice(words), _) => {
+            let words: Vec<String> = words.iter().map(|word| format!("\"{}\"", word.name)).collect();
+            format!("{} = {}", field.name, words.join(" or "))
+        }
+        (Kind::Flag, _) => format!("{name} = true or {name} = false, without quotes", name = field.name),
+        _ => example(field),
+    }
 }
 
 /// Documentation as plain text: one line a paragraph.

@@ -4,7 +4,7 @@
 //! default that depends on an overridden key follows it. Naming another
 //! scheme drops the file's preset and its parameters of the old scheme.
 
-use super::document::{Content, Document, DocumentEntry, DocumentNode, scalar};
+use super::document::{Content, Document, DocumentEntry, DocumentNode, MOST_LEVELS, scalar};
 use super::error::ScenarioError;
 use super::fault::Fault;
 use super::position::Position;
@@ -41,6 +41,9 @@ impl Assignment {
         let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty()) else {
             return Err(document.error(Fault::NoAssignment, &position));
         };
+        if key.split('.').count() > MOST_LEVELS {
+            return Err(document.error(Fault::TooDeep { limit: MOST_LEVELS }, &position));
+        }
         let path = key.split('.').map(|step| step.trim().to_owned()).collect();
         Ok(Assignment { path, value: scalar(value), position })
     }

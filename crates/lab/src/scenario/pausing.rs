@@ -168,7 +168,7 @@ fn watermarks(site: &Site<'_>, scope: PauseScope) -> Result<(Bytes, Bytes), Loca
 }
 
 /// Return what one class may hold of the memory: an equal part for each class that is paused by itself and is used.
-fn part(memory: Bytes, scope: PauseScope, used: u8) -> Bytes {
+pub(super) fn part(memory: Bytes, scope: PauseScope, used: u8) -> Bytes {
     let PauseScope::Classes(stopping) = scope else { return memory };
     Bytes::new(memory.get() / u64::from((used & stopping).count_ones().max(1)))
 }

@@ -84,7 +84,7 @@ impl Reader<'_> {
         let sections = SECTIONS.iter().map(|s| s.name).chain(["scheme"]);
         let known: Vec<&str> = TOP.fields.iter().map(|f| f.name).chain(sections).collect();
         let nowhere = Position::Key(String::new());
-        let table = self.table(&self.document.root)?;
+        let table = self.table(&self.document.root, "key = value")?;
         for entry in table {
             if !known.contains(&&*entry.key) {
                 return Err(self.unknown(entry, &TOP.title(), &known, TOP.fields));
@@ -96,7 +96,9 @@ impl Reader<'_> {
     /// The one table of a section, present or not.
     fn single<T>(&self, section: &Section, build: impl Fn(TableValues) -> T) -> Result<T, ScenarioError> {
         match self.document.root.entry(section.name) {
-            Some(entry) => self.row(section, self.table(&entry.node)?, &entry.node.position).map(build),
+            Some(entry) => {
+                self.row(section, self.table(&entry.node, &section.title())?, &entry.node.position).map(build)
+            }
             None if section.required => Err(self.missing_section(section)),
             None => self.row(section, &[], &Position::Key(String::new())).map(build),
         }
@@ -121,7 +123,10 @@ impl Reader<'_> {
         if nodes.is_empty() && section.required {
             return Err(self.missing_section(section));
         }
-        nodes.iter().map(|node| self.row(section, self.table(node)?, &node.position).map(&build)).collect()
+        nodes
+            .iter()
+            .map(|node| self.row(section, self.table(node, &section.title())?, &node.position).map(&build))
+            .collect()
     }
 
     fn missing_section(&self, section: &Section) -> ScenarioError {
@@ -225,7 +230,7 @@ impl Reader<'_> {
         let mut values = Vec::with_capacity(fields.len());
         for field in fields {
             let value = match table.iter().find(|e| e.key == field.name) {
-                Some(entry) => Some(self.value(field, &entry.node)?),
+                Some(entry) => self.value(field, &entry.node)?,
                 None => match field.fallback {
                     Some(Fallback::Text(text)) => Some(fallback(field, text)),
                     Some(Fallback::Same(_) | Fallback::Half(_)) => None,
@@ -251,12 +256,23 @@ impl Reader<'_> {
         Ok(values)
     }
 
-    fn value(&self, field: &Field, node: &DocumentNode) -> Result<Value, ScenarioError> {
-        let Content::Scalar(scalar) = &node.content else {
-            let fault = Fault::Shape { actual: node.content.words(), expected: field.kind.noun() };
-            return Err(self.fault(fault, &node.position));
+    /// The value of `field`; `None` where the file leaves it unset with the word that does so.
+    fn value(&self, field: &Field, node: &DocumentNode) -> Result<Option<Value>, ScenarioError> {
+        let shape = |actual, scalar| Fault::Shape {
+            actual,
+            expected: field.kind.noun(),
+            example: layout::example_like(field, scalar),
         };
-        field.read(scalar).map_err(|error| self.fault(Fault::Value(error), &node.position))
+        let Content::Scalar(scalar) = &node.content else {
+            return Err(self.fault(shape(node.content.words(), None), &node.position));
+        };
+        field.read_optional(scalar).map_err(|error| {
+            let fault = match error {
+                ParamError::Kind { written, .. } => shape(written, Some(scalar)),
+                other => Fault::Value(other),
+            };
+            self.fault(fault, &node.position)
+        })
     }
 
     fn choice(&self, entry: &DocumentEntry, choices: &'static [Choice]) -> Result<usize, ScenarioError> {
@@ -269,14 +285,26 @@ impl Reader<'_> {
     fn text<'n>(&self, entry: &'n DocumentEntry) -> Result<&'n str, ScenarioError> {
         match &entry.node.content {
             Content::Scalar(Scalar::Text(text)) => Ok(text),
-            other => Err(self.fault(Fault::Shape { actual: other.words(), expected: "a word" }, &entry.node.position)),
+            other => {
+                let example = match &*entry.key {
+                    "name" => "name = \"qcn\", or another that `qcnlab list schemes` shows".to_owned(),
+                    key => format!("{key} = \"...\", with a word in quotes"),
+                };
+                let fault = Fault::Shape { actual: other.words(), expected: "a word", example };
+                Err(self.fault(fault, &entry.node.position))
+            }
         }
     }
 
-    fn table<'n>(&self, node: &'n DocumentNode) -> Result<&'n [DocumentEntry], ScenarioError> {
+    /// The entries of a table that is written `title`.
+    fn table<'n>(&self, node: &'n DocumentNode, title: &str) -> Result<&'n [DocumentEntry], ScenarioError> {
         match &node.content {
             Content::Table(entries) => Ok(entries),
-            other => Err(self.fault(Fault::Shape { actual: other.words(), expected: "a table" }, &node.position)),
+            other => {
+                let example = format!("{title}, and its keys in the lines below it");
+                let fault = Fault::Shape { actual: other.words(), expected: "a table", example };
+                Err(self.fault(fault, &node.position))
+            }
         }
     }
 
@@ -288,7 +316,7 @@ impl Reader<'_> {
             let example = "[scheme] with name = \"qcn\", or \"none\"";
             return Err(missing("scheme", &TOP.title(), example, &Position::Key(String::new())));
         };
-        let table = self.table(&entry.node)?;
+        let table = self.table(&entry.node, "[scheme]")?;
         let Some(name_entry) = table.iter().find(|e| e.key == "name") else {
             return Err(missing("name", "[scheme]", "name = \"qcn\", or \"none\"", &entry.node.position));
         };
@@ -333,7 +361,10 @@ impl Reader<'_> {
         }
         let settings = |key: &str| match table.iter().find(|entry| entry.key == key) {
             None => Ok(Vec::new()),
-            Some(entry) => self.table(&entry.node)?.iter().map(|entry| self.foreign_parameter(entry)).collect(),
+            Some(entry) => {
+                let entries = self.table(&entry.node, &format!("[{}]", layout::dotted("scheme", key)))?;
+                entries.iter().map(|entry| self.foreign_parameter(entry)).collect()
+            }
         };
         let parameters = Parameters { cp: settings("cp")?, rp: settings("rp")? };
         let Some(load) = foreign::loader(prefix) else {
@@ -350,7 +381,8 @@ impl Reader<'_> {
     /// A parameter for a scheme from outside: its key and its value, a quantity in its canonical form.
     fn foreign_parameter(&self, entry: &DocumentEntry) -> Result<(String, Scalar), ScenarioError> {
         let Content::Scalar(scalar) = &entry.node.content else {
-            let fault = Fault::Shape { actual: entry.node.content.words(), expected: "one value" };
+            let example = format!("{} = \"150 KB\", or another size, rate, time, number, text or boolean", entry.key);
+            let fault = Fault::Shape { actual: entry.node.content.words(), expected: "one value", example };
             return Err(self.fault(fault, &entry.node.position));
         };
         let value = quantity(scalar).map_or_else(|| scalar.clone(), |value| Scalar::Text(value.to_string()));
@@ -359,7 +391,7 @@ impl Reader<'_> {
 
     fn parameters(&self, target: &mut dyn Table, node: &DocumentNode, title: &str) -> Result<(), ScenarioError> {
         let fields = target.fields();
-        for entry in self.table(node)? {
+        for entry in self.table(node, title)? {
             let Some(index) = fields.iter().position(|f| f.name == entry.key) else {
                 let known: Vec<&str> = fields.iter().map(|f| f.name).collect();
                 return Err(self.unknown(entry, title, &known, fields));

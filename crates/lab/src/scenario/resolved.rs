@@ -8,12 +8,12 @@ use super::flows::{FlowSpec, flows};
 use super::located::{LocatedFault, read_pattern};
 use super::network::network;
 use super::pause_fault::PauseFault;
-use super::pausing::{Site, pause_plan};
+use super::pausing::{Site, part, pause_plan};
 use super::receiving::add_readers;
 use super::types::{Feedback, Pairing, Scenario, TrafficKind};
 use super::{Adapters, Switches};
 use crate::topology::{Network, Node, Role, Routes};
-use qcnlab_sim::PausePlan;
+use qcnlab_sim::{PausePlan, PauseRule};
 use qcnlab_units::{Bytes, Span};
 use std::collections::HashMap;
 
@@ -120,6 +120,23 @@ impl ResolvedScenario {
             None => Ok(None),
         };
         (0..).zip(chosen).map(plan).collect()
+    }
+
+    /// Return the nodes that pause by watermarks, with these watermarks in words.
+    pub(super) fn watermarks<'a>(&'a self, scenario: &Scenario) -> impl Iterator<Item = (&'a str, String)> {
+        let used = self.classes(scenario);
+        (0u32..).zip(&self.pauses).filter_map(move |(node, plan)| {
+            let PausePlan { scope, rule: PauseRule::Watermarks { high, low, .. }, .. } = plan.as_ref()? else {
+                return None;
+            };
+            let memory = match self.adapter(scenario, node) {
+                Some(adapter) => adapter.receive_buffer,
+                None => self.switch(scenario, node).and_then(|switch| switch.input_memory),
+            };
+            let headroom = memory.map(|memory| part(memory, *scope, used).saturating_sub(*high));
+            let headroom = headroom.map_or_else(String::new, |headroom| format!(", headroom {headroom}"));
+            Some((&*self.network.nodes[node as usize].name, format!("high {high}, low {low}{headroom}")))
+        })
     }
 
     /// Whether frames that arrived over a link wait at a node.

@@ -1,6 +1,7 @@
 //! From a scenario back to text: every key, every unit, in the order of the tables.
 
 use super::devices::PauseKind;
+use super::drawing::Draw;
 use super::fields::values;
 use super::layout::{
     ADAPTER, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC,
@@ -25,7 +26,36 @@ impl Scenario {
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
         print_table(&mut text, "", &self.tree());
+        self.print_watermarks(&mut text);
         text
+    }
+
+    /// Append, as comments, the watermarks at which nodes pause and the headroom above them, which follow from
+    /// `[[pause]]`, the memories and the links.
+    fn print_watermarks(&self, text: &mut String) {
+        if self.pauses.iter().all(|pause| pause.kind == PauseKind::None) {
+            return;
+        }
+        let draw = Draw { seed: self.seed, replication: 0 };
+        let Ok(resolved) = self.resolve(draw) else { unreachable!("a checked scenario can be resolved") };
+        let mut levels: Vec<(String, Vec<&str>)> = Vec::new();
+        for (node, level) in resolved.watermarks(self) {
+            match levels.iter_mut().find(|(known, _)| *known == level) {
+                Some((_, nodes)) => nodes.push(node),
+                None => levels.push((level, vec![node])),
+            }
+        }
+        if !levels.is_empty() {
+            put(
+                text,
+                format_args!(
+                    "\n# Derived watermarks, for each link into a node and each class that stops by itself:\n"
+                ),
+            );
+        }
+        for (level, nodes) in levels {
+            put(text, format_args!("# {level} at {}\n", nodes.join(", ")));
+        }
     }
 
     /// Return the scenario as JSON, of the same shape as the TOML.
@@ -114,9 +144,16 @@ fn scheme_tree(config: &Config, form: Form) -> Map<String, Value> {
         return scheme;
     }
     scheme.insert("preset".to_owned(), config.preset().into());
-    for (key, table) in [("cp", config.cp()), ("rp", config.rp())] {
+    let preset = Config::find(config.name(), Some(config.preset()));
+    let preset = preset.unwrap_or_else(|_| unreachable!("a scenario's scheme has its preset"));
+    for (key, table, preset) in [("cp", config.cp(), preset.cp()), ("rp", config.rp(), preset.rp())] {
         if !table.fields().is_empty() {
-            scheme.insert(key.to_owned(), rows(table.fields(), values(table), form).into());
+            let mut set = rows(table.fields(), values(table), form);
+            let unset = |(index, _): &(usize, &Field)| table.get(*index).is_none() && preset.get(*index).is_some();
+            for (_, field) in table.fields().iter().enumerate().filter(unset) {
+                set.insert(field.name.to_owned(), Field::UNSET.into());
+            }
+            scheme.insert(key.to_owned(), set.into());
         }
     }
     scheme

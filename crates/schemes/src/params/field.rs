@@ -160,6 +160,16 @@ pub struct Field {
     pub fallback: Option<Fallback>,
 }
 
+impl Field {
+    /// The word that leaves a field unset, where a preset sets it.
+    pub const UNSET: &'static str = "none";
+
+    /// Whether [`Self::UNSET`] may stand for it. Of free text every word is a value.
+    pub const fn may_be_unset(&self) -> bool {
+        self.optional && !matches!(self.kind, Kind::Text)
+    }
+}
+
 /// What holds when a file does not set a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fallback {

@@ -98,10 +98,10 @@ macro_rules! params {
                 None
             }
             #[allow(unused_assignments, unused_mut, unused_variables)]
-            fn set(&mut self, index: usize, value: $crate::params::Value) {
+            fn set(&mut self, index: usize, value: Option<$crate::params::Value>) {
                 let mut at = 0;
                 $( if at == index {
-                    self.$field = $crate::params::Param::from_value(value);
+                    self.$field = $crate::params::Param::from_option(value);
                     return;
                 }
                 at += 1; )*
@@ -185,7 +185,7 @@ macro_rules! params_taking {
                 None
             }
             #[allow(unused_assignments)]
-            fn set(&mut self, index: usize, value: $crate::params::Value) {
+            fn set(&mut self, index: usize, value: Option<$crate::params::Value>) {
                 let mut at = 0;
                 $( if at == index {
                     $crate::params_key!(set self $name value $key);
@@ -217,7 +217,7 @@ macro_rules! params_key {
         )
     };
     (set $this:ident $name:ident $value:ident (own [$($doc:literal)+] $field:ident $($rest:tt)*)) => {
-        $this.$field = $crate::params::Param::from_value($value)
+        $this.$field = $crate::params::Param::from_option($value)
     };
     (set $this:ident $name:ident $value:ident (taken $member:ident $key:ident)) => {
         $crate::params::Table::set(

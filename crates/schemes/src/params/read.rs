@@ -62,6 +62,17 @@ impl fmt::Display for ParamError {
 impl std::error::Error for ParamError {}
 
 impl Field {
+    /// As [`Self::read`]; `None` for the word [`Self::UNSET`] where the field may be unset.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_optional(&self, scalar: &Scalar) -> Result<Option<Value>, ParamError> {
+        match scalar {
+            Scalar::Text(word) if word == Self::UNSET && self.may_be_unset() => Ok(None),
+            _ => self.read(scalar).map(Some),
+        }
+    }
+
     /// Reads what a file holds as a value for this field.
     ///
     /// # Errors

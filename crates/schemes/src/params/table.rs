@@ -9,8 +9,8 @@ pub trait Table {
     fn fields(&self) -> &'static [Field];
     /// The value of field `index`; `None` when it is unset.
     fn get(&self, index: usize) -> Option<Value>;
-    /// Sets field `index`. The value has the field's kind.
-    fn set(&mut self, index: usize, value: Value);
+    /// Sets field `index` to a value of its kind, or to none where it may be unset.
+    fn set(&mut self, index: usize, value: Option<Value>);
 }
 
 /// An enumeration told apart by a word in files, each variant with fields of its own.
