@@ -326,11 +326,10 @@ def _kinds(scheme: type[Scheme], side: str) -> list[str]:
 
 
 def interrupt(threads: list[int]) -> None:
-    """Raise `KeyboardInterrupt` in threads that run Python code, at their next step; for the core."""
+    """Raise `KeyboardInterrupt` in these threads at their next step in Python; for the core."""
+    exception = ctypes.py_object(KeyboardInterrupt)
     for thread in threads:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt)
-        )
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
 
 
 def overrides(machine: object, method: str) -> bool:
