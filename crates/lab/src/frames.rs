@@ -11,9 +11,8 @@ use std::io;
 use std::path::Path;
 
 /// What a row has whatever the frame is.
-const KEYS: [&str; 11] = [
-    "source", "destination", "vlan", "priority", "rpid", "ecn", "fb", "cpid", "offset_bytes", "delta_bytes", "quanta",
-];
+const KEYS: [&str; 11] =
+    ["source", "destination", "vlan", "priority", "rpid", "ecn", "fb", "cpid", "offset_bytes", "delta_bytes", "quanta"];
 
 /// Reads the frames of a capture one by one; it keeps one block of the file.
 #[derive(Debug)]

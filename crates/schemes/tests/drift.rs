@@ -19,7 +19,7 @@ fn dice() -> Dice {
 
 fn set(table: &mut dyn Table, name: &str, value: Value) {
     let index = table.fields().iter().position(|field| field.name == name);
-    table.set(index.unwrap_or_else(|| panic!("no {name}")), value);
+    table.set(index.unwrap_or_else(|| panic!("no {name}")), Some(value));
 }
 
 fn drifting(config: &Config, every: Span) -> Config {

@@ -39,8 +39,8 @@ fn drifting(mut config: Config) -> Config {
     let table = config.rp_mut();
     for (index, field) in table.fields().iter().enumerate() {
         match field.name {
-            "drift_every" => table.set(index, Value::Time(Span::from_ms(1))),
-            "drift_step" => table.set(index, Value::Rate(BitRate::mbps(100))),
+            "drift_every" => table.set(index, Some(Value::Time(Span::from_ms(1)))),
+            "drift_step" => table.set(index, Some(Value::Rate(BitRate::mbps(100)))),
             _ => {}
         }
     }
@@ -259,7 +259,7 @@ fn discarded_frames_are_treated_as_declared() {
         let Some(index) = listing.cp_fields.iter().position(|field| field.name == "count_discarded") else { continue };
         for counted in [false, true] {
             let mut config = config.clone();
-            config.cp_mut().set(index, Value::Flag(counted));
+            config.cp_mut().set(index, Some(Value::Flag(counted)));
             let mut cp = config.congestion_point(CpId(0));
             let mut dice = Dice::new(1, 0, "port", Purpose::Sampling);
             let action = |n: u64| cp.on_arrival(Instant::ZERO + Span::from_us(n), &frame, queue, &mut dice);

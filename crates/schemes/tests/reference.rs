@@ -219,7 +219,7 @@ fn set(table: &mut dyn Table, name: &str, text: &str) {
         _ => Scalar::Text(text.to_owned()),
     };
     let value = fields[index].read(&scalar).unwrap_or_else(|error| panic!("{name}: {error}"));
-    table.set(index, value);
+    table.set(index, Some(value));
 }
 
 /// The lines that start with `# key: value`, and the machines they describe.

@@ -98,11 +98,7 @@ const CP_IBM_ZRL: CpParams = CpParams {
     bandwidth: BandwidthParams { available_below: Bytes::new(15_000), ..CP_DECK000.bandwidth },
 };
 
-const RP_IBM_ZRL: RpParams = RpParams {
-    increase_rate: BitRate::mbps(12),
-    limiter: qcn::RP_IBM_ZRL,
-    ..RP_DECK000
-};
+const RP_IBM_ZRL: RpParams = RpParams { increase_rate: BitRate::mbps(12), limiter: qcn::RP_IBM_ZRL, ..RP_DECK000 };
 
 impl Family for Sonar {
     type CpParams = CpParams;
