@@ -43,6 +43,9 @@ PHASES = {
     "signals": r"sim/src/engine/(signals|control_frames|probing)\.rs",
     "schemes": r"crates/schemes/",
     "records": (
+        r"sim/src/(recorder|trace|audit|departure|engine/(recording|finish|capturing))\.rs"
+        r"|crates/lab/"
+    ),
         r"sim/src/(recorder|trace|audit|capture|engine/(recording|finish|capture))\.rs|crates/lab/"
     ),
     "units": r"crates/units/",
