@@ -11,11 +11,12 @@ import math
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import qcnlab
-from qcnlab.analysis import Boundary, Qcn, boundary
-from qcnlab.analysis.boundary import edge
+from qcnlab.analysis import Boundary, Dcqcn, Qcn, boundary, modelled
+from qcnlab.analysis.boundary import _highest_capacity, _star, beyond_noise, edge
 
 SCENARIO = "og-hotspot-2src-10g-to-500m-rtt200us"
 
@@ -98,6 +99,57 @@ def test_noise_steadies_the_fluid() -> None:
     assert edges[1] > 1.05 * edges[0]
 
 
+def test_ten_sources_of_dcqcn_are_bistable_below_their_linear_edge() -> None:
+    """At 35 us, between 20 and 62 us, the fluid rests from two starts and swings from the third."""
+    model = Dcqcn(sources=10, delay_s=35e-6)
+    level = model.queue_level()
+    runs = [model.fluid(0.2, every_s=20e-6, start=start).after(0.12) for start in model.starts()]
+    swings = [float(run["queue_bytes"].std() / level) for run in runs]
+    assert max(swings[:2]) < 0.02
+    assert swings[2] == pytest.approx(0.60, abs=0.02)
+    rows = np.array([[0.0, min(swings)]]), np.array([[0.0, max(swings)]])
+    edges = Boundary(
+        "edges", {"sources": np.array([10.0])}, {}, (4e-6, 35e-6), rows[0], rows[0],
+        fluid_largest_swing=rows[1],
+    )  # fmt: skip
+    assert edges.bistable().tolist() == [[False, True]]
+    assert edges.behaviour("fluid") == ("steady",)
+
+
+def test_many_flows_have_less_noise_and_the_same_limit_cycle() -> None:
+    """Four times flows, capacity, buffer and ramp: noise falls, the swing at 40 us stays at 0.6."""
+    marks = {"scheme.name": "dcqcn", "scheme.preset": "SIGCOMM2015", "traffic.0.frame": "1000 B"}
+    scenario = qcnlab.load("one-source-into-9g-rtt200us").with_(
+        {**marks, "topology.rate": "40 Gb/s", "topology.bottleneck_rate": "40 Gb/s"},
+        {"topology.sources": 10, "topology.buffer": "10 MB"},
+    )
+    known = modelled.read(scenario)
+    contenders = _highest_capacity(known)
+    model = known.kind.from_scenario(known.base["scheme"], contenders).with_(sources=10)
+    shares = {}
+    for rtt_s in (4e-6, 40e-6):
+        for factor in (1, 4):
+            star = _star(known, contenders, model, rtt_s, factor)
+            short = star.with_("warmup=0.1 s", "duration=0.2 s")
+            queues = qcnlab.run(short, reps=1).queues.to_polars()
+            settled = queues.filter(pl.col("time_s") >= 0.1)["queue_bytes"].cast(pl.Float64)
+            shares[rtt_s, factor] = settled.to_numpy().std() / factor / model.queue_level()
+    # 0.31 and 0.21 of the level over 0.2 s of a fixed seed; a limit cycle of 0.60 in both.
+    assert shares[4e-6, 4] < 0.85 * shares[4e-6, 1]
+    assert shares[40e-6, 4] == pytest.approx(shares[40e-6, 1], rel=0.1)
+
+
+def test_a_growth_of_four_percent_beyond_noise_is_no_swing() -> None:
+    """sqrt(1.04^2 - 1) = 0.2857 of a level as large as the noise; sqrt(1.3^2 - 1) = 0.8307."""
+    deviation, noise, level = np.array([1.0, 1.04, 1.3]), np.array([1.0]), np.array([1.0])
+    swing = beyond_noise(deviation, noise, level)
+    assert swing[0] == 0
+    assert swing[1] < 0.25
+    assert swing[2] == pytest.approx(0.8307, abs=1e-4)
+    # Without noise to take off, the share is the deviation over the level.
+    assert beyond_noise(np.array([0.5]), np.array([0.0]), level)[0] == 0.5
+
+
 def test_the_edge_is_interpolated_from_the_last_rtt_below() -> None:
     assert math.isnan(edge([1.0, 2.0], np.array([0.3, 0.4])))
     assert math.isnan(edge([1.0, 2.0], np.array([0.1, 0.2])))
@@ -124,6 +176,8 @@ def test_no_edge_says_whether_it_is_steady_or_swings() -> None:
         ({"rtts_s": [3e-4, 2e-4]}, "must be above 0, rise, and be two or more"),
         ({"rtts_s": [3e-4]}, "must be above 0, rise, and be two or more"),
         ({"sources": (0,)}, "one source and one replication"),
+        ({"flows_factor": 0}, "flows_factor is 0; it must be 1 or more"),
+        ({"flows_factor": 2}, "QCN: flows_factor is 2; only DCQCN scales, use 1"),
     ],
 )
 def test_sweeps_that_cannot_be_are_refused(arguments: dict[str, Any], words: str) -> None:

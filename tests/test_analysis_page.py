@@ -26,3 +26,10 @@ def test_a_command_of_the_page_runs(line: str, cli: CommandLine) -> None:
     words = shlex.split(line, comments=True)[1:]
     done = cli(*words, "-s", "warmup=20 ms", "-s", "duration=100 ms")
     assert done.returncode == 0, done.stderr
+
+
+def test_the_python_of_the_page_on_dcqcn_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs/concepts/where-dcqcn-turns-unstable.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    exec(block, {})
+    assert capsys.readouterr().out == "as published 20.8 us\nexact 62.5 us\n"

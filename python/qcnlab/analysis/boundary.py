@@ -8,9 +8,20 @@ an equilibrium nor an edge.
 
 The packets' own noise is subtracted, as a variance: it is the variance of their queue at the
 shortest RTT that is run. That RTT should be far below the edge, where the loop does not amplify the
-noise. If the fluid, which has no noise, swings as much at the shortest RTT, nothing is subtracted,
-and no RTT is stable. The first second of a packet run and half a second of a fluid run are left
-out, so that a swing which dies out after the start does not count.
+noise. A deviation less than a quarter above the noise does not count as a swing, whatever remains
+of it: with two sources of DCQCN the noise is as large as the level, and a growth by 4 % would leave
+a quarter. If the fluid, which has no noise, swings as much at the shortest RTT, nothing is
+subtracted, and no RTT is stable. The first second of a packet run and half a second of a fluid run
+are left out, so that a swing which dies out after the start does not count.
+
+Where noise is large, `flows_factor` M tells it from a limit cycle: M times the flows, capacity,
+buffer and thresholds have the same fluid, and the noise falls as 1 / sqrt(M), while a limit cycle
+stays. Two sources of DCQCN at 4, 16, 24, 60 and 110 us have a deviation of 1.00, 1.01, 1.01, 1.11
+and 1.13 levels; with M = 16 it is 0.29, 0.29, 0.31, 0.37 and 0.56. They are steady up to 60 us and
+swing at 110, which M = 1 does not show. Ten sources at 4, 16, 24 and 40 us have 0.31, 0.37, 0.53
+and 0.60 levels with M = 1, and 0.17, 0.21, 0.24 and 0.61 with M = 16: at 24 us, where the fluid is
+bistable, single marks kick the few flows off their rest and not the many. (One run each, of 0.3 s
+for ten sources and 0.4 s for two.)
 
 The packets run on a star with the bottleneck's capacity and ideal feedback. Its N sources are
 saturated, with links as fast as the bottleneck or, if that is more, as in the scenario. The buffer
@@ -24,9 +35,10 @@ seconds, and unequal rates calm the queue.
 The fluid is one-sided, with all clamps and the same bound of the rates. QCN's has fixed sampling at
 its base probability (its table stays there up to an eighth of full feedback), the first cycle kept,
 cycles with a memory, and feedback spread by the arrivals of whole frames; `noise=False` leaves the
-spread out. The fluid of DCQCN has no noise of single marks: at 40 Gb/s, with ten sources, it is
-steady up to 68 us (from four different starts, up to 60 us), while the packets swing at 400 to
-600 Hz from 16 us on.
+spread out. The fluid of DCQCN has no noise of single marks. It runs from several states
+(`Dcqcn.starts`): at 40 Gb/s its rest with ten sources holds up to 62 us, and from 20 us on a limit
+cycle of half the level stands beside it, which the start at the line rates does not reach. Where
+one start swings and another does not, the fluid is bistable.
 """
 
 from __future__ import annotations
@@ -38,6 +50,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qcnlab._core import AnalysisError
 from qcnlab.analysis import modelled
@@ -59,6 +72,8 @@ FALLBACK_S = 40e-6
 """Stands for the edge of linear theory where it has none, s."""
 SWING = 0.25
 """Share of its level by which the queue swings at the edge."""
+GROWTH = 1.25
+"""Least deviation of a swing, as a multiple of the packets' noise."""
 SETTLED_S, END_S, EVERY_S = 1.0, 2.0, 20e-6
 FLUID_SETTLED_S, FLUID_END_S = 0.5, 0.8
 
@@ -78,9 +93,23 @@ class Boundary(Response):
     """Standard deviation of the packets' queue beyond noise over its level, the median of the runs;
     shape (sources, RTTs); NaN for sources without an equilibrium."""
     fluid_swing: Array
-    """The same for the fluid, which has no noise."""
+    """The same for the fluid, which has no noise; of several starts the smallest."""
     has_set_point: bool = True
     """Whether the level is a set point; otherwise it is the queue in equilibrium."""
+    fluid_largest_swing: Array | None = None
+    """The fluid's largest swing of several starts; `None` for one start."""
+
+    def bistable(self) -> NDArray[np.bool_]:
+        """Return whether the fluid rests from one start and swings from another.
+
+        Returns
+        -------
+        ndarray of bool
+            Shape (sources, RTTs).
+        """
+        if self.fluid_largest_swing is None:
+            return np.zeros(self.fluid_swing.shape, dtype=bool)
+        return np.asarray((self.fluid_swing < SWING) & (self.fluid_largest_swing >= SWING))
 
     def ratio(self) -> Array:
         """Return the packets' edge over the fluid's; shape (sources,)."""
@@ -126,6 +155,7 @@ def boundary(
     seed: int | None = None,
     jobs: int | None = None,
     noise: bool = True,
+    flows_factor: int = 1,
 ) -> Boundary:
     """Find the edge of stability for each number of sources at the scenario's bottleneck.
 
@@ -149,6 +179,9 @@ def boundary(
     noise : bool
         Whether the fluid's feedback is spread by the arrivals of frames
         (`Qcn.arrival_spread_bytes`).
+    flows_factor : int
+        Of the packets, how many times the flows, capacity, buffer and thresholds: noise falls as
+        one over its root, and a limit cycle stays. DCQCN alone takes more than 1.
 
     Returns
     -------
@@ -166,6 +199,8 @@ def boundary(
     known = modelled.read(scenario)
     if not sources or min(sources) < 1 or reps < 1:
         raise AnalysisError("a sweep needs one source and one replication at least")
+    if flows_factor < 1:
+        raise AnalysisError(f"flows_factor is {flows_factor}; it must be 1 or more")
     contenders = _highest_capacity(known)
     base = known.kind.from_scenario(known.base["scheme"], contenders)
     models = [base.with_(sources=n) for n in sources]
@@ -178,18 +213,18 @@ def boundary(
     if np.isnan(levels).all():
         models[0].loops()
     stars = {
-        (i, j): _star(known, contenders, sources[i], rtts_s[j])
+        (i, j): _star(known, contenders, models[i], rtts_s[j], flows_factor)
         for i, j in np.ndindex(len(sources), len(rtts_s))
         if not math.isnan(levels[i])
     }
     packets = np.full((len(sources), len(rtts_s)), math.nan)
     results = run_many(stars.values(), reps=reps, seed=seed, jobs=jobs)
     for index, result in zip(stars, results, strict=True):
-        packets[index] = _packets_std(result)
+        packets[index] = _packets_std(result) / flows_factor
     lines_bps = [_line_rate(known, contenders, n) for n in sources]
-    fluid = _fluid_swings(models, levels, rtts_s, lines_bps, noise)
+    fluid, largest = _fluid_swings(models, levels, rtts_s, lines_bps, noise)
     own = np.where(fluid[:, :1] < SWING, packets[:, :1], 0)
-    packets = np.sqrt(np.maximum(packets**2 - own**2, 0)) / levels[:, None]
+    packets = beyond_noise(packets, own, levels[:, None])
     columns = {
         "sources": np.array(sources, dtype=float),
         "linear_s": linear,
@@ -205,7 +240,18 @@ def boundary(
         packets_swing=packets,
         fluid_swing=fluid,
         has_set_point=known.kind.HAS_SET_POINT,
+        fluid_largest_swing=largest,
     )
+
+
+def beyond_noise(deviation: Array, noise: Array, level: Array) -> Array:
+    """Return the deviation beyond noise over the level, below `SWING` where it grew too little.
+
+    Shares that `GROWTH` does not confirm are cut to just below `SWING`.
+    """
+    share = np.sqrt(np.maximum(deviation**2 - noise**2, 0)) / level
+    unconfirmed = (deviation < GROWTH * noise) & (share >= SWING)
+    return np.asarray(np.where(unconfirmed, np.nextafter(SWING, 0), share))
 
 
 def _heading(known: ModelledScenario, contenders: Contenders) -> str:
@@ -260,18 +306,25 @@ def _line_rate(known: ModelledScenario, contenders: Contenders, sources: int) ->
     return min(line, known.kind.MOST_OF_SHARE * contenders.capacity_bps / sources)
 
 
-def _star(known: ModelledScenario, contenders: Contenders, sources: int, rtt_s: float) -> Scenario:
-    """Return a star with the scenario's bottleneck and scheme, and nothing else."""
+def _star(
+    known: ModelledScenario,
+    contenders: Contenders,
+    model: ScenarioModel,
+    rtt_s: float,
+    factor: int = 1,
+) -> Scenario:
+    """Return a star with `factor` times the scenario's bottleneck, and its scheme."""
     from qcnlab.api import Scenario
 
-    line_rate = f"{_line_rate(known, contenders, sources):.0f} b/s"
+    line_rate = f"{_line_rate(known, contenders, model.sources):.0f} b/s"
+    scheme = known.kind.star_scheme(copy.deepcopy(known.tree["scheme"]), line_rate)
+    size, unit = known.kind.STAR.get("buffer", "1 MB").split()
     topology = {
         "kind": "star",
-        "sources": sources,
+        "sources": factor * model.sources,
         "rate": f"{max(contenders.link_bps, contenders.capacity_bps):.0f} b/s",
-        "bottleneck_rate": f"{contenders.capacity_bps:.0f} b/s",
+        "bottleneck_rate": f"{factor * contenders.capacity_bps:.0f} b/s",
         "rtt": f"{rtt_s * 1e9:.0f} ns",
-        "buffer": "1 MB",
     }
     frame = f"{contenders.frame_bytes.mean:.0f} B"
     tree = {
@@ -279,9 +332,9 @@ def _star(known: ModelledScenario, contenders: Contenders, sources: int, rtt_s: 
         "duration": f"{END_S} s",
         "warmup": f"{SETTLED_S} s",
         "seed": known.tree["seed"],
-        "topology": topology | known.kind.STAR,
+        "topology": topology | known.kind.STAR | {"buffer": f"{factor * int(size)} {unit}"},
         "traffic": [{"kind": "saturated", "frame": frame, "start_jitter": "12 us"}],
-        "scheme": known.kind.star_scheme(copy.deepcopy(known.tree["scheme"]), line_rate),
+        "scheme": model.scaled_scheme(scheme, factor),
         "record": {"queue_every": f"{EVERY_S * 1e6:.0f} us"},
     }
     return Scenario.from_dict(tree, known.name)
@@ -305,10 +358,12 @@ def _fluid_swings(
     rtts_s: Sequence[float],
     lines_bps: Sequence[float],
     noise: bool,
-) -> Array:
+) -> tuple[Array, Array | None]:
+    """Return the fluid's smallest swing of several starts, and the largest."""
     from qcnlab.progress import Bar
 
     swings = np.full((len(models), len(rtts_s)), math.nan)
+    largest, several = swings.copy(), False
     with Bar("fluid") as bar:
         for index in np.ndindex(*swings.shape):
             bar((index[0] * len(rtts_s) + index[1]) / swings.size)
@@ -316,10 +371,12 @@ def _fluid_swings(
                 continue
             model = models[index[0]].with_(delay_s=rtts_s[index[1]])
             switches = model.edge_switches(noise) | {"line_rate_bps": lines_bps[index[0]]}
-            run = model.fluid(FLUID_END_S, every_s=EVERY_S, **switches)
-            settled = run.after(FLUID_SETTLED_S)["queue_bytes"]
-            swings[index] = settled.std() / levels[index[0]]
-    return swings
+            each = []
+            for start in model.starts():
+                run = model.fluid(FLUID_END_S, every_s=EVERY_S, start=start, **switches)
+                each.append(run.after(FLUID_SETTLED_S)["queue_bytes"].std() / levels[index[0]])
+            swings[index], largest[index], several = min(each), max(each), len(each) > 1
+    return swings, largest if several else None
 
 
 def _linear(model: ScenarioModel) -> float:

@@ -139,6 +139,7 @@ def _boundary_summary(scenario: Scenario, answer: Boundary) -> dict[str, Any]:
         "rtts_s": list(answer.rtts_s),
         "packets_swing": _plain(answer.packets_swing),
         "fluid_swing": _plain(answer.fluid_swing),
+        "fluid_bistable": answer.bistable().tolist(),
     }
 
 
@@ -171,6 +172,13 @@ def _boundary_text(answer: Boundary) -> str:
         "Packets on a star of the bottleneck's capacity and links that can fill it, without timer "
         "and drift, sources saturated, feedback ideal."
     )
+    for n, row in zip(answer["sources"], answer.bistable(), strict=True):
+        if row.any():
+            both = [each for each, two in zip(answer.rtts_s, row, strict=True) if two]
+            about += (
+                f" N = {n:.0f}: the fluid is bistable from {span(both[0])} to {span(both[-1])}; a "
+                "limit cycle stands beside its rest."
+            )
     table = text.table(header, rows)
     return f"{answer.title}\n\n{table}\n\n{text.paragraphs(about, text.width())}"
 

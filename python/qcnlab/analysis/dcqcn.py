@@ -148,6 +148,22 @@ class Dcqcn(ScenarioModel):
             ai_rate_bps=receiver["ai_rate"],
         )
 
+    def scaled_scheme(self, scheme: Tree, factor: int) -> Tree:
+        """Return the scheme, as a file has it, with its ramp of marks times `factor`."""
+        ramp = {"k_min": self.k_min_bytes, "k_max": self.k_max_bytes}
+        scheme["cp"] |= {name: f"{factor * size:.0f} B" for name, size in ramp.items()}
+        return scheme
+
+    def starts(self) -> list[dict[str, Any] | None]:
+        """Return line rates into an empty queue, rest, and the rates of rest into an empty queue.
+
+        With ten sources the last reaches a limit cycle from an RTT of 20 us on, and the first two
+        stay at rest up to 62 us.
+        """
+        rest = self.equilibrium().queue_bytes
+        near = {"from": "equilibrium", "queue_bytes": 1.01 * rest}
+        return [None, near, {"from": "equilibrium", "queue_bytes": 0.0}]
+
     @classmethod
     def left_out(cls, scheme: Tree) -> Iterator[str]:
         """Return what DCQCN does and the model does not."""

@@ -245,6 +245,18 @@ class ScenarioModel(Model):
         scheme["rp"]["drift_every"] = "0 s"
         return scheme
 
+    def scaled_scheme(self, scheme: Tree, factor: int) -> Tree:
+        """Return the scheme, as a file has it, with its queue thresholds times `factor`.
+
+        Raises
+        ------
+        AnalysisError
+            The model's source does not say how the scheme scales with flows and capacity.
+        """
+        if factor != 1:
+            raise AnalysisError(f"{self.NAME}: flows_factor is {factor}; only DCQCN scales, use 1")
+        return scheme
+
     def queue_level(self) -> float:
         """Return the queue's level, B: set point or equilibrium; NaN if there is neither."""
         try:
@@ -259,6 +271,10 @@ class ScenarioModel(Model):
     def edge_switches(self, noise: bool) -> dict[str, Any]:
         """Return switches of the fluid in a search for the edge of stability."""
         return {}
+
+    def starts(self) -> list[dict[str, Any] | None]:
+        """Return the fluid's initial states in a search for the edge; `None` is the fluid's own."""
+        return [None]
 
     def published_loops(self) -> dict[str, Loop]:
         """Return those of `loops` that the model's source prints."""
