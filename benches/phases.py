@@ -46,8 +46,6 @@ PHASES = {
         r"sim/src/(recorder|trace|audit|departure|engine/(recording|finish|capturing))\.rs"
         r"|crates/lab/"
     ),
-        r"sim/src/(recorder|trace|audit|capture|engine/(recording|finish|capture))\.rs|crates/lab/"
-    ),
     "units": r"crates/units/",
     "standard library": r"/library/|rustc/",
 }
