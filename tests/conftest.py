@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
+if not Path(qcnlab.__file__).resolve().is_relative_to(ROOT):
+    raise RuntimeError(
+        f"the tests of {ROOT} import qcnlab from {qcnlab.__file__}; run them with `make test`, "
+        "or .venv/bin/python -m pytest"
+    )
 HOTSPOT = "og-hotspot-2src-10g-to-500m-rtt10us"
 SHORT = (
     "warmup=2 ms",

@@ -130,7 +130,7 @@ def main() -> None:
     if arguments.sample:
         count = min(arguments.sample, len(mutants))
         mutants = random.Random(arguments.seed).sample(mutants, count)
-    options = ["--in-place", "--baseline=skip", "--timeout=300"] if arguments.in_place else []
+    options = ["--in-place", "--baseline=skip", "--timeout=60"] if arguments.in_place else []
     scores = []
     for package in packages:
         drawn = [name for owner, name in mutants if owner == package]
