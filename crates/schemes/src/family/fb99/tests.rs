@@ -174,3 +174,15 @@ fn what_a_port_says() {
     assert_eq!(sample(&mut cp, ms(12), 3000), CpAction::Send(Signal::PushBack(CpId(1))));
     assert_eq!(sample(&mut cp, ms(13), 3000), CpAction::Nothing);
 }
+
+#[test]
+fn a_message_and_a_push_back_restart_the_timer() {
+    let mut rp = rp(EXACT);
+    rp.on_wake(ms(5), &mut dice());
+    assert_eq!(rp.next_wake(), ms(10));
+    let cnm = Cnm { cp: CpId(0), quantized_fb: 1, q_offset: -10_000, q_delta: 0 };
+    rp.on_signal(ms(7), &Signal::Cnm(cnm), &mut dice());
+    assert_eq!(rp.next_wake(), ms(12));
+    push_back(&mut rp, ms(8));
+    assert_eq!(rp.next_wake(), ms(13));
+}

@@ -149,3 +149,26 @@ fn the_rate_drifts_below_the_line_rate() {
     rp.on_signal(us(1300), &Signal::Returned(probe), &mut dice());
     assert_eq!((rp.limit(), rp.next_wake()), (None, Instant::NEVER));
 }
+
+/// A frame closes the interval by the queue that it found: 22 500 octets are below the set point, where a rise is 1000 at
+/// most. A frame that was discarded found all of the 24 000.
+#[test]
+fn an_arriving_frame_does_not_count_itself() {
+    for (admitted, rate) in [(true, 1050.0), (false, 5025.0)] {
+        let mut cp = cp();
+        arrive(&mut cp, us(0), 1250, 1250);
+        let one = Arrival { admitted, ..frame() };
+        assert_eq!(cp.on_arrival(ms(1), &one, queue(24_000), &mut dice()), CpAction::Nothing);
+        assert_eq!(offered(&mut cp, us(1001), 24_000), rate, "admitted: {admitted}");
+    }
+}
+
+/// The interval with frames counts before the idle ones, although all are closed at once.
+#[test]
+fn idle_intervals_count_after_the_one_with_frames() {
+    for (at, rate) in [(us(1999), 1050.0), (us(2000), 50.0), (ms(9), 50.0)] {
+        let mut cp = cp();
+        arrive(&mut cp, us(0), 1250, 0);
+        assert_eq!(offered(&mut cp, at, 0), rate, "at {at}");
+    }
+}

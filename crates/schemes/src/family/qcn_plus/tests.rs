@@ -258,3 +258,14 @@ fn where_qcn_loses_throughput_qcn_plus_holds_it() {
     let (plain, plus) = (hold(Probing::None), hold(Probing::Directed));
     assert!(plus > 9.5 && plain < 9.0, "QCN {plain:.2} Gb/s, QCN+ {plus:.2}");
 }
+
+/// The answer tells the port's rate: at 5 of 5 Gb/s N is 1, at 5 of 10 it is 2. A round trip of 100 us adds 3 / N to 2.
+#[test]
+fn the_rate_in_an_answer_weighs_growth() {
+    for (capacity, w) in [(BitRate::gbps(5), 5.0), (LINE, 3.5)] {
+        let (mut rp, probe) = probing(RpParams { w: 2.0, w_factor: 3.0, w_max: 1000.0, ..EXACT });
+        let told = Answer { cp: CpId(7), asked_at: probe.asked_at, q_offset: 0, q_delta: 0, capacity };
+        rp.on_signal(us(100), &Signal::Answer(told), &mut dice());
+        assert_eq!((rate(&rp), rp.w()), (5000, w));
+    }
+}

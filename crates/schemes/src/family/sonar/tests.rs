@@ -120,3 +120,19 @@ fn a_port_echoes_while_it_has_no_bandwidth() {
     assert_eq!(ask(&mut cp, us(10_999), true, 3000), CpAction::Send(Signal::Echo(CpId(3))));
     assert_eq!(ask(&mut cp, us(11_000), true, 3000), CpAction::Nothing);
 }
+
+/// Read the other way, each fuse asks again: silence then goes on with the increases, and is one alarm still.
+#[test]
+fn silence_after_silence_is_one_alarm() {
+    let mut rp = rp(RpParams { after_fuse: AfterFuse::WaitForEcho, ..RP_DECK000 });
+    rp.on_wake(us(10_000), &mut dice());
+    assert!(send(&mut rp, us(10_100)));
+    rp.on_wake(us(12_100), &mut dice());
+    rp.on_wake(us(12_600), &mut dice());
+    assert!(send(&mut rp, us(12_700)));
+    assert_eq!(rp.next_wake(), us(14_700));
+    rp.on_wake(us(14_700), &mut dice());
+    assert_eq!(rp.observation(), Some(Observation::Sonar(SonarObservation { alarms: 1, asked_at: us(12_700) })));
+    rp.on_wake(us(15_200), &mut dice());
+    assert_eq!(rates(&rp), (9383, 10_015));
+}

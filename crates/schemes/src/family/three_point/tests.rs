@@ -97,3 +97,14 @@ fn good_news_speeds_recovery() {
     let (with, without) = (recovery(3), recovery(0));
     assert!(with * 2 < without, "{with} ms with good news, {without} without");
 }
+
+/// Two frames that are no samples here see the same growth: 53 000 after 43 000 is -20 000 - 2 * 10 000, 15.3 levels.
+#[test]
+fn frames_that_are_no_samples_are_not_remembered() {
+    let mut cp = ThreePoint::congestion_point(&CP_DECK001, CpId(0));
+    let _ = sample(&mut cp, 43_000);
+    let marked = Arrival { mark: 20, ..frame() };
+    for _ in 0..2 {
+        assert_eq!(cp.on_arrival(us(0), &marked, queue(53_000), &mut dice()), CpAction::Mark(64 + 15));
+    }
+}
