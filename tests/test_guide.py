@@ -53,3 +53,14 @@ def test_the_python_of_the_guide_runs(tmp_path: Path) -> None:
     with chdir(tmp_path):
         exec(block.replace('rtt10us")', f"rtt10us{short}"), {})
     assert (tmp_path / "sweep.svg").exists()
+
+
+def test_the_commands_of_the_wireshark_page_run(cli: CommandLine, tmp_path: Path) -> None:
+    page = GUIDE.with_name("wireshark.md").read_text(encoding="utf-8")
+    run, frames = re.findall(r"^```\n(qcnlab .*?)^```", page, re.MULTILINE | re.DOTALL)
+    words = [word.replace("runs/", f"{tmp_path}/") for word in shlex.split(run)[1:]]
+    done = cli(*words)
+    assert done.returncode == 0, done.stderr
+    shown = cli(*(word.replace("runs/", f"{tmp_path}/") for word in shlex.split(frames)[1:]))
+    assert shown.returncode == 0, shown.stderr
+    assert len(shown.stdout.splitlines()) > 5

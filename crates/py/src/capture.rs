@@ -52,6 +52,9 @@ impl Capture {
     }
 }
 
+/// Ports, frames, octets, the limit that ended a capture, and why it could not be written to its end.
+type Summary = (Vec<String>, u64, u64, Option<&'static str>, Option<String>);
+
 /// All replications of a scenario, the first of them captured; also the capture's summary: ports, frames, octets, the
 /// limit that ended it and why it could not be written to its end.
 #[pyfunction]
@@ -64,7 +67,7 @@ pub(crate) fn run_captured(
     replications: Option<u32>,
     jobs: Option<usize>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(Outcome, (Vec<String>, u64, u64, Option<&'static str>, Option<String>))> {
+) -> PyResult<(Outcome, Summary)> {
     let options = Options { seed, replications, jobs };
     let scenarios = std::slice::from_ref(&scenario.0);
     let control = Control::default();

@@ -16,6 +16,19 @@ pub struct Cnm {
     pub q_delta: i64,
 }
 
+impl Cnm {
+    /// Octets of the unit in which a frame carries offset and delta (802.1Q clause 33.4).
+    pub const QUEUE_UNIT: i64 = 64;
+
+    /// What a standard frame carries of it: offset and delta in whole units, rounded towards zero, in 16 bits. Feedback
+    /// of 6 bits stays as it is; more bits have no standard frame, and stay too.
+    pub fn carried(self) -> Cnm {
+        let carried =
+            |octets: i64| (octets / Self::QUEUE_UNIT).clamp(i16::MIN.into(), i16::MAX.into()) * Self::QUEUE_UNIT;
+        Cnm { q_offset: carried(self.q_offset), q_delta: carried(self.q_delta), ..self }
+    }
+}
+
 /// A backward congestion notification of BCN and ECM.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bcn {
@@ -151,6 +164,14 @@ impl SignalKind {
 }
 
 impl Signal {
+    /// What a frame carries of it: of a CNM, what [`Cnm::carried`] says; anything else whole.
+    pub fn carried(self) -> Signal {
+        match self {
+            Signal::Cnm(cnm) => Signal::Cnm(cnm.carried()),
+            other => other,
+        }
+    }
+
     /// Which kind it is.
     pub const fn kind(&self) -> SignalKind {
         match self {
@@ -183,5 +204,24 @@ impl Signal {
             Signal::Answer(m) => Some((m.q_offset, m.q_delta)),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Units of 64 octets towards zero: -27 000 / 64 = -421.9, 120 000 / 64 = 1875, and 16 bits at most.
+    #[test]
+    fn a_frame_carries_whole_units_of_64_octets() {
+        let of = |q_offset, q_delta| {
+            let cnm = Cnm { cp: CpId(3), quantized_fb: 56, q_offset, q_delta }.carried();
+            assert_eq!((cnm.cp, cnm.quantized_fb), (CpId(3), 56));
+            (cnm.q_offset, cnm.q_delta)
+        };
+        assert_eq!(of(-27_000, 120_000), (-421 * 64, 120_000));
+        assert_eq!(of(-63, 63), (0, 0));
+        assert_eq!(of(-3_000_000, 3_000_000), (-32_768 * 64, 32_767 * 64));
+        assert_eq!(Signal::Cnp.carried(), Signal::Cnp);
     }
 }

@@ -51,7 +51,7 @@ const ABOUT_DECK001: &str = "Deck 001, Simulation Parameters.";
 const ABOUT_IEEE: &str = "Defaults of the IEEE8021-CN-MIB; rates count preamble and inter-frame gap.";
 const ABOUT_IBM_ZRL: &str = "Deck 004, Congestion Management Parameters, at M = 150 KB: 8-bit feedback, Gd 0.5/255, set point M/4, \
      Ri 12 Mb/s, drift 4 Mb/s each 20 ms, no target-rate reduction, every cycle 1500 B / 1 % = 150 KB. W 2; the \
-     deck also runs 8 and 32.";
+     deck also runs 8 and 32. Feedback of 8 bits has no standard frame.";
 const ABOUT_DECK000: &str = "Deck 000 before its additions: set point 22 frames, w 2, no target-rate reduction. The increase step \
      is not on its slides; 12 Mb/s is deck 004's.";
 
@@ -101,7 +101,8 @@ impl Family for Qcn {
                 Preset { name: "IBM_ZRL", about: ABOUT_IBM_ZRL, cp: CP_IBM_ZRL, rp: RP_IBM_ZRL },
                 Preset {
                     name: "IBM_ZRL_M1500KB",
-                    about: "Deck 004, Simulation Parameters of its RTT study: the same at M = 1.5 MB, set point 375 KB.",
+                    about: "Deck 004, Simulation Parameters of its RTT study: the same at M = 1.5 MB, set point 375 KB. Feedback of \
+                            8 bits has no standard frame.",
                     cp: CP_IBM_ZRL_M1500KB,
                     rp: RP_IBM_ZRL,
                 },

@@ -79,6 +79,11 @@ impl Engine {
     /// Sends a signal from `port` to the source of `frame`.
     #[cold]
     pub(super) fn send_signal(&mut self, now: Instant, port: PortId, frame: Frame, signal: Signal) {
+        let signal = match self.signalling.feedback {
+            Feedback::Ideal => signal,
+            // What a frame cannot carry is lost where it is made.
+            Feedback::Frames { .. } => signal.carried(),
+        };
         self.recording.counters.messages_sent += 1;
         self.recording.recorder.on_message(now, port, self.network.flow_of(&frame), signal);
         match self.signalling.feedback {
