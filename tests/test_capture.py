@@ -49,7 +49,7 @@ priority = 6
 name = "none"
 """
 
-needs_tshark = pytest.mark.skipif(
+with_tshark = pytest.mark.skipif(
     shutil.which("tshark") is None,
     reason="tshark is not installed (Debian: apt-get install --no-install-recommends tshark)",
 )
@@ -178,14 +178,14 @@ def lua(tmp_path: Path) -> Path:
     return qcnlab.dissector.install(tmp_path / "plugins")
 
 
-@needs_tshark
+@with_tshark
 @pytest.mark.parametrize("name", ["ideal", "framed", "pfc", "pause", "dcqcn", "tcp"])
 def test_tshark_finds_nothing_malformed(runs: dict[str, Path], lua: Path, name: str) -> None:
     bad = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0"
     assert tshark(runs[name], "-Y", bad, lua=lua) == []
 
 
-@needs_tshark
+@with_tshark
 @pytest.mark.parametrize("name", ["framed", "pfc", "pause", "dcqcn", "tcp"])
 def test_tshark_counts_the_same_frames(runs: dict[str, Path], lua: Path, name: str) -> None:
     filters = {
@@ -197,7 +197,7 @@ def test_tshark_counts_the_same_frames(runs: dict[str, Path], lua: Path, name: s
         assert len(tshark(runs[name], "-Y", wanted, lua=lua)) == ours.count(kind), kind
 
 
-@needs_tshark
+@with_tshark
 def test_tshark_reads_every_cnm_as_we_do(runs: dict[str, Path], lua: Path) -> None:
     names = ["frame.time_epoch", "cnm.fb", "cnm.cpid", "cnm.offset", "cnm.delta", "cntag.rpid"]
     fields = [word for name in names for word in ("-e", name)]
@@ -214,7 +214,7 @@ def test_tshark_reads_every_cnm_as_we_do(runs: dict[str, Path], lua: Path) -> No
         assert int(rpid.split(",")[0], 0) == cnm["rpid"]
 
 
-@needs_tshark
+@with_tshark
 def test_tshark_follows_the_tcp_stream(runs: dict[str, Path], lua: Path) -> None:
     """Sequence numbers leave no gap where nothing is lost, and no acknowledgement is ahead."""
     at_the_sender = 'frame.interface_name == "host1->switch"'

@@ -1,6 +1,6 @@
 //! Why a run gives no results.
 
-use crate::capture::CaptureFault;
+use crate::capture_fault::CaptureFault;
 use crate::estimate::MemoryShortage;
 use crate::scenario::ScenarioError;
 use qcnlab_schemes::foreign::Failure;

@@ -3,6 +3,7 @@
 mod available;
 mod bottleneck;
 mod capture;
+mod capture_fault;
 mod catalogue;
 mod error;
 mod estimate;
@@ -27,7 +28,8 @@ pub mod topology;
 mod workers;
 
 pub use bottleneck::{Bottleneck, BottleneckPhase, Contender, Contenders, MinMeanMax, NoBottleneck, PortLoad};
-pub use capture::{CaptureFault, CaptureOptions, CaptureSummary, FramesKept, capture_size, run_captured};
+pub use capture::{CaptureOptions, CaptureSummary, FramesKept, capture_size, run_captured};
+pub use capture_fault::CaptureFault;
 pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json, window_metrics_json};
 pub use error::RunError;
 pub use estimate::{Estimate, MemoryShortage, Part};

@@ -1,9 +1,9 @@
 //! The file of a capture: its head, its frames, its limits.
 
 use super::addresses;
-use super::fault::CaptureFault;
 use super::frames::{Translator, feedback_bits};
 use super::{CaptureOptions, CaptureSummary, FramesKept};
+use crate::capture_fault::CaptureFault;
 use crate::error::RunError;
 use crate::fabric::Fabric;
 use crate::scenario::Scenario;

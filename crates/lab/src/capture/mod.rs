@@ -6,12 +6,10 @@
 
 mod addresses;
 mod estimate;
-mod fault;
 mod file;
 mod frames;
 
-pub use fault::CaptureFault;
-
+use crate::capture_fault::CaptureFault;
 use crate::error::RunError;
 use crate::fabric::Fabric;
 use crate::outcome::Outcome;

@@ -53,7 +53,7 @@ pub enum CaptureFault {
 
 impl CaptureFault {
     /// Ports that a message names.
-    pub(super) const MOST_NAMED: usize = 12;
+    pub(crate) const MOST_NAMED: usize = 12;
 }
 
 fn listed(some: &[String], all: usize) -> String {
