@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="seed of the draw")
     parser.add_argument("--package", choices=TESTS, action="append", help="of this package alone")
     parser.add_argument("--page", type=Path, help="write the page here instead of printing it")
-    parser.add_argument("--in-place", action="store_true", help="change this tree, not a copy")
+    parser.add_argument("--in-place", dest="here", action="store_true", help="change this tree, not a copy")
     arguments = parser.parse_args()
     packages = arguments.package or list(TESTS)
     known = {package: listed(package) for package in packages}
@@ -130,7 +130,7 @@ def main() -> None:
     if arguments.sample:
         count = min(arguments.sample, len(mutants))
         mutants = random.Random(arguments.seed).sample(mutants, count)
-    options = ["--in-place", "--baseline=skip", "--timeout=60"] if arguments.in_place else []
+    options = ["--in-place", "--baseline=skip", "--timeout=60"] if arguments.here else []
     scores = []
     for package in packages:
         drawn = [name for owner, name in mutants if owner == package]
