@@ -28,7 +28,10 @@ REASONS = ROOT / "tests/mutants_left.toml"
 # The tests that each package's mutants are put to.
 TESTS = {
     "qcnlab-schemes": ["--lib", "--test=laws", "--test=signals", "--test=drift"],
-    "qcnlab-sim": ["--lib", "--test=by_hand", "--test=star", "--test=probes", "--test=transport"],
+    "qcnlab-sim": [
+        "--lib",
+        *(f"--test={name}" for name in ("by_hand", "star", "fabric", "probes", "transport")),
+    ],
     "qcnlab-lab": ["--lib"],
 }
 OUTCOMES = ("caught", "timeout", "missed", "unviable")
