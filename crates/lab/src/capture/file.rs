@@ -66,7 +66,8 @@ impl CaptureFile {
         let cnpv = scenario.traffic.iter().filter(|traffic| traffic.controlled);
         let cnpv = cnpv.fold(0, |all, traffic| all | 1u8 << traffic.priority);
         if options.from == Instant::ZERO {
-            for port in ports {
+            let most = options.max_frames.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
+            for port in ports.iter().take(most) {
                 let frame = translator.announcement(*port, cnpv).map_err(|error| cannot(error.to_string()))?;
                 let written = FrameToWrite {
                     interface: interfaces[*port as usize].unwrap_or(InterfaceId(0)),
