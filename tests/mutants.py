@@ -125,7 +125,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="seed of the draw")
     parser.add_argument("--package", choices=TESTS, action="append", help="of this package alone")
     parser.add_argument("--page", type=Path, help="write the page here instead of printing it")
-    parser.add_argument("--in-place", dest="here", action="store_true", help="change this tree, not a copy")
+    parser.add_argument(
+        "--in-place", dest="here", action="store_true", help="change this tree, not a copy"
+    )
     arguments = parser.parse_args()
     packages = arguments.package or list(TESTS)
     known = {package: listed(package) for package in packages}
