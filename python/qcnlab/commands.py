@@ -336,7 +336,7 @@ def validate(
         typer.Argument(metavar="[ROW|DECK...]", help="Rows (1.5) or decks (deck001); all of them."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="The quick rows, at most five replications.")
+        bool, typer.Option("--quick", help="The quick rows, without what they show.")
     ] = False,
     controls: Annotated[
         bool,

@@ -53,16 +53,30 @@ class Traces:
         return np.array(chosen)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def traces(result: Result) -> list[Traces]:
     """Return the traces of every replication."""
     port = str(result.summary["bottleneck"]["port"])
+    count = int(result.summary["replications"])
     queues = _own(result, "queues").filter(pl.col("port").cast(pl.String) == port)
-    bins = _own(result, "throughput").with_columns(pl.col("source").cast(pl.String))
     drops = _own(result, "drops")
+    bins = _own(result, "throughput").partition_by(
+        "replication", "source", as_dict=True, maintain_order=True
+    )
+    flows: list[dict[str, Array]] = [{} for _ in range(count)]
+    times: list[Array] = [np.zeros(0)] * count
+    for (replication, source), part in bins.items():
+        ordered = part.sort("time_s")
+        flows[replication][str(source)] = ordered["rate_bps"].to_numpy() * 1e-9
+        times[replication] = ordered["time_s"].to_numpy()
     return [
-        _one(*(frame.filter(pl.col("replication") == index) for frame in (queues, bins, drops)))
-        for index in range(int(result.summary["replications"]))
+        _one(
+            queues.filter(pl.col("replication") == index),
+            times[index],
+            dict(sorted(flows[index].items())),
+            drops.filter(pl.col("replication") == index),
+        )
+        for index in range(count)
     ]
 
 
@@ -70,10 +84,7 @@ def _own(result: Result, table: str) -> pl.DataFrame:
     return result.table(table).to_polars()
 
 
-def _one(queue: pl.DataFrame, bins: pl.DataFrame, drops: pl.DataFrame) -> Traces:
-    parts = bins.sort("source", "time_s").partition_by("source", as_dict=True)
-    flows = {str(key[0]): part["rate_bps"].to_numpy() * 1e-9 for key, part in parts.items()}
-    times = next(iter(parts.values()))["time_s"].to_numpy() if parts else np.zeros(0)
+def _one(queue: pl.DataFrame, times: Array, flows: dict[str, Array], drops: pl.DataFrame) -> Traces:
     return Traces(
         queue["time_s"].to_numpy(),
         queue["queue_bytes"].to_numpy().astype(float),

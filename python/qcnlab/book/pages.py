@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from qcnlab import plots
 from qcnlab.book import tables
-from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER
+from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN
 from qcnlab.book.figures import draw
 from qcnlab.text import counted
 
@@ -24,6 +24,7 @@ MEANING = {
     ORDER: "every word that the slide says of it holds in our runs, none of them a number",
     DRAWN: "the slide has a plot without a number or a verdict: no claim",
     MISSED: "a number or a word does not hold, or our runs do not decide it: what we get is said",
+    UNRUN: "the claim is fixed and its runs are not done",
 }
 
 
@@ -88,13 +89,13 @@ def _rules() -> list[str]:
         "",
         "* **Claims come from the decks alone.** A reviewer who had not seen our numbers derived",
         "  them; each claim names its entry (`001-16-a`: deck, slide, letter). Each row says when",
-        "  its claims were fixed, and at which commit, before they were run; later changes stand",
-        "  beside them with their reason.",
+        "  its claims were fixed, and at which commit, before anyone saw what their runs gave; later",
+        "  changes stand beside them with their reason.",
         "* **One meaning for each word**, in the table below. Inequalities are strict. An order is",
         "  decided by paired replications and a confidence interval (scipy's t interval), not by",
         "  two medians. `undecided` is not `holds`.",
         "* **One set of parameters for a scheme in a deck.** Where it prints none, the choice is",
-        "  made once and said at the top of the deck's file; other values are shown beside the row,",
+        "  made once and said at the top of the deck's file; other values stand beside the row,",
         "  without a claim.",
         "* **A claim must be able to fail.** Each row is run again without congestion control, and",
         "  with the compared cases made equal (one half of the second case's replications against",
@@ -225,7 +226,7 @@ def _row(
         lines += [_shown(shown) for shown in judged.shown]
     if row.claims:
         lines += ["", _history(judged, evidence.rows.get(row.id))]
-    if row.figure is not None:
+    if row.figure is not None and set(row.figure.cases) <= set(found):
         name = f"{row.id.replace('.', '-')}.png"
         plots.save(draw(row.figure, found), folder / "img" / name)
         lines += ["", f"![{row.what}](img/{name})"]

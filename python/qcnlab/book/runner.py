@@ -32,7 +32,7 @@ CACHE = Path("runs/book")
 """Where finished cases are kept."""
 TABLES = ("queues", "throughput", "drops")
 """The tables of a case that are kept; one with `keep_messages` keeps `messages` too."""
-QUICK_REPLICATIONS = 5
+QUICK_REPLICATIONS = 20
 BATCH = 4
 
 
@@ -70,7 +70,7 @@ def results(
     """Run what is missing of a book's cases; give what each case gave, by deck and name.
 
     All cases have one `seed`, so cases that differ only in their scheme meet the same random
-    numbers. `quick`: at most five replications of each. `folder` keeps finished cases. Raises
+    numbers. `quick`: at most 20 replications of each. `folder` keeps finished cases. Raises
     `LawViolation`, and `FolderError` if `folder` cannot be written.
     """
     tasks: dict[Path, _Task] = {}

@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import text
-from qcnlab.book.entries import UNRUN, VERDICTS, as_dict
+from qcnlab.book.entries import VERDICTS, as_dict
 from qcnlab.book.verdicts import unit_of
 from qcnlab.book.words import PAIRED
 
@@ -22,8 +22,7 @@ HEADER = ("row", "published", "word", "measure", "ours: median [quartiles]", "de
 
 def count(judged: Sequence[Judged]) -> dict[str, int]:
     """Count rows by the verdict of their runs, every verdict named."""
-    words = [word for word in VERDICTS if word != UNRUN]
-    return {word: sum(each.verdict == word for each in judged) for word in words}
+    return {word: sum(each.verdict == word for each in judged) for word in VERDICTS}
 
 
 def counted(judged: Sequence[Judged]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qcnlab.book import hotspot, measures
-from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, Book, Claim, Reading, Row
+from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN, Book, Claim, Reading, Row
 from qcnlab.book.words import OF_NUMBERS, PAIRED, Word
 from qcnlab.facts import facts
 
@@ -107,6 +107,8 @@ class Judged:
         """What the runs make of the row."""
         if not self.row.claims:
             return DRAWN
+        if not self.verdicts:
+            return UNRUN
         if not self.holds:
             return MISSED
         numbers = any(claim.word.test in OF_NUMBERS for claim in self.row.claims)
