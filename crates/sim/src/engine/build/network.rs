@@ -166,8 +166,10 @@ impl Network {
         let mut inputs: Vec<HopInputs> =
             self.routes.ports.iter().map(|port| HopInputs { forward: None, reverse: reverse(port) }).collect();
         for path in self.routes.paths.iter() {
-            for hop in path.start as usize + 1..path.start as usize + usize::from(path.len) {
-                inputs[hop].forward = input(self.routes.ports[hop - 1]);
+            let start = path.start as usize;
+            let after_first = &mut inputs[start + 1..start + usize::from(path.len)];
+            for (hop, before) in after_first.iter_mut().zip(&self.routes.ports[start..]) {
+                hop.forward = input(*before);
             }
         }
         self.routes.inputs = inputs;
@@ -191,7 +193,7 @@ impl Engine {
             let by_watermarks = by_watermarks(from);
             let shown = queue.cp.filter(|cp| network.cps[*cp].observes_departures());
             let can_free = by_watermarks && shown.is_none();
-            if starts[id] || !(can_free || !from.counts()) {
+            if starts[id] || (!can_free && from.counts()) {
                 continue;
             }
             let departures = shown.map_or(Departures::Unobserved, Departures::Shown);
