@@ -168,8 +168,8 @@ def case_of(values: list[float | None]) -> runner.CaseResult:
 def judged(
     of: book.Claim, ours: list[Any], theirs: list[Any] | None = None, *, same: bool = False
 ) -> str:
-    found = {"a": case_of(ours), "b": case_of(theirs or [])}
-    verdict, _ = verdicts._claim(of, found, same=same)
+    case_results = {"a": case_of(ours), "b": case_of(theirs or [])}
+    verdict, _ = verdicts._claim(of, case_results, same=same)
     return verdict
 
 
@@ -282,10 +282,10 @@ def test_finished_cases_are_kept_and_halves_are_not(
     write: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = book.load(write(HEAD + ROW))
-    place = tmp_path / "cache"
-    first = runner.results(rows, folder=place)
-    assert len(list(place.iterdir())) == 2
-    half = next(place.iterdir())
+    cache = tmp_path / "cache"
+    first = runner.results(rows, folder=cache)
+    assert len(list(cache.iterdir())) == 2
+    half = next(cache.iterdir())
     (half / "meta.json").unlink()
     ran: list[int] = []
     run = runner._together
@@ -295,19 +295,19 @@ def test_finished_cases_are_kept_and_halves_are_not(
         return run(batch, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(runner, "_together", watched)
-    again = runner.results(rows, folder=place)
+    again = runner.results(rows, folder=cache)
     assert ran == [1]
-    for name, found in first["deck009"].items():
+    for name, own in first["deck009"].items():
         other = again["deck009"][name].result
-        assert found.result is not None and other is not None
-        assert found.result.summary == other.summary
+        assert own.result is not None and other is not None
+        assert own.result.summary == other.summary
 
 
 def test_validate_prints_a_table_writes_pages_and_runs_controls(
     write: Callable[[str], Path], cli: CommandLine
 ) -> None:
-    place = str(write(HEAD + ROW))
-    done = cli("validate", "--book", place, "--controls", "--pages", "pages")
+    book_folder = str(write(HEAD + ROW))
+    done = cli("validate", "--book", book_folder, "--controls", "--pages", "pages")
     assert "1 row: 1 order reproduced" in done.stdout, done.stderr
     # 150 KB is the buffer: a queue below it and below 5 set points of 33 KB is one without
     # control, too, so the row cannot fail.
@@ -316,19 +316,19 @@ def test_validate_prints_a_table_writes_pages_and_runs_controls(
     assert "![a queue](img/9-1.png)" in (cli.folder / "pages" / "deck009.md").read_text()
     assert (cli.folder / "pages" / "img" / "9-1.png").stat().st_size < 60_000
     assert "| order reproduced | 1 |" in (cli.folder / "pages" / "README.md").read_text()
-    told = json.loads(cli("validate", "9.1", "--book", place, "--json").stdout)
+    told = json.loads(cli("validate", "9.1", "--book", book_folder, "--json").stdout)
     assert told["rows"][0]["checks"][0]["verdict"] == "holds"
 
 
 def test_validate_fails_if_a_verdict_is_not_borne_out(
     write: Callable[[str], Path], cli: CommandLine
 ) -> None:
-    place = str(write(HEAD + ROW.replace("below = 151e3", "above = 151e3")))
-    done = cli("validate", "--book", place)
+    book_folder = str(write(HEAD + ROW.replace("below = 151e3", "above = 151e3")))
+    done = cli("validate", "--book", book_folder)
     assert done.returncode == 1
     assert "not reproduced" in done.stdout
     assert "(the row says: order reproduced)" in " ".join(done.stdout.split())
-    assert cli("validate", "9.9", "--book", place).returncode == 2
+    assert cli("validate", "9.9", "--book", book_folder).returncode == 2
 
 
 def test_evidence_refuses_what_cannot_fail_and_what_was_not_run(
@@ -352,10 +352,10 @@ def test_evidence_refuses_what_cannot_fail_and_what_was_not_run(
 
 
 def test_no_row_holds_without_control_or_says_what_its_runs_do_not(whole: book.Book) -> None:
-    found = evidence.read(ROOT / "book")
+    recorded = evidence.read(ROOT / "book")
     unrun = {row.id for deck in whole.decks for row in deck.rows if row.verdict == "not run yet"}
-    assert not unrun & set(found.rows)
-    faults = evidence.faults(whole, found)
+    assert not unrun & set(recorded.rows)
+    faults = evidence.faults(whole, recorded)
     assert [fault for fault in faults if fault.split()[1].rstrip(":") not in unrun] == []
 
 

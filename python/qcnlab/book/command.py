@@ -34,21 +34,21 @@ def validate(
     a folder for Markdown and figures. Raises `BookError`, `FolderError`, `LawViolation`.
     """
     chosen = load(book).only(tuple(wanted), quick=quick)
-    found = results(chosen, quick=quick, jobs=jobs, folder=cache or CACHE)
-    judged = judge(chosen, found)
+    case_results = results(chosen, quick=quick, jobs=jobs, folder=cache or CACHE)
+    judged = judge(chosen, case_results)
     words = text_tables(chosen, judged)
     fine = all(each.borne_out or each.row.verdict == UNRUN for each in judged)
     if controls:
         rows = _controls(chosen, judged, jobs=jobs, cache=cache or CACHE)
-        place = folder(book)
-        path = evidence.write(place, rows)
-        faults = evidence.faults(chosen, evidence.read(place))
+        book_folder = folder(book)
+        path = evidence.write(book_folder, rows)
+        faults = evidence.faults(chosen, evidence.read(book_folder))
         words += "\n\n" + "\n".join([*faults, str(path)])
         fine = fine and not faults
     if pages is not None:
         from qcnlab.book.pages import write
 
-        paths = write(chosen, judged, found, pages, evidence.read(folder(book)))
+        paths = write(chosen, judged, case_results, pages, evidence.read(folder(book)))
         words += "\n\n" + "\n".join(str(path) for path in paths)
     return as_json(judged), words, fine
 

@@ -228,9 +228,9 @@ def folder(named: Path | None = None) -> Path:
 
 def load(named: Path | None = None) -> Book:
     """Read all `deck*.toml` of a folder and its words. Raises `BookError`: file and row."""
-    place = folder(named)
-    vocabulary = words.read(place)
-    paths = sorted(place.glob("deck*.toml"))
+    book_folder = folder(named)
+    vocabulary = words.read(book_folder)
+    paths = sorted(book_folder.glob("deck*.toml"))
     book = Book(tuple(_deck(path, vocabulary) for path in paths), vocabulary)
     seen: dict[str, Path] = {}
     for deck in book.decks:
@@ -343,7 +343,7 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
             word,
             of,
             case,
-            _fill(than, case, places, cases, table),
+            _fill(than, case, wildcards, cases, table),
             during,
             flows,
             numbers["limit"],
@@ -353,7 +353,7 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
             _or(numbers["below"], math.inf),
             _or(numbers["ratio"], word.ratio),
         )
-        for case, places in chosen
+        for case, wildcards in chosen
     ]
 
 
@@ -378,11 +378,11 @@ def _measures() -> list[str]:
 
 
 def _fill(
-    than: str, case: str, places: dict[str, str], cases: dict[str, Case], table: TomlTable
+    than: str, case: str, wildcards: dict[str, str], cases: dict[str, Case], table: TomlTable
 ) -> str | None:
     if not than:
         return None
-    name = than.format_map(places)
+    name = than.format_map(wildcards)
     if name not in cases:
         table.refuse(f"there is no case '{name}' to compare '{case}' with")
     return name
@@ -405,8 +405,8 @@ def _readings(table: TomlTable, cases: dict[str, Case]) -> list[Reading]:
     chosen = matching(table.words("case"), cases, table)
     table.end()
     return [
-        Reading(_named(name, places, table), of, case, during, flows, limit)
-        for case, places in chosen
+        Reading(_named(name, wildcards, table), of, case, during, flows, limit)
+        for case, wildcards in chosen
     ]
 
 
@@ -421,9 +421,9 @@ SPOKEN = {
 """What the short names of schemes stand for in names of curves and of readings."""
 
 
-def _named(template: str, places: dict[str, str], table: TomlTable) -> str:
+def _named(template: str, wildcards: dict[str, str], table: TomlTable) -> str:
     try:
-        return template.format_map({key: SPOKEN.get(name, name) for key, name in places.items()})
+        return template.format_map({key: SPOKEN.get(name, name) for key, name in wildcards.items()})
     except KeyError as error:
         table.refuse(f"the name '{template}' has {error}, which its cases do not have")
 
@@ -436,7 +436,7 @@ def _figure(table: TomlTable | None, cases: dict[str, Case]) -> Figure | None:
     if len(names) not in (1, len(chosen)):
         table.refuse(f"the figure has {len(chosen)} cases and {len(names)} names")
     if len(names) == 1 and len(chosen) > 1:
-        names = [_named(names[0], places, table) for _, places in chosen]
+        names = [_named(names[0], wildcards, table) for _, wildcards in chosen]
     figure = Figure(
         form=table.one_of("form", FORMS),
         cases=tuple(case for case, _ in chosen),

@@ -121,16 +121,16 @@ def faults(book: Book, evidence: Evidence) -> list[str]:
     ]
 
 
-def _faults(row: Row, digest: str, found: RowEvidence | None) -> list[str]:
-    if found is None or found.claims != digest:
+def _faults(row: Row, digest: str, recorded: RowEvidence | None) -> list[str]:
+    if recorded is None or recorded.claims != digest:
         return ["its claims have not been run since they were changed: qcnlab validate --controls"]
     said = []
-    if found.verdict != row.verdict:
-        said.append(f"it says '{row.verdict}', and its runs '{found.verdict}'")
+    if recorded.verdict != row.verdict:
+        said.append(f"it says '{row.verdict}', and its runs '{recorded.verdict}'")
     if row.verdict in (NUMBER, ORDER) and not row.holds_without_control:
-        if found.without_control:
+        if recorded.without_control:
             said.append("it holds without congestion control, and does not say why")
-        if found.made_equal:
+        if recorded.made_equal:
             said.append("it holds with the compared cases made equal, and does not say why")
     if row.verdict == MISSED and not row.remark:
         said.append("it is not reproduced, and does not say what we get")

@@ -31,7 +31,7 @@ MEANING = {
 def write(
     book: Book,
     judged: Sequence[Judged],
-    found: Mapping[str, Mapping[str, CaseResult]],
+    case_results: Mapping[str, Mapping[str, CaseResult]],
     folder: Path,
     evidence: Evidence,
 ) -> list[Path]:
@@ -42,7 +42,9 @@ def write(
     for deck in book.decks:
         own = [each for each in judged if each.row.deck == deck.name]
         path = folder / f"{deck.name}.md"
-        path.write_text(_page(deck, own, found[deck.name], folder, evidence), encoding="utf-8")
+        path.write_text(
+            _page(deck, own, case_results[deck.name], folder, evidence), encoding="utf-8"
+        )
         paths.append(path)
     first = folder / "README.md"
     first.write_text(_first(book, judged, evidence), encoding="utf-8")
@@ -126,20 +128,20 @@ def _controls(judged: Sequence[Judged], evidence: Evidence) -> list[str]:
         "|---|---|---|",
     ]
     for each in held:
-        found = evidence.rows.get(each.row.id)
-        said = _held(found)
+        recorded = evidence.rows.get(each.row.id)
+        said = _held(recorded)
         if said:
             lines.append(f"| {_link(each)} | {said} | {each.row.holds_without_control} |")
     return lines
 
 
-def _held(found: RowEvidence | None) -> str:
-    if found is None:
+def _held(recorded: RowEvidence | None) -> str:
+    if recorded is None:
         return "controls not run"
     parts = []
-    if found.without_control:
+    if recorded.without_control:
         parts.append("without control")
-    if found.made_equal:
+    if recorded.made_equal:
         parts.append("with equal cases")
     return " and ".join(parts)
 
@@ -177,7 +179,7 @@ def _cells(cells: Sequence[str]) -> str:
 def _page(
     deck: Deck,
     judged: Sequence[Judged],
-    found: Mapping[str, CaseResult],
+    case_results: Mapping[str, CaseResult],
     folder: Path,
     evidence: Evidence,
 ) -> str:
@@ -193,7 +195,7 @@ def _page(
         link = f"[{each.row.id}](#{_anchor(each.row.id)})"
         lines.append(_cells((link, each.row.published, ours, each.verdict)))
     for each in judged:
-        lines += ["", *_row(deck, each, found, folder, evidence)]
+        lines += ["", *_row(deck, each, case_results, folder, evidence)]
     return "\n".join(lines) + "\n"
 
 
@@ -204,7 +206,7 @@ def _anchor(row: str) -> str:
 def _row(
     deck: Deck,
     judged: Judged,
-    found: Mapping[str, CaseResult],
+    case_results: Mapping[str, CaseResult],
     folder: Path,
     evidence: Evidence,
 ) -> list[str]:
@@ -226,9 +228,9 @@ def _row(
         lines += [_shown(shown) for shown in judged.shown]
     if row.claims:
         lines += ["", _history(judged, evidence.rows.get(row.id))]
-    if row.figure is not None and set(row.figure.cases) <= set(found):
+    if row.figure is not None and set(row.figure.cases) <= set(case_results):
         name = f"{row.id.replace('.', '-')}.png"
-        plots.save(draw(row.figure, found), folder / "img" / name)
+        plots.save(draw(row.figure, case_results), folder / "img" / name)
         lines += ["", f"![{row.what}](img/{name})"]
     commands = [deck.cases[name].command for name in row.cases if not deck.cases[name].model]
     if commands:
@@ -237,15 +239,15 @@ def _row(
     return lines
 
 
-def _history(judged: Judged, found: RowEvidence | None) -> str:
+def _history(judged: Judged, recorded: RowEvidence | None) -> str:
     row = judged.row
     words = f"Fixed {row.fixed.date} at {row.fixed.commit}."
     for change in row.changes:
         words += f" Changed {change.date}: {change.reason}"
-    if found is not None:
+    if recorded is not None:
         states = {True: "holds", False: "does not hold", None: "not asked"}
-        words += f" Without control: {states[found.without_control]};"
-        words += f" with equal cases: {states[found.made_equal]}."
+        words += f" Without control: {states[recorded.without_control]};"
+        words += f" with equal cases: {states[recorded.made_equal]}."
         if row.holds_without_control:
             words += f" {row.holds_without_control}"
     return words

@@ -53,9 +53,9 @@ class Values:
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
     """Return a quantile by linear interpolation, which infinite values survive."""
-    place = share * (len(ordered) - 1)
-    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
-    return low if low == high else low + (high - low) * (place - math.floor(place))
+    position = share * (len(ordered) - 1)
+    low, high = ordered[math.floor(position)], ordered[math.ceil(position)]
+    return low if low == high else low + (high - low) * (position - math.floor(position))
 
 
 @dataclass(frozen=True)
@@ -327,8 +327,8 @@ def interval(differences: hotspot.Array, level: float) -> tuple[float, float]:
         return -math.inf, math.inf
     if np.ptp(differences) == 0:
         return float(differences[0]), float(differences[0])
-    found = stats.ttest_1samp(differences, 0.0).confidence_interval(level)
-    return float(found.low), float(found.high)
+    bounds = stats.ttest_1samp(differences, 0.0).confidence_interval(level)
+    return float(bounds.low), float(bounds.high)
 
 
 def _longest(other: CaseResult) -> float:
@@ -337,25 +337,25 @@ def _longest(other: CaseResult) -> float:
 
 
 def values_of(
-    found: CaseResult,
+    case_result: CaseResult,
     of: str,
     during: Window | None = None,
     flows: str = "",
     limit: float | None = None,
 ) -> list[float]:
     """Return a measure of a case by replication; a time that never came is infinite."""
-    if found.result is None:
-        return [found.numbers.get(of, math.nan)]
+    if case_result.result is None:
+        return [case_result.numbers.get(of, math.nan)]
     if of in hotspot.MEASURES:
-        hot = found.case.hot
+        hot = case_result.case.hot
         if hot is None:
             return [math.nan]
         named = during or hotspot.MEASURES[of].window
         window = hot.window(named) if isinstance(named, str) else named
-        return hotspot.values(found.result, hot, of, window, flows, limit)
+        return hotspot.values(case_result.result, hot, of, window, flows, limit)
     if isinstance(during, str):
-        during = found.case.hot.window(during) if found.case.hot else None
-    return measures.values(found.result, of, during, flows, limit)
+        during = case_result.case.hot.window(during) if case_result.case.hot else None
+    return measures.values(case_result.result, of, during, flows, limit)
 
 
 def _ratio(one: float, other: float) -> float:
