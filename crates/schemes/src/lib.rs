@@ -15,8 +15,8 @@
 //! * [`params`]: parameters declared once.
 //! * [`conformance`]: the laws every scheme keeps.
 //!
-//! A type name stands once in this crate, with one exception: each family's module calls its machines `Cp`, `Rp` and
-//! `Np` and their parameters `CpParams` and `RpParams`.
+//! A type name stands once in this crate: the machines of a scheme and their parameters carry its name, as `QcnCp` and
+//! `QcnCpParams` do.
 
 pub mod conformance;
 pub mod definition;

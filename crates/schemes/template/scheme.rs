@@ -35,7 +35,7 @@ pub struct SchemeName;
 params! {
     /// Parameters of the congestion point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct CpParams {
+    pub struct SchemeNameCpParams {
         /// Queue length above which sources are told.
         set_point: Bytes, "Qeq", Range::at_least(100.0);
         /// Octets between samples.
@@ -48,7 +48,7 @@ params! {
 params! {
     /// Parameters of the reaction point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RpParams {
+    pub struct SchemeNameRpParams {
         /// Share of the rate that one message takes off.
         decrease: f64, "", Range::above_zero_to(1.0);
         drift: DriftParams => drift_every, drift_step;
@@ -57,22 +57,22 @@ params! {
     }
 }
 
-const CP_TEMPLATE: CpParams =
-    CpParams { set_point: Bytes::new(33_000), sample_base: Bytes::new(150_000), jitter_width: 0.3 };
+const CP_TEMPLATE: SchemeNameCpParams =
+    SchemeNameCpParams { set_point: Bytes::new(33_000), sample_base: Bytes::new(150_000), jitter_width: 0.3 };
 
-const RP_TEMPLATE: RpParams = RpParams {
+const RP_TEMPLATE: SchemeNameRpParams = SchemeNameRpParams {
     decrease: 0.125,
     drift: DriftParams::each(Span::from_ms(1), BitRate::mbps(20)),
     min_rate: BitRate::mbps(10),
 };
 
 impl Family for SchemeName {
-    type CpParams = CpParams;
-    type RpParams = RpParams;
-    type Cp = Cp;
-    type Rp = Rp;
+    type CpParams = SchemeNameCpParams;
+    type RpParams = SchemeNameRpParams;
+    type Cp = SchemeNameCp;
+    type Rp = SchemeNameRp;
     type Np = NoNotification;
-    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
+    const MEMBERS: &'static [Member<SchemeNameCpParams, SchemeNameRpParams>] = &[Member {
         name: "scheme_name",
         title: "scheme_name",
         source: "name it",
@@ -87,30 +87,30 @@ impl Family for SchemeName {
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnm];
     const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
-    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (SchemeNameCpParams::FIELDS, SchemeNameRpParams::FIELDS);
 
-    fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
+    fn set_point(params: &SchemeNameCpParams, _: &Self::RpParams) -> Option<Bytes> {
         Some(params.set_point)
     }
 
-    fn congestion_point(params: &CpParams, id: CpId) -> Cp {
-        Cp { params: *params, id, sampler: Sampler::new(params.sample_base) }
+    fn congestion_point(params: &SchemeNameCpParams, id: CpId) -> SchemeNameCp {
+        SchemeNameCp { params: *params, id, sampler: Sampler::new(params.sample_base) }
     }
 
-    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        Rp { params: *params, line_rate, state: SchemeNameState::Free, drift: Drift::new(params.drift) }
+    fn reaction_point(params: &SchemeNameRpParams, line_rate: BitRate) -> SchemeNameRp {
+        SchemeNameRp { params: *params, line_rate, state: SchemeNameState::Free, drift: Drift::new(params.drift) }
     }
 }
 
 /// The congestion point: tells sampled sources while the queue is long.
 #[derive(Clone, Debug)]
-pub struct Cp {
-    params: CpParams,
+pub struct SchemeNameCp {
+    params: SchemeNameCpParams,
     id: CpId,
     sampler: Sampler,
 }
 
-impl CongestionPoint for Cp {
+impl CongestionPoint for SchemeNameCp {
     #[inline]
     fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
         if !self.sampler.takes(frame, false) {
@@ -127,12 +127,12 @@ impl CongestionPoint for Cp {
     }
 }
 
-impl CpFastPath for Cp {}
+impl CpFastPath for SchemeNameCp {}
 
 /// The reaction point: one rate, cut by messages and raised by a timer.
 #[derive(Clone, Debug)]
-pub struct Rp {
-    params: RpParams,
+pub struct SchemeNameRp {
+    params: SchemeNameRpParams,
     line_rate: BitRate,
     state: SchemeNameState,
     drift: Drift,
@@ -146,7 +146,7 @@ enum SchemeNameState {
     Limited { rate: BitRate },
 }
 
-impl Rp {
+impl SchemeNameRp {
     fn rate(&self) -> BitRate {
         match self.state {
             SchemeNameState::Free => self.line_rate,
@@ -155,7 +155,7 @@ impl Rp {
     }
 }
 
-impl ReactionPoint for Rp {
+impl ReactionPoint for SchemeNameRp {
     #[inline]
     fn on_sent(&mut self, _: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
         Stamp::default()
@@ -200,7 +200,7 @@ impl ReactionPoint for Rp {
     }
 }
 
-impl RpFastPath for Rp {}
+impl RpFastPath for SchemeNameRp {}
 
 #[cfg(test)]
 mod tests;

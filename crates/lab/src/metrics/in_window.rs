@@ -81,7 +81,7 @@ pub struct WindowMetric {
     pub limit: &'static str,
     /// The definition.
     pub about: &'static str,
-    of: fn(&Rows, f64) -> Option<f64>,
+    of: fn(&RowsInWindow, f64) -> Option<f64>,
 }
 
 /// Every metric that exists over a given window only.
@@ -156,7 +156,7 @@ pub fn metric_in_window(
     if !(from >= 0.0 && until > from && until.is_finite()) {
         return Err(WindowError::Empty { from, until });
     }
-    let rows = Rows::new(traces, ps(from)..ps(until));
+    let rows = RowsInWindow::new(traces, ps(from)..ps(until));
     if let Some(metric) = WINDOW_METRICS.iter().find(|metric| metric.name == name) {
         let missing = || WindowError::NoLimit { name: name.to_owned(), unit: metric.limit };
         let limit = if metric.limit.is_empty() { 0.0 } else { limit.ok_or_else(missing)? };
@@ -180,7 +180,7 @@ fn ps(seconds: f64) -> u64 {
 }
 
 /// The rows of a window.
-struct Rows {
+struct RowsInWindow {
     /// Queue samples, octets.
     queue: Vec<u64>,
     queue_every_s: f64,
@@ -190,8 +190,8 @@ struct Rows {
     dropped: u64,
 }
 
-impl Rows {
-    fn new(traces: &Traces, window: Range<u64>) -> Rows {
+impl RowsInWindow {
+    fn new(traces: &Traces, window: Range<u64>) -> RowsInWindow {
         let inside = |time: &f64| window.contains(&ps(*time));
         let queue = traces.queue_time_s.iter().zip(&traces.queue_bytes).filter(|(time, _)| inside(time));
         let drops = traces.drop_time_s.iter().zip(&traces.dropped_frames).filter(|(time, _)| inside(time));
@@ -202,7 +202,7 @@ impl Rows {
                 bins[traces.bin_flow[row] as usize].push(octets);
             }
         }
-        Rows {
+        RowsInWindow {
             queue: queue.map(|(_, bytes)| *bytes).collect(),
             queue_every_s: traces.queue_every_s,
             bins,

@@ -36,8 +36,8 @@ pub struct AfQcn;
 params! {
     /// Parameters of the congestion point: QCN's, and how it measures and weighs flows.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct CpParams {
-        sampler: qcn::CpParams => set_point, w, sample_base, jitter_width, fb_bits, count_discarded;
+    pub struct AfQcnCpParams {
+        sampler: qcn::QcnCpParams => set_point, w, sample_base, jitter_width, fb_bits, count_discarded;
         /// Share of the fairness feedback in the whole; 0 is QCN.
         alpha: f64, "alpha", Range::between(0.0, 1.0);
         /// How long arrivals are counted for one measurement of each flow's rate.
@@ -51,7 +51,7 @@ params! {
     }
 }
 
-const CP_DECK001: CpParams = CpParams {
+const CP_DECK001: AfQcnCpParams = AfQcnCpParams {
     sampler: qcn::CP_DECK001,
     alpha: 0.5,
     measure_every: Span::from_ms(1),
@@ -61,12 +61,12 @@ const CP_DECK001: CpParams = CpParams {
 };
 
 impl Family for AfQcn {
-    type CpParams = CpParams;
-    type RpParams = qcn::RpParams;
-    type Cp = Cp;
-    type Rp = qcn::Rp;
+    type CpParams = AfQcnCpParams;
+    type RpParams = qcn::QcnRpParams;
+    type Cp = AfQcnCp;
+    type Rp = qcn::QcnRp;
     type Np = NoNotification;
-    const MEMBERS: &'static [Member<CpParams, qcn::RpParams>] = &[Member {
+    const MEMBERS: &'static [Member<AfQcnCpParams, qcn::QcnRpParams>] = &[Member {
         name: "af_qcn",
         title: "AF-QCN, approximate fairness (reconstruction)",
         source: "Kabbani and others, AF-QCN (2010)",
@@ -82,37 +82,37 @@ impl Family for AfQcn {
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnm];
     const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
-    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, qcn::RpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (AfQcnCpParams::FIELDS, qcn::QcnRpParams::FIELDS);
 
-    fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
+    fn set_point(params: &AfQcnCpParams, _: &Self::RpParams) -> Option<Bytes> {
         Some(params.sampler.set_point)
     }
 
-    fn congestion_point(params: &CpParams, id: CpId) -> Cp {
-        Cp {
-            sampler: qcn::Cp::new(params.sampler, id),
+    fn congestion_point(params: &AfQcnCpParams, id: CpId) -> AfQcnCp {
+        AfQcnCp {
+            sampler: qcn::QcnCp::new(params.sampler, id),
             shares: Shares::new(params.measure_every, params.measure_gain, params.weighted_flows, params.weight),
             alpha: params.alpha,
             levels: f64::from((1u32 << params.sampler.fb_bits) - 1),
         }
     }
 
-    fn reaction_point(params: &qcn::RpParams, line_rate: BitRate) -> qcn::Rp {
-        qcn::Rp::new(*params, line_rate)
+    fn reaction_point(params: &qcn::QcnRpParams, line_rate: BitRate) -> qcn::QcnRp {
+        qcn::QcnRp::new(*params, line_rate)
     }
 }
 
 /// The congestion point: QCN's, with an eye on each flow's share.
 #[derive(Clone, Debug)]
-pub struct Cp {
-    sampler: qcn::Cp,
+pub struct AfQcnCp {
+    sampler: qcn::QcnCp,
     shares: Shares,
     alpha: f64,
     /// The largest quantized feedback.
     levels: f64,
 }
 
-impl CongestionPoint for Cp {
+impl CongestionPoint for AfQcnCp {
     #[inline]
     fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
         if frame.controlled {
@@ -125,9 +125,9 @@ impl CongestionPoint for Cp {
     }
 }
 
-impl CpFastPath for Cp {}
+impl CpFastPath for AfQcnCp {}
 
-impl Cp {
+impl AfQcnCp {
     /// Mixes QCN's feedback with the flow's excess over its share, to the nearest whole number.
     fn weigh(&self, frame: &Arrival, cnm: Cnm) -> CpAction {
         let fairness = self.levels * self.shares.excess(frame.flow);

@@ -29,7 +29,7 @@ a byte counter. The preset SIGCOMM2015 is the algorithm as published, CONNECTX t
 
 mod rp;
 
-pub use rp::Rp;
+pub use rp::DcqcnRp;
 
 use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
@@ -94,7 +94,7 @@ choice! {
 params! {
     /// Parameters of the congestion point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct CpParams {
+    pub struct DcqcnCpParams {
         /// Up to this queue length nothing is marked.
         k_min: Bytes, "Kmin, green_min_threshold", Range::at_least(0.0);
         /// Above this queue length everything is marked; never less than `k_min`.
@@ -109,7 +109,7 @@ params! {
 params! {
     /// Parameters of the host: the reaction point, and the notification point's `cnp_interval`.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RpParams {
+    pub struct DcqcnRpParams {
         /// Which of the two machines.
         form: Form, "", Range::ANY;
         /// As a receiver: the shortest time between two CNPs for one flow.
@@ -154,10 +154,10 @@ params! {
     }
 }
 
-const CP_SIGCOMM2015: CpParams =
-    CpParams { k_min: Bytes::new(5_000), k_max: Bytes::new(200_000), p_max: 0.01, mark_at: MarkAt::Departure };
+const CP_SIGCOMM2015: DcqcnCpParams =
+    DcqcnCpParams { k_min: Bytes::new(5_000), k_max: Bytes::new(200_000), p_max: 0.01, mark_at: MarkAt::Departure };
 
-const RP_SIGCOMM2015: RpParams = RpParams {
+const RP_SIGCOMM2015: DcqcnRpParams = DcqcnRpParams {
     form: Form::Published,
     cnp_interval: Span::from_us(50),
     cnp_rule: CnpRule::Forget,
@@ -181,10 +181,10 @@ const RP_SIGCOMM2015: RpParams = RpParams {
     drift: DriftParams::OFF,
 };
 
-const CP_CONNECTX: CpParams =
-    CpParams { k_min: Bytes::new(100_000), k_max: Bytes::new(400_000), p_max: 0.2, mark_at: MarkAt::Departure };
+const CP_CONNECTX: DcqcnCpParams =
+    DcqcnCpParams { k_min: Bytes::new(100_000), k_max: Bytes::new(400_000), p_max: 0.2, mark_at: MarkAt::Departure };
 
-const RP_CONNECTX: RpParams = RpParams {
+const RP_CONNECTX: DcqcnRpParams = DcqcnRpParams {
     form: Form::Nic,
     cnp_interval: Span::from_us(4),
     cnp_rule: CnpRule::Forget,
@@ -209,12 +209,12 @@ const RP_CONNECTX: RpParams = RpParams {
 };
 
 impl Family for Dcqcn {
-    type CpParams = CpParams;
-    type RpParams = RpParams;
-    type Cp = Cp;
-    type Rp = Rp;
-    type Np = Np;
-    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
+    type CpParams = DcqcnCpParams;
+    type RpParams = DcqcnRpParams;
+    type Cp = DcqcnCp;
+    type Rp = DcqcnRp;
+    type Np = DcqcnNp;
+    const MEMBERS: &'static [Member<DcqcnCpParams, DcqcnRpParams>] = &[Member {
         name: "dcqcn",
         title: "DCQCN",
         source: "Zhu and others, DCQCN (2015); ConnectX firmware",
@@ -241,35 +241,35 @@ impl Family for Dcqcn {
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnp];
     const CP_SPEAKS: &'static [SignalKind] = &[];
     const NP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnp];
-    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (DcqcnCpParams::FIELDS, DcqcnRpParams::FIELDS);
 
-    fn set_point(_: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
+    fn set_point(_: &DcqcnCpParams, _: &Self::RpParams) -> Option<Bytes> {
         None
     }
 
-    fn congestion_point(params: &CpParams, _: CpId) -> Cp {
-        Cp { params: *params }
+    fn congestion_point(params: &DcqcnCpParams, _: CpId) -> DcqcnCp {
+        DcqcnCp { params: *params }
     }
 
-    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        Rp::new(*params, line_rate)
+    fn reaction_point(params: &DcqcnRpParams, line_rate: BitRate) -> DcqcnRp {
+        DcqcnRp::new(*params, line_rate)
     }
 
-    fn notification_point(params: &RpParams) -> Option<Np> {
-        Some(Np::new(params))
+    fn notification_point(params: &DcqcnRpParams) -> Option<DcqcnNp> {
+        Some(DcqcnNp::new(params))
     }
 }
 
 /// The congestion point: marks by queue length.
 #[derive(Clone, Debug)]
-pub struct Cp {
-    params: CpParams,
+pub struct DcqcnCp {
+    params: DcqcnCpParams,
 }
 
-impl Cp {
+impl DcqcnCp {
     /// Probability of a mark with `len` octets queued.
     fn probability(&self, len: Bytes) -> f64 {
-        let CpParams { k_min, k_max, p_max, .. } = self.params;
+        let DcqcnCpParams { k_min, k_max, p_max, .. } = self.params;
         if len <= k_min {
             0.0
         } else if len > k_max {
@@ -280,7 +280,7 @@ impl Cp {
     }
 }
 
-impl Cp {
+impl DcqcnCp {
     /// Rolls for a mark with `len` octets queued.
     fn marks(&self, len: Bytes, dice: &mut Dice) -> bool {
         let p = self.probability(len);
@@ -288,7 +288,7 @@ impl Cp {
     }
 }
 
-impl CongestionPoint for Cp {
+impl CongestionPoint for DcqcnCp {
     #[inline]
     fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
         let looked_at = frame.controlled && frame.admitted && self.params.mark_at == MarkAt::Arrival;
@@ -305,13 +305,13 @@ impl CongestionPoint for Cp {
     }
 }
 
-impl CpFastPath for Cp {}
+impl CpFastPath for DcqcnCp {}
 
 /// The notification point: answers marked frames, not too often.
 ///
 /// It has no clock of its own: what is due at a moment goes out with the first frame from then on.
 #[derive(Clone, Debug)]
-pub struct Np {
+pub struct DcqcnNp {
     rule: CnpRule,
     interval: Span,
     /// From here on a frame may be answered; a poll is due. `None` before the first frame.
@@ -320,9 +320,9 @@ pub struct Np {
     marked: bool,
 }
 
-impl Np {
-    fn new(params: &RpParams) -> Np {
-        Np { rule: params.cnp_rule, interval: params.cnp_interval, next: None, marked: false }
+impl DcqcnNp {
+    fn new(params: &DcqcnRpParams) -> DcqcnNp {
+        DcqcnNp { rule: params.cnp_rule, interval: params.cnp_interval, next: None, marked: false }
     }
 
     /// The first of `due`, `due` + interval, ... after `now`.
@@ -333,7 +333,7 @@ impl Np {
     }
 }
 
-impl NotificationPoint for Np {
+impl NotificationPoint for DcqcnNp {
     #[inline]
     fn on_frame(&mut self, now: Instant, frame: &Delivered) -> Option<Signal> {
         let marked = frame.controlled && frame.mark != 0;

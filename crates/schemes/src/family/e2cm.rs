@@ -40,25 +40,25 @@ pub struct E2cm;
 params! {
     /// Parameters of the reaction point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RpParams {
+    pub struct E2cmRpParams {
         /// Octets sent from a probe to the next.
         probe_octets: Bytes, "", Range::at_least(1.0);
         /// Octets of its own that a flow keeps queued on its path.
         path_set_point: Bytes, "Qp_eq", Range::at_least(1.0);
-        limiter: ecm::RpParams => gi, gd, w, rate_unit, min_rate, max_decrease, drift_every, drift_step;
+        limiter: ecm::EcmRpParams => gi, gd, w, rate_unit, min_rate, max_decrease, drift_every, drift_step;
     }
 }
 
-const RP_IBM_ZRL: RpParams =
-    RpParams { probe_octets: Bytes::new(30_000), path_set_point: Bytes::new(7_500), limiter: ecm::RP_IBM_ZRL };
+const RP_IBM_ZRL: E2cmRpParams =
+    E2cmRpParams { probe_octets: Bytes::new(30_000), path_set_point: Bytes::new(7_500), limiter: ecm::RP_IBM_ZRL };
 
 impl Family for E2cm {
-    type CpParams = ecm::CpParams;
-    type RpParams = RpParams;
-    type Cp = ecm::Cp;
-    type Rp = Rp;
+    type CpParams = ecm::EcmCpParams;
+    type RpParams = E2cmRpParams;
+    type Cp = ecm::EcmCp;
+    type Rp = E2cmRp;
     type Np = ReturnsProbes;
-    const MEMBERS: &'static [Member<ecm::CpParams, RpParams>] = &[Member {
+    const MEMBERS: &'static [Member<ecm::EcmCpParams, E2cmRpParams>] = &[Member {
         name: "e2cm",
         title: "E2CM, ECM with end-to-end probes (reconstruction)",
         source: "IBM Zurich, E2CM (2007)",
@@ -75,18 +75,18 @@ impl Family for E2cm {
     const HEARS: &'static [SignalKind] = &[SignalKind::Bcn, SignalKind::Returned];
     const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Bcn];
     const NP_SPEAKS: &'static [SignalKind] = &[SignalKind::Returned];
-    const FIELDS: (&'static [Field], &'static [Field]) = (ecm::CpParams::FIELDS, RpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (ecm::EcmCpParams::FIELDS, E2cmRpParams::FIELDS);
 
-    fn set_point(params: &ecm::CpParams, _: &RpParams) -> Option<Bytes> {
+    fn set_point(params: &ecm::EcmCpParams, _: &E2cmRpParams) -> Option<Bytes> {
         Some(params.set_point)
     }
 
-    fn congestion_point(params: &ecm::CpParams, id: CpId) -> ecm::Cp {
+    fn congestion_point(params: &ecm::EcmCpParams, id: CpId) -> ecm::EcmCp {
         ecm::Ecm::congestion_point(params, id)
     }
 
-    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        Rp {
+    fn reaction_point(params: &E2cmRpParams, line_rate: BitRate) -> E2cmRp {
+        E2cmRp {
             params: *params,
             line_rate,
             limiter: ecm::Ecm::reaction_point(&params.limiter, line_rate),
@@ -98,17 +98,17 @@ impl Family for E2cm {
         }
     }
 
-    fn notification_point(_: &RpParams) -> Option<ReturnsProbes> {
+    fn notification_point(_: &E2cmRpParams) -> Option<ReturnsProbes> {
         Some(ReturnsProbes)
     }
 }
 
 /// The reaction point: ECM's limiter, and the probes.
 #[derive(Clone, Debug)]
-pub struct Rp {
-    params: RpParams,
+pub struct E2cmRp {
+    params: E2cmRpParams,
     line_rate: BitRate,
-    limiter: ecm::Rp,
+    limiter: ecm::EcmRp,
     /// Octets sent.
     sent: Bytes,
     /// The count of octets at which the next probe goes, while limited.
@@ -121,7 +121,7 @@ pub struct Rp {
     path_len: i64,
 }
 
-impl Rp {
+impl E2cmRp {
     /// Starts probing with the limiter, and ends it with it.
     const fn keep_probing(&mut self) {
         if self.limiter.holder().is_none() {
@@ -153,7 +153,7 @@ impl Rp {
     }
 }
 
-impl ReactionPoint for Rp {
+impl ReactionPoint for E2cmRp {
     forward!(ReactionPoint to self.limiter: next_wake, limit, pacing, gauge);
 
     #[inline]
@@ -197,7 +197,7 @@ impl ReactionPoint for Rp {
     }
 }
 
-impl RpFastPath for Rp {}
+impl RpFastPath for E2cmRp {}
 
 #[cfg(test)]
 mod tests;

@@ -73,7 +73,7 @@ pub struct Ecm;
 params! {
     /// Parameters of the congestion point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct CpParams {
+    pub struct EcmCpParams {
         /// Queue length the loop steers to.
         set_point: Bytes, "Qeq", Range::at_least(100.0);
         /// Weight of queue growth, as the reaction points have it in `scheme.rp.w`; no message of the port depends on it.
@@ -100,7 +100,7 @@ params! {
 params! {
     /// Parameters of the reaction point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RpParams {
+    pub struct EcmRpParams {
         /// Increase per 64-octet page of positive feedback, in units of `rate_unit`.
         gi: f64, "Gi", Range::at_least(0.0);
         /// Decrease per 64-octet page of negative feedback, as a share of the rate.
@@ -124,7 +124,7 @@ params! {
 }
 
 /// What deck 001 says of the congestion point.
-pub const CP_DECK001: CpParams = CpParams {
+pub const CP_DECK001: EcmCpParams = EcmCpParams {
     set_point: Bytes::new(24_000),
     w: 2.0,
     sample_base: Bytes::new(18_000),
@@ -137,7 +137,7 @@ pub const CP_DECK001: CpParams = CpParams {
 };
 
 /// Deck 004, Congestion Management Parameters, at M = 150 KB.
-pub const CP_IBM_ZRL: CpParams = CpParams {
+pub const CP_IBM_ZRL: EcmCpParams = EcmCpParams {
     set_point: Bytes::new(37_500),
     sample_base: Bytes::new(150_000),
     full_scale_threshold: Some(Bytes::new(150_000)),
@@ -145,7 +145,7 @@ pub const CP_IBM_ZRL: CpParams = CpParams {
 };
 
 /// What deck 001 says of the reaction point.
-pub const RP_DECK001: RpParams = RpParams {
+pub const RP_DECK001: EcmRpParams = EcmRpParams {
     gi: 0.53333,
     gd: 0.000_266_67,
     w: 2.0,
@@ -163,7 +163,7 @@ const FULL_IBM_ZRL: f64 = 5.0 * 37_500.0 / PAGE;
 
 /// Deck 004's gains are 0.1 (10 Gb/s / Ru) / 255 and 0.5/255 per unit of full scale / 255. Per page: full
 /// scale adds 1 Gb/s and halves the rate.
-pub const RP_IBM_ZRL: RpParams = RpParams {
+pub const RP_IBM_ZRL: EcmRpParams = EcmRpParams {
     gi: 1000.0 / FULL_IBM_ZRL,
     gd: 0.5 / FULL_IBM_ZRL,
     drift: DriftParams::each(Span::from_ms(20), BitRate::mbps(4)),
@@ -171,12 +171,12 @@ pub const RP_IBM_ZRL: RpParams = RpParams {
 };
 
 impl Family for Ecm {
-    type CpParams = CpParams;
-    type RpParams = RpParams;
-    type Cp = Cp;
-    type Rp = Rp;
+    type CpParams = EcmCpParams;
+    type RpParams = EcmRpParams;
+    type Cp = EcmCp;
+    type Rp = EcmRp;
     type Np = NoNotification;
-    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[
+    const MEMBERS: &'static [Member<EcmCpParams, EcmRpParams>] = &[
         Member {
             name: "ecm",
             title: "ECM (BCN)",
@@ -195,7 +195,7 @@ impl Family for Ecm {
                     name: "DECK001_STABILITY_ADJUSTED",
                     about: "The same with Gi a hundred times smaller, as deck 001 sets it for RTT 200 us.",
                     cp: CP_DECK001,
-                    rp: RpParams { gi: 0.005_333_3, ..RP_DECK001 },
+                    rp: EcmRpParams { gi: 0.005_333_3, ..RP_DECK001 },
                 },
                 Preset { name: "IBM_ZRL", about: ABOUT_IBM_ZRL, cp: CP_IBM_ZRL, rp: RP_IBM_ZRL },
             ],
@@ -209,25 +209,25 @@ impl Family for Ecm {
             presets: &[Preset {
                 name: "IBM_ZRL",
                 about: ABOUT_IBM_ZRL,
-                cp: CpParams { code_bits: Some(8), ..CP_IBM_ZRL },
+                cp: EcmCpParams { code_bits: Some(8), ..CP_IBM_ZRL },
                 rp: RP_IBM_ZRL,
             }],
         },
     ];
     const HEARS: &'static [SignalKind] = &[SignalKind::Bcn];
     const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Bcn];
-    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (EcmCpParams::FIELDS, EcmRpParams::FIELDS);
 
-    fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
+    fn set_point(params: &EcmCpParams, _: &Self::RpParams) -> Option<Bytes> {
         Some(params.set_point)
     }
 
-    fn congestion_point(params: &CpParams, id: CpId) -> Cp {
-        Cp { params: *params, id, sampler: Sampler::new(params.sample_base) }
+    fn congestion_point(params: &EcmCpParams, id: CpId) -> EcmCp {
+        EcmCp { params: *params, id, sampler: Sampler::new(params.sample_base) }
     }
 
-    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        Rp {
+    fn reaction_point(params: &EcmRpParams, line_rate: BitRate) -> EcmRp {
+        EcmRp {
             params: *params,
             max_rate: params.max_rate.unwrap_or(line_rate),
             state: EcmState::Free,
@@ -242,13 +242,13 @@ const ABOUT_IBM_ZRL: &str = "Deck 004, Congestion Management Parameters, at M = 
 
 /// The congestion point: tells sampled sources where the queue stands.
 #[derive(Clone, Debug)]
-pub struct Cp {
-    params: CpParams,
+pub struct EcmCp {
+    params: EcmCpParams,
     id: CpId,
     sampler: Sampler,
 }
 
-impl CongestionPoint for Cp {
+impl CongestionPoint for EcmCp {
     #[inline]
     fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
         if !self.sampler.takes(frame, self.params.count_discarded) {
@@ -258,14 +258,14 @@ impl CongestionPoint for Cp {
     }
 }
 
-impl CpFastPath for Cp {
+impl CpFastPath for EcmCp {
     #[inline]
     fn count_only(&mut self, controlled: bool, admitted: bool, size: Bytes) -> bool {
         self.sampler.count_only(controlled, admitted, size, self.params.count_discarded)
     }
 }
 
-impl Cp {
+impl EcmCp {
     fn sample(&mut self, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
         let params = &self.params;
         let len = queue.len.signed();
@@ -291,7 +291,7 @@ impl Cp {
     }
 }
 
-impl Cp {
+impl EcmCp {
     /// The octets that stand for `octets` in a message: the nearest code's, on a scale of so many set points.
     fn coded(&self, octets: i64, set_points: i64) -> i64 {
         let Some(bits) = self.params.code_bits else { return octets };
@@ -307,8 +307,8 @@ fn send(message: Bcn) -> CpAction {
 
 /// The reaction point: one rate, pushed up and down by feedback.
 #[derive(Clone, Debug)]
-pub struct Rp {
-    params: RpParams,
+pub struct EcmRp {
+    params: EcmRpParams,
     max_rate: BitRate,
     state: EcmState,
     drift: Drift,
@@ -324,7 +324,7 @@ enum EcmState {
     Stopped { until: Instant, wait: Span, cp: CpId },
 }
 
-impl Rp {
+impl EcmRp {
     /// The congestion point that holds the limiter, which frames name; `None` without one.
     #[inline]
     pub const fn holder(&self) -> Option<CpId> {
@@ -378,7 +378,7 @@ impl Rp {
     }
 }
 
-impl ReactionPoint for Rp {
+impl ReactionPoint for EcmRp {
     #[inline]
     fn on_sent(&mut self, _: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
         Stamp { limited_by: self.holder(), probe: false }
@@ -432,7 +432,7 @@ impl ReactionPoint for Rp {
     }
 }
 
-impl RpFastPath for Rp {
+impl RpFastPath for EcmRp {
     #[inline]
     fn count_only(&mut self, _: Bytes, _: Bytes) -> bool {
         matches!(self.state, EcmState::Free)

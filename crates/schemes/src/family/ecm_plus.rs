@@ -58,7 +58,7 @@ choice! {
 params! {
     /// Parameters of the reaction point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RpParams {
+    pub struct EcmPlusRpParams {
         /// The timer a new limiter starts with.
         time_reset: Span, "T, TIMER_PERIOD", Range::at_least(1e6);
         /// The timer is never shorter.
@@ -77,12 +77,12 @@ params! {
         stretch_step: Span, "b", Range::at_least(0.0);
         /// Which messages make the timer longer.
         stretching: Stretching, "", Range::ANY;
-        limiter: qcn::RpParams => threshold, short_cycles, ai_rate, gd, min_dec_fac, min_rate, jitter_width,
+        limiter: qcn::QcnRpParams => threshold, short_cycles, ai_rate, gd, min_dec_fac, min_rate, jitter_width,
             target_rate_reduction, drift_every, drift_step;
     }
 }
 
-const RP_DECK001: RpParams = RpParams {
+const RP_DECK001: EcmPlusRpParams = EcmPlusRpParams {
     time_reset: qcn::RP_DECK001.time_reset,
     time_min: Span::from_ms(1),
     time_max: Span::from_ms(60),
@@ -92,16 +92,16 @@ const RP_DECK001: RpParams = RpParams {
     shrink_step: Span::from_ms(1),
     stretch_step: Span::from_ms(1),
     stretching: Stretching::OncePerPeriod,
-    limiter: qcn::RpParams { clock: qcn::Clock::Timer, ..qcn::RP_DECK001 },
+    limiter: qcn::QcnRpParams { clock: qcn::Clock::Timer, ..qcn::RP_DECK001 },
 };
 
 impl Family for EcmPlus {
-    type CpParams = qcn::CpParams;
-    type RpParams = RpParams;
-    type Cp = qcn::Cp;
-    type Rp = Rp;
+    type CpParams = qcn::QcnCpParams;
+    type RpParams = EcmPlusRpParams;
+    type Cp = qcn::QcnCp;
+    type Rp = EcmPlusRp;
     type Np = NoNotification;
-    const MEMBERS: &'static [Member<qcn::CpParams, RpParams>] = &[Member {
+    const MEMBERS: &'static [Member<qcn::QcnCpParams, EcmPlusRpParams>] = &[Member {
         name: "ecm_plus",
         title: "ECM+, timer-only QCN with an adaptive timer (reconstruction)",
         source: "deck 001, Timer-only QCN = ECM+",
@@ -119,38 +119,38 @@ impl Family for EcmPlus {
                 name: "DECK001_ADDITIVE",
                 about: "The same in the form T - a, T + b. The deck gives no a and no b: 1 ms each is ours.",
                 cp: qcn::CP_DECK001,
-                rp: RpParams { adaptation: Adaptation::Additive, ..RP_DECK001 },
+                rp: EcmPlusRpParams { adaptation: Adaptation::Additive, ..RP_DECK001 },
             },
         ],
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnm];
     const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
-    const FIELDS: (&'static [Field], &'static [Field]) = (qcn::CpParams::FIELDS, RpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (qcn::QcnCpParams::FIELDS, EcmPlusRpParams::FIELDS);
 
-    fn set_point(params: &qcn::CpParams, _: &Self::RpParams) -> Option<Bytes> {
+    fn set_point(params: &qcn::QcnCpParams, _: &Self::RpParams) -> Option<Bytes> {
         Some(params.set_point)
     }
 
-    fn congestion_point(params: &qcn::CpParams, id: CpId) -> qcn::Cp {
-        qcn::Cp::new(*params, id)
+    fn congestion_point(params: &qcn::QcnCpParams, id: CpId) -> qcn::QcnCp {
+        qcn::QcnCp::new(*params, id)
     }
 
-    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        let limiter = qcn::RpParams { time_reset: params.time_reset, ..params.limiter };
-        Rp { params: *params, limiter: qcn::Rp::new(limiter, line_rate), stretch_from: Instant::ZERO }
+    fn reaction_point(params: &EcmPlusRpParams, line_rate: BitRate) -> EcmPlusRp {
+        let limiter = qcn::QcnRpParams { time_reset: params.time_reset, ..params.limiter };
+        EcmPlusRp { params: *params, limiter: qcn::QcnRp::new(limiter, line_rate), stretch_from: Instant::ZERO }
     }
 }
 
 /// The reaction point: QCN's limiter with the timer alone, told how long its next cycle is.
 #[derive(Clone, Debug)]
-pub struct Rp {
-    params: RpParams,
-    limiter: qcn::Rp,
+pub struct EcmPlusRp {
+    params: EcmPlusRpParams,
+    limiter: qcn::QcnRp,
     /// From here on the next message makes the timer longer.
     stretch_from: Instant,
 }
 
-impl Rp {
+impl EcmPlusRp {
     /// A message came while the timer was running.
     fn stretch(&mut self, now: Instant) {
         if now < self.stretch_from {
@@ -180,7 +180,7 @@ impl Rp {
     }
 }
 
-impl ReactionPoint for Rp {
+impl ReactionPoint for EcmPlusRp {
     forward!(ReactionPoint to self.limiter: on_sent, next_wake, limit, pacing, gauge);
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
@@ -203,7 +203,7 @@ impl ReactionPoint for Rp {
     }
 }
 
-impl RpFastPath for Rp {
+impl RpFastPath for EcmPlusRp {
     forward!(RpFastPath to self.limiter: on_sent_may_be_late);
 }
 

@@ -74,8 +74,8 @@ choice! {
 params! {
     /// Parameters of the congestion point: QCN's, and the bandwidth detector's.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct CpParams {
-        sampler: qcn::CpParams => set_point, w, sample_base, jitter_width, count_discarded;
+    pub struct Fb99CpParams {
+        sampler: qcn::QcnCpParams => set_point, w, sample_base, jitter_width, count_discarded;
         bandwidth: BandwidthParams => available_below, available_after;
     }
 }
@@ -83,14 +83,14 @@ params! {
 params! {
     /// Parameters of the reaction point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RpParams {
+    pub struct Fb99RpParams {
         /// The timer that ends a cycle.
         time_reset: Span, "T, bandwidth recovery timer", Range::at_least(1e6);
         /// The timer after fast recovery; unset, the same.
         time_reset_later: Option<Span>, "", Range::at_least(1e6);
         /// The octets that end a cycle.
         byte_reset: Bytes, "BC_LIMIT", Range::at_least(1.0);
-        limiter: qcn::RpParams => threshold;
+        limiter: qcn::QcnRpParams => threshold;
         /// Step of the target rate after fast recovery.
         increase_rate: BitRate, "R_i, Ri", Range::at_least(0.0);
         /// What the step is multiplied by.
@@ -107,9 +107,9 @@ params! {
     }
 }
 
-const CP_DECK000: CpParams = CpParams { sampler: qcn::CP_DECK000, bandwidth: BandwidthParams::DECK000 };
+const CP_DECK000: Fb99CpParams = Fb99CpParams { sampler: qcn::CP_DECK000, bandwidth: BandwidthParams::DECK000 };
 
-const RP_DECK000: RpParams = RpParams {
+const RP_DECK000: Fb99RpParams = Fb99RpParams {
     limiter: qcn::RP_DECK000,
     time_reset: Span::from_ms(5),
     time_reset_later: None,
@@ -123,12 +123,12 @@ const RP_DECK000: RpParams = RpParams {
 };
 
 impl Family for Fb99 {
-    type CpParams = CpParams;
-    type RpParams = RpParams;
-    type Cp = Cp;
-    type Rp = Rp;
+    type CpParams = Fb99CpParams;
+    type RpParams = Fb99RpParams;
+    type Cp = Fb99Cp;
+    type Rp = Fb99Rp;
     type Np = NoNotification;
-    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
+    const MEMBERS: &'static [Member<Fb99CpParams, Fb99RpParams>] = &[Member {
         name: "fb99",
         title: "Path-based notices (Fb99)",
         source: "deck 000, Method 2",
@@ -145,20 +145,20 @@ impl Family for Fb99 {
                 name: "DECK000_T7MS",
                 about: "Deck 000 with the 7 ms timer, which it uses for 400 sources.",
                 cp: CP_DECK000,
-                rp: RpParams { time_reset: Span::from_ms(7), ..RP_DECK000 },
+                rp: Fb99RpParams { time_reset: Span::from_ms(7), ..RP_DECK000 },
             },
         ],
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::PushBack];
     const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::PushBack];
-    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (Fb99CpParams::FIELDS, Fb99RpParams::FIELDS);
 
-    fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
+    fn set_point(params: &Fb99CpParams, _: &Self::RpParams) -> Option<Bytes> {
         Some(params.sampler.set_point)
     }
 
-    fn congestion_point(params: &CpParams, id: CpId) -> Cp {
-        Cp {
+    fn congestion_point(params: &Fb99CpParams, id: CpId) -> Fb99Cp {
+        Fb99Cp {
             params: params.sampler,
             id,
             sampler: Sampler::new(params.sampler.sample_base),
@@ -166,21 +166,21 @@ impl Family for Fb99 {
         }
     }
 
-    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        Rp { params: *params, line_rate, state: Fb99State::Free }
+    fn reaction_point(params: &Fb99RpParams, line_rate: BitRate) -> Fb99Rp {
+        Fb99Rp { params: *params, line_rate, state: Fb99State::Free }
     }
 }
 
 /// The congestion point: samples on either side of the set point.
 #[derive(Clone, Debug)]
-pub struct Cp {
-    params: qcn::CpParams,
+pub struct Fb99Cp {
+    params: qcn::QcnCpParams,
     id: CpId,
     sampler: Sampler,
     bandwidth: BandwidthDetector,
 }
 
-impl CongestionPoint for Cp {
+impl CongestionPoint for Fb99Cp {
     forward!(CongestionPoint to self.bandwidth: capabilities, on_departure, no_bandwidth_since);
 
     #[inline]
@@ -192,7 +192,7 @@ impl CongestionPoint for Cp {
         let len = queue.len.signed();
         let q_offset = self.params.set_point.signed() - len;
         let q_delta = self.sampler.growth(len);
-        let qcn::CpParams { set_point, w, .. } = self.params;
+        let qcn::QcnCpParams { set_point, w, .. } = self.params;
         let fb = Scale { set_point, w, bits: 6, quantizer: Quantizer::Floor }.quantize(q_offset, q_delta);
         let interval = sampling::interval(self.params.sample_base, fb.size, 6);
         self.sampler.restart(interval, self.params.jitter_width, dice);
@@ -210,12 +210,12 @@ impl CongestionPoint for Cp {
     }
 }
 
-impl CpFastPath for Cp {}
+impl CpFastPath for Fb99Cp {}
 
 /// The reaction point: one row of cycles that a timer and a byte counter both move along.
 #[derive(Clone, Debug)]
-pub struct Rp {
-    params: RpParams,
+pub struct Fb99Rp {
+    params: Fb99RpParams,
     line_rate: BitRate,
     state: Fb99State,
 }
@@ -233,12 +233,12 @@ struct Fb99Limiter {
 }
 
 impl Fb99Limiter {
-    fn on_cnm(&mut self, now: Instant, fb: u8, params: &RpParams) {
+    fn on_cnm(&mut self, now: Instant, fb: u8, params: &Fb99RpParams) {
         self.cycles.on_cnm(fb, params.byte_reset, &params.limiter.cut);
         self.time_end = now + params.time_reset;
     }
 
-    fn on_push_back(&mut self, now: Instant, params: &RpParams) {
+    fn on_push_back(&mut self, now: Instant, params: &Fb99RpParams) {
         if params.stretch {
             let Cycles { stage, byte_count, .. } = &mut self.cycles;
             *stage = match params.stretch_later {
@@ -253,7 +253,7 @@ impl Fb99Limiter {
         self.time_end = now + params.time_reset;
     }
 
-    fn end_cycle(&mut self, now: Instant, by_time: bool, params: &RpParams, line_rate: BitRate, dice: &mut Dice) {
+    fn end_cycle(&mut self, now: Instant, by_time: bool, params: &Fb99RpParams, line_rate: BitRate, dice: &mut Dice) {
         let Cycles { rates, byte_count, stage, .. } = &mut self.cycles;
         *stage += 1;
         let past = stage.saturating_sub(params.limiter.threshold);
@@ -278,7 +278,7 @@ impl Fb99Limiter {
     }
 }
 
-impl ReactionPoint for Rp {
+impl ReactionPoint for Fb99Rp {
     #[inline]
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
         if let Fb99State::Limiting(limiter) = &mut self.state {
@@ -343,7 +343,7 @@ impl ReactionPoint for Rp {
     }
 }
 
-impl RpFastPath for Rp {}
+impl RpFastPath for Fb99Rp {}
 
 #[cfg(test)]
 mod tests;

@@ -32,32 +32,32 @@ pub struct FbHat;
 params! {
     /// Parameters of the reaction point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RpParams {
+    pub struct FbHatRpParams {
         /// Share of a new observation in Fb-hat.
         g: f64, "", Range::above_zero_to(1.0);
         /// Fb-hat from which up cycles have their full length, in units of quantized feedback.
         reference: f64, "", Range::POSITIVE;
         /// The shortest cycle, as a share of the full one.
         shortest: f64, "", Range::above_zero_to(1.0);
-        limiter: qcn::RpParams => byte_reset, threshold, ai_rate, gd, min_dec_fac, min_rate, short_cycles, jitter_width,
+        limiter: qcn::QcnRpParams => byte_reset, threshold, ai_rate, gd, min_dec_fac, min_rate, short_cycles, jitter_width,
             target_rate_reduction, drift_every, drift_step;
     }
 }
 
-const RP_DECK000: RpParams = RpParams {
+const RP_DECK000: FbHatRpParams = FbHatRpParams {
     g: 0.25,
     reference: 8.0,
     shortest: 0.25,
-    limiter: qcn::RpParams { clock: qcn::Clock::ByteCounter, ..qcn::RP_DECK000 },
+    limiter: qcn::QcnRpParams { clock: qcn::Clock::ByteCounter, ..qcn::RP_DECK000 },
 };
 
 impl Family for FbHat {
-    type CpParams = qcn::CpParams;
-    type RpParams = RpParams;
-    type Cp = qcn::Cp;
-    type Rp = Rp;
+    type CpParams = qcn::QcnCpParams;
+    type RpParams = FbHatRpParams;
+    type Cp = qcn::QcnCp;
+    type Rp = FbHatRp;
     type Np = NoNotification;
-    const MEMBERS: &'static [Member<qcn::CpParams, RpParams>] = &[Member {
+    const MEMBERS: &'static [Member<qcn::QcnCpParams, FbHatRpParams>] = &[Member {
         name: "qcn_fb_hat",
         title: "QCN with Fb-hat (reconstruction)",
         source: "decks 000 and 004, where it is named",
@@ -73,32 +73,32 @@ impl Family for FbHat {
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnm];
     const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
-    const FIELDS: (&'static [Field], &'static [Field]) = (qcn::CpParams::FIELDS, RpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (qcn::QcnCpParams::FIELDS, FbHatRpParams::FIELDS);
 
-    fn set_point(params: &qcn::CpParams, _: &RpParams) -> Option<Bytes> {
+    fn set_point(params: &qcn::QcnCpParams, _: &FbHatRpParams) -> Option<Bytes> {
         Some(params.set_point)
     }
 
-    fn congestion_point(params: &qcn::CpParams, id: CpId) -> qcn::Cp {
-        qcn::Cp::new(*params, id)
+    fn congestion_point(params: &qcn::QcnCpParams, id: CpId) -> qcn::QcnCp {
+        qcn::QcnCp::new(*params, id)
     }
 
-    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        Rp { params: *params, limiter: qcn::Rp::new(params.limiter, line_rate), fb_hat: 0.0, heard: false }
+    fn reaction_point(params: &FbHatRpParams, line_rate: BitRate) -> FbHatRp {
+        FbHatRp { params: *params, limiter: qcn::QcnRp::new(params.limiter, line_rate), fb_hat: 0.0, heard: false }
     }
 }
 
 /// The reaction point: QCN's byte counter, and the mean that sets its length.
 #[derive(Clone, Debug)]
-pub struct Rp {
-    params: RpParams,
-    limiter: qcn::Rp,
+pub struct FbHatRp {
+    params: FbHatRpParams,
+    limiter: qcn::QcnRp,
     fb_hat: f64,
     /// Whether a message came in the cycle that goes on.
     heard: bool,
 }
 
-impl Rp {
+impl FbHatRp {
     /// Moves Fb-hat towards an observation.
     fn observe(&mut self, size: f64) {
         self.fb_hat += self.params.g * (size - self.fb_hat);
@@ -116,7 +116,7 @@ impl Rp {
     }
 }
 
-impl ReactionPoint for Rp {
+impl ReactionPoint for FbHatRp {
     forward!(ReactionPoint to self.limiter: on_wake, next_wake, limit, pacing, gauge);
 
     #[inline]
@@ -147,7 +147,7 @@ impl ReactionPoint for Rp {
     }
 }
 
-impl RpFastPath for Rp {
+impl RpFastPath for FbHatRp {
     forward!(RpFastPath to self.limiter: on_sent_may_be_late);
 }
 

@@ -51,7 +51,7 @@ choice! {
 params! {
     /// Parameters of the congestion point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct CpParams {
+    pub struct FecnCpParams {
         /// Queue length the loop steers to.
         set_point: Bytes, "Qeq", Range::at_least(100.0);
         /// Length of a measuring interval.
@@ -76,7 +76,7 @@ params! {
 params! {
     /// Parameters of the reaction point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RpParams {
+    pub struct FecnRpParams {
         /// From a probe to the next.
         probe_every: Span, "tau", Range::at_least(1e6);
         /// A source starts at the line rate divided by this.
@@ -87,7 +87,7 @@ params! {
     }
 }
 
-const CP_FECN2007: CpParams = CpParams {
+const CP_FECN2007: FecnCpParams = FecnCpParams {
     set_point: Bytes::new(24_000),
     interval: Span::from_ms(1),
     start_flows: 200.0,
@@ -99,16 +99,20 @@ const CP_FECN2007: CpParams = CpParams {
     after_idle: AfterIdle::Start,
 };
 
-const RP_FECN2007: RpParams =
-    RpParams { probe_every: Span::from_ms(1), start_flows: 200.0, min_rate: BitRate::mbps(1), drift: DriftParams::OFF };
+const RP_FECN2007: FecnRpParams = FecnRpParams {
+    probe_every: Span::from_ms(1),
+    start_flows: 200.0,
+    min_rate: BitRate::mbps(1),
+    drift: DriftParams::OFF,
+};
 
 impl Family for Fecn {
-    type CpParams = CpParams;
-    type RpParams = RpParams;
-    type Cp = Cp;
-    type Rp = Rp;
+    type CpParams = FecnCpParams;
+    type RpParams = FecnRpParams;
+    type Cp = FecnCp;
+    type Rp = FecnRp;
     type Np = ReturnsProbes;
-    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
+    const MEMBERS: &'static [Member<FecnCpParams, FecnRpParams>] = &[Member {
         name: "fecn",
         title: "FECN, forward explicit congestion notification (reconstruction)",
         source: "Jain and others, FECN (2007); deck 004",
@@ -125,19 +129,19 @@ impl Family for Fecn {
     const HEARS: &'static [SignalKind] = &[SignalKind::Returned];
     const CP_SPEAKS: &'static [SignalKind] = &[];
     const NP_SPEAKS: &'static [SignalKind] = &[SignalKind::Returned];
-    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (FecnCpParams::FIELDS, FecnRpParams::FIELDS);
 
-    fn set_point(params: &CpParams, _: &RpParams) -> Option<Bytes> {
+    fn set_point(params: &FecnCpParams, _: &FecnRpParams) -> Option<Bytes> {
         Some(params.set_point)
     }
 
-    fn congestion_point(params: &CpParams, _: CpId) -> Cp {
-        Cp { params: *params, arrived: Bytes::ZERO, offer: None }
+    fn congestion_point(params: &FecnCpParams, _: CpId) -> FecnCp {
+        FecnCp { params: *params, arrived: Bytes::ZERO, offer: None }
     }
 
-    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
+    fn reaction_point(params: &FecnRpParams, line_rate: BitRate) -> FecnRp {
         let start = line_rate.scaled_rounded_down(1.0 / params.start_flows);
-        Rp {
+        FecnRp {
             params: *params,
             line_rate,
             rate: start,
@@ -149,15 +153,15 @@ impl Family for Fecn {
         .at_least_the_minimum()
     }
 
-    fn notification_point(_: &RpParams) -> Option<ReturnsProbes> {
+    fn notification_point(_: &FecnRpParams) -> Option<ReturnsProbes> {
         Some(ReturnsProbes)
     }
 }
 
 /// The congestion point: one rate for all.
 #[derive(Clone, Debug)]
-pub struct Cp {
-    params: CpParams,
+pub struct FecnCp {
+    params: FecnCpParams,
     /// Octets that arrived in this interval.
     arrived: Bytes,
     /// What is offered, since the first frame came.
@@ -172,10 +176,10 @@ struct Offer {
     until: Instant,
 }
 
-impl Cp {
+impl FecnCp {
     /// f(q): share of the capacity to share out with `len` octets queued.
     fn share(&self, len: Bytes) -> f64 {
-        let CpParams { set_point, a, b, c, .. } = self.params;
+        let FecnCpParams { set_point, a, b, c, .. } = self.params;
         let (q, q_eq) = (len.as_f64(), set_point.as_f64());
         let curve = |x: f64| x * q_eq / ((x - 1.0) * q + q_eq);
         if len <= set_point { curve(a) } else { curve(b).max(c) }
@@ -201,7 +205,7 @@ impl Cp {
 
     /// What is offered after an interval with `arrived` octets.
     fn next_rate(&self, rate: f64, arrived: Bytes, queue: Queue) -> f64 {
-        let CpParams { set_point, interval, start_flows, alpha, max_rise, after_idle, .. } = self.params;
+        let FecnCpParams { set_point, interval, start_flows, alpha, max_rise, after_idle, .. } = self.params;
         let capacity = queue.rate.as_f64();
         if arrived == Bytes::ZERO {
             return match after_idle {
@@ -217,7 +221,7 @@ impl Cp {
     }
 }
 
-impl CongestionPoint for Cp {
+impl CongestionPoint for FecnCp {
     #[inline]
     fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, _: &mut Dice) -> CpAction {
         if frame.controlled {
@@ -243,12 +247,12 @@ impl CongestionPoint for Cp {
     }
 }
 
-impl CpFastPath for Cp {}
+impl CpFastPath for FecnCp {}
 
 /// The reaction point: asks, and takes what it is offered.
 #[derive(Clone, Debug)]
-pub struct Rp {
-    params: RpParams,
+pub struct FecnRp {
+    params: FecnRpParams,
     line_rate: BitRate,
     rate: BitRate,
     timer: ProbeTimer,
@@ -269,8 +273,8 @@ enum ProbeTimer {
     Resting { until: Instant },
 }
 
-impl Rp {
-    fn at_least_the_minimum(mut self) -> Rp {
+impl FecnRp {
+    fn at_least_the_minimum(mut self) -> FecnRp {
         self.take(self.rate);
         self
     }
@@ -289,7 +293,7 @@ impl Rp {
     }
 }
 
-impl ReactionPoint for Rp {
+impl ReactionPoint for FecnRp {
     #[inline]
     fn on_sent(&mut self, now: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
         self.sent_since_probe = true;
@@ -355,7 +359,7 @@ impl ReactionPoint for Rp {
     }
 }
 
-impl RpFastPath for Rp {}
+impl RpFastPath for FecnRp {}
 
 #[cfg(test)]
 mod tests;

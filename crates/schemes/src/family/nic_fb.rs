@@ -41,7 +41,7 @@ pub struct NicFb;
 params! {
     /// Parameters of the congestion point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct CpParams {
+    pub struct NicFbCpParams {
         /// Octets of arrivals from one message to the next.
         message_every: Bytes, "ConMes, sampling rate", Range::at_least(1.0);
         /// Whether discarded frames count as arrivals.
@@ -52,8 +52,8 @@ params! {
 params! {
     /// Parameters of the network card: the congestion point's that it stands in for, and the reaction point's.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RpParams {
-        sampler: qcn::CpParams => set_point, w, sample_base;
+    pub struct NicFbRpParams {
+        sampler: qcn::QcnCpParams => set_point, w, sample_base;
         /// Octets of arrivals a message stands for; unset, what it says itself.
         message_octets: Option<Bytes>, "1 KB", Range::at_least(1.0);
         sampler => fb_bits;
@@ -61,25 +61,25 @@ params! {
         jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
         /// The limiter's rates are multiples of this, rounded down; unset, any rate.
         rate_step: Option<BitRate>, "", Range::POSITIVE;
-        limiter: qcn::RpParams => time_reset, byte_reset, threshold, ai_rate, hai_rate, hai_step, gd, min_rate, stage_test,
+        limiter: qcn::QcnRpParams => time_reset, byte_reset, threshold, ai_rate, hai_rate, hai_step, gd, min_rate, stage_test,
             target_rate_reduction, drift_every, drift_step;
     }
 }
 
-const CP_DECK002: CpParams = CpParams { message_every: Bytes::new(1000), count_discarded: false };
+const CP_DECK002: NicFbCpParams = NicFbCpParams { message_every: Bytes::new(1000), count_discarded: false };
 
-const RP_DECK002: RpParams = RpParams {
+const RP_DECK002: NicFbRpParams = NicFbRpParams {
     sampler: qcn::CP_DECK001,
-    limiter: qcn::RpParams { time_reset: Span::from_ms(10), ..qcn::RP_DECK001 },
+    limiter: qcn::QcnRpParams { time_reset: Span::from_ms(10), ..qcn::RP_DECK001 },
     message_octets: Some(Bytes::new(1000)),
     jitter_width: 0.3,
     rate_step: None,
 };
 
 /// The values in brackets on the slide: what the hardware has.
-const RP_NEC_FULCRUM_10G: RpParams = RpParams {
+const RP_NEC_FULCRUM_10G: NicFbRpParams = NicFbRpParams {
     rate_step: Some(BitRate::bps(3_200_000)),
-    limiter: qcn::RpParams {
+    limiter: qcn::QcnRpParams {
         ai_rate: BitRate::bps(3_100_000),
         hai_rate: BitRate::bps(51_200_000),
         cut: CutParams { min_rate: BitRate::bps(9_600_000), ..RP_DECK002.limiter.cut },
@@ -89,12 +89,12 @@ const RP_NEC_FULCRUM_10G: RpParams = RpParams {
 };
 
 impl Family for NicFb {
-    type CpParams = CpParams;
-    type RpParams = RpParams;
-    type Cp = Cp;
-    type Rp = Rp;
+    type CpParams = NicFbCpParams;
+    type RpParams = NicFbRpParams;
+    type Cp = NicFbCp;
+    type Rp = NicFbRp;
     type Np = NoNotification;
-    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
+    const MEMBERS: &'static [Member<NicFbCpParams, NicFbRpParams>] = &[Member {
         name: "nic_fb",
         title: "QCN with feedback computed in the network card",
         source: "deck 002",
@@ -119,32 +119,32 @@ impl Family for NicFb {
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::QueueLen];
     const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::QueueLen];
-    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (NicFbCpParams::FIELDS, NicFbRpParams::FIELDS);
 
-    fn set_point(_: &CpParams, params: &RpParams) -> Option<Bytes> {
+    fn set_point(_: &NicFbCpParams, params: &NicFbRpParams) -> Option<Bytes> {
         Some(params.sampler.set_point)
     }
 
-    fn congestion_point(params: &CpParams, id: CpId) -> Cp {
-        Cp { params: *params, id, arrived: Bytes::ZERO }
+    fn congestion_point(params: &NicFbCpParams, id: CpId) -> NicFbCp {
+        NicFbCp { params: *params, id, arrived: Bytes::ZERO }
     }
 
-    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        let limiter = qcn::RpParams { jitter_width: params.jitter_width, ..params.limiter };
-        Rp { params: *params, line_rate, limiter: qcn::Rp::new(limiter, line_rate), heard: Vec::new() }
+    fn reaction_point(params: &NicFbRpParams, line_rate: BitRate) -> NicFbRp {
+        let limiter = qcn::QcnRpParams { jitter_width: params.jitter_width, ..params.limiter };
+        NicFbRp { params: *params, line_rate, limiter: qcn::QcnRp::new(limiter, line_rate), heard: Vec::new() }
     }
 }
 
 /// The congestion point: tells how long its queue is.
 #[derive(Clone, Debug)]
-pub struct Cp {
-    params: CpParams,
+pub struct NicFbCp {
+    params: NicFbCpParams,
     id: CpId,
     /// Octets since the count last came to a message.
     arrived: Bytes,
 }
 
-impl CongestionPoint for Cp {
+impl CongestionPoint for NicFbCp {
     #[inline]
     fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, _: &mut Dice) -> CpAction {
         if !frame.controlled || !(frame.admitted || self.params.count_discarded) {
@@ -163,23 +163,23 @@ impl CongestionPoint for Cp {
     }
 }
 
-impl CpFastPath for Cp {}
+impl CpFastPath for NicFbCp {}
 
 /// The reaction point: samples what it is told, and limits as QCN does.
 #[derive(Clone, Debug)]
-pub struct Rp {
-    params: RpParams,
+pub struct NicFbRp {
+    params: NicFbRpParams,
     line_rate: BitRate,
-    limiter: qcn::Rp,
+    limiter: qcn::QcnRp,
     /// A count for each congestion point heard from.
     heard: Vec<(CpId, Sampler)>,
 }
 
-impl Rp {
+impl NicFbRp {
     /// Counts a message; the feedback if it is a sample and tells of congestion.
     fn sample(&mut self, message: &QueueLen, dice: &mut Dice) -> Option<Cnm> {
-        let RpParams { message_octets, jitter_width, .. } = self.params;
-        let qcn::CpParams { set_point, w, fb_bits: bits, sample_base, .. } = self.params.sampler;
+        let NicFbRpParams { message_octets, jitter_width, .. } = self.params;
+        let qcn::QcnCpParams { set_point, w, fb_bits: bits, sample_base, .. } = self.params.sampler;
         let known = self.heard.iter().position(|(cp, _)| *cp == message.cp);
         let index = known.unwrap_or_else(|| {
             self.heard.push((message.cp, Sampler::new(sample_base)));
@@ -206,7 +206,7 @@ impl Rp {
     }
 }
 
-impl ReactionPoint for Rp {
+impl ReactionPoint for NicFbRp {
     forward!(ReactionPoint to self.limiter: on_sent, on_wake, next_wake, pacing);
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
@@ -228,7 +228,7 @@ impl ReactionPoint for Rp {
     }
 }
 
-impl RpFastPath for Rp {
+impl RpFastPath for NicFbRp {
     forward!(RpFastPath to self.limiter: on_sent_may_be_late);
 }
 

@@ -17,66 +17,71 @@ pub struct NoControl;
 params! {
     /// No congestion point, no parameters.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct CpParams {}
+    pub struct NoControlCpParams {}
 }
 
 params! {
     /// No reaction point, no parameters.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct RpParams {}
+    pub struct NoControlRpParams {}
 }
 
 /// Sees frames pass.
 #[derive(Clone, Debug)]
-pub struct Cp;
+pub struct NoControlCp;
 
 /// Never limits.
 #[derive(Clone, Debug)]
-pub struct Rp {
+pub struct NoControlRp {
     line_rate: BitRate,
 }
 
 impl Family for NoControl {
-    type CpParams = CpParams;
-    type RpParams = RpParams;
-    type Cp = Cp;
-    type Rp = Rp;
+    type CpParams = NoControlCpParams;
+    type RpParams = NoControlRpParams;
+    type Cp = NoControlCp;
+    type Rp = NoControlRp;
     type Np = NoNotification;
-    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
+    const MEMBERS: &'static [Member<NoControlCpParams, NoControlRpParams>] = &[Member {
         name: "none",
         title: "No control",
         source: "-",
         status: Status::AsPublished,
         about: "No congestion management: sources send as fast as they can and full queues discard.",
-        presets: &[Preset { name: "DEFAULT", about: "Nothing to set.", cp: CpParams {}, rp: RpParams {} }],
+        presets: &[Preset {
+            name: "DEFAULT",
+            about: "Nothing to set.",
+            cp: NoControlCpParams {},
+            rp: NoControlRpParams {},
+        }],
     }];
     const HEARS: &'static [SignalKind] = &[];
     const CP_SPEAKS: &'static [SignalKind] = &[];
-    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (NoControlCpParams::FIELDS, NoControlRpParams::FIELDS);
 
-    fn set_point(_: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
+    fn set_point(_: &NoControlCpParams, _: &Self::RpParams) -> Option<Bytes> {
         None
     }
 
-    fn congestion_point(_: &CpParams, _: CpId) -> Cp {
-        Cp
+    fn congestion_point(_: &NoControlCpParams, _: CpId) -> NoControlCp {
+        NoControlCp
     }
 
-    fn reaction_point(_: &RpParams, line_rate: BitRate) -> Rp {
-        Rp { line_rate }
+    fn reaction_point(_: &NoControlRpParams, line_rate: BitRate) -> NoControlRp {
+        NoControlRp { line_rate }
     }
 }
 
-impl CongestionPoint for Cp {
+impl CongestionPoint for NoControlCp {
     #[inline]
     fn on_arrival(&mut self, _: Instant, _: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
         CpAction::Nothing
     }
 }
 
-impl CpFastPath for Cp {}
+impl CpFastPath for NoControlCp {}
 
-impl ReactionPoint for Rp {
+impl ReactionPoint for NoControlRp {
     #[inline]
     fn on_sent(&mut self, _: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
         Stamp::default()
@@ -105,4 +110,4 @@ impl ReactionPoint for Rp {
     }
 }
 
-impl RpFastPath for Rp {}
+impl RpFastPath for NoControlRp {}

@@ -35,9 +35,9 @@ mod rp;
 #[cfg(test)]
 mod tests;
 
-pub use cp::Cp;
+pub use cp::QcnCp;
 pub use params::*;
-pub use rp::Rp;
+pub use rp::QcnRp;
 
 use crate::definition::{Family, Member, Preset, Status};
 use crate::params::Field;
@@ -56,12 +56,12 @@ const ABOUT_DECK000: &str = "Deck 000 before its additions: set point 22 frames,
      is not on its slides; 12 Mb/s is deck 004's.";
 
 impl Family for Qcn {
-    type CpParams = CpParams;
-    type RpParams = RpParams;
-    type Cp = Cp;
-    type Rp = Rp;
+    type CpParams = QcnCpParams;
+    type RpParams = QcnRpParams;
+    type Cp = QcnCp;
+    type Rp = QcnRp;
     type Np = NoNotification;
-    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[
+    const MEMBERS: &'static [Member<QcnCpParams, QcnRpParams>] = &[
         Member {
             name: "qcn",
             title: "QCN, final form",
@@ -84,19 +84,19 @@ impl Family for Qcn {
                     name: "DECK001",
                     about: ABOUT_DECK001,
                     cp: CP_DECK001,
-                    rp: RpParams { clock: Clock::ByteCounter, ..RP_DECK001 },
+                    rp: QcnRpParams { clock: Clock::ByteCounter, ..RP_DECK001 },
                 },
                 Preset {
                     name: "DECK000",
                     about: ABOUT_DECK000,
                     cp: CP_DECK000,
-                    rp: RpParams { clock: Clock::ByteCounter, ..RP_DECK000 },
+                    rp: QcnRpParams { clock: Clock::ByteCounter, ..RP_DECK000 },
                 },
                 Preset {
                     name: "IEEE_8021Q",
                     about: ABOUT_IEEE,
                     cp: CP_IEEE,
-                    rp: RpParams { clock: Clock::ByteCounter, ..RP_IEEE },
+                    rp: QcnRpParams { clock: Clock::ByteCounter, ..RP_IEEE },
                 },
                 Preset { name: "IBM_ZRL", about: ABOUT_IBM_ZRL, cp: CP_IBM_ZRL, rp: RP_IBM_ZRL },
                 Preset {
@@ -119,30 +119,30 @@ impl Family for Qcn {
                     name: "DECK001",
                     about: ABOUT_DECK001,
                     cp: CP_DECK001,
-                    rp: RpParams { clock: Clock::Timer, ..RP_DECK001 },
+                    rp: QcnRpParams { clock: Clock::Timer, ..RP_DECK001 },
                 },
                 Preset {
                     name: "IEEE_8021Q",
                     about: ABOUT_IEEE,
                     cp: CP_IEEE,
-                    rp: RpParams { clock: Clock::Timer, ..RP_IEEE },
+                    rp: QcnRpParams { clock: Clock::Timer, ..RP_IEEE },
                 },
             ],
         },
     ];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnm];
     const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm];
-    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (QcnCpParams::FIELDS, QcnRpParams::FIELDS);
 
-    fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
+    fn set_point(params: &QcnCpParams, _: &Self::RpParams) -> Option<Bytes> {
         Some(params.set_point)
     }
 
-    fn congestion_point(params: &CpParams, id: CpId) -> Cp {
-        Cp::new(*params, id)
+    fn congestion_point(params: &QcnCpParams, id: CpId) -> QcnCp {
+        QcnCp::new(*params, id)
     }
 
-    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        Rp::new(*params, line_rate)
+    fn reaction_point(params: &QcnRpParams, line_rate: BitRate) -> QcnRp {
+        QcnRp::new(*params, line_rate)
     }
 }

@@ -29,7 +29,7 @@ millisecond. Without answers all this is QCN.
 
 mod rp;
 
-pub use rp::Rp;
+pub use rp::QcnPlusRp;
 
 use super::qcn;
 use crate::definition::{Family, Member, Preset, Status};
@@ -62,7 +62,7 @@ choice! {
 params! {
     /// Parameters of the reaction point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RpParams {
+    pub struct QcnPlusRpParams {
         /// Which probes a limiter sends.
         probing: Probing, "", Range::ANY;
         /// From a probe to the next; longer where the round trip is.
@@ -89,12 +89,12 @@ params! {
         cycle_round_trips: f64, "2 RTT rate", Range::at_least(0.0);
         /// Whether only one cut in each round trip is made.
         one_cut_per_rtt: bool, "", Range::ANY;
-        limiter: qcn::RpParams => clock, time_reset, byte_reset, threshold, ai_rate, gd, min_dec_fac, min_rate, short_cycles,
+        limiter: qcn::QcnRpParams => clock, time_reset, byte_reset, threshold, ai_rate, gd, min_dec_fac, min_rate, short_cycles,
             jitter_width, target_rate_reduction, drift_every, drift_step;
     }
 }
 
-const RP_IBM_ZRL: RpParams = RpParams {
+const RP_IBM_ZRL: QcnPlusRpParams = QcnPlusRpParams {
     probing: Probing::Directed,
     probe_every: Span::from_ms(1),
     answer_timeout: Span::from_ms(10),
@@ -111,15 +111,16 @@ const RP_IBM_ZRL: RpParams = RpParams {
     limiter: qcn::RP_IBM_ZRL,
 };
 
-const RP_IBM_ZRL_M1500KB: RpParams = RpParams { set_point: qcn::CP_IBM_ZRL_M1500KB.set_point, ..RP_IBM_ZRL };
+const RP_IBM_ZRL_M1500KB: QcnPlusRpParams =
+    QcnPlusRpParams { set_point: qcn::CP_IBM_ZRL_M1500KB.set_point, ..RP_IBM_ZRL };
 
 impl Family for QcnPlus {
-    type CpParams = qcn::CpParams;
-    type RpParams = RpParams;
-    type Cp = Cp;
-    type Rp = Rp;
+    type CpParams = qcn::QcnCpParams;
+    type RpParams = QcnPlusRpParams;
+    type Cp = QcnPlusCp;
+    type Rp = QcnPlusRp;
     type Np = ReturnsProbes;
-    const MEMBERS: &'static [Member<qcn::CpParams, RpParams>] = &[Member {
+    const MEMBERS: &'static [Member<qcn::QcnCpParams, QcnPlusRpParams>] = &[Member {
         name: "qcn_plus",
         title: "QCN+, QCN with probes (reconstruction)",
         source: "deck 004, QCN+",
@@ -144,34 +145,34 @@ impl Family for QcnPlus {
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Answer, SignalKind::Returned];
     const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Answer];
     const NP_SPEAKS: &'static [SignalKind] = &[SignalKind::Returned];
-    const FIELDS: (&'static [Field], &'static [Field]) = (qcn::CpParams::FIELDS, RpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (qcn::QcnCpParams::FIELDS, QcnPlusRpParams::FIELDS);
 
-    fn set_point(params: &qcn::CpParams, _: &Self::RpParams) -> Option<Bytes> {
+    fn set_point(params: &qcn::QcnCpParams, _: &Self::RpParams) -> Option<Bytes> {
         Some(params.set_point)
     }
 
-    fn congestion_point(params: &qcn::CpParams, id: CpId) -> Cp {
-        Cp { params: *params, id, sampler: qcn::Cp::new(*params, id) }
+    fn congestion_point(params: &qcn::QcnCpParams, id: CpId) -> QcnPlusCp {
+        QcnPlusCp { params: *params, id, sampler: qcn::QcnCp::new(*params, id) }
     }
 
-    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        Rp::new(*params, line_rate)
+    fn reaction_point(params: &QcnPlusRpParams, line_rate: BitRate) -> QcnPlusRp {
+        QcnPlusRp::new(*params, line_rate)
     }
 
-    fn notification_point(params: &RpParams) -> Option<ReturnsProbes> {
+    fn notification_point(params: &QcnPlusRpParams) -> Option<ReturnsProbes> {
         (params.probing != Probing::None).then_some(ReturnsProbes)
     }
 }
 
 /// The congestion point: QCN's, and it answers probes.
 #[derive(Clone, Debug)]
-pub struct Cp {
-    params: qcn::CpParams,
+pub struct QcnPlusCp {
+    params: qcn::QcnCpParams,
     id: CpId,
-    sampler: qcn::Cp,
+    sampler: qcn::QcnCp,
 }
 
-impl CongestionPoint for Cp {
+impl CongestionPoint for QcnPlusCp {
     forward!(CongestionPoint to self.sampler: on_arrival);
 
     fn on_probe(&mut self, _: Instant, probe: &mut Probe, queue: Queue) -> ProbeAction {
@@ -188,11 +189,11 @@ impl CongestionPoint for Cp {
     }
 }
 
-impl CpFastPath for Cp {}
+impl CpFastPath for QcnPlusCp {}
 
-impl Cp {
+impl QcnPlusCp {
     const fn scale(&self) -> Scale {
-        let qcn::CpParams { set_point, w, fb_bits: bits, quantizer, .. } = self.params;
+        let qcn::QcnCpParams { set_point, w, fb_bits: bits, quantizer, .. } = self.params;
         Scale { set_point, w, bits, quantizer }
     }
 }

@@ -57,8 +57,8 @@ choice! {
 params! {
     /// Parameters of the congestion point: QCN's, and the bandwidth detector's.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct CpParams {
-        sampler: qcn::CpParams => set_point, w, sample_base, jitter_width, fb_bits, count_discarded;
+    pub struct SonarCpParams {
+        sampler: qcn::QcnCpParams => set_point, w, sample_base, jitter_width, fb_bits, count_discarded;
         bandwidth: BandwidthParams => available_below, available_after;
     }
 }
@@ -66,8 +66,8 @@ params! {
 params! {
     /// Parameters of the reaction point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RpParams {
-        limiter: qcn::RpParams => byte_reset, threshold;
+    pub struct SonarRpParams {
+        limiter: qcn::QcnRpParams => byte_reset, threshold;
         /// Step of the target rate, times the count of increases in hyper-active increase.
         increase_rate: BitRate, "R_i, Ri", Range::at_least(0.0);
         limiter => gd, min_dec_fac, min_rate, jitter_width, target_rate_reduction, drift_every, drift_step;
@@ -82,9 +82,9 @@ params! {
     }
 }
 
-const CP_DECK000: CpParams = CpParams { sampler: qcn::CP_DECK000, bandwidth: BandwidthParams::DECK000 };
+const CP_DECK000: SonarCpParams = SonarCpParams { sampler: qcn::CP_DECK000, bandwidth: BandwidthParams::DECK000 };
 
-const RP_DECK000: RpParams = RpParams {
+const RP_DECK000: SonarRpParams = SonarRpParams {
     limiter: qcn::RP_DECK000,
     increase_rate: BitRate::mbps(5),
     wait_to_probe: Span::from_ms(10),
@@ -93,20 +93,21 @@ const RP_DECK000: RpParams = RpParams {
     after_fuse: AfterFuse::ShortFuse,
 };
 
-const CP_IBM_ZRL: CpParams = CpParams {
+const CP_IBM_ZRL: SonarCpParams = SonarCpParams {
     sampler: qcn::CP_IBM_ZRL,
     bandwidth: BandwidthParams { available_below: Bytes::new(15_000), ..CP_DECK000.bandwidth },
 };
 
-const RP_IBM_ZRL: RpParams = RpParams { increase_rate: BitRate::mbps(12), limiter: qcn::RP_IBM_ZRL, ..RP_DECK000 };
+const RP_IBM_ZRL: SonarRpParams =
+    SonarRpParams { increase_rate: BitRate::mbps(12), limiter: qcn::RP_IBM_ZRL, ..RP_DECK000 };
 
 impl Family for Sonar {
-    type CpParams = CpParams;
-    type RpParams = RpParams;
-    type Cp = Cp;
-    type Rp = Rp;
+    type CpParams = SonarCpParams;
+    type RpParams = SonarRpParams;
+    type Cp = SonarCp;
+    type Rp = SonarRp;
     type Np = NoNotification;
-    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
+    const MEMBERS: &'static [Member<SonarCpParams, SonarRpParams>] = &[Member {
         name: "qcn_sonar",
         title: "QCN-SONAR",
         source: "deck 000, SONAR; deck 004",
@@ -131,30 +132,34 @@ impl Family for Sonar {
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Echo];
     const CP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnm, SignalKind::Echo];
-    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (SonarCpParams::FIELDS, SonarRpParams::FIELDS);
 
-    fn set_point(params: &CpParams, _: &Self::RpParams) -> Option<Bytes> {
+    fn set_point(params: &SonarCpParams, _: &Self::RpParams) -> Option<Bytes> {
         Some(params.sampler.set_point)
     }
 
-    fn congestion_point(params: &CpParams, id: CpId) -> Cp {
-        Cp { id, sampler: qcn::Cp::new(params.sampler, id), bandwidth: BandwidthDetector::new(params.bandwidth) }
+    fn congestion_point(params: &SonarCpParams, id: CpId) -> SonarCp {
+        SonarCp {
+            id,
+            sampler: qcn::QcnCp::new(params.sampler, id),
+            bandwidth: BandwidthDetector::new(params.bandwidth),
+        }
     }
 
-    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        Rp { params: *params, line_rate, state: SonarState::Free, alarms: 0 }
+    fn reaction_point(params: &SonarRpParams, line_rate: BitRate) -> SonarRp {
+        SonarRp { params: *params, line_rate, state: SonarState::Free, alarms: 0 }
     }
 }
 
 /// The congestion point: QCN's, with an ear for special frames.
 #[derive(Clone, Debug)]
-pub struct Cp {
+pub struct SonarCp {
     id: CpId,
-    sampler: qcn::Cp,
+    sampler: qcn::QcnCp,
     bandwidth: BandwidthDetector,
 }
 
-impl CongestionPoint for Cp {
+impl CongestionPoint for SonarCp {
     forward!(CongestionPoint to self.bandwidth: capabilities, on_departure, no_bandwidth_since);
 
     #[inline]
@@ -171,12 +176,12 @@ impl CongestionPoint for Cp {
     }
 }
 
-impl CpFastPath for Cp {}
+impl CpFastPath for SonarCp {}
 
 /// The reaction point: QCN's byte counter, and the ping timer.
 #[derive(Clone, Debug)]
-pub struct Rp {
-    params: RpParams,
+pub struct SonarRp {
+    params: SonarRpParams,
     line_rate: BitRate,
     state: SonarState,
     alarms: u32,
@@ -221,22 +226,22 @@ impl PingTimer {
 }
 
 impl SonarLimiter {
-    fn on_cnm(&mut self, now: Instant, fb: u8, params: &RpParams) {
+    fn on_cnm(&mut self, now: Instant, fb: u8, params: &SonarRpParams) {
         self.cycles.on_cnm(fb, params.limiter.byte_reset, &params.limiter.cut);
         self.wait(now, params);
     }
 
     /// No bandwidth: out of hyper-active increase, and a new wait.
-    fn wait(&mut self, now: Instant, params: &RpParams) {
+    fn wait(&mut self, now: Instant, params: &SonarRpParams) {
         self.hyper = None;
         self.special = false;
         self.ping = PingTimer::WaitToProbe { until: now + params.wait_to_probe };
     }
 
-    fn end_cycle(&mut self, params: &RpParams, line_rate: BitRate, dice: &mut Dice) {
+    fn end_cycle(&mut self, params: &SonarRpParams, line_rate: BitRate, dice: &mut Dice) {
         let Cycles { rates, byte_count, stage, .. } = &mut self.cycles;
         *stage += 1;
-        let qcn::RpParams { byte_reset, threshold, jitter_width, target_rate_reduction, .. } = params.limiter;
+        let qcn::QcnRpParams { byte_reset, threshold, jitter_width, target_rate_reduction, .. } = params.limiter;
         let short = self.hyper.is_none() && *stage >= threshold;
         let octets = byte_reset.as_f64() * if short { 0.5 } else { 1.0 };
         byte_count.restart(octets, jitter_width, dice);
@@ -250,7 +255,7 @@ impl SonarLimiter {
         rates.approach(line_rate);
     }
 
-    fn increase_hyper(&mut self, params: &RpParams, line_rate: BitRate) {
+    fn increase_hyper(&mut self, params: &SonarRpParams, line_rate: BitRate) {
         let count = self.hyper.map_or(1, |count| count + 1);
         self.hyper = Some(count);
         self.cycles.rates.raise_target(BitRate::bps(params.increase_rate.get().saturating_mul(u64::from(count))));
@@ -258,7 +263,7 @@ impl SonarLimiter {
     }
 }
 
-impl ReactionPoint for Rp {
+impl ReactionPoint for SonarRp {
     #[inline]
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
         let SonarState::Limiting(limiter) = &mut self.state else { return Stamp::default() };
@@ -281,7 +286,7 @@ impl ReactionPoint for Rp {
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
         match (cycles::heard(signal, matches!(self.state, SonarState::Limiting(_))), &mut self.state) {
             (Some(fb), SonarState::Free) => {
-                let qcn::RpParams { byte_reset, drift, .. } = self.params.limiter;
+                let qcn::QcnRpParams { byte_reset, drift, .. } = self.params.limiter;
                 let mut limiter = SonarLimiter {
                     cycles: Cycles::new(now, self.line_rate, byte_reset, drift),
                     hyper: None,
@@ -363,7 +368,7 @@ impl ReactionPoint for Rp {
     }
 }
 
-impl RpFastPath for Rp {}
+impl RpFastPath for SonarRp {}
 
 #[cfg(test)]
 mod tests;

@@ -43,26 +43,28 @@ pub struct ThreePoint;
 params! {
     /// Parameters of the congestion point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct CpParams {
-        sampler: qcn::CpParams => set_point, w, sample_base, jitter_width;
+    pub struct ThreePointCpParams {
+        sampler: qcn::QcnCpParams => set_point, w, sample_base, jitter_width;
     }
 }
 
 params! {
     /// Parameters of the reaction point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RpParams {
+    pub struct ThreePointRpParams {
         /// Reflections with room, in a row, from which on each is an increase event; 0 never lets them.
         good_news: u32, "", Range::ANY;
-        limiter: qcn::RpParams => time_reset, byte_reset, threshold, ai_rate, hai_rate, hai_step, gd, min_dec_fac, min_rate,
+        limiter: qcn::QcnRpParams => time_reset, byte_reset, threshold, ai_rate, hai_rate, hai_step, gd, min_dec_fac, min_rate,
             jitter_width, target_rate_reduction, drift_every, drift_step;
     }
 }
 
-const CP_DECK001: CpParams = CpParams { sampler: qcn::CP_DECK001 };
+const CP_DECK001: ThreePointCpParams = ThreePointCpParams { sampler: qcn::CP_DECK001 };
 
-const RP_DECK001: RpParams =
-    RpParams { good_news: 3, limiter: qcn::RpParams { creation: qcn::Creation::AnyCnm, ..qcn::RP_DECK001 } };
+const RP_DECK001: ThreePointRpParams = ThreePointRpParams {
+    good_news: 3,
+    limiter: qcn::QcnRpParams { creation: qcn::Creation::AnyCnm, ..qcn::RP_DECK001 },
+};
 
 /// Bits of the feedback's size.
 const BITS: u32 = 6;
@@ -71,12 +73,12 @@ const BITS: u32 = 6;
 const NEUTRAL: i16 = 1 << BITS;
 
 impl Family for ThreePoint {
-    type CpParams = CpParams;
-    type RpParams = RpParams;
-    type Cp = Cp;
-    type Rp = Rp;
-    type Np = Np;
-    const MEMBERS: &'static [Member<CpParams, RpParams>] = &[Member {
+    type CpParams = ThreePointCpParams;
+    type RpParams = ThreePointRpParams;
+    type Cp = ThreePointCp;
+    type Rp = ThreePointRp;
+    type Np = ThreePointNp;
+    const MEMBERS: &'static [Member<ThreePointCpParams, ThreePointRpParams>] = &[Member {
         name: "qcn_three_point",
         title: "3-point QCN (reconstruction)",
         source: "deck 001, where it is named",
@@ -92,35 +94,35 @@ impl Family for ThreePoint {
     const HEARS: &'static [SignalKind] = &[SignalKind::Reflection];
     const CP_SPEAKS: &'static [SignalKind] = &[];
     const NP_SPEAKS: &'static [SignalKind] = &[SignalKind::Reflection];
-    const FIELDS: (&'static [Field], &'static [Field]) = (CpParams::FIELDS, RpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (ThreePointCpParams::FIELDS, ThreePointRpParams::FIELDS);
 
-    fn set_point(params: &CpParams, _: &RpParams) -> Option<Bytes> {
+    fn set_point(params: &ThreePointCpParams, _: &ThreePointRpParams) -> Option<Bytes> {
         Some(params.sampler.set_point)
     }
 
-    fn congestion_point(params: &CpParams, _: CpId) -> Cp {
-        Cp { params: params.sampler, sampler: Sampler::new(params.sampler.sample_base) }
+    fn congestion_point(params: &ThreePointCpParams, _: CpId) -> ThreePointCp {
+        ThreePointCp { params: params.sampler, sampler: Sampler::new(params.sampler.sample_base) }
     }
 
-    fn reaction_point(params: &RpParams, line_rate: BitRate) -> Rp {
-        Rp { params: *params, limiter: qcn::Rp::new(params.limiter, line_rate), news: 0 }
+    fn reaction_point(params: &ThreePointRpParams, line_rate: BitRate) -> ThreePointRp {
+        ThreePointRp { params: *params, limiter: qcn::QcnRp::new(params.limiter, line_rate), news: 0 }
     }
 
-    fn notification_point(_: &RpParams) -> Option<Np> {
-        Some(Np)
+    fn notification_point(_: &ThreePointRpParams) -> Option<ThreePointNp> {
+        Some(ThreePointNp)
     }
 }
 
 /// The congestion point: writes feedback on frames.
 #[derive(Clone, Debug)]
-pub struct Cp {
-    params: qcn::CpParams,
+pub struct ThreePointCp {
+    params: qcn::QcnCpParams,
     sampler: Sampler,
 }
 
-impl Cp {
+impl ThreePointCp {
     fn feedback(&self, q_offset: i64, q_delta: i64) -> Quantized {
-        let qcn::CpParams { set_point, w, .. } = self.params;
+        let qcn::QcnCpParams { set_point, w, .. } = self.params;
         Scale { set_point, w, bits: BITS, quantizer: Quantizer::Floor }.quantize(q_offset, q_delta)
     }
 
@@ -131,7 +133,7 @@ impl Cp {
     }
 }
 
-impl CongestionPoint for Cp {
+impl CongestionPoint for ThreePointCp {
     #[inline]
     fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
         let sampled = self.sampler.takes(frame, false);
@@ -149,18 +151,18 @@ impl CongestionPoint for Cp {
         } else {
             self.feedback(q_offset, len - self.sampler.last_len())
         };
-        let mark = Cp::mark(fb);
+        let mark = ThreePointCp::mark(fb);
         if mark > frame.mark { CpAction::Mark(mark) } else { CpAction::Nothing }
     }
 }
 
-impl CpFastPath for Cp {}
+impl CpFastPath for ThreePointCp {}
 
 /// The notification point: reflects what is written on frames.
 #[derive(Clone, Copy, Debug)]
-pub struct Np;
+pub struct ThreePointNp;
 
-impl NotificationPoint for Np {
+impl NotificationPoint for ThreePointNp {
     #[inline]
     fn on_frame(&mut self, _: Instant, frame: &Delivered) -> Option<Signal> {
         (frame.controlled && frame.mark > 0).then(|| Signal::Reflection(NEUTRAL - i16::from(frame.mark)))
@@ -169,14 +171,14 @@ impl NotificationPoint for Np {
 
 /// The reaction point: QCN's limiter, and an ear for good news.
 #[derive(Clone, Debug)]
-pub struct Rp {
-    params: RpParams,
-    limiter: qcn::Rp,
+pub struct ThreePointRp {
+    params: ThreePointRpParams,
+    limiter: qcn::QcnRp,
     /// Reflections with room since the last without.
     news: u32,
 }
 
-impl ReactionPoint for Rp {
+impl ReactionPoint for ThreePointRp {
     forward!(ReactionPoint to self.limiter: on_sent, on_wake, next_wake, limit, pacing, gauge);
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
@@ -189,13 +191,13 @@ impl ReactionPoint for Rp {
         }
         self.news = self.news.saturating_add(1);
         if self.params.good_news > 0 && self.news >= self.params.good_news {
-            let qcn::RpParams { hai_step, hai_rate, .. } = self.params.limiter;
+            let qcn::QcnRpParams { hai_step, hai_rate, .. } = self.params.limiter;
             self.limiter.increase(hai_step.step(hai_rate, self.news - self.params.good_news + 1));
         }
     }
 }
 
-impl RpFastPath for Rp {
+impl RpFastPath for ThreePointRp {
     forward!(RpFastPath to self.limiter: on_sent_may_be_late);
 }
 

@@ -37,7 +37,7 @@ macro_rules! param_field {
 ///     pub struct RpParams {
 ///         /// Share of a new observation in the mean.
 ///         gain: f64, "g", Range::above_zero_to(1.0);
-///         limiter: qcn::RpParams => byte_reset, threshold, ai_rate;
+///         limiter: qcn::QcnRpParams => byte_reset, threshold, ai_rate;
 ///         /// The shortest cycle, as a share of the full one.
 ///         shortest: f64, "", Range::above_zero_to(1.0);
 ///         limiter => gd, min_rate;

@@ -81,8 +81,8 @@ fn frame(flow: u32) -> Arrival {
 }
 
 /// Two thirds of what arrives are flow 0's; then the first sample, of a frame of `flow`, with `len` octets queued.
-fn feedback(params: CpParams, flow: u32, len: u64) -> Option<u8> {
-    let mut cp = AfQcn::congestion_point(&CpParams { measure_gain: 1.0, ..params }, CpId(0));
+fn feedback(params: AfQcnCpParams, flow: u32, len: u64) -> Option<u8> {
+    let mut cp = AfQcn::congestion_point(&AfQcnCpParams { measure_gain: 1.0, ..params }, CpId(0));
     let mut dice = Dice::new(1, 0, "test", Purpose::Sampling);
     let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000), rate: BitRate::gbps(10) };
     // 99 frames in the first millisecond and one after it; the 101st is the sample.
@@ -104,9 +104,9 @@ fn feedback_is_a_mean_of_congestion_and_excess() {
     assert_eq!(feedback(CP_DECK001, 0, 60_000), Some(36));
     assert_eq!(feedback(CP_DECK001, 1, 60_000), Some(28));
     // Alpha 0 is QCN; alpha 1 tells only who is above its share.
-    assert_eq!(feedback(CpParams { alpha: 0.0, ..CP_DECK001 }, 1, 60_000), Some(56));
-    assert_eq!(feedback(CpParams { alpha: 1.0, ..CP_DECK001 }, 0, 60_000), Some(16));
-    assert_eq!(feedback(CpParams { alpha: 1.0, ..CP_DECK001 }, 1, 60_000), None);
+    assert_eq!(feedback(AfQcnCpParams { alpha: 0.0, ..CP_DECK001 }, 1, 60_000), Some(56));
+    assert_eq!(feedback(AfQcnCpParams { alpha: 1.0, ..CP_DECK001 }, 0, 60_000), Some(16));
+    assert_eq!(feedback(AfQcnCpParams { alpha: 1.0, ..CP_DECK001 }, 1, 60_000), None);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_port_without_congestion_is_silent() {
 /// is above its share as if they had been taken. Frames outside congestion control have no share.
 #[test]
 fn discarded_frames_count_as_arrived() {
-    let params = CpParams { measure_gain: 1.0, alpha: 1.0, ..CP_DECK001 };
+    let params = AfQcnCpParams { measure_gain: 1.0, alpha: 1.0, ..CP_DECK001 };
     let excess = |admitted: bool, controlled: bool| {
         let mut cp = AfQcn::congestion_point(&params, CpId(0));
         let mut dice = Dice::new(1, 0, "test", Purpose::Sampling);
@@ -138,5 +138,5 @@ fn discarded_frames_count_as_arrived() {
 /// Rounding is to the nearest: (1 - 0.1) 56 + 0.1 * 15.75 = 51.975 is 52.
 #[test]
 fn mixed_feedback_is_rounded_to_the_nearest() {
-    assert_eq!(feedback(CpParams { alpha: 0.1, ..CP_DECK001 }, 0, 60_000), Some(52));
+    assert_eq!(feedback(AfQcnCpParams { alpha: 0.1, ..CP_DECK001 }, 0, 60_000), Some(52));
 }

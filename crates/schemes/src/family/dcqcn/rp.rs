@@ -1,6 +1,6 @@
 //! The reaction point: alpha, and QCN's two stages.
 
-use super::{Clamp, Form, RpParams};
+use super::{Clamp, DcqcnRpParams, Form};
 use crate::dice::Dice;
 use crate::fast_path::RpFastPath;
 use crate::parts::drift::Drift;
@@ -28,7 +28,7 @@ impl Alpha {
     }
 
     /// Counts the periods that have ended: the first with what was heard in it, the others as silent.
-    pub(super) fn settle(&mut self, now: Instant, params: &RpParams) {
+    pub(super) fn settle(&mut self, now: Instant, params: &DcqcnRpParams) {
         let periods = now.since(self.since).ps() / params.alpha_period.ps();
         if periods == 0 {
             return;
@@ -53,8 +53,8 @@ impl Alpha {
 
 /// The reaction point: a rate limiter's rate.
 #[derive(Clone, Debug)]
-pub struct Rp {
-    params: RpParams,
+pub struct DcqcnRp {
+    params: DcqcnRpParams,
     line_rate: BitRate,
     pub(super) state: DcqcnState,
 }
@@ -82,10 +82,10 @@ pub(super) struct DcqcnLimiter {
     period_start: Instant,
 }
 
-impl Rp {
+impl DcqcnRp {
     /// A reaction point that does not limit yet.
-    pub(super) const fn new(params: RpParams, line_rate: BitRate) -> Rp {
-        Rp { params, line_rate, state: DcqcnState::Free(None) }
+    pub(super) const fn new(params: DcqcnRpParams, line_rate: BitRate) -> DcqcnRp {
+        DcqcnRp { params, line_rate, state: DcqcnState::Free(None) }
     }
 
     fn on_cnp(&mut self, now: Instant) {
@@ -118,7 +118,7 @@ impl Rp {
 }
 
 impl DcqcnLimiter {
-    fn new(now: Instant, alpha: Alpha, params: &RpParams, line_rate: BitRate) -> DcqcnLimiter {
+    fn new(now: Instant, alpha: Alpha, params: &DcqcnRpParams, line_rate: BitRate) -> DcqcnLimiter {
         let rate = params.first_rate.map_or(line_rate, |rate| rate.min(line_rate));
         let mut drift = Drift::new(params.drift);
         drift.start(now);
@@ -136,7 +136,7 @@ impl DcqcnLimiter {
     }
 
     /// A CNP of a NIC: remembered for alpha, and for the start of the next reduce period.
-    fn await_cut(&mut self, now: Instant, params: &RpParams) {
+    fn await_cut(&mut self, now: Instant, params: &DcqcnRpParams) {
         self.alpha.settle(now, params);
         self.alpha.heard = true;
         let period = params.reduce_period.ps();
@@ -145,7 +145,7 @@ impl DcqcnLimiter {
         self.cut_at = self.cut_at.min(self.period_start + params.reduce_period);
     }
 
-    fn cut(&mut self, now: Instant, params: &RpParams) {
+    fn cut(&mut self, now: Instant, params: &DcqcnRpParams) {
         let clamp = match params.clamp {
             Clamp::Always => true,
             Clamp::AfterIncrease => self.byte_stage != 0 || self.time_stage != 0,
@@ -166,7 +166,7 @@ impl DcqcnLimiter {
     }
 
     /// An increase event, after the stage of the cycle that ended has moved.
-    pub(super) fn increase(&mut self, params: &RpParams, line_rate: BitRate) {
+    pub(super) fn increase(&mut self, params: &DcqcnRpParams, line_rate: BitRate) {
         let (low, high) = (self.byte_stage.min(self.time_stage), self.byte_stage.max(self.time_stage));
         let recovering = match params.stage_test {
             StageTest::Above => high <= params.threshold,
@@ -183,7 +183,7 @@ impl DcqcnLimiter {
     }
 }
 
-impl ReactionPoint for Rp {
+impl ReactionPoint for DcqcnRp {
     #[inline]
     fn on_sent(&mut self, _: Instant, sent: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
         if let DcqcnState::Limiting(limiter) = &mut self.state
@@ -249,7 +249,7 @@ impl ReactionPoint for Rp {
     }
 }
 
-impl RpFastPath for Rp {
+impl RpFastPath for DcqcnRp {
     #[inline]
     fn count_only(&mut self, sent: Bytes, _: Bytes) -> bool {
         match &mut self.state {

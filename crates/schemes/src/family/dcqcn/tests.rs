@@ -7,22 +7,22 @@ use crate::testing::{FRAME, Fabric, delivered, dice, frame, ms, queue, us};
 
 const LINE: BitRate = BitRate::gbps(40);
 
-fn rp(params: RpParams) -> Rp {
+fn rp(params: DcqcnRpParams) -> DcqcnRp {
     Dcqcn::reaction_point(&params, LINE)
 }
 
-fn hear(rp: &mut Rp, at: Instant) {
+fn hear(rp: &mut DcqcnRp, at: Instant) {
     rp.on_signal(at, &Signal::Cnp, &mut dice());
 }
 
-fn limiter(rp: &mut Rp) -> &mut DcqcnLimiter {
+fn limiter(rp: &mut DcqcnRp) -> &mut DcqcnLimiter {
     match &mut rp.state {
         DcqcnState::Limiting(limiter) => limiter,
         DcqcnState::Free(_) => panic!("it does not limit"),
     }
 }
 
-fn current(rp: &Rp) -> BitRate {
+fn current(rp: &DcqcnRp) -> BitRate {
     rp.gauge().current_rate
 }
 
@@ -48,7 +48,7 @@ fn frames_are_marked_once_on_their_way() {
     for (mark_at, arrival, departure) in
         [(MarkAt::Departure, CpAction::Nothing, 1), (MarkAt::Arrival, CpAction::Mark(1), 0)]
     {
-        let mut cp = Dcqcn::congestion_point(&CpParams { mark_at, ..CP_SIGCOMM2015 }, CpId(0));
+        let mut cp = Dcqcn::congestion_point(&DcqcnCpParams { mark_at, ..CP_SIGCOMM2015 }, CpId(0));
         assert_eq!(cp.capabilities().marks_departures, mark_at == MarkAt::Departure);
         assert_eq!(cp.on_arrival(us(0), &frame(), queue(250_000), &mut dice()), arrival);
         assert_eq!(cp.departure_mark(us(0), true, queue(250_000), &mut dice()), departure);
@@ -81,7 +81,8 @@ fn a_receiver_forgets_remembers_or_polls() {
     for (cnp_rule, expected) in
         [(CnpRule::Forget, vec![1, 60]), (CnpRule::WindowEnd, vec![1, 52, 105]), (CnpRule::Poll, vec![52, 105])]
     {
-        let mut np = Dcqcn::notification_point(&RpParams { cnp_rule, ..RP_SIGCOMM2015 }).expect("receivers take part");
+        let mut np =
+            Dcqcn::notification_point(&DcqcnRpParams { cnp_rule, ..RP_SIGCOMM2015 }).expect("receivers take part");
         let answered = frames.into_iter().filter(|(at, mark)| np.on_frame(us(*at), &delivered(*mark)).is_some());
         assert_eq!(answered.map(|(at, _)| at).collect::<Vec<_>>(), expected, "{cnp_rule:?}");
     }
@@ -90,7 +91,7 @@ fn a_receiver_forgets_remembers_or_polls() {
 /// Polls keep their times: the frame of 199 us comes for the poll of 150, and the next is due at 200, not at 249.
 #[test]
 fn a_late_poll_does_not_move_the_next() {
-    let mut np = Dcqcn::notification_point(&RpParams { cnp_rule: CnpRule::Poll, ..RP_SIGCOMM2015 }).expect("one");
+    let mut np = Dcqcn::notification_point(&DcqcnRpParams { cnp_rule: CnpRule::Poll, ..RP_SIGCOMM2015 }).expect("one");
     let mut answered = |at| np.on_frame(us(at), &delivered(1)).is_some();
     assert_eq!([0, 199, 200, 201, 249, 250].map(&mut answered), [false, true, true, false, false, true]);
 }
@@ -141,7 +142,7 @@ fn the_timer_recovers_then_adds() {
 
 #[test]
 fn both_stages_past_f_are_hyper() {
-    let after = |byte_stage, time_stage, params: &RpParams| {
+    let after = |byte_stage, time_stage, params: &DcqcnRpParams| {
         let mut rp = rp(*params);
         hear(&mut rp, us(0));
         let limiter = limiter(&mut rp);
@@ -150,20 +151,20 @@ fn both_stages_past_f_are_hyper() {
         limiter.increase(params, LINE);
         limiter.rates.target.get() / 1_000_000
     };
-    let constant = RpParams { hai_step: HaiStep::Constant, ..RP_SIGCOMM2015 };
+    let constant = DcqcnRpParams { hai_step: HaiStep::Constant, ..RP_SIGCOMM2015 };
     assert_eq!(after(4, 4, &RP_SIGCOMM2015), 30_000);
     assert_eq!(after(5, 0, &RP_SIGCOMM2015), 30_040);
     assert_eq!(after(5, 9, &RP_SIGCOMM2015), 30_040);
     // min(7, 9) - 5 = 2: 2 * 200.
     assert_eq!(after(7, 9, &RP_SIGCOMM2015), 30_400);
     assert_eq!(after(7, 9, &constant), 30_200);
-    let timer = RpParams { byte_reset: None, ..RP_CONNECTX };
+    let timer = DcqcnRpParams { byte_reset: None, ..RP_CONNECTX };
     assert_eq!([1, 2, 3, 4].map(|stage| after(0, stage, &timer)), [30_000, 30_005, 30_050, 30_050]);
 }
 
 #[test]
 fn the_byte_counter_ends_cycles_too() {
-    let mut rp = rp(RpParams { byte_reset: Some(Bytes::new(15_000)), ..RP_SIGCOMM2015 });
+    let mut rp = rp(DcqcnRpParams { byte_reset: Some(Bytes::new(15_000)), ..RP_SIGCOMM2015 });
     hear(&mut rp, us(0));
     // 15 000 octets are 10 frames: the 11th ends the cycle.
     for sent in 1..=11 {
@@ -211,7 +212,7 @@ fn a_nics_target_follows_only_after_an_increase() {
         (Clamp::AfterByteIncrease, true, LINE),
         (Clamp::Always, false, BitRate::gbps(20)),
     ] {
-        let mut rp = rp(RpParams { clamp, ..RP_CONNECTX });
+        let mut rp = rp(DcqcnRpParams { clamp, ..RP_CONNECTX });
         hear(&mut rp, us(0));
         rp.on_wake(us(4), &mut dice());
         limiter(&mut rp).rates.current = BitRate::gbps(20);
@@ -245,7 +246,7 @@ fn no_cut_goes_below_the_minimum_rate() {
 /// A cut leaves at least the share `min_dec_fac`: of 40 000 with alpha 1 and half of it, 30 000 instead of 20 000.
 #[test]
 fn a_cut_leaves_its_least_share() {
-    let mut rp = rp(RpParams { min_dec_fac: 0.75, ..RP_SIGCOMM2015 });
+    let mut rp = rp(DcqcnRpParams { min_dec_fac: 0.75, ..RP_SIGCOMM2015 });
     hear(&mut rp, us(0));
     assert_eq!(current(&rp), BitRate::gbps(30));
 }
@@ -253,14 +254,14 @@ fn a_cut_leaves_its_least_share() {
 /// A limiter that starts below the least rate stays there: a cut never raises.
 #[test]
 fn a_first_rate_below_the_minimum_is_not_raised_by_a_cut() {
-    let mut rp = rp(RpParams { first_rate: Some(BitRate::mbps(60)), ..RP_SIGCOMM2015 });
+    let mut rp = rp(DcqcnRpParams { first_rate: Some(BitRate::mbps(60)), ..RP_SIGCOMM2015 });
     hear(&mut rp, us(0));
     assert_eq!(current(&rp), BitRate::mbps(60));
 }
 
 #[test]
 fn a_first_rate_holds_before_the_first_cut() {
-    let mut rp = rp(RpParams { first_rate: Some(BitRate::gbps(4)), ..RP_SIGCOMM2015 });
+    let mut rp = rp(DcqcnRpParams { first_rate: Some(BitRate::gbps(4)), ..RP_SIGCOMM2015 });
     hear(&mut rp, us(0));
     assert_eq!((current(&rp), rp.gauge().target_rate), (BitRate::gbps(2), BitRate::gbps(4)));
 }
@@ -311,7 +312,7 @@ fn ten_flows_lose_their_stability_with_delay() {
 /// Marked on arrival, a frame tells of a queue it has yet to wait in: that delay alone upsets ten flows.
 #[test]
 fn marks_on_arrival_upset_what_marks_on_departure_do_not() {
-    let arrival = CpParams { mark_at: MarkAt::Arrival, ..CP_SIGCOMM2015 };
+    let arrival = DcqcnCpParams { mark_at: MarkAt::Arrival, ..CP_SIGCOMM2015 };
     let mut fabric = Fabric::<Dcqcn>::new(10, &arrival, &RP_SIGCOMM2015, LINE, 2).with_capacity(4_000_000);
     let _ = fabric.run(100);
     let (mean, std) = swing(&mut fabric, 200);
@@ -321,7 +322,7 @@ fn marks_on_arrival_upset_what_marks_on_departure_do_not() {
 /// Alpha 1 halves 40 000; 1 each 20 us. At 55 us (20 002 + 40 000) / 2. Released, it asks for nothing.
 #[test]
 fn it_drifts_as_long_as_it_limits() {
-    let drifting = RpParams { drift: DriftParams::each(Span::from_us(20), BitRate::mbps(1)), ..RP_SIGCOMM2015 };
+    let drifting = DcqcnRpParams { drift: DriftParams::each(Span::from_us(20), BitRate::mbps(1)), ..RP_SIGCOMM2015 };
     let mut limited = rp(drifting);
     hear(&mut limited, us(0));
     for (at, rate) in [(20, 20_001), (40, 20_002), (55, 30_001), (60, 30_002)] {
@@ -329,7 +330,8 @@ fn it_drifts_as_long_as_it_limits() {
         limited.on_wake(us(at), &mut dice());
         assert_eq!(current(&limited), BitRate::mbps(rate), "at {at} us");
     }
-    let mut fast = rp(RpParams { drift: DriftParams { drift_step: BitRate::gbps(20), ..drifting.drift }, ..drifting });
+    let mut fast =
+        rp(DcqcnRpParams { drift: DriftParams { drift_step: BitRate::gbps(20), ..drifting.drift }, ..drifting });
     hear(&mut fast, us(0));
     fast.on_wake(us(20), &mut dice());
     assert_eq!((fast.limit(), fast.next_wake()), (None, Instant::NEVER));

@@ -4,8 +4,8 @@ use super::*;
 use crate::parts::drift::DriftParams;
 use crate::testing::{FRAME, Fabric, LINE, dice, us};
 
-const STILL: RpParams =
-    RpParams { limiter: ecm::RpParams { drift: DriftParams::OFF, ..RP_IBM_ZRL.limiter }, ..RP_IBM_ZRL };
+const STILL: E2cmRpParams =
+    E2cmRpParams { limiter: ecm::EcmRpParams { drift: DriftParams::OFF, ..RP_IBM_ZRL.limiter }, ..RP_IBM_ZRL };
 
 /// A message of full scale: 10 Gb/s are halved.
 fn full() -> Signal {
@@ -13,7 +13,7 @@ fn full() -> Signal {
 }
 
 /// Limited to 5 Gb/s at 0 us, and the probe that goes at once.
-fn limited(params: RpParams) -> (Rp, Probe) {
+fn limited(params: E2cmRpParams) -> (E2cmRp, Probe) {
     let mut rp = E2cm::reaction_point(&params, LINE);
     assert_eq!(rp.take_probe(us(0)), None, "no probe without a limiter");
     rp.on_signal(us(0), &full(), &mut dice());
@@ -22,13 +22,13 @@ fn limited(params: RpParams) -> (Rp, Probe) {
     (rp, probe)
 }
 
-fn send(rp: &mut Rp, at: Instant, frames: u32) {
+fn send(rp: &mut E2cmRp, at: Instant, frames: u32) {
     for _ in 0..frames {
         assert_eq!(rp.on_sent(at, FRAME, FRAME, &mut dice()), Stamp::default(), "no tag, so no positive feedback");
     }
 }
 
-fn kbps(rp: &Rp) -> u64 {
+fn kbps(rp: &E2cmRp) -> u64 {
     rp.gauge().current_rate.get() / 1000
 }
 

@@ -14,7 +14,7 @@ fn ms(n: u64) -> Instant {
     Instant::ZERO + Span::from_ms(n)
 }
 
-fn rp() -> Rp {
+fn rp() -> EcmRp {
     Ecm::reaction_point(&RP_DECK001, LINE)
 }
 
@@ -92,7 +92,7 @@ fn bcn_zero_zero_stops_and_restarts_at_the_minimum() {
     assert_eq!(rp.limit(), Some(BitRate::mbps(1)));
 }
 
-fn sample(params: CpParams, len: u64, limited_by: Option<CpId>) -> CpAction {
+fn sample(params: EcmCpParams, len: u64, limited_by: Option<CpId>) -> CpAction {
     let mut cp = Ecm::congestion_point(&params, CpId(1));
     // 18 000 octets are 12 frames of 1500: the 13th is the sample.
     let frame = Arrival {
@@ -125,14 +125,14 @@ fn who_is_told_what() {
 
 #[test]
 fn levels_above_the_set_point() {
-    let full_scale = CpParams { full_scale_threshold: Some(Bytes::new(100_000)), ..CP_DECK001 };
+    let full_scale = EcmCpParams { full_scale_threshold: Some(Bytes::new(100_000)), ..CP_DECK001 };
     // Full scale: -24 000 - 2 * 48 000 = -5 * 24 000.
     let full = Bcn { cp: CpId(1), q_offset: -24_000, q_delta: 48_000, stop: false };
     assert_eq!(sample(full_scale, 100_000, None), CpAction::Send(Signal::Bcn(full)));
-    let stop = CpParams { stop_threshold: Some(Bytes::new(102_400)), ..CP_DECK001 };
+    let stop = EcmCpParams { stop_threshold: Some(Bytes::new(102_400)), ..CP_DECK001 };
     let zero = Bcn { cp: CpId(1), q_offset: 0, q_delta: 0, stop: true };
     assert_eq!(sample(stop, 110_000, None), CpAction::Send(Signal::Bcn(zero)));
-    let saturated = CpParams { saturate_at: Some(Bytes::new(40_000)), ..CP_DECK001 };
+    let saturated = EcmCpParams { saturate_at: Some(Bytes::new(40_000)), ..CP_DECK001 };
     let clamped = Bcn { cp: CpId(1), q_offset: -16_000, q_delta: 90_000, stop: false };
     assert_eq!(sample(saturated, 90_000, None), CpAction::Send(Signal::Bcn(clamped)));
 }
@@ -140,7 +140,7 @@ fn levels_above_the_set_point() {
 /// Set point 37 500: a step of the offset is 37 500 / 127 = 295.28 octets, one of growth 590.55.
 #[test]
 fn ecm_q_rounds_offset_and_growth_to_eight_bits() {
-    let params = CpParams { code_bits: Some(8), ..CP_IBM_ZRL };
+    let params = EcmCpParams { code_bits: Some(8), ..CP_IBM_ZRL };
     let cp = Ecm::congestion_point(&params, CpId(1));
     let offset = |octets| cp.coded(octets, 1);
     let growth = |octets| cp.coded(octets, 2);
@@ -160,7 +160,7 @@ fn ecm_q_rounds_offset_and_growth_to_eight_bits() {
 
 #[test]
 fn ecm_q_sends_what_its_codes_stand_for() {
-    let mut cp = Ecm::congestion_point(&CpParams { code_bits: Some(8), ..CP_IBM_ZRL }, CpId(1));
+    let mut cp = Ecm::congestion_point(&EcmCpParams { code_bits: Some(8), ..CP_IBM_ZRL }, CpId(1));
     let frame = Arrival {
         flow: FlowId(0),
         size: Bytes::new(1500),

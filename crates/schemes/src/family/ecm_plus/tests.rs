@@ -7,8 +7,9 @@ use crate::parts::drift::DriftParams;
 const LINE: BitRate = BitRate::gbps(10);
 
 /// Without jitter, so that cycles have their nominal length.
-const EXACT: RpParams = RpParams { limiter: qcn::RpParams { jitter_width: 0.0, ..RP_DECK001.limiter }, ..RP_DECK001 };
-const ADDITIVE: RpParams = RpParams { adaptation: Adaptation::Additive, ..EXACT };
+const EXACT: EcmPlusRpParams =
+    EcmPlusRpParams { limiter: qcn::QcnRpParams { jitter_width: 0.0, ..RP_DECK001.limiter }, ..RP_DECK001 };
+const ADDITIVE: EcmPlusRpParams = EcmPlusRpParams { adaptation: Adaptation::Additive, ..EXACT };
 
 fn dice() -> Dice {
     Dice::new(1, 0, "test", Purpose::Reaction)
@@ -23,14 +24,14 @@ fn cnm(quantized_fb: u8) -> Signal {
 }
 
 /// Limiting since 0 us, at 7500 Mb/s.
-fn rp(params: RpParams) -> Rp {
+fn rp(params: EcmPlusRpParams) -> EcmPlusRp {
     let mut rp = EcmPlus::reaction_point(&params, LINE);
     rp.on_signal(us(0), &cnm(32), &mut dice());
     rp
 }
 
 /// Lets the timer run out, and says how long the next cycle is, us.
-fn run_out(rp: &mut Rp) -> u64 {
+fn run_out(rp: &mut EcmPlusRp) -> u64 {
     let now = rp.next_wake();
     rp.on_wake(now, &mut dice());
     rp.next_wake().since(now).ps() / 1_000_000
@@ -47,7 +48,8 @@ fn a_timer_that_runs_out_is_shorter_the_next_time() {
     let mut limited = rp(ADDITIVE);
     let cycles: Vec<u64> = (0..5).map(|_| run_out(&mut limited)).collect();
     assert_eq!(cycles, [14_000, 13_000, 12_000, 11_000, 5_000]);
-    let mut limited = rp(RpParams { limiter: qcn::RpParams { short_cycles: false, ..ADDITIVE.limiter }, ..ADDITIVE });
+    let mut limited =
+        rp(EcmPlusRpParams { limiter: qcn::QcnRpParams { short_cycles: false, ..ADDITIVE.limiter }, ..ADDITIVE });
     let cycles: Vec<u64> = (0..6).map(|_| run_out(&mut limited)).collect();
     assert_eq!(cycles, [14_000, 13_000, 12_000, 11_000, 10_000, 9_000]);
 }
@@ -74,7 +76,7 @@ fn a_burst_counts_once_unless_told_otherwise() {
     assert_eq!(run_out(&mut limited), 16_000);
     limited.on_signal(us(40_000), &cnm(1), &mut dice());
     assert_eq!(limited.next_wake(), us(57_000));
-    let mut limited = rp(RpParams { stretching: Stretching::EveryMessage, ..ADDITIVE });
+    let mut limited = rp(EcmPlusRpParams { stretching: Stretching::EveryMessage, ..ADDITIVE });
     for (at, next) in [(5_000, 21_000), (6_000, 23_000), (7_000, 25_000)] {
         limited.on_signal(us(at), &cnm(1), &mut dice());
         assert_eq!(limited.next_wake(), us(next), "message at {at} us");
@@ -83,9 +85,9 @@ fn a_burst_counts_once_unless_told_otherwise() {
 
 #[test]
 fn the_timer_stays_within_its_bounds() {
-    let every = RpParams {
+    let every = EcmPlusRpParams {
         stretching: Stretching::EveryMessage,
-        limiter: qcn::RpParams { threshold: 1000, ..EXACT.limiter },
+        limiter: qcn::QcnRpParams { threshold: 1000, ..EXACT.limiter },
         ..EXACT
     };
     let mut limited = rp(every);
@@ -129,8 +131,8 @@ fn a_new_limiter_starts_with_the_first_timer() {
 /// 7500, and 1 each 4 ms: 7503 at 12 ms. At 15 ms (7503 + 10 000) / 2; the drifts made no timer shorter: 15 + 13.5.
 #[test]
 fn a_drift_is_not_the_timer() {
-    let mut rp = rp(RpParams {
-        limiter: qcn::RpParams { drift: DriftParams::each(Span::from_ms(4), BitRate::mbps(1)), ..EXACT.limiter },
+    let mut rp = rp(EcmPlusRpParams {
+        limiter: qcn::QcnRpParams { drift: DriftParams::each(Span::from_ms(4), BitRate::mbps(1)), ..EXACT.limiter },
         ..EXACT
     });
     for at in [4_000, 8_000, 12_000, 15_000] {

@@ -6,7 +6,8 @@ use crate::roles::FlowId;
 
 const LINE: BitRate = BitRate::gbps(10);
 const FRAME: Bytes = Bytes::new(1500);
-const EXACT: RpParams = RpParams { limiter: qcn::RpParams { jitter_width: 0.0, ..RP_DECK000.limiter }, ..RP_DECK000 };
+const EXACT: Fb99RpParams =
+    Fb99RpParams { limiter: qcn::QcnRpParams { jitter_width: 0.0, ..RP_DECK000.limiter }, ..RP_DECK000 };
 
 fn dice() -> Dice {
     Dice::new(1, 0, "test", Purpose::Reaction)
@@ -17,21 +18,21 @@ fn ms(n: u64) -> Instant {
 }
 
 /// Cut from 10 Gb/s to 7.5 Gb/s at time zero.
-fn rp(params: RpParams) -> Rp {
+fn rp(params: Fb99RpParams) -> Fb99Rp {
     let mut rp = Fb99::reaction_point(&params, LINE);
     let cnm = Cnm { cp: CpId(0), quantized_fb: 32, q_offset: -10_000, q_delta: 0 };
     rp.on_signal(ms(0), &Signal::Cnm(cnm), &mut dice());
     rp
 }
 
-fn limiter(rp: &mut Rp) -> &mut Fb99Limiter {
+fn limiter(rp: &mut Fb99Rp) -> &mut Fb99Limiter {
     match &mut rp.state {
         Fb99State::Limiting(limiter) => limiter,
         Fb99State::Free => panic!("it does not limit"),
     }
 }
 
-fn push_back(rp: &mut Rp, at: Instant) {
+fn push_back(rp: &mut Fb99Rp, at: Instant) {
     rp.on_signal(at, &Signal::PushBack(CpId(0)), &mut dice());
 }
 
@@ -56,7 +57,7 @@ fn what_cycles_after_fast_recovery_add() {
         (Increase::ByCycle, 11_050),
         (Increase::ByIncrease, 10_300),
     ] {
-        let mut rp = rp(RpParams { increase, ..EXACT });
+        let mut rp = rp(Fb99RpParams { increase, ..EXACT });
         for cycle in 1..=8 {
             rp.on_wake(ms(5 * cycle), &mut dice());
         }
@@ -85,7 +86,7 @@ fn where_fb99_takes_a_limiter_past_fast_recovery() {
     for (stretch_later, nine, three) in
         [(StretchLater::OneBack, 8, 2), (StretchLater::LastOfRecovery, 5, 2), (StretchLater::Stay, 9, 2)]
     {
-        let mut rp = rp(RpParams { stretch_later, ..EXACT });
+        let mut rp = rp(Fb99RpParams { stretch_later, ..EXACT });
         for (before, after) in [(9, nine), (3, three)] {
             limiter(&mut rp).cycles.stage = before;
             push_back(&mut rp, ms(1));
@@ -102,7 +103,7 @@ fn where_fb99_takes_a_limiter_past_fast_recovery() {
 #[test]
 fn fb99_leaves_the_byte_counter_alone() {
     for (stretch_bytes, stage) in [(false, 1), (true, 0)] {
-        let mut rp = rp(RpParams { stretch_bytes, ..EXACT });
+        let mut rp = rp(Fb99RpParams { stretch_bytes, ..EXACT });
         for _ in 0..60 {
             let _ = rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
         }
@@ -116,7 +117,7 @@ fn fb99_leaves_the_byte_counter_alone() {
 
 #[test]
 fn without_stretching_fb99_only_restarts_the_timer() {
-    let mut rp = rp(RpParams { stretch: false, ..EXACT });
+    let mut rp = rp(Fb99RpParams { stretch: false, ..EXACT });
     limiter(&mut rp).cycles.stage = 3;
     push_back(&mut rp, ms(3));
     assert_eq!((limiter(&mut rp).cycles.stage, rp.next_wake()), (3, ms(8)));
@@ -125,7 +126,7 @@ fn without_stretching_fb99_only_restarts_the_timer() {
 #[test]
 fn the_byte_counter_ends_the_same_cycle() {
     for (restart_both, wake) in [(false, ms(5)), (true, ms(7))] {
-        let mut rp = rp(RpParams { restart_both, ..EXACT });
+        let mut rp = rp(Fb99RpParams { restart_both, ..EXACT });
         // 150 000 octets are 100 frames: the 101st ends the cycle.
         for _ in 0..101 {
             let _ = rp.on_sent(ms(2), FRAME, FRAME, &mut dice());
@@ -136,7 +137,7 @@ fn the_byte_counter_ends_the_same_cycle() {
 }
 
 /// Feeds frames until one is sampled.
-fn sample(cp: &mut Cp, at: Instant, len: u64) -> CpAction {
+fn sample(cp: &mut Fb99Cp, at: Instant, len: u64) -> CpAction {
     let frame = Arrival {
         flow: FlowId(0),
         size: FRAME,

@@ -4,22 +4,22 @@ use super::*;
 use crate::testing::{FRAME, Fabric, LINE, dice, us};
 
 /// Without jitter; without increase, so that a climbing limiter never gets to the line rate.
-const EXACT: RpParams = RpParams {
-    limiter: qcn::RpParams { jitter_width: 0.0, short_cycles: false, ai_rate: BitRate::ZERO, ..RP_DECK000.limiter },
+const EXACT: FbHatRpParams = FbHatRpParams {
+    limiter: qcn::QcnRpParams { jitter_width: 0.0, short_cycles: false, ai_rate: BitRate::ZERO, ..RP_DECK000.limiter },
     ..RP_DECK000
 };
 
-fn rp(params: RpParams) -> Rp {
+fn rp(params: FbHatRpParams) -> FbHatRp {
     FbHat::reaction_point(&params, LINE)
 }
 
-fn hear(rp: &mut Rp, quantized_fb: u8) {
+fn hear(rp: &mut FbHatRp, quantized_fb: u8) {
     let cnm = Cnm { cp: CpId(0), quantized_fb, q_offset: -9000, q_delta: 0 };
     rp.on_signal(us(0), &Signal::Cnm(cnm), &mut dice());
 }
 
 /// Frames to the end of the cycle.
-fn cycle(rp: &mut Rp) -> u32 {
+fn cycle(rp: &mut FbHatRp) -> u32 {
     let stage = rp.limiter.byte_stage();
     let mut frames = 0;
     while rp.limiter.byte_stage() == stage {
@@ -67,14 +67,15 @@ fn weak_feedback_means_short_cycles_at_once() {
 /// A reference of zero length is out of range; one that is tiny makes every cycle full: QCN with the byte counter.
 #[test]
 fn with_a_tiny_reference_it_is_qcn() {
-    let plain = qcn::RpParams {
+    let plain = qcn::QcnRpParams {
         clock: qcn::Clock::ByteCounter,
         jitter_width: 0.0,
         short_cycles: false,
         ai_rate: BitRate::ZERO,
         ..qcn::RP_DECK000
     };
-    let (mut hat, mut plain) = (rp(RpParams { reference: 1e-12, shortest: 1.0, ..EXACT }), qcn::Rp::new(plain, LINE));
+    let (mut hat, mut plain) =
+        (rp(FbHatRpParams { reference: 1e-12, shortest: 1.0, ..EXACT }), qcn::QcnRp::new(plain, LINE));
     for step in 0..20_000 {
         if step % 3001 == 0 {
             let cnm = Signal::Cnm(Cnm { cp: CpId(0), quantized_fb: 20, q_offset: -9000, q_delta: 0 });
@@ -90,7 +91,7 @@ fn with_a_tiny_reference_it_is_qcn() {
 #[test]
 fn recovery_is_faster_than_with_cycles_of_one_length() {
     let recovery = |shortest| {
-        let params = RpParams { shortest, ..RP_DECK000 };
+        let params = FbHatRpParams { shortest, ..RP_DECK000 };
         let mut fabric = Fabric::<FbHat>::new(10, &qcn::CP_DECK000, &params, LINE, 20);
         let _ = fabric.run(100);
         fabric.rate = BitRate::mbps(500);
@@ -106,7 +107,8 @@ fn recovery_is_faster_than_with_cycles_of_one_length() {
 #[test]
 fn a_far_target_falls_at_the_end_of_the_first_cycle() {
     for (target_rate_reduction, target) in [(false, 10_000), (true, 1250)] {
-        let mut rp = rp(RpParams { limiter: qcn::RpParams { target_rate_reduction, ..EXACT.limiter }, ..EXACT });
+        let mut rp =
+            rp(FbHatRpParams { limiter: qcn::QcnRpParams { target_rate_reduction, ..EXACT.limiter }, ..EXACT });
         (0..4).for_each(|_| hear(&mut rp, 63));
         let _ = cycle(&mut rp);
         assert_eq!(rp.gauge().target_rate, BitRate::mbps(target));

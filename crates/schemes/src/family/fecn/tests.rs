@@ -3,23 +3,23 @@
 use super::*;
 use crate::testing::{FRAME, Fabric, LINE, dice, frame, ms, queue, us};
 
-fn cp() -> Cp {
+fn cp() -> FecnCp {
     Fecn::congestion_point(&CP_FECN2007, CpId(0))
 }
 
-fn rp() -> Rp {
+fn rp() -> FecnRp {
     Fecn::reaction_point(&RP_FECN2007, LINE)
 }
 
 /// What a probe at `at` leaves with, Mb/s.
-fn offered(cp: &mut Cp, at: Instant, len: u64) -> f64 {
+fn offered(cp: &mut FecnCp, at: Instant, len: u64) -> f64 {
     let mut probe = Probe { kind: ProbeKind::Path, asked_at: at, sent: Bytes::ZERO, rate: LINE };
     assert_eq!(cp.on_probe(at, &mut probe, queue(len)), ProbeAction::Pass);
     probe.rate.as_f64() / 1e6
 }
 
 /// Lets `octets` arrive at `at` in one piece.
-fn arrive(cp: &mut Cp, at: Instant, octets: u64, len: u64) {
+fn arrive(cp: &mut FecnCp, at: Instant, octets: u64, len: u64) {
     let one = Arrival { size: Bytes::new(octets), ..frame() };
     assert_eq!(cp.on_arrival(at, &one, queue(len), &mut dice()), CpAction::Nothing);
 }
@@ -67,7 +67,7 @@ fn an_offer_rises_by_a_tenth_of_the_capacity_at_most() {
 #[test]
 fn an_idle_port_starts_anew() {
     for (after_idle, rate) in [(AfterIdle::Start, 50.0), (AfterIdle::Capacity, 10_000.0)] {
-        let mut cp = Fecn::congestion_point(&CpParams { after_idle, ..CP_FECN2007 }, CpId(0));
+        let mut cp = Fecn::congestion_point(&FecnCpParams { after_idle, ..CP_FECN2007 }, CpId(0));
         arrive(&mut cp, us(0), 1250, 0);
         assert_eq!(offered(&mut cp, ms(1), 0), 1050.0);
         assert_eq!(offered(&mut cp, ms(9), 0), rate, "{after_idle:?}");
@@ -78,7 +78,7 @@ fn an_idle_port_starts_anew() {
 fn a_source_asks_while_it_sends_and_takes_what_comes_back() {
     let mut rp = rp();
     assert_eq!(rp.limit(), Some(BitRate::mbps(50)));
-    let send = |rp: &mut Rp, at| {
+    let send = |rp: &mut FecnRp, at| {
         let _ = rp.on_sent(at, FRAME, FRAME, &mut dice());
         rp.take_probe(at)
     };
@@ -131,7 +131,7 @@ fn sources_share_a_port_evenly() {
 /// 10 000 / 200 = 50, and 1 each 400 us from the first frame; the next probe is due at 1 ms. At line rate it stops.
 #[test]
 fn the_rate_drifts_below_the_line_rate() {
-    let params = RpParams { drift: DriftParams::each(Span::from_us(400), BitRate::mbps(1)), ..RP_FECN2007 };
+    let params = FecnRpParams { drift: DriftParams::each(Span::from_us(400), BitRate::mbps(1)), ..RP_FECN2007 };
     let mut rp = Fecn::reaction_point(&params, LINE);
     assert_eq!(rp.next_wake(), Instant::NEVER);
     let _ = rp.on_sent(us(0), FRAME, FRAME, &mut dice());

@@ -3,14 +3,14 @@
 use super::*;
 use crate::testing::{Fabric, LINE, dice, frame, ms, queue, us};
 
-const EXACT: RpParams = RpParams { jitter_width: 0.0, ..RP_DECK002 };
+const EXACT: NicFbRpParams = NicFbRpParams { jitter_width: 0.0, ..RP_DECK002 };
 
 fn message(cp: u32, len: u64) -> Signal {
     Signal::QueueLen(QueueLen { cp: CpId(cp), len: Bytes::new(len), arrived: Bytes::new(1248) })
 }
 
 /// Messages until the rate falls; `None` when 1000 do not make it.
-fn messages_to_a_cut(rp: &mut Rp, cp: u32, len: u64) -> Option<u32> {
+fn messages_to_a_cut(rp: &mut NicFbRp, cp: u32, len: u64) -> Option<u32> {
     let before = rp.gauge().current_rate;
     (1..=1000).find(|_| {
         rp.on_signal(us(1), &message(cp, len), &mut dice());
@@ -23,7 +23,7 @@ fn messages_to_a_cut(rp: &mut Rp, cp: u32, len: u64) -> Option<u32> {
 fn a_switch_tells_its_queue_each_kilobyte_while_there_is_one() {
     let mut cp = NicFb::congestion_point(&CP_DECK002, CpId(2));
     let small = Arrival { size: Bytes::new(312), ..frame() };
-    let told = |cp: &mut Cp, len| {
+    let told = |cp: &mut NicFbCp, len| {
         let said = (0..4).map(|_| cp.on_arrival(us(0), &small, queue(len), &mut dice())).collect::<Vec<_>>();
         assert_eq!(said[..3], [CpAction::Nothing; 3]);
         said[3]
@@ -51,7 +51,7 @@ fn the_card_samples_and_computes() {
 
 #[test]
 fn a_message_may_stand_for_what_it_says() {
-    let mut rp = NicFb::reaction_point(&RpParams { message_octets: None, ..EXACT }, LINE);
+    let mut rp = NicFb::reaction_point(&NicFbRpParams { message_octets: None, ..EXACT }, LINE);
     // 150 000 / 1248 = 120.2.
     assert_eq!(messages_to_a_cut(&mut rp, 0, 60_000), Some(121));
 }
@@ -69,7 +69,7 @@ fn each_congestion_point_has_a_count_of_its_own() {
 /// 5625 / 3.2 = 1757.8: 1757 steps are 5622.4 Mb/s.
 #[test]
 fn hardware_lets_pass_whole_rate_steps() {
-    let mut rp = NicFb::reaction_point(&RpParams { jitter_width: 0.0, ..RP_NEC_FULCRUM_10G }, LINE);
+    let mut rp = NicFb::reaction_point(&NicFbRpParams { jitter_width: 0.0, ..RP_NEC_FULCRUM_10G }, LINE);
     assert_eq!((rp.limit(), rp.gauge().current_rate), (None, LINE));
     assert_eq!(messages_to_a_cut(&mut rp, 0, 60_000), Some(151));
     assert_eq!(rp.limit(), Some(BitRate::bps(5_622_400_000)));
@@ -99,9 +99,9 @@ fn the_timer_is_deck_002s() {
 /// One source of 10 Gb/s at a port of 1 Gb/s: queue and throughput are those of QCN with feedback at the switch.
 #[test]
 fn the_card_steers_as_the_switch_does() {
-    let card = RpParams { message_octets: None, ..RP_DECK002 };
+    let card = NicFbRpParams { message_octets: None, ..RP_DECK002 };
     let mut at_card = Fabric::<NicFb>::new(1, &CP_DECK002, &card, LINE, 5);
-    let switch = qcn::RpParams { time_reset: Span::from_ms(10), ..qcn::RP_DECK001 };
+    let switch = qcn::QcnRpParams { time_reset: Span::from_ms(10), ..qcn::RP_DECK001 };
     let mut at_switch = Fabric::<qcn::Qcn>::new(1, &qcn::CP_DECK001, &switch, LINE, 5);
     (at_card.rate, at_switch.rate) = (BitRate::gbps(1), BitRate::gbps(1));
     let _ = (at_card.run(300), at_switch.run(300));

@@ -1,6 +1,6 @@
 //! The congestion point: samples a queue and computes feedback.
 
-use super::params::CpParams;
+use super::params::QcnCpParams;
 use crate::dice::Dice;
 use crate::fast_path::CpFastPath;
 use crate::parts::feedback::Scale;
@@ -10,17 +10,17 @@ use qcnlab_units::{Bytes, Instant};
 
 /// The congestion point: samples a queue and computes feedback.
 #[derive(Clone, Debug)]
-pub struct Cp {
-    pub(super) params: CpParams,
+pub struct QcnCp {
+    pub(super) params: QcnCpParams,
     id: CpId,
     /// cpEnqued and cpQLenOld.
     pub(super) sampler: Sampler,
 }
 
-impl Cp {
+impl QcnCp {
     /// A congestion point with an empty queue.
-    pub const fn new(params: CpParams, id: CpId) -> Cp {
-        Cp { params, id, sampler: Sampler::new(params.sample_base) }
+    pub const fn new(params: QcnCpParams, id: CpId) -> QcnCp {
+        QcnCp { params, id, sampler: Sampler::new(params.sample_base) }
     }
 
     /// Offset and growth of a queue of `len` octets, as a sample would find them now. Nothing is remembered.
@@ -32,12 +32,12 @@ impl Cp {
     ///
     /// Fb = -(offset + w growth), clamped to [-Qsp (2w + 1), 0] and scaled to the bits there are.
     pub(super) fn quantized_fb(&self, q_offset: i64, q_delta: i64) -> u8 {
-        let CpParams { set_point, w, fb_bits: bits, quantizer, .. } = self.params;
+        let QcnCpParams { set_point, w, fb_bits: bits, quantizer, .. } = self.params;
         Scale { set_point, w, bits, quantizer }.quantize(q_offset, q_delta).congestion()
     }
 }
 
-impl CongestionPoint for Cp {
+impl CongestionPoint for QcnCp {
     #[inline]
     fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
         if !self.sampler.takes(frame, self.params.count_discarded) {
@@ -47,14 +47,14 @@ impl CongestionPoint for Cp {
     }
 }
 
-impl CpFastPath for Cp {
+impl CpFastPath for QcnCp {
     #[inline]
     fn count_only(&mut self, controlled: bool, admitted: bool, size: Bytes) -> bool {
         self.sampler.count_only(controlled, admitted, size, self.params.count_discarded)
     }
 }
 
-impl Cp {
+impl QcnCp {
     /// A sampling event. The remembered length moves whatever the sign of the feedback.
     fn sample(&mut self, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
         let own = if frame.admitted && !self.params.count_arriving { frame.size } else { Bytes::ZERO };

@@ -63,7 +63,7 @@ choice! {
 params! {
     /// Parameters of the congestion point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct CpParams {
+    pub struct QcnCpParams {
         /// Queue length the loop steers to.
         set_point: Bytes, "cpQSp, Q_EQ, Qeq", Range::at_least(100.0);
         /// Weight of queue growth against queue offset in the feedback.
@@ -90,7 +90,7 @@ params! {
 params! {
     /// Parameters of the reaction point.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct RpParams {
+    pub struct QcnRpParams {
         /// Which events raise the rate.
         clock: Clock, "", Range::ANY;
         /// Length of a timer cycle in fast recovery; later cycles may have half of it.
@@ -139,7 +139,7 @@ params! {
 }
 
 /// What deck 001 says of the congestion point.
-pub const CP_DECK001: CpParams = CpParams {
+pub const CP_DECK001: QcnCpParams = QcnCpParams {
     set_point: Bytes::new(33_000),
     w: 2.0,
     sample_base: Bytes::new(150_000),
@@ -153,7 +153,7 @@ pub const CP_DECK001: CpParams = CpParams {
 };
 
 /// What deck 001 says of the reaction point.
-pub const RP_DECK001: RpParams = RpParams {
+pub const RP_DECK001: QcnRpParams = QcnRpParams {
     clock: Clock::Both,
     time_reset: Span::from_ms(15),
     byte_reset: Bytes::new(150_000),
@@ -179,31 +179,32 @@ pub const RP_DECK001: RpParams = RpParams {
 };
 
 /// Defaults of the CN MIB.
-pub const CP_IEEE: CpParams = CpParams { set_point: Bytes::new(26_000), ..CP_DECK001 };
+pub const CP_IEEE: QcnCpParams = QcnCpParams { set_point: Bytes::new(26_000), ..CP_DECK001 };
 
 /// Defaults of the CN MIB; rates count preamble and inter-frame gap.
-pub const RP_IEEE: RpParams = RpParams {
+pub const RP_IEEE: QcnRpParams = QcnRpParams {
     cut: CutParams { min_rate: BitRate::mbps(5), ..RP_DECK001.cut },
     rate_accounting: RateAccounting::Wire,
     ..RP_DECK001
 };
 
 /// What deck 000 says of the congestion point: 22 frames of 1500 octets, as deck 001.
-pub const CP_DECK000: CpParams = CP_DECK001;
+pub const CP_DECK000: QcnCpParams = CP_DECK001;
 
 /// Deck 000's starting point: target-rate reduction is what that deck adds to it. It prints no increase
 /// step; 12 Mb/s is deck 004's, and the one that gives deck 000's recovery times.
-pub const RP_DECK000: RpParams = RpParams { ai_rate: BitRate::mbps(12), target_rate_reduction: false, ..RP_DECK001 };
+pub const RP_DECK000: QcnRpParams =
+    QcnRpParams { ai_rate: BitRate::mbps(12), target_rate_reduction: false, ..RP_DECK001 };
 
 /// Deck 004, Congestion Management Parameters: set point a quarter of M = 150 KB, feedback of eight bits.
-pub const CP_IBM_ZRL: CpParams = CpParams { set_point: Bytes::new(37_500), fb_bits: 8, ..CP_DECK001 };
+pub const CP_IBM_ZRL: QcnCpParams = QcnCpParams { set_point: Bytes::new(37_500), fb_bits: 8, ..CP_DECK001 };
 
 /// Deck 004, Simulation Parameters of its RTT study: the same at M = 1.5 MB, set point 375 KB.
-pub const CP_IBM_ZRL_M1500KB: CpParams = CpParams { set_point: Bytes::new(375_000), ..CP_IBM_ZRL };
+pub const CP_IBM_ZRL_M1500KB: QcnCpParams = QcnCpParams { set_point: Bytes::new(375_000), ..CP_IBM_ZRL };
 
 /// Deck 004, Congestion Management Parameters and QCN: the byte counter alone, with one threshold of a
 /// 1500-octet frame / 1 % = 150 KB in every cycle, and the drift timer. Full-scale feedback of 255 halves the rate.
-pub const RP_IBM_ZRL: RpParams = RpParams {
+pub const RP_IBM_ZRL: QcnRpParams = QcnRpParams {
     clock: Clock::ByteCounter,
     ai_rate: BitRate::mbps(12),
     cut: CutParams { gd: 0.5 / 255.0, min_rate: BitRate::mbps(1), ..RP_DECK001.cut },

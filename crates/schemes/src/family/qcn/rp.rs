@@ -1,6 +1,6 @@
 //! The reaction point: a rate limiter's rate.
 
-use super::params::{Clock, Creation, RateAccounting, Release, RpParams, TargetCap};
+use super::params::{Clock, Creation, QcnRpParams, RateAccounting, Release, TargetCap};
 use crate::dice::Dice;
 use crate::fast_path::RpFastPath;
 use crate::parts::drift::Drift;
@@ -12,8 +12,8 @@ use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// The reaction point: a rate limiter's rate.
 #[derive(Clone, Debug)]
-pub struct Rp {
-    params: RpParams,
+pub struct QcnRp {
+    params: QcnRpParams,
     /// C: the current rate never passes it.
     max_rate: BitRate,
     pub(super) state: QcnState,
@@ -59,14 +59,14 @@ pub(super) enum Phase {
     HyperActiveIncrease(u32),
 }
 
-impl Rp {
+impl QcnRp {
     /// A reaction point that does not limit yet.
-    pub const fn new(params: RpParams, line_rate: BitRate) -> Rp {
+    pub const fn new(params: QcnRpParams, line_rate: BitRate) -> QcnRp {
         let max_rate = match params.max_rate {
             Some(rate) => rate,
             None => line_rate,
         };
-        Rp { params, max_rate, state: QcnState::Free }
+        QcnRp { params, max_rate, state: QcnState::Free }
     }
 
     /// Timer cycles that start from now on have this length, whatever the parameters say.
@@ -175,7 +175,7 @@ impl Rp {
 
 impl QcnLimiter {
     /// A message came: deck 000, Rules for changing TR and CR.
-    fn cut(&mut self, now: Instant, fb: u8, params: &RpParams) {
+    fn cut(&mut self, now: Instant, fb: u8, params: &QcnRpParams) {
         // In the first cycle since the last message the target is left alone.
         let bytes_moved = params.clock != Clock::Timer && self.byte_stage != 0;
         let time_moved = (params.clock == Clock::Timer || params.clamp_on_time) && self.time_stage != 0;
@@ -195,7 +195,7 @@ impl QcnLimiter {
     }
 
     /// A byte-counter cycle ended.
-    fn end_byte_cycle(&mut self, params: &RpParams, max_rate: BitRate, dice: &mut Dice) {
+    fn end_byte_cycle(&mut self, params: &QcnRpParams, max_rate: BitRate, dice: &mut Dice) {
         self.byte_stage += 1;
         let short = self.short_cycle(self.byte_stage, params);
         let octets = params.byte_reset.as_f64() * if short { 0.5 } else { 1.0 };
@@ -204,7 +204,7 @@ impl QcnLimiter {
     }
 
     /// A timer cycle ended.
-    fn end_time_cycle(&mut self, now: Instant, params: &RpParams, max_rate: BitRate, dice: &mut Dice) {
+    fn end_time_cycle(&mut self, now: Instant, params: &QcnRpParams, max_rate: BitRate, dice: &mut Dice) {
         self.time_stage += 1;
         let short = self.short_cycle(self.time_stage, params);
         let share = if short { 0.5 } else { 1.0 } * dice.jitter(params.jitter_width);
@@ -213,7 +213,7 @@ impl QcnLimiter {
     }
 
     /// Whether the cycle that starts at `stage` has half the length.
-    fn short_cycle(&self, stage: u32, params: &RpParams) -> bool {
+    fn short_cycle(&self, stage: u32, params: &QcnRpParams) -> bool {
         match params.stage_test {
             _ if !params.short_cycles => false,
             StageTest::Above => stage >= params.threshold,
@@ -221,7 +221,7 @@ impl QcnLimiter {
         }
     }
 
-    pub(super) fn phase(&self, params: &RpParams) -> Phase {
+    pub(super) fn phase(&self, params: &QcnRpParams) -> Phase {
         // The last stage of fast recovery.
         let last = match params.stage_test {
             StageTest::Above => params.threshold,
@@ -236,7 +236,7 @@ impl QcnLimiter {
     }
 
     /// Self-increase, at the end of a cycle of either kind.
-    pub(super) fn increase(&mut self, params: &RpParams, max_rate: BitRate) {
+    pub(super) fn increase(&mut self, params: &QcnRpParams, max_rate: BitRate) {
         let first_cycle = self.byte_stage == 1 || self.time_stage == 1;
         let reduced = params.target_rate_reduction && first_cycle && self.rates.reduce_target();
         let phase = self.phase(params);
@@ -256,7 +256,7 @@ impl QcnLimiter {
     }
 }
 
-impl ReactionPoint for Rp {
+impl ReactionPoint for QcnRp {
     #[inline]
     fn on_sent(&mut self, _: Instant, sent: Bytes, backlog: Bytes, dice: &mut Dice) -> Stamp {
         let QcnState::Limiting(limiter) = &mut self.state else { return Stamp::default() };
@@ -332,7 +332,7 @@ impl ReactionPoint for Rp {
     }
 }
 
-impl RpFastPath for Rp {
+impl RpFastPath for QcnRp {
     #[inline]
     fn count_only(&mut self, sent: Bytes, backlog: Bytes) -> bool {
         let QcnState::Limiting(limiter) = &mut self.state else { return true };

@@ -1,8 +1,8 @@
 //! Hand-worked numbers. Rates in Mb/s where a comment gives none.
 
-use super::cp::Cp;
+use super::cp::QcnCp;
 use super::params::*;
-use super::rp::{Phase, QcnLimiter, QcnState, Rp};
+use super::rp::{Phase, QcnLimiter, QcnRp, QcnState};
 use crate::parts::drift::DriftParams;
 use crate::parts::feedback::Quantizer;
 use crate::parts::rates::{CutParams, Rates};
@@ -16,13 +16,13 @@ fn cnm(quantized_fb: u8) -> Signal {
 }
 
 /// Without jitter, so that cycles have their nominal length.
-const EXACT: RpParams = RpParams { jitter_width: 0.0, ..RP_DECK001 };
+const EXACT: QcnRpParams = QcnRpParams { jitter_width: 0.0, ..RP_DECK001 };
 
-fn rp(params: RpParams) -> Rp {
-    Rp::new(params, LINE)
+fn rp(params: QcnRpParams) -> QcnRp {
+    QcnRp::new(params, LINE)
 }
 
-fn limiter(rp: &Rp) -> &QcnLimiter {
+fn limiter(rp: &QcnRp) -> &QcnLimiter {
     match &rp.state {
         QcnState::Limiting(limiter) => limiter,
         QcnState::Free => panic!("it does not limit"),
@@ -30,7 +30,7 @@ fn limiter(rp: &Rp) -> &QcnLimiter {
 }
 
 /// Sends frames until `events` byte-counter cycles have ended.
-fn send_cycles(rp: &mut Rp, events: u32) {
+fn send_cycles(rp: &mut QcnRp, events: u32) {
     let wanted = limiter(rp).byte_stage + events;
     while limiter(rp).byte_stage < wanted {
         let _ = rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
@@ -38,8 +38,8 @@ fn send_cycles(rp: &mut Rp, events: u32) {
 }
 
 /// Feedback for queue length `q` after `q_old`, of six bits.
-fn feedback(params: CpParams, q: i64, q_old: i64) -> u8 {
-    Cp::new(params, CpId(0)).quantized_fb(params.set_point.signed() - q, q - q_old)
+fn feedback(params: QcnCpParams, q: i64, q_old: i64) -> u8 {
+    QcnCp::new(params, CpId(0)).quantized_fb(params.set_point.signed() - q, q - q_old)
 }
 
 /// Set point 33 000, w 2: full scale is 33 000 * 5 = 165 000, one level 165 000 / 63 = 2619 octets.
@@ -65,14 +65,14 @@ fn quantized_feedback() {
 
 #[test]
 fn other_quantizers() {
-    let rounded = CpParams { quantizer: Quantizer::Round, ..CP_DECK001 };
+    let rounded = QcnCpParams { quantizer: Quantizer::Round, ..CP_DECK001 };
     assert_eq!(feedback(rounded, 66_000, 33_000), 38);
     // 165 000 needs 18 bits; the upper six of 18 have levels of 4096 octets and end at 40.
-    let msb = CpParams { quantizer: Quantizer::MostSignificantBits, ..CP_DECK001 };
+    let msb = QcnCpParams { quantizer: Quantizer::MostSignificantBits, ..CP_DECK001 };
     assert_eq!(feedback(msb, 150_000, 0), 40);
     assert_eq!(feedback(msb, 37_000, 37_000), 0);
     assert_eq!(feedback(msb, 37_096, 37_096), 1);
-    let eight = CpParams { fb_bits: 8, ..CP_DECK001 };
+    let eight = QcnCpParams { fb_bits: 8, ..CP_DECK001 };
     assert_eq!(feedback(eight, 150_000, 0), 255);
 }
 
@@ -80,7 +80,7 @@ fn arrival(admitted: bool) -> Arrival {
     Arrival { admitted, cn_tagged: false, ..frame() }
 }
 
-fn sample(cp: &mut Cp, len: u64, frame: &Arrival) -> CpAction {
+fn sample(cp: &mut QcnCp, len: u64, frame: &Arrival) -> CpAction {
     let (queue, mut rolls) = (queue(len), dice());
     for _ in 0..1000 {
         let mut before = cp.sampler.clone();
@@ -95,7 +95,7 @@ fn sample(cp: &mut Cp, len: u64, frame: &Arrival) -> CpAction {
 
 #[test]
 fn a_sample_carries_offset_and_growth_and_is_remembered() {
-    let mut cp = Cp::new(CP_DECK001, CpId(7));
+    let mut cp = QcnCp::new(CP_DECK001, CpId(7));
     // Fb = -(27 000 + 2 * 60 000) = -147 000: 56.1 levels.
     let first = Cnm { cp: CpId(7), quantized_fb: 56, q_offset: -27_000, q_delta: 60_000 };
     assert_eq!(sample(&mut cp, 60_000, &arrival(true)), CpAction::Send(Signal::Cnm(first)));
@@ -109,20 +109,20 @@ fn a_sample_carries_offset_and_growth_and_is_remembered() {
 
 #[test]
 fn readings_of_the_sample() {
-    let without = CpParams { count_arriving: false, ..CP_DECK001 };
-    let mut cp = Cp::new(without, CpId(0));
+    let without = QcnCpParams { count_arriving: false, ..CP_DECK001 };
+    let mut cp = QcnCp::new(without, CpId(0));
     let _ = sample(&mut cp, 60_000, &arrival(true));
     assert_eq!(cp.sampler.last_len(), 58_500);
 
-    let mut cp = Cp::new(CP_DECK001, CpId(0));
+    let mut cp = QcnCp::new(CP_DECK001, CpId(0));
     assert_eq!(sample(&mut cp, 150_000, &arrival(false)), CpAction::Nothing, "discarded frames do not count");
-    let counting = CpParams { count_discarded: true, ..CP_DECK001 };
-    assert_ne!(sample(&mut Cp::new(counting, CpId(0)), 150_000, &arrival(false)), CpAction::Nothing);
+    let counting = QcnCpParams { count_discarded: true, ..CP_DECK001 };
+    assert_ne!(sample(&mut QcnCp::new(counting, CpId(0)), 150_000, &arrival(false)), CpAction::Nothing);
 
-    let tagged_only = CpParams { notify_untagged: false, ..CP_DECK001 };
-    assert_eq!(sample(&mut Cp::new(tagged_only, CpId(0)), 60_000, &arrival(true)), CpAction::Nothing);
+    let tagged_only = QcnCpParams { notify_untagged: false, ..CP_DECK001 };
+    assert_eq!(sample(&mut QcnCp::new(tagged_only, CpId(0)), 60_000, &arrival(true)), CpAction::Nothing);
     let tagged = Arrival { cn_tagged: true, ..arrival(true) };
-    assert_ne!(sample(&mut Cp::new(tagged_only, CpId(0)), 60_000, &tagged), CpAction::Nothing);
+    assert_ne!(sample(&mut QcnCp::new(tagged_only, CpId(0)), 60_000, &tagged), CpAction::Nothing);
 }
 
 /// Full feedback at 10 Gb/s: 10 000 * (1 - 63/128) = 5078.125; then half the way to 10 000 each cycle.
@@ -158,7 +158,7 @@ fn messages_in_the_first_cycle_leave_the_target_alone() {
 #[test]
 fn a_timer_cycle_alone_counts_only_if_told() {
     for (clamp_on_time, target) in [(false, LINE), (true, BitRate::mbps(8750))] {
-        let mut rp = rp(RpParams { clamp_on_time, ..EXACT });
+        let mut rp = rp(QcnRpParams { clamp_on_time, ..EXACT });
         rp.on_signal(ms(0), &cnm(32), &mut dice());
         // At 15 ms the timer ends a cycle: (7500 + 10 000) / 2 = 8750.
         rp.on_wake(ms(15), &mut dice());
@@ -194,7 +194,7 @@ fn phases_follow_the_two_stages() {
         rp.on_signal(ms(0), &cnm(1), &mut dice());
         let mut limiter = limiter(&rp).clone();
         (limiter.byte_stage, limiter.time_stage) = (byte_stage, time_stage);
-        limiter.phase(&RpParams { stage_test, ..EXACT })
+        limiter.phase(&QcnRpParams { stage_test, ..EXACT })
     };
     use Phase::{ActiveIncrease, FastRecovery, HyperActiveIncrease};
     // F = 5: stage 5 is the last of fast recovery.
@@ -211,7 +211,7 @@ fn phases_follow_the_two_stages() {
 
 #[test]
 fn increases_of_the_target() {
-    let after_increase = |byte_stage, time_stage, params: &RpParams| {
+    let after_increase = |byte_stage, time_stage, params: &QcnRpParams| {
         let mut rp = rp(*params);
         rp.on_signal(ms(0), &cnm(63), &mut dice());
         let QcnState::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
@@ -226,7 +226,7 @@ fn increases_of_the_target() {
     assert_eq!(after_increase(6, 3, &EXACT), (BitRate::bps(1_502_500_000), BitRate::mbps(2005)));
     // Hyper-active increase, third event: 2000 + 3 * 50, then (1000 + 2150) / 2 = 1575.
     assert_eq!(after_increase(8, 9, &EXACT), (BitRate::mbps(1575), BitRate::mbps(2150)));
-    let constant = RpParams { hai_step: HaiStep::Constant, ..EXACT };
+    let constant = QcnRpParams { hai_step: HaiStep::Constant, ..EXACT };
     assert_eq!(after_increase(8, 9, &constant), (BitRate::mbps(1525), BitRate::mbps(2050)));
 }
 
@@ -236,7 +236,7 @@ fn the_target_may_pass_the_line_rate_but_the_current_rate_never_does() {
     for (target_cap, current, target) in
         [(TargetCap::None, LINE, BitRate::mbps(10_950)), (TargetCap::LineRate, BitRate::mbps(9950), LINE)]
     {
-        let params = RpParams { target_cap, ..EXACT };
+        let params = QcnRpParams { target_cap, ..EXACT };
         let mut rp = rp(params);
         rp.on_signal(ms(0), &cnm(1), &mut dice());
         let QcnState::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
@@ -252,7 +252,7 @@ fn the_target_may_pass_the_line_rate_but_the_current_rate_never_does() {
 #[test]
 fn target_rate_reduction() {
     for (on, expected) in [(true, (875, 1250)), (false, (5250, 10_000))] {
-        let params = RpParams { target_rate_reduction: on, ..EXACT };
+        let params = QcnRpParams { target_rate_reduction: on, ..EXACT };
         let mut rp = rp(params);
         rp.on_signal(ms(0), &cnm(1), &mut dice());
         let QcnState::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
@@ -279,7 +279,7 @@ fn target_rate_reduction() {
 #[test]
 fn target_rate_reduction_at_the_first_event_of_each_clock() {
     for stages in [[(1, 0), (1, 1)], [(0, 1), (1, 1)], [(4, 1), (1, 3)]] {
-        let params = RpParams { target_rate_reduction: true, ..EXACT };
+        let params = QcnRpParams { target_rate_reduction: true, ..EXACT };
         let mut rp = rp(params);
         rp.on_signal(ms(0), &cnm(1), &mut dice());
         let QcnState::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
@@ -309,7 +309,7 @@ fn feedback_of_zero_is_no_message() {
 #[test]
 fn the_byte_counter_halves_its_cycle_at_stage_five() {
     // 150 000 octets are 100 frames: the 101st ends the cycle. 75 000 are 50: the 51st does.
-    let mut rp = rp(RpParams { clock: Clock::ByteCounter, ..EXACT });
+    let mut rp = rp(QcnRpParams { clock: Clock::ByteCounter, ..EXACT });
     rp.on_signal(ms(0), &cnm(63), &mut dice());
     let mut frames = Vec::new();
     for stage in 1..=7 {
@@ -326,7 +326,7 @@ fn the_byte_counter_halves_its_cycle_at_stage_five() {
 
 #[test]
 fn a_cut_never_goes_below_the_floors() {
-    let mut rp = rp(RpParams { cut: CutParams { gd: 1.0, ..EXACT.cut }, ..EXACT });
+    let mut rp = rp(QcnRpParams { cut: CutParams { gd: 1.0, ..EXACT.cut }, ..EXACT });
     rp.on_signal(ms(0), &cnm(63), &mut dice());
     assert_eq!(limiter(&rp).rates.current, BitRate::gbps(5), "one message takes half at most");
     for i in 0..20 {
@@ -341,7 +341,7 @@ fn creation_needs_a_queue_above_the_set_point() {
     let mut rp_congested = rp(EXACT);
     rp_congested.on_signal(ms(0), &room, &mut dice());
     assert_eq!(rp_congested.limit(), None);
-    let mut rp_any = rp(RpParams { creation: Creation::AnyCnm, ..EXACT });
+    let mut rp_any = rp(QcnRpParams { creation: Creation::AnyCnm, ..EXACT });
     rp_any.on_signal(ms(0), &room, &mut dice());
     assert!(rp_any.limit().is_some());
 }
@@ -353,7 +353,7 @@ fn release_at_line_rate() {
         (Release::LineRateAndEmpty, 1500, false),
         (Release::LineRate, 1500, true),
     ] {
-        let mut rp = rp(RpParams { release, ..EXACT });
+        let mut rp = rp(QcnRpParams { release, ..EXACT });
         rp.on_signal(ms(0), &cnm(1), &mut dice());
         let QcnState::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
         limiter.rates.current = LINE;
@@ -377,7 +377,7 @@ fn an_idle_limiter_climbs_by_its_timer_and_goes() {
 
 #[test]
 fn timer_only_reads_the_first_cycle_off_the_timer() {
-    let mut rp = rp(RpParams { clock: Clock::Timer, ..EXACT });
+    let mut rp = rp(QcnRpParams { clock: Clock::Timer, ..EXACT });
     rp.on_signal(ms(0), &cnm(32), &mut dice());
     for _ in 0..1000 {
         let _ = rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
@@ -433,7 +433,7 @@ fn drift_lifts_the_target_stops_at_line_rate_and_frees_an_idle_limiter() {
 /// Drift and timer at one instant: the cycle ends first.
 #[test]
 fn drift_runs_beside_the_timer() {
-    let params = RpParams { drift: DriftParams::each(Span::from_ms(5), BitRate::mbps(4)), ..EXACT };
+    let params = QcnRpParams { drift: DriftParams::each(Span::from_ms(5), BitRate::mbps(4)), ..EXACT };
     let mut rp = rp(params);
     rp.on_signal(ms(0), &cnm(32), &mut dice());
     let mut wakes = Vec::new();
@@ -449,7 +449,7 @@ fn drift_runs_beside_the_timer() {
 /// Deck 004 prints one threshold for every cycle: 101 frames each, in active increase too.
 #[test]
 fn cycles_of_ibms_qcn_keep_their_length() {
-    let mut rp = rp(RpParams { jitter_width: 0.0, ..RP_IBM_ZRL });
+    let mut rp = rp(QcnRpParams { jitter_width: 0.0, ..RP_IBM_ZRL });
     rp.on_signal(ms(0), &cnm(255), &mut dice());
     let mut frames = 0;
     while limiter(&rp).byte_stage < 7 {
@@ -465,8 +465,13 @@ fn cycles_of_ibms_qcn_keep_their_length() {
 #[test]
 fn early_hai_adds_the_step_times_its_count() {
     for clock in [Clock::ByteCounter, Clock::Timer] {
-        let mut rp =
-            rp(RpParams { clock, early_hai: true, target_rate_reduction: false, ai_rate: BitRate::mbps(12), ..EXACT });
+        let mut rp = rp(QcnRpParams {
+            clock,
+            early_hai: true,
+            target_rate_reduction: false,
+            ai_rate: BitRate::mbps(12),
+            ..EXACT
+        });
         rp.on_signal(ms(0), &cnm(63), &mut dice());
         let mut targets = Vec::new();
         for cycle in 1..=8 {
@@ -487,7 +492,7 @@ fn early_hai_adds_the_step_times_its_count() {
 /// With both clocks each event after fast recovery counts, of either kind.
 #[test]
 fn early_hai_counts_the_events_of_both_clocks() {
-    let params = RpParams { early_hai: true, ..EXACT };
+    let params = QcnRpParams { early_hai: true, ..EXACT };
     let mut rp = rp(params);
     rp.on_signal(ms(0), &cnm(1), &mut dice());
     let QcnState::Limiting(limiter) = &mut rp.state else { panic!("it limits") };
@@ -503,7 +508,7 @@ fn early_hai_counts_the_events_of_both_clocks() {
 /// One cut in each round trip of 1 ms: 7500 at 0 ms, nothing at 0.999 ms, 5625 at 1 ms.
 #[test]
 fn messages_within_a_round_trip_of_a_cut_are_not_heard() {
-    let mut rp = rp(RpParams { cut_spacing: Span::from_ms(1), ..EXACT });
+    let mut rp = rp(QcnRpParams { cut_spacing: Span::from_ms(1), ..EXACT });
     let mut rate_after = |at| {
         rp.on_signal(us(at), &cnm(32), &mut dice());
         (limiter(&rp).rates.current.get() / 1_000_000, rp.next_wake())
@@ -516,7 +521,7 @@ fn messages_within_a_round_trip_of_a_cut_are_not_heard() {
 #[test]
 fn without_adaptive_sampling_every_interval_is_the_base() {
     let frames = |adaptive_sampling| {
-        let mut cp = Cp::new(CpParams { adaptive_sampling, jitter_width: 0.0, ..CP_DECK001 }, CpId(0));
+        let mut cp = QcnCp::new(QcnCpParams { adaptive_sampling, jitter_width: 0.0, ..CP_DECK001 }, CpId(0));
         let _ = sample(&mut cp, 150_000, &arrival(true));
         (1..1000).find(|_| cp.sampler.takes(&arrival(true), false))
     };

@@ -1,6 +1,6 @@
 //! The reaction point: QCN's limiter, tuned by what probes bring back.
 
-use super::{Probing, RpParams};
+use super::{Probing, QcnPlusRpParams};
 use crate::dice::Dice;
 use crate::family::qcn;
 use crate::fast_path::RpFastPath;
@@ -11,10 +11,10 @@ use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// The reaction point: QCN's limiter, and the probe loop that tunes it.
 #[derive(Clone, Debug)]
-pub struct Rp {
-    params: RpParams,
+pub struct QcnPlusRp {
+    params: QcnPlusRpParams,
     line_rate: BitRate,
-    limiter: qcn::Rp,
+    limiter: qcn::QcnRp,
     /// The congestion point of the last message.
     target: CpId,
     /// What the last answer said of its link; the line rate until then.
@@ -39,13 +39,13 @@ enum ProbeLoop {
     Resting { until: Instant },
 }
 
-impl Rp {
+impl QcnPlusRp {
     /// A reaction point that does not limit yet.
-    pub(super) fn new(params: RpParams, line_rate: BitRate) -> Rp {
-        Rp {
+    pub(super) fn new(params: QcnPlusRpParams, line_rate: BitRate) -> QcnPlusRp {
+        QcnPlusRp {
             params,
             line_rate,
-            limiter: qcn::Rp::new(params.limiter, line_rate),
+            limiter: qcn::QcnRp::new(params.limiter, line_rate),
             target: CpId(0),
             capacity: line_rate,
             rtt: None,
@@ -64,7 +64,7 @@ impl Rp {
 
     /// Feedback as the reaction point sees it: on the congestion points' scale, with its own W.
     fn feedback(&self, q_offset: i64, q_delta: i64) -> Quantized {
-        let RpParams { set_point, w, fb_bits: bits, .. } = self.params;
+        let QcnPlusRpParams { set_point, w, fb_bits: bits, .. } = self.params;
         let scale = Scale { set_point, w, bits, quantizer: Quantizer::Floor };
         scale.quantize_weighted(q_offset, q_delta, self.w())
     }
@@ -95,7 +95,7 @@ impl Rp {
 
     /// Carries the round trip into the limiter.
     fn tune(&mut self) {
-        let RpParams { cycle_round_trips, one_cut_per_rtt, .. } = self.params;
+        let QcnPlusRpParams { cycle_round_trips, one_cut_per_rtt, .. } = self.params;
         let rtt = self.rtt.unwrap_or(Span::ZERO);
         let octets =
             self.limiter.gauge().current_rate.bytes_in_rounded_down(rtt.scaled_rounded_down(cycle_round_trips));
@@ -144,7 +144,7 @@ impl Rp {
     }
 }
 
-impl ReactionPoint for Rp {
+impl ReactionPoint for QcnPlusRp {
     forward!(ReactionPoint to self.limiter: limit, pacing, gauge);
 
     #[inline]
@@ -208,4 +208,4 @@ impl ReactionPoint for Rp {
     }
 }
 
-impl RpFastPath for Rp {}
+impl RpFastPath for QcnPlusRp {}

@@ -6,13 +6,13 @@ use crate::roles::{Cnm, CpAction, NotificationPoint, ReactionPoint};
 use crate::testing::{FRAME, Fabric, LINE, dice, frame, ms, queue, us};
 
 /// Without jitter and drift, so that nothing else moves the rate.
-const EXACT: RpParams = RpParams {
-    limiter: qcn::RpParams { jitter_width: 0.0, drift: DriftParams::OFF, ..RP_IBM_ZRL.limiter },
+const EXACT: QcnPlusRpParams = QcnPlusRpParams {
+    limiter: qcn::QcnRpParams { jitter_width: 0.0, drift: DriftParams::OFF, ..RP_IBM_ZRL.limiter },
     ..RP_IBM_ZRL
 };
-const PLAIN: qcn::RpParams = EXACT.limiter;
+const PLAIN: qcn::QcnRpParams = EXACT.limiter;
 
-fn rp(params: RpParams) -> Rp {
+fn rp(params: QcnPlusRpParams) -> QcnPlusRp {
     QcnPlus::reaction_point(&params, LINE)
 }
 
@@ -30,18 +30,18 @@ fn answer(asked_at: Instant, q_offset: i64, q_delta: i64) -> Signal {
 }
 
 /// A limiter at 5000 from 0 ms on, whose first probe is on its way.
-fn probing(params: RpParams) -> (Rp, Probe) {
+fn probing(params: QcnPlusRpParams) -> (QcnPlusRp, Probe) {
     let mut rp = rp(params);
     rp.on_signal(ms(0), &full(), &mut dice());
     let probe = rp.take_probe(ms(0)).expect("a limiter asks at once");
     (rp, probe)
 }
 
-fn rate(rp: &Rp) -> u64 {
+fn rate(rp: &QcnPlusRp) -> u64 {
     rp.gauge().current_rate.get() / 1_000_000
 }
 
-fn ask(cp: &mut Cp, kind: ProbeKind, len: u64) -> ProbeAction {
+fn ask(cp: &mut QcnPlusCp, kind: ProbeKind, len: u64) -> ProbeAction {
     let mut probe = Probe { kind, asked_at: us(3), sent: Bytes::ZERO, rate: LINE };
     cp.on_probe(us(5), &mut probe, queue(len))
 }
@@ -59,7 +59,7 @@ fn a_congestion_point_must_tell_q_and_its_growth_apart() {
 #[test]
 fn a_congestion_point_must_sample_at_a_fixed_rate_at_least() {
     for (adaptive_sampling, frames) in [(false, 101), (true, 13)] {
-        let params = qcn::CpParams { adaptive_sampling, jitter_width: 0.0, ..qcn::CP_IBM_ZRL };
+        let params = qcn::QcnCpParams { adaptive_sampling, jitter_width: 0.0, ..qcn::CP_IBM_ZRL };
         let mut cp = QcnPlus::congestion_point(&params, CpId(7));
         let mut sampled =
             (1..1000).filter(|_| cp.on_arrival(us(1), &frame(), queue(150_000), &mut dice()) != CpAction::Nothing);
@@ -92,7 +92,7 @@ fn the_destination_must_return_a_probe_as_the_last_that_can() {
     let probe = Probe { kind: ProbeKind::Path, asked_at: us(3), sent: Bytes::ZERO, rate: LINE };
     let mut np = QcnPlus::notification_point(&RP_IBM_ZRL).expect("destinations take part");
     assert_eq!(np.on_probe(us(9), &probe), Some(Signal::Returned(probe)));
-    assert!(QcnPlus::notification_point(&RpParams { probing: Probing::None, ..RP_IBM_ZRL }).is_none());
+    assert!(QcnPlus::notification_point(&QcnPlusRpParams { probing: Probing::None, ..RP_IBM_ZRL }).is_none());
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_reaction_point_may_raise_on_positive_feedback_less_the_longer_the_round_tri
         rp.on_signal(us(rtt), &answer(probe.asked_at, 37_500, 0), &mut dice());
         assert_eq!(rate(&rp), 5000 + raised, "RTT {rtt} us");
     }
-    let (mut rp, probe) = probing(RpParams { gi: 0.0, ..EXACT });
+    let (mut rp, probe) = probing(QcnPlusRpParams { gi: 0.0, ..EXACT });
     rp.on_signal(us(0), &answer(probe.asked_at, 37_500, 0), &mut dice());
     assert_eq!(rate(&rp), 5000);
 }
@@ -134,7 +134,7 @@ fn a_reaction_point_may_send_directed_and_path_probes() {
     for (way, kinds) in
         [(Probing::Directed, [cp, cp, cp]), (Probing::Path, [Path, Path, Path]), (Probing::Both, [Path, cp, Path])]
     {
-        let (mut rp, first) = probing(RpParams { probing: way, ..EXACT });
+        let (mut rp, first) = probing(QcnPlusRpParams { probing: way, ..EXACT });
         let mut seen = vec![first.kind];
         let mut asked_at = first.asked_at;
         for _ in 0..2 {
@@ -149,7 +149,7 @@ fn a_reaction_point_may_send_directed_and_path_probes() {
         }
         assert_eq!(seen, kinds, "{way:?}");
     }
-    assert!(!rp(RpParams { probing: Probing::None, ..EXACT }).capabilities().sends_probes);
+    assert!(!rp(QcnPlusRpParams { probing: Probing::None, ..EXACT }).capabilities().sends_probes);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn gain_tuning_stretches_the_cycle_with_the_round_trip() {
 #[test]
 fn gain_tuning_weighs_growth_by_round_trip_and_rate() {
     for (rtt, w) in [(100, 3.0), (500, 7.0), (10_000, 32.0)] {
-        let (mut rp, probe) = probing(RpParams { answer_timeout: Span::from_ms(20), ..EXACT });
+        let (mut rp, probe) = probing(QcnPlusRpParams { answer_timeout: Span::from_ms(20), ..EXACT });
         rp.on_signal(us(rtt), &answer(probe.asked_at, 0, 0), &mut dice());
         assert!((rp.w() - w).abs() < 1e-9, "RTT {rtt} us: {}", rp.w());
     }
@@ -207,7 +207,7 @@ fn gain_tuning_weighs_growth_by_round_trip_and_rate() {
 /// No answer ever comes: the rates are QCN's, message for message and cycle for cycle.
 #[test]
 fn without_answers_it_is_qcn() {
-    let (mut plus, mut plain) = (rp(EXACT), qcn::Rp::new(PLAIN, LINE));
+    let (mut plus, mut plain) = (rp(EXACT), qcn::QcnRp::new(PLAIN, LINE));
     let (mut rolls, mut plain_rolls) = (dice(), dice());
     let mut probes = 0;
     for step in 0..60_000 {
@@ -245,7 +245,7 @@ fn lost_answers_bring_qcn_back() {
 #[test]
 fn where_qcn_loses_throughput_qcn_plus_holds_it() {
     let hold = |probing| {
-        let params = RpParams { probing, ..RP_IBM_ZRL_M1500KB };
+        let params = QcnPlusRpParams { probing, ..RP_IBM_ZRL_M1500KB };
         let fabric = Fabric::<QcnPlus>::new(4, &qcn::CP_IBM_ZRL_M1500KB, &params, LINE, 1000);
         let mut fabric = fabric.with_capacity(1_500_000);
         fabric.offered = BitRate::gbps(5);
@@ -263,7 +263,7 @@ fn where_qcn_loses_throughput_qcn_plus_holds_it() {
 #[test]
 fn the_rate_in_an_answer_weighs_growth() {
     for (capacity, w) in [(BitRate::gbps(5), 5.0), (LINE, 3.5)] {
-        let (mut rp, probe) = probing(RpParams { w: 2.0, w_factor: 3.0, w_max: 1000.0, ..EXACT });
+        let (mut rp, probe) = probing(QcnPlusRpParams { w: 2.0, w_factor: 3.0, w_max: 1000.0, ..EXACT });
         let told = Answer { cp: CpId(7), asked_at: probe.asked_at, q_offset: 0, q_delta: 0, capacity };
         rp.on_signal(us(100), &Signal::Answer(told), &mut dice());
         assert_eq!((rate(&rp), rp.w()), (5000, w));

@@ -15,7 +15,7 @@ fn us(n: u64) -> Instant {
     Instant::ZERO + Span::from_us(n)
 }
 
-fn rp(params: RpParams) -> Rp {
+fn rp(params: SonarRpParams) -> SonarRp {
     let mut rp = Sonar::reaction_point(&params, LINE);
     rp.on_signal(us(0), &cnm(32), &mut dice());
     rp
@@ -25,12 +25,12 @@ fn cnm(quantized_fb: u8) -> Signal {
     Signal::Cnm(Cnm { cp: CpId(0), quantized_fb, q_offset: -10_000, q_delta: 0 })
 }
 
-fn send(rp: &mut Rp, at: Instant) -> bool {
+fn send(rp: &mut SonarRp, at: Instant) -> bool {
     rp.on_sent(at, FRAME, FRAME, &mut dice()).probe
 }
 
 /// Current and target rate, Mb/s.
-fn rates(rp: &Rp) -> (u64, u64) {
+fn rates(rp: &SonarRp) -> (u64, u64) {
     let gauge = rp.gauge();
     (gauge.current_rate.get() / 1_000_000, gauge.target_rate.get() / 1_000_000)
 }
@@ -86,7 +86,7 @@ fn an_echo_out_of_season_is_not_heard() {
 
 #[test]
 fn the_other_reading_waits_for_each_echo() {
-    let mut rp = rp(RpParams { after_fuse: AfterFuse::WaitForEcho, ..RP_DECK000 });
+    let mut rp = rp(SonarRpParams { after_fuse: AfterFuse::WaitForEcho, ..RP_DECK000 });
     rp.on_wake(us(10_000), &mut dice());
     let _ = send(&mut rp, us(10_000));
     rp.on_wake(us(12_000), &mut dice());
@@ -111,7 +111,7 @@ fn a_port_echoes_while_it_has_no_bandwidth() {
     };
     let queue = |len| Queue { len: Bytes::new(len), capacity: Bytes::new(150_000), rate: LINE };
     let mut rolls = dice();
-    let mut ask = |cp: &mut Cp, at, probe, len| cp.on_arrival(at, &frame(probe), queue(len), &mut rolls);
+    let mut ask = |cp: &mut SonarCp, at, probe, len| cp.on_arrival(at, &frame(probe), queue(len), &mut rolls);
     assert_eq!(ask(&mut cp, us(0), true, 1500), CpAction::Nothing, "a port starts with bandwidth");
     assert_eq!(ask(&mut cp, us(10), true, 9000), CpAction::Send(Signal::Echo(CpId(3))));
     assert_eq!(ask(&mut cp, us(20), false, 9000), CpAction::Nothing, "only special frames are echoed");
@@ -124,7 +124,7 @@ fn a_port_echoes_while_it_has_no_bandwidth() {
 /// Read the other way, each fuse asks again: silence then goes on with the increases, and is one alarm still.
 #[test]
 fn silence_after_silence_is_one_alarm() {
-    let mut rp = rp(RpParams { after_fuse: AfterFuse::WaitForEcho, ..RP_DECK000 });
+    let mut rp = rp(SonarRpParams { after_fuse: AfterFuse::WaitForEcho, ..RP_DECK000 });
     rp.on_wake(us(10_000), &mut dice());
     assert!(send(&mut rp, us(10_100)));
     rp.on_wake(us(12_100), &mut dice());

@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::{Fabric, LINE, delivered, dice, frame, ms, queue, us};
 
 /// Sends frames until one is sampled.
-fn sample(cp: &mut Cp, len: u64) -> CpAction {
+fn sample(cp: &mut ThreePointCp, len: u64) -> CpAction {
     for _ in 0..1000 {
         let due = cp.sampler.clone().takes(&frame(), false);
         let action = cp.on_arrival(us(0), &frame(), queue(len), &mut dice());
@@ -16,14 +16,14 @@ fn sample(cp: &mut Cp, len: u64) -> CpAction {
     panic!("nothing was sampled");
 }
 
-fn rp() -> Rp {
+fn rp() -> ThreePointRp {
     ThreePoint::reaction_point(
-        &RpParams { limiter: qcn::RpParams { jitter_width: 0.0, ..RP_DECK001.limiter }, ..RP_DECK001 },
+        &ThreePointRpParams { limiter: qcn::QcnRpParams { jitter_width: 0.0, ..RP_DECK001.limiter }, ..RP_DECK001 },
         LINE,
     )
 }
 
-fn reflect(rp: &mut Rp, fb: i16) -> u64 {
+fn reflect(rp: &mut ThreePointRp, fb: i16) -> u64 {
     rp.on_signal(ms(0), &Signal::Reflection(fb), &mut dice());
     rp.gauge().current_rate.get() / 1000
 }
@@ -53,7 +53,7 @@ fn the_worse_feedback_of_a_path_stays() {
 #[test]
 fn a_destination_reflects_marks() {
     for (mark, reflected) in [(0, None), (127, Some(-63)), (64, Some(0)), (1, Some(63))] {
-        assert_eq!(Np.on_frame(us(0), &delivered(mark)), reflected.map(Signal::Reflection));
+        assert_eq!(ThreePointNp.on_frame(us(0), &delivered(mark)), reflected.map(Signal::Reflection));
     }
 }
 
@@ -74,7 +74,7 @@ fn good_news_in_a_row_raises_and_bad_news_cuts() {
 
 #[test]
 fn good_news_may_be_ignored() {
-    let mut rp = ThreePoint::reaction_point(&RpParams { good_news: 0, ..RP_DECK001 }, LINE);
+    let mut rp = ThreePoint::reaction_point(&ThreePointRpParams { good_news: 0, ..RP_DECK001 }, LINE);
     let cut = reflect(&mut rp, -32);
     assert!((0..50).all(|_| reflect(&mut rp, 63) == cut));
 }
@@ -83,7 +83,7 @@ fn good_news_may_be_ignored() {
 #[test]
 fn good_news_speeds_recovery() {
     let recovery = |good_news| {
-        let params = RpParams { good_news, ..RP_DECK001 };
+        let params = ThreePointRpParams { good_news, ..RP_DECK001 };
         let mut fabric = Fabric::<ThreePoint>::new(2, &CP_DECK001, &params, LINE, 5);
         let _ = fabric.run(100);
         fabric.rate = BitRate::mbps(500);
