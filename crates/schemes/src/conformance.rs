@@ -130,7 +130,7 @@ fn drive(rp: &mut impl ReactionPoint, now: Instant, step: &RpStep, dice: &mut Di
     Stamp::default()
 }
 
-/// Whether a signal can only mean "slower": nothing in it speaks of room.
+/// Whether a signal can only mean "slower": nothing in it tells of room.
 fn congested(signal: &Signal) -> bool {
     match signal {
         Signal::Cnm(_) | Signal::Echo(_) | Signal::PushBack(_) | Signal::Cnp => true,

@@ -57,7 +57,7 @@ pub struct Pause {
 pub struct Pfc {
     /// High octet of the class-enable vector; sent 0.
     pub reserved: u8,
-    /// Which priorities the frame speaks of: bit n for priority n.
+    /// The priorities that the frame sets: bit n for priority n.
     pub enabled: u8,
     /// Times of priorities 0 to 7. Those that are not enabled mean nothing.
     pub times: [Quanta; 8],
@@ -77,7 +77,7 @@ impl Pfc {
         Pfc { reserved: 0, enabled, times }
     }
 
-    /// Return the time that the frame gives `priority`, if it speaks of it.
+    /// Return the time that the frame sets for `priority`, if it sets one.
     pub fn time(&self, priority: u8) -> Option<Quanta> {
         let time = self.times.get(usize::from(priority))?;
         (self.enabled >> priority & 1 == 1).then_some(*time)

@@ -9,7 +9,7 @@ params! {
     /// How switches are built. Of several tables the first whose pattern fits a switch holds.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Switches {
-        /// Switches it speaks of: a name, or a pattern in which * stands for any characters and {1..4} for numbers.
+        /// Switches that this table sets: a name, or a pattern in which * stands for any characters and {1..4} for numbers.
         only: String, "", Range::ANY, Fallback::Text("*");
         /// Octets each output queue holds, for each class, the frame in transmission included; left out, no limit.
         output_buffer: Option<Bytes>, "OQ limit", Range::POSITIVE;
@@ -26,7 +26,7 @@ params! {
     /// How hosts send and receive. Of several tables the first whose pattern fits a host holds.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Adapters {
-        /// Hosts it speaks of: a name, or a pattern in which * stands for any characters and {1..4} for numbers.
+        /// Hosts that this table sets: a name, or a pattern in which * stands for any characters and {1..4} for numbers.
         only: String, "", Range::ANY, Fallback::Text("*");
         /// Rate limiters a host has; with more flows than limiters, flows share them in turn. Left out, one a flow.
         max_rps: Option<u32>, "", Range::between(1.0, 1e6);
