@@ -107,7 +107,8 @@ class Capture:
         --------
         >>> import qcnlab
         >>> from qcnlab.captures import Capture
-        >>> scenario = qcnlab.load("one-source-into-9g-rtt10us").with_("warmup=1 ms", "duration=10 ms")
+        >>> base = qcnlab.load("one-source-into-9g-rtt10us")
+        >>> scenario = base.with_("warmup=1 ms", "duration=10 ms")
         >>> Capture("switch->sink").size(scenario) < 1_200_000
         True
         """
