@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -364,3 +365,24 @@ def test_the_first_page_counts_what_the_rows_say(whole: book.Book) -> None:
     stated = [row.verdict for deck in whole.decks for row in deck.rows]
     for verdict in set(stated):
         assert f"| {verdict} | {stated.count(verdict)} |" in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [([], "order reproduced"), (["scheme.rp.hai_rate=0 b/s"], "not reproduced")],
+)
+def test_a_law_without_hyper_active_increase_fails_a_quick_row(
+    whole: book.Book, changes: list[str], verdict: str, tmp_path: Path
+) -> None:
+    deck = whole.only(("1.19",)).decks[0]
+    of_qcn = {
+        key: replace(case, changes=(*case.changes, *changes))
+        for key, case in deck.cases.items()
+        if not any(each.startswith("scheme.name") for each in case.changes)
+    }
+    assert of_qcn
+    cases = {**deck.cases, **of_qcn}
+    rows = tuple(replace(row, shown=(), figure=None) for row in deck.rows)
+    changed = replace(whole, decks=(replace(deck, cases=cases, rows=rows),))
+    (judged,) = book.judge(changed, runner.results(changed, quick=True, folder=tmp_path))
+    assert (judged.verdict, judged.borne_out) == (verdict, not changes)
