@@ -32,7 +32,7 @@ PHASES = {
     "pending events": r"sim/src/wheel\.rs",
     "dispatch": r"sim/src/(ids|engine/(mod|schedule))\.rs",
     "sources, limiters": (
-        r"sim/src/(engine/(sending|lazy)|source|pacer|rate_limiter|adapter|sender)\.rs"
+        r"sim/src/(engine/(sending|lazy)|source|rate_limiter|adapter|sender)\.rs|schemes/src/driver/"
     ),
     "ports, links": r"sim/src/(engine/(hop|network|services)|port|frame)\.rs",
     "priority queues": r"sim/src/(engine/transmission|priority_queues)\.rs",

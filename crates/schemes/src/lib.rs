@@ -7,6 +7,7 @@
 //!
 //! * [`roles`]: the traits, and what a machine and its driver count on; [`facts`] and [`signal`]: what passes between.
 //! * [`fast_path`]: what serves an engine's speed alone.
+//! * [`driver`]: what stands beside machines wherever they run: limiter, pacer, pauses.
 //! * [`definition`]: what the file of a scheme declares.
 //! * [`family`]: one file a scheme.
 //! * [`parts`]: what several schemes share.
@@ -21,6 +22,7 @@
 pub mod conformance;
 pub mod definition;
 pub mod dice;
+pub mod driver;
 pub mod facts;
 pub mod family;
 pub mod fast_path;

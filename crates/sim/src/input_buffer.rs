@@ -1,11 +1,10 @@
 //! Input buffers: what a node holds of the frames that arrived over one link, and whether it has paused that link.
 //!
-//! A *priority group* is what one pause frame pauses: the whole link under 802.3x, where it has number 0, or one class
-//! under PFC, where it has the number of the class.
+//! Groups are the priority groups of [`driver`](qcnlab_schemes::driver).
 
 use crate::ids::PortId;
-use crate::plan::{NodePlan, PausePlan, PauseRule, PauseScope};
-use qcnlab_units::Instant;
+use crate::plan::{NodePlan, PauseRule, PauseScope};
+use qcnlab_schemes::driver::PauseSender;
 
 /// The buffer for the frames that arrive at a node over one link.
 #[derive(Clone, Debug)]
@@ -28,18 +27,12 @@ pub(crate) struct InputBuffer {
     pub(crate) dropped_bytes: u64,
 }
 
-/// Which priority groups of an input have been sent XOFF, and for how long.
+/// The pauses of an input's link.
 #[derive(Clone, Debug)]
 pub(crate) struct PauseState {
-    pub(crate) plan: PausePlan,
+    pub(crate) sender: PauseSender,
     /// The port that pause frames leave by: the other direction of the link.
     pub(crate) reverse: PortId,
-    /// Groups that were sent XOFF and not XON since, a bit each.
-    pub(crate) xoff: u8,
-    /// For each group, when the last requested pause ends, ps.
-    pub(crate) requested_until: [u64; 8],
-    /// For each group, when its pause is refreshed, ps; `u64::MAX` for never.
-    pub(crate) refresh_at: [u64; 8],
     /// For each group, the output queue that was longest when it was paused.
     pub(crate) because: [Option<PortId>; 8],
 }
@@ -54,11 +47,8 @@ impl InputBuffer {
         classes: u8,
     ) -> InputBuffer {
         let pause = node.pause.map(|plan| PauseState {
-            plan,
+            sender: PauseSender::new(plan),
             reverse: reverse.expect("a link that is paused has two directions"),
-            xoff: 0,
-            requested_until: [0; 8],
-            refresh_at: [u64::MAX; 8],
             because: [None; 8],
         });
         let memory = node.input_memory.map_or(u64::MAX, |memory| memory.get());
@@ -158,7 +148,7 @@ impl InputBuffer {
     /// Octets that decide whether a group is paused.
     pub(crate) fn occupancy(&self, group: u8) -> u64 {
         match &self.pause {
-            Some(PauseState { plan: PausePlan { scope: PauseScope::Classes(_), .. }, .. }) => {
+            Some(pause) if matches!(pause.sender.plan.scope, PauseScope::Classes(_)) => {
                 self.by_class[usize::from(group)]
             }
             _ => self.held(),
@@ -167,64 +157,12 @@ impl InputBuffer {
 
     /// The group of `class`, if it has just risen above its high watermark.
     pub(crate) fn xoff_due(&self, class: u8) -> Option<u8> {
-        let pause = self.pause.as_ref()?;
-        let PauseRule::Watermarks { high, .. } = pause.plan.rule else { return None };
-        let group = pause.group(class)?;
-        (pause.xoff & 1 << group == 0 && self.occupancy(group) > high.get()).then_some(group)
+        self.pause.as_ref()?.sender.xoff_due(class, |group| self.occupancy(group))
     }
 
     /// The group of `class`, if it has just come down to its low watermark.
     pub(crate) fn xon_due(&self, class: u8) -> Option<u8> {
-        let pause = self.pause.as_ref()?;
-        let PauseRule::Watermarks { low, .. } = pause.plan.rule else { return None };
-        let group = pause.group(class)?;
-        (pause.xoff & 1 << group != 0 && self.occupancy(group) <= low.get()).then_some(group)
-    }
-
-    /// The group of `class`, if an arrival at an output queue of `queued` octets pauses it; `lasts` tells how long
-    /// quanta last, in ps.
-    pub(crate) fn threshold_reached(
-        &self,
-        now: Instant,
-        class: u8,
-        queued: u64,
-        lasts: impl Fn(u16) -> u64,
-    ) -> Option<u8> {
-        let pause = self.pause.as_ref()?;
-        let PauseRule::Threshold { threshold, quanta } = pause.plan.rule else { return None };
-        let group = pause.group(class)?;
-        let left = pause.requested_until[usize::from(group)].saturating_sub(now.ps());
-        (queued >= threshold.get() && left <= lasts(quanta) / 2).then_some(group)
-    }
-}
-
-impl PauseState {
-    /// The priority group of `class`; `None` if the class is never paused.
-    pub(crate) fn group(&self, class: u8) -> Option<u8> {
-        match self.plan.scope {
-            PauseScope::Link => Some(0),
-            PauseScope::Classes(classes) => (classes & 1 << class != 0).then_some(class),
-        }
-    }
-
-    /// The classes of a group, a bit each.
-    pub(crate) fn classes(&self, group: u8) -> u8 {
-        match self.plan.scope {
-            PauseScope::Link => u8::MAX,
-            PauseScope::Classes(_) => 1 << group,
-        }
-    }
-
-    /// The pause time that an XOFF requests.
-    pub(crate) fn quanta(&self) -> u16 {
-        match self.plan.rule {
-            PauseRule::Watermarks { quanta, .. } | PauseRule::Threshold { quanta, .. } => quanta,
-        }
-    }
-
-    /// When the next pause is refreshed, ps.
-    pub(crate) fn next_refresh(&self) -> u64 {
-        self.refresh_at.iter().copied().fold(u64::MAX, u64::min)
+        self.pause.as_ref()?.sender.xon_due(class, |group| self.occupancy(group))
     }
 }
 
@@ -232,7 +170,8 @@ impl PauseState {
 mod tests {
     use super::*;
     use crate::ids::Id;
-    use qcnlab_units::{Bytes, Span};
+    use crate::plan::PausePlan;
+    use qcnlab_units::{Bytes, Instant, Span};
 
     fn input(scope: PauseScope) -> InputBuffer {
         let rule = PauseRule::Watermarks { high: Bytes::new(6000), low: Bytes::new(3000), quanta: 65_535 };
@@ -263,7 +202,7 @@ mod tests {
         assert_eq!(input.xoff_due(3), None);
         assert!(input.admit(3, 64));
         assert_eq!((input.xoff_due(3), input.xoff_due(0)), (Some(3), None));
-        input.pause.as_mut().unwrap().xoff = 1 << 3;
+        input.pause.as_mut().unwrap().sender.on_xoff(Instant::ZERO, 3, 0);
         input.release(3, 3063);
         assert_eq!(input.xon_due(3), None);
         input.release(3, 1);
@@ -293,45 +232,6 @@ mod tests {
         assert!(!link.admit_uncounted(1));
     }
 
-    #[test]
-    fn a_group_of_pfc_is_its_class_and_no_other() {
-        let input = input(PauseScope::Classes(0b1110_0001));
-        let pause = input.pause.as_ref().unwrap();
-        let groups: Vec<Option<u8>> = (0..8).map(|class| pause.group(class)).collect();
-        assert_eq!(groups, [Some(0), None, None, None, None, Some(5), Some(6), Some(7)]);
-        let classes: Vec<u8> = [0, 5, 6, 7].map(|group| pause.classes(group)).to_vec();
-        assert_eq!(classes, [0b1, 0b10_0000, 0b100_0000, 0b1000_0000]);
-    }
-
-    #[test]
-    fn a_threshold_pauses_anew_when_half_of_the_pause_is_over() {
-        let rule = PauseRule::Threshold { threshold: Bytes::new(5000), quanta: 100 };
-        let node = NodePlan {
-            name: "switch".to_owned(),
-            input_memory: None,
-            pause: Some(PausePlan { scope: PauseScope::Classes(0b11), rule, reaction: Span::ZERO }),
-        };
-        let mut input = InputBuffer::new(PortId::new(0), 0, &node, Some(PortId::new(1)), u8::MAX);
-        let due = |input: &InputBuffer, now, class, queued| {
-            input.threshold_reached(Instant::from_ps(now), class, queued, |quanta| u64::from(quanta) * 10)
-        };
-        assert_eq!((due(&input, 0, 1, 4999), due(&input, 0, 1, 5000), due(&input, 0, 2, 9000)), (None, Some(1), None));
-        // 100 quanta last 1000; asked for at 0, so until 1000.
-        input.pause.as_mut().unwrap().requested_until[1] = 1000;
-        assert_eq!((due(&input, 499, 1, 5000), due(&input, 500, 1, 5000)), (None, Some(1)));
-        assert_eq!(due(&input, 0, 0, 5000), Some(0), "the other class has not asked");
-        assert_eq!((input.xoff_due(1), input.xon_due(1)), (None, None), "it has no watermarks");
-    }
-
-    #[test]
-    fn the_next_refresh_is_the_first_of_all_groups() {
-        let mut input = input(PauseScope::Classes(0b1001));
-        let pause = input.pause.as_mut().unwrap();
-        assert_eq!(pause.next_refresh(), u64::MAX);
-        (pause.refresh_at[0], pause.refresh_at[3]) = (70, 50);
-        assert_eq!((pause.next_refresh(), pause.quanta()), (50, 65_535));
-    }
-
     /// Of 10 000 octets and a watermark of 6000 four classes may have 1500 each before anything can be due.
     #[test]
     fn a_class_is_safe_up_to_its_part_of_the_lower_limit() {
@@ -351,6 +251,6 @@ mod tests {
         let mut input = input(PauseScope::Link);
         assert!(input.admit(3, 4000) && input.admit(0, 2001));
         assert_eq!(input.xoff_due(0), Some(0));
-        assert_eq!(input.pause.as_ref().unwrap().classes(0), 0xff);
+        assert_eq!(input.pause.as_ref().unwrap().sender.classes(0), 0xff);
     }
 }

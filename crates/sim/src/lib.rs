@@ -24,7 +24,6 @@ pub mod engine;
 pub mod frame;
 mod ids;
 pub mod input_buffer;
-pub mod pacer;
 pub mod plan;
 pub mod port;
 pub mod priority_queues;

@@ -2,6 +2,7 @@
 
 use crate::tcp;
 use qcnlab_schemes::ReactionPoint;
+pub use qcnlab_schemes::driver::{PausePlan, PauseRule, PauseScope};
 use qcnlab_schemes::registry::Config;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -80,49 +81,6 @@ impl NodePlan {
     pub(crate) const fn counts(&self) -> bool {
         self.input_memory.is_some() || self.pause.is_some()
     }
-}
-
-/// When a node pauses the far ends of its links.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PausePlan {
-    /// Which classes it pauses.
-    pub scope: PauseScope,
-    /// When.
-    pub rule: PauseRule,
-    /// Time from a pause frame's last octet to its effect.
-    pub reaction: Span,
-}
-
-/// Which classes a pause frame pauses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PauseScope {
-    /// The whole link: 802.3x.
-    Link,
-    /// Each class whose bit is set, separately: 802.1Qbb. Octets are counted for each class.
-    Classes(u8),
-}
-
-/// When a pause frame is sent. A time is a number of quanta of 512 bit times of the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PauseRule {
-    /// Octets held of one input (and class): XOFF when they rise above `high`, again when half of the pause
-    /// time is over, XON when they are at or below `low`.
-    Watermarks {
-        /// XOFF above this.
-        high: Bytes,
-        /// XON at or below this.
-        low: Bytes,
-        /// Pause time that an XOFF requests.
-        quanta: u16,
-    },
-    /// An arrival that finds (with itself) `threshold` octets or more in its output queue pauses the link
-    /// it came over, unless more than half of the last requested time is left. There is no XON: the time expires.
-    Threshold {
-        /// XOFF from this on.
-        threshold: Bytes,
-        /// Pause time that an XOFF requests.
-        quanta: u16,
-    },
 }
 
 /// A queue and the link behind it.

@@ -7,6 +7,7 @@
 use crate::frame::{Frame, Ring, flag};
 use crate::ids::{AdapterId, PortCpId, PortId};
 use crate::port::Fifo;
+use qcnlab_schemes::driver::ClassPause;
 use qcnlab_units::BitRate;
 use std::collections::VecDeque;
 
@@ -34,11 +35,8 @@ pub(crate) struct ClassQueue {
     octets_from: Vec<u64>,
     /// Its congestion point.
     pub(crate) cp: Option<PortCpId>,
-    /// It is paused before this time, ps.
-    pub(crate) paused_until: u64,
-    /// When the last pause that took effect began, ps, and the port that led to it.
-    pub(crate) paused_since: u64,
-    pub(crate) because: Option<PortId>,
+    /// Its pause, and the port that led to it.
+    pub(crate) pause: ClassPause<PortId>,
 }
 
 /// What the transmitter is busy with.
@@ -102,31 +100,6 @@ impl ClassQueue {
         self.octets = 0;
         self.octets_from.fill(0);
     }
-
-    /// Pauses the class until `until`, ps, or resumes it if the frame says 0 quanta. Returns the pause that is over with
-    /// that: when it began, when it ended, and the port that led to it.
-    pub(crate) fn apply_pause(&mut self, now: u64, until: u64, frame: PauseFrame) -> Option<(u64, u64, PortId)> {
-        let in_force = self.paused_until > now;
-        let mut ended = None;
-        if !in_force || frame.quanta == 0 {
-            ended = self.last_pause(now);
-            if ended.is_some() {
-                self.paused_since = now;
-            }
-        }
-        if !in_force {
-            self.paused_since = now;
-            self.because = Some(frame.because);
-        }
-        self.paused_until = until;
-        ended
-    }
-
-    /// The last pause, up to `now` at most, if it has not been returned yet.
-    pub(crate) fn last_pause(&self, now: u64) -> Option<(u64, u64, PortId)> {
-        let because = self.because.filter(|_| self.paused_until > self.paused_since)?;
-        Some((self.paused_since, self.paused_until.min(now), because))
-    }
 }
 
 impl PriorityQueues {
@@ -142,9 +115,7 @@ impl PriorityQueues {
                 octets: 0,
                 octets_from: Vec::new(),
                 cp: None,
-                paused_until: 0,
-                paused_since: 0,
-                because: None,
+                pause: ClassPause::default(),
             });
         }
         PriorityQueues {
@@ -239,51 +210,6 @@ mod tests {
         assert_eq!(numbers, [7, 3, 0]);
         queues.enqueue(Frame::of_class(3, 100), None);
         assert_eq!((queues.of_class(3).octets, queues.of_class(7).octets), (100, 0));
-    }
-
-    fn xoff(because: u32) -> PauseFrame {
-        PauseFrame { classes: 1, quanta: 100, because: PortId::new(because) }
-    }
-
-    fn xon() -> PauseFrame {
-        PauseFrame { quanta: 0, ..xoff(9) }
-    }
-
-    fn class_queue() -> ClassQueue {
-        PriorityQueues::new(PortId::new(0), 1, BitRate::gbps(10)).queues.remove(0)
-    }
-
-    #[test]
-    fn a_pause_that_is_refreshed_is_one_from_its_beginning() {
-        let mut queue = class_queue();
-        assert_eq!(queue.apply_pause(10, 100, xoff(1)), None);
-        assert_eq!(queue.apply_pause(60, 150, xoff(2)), None, "still paused");
-        assert_eq!(queue.last_pause(90), Some((10, 90, PortId::new(1))), "so far");
-        assert_eq!(queue.last_pause(400), Some((10, 150, PortId::new(1))), "it runs off by itself");
-        // XON at 120 ends it, and it is returned once.
-        assert_eq!(queue.apply_pause(120, 120, xon()), Some((10, 120, PortId::new(1))));
-        assert_eq!((queue.last_pause(400), queue.paused_until), (None, 120));
-        assert_eq!(queue.apply_pause(130, 130, xon()), None);
-    }
-
-    #[test]
-    fn a_pause_that_ran_off_is_returned_when_the_next_begins() {
-        let mut queue = class_queue();
-        assert_eq!(queue.apply_pause(10, 100, xoff(1)), None);
-        assert_eq!(queue.apply_pause(200, 300, xoff(2)), Some((10, 100, PortId::new(1))));
-        assert_eq!(queue.last_pause(250), Some((200, 250, PortId::new(2))));
-        // XON after the end: the pause lasted until 300, not until XON.
-        assert_eq!(queue.apply_pause(350, 350, xon()), Some((200, 300, PortId::new(2))));
-        assert_eq!(queue.last_pause(400), None);
-    }
-
-    #[test]
-    fn a_pause_works_until_the_moment_it_ends() {
-        let mut queue = class_queue();
-        assert_eq!(queue.apply_pause(10, 100, xoff(1)), None);
-        // At 100 it is over: the next pause is another one, though no time is between them.
-        assert_eq!(queue.apply_pause(100, 190, xoff(2)), Some((10, 100, PortId::new(1))));
-        assert_eq!(queue.last_pause(190), Some((100, 190, PortId::new(2))));
     }
 
     #[test]

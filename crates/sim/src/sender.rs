@@ -70,7 +70,7 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn next_release(&self, now: Instant, limiter: &RateLimiter, port: &Port) -> Option<Instant> {
         let ready = self.source.next_ready(now, self.stop)?;
-        Some(ready.max(limiter.pacer.next()).max(port.busy_until()).max(now))
+        Some(ready.max(limiter.driver.pacer.next()).max(port.busy_until()).max(now))
     }
 
     /// Builds the next frame, which passes the limiter now.
@@ -79,7 +79,11 @@ impl Sender {
         let payload = self.source.take(now, self.frame);
         let size = Bytes::new(u64::from(payload.size));
         limiter.last_flow = flow;
-        let stamp = if limiter.never_limits { Stamp::default() } else { limiter.on_sent(now, size, payload.backlog) };
+        let stamp = if limiter.driver.never_limits {
+            Stamp::default()
+        } else {
+            limiter.driver.on_sent(now, size, payload.backlog)
+        };
         let path = match &mut self.dice {
             None => self.first_path,
             Some(dice) => PathId::new(self.first_path.number() + dice.below(self.paths)),

@@ -54,8 +54,8 @@ impl Network {
         let mut paused = Vec::new();
         for (id, input) in self.inputs.enumerate() {
             let Some(pause) = &input.pause else { continue };
-            for group in (0..8).filter(|group| pause.xoff & 1 << group != 0) {
-                paused.push(PausedGroup { port: input.port, input: id, classes: pause.classes(group), group });
+            for group in (0..8).filter(|group| pause.sender.is_xoff(*group)) {
+                paused.push(PausedGroup { port: input.port, input: id, classes: pause.sender.classes(group), group });
             }
         }
         paused
@@ -64,7 +64,7 @@ impl Network {
     /// Whether what moves cannot bring the buffer that a paused group waits for down to its low watermark.
     fn stays_above_low(&self, each: &PausedGroup, stuck: &[PausedGroup]) -> bool {
         let pause = self.inputs[each.input].pause.as_ref();
-        let Some(PauseRule::Watermarks { low, .. }) = pause.map(|pause| pause.plan.rule) else {
+        let Some(PauseRule::Watermarks { low, .. }) = pause.map(|pause| pause.sender.plan.rule) else {
             return false;
         };
         let held: u64 = self.held_by_stuck(each, stuck).map(|(_, octets)| octets).sum();

@@ -60,14 +60,14 @@ impl Engine {
     fn record_last_pauses(&mut self) {
         for queues in self.network.queues.iter() {
             let input = self.network.ports[queues.port].input().map(|input| &self.network.inputs[input]);
-            let scope = input.and_then(|input| input.pause.as_ref()).map(|pause| pause.plan.scope);
+            let scope = input.and_then(|input| input.pause.as_ref()).map(|pause| pause.sender.plan.scope);
             let whole_link = scope == Some(PauseScope::Link);
             for (position, queue) in queues.queues.iter().enumerate() {
                 // A pause of the whole link is one row.
                 if position > 0 && whole_link {
                     continue;
                 }
-                if let Some((since, end, because)) = queue.last_pause(self.end.ps()) {
+                if let Some((since, end, because)) = queue.pause.last(self.end.ps()) {
                     let class = if whole_link { None } else { Some(queue.class) };
                     self.recording.recorder.on_pause(since, end, queues.port, class, because);
                 }

@@ -223,11 +223,12 @@ impl Engine {
         let Some(input) = self.network.ports[self.network.ingress_port(frame)].input() else { return };
         let buffer = &self.network.inputs[input];
         if let Some(pause) = &buffer.pause
-            && let PauseRule::Threshold { .. } = pause.plan.rule
+            && let PauseRule::Threshold { .. } = pause.sender.plan.rule
             && let Some(queues) = self.network.ports[pause.reverse].queues()
         {
             let queues = &self.network.queues[queues];
-            if let Some(group) = buffer.threshold_reached(now, frame.class(), queued, |quanta| queues.quanta_ps(quanta))
+            if let Some(group) =
+                pause.sender.threshold_reached(now, frame.class(), queued, |quanta| queues.quanta_ps(quanta))
             {
                 self.send_xoff(now, input, group, Some(output));
             }

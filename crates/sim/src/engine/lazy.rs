@@ -41,7 +41,7 @@ impl Engine {
             let planned = &plan.ports[sender.port.number() as usize];
             let port = &mut self.network.ports[sender.port];
             let used = &uses[sender.port.number() as usize];
-            let rp = &self.senders.limiters[sender.limiter].rp;
+            let rp = &self.senders.limiters[sender.limiter].driver.rp;
             sender.lazy = used.flows == 1
                 && flows_of[sender.limiter.number() as usize] == 1
                 && !used.by_others
@@ -163,7 +163,7 @@ impl Sender {
             }
             _ => return None,
         };
-        let at = ready.max(limiter.pacer.next()).max(port.next_start());
+        let at = ready.max(limiter.driver.pacer.next()).max(port.next_start());
         (at < ends).then_some(at)
     }
 

@@ -16,17 +16,16 @@ impl Engine {
         let node = self.network.links[buffer.port].to;
         let Some(pause) = &mut buffer.pause else { return };
         let Some(queues) = self.network.ports[pause.reverse].queues() else { return };
-        let lasts = self.network.queues[queues].quanta_ps(pause.quanta());
-        let at = usize::from(group);
-        pause.because[at] = Some(because);
-        pause.requested_until[at] = now.ps() + lasts;
-        if let PauseRule::Watermarks { .. } = pause.plan.rule {
-            self.network.nodes[node].paused_groups += u32::from(pause.xoff & 1 << group == 0);
-            pause.xoff |= 1 << group;
-            pause.refresh_at[at] = now.ps() + (lasts / 2).max(1);
-            self.schedule.set(Event::PauseRefresh(input), Instant::from_ps(pause.next_refresh()));
+        let sender = &mut pause.sender;
+        let lasts = self.network.queues[queues].quanta_ps(sender.quanta());
+        pause.because[usize::from(group)] = Some(because);
+        let was_xoff = sender.is_xoff(group);
+        sender.on_xoff(now, group, lasts);
+        if let PauseRule::Watermarks { .. } = sender.plan.rule {
+            self.network.nodes[node].paused_groups += u32::from(!was_xoff);
+            self.schedule.set(Event::PauseRefresh(input), Instant::from_ps(sender.next_refresh()));
         }
-        let frame = PauseFrame { classes: pause.classes(group), quanta: pause.quanta(), because };
+        let frame = PauseFrame { classes: sender.classes(group), quanta: sender.quanta(), because };
         let reverse = pause.reverse;
         self.send_pause_frame(now, reverse, frame);
         if self.network.nodes[node].paused_groups == 1 {
@@ -41,13 +40,10 @@ impl Engine {
         let buffer = &mut self.network.inputs[input];
         let node = self.network.links[buffer.port].to;
         let Some(pause) = &mut buffer.pause else { return };
-        let at = usize::from(group);
-        let Some(because) = pause.because[at] else { return };
-        self.network.nodes[node].paused_groups -= u32::from(pause.xoff >> group & 1);
-        pause.xoff &= !(1 << group);
-        pause.requested_until[at] = now.ps();
-        pause.refresh_at[at] = u64::MAX;
-        let frame = PauseFrame { classes: pause.classes(group), quanta: 0, because };
+        let Some(because) = pause.because[usize::from(group)] else { return };
+        self.network.nodes[node].paused_groups -= u32::from(pause.sender.is_xoff(group));
+        pause.sender.on_xon(now, group);
+        let frame = PauseFrame { classes: pause.sender.classes(group), quanta: 0, because };
         let reverse = pause.reverse;
         self.send_pause_frame(now, reverse, frame);
     }
@@ -56,13 +52,13 @@ impl Engine {
     pub(super) fn refresh_pause(&mut self, now: Instant, input: InputId) {
         for group in 0..8 {
             let Some(pause) = &self.network.inputs[input].pause else { return };
-            if pause.refresh_at[usize::from(group)] <= now.ps() {
+            if pause.sender.refresh_due(now, group) {
                 let because = pause.because[usize::from(group)];
                 self.send_xoff(now, input, group, because);
             }
         }
         if let Some(pause) = &self.network.inputs[input].pause {
-            self.schedule.set(Event::PauseRefresh(input), Instant::from_ps(pause.next_refresh()));
+            self.schedule.set(Event::PauseRefresh(input), Instant::from_ps(pause.sender.next_refresh()));
         }
     }
 
@@ -96,7 +92,7 @@ impl Engine {
         self.pause_classes(now, id, frame);
         let queues = &self.network.queues[id];
         if let Some(flow) = lazy_sender {
-            self.network.ports[port].paused_until = queues.queues[0].paused_until;
+            self.network.ports[port].paused_until = queues.queues[0].pause.until();
             self.schedule_lazy_arrival(flow);
         } else if queues.is_idle() {
             self.start_transmission(now, id);
@@ -112,7 +108,7 @@ impl Engine {
             if frame.classes & 1 << queue.class == 0 {
                 continue;
             }
-            let ended = queue.apply_pause(now.ps(), until, frame);
+            let ended = queue.pause.apply(now.ps(), until, frame.quanta == 0, frame.because);
             // A pause of the whole link is one row.
             if let Some((since, end, because)) = ended.filter(|_| position == 0 || !whole_link) {
                 let class = if whole_link { None } else { Some(queue.class) };

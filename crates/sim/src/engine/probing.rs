@@ -11,7 +11,7 @@ use qcnlab_units::{Instant, Span};
 impl Engine {
     /// Sends the probes that a reaction point has.
     pub(super) fn send_probes(&mut self, now: Instant, limiter: LimiterId) {
-        while let Some(probe) = self.senders.limiters[limiter].rp.take_probe(now) {
+        while let Some(probe) = self.senders.limiters[limiter].driver.rp.take_probe(now) {
             self.recording.counters.probes_sent += 1;
             let sender = &self.senders.flows[self.senders.limiters[limiter].last_flow];
             let (path, class) = (sender.first_path, sender.class);

@@ -67,7 +67,7 @@ impl Engine {
         self.update_senders(now + Span::from_ps(1));
         let trace = &mut self.recording.recorder.trace;
         for (flow, sender) in self.senders.flows.enumerate() {
-            let gauge = self.senders.limiters[sender.limiter].rp.gauge();
+            let gauge = self.senders.limiters[sender.limiter].driver.rp.gauge();
             let rows = &mut trace.rates;
             rows.time.push(now.ps());
             rows.flow.push(flow.number());

@@ -91,7 +91,7 @@ impl Engine {
             return;
         }
         let Some(flow) = limiter.queue.front().copied() else { return };
-        let at = limiter.pacer.next();
+        let at = limiter.driver.pacer.next();
         if at > now {
             return self.schedule.set(Event::Release(id), at);
         }
@@ -127,7 +127,7 @@ impl Engine {
                 if !queues.is_idle() {
                     return;
                 }
-                for queue in queues.queues.iter().filter(|queue| queue.paused_until > now.ps()) {
+                for queue in queues.queues.iter().filter(|queue| queue.pause.until() > now.ps()) {
                     classes &= !(1 << queue.class);
                 }
                 waits = Some(queues_id);
@@ -147,7 +147,7 @@ impl Engine {
         };
         let limiter_id = self.senders.flows[flow].limiter;
         let limiter = &mut self.senders.limiters[limiter_id];
-        if limiter.pacer.next() > now {
+        if limiter.driver.pacer.next() > now {
             // Its rate was cut while it waited for the link.
             limiter.at_adapter = false;
             self.advance_limiter(now, limiter_id);
@@ -188,8 +188,8 @@ impl Engine {
         let limiter = &mut self.senders.limiters[sender.limiter];
         let frame = sender.next_frame(at, flow, limiter);
         self.recording.on_sent(flow, frame.octets());
-        if limiter.saw_last
-            && let Some(wake) = limiter.changed_wake()
+        if limiter.driver.saw_last
+            && let Some(wake) = limiter.driver.changed_wake()
         {
             self.schedule.set(Event::RpWake(sender.limiter), wake);
         }
@@ -219,8 +219,8 @@ impl Engine {
         if next.is_some_and(|at| at <= now) {
             let frame = sender.next_frame(now, flow, limiter);
             recording.on_sent(flow, frame.octets());
-            if limiter.saw_last
-                && let Some(wake) = limiter.changed_wake()
+            if limiter.driver.saw_last
+                && let Some(wake) = limiter.driver.changed_wake()
             {
                 self.schedule.set(Event::RpWake(limiter_id), wake);
             }

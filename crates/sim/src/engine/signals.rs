@@ -122,7 +122,7 @@ impl Engine {
         self.recording.counters.messages_heard += 1;
         self.update_limiter(now, id);
         let limiter = &mut self.senders.limiters[id];
-        limiter.rp.on_signal(now, signal, &mut limiter.dice);
+        limiter.driver.on_signal(now, signal);
         self.rp_changed(now, id);
     }
 
@@ -130,13 +130,12 @@ impl Engine {
     pub(super) fn wake_rp(&mut self, now: Instant, id: LimiterId) {
         self.update_limiter(now, id);
         let limiter = &mut self.senders.limiters[id];
-        if limiter.wake != now {
+        if limiter.driver.wake != now {
             return;
         }
-        limiter.wake = Instant::NEVER;
-        let before = alarms(&limiter.rp);
-        limiter.rp.on_wake(now, &mut limiter.dice);
-        if let Some(after) = alarms(&limiter.rp)
+        let before = alarms(&limiter.driver.rp);
+        limiter.driver.on_wake(now);
+        if let Some(after) = alarms(&limiter.driver.rp)
             && before.is_none_or(|before| before.alarms != after.alarms)
         {
             self.count_alarm(now, id, after.asked_at);
@@ -147,10 +146,10 @@ impl Engine {
     /// Carries the state of a reaction point over to its pacer and its wake-up, and sends the probes that it has.
     fn rp_changed(&mut self, now: Instant, id: LimiterId) {
         let limiter = &mut self.senders.limiters[id];
-        if let Some(wake) = limiter.changed_wake() {
+        if let Some(wake) = limiter.driver.changed_wake() {
             self.schedule.set(Event::RpWake(id), wake);
         }
-        if limiter.update_pacer(now) {
+        if limiter.driver.update_pacer(now) {
             self.rate_changed(now, id);
         }
         if self.senders.probe {

@@ -39,8 +39,8 @@ impl Engine {
             if queue.frames.is_empty() && adapter.is_none() {
                 continue;
             }
-            if queue.paused_until > now.ps() {
-                resumes = resumes.min(queue.paused_until);
+            if queue.pause.until() > now.ps() {
+                resumes = resumes.min(queue.pause.until());
                 continue;
             }
             if let Some(adapter) = adapter.filter(|_| queue.frames.is_empty()) {
@@ -156,7 +156,7 @@ impl Engine {
         let queues = &mut self.network.queues[id];
         let Some(fifo) = queues.unpaused else { return false };
         let node = &self.network.nodes[self.network.links[queues.port].from];
-        let paused = node.paused_groups > 0 || queues.queues[0].paused_until > now.ps();
+        let paused = node.paused_groups > 0 || queues.queues[0].pause.until() > now.ps();
         if paused || !queues.pause_frames.is_empty() || queues.transmissions_due > 0 {
             return false;
         }

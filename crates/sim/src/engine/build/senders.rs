@@ -26,7 +26,7 @@ pub(super) fn senders(plan: &Plan) -> Senders {
         flows.push(Sender::new(plan, flow, start, PathId::new(first_path)));
         first_path += flow.paths.len() as u32;
     }
-    let probe = limiters.iter().any(|limiter: &RateLimiter| limiter.rp.capabilities().sends_probes);
+    let probe = limiters.iter().any(|limiter: &RateLimiter| limiter.driver.rp.capabilities().sends_probes);
     let generators = plan.generators.iter().map(|each| generator(plan, each)).collect();
     Senders { flows, limiters, adapters: IdVec::new(), generators, probe }
 }

@@ -1,6 +1,6 @@
-//! A pacer: spaces the frames that pass a rate pacer.
+//! A pacer: spaces the frames that a limiter lets pass.
 
-use qcnlab_schemes::Pacing;
+use crate::roles::Pacing;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// Releases a frame no earlier than the octets of the last one take at the rate.
@@ -9,7 +9,7 @@ use qcnlab_units::{BitRate, Bytes, Instant, Span};
 /// used up, and then the pacer waits for all of them. A rate that changes during the wait
 /// stretches or shortens what is left of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Pacer {
+pub struct Pacer {
     /// `None`: not limiting.
     rate: Option<BitRate>,
     pacing: Pacing,
@@ -24,7 +24,8 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    pub(crate) fn new(frame: Bytes, pacing: Pacing) -> Pacer {
+    /// A pacer without a limit; frames mostly have `frame` octets, and others may come.
+    pub fn new(frame: Bytes, pacing: Pacing) -> Pacer {
         Pacer {
             rate: None,
             pacing,
@@ -38,18 +39,19 @@ impl Pacer {
 
     /// The earliest time for the next frame; [`Instant::NEVER`] while stopped.
     #[inline]
-    pub(crate) const fn next(&self) -> Instant {
+    pub const fn next(&self) -> Instant {
         self.next
     }
 
+    /// The rate it paces at; `None` for no limit.
     #[inline]
-    pub(crate) const fn rate(&self) -> Option<BitRate> {
+    pub const fn rate(&self) -> Option<BitRate> {
         self.rate
     }
 
     /// A frame of `size` octets goes now.
     #[inline]
-    pub(crate) fn on_sent(&mut self, now: Instant, size: Bytes) {
+    pub fn on_sent(&mut self, now: Instant, size: Bytes) {
         if self.run == Bytes::ZERO {
             self.run_start = now;
             if size + self.pacing.overhead == self.frame && self.pacing.burst == Bytes::ZERO {
@@ -77,7 +79,7 @@ impl Pacer {
     }
 
     /// Limits to `rate` from now on; `None` for no limit, zero for stop.
-    pub(crate) fn set_rate(&mut self, now: Instant, rate: Option<BitRate>) {
+    pub fn set_rate(&mut self, now: Instant, rate: Option<BitRate>) {
         let before = self.rate;
         self.rate = rate;
         self.gap = rate.map_or(Span::ZERO, |rate| rate.time_for_rounded_up(self.frame));

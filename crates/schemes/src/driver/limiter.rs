@@ -1,0 +1,137 @@
+//! A limiter: a reaction point and the pacer that it sets.
+
+use super::pacer::Pacer;
+use crate::dice::Dice;
+use crate::fast_path::RpFastPath;
+use crate::registry::AnyRp;
+use crate::roles::{Pacing, ReactionPoint, Signal, Stamp};
+use qcnlab_units::{BitRate, Bytes, Instant};
+
+/// Limits a rate: tells a reaction point of frames, signals and time, and paces at the rate that it sets.
+#[derive(Clone, Debug)]
+pub struct Limiter {
+    /// The reaction point.
+    pub rp: AnyRp,
+    /// When the next frame may pass.
+    pub pacer: Pacer,
+    /// The reaction point's random numbers.
+    pub dice: Dice,
+    /// When the reaction point's pending wake-up is.
+    pub wake: Instant,
+    /// The reaction point limits nothing: it need not be asked.
+    pub never_limits: bool,
+    /// The reaction point saw the last frame that passed, and may want another wake-up.
+    pub saw_last: bool,
+    rate_step: u64,
+}
+
+impl Limiter {
+    /// A limiter of frames that mostly have `frame` octets. Its rates are whole multiples of `rate_step`; it sends
+    /// `burst` octets back to back instead of as many as the reaction point says.
+    pub fn new(
+        rp: AnyRp,
+        frame: Bytes,
+        burst: Option<Bytes>,
+        rate_step: Option<BitRate>,
+        dice: Dice,
+        start: Instant,
+    ) -> Limiter {
+        let mut pacing: Pacing = rp.pacing();
+        pacing.burst = burst.unwrap_or(pacing.burst);
+        let mut limiter = Limiter {
+            pacer: Pacer::new(frame, pacing),
+            dice,
+            wake: Instant::NEVER,
+            never_limits: !rp.capabilities().limits,
+            saw_last: false,
+            rate_step: rate_step.map_or(1, BitRate::get).max(1),
+            rp,
+        };
+        limiter.pacer.set_rate(start, limiter.limit());
+        limiter
+    }
+
+    /// A frame of `size` octets passes; `backlog` octets wait behind it.
+    #[inline(always)]
+    pub fn on_sent(&mut self, now: Instant, size: Bytes, backlog: u64) -> Stamp {
+        self.pacer.on_sent(now, size);
+        let backlog = Bytes::new(backlog);
+        self.saw_last = !self.rp.count_only(size, backlog);
+        if self.saw_last { self.show_sent(now, size, backlog) } else { Stamp::default() }
+    }
+
+    /// Shows a frame to the reaction point.
+    fn show_sent(&mut self, now: Instant, size: Bytes, backlog: Bytes) -> Stamp {
+        let stamp = self.rp.on_sent(now, size, backlog, &mut self.dice);
+        self.update_pacer(now);
+        stamp
+    }
+
+    /// A signal arrived.
+    #[inline(always)]
+    pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
+        self.rp.on_signal(now, signal, &mut self.dice);
+    }
+
+    /// The pending wake-up is due.
+    #[inline(always)]
+    pub fn on_wake(&mut self, now: Instant) {
+        self.wake = Instant::NEVER;
+        self.rp.on_wake(now, &mut self.dice);
+    }
+
+    /// The rate to pace at: the reaction point's, in whole steps.
+    #[inline(always)]
+    fn limit(&self) -> Option<BitRate> {
+        Some(in_whole_steps(self.rp.limit()?, self.rate_step))
+    }
+
+    /// Sets the pacer to the reaction point's rate; returns whether that changed it.
+    #[inline(always)]
+    pub fn update_pacer(&mut self, now: Instant) -> bool {
+        let limit = self.limit();
+        let changed = limit != self.pacer.rate();
+        if changed {
+            self.pacer.set_rate(now, limit);
+        }
+        changed
+    }
+
+    /// The wake-up that the reaction point asks for, if it is not the one that is pending.
+    #[inline(always)]
+    pub fn changed_wake(&mut self) -> Option<Instant> {
+        if self.never_limits {
+            return None;
+        }
+        let wake = self.rp.next_wake();
+        if wake == self.wake {
+            return None;
+        }
+        self.wake = wake;
+        Some(wake)
+    }
+}
+
+/// The rate in whole steps, rounded down, and one step at least; zero stays zero.
+#[inline(always)]
+fn in_whole_steps(rate: BitRate, step: u64) -> BitRate {
+    if step == 1 || rate == BitRate::ZERO {
+        return rate;
+    }
+    BitRate::bps((rate.get() / step).max(1) * step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Steps of 9.6 Mb/s: 100 Mb/s are ten of them, 96; 1 Mb/s is one; nothing is none.
+    #[test]
+    fn rates_are_whole_steps_and_one_at_least() {
+        let stepped = |bps| in_whole_steps(BitRate::bps(bps), 9_600_000).get();
+        assert_eq!(stepped(100_000_000), 96_000_000);
+        assert_eq!([stepped(96_000_000), stepped(95_999_999)], [96_000_000, 86_400_000]);
+        assert_eq!([stepped(1_000_000), stepped(0)], [9_600_000, 0]);
+        assert_eq!(in_whole_steps(BitRate::bps(7), 1), BitRate::bps(7));
+    }
+}
