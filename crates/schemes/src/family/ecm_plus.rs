@@ -168,15 +168,14 @@ impl EcmPlusRp {
         }
     }
 
-    /// The timer ran out.
-    fn shrink(&mut self, now: Instant) {
+    /// The timer ran out. That is never before `stretch_from`: a message that makes the timer longer restarts it, too.
+    fn shrink(&mut self) {
         let (period, params) = (self.limiter.time_reset(), &self.params);
         let shorter = match params.adaptation {
             Adaptation::Multiplicative => period.scaled_rounded_down(params.shrink_factor),
             Adaptation::Additive => Span::from_ps(period.ps().saturating_sub(params.shrink_step.ps())),
         };
         self.limiter.set_time_reset(shorter.max(params.time_min));
-        self.stretch_from = now;
     }
 }
 
@@ -197,7 +196,7 @@ impl ReactionPoint for EcmPlusRp {
 
     fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
         if now >= self.limiter.time_end() {
-            self.shrink(now);
+            self.shrink();
         }
         self.limiter.on_wake(now, dice);
     }

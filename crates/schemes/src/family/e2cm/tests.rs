@@ -67,6 +67,28 @@ fn a_queue_on_the_path_cuts_it() {
     assert_eq!((rp.path_len, kbps(&rp)), (22_500, 4_233_600));
 }
 
+/// 22 500 octets are queued as the last probe of a limiter comes back. A drift of 10 Gb/s ends the limiter; the next one
+/// remembers the base of 100 us and no queue: Fbp = (7500 - 22 500) - 2 (22 500 - 0) cuts 5000 by 16 % to 4200. Measured
+/// from the queue of the limiter before, it were 4 %.
+#[test]
+fn a_new_limiter_has_no_path_queue_to_compare_with() {
+    let limiter = ecm::EcmRpParams { drift: DriftParams::each(Span::from_ms(1), BitRate::gbps(10)), ..STILL.limiter };
+    let (mut rp, probe) = limited(E2cmRpParams { limiter, ..STILL });
+    rp.on_signal(us(100), &Signal::Returned(probe), &mut dice());
+    send(&mut rp, us(100), 20);
+    let second = rp.take_probe(us(100)).expect("30 000 octets");
+    send(&mut rp, us(200), 30);
+    rp.on_signal(us(300), &Signal::Returned(second), &mut dice());
+    assert_eq!((rp.path_len, kbps(&rp)), (22_500, 4_233_600));
+    rp.on_wake(us(1000), &mut dice());
+    assert_eq!((rp.limit(), rp.take_probe(us(1000))), (None, None));
+    rp.on_signal(us(1500), &full(), &mut dice());
+    let third = rp.take_probe(us(1500)).expect("a limiter asks at once");
+    send(&mut rp, us(1600), 30);
+    rp.on_signal(us(1700), &Signal::Returned(third), &mut dice());
+    assert_eq!((rp.path_len, kbps(&rp)), (22_500, 4_200_000));
+}
+
 #[test]
 fn the_switch_goes_first() {
     let (mut rp, probe) = limited(STILL);

@@ -83,6 +83,23 @@ fn a_burst_counts_once_unless_told_otherwise() {
     }
 }
 
+/// 15 ms run out: 13.5. A message at once makes that 13.5 * 1.1 = 14.85, and no other until those have passed:
+/// 29.85 + 16.335 us. In the additive form 14 + 1 = 15, and at 30 ms 16.
+#[test]
+fn the_first_message_after_the_timer_ran_out_makes_the_shorter_timer_longer() {
+    for (params, steps) in [
+        (EXACT, [(15_000, 29_850), (16_000, 30_850), (29_849, 44_699), (29_850, 46_185)]),
+        (ADDITIVE, [(15_000, 30_000), (16_000, 31_000), (29_999, 44_999), (30_000, 46_000)]),
+    ] {
+        let mut limited = rp(params);
+        let _ = run_out(&mut limited);
+        for (at, next) in steps {
+            limited.on_signal(us(at), &cnm(1), &mut dice());
+            assert_eq!(limited.next_wake(), us(next), "message at {at} us");
+        }
+    }
+}
+
 #[test]
 fn the_timer_stays_within_its_bounds() {
     let every = EcmPlusRpParams {

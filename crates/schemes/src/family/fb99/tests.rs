@@ -176,6 +176,20 @@ fn what_a_port_says() {
     assert_eq!(sample(&mut cp, ms(13), 3000), CpAction::Nothing);
 }
 
+/// Bandwidth below 30 000 octets. A sample at 20 000 after an empty queue has Fb = 13 000 - 2 * 20 000 < 0: congestion,
+/// whatever the threshold says. The next, without growth, has Fb = 13 000 > 0 and is pushed back for 10 ms.
+#[test]
+fn a_short_queue_that_grows_fast_has_no_bandwidth() {
+    let bandwidth = BandwidthParams { available_below: Bytes::new(30_000), ..BandwidthParams::DECK000 };
+    let mut cp = Fb99::congestion_point(&Fb99CpParams { bandwidth, ..CP_DECK000 }, CpId(1));
+    // 27 000 * 63 / 165 000 = 10.3.
+    let cnm = Cnm { cp: CpId(1), quantized_fb: 10, q_offset: 13_000, q_delta: 20_000 };
+    assert_eq!(sample(&mut cp, ms(1), 20_000), CpAction::Send(Signal::Cnm(cnm)));
+    assert_eq!(cp.no_bandwidth_since(ms(2)), Some(ms(1)));
+    assert_eq!(sample(&mut cp, ms(10), 20_000), CpAction::Send(Signal::PushBack(CpId(1))));
+    assert_eq!(sample(&mut cp, ms(11), 20_000), CpAction::Nothing);
+}
+
 #[test]
 fn a_message_and_a_push_back_restart_the_timer() {
     let mut rp = rp(EXACT);

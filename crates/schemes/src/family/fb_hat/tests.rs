@@ -64,6 +64,34 @@ fn weak_feedback_means_short_cycles_at_once() {
     assert_eq!(cycle(&mut rp), 101);
 }
 
+/// 6: cycles of 6/8 of 150 000 octets, 75 frames, and end with the next. Once more 6 in that first cycle: it goes on, and
+/// no silence is counted at its end, so the next is as long: 76. Then 6 * 3/4 = 4.5: 84 375 octets, 56.25 frames.
+#[test]
+fn a_message_in_the_first_cycle_is_heard_in_that_cycle() {
+    let mut limited = rp(EXACT);
+    hear(&mut limited, 6);
+    assert_eq!([cycle(&mut limited), cycle(&mut limited)], [76, 57], "without another message");
+    let mut limited = rp(EXACT);
+    hear(&mut limited, 6);
+    hear(&mut limited, 6);
+    assert_eq!((limited.fb_hat, cycle(&mut limited), limited.fb_hat), (6.0, 76, 6.0));
+    assert_eq!((cycle(&mut limited), limited.fb_hat), (76, 4.5));
+    assert_eq!(cycle(&mut limited), 57);
+}
+
+/// 2 * 3/4 = 1.5 after one cycle; then 14: 1.5 + 12.5 / 4 = 4.625, and a new cycle of 86 718 octets, 57.8 frames. It has
+/// no message of its own, so it ends in silence: 3.46875, 65 039 octets, 43.4 frames; 2.6015625: 48 779, 32.5 frames.
+#[test]
+fn a_message_in_a_later_cycle_starts_one_that_ends_in_silence() {
+    let mut limited = rp(EXACT);
+    hear(&mut limited, 2);
+    let _ = cycle(&mut limited);
+    hear(&mut limited, 14);
+    assert_eq!((limited.limiter.byte_stage(), limited.fb_hat), (0, 4.625));
+    assert_eq!((cycle(&mut limited), limited.fb_hat), (58, 3.46875));
+    assert_eq!([cycle(&mut limited), cycle(&mut limited)], [44, 33]);
+}
+
 /// A reference of zero length is out of range; one that is tiny makes every cycle full: QCN with the byte counter.
 #[test]
 fn with_a_tiny_reference_it_is_qcn() {

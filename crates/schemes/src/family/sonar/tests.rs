@@ -121,6 +121,33 @@ fn a_port_echoes_while_it_has_no_bandwidth() {
     assert_eq!(ask(&mut cp, us(11_000), true, 3000), CpAction::Nothing);
 }
 
+/// Bandwidth below 30 000 octets. The 101st frame is the sample: 20 000 octets after an empty queue, so
+/// Fb = 13 000 - 2 * 20 000 < 0, congestion whatever the threshold says. Special frames are echoed for 10 ms from then on.
+#[test]
+fn a_short_queue_that_grows_fast_has_no_bandwidth() {
+    let bandwidth = BandwidthParams { available_below: Bytes::new(30_000), ..BandwidthParams::DECK000 };
+    let mut cp = Sonar::congestion_point(&SonarCpParams { bandwidth, ..CP_DECK000 }, CpId(3));
+    let special = Arrival {
+        flow: FlowId(0),
+        size: FRAME,
+        admitted: true,
+        controlled: true,
+        cn_tagged: true,
+        limited_by: None,
+        probe: true,
+        mark: 0,
+    };
+    let queue = Queue { len: Bytes::new(20_000), capacity: Bytes::new(150_000), rate: LINE };
+    let mut rolls = dice();
+    let mut ask = |at| cp.on_arrival(at, &special, queue, &mut rolls);
+    assert!((0..100).all(|_| ask(us(1000)) == CpAction::Nothing));
+    // 27 000 * 63 / 165 000 = 10.3.
+    let cnm = Cnm { cp: CpId(3), quantized_fb: 10, q_offset: 13_000, q_delta: 20_000 };
+    assert_eq!(ask(us(1000)), CpAction::Send(Signal::Cnm(cnm)));
+    assert_eq!(ask(us(10_999)), CpAction::Send(Signal::Echo(CpId(3))));
+    assert_eq!(ask(us(11_000)), CpAction::Nothing);
+}
+
 /// Read the other way, each fuse asks again: silence then goes on with the increases, and is one alarm still.
 #[test]
 fn silence_after_silence_is_one_alarm() {
