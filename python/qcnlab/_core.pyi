@@ -203,15 +203,18 @@ def metric_in_window(
     window: tuple[float, float],
     *,
     queue: tuple[NDArray[np.float64], NDArray[np.uint64], float],
-    throughput: tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.float64], int, float],
+    throughput: tuple[
+        NDArray[np.float64], NDArray[np.uint32], NDArray[np.float64], int, float, float
+    ],
     drops: tuple[NDArray[np.float64], NDArray[np.uint64]],
     limit: float | None = None,
 ) -> float | None:
     """Return a metric of one replication over a window, s; `None` where it has no value.
 
     `queue`: times, s (f64), octets (u64), and the time between two samples, s; `throughput`: starts
-    of bins, s (f64), indices of flows (u32), rates, bit/s (f64), the number of flows and the length
-    of a bin, s; `drops`: times, s (f64), and frames (u64). Raises `AnalysisError`.
+    of bins, s (f64), indices of flows (u32), rates, bit/s (f64), the number of flows, the length of
+    a bin, s, and how long a level must last, s; `drops`: times, s (f64), and frames (u64). Raises
+    `AnalysisError`.
     """
 
 def parameters() -> str: ...

@@ -35,6 +35,8 @@ class Facts:
     """Time between two samples of a queue."""
     throughput_bin_s: float
     """Length of a bin of throughput."""
+    recovery_hold_s: float
+    """How long a level of throughput must last to count."""
 
 
 def facts(result: Result) -> Facts:
@@ -51,6 +53,7 @@ def facts(result: Result) -> Facts:
         set_point_bytes=None if set_point is None else base(set_point),
         queue_every_s=base(tree["record"]["queue_every"]),
         throughput_bin_s=base(tree["record"]["throughput_bin"]),
+        recovery_hold_s=base(tree["record"].get("recovery_hold", "10 ms")),
     )
 
 

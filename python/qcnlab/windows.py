@@ -80,6 +80,7 @@ def _value(
             _reals(bins, "rate_bps"),
             len(names),
             known.throughput_bin_s,
+            known.recovery_hold_s,
         ),
         drops=(_reals(drops, "time_s"), _counts(drops, "frames")),
         limit=limit,

@@ -134,3 +134,52 @@ fn rows_of_random_flows_have_the_right_names() {
     assert!((1.0..3.0).contains(&slowdown), "{slowdown}");
     assert_eq!(metric(&both, "off_max_min"), None, "flows with an end have no fair rate");
 }
+
+/// An input memory of two frames, filled at 10 Gb/s, emptied at 970 Mb/s.
+const SMALL_MEMORY: &str = r#"
+title = "Two frames of memory"
+duration = "1 ms"
+[topology]
+kind = "graph"
+[[link]]
+from = "host1"
+to = "switch"
+rate = "10 Gb/s"
+delay = "0 s"
+[[link]]
+from = "host2"
+to = "switch"
+rate = "970 Mb/s"
+delay = "0 s"
+[[switch]]
+input_memory = "3000 B"
+[[traffic]]
+kind = "constant"
+from = "host1"
+to = "host2"
+rate = "10 Gb/s"
+frame = "1500 B"
+[scheme]
+name = "qcn"
+[scheme.cp]
+set_point = "500 B"
+sample_base = "15 KB"
+jitter_width = 0
+adaptive_sampling = false
+[scheme.rp]
+gd = 0
+"#;
+
+/// A frame arrives each 1.2 us, 833 in all. One leaves each 12.371 us from 1.2 us on, 80 in all, so that 82 are admitted
+/// and 751 discarded. Each sample takes eleven frames, finds 3000 octets, 2500 above the set point, and says so: 75 of
+/// all that arrive, 7 of those that are admitted. No source slows down, because Gd is 0.
+#[test]
+fn frames_that_input_memory_discards_count_where_discarded_frames_do() {
+    let scenario = Scenario::parse(SMALL_MEMORY.trim_start(), "small-memory.toml");
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    for (counted, messages) in [("true", 75.0), ("false", 7.0)] {
+        let outcome = outcome(&scenario, &[&format!("scheme.cp.count_discarded={counted}")], 1);
+        assert_eq!(metric(&outcome, "drops"), Some(751.0));
+        assert_eq!(metric(&outcome, "messages"), Some(messages), "count_discarded = {counted}");
+    }
+}

@@ -7,8 +7,9 @@ use qcnlab_lab::{Traces, metric_in_window};
 
 /// Samples of a queue: times, s, and lengths, octets; with the time between two samples, s.
 type QueueColumns = (PyBuffer<f64>, PyBuffer<u64>, f64);
-/// Bins of throughput: starts, s, indices of flows, and rates, bit/s; with the number of flows and a bin's length, s.
-type BinColumns = (PyBuffer<f64>, PyBuffer<u32>, PyBuffer<f64>, usize, f64);
+/// Bins of throughput: starts, s, indices of flows, and rates, bit/s; with the number of flows, a bin's length, s, and
+/// how long a level must last, s.
+type BinColumns = (PyBuffer<f64>, PyBuffer<u32>, PyBuffer<f64>, usize, f64, f64);
 /// Dropped frames: times, s, and frames.
 type DropColumns = (PyBuffer<f64>, PyBuffer<u64>);
 
@@ -33,6 +34,7 @@ pub(crate) fn over_window(
         bin_rate_bps: throughput.2.to_vec(py)?,
         flows: throughput.3,
         bin_s: throughput.4,
+        recovery_hold_s: throughput.5,
         drop_time_s: drops.0.to_vec(py)?,
         dropped_frames: drops.1.to_vec(py)?,
     };

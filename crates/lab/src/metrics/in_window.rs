@@ -26,6 +26,8 @@ pub struct Traces {
     pub bin_rate_bps: Vec<f64>,
     /// Length of a bin, s.
     pub bin_s: f64,
+    /// How long a level of throughput must last to count, s (`record.recovery_hold`).
+    pub recovery_hold_s: f64,
     /// Number of flows.
     pub flows: usize,
     /// Times of frames dropped at the bottleneck, s.
@@ -106,7 +108,7 @@ pub const WINDOW_METRICS: &[WindowMetric] = &[
         unit: "ms",
         limit: "Gb/s",
         about: "From the start of the window to the end of the first bin from which on the flows carry the limit \
-                together for 10 ms.",
+                together for record.recovery_hold, by default 10 ms.",
         of: |rows, limit| rows.regain_s(limit).map(|s| s * 1e3),
     },
     WindowMetric {
@@ -187,6 +189,7 @@ struct RowsInWindow {
     /// Octets of each flow, bin by bin.
     bins: Vec<Vec<f64>>,
     bin_s: f64,
+    recovery_hold_s: f64,
     dropped: u64,
 }
 
@@ -207,6 +210,7 @@ impl RowsInWindow {
             queue_every_s: traces.queue_every_s,
             bins,
             bin_s: traces.bin_s,
+            recovery_hold_s: traces.recovery_hold_s,
             dropped: drops.map(|(_, frames)| *frames).sum(),
         }
     }
@@ -240,7 +244,7 @@ impl RowsInWindow {
 
     fn regain_s(&self, limit: f64) -> Option<f64> {
         let totals = self.totals_gbps();
-        let bins = (ps(10e-3)).div_ceil(ps(self.bin_s).max(1));
+        let bins = ps(self.recovery_hold_s).div_ceil(ps(self.bin_s).max(1));
         let mut streak = Streak::new(0..totals.len() as u64, bins);
         for (bin, total) in (0..).zip(&totals) {
             streak.push(bin, *total >= limit);
@@ -294,6 +298,7 @@ mod tests {
             bin_flow: rows.iter().map(|(_, flow)| *flow).collect(),
             bin_rate_bps: rows.iter().map(|(bin, flow)| rate(*flow, *bin)).collect(),
             bin_s: 1e-3,
+            recovery_hold_s: 10e-3,
             flows: 2,
             drop_time_s: vec![1.002, 1.008],
             dropped_frames: vec![3, 4],
@@ -338,6 +343,10 @@ mod tests {
         // Ten bins of 4 Gb/s do not fit behind the first: only nine are left.
         assert_eq!(over("regain_ms", (1.0, 1.010), Some(4.0)), None);
         is("regain_ms", (1.0, 1.010), Some(0.0), 1.0);
+        // Nine are enough if 8.5 ms are: the first of them ends at 2 ms.
+        let shorter = Traces { recovery_hold_s: 8.5e-3, ..traces() };
+        let regain = metric_in_window("regain_ms", &shorter, (1.0, 1.010), Some(4.0)).expect("a known metric");
+        assert_eq!(regain.map(f64::round), Some(2.0));
         // 2 x 1 Gb/s first in the second bin, which is at 95 % of the highest, too.
         is("ramp_ms", (1.0, 1.010), Some(1.0), 0.0);
         is("first_fall_ms", (1.0, 1.010), Some(100.0), 0.0);

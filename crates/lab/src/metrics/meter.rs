@@ -1,8 +1,8 @@
 //! The sums that metrics need of a run, taken from its rows as they come, so that the rows need not be kept.
 //!
 //! Most sums are over windows that are known before the run. The time after recovery is not: it begins at the end of the
-//! first good bin of a streak that lasts 10 ms, and that is known only 10 ms later. Each time a streak begins, the sums of
-//! that time start anew. Rows later than the last complete bin wait until their bin is complete.
+//! first good bin of a streak that lasts long enough, and that is known only when it has. Each time a streak begins, the
+//! sums of that time start anew. Rows later than the last complete bin wait until their bin is complete.
 
 use super::tallies::{RunningMean, SampleStats, Streak};
 use super::windows::Windows;
@@ -10,8 +10,6 @@ use crate::fabric::Fabric;
 use crate::scenario::Scenario;
 use qcnlab_sim::Trace;
 use std::collections::{HashMap, VecDeque};
-
-const MS: u64 = 1_000_000_000;
 
 /// Reads the rows of one run.
 pub(crate) struct Meter<'a> {
@@ -45,7 +43,7 @@ pub(super) struct RateSums {
     /// The smaller of link rate and offered rate, bit/s.
     possible_bps: f64,
     pub(super) one_at_95: Streak,
-    pub(super) five_ms_at_95: Streak,
+    pub(super) lasting_at_95: Streak,
 }
 
 #[derive(Default)]
@@ -188,7 +186,7 @@ impl RateSums {
     fn new(windows: &Windows, possible_bps: f64) -> RateSums {
         let after = windows.after.as_ref().map_or(0..0, |after| windows.bins_in(after));
         let level = !windows.bins_in(&windows.before).is_empty();
-        let hold = |ms: u64| Streak::new(after.clone(), (ms * MS).div_ceil(windows.bin));
+        let hold = |span: u64| Streak::new(after.clone(), span.div_ceil(windows.bin));
         RateSums {
             open: VecDeque::new(),
             next: 0,
@@ -197,10 +195,10 @@ impl RateSums {
             after: RunningMean::default(),
             around: RunningMean::default(),
             outside: RunningMean::default(),
-            recovery: if level { hold(10) } else { Streak::new(0..0, 1) },
+            recovery: if level { hold(windows.holds.recovery) } else { Streak::new(0..0, 1) },
             possible_bps,
             one_at_95: hold(0),
-            five_ms_at_95: hold(5),
+            lasting_at_95: hold(windows.holds.rec95s),
         }
     }
 
@@ -223,7 +221,7 @@ impl RateSums {
             self.outside.push(bps);
         }
         self.one_at_95.push(index, bps >= 0.95 * self.possible_bps);
-        self.five_ms_at_95.push(index, bps >= 0.95 * self.possible_bps);
+        self.lasting_at_95.push(index, bps >= 0.95 * self.possible_bps);
         let begins = self.recovery.push(index, self.before.value().is_some_and(|before| bps >= 0.95 * before));
         if begins {
             self.outside = self.before;
@@ -244,7 +242,7 @@ impl QueueSums {
             recovered: SampleStats::default(),
             waiting: VecDeque::new(),
             limit: scenario.scheme.set_point().map(|set_point| 2.0 * set_point.as_f64()),
-            onset: Streak::new(indices, (10 * MS).div_ceil(every)),
+            onset: Streak::new(indices, windows.holds.onset.div_ceil(every)),
         }
     }
 

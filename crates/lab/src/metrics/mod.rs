@@ -66,7 +66,8 @@ pub const METRICS: &[Metric] = &[
         title: "recovery",
         unit: "ms",
         about: "From the end of the hotspot to the end of the first throughput bin from which on the bottleneck \
-                carries at least 95 % of its mean before the hotspot for 10 ms. None when it never does.",
+                carries at least 95 % of its mean before the hotspot for record.recovery_hold, by default 10 ms. None when \
+                it never does.",
         source: "decks 000 and 001, recovery time",
         definition: Definition::Run(|view| view.ms_after_hotspot(&view.meter.bins.recovery)),
     },
@@ -81,18 +82,19 @@ pub const METRICS: &[Metric] = &[
     },
     Metric {
         name: "rec95s_ms",
-        title: "five at 95 %",
+        title: "lasting at 95 %",
         unit: "ms",
-        about: "As rec95_ms, but the bin is the first of five 1 ms in a row at 95 % or more.",
+        about: "As rec95_ms, but the bin is the first of those that last at 95 % or more for record.rec95s_hold, by \
+                default 5 ms.",
         source: "deck 001, recovery time, read as a lasting level",
-        definition: Definition::Run(|view| view.ms_after_hotspot(&view.meter.bins.five_ms_at_95)),
+        definition: Definition::Run(|view| view.ms_after_hotspot(&view.meter.bins.lasting_at_95)),
     },
     Metric {
         name: "onset_ms",
         title: "settling at onset",
         unit: "ms",
-        about: "From the start of the hotspot until the queue stays at or below twice the set point for 10 ms. \
-                None when it never does, or the scheme has no set point.",
+        about: "From the start of the hotspot until the queue stays at or below twice the set point for \
+                record.onset_hold, by default 10 ms. None when it never does, or the scheme has no set point.",
         source: "deck 000, Downward Transience",
         definition: Definition::Run(|view| view.onset_ms()),
     },

@@ -140,7 +140,11 @@ fn rows(fabric: &Fabric) -> Trace {
 }
 
 fn by_hand() -> Measured {
-    let scenario = scenario(HOTSPOT, &[]);
+    with(&[])
+}
+
+fn with(overrides: &[&str]) -> Measured {
+    let scenario = scenario(HOTSPOT, overrides);
     let fabric = fabric(&scenario);
     let done = Finished { trace: rows(&fabric), counters: Counters::default(), flows: vec![FlowTally::default(); 3] };
     Measured::of(&scenario, &fabric, &done)
@@ -154,6 +158,27 @@ fn times_to_recover_and_to_settle() {
     measured.is("rec95_ms", 2.0);
     measured.is("rec95s_ms", 9.0);
     measured.is("onset_ms", 9.0);
+}
+
+/// Six bins of before are the first at 31, so it is over at 32 ms; seven at 38. Four bins of what is offered are the first
+/// at 33. Five samples are at 13 ms; six are ten, at 19. A part of a bin counts as a whole one.
+#[test]
+fn levels_must_last_as_long_as_the_scenario_says() {
+    for (recovery, rec95s, onset, expected) in [
+        ("6 ms", "4 ms", "5 ms", [2.0, 4.0, 3.0]),
+        ("6.001 ms", "3.001 ms", "4.001 ms", [9.0, 4.0, 3.0]),
+        ("1 us", "1 us", "5.001 ms", [2.0, 2.0, 9.0]),
+        ("22 ms", "5 ms", "10 ms", [19.0, 9.0, 9.0]),
+    ] {
+        let holds = [("recovery", recovery), ("rec95s", rec95s), ("onset", onset)];
+        let holds = holds.map(|(name, hold)| format!("record.{name}_hold={hold}"));
+        let measured = with(&holds.each_ref().map(String::as_str));
+        let names = ["recovery_ms", "rec95s_ms", "onset_ms"];
+        names.into_iter().zip(expected).for_each(|(name, value)| measured.is(name, value));
+    }
+    // From bin 48 on 22 are good; six at what is offered and eleven short samples are never in a row.
+    let measured = with(&["record.recovery_hold=23 ms", "record.rec95s_hold=6 ms", "record.onset_hold=11 ms"]);
+    assert_eq!(["recovery_ms", "rec95s_ms", "onset_ms"].map(|name| measured.get(name)), [None; 3]);
 }
 
 /// Before 7.2 of 10 Gb/s; during 0.96 of 1 Gb/s; after, 40 bins with 500 + 5 * 960 + 860 + 854 = 7014 (eight bins),

@@ -18,6 +18,16 @@ pub(super) struct Windows {
     pub(super) bin: u64,
     /// Distance of queue samples.
     pub(super) queue_every: u64,
+    /// How long each level must last.
+    pub(super) holds: Holds,
+}
+
+/// How long a level must last to count; all times in ps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Holds {
+    pub(super) recovery: u64,
+    pub(super) rec95s: u64,
+    pub(super) onset: u64,
 }
 
 impl Windows {
@@ -32,6 +42,11 @@ impl Windows {
             whole: scenario.warmup.ps()..end,
             bin: scenario.record.throughput_bin.ps(),
             queue_every: scenario.record.queue_every.ps(),
+            holds: Holds {
+                recovery: scenario.record.recovery_hold.ps(),
+                rec95s: scenario.record.rec95s_hold.ps(),
+                onset: scenario.record.onset_hold.ps(),
+            },
         }
     }
 

@@ -19,7 +19,11 @@ const NOT_HASHED: [&str; 5] = ["title", "about", "source", "replications", "seed
 
 /// Keys that count in the hash only when they differ from their default: a scenario that does not know them
 /// and one that says the default are the same run.
-const HASHED_IF_SET: [(&Section, &[&str]); 2] = [(&TRAFFIC, &["spread", "priority"]), (&FEEDBACK, &["priority"])];
+const HASHED_IF_SET: [(&Section, &[&str]); 3] = [
+    (&TRAFFIC, &["spread", "priority"]),
+    (&FEEDBACK, &["priority"]),
+    (&RECORD, &["recovery_hold", "rec95s_hold", "onset_hold"]),
+];
 
 impl Scenario {
     /// Return the scenario as TOML with every key and unit written out. Reading it gives an equal scenario.

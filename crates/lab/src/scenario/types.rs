@@ -311,6 +311,15 @@ params! {
         rates_every: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("1 ms");
         /// Length of a throughput bin.
         throughput_bin: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("1 ms");
+        /// How long throughput must last to count: at 95 % of its mean before the hotspot for `recovery_ms`, at the
+        /// limit for `regain_ms`. Rounded up to whole bins.
+        recovery_hold: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("10 ms");
+        /// How long throughput must last at 95 % of what link and sources allow, for `rec95s_ms`. Rounded up to whole
+        /// bins.
+        rec95s_hold: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("5 ms");
+        /// How long the queue must stay at or below twice the set point, for `onset_ms`. Rounded up to whole distances
+        /// of samples.
+        onset_hold: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("10 ms");
         /// Whether tables are kept; false gives metrics only.
         tables: bool, "", Range::ANY, Fallback::Text("true");
     }

@@ -8,7 +8,7 @@
 //! for long enough.
 //!
 //! Source: deck 000, SONAR (logic); deck 004 (timers). What a short fuse that burns down does, and that
-//! an echo ends hyper-active increase, are readings.
+//! an echo ends hyper-active increase, are readings; so is that a special frame that is discarded is echoed.
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
@@ -60,6 +60,8 @@ params! {
     pub struct SonarCpParams {
         sampler: qcn::QcnCpParams => set_point, w, sample_base, jitter_width, fb_bits, count_discarded;
         bandwidth: BandwidthParams => available_below, available_after;
+        /// Whether a special frame that the switch discards is echoed as one that it admits.
+        echo_discarded: bool, "", Range::ANY;
     }
 }
 
@@ -82,7 +84,8 @@ params! {
     }
 }
 
-const CP_DECK000: SonarCpParams = SonarCpParams { sampler: qcn::CP_DECK000, bandwidth: BandwidthParams::DECK000 };
+const CP_DECK000: SonarCpParams =
+    SonarCpParams { sampler: qcn::CP_DECK000, bandwidth: BandwidthParams::DECK000, echo_discarded: true };
 
 const RP_DECK000: SonarRpParams = SonarRpParams {
     limiter: qcn::RP_DECK000,
@@ -96,6 +99,7 @@ const RP_DECK000: SonarRpParams = SonarRpParams {
 const CP_IBM_ZRL: SonarCpParams = SonarCpParams {
     sampler: qcn::CP_IBM_ZRL,
     bandwidth: BandwidthParams { available_below: Bytes::new(15_000), ..CP_DECK000.bandwidth },
+    ..CP_DECK000
 };
 
 const RP_IBM_ZRL: SonarRpParams =
@@ -143,6 +147,7 @@ impl Family for Sonar {
             id,
             sampler: qcn::QcnCp::new(params.sampler, id),
             bandwidth: BandwidthDetector::new(params.bandwidth),
+            echo_discarded: params.echo_discarded,
         }
     }
 
@@ -157,6 +162,7 @@ pub struct SonarCp {
     id: CpId,
     sampler: qcn::QcnCp,
     bandwidth: BandwidthDetector,
+    echo_discarded: bool,
 }
 
 impl CongestionPoint for SonarCp {
@@ -169,7 +175,8 @@ impl CongestionPoint for SonarCp {
         if let CpAction::Send(Signal::Cnm(_)) = sampled {
             self.bandwidth.on_congestion(now);
         }
-        if sampled == CpAction::Nothing && frame.probe && frame.controlled && !self.bandwidth.available(now) {
+        let asks = frame.probe && frame.controlled && (frame.admitted || self.echo_discarded);
+        if sampled == CpAction::Nothing && asks && !self.bandwidth.available(now) {
             return CpAction::Send(Signal::Echo(self.id));
         }
         sampled

@@ -43,7 +43,7 @@ impl Engine {
         if let FarEnd::Buffer(input) = port.far_end
             && !self.admit(now, id, input, &mut frame)
         {
-            return;
+            return self.show_discarded(now, frame);
         }
         if frame.is(flag::REVERSE | flag::CONTROL) {
             return self.control_arrived(now, frame);
@@ -112,6 +112,35 @@ impl Engine {
     fn counts_only(&mut self, cp: PortCpId, frame: &Frame, admitted: bool) -> bool {
         let size = Bytes::new(frame.octets());
         self.network.cps[cp].cp.count_only(frame.is(flag::CONTROLLED), admitted, size)
+    }
+
+    /// Shows a frame that a full input memory discarded to the congestion point of the queue that it was on its way to.
+    #[cold]
+    fn show_discarded(&mut self, now: Instant, mut frame: Frame) {
+        if frame.is(flag::NOT_DATA) {
+            return;
+        }
+        let path = self.network.routes.paths[frame.path()];
+        frame.advance_hop();
+        if frame.hop() >= path.len {
+            return;
+        }
+        let next = self.network.routes.ports[(path.start + u32::from(frame.hop())) as usize];
+        let cp = match self.network.ports[next].mode {
+            Mode::Fifo(fifo) => fifo.cp,
+            Mode::Queues(queues) => self.network.queues[queues].of_class(frame.class()).cp,
+            Mode::Plain | Mode::Lazy(_) => None,
+        };
+        if let Some(cp) = cp
+            && !self.counts_only(cp, &frame, false)
+        {
+            self.network.update_queue(now, next);
+            let len = match self.network.ports[next].mode {
+                Mode::Queues(queues) => Bytes::new(self.network.queues[queues].of_class(frame.class()).octets),
+                _ => self.network.ports[next].queue_len(),
+            };
+            self.show_arrival(now, next, cp, frame, len, false);
+        }
     }
 
     /// Shows an arrival to the congestion point of its queue, and does what that asks for.

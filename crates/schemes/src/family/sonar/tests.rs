@@ -148,6 +148,30 @@ fn a_short_queue_that_grows_fast_has_no_bandwidth() {
     assert_eq!(ask(us(11_000)), CpAction::Nothing);
 }
 
+/// A special frame is echoed though the full queue discards it; read the other way it asks nothing, and silence follows.
+#[test]
+fn a_discarded_special_frame_is_echoed_unless_told_otherwise() {
+    for (echo_discarded, answer) in [(true, CpAction::Send(Signal::Echo(CpId(3)))), (false, CpAction::Nothing)] {
+        let mut cp = Sonar::congestion_point(&SonarCpParams { echo_discarded, ..CP_DECK000 }, CpId(3));
+        let special = Arrival {
+            flow: FlowId(0),
+            size: FRAME,
+            admitted: false,
+            controlled: true,
+            cn_tagged: true,
+            limited_by: None,
+            probe: true,
+            mark: 0,
+        };
+        let full = Queue { len: Bytes::new(150_000), capacity: Bytes::new(150_000), rate: LINE };
+        assert_eq!(cp.on_arrival(us(1), &special, full, &mut dice()), answer, "{echo_discarded}");
+        let admitted = Arrival { admitted: true, ..special };
+        assert_eq!(cp.on_arrival(us(2), &admitted, full, &mut dice()), CpAction::Send(Signal::Echo(CpId(3))));
+        let plain = Arrival { controlled: false, ..special };
+        assert_eq!(cp.on_arrival(us(3), &plain, full, &mut dice()), CpAction::Nothing);
+    }
+}
+
 /// Read the other way, each fuse asks again: silence then goes on with the increases, and is one alarm still.
 #[test]
 fn silence_after_silence_is_one_alarm() {
