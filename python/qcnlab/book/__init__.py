@@ -4,8 +4,11 @@
 reads them, `results` runs their cases, `judge` compares. `qcnlab validate` does all three.
 """
 
-from qcnlab.book.entries import Book, BookError, Case, Claim, Deck, Figure, Reading, Row, load
+from qcnlab.book.cases import Case
+from qcnlab.book.entries import Book, Claim, Deck, Figure, Reading, Row
+from qcnlab.book.reader import load
 from qcnlab.book.runner import results
+from qcnlab.book.toml_table import BookError
 from qcnlab.book.verdicts import Check, Judged, judge
 
 __all__ = [

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.book import evidence
-from qcnlab.book.entries import UNRUN, folder, load
+from qcnlab.book.entries import UNRUN
+from qcnlab.book.reader import folder, load
 from qcnlab.book.runner import CACHE, results
 from qcnlab.book.tables import as_json, text_tables
 from qcnlab.book.verdicts import judge, judge_same

@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from qcnlab.book.entries import MISSED, NUMBER, ORDER, BookError
+from qcnlab.book.entries import MISSED, NUMBER, ORDER
+from qcnlab.book.toml_table import BookError
 from qcnlab.book.words import PAIRED
 
 if TYPE_CHECKING:

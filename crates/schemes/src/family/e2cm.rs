@@ -45,7 +45,7 @@ params! {
         probe_octets: Bytes, "", Range::at_least(1.0);
         /// Octets of its own that a flow keeps queued on its path.
         path_set_point: Bytes, "Qp_eq", Range::at_least(1.0);
-        limiter: ecm::EcmRpParams => gi, gd, w, rate_unit, min_rate, max_decrease, drift_every, drift_step;
+        limiter: ecm::EcmRpParams => gi, gd, w, rate_unit, min_rate, max_decrease, drift_every, drift_step, drift_restart;
     }
 }
 

@@ -115,7 +115,7 @@ params! {
         max_rate: Option<BitRate>, "rp_c, C", Range::POSITIVE;
         /// The largest share one message takes off the rate.
         max_decrease: f64, "rp_alpha", Range::above_zero_to(1.0);
-        drift: DriftParams => drift_every, drift_step;
+        drift: DriftParams => drift_every, drift_step, drift_restart;
         /// After BCN(0,0) a source waits a random time up to this.
         stop_wait: Span, "Tmax, rp_tmax", Range::POSITIVE;
         /// Each further BCN(0,0) during the wait doubles it, up to this.
@@ -347,12 +347,15 @@ impl EcmRp {
         if fb < 0.0 {
             if holder.is_none() {
                 self.drift.start(now);
+            } else {
+                self.drift.heard(now);
             }
             let share = (self.params.gd * -fb).min(self.params.max_decrease);
             let rate = rate.scaled_rounded_down(1.0 - share).max(self.params.min_rate);
             self.state = EcmState::Limited { rate, cp: bcn.cp };
         } else if holder == Some(bcn.cp) {
             // Only the congestion point that holds the limiter may raise it.
+            self.drift.heard(now);
             self.raise(rate, self.params.rate_unit.scaled_rounded_down(self.params.gi * fb), bcn.cp);
         }
     }

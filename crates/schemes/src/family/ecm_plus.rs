@@ -78,7 +78,7 @@ params! {
         /// Which messages make the timer longer.
         stretching: Stretching, "", Range::ANY;
         limiter: qcn::QcnRpParams => threshold, short_cycles, ai_rate, gd, min_dec_fac, min_rate, jitter_width,
-            target_rate_reduction, drift_every, drift_step;
+            target_rate_reduction, drift_every, drift_step, drift_restart;
     }
 }
 

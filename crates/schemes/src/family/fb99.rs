@@ -95,7 +95,7 @@ params! {
         increase_rate: BitRate, "R_i, Ri", Range::at_least(0.0);
         /// What the step is multiplied by.
         increase: Increase, "AI, HAI, cycle_cnt", Range::ANY;
-        limiter => gd, min_dec_fac, min_rate, jitter_width, target_rate_reduction, drift_every, drift_step;
+        limiter => gd, min_dec_fac, min_rate, jitter_width, target_rate_reduction, drift_every, drift_step, drift_restart;
         /// Whether the end of a cycle restarts the timer and the byte counter, or only the one that ended it.
         restart_both: bool, "", Range::ANY;
         /// Whether Fb99 goes one cycle back; otherwise it only restarts the timer.
@@ -234,7 +234,7 @@ struct Fb99Limiter {
 
 impl Fb99Limiter {
     fn on_cnm(&mut self, now: Instant, fb: u8, params: &Fb99RpParams) {
-        self.cycles.on_cnm(fb, params.byte_reset, &params.limiter.cut);
+        self.cycles.on_cnm(now, fb, params.byte_reset, &params.limiter.cut);
         self.time_end = now + params.time_reset;
     }
 

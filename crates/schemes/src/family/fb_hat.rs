@@ -40,7 +40,7 @@ params! {
         /// The shortest cycle, as a share of the full one.
         shortest: f64, "", Range::above_zero_to(1.0);
         limiter: qcn::QcnRpParams => byte_reset, threshold, ai_rate, gd, min_dec_fac, min_rate, short_cycles, jitter_width,
-            target_rate_reduction, drift_every, drift_step;
+            target_rate_reduction, drift_every, drift_step, drift_restart;
     }
 }
 

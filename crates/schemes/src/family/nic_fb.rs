@@ -62,7 +62,7 @@ params! {
         /// The limiter's rates are multiples of this, rounded down; unset, any rate.
         rate_step: Option<BitRate>, "", Range::POSITIVE;
         limiter: qcn::QcnRpParams => time_reset, byte_reset, threshold, ai_rate, hai_rate, hai_step, gd, min_rate, stage_test,
-            target_rate_reduction, drift_every, drift_step;
+            target_rate_reduction, timer_on_cnm, drift_every, drift_step, drift_restart;
     }
 }
 

@@ -90,7 +90,7 @@ params! {
         /// Whether only one cut in each round trip is made.
         one_cut_per_rtt: bool, "", Range::ANY;
         limiter: qcn::QcnRpParams => clock, time_reset, byte_reset, threshold, ai_rate, gd, min_dec_fac, min_rate, short_cycles,
-            jitter_width, target_rate_reduction, drift_every, drift_step;
+            jitter_width, target_rate_reduction, drift_every, drift_step, drift_restart;
     }
 }
 

@@ -72,7 +72,7 @@ params! {
         limiter: qcn::QcnRpParams => byte_reset, threshold;
         /// Step of the target rate, times the count of increases in hyper-active increase.
         increase_rate: BitRate, "R_i, Ri", Range::at_least(0.0);
-        limiter => gd, min_dec_fac, min_rate, jitter_width, target_rate_reduction, drift_every, drift_step;
+        limiter => gd, min_dec_fac, min_rate, jitter_width, target_rate_reduction, drift_every, drift_step, drift_restart;
         /// From a message to the next special frame.
         wait_to_probe: Span, "WP", Range::at_least(1e6);
         /// How long silence must last. Longer than any round trip with its queues, or it is a false alarm.
@@ -234,7 +234,7 @@ impl PingTimer {
 
 impl SonarLimiter {
     fn on_cnm(&mut self, now: Instant, fb: u8, params: &SonarRpParams) {
-        self.cycles.on_cnm(fb, params.limiter.byte_reset, &params.limiter.cut);
+        self.cycles.on_cnm(now, fb, params.limiter.byte_reset, &params.limiter.cut);
         self.wait(now, params);
     }
 

@@ -55,7 +55,7 @@ params! {
         /// Reflections with room, in a row, from which on each is an increase event; 0 never lets them.
         good_news: u32, "", Range::ANY;
         limiter: qcn::QcnRpParams => time_reset, byte_reset, threshold, ai_rate, hai_rate, hai_step, gd, min_dec_fac, min_rate,
-            jitter_width, target_rate_reduction, drift_every, drift_step;
+            jitter_width, target_rate_reduction, drift_every, drift_step, drift_restart;
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Deck 000, Rules for changing TR and CR: a cycle that ends takes the current rate half way to the target; a
 //! message cuts, and the cycles start from the first. The rate before the cut becomes the target, unless the first
-//! cycle has not ended. A drift timer, where there is one, adds a step each period, whatever is heard.
+//! cycle has not ended. A drift timer, where there is one, adds a step each period.
 
 use super::drift::{Drift, DriftParams};
 use super::rates::{CutParams, Rates};
@@ -44,7 +44,8 @@ impl Cycles {
     }
 
     /// A message with quantized feedback `fb` came. Byte-counter cycles have `byte_reset` octets.
-    pub fn on_cnm(&mut self, fb: u8, byte_reset: Bytes, cut: &CutParams) {
+    pub fn on_cnm(&mut self, now: Instant, fb: u8, byte_reset: Bytes, cut: &CutParams) {
+        self.drift.heard(now);
         if self.stage != 0 {
             self.rates.aim_at_current();
             self.byte_count.restart_exactly(byte_reset);
@@ -88,12 +89,12 @@ mod tests {
         let mut cycles = cycles(Span::ZERO);
         let rates = |cycles: &Cycles| (cycles.rates.current, cycles.rates.target);
         // 10 000 (1 - 32/128) = 7500, and 5625 without a cycle in between.
-        cycles.on_cnm(32, CYCLE, &CUT);
+        cycles.on_cnm(Instant::ZERO, 32, CYCLE, &CUT);
         assert_eq!(rates(&cycles), (BitRate::mbps(7500), BitRate::gbps(10)));
-        cycles.on_cnm(32, CYCLE, &CUT);
+        cycles.on_cnm(Instant::ZERO, 32, CYCLE, &CUT);
         assert_eq!(rates(&cycles), (BitRate::mbps(5625), BitRate::gbps(10)));
         cycles.stage = 1;
-        cycles.on_cnm(64, CYCLE, &CUT);
+        cycles.on_cnm(Instant::ZERO, 64, CYCLE, &CUT);
         assert_eq!((rates(&cycles), cycles.stage), ((BitRate::bps(2_812_500_000), BitRate::mbps(5625)), 0));
     }
 
@@ -102,10 +103,10 @@ mod tests {
     fn it_drifts_whatever_is_heard() {
         let mut cycles = cycles(Span::from_ms(1));
         let ms = |n| Instant::ZERO + Span::from_ms(n);
-        cycles.on_cnm(64, CYCLE, &CUT);
+        cycles.on_cnm(Instant::ZERO, 64, CYCLE, &CUT);
         cycles.drift_if_due(ms(1), BitRate::gbps(10));
         assert_eq!((cycles.rates.current, cycles.next_drift()), (BitRate::mbps(5001), ms(2)));
-        cycles.on_cnm(64, CYCLE, &CUT);
+        cycles.on_cnm(ms(1), 64, CYCLE, &CUT);
         cycles.drift_if_due(ms(2), BitRate::gbps(10));
         assert_eq!((cycles.rates.current, cycles.next_drift()), (BitRate::bps(2_501_500_000), ms(3)));
         cycles.drift_if_due(ms(10_000), BitRate::gbps(10));
@@ -117,7 +118,7 @@ mod tests {
         let mut cycles = cycles(Span::ZERO);
         assert!(cycles.over(BitRate::gbps(10), Bytes::ZERO));
         assert!(!cycles.over(BitRate::gbps(10), Bytes::new(1)));
-        cycles.on_cnm(1, CYCLE, &CUT);
+        cycles.on_cnm(Instant::ZERO, 1, CYCLE, &CUT);
         assert!(!cycles.over(BitRate::gbps(10), Bytes::ZERO));
     }
 

@@ -13,16 +13,18 @@ params! {
         drift_every: Span, "drift interval, Td, rp_td", Range::at_least(0.0);
         /// How far it drifts each time.
         drift_step: BitRate, "drift increase, Rd, rp_rd", Range::at_least(0.0);
+        /// Whether feedback restarts the drift timer; otherwise it runs on, whatever is heard.
+        drift_restart: bool, "", Range::ANY;
     }
 }
 
 impl DriftParams {
     /// No drift.
-    pub const OFF: DriftParams = DriftParams { drift_every: Span::ZERO, drift_step: BitRate::ZERO };
+    pub const OFF: DriftParams = DriftParams::each(Span::ZERO, BitRate::ZERO);
 
-    /// A drift of `step` each `every`.
+    /// A drift of `step` each `every`, whatever is heard.
     pub const fn each(every: Span, step: BitRate) -> DriftParams {
-        DriftParams { drift_every: every, drift_step: step }
+        DriftParams { drift_every: every, drift_step: step, drift_restart: false }
     }
 }
 
@@ -46,6 +48,13 @@ impl Drift {
         }
     }
 
+    /// Takes note of feedback, which may restart the timer.
+    pub fn heard(&mut self, now: Instant) {
+        if self.params.drift_restart {
+            self.start(now);
+        }
+    }
+
     /// Stops the timer.
     pub const fn stop(&mut self) {
         self.next = Instant::NEVER;
@@ -57,12 +66,12 @@ impl Drift {
         self.next
     }
 
-    /// Returns what to add if it is due: a step for each period that has passed. Feedback does not restart the timer.
+    /// Returns what to add if it is due: a step for each period that has passed.
     pub fn due(&mut self, now: Instant) -> Option<BitRate> {
         if now < self.next {
             return None;
         }
-        let DriftParams { drift_every, drift_step } = self.params;
+        let DriftParams { drift_every, drift_step, .. } = self.params;
         let periods = 1 + now.since(self.next).ps() / drift_every.ps();
         self.next += Span::from_ps(periods * drift_every.ps());
         Some(BitRate::bps(drift_step.get().saturating_mul(periods)))
@@ -72,6 +81,19 @@ impl Drift {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Due at 1 ms; feedback at 0.4 ms puts it off to 1.4 ms, if it restarts the timer.
+    #[test]
+    fn feedback_restarts_the_timer_only_if_asked_to() {
+        let at = |us| Instant::ZERO + Span::from_us(us);
+        for (drift_restart, next) in [(false, at(1000)), (true, at(1400))] {
+            let each = DriftParams::each(Span::from_ms(1), BitRate::mbps(1));
+            let mut drift = Drift::new(DriftParams { drift_restart, ..each });
+            drift.start(at(0));
+            drift.heard(at(400));
+            assert_eq!(drift.next(), next);
+        }
+    }
 
     #[test]
     fn one_megabit_each_millisecond() {

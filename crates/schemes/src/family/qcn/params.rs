@@ -41,6 +41,18 @@ choice! {
 }
 
 choice! {
+    /// What a message does to the timer.
+    pub enum TimerOnCnm {
+        /// It starts a cycle anew, and the count of its cycles.
+        Restarted = "restarted",
+        /// Its cycle runs on; the count of its cycles starts anew.
+        RunsOn = "runs_on",
+        /// Nothing: cycle and count run on.
+        Untouched = "untouched",
+    }
+}
+
+choice! {
     /// Which octets of a frame the limiter paces.
     pub enum RateAccounting {
         /// The frame's own.
@@ -95,6 +107,8 @@ params! {
         clock: Clock, "", Range::ANY;
         /// Length of a timer cycle in fast recovery; later cycles may have half of it.
         time_reset: Span, "rpgTimeReset, TIMER_PERIOD, T", Range::at_least(1e6);
+        /// What a message does to the timer.
+        timer_on_cnm: TimerOnCnm, "", Range::ANY;
         /// Length of a byte-counter cycle in fast recovery; later cycles may have half of it.
         byte_reset: Bytes, "rpgByteReset, BC_LIMIT", Range::at_least(1.0);
         /// Cycles of fast recovery.
@@ -126,7 +140,7 @@ params! {
         clamp_on_time: bool, "clamp_tgt_rate_after_time_inc", Range::ANY;
         /// Whether the target rate has an upper bound.
         target_cap: TargetCap, "", Range::ANY;
-        drift: DriftParams => drift_every, drift_step;
+        drift: DriftParams => drift_every, drift_step, drift_restart;
         /// What makes a reaction point start to limit.
         creation: Creation, "", Range::ANY;
         /// When a reaction point stops limiting.
@@ -156,6 +170,7 @@ pub const CP_DECK001: QcnCpParams = QcnCpParams {
 pub const RP_DECK001: QcnRpParams = QcnRpParams {
     clock: Clock::Both,
     time_reset: Span::from_ms(15),
+    timer_on_cnm: TimerOnCnm::Restarted,
     byte_reset: Bytes::new(150_000),
     threshold: 5,
     ai_rate: BitRate::mbps(5),

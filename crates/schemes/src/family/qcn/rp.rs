@@ -1,6 +1,6 @@
 //! The reaction point: a rate limiter's rate.
 
-use super::params::{Clock, Creation, QcnRpParams, RateAccounting, Release, TargetCap};
+use super::params::{Clock, Creation, QcnRpParams, RateAccounting, Release, TargetCap, TimerOnCnm};
 use crate::dice::Dice;
 use crate::fast_path::RpFastPath;
 use crate::parts::drift::Drift;
@@ -184,13 +184,17 @@ impl QcnLimiter {
             self.byte_count.restart_exactly(params.byte_reset);
         }
         self.byte_stage = 0;
-        self.time_stage = 0;
+        if params.timer_on_cnm != TimerOnCnm::Untouched {
+            self.time_stage = 0;
+        }
         self.increases = 0;
         self.deaf_until = now + params.cut_spacing;
         self.rates.cut(fb, &params.cut);
-        if params.clock != Clock::ByteCounter {
+        let idle = self.time_end == Instant::NEVER;
+        if params.clock != Clock::ByteCounter && (idle || params.timer_on_cnm == TimerOnCnm::Restarted) {
             self.time_end = now + params.time_reset;
         }
+        self.drift.heard(now);
         self.sent_since_timer = true;
     }
 

@@ -187,6 +187,20 @@ fn the_timer_shortens_after_five_cycles_and_a_message_restarts_it() {
     assert_eq!((rp.next_wake(), limiter(&rp).time_stage), (ms(110), 0));
 }
 
+/// A message at 0, a timer cycle that ends at 15 ms, a message at 20 ms: the next end is at 35, or at 30 as it was.
+#[test]
+fn a_message_leaves_the_timer_running_only_if_told() {
+    let expected =
+        [(TimerOnCnm::Restarted, ms(35), 0), (TimerOnCnm::RunsOn, ms(30), 0), (TimerOnCnm::Untouched, ms(30), 1)];
+    for (timer_on_cnm, end, stage) in expected {
+        let mut rp = rp(QcnRpParams { timer_on_cnm, ..EXACT });
+        rp.on_signal(ms(0), &cnm(32), &mut dice());
+        rp.on_wake(ms(15), &mut dice());
+        rp.on_signal(ms(20), &cnm(32), &mut dice());
+        assert_eq!((rp.time_end(), limiter(&rp).time_stage), (end, stage), "{timer_on_cnm:?}");
+    }
+}
+
 #[test]
 fn phases_follow_the_two_stages() {
     let phase = |byte_stage, time_stage, stage_test| {
