@@ -43,9 +43,10 @@ pub use quantity::quantity;
 pub use replication::Replication;
 pub use run::run;
 pub use scenario::{
-    Adapters, BOTTLENECK, Chain, FatTree, Fault, Feedback, FlowSpec, Graph, Hotspot, LONGEST, LeafSpine, Links,
-    Multipath, OneSwitch, Pairing, ParkingLot, PatternError, Pause, PauseFault, PauseKind, PauseRule, Record, Routing,
-    Scenario, ScenarioError, Star, Switches, TcpFlavour, Times, Topology, Traffic, TrafficKind, Tree,
+    Adapters, BOTTLENECK, Chain, Defence, DefenceMode, Domain, DomainFault, FatTree, Fault, Feedback, FlowSpec, Graph,
+    Hotspot, LONGEST, LeafSpine, Links, Multipath, OneSwitch, Pairing, ParkingLot, PatternError, Pause, PauseFault,
+    PauseKind, PauseRule, Record, Routing, Scenario, ScenarioError, Star, Switches, TcpFlavour, Times, Topology,
+    Traffic, TrafficKind, Tree,
 };
 pub use schema::schema_json;
 pub use shipped::{Shipped, shipped};

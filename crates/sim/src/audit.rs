@@ -109,8 +109,8 @@ pub(crate) fn flows<'a>(
 
 /// Checks the signals and probes: each was heard, was lost with its frame, or is under way.
 pub(crate) fn signals(counters: &Counters, signals: u64, probes: u64) -> Result<(), Violation> {
-    let right = counters.messages_heard + counters.messages_lost + signals;
-    law("feedback", "messages sent = heard + lost + under way", counters.messages_sent, right)?;
+    let right = counters.messages_heard + counters.messages_ignored + counters.messages_lost + signals;
+    law("feedback", "messages sent = heard + ignored + lost + under way", counters.messages_sent, right)?;
     law("feedback", "probes sent = ended + under way", counters.probes_sent, counters.probes_ended + probes)
 }
 

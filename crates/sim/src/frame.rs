@@ -50,6 +50,7 @@ const TAG: u32 = 32;
 const LIMITED_BY: u32 = 16;
 const HOP: u32 = 32;
 const CLASS: u32 = 40;
+const CLASS_CHANGE: u32 = 43;
 const FLAGS: u32 = 48;
 const MARK: u32 = 56;
 
@@ -104,7 +105,19 @@ impl Frame {
 
     #[inline]
     pub(crate) const fn class(&self) -> u8 {
-        (self.word >> CLASS) as u8
+        (self.word >> CLASS) as u8 & 7
+    }
+
+    /// The class it had on the link it came in over: that of the input buffer that holds it.
+    #[inline]
+    pub(crate) const fn link_class(&self) -> u8 {
+        ((self.word >> CLASS) ^ (self.word >> CLASS_CHANGE)) as u8 & 7
+    }
+
+    /// Sets the class at its present node, and takes the class so far as that of the link it came in over.
+    pub(crate) const fn enter_with_class(&mut self, class: u8) {
+        let change = self.class() ^ class;
+        self.word = self.word & !(0x3f << CLASS) | (class as u64) << CLASS | (change as u64) << CLASS_CHANGE;
     }
 
     /// The largest mark a congestion point wrote on it.
@@ -300,6 +313,11 @@ mod tests {
         assert_eq!((frame.hop(), frame.mark(), frame.class()), (253, 63, 7));
         assert!(frame.is(flag::BUFFERED) && !frame.is(flag::ACK));
         assert_eq!(frame.at_hop(3).hop(), 3);
+        assert_eq!(frame.link_class(), 7);
+        frame.enter_with_class(2);
+        assert_eq!((frame.class(), frame.link_class(), frame.hop(), frame.mark()), (2, 7, 253, 63));
+        frame.enter_with_class(2);
+        assert_eq!((frame.class(), frame.link_class()), (2, 2));
     }
 
     #[test]

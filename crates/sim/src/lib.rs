@@ -39,7 +39,7 @@ pub use audit::Violation;
 pub use departure::{DataFacts, Departure, FrameFacts, SignalFacts};
 pub use engine::{Control, Engine, Finished, Halt, Sink};
 pub use plan::{
-    Events, Feedback, FlowPlan, GeneratorPlan, NodePlan, PausePlan, PauseRule, PauseScope, Plan, PortPlan, Process,
-    Record, ServiceChange, Traffic,
+    DomainPlan, DomainPort, Events, Feedback, FlowPlan, GeneratorPlan, NodePlan, PausePlan, PauseRule, PauseScope,
+    Plan, PortPlan, Process, Record, ServiceChange, Traffic,
 };
-pub use trace::{Counters, FlowTally, TcpTally, Trace};
+pub use trace::{Counters, FlowTally, PointTally, TcpTally, Trace};

@@ -21,6 +21,8 @@ pub struct Plan {
     pub services: Vec<ServiceChange>,
     /// How signals travel back.
     pub feedback: Feedback,
+    /// The congestion notification domain; `None` where all ports and hosts take part in everything.
+    pub domain: Option<DomainPlan>,
     /// The scheme of watched ports' congestion points and of senders.
     pub scheme: Config,
     /// The run ends here; what is due at this instant does not happen.
@@ -49,6 +51,37 @@ impl Plan {
             Feedback::Frames { class, .. } if self.scheme.speaks() => 1 << class,
             Feedback::Frames { .. } | Feedback::Ideal => 0,
         }
+    }
+}
+
+/// Who takes part in congestion notification (IEEE 802.1Q clause 32), as it is when the run starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DomainPlan {
+    /// For each port, what its link and the node behind it do.
+    pub ports: Vec<DomainPort>,
+    /// For each flow the limiter that hears a message without CN-TAG; `None` where its host has no reaction points.
+    pub untagged: Vec<Option<u32>>,
+}
+
+/// What becomes of frames that leave by a port. Classes are a bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DomainPort {
+    /// Classes whose queues have congestion points, if the port is watched.
+    pub points: u8,
+    /// Classes whose frames leave without CN-TAG.
+    pub untags: u8,
+    /// The class that frames of each class have in the node at the far end. A frame whose class changes is no longer
+    /// under congestion control.
+    pub remaps: [u8; 8],
+}
+
+impl DomainPort {
+    /// A port that changes nothing and has a congestion point for every class.
+    pub const NEUTRAL: DomainPort = DomainPort { points: u8::MAX, untags: 0, remaps: [0, 1, 2, 3, 4, 5, 6, 7] };
+
+    /// Whether frames leave as they come and keep their class.
+    pub(crate) fn changes_nothing(&self) -> bool {
+        self.untags == 0 && self.remaps == Self::NEUTRAL.remaps
     }
 }
 

@@ -64,6 +64,10 @@ pub(crate) enum FarEnd {
     Node,
     /// An input buffer admits or drops it first.
     Buffer(InputId),
+    /// Frames may lose their CN-TAG and change their class; see [`DomainPort`](crate::plan::DomainPort).
+    Defended,
+    /// As [`Defended`](FarEnd::Defended), and an input buffer admits or drops them.
+    DefendedBuffer(InputId),
     /// It has reached its sink and is only counted, on demand: its arrival needs no event.
     CountingSink,
 }
@@ -177,8 +181,8 @@ impl Port {
     #[inline(always)]
     pub(crate) const fn input(&self) -> Option<InputId> {
         match self.far_end {
-            FarEnd::Buffer(input) => Some(input),
-            FarEnd::Node | FarEnd::CountingSink => None,
+            FarEnd::Buffer(input) | FarEnd::DefendedBuffer(input) => Some(input),
+            FarEnd::Node | FarEnd::CountingSink | FarEnd::Defended => None,
         }
     }
 

@@ -33,6 +33,9 @@ pub(crate) struct ClassQueue {
     /// Of these, the octets that came in over each input of the node, by its position there; as many as occurred. See
     /// [`PriorityQueues::counts_inputs`].
     octets_from: Vec<u64>,
+    /// Frames that it took, and those that found no room.
+    pub(crate) accepted_frames: u64,
+    pub(crate) dropped_frames: u64,
     /// Its congestion point.
     pub(crate) cp: Option<PortCpId>,
     /// Its pause, and the port that led to it.
@@ -114,6 +117,8 @@ impl PriorityQueues {
                 frames: Ring::new(),
                 octets: 0,
                 octets_from: Vec::new(),
+                accepted_frames: 0,
+                dropped_frames: 0,
                 cp: None,
                 pause: ClassPause::default(),
             });
@@ -157,6 +162,7 @@ impl PriorityQueues {
     pub(crate) fn enqueue(&mut self, frame: Frame, input: Option<u32>) {
         let queue = self.of_class_mut(frame.class());
         queue.octets += frame.octets();
+        queue.accepted_frames += 1;
         if let Some(input) = input {
             queue.count_in(input as usize, frame.octets());
         }

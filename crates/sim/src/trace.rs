@@ -145,6 +145,8 @@ pub struct Counters {
     pub messages_sent: u64,
     /// Signals that reached a reaction point.
     pub messages_heard: u64,
+    /// Signals that reached a host without reaction points.
+    pub messages_ignored: u64,
     /// Signals lost with their frame.
     pub messages_lost: u64,
     /// Times a reaction point took the absence of an answer for bandwidth.
@@ -176,6 +178,21 @@ pub struct FlowTally {
     pub finished: Instant,
     /// For TCP, what its sender and receiver did.
     pub tcp: Option<TcpTally>,
+}
+
+/// Totals of one congestion point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointTally {
+    /// The port of its queue.
+    pub port: u32,
+    /// The class of its queue; `None` at a port without classes under congestion control.
+    pub class: Option<u8>,
+    /// Frames that its queue took and passed on.
+    pub transmitted: u64,
+    /// Frames that found no room in its queue.
+    pub discarded: u64,
+    /// Messages that it sent.
+    pub sent: u64,
 }
 
 /// Totals of one connection.

@@ -63,6 +63,7 @@ fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
         generators: Vec::new(),
         events: Events::WhereNeeded,
         services: Vec::new(),
+        domain: None,
         feedback: Feedback::Ideal,
         scheme: Config::find(scheme, None).unwrap(),
         end: Instant::ZERO + Span::from_ms(20),

@@ -225,7 +225,7 @@ fn contenders(
 ) -> Result<Contenders, NoBottleneck> {
     let crossing: Vec<usize> = (0..resolved.flows.len()).filter(|flow| load.crosses(resolved, *flow, port)).collect();
     refuse_several_queues(scenario, resolved, &crossing, port)?;
-    let controlled = |flow: &usize| scenario.traffic[resolved.flows[*flow].traffic].controlled;
+    let controlled = |flow: &usize| resolved.reacts(scenario, *flow);
     let rates = crossing.iter().filter(|flow| controlled(flow)).map(|flow| load.rates_bps[*flow]);
     let fair_bps = rates.fold(0.0, f64::max);
     let contends = |flow: &usize| controlled(flow) && load.demands_bps[*flow] >= LEAST_DEMAND_OF_SHARE * fair_bps;

@@ -81,7 +81,7 @@ impl PhaseLoad {
             claims.iter().enumerate().map(|(i, claim)| if sends(i) { claim.clone() } else { silent.clone() }).collect()
         };
         let sends = |flow: usize| active[flow];
-        let controlled = |flow: usize| scenario.traffic[resolved.flows[flow].traffic].controlled;
+        let controlled = |flow: usize| resolved.reacts(scenario, flow);
         let demands_bps = max_min(&capacities_bps, &of_senders(&demands.on_host_port, &sends))?;
         let claimed = |flow: usize| demands.on_all_ports[flow].links.iter().map(move |(port, share)| (*port, *share));
         let summed = |rates: &[f64]| {

@@ -63,12 +63,12 @@ impl CaptureFile {
             };
             interfaces[*port as usize] = Some(writer.add_interface(&interface).map_err(cannot_write)?);
         }
-        let cnpv = scenario.traffic.iter().filter(|traffic| traffic.controlled);
-        let cnpv = cnpv.fold(0, |all, traffic| all | 1u8 << traffic.priority);
         if options.from == Instant::ZERO {
             let most = options.max_frames.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
             for port in ports.iter().take(most) {
-                let frame = translator.announcement(*port, cnpv).map_err(|error| cannot(error.to_string()))?;
+                let frame = translator
+                    .announcement(*port, fabric.announced[*port as usize])
+                    .map_err(|error| cannot(error.to_string()))?;
                 let written = FrameToWrite {
                     interface: interfaces[*port as usize].unwrap_or(InterfaceId(0)),
                     at: Instant::ZERO,

@@ -1,7 +1,7 @@
 //! From what the engine tells of a frame to the frame's octets.
 
 use super::addresses::{self, FlowOnWire, NUMBER, Protocol};
-use crate::fabric::Fabric;
+use crate::fabric::{Announced, Fabric};
 use crate::scenario::Scenario;
 use qcnlab_schemes::params::Value;
 use qcnlab_schemes::{CpId, ProbeKind, Signal};
@@ -82,8 +82,8 @@ impl Translator {
         }
     }
 
-    /// What a port announces of itself and of the priorities in `cnpv`, which are under congestion control.
-    pub(super) fn announcement(&mut self, port: u32, cnpv: u8) -> Result<OnWire<'_>, WireError> {
+    /// What a port announces of itself and of priorities under congestion control.
+    pub(super) fn announcement(&mut self, port: u32, announced: Announced) -> Result<OnWire<'_>, WireError> {
         let ends = &self.ports[port as usize];
         let source = addresses::mac(ends.from);
         let mut tlvs = vec![
@@ -92,8 +92,8 @@ impl Translator {
             Tlv::TimeToLive(LLDP_HOLDS_S),
             Tlv::SystemName(ends.node.as_bytes().get(..255).unwrap_or(ends.node.as_bytes())),
         ];
-        if cnpv != 0 {
-            tlvs.push(Tlv::CongestionNotification(CnTlv { cnpv, ready: cnpv }));
+        if announced.cnpvs != 0 {
+            tlvs.push(Tlv::CongestionNotification(CnTlv { cnpv: announced.cnpvs, ready: announced.ready }));
         }
         if ends.pfc != 0 {
             tlvs.push(Tlv::Pfc(PfcTlv { capability: 8, enabled: ends.pfc, ..PfcTlv::default() }));

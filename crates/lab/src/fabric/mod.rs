@@ -8,7 +8,9 @@ use crate::fairness::{Claim, max_min, proportional};
 use crate::flows::{Hop, ideal_completion};
 use crate::scenario::{Draw, Feedback, ResolvedScenario, Scenario, ScenarioError};
 use crate::topology::{Role, reverse};
-use qcnlab_sim::{Events, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Traffic};
+use qcnlab_sim::{
+    DomainPlan, Events, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Traffic,
+};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock};
@@ -21,6 +23,9 @@ pub(crate) struct Fabric {
     pub(crate) flows: Vec<FlowPlan>,
     generators: Vec<GeneratorPlan>,
     services: Vec<ServiceChange>,
+    domain: Option<DomainPlan>,
+    /// What each port announces by LLDP.
+    pub(crate) announced: Vec<Announced>,
     /// Index of the port that metrics are about.
     pub(crate) bottleneck: u32,
     /// Whether each flow crosses it.
@@ -36,6 +41,15 @@ pub(crate) struct Fabric {
     pub(crate) port_names: Arc<[String]>,
     /// Names of the flows, by index.
     pub(crate) flow_names: Arc<[String]>,
+}
+
+/// Priorities that a port announces in its congestion notification TLV, a bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Announced {
+    /// Those under congestion control; without any there is no TLV.
+    pub(crate) cnpvs: u8,
+    /// Those that the port is ready for.
+    pub(crate) ready: u8,
 }
 
 /// Fair shares of the links, in bit/s by flow; `None` where they cannot be worked out.
@@ -67,6 +81,8 @@ impl Fabric {
         let offered = resolved.wanted_bps.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(bps, _)| bps);
         Ok(Fabric {
             nodes: nodes(scenario, &resolved),
+            domain: domain_plan(scenario, &resolved, &kept),
+            announced: announced(scenario, &resolved, &kept),
             services: services(scenario, &resolved, &ports, index),
             bottleneck: index(resolved.bottleneck),
             link_bps: resolved.network.link(resolved.bottleneck).rate.as_f64(),
@@ -146,6 +162,7 @@ impl Fabric {
             generators: self.generators.clone(),
             events: Events::WhereNeeded,
             services: self.services.clone(),
+            domain: self.domain.clone(),
             feedback: match scenario.feedback {
                 Feedback::Ideal => qcnlab_sim::Feedback::Ideal,
                 Feedback::Frames { frame, priority } => {
@@ -218,6 +235,24 @@ fn nodes(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<NodePlan> {
         pause: resolved.pauses[index as usize],
     };
     nodes.map(plan).collect()
+}
+
+/// What each port does for the domain, and who hears untagged messages.
+fn domain_plan(scenario: &Scenario, resolved: &ResolvedScenario, kept: &[u32]) -> Option<DomainPlan> {
+    let domain = resolved.domain.as_ref()?;
+    let ports = kept.iter().map(|port| domain.port_plan(*port)).collect();
+    Some(DomainPlan { ports, untagged: traffic::untagged_limiters(scenario, resolved) })
+}
+
+/// What ports announce. Without a domain every port announces the priorities of controlled traffic, and is ready.
+fn announced(scenario: &Scenario, resolved: &ResolvedScenario, kept: &[u32]) -> Vec<Announced> {
+    let controlled = scenario.traffic.iter().filter(|traffic| traffic.controlled);
+    let all = controlled.fold(0, |all, traffic| all | 1u8 << traffic.priority);
+    let announced = |port: &u32| match &resolved.domain {
+        Some(domain) => Announced { cnpvs: domain.announced(*port as usize), ready: domain.ready(*port as usize) },
+        None => Announced { cnpvs: all, ready: all },
+    };
+    kept.iter().map(announced).collect()
 }
 
 /// Each hotspot is a change of rate and a change back, unless the next one starts just then.

@@ -17,7 +17,7 @@ pub(super) fn plans(
     let mut flows = Vec::with_capacity(resolved.flows.len());
     for (number, (spec, paths)) in resolved.flows.iter().zip(&resolved.paths).enumerate() {
         let paths = paths.iter().map(|path| path.iter().map(|port| index(*port)).collect()).collect();
-        flows.push(flow_plan(scenario, resolved, spec, paths, limiters[number]));
+        flows.push(flow_plan(scenario, resolved, number, paths, limiters[number]));
         let Some(process) = process(scenario, spec) else { continue };
         if scenario.traffic[spec.traffic].spread == Pairing::Uniform {
             let stream = *streams.entry((spec.traffic, spec.source_index)).or_insert_with(|| {
@@ -38,10 +38,11 @@ pub(super) fn plans(
 fn flow_plan(
     scenario: &Scenario,
     resolved: &ResolvedScenario,
-    spec: &FlowSpec,
+    number: usize,
     paths: Vec<Vec<u32>>,
     limiter: u32,
 ) -> FlowPlan {
+    let spec = &resolved.flows[number];
     let entry = &scenario.traffic[spec.traffic];
     let host = spec.source_index as u32;
     let adapter = resolved.adapter(scenario, host);
@@ -49,13 +50,13 @@ fn flow_plan(
     FlowPlan {
         name: spec.name.clone(),
         paths,
-        class: spec.class.unwrap_or(entry.priority as u8),
+        class: resolved.class(scenario, spec),
         frame: entry.frame,
         start: Instant::ZERO + spec.start,
         start_jitter: if traffic == Traffic::Fed { Span::ZERO } else { entry.start_jitter },
         stop: entry.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop),
-        controlled: entry.controlled,
-        cn_tag: entry.cn_tag,
+        controlled: resolved.controlled(scenario, number),
+        cn_tag: resolved.cn_tagged(scenario, number),
         traffic,
         limiter,
         room: resolved.room(scenario, host),
@@ -108,24 +109,43 @@ fn generator(scenario: &Scenario, spec: &FlowSpec, name: String, process: Proces
 /// The limiter of each flow.
 pub(crate) fn limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<u32> {
     let mut limiters = Limiters::default();
-    resolved.flows.iter().map(|flow| limiters.next(scenario, resolved, flow.source_index as u32)).collect()
+    (0..resolved.flows.len()).map(|flow| limiters.next(scenario, resolved, flow)).collect()
 }
 
-/// Numbers limiters: each flow has its own, or flows take the limiters of the host's adapter in turn.
+/// For each flow the limiter that hears a message without CN-TAG: the first of its host and priority. `None` where the
+/// host has no reaction points for it.
+pub(super) fn untagged_limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<Option<u32>> {
+    let mut first: HashMap<(usize, u8), u32> = HashMap::new();
+    let limiters = limiters(scenario, resolved);
+    let each = resolved.flows.iter().zip(&limiters).enumerate().map(|(number, (flow, limiter))| {
+        let of = (flow.source_index, resolved.class(scenario, flow));
+        resolved.reacts(scenario, number).then(|| *first.entry(of).or_insert(*limiter))
+    });
+    each.collect()
+}
+
+/// Numbers limiters: each flow has its own, or flows take the limiters of the host's adapter in turn. In a domain each
+/// priority has its own limiters, and flows whose frames leave without CN-TAG share one: nobody could tell several
+/// apart.
 #[derive(Default)]
 struct Limiters {
-    /// Flows of each host so far.
-    flows: HashMap<u32, u32>,
-    numbers: HashMap<(u32, u32), u32>,
+    /// Flows of each host, and in a domain of each priority, so far.
+    flows: HashMap<(u32, u8), u32>,
+    numbers: HashMap<(u32, u8, u32), u32>,
 }
 
 impl Limiters {
-    fn next(&mut self, scenario: &Scenario, resolved: &ResolvedScenario, host: u32) -> u32 {
-        let flow = self.flows.entry(host).or_insert(0);
-        let slot =
-            resolved.adapter(scenario, host).and_then(|adapter| adapter.max_rps).map_or(*flow, |most| *flow % most);
+    fn next(&mut self, scenario: &Scenario, resolved: &ResolvedScenario, number: usize) -> u32 {
+        let spec = &resolved.flows[number];
+        let host = spec.source_index as u32;
+        let class = if resolved.domain.is_some() { resolved.class(scenario, spec) } else { 0 };
+        let flow = self.flows.entry((host, class)).or_insert(0);
+        let most = resolved.adapter(scenario, host).and_then(|adapter| adapter.max_rps);
+        let alike =
+            resolved.domain.is_some() && resolved.reacts(scenario, number) && !resolved.cn_tagged(scenario, number);
+        let slot = if alike { 0 } else { most.map_or(*flow, |most| *flow % most) };
         *flow += 1;
         let fresh = self.numbers.len() as u32;
-        *self.numbers.entry((host, slot)).or_insert(fresh)
+        *self.numbers.entry((host, class, slot)).or_insert(fresh)
     }
 }

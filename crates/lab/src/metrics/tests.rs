@@ -146,7 +146,12 @@ fn by_hand() -> Measured {
 fn with(overrides: &[&str]) -> Measured {
     let scenario = scenario(HOTSPOT, overrides);
     let fabric = fabric(&scenario);
-    let done = Finished { trace: rows(&fabric), counters: Counters::default(), flows: vec![FlowTally::default(); 3] };
+    let done = Finished {
+        trace: rows(&fabric),
+        counters: Counters::default(),
+        flows: vec![FlowTally::default(); 3],
+        ..Finished::default()
+    };
     Measured::of(&scenario, &fabric, &done)
 }
 
@@ -256,7 +261,8 @@ fn a_run_that_never_recovers() {
     trace.queues.time.truncate(2 * 58);
     trace.queues.port.truncate(2 * 58);
     trace.queues.bytes.truncate(2 * 58);
-    let done = Finished { trace, counters: Counters::default(), flows: vec![FlowTally::default(); 3] };
+    let done =
+        Finished { trace, counters: Counters::default(), flows: vec![FlowTally::default(); 3], ..Finished::default() };
     let measured = Measured::of(&scenario, &fabric, &done);
     assert_eq!(measured.get("recovery_ms"), None);
     // 5 * 900 before; after 7014 + 8240 + 1814 + 8 * 860 + 200 = 24 148 thousand octets in 28 bins.
@@ -293,7 +299,8 @@ fn totals_are_those_of_the_engine() {
         flow(Some(5), Instant::NEVER, tcp(1, 20)),
         flow(Some(5), Instant::from_ps(1), None),
     ];
-    let measured = Measured::of(&scenario, &fabric, &Finished { trace: rows(&fabric), counters, flows });
+    let measured =
+        Measured::of(&scenario, &fabric, &Finished { trace: rows(&fabric), counters, flows, ..Finished::default() });
     let expected = [
         ("drops", 11.0),
         ("messages", 12.0),
@@ -323,7 +330,7 @@ fn slowdowns(finished_us: &[Option<u64>]) -> Measured {
         ..FlowTally::default()
     };
     let flows = finished_us.iter().map(flow).collect();
-    Measured::of(&scenario, &fabric, &Finished { trace: Trace::default(), counters: Counters::default(), flows })
+    Measured::of(&scenario, &fabric, &Finished { flows, ..Finished::default() })
 }
 
 #[test]

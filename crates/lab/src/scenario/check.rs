@@ -1,6 +1,7 @@
 //! Refuses scenarios whose values contradict one another.
 
 use super::counts::Counts;
+use super::domain_fault::DomainFault;
 use super::drawing::Draw;
 use super::error::ScenarioError;
 use super::fault::Fault;
@@ -52,6 +53,7 @@ fn fabric(scenario: &Scenario, draw: Draw) -> Result<ResolvedScenario, LocatedFa
     sizes(scenario, &resolved)?;
     frames(scenario, &resolved)?;
     connections(scenario)?;
+    domain(scenario, &resolved)?;
     set_point(scenario, &resolved)?;
     rows(scenario, &resolved)?;
     Ok(resolved)
@@ -224,6 +226,38 @@ fn connections(scenario: &Scenario) -> Result<(), LocatedFault> {
         }
     }
     Ok(())
+}
+
+/// Somebody sends in the domain, and nobody outside gets frames that it cannot read.
+fn domain(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), LocatedFault> {
+    let Some(domain) = &resolved.domain else { return Ok(()) };
+    let fault = |fault, keys: &[String]| Err(LocatedFault::new(Fault::Domain(fault), keys));
+    let mut any = resolved.flows.is_empty();
+    for (number, flow) in resolved.flows.iter().enumerate() {
+        let class = resolved.class(scenario, flow);
+        let key = |name: &str| format!("traffic.{}.{name}", flow.traffic);
+        if domain.cnpvs & 1 << class == 0 {
+            continue;
+        }
+        any = true;
+        if !scenario.traffic[flow.traffic].controlled {
+            return fault(DomainFault::Uncontrolled { priority: class }, &[key("controlled"), key("priority")]);
+        }
+        let sink = flow.sink_index as u32;
+        if domain.takes_part(sink) || !resolved.cn_tagged(scenario, number) {
+            continue;
+        }
+        if resolved.paths[number].iter().any(|path| domain.at_the_end(path, class, true).1) {
+            let host = resolved.network.nodes[sink as usize].name.clone();
+            let keys = ["defence", "domain.outside"].map(str::to_owned);
+            return fault(DomainFault::TagAtOutsider { flow: flow.name.clone(), host }, &keys);
+        }
+    }
+    if any {
+        return Ok(());
+    }
+    let keys = ["domain.priorities".to_owned(), "traffic.0.priority".to_owned()];
+    fault(DomainFault::NoTraffic { domain: domain.cnpvs }, &keys)
 }
 
 /// What the scheme's ports and receivers send is what its sources hear.

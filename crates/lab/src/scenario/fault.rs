@@ -1,5 +1,6 @@
 //! What can be wrong with a scenario, and what to do.
 
+use super::domain_fault::DomainFault;
 use super::pattern::PatternError;
 use super::pause_fault::PauseFault;
 use crate::flows::{ArrivalsError, SheetError, SizesError};
@@ -361,6 +362,9 @@ pub enum Fault {
     /// Pausing that cannot work.
     #[error("{0}")]
     Pause(PauseFault),
+    /// A congestion notification domain that cannot be.
+    #[error("{0}")]
+    Domain(DomainFault),
     /// More rows than a run should write.
     #[error("recording would give {rows} rows in one run, more than {limit}")]
     TooManyRows {
@@ -382,7 +386,7 @@ fn listing(names: &[String]) -> String {
 }
 
 /// The nearest of the names there are, or all of them.
-fn near_or_all(word: &str, what: &str, names: &[String]) -> String {
+pub(super) fn near_or_all(word: &str, what: &str, names: &[String]) -> String {
     match nearest(word, names.iter().map(String::as_str)) {
         Some(nearest) => format!("did you mean \"{nearest}\"?"),
         None => format!("the {what} are {}", listing(names)),
@@ -449,6 +453,7 @@ impl Fault {
             Fault::NoLinks => "add [[link]] with from = \"host{1..4}\" and to = \"switch\"".to_owned(),
             Fault::Priorities { .. } => "write \"3\", \"0, 3\" or \"0..7\"".to_owned(),
             Fault::Pause(fault) => return fault.hint(),
+            Fault::Domain(fault) => return fault.hint(),
             Fault::TooManyRows { .. } => "record less finely, or set record.tables = false".to_owned(),
             _ => return None,
         })

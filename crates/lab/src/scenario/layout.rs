@@ -1,6 +1,7 @@
 //! The shape of a scenario file, as data over the tables declared in `types`.
 
 use super::devices::{Adapters, Pause, Routing, Switches};
+use super::domain::{Defence, Domain};
 use super::shapes::{Links, Topology};
 use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
 use qcnlab_schemes::params::{Choice, Field, Kind, Scalar, Variants};
@@ -112,6 +113,26 @@ pub(crate) const ROUTING: Section = Section {
     kind: None,
     fields: Routing::FIELDS,
 };
+/// `[domain]`.
+pub(crate) const DOMAIN: Section = Section {
+    name: "domain",
+    about: "Which priorities are under congestion control, and who takes part.",
+    list: false,
+    single: true,
+    required: false,
+    kind: None,
+    fields: Domain::FIELDS,
+};
+/// `[[defence]]`.
+pub(crate) const DEFENCE: Section = Section {
+    name: "defence",
+    about: "How ports defend the domain; none or more.",
+    list: true,
+    single: true,
+    required: false,
+    kind: None,
+    fields: Defence::FIELDS,
+};
 /// `[[traffic]]`.
 pub(crate) const TRAFFIC: Section = Section {
     name: "traffic",
@@ -154,8 +175,8 @@ pub(crate) const RECORD: Section = Section {
 };
 
 /// All tables with declared fields, in the order they are printed; the scheme's stands before `[record]`.
-pub(crate) const SECTIONS: [&Section; 10] =
-    [&TOPOLOGY, &LINK, &SWITCH, &ADAPTER, &PAUSE, &ROUTING, &TRAFFIC, &HOTSPOT, &FEEDBACK, &RECORD];
+pub(crate) const SECTIONS: [&Section; 12] =
+    [&TOPOLOGY, &LINK, &SWITCH, &ADAPTER, &PAUSE, &ROUTING, &DOMAIN, &DEFENCE, &TRAFFIC, &HOTSPOT, &FEEDBACK, &RECORD];
 
 /// The keys of `[scheme]`, with what they mean.
 pub(crate) const SCHEME_KEYS: [(&str, &str); 4] = [

@@ -2,6 +2,7 @@
 //!
 //! * `types`, `shapes`, `devices`: what a scenario says; each table is declared there, once. `fields` holds the ranges
 //!   they share.
+//! * `domain`: who takes part in congestion notification; `defences`: what follows for each port.
 //! * `pattern`: names with wildcards and ranges.
 //! * `network`, `flows`, `drawing`, `connection`, `pausing`, `receiving`: parts of the resolved scenario.
 //! * `resolved`: what follows from the tables before time zero, put together.
@@ -10,15 +11,18 @@
 //! * `overrides`: changes to that tree.
 //! * `read`: from the tree to a scenario.
 //! * `check`: what cannot work although every value by itself could.
-//! * `fault`, `pause_fault`: what can be wrong. `located`: a fault with the keys it concerns. `error`: a fault as a
+//! * `fault`, `pause_fault`, `domain_fault`: what can be wrong. `located`: a fault with the keys it concerns. `error`: a fault as a
 //!   message, with the line and a caret.
 //! * `text`: from a scenario to TOML, JSON and a hash.
 
 mod check;
 mod connection;
 mod counts;
+mod defences;
 mod devices;
 mod document;
+mod domain;
+mod domain_fault;
 mod drawing;
 mod error;
 mod fault;
@@ -47,6 +51,8 @@ pub(crate) use drawing::Draw;
 pub(crate) use resolved::ResolvedScenario;
 
 pub use devices::{Adapters, Multipath, Pause, PauseKind, PauseRule, Routing, Switches};
+pub use domain::{Defence, DefenceMode, Domain};
+pub use domain_fault::DomainFault;
 pub use error::ScenarioError;
 pub use fault::Fault;
 pub use fields::LONGEST;

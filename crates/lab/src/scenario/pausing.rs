@@ -81,11 +81,14 @@ fn refuse<T>(fault: PauseFault, keys: &[String]) -> Result<T, LocatedFault> {
     Err(LocatedFault::new(Fault::Pause(fault), keys))
 }
 
-/// The classes of a list such as `0, 3..5`, as bits.
+/// The classes that a table of `[[pause]]` stops, as bits.
 fn classes(site: &Site<'_>) -> Result<u8, LocatedFault> {
-    let text = &site.pause.priorities;
-    let keys = ["priorities", "kind"].map(|name| site.key(name));
-    let refuse = || LocatedFault::new(Fault::Priorities { text: text.to_owned() }, &keys);
+    class_list(&site.pause.priorities, &["priorities", "kind"].map(|name| site.key(name)))
+}
+
+/// The classes of a list such as `0, 3..5` that one of `keys` sets, as bits.
+pub(super) fn class_list(text: &str, keys: &[impl ToString]) -> Result<u8, LocatedFault> {
+    let refuse = || LocatedFault::new(Fault::Priorities { text: text.to_owned() }, keys);
     let number = |text: &str| text.trim().parse::<u8>().ok().filter(|n| *n < 8).ok_or_else(refuse);
     let mut bits = 0;
     for part in text.split(',') {

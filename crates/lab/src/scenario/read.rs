@@ -4,11 +4,12 @@ use super::check;
 use super::counts::Counts;
 use super::devices::{Adapters, Pause, Routing, Switches};
 use super::document::{Content, Document, DocumentEntry, DocumentNode, scalar};
+use super::domain::{Defence, Domain};
 use super::error::ScenarioError;
 use super::fault::Fault;
 use super::layout::{
-    self, ADAPTER, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SCHEME_KEYS, SECTIONS, SWITCH, Section, TOP,
-    TOPOLOGY, TRAFFIC,
+    self, ADAPTER, DEFENCE, DOMAIN, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SCHEME_KEYS, SECTIONS, SWITCH,
+    Section, TOP, TOPOLOGY, TRAFFIC,
 };
 use super::position::Position;
 use super::renamed::renamed;
@@ -52,6 +53,11 @@ impl Reader<'_> {
         let adapters = self.several(&ADAPTER, |row| Adapters::from_values(row.common))?;
         let pauses = self.several(&PAUSE, |row| Pause::from_values(row.common))?;
         let routing = self.single(&ROUTING, |row| Routing::from_values(row.common))?;
+        let domain = match self.document.root.entry(DOMAIN.name) {
+            Some(_) => Some(self.single(&DOMAIN, |row| Domain::from_values(row.common))?),
+            None => None,
+        };
+        let defences = self.several(&DEFENCE, |row| Defence::from_values(row.common))?;
         let traffic = self.several(&TRAFFIC, |row| {
             Traffic::from_values(row.common, TrafficKind::from_values(row.word, row.own), None)
         })?;
@@ -70,6 +76,8 @@ impl Reader<'_> {
             adapters,
             pauses,
             routing,
+            domain,
+            defences,
             traffic,
             hotspots,
             feedback,

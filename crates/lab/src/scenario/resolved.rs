@@ -1,6 +1,7 @@
 //! What follows from a scenario's tables before time zero: its network, who sends to whom and how, what is
 //! recorded, and how each node behaves.
 
+use super::defences::ResolvedDomain;
 use super::devices::{Multipath, Pause, PauseKind};
 use super::drawing::Draw;
 use super::fault::Fault;
@@ -44,6 +45,8 @@ pub(crate) struct ResolvedScenario {
     tables: Vec<Option<usize>>,
     /// Number of links between nodes; after them come the links inside hosts.
     outside: usize,
+    /// Who takes part in congestion notification; `None` without `[domain]`.
+    pub(crate) domain: Option<ResolvedDomain>,
     /// When each node pauses the links into it.
     pub(crate) pauses: Vec<Option<PausePlan>>,
 }
@@ -52,6 +55,7 @@ impl ResolvedScenario {
     /// Resolves a scenario, with the flows of one draw.
     pub(super) fn of(scenario: &Scenario, draw: Draw) -> Result<ResolvedScenario, LocatedFault> {
         let mut network = network(scenario)?;
+        let domain = ResolvedDomain::of(scenario, &network)?;
         let mut tables = tables(scenario, &network)?;
         let flows = flows(scenario, &network, draw)?;
         let mut sends = vec![0; network.nodes.len()];
@@ -83,6 +87,7 @@ impl ResolvedScenario {
         }
         let mut resolved = ResolvedScenario {
             pauses: vec![None; network.nodes.len()],
+            domain,
             network,
             flows,
             paths,
@@ -177,13 +182,41 @@ impl ResolvedScenario {
     }
 
     /// Classes of the frames that travel, as bits.
-    fn classes(&self, scenario: &Scenario) -> u8 {
-        let class = |flow: &FlowSpec| flow.class.unwrap_or(scenario.traffic[flow.traffic].priority as u8);
-        let data = self.flows.iter().fold(0, |used, flow| used | 1 << class(flow));
+    pub(super) fn classes(&self, scenario: &Scenario) -> u8 {
+        let own = self.flows.iter().fold(0, |used, flow| used | 1 << self.class(scenario, flow));
+        let data = own | self.domain.as_ref().map_or(0, |domain| domain.alternates(own));
         match scenario.feedback {
             Feedback::Frames { priority, .. } => data | 1 << priority,
             Feedback::Ideal => data,
         }
+    }
+
+    /// The class of a flow's frames when they leave their host.
+    pub(crate) fn class(&self, scenario: &Scenario, flow: &FlowSpec) -> u8 {
+        flow.class.unwrap_or(scenario.traffic[flow.traffic].priority as u8)
+    }
+
+    /// Whether a flow's priority is under congestion control.
+    pub(crate) fn controlled(&self, scenario: &Scenario, flow: usize) -> bool {
+        let spec = &self.flows[flow];
+        match &self.domain {
+            Some(domain) => domain.cnpvs & 1 << self.class(scenario, spec) != 0,
+            None => scenario.traffic[spec.traffic].controlled,
+        }
+    }
+
+    /// Whether a flow has a reaction point that may slow it.
+    pub(crate) fn reacts(&self, scenario: &Scenario, flow: usize) -> bool {
+        let class = self.class(scenario, &self.flows[flow]);
+        let reacts = |domain: &ResolvedDomain| domain.reacts(self.paths[flow][0][0], class);
+        self.controlled(scenario, flow) && self.domain.as_ref().is_none_or(reacts)
+    }
+
+    /// Whether a flow's frames leave their host with a CN-TAG.
+    pub(crate) fn cn_tagged(&self, scenario: &Scenario, flow: usize) -> bool {
+        let spec = &self.flows[flow];
+        let tags = |domain: &ResolvedDomain| domain.tags(self.paths[flow][0][0], self.class(scenario, spec));
+        scenario.traffic[spec.traffic].cn_tag && self.domain.as_ref().is_none_or(tags)
     }
 
     /// Return the table of `[[switch]]` that applies to the switch `node`.
@@ -230,7 +263,8 @@ impl ResolvedScenario {
         let (from, _) = self.network.ends(port);
         let switch = self.network.nodes[from as usize].role == Role::Switch;
         let wanted = self.switch(scenario, from).is_none_or(|switch| switch.congestion_points);
-        switch && wanted && self.crossed[port as usize]
+        let points = self.domain.as_ref().is_none_or(|domain| domain.port_plan(port).points != 0);
+        switch && wanted && self.crossed[port as usize] && points
     }
 
     /// Whether flow `flow` crosses the bottleneck, on one of its paths at least.

@@ -4,7 +4,7 @@ use super::devices::PauseKind;
 use super::drawing::Draw;
 use super::fields::values;
 use super::layout::{
-    ADAPTER, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC,
+    ADAPTER, DEFENCE, DOMAIN, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC,
 };
 use super::types::Scenario;
 use crate::quantity::seconds;
@@ -114,6 +114,10 @@ impl Scenario {
         if !is_default(&routing, ROUTING.fields) {
             tree.insert(ROUTING.name.to_owned(), routing.into());
         }
+        if let Some(domain) = &self.domain {
+            tree.insert(DOMAIN.name.to_owned(), rows(DOMAIN.fields, values(domain)).into());
+        }
+        insert_list(&mut tree, &DEFENCE, &self.defences, form);
         let traffic = self.traffic.iter().map(|traffic| {
             let mut entry = tagged(&traffic.kind, form);
             entry.extend(rows(TRAFFIC.fields, values(traffic)));

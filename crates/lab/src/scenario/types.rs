@@ -3,6 +3,7 @@
 use super::counts::Counts;
 use super::devices::{Adapters, Pause, Routing, Switches};
 use super::document::Document;
+use super::domain::{Defence, Domain};
 use super::fields::{FRAME, POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
 use super::shapes::{Links, Topology};
 use qcnlab_schemes::params::{Fallback, Range};
@@ -51,6 +52,10 @@ params! {
         pub pauses: Vec<Pause>,
         /// How frames find their way.
         pub routing: Routing,
+        /// Who takes part in congestion notification; `None` for everybody, without defences.
+        pub domain: Option<Domain>,
+        /// How ports defend the domain.
+        pub defences: Vec<Defence>,
         /// What the sources send; one entry or more.
         pub traffic: Vec<Traffic>,
         /// When which port is slowed, in order of time.

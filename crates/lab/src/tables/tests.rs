@@ -6,7 +6,7 @@ use crate::outcome::Outcome;
 use crate::replication::Replication;
 use crate::scenario::{Draw, Scenario};
 use qcnlab_schemes::{Bcn, Cnm, CpId, QueueLen, Signal, SignalKind};
-use qcnlab_sim::{Counters, Finished, FlowTally, TcpTally, Trace};
+use qcnlab_sim::{Finished, FlowTally, TcpTally, Trace};
 use qcnlab_units::{Bytes, Instant};
 use std::sync::Arc;
 
@@ -129,7 +129,7 @@ fn outcome() -> Outcome {
     let scenario = Scenario::parse(LOT.trim_start(), "by-hand.toml").unwrap_or_else(|error| panic!("{error}"));
     let fabric = Arc::new(Fabric::new(&scenario, Draw { seed: 1, replication: 0 }).unwrap());
     let replication = |n: u64| Replication {
-        done: Finished { trace: trace(n), counters: Counters::default(), flows: flows(n) },
+        done: Finished { trace: trace(n), flows: flows(n), ..Finished::default() },
         metrics: (0..METRICS.len()).map(|metric| (metric != 1).then_some(metric as f64 + n as f64 * 1000.0)).collect(),
         cpu_s: 0.0,
         fabric: fabric.clone(),

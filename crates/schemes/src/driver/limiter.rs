@@ -5,7 +5,7 @@ use crate::dice::Dice;
 use crate::fast_path::RpFastPath;
 use crate::registry::AnyRp;
 use crate::roles::{Pacing, ReactionPoint, Signal, Stamp};
-use qcnlab_units::{BitRate, Bytes, Instant};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// Limits a rate: tells a reaction point of frames, signals and time, and paces at the rate that it sets.
 #[derive(Clone, Debug)]
@@ -23,6 +23,20 @@ pub struct Limiter {
     /// The reaction point saw the last frame that passed, and may want another wake-up.
     pub saw_last: bool,
     rate_step: u64,
+    tally: LimiterTally,
+    /// Since when it limits, if it does.
+    limits_since: Instant,
+}
+
+/// How often a reaction point began to limit, and for how long it did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LimiterTally {
+    /// How often it began: each time a reaction point of 802.1Q is created.
+    pub created: u64,
+    /// For how long it limited, all times together.
+    pub limited: Span,
+    /// Whether it limits at the end.
+    pub limits: bool,
 }
 
 impl Limiter {
@@ -45,9 +59,13 @@ impl Limiter {
             never_limits: !rp.capabilities().limits,
             saw_last: false,
             rate_step: rate_step.map_or(1, BitRate::get).max(1),
+            tally: LimiterTally::default(),
+            limits_since: start,
             rp,
         };
-        limiter.pacer.set_rate(start, limiter.limit());
+        let limit = limiter.limit();
+        limiter.count_limit(start, limit.is_some());
+        limiter.pacer.set_rate(start, limit);
         limiter
     }
 
@@ -92,9 +110,30 @@ impl Limiter {
         let limit = self.limit();
         let changed = limit != self.pacer.rate();
         if changed {
+            self.count_limit(now, limit.is_some());
             self.pacer.set_rate(now, limit);
         }
         changed
+    }
+
+    /// Counts when the reaction point begins and ends to limit.
+    fn count_limit(&mut self, now: Instant, limits: bool) {
+        if limits == self.tally.limits {
+            return;
+        }
+        self.tally.limits = limits;
+        if limits {
+            self.tally.created += 1;
+            self.limits_since = now;
+        } else {
+            self.tally.limited = self.tally.limited + now.since(self.limits_since);
+        }
+    }
+
+    /// Returns its totals up to `end`.
+    pub fn tally(&self, end: Instant) -> LimiterTally {
+        let open = if self.tally.limits { end.since(self.limits_since.min(end)) } else { Span::ZERO };
+        LimiterTally { limited: self.tally.limited + open, ..self.tally }
     }
 
     /// The wake-up that the reaction point asks for, if it is not the one that is pending.

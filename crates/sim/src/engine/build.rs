@@ -4,6 +4,7 @@ mod network;
 mod senders;
 
 use super::Engine;
+use super::domain::Domain;
 use super::recording::Recording;
 use super::schedule::{Event, Schedule, Sizes};
 use super::signals::Signalling;
@@ -49,12 +50,14 @@ impl Engine {
             },
             network,
             senders,
+            domain: plan.domain.as_ref().map(|domain| Box::new(Domain::new(domain))),
             service_changes: plan.services.iter().copied().collect(),
             check_every,
             attend_every: check_every,
             capture: None,
             end: plan.end,
         };
+        engine.find_defended(plan);
         engine.choose_lazy(plan);
         engine.choose_fifo(plan);
         engine.add_adapters();

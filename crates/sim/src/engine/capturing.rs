@@ -155,7 +155,10 @@ impl Engine {
             *number = number.wrapping_add(1);
         }
         if capture.ports[id] {
-            let frame = *frame;
+            let mut frame = *frame;
+            if let Some(domain) = &self.domain {
+                domain.ports[id].untag(&mut frame);
+            }
             let facts = self.facts_of(frame);
             if let Some(capture) = &mut self.capture {
                 capture.report(left, id, facts);

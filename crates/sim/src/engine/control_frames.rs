@@ -86,7 +86,7 @@ impl Engine {
         if self.capture.is_some() {
             self.capture_heard(now, &frame, SignalOf { signal, sampled, sampled_at });
         }
-        self.on_signal(now, self.limiter_of(&frame), &signal);
+        self.message_received(now, &sampled, &signal);
     }
 
     /// Drops a control frame or an acknowledgement that a queue has no room for.

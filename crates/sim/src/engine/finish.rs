@@ -1,17 +1,17 @@
 //! The end of a run: the last bins, the totals, the audit.
 
-use super::network::Counting;
+use super::network::{Counting, Network, PortCp};
 use super::recording::Recording;
 use super::signals::{ControlFrame, Signalling};
 use super::{Engine, Finished, Halt};
 use crate::audit::{self, Violation};
 use crate::frame::{Frame, flag};
-use crate::ids::{ControlFrameId, IdVec, NodeId};
+use crate::ids::{ControlFrameId, Id, IdVec, NodeId};
 use crate::input_buffer::InputBuffer;
 use crate::plan::PauseScope;
 use crate::sender::Sender;
 use crate::source::Source;
-use crate::trace::{FlowTally, Tally, TcpTally, Trace};
+use crate::trace::{FlowTally, PointTally, Tally, TcpTally, Trace};
 use qcnlab_units::Bytes;
 use std::collections::VecDeque;
 
@@ -37,8 +37,10 @@ impl Engine {
         self.audit()?;
         let flows = self.senders.flows.iter().zip(self.recording.tallies.iter());
         let flows = flows.map(|(sender, tally)| totals(sender, tally)).collect();
+        let points = self.network.cps.iter().map(|cp| self.network.point_tally(cp)).collect();
+        let limiters = self.senders.limiters.iter().map(|limiter| limiter.driver.tally(self.end)).collect();
         let Recording { recorder, counters, .. } = self.recording;
-        Ok(Finished { trace: recorder.into_trace(), counters, flows })
+        Ok(Finished { trace: recorder.into_trace(), counters, flows, points, limiters })
     }
 
     /// Puts what left its last port by the end, and is still on the wire, into the bins.
@@ -126,6 +128,33 @@ impl Engine {
             totals[network.links[last].to].received += tally.delivered_bytes;
         }
         network.nodes.iter().zip(totals.iter()).try_for_each(|(node, totals)| totals.check(&node.name))
+    }
+}
+
+impl Network {
+    /// The totals of a congestion point. Where a port has one queue, the port counts for it.
+    fn point_tally(&self, cp: &PortCp) -> PointTally {
+        let port = &self.ports[cp.port];
+        let queues = port.queues().map(|queues| &self.queues[queues]);
+        let several = queues.filter(|queues| queues.queues.len() > 1);
+        let (accepted, discarded, held) = match (several, cp.class) {
+            (Some(queues), Some(class)) => {
+                let queue = queues.of_class(class);
+                let held = queue.frames.since(queue.frames.head()).count();
+                (queue.accepted_frames, queue.dropped_frames, held)
+            }
+            _ => {
+                let held = self.queued(cp.port).count();
+                (port.count.accepted_frames, port.count.dropped_frames, held)
+            }
+        };
+        PointTally {
+            port: cp.port.number(),
+            class: cp.class,
+            transmitted: accepted - held as u64,
+            discarded,
+            sent: cp.sent,
+        }
     }
 }
 

@@ -40,10 +40,21 @@ impl Engine {
         let port = &self.network.ports[id];
         let left = now.ps() - port.delay().ps();
         frame.clear(flag::BUFFERED);
-        if let FarEnd::Buffer(input) = port.far_end
-            && !self.admit(now, id, input, &mut frame)
-        {
-            return self.show_discarded(now, frame);
+        match port.far_end {
+            FarEnd::Node | FarEnd::CountingSink => {}
+            FarEnd::Buffer(input) => {
+                if !self.admit(now, id, input, &mut frame) {
+                    return self.show_discarded(now, frame);
+                }
+            }
+            FarEnd::Defended => self.cross_defence(id, &mut frame),
+            FarEnd::DefendedBuffer(input) => {
+                let admitted = self.admit(now, id, input, &mut frame);
+                self.cross_defence(id, &mut frame);
+                if !admitted {
+                    return self.show_discarded(now, frame);
+                }
+            }
         }
         if frame.is(flag::REVERSE | flag::CONTROL) {
             return self.control_arrived(now, frame);
@@ -161,7 +172,10 @@ impl Engine {
         let cp = &mut self.network.cps[cp];
         match cp.cp.on_arrival(now, &arrival, queue, &mut cp.dice) {
             CpAction::Nothing => {}
-            CpAction::Send(signal) => self.send_signal(now, id, frame, signal),
+            CpAction::Send(signal) => {
+                cp.sent += 1;
+                self.send_signal(now, id, frame, signal);
+            }
             CpAction::Mark(mark) if admitted => self.network.mark_newest(id, frame.class(), mark),
             CpAction::Mark(_) => {}
         }
@@ -227,6 +241,7 @@ impl Engine {
         let Network { ports, queues: of_ports, inputs, routes, .. } = &mut self.network;
         let of_port = &mut of_ports[queues];
         if !ports[id].admit(of_port.of_class(frame.class()).octets, frame.octets()) {
+            of_port.of_class_mut(frame.class()).dropped_frames += 1;
             return false;
         }
         let input = of_port.counts(&frame).then(|| inputs[routes.input_of(&frame)].position);
@@ -257,7 +272,7 @@ impl Engine {
         {
             let queues = &self.network.queues[queues];
             if let Some(group) =
-                pause.sender.threshold_reached(now, frame.class(), queued, |quanta| queues.quanta_ps(quanta))
+                pause.sender.threshold_reached(now, frame.link_class(), queued, |quanta| queues.quanta_ps(quanta))
             {
                 self.send_xoff(now, input, group, Some(output));
             }

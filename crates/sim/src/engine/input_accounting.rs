@@ -35,12 +35,12 @@ impl Engine {
             }
             self.network.start_counting(node);
         }
-        if self.network.inputs[input].admit_safe(frame.class(), frame.octets()) {
+        if self.network.inputs[input].admit_safe(frame.link_class(), frame.octets()) {
             return true;
         }
         self.network.update_outputs(now, node);
         let buffer = &mut self.network.inputs[input];
-        if !buffer.admit(frame.class(), frame.octets()) {
+        if !buffer.admit(frame.link_class(), frame.octets()) {
             if frame.is(flag::NOT_DATA) {
                 self.lose_control(*frame);
             } else {
@@ -48,7 +48,7 @@ impl Engine {
             }
             return false;
         }
-        if let Some(group) = buffer.xoff_due(frame.class()) {
+        if let Some(group) = buffer.xoff_due(frame.link_class()) {
             self.send_xoff(now, input, group, None);
         }
         true
@@ -62,8 +62,8 @@ impl Engine {
         if self.network.nodes[node].counting == Counting::ByAllowance {
             return;
         }
-        buffer.release(frame.class(), frame.octets());
-        if let Some(group) = buffer.xon_due(frame.class()) {
+        buffer.release(frame.link_class(), frame.octets());
+        if let Some(group) = buffer.xon_due(frame.link_class()) {
             self.send_xon(now, input, group);
         }
     }
@@ -81,7 +81,7 @@ impl Network {
             let queues = port.queues().map(|queues| &self.queues[queues]);
             let queued = queues.into_iter().flat_map(|queues| queues.waiting()).chain(port.waiting());
             for frame in queued.filter(|frame| frame.is(flag::BUFFERED)) {
-                self.inputs[self.routes.input_of(frame)].count(frame.class(), frame.octets());
+                self.inputs[self.routes.input_of(frame)].count(frame.link_class(), frame.octets());
             }
         }
         self.for_each_input(node, InputBuffer::renew_allowance);
@@ -167,7 +167,7 @@ impl Network {
                 continue;
             }
             frame.clear(flag::BUFFERED);
-            self.inputs[self.routes.input_of(frame)].release(frame.class(), frame.octets());
+            self.inputs[self.routes.input_of(frame)].release(frame.link_class(), frame.octets());
         }
     }
 }

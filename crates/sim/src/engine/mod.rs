@@ -12,6 +12,7 @@ mod build;
 mod capturing;
 mod control_frames;
 mod deadlock;
+mod domain;
 mod finish;
 mod hop;
 mod input_accounting;
@@ -29,10 +30,12 @@ mod transport;
 
 use crate::audit::Violation;
 use crate::plan::{Events, Plan, ServiceChange};
-use crate::trace::{Counters, FlowTally, Trace};
+use crate::trace::{Counters, FlowTally, PointTally, Trace};
 use capturing::Capture;
 pub use capturing::Sink;
+use domain::Domain;
 use network::Network;
+use qcnlab_schemes::driver::LimiterTally;
 use qcnlab_units::{Instant, Span};
 use recording::Recording;
 use schedule::{Event, Schedule};
@@ -52,7 +55,7 @@ pub struct Control {
 }
 
 /// A run that came to its end.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Finished {
     /// What was recorded.
     pub trace: Trace,
@@ -60,6 +63,10 @@ pub struct Finished {
     pub counters: Counters,
     /// Totals of each flow.
     pub flows: Vec<FlowTally>,
+    /// Totals of each congestion point, in the order of their numbers.
+    pub points: Vec<PointTally>,
+    /// Totals of each limiter.
+    pub limiters: Vec<LimiterTally>,
 }
 
 /// Why a run did not come to its end.
@@ -87,6 +94,8 @@ pub struct Engine {
     network: Network,
     senders: Senders,
     signalling: Signalling,
+    /// Who takes part in congestion notification, if not everybody.
+    domain: Option<Box<Domain>>,
     recording: Recording,
     service_changes: VecDeque<ServiceChange>,
     /// How often the control is read, in events; a power of two.

@@ -21,6 +21,8 @@ pub(super) struct Network {
     pub(super) routes: Routes,
     /// The nodes that count each frame because an input is or was near a watermark.
     pub(super) near_watermarks: Vec<NodeId>,
+    /// Whether frames change their class on their way.
+    pub(super) remaps: bool,
 }
 
 /// Where a port's link begins and ends.
@@ -60,6 +62,11 @@ pub(super) enum Counting {
 pub(super) struct PortCp {
     pub(super) cp: AnyCp,
     pub(super) dice: Dice,
+    /// The port of its queue, and the class if only one is under congestion control there.
+    pub(super) port: PortId,
+    pub(super) class: Option<u8>,
+    /// Messages that it sent.
+    pub(super) sent: u64,
     sees_departures: bool,
     marks_departures: bool,
 }
@@ -118,9 +125,9 @@ impl Routes {
 }
 
 impl PortCp {
-    pub(super) fn new(cp: AnyCp, dice: Dice) -> PortCp {
+    pub(super) fn new(cp: AnyCp, dice: Dice, port: PortId, class: Option<u8>) -> PortCp {
         let CpCapabilities { sees_departures, marks_departures } = cp.capabilities();
-        PortCp { cp, dice, sees_departures, marks_departures }
+        PortCp { cp, dice, port, class, sent: 0, sees_departures, marks_departures }
     }
 
     /// Whether it is to be shown departures at all.
@@ -209,7 +216,7 @@ impl Network {
     /// Octets queued at `output` of frames that are of one of `classes` and that the buffer of `input` holds.
     pub(super) fn queued_from(&self, output: PortId, input: InputId, classes: u8) -> u64 {
         match self.ports[output].mode {
-            Mode::Queues(queues) if self.queues[queues].counts_inputs => {
+            Mode::Queues(queues) if self.queues[queues].counts_inputs && (classes == u8::MAX || !self.remaps) => {
                 self.queues[queues].octets_from(self.inputs[input].position, classes)
             }
             _ => self.recount_queued_from(output, input, classes),
@@ -219,7 +226,7 @@ impl Network {
     /// As [`queued_from`](Network::queued_from), frame by frame.
     pub(super) fn recount_queued_from(&self, output: PortId, input: InputId, classes: u8) -> u64 {
         let of_input = self.queued(output).filter(|frame| {
-            frame.is(flag::BUFFERED) && classes & 1 << frame.class() != 0 && self.routes.input_of(frame) == input
+            frame.is(flag::BUFFERED) && classes & 1 << frame.link_class() != 0 && self.routes.input_of(frame) == input
         });
         of_input.map(Frame::octets).sum()
     }

@@ -90,9 +90,11 @@ impl Engine {
             Feedback::Ideal => {
                 let crossed = &self.network.routes.ports_of(frame.path())[..usize::from(frame.hop())];
                 let at = crossed.iter().fold(now, |at, port| at + self.network.ports[*port].delay());
-                let limiter = self.limiter_of(&frame);
                 self.capture_ideal(now, port, &frame, at, signal);
-                self.signalling.deliver_at(&mut self.schedule, at, limiter, signal);
+                match self.hearing_limiter(&frame) {
+                    Some(limiter) => self.signalling.deliver_at(&mut self.schedule, at, limiter, signal),
+                    None => self.recording.counters.messages_ignored += 1,
+                }
             }
             Feedback::Frames { size, class } => {
                 let carried = ControlFrame::Signal { signal, sampled: frame, sampled_at: port };

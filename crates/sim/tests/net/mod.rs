@@ -33,6 +33,7 @@ impl Net {
                 flows: Vec::new(),
                 generators: Vec::new(),
                 services: Vec::new(),
+                domain: None,
                 feedback: Feedback::Frames { size: Bytes::new(64), class: 7 },
                 scheme: Config::find("none", None).unwrap(),
                 end: Instant::ZERO + Span::from_ms(5),

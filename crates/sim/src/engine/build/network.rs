@@ -38,6 +38,7 @@ pub(super) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<FlowId>>) {
         cps: IdVec::new(),
         routes,
         near_watermarks: Vec::new(),
+        remaps: false,
     };
     for (port, link) in network.links.enumerate() {
         network.nodes[link.from].outputs.push(port);
@@ -60,16 +61,28 @@ fn classes(plan: &Plan) -> IdVec<PortId, u8> {
     let mut classes: IdVec<PortId, u8> = plan.ports.iter().map(|_| 0).collect();
     let signals = plan.signal_class();
     for flow in &plan.flows {
-        let own = 1u8 << flow.class;
-        let reverse = signals | if matches!(flow.traffic, Traffic::Tcp { .. }) { own } else { 0 };
-        for port in flow.paths.iter().flatten() {
-            classes[PortId::new(*port)] |= own;
-            if let Some(peer) = plan.ports[*port as usize].peer {
-                classes[PortId::new(peer)] |= reverse;
+        let acks = matches!(flow.traffic, Traffic::Tcp { .. });
+        for path in &flow.paths {
+            let mut class = flow.class;
+            for port in path {
+                classes[PortId::new(*port)] |= 1 << class;
+                class = class_after(plan, *port, class);
+            }
+            let mut class = flow.class;
+            for port in path.iter().rev() {
+                if let Some(peer) = plan.ports[*port as usize].peer {
+                    classes[PortId::new(peer)] |= signals | if acks { 1 << class } else { 0 };
+                    class = class_after(plan, peer, class);
+                }
             }
         }
     }
     classes
+}
+
+/// The class of frames of `class` when they have crossed the link of a port.
+fn class_after(plan: &Plan, port: u32, class: u8) -> u8 {
+    plan.domain.as_ref().map_or(class, |domain| domain.ports[port as usize].remaps[usize::from(class)])
 }
 
 /// Paths end to end in one list, and for each last port the flows that end there.
@@ -131,18 +144,23 @@ impl Network {
         }
         let controlled = plan.flows.iter().filter(|flow| flow.controlled).fold(0u8, |all, flow| all | 1 << flow.class);
         for (id, port) in self.ports.ids().zip(&plan.ports).filter(|(_, port)| port.watched) {
-            let own = classes[id] & controlled;
+            let points = plan.domain.as_ref().map_or(u8::MAX, |domain| domain.ports[id.number() as usize].points);
+            let own = classes[id] & controlled & points;
+            if own == 0 && plan.domain.is_some() {
+                continue;
+            }
+            let class = (own.count_ones() == 1).then(|| own.trailing_zeros() as u8);
             match self.ports[id].mode {
                 Mode::Queues(queues) => {
                     for class in (0..8u8).filter(|class| own & 1 << class != 0) {
                         let only = own.count_ones() == 1;
                         let name = if only { port.name.clone() } else { format!("{}/{class}", port.name) };
-                        let cp = self.cps.push(self.new_cp(plan, &name));
+                        let cp = self.cps.push(self.new_cp(plan, &name, id, Some(class)));
                         self.queues[queues].of_class_mut(class).cp = Some(cp);
                     }
                 }
                 Mode::Plain | Mode::Fifo(_) | Mode::Lazy(_) => {
-                    let cp = self.cps.push(self.new_cp(plan, &port.name));
+                    let cp = self.cps.push(self.new_cp(plan, &port.name, id, class));
                     let shown = self.cps[cp].observes_departures();
                     let departures = if shown { Departures::Shown(cp) } else { Departures::Unobserved };
                     self.ports[id].mode = Mode::Fifo(Fifo { cp: Some(cp), departures, queues: None });
@@ -152,11 +170,11 @@ impl Network {
     }
 
     /// The next congestion point, whose random stream is keyed by `name`.
-    fn new_cp(&self, plan: &Plan, name: &str) -> PortCp {
+    fn new_cp(&self, plan: &Plan, name: &str, port: PortId, class: Option<u8>) -> PortCp {
         let number = self.cps.next_id().number();
         assert!(number < u32::from(u16::MAX), "a run has fewer than 65 535 congestion points");
         let dice = Dice::new(plan.seed, plan.replication, name, Purpose::Sampling);
-        PortCp::new(plan.scheme.congestion_point(CpId(number)), dice)
+        PortCp::new(plan.scheme.congestion_point(CpId(number)), dice, port, class)
     }
 
     /// For each port of each path, finds the input buffers that hold the frames queued there.

@@ -1,0 +1,93 @@
+//! The congestion notification domain: frames that cross a defended link, and who hears what points say about them.
+//!
+//! The modes of the two ports of a link are known when the run starts. What the sending port does (it takes CN-TAGs
+//! off) and what the receiving port does (it gives frames another priority) is done in one step, when a frame reaches
+//! the far end; a capture shows a frame as the sending port leaves it.
+
+use super::Engine;
+use crate::frame::{Frame, flag};
+use crate::ids::{Id, IdVec, LimiterId, PortId};
+use crate::plan::{DomainPlan, DomainPort, Plan};
+use crate::port::FarEnd;
+use qcnlab_units::Instant;
+
+/// The domain of a run.
+pub(super) struct Domain {
+    pub(super) ports: IdVec<PortId, DomainPort>,
+    /// For each flow the limiter that hears messages without CN-TAG; `None` where its host has no reaction points.
+    untagged: Vec<Option<LimiterId>>,
+}
+
+impl Domain {
+    pub(super) fn new(plan: &DomainPlan) -> Domain {
+        let untagged = plan.untagged.iter().map(|limiter| limiter.map(LimiterId::new));
+        Domain { ports: plan.ports.iter().copied().collect(), untagged: untagged.collect() }
+    }
+}
+
+impl DomainPort {
+    /// A frame as it leaves the port.
+    pub(super) fn untag(&self, frame: &mut Frame) {
+        if self.untags & 1 << frame.class() != 0 && !frame.is(flag::NOT_DATA) {
+            frame.clear(flag::CN_TAGGED);
+        }
+    }
+}
+
+impl Engine {
+    /// Marks the links at whose ends something happens to frames. Where a node counts by input it must know the class
+    /// that each frame had on its link.
+    pub(super) fn find_defended(&mut self, plan: &Plan) {
+        let Some(domain) = &self.domain else { return };
+        for (id, planned) in self.network.ports.ids().zip(&plan.ports) {
+            let port = &mut self.network.ports[id];
+            port.far_end = match port.far_end {
+                FarEnd::Buffer(input) => FarEnd::DefendedBuffer(input),
+                FarEnd::Node if !domain.ports[id].changes_nothing() && !is_sink(plan, planned.to) => FarEnd::Defended,
+                same => same,
+            };
+        }
+        self.network.remaps = domain.ports.iter().any(|port| port.remaps != DomainPort::NEUTRAL.remaps);
+    }
+
+    /// A frame has crossed the link of `port`, and the node at its far end has admitted it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn cross_defence(&mut self, port: PortId, frame: &mut Frame) {
+        let Some(domain) = &self.domain else { return };
+        let rules = &domain.ports[port];
+        rules.untag(frame);
+        let class = frame.class();
+        let becomes = rules.remaps[usize::from(class)];
+        frame.enter_with_class(becomes);
+        if becomes != class {
+            frame.clear(flag::CONTROLLED);
+        }
+    }
+
+    /// The limiter that hears a message about `sampled`. With a CN-TAG it is the limiter that paced the frame, without
+    /// one the limiter that answers for the frame's priority. `None` if its host has no reaction points.
+    pub(super) fn hearing_limiter(&self, sampled: &Frame) -> Option<LimiterId> {
+        let own = self.limiter_of(sampled);
+        let Some(domain) = &self.domain else { return Some(own) };
+        let untagged = domain.untagged[self.network.flow_of(sampled).number() as usize]?;
+        Some(if sampled.is(flag::CN_TAGGED) { own } else { untagged })
+    }
+
+    /// A message reaches the host of the frame that it is about.
+    pub(super) fn message_received(&mut self, now: Instant, sampled: &Frame, signal: &qcnlab_schemes::Signal) {
+        match self.hearing_limiter(sampled) {
+            Some(limiter) => self.on_signal(now, limiter, signal),
+            None => self.recording.counters.messages_ignored += 1,
+        }
+    }
+}
+
+/// Whether a node forwards nothing.
+fn is_sink(plan: &Plan, node: u32) -> bool {
+    !plan
+        .flows
+        .iter()
+        .flat_map(|flow| &flow.paths)
+        .any(|path| path[1..].iter().any(|port| plan.ports[*port as usize].from == node))
+}
