@@ -292,14 +292,14 @@ fn members(scenario: &Scenario, network: &Network) -> Result<Vec<bool>, LocatedF
     Ok(network.nodes.iter().map(|node| !outside.matches(&node.name)).collect())
 }
 
-/// An alternate priority that a file gives; it is not under congestion control.
-fn alternate(given: Option<u32>, cnpvs: u8, key: &str) -> Result<Option<u8>, LocatedFault> {
-    match given {
+/// The alternate priority that a file sets, if it does; it is not under congestion control.
+fn alternate(written: Option<u32>, cnpvs: u8, key: &str) -> Result<Option<u8>, LocatedFault> {
+    match written {
         Some(priority) if cnpvs & 1 << priority != 0 => {
             let priority = priority as u8;
             refuse(DomainFault::Alternate { priority, free: automatic_alternate(priority, cnpvs) }, &[key])
         }
-        given => Ok(given.map(|priority| priority as u8)),
+        other => Ok(other.map(|priority| priority as u8)),
     }
 }
 

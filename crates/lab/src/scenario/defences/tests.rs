@@ -23,17 +23,17 @@ fn port(resolved: &ResolvedScenario, name: &str) -> u32 {
     (0..resolved.network.ports()).find(|port| resolved.network.port_name(*port) == name).expect(name)
 }
 
-/// The modes of ports for priority 3, a letter each: disabled, edge, interior, ready; - for a node outside.
+/// The modes of ports for priority 3, one character each: disabled, edge, interior, ready; - for a node outside.
 fn modes(resolved: &ResolvedScenario, ports: &str) -> String {
     let domain = resolved.domain.as_ref().unwrap();
-    let letter = |name: &str| match domain.defended(port(resolved, name), 3).map(|defended| defended.mode) {
+    let initial = |name: &str| match domain.defended(port(resolved, name), 3).map(|defended| defended.mode) {
         None => '-',
         Some(Mode::Disabled) => 'd',
         Some(Mode::Edge) => 'e',
         Some(Mode::Interior) => 'i',
         Some(Mode::InteriorReady) => 'r',
     };
-    ports.split(' ').map(letter).collect()
+    ports.split(' ').map(initial).collect()
 }
 
 const ALL: &str = "h1->a a->h1 a->b b->a b->c c->b c->h3 h3->c";
