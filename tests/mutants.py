@@ -1,12 +1,18 @@
 """Plant bugs one at a time and count those that the tests notice: `make mutants`.
 
-cargo-mutants makes the bugs: a function that returns a constant, an operator turned round, a branch
-left out. `.cargo/mutants.toml` says where. Each is built and put to the unit tests and the laws of
-its package; tables under snapshot (digests, the hotspot table) take no part, because a person would
-accept a change of theirs.
+In Rust cargo-mutants makes the bugs: a function that returns a constant, an operator turned round, a
+branch left out; `.cargo/mutants.toml` says where. In Python `tests/python_mutants.py` makes the same
+kinds. Each is put to the unit tests and the laws of its package, and only to these: tables under
+snapshot (digests, the hotspot table) take no part, because a person would accept a change of theirs.
 
-    make mutants                           # 200 drawn at random
-    make mutants ARGS="--sample 0"         # all of them: a night
+What makes it cheap: the bugs are planted in a clone of HEAD under `target/`, where each build only
+rebuilds what changed; a bug meets the tests of its own module first, then the whole unit tests,
+then the laws, and each round builds only the tests that it runs; and what was tested at a commit is
+kept, so that a run that was stopped goes on.
+
+    make mutants                             # 200 drawn at random
+    make mutants ARGS="--sample 0"           # all of them: a night
+    make mutants ARGS="--most 40"            # go on for 40 more of them
     make mutants ARGS="--page docs/reference/mutants.md"
 """
 
@@ -14,74 +20,160 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import itertools
+import json
 import random
 import re
 import subprocess
 import sys
+import time
 import tomllib
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+
+import python_mutants
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOL = ROOT / "target/tools/bin/cargo-mutants"
+TREE = ROOT / "target/mutants-tree"
+KEPT = ROOT / "target/mutants"
 REASONS = ROOT / "tests/mutants_left.toml"
-# The tests that each package's mutants are put to.
-TESTS = {
-    "qcnlab-schemes": ["--lib", "--test=laws", "--test=signals", "--test=drift"],
-    "qcnlab-sim": [
-        "--lib",
-        *(f"--test={name}" for name in ("by_hand", "star", "fabric", "probes", "transport")),
-    ],
-    "qcnlab-lab": ["--lib"],
+PYTHON = "qcnlab (Python)"
+# The laws that each package's mutants are put to after the unit tests.
+LAWS = {
+    "qcnlab-schemes": ("laws", "signals", "drift", "reference"),
+    "qcnlab-sim": ("by_hand", "star", "fabric", "probes", "transport"),
+    "qcnlab-lab": (),
 }
 OUTCOMES = ("caught", "timeout", "missed", "unviable")
+# Mutants between two entries of what is kept.
+CHUNK = 16
+
+Outcomes = dict[str, str]
 
 
-@dataclass
-class Score:
-    """What became of the mutants of one package."""
+def sh(*words: str | Path, cwd: Path) -> str:
+    """Run a command; return what it prints."""
+    line = [str(word) for word in words]
+    return subprocess.run(line, cwd=cwd, check=True, capture_output=True, text=True).stdout
 
-    package: str
-    all: int
-    names: dict[str, list[str]] = field(default_factory=dict)
 
-    def count(self, *outcomes: str) -> int:
-        """Return how many mutants had one of `outcomes`."""
-        return sum(len(self.names.get(outcome, [])) for outcome in outcomes)
+def clone() -> str:
+    """Bring the clone to HEAD; return the commit."""
+    if not TREE.exists():
+        sh("git", "clone", "--quiet", "--shared", ROOT, TREE, cwd=ROOT)
+    head = sh("git", "rev-parse", "HEAD", cwd=ROOT).strip()
+    sh("git", "fetch", "--quiet", "origin", head, cwd=TREE)
+    sh("git", "checkout", "--quiet", "--force", "--detach", head, cwd=TREE)
+    if sh("git", "status", "--porcelain", "--untracked-files=no", cwd=ROOT):
+        print("what is not committed takes no part", file=sys.stderr)
+    return head[:7]
 
-    @property
-    def viable(self) -> int:
-        """Mutants that compile."""
-        return self.count("caught", "timeout", "missed")
 
-    def row(self) -> str:
-        """Return a line of the table."""
-        killed = self.count("caught", "timeout")
-        share = f"{100 * killed / self.viable:.1f} %" if self.viable else "-"
-        drawn = self.viable + self.count("unviable")
-        return f"| {self.package} | {self.all} | {drawn} | {self.viable} | {killed} | {share} |"
+# Rust.
 
 
 def listed(package: str) -> list[str]:
-    """Return the names of all mutants of a package."""
-    command = [str(TOOL), "mutants", "--list", "--colors=never", "--package", package]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    return done.stdout.splitlines()
+    """Return the names of all mutants of a package of the workspace."""
+    done = sh(TOOL, "mutants", "--list", "--colors=never", "--package", package, cwd=TREE)
+    return done.splitlines()
 
 
-def tested(package: str, names: list[str], options: list[str]) -> dict[str, list[str]]:
-    """Build and test each of the mutants `names`; return their names by outcome."""
-    folder = ROOT / "target/mutants-out" / package
+def module(name: str) -> str:
+    """Return the module whose unit tests a mutant meets first."""
+    path = name.split(":", 1)[0].split("/src/", 1)[1].removesuffix(".rs")
+    parts = path.split("/")
+    return "::".join(
+        parts[:2] if parts[0] in {"family", "parts", "params", "scenario"} else parts[:1]
+    )
+
+
+@dataclass(frozen=True)
+class Round:
+    """Tests that mutants are put to together."""
+
+    targets: tuple[str, ...]
+    only: str = ""
+
+    def test(self, package: str) -> list[str]:
+        """Return the command that runs these tests."""
+        line = ["cargo", "test", "--quiet", "--profile=mutants", f"--package={package}"]
+        return [*line, *self.targets, *(["--", self.only] if self.only else [])]
+
+
+class Baseline:
+    """How long tests take that nothing was planted under; they must pass."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, Round], float] = {}
+
+    def seconds(self, package: str, tests: Round) -> float:
+        """Return the time of one run, built before."""
+        if (package, tests) not in self.known:
+            line = tests.test(package)
+            subprocess.run([*line[:2], "--no-run", *line[2:]], cwd=TREE, check=True)
+            begun = time.monotonic()
+            subprocess.run(line, cwd=TREE, check=True, stdout=subprocess.DEVNULL)
+            self.known[package, tests] = time.monotonic() - begun
+        return self.known[package, tests]
+
+
+def planted(package: str, names: list[str], tests: Round, baseline: Baseline) -> Outcomes:
+    """Build each of the mutants and put it to the tests of a round; return what became of each."""
+    limit = max(30, round(8 * baseline.seconds(package, tests)))
+    folder = KEPT / "last" / package
     folder.mkdir(parents=True, exist_ok=True)
-    command = [str(TOOL), "mutants", "--colors=never", "--package", package]
-    command += ["--output", str(folder)]
+    command = [str(TOOL), "mutants", "--colors=never", "--in-place", "--baseline=skip"]
+    command += [f"--timeout={limit}", "--build-timeout=600", "--package", package]
+    command += ["--output", str(folder), *(f"--cargo-arg={target}" for target in tests.targets)]
     command += [f"--re=^{re.escape(name)}$" for name in names]
-    code = subprocess.run([*command, *options, "--", *TESTS[package]], cwd=ROOT).returncode
+    if tests.only:
+        command += ["--", "--", tests.only]
+    code = subprocess.run(command, cwd=TREE, stdout=subprocess.DEVNULL).returncode
     # 0: all caught; 2: some missed; 3: some ran out of time.
     if code not in (0, 2, 3):
         sys.exit(f"cargo-mutants failed on {package} (exit code {code}); see {folder}")
     results = folder / "mutants.out"
-    return {kind: (results / f"{kind}.txt").read_text().splitlines() for kind in OUTCOMES}
+    known = {kind: (results / f"{kind}.txt").read_text().splitlines() for kind in OUTCOMES}
+    return {name: kind for kind, members in known.items() for name in members}
+
+
+def tested(package: str, names: list[str], baseline: Baseline) -> Outcomes:
+    """Put mutants to the tests of their modules, those left to all unit tests, then to the laws."""
+    of_module: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        of_module[module(name)].append(name)
+    outcomes: Outcomes = {}
+    for only, members in of_module.items():
+        outcomes |= planted(package, members, Round(("--lib",), only), baseline)
+    rounds = [Round(("--lib",)), Round(tuple(f"--test={law}" for law in LAWS[package]))]
+    for tests in rounds if LAWS[package] else rounds[:1]:
+        left = [name for name, outcome in outcomes.items() if outcome == "missed"]
+        if left:
+            outcomes |= planted(package, left, tests, baseline)
+    return outcomes
+
+
+# What is kept, and the page.
+
+
+class Kept:
+    """What became of the mutants of a commit, in a file for each package."""
+
+    def __init__(self, commit: str) -> None:
+        self.commit = commit
+        self.folder = KEPT / commit
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.outcomes: dict[str, Outcomes] = defaultdict(dict)
+        for file in self.folder.glob("*.json"):
+            self.outcomes[file.stem] = json.loads(file.read_text())
+
+    def add(self, package: str, outcomes: Outcomes) -> None:
+        """Keep outcomes."""
+        self.outcomes[package] |= outcomes
+        (self.folder / f"{package}.json").write_text(json.dumps(self.outcomes[package], indent=1))
 
 
 def without_position(name: str) -> str:
@@ -89,33 +181,56 @@ def without_position(name: str) -> str:
     return re.sub(r"^([^:]+):\d+:\d+:", r"\1:", name)
 
 
-def page(scores: list[Score], seed: int) -> str:
+def share(killed: int, viable: int) -> str:
+    """Return a percentage of two counts."""
+    return f"{100 * killed / viable:.1f} %" if viable else "-"
+
+
+def page(known: dict[str, list[str]], drawn: dict[str, list[str]], kept: Kept, seed: int) -> str:
     """Return the page with the table and the survivors."""
     reasons = tomllib.loads(REASONS.read_text(encoding="utf-8")) if REASONS.exists() else {}
-    head = ["git", "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(head, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     date = datetime.datetime.now(tz=datetime.UTC).date()
+    rows, survivors, totals = [], [], [0] * 7
+    for package, names in known.items():
+        outcomes = {name: kept.outcomes[package].get(name) for name in drawn[package]}
+        count = {kind: list(outcomes.values()).count(kind) for kind in OUTCOMES}
+        ran = sum(count.values())
+        killed, viable = count["caught"] + count["timeout"], ran - count["unviable"]
+        row = [len(names), len(drawn[package]), ran, count["unviable"], killed, count["timeout"]]
+        row.append(count["missed"])
+        totals = [total + cell for total, cell in zip(totals, row, strict=True)]
+        rows.append([package, *row, share(killed, viable)])
+        survivors += [name for name, outcome in outcomes.items() if outcome == "missed"]
+    rows.append(["all", *totals, share(totals[4], totals[2] - totals[3])])
     lines = [
         "# Mutants",
         "",
         "`make mutants` plants bugs one at a time and counts those that the tests notice. "
-        "`tests/mutants.py` says how, `.cargo/mutants.toml` where. *Viable* mutants compile; "
-        "*killed* ones make a unit test or a law fail, or never end. Tables under snapshot take no "
-        "part.",
+        "`tests/mutants.py` says how, `.cargo/mutants.toml` and `tests/python_mutants.py` where. "
+        "*Unviable* mutants do not compile, or cannot be imported; *killed* ones make a unit test "
+        "or a law fail, or run out of time (eight times what the tests take, 30 s at least). Tables "
+        "under snapshot take no part.",
         "",
-        f"Drawn with seed {seed} on {date}, commit {commit.strip()}.",
+        f"Drawn with seed {seed}; tested on {date} at commit {kept.commit}.",
         "",
-        "| package | all mutants | drawn | viable | killed | share |",
-        "|---|---|---|---|---|---|",
-        *(score.row() for score in scores),
+        "| package | all mutants | drawn | run | unviable | killed | of these by time | survived "
+        "| killed of the viable |",
+        "|---|---|---|---|---|---|---|---|---|",
+        *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows),
         "",
         "## Survivors",
         "",
     ]
-    for name in (name for score in scores for name in score.names.get("missed", [])):
-        plain = without_position(name)
+    for plain in sorted(without_position(name) for name in survivors):
         lines.append(f"- `{plain}`: {reasons.get(plain, 'no test notices it')}")
     return "\n".join(lines) + "\n"
+
+
+def chunks(names: list[str]) -> Iterator[list[str]]:
+    """Yield names a few at a time."""
+    rest = iter(names)
+    while chunk := list(itertools.islice(rest, CHUNK)):
+        yield chunk
 
 
 def main() -> None:
@@ -123,25 +238,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, default=200, help="how many to draw; 0 for all")
     parser.add_argument("--seed", type=int, default=1, help="seed of the draw")
-    parser.add_argument("--package", choices=TESTS, action="append", help="of this package alone")
-    parser.add_argument("--page", type=Path, help="write the page here instead of printing it")
+    packages = [*LAWS, PYTHON]
     parser.add_argument(
-        "--in-place", dest="here", action="store_true", help="change this tree, not a copy"
+        "--package", choices=packages, action="append", help="of this package alone"
     )
+    parser.add_argument("--most", type=int, default=sys.maxsize, help="stop after so many more")
+    parser.add_argument("--page", type=Path, help="write the page here instead of printing it")
     arguments = parser.parse_args()
-    packages = arguments.package or list(TESTS)
-    known = {package: listed(package) for package in packages}
-    mutants = [(package, name) for package in packages for name in known[package]]
-    if arguments.sample:
-        count = min(arguments.sample, len(mutants))
-        mutants = random.Random(arguments.seed).sample(mutants, count)
-    options = ["--in-place", "--baseline=skip", "--timeout=60"] if arguments.here else []
-    scores = []
-    for package in packages:
-        drawn = [name for owner, name in mutants if owner == package]
-        names = tested(package, drawn, options) if drawn else {}
-        scores.append(Score(package, len(known[package]), names))
-    text = page(scores, arguments.seed)
+    kept = Kept(clone())
+    baseline = Baseline()
+    of_python = python_mutants.Mutants(TREE, ROOT)
+    known = {package: listed(package) for package in LAWS} | {PYTHON: of_python.names()}
+    mutants = [(package, name) for package, names in known.items() for name in names]
+    count = min(arguments.sample or len(mutants), len(mutants))
+    drawn: dict[str, list[str]] = defaultdict(list)
+    for package, name in random.Random(arguments.seed).sample(mutants, count):
+        drawn[package].append(name)
+    test: dict[str, Callable[[list[str]], Outcomes]] = {PYTHON: of_python.tested}
+    for package in LAWS:
+        test[package] = lambda names, package=package: tested(package, names, baseline)  # type: ignore[misc]
+    left = arguments.most
+    for package in arguments.package or packages:
+        todo = [name for name in drawn[package] if name not in kept.outcomes[package]][:left]
+        left -= len(todo)
+        for chunk in chunks(todo):
+            kept.add(package, test[package](chunk))
+            done = kept.outcomes[package]
+            print(
+                f"{package}: {len(done)}, {list(done.values()).count('missed')} left",
+                file=sys.stderr,
+            )
+    text = page(known, drawn, kept, arguments.seed)
     if arguments.page:
         arguments.page.write_text(text, encoding="utf-8")
     else:

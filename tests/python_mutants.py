@@ -1,0 +1,259 @@
+"""Bugs to plant in `qcnlab.analysis` and `qcnlab.book`, and what their own tests make of each.
+
+A mutant changes one thing: an operator, a comparison, a number, a truth value, a sign, or what a
+function returns. Texts, annotations and drawing are left alone. `tests/mutants.py` draws from them.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDERS = ("python/qcnlab/analysis", "python/qcnlab/book")
+# What only draws.
+LEFT_OUT = {"draw.py", "boundary_figure.py", "overlay_figure.py", "figures.py"}
+TESTS = {
+    "analysis": (
+        "tests/test_analysis_loops.py",
+        "tests/test_analysis_models.py",
+        "tests/test_analysis_exact_loops.py",
+        "tests/test_analysis_boundary.py",
+        "tests/test_analyse.py",
+    ),
+    "book": ("tests/test_book.py",),
+}
+# Tests that take longer are put off until the others have passed, s.
+QUICK_S = 2.0
+
+SWAPPED: dict[type[ast.AST], tuple[str, str]] = {
+    ast.Add: (r"\+", "-"),
+    ast.Sub: (r"-", "+"),
+    ast.Mult: (r"\*", "/"),
+    ast.Div: (r"/", "*"),
+    ast.FloorDiv: (r"//", "*"),
+    ast.Mod: (r"%", "*"),
+    ast.Pow: (r"\*\*", "*"),
+    ast.Lt: (r"<", "<="),
+    ast.LtE: (r"<=", "<"),
+    ast.Gt: (r">", ">="),
+    ast.GtE: (r">=", ">"),
+    ast.Eq: (r"==", "!="),
+    ast.NotEq: (r"!=", "=="),
+    ast.Is: (r"is\b(?!\s+not)", "is not"),
+    ast.IsNot: (r"is\s+not\b", "is"),
+    ast.In: (r"\bin\b", "not in"),
+    ast.NotIn: (r"not\s+in\b", "in"),
+    ast.And: (r"\band\b", "or"),
+    ast.Or: (r"\bor\b", "and"),
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A change of one span of a file."""
+
+    path: str
+    line: int
+    column: int
+    about: str
+    start: int
+    end: int
+    text: str
+
+    @property
+    def name(self) -> str:
+        """The mutant as lists name it."""
+        return f"{self.path}:{self.line}:{self.column}: {self.about}"
+
+
+class _Finder(ast.NodeVisitor):
+    """Collects the mutants of one file."""
+
+    def __init__(self, path: str, source: str) -> None:
+        self.path, self.source = path, source
+        self.starts = [0]
+        for line in source.encode().splitlines(keepends=True):
+            self.starts.append(self.starts[-1] + len(line))
+        self.octets = source.encode()
+        self.function = "<module>"
+        self.found: list[Mutant] = []
+
+    def at(self, line: int, column: int) -> int:
+        return self.starts[line - 1] + column
+
+    def begin(self, node: ast.expr) -> int:
+        return self.at(node.lineno, node.col_offset)
+
+    def end(self, node: ast.expr) -> int:
+        return self.at(node.end_lineno or 0, node.end_col_offset or 0)
+
+    def add(self, start: int, end: int, text: str) -> None:
+        before = self.octets[:start]
+        line = before.count(b"\n") + 1
+        column = start - (before.rfind(b"\n") + 1) + 1
+        old = self.octets[start:end].decode()
+        about = f"replace {' '.join(old.split())} with {text} in {self.function}"
+        self.found.append(Mutant(self.path, line, column, about, start, end, text))
+
+    def swap(self, operator: ast.AST, left: ast.expr, right: ast.expr) -> None:
+        """Turn the operator between two expressions round."""
+        if type(operator) in SWAPPED:
+            pattern, text = SWAPPED[type(operator)]
+            gap = self.octets[self.end(left) : self.begin(right)].decode()
+            if found := re.search(pattern, re.sub(r"#[^\n]*", lambda m: " " * len(m[0]), gap)):
+                offset = self.end(left)
+                self.add(offset + found.start(), offset + found.end(), text)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        outer, self.function = self.function, node.name
+        for default in [*node.args.defaults, *filter(None, node.args.kw_defaults)]:
+            self.visit(default)
+        for statement in node.body:
+            self.visit(statement)
+        self.function = outer
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.visit(node.value)
+
+    def visit_If(self, node: ast.If) -> None:
+        if not (isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"):
+            self.generic_visit(node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        """Leave texts alone."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        strings = [node.left, node.right]
+        if not any(isinstance(s, ast.JoinedStr) or _is_text(s) for s in strings):
+            self.swap(node.op, node.left, node.right)
+        self.generic_visit(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
+        for left, right in zip(node.values, node.values[1:], strict=False):
+            self.swap(node.op, left, right)
+        self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        for left, operator, right in zip(
+            [node.left, *node.comparators], node.ops, node.comparators, strict=False
+        ):
+            self.swap(operator, left, right)
+        self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
+        if isinstance(node.op, ast.USub | ast.Not):
+            sign = "-" if isinstance(node.op, ast.USub) else "not"
+            self.add(self.begin(node), self.begin(node) + len(sign), "")
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, bool):
+            self.add(self.begin(node), self.end(node), str(not node.value))
+        elif isinstance(node.value, int | float):
+            self.add(self.begin(node), self.end(node), repr(node.value + 1))
+
+    def visit_Return(self, node: ast.Return) -> None:
+        if node.value is not None and not _is_none(node.value):
+            self.add(self.begin(node.value), self.end(node.value), "None")
+            self.generic_visit(node)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def mutants(path: str, source: str) -> list[Mutant]:
+    """Return the mutants of a file."""
+    finder = _Finder(path, source)
+    finder.visit(ast.parse(source))
+    return finder.found
+
+
+class Mutants:
+    """The mutants of a clone, and the tests that they are put to with the environment of `root`."""
+
+    def __init__(self, tree: Path, root: Path) -> None:
+        self.tree = tree
+        self.python = root / ".venv/bin/python"
+        core = "python/qcnlab/_core.abi3.so"
+        if (root / core).exists():
+            shutil.copy2(root / core, tree / core)
+        self.all = {mutant.name: mutant for mutant in self._find()}
+        self.slow: dict[str, tuple[list[str], float, float]] = {}
+
+    def _find(self) -> Iterator[Mutant]:
+        for folder in FOLDERS:
+            for file in sorted((self.tree / folder).glob("*.py")):
+                if file.name not in LEFT_OUT:
+                    path = f"{folder}/{file.name}"
+                    yield from mutants(path, file.read_text(encoding="utf-8"))
+
+    def names(self) -> list[str]:
+        """Return the names of all mutants."""
+        return list(self.all)
+
+    def tested(self, names: list[str]) -> dict[str, str]:
+        """Return what became of each of the mutants `names`."""
+        return {name: self._tested(self.all[name]) for name in names}
+
+    def _run(self, words: list[str], limit: float | None) -> tuple[int, str]:
+        """Run pytest in the clone; return its exit code, 124 when it ran out of time."""
+        environment = os.environ | {
+            "PYTHONPATH": f"{self.tree / 'python'}:{self.tree / 'tests'}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "MPLBACKEND": "agg",
+        }
+        line = [str(self.python), "-m", "pytest", "-x", "-p", "no:cacheprovider", *words]
+        try:
+            done = subprocess.run(
+                line, cwd=self.tree, env=environment, capture_output=True, text=True, timeout=limit
+            )
+        except subprocess.TimeoutExpired:
+            return 124, ""
+        return done.returncode, done.stdout + done.stderr
+
+    def _baseline(self, part: str) -> tuple[list[str], float, float]:
+        """Return the slow tests of a part, and how long the quick ones and the slow ones take."""
+        if part not in self.slow:
+            files = list(TESTS[part])
+            code, said = self._run([*files, "--durations=0"], None)
+            if code:
+                raise SystemExit(f"the tests of {part} fail where nothing is planted:\n{said}")
+            took: dict[str, float] = {}
+            for seconds, test in re.findall(r"^\s*([\d.]+)s \w+\s+(\S+)", said, re.MULTILINE):
+                took[test] = took.get(test, 0.0) + float(seconds)
+            slow = [test for test, seconds in took.items() if seconds > QUICK_S]
+            late = sum(took[test] for test in slow)
+            begun = time.monotonic()
+            self._run([*files, *(f"--deselect={test}" for test in slow)], None)
+            self.slow[part] = (slow, time.monotonic() - begun, late)
+        return self.slow[part]
+
+    def _tested(self, mutant: Mutant) -> str:
+        part = Path(mutant.path).parent.name
+        slow, quick_s, slow_s = self._baseline(part)
+        file = self.tree / mutant.path
+        source = file.read_bytes()
+        file.write_bytes(source[: mutant.start] + mutant.text.encode() + source[mutant.end :])
+        try:
+            late = [f"--deselect={test}" for test in slow]
+            code, said = self._run([*TESTS[part], *late], max(60.0, 8 * quick_s))
+            if code == 0 and slow:
+                code, said = self._run(slow, max(60.0, 8 * slow_s))
+        finally:
+            file.write_bytes(source)
+        if "SyntaxError" in said:
+            return "unviable"
+        return {0: "missed", 124: "timeout"}.get(code, "caught")
