@@ -1,9 +1,10 @@
 """Plant bugs one at a time and count those that the tests notice: `make mutants`.
 
-In Rust cargo-mutants makes the bugs: a function that returns a constant, an operator turned round, a
-branch left out; `.cargo/mutants.toml` says where. In Python `tests/python_mutants.py` makes the same
-kinds. Each is put to the unit tests and the laws of its package, and only to these: tables under
-snapshot (digests, the hotspot table) take no part, because a person would accept a change of theirs.
+In Rust cargo-mutants makes the bugs: a function that returns a constant, an operator turned round,
+a branch left out; `.cargo/mutants.toml` says where. In Python `tests/python_mutants.py` makes the
+same kinds. Each is put to the unit tests and the laws of its package, and only to these: tables
+under snapshot (digests, the hotspot table) take no part, because a person would accept a change of
+theirs.
 
 What makes it cheap: the bugs are planted in a clone of HEAD under `target/`, where each build only
 rebuilds what changed; a bug meets the tests of its own module first, then the whole unit tests,
@@ -85,9 +86,7 @@ def module(name: str) -> str:
     """Return the module whose unit tests a mutant meets first."""
     path = name.split(":", 1)[0].split("/src/", 1)[1].removesuffix(".rs")
     parts = path.split("/")
-    return "::".join(
-        parts[:2] if parts[0] in {"family", "parts", "params", "scenario"} else parts[:1]
-    )
+    return "::".join(parts[: 2 if parts[0] in {"family", "parts", "params"} else 1])
 
 
 @dataclass(frozen=True)
@@ -208,8 +207,8 @@ def page(known: dict[str, list[str]], drawn: dict[str, list[str]], kept: Kept, s
         "`make mutants` plants bugs one at a time and counts those that the tests notice. "
         "`tests/mutants.py` says how, `.cargo/mutants.toml` and `tests/python_mutants.py` where. "
         "*Unviable* mutants do not compile, or cannot be imported; *killed* ones make a unit test "
-        "or a law fail, or run out of time (eight times what the tests take, 30 s at least). Tables "
-        "under snapshot take no part.",
+        "or a law fail, or run out of time (eight times what the tests take, 30 s at least). "
+        "Tables under snapshot take no part.",
         "",
         f"Drawn with seed {seed}; tested on {date} at commit {kept.commit}.",
         "",
