@@ -44,7 +44,7 @@ REASONS = ROOT / "tests/mutants_left.toml"
 PYTHON = "qcnlab (Python)"
 # The laws that each package's mutants are put to after the unit tests.
 LAWS = {
-    "qcnlab-schemes": ("laws", "signals", "drift", "reference"),
+    "qcnlab-schemes": ("laws", "ranges", "signals", "drift", "foreign", "reference"),
     "qcnlab-sim": ("by_hand", "star", "fabric", "probes", "transport"),
     "qcnlab-lab": (),
 }
@@ -125,7 +125,7 @@ def planted(package: str, names: list[str], tests: Round, baseline: Baseline) ->
     folder = KEPT / "last" / package
     folder.mkdir(parents=True, exist_ok=True)
     command = [str(TOOL), "mutants", "--colors=never", "--in-place", "--baseline=skip"]
-    command += [f"--timeout={limit}", "--build-timeout=600", "--package", package]
+    command += [f"--timeout={limit}", "--build-timeout=240", "--package", package]
     command += ["--output", str(folder), *(f"--cargo-arg={target}" for target in tests.targets)]
     command += [f"--re=^{re.escape(name)}$" for name in names]
     if tests.only:

@@ -224,4 +224,25 @@ mod tests {
         assert_eq!(of(-3_000_000, 3_000_000), (-32_768 * 64, 32_767 * 64));
         assert_eq!(Signal::Cnp.carried(), Signal::Cnp);
     }
+
+    /// What tables of messages show: feedback with its sign, offset and growth, of the kinds that carry them.
+    #[test]
+    fn feedback_and_queue_are_read_from_the_kinds_that_carry_them() {
+        let cp = CpId(3);
+        let (q_offset, q_delta, asked_at) = (-27_000, 12_000, Instant::ZERO);
+        let cnm = Signal::Cnm(Cnm { cp, quantized_fb: 56, q_offset, q_delta });
+        let bcn = Signal::Bcn(Bcn { cp, q_offset, q_delta, stop: false });
+        let answer = Signal::Answer(Answer { cp, asked_at, q_offset, q_delta, capacity: BitRate::gbps(10) });
+        let queue = Some((-27_000, 12_000));
+        assert_eq!((cnm.fb(), cnm.queue()), (Some(-56), queue));
+        assert_eq!((bcn.fb(), bcn.queue()), (None, queue));
+        assert_eq!((answer.fb(), answer.queue()), (None, queue));
+        for (fb, shown) in [(-5, Some(-5)), (7, Some(7))] {
+            assert_eq!((Signal::Reflection(fb).fb(), Signal::Reflection(fb).queue()), (shown, None));
+        }
+        let len = QueueLen { cp, len: Bytes::new(1), arrived: Bytes::new(2) };
+        for signal in [Signal::Echo(cp), Signal::PushBack(cp), Signal::Cnp, Signal::QueueLen(len)] {
+            assert_eq!((signal.fb(), signal.queue()), (None, None), "{signal:?}");
+        }
+    }
 }

@@ -191,3 +191,32 @@ impl fmt::Display for Fallback {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1000 octets, 1 Mb/s and 1 ms in base units, and their ends.
+    #[test]
+    fn a_range_in_words_says_whether_its_ends_belong_to_it() {
+        let words = |range: Range, kind| range.words(kind).unwrap_or_default();
+        assert_eq!(words(Range::ANY, Kind::Number), "");
+        assert_eq!(words(Range::POSITIVE, Kind::Size), "more than 0 B");
+        assert_eq!(words(Range::at_least(1000.0), Kind::Size), "at least 1 KB");
+        assert_eq!(words(Range::at_least(1e6), Kind::Rate), "at least 1 Mb/s");
+        assert_eq!(words(Range::between(0.0, 1e9), Kind::Time), "from 0 s to 1 ms");
+        assert_eq!(words(Range::above_zero_to(0.5), Kind::Number), "more than 0, at most 0.5");
+        let most = Range { min: f64::NEG_INFINITY, max: 3.0, min_excluded: false };
+        assert_eq!(words(most, Kind::Integer), "at most 3");
+    }
+
+    #[test]
+    fn a_range_holds_its_ends_unless_the_lower_is_excluded() {
+        let held = |range: Range| [-0.5, 0.0, 0.5, 1.0, 1.5].map(|x| range.holds(x));
+        assert_eq!(held(Range::between(0.0, 1.0)), [false, true, true, true, false]);
+        assert_eq!(held(Range::above_zero_to(1.0)), [false, false, true, true, false]);
+        assert_eq!(held(Range::at_least(0.5)), [false, false, true, true, true]);
+        assert_eq!(held(Range::POSITIVE), [false, false, true, true, true]);
+        assert!(!Range::ANY.holds(f64::NAN));
+    }
+}

@@ -1,0 +1,206 @@
+//! A scheme from outside, behind the registry's types: what it answers comes through, and what it breaks ends the run.
+
+use qcnlab_schemes::foreign::{Foreign, ForeignCp, ForeignNp, ForeignRp, ForeignScheme, Parameters, guard};
+use qcnlab_schemes::registry::Config;
+use qcnlab_schemes::{
+    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Dice, FlowId, Gauge, NotificationPoint,
+    Pacing, Probe, ProbeAction, ProbeKind, Purpose, Queue, ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp,
+};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use std::sync::Arc;
+
+/// What each method of its machines gives; `late` makes a wake-up ask for the past.
+#[derive(Clone, Debug, Default)]
+struct Fixed {
+    late: bool,
+    silent: bool,
+    wake: Option<Instant>,
+}
+
+const RATE: BitRate = BitRate::gbps(3);
+const PROBE: Probe = Probe { kind: ProbeKind::Path, asked_at: Instant::ZERO, sent: Bytes::new(7), rate: RATE };
+
+fn us(n: u64) -> Instant {
+    Instant::ZERO + Span::from_us(n)
+}
+
+impl CongestionPoint for Fixed {
+    fn capabilities(&self) -> CpCapabilities {
+        CpCapabilities { sees_departures: true, ..CpCapabilities::ARRIVALS_ONLY }
+    }
+    fn on_arrival(&mut self, _: Instant, _: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
+        CpAction::Send(Signal::Echo(CpId(4)))
+    }
+    fn on_departure(&mut self, now: Instant, _: Bytes) {
+        self.wake = Some(now);
+    }
+    fn departure_mark(&mut self, _: Instant, _: bool, _: Queue, _: &mut Dice) -> u8 {
+        9
+    }
+    fn on_probe(&mut self, _: Instant, _: &mut Probe, _: Queue) -> ProbeAction {
+        ProbeAction::Answer(Signal::Echo(CpId(5)))
+    }
+    fn no_bandwidth_since(&self, _: Instant) -> Option<Instant> {
+        self.wake
+    }
+}
+
+impl ReactionPoint for Fixed {
+    fn capabilities(&self) -> RpCapabilities {
+        RpCapabilities::PROBING_LIMITER
+    }
+    fn on_sent(&mut self, now: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
+        self.wake = Some(now + Span::from_us(10));
+        Stamp { limited_by: Some(CpId(6)), probe: true }
+    }
+    fn on_signal(&mut self, now: Instant, _: &Signal, _: &mut Dice) {
+        self.wake = Some(now + Span::from_us(20));
+    }
+    fn on_wake(&mut self, now: Instant, _: &mut Dice) {
+        self.wake = (!self.late).then_some(now + Span::from_us(30)).or(Some(now));
+    }
+    fn next_wake(&self) -> Instant {
+        self.wake.unwrap_or(Instant::NEVER)
+    }
+    fn take_probe(&mut self, _: Instant) -> Option<Probe> {
+        Some(PROBE)
+    }
+    fn limit(&self) -> Option<BitRate> {
+        self.wake.map(|_| RATE)
+    }
+    fn pacing(&self) -> Pacing {
+        Pacing { overhead: Bytes::new(20), burst: Bytes::new(1500) }
+    }
+    fn gauge(&self) -> Gauge {
+        Gauge::at(RATE)
+    }
+}
+
+impl NotificationPoint for Fixed {
+    fn on_frame(&mut self, _: Instant, _: &Delivered) -> Option<Signal> {
+        Some(Signal::Cnp)
+    }
+    fn on_probe(&mut self, _: Instant, probe: &Probe) -> Option<Signal> {
+        Some(Signal::Returned(*probe))
+    }
+}
+
+#[derive(Debug, Default)]
+struct Outside {
+    machine: Fixed,
+    parameters: Parameters,
+}
+
+impl ForeignScheme for Outside {
+    fn name(&self) -> &str {
+        "outside:fixed"
+    }
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+    fn fingerprint(&self) -> &str {
+        ""
+    }
+    fn hears(&self) -> &[SignalKind] {
+        SignalKind::ALL
+    }
+    fn speaks(&self) -> &[SignalKind] {
+        if self.machine.silent { &[] } else { SignalKind::ALL }
+    }
+    fn set_point(&self) -> Option<Bytes> {
+        Some(Bytes::new(33_000))
+    }
+    fn congestion_point(&self, _: CpId) -> Box<dyn ForeignCp> {
+        Box::new(self.machine.clone())
+    }
+    fn reaction_point(&self, _: BitRate) -> Box<dyn ForeignRp> {
+        Box::new(self.machine.clone())
+    }
+    fn notification_point(&self) -> Option<Box<dyn ForeignNp>> {
+        Some(Box::new(self.machine.clone()))
+    }
+}
+
+fn config(machine: Fixed) -> Config {
+    let scheme: Arc<dyn ForeignScheme> = Arc::new(Outside { machine, ..Outside::default() });
+    Config::Foreign(Foreign::from(scheme))
+}
+
+fn dice() -> Dice {
+    Dice::new(1, 0, "foreign", Purpose::Reaction)
+}
+
+const FRAME: Arrival = Arrival {
+    flow: FlowId(0),
+    size: Bytes::new(1500),
+    admitted: true,
+    controlled: true,
+    cn_tagged: true,
+    limited_by: None,
+    probe: false,
+    mark: 0,
+};
+const QUEUE: Queue = Queue { len: Bytes::new(1500), capacity: Bytes::new(150_000), rate: BitRate::gbps(10) };
+const DELIVERED: Delivered = Delivered { size: Bytes::new(1500), mark: 1, controlled: true };
+
+#[test]
+fn a_reaction_point_is_asked_anew_after_each_call() {
+    let mut rp = config(Fixed::default()).reaction_point(BitRate::gbps(10));
+    assert_eq!((rp.next_wake(), rp.limit()), (Instant::NEVER, None));
+    let stamp = rp.on_sent(us(1), Bytes::new(1500), Bytes::ZERO, &mut dice());
+    assert_eq!(stamp, Stamp { limited_by: Some(CpId(6)), probe: true });
+    assert_eq!((rp.next_wake(), rp.limit()), (us(11), Some(RATE)));
+    rp.on_signal(us(2), &Signal::Cnp, &mut dice());
+    assert_eq!(rp.next_wake(), us(22));
+    rp.on_wake(us(22), &mut dice());
+    assert_eq!(rp.next_wake(), us(52));
+    assert_eq!((rp.take_probe(us(23)), rp.capabilities()), (Some(PROBE), RpCapabilities::PROBING_LIMITER));
+    assert_eq!(rp.pacing(), Pacing { overhead: Bytes::new(20), burst: Bytes::new(1500) });
+    assert_eq!((rp.gauge(), rp.observation()), (Gauge::at(RATE), None));
+}
+
+#[test]
+fn ports_and_receivers_answer_through_the_registry() {
+    let config = config(Fixed::default());
+    assert_eq!((config.name(), config.preset(), config.set_point()), ("outside:fixed", "", Some(Bytes::new(33_000))));
+    let mut cp = config.congestion_point(CpId(0));
+    assert!(cp.capabilities().sees_departures);
+    assert_eq!(cp.on_arrival(us(1), &FRAME, QUEUE, &mut dice()), CpAction::Send(Signal::Echo(CpId(4))));
+    assert_eq!((cp.no_bandwidth_since(us(1)), cp.departure_mark(us(1), true, QUEUE, &mut dice())), (None, 9));
+    cp.on_departure(us(2), Bytes::ZERO);
+    assert_eq!(cp.no_bandwidth_since(us(3)), Some(us(2)));
+    assert_eq!(cp.on_probe(us(3), &mut PROBE.clone(), QUEUE), ProbeAction::Answer(Signal::Echo(CpId(5))));
+    let mut np = config.notification_point().expect("it has one");
+    assert_eq!(np.on_frame(us(1), &DELIVERED), Some(Signal::Cnp));
+    assert_eq!(np.on_probe(us(1), &PROBE), Some(Signal::Returned(PROBE)));
+}
+
+/// What `act` says when it breaks a contract.
+fn broken(act: impl FnOnce()) -> String {
+    guard(act).expect_err("it breaks a contract").to_string()
+}
+
+#[test]
+fn what_breaks_the_contract_of_its_role_ends_the_run() {
+    let late = broken(|| {
+        let mut rp = config(Fixed { late: true, ..Fixed::default() }).reaction_point(BitRate::gbps(10));
+        rp.on_wake(us(5), &mut dice());
+    });
+    assert!(late.contains("outside:fixed', next_wake: after a wake-up at 5 us"), "{late}");
+    let silent = config(Fixed { silent: true, ..Fixed::default() });
+    let said = broken(|| {
+        let _ = silent.congestion_point(CpId(0)).on_arrival(us(1), &FRAME, QUEUE, &mut dice());
+    });
+    assert!(said.contains("on_arrival: echo, which it does not say it speaks"), "{said}");
+    let said = broken(|| {
+        let _ = silent.congestion_point(CpId(0)).on_probe(us(1), &mut PROBE.clone(), QUEUE);
+    });
+    assert!(said.contains("echo, which"), "{said}");
+    for asked in [true, false] {
+        let said = broken(|| {
+            let mut np = silent.notification_point().expect("it has one");
+            let _ = if asked { np.on_probe(us(1), &PROBE) } else { np.on_frame(us(1), &DELIVERED) };
+        });
+        assert!(said.contains("which it does not say it speaks"), "{said}");
+    }
+}
