@@ -19,7 +19,8 @@ COLUMNS = {
     "drops": ["replication", "time_s", "port", "source", "frames", "bytes"],
     "pauses": ["replication", "time_s", "until_s", "port", "priority", "because"],
     "flows": [
-        "replication", "source", "size_bytes", "finished_s", "slowdown", "delivered_bytes",
+        "replication", "source", "traffic", "priority", "size_bytes", "start_s", "finished_s",
+        "completion_s", "alone_s", "standalone_s", "slowdown", "delivered_bytes",
         "max_min_bps", "proportional_bps",
         "sent_frames", "delivered_frames", "dropped_frames", "refused_frames", "goodput_bytes",
         "retransmitted_frames", "fast_retransmits", "timeouts",

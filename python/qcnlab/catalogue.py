@@ -19,9 +19,18 @@ WIDEST = 96
 
 @cache
 def metrics() -> list[Entry]:
-    """Return every metric: `name`, `title`, `unit`, `about`, `source`."""
+    """Return every metric: `name`, `title`, `unit`, `about`, `source`, `at_least_if`.
+
+    Where the metric that `at_least_if` names is above 0, the value is a lower bound.
+    """
     entries: list[Entry] = json.loads(_core.metrics())
     return entries
+
+
+@cache
+def lower_bounds() -> dict[str, str]:
+    """Return the metrics that are lower bounds where another is above 0, and that other."""
+    return {each["name"]: each["at_least_if"] for each in metrics() if each["at_least_if"]}
 
 
 @cache

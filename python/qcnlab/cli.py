@@ -1,6 +1,7 @@
 """The command line: signals, streams, errors and exit codes around `commands.py`.
 
-Exit codes: 0 done, 1 ran and a check failed, 2 could not run, 130 interrupted. A reader that
+Exit codes: 0 done, 1 ran and a check failed or a run ended in a deadlock, 2 could not run, 130
+interrupted. A reader that
 closes the pipe early is no error.
 """
 

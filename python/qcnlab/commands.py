@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from qcnlab import _core, text
+from qcnlab import _core, endings, text
 from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def run(
         typer.Option("--capture-snap", min=1, help="Octets kept of a frame; all if not given."),
     ] = None,
 ) -> None:
-    """Run a scenario, print its metrics and write a run folder."""
+    """Run a scenario, print its metrics and write a run folder; exit with 1 after a deadlock."""
     from qcnlab import api
     from qcnlab.folders import NewFolder
 
@@ -204,6 +204,8 @@ def run(
         from qcnlab.errors import Error
 
         raise Error(f"{captured['file']}: {captured['failure']}; the results of the run are whole")
+    if endings.deadlocked(result.summary):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -243,7 +245,10 @@ def sweep(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Run a scenario over a grid of values; the same command again runs what is missing."""
+    """Run a scenario over a grid of values; the same command again runs what is missing.
+
+    Exits with 1 if a run ended in a deadlock; its point is marked.
+    """
     from qcnlab.sweeps import command
 
     options = command.Options(
@@ -254,6 +259,8 @@ def sweep(
         _print_json(summary)
     else:
         print(words)
+    if command.has_deadlock(summary):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -634,7 +641,7 @@ def _metrics_text(result: Result) -> str:
     hot = bool(facts(result).hotspots)
     titles = {entry["name"]: entry["title"] for entry in catalogue.metrics()}
     rows = [
-        (name, titles.get(name, ""), metric["unit"], _value(metric, name, hot))
+        (name, titles.get(name, ""), metric["unit"], _value(summary["metrics"], name, hot))
         for name, metric in summary["metrics"].items()
     ]
     preset = f" ({summary['preset']})" if summary["preset"] else ""
@@ -642,14 +649,19 @@ def _metrics_text(result: Result) -> str:
     many = text.counted(reps, "replication")
     called = summary["title"] or summary["scenario"]
     head = f"{called}\nscheme {summary['scheme']}{preset}, {many}, seed {summary['seed']}"
+    for line in endings.lines(summary, drains=facts(result).drains):
+        head += f"\n{line}"
     value = "value" if reps == 1 else "median [min..max]"
-    return head + "\n\n" + text.table(("metric", "meaning", "unit", value), rows, left=4)
+    note = endings.flows(summary["metrics"])
+    note = f"\n\n{note}" if note else ""
+    return head + "\n\n" + text.table(("metric", "meaning", "unit", value), rows, left=4) + note
 
 
-def _value(metric: dict[str, Any], name: str, hot: bool) -> str:
+def _value(metrics: dict[str, dict[str, Any]], name: str, hot: bool) -> str:
+    metric = metrics[name]
     if not hot and metric["median"] is None and name in OF_HOTSPOT:
         return "no hotspot"
-    return text.spread(metric, name)
+    return text.spread(metric, name, at_least=endings.is_lower_bound(metrics, name))
 
 
 def _profile(result: Result) -> dict[str, float]:

@@ -37,6 +37,8 @@ class Facts:
     """Length of a bin of throughput."""
     recovery_hold_s: float
     """How long a level of throughput must last to count."""
+    drains: bool
+    """Whether the run ends with its last flow."""
 
 
 def facts(result: Result) -> Facts:
@@ -54,6 +56,7 @@ def facts(result: Result) -> Facts:
         queue_every_s=base(tree["record"]["queue_every"]),
         throughput_bin_s=base(tree["record"]["throughput_bin"]),
         recovery_hold_s=base(tree["record"].get("recovery_hold", "10 ms")),
+        drains=bool(tree["drain"]),
     )
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-FORMAT = 2
+FORMAT = 3
 """Version of the run folder's layout, kept in `meta.json`."""
 WHOLE = ("config.toml", "summary.json", "meta.json")
 """The files without which a folder is none of a run, beside its tables."""
@@ -38,6 +38,7 @@ SUMMARY: dict[str, Any] = {
     "scheme": str,
     "preset": str | None,
     "flows": int,
+    "ends": list,
     "bottleneck": dict,
     "metrics": dict,
     "counters": dict,
@@ -92,7 +93,12 @@ class Result:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Scenario, hash, seed, scheme, `metrics` and `counters`, as in `summary.json`.
+        """Scenario, hash, seed, scheme, `ends`, `metrics` and `counters`, as in `summary.json`.
+
+        `summary["ends"]` has, for each replication, `end_s` and `why` the run ended then:
+        `"duration"`, `"drained"` or `"deadlock"`; of a deadlock also `circle`, the stopped ports,
+        each waiting for the next and the last for the first, and `closed_s`, when the last of them
+        was stopped.
 
         `summary["metrics"][name]` has `unit`, `median`, `min`, `max` over the replications and
         `values`, one per replication; a value is `None` where a replication has none (it never
@@ -235,16 +241,19 @@ class Result:
 
     @property
     def flows(self) -> Table:
-        """Size, completion time, shares and frame counts of each flow in the whole run.
+        """Times, size, shares and frame counts of each flow, finished or not, in the whole run.
 
-        `replication`, `source`, `size_bytes` and `finished_s` (missing: the flow has no end, or
-        did not come to it), `slowdown` against the time it would have taken alone,
-        `delivered_bytes`, its fair shares of the links' rates (`max_min_bps`,
-        `proportional_bps`; missing where flows end or are more than 2000), and frames:
-        `sent_frames`, `delivered_frames`,
-        `dropped_frames` in the network, `refused_frames` at the source. Of TCP connections also
-        `goodput_bytes` (payload delivered in order), `retransmitted_frames`, `fast_retransmits`
-        and `timeouts`; missing for others.
+        `replication`, `source`, `traffic` (its entry, counted from 0 as in keys), `priority` (its
+        class), `size_bytes` (missing: it has no end), `start_s`, `finished_s` and `completion_s`
+        (missing: it did not finish; `completion_s` is the one less the other), `alone_s` and
+        `standalone_s` (what it would have taken alone: store and forward over its way without any
+        window; and as the HPCC simulator reckons it, the base round trip and its octets with
+        headers at the rate of the slowest link), `slowdown` (`completion_s` by `alone_s`),
+        `delivered_bytes` (so far, of one that did not finish), its fair shares of the links' rates
+        (`max_min_bps`, `proportional_bps`; missing where flows end or are more than 2000), and
+        frames: `sent_frames`, `delivered_frames`, `dropped_frames` in the network,
+        `refused_frames` at the source. Of TCP connections also `goodput_bytes` (payload delivered
+        in order), `retransmitted_frames`, `fast_retransmits` and `timeouts`; missing for others.
         """
         return self.table("flows")
 

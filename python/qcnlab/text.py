@@ -64,19 +64,42 @@ def octets(count: int) -> str:
     return f"{value:.{int(value < 9.95 and units[0] != 'B')}f} {units[0]}"
 
 
+def duration(seconds: float, digits: int = 6) -> str:
+    """Return a time with the unit that fits it.
+
+    >>> duration(0.0127), duration(1.5e-6), duration(2), duration(0)
+    ('12.7 ms', '1.5 us', '2 s', '0 s')
+    """
+    for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")):
+        if seconds >= size:
+            return f"{seconds / size:.{digits}g} {unit}"
+    return f"{seconds / 1e-9:.{digits}g} ns" if seconds else "0 s"
+
+
 def counted(count: int, noun: str) -> str:
     """Return a number with its noun: `1 replication`, `5 replications`."""
     return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
-def spread(metric: dict[str, Any], name: str, digits: int = 4, scale: float = 1.0) -> str:
-    """Return `median [min..max]` of a metric of a summary, and in words how many have none."""
+def spread(
+    metric: dict[str, Any],
+    name: str,
+    digits: int = 4,
+    scale: float = 1.0,
+    *,
+    at_least: bool = False,
+) -> str:
+    """Return `median [min..max]` of a metric of a summary, and in words how many have none.
+
+    After `>=` if it is a lower bound.
+    """
     values = metric["values"]
     known = [value for value in values if value is not None]
     if not known:
         return NEVER.get(name, "none")
     low, middle, high = (number(metric[key] * scale, digits) for key in ("min", "median", "max"))
     text = middle if low == high else f"{middle} [{low}..{high}]"
+    text = f">= {text}" if at_least else text
     missing = len(values) - len(known)
     return text if not missing else f"{text}, {missing} of {len(values)} {NEVER.get(name, 'none')}"
 

@@ -1,6 +1,6 @@
 //! The catalogue as JSON: parameters, schemes, presets, scenarios and metrics.
 
-use crate::metrics::{METRICS, WINDOW_METRICS};
+use crate::metrics::{LOWER_BOUNDS, METRICS, WINDOW_METRICS};
 use crate::quantity::quantity;
 use crate::scenario::layout::{KindKey, SCHEME_KEYS, SECTIONS, Section, TOP, dotted, plain};
 use crate::scenario::text::{base_json, json};
@@ -220,7 +220,8 @@ fn choices(words: &[Choice]) -> Vec<Value> {
     words.iter().map(|c| json!({"name": c.name, "about": plain(c.about)})).collect()
 }
 
-/// Every metric with its one definition: a list of objects with `name`, `title`, `unit`, `about` and `source`.
+/// Every metric with its one definition: a list of objects with `name`, `title`, `unit`, `about`, `source` and
+/// `at_least_if`: the metric that makes it a lower bound where that is above 0, or null.
 pub fn metrics_json() -> String {
     let list = METRICS.iter().map(|metric| {
         json!({
@@ -229,6 +230,7 @@ pub fn metrics_json() -> String {
             "unit": metric.unit,
             "about": metric.about,
             "source": metric.source,
+            "at_least_if": LOWER_BOUNDS.iter().find(|(name, _)| *name == metric.name).map(|(_, count)| count),
         })
     });
     list.collect::<Value>().to_string()

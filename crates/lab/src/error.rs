@@ -5,7 +5,6 @@ use crate::estimate::MemoryShortage;
 use crate::scenario::ScenarioError;
 use qcnlab_schemes::foreign::Failure;
 use qcnlab_sim::Violation;
-use qcnlab_units::Instant;
 
 /// Why there are no results.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -40,22 +39,6 @@ pub enum RunError {
         replication: u32,
         /// What happened.
         failure: Failure,
-    },
-    /// Links that are paused wait for each other in a circle.
-    #[error(
-        "scenario {scenario}, replication {replication}: deadlock at {:.6} s: {} stopped by PAUSE, each waiting for \
-         the next and the last for the first; take a link out of the circle, or leave pause off", at.seconds(),
-        links.join(", ")
-    )]
-    Deadlock {
-        /// The scenario's name.
-        scenario: String,
-        /// Which replication.
-        replication: u32,
-        /// When it was found.
-        at: Instant,
-        /// The stopped ports in order.
-        links: Vec<String>,
     },
     /// There is not enough memory.
     #[error("{0}")]

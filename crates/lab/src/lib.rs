@@ -37,7 +37,7 @@ pub use frames::{CapturedRows, RowsError};
 pub use metrics::{METRICS, Metric, Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window};
 pub use outcome::Outcome;
 pub use qcnlab_schemes as schemes;
-pub use qcnlab_sim::Control;
+pub use qcnlab_sim::{Control, Ending};
 pub use qcnlab_units as units;
 pub use quantity::quantity;
 pub use replication::Replication;

@@ -3,7 +3,7 @@
 use crate::metrics::METRICS;
 use crate::replication::Replication;
 use crate::scenario::Scenario;
-use qcnlab_sim::Counters;
+use qcnlab_sim::{Counters, Ending, Finished};
 use serde_json::{Map, Value, json};
 
 /// What one scenario gave.
@@ -52,6 +52,7 @@ impl Outcome {
             "scheme": self.scenario.scheme.name(),
             "preset": self.scenario.scheme.preset(),
             "flows": first.map(|fabric| fabric.flow_names.len()),
+            "ends": self.replications.iter().map(|replication| end_json(&replication.done)).collect::<Value>(),
             "bottleneck": first.map(|fabric| fabric.bottleneck_json()),
             "metrics": Value::Object(by_name),
             "counters": {
@@ -69,6 +70,19 @@ impl Outcome {
             "cpu_s": self.cpu_s(),
         });
         format!("{summary:#}\n")
+    }
+}
+
+/// When a run ended and why: `"duration"`, `"drained"` or `"deadlock"`, with its circle of stopped ports, each waiting
+/// for the next and the last for the first, and when the last of them was stopped.
+fn end_json(done: &Finished) -> Value {
+    let end_s = done.end.seconds();
+    match &done.ending {
+        Ending::Time => json!({ "end_s": end_s, "why": "duration" }),
+        Ending::Drained => json!({ "end_s": end_s, "why": "drained" }),
+        Ending::Deadlock { circle, closed } => {
+            json!({ "end_s": end_s, "why": "deadlock", "circle": circle, "closed_s": closed.seconds() })
+        }
     }
 }
 

@@ -66,9 +66,6 @@ fn measured(
     })?;
     let done = ran.map_err(|halt| match halt {
         Halt::Cancelled => RunError::Cancelled,
-        Halt::Deadlock { at, links } => {
-            RunError::Deadlock { scenario: scenario.name.clone(), replication: rep, at, links }
-        }
         Halt::Violation(violation) => {
             RunError::Violation { scenario: scenario.name.clone(), replication: rep, violation }
         }

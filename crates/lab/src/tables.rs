@@ -1,12 +1,13 @@
 //! Traces as tables: named columns with units, all replications one after the other.
 
 use crate::fabric::{Fabric, Shares};
-use crate::metrics::{self, METRICS};
+use crate::flows::Alone;
+use crate::metrics::{self, Completion, METRICS};
 use crate::outcome::Outcome;
 use crate::replication::Replication;
 use qcnlab_schemes::SignalKind;
 use qcnlab_sim::{FlowTally, TcpTally, Trace};
-use qcnlab_units::Instant;
+use qcnlab_units::{Instant, Span};
 use std::sync::Arc;
 
 /// A column's values.
@@ -278,16 +279,34 @@ fn flows(from: &NamedOutcome) -> Table {
         Column { name, unit: "bit/s", data: Data::OptionalF64(all.collect()) }
     };
     let size = tallies().map(|tally| tally.total_bytes.map(|bytes| bytes as i64)).collect();
-    let slowdowns = from.outcome.replications.iter().flat_map(|run| metrics::slowdowns(&run.fabric, &run.done));
+    let per_run = || from.outcome.replications.iter();
+    let numbered = |of: fn(&Replication, usize) -> u32| {
+        Data::U32(per_run().flat_map(|run| (0..run.done.flows.len()).map(move |flow| of(run, flow))).collect())
+    };
+    let alone = |of: fn(Alone) -> Span| {
+        let all = per_run().flat_map(|run| (0..run.done.flows.len()).map(|flow| run.fabric.alone(flow)));
+        Data::OptionalF64(all.map(|alone| alone.map(|alone| of(alone).seconds())).collect())
+    };
+    let completed = |of: fn(&Completion) -> f64| {
+        let all = per_run().flat_map(|run| metrics::completions(&run.fabric, &run.done));
+        Data::OptionalF64(all.map(|one| one.filter(|one| one.finished).map(|one| of(&one))).collect())
+    };
+    let started = tallies().map(|tally| tally.started.seconds()).collect();
     let finished = tallies().map(|t| (t.finished != Instant::NEVER).then(|| t.finished.seconds())).collect();
     table(
         "flows",
         vec![
             from.replication(|r| r.done.flows.len()),
             from.sources.column(from.outcome, "source", numbers),
+            Column { name: "traffic", unit: "", data: numbered(|run, flow| run.fabric.entries[flow]) },
+            Column { name: "priority", unit: "", data: numbered(|run, flow| run.fabric.flows[flow].class.into()) },
             Column { name: "size_bytes", unit: "B", data: Data::OptionalI64(size) },
+            Column { name: "start_s", unit: "s", data: Data::F64(started) },
             Column { name: "finished_s", unit: "s", data: Data::OptionalF64(finished) },
-            Column { name: "slowdown", unit: "", data: Data::OptionalF64(slowdowns.collect()) },
+            Column { name: "completion_s", unit: "s", data: completed(|one| one.took.seconds()) },
+            Column { name: "alone_s", unit: "s", data: alone(|alone| alone.ideal) },
+            Column { name: "standalone_s", unit: "s", data: alone(|alone| alone.standalone) },
+            Column { name: "slowdown", unit: "", data: completed(Completion::slowdown) },
             whole("delivered_bytes", "B", tallies().map(|tally| tally.delivered_bytes).collect()),
             share("max_min_bps", |shares| &shares.max_min),
             share("proportional_bps", |shares| &shares.proportional),

@@ -1,6 +1,7 @@
-//! Pauses that wait for each other in a circle end the run with a message, not in silence.
+//! Pauses that wait for each other in a circle end the run there: a result, with the circle and the time.
 
-use qcnlab_lab::{Control, Options, RunError, Scenario, run};
+use qcnlab_lab::units::{Instant, Span};
+use qcnlab_lab::{Control, Ending, METRICS, Options, Outcome, Scenario, run};
 
 /// Each host sends to the next but one, clockwise, so that every link between switches carries two flows.
 const RING: &str = r#"
@@ -30,20 +31,37 @@ frame = "1500 B"
 name = "none"
 "#;
 
-fn outcome(overrides: &[&str]) -> Result<(), RunError> {
+fn outcome(overrides: &[&str]) -> Outcome {
     let scenario = Scenario::parse(RING.trim_start(), "ring.toml").and_then(|ring| ring.with_overrides(overrides));
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-    run(&[scenario], &Options::default(), &Control::default()).map(|_| ())
+    run(&[scenario], &Options::default(), &Control::default()).unwrap_or_else(|error| panic!("{error}")).remove(0)
 }
 
+fn metric(outcome: &Outcome, name: &str) -> Option<f64> {
+    outcome.replications[0].metrics[METRICS.iter().position(|metric| metric.name == name).expect("a metric")]
+}
+
+/// The search is made each millisecond. At 10 Gb/s the 100 KB of an input take 80 us at least to fill.
 #[test]
 fn a_circle_of_pauses_ends_the_run_and_is_named() {
-    let Err(error) = outcome(&[]) else { panic!("no deadlock") };
+    let outcome = outcome(&["record.throughput_bin=100 us"]);
+    let done = &outcome.replications[0].done;
+    let Ending::Deadlock { circle, closed } = &done.ending else { panic!("no deadlock") };
+    assert_eq!(done.end, Instant::ZERO + Span::from_ms(1));
+    assert!(*closed > Instant::ZERO + Span::from_us(80) && *closed < done.end, "{closed:?}");
     assert_eq!(
-        error.to_string(),
-        "scenario ring, replication 0: deadlock at 0.001000 s: switch1->switch2, switch2->switch3, switch3->switch4, \
-         switch4->switch5, switch5->switch1 stopped by PAUSE, each waiting for the next and the last for the first; \
-         take a link out of the circle, or leave pause off"
+        circle.join(" "),
+        "switch1->switch2 switch2->switch3 switch3->switch4 switch4->switch5 switch5->switch1"
+    );
+    assert_eq!(metric(&outcome, "deadlock_ms"), Some(1.0));
+    // Tables go up to the end: ten bins of each of five flows, and pauses that last until then.
+    assert_eq!(outcome.table("throughput").expect("a table").rows, 50);
+    assert_eq!(done.trace.pauses.end.iter().max(), Some(&done.end.ps()));
+    let summary: serde_json::Value = serde_json::from_str(&outcome.summary_json()).expect("JSON");
+    assert_eq!(summary["ends"][0]["why"], "deadlock");
+    assert_eq!(
+        (summary["ends"][0]["end_s"].as_f64(), summary["ends"][0]["circle"][4].as_str()),
+        (Some(1e-3), Some("switch5->switch1"))
     );
 }
 
@@ -51,6 +69,7 @@ fn a_circle_of_pauses_ends_the_run_and_is_named() {
 #[test]
 fn without_a_circle_it_runs_to_its_end() {
     for overrides in [["pause.only=switch{1..3}", "duration=20 ms"], ["pause.kind=none", "duration=20 ms"]] {
-        assert!(outcome(&overrides).is_ok(), "{overrides:?}");
+        let outcome = outcome(&overrides);
+        assert_eq!((&outcome.replications[0].done.ending, metric(&outcome, "deadlock_ms")), (&Ending::Time, None));
     }
 }

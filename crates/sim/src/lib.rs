@@ -37,9 +37,9 @@ pub mod wheel;
 
 pub use audit::Violation;
 pub use departure::{DataFacts, Departure, FrameFacts, SignalFacts};
-pub use engine::{Control, Engine, Finished, Halt, Sink};
+pub use engine::{Control, Ending, Engine, Finished, Halt, Sink};
 pub use plan::{
     DomainPlan, DomainPort, Events, Feedback, FlowPlan, GeneratorPlan, NodePlan, PausePlan, PauseRule, PauseScope,
     Plan, PortPlan, Process, Record, ServiceChange, Traffic,
 };
-pub use trace::{Counters, FlowTally, PointTally, TcpTally, Trace};
+pub use trace::{Counters, FlowTally, PauseRows, PointTally, TcpTally, Trace};

@@ -27,6 +27,8 @@ pub struct Plan {
     pub scheme: Config,
     /// The run ends here; what is due at this instant does not happen.
     pub end: Instant,
+    /// Whether it ends before, when each flow with an end has finished or has lost a frame that nothing sends again.
+    pub drains: bool,
     /// Seed of every random stream.
     pub seed: u64,
     /// Which replication this is; part of every stream's key.
@@ -202,6 +204,16 @@ pub enum Traffic {
         /// Octets of the stream; `None` for no end.
         total: Option<Bytes>,
     },
+}
+
+impl Traffic {
+    /// Octets in all, where it has an end.
+    pub const fn total(&self) -> Option<Bytes> {
+        match self {
+            Traffic::Saturated { total, .. } | Traffic::Tcp { total, .. } => *total,
+            Traffic::Constant { .. } | Traffic::Fed => None,
+        }
+    }
 }
 
 /// Puts frames into the queues of one or several flows of a host, each time one of them at random.

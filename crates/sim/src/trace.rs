@@ -248,14 +248,21 @@ impl Tally {
         Tally { total_bytes: total.unwrap_or(u64::MAX), finished: Instant::NEVER.ps(), ..Tally::default() }
     }
 
-    /// A data frame reached the sink.
+    /// Whether the flow is complete when all its frames are delivered, and never without one of them.
+    pub(crate) const fn repairs_no_loss(&self) -> bool {
+        self.total_bytes < u64::MAX
+    }
+
+    /// A data frame reached the sink. True if the flow is complete with it.
     #[inline]
-    pub(crate) fn deliver(&mut self, now: Instant, size: u64) {
+    pub(crate) fn deliver(&mut self, now: Instant, size: u64) -> bool {
         self.delivered += 1;
         self.delivered_bytes += size;
-        if self.delivered_bytes == self.total_bytes {
+        let complete = self.delivered_bytes == self.total_bytes;
+        if complete {
             self.finished = now.ps();
         }
+        complete
     }
 
     /// The totals, as they are reported.
@@ -267,7 +274,7 @@ impl Tally {
             delivered_bytes: self.delivered_bytes,
             dropped: self.dropped,
             refused: self.refused,
-            total_bytes: (self.total_bytes < u64::MAX).then_some(self.total_bytes),
+            total_bytes: self.repairs_no_loss().then_some(self.total_bytes),
             started: Instant::ZERO,
             finished: Instant::from_ps(self.finished),
             tcp: None,

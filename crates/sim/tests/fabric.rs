@@ -6,7 +6,8 @@ use net::{Net, greedy};
 use proptest::prelude::*;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
-    Events, Feedback, GeneratorPlan, Halt, PausePlan, PauseRule, PauseScope, Process, ServiceChange, Traffic,
+    Ending, Events, Feedback, FlowTally, GeneratorPlan, PausePlan, PauseRule, PauseScope, Process, ServiceChange,
+    Traffic,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -261,14 +262,66 @@ fn ring() -> Net {
 
 #[test]
 fn a_circle_of_pauses_is_found_and_named() {
-    let Err(Halt::Deadlock { at, links }) = ring().try_run() else { panic!("no deadlock") };
+    let done = ring().run();
+    let Ending::Deadlock { circle: links, closed } = done.ending else { panic!("no deadlock") };
     let mut sorted = links.clone();
     sorted.sort();
     assert_eq!(sorted, ["s1->s2", "s2->s3", "s3->s1"]);
     // Each names the one it waits for.
     let after = |name: &str| links[(links.iter().position(|link| link == name).unwrap() + 1) % 3].clone();
     assert_eq!(after("s1->s2"), "s2->s3");
-    assert!(at < Instant::ZERO + Span::from_ms(5));
+    // It is searched for each millisecond. 30 KB take 24 us at 10 Gb/s, so the first pause comes after that.
+    assert_eq!(done.end, Instant::ZERO + Span::from_ms(1));
+    assert!(closed > Instant::ZERO + Span::from_us(24) && closed < done.end, "{closed:?}");
+    // The rows go up to the end, and so do the pauses that are in force.
+    assert!(done.trace.throughput.time.iter().all(|bin| *bin < done.end.ps()));
+    assert_eq!(done.trace.pauses.end.iter().max(), Some(&done.end.ps()));
+    assert!(done.flows.iter().all(|flow| flow.delivered > 0));
+}
+
+/// Two flows of 15 KB, ten frames, over links of 10 Gb/s and 1 us: 12 + 1.2 us of transmissions and 2 us of way for
+/// the first; the second shares the last link, which serves 20 frames: 1.2 + 24 us, and 2 us of way.
+#[test]
+fn a_run_that_drains_ends_with_its_last_flow() {
+    let mut net = Net::new(&["a", "b", "c", "s"]);
+    for host in ["a", "b", "c"] {
+        net.link(host, "s", TEN, Span::from_us(1));
+    }
+    let finite = || Traffic::Saturated { ceiling: None, total: Some(Bytes::new(15_000)) };
+    net.flow("a", "c", 0, finite());
+    net.flow("b", "c", 0, finite());
+    let whole = net.run();
+    assert_eq!((whole.ending, whole.end), (Ending::Time, net.plan.end));
+    net.plan.drains = true;
+    for events in [Events::WhereNeeded, Events::Everywhere] {
+        net.plan.events = events;
+        let done = net.run();
+        assert_eq!((done.ending, done.end), (Ending::Drained, Instant::from_ps(27_200_000)));
+        let finished = |flows: &[FlowTally]| flows.iter().map(|flow| flow.finished).collect::<Vec<_>>();
+        assert_eq!(finished(&done.flows), finished(&whole.flows));
+        assert_eq!(finished(&done.flows).into_iter().max(), Some(done.end));
+    }
+}
+
+/// Endless flows do not keep a run that drains going; a flow that lost a frame, which nothing sends again, neither.
+/// One that never starts does.
+#[test]
+fn a_run_drains_when_no_flow_can_finish_any_more() {
+    let mut net = Net::new(&["a", "b", "c", "s"]);
+    for host in ["a", "b", "c"] {
+        net.link(host, "s", TEN, Span::from_us(1));
+    }
+    net.flow("a", "c", 0, Traffic::Constant { rate: BitRate::mbps(9_990) });
+    let finite =
+        net.flow("b", "c", 0, Traffic::Saturated { ceiling: None, total: Some(Bytes::new(1_500_000)) }) as usize;
+    let port = net.port("s->c") as usize;
+    net.plan.ports[port].capacity = Some(Bytes::new(30_000));
+    net.plan.drains = true;
+    let done = net.run();
+    assert_eq!(done.ending, Ending::Drained);
+    assert_eq!((done.flows[finite].dropped, done.flows[finite].finished), (1, Instant::NEVER));
+    net.plan.flows[finite].start = net.plan.end;
+    assert_eq!(net.run().ending, Ending::Time);
 }
 
 #[test]

@@ -67,6 +67,7 @@ fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
         feedback: Feedback::Ideal,
         scheme: Config::find(scheme, None).unwrap(),
         end: Instant::ZERO + Span::from_ms(20),
+        drains: false,
         seed: 1,
         replication: 0,
         record: Record {

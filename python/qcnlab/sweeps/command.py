@@ -96,6 +96,12 @@ def sweep(options: Options) -> tuple[dict[str, Any], str]:
     return {"folder": str(folder), **result.summary()}, f"{words}\n\n{folder}"
 
 
+def has_deadlock(summary: dict[str, Any]) -> bool:
+    """Return whether a run of a sweep ended in a deadlock; `summary` is what `sweep` returned."""
+    points = summary["points"] if isinstance(summary["points"], list) else []
+    return any(point["metrics"]["deadlock_ms"]["max"] is not None for point in points)
+
+
 def _planned(store: Store, total: int, simulated_s: float) -> tuple[dict[str, Any], str]:
     have = store.peek()
     known = store.known

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from qcnlab.sweeps.result import Sweep
 
 MOST_TICKS = 9
+ABOUT = 110
+"""Characters in a line of the words above the axes."""
 WIDE = 5.0
 """The axis is logarithmic if its largest value is so many times its smallest, or more."""
 
@@ -37,11 +39,14 @@ def sweep_figure(sweep: Sweep, metric: str) -> Figure:
         plane = figure.subplots()
         at = _positions(axes[0])
         lines = len(axes[1].values) if len(axes) == 2 else 1
-        some, none = False, False
+        some, none, bound, stood = False, False, False, False
         for line in range(lines):
             points = [sweep.over(i * lines + line, metric) for i in range(len(at))]
             label = axes[1].words[line] if len(axes) == 2 else ""
-            _line(plane, at, points, source_style(line)["color"], label)
+            marks = [_mark(sweep, i * lines + line, metric) for i in range(len(at))]
+            _line(plane, at, points, source_style(line)["color"], label, marks)
+            bound |= "^" in marks
+            stood |= "s" in marks
             some |= any(_lacks(each) and each["median"] is not None for each in points)
             none |= any(each["median"] is None for each in points)
         _first_axis(plane, axes[0], at)
@@ -49,8 +54,18 @@ def sweep_figure(sweep: Sweep, metric: str) -> Figure:
         if len(axes) == 2:
             plane.legend(title=axes[1].key, loc="best")
         figure.suptitle(textwrap.fill(sweep.name, TITLE), x=0.01, ha="left")
-        plane.set_title(_about(sweep, metric, some=some, none=none), color=FAINT, fontsize=8)
+        about = _about(sweep, metric, some=some, none=none)
+        about += "; triangles: at least so much, flows did not finish" if bound else ""
+        about += "; squares: up to a deadlock" if stood else ""
+        plane.set_title(textwrap.fill(about, ABOUT), color=FAINT, fontsize=8)
     return figure
+
+
+def _mark(sweep: Sweep, point: int, metric: str) -> str:
+    """Return the marker of a point: a square after a deadlock, a triangle for a lower bound."""
+    if sweep.deadlocks(point):
+        return "s"
+    return "^" if sweep.is_lower_bound(point, metric) else "o"
 
 
 def _positions(axis: Axis) -> list[float]:
@@ -62,7 +77,12 @@ def _positions(axis: Axis) -> list[float]:
 
 
 def _line(
-    plane: Axes, at: list[float], points: list[dict[str, Any]], color: str, label: str
+    plane: Axes,
+    at: list[float],
+    points: list[dict[str, Any]],
+    color: str,
+    label: str,
+    marks: list[str],
 ) -> None:
     order = sorted(range(len(at)), key=lambda i: at[i])
     shown = [i for i in order if points[i]["median"] is not None]
@@ -75,15 +95,17 @@ def _line(
     full = [i for i, point in enumerate(shown) if not _lacks(points[point])]
     hollow = [i for i, point in enumerate(shown) if _lacks(points[point])]
     for picked, face in ((full, color), (hollow, "white")):
-        plane.plot(
-            [x[i] for i in picked],
-            [y[i] for i in picked],
-            ls="none",
-            marker="o",
-            ms=4,
-            mfc=face,
-            mec=color,
-        )
+        for mark in "o^s":
+            marked = [i for i in picked if marks[shown[i]] == mark]
+            plane.plot(
+                [x[i] for i in marked],
+                [y[i] for i in marked],
+                ls="none",
+                marker=mark,
+                ms=4 if mark == "o" else 6,
+                mfc=face,
+                mec=color,
+            )
     gone = [at[i] for i in order if points[i]["median"] is None]
     top = plane.get_xaxis_transform()
     plane.plot(gone, [0.97] * len(gone), ls="none", marker="x", ms=5, mec=color, transform=top)

@@ -24,8 +24,29 @@ if TYPE_CHECKING:
 
 LEADS = ("recovery_ms", "slowdown_mean", "queue_mean_bytes")
 """The first of these that a run has is drawn when no metric is named."""
-SHOWN = (*LEADS[:2], "bottleneck_gbps", "queue_mean_bytes", "queue_std_bytes", "drops", "jain")
+SHOWN = (
+    *LEADS[:2],
+    "fct_p99_ms",
+    "bottleneck_gbps",
+    "queue_mean_bytes",
+    "queue_std_bytes",
+    "drops",
+    "jain",
+)
 """The metrics that the text shows when none is named."""
+
+
+NOTES = {
+    "unfinished": (
+        "unfinished: flows of a size that did not finish. They count with their time up to the\n"
+        "end of the run, so that completion times and slowdowns after >= are lower bounds."
+    ),
+    "deadlock": (
+        "deadlock: when links stopped by PAUSE were found to wait for each other in a circle.\n"
+        "Metrics there are of the time before; `qcnlab run` at such a point names the circle."
+    ),
+}
+"""What the columns mean that a table has only where they are needed."""
 
 
 class Sweep:
@@ -231,13 +252,16 @@ class Sweep:
             [words[axis][value] for axis, value in enumerate(at)] for at in positions(self._axes)
         ]
         wanted = names or [name for name in SHOWN if self._has(name)]
-        cells = [
-            [text.spread(self.over(p, name), name) for name in wanted] for p in range(len(heads))
-        ]
+        cells = [[self._cell(point, name) for name in wanted] for point in range(len(heads))]
+        notes = self._notes(wanted)
+        last = [name for name, cells_of in notes.items() if any(cells_of)]
         count = len(wanted)
         while True:
-            rows = [head + row[:count] for head, row in zip(heads, cells, strict=True)]
-            table = text.table([*keys, *wanted[:count]], rows, left=len(keys))
+            rows = [
+                [*head, *row[:count], *(notes[name][point] for name in last)]
+                for point, (head, row) in enumerate(zip(heads, cells, strict=True))
+            ]
+            table = text.table([*keys, *wanted[:count], *last], rows, left=len(keys))
             if names or count <= 1 or max(map(len, table.splitlines())) <= columns:
                 break
             count -= 1
@@ -245,7 +269,69 @@ class Sweep:
         seed = "" if "seed" in self.vary else f", seed {self.seed}"
         points = text.counted(len(heads), "point")
         varied = ", ".join(axis.key for axis in self._axes)
-        return f"{self.name}, varied: {varied}\n{points}, {reps} each{seed}\n\n{table}"
+        meaning = "".join(f"\n\n{NOTES[name]}" for name in last)
+        return f"{self.name}, varied: {varied}\n{points}, {reps} each{seed}\n\n{table}{meaning}"
+
+    def deadlocks(self, point: int) -> list[int]:
+        """Return the replications of a point that ended in a deadlock.
+
+        Parameters
+        ----------
+        point : int
+            Counted from 0; the last key varies fastest.
+
+        Returns
+        -------
+        list of int
+            Counted from 0.
+
+        Raises
+        ------
+        IndexError
+            If there is no such point.
+        """
+        values = self.over(point, "deadlock_ms")["values"]
+        return [replication for replication, value in enumerate(values) if value is not None]
+
+    def is_lower_bound(self, point: int, metric: str) -> bool:
+        """Return whether a metric at a point is a lower bound, because flows did not finish.
+
+        Parameters
+        ----------
+        point : int
+            Counted from 0; the last key varies fastest.
+        metric : str
+            A metric.
+
+        Returns
+        -------
+        bool
+            True of completion times and slowdowns where `unfinished` is above 0.
+
+        Raises
+        ------
+        IndexError
+            If there is no such point.
+        """
+        count = catalogue.lower_bounds().get(metric)
+        return count is not None and bool(self.over(point, count)["max"])
+
+    def _cell(self, point: int, name: str) -> str:
+        at_least = self.is_lower_bound(point, name)
+        return text.spread(self.over(point, name), name, at_least=at_least)
+
+    def _notes(self, shown: Sequence[str]) -> dict[str, list[str]]:
+        """Return, for each point, how many flows did not finish and how it ended, if badly."""
+        unfinished, deadlock = [], []
+        bounded = any(name in catalogue.lower_bounds() for name in shown)
+        for point in range(prod(len(axis.values) for axis in self._axes)):
+            left, stood = self.over(point, "unfinished"), self.deadlocks(point)
+            some = bounded and "unfinished" not in shown and left["max"]
+            unfinished.append(text.spread(left, "unfinished") if some else "")
+            many = f"{len(stood)} of {self.replications}, " if self.replications > 1 else ""
+            first = self.over(point, "deadlock_ms")["min"]
+            deadlock.append(f"{many}at {text.number(first)} ms" if stood else "")
+        return {"unfinished": unfinished, "deadlock": deadlock}
 
     def write_into(self, folder: Path) -> None:
         """Write `metrics.parquet`, `metrics.csv` and, of one or two keys, the figure as SVG, PNG.

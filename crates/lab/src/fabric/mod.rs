@@ -5,7 +5,7 @@ mod traffic;
 pub(crate) use traffic::limiters;
 
 use crate::fairness::{Claim, max_min, proportional};
-use crate::flows::{Hop, ideal_completion};
+use crate::flows::{Alone, Hop};
 use crate::scenario::{Draw, Feedback, ResolvedScenario, Scenario, ScenarioError};
 use crate::topology::{Role, reverse};
 use qcnlab_sim::{
@@ -28,6 +28,8 @@ pub(crate) struct Fabric {
     pub(crate) announced: Vec<Announced>,
     /// Index of the port that metrics are about.
     pub(crate) bottleneck: u32,
+    /// The entry of `[[traffic]]` that each flow belongs to, from 0.
+    pub(crate) entries: Vec<u32>,
     /// Whether each flow crosses it.
     pub(crate) crossing: Vec<bool>,
     /// Its own rate, outside hotspots, bit/s.
@@ -85,6 +87,7 @@ impl Fabric {
             announced: announced(scenario, &resolved, &kept),
             services: services(scenario, &resolved, &ports, index),
             bottleneck: index(resolved.bottleneck),
+            entries: resolved.flows.iter().map(|flow| flow.traffic as u32).collect(),
             link_bps: resolved.network.link(resolved.bottleneck).rate.as_f64(),
             offered_bps: offered.sum(),
             wanted_bps: resolved.wanted_bps,
@@ -100,10 +103,7 @@ impl Fabric {
 
     /// Fair shares of the links' own rates, worked out when they are first asked for; none if a flow has an end.
     pub(crate) fn shares(&self) -> Option<&Shares> {
-        let ends = |flow: &FlowPlan| match flow.traffic {
-            Traffic::Saturated { total, .. } | Traffic::Tcp { total, .. } => total.is_some(),
-            Traffic::Constant { .. } | Traffic::Fed => false,
-        };
+        let ends = |flow: &FlowPlan| flow.traffic.total().is_some();
         let shares = || {
             let capacities: Vec<f64> = self.ports.iter().map(|port| port.rate.as_f64()).collect();
             let claims: Vec<Claim> = self.flows.iter().zip(&self.wanted_bps).map(claim).collect();
@@ -116,25 +116,23 @@ impl Fabric {
         self.shares.get_or_init(shares).as_ref()
     }
 
-    /// Return when a flow starts, and the time it would take alone in the network without any window: for flows of a
-    /// size that start without jitter.
-    pub(crate) fn alone(&self, flow: usize) -> Option<(Instant, Span)> {
+    /// Return the time that a flow of a size would take alone in the network, without any window.
+    pub(crate) fn alone(&self, flow: usize) -> Option<Alone> {
         let flow = &self.flows[flow];
-        let size = match &flow.traffic {
-            Traffic::Saturated { total, .. } => (*total)?,
-            Traffic::Tcp { config, total } => {
-                let size = (*total)?;
+        let size = flow.traffic.total()?;
+        let octets = match &flow.traffic {
+            Traffic::Tcp { config, .. } => {
                 let segments = size.get().div_ceil(config.mss.get());
                 size + Bytes::new(segments * config.headers.get())
             }
-            Traffic::Constant { .. } | Traffic::Fed => return None,
+            Traffic::Saturated { .. } | Traffic::Constant { .. } | Traffic::Fed => size,
         };
         let hop = |port: &u32| {
             let port = &self.ports[*port as usize];
             Hop { rate: port.rate, delay: port.delay, latency: port.latency, overhead: port.overhead }
         };
         let hops: Vec<Hop> = flow.paths[0].iter().map(hop).collect();
-        (flow.start_jitter == Span::ZERO).then(|| (flow.start, ideal_completion(size, flow.frame, &hops)))
+        Some(Alone::new(octets, flow.frame, &hops))
     }
 
     /// What the bottleneck and the sources allow, bit/s.
@@ -171,6 +169,7 @@ impl Fabric {
             },
             scheme: scenario.scheme.clone(),
             end: Instant::ZERO + scenario.duration,
+            drains: scenario.drain,
             seed,
             replication,
             record: Record {

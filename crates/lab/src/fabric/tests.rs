@@ -354,9 +354,9 @@ fn a_flow_alone_takes_its_ideal_time() {
     let text = UNIFORM.replace("kind = \"poisson\"", list).replace("rate = \"8.5 Gb/s\"\n", "");
     let text = text.replace("spread = \"uniform\"\n", "");
     let scenario = Scenario::parse(text.trim_start(), "test.toml").unwrap_or_else(|error| panic!("{error}"));
-    let (start, alone) = fabric(&scenario).alone(0).unwrap_or_else(|| panic!("a size and a start"));
-    // Two frames of 1.2 us over two links of 1 us: 2 + 2 x 1.2 + 1.2.
-    assert_eq!((start.ps(), alone), (1_000_000_000, Span::from_ns(5_600)));
+    let alone = fabric(&scenario).alone(0).unwrap_or_else(|| panic!("a size"));
+    // Two frames of 1.2 us over two links of 1 us: 2 + 2 x 1.2 + 1.2. The field's: 4 + 2 x 1.2 + 2.4.
+    assert_eq!((alone.ideal, alone.standalone), (Span::from_ns(5_600), Span::from_ns(8_800)));
 }
 
 /// Deck 004, Parking Lot Scenario, Baseline Input-Generated Hotspot and 20-stage Hotspot.

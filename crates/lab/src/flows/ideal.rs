@@ -1,4 +1,4 @@
-//! The completion time that a flow has alone in the network.
+//! The completion time that a flow has alone in the network, exactly and as the field's simulator reckons it.
 
 use qcnlab_units::{BitRate, Bytes, Span};
 
@@ -13,6 +13,37 @@ pub struct Hop {
     pub latency: Span,
     /// Wire time spent on each frame beyond its own octets.
     pub overhead: Bytes,
+}
+
+/// What a slowdown is measured against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alone {
+    /// [`ideal_completion`].
+    pub ideal: Span,
+    /// [`standalone_completion`].
+    pub standalone: Span,
+}
+
+impl Alone {
+    /// A flow of `octets`, headers included, in frames of `frame`.
+    ///
+    /// # Panics
+    /// As [`ideal_completion`].
+    pub fn new(octets: Bytes, frame: Bytes, hops: &[Hop]) -> Alone {
+        Alone { ideal: ideal_completion(octets, frame, hops), standalone: standalone_completion(octets, frame, hops) }
+    }
+}
+
+/// The base of slowdowns of the HPCC simulator (`standalone_fct` of its `third.cc`): the base round trip, and all octets
+/// with their headers at the rate of the slowest link.
+///
+/// The base round trip is the propagation there and back, with the latency of switches, and the time of one full frame
+/// on each link of the way there. A full frame counts twice on the slowest link, and what stands between frames on the
+/// wire does not count, so a flow alone may take less: the field's slowdowns are floored at 1.
+pub(super) fn standalone_completion(octets: Bytes, frame: Bytes, hops: &[Hop]) -> Span {
+    let Some(slowest) = hops.iter().map(|hop| hop.rate).min() else { return Span::ZERO };
+    let one = |hop: &Hop| hop.delay + hop.delay + hop.latency + hop.latency + hop.rate.time_for_rounded_up(frame);
+    hops.iter().fold(slowest.time_for_rounded_up(octets), |sum, hop| sum + one(hop))
 }
 
 /// Time from a flow's start until its last octet has arrived, alone in the network and never held back: what a slowdown
@@ -82,6 +113,19 @@ mod tests {
         // Then over a faster link: 1.2 + 0.4 us on the first, 40 ns on the second, which is free again by then.
         let fast = [hop(10, 1), hop(100, 1)];
         assert_eq!(ideal_completion(Bytes::new(2000), frame, &fast), Span::from_ns(2000 + 1600 + 40));
+    }
+
+    /// Three frames of 1500 B over links of 10 and 1 Gb/s, 1 us each. There and back 4 us; a full frame takes 1.2 and
+    /// 12 us; 4500 B at 1 Gb/s 36 us: 53.2 us. The flow alone takes 2 + 1.2 + 36 = 39.2 us.
+    #[test]
+    fn the_base_of_the_field_by_hand() {
+        let alone = Alone::new(Bytes::new(4500), Bytes::new(1500), &[hop(10, 1), hop(1, 1)]);
+        assert_eq!(alone.standalone, Span::from_ns(53_200));
+        assert_eq!(alone.ideal, Span::from_ns(39_200));
+        // Latency of 500 ns counts there and back, overhead of 20 B does not: 2 + 1 + 1.2 + 1.2 us.
+        let with = Hop { overhead: Bytes::new(20), latency: Span::from_ns(500), ..hop(10, 1) };
+        let standalone = standalone_completion(Bytes::new(1500), Bytes::new(1500), &[with]);
+        assert_eq!(standalone, Span::from_ns(2000 + 1000 + 1200 + 1200));
     }
 
     #[test]

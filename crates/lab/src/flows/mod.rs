@@ -8,7 +8,7 @@ mod sizes;
 mod sizes_file;
 
 pub use arrivals::{Arrival, ArrivalsError, Incast, MOST_FLOWS, Poisson, permutation};
-pub use ideal::{Hop, ideal_completion};
+pub use ideal::{Alone, Hop, ideal_completion};
 pub use list::{ListedFlow, read_flows};
 pub use sheet::{CellFault, SheetColumn, SheetError};
 pub use sizes::{NAMED, NamedSizes, Sizes, SizesError};

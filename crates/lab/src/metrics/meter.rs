@@ -121,8 +121,9 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Completes the bins of a run without flows, and counts the samples that wait.
-    pub(super) fn close(&mut self) {
+    /// Completes the bins of a run without flows, and counts the samples that wait. The run ended at `end`, ps.
+    pub(super) fn close(&mut self, end: u64) {
+        self.windows.cut(end);
         while self.bins.next < self.windows.all_bins() {
             let bin = self.bins.open.pop_front().unwrap_or_default();
             self.close_bin(&bin);

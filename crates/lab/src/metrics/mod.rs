@@ -1,5 +1,6 @@
 //! Metrics: each is defined once, in words and in code, and has a window of time where the definition allows it.
 
+mod completion;
 mod flow_octets;
 mod in_window;
 mod meter;
@@ -9,14 +10,15 @@ mod windows;
 
 use crate::fabric::Fabric;
 use crate::scenario::Scenario;
+use completion::percentile;
 use flow_octets::FlowOctets;
 use qcnlab_sim::Finished;
 use tallies::SampleStats;
-use view::{RunView, mean};
+use view::{RunView, mean, took_ms};
 
+pub(crate) use completion::{Completion, completions};
 pub use in_window::{Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window};
 pub(crate) use meter::Meter;
-pub(crate) use view::slowdowns;
 
 /// A metric's name, unit and definition.
 #[derive(Clone, Copy, Debug)]
@@ -274,22 +276,49 @@ pub const METRICS: &[Metric] = &[
         definition: Definition::Run(|view| Some(view.done.counters.frames_refused as f64)),
     },
     Metric {
+        name: "started",
+        title: "flows of a size",
+        unit: "flows",
+        about: "Flows of a size that started before the end of the run.",
+        source: "-",
+        definition: Definition::Run(|view| Some(view.started())),
+    },
+    Metric {
         name: "unfinished",
         title: "unfinished flows",
         unit: "flows",
-        about: "Flows of a size that had not delivered all of it at the end of the run.",
+        about: "Those flows of a size that started and had not delivered all of it at the end of the run.",
         source: "-",
         definition: Definition::Run(|view| Some(view.unfinished())),
+    },
+    Metric {
+        name: "fct_mean_ms",
+        title: "mean completion time",
+        unit: "ms",
+        about: "Mean, over all flows of a size that started, of the time from a flow's start to the delivery of its \
+                last octet. A flow that did not finish counts with its time up to the end of the run: the value is \
+                then a lower bound. None without such flows.",
+        source: "-",
+        definition: Definition::Run(|view| view.completion(took_ms, mean)),
+    },
+    Metric {
+        name: "fct_p99_ms",
+        title: "99 % completion time",
+        unit: "ms",
+        about: "As fct_mean_ms, but the smallest time that 99 % of these flows do not exceed.",
+        source: "-",
+        definition: Definition::Run(|view| view.completion(took_ms, |sorted| percentile(sorted, 99))),
     },
     Metric {
         name: "slowdown_mean",
         title: "mean slowdown",
         unit: "",
-        about: "Mean over the flows that finished of the time they took by the time they would have taken alone: \
-                store and forward over their way at the links' rates, of connections without their windows. None \
-                without such flows; flows that start with jitter do not count.",
+        about: "Mean, over all flows of a size that started, of the completion time by the time that the flow would \
+                have taken alone (alone_s of the table of flows): store and forward over its way at the links' rates, \
+                of connections without their windows. A flow that did not finish counts with its time up to the end \
+                of the run: the value is then a lower bound. None without such flows.",
         source: "pFabric, SIGCOMM 2013: normalised flow completion time",
-        definition: Definition::Run(|view| view.slowdown(mean)),
+        definition: Definition::Run(|view| view.completion(Completion::slowdown, mean)),
     },
     Metric {
         name: "slowdown_p99",
@@ -297,7 +326,16 @@ pub const METRICS: &[Metric] = &[
         unit: "",
         about: "As slowdown_mean, but the smallest slowdown that 99 % of these flows do not exceed.",
         source: "-",
-        definition: Definition::Run(|view| view.slowdown(|sorted| sorted[(sorted.len() * 99).div_ceil(100) - 1])),
+        definition: Definition::Run(|view| view.completion(Completion::slowdown, |sorted| percentile(sorted, 99))),
+    },
+    Metric {
+        name: "deadlock_ms",
+        title: "deadlock",
+        unit: "ms",
+        about: "When links that are stopped by PAUSE were found to wait for each other in a circle. The run ends \
+                there, and every other metric is of the time before. None without a deadlock.",
+        source: "-",
+        definition: Definition::Run(|view| view.deadlock_ms()),
     },
     Metric {
         name: "timeouts",
@@ -332,6 +370,14 @@ pub const METRICS: &[Metric] = &[
         source: "-",
         definition: Definition::Run(|view| Some(view.meter.paused_frac())),
     },
+];
+
+/// Metrics that are lower bounds where the other, a count, is above 0: they count what has not come to its end.
+pub(crate) const LOWER_BOUNDS: &[(&str, &str)] = &[
+    ("fct_mean_ms", "unfinished"),
+    ("fct_p99_ms", "unfinished"),
+    ("slowdown_mean", "unfinished"),
+    ("slowdown_p99", "unfinished"),
 ];
 
 /// The metrics of one run, in the order of [`METRICS`].

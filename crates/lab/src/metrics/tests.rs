@@ -4,7 +4,7 @@ use super::windows::Windows;
 use super::{METRICS, Meter, measure};
 use crate::fabric::Fabric;
 use crate::scenario::{Draw, Scenario};
-use qcnlab_sim::{Counters, Finished, FlowTally, TcpTally, Trace};
+use qcnlab_sim::{Counters, Ending, Finished, FlowTally, PauseRows, TcpTally, Trace};
 use qcnlab_units::Instant;
 
 /// Two hosts offer 4 Gb/s each to a third; the first also sends 1 Gb/s to the second.
@@ -139,6 +139,12 @@ fn rows(fabric: &Fabric) -> Trace {
     trace
 }
 
+/// A run that lasted as long as its scenario says.
+fn finished(scenario: &Scenario, trace: Trace, flows: Vec<FlowTally>) -> Finished {
+    let end = Instant::ZERO + scenario.duration;
+    Finished { trace, flows, end, ..Finished::default() }
+}
+
 fn by_hand() -> Measured {
     with(&[])
 }
@@ -146,12 +152,7 @@ fn by_hand() -> Measured {
 fn with(overrides: &[&str]) -> Measured {
     let scenario = scenario(HOTSPOT, overrides);
     let fabric = fabric(&scenario);
-    let done = Finished {
-        trace: rows(&fabric),
-        counters: Counters::default(),
-        flows: vec![FlowTally::default(); 3],
-        ..Finished::default()
-    };
+    let done = finished(&scenario, rows(&fabric), vec![FlowTally::default(); 3]);
     Measured::of(&scenario, &fabric, &done)
 }
 
@@ -261,8 +262,7 @@ fn a_run_that_never_recovers() {
     trace.queues.time.truncate(2 * 58);
     trace.queues.port.truncate(2 * 58);
     trace.queues.bytes.truncate(2 * 58);
-    let done =
-        Finished { trace, counters: Counters::default(), flows: vec![FlowTally::default(); 3], ..Finished::default() };
+    let done = finished(&scenario, trace, vec![FlowTally::default(); 3]);
     let measured = Measured::of(&scenario, &fabric, &done);
     assert_eq!(measured.get("recovery_ms"), None);
     // 5 * 900 before; after 7014 + 8240 + 1814 + 8 * 860 + 200 = 24 148 thousand octets in 28 bins.
@@ -300,7 +300,7 @@ fn totals_are_those_of_the_engine() {
         flow(Some(5), Instant::from_ps(1), None),
     ];
     let measured =
-        Measured::of(&scenario, &fabric, &Finished { trace: rows(&fabric), counters, flows, ..Finished::default() });
+        Measured::of(&scenario, &fabric, &Finished { counters, ..finished(&scenario, rows(&fabric), flows) });
     let expected = [
         ("drops", 11.0),
         ("messages", 12.0),
@@ -309,16 +309,46 @@ fn totals_are_those_of_the_engine() {
         ("pause_frames", 15.0),
         ("timeouts", 17.0),
         ("retransmitted", 120.0),
-        ("unfinished", 1.0),
     ];
     expected.into_iter().for_each(|(name, value)| measured.is(name, value));
 }
 
-/// Flows of 1250 octets in one frame over two links of 1 Gb/s and 1 us take 2 * (10 + 1) = 22 us alone.
-fn slowdowns(finished_us: &[Option<u64>]) -> Measured {
+/// In a deadlock at 8.5 ms, before the hotspot: three whole bins of 900 thousand octets since 5 ms, the samples of 5 to 8
+/// ms, and a link that was stopped from 1 to 5 ms.
+#[test]
+fn a_run_that_ends_before_its_time_is_measured_up_to_then() {
+    let scenario = scenario(HOTSPOT, &[]);
+    let fabric = fabric(&scenario);
+    let mut trace = rows(&fabric);
+    let bins = 3 * 8;
+    trace.throughput.time.truncate(bins);
+    trace.throughput.flow.truncate(bins);
+    trace.throughput.bytes.truncate(bins);
+    trace.queues.time.truncate(2 * 9);
+    trace.queues.port.truncate(2 * 9);
+    trace.queues.bytes.truncate(2 * 9);
+    trace.pauses = PauseRows { start: vec![MS], end: vec![5 * MS], port: vec![4], class: vec![None], because: vec![0] };
+    let mut done = finished(&scenario, trace, vec![FlowTally::default(); 3]);
+    done.end = Instant::from_ps(8_500_000_000);
+    done.ending = Ending::Deadlock { circle: vec!["switch->host3".to_owned()], closed: Instant::from_ps(MS) };
+    let measured = Measured::of(&scenario, &fabric, &done);
+    measured.is("deadlock_ms", 8.5);
+    measured.is("util_before", 0.72);
+    measured.is("bottleneck_gbps", 7.2);
+    measured.is("queue_mean_bytes", 15e3);
+    measured.is("paused_frac", 4.0 / 8.5);
+    for none in ["util_during", "util_after", "queue_during_bytes", "recovery_ms", "onset_ms"] {
+        assert_eq!(measured.get(none), None, "{none}");
+    }
+    assert_eq!(by_hand().get("deadlock_ms"), None);
+}
+
+/// Flows of 1250 octets in one frame over two links of 1 Gb/s and 1 us take 2 * (10 + 1) = 22 us alone. They start at
+/// 1000 us, and the run ends at 1110 us.
+fn completions(finished_us: &[Option<u64>]) -> Measured {
     let lines: String = finished_us.iter().map(|_| "host1,host2,1250 B,1 ms\n").collect();
     let text = format!(
-        "title = \"By hand\"\nduration = \"1 s\"\n[topology]\nkind = \"switch\"\nhosts = 2\nrate = \"1 Gb/s\"\n\
+        "title = \"By hand\"\nduration = \"1110 us\"\n[topology]\nkind = \"switch\"\nhosts = 2\nrate = \"1 Gb/s\"\n\
          delay = \"1 us\"\n[[traffic]]\nkind = \"list\"\nframe = \"1500 B\"\nflows = \"\"\"\nfrom,to,size,start\n\
          {lines}\"\"\"\n[scheme]\nname = \"none\"\n"
     );
@@ -326,22 +356,32 @@ fn slowdowns(finished_us: &[Option<u64>]) -> Measured {
     let fabric = fabric(&scenario);
     let flow = |us: &Option<u64>| FlowTally {
         total_bytes: Some(1250),
+        started: Instant::from_ps(1000 * 1_000_000),
         finished: us.map_or(Instant::NEVER, |us| Instant::from_ps((1000 + us) * 1_000_000)),
         ..FlowTally::default()
     };
     let flows = finished_us.iter().map(flow).collect();
-    Measured::of(&scenario, &fabric, &Finished { flows, ..Finished::default() })
+    Measured::of(&scenario, &fabric, &finished(&scenario, Trace::default(), flows))
 }
 
+/// 22, 44 and 66 us after their start: 1, 2 and 3 times as long as alone. The last has taken 110 us, 5 times as long,
+/// and is not done: the values are lower bounds.
 #[test]
-fn slowdowns_of_flows_that_finished() {
-    // 22, 44 and 66 us after their start: 1, 2 and 3 times as long as alone. The last never finishes.
-    let measured = slowdowns(&[Some(66), Some(22), Some(44), None]);
-    measured.is("slowdown_mean", 2.0);
-    measured.is("slowdown_p99", 3.0);
+fn flows_that_did_not_finish_count_with_their_time_so_far() {
+    let measured = completions(&[Some(66), Some(22), Some(44), None]);
+    measured.is("started", 4.0);
     measured.is("unfinished", 1.0);
-    let none = slowdowns(&[None]);
-    assert_eq!((none.get("slowdown_mean"), none.get("slowdown_p99")), (None, None));
+    measured.is("slowdown_mean", 11.0 / 4.0);
+    measured.is("slowdown_p99", 5.0);
+    measured.is("fct_mean_ms", 11.0 * 0.022 / 4.0);
+    measured.is("fct_p99_ms", 0.110);
+    let all = completions(&[Some(66), Some(22), Some(44)]);
+    all.is("slowdown_mean", 2.0);
+    all.is("slowdown_p99", 3.0);
+    all.is("unfinished", 0.0);
+    let none = by_hand();
+    assert_eq!((none.get("slowdown_mean"), none.get("fct_p99_ms")), (None, None));
+    none.is("started", 0.0);
 }
 
 /// Of 100 flows 99 do not exceed the 99th, of 200 the 198th; of 101 it takes 99.99, so the 100th.
@@ -349,7 +389,7 @@ fn slowdowns_of_flows_that_finished() {
 fn the_99th_percentile_is_the_smallest_that_99_percent_do_not_exceed() {
     for (flows, rank) in [(1, 1.0), (99, 99.0), (100, 99.0), (101, 100.0), (200, 198.0)] {
         let finished: Vec<Option<u64>> = (1..=flows).rev().map(|n| Some(22 * n)).collect();
-        slowdowns(&finished).is("slowdown_p99", rank);
+        completions(&finished).is("slowdown_p99", rank);
     }
 }
 

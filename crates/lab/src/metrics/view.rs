@@ -1,12 +1,12 @@
 //! A run as metrics see it.
 
+use super::completion::{Completion, completions};
 use super::flow_octets::FlowOctets;
 use super::meter::Meter;
 use super::tallies::{SampleStats, Streak};
 use crate::fabric::{Fabric, Shares};
 use crate::scenario::Scenario;
-use qcnlab_sim::{Finished, FlowTally, TcpTally};
-use qcnlab_units::Instant;
+use qcnlab_sim::{Ending, Finished, TcpTally};
 use std::ops::Range;
 
 /// A run as metrics see it: the sums of the meter, and the totals.
@@ -15,6 +15,7 @@ pub(super) struct RunView<'a> {
     pub(super) meter: Meter<'a>,
     pub(super) hotspot_bps: Option<f64>,
     fabric: &'a Fabric,
+    completions: Vec<Completion>,
 }
 
 const MS: f64 = 1e9;
@@ -26,9 +27,10 @@ impl<'a> RunView<'a> {
         mut meter: Meter<'a>,
         done: &'a Finished,
     ) -> RunView<'a> {
-        meter.close();
+        meter.close(done.end.ps());
         let hotspot_bps = scenario.hotspots.first().map(|hotspot| hotspot.rate.as_f64());
-        RunView { done, meter, hotspot_bps, fabric }
+        let completions = completions(fabric, done).into_iter().flatten().collect();
+        RunView { done, meter, hotspot_bps, fabric, completions }
     }
 
     /// A rate as a share of what the link carries.
@@ -112,27 +114,32 @@ impl<'a> RunView<'a> {
         (seconds > 0.0).then(|| mean(&sums.iter().zip(shares).map(part).collect::<Vec<_>>()).sqrt())
     }
 
-    pub(super) fn unfinished(&self) -> f64 {
-        let waits = |tally: &&FlowTally| tally.total_bytes.is_some() && tally.finished == Instant::NEVER;
-        self.done.flows.iter().filter(waits).count() as f64
+    /// Flows of a size that started.
+    pub(super) fn started(&self) -> f64 {
+        self.completions.len() as f64
     }
 
-    /// `of` over the slowdowns of all flows that have one, smallest first.
-    pub(super) fn slowdown(&self, of: impl Fn(&[f64]) -> f64) -> Option<f64> {
-        let mut known: Vec<f64> = slowdowns(self.fabric, self.done).into_iter().flatten().collect();
-        known.sort_unstable_by(f64::total_cmp);
-        (!known.is_empty()).then(|| of(&known))
+    /// Those of them that did not finish.
+    pub(super) fn unfinished(&self) -> f64 {
+        self.completions.iter().filter(|one| !one.finished).count() as f64
+    }
+
+    /// `of` the values that `value` gives for flows of a size that started, smallest first.
+    pub(super) fn completion(&self, value: fn(&Completion) -> f64, of: impl Fn(&[f64]) -> f64) -> Option<f64> {
+        let mut values: Vec<f64> = self.completions.iter().map(value).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        (!values.is_empty()).then(|| of(&values))
+    }
+
+    /// When the run was found to stand still in a circle of pauses, ms.
+    pub(super) fn deadlock_ms(&self) -> Option<f64> {
+        matches!(self.done.ending, Ending::Deadlock { .. }).then(|| self.done.end.ps() as f64 / MS)
     }
 }
 
-/// For each flow the time it took by the time it would have taken alone, if it finished and both are known.
-pub(crate) fn slowdowns(fabric: &Fabric, done: &Finished) -> Vec<Option<f64>> {
-    let one = |(flow, tally): (usize, &FlowTally)| {
-        let (start, alone) = fabric.alone(flow)?;
-        let took = (tally.finished != Instant::NEVER).then(|| tally.finished.since(start))?;
-        Some(took.seconds() / alone.seconds())
-    };
-    done.flows.iter().enumerate().map(one).collect()
+/// How long a flow took, or has taken so far, ms.
+pub(super) fn took_ms(completion: &Completion) -> f64 {
+    completion.took.ps() as f64 / MS
 }
 
 pub(super) fn mean(values: &[f64]) -> f64 {

@@ -50,6 +50,14 @@ impl Windows {
         }
     }
 
+    /// Ends all windows at `end`, where a run ended before its time.
+    pub(super) fn cut(&mut self, end: u64) {
+        let windows = [&mut self.before, &mut self.whole].into_iter().chain(&mut self.during).chain(&mut self.after);
+        for window in windows {
+            *window = window.start.min(end)..window.end.min(end);
+        }
+    }
+
     /// Bins of the run.
     pub(super) const fn all_bins(&self) -> u64 {
         self.whole.end / self.bin

@@ -32,7 +32,10 @@ pub(crate) fn load(scenario: &mut Scenario) -> Result<(), ScenarioError> {
 /// Refuse a scenario whose parts contradict one another; return the counts that its memory follows from.
 pub(crate) fn check(scenario: &Scenario) -> Result<Counts, ScenarioError> {
     let draw = Draw { seed: scenario.seed, replication: 0 };
-    times(scenario).and_then(|()| hotspots(scenario)).map_err(|fault| error(scenario, fault))?;
+    times(scenario)
+        .and_then(|()| arrivals(scenario))
+        .and_then(|()| hotspots(scenario))
+        .map_err(|fault| error(scenario, fault))?;
     scenario.resolve(draw).map(|resolved| Counts::of(scenario, &resolved))
 }
 
@@ -80,14 +83,33 @@ fn times(scenario: &Scenario) -> Result<(), LocatedFault> {
     if scenario.warmup >= duration {
         return beyond("the warm-up ends", scenario.warmup, "warmup".to_owned());
     }
+    if let Some(stop) = scenario.stop_arrivals.filter(|stop| *stop > duration) {
+        return beyond("arrivals stop", stop, "stop_arrivals".to_owned());
+    }
     for (i, traffic) in scenario.traffic.iter().enumerate() {
         if traffic.start >= duration {
             return beyond("the traffic starts", traffic.start, format!("traffic.{i}.start"));
+        }
+        if let Some(stop) = scenario.stop_arrivals.filter(|stop| traffic.kind.is_drawn() && traffic.start >= *stop) {
+            let fault = Fault::AfterArrivals { start: traffic.start, stop };
+            return refuse(fault, &[format!("traffic.{i}.start"), "stop_arrivals".to_owned()]);
         }
         if let Some(end) = traffic.stop.filter(|stop| *stop <= traffic.start) {
             let fault = Fault::EndsBeforeBegin { what: "the traffic", begin: traffic.start, end };
             return refuse(fault, &[format!("traffic.{i}.stop"), format!("traffic.{i}.start")]);
         }
+    }
+    Ok(())
+}
+
+/// The keys about flows that arrive or end have such flows.
+fn arrivals(scenario: &Scenario) -> Result<(), LocatedFault> {
+    let no = |key, flows| refuse(Fault::NoSuchFlows { key, flows }, &[key]);
+    if scenario.stop_arrivals.is_some() && !scenario.traffic.iter().any(|traffic| traffic.kind.arrives()) {
+        return no("stop_arrivals", "that arrive");
+    }
+    if scenario.drain && !scenario.traffic.iter().any(|traffic| traffic.kind.ends()) {
+        return no("drain", "that end");
     }
     Ok(())
 }

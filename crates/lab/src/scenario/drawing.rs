@@ -41,6 +41,7 @@ pub(super) fn listed(
     let flows = read_flows(text.as_bytes(), file, &hosts);
     let flows = flows.map_err(|error| LocatedFault::new(Fault::Sheet(error), &[&key]))?;
     let end = scenario.duration;
+    let stop = scenario.arrivals_end();
     if let Some(late) = flows.iter().find(|flow| flow.start >= Instant::ZERO + end) {
         let fault = CellFault::AfterTheRun { start: late.start.since(Instant::ZERO), end };
         let error = SheetError { file: file.to_owned(), line: late.line, column: None, fault: Box::new(fault) };
@@ -54,7 +55,7 @@ pub(super) fn listed(
         size: Some(flow.size),
         class: flow.class,
     };
-    Ok(flows.into_iter().map(pair).collect())
+    Ok(flows.into_iter().map(pair).filter(|pair| pair.start < stop).collect())
 }
 
 /// The flows of one entry that are drawn for a replication.
@@ -68,7 +69,8 @@ pub(super) fn drawn(
     let entry = &scenario.traffic[traffic];
     let key = |name: &str| format!("traffic.{traffic}.{name}");
     let mut dice = Dice::new(draw.seed, draw.replication, &format!("traffic{}", traffic + 1), Purpose::Traffic);
-    let (start, stop) = (Instant::ZERO + entry.start, Instant::ZERO + entry.stop.unwrap_or(scenario.duration));
+    let stop = scenario.arrivals_end();
+    let (start, stop) = (Instant::ZERO + entry.start, Instant::ZERO + entry.stop.map_or(stop, |own| own.min(stop)));
     let drawn = match &entry.kind {
         TrafficKind::Flows { sizes: text, load } | TrafficKind::TcpFlows { sizes: text, load, .. } => {
             let sizes =

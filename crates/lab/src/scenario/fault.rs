@@ -170,6 +170,22 @@ pub enum Fault {
         /// The duration.
         duration: Span,
     },
+    /// Traffic that starts when no flow starts any more.
+    #[error("the traffic starts at {start}, but no flow starts from stop_arrivals on, {stop}")]
+    AfterArrivals {
+        /// Its start.
+        start: Span,
+        /// `stop_arrivals`.
+        stop: Span,
+    },
+    /// A key about flows that the scenario does not have.
+    #[error("{key} is set, but the scenario has no flows {flows}")]
+    NoSuchFlows {
+        /// The key.
+        key: &'static str,
+        /// What flows it is about.
+        flows: &'static str,
+    },
     /// Something ends before it begins.
     #[error("{what} ends at {end}, which is not after its beginning at {begin}")]
     EndsBeforeBegin {
@@ -437,6 +453,11 @@ impl Fault {
                 1 => format!("write {list}.0, or just {list}"),
                 n => format!("entries are counted from 0: {list}.0 to {list}.{}", n - 1),
             },
+            Fault::AfterArrivals { .. } => "let it start before, or stop arrivals later".to_owned(),
+            Fault::NoSuchFlows { flows: "that arrive", .. } => {
+                "leave it out, or add traffic of kind flows, incast or list, also over TCP".to_owned()
+            }
+            Fault::NoSuchFlows { .. } => "leave it out, or give flows a size".to_owned(),
             Fault::SetPoint { raise, .. } => format!("lower scheme.cp.set_point or raise {raise}"),
             Fault::BufferTwice { .. } => "leave output_buffer out, and set topology.buffer".to_owned(),
             Fault::NotInTopology { known, .. } if known.len() == 1 => format!("write \"{}\"", known[0]),

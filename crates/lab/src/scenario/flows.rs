@@ -45,6 +45,11 @@ impl Scenario {
         flows
     }
 
+    /// From when on no flow starts that is drawn or listed.
+    pub(crate) fn arrivals_end(&self) -> Span {
+        self.stop_arrivals.unwrap_or(self.duration)
+    }
+
     /// Whether replications differ in their flows.
     pub(crate) fn draws_flows(&self) -> bool {
         self.traffic.iter().any(|traffic| traffic.kind.is_drawn())
@@ -56,6 +61,17 @@ impl TrafficKind {
     pub(super) const fn is_drawn(&self) -> bool {
         use TrafficKind::{Flows, Incast, TcpFlows, TcpIncast};
         matches!(self, Flows { .. } | Incast { .. } | TcpFlows { .. } | TcpIncast { .. })
+    }
+
+    /// Whether its flows are drawn or listed.
+    pub(super) const fn arrives(&self) -> bool {
+        self.is_drawn() || matches!(self, TrafficKind::List { .. } | TrafficKind::TcpList { .. })
+    }
+
+    /// Whether its flows have a size.
+    pub(super) const fn ends(&self) -> bool {
+        use TrafficKind::{Saturated, Tcp};
+        self.arrives() || matches!(self, Saturated { size: Some(_), .. } | Tcp { size: Some(_), .. })
     }
 }
 

@@ -324,7 +324,7 @@ fn paths(scenario: &Scenario, network: &Network, flows: &[FlowSpec]) -> Result<V
 }
 
 /// Return the rate that each flow offers, bit/s. Saturated flows and connections of one host share its link; a finite
-/// flow counts as spread over the whole run.
+/// flow counts as spread over the time in which flows start.
 fn wanted(
     scenario: &Scenario,
     network: &Network,
@@ -336,7 +336,7 @@ fn wanted(
     flows.iter().for_each(|flow| *of_stream.entry((flow.traffic, flow.source_index)).or_default() += 1.0);
     let one = |(flow, paths): (&FlowSpec, &Vec<Vec<u32>>)| {
         if let Some(size) = flow.size {
-            return size.bits() as f64 / scenario.duration.seconds();
+            return size.bits() as f64 / scenario.arrivals_end().seconds();
         }
         let traffic = &scenario.traffic[flow.traffic];
         let link = network.link(paths[0][0]).rate.as_f64();

@@ -19,7 +19,8 @@ const NOT_HASHED: [&str; 5] = ["title", "about", "source", "replications", "seed
 
 /// Keys that count in the hash only when they differ from their default: a scenario that does not know them
 /// and one that says the default are the same run.
-const HASHED_IF_SET: [(&Section, &[&str]); 3] = [
+const HASHED_IF_SET: [(&Section, &[&str]); 4] = [
+    (&TOP, &["drain"]),
     (&TRAFFIC, &["spread", "priority"]),
     (&FEEDBACK, &["priority"]),
     (&RECORD, &["recovery_hold", "rec95s_hold", "onset_hold"]),
@@ -78,12 +79,14 @@ impl Scenario {
     pub fn hash(&self) -> String {
         let mut tree = self.tree();
         tree.retain(|key, _| !NOT_HASHED.contains(&&**key));
+        let mut tree = Value::Object(tree);
         for (section, keys) in HASHED_IF_SET {
-            if let Some(value) = tree.get_mut(section.name) {
+            let table = if section.name.is_empty() { Some(&mut tree) } else { tree.get_mut(section.name) };
+            if let Some(value) = table {
                 forget_defaults(value, section, keys);
             }
         }
-        let mut text = format!("{}\n{}", env!("CARGO_PKG_VERSION"), Value::Object(tree));
+        let mut text = format!("{}\n{tree}", env!("CARGO_PKG_VERSION"));
         if let Config::Foreign(scheme) = &self.scheme {
             text.push('\n');
             text.push_str(scheme.fingerprint());

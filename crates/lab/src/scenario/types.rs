@@ -29,8 +29,15 @@ params! {
         about: Option<String>, "", Range::ANY;
         /// The deck or paper it comes from.
         source: Option<String>, "", Range::ANY;
-        /// How long a run lasts in simulated time.
+        /// How long a run lasts in simulated time; with drain, at most.
         duration: Span, "", POSITIVE_UP_TO_LONGEST;
+        /// No drawn or listed flow starts from then on; those that have started go on. Left out, flows start until the
+        /// duration is over.
+        stop_arrivals: Option<Span>, "", POSITIVE_UP_TO_LONGEST;
+        /// Whether the run ends as soon as each flow of a size has finished, or has lost a frame that nothing sends
+        /// again; at the latest after its duration. To let flows drain for 5 ms at most, set duration 5 ms after
+        /// stop_arrivals.
+        drain: bool, "", Range::ANY, Fallback::Text("false");
         /// Metrics of the time before the first hotspot start here.
         warmup: Span, "", UP_TO_LONGEST, Fallback::Text("0 s");
         /// Runs of the scenario, each with its own random streams.

@@ -50,6 +50,7 @@ kind = "saturated"
 from = "second"
 to = "end4"
 frame = "1500 B"
+priority = 5
 [scheme]
 name = "none"
 [record]
@@ -120,8 +121,13 @@ fn flows(n: u64) -> Vec<FlowTally> {
         fast_retransmits: 62 + n,
         timeouts: 63 + n,
     };
-    let second =
-        FlowTally { total_bytes: Some(64 + n), finished: Instant::from_ps(65 * US), tcp: Some(tcp), ..flow(200) };
+    let second = FlowTally {
+        total_bytes: Some(64 + n),
+        started: Instant::from_ps(7 * US),
+        finished: Instant::from_ps(65 * US),
+        tcp: Some(tcp),
+        ..flow(200)
+    };
     vec![flow(100), second, flow(300)]
 }
 
@@ -129,7 +135,7 @@ fn outcome() -> Outcome {
     let scenario = Scenario::parse(LOT.trim_start(), "by-hand.toml").unwrap_or_else(|error| panic!("{error}"));
     let fabric = Arc::new(Fabric::new(&scenario, Draw { seed: 1, replication: 0 }).unwrap());
     let replication = |n: u64| Replication {
-        done: Finished { trace: trace(n), flows: flows(n), ..Finished::default() },
+        done: Finished { trace: trace(n), flows: flows(n), end: Instant::from_ps(70_000 * US), ..Finished::default() },
         metrics: (0..METRICS.len()).map(|metric| (metric != 1).then_some(metric as f64 + n as f64 * 1000.0)).collect(),
         cpu_s: 0.0,
         fabric: fabric.clone(),
@@ -250,9 +256,15 @@ fn windows() {
 fn totals_and_shares_of_flows() {
     let flows = table("flows");
     is(&flows, "source", "long->end3 first->end2 second->end4 long->end3 first->end2 second->end4");
+    is(&flows, "traffic", "0 1 2 0 1 2");
+    is(&flows, "priority", "0 0 5 0 0 5");
     is(&flows, "size_bytes", "- 64 - - 1064 -");
+    is(&flows, "start_s", "0 0.000007 0 0 0.000007 0");
     is(&flows, "finished_s", "- 0.000065 - - 0.000065 -");
-    is(&flows, "slowdown", "- - - - - -");
+    // None has a completion time: the fabric knows no size of them.
+    for column in ["completion_s", "alone_s", "standalone_s", "slowdown"] {
+        is(&flows, column, "- - - - - -");
+    }
     is(&flows, "sent_frames", "100 200 300 1100 1200 1300");
     is(&flows, "delivered_frames", "101 201 301 1101 1201 1301");
     is(&flows, "delivered_bytes", "102 202 302 1102 1202 1302");

@@ -3,11 +3,11 @@
 mod network;
 mod senders;
 
-use super::Engine;
 use super::domain::Domain;
 use super::recording::Recording;
 use super::schedule::{Event, Schedule, Sizes};
 use super::signals::Signalling;
+use super::{Ending, Engine};
 use crate::ids::{Id, IdVec, PortId};
 use crate::plan::{FlowPlan, Plan, Traffic};
 use crate::recorder::Recorder;
@@ -56,6 +56,9 @@ impl Engine {
             attend_every: check_every,
             capture: None,
             end: plan.end,
+            ending: Ending::Time,
+            drains: plan.drains,
+            open_flows: plan.flows.iter().filter(|flow| flow.traffic.total().is_some()).count(),
         };
         engine.find_defended(plan);
         engine.choose_lazy(plan);

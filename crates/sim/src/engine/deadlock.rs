@@ -8,7 +8,7 @@
 
 use super::network::Network;
 use super::schedule::Event;
-use super::{Engine, Halt};
+use super::{Ending, Engine};
 use crate::ids::{InputId, PortId};
 use crate::plan::PauseRule;
 use qcnlab_units::Instant;
@@ -25,13 +25,13 @@ struct PausedGroup {
 }
 
 impl Engine {
-    /// Checks the buffers that were near a watermark, and searches for a circle of paused links.
-    pub(super) fn check_deadlock(&mut self, now: Instant) -> Result<(), Halt> {
+    /// Checks the buffers that were near a watermark, and searches for a circle of paused links, which ends the run.
+    pub(super) fn check_deadlock(&mut self, now: Instant) {
         self.schedule.set(Event::DeadlockCheck, now + Engine::DEADLOCK_CHECK_EVERY);
         self.network.check_for_room(now);
         let mut stuck = self.network.paused_groups();
         if stuck.len() < 2 {
-            return Ok(());
+            return;
         }
         loop {
             let before = stuck.len();
@@ -39,10 +39,11 @@ impl Engine {
                 stuck.iter().copied().filter(|each| self.network.stays_above_low(each, &stuck)).collect();
             stuck = kept;
             if stuck.is_empty() {
-                return Ok(());
+                return;
             }
             if stuck.len() == before {
-                return Err(Halt::Deadlock { at: now, links: self.network.circle(&stuck) });
+                let circle = self.network.circle(&stuck);
+                return self.end_now(now, circle);
             }
         }
     }
@@ -82,8 +83,8 @@ impl Network {
         next.map(move |next| (next, self.queued_from(next.port, each.input, each.classes & next.classes)))
     }
 
-    /// One circle among stuck groups, by the names of their ports.
-    fn circle(&self, stuck: &[PausedGroup]) -> Vec<String> {
+    /// One circle among stuck groups.
+    fn circle(&self, stuck: &[PausedGroup]) -> Ending {
         let mut chain: Vec<PausedGroup> = vec![stuck[0]];
         loop {
             let last = chain[chain.len() - 1];
@@ -95,6 +96,13 @@ impl Network {
             }
             chain.push(next);
         }
-        chain.iter().map(|each| self.links[each.port].name.clone()).collect()
+        let since = |each: &PausedGroup| {
+            let queues = self.ports[each.port].queues().map(|queues| &self.queues[queues].queues);
+            let paused = queues.into_iter().flatten().filter(|queue| each.classes & 1 << queue.class != 0);
+            paused.map(|queue| queue.paused_since).min().unwrap_or(0)
+        };
+        let closed = chain.iter().map(since).max().unwrap_or(0);
+        let circle = chain.iter().map(|each| self.links[each.port].name.clone()).collect();
+        Ending::Deadlock { circle, closed: Instant::from_ps(closed) }
     }
 }

@@ -40,7 +40,8 @@ impl Engine {
         let points = self.network.cps.iter().map(|cp| self.network.point_tally(cp)).collect();
         let limiters = self.senders.limiters.iter().map(|limiter| limiter.driver.tally(self.end)).collect();
         let Recording { recorder, counters, .. } = self.recording;
-        Ok(Finished { trace: recorder.into_trace(), counters, flows, points, limiters })
+        let (end, ending) = (self.end, self.ending);
+        Ok(Finished { trace: recorder.into_trace(), counters, flows, points, limiters, end, ending })
     }
 
     /// Puts what left its last port by the end, and is still on the wire, into the bins.

@@ -65,7 +65,9 @@ impl Engine {
             let next = self.network.routes.ports[(path.start + u32::from(frame.hop())) as usize];
             return self.forward(now, next, frame);
         }
-        self.recording.deliver(now, &path, left, frame.octets());
+        if self.recording.deliver(now, &path, left, frame.octets()) {
+            self.close_flow(now);
+        }
         if frame.is(flag::SEGMENT) || self.signalling.notifies() {
             self.receive(now, path.flow, frame);
         }
@@ -258,7 +260,7 @@ impl Engine {
         if frame.is(flag::BUFFERED) {
             self.free(now, frame);
         }
-        self.recording.on_drop(now, id, self.network.flow_of(frame), frame.octets());
+        self.lose_data(now, id, frame);
     }
 
     /// Pauses the link that a frame came in over if it found a long output queue and that is the rule.

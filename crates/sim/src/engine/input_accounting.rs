@@ -44,7 +44,7 @@ impl Engine {
             if frame.is(flag::NOT_DATA) {
                 self.lose_control(*frame);
             } else {
-                self.recording.on_drop(now, port, self.network.flow_of(frame), frame.octets());
+                self.lose_data(now, port, frame);
             }
             return false;
         }

@@ -29,7 +29,13 @@ impl Engine {
         }
         let uses = uses(plan);
         for (port, used) in self.network.ports.iter_mut().zip(&uses) {
-            if port.far_end == FarEnd::Node && !self.signalling.notifies() && used.only_last && !used.by_others {
+            // A run that drains must know at once that a flow has finished.
+            if !plan.drains
+                && port.far_end == FarEnd::Node
+                && !self.signalling.notifies()
+                && used.only_last
+                && !used.by_others
+            {
                 port.far_end = FarEnd::CountingSink;
             }
         }
@@ -142,7 +148,9 @@ impl Engine {
         while let Some(at) = port.next_arrival().filter(|at| *at < until) {
             let frame = port.take_arrived();
             let path = self.network.routes.paths[frame.path()];
-            self.recording.deliver(at, &path, at.ps() - port.delay().ps(), frame.octets());
+            if self.recording.deliver(at, &path, at.ps() - port.delay().ps(), frame.octets()) {
+                self.open_flows -= 1;
+            }
         }
     }
 }

@@ -13,6 +13,7 @@ mod capturing;
 mod control_frames;
 mod deadlock;
 mod domain;
+mod ending;
 mod finish;
 mod hop;
 mod input_accounting;
@@ -34,6 +35,7 @@ use crate::trace::{Counters, FlowTally, PointTally, Trace};
 use capturing::Capture;
 pub use capturing::Sink;
 use domain::Domain;
+pub use ending::Ending;
 use network::Network;
 use qcnlab_schemes::driver::LimiterTally;
 use qcnlab_units::{Instant, Span};
@@ -67,6 +69,10 @@ pub struct Finished {
     pub points: Vec<PointTally>,
     /// Totals of each limiter.
     pub limiters: Vec<LimiterTally>,
+    /// When it ended: what was due at this instant did not happen.
+    pub end: Instant,
+    /// Why it ended then.
+    pub ending: Ending,
 }
 
 /// Why a run did not come to its end.
@@ -75,14 +81,6 @@ pub enum Halt {
     /// Somebody set [`Control::cancel`].
     #[error("stopped")]
     Cancelled,
-    /// Pauses wait for each other in a circle, and nothing will ever move there again.
-    #[error("deadlock at {:.6} s: {} wait for each other in a circle of pauses", at.seconds(), links.join(", "))]
-    Deadlock {
-        /// When it was found.
-        at: Instant,
-        /// The paused ports, each waiting for the next, the last for the first.
-        links: Vec<String>,
-    },
     /// The audit did not close.
     #[error("conservation is broken at {0}")]
     Violation(#[from] Violation),
@@ -105,7 +103,13 @@ pub struct Engine {
     attend_every: u64,
     /// What is captured, in a captured run.
     capture: Option<Box<Capture>>,
+    /// When the run ends, as far as is known now, and why.
     end: Instant,
+    ending: Ending,
+    /// Whether it ends with its last open flow.
+    drains: bool,
+    /// Flows with an end that have not come to it and still may.
+    open_flows: usize,
 }
 
 impl Engine {
@@ -115,8 +119,7 @@ impl Engine {
     /// Runs to the end and audits.
     ///
     /// # Errors
-    /// [`Halt::Cancelled`] when `control` says so, [`Halt::Deadlock`] when pauses wait for each other,
-    /// [`Halt::Violation`] when the audit does not close.
+    /// [`Halt::Cancelled`] when `control` says so, [`Halt::Violation`] when the audit does not close.
     pub fn run(self, control: &Control) -> Result<Finished, Halt> {
         self.run_watched(control, &mut |_| ())
     }
@@ -150,6 +153,7 @@ impl Engine {
     }
 
     fn run_attended(mut self, mut attendants: Attendants<'_>) -> Result<Finished, Halt> {
+        let planned = self.end;
         while let Some((now, entity)) = self.schedule.next() {
             if now >= self.end {
                 break;
@@ -172,13 +176,13 @@ impl Engine {
                 Event::Release(limiter) => self.release(now, limiter),
                 Event::AdapterService(adapter) => self.serve_adapter(now, adapter),
                 Event::PauseRefresh(input) => self.refresh_pause(now, input),
-                Event::DeadlockCheck => self.check_deadlock(now)?,
+                Event::DeadlockCheck => self.check_deadlock(now),
                 Event::QueueSample => self.sample_queues(now),
                 Event::RateSample => self.sample_rates(now),
             }
         }
         let Attendants { control, observer, sink, at } = attendants;
-        control.done_ps.fetch_add(self.end.since(at).ps(), Ordering::Relaxed);
+        control.done_ps.fetch_add(planned.since(at).ps(), Ordering::Relaxed);
         if self.capture_rest(sink).is_break() {
             return Err(Halt::Cancelled);
         }

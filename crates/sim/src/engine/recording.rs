@@ -29,17 +29,19 @@ impl Recording {
         tally.sent_bytes += size;
     }
 
-    /// A frame that left its last port at `left` reaches its sink.
+    /// A frame that left its last port at `left` reaches its sink. True if its flow is complete with that.
     #[inline(always)]
-    pub(super) fn deliver(&mut self, now: Instant, path: &Path, left: u64, size: u64) {
+    pub(super) fn deliver(&mut self, now: Instant, path: &Path, left: u64, size: u64) -> bool {
         self.recorder.count_departed(path.sink, path.member, left, size);
-        self.tallies[path.flow].deliver(now, size);
+        self.tallies[path.flow].deliver(now, size)
     }
 
-    /// A data frame is dropped at a port.
-    pub(super) fn on_drop(&mut self, now: Instant, port: PortId, flow: FlowId, size: u64) {
-        self.tallies[flow].dropped += 1;
+    /// A data frame is dropped at a port. True if it is the first of a flow that can never finish without it.
+    pub(super) fn on_drop(&mut self, now: Instant, port: PortId, flow: FlowId, size: u64) -> bool {
         self.recorder.on_drop(now, port, flow, size);
+        let tally = &mut self.tallies[flow];
+        tally.dropped += 1;
+        tally.dropped == 1 && tally.repairs_no_loss()
     }
 
     /// A frame finds no room in the queue of its source.

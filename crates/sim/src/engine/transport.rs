@@ -24,6 +24,7 @@ impl Engine {
         let (expected, last) = (connection.receiver.next_expected(), connection.segments);
         if expected == last && before != last {
             self.recording.tallies[flow].finished = now.ps();
+            self.close_flow(now);
         }
         match ack {
             Some(number) => self.send_ack(now, flow, frame.path(), number),

@@ -37,6 +37,7 @@ impl Net {
                 feedback: Feedback::Frames { size: Bytes::new(64), class: 7 },
                 scheme: Config::find("none", None).unwrap(),
                 end: Instant::ZERO + Span::from_ms(5),
+                drains: false,
                 seed: 1,
                 replication: 0,
                 record: Record {

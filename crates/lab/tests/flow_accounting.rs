@@ -1,0 +1,151 @@
+//! What is told of flows that end: their times, when arrivals stop, when a run drains, and what did not finish.
+
+use qcnlab_lab::units::{Instant, Span};
+use qcnlab_lab::{Control, Data, Ending, METRICS, Options, Outcome, Scenario, run};
+
+/// Three hosts at one switch, links of 10 Gb/s and 1 us.
+fn listed(flows: &str, keys: &str) -> String {
+    format!(
+        "title = \"Flows\"\nduration = \"1 ms\"\n{keys}[topology]\nkind = \"switch\"\nhosts = 3\nrate = \"10 Gb/s\"\n\
+         delay = \"1 us\"\n[[traffic]]\nkind = \"list\"\nframe = \"1500 B\"\npriority = 2\nflows = \"\"\"\n\
+         from,to,size,start,class\n{flows}\"\"\"\n[scheme]\nname = \"none\"\n"
+    )
+}
+
+fn scenario(text: &str, overrides: &[&str]) -> Scenario {
+    let scenario = Scenario::parse(text, "flows.toml").and_then(|scenario| scenario.with_overrides(overrides));
+    scenario.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn outcome(text: &str, overrides: &[&str]) -> Outcome {
+    let scenario = scenario(text, overrides);
+    run(&[scenario], &Options::default(), &Control::default()).unwrap_or_else(|error| panic!("{error}")).remove(0)
+}
+
+fn metric(outcome: &Outcome, name: &str) -> Option<f64> {
+    outcome.replications[0].metrics[METRICS.iter().position(|metric| metric.name == name).expect("a metric")]
+}
+
+/// A column of the table of flows, in words: times in ns.
+fn column(outcome: &Outcome, name: &str) -> String {
+    let flows = outcome.table("flows").expect("a table");
+    let column = flows.columns.iter().find(|column| column.name == name).expect("a column");
+    let time = |seconds: &f64| format!("{:.0}", seconds * 1e9);
+    let cells: Vec<String> = match &column.data {
+        Data::U32(values) => values.iter().map(u32::to_string).collect(),
+        Data::U64(values) => values.iter().map(u64::to_string).collect(),
+        Data::F64(values) => values.iter().map(time).collect(),
+        Data::OptionalI64(values) => values.iter().map(|v| v.map_or("-".to_owned(), |v| v.to_string())).collect(),
+        Data::OptionalF64(values) if name == "slowdown" => {
+            values.iter().map(|v| v.map_or("-".to_owned(), |v| format!("{v:.4}"))).collect()
+        }
+        Data::OptionalF64(values) => values.iter().map(|v| v.as_ref().map_or("-".to_owned(), time)).collect(),
+        other => panic!("{other:?}"),
+    };
+    cells.join(" ")
+}
+
+/// Two links of 1 us. 15 000 B are ten frames of 1.2 us: alone 2 + 11 x 1.2 = 15.2 us; by the field 4 us of way there and
+/// back, 2 x 1.2 us of a full frame and 12 us of octets: 18.4 us. The second flow meets the first at the last link: of 20
+/// frames that are served there from 2.2 us on it has the last, at 26.2 us, and 1 us later it is there. The third is
+/// too long for the run: 1333 full frames and one of 500 B, alone 2 + 1334 x 1.2 + 0.4 = 1603.2 us. Of its octets those
+/// of the frames that have arrived by 1 ms are delivered.
+#[test]
+fn every_flow_has_its_times_also_an_unfinished_one() {
+    let flows = "host1,host3,15 KB,0 s,\nhost2,host3,15 KB,0 s,5\nhost1,host2,2 MB,100 us,\n";
+    let outcome = outcome(&listed(flows, ""), &["switch.output_buffer=1 MB"]);
+    assert_eq!(column(&outcome, "traffic"), "0 0 0");
+    assert_eq!(column(&outcome, "priority"), "2 5 2");
+    assert_eq!(column(&outcome, "size_bytes"), "15000 15000 2000000");
+    assert_eq!(column(&outcome, "start_s"), "0 0 100000");
+    assert_eq!(column(&outcome, "alone_s"), "15200 15200 1603200");
+    assert_eq!(column(&outcome, "standalone_s"), "18400 18400 1606400");
+    // Class 5 goes first: it takes 15.2 us alone, and one frame more if the other's first was there before it.
+    let finished = column(&outcome, "finished_s");
+    assert!(["27200 15200 -", "27200 16400 -"].contains(&&*finished), "{finished}");
+    assert_eq!(column(&outcome, "completion_s"), finished);
+    let slowdown = column(&outcome, "slowdown");
+    assert!(slowdown.starts_with("1.7895 1.") && slowdown.ends_with(" -"), "{slowdown}");
+    // The first frame is there at 104.4 us, one more each 1.2 us: 1 + (895.6 / 1.2 rounded down) by 1 ms.
+    assert_eq!(column(&outcome, "delivered_bytes"), format!("15000 15000 {}", 747 * 1500));
+    assert_eq!((metric(&outcome, "started"), metric(&outcome, "unfinished")), (Some(3.0), Some(1.0)));
+    // At least 900 us.
+    assert_eq!(metric(&outcome, "fct_p99_ms"), Some(0.9));
+}
+
+/// The run ends with its last flow, 0.1 ms + 1603.2 us after its beginning; without `drain` it goes on.
+#[test]
+fn a_run_that_drains_says_when_it_ended() {
+    let flows = "host1,host3,15 KB,0 s,\nhost1,host2,2 MB,100 us,\n";
+    let drained = outcome(&listed(flows, "drain = true\n"), &["duration=1 s"]);
+    let done = &drained.replications[0].done;
+    assert_eq!((&done.ending, done.end), (&Ending::Drained, Instant::ZERO + Span::from_ns(1_703_200)));
+    assert_eq!(metric(&drained, "unfinished"), Some(0.0));
+    // One whole bin of 1 ms for each flow; the rest of the run is shorter than a bin.
+    assert_eq!(drained.table("throughput").expect("a table").rows, 2);
+    let stopped = outcome(&listed(flows, "drain = true\n"), &[]);
+    assert_eq!(stopped.replications[0].done.ending, Ending::Time);
+    assert_eq!(metric(&stopped, "unfinished"), Some(1.0));
+    let summary: serde_json::Value = serde_json::from_str(&drained.summary_json()).expect("JSON");
+    assert_eq!(
+        (summary["ends"][0]["why"].as_str(), summary["ends"][0]["end_s"].as_f64()),
+        (Some("drained"), Some(0.001_703_2))
+    );
+}
+
+const RANDOM: &str = r#"
+title = "Random flows"
+duration = "4 ms"
+[topology]
+kind = "switch"
+hosts = 6
+rate = "10 Gb/s"
+delay = "1 us"
+[[traffic]]
+kind = "flows"
+from = "*"
+to = "*"
+sizes = "web_search"
+load = 0.5
+frame = "1500 B"
+[[traffic]]
+kind = "list"
+frame = "1500 B"
+flows = """
+from,to,size,start
+host1,host2,1 KB,0.5 ms
+host1,host2,1 KB,1 ms
+"""
+[scheme]
+name = "none"
+"#;
+
+/// Arrivals stop; the flows that started before are the same ones, and all of them finish.
+#[test]
+fn flows_before_arrivals_stop_are_those_of_the_whole_run() {
+    let starts = |scenario: &Scenario, entry: usize| -> Vec<_> {
+        let flows = scenario.flows().into_iter().filter(|flow| flow.traffic == entry);
+        flows.map(|flow| (flow.start, flow.source_index, flow.sink_index, flow.size)).collect()
+    };
+    let whole = scenario(RANDOM.trim_start(), &[]);
+    let stopped = scenario(RANDOM.trim_start(), &["stop_arrivals=1 ms", "drain=true", "duration=1 s"]);
+    let stop = Span::from_ms(1);
+    let before: Vec<_> = starts(&whole, 0).into_iter().filter(|flow| flow.0 < stop).collect();
+    assert!(!before.is_empty() && before.len() < starts(&whole, 0).len());
+    assert_eq!(starts(&stopped, 0), before);
+    assert_eq!((starts(&whole, 1).len(), starts(&stopped, 1).len()), (2, 1), "1 ms is not before 1 ms");
+    let outcome = run(&[stopped], &Options::default(), &Control::default()).expect("a run").remove(0);
+    let done = &outcome.replications[0].done;
+    assert_eq!((&done.ending, metric(&outcome, "unfinished")), (&Ending::Drained, Some(0.0)));
+    assert_eq!(done.flows.iter().map(|flow| flow.finished).max(), Some(done.end));
+    assert!(done.end > Instant::ZERO + stop);
+}
+
+/// `drain = false` is as if it were not there.
+#[test]
+fn keys_that_say_the_default_leave_the_hash_alone() {
+    let hash = |overrides: &[&str]| scenario(RANDOM.trim_start(), overrides).hash();
+    assert_eq!(hash(&["drain=false"]), hash(&[]));
+    assert_ne!(hash(&["drain=true"]), hash(&[]));
+    assert_ne!(hash(&["stop_arrivals=1 ms"]), hash(&[]));
+}
