@@ -42,7 +42,7 @@ impl Engine {
                 return;
             }
             if stuck.len() == before {
-                let circle = self.network.circle(&stuck);
+                let circle = self.network.circle(now, &stuck);
                 return self.end_now(now, circle);
             }
         }
@@ -84,7 +84,7 @@ impl Network {
     }
 
     /// One circle among stuck groups.
-    fn circle(&self, stuck: &[PausedGroup]) -> Ending {
+    fn circle(&self, now: Instant, stuck: &[PausedGroup]) -> Ending {
         let mut chain: Vec<PausedGroup> = vec![stuck[0]];
         loop {
             let last = chain[chain.len() - 1];
@@ -99,7 +99,7 @@ impl Network {
         let since = |each: &PausedGroup| {
             let queues = self.ports[each.port].queues().map(|queues| &self.queues[queues].queues);
             let paused = queues.into_iter().flatten().filter(|queue| each.classes & 1 << queue.class != 0);
-            paused.map(|queue| queue.paused_since).min().unwrap_or(0)
+            paused.filter_map(|queue| Some(queue.pause.last(now.ps())?.0)).min().unwrap_or(0)
         };
         let closed = chain.iter().map(since).max().unwrap_or(0);
         let circle = chain.iter().map(|each| self.links[each.port].name.clone()).collect();
