@@ -8,7 +8,7 @@
 //! * `resolved`: what follows from the tables before time zero, put together.
 //! * `layout`: the shape of a file, as data over those tables.
 //! * `document`: from text to a tree of keys and values, each with its `position`.
-//! * `overrides`: changes to that tree.
+//! * `overrides`: changes to that tree. `slowing`: the scenario at another pace.
 //! * `read`: from the tree to a scenario.
 //! * `check`: what cannot work although every value by itself could.
 //! * `fault`, `pause_fault`, `domain_fault`: what can be wrong. `located`: a fault with the keys it concerns. `error`: a fault as a
@@ -42,6 +42,7 @@ mod renamed;
 mod resolved;
 mod shapes;
 mod sizing;
+mod slowing;
 
 pub(crate) mod text;
 mod types;

@@ -1,0 +1,518 @@
+//! An adapter: a host's frames on their way to the link, and what comes back.
+//!
+//! A frame that the host's stack sends belongs to a flow, and the flow to a limiter: a reaction point with its pacer.
+//! There it waits, gets its 802.1Q tag and its CN-TAG, and goes to the port when the pacer allows and the port is free.
+//! CNMs from the link are heard by the limiter that their CN-TAG names, and go no further. What belongs to no limiter
+//! (acknowledgements, other traffic) goes to the port at once.
+
+use crate::head::{Head, whole, with_tags};
+use crate::layout::{DISCARD, Layout, VLAN, ip, mac};
+use crate::port::{Port, Queued};
+use crate::record::Records;
+use crate::signals;
+use crate::switch::{Capture, Due};
+use crate::sys::socket::Received;
+use qcnlab_capture::Direction;
+use qcnlab_schemes::driver::Limiter;
+use qcnlab_schemes::{Dice, Purpose, ReactionPoint};
+use qcnlab_sim::Plan;
+use qcnlab_units::{Bytes, Instant, Span};
+use qcnlab_wire::{CnTag, Codec, EtherType, Frame, MacControl, Payload, VlanTag};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// How late a frame may leave and still count as having left when it should have: a limiter that is later than this
+/// starts anew, so that time lost is not made good by a burst.
+const MOST_CATCH_UP: u64 = 2_000_000_000;
+/// Octets that wait for a limiter without a limit of its own.
+const MOST_WAITING: u64 = 8 << 20;
+/// CNMs that a limiter hears back to back.
+const CNM_BURST: u64 = 100;
+/// Octets at line rate for each CNM that a limiter hears in the long run: a quarter of the shortest interval between
+/// two samples of one congestion point, 18.5 KB less its jitter.
+const OCTETS_PER_CNM: u64 = 4_000;
+
+/// Lets so many events pass in a burst, and one each interval in the long run.
+#[derive(Debug)]
+struct TokenBucket {
+    /// When the bucket would be empty, ps, counted in intervals before now.
+    full_at: u64,
+    interval: u64,
+    burst: u64,
+}
+
+impl TokenBucket {
+    fn new(interval: u64, burst: u64) -> TokenBucket {
+        TokenBucket { full_at: 0, interval, burst }
+    }
+
+    fn take(&mut self, now: u64) -> bool {
+        let base = self.full_at.max(now);
+        if base + self.interval > now + self.interval * self.burst {
+            return false;
+        }
+        self.full_at = base + self.interval;
+        true
+    }
+}
+
+/// A limiter of the host, and the frames that wait for it.
+#[derive(Debug)]
+struct HostLimiter {
+    rpid: u16,
+    driver: Limiter,
+    waiting: VecDeque<Queued>,
+    octets: u64,
+    room: u64,
+    /// The latest instant that the reaction point was told of, ps.
+    told: u64,
+    cnms: TokenBucket,
+    /// Whether its frames carry a CN-TAG.
+    cn_tag: bool,
+    class: u8,
+    flows: Vec<u32>,
+}
+
+/// A host's adapter, without its descriptors.
+pub(crate) struct Adapter {
+    layout: Arc<Layout>,
+    host: u32,
+    uplink: u32,
+    reaction: u64,
+    port: Port,
+    limiters: Vec<HostLimiter>,
+    /// For each flow of the plan, the position of its limiter here.
+    limiter_of: Vec<Option<usize>>,
+    /// Frames of each flow that wait for a limiter.
+    waiting_of: Vec<u32>,
+    next_turn: usize,
+    pending_pauses: VecDeque<(u64, u8, u16)>,
+    rates_every: u64,
+    next_rates: u64,
+    end: u64,
+    capture: Capture,
+    room: Vec<u8>,
+    pub(crate) records: Records,
+}
+
+/// What an adapter does with a frame from the link.
+pub(crate) enum FromLink<'a> {
+    /// It goes to the host's stack.
+    ToStack(&'a [u8]),
+    /// It ends here.
+    Consumed,
+}
+
+impl Adapter {
+    pub(crate) fn new(plan: &Plan, layout: Arc<Layout>, host: u32, capture: Capture) -> Adapter {
+        let uplink = layout.uplink(host);
+        let rate = layout.ways[uplink as usize].shape.rate;
+        let peer = layout.ways[uplink as usize].to;
+        let mut limiters: Vec<HostLimiter> = Vec::new();
+        let mut limiter_of = vec![None; plan.flows.len()];
+        for (index, (flow, ends)) in
+            plan.flows.iter().zip(&layout.flows).enumerate().filter(|(_, (_, ends))| ends.source == host)
+        {
+            let known = limiters.iter().position(|limiter| limiter.rpid == ends.rpid);
+            let position = known.unwrap_or_else(|| {
+                let dice = Dice::new(plan.seed, plan.replication, &flow.name, Purpose::Reaction);
+                let rp = plan.scheme.reaction_point(rate);
+                let interval = rate.time_for_rounded_up(Bytes::new(OCTETS_PER_CNM)).ps().max(1);
+                limiters.push(HostLimiter {
+                    rpid: ends.rpid,
+                    driver: Limiter::new(rp, flow.frame, flow.burst, flow.rate_step, dice, Instant::ZERO),
+                    waiting: VecDeque::new(),
+                    octets: 0,
+                    room: flow.room.map_or(MOST_WAITING, Bytes::get).min(MOST_WAITING),
+                    told: 0,
+                    cnms: TokenBucket::new(interval, CNM_BURST),
+                    cn_tag: flow.cn_tag && flow.controlled,
+                    class: flow.class,
+                    flows: Vec::new(),
+                });
+                limiters.len() - 1
+            });
+            limiters[position].flows.push(index as u32);
+            limiter_of[index] = Some(position);
+        }
+        let records = Records::new(plan.record.bin.ps(), plan.flows.len());
+        let rates_every = if limiters.is_empty() { Span::ZERO } else { plan.record.rates_every };
+        Adapter {
+            port: Port::new(layout.ways[uplink as usize].shape),
+            reaction: plan.nodes[peer as usize].pause.map_or(0, |pause| pause.reaction.ps()),
+            waiting_of: vec![0; plan.flows.len()],
+            next_turn: 0,
+            pending_pauses: VecDeque::new(),
+            rates_every: if rates_every == Span::ZERO { u64::MAX } else { rates_every.ps() },
+            next_rates: 0,
+            end: plan.end.ps(),
+            room: Vec::with_capacity(2048),
+            layout,
+            host,
+            uplink,
+            limiters,
+            limiter_of,
+            capture,
+            records,
+        }
+    }
+
+    /// Frames of a flow that wait for its limiter.
+    pub(crate) fn waiting(&self, flow: u32) -> u32 {
+        self.waiting_of[flow as usize]
+    }
+
+    /// Octets that a flow's limiter still has room for.
+    pub(crate) fn room_for(&self, flow: u32) -> u64 {
+        let limiter = self.limiter_of[flow as usize].map(|position| &self.limiters[position]);
+        limiter.map_or(0, |limiter| limiter.room.saturating_sub(limiter.octets))
+    }
+
+    /// Whether it takes frames from the stack: every limiter has room for a long one. While it does not, the stack's
+    /// own queue holds them.
+    pub(crate) fn takes_frames(&self) -> bool {
+        let longest = u64::from(self.layout.mtu);
+        let limiters = self.limiters.iter().all(|limiter| limiter.octets + longest <= limiter.room.max(longest));
+        limiters && self.port.all_queued() + longest <= self.port.capacity().get().max(longest)
+    }
+
+    /// A frame of the host's stack: to its limiter, or past it.
+    pub(crate) fn from_stack(&mut self, now: u64, octets: &[u8]) {
+        let Some(head) = Head::read(octets) else {
+            self.records.refused.malformed += 1;
+            return;
+        };
+        let conversation = head.conversation(octets);
+        let flow = conversation.and_then(|of| self.layout.flow_of(&of));
+        let acknowledged = conversation.and_then(|of| self.layout.acknowledged_flow(&of));
+        let limiter = match (flow, acknowledged) {
+            (Some(flow), _) => self.limiter_of[flow as usize],
+            (None, Some(_)) => None,
+            // Traffic of a user's own: to the limiters in turn, by the two ends of the conversation.
+            (None, None) => {
+                conversation.filter(|_| !self.limiters.is_empty()).map(|of| spread(&of) % self.limiters.len())
+            }
+        };
+        let Some(position) = limiter else {
+            let class = acknowledged.map_or(0, |flow| self.layout.flows[flow as usize].class);
+            if acknowledged.is_some() {
+                self.records.counters.acks_sent += 1;
+            }
+            let tag = VlanTag { priority: class, drop_eligible: false, vlan: VLAN };
+            let frame = Queued { octets: with_tags(octets, tag, None), class, ..Queued::default() };
+            if self.port.enqueue(now, frame).is_err() && acknowledged.is_some() {
+                self.records.counters.acks_lost += 1;
+            }
+            return;
+        };
+        let limiter = &mut self.limiters[position];
+        let (class, rpid) = (limiter.class, limiter.rpid);
+        let tag = VlanTag { priority: class, drop_eligible: false, vlan: VLAN };
+        let cn_tag = limiter.cn_tag.then_some(CnTag { rpid });
+        let frame = Queued { octets: with_tags(octets, tag, cn_tag), class, flow, input: None, arrived: now };
+        let size = frame.len();
+        if limiter.octets + size > limiter.room.max(size) {
+            if let Some(flow) = flow {
+                self.records.flows[flow as usize].refused += 1;
+            }
+            return;
+        }
+        limiter.octets += size;
+        limiter.waiting.push_back(frame);
+        if let Some(flow) = flow {
+            self.waiting_of[flow as usize] += 1;
+        }
+    }
+
+    /// A source had a frame for which its limiter has no room.
+    pub(crate) fn refuse(&mut self, flow: u32) {
+        self.records.flows[flow as usize].refused += 1;
+    }
+
+    /// A frame came over the link.
+    pub(crate) fn from_link(&mut self, now: u64, received: Received<'_>) -> FromLink<'_> {
+        if received.cut {
+            self.records.refused.oversize += 1;
+            return FromLink::Consumed;
+        }
+        let octets = whole(received.octets, received.tag);
+        let Some(head) = Head::read(&octets) else {
+            self.records.refused.malformed += 1;
+            return FromLink::Consumed;
+        };
+        if self.capture.snap > 0 {
+            let Capture { snap, share } = self.capture;
+            let down = self.layout.ways[self.uplink as usize].reverse;
+            self.records.capture(now, down, Direction::Received, &octets, snap, share);
+        }
+        if head.ether_type == EtherType::MAC_CONTROL {
+            self.control(now, &octets);
+            return FromLink::Consumed;
+        }
+        if signals::is_signal(head.ether_type) {
+            self.signal(now, &head, &octets);
+            return FromLink::Consumed;
+        }
+        let own = head.destination == mac(self.host) || head.destination.0[0] & 1 == 1;
+        if !own || head.ether_type == EtherType::LLDP {
+            return FromLink::Consumed;
+        }
+        if let Some(of) = head.conversation(&octets) {
+            if let Some(flow) = self.layout.flow_of(&of) {
+                let count = &mut self.records.flows[flow as usize];
+                count.delivered += 1;
+                count.delivered_octets += octets.len() as u64;
+            } else if self.layout.acknowledged_flow(&of).is_some() {
+                self.records.counters.acks_heard += 1;
+            }
+        }
+        let mut room = std::mem::take(&mut self.room);
+        head.untagged(&octets, &mut room);
+        self.room = room;
+        FromLink::ToStack(&self.room)
+    }
+
+    fn control(&mut self, now: u64, octets: &[u8]) {
+        let Ok((Frame { payload: Payload::MacControl(control), .. }, _)) = Frame::decode(octets) else {
+            self.records.refused.malformed += 1;
+            return;
+        };
+        let at = now + self.reaction;
+        match control {
+            MacControl::Pause(pause) => self.pend(at, u8::MAX, pause.time.0),
+            MacControl::Pfc(pfc) => {
+                for class in (0..8u8).filter(|class| pfc.enabled & 1 << class != 0) {
+                    self.pend(at, 1 << class, pfc.times[usize::from(class)].0);
+                }
+            }
+            MacControl::Other { .. } => self.records.refused.odd_control += 1,
+        }
+    }
+
+    fn pend(&mut self, at: u64, classes: u8, quanta: u16) {
+        const MOST: usize = 64;
+        if self.pending_pauses.len() >= MOST {
+            self.apply_pause();
+        }
+        self.pending_pauses.push_back((at, classes, quanta));
+    }
+
+    fn apply_pause(&mut self) {
+        let Some((at, classes, quanta)) = self.pending_pauses.pop_front() else { return };
+        let (uplink, because) = (self.uplink, self.layout.ways[self.uplink as usize].reverse);
+        let (whole_link, records) = (classes == u8::MAX, &mut self.records);
+        self.port.pause(at, classes, quanta, |class, (since, until, ())| {
+            if !whole_link || class == 0 {
+                let class = if whole_link { None } else { Some(class) };
+                records.on_pause(since, until, uplink, class, because);
+            }
+        });
+    }
+
+    /// A signal from the link: it must be for this host and name a reaction point that is here.
+    fn signal(&mut self, now: u64, head: &Head, octets: &[u8]) {
+        if head.destination != mac(self.host) {
+            self.records.refused.stray_signals += 1;
+            return;
+        }
+        let Ok(heard) = signals::read(octets) else {
+            self.records.refused.unreadable_signals += 1;
+            return;
+        };
+        let limiter = heard.rpid.and_then(|rpid| self.limiters.iter_mut().find(|limiter| limiter.rpid == rpid));
+        let Some(limiter) = limiter else {
+            self.records.refused.stray_signals += 1;
+            return;
+        };
+        if !limiter.cnms.take(now) {
+            self.records.refused.flooded_signals += 1;
+            return;
+        }
+        limiter.told = limiter.told.max(now);
+        let at = Instant::from_ps(limiter.told);
+        limiter.driver.on_signal(at, &heard.signal);
+        limiter.driver.update_pacer(at);
+        let _ = limiter.driver.changed_wake();
+        self.records.counters.messages_heard += 1;
+    }
+
+    /// Brings everything up to `now`: wake-ups, pauses, releases and transmissions, each at its own instant.
+    pub(crate) fn advance(&mut self, now: u64) {
+        let now = now.min(self.end);
+        while self.next_rates <= now {
+            let at = self.next_rates;
+            self.work(at);
+            self.sample_rates(at);
+            self.next_rates = at.saturating_add(self.rates_every);
+        }
+        self.work(now);
+    }
+
+    fn work(&mut self, now: u64) {
+        while self.pending_pauses.front().is_some_and(|pause| pause.0 <= now) {
+            let at = self.pending_pauses[0].0;
+            self.transmit(at);
+            self.apply_pause();
+        }
+        self.transmit(now);
+        for limiter in &mut self.limiters {
+            let mut turns = 0;
+            while limiter.driver.wake.ps() <= now && turns < 64 {
+                limiter.told = limiter.told.max(limiter.driver.wake.ps());
+                let at = Instant::from_ps(limiter.told);
+                limiter.driver.on_wake(at);
+                limiter.driver.update_pacer(at);
+                let _ = limiter.driver.changed_wake();
+                turns += 1;
+            }
+        }
+    }
+
+    /// Releases and transmits what can go by `now`.
+    fn transmit(&mut self, now: u64) {
+        loop {
+            let counters = &mut self.records.counters;
+            self.port.advance(now, |_| counters.frame_hops += 1);
+            if self.port.is_busy() {
+                return;
+            }
+            let Some((position, at)) = self.next_release().filter(|(_, at)| *at <= now) else { return };
+            self.release(position, at.max(now.saturating_sub(MOST_CATCH_UP)));
+        }
+    }
+
+    /// Which limiter releases next, and when: the first that may; of equals that of the highest class, then in turn.
+    fn next_release(&self) -> Option<(usize, u64)> {
+        let free = self.port.free_at();
+        let count = self.limiters.len();
+        let mut best: Option<(usize, u64)> = None;
+        for offset in 0..count {
+            let position = (self.next_turn + offset) % count;
+            let limiter = &self.limiters[position];
+            let Some(first) = limiter.waiting.front() else { continue };
+            let next = limiter.driver.pacer.next();
+            if next == Instant::NEVER {
+                continue;
+            }
+            let at = next.ps().max(first.arrived).max(free).max(self.port.paused_until(limiter.class));
+            let better = best.is_none_or(|(other, earliest)| {
+                at < earliest || (at == earliest && limiter.class > self.limiters[other].class)
+            });
+            if better {
+                best = Some((position, at));
+            }
+        }
+        best
+    }
+
+    fn release(&mut self, position: usize, at: u64) {
+        self.next_turn = position + 1;
+        let limiter = &mut self.limiters[position];
+        let Some(frame) = limiter.waiting.pop_front() else { return };
+        let size = frame.len();
+        limiter.octets -= size;
+        limiter.told = limiter.told.max(at);
+        let told = Instant::from_ps(limiter.told);
+        if !limiter.driver.never_limits {
+            let _ = limiter.driver.on_sent(told, Bytes::new(size), limiter.octets);
+            let _ = limiter.driver.changed_wake();
+        }
+        if let Some(flow) = frame.flow {
+            self.waiting_of[flow as usize] -= 1;
+            let count = &mut self.records.flows[flow as usize];
+            count.sent += 1;
+            count.sent_octets += size;
+        }
+        // The port is free, so that there is room.
+        let _ = self.port.enqueue(at, frame);
+    }
+
+    fn sample_rates(&mut self, at: u64) {
+        for limiter in &self.limiters {
+            let gauge = limiter.driver.rp.gauge();
+            for flow in &limiter.flows {
+                let rows = &mut self.records.rates;
+                rows.time.push(at);
+                rows.flow.push(*flow);
+                rows.current.push(gauge.current_rate.get());
+                rows.target.push(gauge.target_rate.get());
+            }
+        }
+    }
+
+    /// Takes a frame that has to be put on the link by `now`.
+    pub(crate) fn take_due(&mut self, now: u64) -> Option<Due> {
+        let (at, frame) = self.port.take_arrived(now)?;
+        if self.capture.snap > 0 {
+            let Capture { snap, share } = self.capture;
+            let left = at.saturating_sub(self.layout.ways[self.uplink as usize].shape.delay);
+            self.records.capture(left, self.uplink, Direction::Sent, &frame.octets, snap, share);
+        }
+        Some(Due { way: self.uplink, at, octets: frame.octets })
+    }
+
+    /// When something has to be done next, ps.
+    pub(crate) fn next_deadline(&self) -> u64 {
+        let release = if self.port.is_busy() { u64::MAX } else { self.next_release().map_or(u64::MAX, |(_, at)| at) };
+        let wake = self.limiters.iter().map(|limiter| limiter.driver.wake.ps()).min().unwrap_or(u64::MAX);
+        let rates = if self.rates_every == u64::MAX { u64::MAX } else { self.next_rates };
+        let pause = self.pending_pauses.front().map_or(u64::MAX, |pause| pause.0);
+        self.port.next_deadline().min(release).min(wake).min(rates).min(pause)
+    }
+
+    /// Closes the records. Also returns how many frames of each flow it still holds.
+    pub(crate) fn finish(mut self) -> (Records, Vec<u64>) {
+        let end = self.end;
+        self.advance(end);
+        let because = self.layout.ways[self.uplink as usize].reverse;
+        let pauses: Vec<_> = self.port.last_pauses(end).collect();
+        let whole_link = pauses.len() == 8;
+        for (class, (since, until, ())) in pauses {
+            if !whole_link || class == 0 {
+                let class = if whole_link { None } else { Some(class) };
+                self.records.on_pause(since, until, self.uplink, class, because);
+            }
+        }
+        let mut held = vec![0; self.waiting_of.len()];
+        for flow in self.port.held().filter_map(|frame| frame.flow) {
+            held[flow as usize] += 1;
+        }
+        (self.records, held)
+    }
+}
+
+/// A number for the two ends of a conversation, always the same.
+fn spread(of: &crate::head::Conversation) -> usize {
+    let word = u32::from_be_bytes(of.destination) ^ u32::from(of.source_port) << 16 ^ u32::from(of.destination_port);
+    (word.wrapping_mul(0x9E37_79B1) >> 8) as usize
+}
+
+/// Octets of a UDP payload in a frame of a flow, as it stands on the link.
+pub(crate) fn udp_payload(frame: u64, cn_tag: bool) -> usize {
+    const HEADERS: u64 = crate::layout::TAGGED_HEADER + 20 + 8;
+    frame.saturating_sub(HEADERS + if cn_tag { crate::layout::CN_TAG } else { 0 }).max(8) as usize
+}
+
+/// Where the datagrams of a flow go.
+pub(crate) fn udp_destination(destination: u32) -> std::net::SocketAddrV4 {
+    std::net::SocketAddrV4::new(ip(destination).into(), DISCARD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A burst of 3, then one in 10 ps.
+    #[test]
+    fn a_flood_passes_at_its_rate() {
+        let mut bucket = TokenBucket::new(10, 3);
+        let passed = |bucket: &mut TokenBucket, at| (0..10).filter(|_| bucket.take(at)).count();
+        assert_eq!([0, 5, 10, 15, 40, 1000].map(|at| passed(&mut bucket, at)), [3, 0, 1, 0, 3, 3]);
+    }
+
+    /// 312 octets: 14 of Ethernet, 4 + 4 of tags, 20 of IPv4 and 8 of UDP leave 262.
+    #[test]
+    fn a_frame_is_its_headers_and_its_data() {
+        assert_eq!((udp_payload(312, true), udp_payload(312, false), udp_payload(60, true)), (262, 266, 10));
+    }
+}

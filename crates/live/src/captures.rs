@@ -1,0 +1,42 @@
+//! The capture of a live run as pcapng.
+
+use crate::session::LiveRun;
+use qcnlab_capture::{CaptureError, CaptureWriter, FrameToWrite, Interface, Section};
+use qcnlab_units::Instant;
+use std::io::Write;
+
+/// Writes what a run captured: an interface for each port, frames in order of time since the start of the run.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_capture(run: &LiveRun, out: impl Write, application: &str) -> Result<u64, CaptureError> {
+    let section = Section {
+        hardware: "the live data plane".to_owned(),
+        application: application.to_owned(),
+        comment: run.outcome.scenario.title.clone(),
+    };
+    let mut writer = CaptureWriter::new(out, &section)?;
+    let mut interfaces = Vec::new();
+    for way in &run.layout.ways {
+        let interface = Interface {
+            name: way.name.clone(),
+            description: format!("port of {}", run.nodes[way.from as usize]),
+            speed: Some(way.shape.rate),
+            ..Interface::default()
+        };
+        interfaces.push(writer.add_interface(&interface)?);
+    }
+    for frame in &run.captured {
+        writer.write_frame(&FrameToWrite {
+            interface: interfaces[frame.port as usize],
+            at: Instant::from_ps(frame.at),
+            octets: &frame.octets,
+            wire_len: frame.wire_len,
+            direction: Some(frame.direction),
+            comment: "",
+        })?;
+    }
+    let frames = writer.frames();
+    writer.finish()?;
+    Ok(frames)
+}

@@ -1,0 +1,118 @@
+//! Why there is no live run.
+
+use crate::sys::SysError;
+use qcnlab_lab::{RunError, ScenarioError};
+
+/// What a scenario has and the data plane has not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsupported {
+    /// A scheme from outside.
+    #[error("the scheme {name} is from outside; live runs take schemes of the registry")]
+    ForeignScheme {
+        /// Its name.
+        name: String,
+    },
+    /// A signal without a standard frame.
+    #[error("the scheme {scheme} sends signals of kind {kind}; live frames carry CNMs and queue reports")]
+    Signal {
+        /// Its name.
+        scheme: String,
+        /// The signal.
+        kind: &'static str,
+    },
+    /// Receivers that take part.
+    #[error("the receivers of {scheme} answer marked frames; live receivers do not")]
+    Receivers {
+        /// Its name.
+        scheme: String,
+    },
+    /// Reaction points that probe.
+    #[error("the reaction points of {scheme} send probes; live adapters do not")]
+    Probes {
+        /// Its name.
+        scheme: String,
+    },
+    /// More flows than there are ports to tell them apart.
+    #[error("{flows} flows are more than ports of UDP and TCP tell apart; have {most} at most")]
+    Flows {
+        /// How many there are.
+        flows: usize,
+        /// How many there can be.
+        most: usize,
+    },
+    /// A flow with several paths.
+    #[error("the flow {flow} has several paths; live switches know one way to each host: set [routing] to one path")]
+    Paths {
+        /// Its name.
+        flow: String,
+    },
+    /// A host that holds what it received.
+    #[error("the host {host} has a receive buffer; live hosts read at once: leave receive_buffer and receive_rate out")]
+    ReceiveBuffer {
+        /// Its name.
+        host: String,
+    },
+    /// A host with other than one link.
+    #[error("the host {host} has more than one link; live hosts have one")]
+    Uplinks {
+        /// Its name.
+        host: String,
+    },
+    /// A frame that is too long.
+    #[error("frames of {octets} B are longer than {most} B, the longest that live links carry")]
+    Frame {
+        /// Its octets.
+        octets: u64,
+        /// The most.
+        most: u64,
+    },
+    /// A scale that gives nothing.
+    #[error("a scale of {scale} is outside 1 to 100000")]
+    Scale {
+        /// The scale.
+        scale: u32,
+    },
+    /// Links that are too fast.
+    #[error(
+        "the fastest link has {mbps} Mb/s at scale {scale}; live runs take 1000 Mb/s at most: use --scale {enough}"
+    )]
+    TooFast {
+        /// Its rate, Mb/s.
+        mbps: u64,
+        /// The scale.
+        scale: u32,
+        /// A scale that does.
+        enough: u32,
+    },
+}
+
+/// Why there is no live run.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// The scenario has what the data plane has not.
+    #[error("{0}")]
+    Unsupported(#[from] Unsupported),
+    /// The system refused something.
+    #[error("{0}; `qcnlab live doctor` tells what this machine can do")]
+    System(#[from] SysError),
+    /// The slowed scenario cannot work, or there is no outcome.
+    #[error("{0}")]
+    Run(#[from] RunError),
+    /// The slowed scenario cannot work.
+    #[error("{0}")]
+    Scenario(#[from] ScenarioError),
+    /// Something of the machine would be touched.
+    #[error("{what}; nothing was changed")]
+    NotOurs {
+        /// What is wrong.
+        what: String,
+    },
+    /// A thread ended before its time.
+    #[error("{thread} failed: {why}")]
+    Thread {
+        /// Which.
+        thread: String,
+        /// Why.
+        why: String,
+    },
+}

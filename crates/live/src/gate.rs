@@ -1,0 +1,219 @@
+//! Whether the timing of a run can be trusted: what it measured of itself, against limits fixed beforehand.
+//!
+//! The limits stand in `docs/concepts/live.md`, with their reasons. A run outside them is not thrown away: it is
+//! labelled, wherever it shows.
+
+use crate::health::{Lateness, LoopHealth};
+use crate::sys::scheduling::SchedulingClass;
+use serde_json::{Value, json};
+
+/// The label of a run outside the limits.
+pub const INVALID: &str = "INVALID TIMING";
+
+/// The limits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Of the lateness of 99 % of frames, in times of a full frame at the fastest link.
+    pub late_99_frames: f64,
+    /// Of the lateness of 99.9 % of frames, as a share of the time that the set point's octets take at that rate.
+    pub late_999_set_points: f64,
+    /// Of the longest time that a loop did not look when it should have, ms.
+    pub gap_ms: f64,
+    /// Of the CPU that a loop takes, of one core.
+    pub cpu_share: f64,
+    /// Of the time that a hypervisor took from this machine.
+    pub steal_share: f64,
+}
+
+/// The limits of `docs/concepts/live.md`.
+pub const LIMITS: Limits =
+    Limits { late_99_frames: 1.25, late_999_set_points: 0.5, gap_ms: 5.0, cpu_share: 0.8, steal_share: 0.01 };
+
+/// What a run is held against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scales {
+    /// Time of a full frame on the fastest link, us.
+    pub(crate) frame_us: f64,
+    /// Time of the set point's octets on it, us; of 33 KB for schemes without one.
+    pub(crate) set_point_us: f64,
+}
+
+/// What a run measured of itself.
+#[derive(Clone, Debug)]
+pub struct Timing {
+    loops: Vec<LoopHealth>,
+    steal_share: f64,
+    /// Frames that an application's stack dropped before the adapter took them.
+    stack_drops: u64,
+    memory_locked: bool,
+    reasons: Vec<String>,
+    scales: Scales,
+}
+
+impl Timing {
+    pub(crate) fn new(
+        loops: Vec<LoopHealth>,
+        steal_share: f64,
+        stack_drops: u64,
+        memory_locked: bool,
+        scales: Scales,
+    ) -> Timing {
+        let mut timing = Timing { loops, steal_share, stack_drops, memory_locked, reasons: Vec::new(), scales };
+        timing.reasons = timing.find_reasons();
+        timing
+    }
+
+    /// Whether it lies within the limits.
+    pub fn is_valid(&self) -> bool {
+        self.reasons.is_empty()
+    }
+
+    /// What lies outside the limits, in words.
+    pub fn reasons(&self) -> &[String] {
+        &self.reasons
+    }
+
+    fn lateness(&self) -> Lateness {
+        self.loops.iter().fold(Lateness::new(), |mut all, each| {
+            all.add(&each.lateness);
+            all
+        })
+    }
+
+    fn find_reasons(&self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        let limits = LIMITS;
+        for each in &self.loops {
+            let name = &each.name;
+            let most_99 = limits.late_99_frames * self.scales.frame_us;
+            if let Some(late) = each.lateness.permille_us(990).filter(|late| *late as f64 > most_99) {
+                reasons
+                    .push(format!("{name}: 1 % of frames left more than {late} us late; the limit is {most_99:.0} us"));
+            }
+            let most_999 = limits.late_999_set_points * self.scales.set_point_us;
+            if let Some(late) = each.lateness.permille_us(999).filter(|late| *late as f64 > most_999) {
+                reasons.push(format!(
+                    "{name}: 0.1 % of frames left more than {late} us late; the limit is {most_999:.0} us"
+                ));
+            }
+            let gap_ms = each.longest_gap_us as f64 / 1000.0;
+            if gap_ms > limits.gap_ms {
+                reasons.push(format!("{name}: did not look for {gap_ms:.1} ms; the limit is {} ms", limits.gap_ms));
+            }
+            if each.cpu_share > limits.cpu_share {
+                let (took, most) = (each.cpu_share * 100.0, limits.cpu_share * 100.0);
+                reasons.push(format!("{name}: took {took:.0} % of a core; the limit is {most:.0} %"));
+            }
+            if each.receive_drops > 0 {
+                reasons.push(format!("{name}: {} frames found no room in the socket", each.receive_drops));
+            }
+            if each.send_failures > 0 {
+                reasons.push(format!("{name}: the kernel did not take {} frames", each.send_failures));
+            }
+        }
+        if self.steal_share > limits.steal_share {
+            let (took, most) = (self.steal_share * 100.0, limits.steal_share * 100.0);
+            reasons.push(format!("the hypervisor took {took:.1} % of the CPU; the limit is {most} %"));
+        }
+        reasons
+    }
+
+    /// The best class of scheduling that all loops have.
+    fn class(&self) -> SchedulingClass {
+        self.loops.iter().map(|each| each.class).max().unwrap_or(SchedulingClass::Plain)
+    }
+
+    /// What was measured, the limits, and the verdict.
+    pub fn to_json(&self) -> Value {
+        let all = self.lateness();
+        let late = |of: &Lateness| {
+            json!({
+                "frames": of.frames(),
+                "p50_us": of.permille_us(500),
+                "p99_us": of.permille_us(990),
+                "p999_us": of.permille_us(999),
+                "max_us": of.max_us(),
+            })
+        };
+        let loops: Vec<Value> = self
+            .loops
+            .iter()
+            .map(|each| {
+                json!({
+                    "name": each.name,
+                    "scheduling": each.class.to_string(),
+                    "lateness": late(&each.lateness),
+                    "longest_gap_us": each.longest_gap_us,
+                    "cpu_share": each.cpu_share,
+                    "passes": each.passes,
+                    "receive_drops": each.receive_drops,
+                    "send_failures": each.send_failures,
+                })
+            })
+            .collect();
+        json!({
+            "valid": self.is_valid(),
+            "label": if self.is_valid() { "" } else { INVALID },
+            "reasons": self.reasons,
+            "scheduling": self.class().to_string(),
+            "memory_locked": self.memory_locked,
+            "lateness": late(&all),
+            "steal_share": self.steal_share,
+            "stack_drops": self.stack_drops,
+            "limits": {
+                "late_99_us": LIMITS.late_99_frames * self.scales.frame_us,
+                "late_999_us": LIMITS.late_999_set_points * self.scales.set_point_us,
+                "gap_ms": LIMITS.gap_ms,
+                "cpu_share": LIMITS.cpu_share,
+                "steal_share": LIMITS.steal_share,
+            },
+            "loops": loops,
+        })
+    }
+}
+
+/// Ticks of all CPUs since the machine started, and those of them that a hypervisor took.
+pub(crate) fn cpu_ticks() -> (u64, u64) {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let fields: Vec<u64> = text
+        .lines()
+        .next()
+        .map(|line| line.split_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect())
+        .unwrap_or_default();
+    (fields.iter().take(8).sum(), fields.get(7).copied().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn health(late_us: u64) -> LoopHealth {
+        let mut lateness = Lateness::new();
+        (0..985).for_each(|_| lateness.count(0, 0));
+        (0..15).for_each(|_| lateness.count(0, late_us * 1_000_000));
+        LoopHealth {
+            name: "switches".to_owned(),
+            class: SchedulingClass::Fifo,
+            lateness,
+            longest_gap_us: 4_000,
+            cpu_share: 0.5,
+            passes: 1,
+            receive_drops: 0,
+            send_failures: 0,
+        }
+    }
+
+    /// 1500 octets at 100 Mb/s take 120 us, times 1.25 150 us; 33 KB 2640 us, half of it 1320 us.
+    #[test]
+    fn a_run_is_valid_within_all_limits_and_says_which_it_breaks() {
+        let scales = Scales { frame_us: 120.0, set_point_us: 2640.0 };
+        let timing = |health| Timing::new(vec![health], 0.0, 0, true, scales);
+        assert!(timing(health(150)).is_valid());
+        let late = timing(health(151));
+        assert_eq!(late.reasons(), ["switches: 1 % of frames left more than 151 us late; the limit is 150 us"]);
+        assert_eq!(late.to_json()["label"], INVALID);
+        let dropped = timing(LoopHealth { receive_drops: 1, longest_gap_us: 6_000, ..health(0) });
+        assert_eq!(dropped.reasons().len(), 2);
+        assert!(!Timing::new(vec![health(0)], 0.02, 0, true, scales).is_valid());
+    }
+}

@@ -1,0 +1,148 @@
+//! What a loop measures of itself: how late frames left, how long it did not look, what its thread took.
+
+use crate::sys::scheduling::SchedulingClass;
+use crate::sys::time::thread_cpu_ns;
+
+/// Microseconds told apart by a [`Lateness`]; later frames count as this late.
+const MOST_US: usize = 100_000;
+
+/// How late frames left behind the instants at which they should have, by whole microseconds.
+#[derive(Clone, Debug)]
+pub(crate) struct Lateness {
+    counts: Vec<u32>,
+    total: u64,
+    max_us: u64,
+}
+
+impl Lateness {
+    pub(crate) fn new() -> Lateness {
+        Lateness { counts: vec![0; MOST_US + 1], total: 0, max_us: 0 }
+    }
+
+    /// A frame that was due at `due` left at `left`, ps.
+    pub(crate) fn count(&mut self, due: u64, left: u64) {
+        let us = left.saturating_sub(due) / 1_000_000;
+        self.counts[(us as usize).min(MOST_US)] += 1;
+        self.total += 1;
+        self.max_us = self.max_us.max(us);
+    }
+
+    pub(crate) fn add(&mut self, other: &Lateness) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(own, more)| *own += more);
+        self.total += other.total;
+        self.max_us = self.max_us.max(other.max_us);
+    }
+
+    pub(crate) fn frames(&self) -> u64 {
+        self.total
+    }
+
+    pub(crate) fn max_us(&self) -> u64 {
+        self.max_us
+    }
+
+    /// The lateness that so many of a thousand frames do not exceed, us; `None` without frames.
+    pub(crate) fn permille_us(&self, permille: u64) -> Option<u64> {
+        if self.total == 0 {
+            return None;
+        }
+        let wanted = (self.total * permille).div_ceil(1000).max(1);
+        let mut seen = 0;
+        let reached = self.counts.iter().position(|count| {
+            seen += u64::from(*count);
+            seen >= wanted
+        });
+        reached.map(|us| us as u64)
+    }
+}
+
+/// Watches a loop.
+#[derive(Debug)]
+pub(crate) struct LoopWatch {
+    /// When the loop should look next, ps, as it said before it waited.
+    planned: u64,
+    /// Whether it looks on purpose, to be ready at a deadline.
+    pub(crate) longest_gap: u64,
+    passes: u64,
+    cpu_at_start: u64,
+}
+
+impl LoopWatch {
+    /// Starts with the calling thread.
+    pub(crate) fn start() -> LoopWatch {
+        LoopWatch { planned: u64::MAX, longest_gap: 0, passes: 0, cpu_at_start: thread_cpu_ns() }
+    }
+
+    /// The loop looks at `now`, ps.
+    pub(crate) fn looks(&mut self, now: u64) {
+        self.passes += 1;
+        if self.planned != u64::MAX {
+            self.longest_gap = self.longest_gap.max(now.saturating_sub(self.planned));
+        }
+    }
+
+    /// The loop has done what was due at `now`, and waits until `planned` at most.
+    pub(crate) fn waits(&mut self, planned: u64) {
+        self.planned = planned;
+    }
+
+    /// What the thread came to in `elapsed_ns`.
+    pub(crate) fn finish(self, name: &str, class: SchedulingClass, lateness: Lateness, elapsed_ns: u64) -> LoopHealth {
+        let cpu = thread_cpu_ns().saturating_sub(self.cpu_at_start);
+        LoopHealth {
+            name: name.to_owned(),
+            class,
+            lateness,
+            longest_gap_us: self.longest_gap / 1_000_000,
+            cpu_share: cpu as f64 / elapsed_ns.max(1) as f64,
+            passes: self.passes,
+            receive_drops: 0,
+            send_failures: 0,
+        }
+    }
+}
+
+/// What a loop came to.
+#[derive(Clone, Debug)]
+pub(crate) struct LoopHealth {
+    pub(crate) name: String,
+    pub(crate) class: SchedulingClass,
+    pub(crate) lateness: Lateness,
+    pub(crate) longest_gap_us: u64,
+    /// Of one core.
+    pub(crate) cpu_share: f64,
+    pub(crate) passes: u64,
+    /// Frames that found no room in the socket's buffer.
+    pub(crate) receive_drops: u64,
+    /// Frames that the kernel did not take.
+    pub(crate) send_failures: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 1000 frames 989 are on time, 10 are 50 us late and one is 3 ms late.
+    #[test]
+    fn percentiles_count_frames() {
+        let mut lateness = Lateness::new();
+        (0..989).for_each(|_| lateness.count(10, 10));
+        (0..10).for_each(|_| lateness.count(0, 50_999_999));
+        lateness.count(0, 3_000_000_000);
+        assert_eq!([500, 989, 990, 999, 1000].map(|p| lateness.permille_us(p)), [0, 0, 50, 50, 3000].map(Some));
+        assert_eq!((lateness.frames(), lateness.max_us()), (1000, 3000));
+        assert_eq!(Lateness::new().permille_us(500), None);
+    }
+
+    #[test]
+    fn a_gap_is_time_past_what_was_planned() {
+        let mut watch = LoopWatch::start();
+        watch.looks(100);
+        watch.waits(200);
+        watch.looks(150);
+        assert_eq!(watch.longest_gap, 0, "woken early by a frame");
+        watch.waits(300);
+        watch.looks(1300);
+        assert_eq!(watch.longest_gap, 1000);
+    }
+}

@@ -1,0 +1,262 @@
+//! From a plan to what is built of it: which nodes are hosts and switches, the links between them, how flows are told
+//! apart on the wire, and the way to each host.
+
+use crate::error::Unsupported;
+use crate::head::Conversation;
+use crate::port::PortShape;
+use qcnlab_schemes::registry::Config;
+use qcnlab_schemes::{ReactionPoint, SignalKind};
+use qcnlab_sim::{Plan, Traffic};
+use qcnlab_units::{BitRate, Bytes};
+use qcnlab_wire::MacAddress;
+use std::collections::HashMap;
+
+/// The VLAN of all frames.
+pub(crate) const VLAN: u16 = 1;
+/// Ports of senders start here; with the flow's number added.
+pub(crate) const FIRST_PORT: u16 = 49_152;
+/// The port of UDP receivers: the discard service.
+pub(crate) const DISCARD: u16 = 9;
+/// The port of TCP receivers.
+pub(crate) const TCP_PORT: u16 = 5001;
+/// Octets that a queue without a limit of its own holds.
+pub(crate) const MOST_QUEUED: u64 = 16 << 20;
+/// The longest frame.
+const LONGEST_FRAME: u64 = 9216;
+/// Octets before the IPv4 packet of a frame with an 802.1Q tag, and of a CN-TAG.
+pub(crate) const TAGGED_HEADER: u64 = 18;
+pub(crate) const CN_TAG: u64 = 4;
+
+/// The MAC address of a node: 02:00 and its number, from 1.
+pub(crate) fn mac(node: u32) -> MacAddress {
+    MacAddress::local(node + 1)
+}
+
+/// The IPv4 address of a node in 10.0.0.0/8: its number, from 1.
+pub(crate) fn ip(node: u32) -> [u8; 4] {
+    let [_, b, c, d] = (node + 1).to_be_bytes();
+    [10, b, c, d]
+}
+
+/// The address of the end of a link at the node that a port belongs to; no host's.
+pub(crate) fn wire_mac(port: u32) -> MacAddress {
+    let [a, b, c, d] = port.to_be_bytes();
+    MacAddress([0x06, 0x00, a, b, c, d])
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub(crate) struct Way {
+    pub(crate) name: String,
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) shape: PortShape,
+    pub(crate) recorded: bool,
+    /// The other direction.
+    pub(crate) reverse: u32,
+}
+
+/// A flow on the wire.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowEnds {
+    pub(crate) source: u32,
+    pub(crate) destination: u32,
+    /// The port of its sender.
+    pub(crate) port: u16,
+    /// The identifier of its reaction point in its host, from 1.
+    pub(crate) rpid: u16,
+    pub(crate) class: u8,
+    pub(crate) tcp: bool,
+}
+
+/// What is built of a plan.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    pub(crate) ways: Vec<Way>,
+    pub(crate) flows: Vec<FlowEnds>,
+    /// For each node, whether it is a host, a switch, or not in use.
+    pub(crate) roles: Vec<Role>,
+    /// For each switch and destination the port to send over.
+    pub(crate) table: HashMap<(u32, MacAddress), u32>,
+    /// Octets of the longest frame on a link.
+    pub(crate) mtu: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Host,
+    Switch,
+    Unused,
+}
+
+impl Layout {
+    /// Lays out a plan.
+    ///
+    /// # Errors
+    /// When the plan has what the data plane does not.
+    pub(crate) fn new(plan: &Plan) -> Result<Layout, Unsupported> {
+        check_scheme(&plan.scheme, plan.ports[0].rate)?;
+        let mut ways = ways(plan);
+        for way in 0..ways.len() as u32 {
+            let way = way as usize;
+            if ways[way].reverse == u32::MAX {
+                let other = &ways[way];
+                let (from, to) = (&plan.nodes[other.to as usize].name, &plan.nodes[other.from as usize].name);
+                let back = Way {
+                    name: format!("{from}->{to}"),
+                    from: other.to,
+                    to: other.from,
+                    reverse: way as u32,
+                    recorded: false,
+                    shape: PortShape { capacity: MOST_QUEUED, ..other.shape },
+                };
+                ways[way].reverse = ways.len() as u32;
+                ways.push(back);
+            }
+        }
+        let flows = flows(plan)?;
+        let roles = roles(plan, &flows, &ways)?;
+        let mut layout = Layout { ways, flows, roles, table: HashMap::new(), mtu: mtu(plan)? };
+        layout.find_ways(plan);
+        Ok(layout)
+    }
+
+    /// Enters the way of each flow and the way back into the switches' tables.
+    fn find_ways(&mut self, plan: &Plan) {
+        for (flow, ends) in plan.flows.iter().zip(&self.flows) {
+            for port in &flow.paths[0] {
+                let way = &self.ways[*port as usize];
+                self.table.insert((way.from, mac(ends.destination)), *port);
+                self.table.insert((way.to, mac(ends.source)), way.reverse);
+            }
+        }
+    }
+
+    pub(crate) fn is_host(&self, node: u32) -> bool {
+        self.roles[node as usize] == Role::Host
+    }
+
+    /// Hosts, by node.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = u32> {
+        (0..self.roles.len() as u32).filter(|node| self.is_host(*node))
+    }
+
+    /// The port that a host sends over.
+    pub(crate) fn uplink(&self, host: u32) -> u32 {
+        let found = (0..).zip(&self.ways).find(|(_, way)| way.from == host);
+        found.map_or_else(|| unreachable!("a host has a link"), |(index, _)| index)
+    }
+
+    /// The flow that a frame is data of.
+    pub(crate) fn flow_of(&self, of: &Conversation) -> Option<u32> {
+        let index = of.source_port.checked_sub(FIRST_PORT)?;
+        let flow = self.flows.get(usize::from(index))?;
+        let fits = ip(flow.source) == of.source && ip(flow.destination) == of.destination;
+        fits.then_some(u32::from(index))
+    }
+
+    /// The flow that a frame acknowledges.
+    pub(crate) fn acknowledged_flow(&self, of: &Conversation) -> Option<u32> {
+        let back = Conversation {
+            source: of.destination,
+            destination: of.source,
+            source_port: of.destination_port,
+            destination_port: of.source_port,
+            ..*of
+        };
+        self.flow_of(&back)
+    }
+}
+
+/// Refuses schemes whose signals or marks the data plane does not carry.
+fn check_scheme(scheme: &Config, rate: BitRate) -> Result<(), Unsupported> {
+    if let Config::Foreign(foreign) = scheme {
+        return Err(Unsupported::ForeignScheme { name: foreign.name().to_owned() });
+    }
+    let name = || scheme.name().to_owned();
+    let carried = [SignalKind::Cnm, SignalKind::QueueLen];
+    if let Some(kind) = scheme.hears().iter().find(|kind| !carried.contains(kind)) {
+        return Err(Unsupported::Signal { scheme: name(), kind: kind.name() });
+    }
+    if scheme.notification_point().is_some() {
+        return Err(Unsupported::Receivers { scheme: name() });
+    }
+    if scheme.reaction_point(rate).capabilities().sends_probes {
+        return Err(Unsupported::Probes { scheme: name() });
+    }
+    Ok(())
+}
+
+fn ways(plan: &Plan) -> Vec<Way> {
+    let way = |port: &qcnlab_sim::PortPlan| Way {
+        name: port.name.clone(),
+        from: port.from,
+        to: port.to,
+        shape: PortShape {
+            rate: port.rate,
+            delay: port.delay.ps() + port.latency.ps(),
+            capacity: port.capacity.map_or(MOST_QUEUED, Bytes::get).min(MOST_QUEUED),
+            overhead: port.overhead.get(),
+        },
+        recorded: port.recorded,
+        reverse: port.peer.unwrap_or(u32::MAX),
+    };
+    plan.ports.iter().map(way).collect()
+}
+
+fn flows(plan: &Plan) -> Result<Vec<FlowEnds>, Unsupported> {
+    let most = usize::from(u16::MAX - FIRST_PORT) + 1;
+    if plan.flows.len() > most {
+        return Err(Unsupported::Flows { flows: plan.flows.len(), most });
+    }
+    let mut rpids: HashMap<u32, u16> = HashMap::new();
+    let mut of_host: HashMap<u32, u16> = HashMap::new();
+    let mut all = Vec::new();
+    for (index, flow) in (0u16..).zip(&plan.flows) {
+        if flow.paths.len() > 1 {
+            return Err(Unsupported::Paths { flow: flow.name.clone() });
+        }
+        let path = &flow.paths[0];
+        let source = plan.ports[path[0] as usize].from;
+        let destination = plan.ports[path[path.len() - 1] as usize].to;
+        let rpid = *rpids.entry(flow.limiter).or_insert_with(|| {
+            let next = of_host.entry(source).or_insert(0);
+            *next = next.wrapping_add(1);
+            *next
+        });
+        let tcp = matches!(flow.traffic, Traffic::Tcp { .. });
+        all.push(FlowEnds { source, destination, port: FIRST_PORT + index, rpid, class: flow.class, tcp });
+    }
+    Ok(all)
+}
+
+fn roles(plan: &Plan, flows: &[FlowEnds], ways: &[Way]) -> Result<Vec<Role>, Unsupported> {
+    let mut roles = vec![Role::Unused; plan.nodes.len()];
+    for way in ways {
+        roles[way.from as usize] = Role::Switch;
+    }
+    for flow in flows {
+        roles[flow.source as usize] = Role::Host;
+        roles[flow.destination as usize] = Role::Host;
+    }
+    for (index, (node, role)) in (0u32..).zip(plan.nodes.iter().zip(&roles)) {
+        if *role != Role::Host {
+            continue;
+        }
+        if node.pause.is_some() || node.input_memory.is_some() {
+            return Err(Unsupported::ReceiveBuffer { host: node.name.clone() });
+        }
+        if ways.iter().filter(|way| way.from == index).count() != 1 {
+            return Err(Unsupported::Uplinks { host: node.name.clone() });
+        }
+    }
+    Ok(roles)
+}
+
+fn mtu(plan: &Plan) -> Result<u32, Unsupported> {
+    let longest = plan.flows.iter().map(|flow| flow.frame.get()).max().unwrap_or(0).max(1522);
+    if longest > LONGEST_FRAME {
+        return Err(Unsupported::Frame { octets: longest, most: LONGEST_FRAME });
+    }
+    Ok(longest as u32 + 64)
+}

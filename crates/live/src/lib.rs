@@ -1,0 +1,50 @@
+//! The live data plane: a scenario on real frames, on Linux.
+//!
+//! Hosts are network namespaces with the kernel's own stack and a TAP interface. Behind each TAP an [`adapter`] limits
+//! rates; behind a veth pair all switches run in one event loop. Reaction points, congestion points, limiters, pacers
+//! and the state of pauses are those that the simulator drives; frames are those of `qcnlab-wire`.
+//!
+//! ```text
+//! namespace of a host:  application - TCP, UDP - tap0 - adapter - wire ==== p0 - switches :namespace of the switches
+//! ```
+//!
+//! * [`layout`]: what is built of a plan. [`network`]: namespaces and links, by [`netlink`]. [`sys`]: calls of Linux.
+//! * [`head`], [`signals`]: what is read of frames, and signals as frames.
+//! * [`port`], [`inputs`], [`congestion`], [`switch`], [`adapter`]: the data plane, told the time and handed frames.
+//! * [`loops`]: the event loops that drive it. [`datagrams`], [`streams`]: own traffic.
+//! * [`record`], [`health`], [`gate`]: what a run records, what it measures of itself, and whether that will do.
+//! * [`session`]: a run from its scenario to its outcome. [`doctor`]: what this machine can do.
+//!
+//! Nothing of the machine is touched: namespaces have no names, and go with the process.
+#![cfg(target_os = "linux")]
+
+mod adapter;
+mod captures;
+mod congestion;
+mod datagrams;
+mod doctor;
+mod error;
+mod gate;
+mod head;
+mod health;
+mod inputs;
+mod layout;
+mod loops;
+mod netlink;
+mod network;
+mod port;
+mod record;
+mod session;
+mod signals;
+mod streams;
+mod switch;
+mod sys;
+
+pub use captures::write_capture;
+pub use doctor::{Finding, examine, findings_json};
+pub use error::{LiveError, Unsupported};
+pub use gate::{INVALID, LIMITS, Limits, Timing};
+pub use record::Refused;
+pub use session::{LiveOptions, LiveRun, TrafficSource, prepare_process, run, slowed};
+pub use streams::StreamEnd;
+pub use sys::SysError;

@@ -1,0 +1,451 @@
+//! A live run: the network is built, threads run switches, adapters and applications, and what they recorded becomes
+//! the outcome of a scenario like any other.
+
+use crate::adapter::Adapter;
+use crate::congestion::{controlled_classes, points};
+use crate::datagrams::Datagrams;
+use crate::error::{LiveError, Unsupported};
+use crate::gate::{Scales, Timing, cpu_ticks};
+use crate::layout::Layout;
+use crate::loops::{HostSockets, LoopEnd, Running, SwitchSocket, run_adapter, run_switches};
+use crate::network::{Spaces, assert_ours, build, prepare_host};
+use crate::record::{CapturedFrame, Records, Refused, merge};
+use crate::streams::{StreamEnd, Streaming};
+use crate::switch::{Capture, Switches};
+use crate::sys::SysError;
+use crate::sys::namespace::{become_root_of_user_namespace, is_root, threads};
+use crate::sys::scheduling::{ask_for_best, lock_memory};
+use crate::sys::time::Clock;
+use qcnlab_lab::{Control, Outcome, Scenario, run_elsewhere};
+use qcnlab_sim::{Feedback, Finished, FlowTally, Plan, Traffic};
+use qcnlab_units::{Bytes, Instant};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, OnceLock, mpsc};
+use std::time::Duration;
+
+/// Priority of loops among real-time threads, and of applications.
+const LOOP_PRIORITY: i32 = 20;
+const APPLICATION_PRIORITY: i32 = 10;
+/// From the moment at which all is ready to the start of the run, ns.
+const LEAD_NS: u64 = 100_000_000;
+/// The fastest link that is run at all, Mb/s.
+const FASTEST: u64 = 1000;
+/// Priority of signals under ideal feedback: the standard's default.
+const SIGNAL_PRIORITY: u8 = 6;
+
+/// Who makes the traffic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TrafficSource {
+    /// The senders of the data plane, as the scenario says.
+    #[default]
+    Own,
+    /// Nobody: the network stands, for programs of the user's.
+    None,
+}
+
+/// How a scenario is run live.
+#[derive(Clone, Copy, Debug)]
+pub struct LiveOptions {
+    /// By how much the run is slower than the scenario says: times are longer and rates smaller by this.
+    pub scale: u32,
+    /// Who makes the traffic.
+    pub traffic: TrafficSource,
+    /// Octets of each frame that a capture keeps; 0 for no capture.
+    pub snap: usize,
+    /// Seed; the scenario's own if `None`.
+    pub seed: Option<u64>,
+}
+
+impl Default for LiveOptions {
+    fn default() -> LiveOptions {
+        LiveOptions { scale: 100, traffic: TrafficSource::Own, snap: 0, seed: None }
+    }
+}
+
+/// What a live run gave.
+#[derive(Debug)]
+pub struct LiveRun {
+    /// The outcome of the slowed scenario, as of a simulated one.
+    pub outcome: Outcome,
+    /// What the run measured of itself.
+    pub timing: Timing,
+    /// What hostile or odd frames were met.
+    pub refused: Refused,
+    /// Both ends of TCP streams: octets, and those of them that were wrong.
+    pub streams: Vec<StreamEnd>,
+    /// Datagrams that applications received, by host.
+    pub datagrams: Vec<(String, u64, u64)>,
+    /// The captured frames.
+    pub(crate) captured: Vec<CapturedFrame>,
+    pub(crate) not_captured: u64,
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) nodes: Vec<String>,
+    scale: u32,
+    /// Frames of each flow that were sent and neither delivered nor dropped nor held at the end.
+    pub unaccounted: i64,
+}
+
+impl LiveRun {
+    /// The run's own account: scale, verdict on its timing, odd frames, streams.
+    pub fn account_json(&self) -> Value {
+        let refused: serde_json::Map<String, Value> =
+            self.refused.by_name().into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
+        let received = |stream: &&StreamEnd| stream.tally.segments == 0;
+        json!({
+            "scale": self.scale,
+            "timing": self.timing.to_json(),
+            "refused": refused,
+            "unaccounted_frames": self.unaccounted,
+            "stream_octets_received": self.streams.iter().filter(received).map(|stream| stream.octets).sum::<u64>(),
+            "stream_octets_wrong": self.streams.iter().map(|stream| stream.wrong).sum::<u64>(),
+            "datagrams_received": self.datagrams.iter().map(|(_, count, _)| count).sum::<u64>(),
+            "frames_not_captured": self.not_captured,
+            "not_scaled": ["the kernel's smallest retransmission timeout of 200 ms", "scheduling of threads"],
+        })
+    }
+}
+
+/// Returns the scenario as it is run at a scale.
+///
+/// # Errors
+/// When the data plane cannot run it.
+pub fn slowed(scenario: &Scenario, scale: u32) -> Result<Scenario, LiveError> {
+    if !(1..=100_000).contains(&scale) {
+        return Err(Unsupported::Scale { scale }.into());
+    }
+    Ok(scenario.slowed(scale)?)
+}
+
+/// Makes the process able to build networks: as it is for root, else in a user namespace of its own.
+///
+/// # Errors
+/// When the system refuses, or when the process has several threads and is not root.
+pub fn prepare_process() -> Result<(), LiveError> {
+    if is_root() {
+        return Ok(());
+    }
+    if threads() > 1 {
+        let what = "a process that is not root and has several threads cannot enter a user namespace".to_owned();
+        return Err(LiveError::NotOurs { what });
+    }
+    Ok(become_root_of_user_namespace()?)
+}
+
+/// Runs a scenario live. `control` is told how far it is, and may stop it.
+///
+/// # Errors
+/// When the data plane cannot run the scenario, the system refuses something, or the run is stopped.
+pub fn run(scenario: &Scenario, options: &LiveOptions, control: &Control) -> Result<LiveRun, LiveError> {
+    let scenario = slowed(scenario, options.scale)?;
+    let seed = options.seed.unwrap_or(scenario.seed);
+    let mut rest = None;
+    let outcome = run_elsewhere(&scenario, seed, |plan| {
+        let (done, kept) = run_plan(&plan, options, control)?;
+        rest = Some(kept);
+        Ok::<Finished, LiveError>(done)
+    })??;
+    let rest = rest.unwrap_or_else(|| unreachable!("an outcome has a run"));
+    Ok(LiveRun {
+        outcome,
+        timing: rest.timing,
+        refused: rest.refused,
+        streams: rest.streams,
+        datagrams: rest.datagrams,
+        captured: rest.captured,
+        not_captured: rest.not_captured,
+        layout: rest.layout,
+        nodes: rest.nodes,
+        scale: options.scale,
+        unaccounted: rest.unaccounted,
+    })
+}
+
+/// What a run gives beside its trace.
+struct Rest {
+    timing: Timing,
+    refused: Refused,
+    streams: Vec<StreamEnd>,
+    datagrams: Vec<(String, u64, u64)>,
+    captured: Vec<CapturedFrame>,
+    not_captured: u64,
+    layout: Arc<Layout>,
+    nodes: Vec<String>,
+    unaccounted: i64,
+}
+
+/// What a thread is told when all are ready.
+type Start = OnceLock<Clock>;
+
+/// The parts of a session that threads share.
+struct Session<'a> {
+    plan: &'a Plan,
+    layout: Arc<Layout>,
+    spaces: Spaces,
+    stop: &'a AtomicBool,
+    ready: Barrier,
+    go: Barrier,
+    start: Start,
+    failed: AtomicBool,
+    capture: Capture,
+}
+
+impl Session<'_> {
+    /// Tells that a thread is ready, or could not be made so, and waits for the others; `None` when any could not.
+    fn begin<T>(&self, ready: Result<T, LiveError>) -> Result<(T, Clock), LiveError> {
+        if ready.is_err() {
+            self.failed.store(true, Ordering::SeqCst);
+        }
+        self.ready.wait();
+        self.go.wait();
+        let ready = ready?;
+        match self.start.get() {
+            Some(clock) => Ok((ready, *clock)),
+            None => Err(LiveError::Run(qcnlab_lab::RunError::Cancelled)),
+        }
+    }
+}
+
+/// What a thread of a session is.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Switches,
+    Adapter(u32),
+    Sender(u32),
+    Receiver(u32),
+}
+
+/// What a thread of a session gave.
+enum PartEnd {
+    Loop(u32, LoopEnd),
+    Sender(StreamEnd, Records),
+    Receiver(Vec<StreamEnd>),
+}
+
+fn run_plan(plan: &Plan, options: &LiveOptions, control: &Control) -> Result<(Finished, Rest), LiveError> {
+    let fastest = plan.ports.iter().map(|port| port.rate.get()).max().unwrap_or(0) / 1_000_000;
+    if fastest > FASTEST {
+        let enough = u32::try_from(u64::from(options.scale) * fastest / 100).unwrap_or(u32::MAX);
+        return Err(Unsupported::TooFast { mbps: fastest, scale: options.scale, enough }.into());
+    }
+    let layout = Arc::new(Layout::new(plan)?);
+    let memory_locked = lock_memory();
+    let spaces = build(&layout)?;
+    let mut parts = vec![Part::Switches];
+    parts.extend(layout.hosts().map(Part::Adapter));
+    if options.traffic == TrafficSource::Own {
+        let streams = (0u32..).zip(&plan.flows).filter(|(_, flow)| matches!(flow.traffic, Traffic::Tcp { .. }));
+        parts.extend(streams.map(|(flow, _)| Part::Sender(flow)));
+        let receives = |host: &u32| layout.flows.iter().any(|flow| flow.tcp && flow.destination == *host);
+        parts.extend(layout.hosts().filter(receives).map(Part::Receiver));
+    }
+    let own = options.traffic == TrafficSource::Own;
+    let threads = parts.iter().filter(|part| matches!(part, Part::Switches | Part::Adapter(_))).count();
+    let session = Session {
+        plan,
+        spaces,
+        stop: &control.cancel,
+        ready: Barrier::new(parts.len() + 1),
+        go: Barrier::new(parts.len() + 1),
+        start: OnceLock::new(),
+        failed: AtomicBool::new(false),
+        capture: Capture { snap: options.snap, share: threads },
+        layout: Arc::clone(&layout),
+    };
+    let ticks = cpu_ticks();
+    let ends = std::thread::scope(|scope| {
+        let (to, from) = mpsc::channel();
+        for (number, part) in parts.iter().enumerate() {
+            let (to, session, part) = (to.clone(), &session, *part);
+            let name = match part {
+                Part::Switches => "switches".to_owned(),
+                Part::Adapter(host) => format!("host {}", plan.nodes[host as usize].name),
+                Part::Sender(flow) | Part::Receiver(flow) => format!("stream {flow}"),
+            };
+            let builder = std::thread::Builder::new().name(name);
+            let started = builder.spawn_scoped(scope, move || {
+                let _ = to.send((number, run_part(session, part, own, control)));
+            });
+            // Threads that are there already wait at the barrier; there is no way back but to end the process.
+            if let Err(error) = started {
+                return Err(LiveError::System(SysError::new("start a thread", error)));
+            }
+        }
+        drop(to);
+        session.ready.wait();
+        if !session.failed.load(Ordering::SeqCst) {
+            let _ = session.start.set(Clock::starting_in(LEAD_NS));
+        }
+        session.go.wait();
+        Ok(collect(&from, parts.len()))
+    })?;
+    let after = cpu_ticks();
+    let steal = (after.1 - ticks.1) as f64 / (after.0 - ticks.0).max(1) as f64;
+    let mut done = Vec::new();
+    let mut failure = None;
+    for end in ends {
+        match end {
+            Ok(end) => done.push(end),
+            // What the others say of a stop is less than what stopped them.
+            Err(LiveError::Run(cancelled)) => failure = failure.or(Some(LiveError::Run(cancelled))),
+            Err(error) => failure = Some(error),
+        }
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    if control.cancel.load(Ordering::Relaxed) {
+        return Err(LiveError::Run(qcnlab_lab::RunError::Cancelled));
+    }
+    Ok(put_together(plan, layout, done, steal, memory_locked))
+}
+
+fn collect(
+    from: &mpsc::Receiver<(usize, Result<PartEnd, LiveError>)>,
+    count: usize,
+) -> Vec<Result<PartEnd, LiveError>> {
+    let mut ends: BTreeMap<usize, Result<PartEnd, LiveError>> = BTreeMap::new();
+    while ends.len() < count {
+        match from.recv_timeout(Duration::from_millis(200)) {
+            Ok((number, end)) => drop(ends.insert(number, end)),
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let missing = count - ends.len();
+    let panicked = |_| Err(LiveError::Thread { thread: "a thread".to_owned(), why: "it panicked".to_owned() });
+    ends.into_values().chain((0..missing).map(panicked)).collect()
+}
+
+fn run_part(session: &Session<'_>, part: Part, own: bool, control: &Control) -> Result<PartEnd, LiveError> {
+    let Session { plan, layout, spaces, stop, .. } = session;
+    let running = |clock| Running { clock, stop, end: plan.end.ps() };
+    let enter = |space: &crate::sys::namespace::Namespace| -> Result<(), LiveError> {
+        space.enter()?;
+        assert_ours(spaces.outside)
+    };
+    match part {
+        Part::Switches => {
+            let ready = enter(&spaces.switches).and_then(|()| SwitchSocket::open(layout));
+            let (socket, clock) = session.begin(ready)?;
+            let class = ask_for_best(LOOP_PRIORITY);
+            let signal_class = match plan.feedback {
+                Feedback::Ideal => SIGNAL_PRIORITY,
+                Feedback::Frames { class, .. } => class,
+            };
+            let (points, controlled) = (points(plan, layout), controlled_classes(plan));
+            let switches = Switches::new(plan, Arc::clone(layout), points, controlled, signal_class, session.capture);
+            let end = run_switches(switches, &socket, class, running(clock), &control.done_ps);
+            Ok(PartEnd::Loop(u32::MAX, end))
+        }
+        Part::Adapter(host) => {
+            let ready = enter(&spaces.hosts[&host]).and_then(|()| {
+                let tap = prepare_host(plan, layout, host)?;
+                let datagrams = if own { Datagrams::new(plan, layout, host)? } else { Datagrams::none() };
+                Ok((HostSockets::open(tap)?, datagrams))
+            });
+            let ((sockets, datagrams), clock) = session.begin(ready)?;
+            let class = ask_for_best(LOOP_PRIORITY);
+            let adapter = Adapter::new(plan, Arc::clone(layout), host, session.capture);
+            let name = &plan.nodes[host as usize].name;
+            Ok(PartEnd::Loop(host, run_adapter(name, adapter, datagrams, &sockets, class, running(clock))))
+        }
+        Part::Sender(flow) => {
+            let ready = enter(&spaces.hosts[&layout.flows[flow as usize].source]);
+            let ((), clock) = session.begin(ready)?;
+            ask_for_best(APPLICATION_PRIORITY);
+            let (end, records) = Streaming { plan, layout, clock, stop }.send(flow)?;
+            Ok(PartEnd::Sender(end, records))
+        }
+        Part::Receiver(host) => {
+            let ready = enter(&spaces.hosts[&host]);
+            let ((), clock) = session.begin(ready)?;
+            ask_for_best(APPLICATION_PRIORITY);
+            Ok(PartEnd::Receiver(Streaming { plan, layout, clock, stop }.receive(host)?))
+        }
+    }
+}
+
+fn put_together(
+    plan: &Plan,
+    layout: Arc<Layout>,
+    ends: Vec<PartEnd>,
+    steal: f64,
+    memory_locked: bool,
+) -> (Finished, Rest) {
+    let (mut all, mut loops, mut streams, mut datagrams) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut held, mut stack_drops) = (0, 0);
+    for end in ends {
+        match end {
+            PartEnd::Loop(node, end) => {
+                held += end.held.iter().sum::<u64>();
+                stack_drops += end.stack_drops;
+                if node != u32::MAX {
+                    datagrams.push((plan.nodes[node as usize].name.clone(), end.datagrams.0, end.datagrams.1));
+                }
+                all.push(end.records);
+                loops.push(end.health);
+            }
+            PartEnd::Sender(end, records) => {
+                all.push(records);
+                streams.push(end);
+            }
+            PartEnd::Receiver(ends) => streams.extend(ends),
+        }
+    }
+    let merged = merge(all, plan.flows.len());
+    let fastest = plan.ports.iter().map(|port| port.rate).max_by_key(|rate| rate.get());
+    let fastest = fastest.unwrap_or_else(|| unreachable!("a plan has ports"));
+    let longest = plan.flows.iter().map(|flow| flow.frame).max_by_key(|frame| frame.get()).unwrap_or(Bytes::new(1500));
+    let set_point = plan.scheme.set_point().unwrap_or(Bytes::new(33_000));
+    let us = |octets: Bytes| fastest.time_for_rounded_up(octets).seconds() * 1e6;
+    let scales = Scales { frame_us: us(longest), set_point_us: us(set_point) };
+    let tally = |(flow, count): (usize, &crate::record::FlowCount)| {
+        let planned = &plan.flows[flow];
+        let total = match &planned.traffic {
+            Traffic::Saturated { total, .. } | Traffic::Tcp { total, .. } => total.map(Bytes::get),
+            Traffic::Constant { .. } | Traffic::Fed => None,
+        };
+        let mut tally = FlowTally {
+            sent: count.sent,
+            sent_bytes: count.sent_octets,
+            delivered: count.delivered,
+            delivered_bytes: count.delivered_octets,
+            dropped: count.dropped,
+            refused: count.refused,
+            total_bytes: total,
+            started: planned.start,
+            ..FlowTally::default()
+        };
+        if let Traffic::Tcp { .. } = planned.traffic {
+            let mut tcp = qcnlab_sim::TcpTally::default();
+            for stream in streams.iter().filter(|stream| stream.flow as usize == flow) {
+                tcp.in_order_bytes += stream.tally.in_order_bytes;
+                tcp.segments += stream.tally.segments;
+                tcp.retransmitted += stream.tally.retransmitted;
+                if let Some(finished) = stream.finished {
+                    tally.finished = Instant::from_ps(finished);
+                }
+            }
+            tally.tcp = Some(tcp);
+        }
+        tally
+    };
+    let flows: Vec<FlowTally> = merged.flows.iter().enumerate().map(tally).collect();
+    let counters = merged.counters;
+    let accounted = counters.frames_delivered + counters.frames_dropped + held;
+    let unaccounted = counters.frames_sent as i64 - accounted as i64;
+    let rest = Rest {
+        timing: Timing::new(loops, steal, stack_drops, memory_locked, scales),
+        refused: merged.refused,
+        streams,
+        datagrams,
+        captured: merged.captured,
+        not_captured: merged.not_captured,
+        layout,
+        nodes: plan.nodes.iter().map(|node| node.name.clone()).collect(),
+        unaccounted,
+    };
+    (Finished { trace: merged.trace, counters, flows }, rest)
+}
