@@ -24,7 +24,8 @@ MAY_USE = {
     "capture": {"wire", "units"},
     "sim": {"schemes", "units"},
     "lab": {"sim", "schemes", "wire", "capture", "units"},
-    "py": {"lab"},
+    "live": {"lab", "sim", "schemes", "capture", "wire", "units"},
+    "py": {"lab", "live"},
 }
 NAMES = sorted(manifest.parent.name for manifest in CRATES.glob("*/Cargo.toml"))
 

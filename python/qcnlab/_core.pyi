@@ -1,6 +1,7 @@
 """The compiled core: scenarios, runs and catalogues. Catalogue answers are JSON text."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import final
 
 import numpy as np
@@ -20,6 +21,9 @@ __all__ = [
     "__version__",
     "fluid",
     "fluid_models",
+    "live_doctor",
+    "live_run",
+    "live_slowed",
     "metric_in_window",
     "metrics",
     "parameters",
@@ -232,3 +236,22 @@ def fluid(
     initial: str | None = None,
 ) -> tuple[Table, float | None]: ...
 def fluid_models() -> str: ...
+def live_doctor() -> str:
+    """Return what this machine can do of live runs, as JSON; not as root, in a user namespace."""
+
+def live_slowed(scenario: Scenario, scale: int) -> Scenario:
+    """Return the scenario as it is run live at a scale."""
+
+def live_run(
+    scenario: Scenario,
+    *,
+    scale: int,
+    own_traffic: bool = True,
+    seed: int | None = None,
+    capture: tuple[Path, int] | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> tuple[Outcome, str]:
+    """Run live; return the outcome and its own account as JSON.
+
+    `capture` is a file and the octets of each frame that it keeps.
+    """

@@ -12,6 +12,7 @@ import typer
 
 from qcnlab import _core, endings, text
 from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED
+from qcnlab.live import command as live
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+app.add_typer(live.app, name="live")
+
 Changes = Annotated[
     list[str] | None,
     typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key; may be repeated."),
@@ -51,15 +54,6 @@ Reps = Annotated[
 Seed = Annotated[
     int | None, typer.Option(min=0, max=MOST_SEED, help="Seed; the scenario's own if not given.")
 ]
-
-
-OF_HOTSPOT = frozenset(
-    (
-        "recovery_ms", "rec95_ms", "rec95s_ms", "onset_ms", "util_during", "util_after",
-        "queue_during_bytes",
-    )
-)  # fmt: skip
-"""Metrics that a run without a hotspot cannot have."""
 
 
 CAPTURE = "capture.pcapng"
@@ -157,6 +151,7 @@ def run(
     """Run a scenario, print its metrics and write a run folder; exit with 1 after a deadlock."""
     from qcnlab import api
     from qcnlab.folders import NewFolder
+    from qcnlab.metrics_text import metrics_text
 
     ready = api.load(scenario).with_(*(changes or []))
     folder = NewFolder.named(f"{ready.name}-{ready.hash[:8]}") if out is None else NewFolder(out)
@@ -191,7 +186,7 @@ def run(
         extra = {"capture": captured} if captured else {}
         _print_json({"folder": written, **result.summary, "profile": _profile(result), **extra})
     else:
-        print(_metrics_text(result))
+        print(metrics_text(result))
         if profile:
             print("\n" + _profile_text(result))
         if captured:
@@ -631,37 +626,6 @@ def _verdict(file: Path) -> dict[str, Any]:
 def _print_json(value: object) -> None:
     unicode = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
     print(json.dumps(value, indent=2, ensure_ascii=not unicode))
-
-
-def _metrics_text(result: Result) -> str:
-    from qcnlab import catalogue
-    from qcnlab.facts import facts
-
-    summary = result.summary
-    hot = bool(facts(result).hotspots)
-    titles = {entry["name"]: entry["title"] for entry in catalogue.metrics()}
-    rows = [
-        (name, titles.get(name, ""), metric["unit"], _value(summary["metrics"], name, hot))
-        for name, metric in summary["metrics"].items()
-    ]
-    preset = f" ({summary['preset']})" if summary["preset"] else ""
-    reps = summary["replications"]
-    many = text.counted(reps, "replication")
-    called = summary["title"] or summary["scenario"]
-    head = f"{called}\nscheme {summary['scheme']}{preset}, {many}, seed {summary['seed']}"
-    for line in endings.lines(summary, drains=facts(result).drains):
-        head += f"\n{line}"
-    value = "value" if reps == 1 else "median [min..max]"
-    note = endings.flows(summary["metrics"])
-    note = f"\n\n{note}" if note else ""
-    return head + "\n\n" + text.table(("metric", "meaning", "unit", value), rows, left=4) + note
-
-
-def _value(metrics: dict[str, dict[str, Any]], name: str, hot: bool) -> str:
-    metric = metrics[name]
-    if not hot and metric["median"] is None and name in OF_HOTSPOT:
-        return "no hotspot"
-    return text.spread(metric, name, at_least=endings.is_lower_bound(metrics, name))
 
 
 def _profile(result: Result) -> dict[str, float]:

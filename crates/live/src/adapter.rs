@@ -177,7 +177,7 @@ impl Adapter {
     }
 
     /// A frame of the host's stack: to its limiter, or past it.
-    pub(crate) fn from_stack(&mut self, now: u64, octets: &[u8]) {
+    pub(crate) fn take_from_stack(&mut self, now: u64, octets: &[u8]) {
         let Some(head) = Head::read(octets) else {
             self.records.refused.malformed += 1;
             return;
@@ -230,7 +230,7 @@ impl Adapter {
     }
 
     /// A frame came over the link.
-    pub(crate) fn from_link(&mut self, now: u64, received: Received<'_>) -> FromLink<'_> {
+    pub(crate) fn take_from_link(&mut self, now: u64, received: Received<'_>) -> FromLink<'_> {
         if received.cut {
             self.records.refused.oversize += 1;
             return FromLink::Consumed;
@@ -356,14 +356,14 @@ impl Adapter {
         }
         self.transmit(now);
         for limiter in &mut self.limiters {
-            let mut turns = 0;
-            while limiter.driver.wake.ps() <= now && turns < 64 {
+            let mut rounds = 0;
+            while limiter.driver.wake.ps() <= now && rounds < 64 {
                 limiter.told = limiter.told.max(limiter.driver.wake.ps());
                 let at = Instant::from_ps(limiter.told);
                 limiter.driver.on_wake(at);
                 limiter.driver.update_pacer(at);
                 let _ = limiter.driver.changed_wake();
-                turns += 1;
+                rounds += 1;
             }
         }
     }
@@ -460,7 +460,7 @@ impl Adapter {
         self.port.next_deadline().min(release).min(wake).min(rates).min(pause)
     }
 
-    /// Closes the records. Also returns how many frames of each flow it still holds.
+    /// Closes the records. Also rerounds how many frames of each flow it still holds.
     pub(crate) fn finish(mut self) -> (Records, Vec<u64>) {
         let end = self.end;
         self.advance(end);

@@ -116,7 +116,7 @@ impl Datagrams {
         Datagrams { sources: Vec::new(), receiver: None, received: 0, received_octets: 0 }
     }
 
-    /// Sends what sources offer by `now`; returns the number of datagrams.
+    /// Sends what sources offer by `now`; rerounds the number of datagrams.
     pub(crate) fn send(&mut self, now: Instant, adapter: &mut Adapter) -> u32 {
         self.sources.iter_mut().map(|source| source.send(now, adapter)).sum()
     }
@@ -190,11 +190,11 @@ impl Source {
     }
 
     fn send(&mut self, now: Instant, adapter: &mut Adapter) -> u32 {
-        let (mut turns, mut sent) = (0, 0);
-        while self.next <= now && self.next < self.stop && self.left > 0 && turns < MOST_AT_ONCE {
-            turns += 1;
+        let (mut rounds, mut sent) = (0, 0);
+        while self.next <= now && self.next < self.stop && self.left > 0 && rounds < MOST_AT_ONCE {
+            rounds += 1;
             if let Offer::Saturated { apart } = self.offer {
-                let waiting = adapter.waiting(self.flows[0]) + turns - 1;
+                let waiting = adapter.waiting(self.flows[0]) + rounds - 1;
                 if waiting >= KEPT {
                     // Asked again when a frame has gone.
                     if apart == Span::ZERO {
@@ -210,7 +210,7 @@ impl Source {
             }
             let which = if self.flows.len() == 1 { 0 } else { self.dice.below(self.flows.len() as u32) as usize };
             let flow = self.flows[which];
-            if adapter.room_for(flow) >= self.frame * u64::from(turns) {
+            if adapter.room_for(flow) >= self.frame * u64::from(rounds) {
                 self.put(which);
                 sent += 1;
             } else {
@@ -225,15 +225,15 @@ impl Source {
     fn step(&mut self) {
         match &mut self.offer {
             Offer::Saturated { .. } => {}
-            Offer::Constant { apart } => self.next = self.next + *apart,
-            Offer::Poisson { mean } => self.next = self.next + mean.scaled_rounded_down(self.dice.exponential()),
+            Offer::Constant { apart } => self.next += *apart,
+            Offer::Poisson { mean } => self.next += mean.scaled_rounded_down(self.dice.exponential()),
             Offer::OnOff { apart, on, off, exponential, until } => {
                 let mut draw =
                     |mean: Span| if *exponential { mean.scaled_rounded_down(self.dice.exponential()) } else { mean };
                 if *until == self.next {
                     *until = self.next + draw(*on);
                 }
-                self.next = self.next + *apart;
+                self.next += *apart;
                 if self.next >= *until {
                     self.next = *until + draw(*off);
                     *until = self.next + draw(*on);

@@ -9,7 +9,7 @@ use qcnlab_wire::MacAddress;
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// One line of what was found.
+/// One line of what was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What was tried.
@@ -18,7 +18,7 @@ pub struct Finding {
     pub needed: bool,
     /// Whether it works.
     pub works: bool,
-    /// What was found, or why it does not work.
+    /// What was answered, or why it does not work.
     pub said: String,
     /// What to do where it does not; empty where it does.
     pub remedy: &'static str,
@@ -72,8 +72,8 @@ pub fn examine() -> Vec<Finding> {
         ("tshark", "--version", "an independent reader of our frames: install tshark"),
         ("ip", "-V", "`live up` with named namespaces: install iproute2"),
     ] {
-        let found = Command::new(name).arg(argument).output();
-        let said = found.map_err(|error| error.to_string()).and_then(|output| {
+        let answered = Command::new(name).arg(argument).output();
+        let said = answered.map_err(|error| error.to_string()).and_then(|output| {
             let text = if output.stdout.is_empty() { output.stderr } else { output.stdout };
             let text = String::from_utf8_lossy(&text);
             text.lines().next().map(str::to_owned).ok_or_else(|| "it says nothing".to_owned())

@@ -56,9 +56,9 @@ impl Lateness {
     }
 }
 
-/// Watches a loop.
+/// Measures a loop.
 #[derive(Debug)]
-pub(crate) struct LoopWatch {
+pub(crate) struct LoopMeter {
     /// When the loop should look next, ps, as it said before it waited.
     planned: u64,
     /// Whether it looks on purpose, to be ready at a deadline.
@@ -67,14 +67,14 @@ pub(crate) struct LoopWatch {
     cpu_at_start: u64,
 }
 
-impl LoopWatch {
+impl LoopMeter {
     /// Starts with the calling thread.
-    pub(crate) fn start() -> LoopWatch {
-        LoopWatch { planned: u64::MAX, longest_gap: 0, passes: 0, cpu_at_start: thread_cpu_ns() }
+    pub(crate) fn start() -> LoopMeter {
+        LoopMeter { planned: u64::MAX, longest_gap: 0, passes: 0, cpu_at_start: thread_cpu_ns() }
     }
 
     /// The loop looks at `now`, ps.
-    pub(crate) fn looks(&mut self, now: u64) {
+    pub(crate) fn starts_pass(&mut self, now: u64) {
         self.passes += 1;
         if self.planned != u64::MAX {
             self.longest_gap = self.longest_gap.max(now.saturating_sub(self.planned));
@@ -136,13 +136,13 @@ mod tests {
 
     #[test]
     fn a_gap_is_time_past_what_was_planned() {
-        let mut watch = LoopWatch::start();
-        watch.looks(100);
-        watch.waits(200);
-        watch.looks(150);
-        assert_eq!(watch.longest_gap, 0, "woken early by a frame");
-        watch.waits(300);
-        watch.looks(1300);
-        assert_eq!(watch.longest_gap, 1000);
+        let mut meter = LoopMeter::start();
+        meter.starts_pass(100);
+        meter.waits(200);
+        meter.starts_pass(150);
+        assert_eq!(meter.longest_gap, 0, "woken early by a frame");
+        meter.waits(300);
+        meter.starts_pass(1300);
+        assert_eq!(meter.longest_gap, 1000);
     }
 }

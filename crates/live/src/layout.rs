@@ -143,8 +143,8 @@ impl Layout {
 
     /// The port that a host sends over.
     pub(crate) fn uplink(&self, host: u32) -> u32 {
-        let found = (0..).zip(&self.ways).find(|(_, way)| way.from == host);
-        found.map_or_else(|| unreachable!("a host has a link"), |(index, _)| index)
+        let uplink = (0..).zip(&self.ways).find(|(_, way)| way.from == host);
+        uplink.map_or_else(|| unreachable!("a host has a link"), |(index, _)| index)
     }
 
     /// The flow that a frame is data of.

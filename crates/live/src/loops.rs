@@ -3,7 +3,7 @@
 use crate::adapter::{Adapter, FromLink};
 use crate::datagrams::Datagrams;
 use crate::error::LiveError;
-use crate::health::{Lateness, LoopHealth, LoopWatch};
+use crate::health::{Lateness, LoopHealth, LoopMeter};
 use crate::layout::Layout;
 use crate::network::{WIRE, interface, stack_drops};
 use crate::record::Records;
@@ -85,14 +85,14 @@ pub(crate) fn run_switches(
     let (mut batch, mut lateness, mut failures) = (Batch::new(), Lateness::new(), 0);
     running.wait_for_start();
     let _ = socket.socket.drops();
-    let (mut watch, started) = (LoopWatch::start(), monotonic_ns());
+    let (mut meter, started) = (LoopMeter::start(), monotonic_ns());
     let mut readable = true;
     loop {
         let now = running.clock.now().ps();
         if running.over(now) {
             break;
         }
-        watch.looks(now);
+        meter.starts_pass(now);
         done_ps.store(now, Ordering::Relaxed);
         switches.advance(now);
         if readable {
@@ -115,16 +115,16 @@ pub(crate) fn run_switches(
             }
         }
         if readable {
-            watch.waits(u64::MAX);
+            meter.waits(u64::MAX);
             continue;
         }
         let planned = switches.next_deadline().min(running.end);
         let now = running.clock.now().ps();
-        watch.waits(planned.max(now));
+        meter.waits(planned.max(now));
         let sleep = planned.saturating_sub(now).min(LONGEST_SLEEP) / 1000;
         readable = wait(&[socket.socket.as_fd()], sleep) != 0;
     }
-    let mut health = watch.finish("switches", class, lateness, monotonic_ns() - started);
+    let mut health = meter.finish("switches", class, lateness, monotonic_ns() - started);
     (health.receive_drops, health.send_failures) = (socket.socket.drops(), failures);
     let (records, held) = switches.finish();
     LoopEnd { records, health, held, datagrams: (0, 0), stack_drops: 0 }
@@ -163,20 +163,20 @@ pub(crate) fn run_adapter(
     let mut room = vec![0; ROOM];
     running.wait_for_start();
     let _ = sockets.wire.drops();
-    let (mut watch, started) = (LoopWatch::start(), monotonic_ns());
+    let (mut meter, started) = (LoopMeter::start(), monotonic_ns());
     let mut ready = FROM_WIRE | FROM_STACK;
     loop {
         let now = running.clock.now();
         if running.over(now.ps()) {
             break;
         }
-        watch.looks(now.ps());
+        meter.starts_pass(now.ps());
         let mut again = false;
         if ready & FROM_WIRE != 0 {
             let count = batch.receive(&sockets.wire).unwrap_or(0);
             adapter.advance(now.ps());
             for index in 0..count {
-                if let FromLink::ToStack(frame) = adapter.from_link(now.ps(), batch.frame(index)) {
+                if let FromLink::ToStack(frame) = adapter.take_from_link(now.ps(), batch.frame(index)) {
                     // A frame that the stack does not take is lost, as in a card whose host is too slow.
                     let _ = sockets.tap.write(frame);
                 }
@@ -191,7 +191,7 @@ pub(crate) fn run_adapter(
             let mut read = 0;
             while read < MOST_FROM_STACK.max(offered) && adapter.takes_frames() {
                 match sockets.tap.read(&mut room) {
-                    Ok(Some(octets)) => adapter.from_stack(now.ps(), &room[..octets]),
+                    Ok(Some(octets)) => adapter.take_from_stack(now.ps(), &room[..octets]),
                     Ok(None) | Err(_) => break,
                 }
                 read += 1;
@@ -209,18 +209,18 @@ pub(crate) fn run_adapter(
             }
         }
         if again {
-            watch.waits(u64::MAX);
+            meter.waits(u64::MAX);
             ready = FROM_WIRE | FROM_STACK;
             continue;
         }
         let planned = adapter.next_deadline().min(datagrams.next_deadline()).min(running.end);
         let now = running.clock.now().ps();
-        watch.waits(planned.max(now));
+        meter.waits(planned.max(now));
         let sleep = planned.saturating_sub(now).min(LONGEST_SLEEP) / 1000;
         let both = [sockets.wire.as_fd(), sockets.tap.as_fd()];
         ready = wait(if adapter.takes_frames() { &both } else { &both[..1] }, sleep);
     }
-    let mut health = watch.finish(name, class, lateness, monotonic_ns() - started);
+    let mut health = meter.finish(name, class, lateness, monotonic_ns() - started);
     (health.receive_drops, health.send_failures) = (sockets.wire.drops(), failures);
     datagrams.receive();
     let (records, held) = adapter.finish();

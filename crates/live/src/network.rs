@@ -55,7 +55,7 @@ fn build_here(layout: &Layout) -> Result<Spaces, LiveError> {
     }
     let switches = Namespace::create_and_enter()?;
     assert_ours(outside)?;
-    quiet();
+    silence_stack();
     let links = Links::open()?;
     for (way, of) in (0u32..).zip(&layout.ways) {
         // Each link once, from the end that is a switch's or else from the way with the lower number.
@@ -91,14 +91,14 @@ fn set(path: &str, value: &str) {
 }
 
 /// Keeps the stack from talking by itself.
-fn quiet() {
+fn silence_stack() {
     set("ipv6/conf/all/disable_ipv6", "1");
     set("ipv6/conf/default/disable_ipv6", "1");
 }
 
 /// Makes the interfaces of a host ready; the calling thread is in its namespace.
 pub(crate) fn prepare_host(plan: &Plan, layout: &Layout, host: u32) -> Result<Tap, LiveError> {
-    quiet();
+    silence_stack();
     // The headers of frames have one length, and every connection starts alike.
     set("ipv4/tcp_timestamps", "0");
     set("ipv4/tcp_no_metrics_save", "1");

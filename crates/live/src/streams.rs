@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How often a thread looks whether the run is over.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(50);
 /// Octets of the pattern; a prime, so that a frame that is lost or repeated shows.
 const PATTERN: usize = 65_521;
 
@@ -72,7 +72,7 @@ impl Streaming<'_> {
                 return true;
             }
             let left = Duration::from_nanos(self.clock.ns_to_start() + at.ps().saturating_sub(now.ps()) / 1000);
-            std::thread::sleep(left.min(LOOK));
+            std::thread::sleep(left.min(POLL));
         }
     }
 
@@ -105,7 +105,7 @@ impl Streaming<'_> {
         };
         // Where the kernel does not have it, it keeps its own, which the report of the run tells.
         let _ = set_congestion_control(stream.as_fd(), flavour);
-        let timeouts = stream.set_write_timeout(Some(LOOK)).and_then(|()| stream.set_nodelay(true));
+        let timeouts = stream.set_write_timeout(Some(POLL)).and_then(|()| stream.set_nodelay(true));
         timeouts.map_err(|error| SysError::new("set the timeout of a TCP socket", error))?;
         let (octets, total) = (pattern(), total.map_or(u64::MAX, Bytes::get));
         let every = self.plan.record.rates_every;
@@ -136,7 +136,7 @@ impl Streaming<'_> {
             if every > Span::ZERO && end.octets < total {
                 sample(&mut records, now, flow, &stream);
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL);
         }
         if let Some(state) = tcp_state(stream.as_fd()) {
             end.tally.segments = state.sent.into();
@@ -187,7 +187,7 @@ impl Streaming<'_> {
 
     fn read(&self, mut stream: TcpStream, flow: Option<usize>, pattern: &[u8]) -> Option<StreamEnd> {
         stream.set_nonblocking(false).ok()?;
-        stream.set_read_timeout(Some(LOOK)).ok()?;
+        stream.set_read_timeout(Some(POLL)).ok()?;
         let total = flow.and_then(|flow| match &self.plan.flows[flow].traffic {
             Traffic::Tcp { total, .. } => total.map(Bytes::get),
             _ => None,

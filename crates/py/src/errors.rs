@@ -119,6 +119,11 @@ pub(crate) fn of_capture(py: Python<'_>, file: &Path, fault: &RowsError) -> PyEr
     error(py).map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), message))
 }
 
+/// Anything else that a caller can cause, in words.
+pub(crate) fn of_any(py: Python<'_>, message: &str) -> PyErr {
+    error(py).map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), message.to_owned()))
+}
+
 /// Why a fluid model was not solved.
 pub(crate) fn of_fluid(py: Python<'_>, fault: &FluidError) -> PyErr {
     if *fault == FluidError::Stopped {

@@ -7,6 +7,7 @@ mod facts;
 mod fluid;
 mod foreign;
 mod interruption;
+mod live;
 mod metrics;
 mod outcome;
 mod running;
@@ -28,6 +29,8 @@ mod _core {
     use super::facts::Dice;
     #[pymodule_export]
     use super::fluid::{fluid, fluid_models};
+    #[pymodule_export]
+    use super::live::{live_doctor, live_run, live_slowed};
     #[pymodule_export]
     use super::metrics::over_window;
     #[pymodule_export]

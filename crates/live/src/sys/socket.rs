@@ -127,11 +127,11 @@ pub(crate) struct Received<'a> {
 pub(crate) struct Batch {
     frames: Vec<u8>,
     asides: Vec<[u64; ASIDE / 8]>,
-    heads: Vec<Head>,
+    lengths: Vec<Lengths>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Head {
+struct Lengths {
     length: usize,
     aside: usize,
     interface: i32,
@@ -140,12 +140,12 @@ struct Head {
 
 impl Batch {
     pub(crate) fn new() -> Batch {
-        Batch { frames: vec![0; BATCH * ROOM], asides: vec![[0; ASIDE / 8]; BATCH], heads: Vec::with_capacity(BATCH) }
+        Batch { frames: vec![0; BATCH * ROOM], asides: vec![[0; ASIDE / 8]; BATCH], lengths: Vec::with_capacity(BATCH) }
     }
 
     /// Receives what is there, up to a batch; returns the number of frames.
     pub(crate) fn receive(&mut self, socket: &PacketSocket) -> io::Result<usize> {
-        self.heads.clear();
+        self.lengths.clear();
         let mut addresses = [link_address(0, 0); BATCH];
         let mut parts = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
         // SAFETY: an mmsghdr is plain data, for which all zeros are a value.
@@ -175,25 +175,25 @@ impl Batch {
             };
         }
         for (message, address) in messages.iter().zip(&addresses).take(got as usize) {
-            self.heads.push(Head {
+            self.lengths.push(Lengths {
                 length: (message.msg_len as usize).min(ROOM),
                 aside: message.msg_hdr.msg_controllen.min(ASIDE),
                 interface: address.sll_ifindex,
                 cut: message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
             });
         }
-        Ok(self.heads.len())
+        Ok(self.lengths.len())
     }
 
     /// A frame of the last batch.
     pub(crate) fn frame(&self, index: usize) -> Received<'_> {
-        let head = self.heads[index];
+        let lengths = self.lengths[index];
         let start = index * ROOM;
         Received {
-            interface: head.interface,
-            octets: &self.frames[start..start + head.length],
-            tag: vlan_tag(&self.asides[index], head.aside),
-            cut: head.cut,
+            interface: lengths.interface,
+            octets: &self.frames[start..start + lengths.length],
+            tag: vlan_tag(&self.asides[index], lengths.aside),
+            cut: lengths.cut,
         }
     }
 }

@@ -1,0 +1,124 @@
+//! Live runs from Python. Elsewhere than on Linux there are none.
+
+use crate::errors;
+use crate::outcome::Outcome;
+use crate::scenario::Scenario;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use super::*;
+    use crate::running::{Attended, attended};
+    use qcnlab_lab::Control;
+    use qcnlab_live::{LiveError, LiveOptions, TrafficSource};
+    use std::fs::File;
+    use std::io::BufWriter;
+
+    pub(super) fn doctor() -> String {
+        qcnlab_live::findings_json(&qcnlab_live::examine())
+    }
+
+    pub(super) fn slowed(py: Python<'_>, scenario: &Scenario, scale: u32) -> PyResult<Scenario> {
+        qcnlab_live::slowed(&scenario.0, scale).map(Scenario).map_err(|fault| of_live(py, &fault))
+    }
+
+    fn of_live(py: Python<'_>, fault: &LiveError) -> PyErr {
+        match fault {
+            LiveError::Run(fault) => errors::of_run(py, fault),
+            LiveError::Scenario(fault) => errors::of_scenario(py, fault),
+            other => errors::of_any(py, &other.to_string()),
+        }
+    }
+
+    pub(super) fn run(
+        py: Python<'_>,
+        scenario: &Scenario,
+        scale: u32,
+        own_traffic: bool,
+        seed: Option<u64>,
+        capture: Option<(PathBuf, usize)>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(Outcome, String)> {
+        let traffic = if own_traffic { TrafficSource::Own } else { TrafficSource::None };
+        let snap = capture.as_ref().map_or(0, |(_, snap)| *snap);
+        let options = LiveOptions { scale, traffic, snap, seed };
+        let slow = qcnlab_live::slowed(&scenario.0, scale).map_err(|fault| of_live(py, &fault))?;
+        // Before any thread is started: what is not root enters a user namespace, which only one thread can.
+        qcnlab_live::prepare_process().map_err(|fault| of_live(py, &fault))?;
+        let control = Control::default();
+        let watched = Attended { control: &control, work_ps: slow.duration.ps(), progress };
+        let running = || qcnlab_live::run(&scenario.0, &options, &control);
+        let run = attended(py, &watched, running, || Ok(()))?.map_err(|fault| of_live(py, &fault))?;
+        let mut account = run.account_json();
+        if let Some((file, _)) = &capture {
+            let application = concat!("qcnlab ", env!("CARGO_PKG_VERSION"));
+            let written = File::create(file)
+                .map_err(|error| error.to_string())
+                .and_then(|out| {
+                    qcnlab_live::write_capture(&run, BufWriter::new(out), application)
+                        .map_err(|error| error.to_string())
+                })
+                .map_err(|error| errors::of_any(py, &format!("{}: {error}", file.display())))?;
+            account["captured_frames"] = written.into();
+        }
+        Ok((Outcome(run.outcome), account.to_string()))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod linux {
+    use super::*;
+
+    const NOWHERE_ELSE: &str = "live runs need Linux: network namespaces, packet sockets and TAP";
+
+    pub(super) fn doctor() -> String {
+        let finding = serde_json::json!({
+            "what": "Linux", "needed": true, "works": false, "said": "another system", "remedy": NOWHERE_ELSE,
+        });
+        serde_json::json!({ "able": false, "findings": [finding] }).to_string()
+    }
+
+    pub(super) fn slowed(py: Python<'_>, _: &Scenario, _: u32) -> PyResult<Scenario> {
+        Err(errors::of_any(py, NOWHERE_ELSE))
+    }
+
+    pub(super) fn run(
+        py: Python<'_>,
+        _: &Scenario,
+        _: u32,
+        _: bool,
+        _: Option<u64>,
+        _: Option<(PathBuf, usize)>,
+        _: Option<Py<PyAny>>,
+    ) -> PyResult<(Outcome, String)> {
+        Err(errors::of_any(py, NOWHERE_ELSE))
+    }
+}
+
+/// What this machine can do of live runs, as JSON. A process that is not root enters a user namespace for that.
+#[pyfunction]
+pub(crate) fn live_doctor(py: Python<'_>) -> String {
+    py.detach(linux::doctor)
+}
+
+/// The scenario as it is run live at a scale.
+#[pyfunction]
+pub(crate) fn live_slowed(py: Python<'_>, scenario: &Scenario, scale: u32) -> PyResult<Scenario> {
+    linux::slowed(py, scenario, scale)
+}
+
+/// A live run: its outcome, and its own account as JSON. `capture` is a file and the octets of each frame it keeps.
+#[pyfunction]
+#[pyo3(signature = (scenario, *, scale, own_traffic = true, seed = None, capture = None, progress = None))]
+pub(crate) fn live_run(
+    py: Python<'_>,
+    scenario: &Scenario,
+    scale: u32,
+    own_traffic: bool,
+    seed: Option<u64>,
+    capture: Option<(PathBuf, usize)>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Outcome, String)> {
+    linux::run(py, scenario, scale, own_traffic, seed, capture, progress)
+}

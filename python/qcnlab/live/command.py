@@ -1,0 +1,123 @@
+"""The commands `qcnlab live ...`: doctor, run, compare."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from qcnlab import text
+
+app = typer.Typer(
+    help="Run scenarios on real frames between network namespaces of this machine (Linux).",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Name = Annotated[
+    str, typer.Argument(metavar="FILE|NAME", help="A scenario file, or a shipped scenario.")
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key; may be repeated."),
+]
+Scale = Annotated[
+    int, typer.Option("--scale", min=1, max=100_000, help="Run so many times slower.")
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed; the scenario's own if not given.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("-o", "--out", metavar="DIR", help="Folder; runs/live-... if not given."),
+]
+
+
+class TrafficSource(StrEnum):
+    """Who makes the traffic of a live run."""
+
+    own = "own"
+    none = "none"
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Tell what this machine can do of live runs, and what to do about the rest."""
+    from qcnlab.live.running import examine
+
+    machine = examine()
+    if as_json:
+        print(json.dumps({"able": machine.able, "findings": machine.findings}, indent=2))
+    else:
+        print(doctor_text(machine.findings))
+        can = "This machine can run scenarios live."
+        print("\n" + (can if machine.able else "This machine cannot run scenarios live."))
+    if not machine.able:
+        raise typer.Exit(2)
+
+
+def doctor_text(findings: list[dict[str, Any]]) -> str:
+    """Return the findings as a table: what, whether it works, and what was said or what to do."""
+    rows = []
+    for each in findings:
+        verdict = "yes" if each["works"] else ("NO" if each["needed"] else "no")
+        said = each["said"] if each["works"] else f"{each['said']}; {each['remedy']}"
+        rows.append((each["what"], verdict, said))
+    return text.table(("what", "works", "found"), rows, left=3)
+
+
+@app.command()
+def run(
+    scenario: Name,
+    changes: Changes = None,
+    scale: Scale = 100,
+    traffic: Annotated[
+        TrafficSource, typer.Option("--traffic", help="The scenario's own senders, or nobody.")
+    ] = TrafficSource.own,
+    seed: Seed = None,
+    out: Out = None,
+    capture: Annotated[
+        bool,
+        typer.Option("--capture", help="Write all ports' frames: capture.pcapng in the folder."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Run a scenario on real frames, print its metrics and write a run folder."""
+    from qcnlab import api
+    from qcnlab.folders import NewFolder
+    from qcnlab.live import running
+    from qcnlab.metrics_text import metrics_text
+
+    ready = api.load(scenario).with_(*(changes or []))
+    folder = NewFolder.named(f"live-{ready.name}-1to{scale}") if out is None else NewFolder(out)
+    with folder:
+        result = running.run(
+            ready,
+            scale=scale,
+            own_traffic=traffic is TrafficSource.own,
+            seed=seed,
+            capture=folder.path / running.CAPTURE if capture else None,
+        )
+        result.write_into(folder.path)
+    timing = result.meta["live"]["timing"]
+    if as_json:
+        summary = {"folder": str(folder.final), **result.summary, "live": result.meta["live"]}
+        print(json.dumps(summary, indent=2))
+        return
+    print(metrics_text(result))
+    print("\n" + timing_text(timing))
+    print(f"\n{folder.final}")
+
+
+def timing_text(timing: dict[str, Any]) -> str:
+    """Return what a run measured of itself, in words."""
+    late = timing["lateness"]
+    lines = [
+        f"timing: {timing['label'] or 'valid'}; scheduling {timing['scheduling']}; of "
+        f"{late['frames']:,} frames 1 % left more than {late['p99_us']} us late, "
+        f"0.1 % more than {late['p999_us']} us, the last {late['max_us']} us"
+    ]
+    lines += [f"  {reason}" for reason in timing["reasons"]]
+    return "\n".join(lines)

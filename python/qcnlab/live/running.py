@@ -1,0 +1,147 @@
+"""Live runs and what a machine can do of them."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from qcnlab import _core
+from qcnlab.api import MOST_SEED, Scenario, within
+from qcnlab.progress import Bar
+from qcnlab.results import Result, from_outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCALE = 100
+"""How many times slower than its scenario a live run is, unless it gets another number."""
+INVALID = "INVALID TIMING"
+"""The label of a run whose own measurements lie outside the limits."""
+CAPTURE = "capture.pcapng"
+"""The name of a capture in a run folder."""
+SNAP = 160
+"""Octets of each frame that a capture keeps: all of a CNM, and the headers of data."""
+
+
+@dataclass(frozen=True)
+class Doctor:
+    """What a machine can do of live runs.
+
+    Attributes
+    ----------
+    able : bool
+        Whether it can run them at all.
+    findings : list of dict
+        `what` was tried, whether it is `needed`, whether it `works`, what was `said`, and the
+        `remedy` where it does not work.
+    """
+
+    able: bool
+    findings: list[dict[str, Any]]
+
+
+def examine() -> Doctor:
+    """Try what live runs need.
+
+    A process that is not root enters a user namespace for that, and stays in it.
+
+    Returns
+    -------
+    Doctor
+        What was found.
+    """
+    told = json.loads(_core.live_doctor())
+    return Doctor(told["able"], told["findings"])
+
+
+def slowed(scenario: Scenario, scale: int = SCALE) -> Scenario:
+    """Return the scenario as it is run live: times longer and rates smaller by `scale`.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    scale : int, default 100
+        By how much.
+
+    Returns
+    -------
+    Scenario
+        The same in octets, at another pace.
+
+    Raises
+    ------
+    ScenarioError
+        If a time gets longer than a scenario may have.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> from qcnlab import live
+    >>> scenario = qcnlab.load("one-source-into-9g-rtt10us")
+    >>> live.slowed(scenario).to_dict()["topology"]["rtt"]
+    '1 ms'
+    """
+    return Scenario(_core.live_slowed(scenario._core, scale))
+
+
+def run(
+    scenario: Scenario,
+    *,
+    scale: int = SCALE,
+    own_traffic: bool = True,
+    seed: int | None = None,
+    capture: Path | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """Run a scenario live: on real frames, `scale` times slower than it says.
+
+    Ctrl-C ends it within a second. Nothing is left behind, however the process ends.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What to run.
+    scale : int, default 100
+        Times are longer and rates smaller by this.
+    own_traffic : bool, default True
+        Whether the data plane makes the scenario's traffic. Without it the network stands for the
+        duration of the scenario, and carries what others send.
+    seed : int, optional
+        Seed of random numbers; the scenario's own by default.
+    capture : Path, optional
+        File for what all ports sent and hosts received, as pcapng.
+    progress : bool, optional
+        As in `qcnlab.run`.
+
+    Returns
+    -------
+    Result
+        As of a simulated run of ``slowed(scenario, scale)``. `meta["live"]` has what the run
+        measured of itself; the title of a run outside the limits begins with ``INVALID TIMING``.
+
+    Raises
+    ------
+    Error
+        If the machine cannot, or the scenario has what the data plane has not.
+    """
+    within("seed", seed, 0, MOST_SEED)
+    started = time.perf_counter()
+    with Bar(f"{scenario.name}, live", progress) as bar:
+        outcome, account = _core.live_run(
+            scenario._core,
+            scale=scale,
+            own_traffic=own_traffic,
+            seed=seed,
+            capture=None if capture is None else (capture, SNAP),
+            progress=bar,
+        )
+    result = from_outcome(outcome, time.perf_counter() - started)
+    live = json.loads(account)
+    result.meta["live"] = live
+    title = result.summary["title"] or result.summary["scenario"]
+    label = "" if live["timing"]["valid"] else f"{INVALID}: "
+    result.summary["title"] = f"{label}live at 1/{live['scale']}: {title}"
+    return result
