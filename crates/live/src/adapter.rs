@@ -60,6 +60,8 @@ impl TokenBucket {
 #[derive(Debug)]
 struct HostLimiter {
     rpid: u16,
+    /// Its number in the plan.
+    number: u32,
     driver: Limiter,
     waiting: VecDeque<Queued>,
     octets: u64,
@@ -120,6 +122,7 @@ impl Adapter {
                 let interval = rate.time_for_rounded_up(Bytes::new(OCTETS_PER_CNM)).ps().max(1);
                 limiters.push(HostLimiter {
                     rpid: ends.rpid,
+                    number: flow.limiter,
                     driver: Limiter::new(rp, flow.frame, flow.burst, flow.rate_step, dice, Instant::ZERO),
                     waiting: VecDeque::new(),
                     octets: 0,
@@ -473,6 +476,9 @@ impl Adapter {
                 self.records.on_pause(since, until, self.uplink, class, because);
             }
         }
+        let tally =
+            |limiter: &HostLimiter| (limiter.number, limiter.driver.tally(Instant::from_ps(end.max(limiter.told))));
+        self.records.limiters = self.limiters.iter().map(tally).collect();
         let mut held = vec![0; self.waiting_of.len()];
         for flow in self.port.held().filter_map(|frame| frame.flow) {
             held[flow as usize] += 1;

@@ -3,6 +3,7 @@
 use crate::layout::Layout;
 use qcnlab_schemes::registry::AnyCp;
 use qcnlab_schemes::{Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Dice, Purpose, Queue};
+use qcnlab_sim::trace::PointTally;
 use qcnlab_sim::{Plan, Traffic};
 use qcnlab_units::{Bytes, Instant};
 
@@ -12,14 +13,19 @@ pub(crate) struct QueueCp {
     cp: AnyCp,
     dice: Dice,
     capabilities: CpCapabilities,
+    pub(crate) tally: PointTally,
 }
 
 impl QueueCp {
     pub(crate) fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue) -> CpAction {
-        self.cp.on_arrival(now, frame, queue, &mut self.dice)
+        self.tally.discarded += u64::from(!frame.admitted);
+        let action = self.cp.on_arrival(now, frame, queue, &mut self.dice);
+        self.tally.sent += u64::from(matches!(action, CpAction::Send(_)));
+        action
     }
 
     pub(crate) fn on_departure(&mut self, now: Instant, left: Bytes) {
+        self.tally.transmitted += 1;
         if self.capabilities.sees_departures {
             self.cp.on_departure(now, left);
         }
@@ -60,7 +66,12 @@ pub(crate) fn points(plan: &Plan, layout: &Layout) -> Vec<[Option<QueueCp>; 8]> 
             let name = if only { planned.name.clone() } else { format!("{}/{class}", planned.name) };
             let dice = Dice::new(plan.seed, plan.replication, &name, Purpose::Sampling);
             let cp = plan.scheme.congestion_point(CpId(number));
-            points[port][usize::from(class)] = Some(QueueCp { capabilities: cp.capabilities(), cp, dice });
+            points[port][usize::from(class)] = Some(QueueCp {
+                capabilities: cp.capabilities(),
+                cp,
+                dice,
+                tally: PointTally { port: port as u32, class: Some(class), transmitted: 0, discarded: 0, sent: 0 },
+            });
             number += 1;
         }
     }

@@ -58,6 +58,9 @@ pub enum Unsupported {
         /// Its name.
         host: String,
     },
+    /// A domain that is spelled out.
+    #[error("live bridges and hosts all take part in congestion notification; leave [domain] out")]
+    Domain,
     /// A frame that is too long.
     #[error("frames of {octets} B are longer than {most} B, the longest that live links carry")]
     Frame {

@@ -96,6 +96,9 @@ impl Layout {
     /// When the plan has what the data plane does not.
     pub(crate) fn new(plan: &Plan) -> Result<Layout, Unsupported> {
         check_scheme(&plan.scheme, plan.ports[0].rate)?;
+        if plan.domain.is_some() {
+            return Err(Unsupported::Domain);
+        }
         let mut ways = ways(plan);
         for way in 0..ways.len() as u32 {
             let way = way as usize;

@@ -2,7 +2,10 @@
 
 use qcnlab_capture::Direction;
 use qcnlab_schemes::Signal;
-use qcnlab_sim::trace::{DropRows, MessageRows, PauseRows, QueueRows, RateRows, ThroughputRows, WindowRows};
+use qcnlab_schemes::driver::LimiterTally;
+use qcnlab_sim::trace::{
+    DropRows, MessageRows, PauseRows, PointTally, QueueRows, RateRows, ThroughputRows, WindowRows,
+};
 use qcnlab_sim::{Counters, Trace};
 use std::collections::BTreeMap;
 
@@ -94,6 +97,9 @@ pub(crate) struct Records {
     pub(crate) counters: Counters,
     pub(crate) flows: Vec<FlowCount>,
     pub(crate) refused: Refused,
+    pub(crate) points: Vec<PointTally>,
+    /// By the limiter's number in the plan.
+    pub(crate) limiters: Vec<(u32, LimiterTally)>,
     captured: Vec<CapturedFrame>,
     captured_octets: usize,
     /// Frames that found the capture full.
@@ -169,6 +175,8 @@ pub(crate) struct Merged {
     pub(crate) counters: Counters,
     pub(crate) flows: Vec<FlowCount>,
     pub(crate) refused: Refused,
+    pub(crate) points: Vec<PointTally>,
+    pub(crate) limiters: Vec<LimiterTally>,
     pub(crate) captured: Vec<CapturedFrame>,
     pub(crate) not_captured: u64,
 }
@@ -191,10 +199,13 @@ pub(crate) fn merge(all: Vec<Records>, flows: usize) -> Merged {
         counters: Counters::default(),
         flows: vec![FlowCount::default(); flows],
         refused: Refused::default(),
+        points: Vec::new(),
+        limiters: Vec::new(),
         captured: Vec::new(),
         not_captured: 0,
     };
     let (mut throughput, mut drops) = (BTreeMap::new(), BTreeMap::new());
+    let mut limiters = BTreeMap::new();
     for records in all {
         let trace = &mut merged.trace;
         for (key, octets) in records.throughput {
@@ -240,9 +251,12 @@ pub(crate) fn merge(all: Vec<Records>, flows: usize) -> Merged {
             sum.refused += count.refused;
         }
         merged.refused.add(&records.refused);
+        merged.points.extend(records.points);
+        limiters.extend(records.limiters);
         merged.captured.extend(records.captured);
         merged.not_captured += records.not_captured;
     }
+    merged.limiters = limiters.into_values().collect();
     let trace = &mut merged.trace;
     trace.throughput = ThroughputRows::default();
     for ((time, flow), octets) in throughput {

@@ -9,7 +9,7 @@ use crate::gate::{Scales, Timing, cpu_ticks};
 use crate::layout::Layout;
 use crate::loops::{HostSockets, LoopEnd, Running, SwitchSocket, run_adapter, run_switches};
 use crate::network::{Spaces, assert_ours, build, prepare_host};
-use crate::record::{CapturedFrame, Records, Refused, merge};
+use crate::record::{CapturedFrame, Merged, Records, Refused, merge};
 use crate::streams::{StreamEnd, Streaming};
 use crate::switch::{Capture, Switches};
 use crate::sys::SysError;
@@ -394,7 +394,7 @@ fn put_together(
             PartEnd::Receiver(ends) => streams.extend(ends),
         }
     }
-    let merged = merge(all, plan.flows.len());
+    let mut merged = merge(all, plan.flows.len());
     let fastest = plan.ports.iter().map(|port| port.rate).max_by_key(|rate| rate.get());
     let fastest = fastest.unwrap_or_else(|| unreachable!("a plan has ports"));
     let longest = plan.flows.iter().map(|flow| flow.frame).max_by_key(|frame| frame.get()).unwrap_or(Bytes::new(1500));
@@ -441,11 +441,12 @@ fn put_together(
         refused: merged.refused,
         streams,
         datagrams,
-        captured: merged.captured,
+        captured: std::mem::take(&mut merged.captured),
         not_captured: merged.not_captured,
         layout,
         nodes: plan.nodes.iter().map(|node| node.name.clone()).collect(),
         unaccounted,
     };
-    (Finished { trace: merged.trace, counters, flows }, rest)
+    let Merged { trace, points, limiters, .. } = merged;
+    (Finished { trace, counters, flows, points, limiters }, rest)
 }

@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn what_is_no_signal_is_refused_in_words() {
         assert!(read(&[0; 10]).is_err());
-        assert_eq!(read(&sampled()[..60]).is_err(), true);
+        assert!(read(&sampled()[..60]).is_err());
         for octet in 0..=255u8 {
             let mut frame = vec![octet; 110];
             frame[12..14].copy_from_slice(&[0x22, 0xE7]);

@@ -479,6 +479,7 @@ impl Switches {
                 }
             }
         }
+        self.records.points = self.points.iter().flatten().flatten().map(|point| point.tally).collect();
         let mut held = vec![0; self.flow_controlled.len()];
         for frame in self.ports.iter().flatten().flat_map(Port::held) {
             if let Some(flow) = frame.flow {
