@@ -17,7 +17,7 @@ use crate::sys::namespace::{become_root_of_user_namespace, is_root, threads};
 use crate::sys::scheduling::{ask_for_best, lock_memory};
 use crate::sys::time::Clock;
 use qcnlab_lab::{Control, Outcome, Scenario, run_elsewhere};
-use qcnlab_sim::{Feedback, Finished, FlowTally, Plan, Traffic};
+use qcnlab_sim::{Ending, Feedback, Finished, FlowTally, Plan, Traffic};
 use qcnlab_units::{Bytes, Instant};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -448,5 +448,5 @@ fn put_together(
         unaccounted,
     };
     let Merged { trace, points, limiters, .. } = merged;
-    (Finished { trace, counters, flows, points, limiters }, rest)
+    (Finished { trace, counters, flows, points, limiters, end: plan.end, ending: Ending::Time }, rest)
 }
