@@ -5,12 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from importlib.metadata import entry_points
 
 import pytest
 
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, command
+from processes import PROMPT_S, end, wait_for_work, wait_until
 
 LONG = ("-s", "duration=4000 s", "-s", "record.tables=false", "--reps", "4")
 
@@ -23,13 +23,8 @@ def start(cli: CommandLine) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 30
-    while not cli.left():
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.02)
-    time.sleep(0.5)
-    assert process.poll() is None
+    wait_until(lambda: bool(cli.left()), process)
+    wait_for_work(process, 0.3)
     return process
 
 
@@ -39,14 +34,11 @@ def start(cli: CommandLine) -> subprocess.Popen[str]:
 def test_an_interrupted_run_leaves_nothing(
     cli: CommandLine, sign: signal.Signals, code: int
 ) -> None:
-    process = start(cli)
-    process.send_signal(sign)
-    started = time.monotonic()
-    out, err = process.communicate(timeout=60)
-    assert time.monotonic() - started < 10  # one second on a quiet machine
-    assert process.returncode == code
-    assert out == ""
-    assert "Traceback" not in err
+    ended = end(start(cli), sign)
+    assert ended.after_s < PROMPT_S
+    assert ended.returncode == code
+    assert ended.out == ""
+    assert "Traceback" not in ended.err
     assert cli.left() == []
 
 
@@ -68,10 +60,7 @@ def test_a_run_under_nohup_outlives_its_terminal(cli: CommandLine) -> None:
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
     )
-    deadline = time.monotonic() + 30
-    while not cli.left() and process.poll() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: bool(cli.left()), process)
     process.send_signal(signal.SIGHUP)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
@@ -89,9 +78,7 @@ def test_the_next_run_clears_what_a_killed_one_left(cli: CommandLine) -> None:
     alive.mkdir()
     (left / "half.parquet").write_bytes(b"half")
     again = start(cli)
-    deadline = time.monotonic() + 60
-    while left.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(lambda: not left.exists(), again)
     names = {path.name for path in (cli.folder / "runs").iterdir()}
     again.send_signal(signal.SIGINT)
     again.communicate(timeout=60)
