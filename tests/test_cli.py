@@ -170,6 +170,20 @@ def test_every_listed_name_can_be_explained() -> None:
         assert catalogue.explain(catalogue.find(name), 80)
 
 
+def test_what_all_kinds_of_a_table_have_is_explained_once(cli: CommandLine) -> None:
+    from qcnlab import catalogue
+
+    [overhead] = catalogue.find("frame_overhead")
+    assert overhead["key"] == "topology.frame_overhead"
+    assert overhead["about"].startswith("Octets of wire time on top of each frame")
+    assert cli("explain", "frame_overhead").stdout.count("frame_overhead") == 1
+    known = [
+        (entry["key"], entry["scheme"], entry["about"], entry["range"], entry["default"])
+        for entry in catalogue.parameters()
+    ]
+    assert [each for each in known if known.count(each) > 1] == []
+
+
 def test_explain_suggests_the_nearest(cli: CommandLine) -> None:
     done = cli("explain", "recovry_ms")
     assert done.returncode == 2

@@ -36,6 +36,8 @@ mod pattern;
 mod pause_fault;
 mod pausing;
 mod position;
+#[cfg(test)]
+mod ranges;
 mod read;
 mod receiving;
 mod renamed;
