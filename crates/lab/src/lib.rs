@@ -47,7 +47,7 @@ pub use run::run;
 pub use scenario::{
     Adapters, BOTTLENECK, Chain, Defence, DefenceMode, Domain, DomainFault, FatTree, Fault, Feedback, FlowSpec, Graph,
     Hotspot, LONGEST, LeafSpine, Links, Multipath, OneSwitch, Pairing, ParkingLot, PatternError, Pause, PauseFault,
-    PauseKind, PauseRule, Record, Routing, Scenario, ScenarioError, Star, Switches, TcpFlavour, Times, Topology,
+    PauseKind, PauseRule, Record, Routing, Scenario, ScenarioError, Star, Switches, TcpFlavour, Ties, Times, Topology,
     Traffic, TrafficKind, Tree,
 };
 pub use schema::schema_json;

@@ -17,6 +17,10 @@ pub enum Purpose {
     Traffic = 4,
     /// Which of several equal paths a frame takes.
     Path = 5,
+    /// Who comes first at one instant.
+    Order = 6,
+    /// How far a clock is off.
+    Clock = 7,
 }
 
 /// A stream of random numbers.

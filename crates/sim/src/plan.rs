@@ -37,6 +37,8 @@ pub struct Plan {
     pub record: Record,
     /// What has events, beyond the result.
     pub events: Events,
+    /// Which of several equal events of one instant comes first.
+    pub ties: Ties,
 }
 
 impl Plan {
@@ -97,6 +99,17 @@ pub enum Events {
     WhereNeeded,
     /// Each of these, everywhere: slower; for tests and for measuring.
     Everywhere,
+}
+
+/// Which of several events of one kind comes first when they fall on one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ties {
+    /// An order drawn anew for each instant from the seed, the replication and the components' names: nobody is
+    /// preferred.
+    #[default]
+    Drawn,
+    /// The order of the components' numbers: of two frames, that which arrives over the port with the lower number.
+    PortOrder,
 }
 
 /// A switch or a host.

@@ -5,7 +5,8 @@ mod net;
 use proptest::prelude::*;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
-    Control, Engine, Events, Feedback, Finished, FlowPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Traffic,
+    Control, Engine, Events, Feedback, Finished, FlowPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Ties,
+    Traffic,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -62,6 +63,7 @@ fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
         flows,
         generators: Vec::new(),
         events: Events::WhereNeeded,
+        ties: Ties::Drawn,
         services: Vec::new(),
         domain: None,
         feedback: Feedback::Ideal,

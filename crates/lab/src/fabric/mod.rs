@@ -6,7 +6,7 @@ pub(crate) use traffic::limiters;
 
 use crate::fairness::{Claim, max_min, proportional};
 use crate::flows::{Alone, Hop};
-use crate::scenario::{Draw, Feedback, ResolvedScenario, Scenario, ScenarioError};
+use crate::scenario::{Draw, Feedback, ResolvedScenario, Scenario, ScenarioError, Ties};
 use crate::topology::{Role, reverse};
 use qcnlab_sim::{
     DomainPlan, Events, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Traffic,
@@ -159,6 +159,10 @@ impl Fabric {
             flows: self.flows.clone(),
             generators: self.generators.clone(),
             events: Events::WhereNeeded,
+            ties: match scenario.ties {
+                Ties::Drawn => qcnlab_sim::Ties::Drawn,
+                Ties::PortOrder => qcnlab_sim::Ties::PortOrder,
+            },
             services: self.services.clone(),
             domain: self.domain.clone(),
             feedback: match scenario.feedback {

@@ -64,7 +64,9 @@ pub(crate) use pattern::Pattern;
 pub use pattern::PatternError;
 pub use pause_fault::PauseFault;
 pub use shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};
-pub use types::{BOTTLENECK, Feedback, Hotspot, Pairing, Record, Scenario, TcpFlavour, Times, Traffic, TrafficKind};
+pub use types::{
+    BOTTLENECK, Feedback, Hotspot, Pairing, Record, Scenario, TcpFlavour, Ties, Times, Traffic, TrafficKind,
+};
 
 use document::Document;
 use position::Position;

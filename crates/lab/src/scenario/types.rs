@@ -44,6 +44,8 @@ params! {
         replications: u32, "", Range::between(1.0, 1e6), Fallback::Text("1");
         /// Where the random streams start.
         seed: u64, "", Range::ANY, Fallback::Text("1");
+        /// Which of several frames that arrive at one instant is served first.
+        ties: Ties, "", Range::ANY, Fallback::Text("drawn");
     } with {
         /// The file's stem, or the name its text was given.
         pub name: String,
@@ -76,6 +78,16 @@ params! {
         /// What its memory follows from, as it was read.
         pub(crate) counts: Counts,
         pub(super) origin: Arc<Document>,
+    }
+}
+
+choice! {
+    /// What decides between frames that arrive at one instant, and between other equal events of one instant.
+    pub enum Ties {
+        /// An order drawn anew for each instant: no source and no link is preferred.
+        Drawn = "drawn",
+        /// The order in which the topology lists its links. Whoever is listed first is served first, every time.
+        PortOrder = "port_order",
     }
 }
 

@@ -8,13 +8,14 @@ use super::recording::Recording;
 use super::schedule::{Event, Schedule, Sizes};
 use super::signals::Signalling;
 use super::{Ending, Engine};
-use crate::ids::{Id, IdVec, PortId};
-use crate::plan::{FlowPlan, Plan, Traffic};
+use crate::ids::{FlowId, Id, IdVec, PortId};
+use crate::plan::{FlowPlan, Plan, Ties, Traffic};
 use crate::recorder::Recorder;
 use crate::source::Source;
 use crate::trace::{Counters, Tally};
 use crate::wheel::Wheel;
 use qcnlab_schemes::registry::Config;
+use qcnlab_schemes::{Dice, Purpose};
 use qcnlab_units::{Bytes, Instant, Span};
 
 /// How often the control is read, in events; a power of two.
@@ -64,9 +65,33 @@ impl Engine {
         engine.choose_lazy(plan);
         engine.choose_fifo(plan);
         engine.add_adapters();
-        engine.schedule = Schedule::new(engine.sizes(plan));
+        engine.schedule = engine.schedule_of(plan);
         engine.schedule_first();
         engine
+    }
+
+    /// Nothing pending. What decides between events of one instant is keyed by names, so that it does not depend on
+    /// the order in which a plan lists its ports and flows.
+    fn schedule_of(&self, plan: &Plan) -> Schedule {
+        let sizes = self.sizes(plan);
+        if plan.ties == Ties::PortOrder {
+            return Schedule::new(sizes);
+        }
+        let key = |name: &str| Dice::new(plan.seed, plan.replication, name, Purpose::Order).below(u32::MAX);
+        let ports: IdVec<PortId, u32> = plan.ports.iter().map(|port| key(&port.name)).collect();
+        let flows: IdVec<FlowId, u32> = plan.flows.iter().map(|flow| key(&flow.name)).collect();
+        Schedule::drawing(sizes, |event| match event {
+            Event::TransmissionEnd(queues) | Event::PauseEffect(queues) => ports[self.network.queues[queues].port],
+            Event::Arrival(port) => ports[port],
+            Event::PauseRefresh(input) => ports[self.network.inputs[input].port],
+            Event::AdapterService(adapter) => ports[self.senders.adapters[adapter].port],
+            Event::SignalArrival(limiter) | Event::RpWake(limiter) | Event::Release(limiter) => {
+                flows[self.senders.limiters[limiter].last_flow]
+            }
+            Event::TcpTimer(flow) | Event::SourceFrame(flow) => flows[flow],
+            Event::GeneratorFrame(generator) => key(&plan.generators[generator.number() as usize].name),
+            Event::ServiceChange | Event::DeadlockCheck | Event::QueueSample | Event::RateSample => 0,
+        })
     }
 
     fn sizes(&self, plan: &Plan) -> Sizes {

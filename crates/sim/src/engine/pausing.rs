@@ -1,17 +1,17 @@
 //! PAUSE and PFC: when a node pauses the links into it, and what a pause frame does at the other end.
 
 use super::Engine;
-use super::network::Network;
 use super::schedule::Event;
 use crate::ids::{InputId, PortId, QueuesId};
 use crate::plan::PauseRule;
 use crate::priority_queues::PauseFrame;
 use qcnlab_units::Instant;
+use std::cmp::Reverse;
 
 impl Engine {
     /// Sends XOFF for a priority group of an input; `because` is the output queue that led to it, if that is known.
     pub(super) fn send_xoff(&mut self, now: Instant, input: InputId, group: u8, because: Option<PortId>) {
-        let because = because.unwrap_or_else(|| self.network.fullest_output(input));
+        let because = because.unwrap_or_else(|| self.fullest_output(now, input));
         let buffer = &mut self.network.inputs[input];
         let node = self.network.links[buffer.port].to;
         let Some(pause) = &mut buffer.pause else { return };
@@ -116,15 +116,15 @@ impl Engine {
             }
         }
     }
-}
 
-impl Network {
-    /// The output of a node that holds most octets of one input; of equals the first.
-    fn fullest_output(&self, input: InputId) -> PortId {
-        let ingress = self.inputs[input].port;
-        let outputs = &self.nodes[self.links[ingress].to].outputs;
-        let held = outputs.iter().map(|output| (self.queued_from(*output, input, u8::MAX), *output));
-        let most = held.reduce(|best, each| if each.0 > best.0 { each } else { best });
-        most.map_or(ingress, |(_, output)| output)
+    /// The output of a node that holds most octets of one input; of equals the one that comes first at this instant.
+    fn fullest_output(&self, now: Instant, input: InputId) -> PortId {
+        let network = &self.network;
+        let ingress = network.inputs[input].port;
+        let outputs = &network.nodes[network.links[ingress].to].outputs;
+        let first = |output: PortId| Reverse(self.schedule.order(Event::Arrival(output), now));
+        let fullest =
+            outputs.iter().max_by_key(|output| (network.queued_from(**output, input, u8::MAX), first(**output)));
+        fullest.copied().unwrap_or(ingress)
     }
 }

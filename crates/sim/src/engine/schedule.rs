@@ -1,11 +1,11 @@
 //! What is pending: at most one event of each kind for each component.
 
 use crate::ids::{AdapterId, FlowId, GeneratorId, Id, InputId, LimiterId, PortId, QueuesId};
-use crate::wheel::{Entity, Wheel};
+use crate::wheel::{Entity, Tie, Wheel};
 use qcnlab_units::Instant;
 
-/// Something that happens at a time of its own. Events of one instant happen in the order of this list, and in the order of the
-/// components' numbers within a kind.
+/// Something that happens at a time of its own. Events of one instant happen in the order of this list; within a kind
+/// the order is [drawn](crate::Ties::Drawn) or that of the components' numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// A transmission ends, or a paused class may resume.
@@ -77,8 +77,31 @@ struct First {
     rate_sample: Entity,
 }
 
+impl Event {
+    /// The place of its kind in the order of one instant.
+    const fn kind(self) -> u8 {
+        match self {
+            Event::TransmissionEnd(_) => 0,
+            Event::ServiceChange => 1,
+            Event::PauseEffect(_) => 2,
+            Event::SignalArrival(_) => 3,
+            Event::RpWake(_) => 4,
+            Event::TcpTimer(_) => 5,
+            Event::Arrival(_) => 6,
+            Event::SourceFrame(_) => 7,
+            Event::GeneratorFrame(_) => 8,
+            Event::Release(_) => 9,
+            Event::AdapterService(_) => 10,
+            Event::PauseRefresh(_) => 11,
+            Event::DeadlockCheck => 12,
+            Event::QueueSample => 13,
+            Event::RateSample => 14,
+        }
+    }
+}
+
 impl Schedule {
-    /// Nothing pending for so many components.
+    /// Nothing pending for so many components; within a kind the lower number comes first.
     pub(super) fn new(sizes: Sizes) -> Schedule {
         let mut next = sizes.queues as Entity;
         let mut kind = |count: usize| {
@@ -103,6 +126,20 @@ impl Schedule {
             rate_sample: kind(1),
         };
         Schedule { wheel: Wheel::new(next as usize), first }
+    }
+
+    /// As [`new`](Schedule::new), but within a kind the order is drawn, from a key for each component.
+    pub(super) fn drawing(sizes: Sizes, key: impl Fn(Event) -> u32) -> Schedule {
+        let mut schedule = Schedule::new(sizes);
+        let entities = 0..=schedule.first.rate_sample;
+        let events = entities.map(|entity| schedule.event(entity));
+        schedule.wheel = Wheel::drawing(events.map(|event| Tie { kind: event.kind(), key: key(event) }));
+        schedule
+    }
+
+    /// The place of an event among those of the instant `at`, as a number that grows.
+    pub(super) fn order(&self, event: Event, at: Instant) -> u64 {
+        self.wheel.order(self.entity(event), at.ps())
     }
 
     /// Takes the earliest event: its time and its number.
@@ -228,22 +265,45 @@ mod tests {
         all
     }
 
+    const TWO_OF_EACH: Sizes =
+        Sizes { queues: 2, limiters: 2, connections: 2, ports: 2, flows: 2, generators: 2, adapters: 2, inputs: 2 };
+
+    /// What happens when all events are set for one instant, the last first.
+    fn happens(schedule: &mut Schedule, at: Instant) -> Vec<Event> {
+        all().into_iter().rev().for_each(|event| schedule.set(event, at));
+        let next = || schedule.next().map(|(_, entity)| schedule.event(entity));
+        std::iter::from_fn(next).collect()
+    }
+
     #[test]
     fn events_of_one_instant_happen_in_the_written_order() {
-        let sizes =
-            Sizes { queues: 2, limiters: 2, connections: 2, ports: 2, flows: 2, generators: 2, adapters: 2, inputs: 2 };
-        let mut schedule = Schedule::new(sizes);
+        let mut schedule = Schedule::new(TWO_OF_EACH);
         let at = Instant::from_ps(5_000_000);
-        for event in all().into_iter().rev() {
-            schedule.set(event, at);
-        }
-        let mut happened = Vec::new();
-        while let Some((_, entity)) = schedule.next() {
-            happened.push(schedule.event(entity));
-        }
+        let happened = happens(&mut schedule, at);
         assert_eq!(happened, all());
         schedule.set(Event::QueueSample, at);
         schedule.cancel(Event::QueueSample);
         assert_eq!(schedule.next(), None);
+    }
+
+    #[test]
+    fn a_drawn_order_keeps_that_of_the_kinds() {
+        let mut schedule = Schedule::drawing(TWO_OF_EACH, |event| match event {
+            Event::Arrival(port) => 10 + port.number(),
+            Event::Release(limiter) => 20 + limiter.number(),
+            _ => 0,
+        });
+        let kinds: Vec<u8> = all().iter().map(|event| event.kind()).collect();
+        assert!(kinds.is_sorted());
+        let mut first = [0; 2];
+        for instant in 1..=100 {
+            let happened = happens(&mut schedule, Instant::from_ps(instant * 1_200_000));
+            assert_eq!(happened.iter().map(|event| event.kind()).collect::<Vec<_>>(), kinds);
+            let [arrival, release] = [6, 9].map(|kind| happened.iter().find(|event| event.kind() == kind));
+            first[0] += u32::from(arrival == Some(&Event::Arrival(PortId::new(0))));
+            first[1] += u32::from(release == Some(&Event::Release(LimiterId::new(0))));
+        }
+        // Half of 100, standard deviation 5.
+        assert!(first.iter().all(|n| n.abs_diff(50) <= 20), "{first:?}");
     }
 }

@@ -5,7 +5,7 @@ use proptest::test_runner::{FailurePersistence, FileFailurePersistence};
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
     Control, Engine, Events, Feedback, Finished, FlowPlan, GeneratorPlan, Halt, NodePlan, PausePlan, PauseRule,
-    PauseScope, Plan, PortPlan, Process, Record, Traffic,
+    PauseScope, Plan, PortPlan, Process, Record, Ties, Traffic,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::collections::VecDeque;
@@ -48,6 +48,7 @@ impl Net {
                     kept: true,
                 },
                 events: Events::WhereNeeded,
+                ties: Ties::Drawn,
             },
         }
     }
