@@ -12,7 +12,7 @@
 //! A bucket of the first level is 2^17 ps (131 ns) wide; a level has 4096 buckets;
 //! a bucket of one level is as wide as the whole level below: 537 us, 2.2 s, 2.5 h.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// Number of an entity.
@@ -25,21 +25,77 @@ const LEVELS: usize = 3;
 const NONE: u32 = u32::MAX;
 
 /// Where an entity's event is kept.
-const IDLE: u16 = u16::MAX;
-const OPEN: u16 = u16::MAX - 1;
-const LATE: u16 = u16::MAX - 2;
+const IDLE: u32 = u32::MAX;
+const OPEN: u32 = u32::MAX - 1;
+const LATE: u32 = u32::MAX - 2;
 
-/// What decides between events of one instant.
+/// What decides between events of one instant: a kind, of which lower ones come first, and a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tie {
-    /// Lower kinds come first.
-    pub kind: u8,
-    /// Random; entities of one kind have different ones.
-    pub key: u32,
+pub struct Tie(u32);
+
+impl Tie {
+    const KEY_BITS: u32 = 28;
+
+    /// The tie of an entity of a kind below 16. The lowest bits of its key count, and should be random.
+    pub fn new(kind: u8, key: u32) -> Tie {
+        assert!(kind < 16, "there are at most 16 kinds of events");
+        Tie(u32::from(kind) << Tie::KEY_BITS | key & ((1 << Tie::KEY_BITS) - 1))
+    }
+
+    const fn kind(self) -> u32 {
+        self.0 >> Tie::KEY_BITS
+    }
 }
 
-/// The bits of an event's order that are drawn; its kind stands above them, its entity below.
-const DRAWN: u64 = 0x00ff_ffff_0000_0000;
+/// A pending event of the bucket that is being emptied. Events of one instant and one kind stand in the order of a
+/// hash of the instant and their keys; if two have the same key, of the instant and their entities.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Pending {
+    time: u64,
+    entity: Entity,
+    tie: Tie,
+}
+
+impl Pending {
+    #[cold]
+    #[inline(never)]
+    fn is_first_of_instant(&self, other: &Pending) -> bool {
+        let rank = |event: &Pending| {
+            (event.tie.kind(), hash(event.tie.0, event.time), hash(event.entity, event.time), event.entity)
+        };
+        let ties_decide = self.tie != Tie::default() || other.tie != Tie::default();
+        if ties_decide { rank(self) < rank(other) } else { self.entity < other.entity }
+    }
+}
+
+// Sorting and the heap ask for `<` and `<=` alone; both are one comparison where times differ.
+impl PartialOrd for Pending {
+    #[inline(always)]
+    fn lt(&self, other: &Pending) -> bool {
+        self.time < other.time || self.time == other.time && self.is_first_of_instant(other)
+    }
+
+    #[inline(always)]
+    fn le(&self, other: &Pending) -> bool {
+        !other.lt(self)
+    }
+
+    fn partial_cmp(&self, other: &Pending) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Pending {
+    fn cmp(&self, other: &Pending) -> Ordering {
+        if self == other {
+            Ordering::Equal
+        } else if self.lt(other) {
+            Ordering::Less
+        } else {
+            Ordering::Greater
+        }
+    }
+}
 
 #[derive(Clone, Copy)]
 struct Slot {
@@ -48,7 +104,7 @@ struct Slot {
     prev: u32,
     tie: Tie,
     /// A bucket's number over all levels, or [`IDLE`], [`OPEN`] or [`LATE`].
-    location: u16,
+    location: u32,
 }
 
 impl Slot {
@@ -66,12 +122,10 @@ pub struct Wheel {
     summary: [u64; LEVELS],
     /// The bucket being emptied, counted from time zero.
     current: u64,
-    /// Its events, latest first: the time and the order at one instant, whose low half is the entity.
-    open: Vec<(u64, u64)>,
+    /// Its events, latest first.
+    open: Vec<Pending>,
     /// Events set since for the same bucket or an earlier time. One whose slot says otherwise was taken away.
-    late: BinaryHeap<Reverse<(u64, u64)>>,
-    /// [`DRAWN`], or zero when the numbers of entities decide.
-    drawn: u64,
+    late: BinaryHeap<Reverse<Pending>>,
 }
 
 impl Wheel {
@@ -80,16 +134,16 @@ impl Wheel {
 
     /// A wheel for entities `0..entities`, with nothing pending. At one instant the lower number comes first.
     pub fn new(entities: usize) -> Wheel {
-        Wheel::of(vec![Slot::new(Tie::default()); entities], 0)
+        Wheel::of(vec![Slot::new(Tie::default()); entities])
     }
 
     /// A wheel for as many entities as `ties`, with nothing pending. At one instant the lower kind comes first, and
     /// the order within a kind is drawn.
     pub fn drawing(ties: impl IntoIterator<Item = Tie>) -> Wheel {
-        Wheel::of(ties.into_iter().map(Slot::new).collect(), DRAWN)
+        Wheel::of(ties.into_iter().map(Slot::new).collect())
     }
 
-    fn of(slots: Vec<Slot>, drawn: u64) -> Wheel {
+    fn of(slots: Vec<Slot>) -> Wheel {
         Wheel {
             slots,
             heads: Box::new([[NONE; BUCKETS]; LEVELS]),
@@ -98,7 +152,6 @@ impl Wheel {
             current: 0,
             open: Vec::with_capacity(64),
             late: BinaryHeap::with_capacity(64),
-            drawn,
         }
     }
 
@@ -119,13 +172,12 @@ impl Wheel {
 
     /// Takes the entity's pending event away.
     pub fn clear(&mut self, entity: Entity) {
-        let Slot { time, next, prev, location, .. } = self.slots[entity as usize];
+        let Slot { next, prev, location, .. } = self.slots[entity as usize];
         match location {
             IDLE => return,
             LATE => {}
             OPEN => {
-                let event = (time, self.order(entity, time));
-                let at = self.open.iter().position(|e| *e == event).expect("an open event is in the list");
+                let at = self.open.iter().position(|e| e.entity == entity).expect("an open event is in the list");
                 self.open.remove(at);
             }
             bucket => {
@@ -155,8 +207,7 @@ impl Wheel {
             {
                 return Some(event);
             }
-            if let Some((time, order)) = self.open.pop() {
-                let entity = order as Entity;
+            if let Some(Pending { time, entity, .. }) = self.open.pop() {
                 self.slots[entity as usize].location = IDLE;
                 return Some((time, entity));
             }
@@ -179,11 +230,14 @@ impl Wheel {
         }
     }
 
-    /// The place of an entity's event among those of `time`: its kind, what is drawn, its number.
     #[inline(always)]
-    pub(crate) fn order(&self, entity: Entity, time: u64) -> u64 {
-        let tie = self.slots[entity as usize].tie;
-        u64::from(tie.kind) << 56 | drawn(tie.key, time) & self.drawn | u64::from(entity)
+    fn pending(&self, entity: Entity, time: u64) -> Pending {
+        Pending { time, entity, tie: self.slots[entity as usize].tie }
+    }
+
+    /// The entity whose event would come first at `time`.
+    pub(crate) fn first_of(&self, entities: impl Iterator<Item = Entity>, time: u64) -> Option<Entity> {
+        entities.map(|entity| self.pending(entity, time)).min().map(|event| event.entity)
     }
 
     #[inline]
@@ -213,29 +267,28 @@ impl Wheel {
             self.mark(LEVEL, index);
         }
         let slot = &mut self.slots[entity as usize];
-        (slot.time, slot.next, slot.prev, slot.location) = (time, head, NONE, (LEVEL * BUCKETS + index) as u16);
+        *slot = Slot { time, next: head, prev: NONE, location: (LEVEL * BUCKETS + index) as u32, ..*slot };
     }
 
     #[inline]
     fn insert_late(&mut self, entity: Entity, time: u64) {
         self.slots[entity as usize].time = time;
         self.slots[entity as usize].location = LATE;
-        self.late.push(Reverse((time, self.order(entity, time))));
+        self.late.push(Reverse(self.pending(entity, time)));
     }
 
     /// Takes the earliest late event, if it comes before the open ones.
     fn pop_late(&mut self) -> Option<(u64, Entity)> {
         while let Some(Reverse(event)) = self.late.peek().copied() {
-            let entity = event.1 as Entity;
-            let slot = &mut self.slots[entity as usize];
-            let pending = slot.location == LATE && slot.time == event.0;
+            let slot = &mut self.slots[event.entity as usize];
+            let pending = slot.location == LATE && slot.time == event.time;
             if pending && self.open.last().is_some_and(|open| *open < event) {
                 return None;
             }
             self.late.pop();
             if pending {
                 slot.location = IDLE;
-                return Some((event.0, entity));
+                return Some((event.time, event.entity));
             }
         }
         None
@@ -288,12 +341,11 @@ impl Wheel {
         while at != NONE {
             let slot = &mut self.slots[at as usize];
             slot.location = OPEN;
-            let (time, next) = (slot.time, slot.next);
-            self.open.push((time, self.order(at, time)));
-            at = next;
+            self.open.push(Pending { time: slot.time, entity: at, tie: slot.tie });
+            at = slot.next;
         }
         if self.open.len() > 1 {
-            self.open.sort_unstable_by(|a, b| b.cmp(a));
+            self.open.sort_unstable_by_key(|event| Reverse(*event));
         }
     }
 
@@ -323,13 +375,12 @@ impl Wheel {
     }
 }
 
-/// A hash of a key and a time, in the bits of [`DRAWN`] and above.
-#[inline(always)]
-const fn drawn(key: u32, time: u64) -> u64 {
+/// A hash of a key and a time.
+const fn hash(key: u32, time: u64) -> u64 {
     // Two rounds of multiply and fold, with the constants of MurmurHash3: one would leave the cyclic order of the keys
     // as it is from one instant to the next.
     let mixed = (time ^ (key as u64) << 32).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    (mixed ^ mixed >> 32).wrapping_mul(0xc4ce_b9fe_1a85_ec53) >> 8
+    (mixed ^ mixed >> 32).wrapping_mul(0xc4ce_b9fe_1a85_ec53)
 }
 
 #[cfg(test)]
@@ -341,7 +392,7 @@ mod tests {
     /// The same promises kept by a sorted set of time, kind, draw and entity.
     struct Model {
         ties: Option<Vec<Tie>>,
-        pending: BTreeSet<(u64, u8, u64, Entity)>,
+        pending: BTreeSet<(u64, u32, u64, Entity)>,
     }
 
     impl Model {
@@ -352,8 +403,8 @@ mod tests {
             self.clear(entity);
             if time < Wheel::HORIZON {
                 let tie = self.ties.as_ref().map(|ties| ties[entity as usize]);
-                let (kind, drawn) = tie.map_or((0, 0), |tie| (tie.kind, drawn(tie.key, time) >> 32 & 0xff_ffff));
-                self.pending.insert((time, kind, drawn, entity));
+                let (kind, rank) = tie.map_or((0, 0), |tie| (tie.kind(), hash(tie.0, time)));
+                self.pending.insert((time, kind, rank, entity));
             }
         }
         fn pop(&mut self) -> Option<(u64, Entity)> {
@@ -378,7 +429,7 @@ mod tests {
             draws: bool,
             steps in prop::collection::vec((0..12u32, gap(), 0..4u8), 1..400),
         ) {
-            let ties: Vec<Tie> = (0..12).map(|n| Tie { kind: (n / 4) as u8, key: key(n) }).collect();
+            let ties: Vec<Tie> = (0..12).map(|n| Tie::new((n / 4) as u8, key(n))).collect();
             let mut wheel = if draws { Wheel::drawing(ties.clone()) } else { Wheel::new(12) };
             let mut model = Model { ties: draws.then_some(ties), pending: BTreeSet::new() };
             let mut now = 0;
@@ -412,7 +463,7 @@ mod tests {
 
     /// The orders in which five events come out at each of 12 000 instants, 1.2 us apart.
     fn orders() -> Vec<Vec<Entity>> {
-        let mut wheel = Wheel::drawing((0..5).map(|n| Tie { kind: 0, key: key(n) }));
+        let mut wheel = Wheel::drawing((0..5).map(|n| Tie::new(0, key(n))));
         let at = |instant: u64| {
             (0..5).for_each(|entity| wheel.set(entity, instant * 1_200_000));
             (0..5).filter_map(|_| wheel.pop()).map(|(_, entity)| entity).collect()
@@ -441,8 +492,21 @@ mod tests {
     }
 
     #[test]
+    fn equal_keys_prefer_nobody() {
+        let mut wheel = Wheel::drawing([Tie::new(3, 77), Tie::new(3, 77)]);
+        let mut first = 0;
+        for instant in 1..=1000 {
+            (0..2).for_each(|entity| wheel.set(entity, instant * 1_200_000));
+            first += u32::from(wheel.pop() == Some((instant * 1_200_000, 0)));
+            wheel.pop();
+        }
+        // Half of 1000, standard deviation 16.
+        assert!(first.abs_diff(500) < 64, "{first}");
+    }
+
+    #[test]
     fn kinds_keep_their_order() {
-        let mut wheel = Wheel::drawing((0..6).map(|n| Tie { kind: 2 - (n / 2) as u8, key: key(n) }));
+        let mut wheel = Wheel::drawing((0..6).map(|n| Tie::new(2 - (n / 2) as u8, key(n))));
         for instant in 1..100 {
             (0..6).for_each(|entity| wheel.set(entity, instant * 1_000_000));
             let order: Vec<Entity> = (0..6).filter_map(|_| wheel.pop()).map(|(_, entity)| entity / 2).collect();

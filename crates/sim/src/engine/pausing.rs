@@ -6,7 +6,6 @@ use crate::ids::{InputId, PortId, QueuesId};
 use crate::plan::PauseRule;
 use crate::priority_queues::PauseFrame;
 use qcnlab_units::Instant;
-use std::cmp::Reverse;
 
 impl Engine {
     /// Sends XOFF for a priority group of an input; `because` is the output queue that led to it, if that is known.
@@ -122,9 +121,9 @@ impl Engine {
         let network = &self.network;
         let ingress = network.inputs[input].port;
         let outputs = &network.nodes[network.links[ingress].to].outputs;
-        let first = |output: PortId| Reverse(self.schedule.order(Event::Arrival(output), now));
-        let fullest =
-            outputs.iter().max_by_key(|output| (network.queued_from(**output, input, u8::MAX), first(**output)));
-        fullest.copied().unwrap_or(ingress)
+        let held = |output: PortId| network.queued_from(output, input, u8::MAX);
+        let most = outputs.iter().map(|output| held(*output)).max();
+        let fullest = outputs.iter().copied().filter(|output| Some(held(*output)) == most);
+        self.schedule.first_of(fullest, now).unwrap_or(ingress)
     }
 }

@@ -133,13 +133,15 @@ impl Schedule {
         let mut schedule = Schedule::new(sizes);
         let entities = 0..=schedule.first.rate_sample;
         let events = entities.map(|entity| schedule.event(entity));
-        schedule.wheel = Wheel::drawing(events.map(|event| Tie { kind: event.kind(), key: key(event) }));
+        schedule.wheel = Wheel::drawing(events.map(|event| Tie::new(event.kind(), key(event))));
         schedule
     }
 
-    /// The place of an event among those of the instant `at`, as a number that grows.
-    pub(super) fn order(&self, event: Event, at: Instant) -> u64 {
-        self.wheel.order(self.entity(event), at.ps())
+    /// The port whose frame would be the first of `ports` to arrive if one arrived over each at the instant `at`.
+    pub(super) fn first_of(&self, ports: impl Iterator<Item = PortId>, at: Instant) -> Option<PortId> {
+        let arrivals = ports.map(|port| self.entity(Event::Arrival(port)));
+        let first = self.wheel.first_of(arrivals, at.ps())?;
+        Some(PortId::new(first - self.first.arrival))
     }
 
     /// Takes the earliest event: its time and its number.
