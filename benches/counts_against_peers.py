@@ -2,7 +2,8 @@
 """Hold the drops of constant senders against ns-2 and ns-3: one case must lose the same frames.
 
 Senders of 10.5 Gb/s together share 10 Gb/s with a queue of 150 KB; frames take 1500 B of the wire,
-and sender i starts at i x 1.142857 us. Nothing in it is random, so ns-2 and we agree to the frame.
+and sender i starts at i x 1.142857 us. Nothing in it is random, and ties are in the order of ports,
+so ns-2 and we agree to the frame.
 ns-3 sends UDP with headers of its own, and its run ends at another frame: its count may differ by
 TOLERANCE. A peer that is not there is left out, and a line says so; exit 1 if counts differ, 2
 without any.
@@ -33,7 +34,7 @@ def words(command: list[str]) -> list[str]:
 
 def ours(scenario: str, seconds: float) -> int:
     """Frames we lose."""
-    return int(words([str(OURS), scenario, f"duration={seconds} s"])[2])
+    return int(words([str(OURS), scenario, f"duration={seconds} s", "ties=port_order"])[2])
 
 
 def by_ns2(senders: int, seconds: float) -> int:

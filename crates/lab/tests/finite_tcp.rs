@@ -46,13 +46,20 @@ fn incast_runs_into_timeouts_and_with_qcn_it_does_not() {
     let plain = outcome(INCAST, &[]);
     assert!(metric(&plain, "drops") > 0.0 && metric(&plain, "timeouts") >= 10.0);
     let qcn = outcome(INCAST, &["scheme.name=qcn"]);
-    for (outcome, at_most) in [(&plain, 9.0), (&qcn, 15.0)] {
+    for outcome in [&plain, &qcn] {
         let done = &outcome.replications[0].done;
         assert_eq!((done.flows.len(), metric(outcome, "unfinished")), (40, 0.0), "four flows each 20 ms, all done");
-        // Four at a time take four times as long as one; a timeout takes 5 ms, six times 0.8 ms.
-        assert!((4.0..6.0).contains(&metric(outcome, "slowdown_mean")), "{}", metric(outcome, "slowdown_mean"));
-        assert!(metric(outcome, "slowdown_p99") < at_most, "{}", metric(outcome, "slowdown_p99"));
     }
+    // Alone a flow takes 0.8 ms, and beside three others at most four times as long: a slowdown of 1 to 4. A timeout of
+    // 5 ms adds 5 / 0.8 = 6.25, once: then the others are done. With drawn ties every flow may lose the last frames of
+    // its window, and more of the 40 wait for their timers (28) than when the first ports lose none (20).
+    let waits = 6.25 * metric(&plain, "timeouts") / 40.0;
+    let mean = metric(&plain, "slowdown_mean");
+    assert!((1.0 + waits..4.0 + waits).contains(&mean), "{mean}, {waits} of them for timers");
+    assert!(metric(&plain, "slowdown_p99") < 10.25, "{}", metric(&plain, "slowdown_p99"));
+    // With QCN nobody waits for a timer: four at a time take four times as long as one, and a little is left unused.
+    assert!((4.0..6.0).contains(&metric(&qcn, "slowdown_mean")), "{}", metric(&qcn, "slowdown_mean"));
+    assert!(metric(&qcn, "slowdown_p99") < 15.0, "{}", metric(&qcn, "slowdown_p99"));
     assert_eq!((metric(&qcn, "drops"), metric(&qcn, "timeouts")), (0.0, 0.0));
 }
 

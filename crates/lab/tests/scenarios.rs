@@ -68,6 +68,7 @@ duration = "2.5 s"
 warmup = "500 ms"
 replications = 20
 seed = 1
+ties = "drawn"
 
 [topology]
 kind = "star"

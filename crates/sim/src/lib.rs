@@ -7,8 +7,9 @@
 //! Congestion points see it where it queues; their signals travel back.
 //!
 //! What is promised:
-//! 1. Time is a whole number of picoseconds. Events of one instant happen in a
-//!    written order (see [`engine`]), so a run is the same on every machine.
+//! 1. Time is a whole number of picoseconds. Events of one instant happen in an
+//!    order that is written or drawn from the seed (see [`engine`]), so a run is
+//!    the same on every machine.
 //! 2. A link has one pending event, however many frames are on it, and a
 //!    frame costs one event a hop; two at ports with [`priority_queues`].
 //! 3. Frames and octets are conserved at every node: every run is audited, and an

@@ -4,6 +4,18 @@
 //! [signalled](signals) back, and what is [recorded](recording). Each component has at most one pending event of each
 //! kind; [`Event`] lists the kinds in the order in which they happen at one instant.
 //!
+//! Within a kind the order is [drawn](crate::Ties::Drawn) for each instant, from the names of components. It makes a
+//! difference where several components act on one thing at one instant:
+//!
+//! * ends of transmissions: two outputs of a switch free the buffer of one input, and the XON that follows is before or
+//!   behind the next frame of one of them;
+//! * arrivals: frames over several links queue at one port;
+//! * signals, wake-ups of reaction points, timers of TCP, sources, generators and releases: flows of one host join the
+//!   queue of their limiter or of their adapter.
+//!
+//! It makes none for pauses that take effect, services of adapters and refreshes of pauses: each acts on its own link.
+//! Of outputs that hold equally much of a paused input, the first of the instant counts as the cause.
+//!
 //! Departures from first-in first-out ports come before all events of their instant: they are computed on arrival, and
 //! a queue is updated before it is read. Some releases and arrivals need no event either (see [`lazy`]).
 //! A byte counter acts inside the transmission that exhausts it.
