@@ -110,6 +110,9 @@ preset = "DEFAULT"
 queue_every = "100 us"
 rates_every = "1 ms"
 throughput_bin = "1 ms"
+recovery_hold = "10 ms"
+rec95s_hold = "5 ms"
+onset_hold = "10 ms"
 tables = true
 "#;
     assert_eq!(scenario.to_toml(), expected);
