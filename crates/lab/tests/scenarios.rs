@@ -65,6 +65,7 @@ fn the_resolved_form_is_this() {
 about = "Two sources share a 10 Gb/s link whose service drops to 0.5 Gb/s for one second. Published time to recover after the hotspot: QCN 94 ms, ECM 3 ms with Gi 0.53333."
 source = "deck 001, Baseline"
 duration = "2.5 s"
+drain = false
 warmup = "500 ms"
 replications = 20
 seed = 1
