@@ -50,7 +50,7 @@ LAWS = {
 }
 OUTCOMES = ("caught", "timeout", "missed", "unviable")
 # Mutants between two entries of what is kept.
-CHUNK = 16
+CHUNK = 8
 
 Outcomes = dict[str, str]
 
@@ -256,17 +256,22 @@ def main() -> None:
     test: dict[str, Callable[[list[str]], Outcomes]] = {PYTHON: of_python.tested}
     for package in LAWS:
         test[package] = lambda names, package=package: tested(package, names, baseline)  # type: ignore[misc]
+    # In turns, so that a run that is stopped has tested some of each.
+    turns = {
+        package: chunks([name for name in drawn[package] if name not in kept.outcomes[package]])
+        for package in arguments.package or packages
+    }
     left = arguments.most
-    for package in arguments.package or packages:
-        todo = [name for name in drawn[package] if name not in kept.outcomes[package]][:left]
-        left -= len(todo)
-        for chunk in chunks(todo):
+    while turns and left > 0:
+        for package in list(turns):
+            chunk = next(turns[package], [])[: max(left, 0)]
+            if not chunk:
+                del turns[package]
+                continue
+            left -= len(chunk)
             kept.add(package, test[package](chunk))
-            done = kept.outcomes[package]
-            print(
-                f"{package}: {len(done)}, {list(done.values()).count('missed')} left",
-                file=sys.stderr,
-            )
+            done = list(kept.outcomes[package].values())
+            print(f"{package}: {len(done)}, {done.count('missed')} survive", file=sys.stderr)
     text = page(known, drawn, kept, arguments.seed)
     if arguments.page:
         arguments.page.write_text(text, encoding="utf-8")
