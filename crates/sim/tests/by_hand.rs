@@ -3,8 +3,9 @@
 mod net;
 
 use net::{Net, greedy};
-use qcnlab_sim::{PausePlan, PauseRule, PauseScope, Process, Traffic};
+use qcnlab_sim::{Control, Engine, FrameFacts, PausePlan, PauseRule, PauseScope, Process, Traffic};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use std::ops::ControlFlow;
 
 const TEN: BitRate = BitRate::gbps(10);
 
@@ -100,4 +101,34 @@ fn a_generator_finds_no_room_behind_three_frames() {
     net.plan.flows[flow as usize].room = Some(Bytes::new(4500));
     let done = net.run();
     assert_eq!((done.flows[0].sent, done.flows[0].refused), (417, 834 - 417 - 3));
+}
+
+/// A frame of 1500 octets takes 1.2 us on each link, and 1 us to cross it: frame k, from 0, leaves the host at 1.2 (k + 1)
+/// and the switch at 3.4 + 1.2 k us. Both ports are heard in the order of time, each frame once, up to the end at 5 us.
+#[test]
+fn a_capture_has_each_frame_when_it_has_left() {
+    let mut net = Net::new(&["a", "s", "b"]);
+    net.link("a", "s", TEN, Span::from_us(1));
+    net.link("s", "b", TEN, Span::from_us(1));
+    net.flow("a", "b", 0, greedy());
+    net.plan.end = us(5);
+    let (host, switch) = (net.port("a->s"), net.port("s->b"));
+    let capture = |ports: &[u32], most: usize| {
+        let mut rows = Vec::new();
+        let mut sink = |departure: &qcnlab_sim::Departure| {
+            let FrameFacts::Data(facts) = departure.frame else { panic!("{departure:?}") };
+            assert_eq!(facts.size, Bytes::new(1500));
+            rows.push((departure.at.ps() / 100_000, departure.port));
+            if rows.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let done = Engine::run_captured(net.plan.clone(), ports, &Control::default(), &mut |_| {}, &mut sink);
+        (rows, done.is_ok())
+    };
+    let all = [(12, host), (24, host), (34, switch), (36, host), (46, switch), (48, host)];
+    assert_eq!(capture(&[host, switch], 100), (all.to_vec(), true));
+    assert_eq!(capture(&[switch], 100).0, [all[2], all[4]]);
+    assert_eq!(capture(&[], 100).0, []);
+    // A sink that has enough ends the run.
+    let (rows, whole) = capture(&[host, switch], 3);
+    assert_eq!((&rows[..], whole), (&all[..3], false));
 }

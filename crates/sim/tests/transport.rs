@@ -50,6 +50,22 @@ fn a_lone_connection_carries_its_window_each_round_trip() {
     assert_eq!((tcp.retransmitted, tcp.timeouts, done.counters.frames_dropped), (0, 0, 0));
 }
 
+/// A connection sends nothing new from its stop on: at once, and at the instant of an acknowledgement. The first segment
+/// arrives after 1.2144 us and 1 us, its acknowledgement of 64 B after 51.2 ns and 1 us: at 3.2656 us the window would
+/// grow to two.
+#[test]
+fn a_connection_that_stops_sends_nothing_new() {
+    let sent = |stop_ps: u64| {
+        let mut net = Net::new(&["a", "b"]);
+        net.link("a", "b", BitRate::gbps(10), Span::from_us(1));
+        let flow = connect(&mut net, "a", "b", config(Flavour::Reno), None);
+        net.plan.flows[flow].stop = Instant::from_ps(stop_ps);
+        net.plan.end = Instant::ZERO + Span::from_us(50);
+        net.run().flows[flow].tcp.unwrap().segments
+    };
+    assert_eq!([0, 1, 3_265_600, 3_265_601].map(sent), [0, 1, 1, 3]);
+}
+
 #[test]
 fn a_transfer_is_complete_to_the_octet_over_a_lossy_queue() {
     for flavour in [Flavour::Reno, Flavour::NewReno, Flavour::Cubic, Flavour::Bic] {
