@@ -61,7 +61,7 @@ gate: ## compare the engine's instruction counts with the accepted ones (needs v
 fuzz: ## fuzz each frame format, guided by coverage (ARGS="--runs 1000000 cnm"; needs g++)
 	@nice -n 19 crates/wire/fuzz/run.sh $(ARGS)
 
-mutants: target/tools/bin/cargo-mutants ## plant 200 bugs one at a time and count those that the tests notice (ARGS="--sample 0": all, a night)
+mutants: $(CORE) target/tools/bin/cargo-mutants ## plant 200 bugs one at a time and count those that the tests notice (ARGS="--sample 0": all, a night)
 	@nice -n 19 $(PYTHON) tests/mutants.py $(ARGS)
 
 target/tools/bin/cargo-mutants:
