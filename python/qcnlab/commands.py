@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from qcnlab import _core, endings, text
+from qcnlab import _core, endings, mib, text
 from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED
 from qcnlab.live import command as live
 
@@ -90,6 +90,9 @@ def _root(
     ] = False,
 ) -> None:
     pass
+
+
+app.command(name="mib")(mib.mib)
 
 
 @app.command()

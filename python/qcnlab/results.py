@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 FORMAT = 3
 """Version of the run folder's layout, kept in `meta.json`."""
+MANAGED = "managed.json"
+"""What a run counted for managed objects; runs without congestion notification messages lack it."""
 WHOLE = ("config.toml", "summary.json", "meta.json")
 """The files without which a folder is none of a run, beside its tables."""
 SUMMARY: dict[str, Any] = {
@@ -74,11 +76,13 @@ class Result:
         summary: dict[str, Any],
         meta: dict[str, Any],
         read: Callable[[str], Table],
+        managed: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._config = config
         self._summary = summary
         self._meta = meta
         self._read = read
+        self._managed = managed
         self._tables: dict[str, Table] = {}
 
     @property
@@ -262,6 +266,15 @@ class Result:
         """The metrics of every replication: `replication`, `metric`, `value`, `unit`."""
         return self.table("metrics")
 
+    @property
+    def managed(self) -> str | None:
+        """What was counted for managed objects, as JSON: what `managed.json` holds.
+
+        `None` for schemes without congestion notification messages, and for folders of versions
+        that did not count. ``qcnlab mib`` makes objects of it.
+        """
+        return self._managed()
+
     def congestion_tree(self, replication: int = 0) -> pl.DataFrame:
         """Sum the pauses of one replication: which link was stopped because of which queue.
 
@@ -351,6 +364,8 @@ class Result:
         write_json(folder / "summary.json", self._summary)
         for name in NAMES:
             write_parquet(folder / f"{name}.parquet", self.table(name))
+        if self.managed is not None:
+            (folder / MANAGED).write_text(self.managed + "\n", encoding="utf-8")
         write_json(folder / "meta.json", self._meta)
 
     def __repr__(self) -> str:
@@ -372,6 +387,7 @@ def from_outcome(outcome: _core.Outcome, wall_s: float) -> Result:
         summary=summary,
         meta=_meta(summary, {name: read(name).units for name in NAMES}, wall_s, cpu_s),
         read=read,
+        managed=outcome.managed,
     )
 
 
@@ -413,7 +429,8 @@ def open_run(folder: str | Path) -> Result:
         if meta.get("format") != FORMAT or set(units) != set(NAMES):
             raise FolderError(f"'{path}' was written by another version of qcnlab")
         _check_contents(config, summary)
-        result = Result(config, summary, meta, _disk_reader(path, units, meta.get("command")))
+        tables = _disk_reader(path, units, meta.get("command"))
+        result = Result(config, summary, meta, tables, _managed_reader(path))
         facts(result)
         return result
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -513,6 +530,17 @@ def _disk_reader(
             again = f"; to run it again: {shlex.join(command)}" if command else ""
             raise FolderError(f"'{path}' cannot be read: {_reason(error)}{again}") from error
         return Table(name, frame, frame.columns, units[name], len(frame))
+
+    return read
+
+
+def _managed_reader(folder: Path) -> Callable[[], str | None]:
+    def read() -> str | None:
+        path = folder / MANAGED
+        try:
+            return path.read_text(encoding="utf-8").rstrip("\n") if path.exists() else None
+        except (OSError, ValueError) as error:
+            raise FolderError(f"'{path}' cannot be read: {_reason(error)}") from error
 
     return read
 

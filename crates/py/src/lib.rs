@@ -46,6 +46,13 @@ mod _core {
         qcnlab_lab::schemes_json()
     }
 
+    /// The managed objects of a replication of a run, as JSON.
+    #[pyfunction]
+    fn mib(scenario: &super::scenario::Scenario, seed: u64, managed: &str, replication: u32) -> PyResult<String> {
+        let objects = qcnlab_lab::mib_json(&scenario.0, seed, managed, replication);
+        objects.map_err(|fault| pyo3::exceptions::PyValueError::new_err(fault.to_string()))
+    }
+
     /// Every scenario inside the package, as JSON.
     #[pyfunction]
     fn scenarios() -> String {

@@ -34,6 +34,11 @@ impl Outcome {
         }
     }
 
+    /// What was counted for managed objects, as JSON; `None` for schemes without messages of 802.1Q.
+    fn managed(&self) -> Option<String> {
+        self.0.managed_json()
+    }
+
     fn summary(&self) -> String {
         self.0.summary_json()
     }

@@ -5,7 +5,7 @@ use crate::scenario::Scenario;
 use qcnlab_schemes::SignalKind;
 use qcnlab_schemes::registry::{Config, catalogue};
 use qcnlab_sim::{FlowPlan, Traffic};
-use qcnlab_wire::MacAddress;
+use qcnlab_wire::{Cpid, MacAddress};
 use std::collections::HashMap;
 
 /// Octets of the headers of a data frame without tags beside the 802.1Q tag: addresses, tag, EtherType, IPv4.
@@ -24,6 +24,16 @@ pub(super) const NUMBER: u64 = 8;
 /// The address of a node: 02:00 and its number in the scenario, from 1.
 pub(super) fn mac(node: u32) -> MacAddress {
     MacAddress::local(node + 1)
+}
+
+/// The address of a node, as text.
+pub(crate) fn mac_address(node: u32) -> String {
+    mac(node).to_string()
+}
+
+/// The CPID of a bridge's congestion point, whose number in the run counts from 0, as 16 hexadecimal digits.
+pub(crate) fn cpid(bridge: u32, point: u32) -> String {
+    Cpid::new(mac(bridge), point.wrapping_add(1) as u16).to_string()
 }
 
 /// The address of a node in 10.0.0.0/8: its number in the scenario, from 1.

@@ -4,6 +4,8 @@
 //! the number of the flow's reaction point, and a CNM carries the first octets of the frame that was sampled. A frame
 //! has the octets that it has in the simulator, without FCS; only a frame that is smaller than its headers is longer.
 
+pub(crate) use addresses::{cpid, mac_address};
+
 mod addresses;
 mod estimate;
 mod file;

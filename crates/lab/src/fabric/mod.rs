@@ -135,6 +135,11 @@ impl Fabric {
         Some(Alone::new(octets, flow.frame, &hops))
     }
 
+    /// Whether the host of a flow has reaction points for it.
+    pub(crate) fn reacts(&self, flow: usize) -> bool {
+        self.domain.as_ref().is_none_or(|domain| domain.untagged[flow].is_some())
+    }
+
     /// What the bottleneck and the sources allow, bit/s.
     pub(crate) fn possible_bps(&self) -> f64 {
         self.link_bps.min(self.offered_bps)

@@ -34,8 +34,8 @@ pub(crate) struct Defended {
     accepts_cn_tags: bool,
     /// The priority that frames from outside get.
     pub(crate) alternate: u8,
-    /// Whether `[[defence]]` gives that priority.
-    pub(crate) alternate_set: bool,
+    /// Whether a table of `[[defence]]` sets the port.
+    pub(crate) set: bool,
 }
 
 /// The domain of a scenario over its network, links inside hosts left out.
@@ -87,7 +87,7 @@ impl ResolvedDomain {
             lldp: true,
             accepts_cn_tags: true,
             alternate: 0,
-            alternate_set: false,
+            set: false,
         };
         for port in 0..network.ports() {
             if resolved.member[network.ends(port).0 as usize] {
@@ -133,7 +133,7 @@ impl ResolvedDomain {
                 defended.lldp = defence.lldp;
                 defended.accepts_cn_tags = defence.accepts_cn_tags;
                 defended.alternate = set.unwrap_or(defended.alternate);
-                defended.alternate_set |= set.is_some();
+                defended.set = true;
             }
         }
         if any {

@@ -50,6 +50,7 @@ pub(crate) mod text;
 mod types;
 
 pub(crate) use counts::Counts;
+pub(crate) use defences::{Defended, Mode, automatic_alternate};
 pub(crate) use drawing::Draw;
 pub(crate) use resolved::ResolvedScenario;
 

@@ -191,6 +191,11 @@ impl ResolvedScenario {
         }
     }
 
+    /// How many ports lead from node to node; after them come those inside hosts.
+    pub(crate) fn outside_ports(&self) -> u32 {
+        2 * self.outside as u32
+    }
+
     /// The class of a flow's frames when they leave their host.
     pub(crate) fn class(&self, scenario: &Scenario, flow: &FlowSpec) -> u8 {
         flow.class.unwrap_or(scenario.traffic[flow.traffic].priority as u8)
