@@ -19,7 +19,9 @@ from qcnlab.folders import NewFolder
 TABLES = (
     "queues", "rates", "throughput", "messages", "drops", "pauses", "windows", "flows", "metrics",
 )  # fmt: skip
-FILES = {"config.toml", "meta.json", "summary.json"} | {f"{name}.parquet" for name in TABLES}
+FILES = {"config.toml", "managed.json", "meta.json", "summary.json"} | {
+    f"{name}.parquet" for name in TABLES
+}
 SAME = FILES - {"meta.json"}
 
 

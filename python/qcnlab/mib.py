@@ -73,8 +73,8 @@ def objects(folder: Path, replication: int = 0) -> dict[str, Any]:
         text = _core.mib(scenario, int(result.summary["seed"]), managed, replication)
     except (_core.ScenarioError, ValueError) as error:
         raise FolderError(f"'{folder}': {error}") from error
-    found: dict[str, Any] = json.loads(text)
-    return found
+    answers: dict[str, Any] = json.loads(text)
+    return answers
 
 
 def _sends_messages(scheme: str) -> bool:
@@ -82,25 +82,25 @@ def _sends_messages(scheme: str) -> bool:
     return "CNM" in known.get(scheme, ["CNM"])
 
 
-def chosen(found: dict[str, Any], pattern: str | None) -> dict[str, Any]:
+def chosen(answers: dict[str, Any], pattern: str | None) -> dict[str, Any]:
     """Return the same with the nodes alone whose names match; raise `FolderError` if none does."""
     if pattern is None:
-        return found
-    nodes = [node for node in found["nodes"] if fnmatchcase(node["node"], pattern)]
+        return answers
+    nodes = [node for node in answers["nodes"] if fnmatchcase(node["node"], pattern)]
     if not nodes:
-        names = ", ".join(node["node"] for node in found["nodes"])
+        names = ", ".join(node["node"] for node in answers["nodes"])
         raise FolderError(f"no bridge or host is named '{pattern}'; there are {names}")
-    return {**found, "nodes": nodes}
+    return {**answers, "nodes": nodes}
 
 
-def lines(found: dict[str, Any]) -> Iterator[str]:
+def lines(answers: dict[str, Any]) -> Iterator[str]:
     """Yield the objects as text."""
-    priorities = ", ".join(map(str, found["priorities"])) or "none"
+    priorities = ", ".join(map(str, answers["priorities"])) or "none"
     yield (
-        f"{found['scenario']}, replication {found['replication']}, after {found['time_s']:g} s; "
-        f"{found['module']}; priorities under congestion control: {priorities}"
+        f"{answers['scenario']}, replication {answers['replication']}, after {answers['time_s']:g} s; "
+        f"{answers['module']}; priorities under congestion control: {priorities}"
     )
-    for node in found["nodes"]:
+    for node in answers["nodes"]:
         yield ""
         yield f"{node['node']}, {node['role']}"
         if "unanswered" in node:
@@ -151,9 +151,7 @@ def _value(value: Any) -> str:
 
 
 def mib(
-    folder: Annotated[
-        str, typer.Argument(metavar="RUN", help="A folder that `qcnlab run` wrote.")
-    ],
+    folder: Annotated[str, typer.Argument(metavar="RUN", help="A folder that `qcnlab run` wrote.")],
     node: Annotated[
         str | None,
         typer.Option("--node", metavar="NAME", help="Only these bridges and hosts: 'leaf*'."),
@@ -166,9 +164,9 @@ def mib(
     """Print the objects of IEEE8021-CN-MIB and Linux' ieee_qcn as a run's network answers them."""
     from pathlib import Path
 
-    found = chosen(objects(Path(folder), replication), node)
+    answers = chosen(objects(Path(folder), replication), node)
     if as_json:
-        print(json.dumps(found, indent=2, ensure_ascii=False))
+        print(json.dumps(answers, indent=2, ensure_ascii=False))
         return
-    for line in lines(found):
+    for line in lines(answers):
         print(line)

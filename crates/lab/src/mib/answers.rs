@@ -41,7 +41,8 @@ impl<'a> Answers<'a> {
         let network = &resolved.network;
         let names: std::collections::HashMap<String, u32> =
             (0..network.ports()).map(|port| (network.port_name(port), port)).collect();
-        let found = |names_of: &[String]| names_of.iter().map(|name| names.get(name).copied()).collect::<Option<_>>();
+        let ports_named =
+            |names_of: &[String]| names_of.iter().map(|name| names.get(name).copied()).collect::<Option<_>>();
         let mut ports_of = vec![Vec::new(); network.nodes.len()];
         (0..resolved.outside_ports()).for_each(|port| ports_of[network.ends(port).0 as usize].push(port));
         let controlled = fabric.flows.iter().filter(|flow| flow.controlled);
@@ -54,8 +55,8 @@ impl<'a> Answers<'a> {
                 None => controlled.fold(0, |all, flow| all | 1 << flow.class),
             },
             ports_of,
-            point_ports: found(&counts.points.port)?,
-            rp_ports: found(&counts.reaction_points.port)?,
+            point_ports: ports_named(&counts.points.port)?,
+            rp_ports: ports_named(&counts.reaction_points.port)?,
         })
     }
 

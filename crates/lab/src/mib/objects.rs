@@ -7,8 +7,8 @@ use std::fmt::Write;
 pub struct MibObject {
     /// Its name.
     pub name: &'static str,
-    /// Its place below ieee8021CnMIBObjects (1.3.111.2.802.1.1.18.1): table, entry, column.
-    pub place: &'static str,
+    /// Its position below ieee8021CnMIBObjects (1.3.111.2.802.1.1.18.1): table, entry, column.
+    pub position: &'static str,
     /// Its type and range.
     pub syntax: &'static str,
     /// Its unit; empty for none.
@@ -20,10 +20,10 @@ pub struct MibObject {
 }
 
 macro_rules! objects {
-    ($( $place:literal $name:literal $syntax:literal $unit:literal $linux:literal $ours:literal; )*) => {
+    ($( $position:literal $name:literal $syntax:literal $unit:literal $linux:literal $ours:literal; )*) => {
         &[$( MibObject {
             name: concat!("ieee8021Cn", $name),
-            place: $place,
+            position: $position,
             syntax: $syntax,
             unit: $unit,
             linux: $linux,
@@ -86,10 +86,10 @@ pub fn mib_objects_markdown() -> String {
         "| object, without `ieee8021Cn` | below 1.3.111.2.802.1.1.18.1 | type | unit | Linux | our answer |\n|---|---|---|---|---|---|\n",
     );
     for object in MIB_OBJECTS {
-        let MibObject { name, place, syntax, unit, linux, ours } = object;
+        let MibObject { name, position, syntax, unit, linux, ours } = object;
         let name = name.trim_start_matches("ieee8021Cn");
         // Writing to a string does not fail.
-        let _ = writeln!(text, "| `{name}` | {place} | {syntax} | {unit} | {linux} | {ours} |");
+        let _ = writeln!(text, "| `{name}` | {position} | {syntax} | {unit} | {linux} | {ours} |");
     }
     text
 }

@@ -71,7 +71,8 @@ fn counts_are_those_of_the_tables() {
     for bridge in ["a", "b"] {
         let mut discarded = 0;
         for row in node(&mib, bridge)["cp"].as_array().unwrap() {
-            let port = &node(&mib, bridge)["interfaces"][row["index"]["ifIndex"].as_u64().unwrap() as usize - 1]["port"];
+            let port =
+                &node(&mib, bridge)["interfaces"][row["index"]["ifIndex"].as_u64().unwrap() as usize - 1]["port"];
             let names = &outcome.replications[0].fabric.port_names;
             let number = names.iter().position(|name| port == name).unwrap() as u32;
             let messages = done.trace.messages.port.iter().filter(|at| **at == number).count() as u64;
@@ -109,7 +110,10 @@ fn parameters_have_the_units_of_each_side() {
     let linux = &node(&mib, "h1")["linux"][0]["ieee_qcn"];
     let third = |name: &str| linux[name][3].clone();
     assert_eq!((third("rpg_time_reset"), third("rpg_min_rate")), (15_000.into(), 5_000_000.into()));
-    assert_eq!((third("rpg_max_rate"), third("rpg_gd"), third("rpg_min_dec_fac")), (10_000.into(), 7.into(), 50.into()));
+    assert_eq!(
+        (third("rpg_max_rate"), third("rpg_gd"), third("rpg_min_dec_fac")),
+        (10_000.into(), 7.into(), 50.into())
+    );
     assert_eq!((linux["rpg_enable"].to_string(), third("cndd_state_machine")), ("[0,0,0,1,0,0,0,0]".into(), 3.into()));
     assert!(linux["rpg_gd"][2].is_null());
 }
@@ -123,7 +127,10 @@ fn modes_have_the_numbers_of_each_side() {
     // b's ports: a, h3, h4.
     assert_eq!(mode("b", 2, "AutoDefenseMode")["name"], "cptInteriorReady");
     assert_eq!(mode("b", 2, "DefModeChoice")["value"], 3);
-    assert_eq!((mode("b", 3, "AdminDefenseMode")["value"].clone(), mode("b", 3, "DefModeChoice")["value"].clone()), (4.into(), 1.into()));
+    assert_eq!(
+        (mode("b", 3, "AdminDefenseMode")["value"].clone(), mode("b", 3, "DefModeChoice")["value"].clone()),
+        (4.into(), 1.into())
+    );
     assert_eq!(mode("b", 3, "AutoDefenseMode")["unanswered"], "the mode is fixed");
     assert_eq!(mode("b", 3, "AlternatePriority"), 1);
     // a says nothing to h2, which is an edge: 4 in the MIB, 1 in Linux.
@@ -150,7 +157,10 @@ fn reaction_points_are_counted_with_their_time() {
         assert_eq!(row["ieee8021CnRpPortPriCentiseconds"], 1);
     }
     let idle = at(node(&mib, "h4"), "rp_port_priority", 1);
-    assert_eq!((idle["ieee8021CnRpPortPriCreatedRps"].clone(), idle["ieee8021CnRpPortPriCentiseconds"].clone()), (0.into(), 0.into()));
+    assert_eq!(
+        (idle["ieee8021CnRpPortPriCreatedRps"].clone(), idle["ieee8021CnRpPortPriCentiseconds"].clone()),
+        (0.into(), 0.into())
+    );
     let stats = &node(&mib, "h1")["linux"][0]["ieee_qcn_stats"];
     assert_eq!(stats["rppp_rp_centiseconds"][3], 1);
 }
@@ -162,7 +172,8 @@ fn created_reaction_points_wrap_at_32_bits() {
     let managed = outcome.managed_json().unwrap();
     let mut value: Value = serde_json::from_str(&managed).unwrap();
     value["replications"][0]["reaction_points"]["created_rps"][0] = ((1u64 << 32) + 7).into();
-    value["replications"][0]["reaction_points"]["limited_ps"][0] = 50_000_000_000_000_000_000_u128.try_into().unwrap_or(u64::MAX).into();
+    value["replications"][0]["reaction_points"]["limited_ps"][0] =
+        50_000_000_000_000_000_000_u128.try_into().unwrap_or(u64::MAX).into();
     let text = mib_json(&outcome.scenario, 1, &value.to_string(), 0).unwrap();
     let mib: Value = serde_json::from_str(&text).unwrap();
     let row = at(node(&mib, "h1"), "rp_port_priority", 1);
@@ -172,13 +183,22 @@ fn created_reaction_points_wrap_at_32_bits() {
 
 #[test]
 fn what_cannot_be_answered_says_why() {
-    let odd = outcome(&["scheme.cp.w=3", "scheme.rp.ai_rate=2.5 Mb/s", "scheme.rp.time_reset=500 us", "domain.outside=h4", "defence.0.port=b->a"]);
+    let odd = outcome(&[
+        "scheme.cp.w=3",
+        "scheme.rp.ai_rate=2.5 Mb/s",
+        "scheme.rp.time_reset=500 us",
+        "domain.outside=h4",
+        "defence.0.port=b->a",
+    ]);
     let mib = mib(&odd);
     let point = at(node(&mib, "a"), "cp", 3);
     assert_eq!(point["ieee8021CnCpFeedbackWeight"]["unanswered"], "scheme.cp.w is 3: no power of two");
     let group = at(node(&mib, "h1"), "rp_group", 1);
     assert_eq!(group["ieee8021CnRpgAiRate"]["unanswered"], "scheme.rp.ai_rate is 2.5 Mb/s: no whole number of Mb/s");
-    assert_eq!(group["ieee8021CnRpgTimeReset"]["unanswered"], "scheme.rp.time_reset is 500 us: no whole number of milliseconds");
+    assert_eq!(
+        group["ieee8021CnRpgTimeReset"]["unanswered"],
+        "scheme.rp.time_reset is 500 us: no whole number of milliseconds"
+    );
     assert_eq!(node(&mib, "h1")["linux"][0]["ieee_qcn"]["rpg_time_reset"][3], 500);
     assert!(node(&mib, "h4")["unanswered"].as_str().unwrap().contains("takes no part"));
     assert!(node(&mib, "h4").get("rp_port_priority").is_none());
@@ -202,8 +222,16 @@ fn runs_without_a_domain_answer_what_they_can() {
 fn counts_that_do_not_fit_are_refused() {
     let outcome = outcome(&[]);
     let managed = outcome.managed_json().unwrap();
-    let refusal = |managed: &str, replication: u32| mib_json(&outcome.scenario, 1, managed, replication).unwrap_err().to_string();
-    for damaged in ["", "{}", "[1]", &managed.replace("\"format\":1", "\"format\":9"), &managed.replace("a->b", "x->y"), &managed.replace("discarded_frames", "dropped")] {
+    let refusal =
+        |managed: &str, replication: u32| mib_json(&outcome.scenario, 1, managed, replication).unwrap_err().to_string();
+    for damaged in [
+        "",
+        "{}",
+        "[1]",
+        &managed.replace("\"format\":1", "\"format\":9"),
+        &managed.replace("a->b", "x->y"),
+        &managed.replace("discarded_frames", "dropped"),
+    ] {
         assert!(refusal(damaged, 0).contains("run the scenario again"), "{damaged}");
     }
     assert_eq!(refusal(&managed, 3), "the run has no replication 3; it has 1, counted from 0");
