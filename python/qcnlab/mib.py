@@ -97,8 +97,8 @@ def lines(answers: dict[str, Any]) -> Iterator[str]:
     """Yield the objects as text."""
     priorities = ", ".join(map(str, answers["priorities"])) or "none"
     yield (
-        f"{answers['scenario']}, replication {answers['replication']}, after {answers['time_s']:g} s; "
-        f"{answers['module']}; priorities under congestion control: {priorities}"
+        f"{answers['scenario']}, replication {answers['replication']}, "
+        f"after {answers['time_s']:g} s; {answers['module']}; priorities under congestion control: {priorities}"
     )
     for node in answers["nodes"]:
         yield ""
