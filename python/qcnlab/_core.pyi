@@ -90,6 +90,8 @@ class Scenario:
     def memory(
         self, *, replications: int | None = None, jobs: int | None = None
     ) -> list[tuple[str, int]]: ...
+    def warnings(self) -> list[str]:
+        """Return what a reader of the results should know beforehand."""
     def bottleneck(self) -> str:
         """Return where it congests, as JSON; raises `AnalysisError` without a single bottleneck."""
     @property

@@ -188,6 +188,18 @@ class Scenario:
         within("jobs", jobs, 1, MOST_JOBS)
         return dict(self._core.memory(replications=reps, jobs=jobs))
 
+    def warnings(self) -> list[str]:
+        """Return what a reader of the results should know beforehand.
+
+        Returns
+        -------
+        list of str
+            A sentence or two each; for example that flows which repair no loss cross queues that
+            may overflow, so that some may never finish. ``qcnlab check``, ``run`` and ``sweep``
+            print them on stderr.
+        """
+        return self._core.warnings()
+
     def bottleneck(self) -> dict[str, Any]:
         """Return the one port that the scenario congests, and its contenders; no run is made.
 

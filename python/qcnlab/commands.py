@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from qcnlab import _core, endings, mib, text
+from qcnlab import _core, endings, flow_commands, mib, text
 from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED
 from qcnlab.live import command as live
 
@@ -175,6 +175,7 @@ def run(
     elif any(limit is not None for limit in limits) or capture_frames is not Kept.headers:
         raise typer.BadParameter("options of a capture go with --capture PORTS")
     captured: dict[str, Any] = {}
+    flow_commands.warn(ready)
 
     def work() -> Result:
         if wanted is None:
@@ -259,6 +260,9 @@ def sweep(
         print(words)
     if command.has_deadlock(summary):
         raise typer.Exit(1)
+
+
+app.command()(flow_commands.fct)
 
 
 @app.command()
@@ -394,6 +398,8 @@ def check(
     if as_json:
         _print_json(verdicts)
     for verdict in verdicts:
+        for warning in verdict.get("warnings", []):
+            print(f"warning: {verdict['file']}: {warning}", file=sys.stderr)
         if not verdict["ok"]:
             sys.stdout.flush()
             print(verdict["text"], file=sys.stderr)
@@ -621,6 +627,7 @@ def _verdict(file: Path) -> dict[str, Any]:
         "name": scenario.name,
         "title": scenario.title,
         "hash": scenario.hash,
+        "warnings": scenario.warnings(),
         "memory_bytes": sum(memory.values()),
         "memory": memory,
     }

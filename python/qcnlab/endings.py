@@ -27,8 +27,8 @@ def flows(metrics: Mapping[str, Mapping[str, Any]]) -> str:
     if not left:
         return f"{said}."
     return (
-        f"{said}. Those that did not count with their time\nup to the end of the run, so that "
-        "completion times and slowdowns after >= are lower bounds."
+        f"{said}. Those that did not count with their time\nup to the end of the run, or alone "
+        "if that is more: completion times and slowdowns after >= are lower bounds."
     )
 
 

@@ -20,7 +20,8 @@ FORMATS = (".svg", ".png", ".pdf")
 def redraw(folder: Path, out: Path | None) -> list[Path]:
     """Draw a run's figures, a sweep's, or all of a demo's and its report.
 
-    A run with pauses gets its congestion tree, too, unless `out` names one file.
+    A run with pauses gets its congestion tree, too, and one with flows of a size their completion
+    times, unless `out` names one file.
 
     Parameters
     ----------
@@ -44,18 +45,22 @@ def redraw(folder: Path, out: Path | None) -> list[Path]:
     if (folder / MANIFEST).exists() or (folder / JOURNAL).exists():
         return _sweep(folder, out)
     result = open_run(folder)
-    paths = [folder / "run.svg", folder / "run.png"] if out is None else [_drawable(out)]
+    paths = [folder / "run.svg", folder / "run.png"] if out is None else [drawable(out)]
     try:
         drawn = [save(run_figure(result), path) for path in paths]
         if out is None and len(result.pauses):
             figure = tree_figure(result)
             drawn += [save(figure, folder / f"tree{suffix}") for suffix in (".svg", ".png")]
+        if out is None and result.summary["metrics"]["started"]["max"]:
+            figure = result.fct().plot()
+            drawn += [save(figure, folder / f"fct{suffix}") for suffix in (".svg", ".png")]
         return drawn
     except OSError as error:
         raise FolderError(f"cannot write '{paths[0]}': {error.strerror}") from error
 
 
-def _drawable(path: Path) -> Path:
+def drawable(path: Path) -> Path:
+    """Return `path`; raise `FolderError` if its suffix is none of a figure."""
     if path.suffix not in FORMATS:
         raise FolderError(f"cannot draw '{path}': its name must end in {', '.join(FORMATS)}")
     return path
@@ -64,7 +69,7 @@ def _drawable(path: Path) -> Path:
 def _sweep(folder: Path, out: Path | None) -> list[Path]:
     figure = open_sweep(folder).plot()
     try:
-        return write_figure(figure, folder) if out is None else [save(figure, _drawable(out))]
+        return write_figure(figure, folder) if out is None else [save(figure, drawable(out))]
     except OSError as error:
         raise FolderError(f"cannot write '{out or folder}': {error.strerror}") from error
 

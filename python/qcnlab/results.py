@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+    from qcnlab.completion import Completions
+
 FORMAT = 3
 """Version of the run folder's layout, kept in `meta.json`."""
 MANAGED = "managed.json"
@@ -274,6 +276,46 @@ class Result:
         that did not count. ``qcnlab mib`` makes objects of it.
         """
         return self._managed()
+
+    def fct(
+        self,
+        by: str = "size",
+        buckets: str = "5%",
+        base: str = "alone",
+        percentile: str = "rank",
+    ) -> Completions:
+        """Return completion times and slowdowns of the flows of a size, in groups.
+
+        Parameters
+        ----------
+        by : str, default "size"
+            ``size``, ``entry`` (of traffic) or ``all``.
+        buckets : str, default "5%"
+            By size: the share of the flows that each group has, as the field's figures have 5 %,
+            or the sizes that part the groups: ``10 KB,100 KB,1 MB``.
+        base : str, default "alone"
+            What slowdowns are measured against: ``alone`` (store and forward over the flow's way),
+            ``standalone`` (the HPCC simulator's: base round trip and octets with headers at the
+            rate of the slowest link) or ``standalone_floored`` (the same, and slowdowns at least
+            1).
+        percentile : str, default "rank"
+            ``rank``: the smallest value that p per cent do not exceed; ``element``: element
+            floor(n p) of the sorted values, as the HPCC simulator's analysis takes it.
+
+        Returns
+        -------
+        Completions
+            Flows that did not finish count with their time up to the end of the run; a percentile
+            that they can change is a lower bound and marked.
+
+        Raises
+        ------
+        AnalysisError
+            For another word, or if no flow of a size started.
+        """
+        from qcnlab.completion import Completions
+
+        return Completions(self, by, buckets, base, percentile)
 
     def congestion_tree(self, replication: int = 0) -> pl.DataFrame:
         """Sum the pauses of one replication: which link was stopped because of which queue.

@@ -64,6 +64,18 @@ def octets(count: int) -> str:
     return f"{value:.{int(value < 9.95 and units[0] != 'B')}f} {units[0]}"
 
 
+def size(count: int) -> str:
+    """Return a number of octets with a unit, to three digits.
+
+    >>> [size(count) for count in (999, 1460, 999_600, 12_345_678)]
+    ['999 B', '1.46 KB', '1 MB', '12.3 MB']
+    """
+    for scale, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
+        if count >= 0.9995 * scale:
+            return f"{count / scale:.3g} {unit}"
+    return f"{count} B"
+
+
 def duration(seconds: float, digits: int = 6) -> str:
     """Return a time with the unit that fits it.
 

@@ -39,6 +39,10 @@ impl Scenario {
         self.0.with_overrides(&assignments).map(Scenario).map_err(|fault| errors::of_scenario(py, &fault))
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings()
+    }
+
     fn to_toml(&self) -> String {
         self.0.to_toml()
     }

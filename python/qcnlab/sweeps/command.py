@@ -79,6 +79,8 @@ def sweep(options: Options) -> tuple[dict[str, Any], str]:
         print(f"{have} of {total} runs are in '{folder}' already", file=sys.stderr)
     for note in store.notes:
         print(f"'{folder}': {note}", file=sys.stderr)
+    for warning in grid.scenarios[0].warnings():
+        print(f"warning: at {grid.label(0)}: {warning}", file=sys.stderr)
     try:
         result = perform(grid, known, options.seed, store, jobs=options.jobs, progress=None)
     except (KeyboardInterrupt, SystemExit):

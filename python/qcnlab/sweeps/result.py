@@ -39,7 +39,7 @@ SHOWN = (
 NOTES = {
     "unfinished": (
         "unfinished: flows of a size that did not finish. They count with their time up to the\n"
-        "end of the run, so that completion times and slowdowns after >= are lower bounds."
+        "end of the run, or alone if that is more: values after >= are lower bounds."
     ),
     "deadlock": (
         "deadlock: when links stopped by PAUSE were found to wait for each other in a circle.\n"

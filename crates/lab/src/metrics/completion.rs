@@ -7,7 +7,8 @@ use qcnlab_units::{Instant, Span};
 /// A flow of a size that started.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Completion {
-    /// From its start to the delivery of its last octet or, if it did not finish, to the end of the run.
+    /// From its start to the delivery of its last octet. If it did not finish, what that is at least: the time to the end
+    /// of the run, and what it would have taken alone.
     pub(crate) took: Span,
     /// What it would have taken alone in the network.
     pub(crate) alone: Span,
@@ -27,8 +28,11 @@ pub(crate) fn completions(fabric: &Fabric, done: &Finished) -> Vec<Option<Comple
     let one = |(flow, tally): (usize, &FlowTally)| {
         let alone = fabric.alone(flow)?.ideal;
         let finished = tally.finished != Instant::NEVER;
-        let until = if finished { tally.finished } else { done.end };
-        (tally.started < done.end).then(|| Completion { took: until.since(tally.started), alone, finished })
+        let took = || match finished {
+            true => tally.finished.since(tally.started),
+            false => done.end.since(tally.started).max(alone),
+        };
+        (tally.started < done.end).then(|| Completion { took: took(), alone, finished })
     };
     done.flows.iter().enumerate().map(one).collect()
 }

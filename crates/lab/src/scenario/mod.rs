@@ -13,6 +13,7 @@
 //! * `check`: what cannot work although every value by itself could.
 //! * `fault`, `pause_fault`, `domain_fault`: what can be wrong. `located`: a fault with the keys it concerns. `error`: a fault as a
 //!   message, with the line and a caret.
+//! * `warning`: what can be run, but may not mean what its author thinks.
 //! * `text`: from a scenario to TOML, JSON and a hash.
 
 mod check;
@@ -48,6 +49,7 @@ mod slowing;
 
 pub(crate) mod text;
 mod types;
+mod warning;
 
 pub(crate) use counts::Counts;
 pub(crate) use defences::{Defended, Mode, automatic_alternate};

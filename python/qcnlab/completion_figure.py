@@ -1,0 +1,204 @@
+"""Completion times as figures: slowdown over size, and distributions."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from qcnlab import text
+from qcnlab.plots import DASHES, INK, SOURCES, TITLE, style
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from qcnlab.completion import Completions, Group
+
+MOST_TICKS = 10
+CLASSES = 4
+"""One run's flows are drawn in so many classes of size at most."""
+LINES = {50: "-", 95: (0, (4, 1.2)), 99: (0, (1, 1))}
+"""The dashes of percentiles."""
+
+
+def completion_figure(runs: Sequence[tuple[str, Completions]]) -> Figure:
+    """Draw slowdowns by group, and the distribution of completion times, of one run or several.
+
+    Parameters
+    ----------
+    runs : sequence of tuple
+        A name and the completions of each run, grouped alike.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Percentiles that are lower bounds are triangles; a distribution goes on dotted, at the
+        share of flows that finished, where the others did not.
+    """
+    with style():
+        figure = Figure(figsize=(9.0, 4.4), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        draw_slowdowns(left, runs)
+        draw_distributions(right, runs)
+        figure.suptitle(_title(runs), x=0.01, ha="left")
+    return figure
+
+
+def draw_slowdowns(axes: Axes, runs: Sequence[tuple[str, Completions]]) -> None:
+    """Draw the percentiles of slowdowns of each group."""
+    percents = list(runs[0][1].groups[0].slowdown)
+    shown = percents if len(runs) == 1 else [percents[0], percents[-1]]
+    bounded = False
+    for number, (_, completions) in enumerate(runs):
+        for index, percent in enumerate(shown):
+            color = SOURCES[(number if len(runs) > 1 else index) % len(SOURCES)]
+            groups = completions.groups
+            values = [group.slowdown[percent] for group in groups]
+            y = [bound.value for bound in values]
+            line = LINES[percent] if len(runs) > 1 else "-"
+            by_size = completions.by == "size"
+            axes.plot(range(len(groups)), y, color=color, lw=1.0 if by_size else 0, ls=line)
+            for at_least, mark in ((False, "o"), (True, "^")):
+                at = [i for i, bound in enumerate(values) if bound.at_least is at_least]
+                bounded |= at_least and bool(at)
+                axes.plot(
+                    at,
+                    [y[i] for i in at],
+                    ls="none",
+                    marker=mark,
+                    ms=5 if at_least else 3,
+                    mfc="white" if at_least else color,
+                    mec=color,
+                )
+    first = runs[0][1]
+    axes.set_yscale("log")
+    _plain(axes, "y")
+    axes.set_ylabel(f"slowdown (by {first.base_words})")
+    _group_axis(axes, first)
+    handles = []
+    if len(runs) == 1:
+        handles = [
+            Line2D([], [], color=SOURCES[i], marker="o", ms=3, label=f"p{p}")
+            for i, p in enumerate(shown)
+        ]
+    else:
+        handles = [Line2D([], [], color=INK, ls=LINES[p], label=f"p{p}") for p in shown]
+    if bounded:
+        handles.append(
+            Line2D(
+                [],
+                [],
+                ls="none",
+                marker="^",
+                mfc="white",
+                mec=INK,
+                ms=5,
+                label="at least (unfinished flows)",
+            )
+        )
+    axes.legend(handles=handles, loc="best")
+
+
+def draw_distributions(axes: Axes, runs: Sequence[tuple[str, Completions]]) -> None:
+    """Draw the share of flows that finished within a time: of runs, or of one's sizes."""
+    lines: list[tuple[str, list[float], list[bool]]] = []
+    if len(runs) == 1:
+        lines = _classes(runs[0][1])
+    else:
+        for label, completions in runs:
+            frame = completions.flows
+            lines.append((label, frame["took_s"].to_list(), frame["finished"].to_list()))
+    open_ends: list[tuple[float, float, str]] = []
+    for number, (label, took, finished) in enumerate(lines):
+        done = np.sort([each for each, ended in zip(took, finished, strict=True) if ended])
+        left = len(took) - len(done)
+        share = np.arange(1, len(done) + 1) / len(took)
+        label += f" ({left:,} of {len(took):,} unfinished)" if left else f" ({len(took):,})"
+        line_style = {"color": SOURCES[number % len(SOURCES)], "ls": DASHES[number % len(DASHES)]}
+        if len(done):
+            axes.step(done, share, where="post", lw=1.2, label=label, **line_style)
+            if left:
+                open_ends.append((done[-1], share[-1], line_style["color"]))
+        else:
+            axes.plot([], [], label=label, **line_style)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text.duration(value, 3)))
+    axes.set_xlabel("completion time")
+    end = axes.get_xlim()[1]
+    for start, level, color in open_ends:
+        axes.plot([start, end], [level, level], color=color, lw=0.8, ls=(0, (1, 2)))
+    axes.set_xlim(right=end)
+    axes.set_ylabel("share of flows that finished within it")
+    axes.set_ylim(0, 1.02)
+    axes.legend(loc="best", fontsize=7)
+
+
+def _classes(completions: Completions) -> list[tuple[str, list[float], list[bool]]]:
+    """Return the flows of a run by its groups, at most four; of sizes, neighbours put together."""
+    frame = completions.flows
+    if completions.by != "size":
+        return [("all flows", frame["took_s"].to_list(), frame["finished"].to_list())]
+    import polars as pl
+
+    step = -(-len(completions.groups) // CLASSES)
+    lines = []
+    for start in range(0, len(completions.groups), step):
+        part = completions.groups[start : start + step]
+        low = part[0].smallest_bytes if start == 0 else completions.groups[start - 1].largest_bytes
+        high = part[-1].largest_bytes
+        above = pl.col("size_bytes") >= low if start == 0 else pl.col("size_bytes") > low
+        flows = frame.filter(above & (pl.col("size_bytes") <= high))
+        if not len(flows):
+            continue
+        label = (
+            f"up to {text.size(high)}" if start == 0 else f"{text.size(low)} to {text.size(high)}"
+        )
+        lines.append((label, flows["took_s"].to_list(), flows["finished"].to_list()))
+    return lines
+
+
+def _group_axis(axes: Axes, completions: Completions) -> None:
+    groups = completions.groups
+    step = -(-len(groups) // MOST_TICKS)
+    last = (len(groups) - 1) % step
+    ticks = list(range(last, len(groups), step))
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    by_share = completions.by == "size" and completions.buckets.strip().endswith("%")
+    axes.set_xticklabels(
+        [_tick(groups[i], by_share=by_share) for i in ticks], rotation=45, ha="right"
+    )
+    if by_share:
+        axes.set_xlabel(f"largest size of each {completions.buckets} of the flows")
+    else:
+        axes.set_xlabel(completions.heading)
+    axes.margins(x=0.03)
+
+
+def _tick(group: Group, *, by_share: bool) -> str:
+    return text.size(group.largest_bytes) if by_share else group.label
+
+
+def _plain(axes: Axes, which: str) -> None:
+    """Write numbers of a logarithmic axis as 1, 10, 100; of less than a decade each of them."""
+    axis = axes.yaxis if which == "y" else axes.xaxis
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    low, high = axis.get_view_interval()
+    if high < 12 * low:
+        axis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    else:
+        axis.set_minor_locator(NullLocator())
+
+
+def _title(runs: Sequence[tuple[str, Completions]]) -> str:
+    if len(runs) > 1:
+        return "Slowdown by size, and completion times"
+    completions = runs[0][1]
+    finished = f"{completions.finished:,} of {completions.started:,} flows finished"
+    return textwrap.fill(f"{completions.name}: {finished}", TITLE)

@@ -1,0 +1,180 @@
+"""Completion times and slowdowns: percentiles over finished and unfinished flows, by hand."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import qcnlab
+from qcnlab.completion import Bound, percentile
+from qcnlab.errors import AnalysisError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import CommandLine
+
+FLOWS = """
+title = "Four flows by hand"
+duration = "1 ms"
+[topology]
+kind = "switch"
+hosts = 4
+rate = "10 Gb/s"
+delay = "1 us"
+[switch]
+output_buffer = "1 MB"
+[[traffic]]
+kind = "list"
+frame = "1500 B"
+flows = '''
+from,to,size,start
+host1,host2,1500 B,0 s
+host2,host1,15 KB,0 s
+host1,host2,150 KB,100 us
+'''
+[[traffic]]
+kind = "list"
+frame = "1500 B"
+flows = '''
+from,to,size,start
+host3,host4,2 MB,100 us
+'''
+[scheme]
+name = "none"
+"""
+
+
+@pytest.fixture(scope="module")
+def four() -> qcnlab.Result:
+    """Four flows that meet nobody: the last takes 1603.2 us and does not finish.
+
+    One frame takes 2 + 2 x 1.2 = 4.4 us, ten 2 + 11 x 1.2 = 15.2, a hundred 2 + 101 x 1.2 = 123.2.
+    """
+    return qcnlab.run(qcnlab.Scenario.from_toml(FLOWS, "four"))
+
+
+def test_a_percentile_over_three_flows_one_unfinished() -> None:
+    values = [10.0, 20.0, 30.0]
+    # The third still runs after 30: the middle one is 20 whenever it ends, the largest 30 at least.
+    ended = [True, True, False]
+    assert percentile(values, ended, 50, "rank") == Bound(20.0, at_least=False)
+    assert percentile(values, ended, 99, "rank") == Bound(30.0, at_least=True)
+    # The first still runs after 10: the middle one is 20 if it ends before, up to 30 otherwise.
+    early = [False, True, True]
+    assert percentile(values, early, 50, "rank") == Bound(20.0, at_least=True)
+    assert percentile(values, early, 99, "rank") == Bound(30.0, at_least=True)
+    # Rank: 50 % of 4 is the second; element: floor(4 x 0.5) = 2, the third.
+    four = [1.0, 2.0, 3.0, 4.0]
+    assert percentile(four, [True] * 4, 50, "rank") == Bound(2.0, at_least=False)
+    assert percentile(four, [True] * 4, 50, "element") == Bound(3.0, at_least=False)
+    hundred = [float(n) for n in range(1, 101)]
+    assert percentile(hundred, [True] * 100, 99, "rank").value == 99.0
+    assert percentile(hundred, [True] * 100, 99, "element").value == 100.0
+    assert percentile([7.0], [True], 99, "element").value == 7.0
+
+
+def test_flows_in_one_group(four: qcnlab.Result) -> None:
+    fct = four.fct(by="all")
+    (group,) = fct.groups
+    assert (group.flows, group.finished) == (4, 3)
+    # Of 4.4, 15.2, 123.2 and the 1603.2 us that the last takes at least the second is p50, the
+    # fourth p95 and p99.
+    assert group.fct_s[50].value == pytest.approx(15.2e-6)
+    assert group.fct_s[99].value == pytest.approx(1603.2e-6)
+    assert [group.fct_s[p].at_least for p in (50, 95, 99)] == [False, True, True]
+    # Alone they take what they take: slowdowns 1, 1, 1, and 1 or more of the last.
+    assert [group.slowdown[p].value for p in (50, 99)] == pytest.approx([1.0, 1.0])
+    assert [group.slowdown[p].at_least for p in (50, 99)] == [False, True]
+    assert "3 of 4 flows of a size finished." in fct.definitions()
+    words = fct.text()
+    assert ">= 1,603" in words
+    assert "after >= are lower bounds" in words
+
+
+def test_the_base_of_the_field(four: qcnlab.Result) -> None:
+    # 4 us there and back, 2.4 us of a full frame on two links, and octets at 10 Gb/s: 1.2, 12, 120
+    # and 1600 us: 7.6, 18.4, 126.4 and 1606.4 us.
+    frame = four.fct(by="all", base="standalone").flows
+    expected = [4.4 / 7.6, 15.2 / 18.4, 123.2 / 126.4, 1603.2 / 1606.4]
+    assert frame["slowdown"].to_list() == pytest.approx(expected)
+    floored = four.fct(by="all", base="standalone_floored").flows
+    assert floored["slowdown"].to_list() == [1.0] * 4
+
+
+def test_groups_by_size_and_by_entry(four: qcnlab.Result) -> None:
+    halves = four.fct(buckets="50%").groups
+    assert [group.label for group in halves] == ["1.5 KB to 15 KB", "150 KB to 2 MB"]
+    assert [(group.flows, group.finished) for group in halves] == [(2, 2), (2, 1)]
+    # Five per cent of four flows: a group each, and empty ones are left out.
+    assert [group.label for group in four.fct().groups] == ["1.5 KB", "15 KB", "150 KB", "2 MB"]
+    edges = four.fct(buckets="1500 B, 20 KB").groups
+    assert [(group.label, group.flows) for group in edges] == [
+        ("up to 1.5 KB", 1),
+        ("above 1.5 KB, to 20 KB", 1),
+        ("above 20 KB", 2),
+    ]
+    entries = four.fct(by="entry").groups
+    assert [(group.label, group.flows) for group in entries] == [
+        ("traffic.0 (list)", 3),
+        ("traffic.1 (list)", 1),
+    ]
+
+
+def test_the_metrics_are_those_of_all_flows(four: qcnlab.Result) -> None:
+    (group,) = four.fct(by="all").groups
+    assert four.metric("fct_p99_ms") == pytest.approx(group.fct_s[99].value * 1e3)
+    assert four.metric("slowdown_p99") == pytest.approx(group.slowdown[99].value)
+    frame = four.fct(by="all").flows
+    assert four.metric("fct_mean_ms") == pytest.approx(sum(frame["took_s"]) / 4 * 1e3)
+    assert (four.metric("started"), four.metric("unfinished")) == (4, 1)
+
+
+def test_every_format_has_every_group(cli: CommandLine, four: qcnlab.Result) -> None:
+    four.save(cli.folder / "out")
+    plain = cli("fct", "out")
+    assert (plain.returncode, plain.stderr) == (0, "")
+    assert plain.stdout == four.fct().text() + "\n"
+    rows = list(csv.DictReader(io.StringIO(cli("fct", "out", "--csv").stdout)))
+    assert [row["flows"] for row in rows] == ["1"] * 4
+    assert [row["fct_p50_at_least"] for row in rows] == ["false", "false", "false", "true"]
+    assert float(rows[1]["fct_p99_s"]) == pytest.approx(15.2e-6)
+    markdown = cli("fct", "out", "--by", "entry", "--md").stdout
+    assert markdown.startswith("| traffic entry | flows | unfinished | FCT p50 (ms) |")
+    assert "| traffic.1 (list) | 1 | 1 | >= 1.603 |" in markdown
+    latex = cli("fct", "out", "--latex").stdout
+    assert r"2 MB & 1 & 1 & $\geq$ 1.603" in latex
+    assert r"\toprule size & flows & unfinished" in latex
+    told = json.loads(cli("fct", "out", "--base", "standalone", "--json").stdout)
+    assert (told["flows"], told["finished"], told["base"]) == (4, 3, "standalone")
+    two = cli("fct", "out", "--csv", "--md")
+    assert two.returncode == 2
+
+
+def test_figures_are_drawn(cli: CommandLine, four: qcnlab.Result) -> None:
+    four.save(cli.folder / "out")
+    done = cli("fct", "out", "-o", "fct.svg")
+    assert done.returncode == 0, done.stderr
+    svg = (cli.folder / "fct.svg").read_text(encoding="utf-8")
+    assert "slowdown (by time alone)" in svg
+    assert "at least (unfinished flows)" in svg
+    assert "fct.png" in cli("plot", "out").stdout
+
+
+def test_what_cannot_be_is_said(four: qcnlab.Result, tmp_path: Path) -> None:
+    for options, words in (
+        ({"by": "colour"}, "flows are grouped by one of size, entry, all, not 'colour'"),
+        ({"base": "ideal"}, "slowdowns are measured against one of alone, standalone"),
+        ({"buckets": "0%"}, "a share is written like 5%"),
+        ({"buckets": "ten"}, "write 5%, or sizes such as"),
+        ({"buckets": "2 KB,1 KB"}, "sizes must rise"),
+    ):
+        with pytest.raises(AnalysisError, match=words):
+            four.fct(**options)
+    endless = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=2 ms", "warmup=0 s")
+    with pytest.raises(AnalysisError, match="no flow of a size started"):
+        qcnlab.run(endless, reps=1).fct()
