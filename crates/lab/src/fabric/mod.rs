@@ -285,4 +285,6 @@ fn services(
 }
 
 #[cfg(test)]
+mod permuted;
+#[cfg(test)]
 mod tests;
