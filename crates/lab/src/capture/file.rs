@@ -2,7 +2,7 @@
 
 use super::addresses;
 use super::frames::{Translator, feedback_bits};
-use super::{CaptureOptions, CaptureSummary, FramesKept};
+use super::{CaptureOptions, CaptureSummary, FramesKept, STAMPS, TAKES};
 use crate::capture_fault::CaptureFault;
 use crate::error::RunError;
 use crate::fabric::Fabric;
@@ -57,8 +57,8 @@ impl CaptureFile {
                 speed: Some(plan.rate),
                 snap_len: options.snap_len.unwrap_or(0),
                 comment: cut(format!(
-                    "frames are stamped when their last octet leaves the port; the link takes {} ns",
-                    plan.delay.ps() / 1000
+                    "{STAMPS}; {TAKES}{} ns, the way into the next queue included",
+                    (plan.delay + plan.latency).ps() / 1000
                 )),
             };
             interfaces[*port as usize] = Some(writer.add_interface(&interface).map_err(cannot_write)?);

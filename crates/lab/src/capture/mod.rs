@@ -25,6 +25,11 @@ use qcnlab_units::{Bytes, Instant};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+/// How the comment of an interface begins.
+pub(crate) const STAMPS: &str = "frames are stamped when their last octet leaves the port";
+/// What stands before the nanoseconds from there to the next queue.
+pub(crate) const TAKES: &str = "the link takes ";
+
 /// How much of a frame is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FramesKept {

@@ -30,6 +30,7 @@ target. An increase event is the end of a byte-counter cycle or of a timer cycle
 ";
 
 mod cp;
+mod observed;
 mod params;
 mod rp;
 #[cfg(test)]

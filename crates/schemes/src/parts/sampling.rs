@@ -23,6 +23,11 @@ impl Countdown {
         self.left < 0
     }
 
+    /// Octets to the end of the interval; negative past it.
+    pub const fn left(&self) -> i64 {
+        self.left
+    }
+
     /// Counts a frame and gives true if the interval holds it; if not it is not counted.
     #[inline]
     pub const fn holds(&mut self, size: Bytes) -> bool {

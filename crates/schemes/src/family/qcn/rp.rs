@@ -13,9 +13,9 @@ use qcnlab_units::{BitRate, Bytes, Instant, Span};
 /// The reaction point: a rate limiter's rate.
 #[derive(Clone, Debug)]
 pub struct QcnRp {
-    params: QcnRpParams,
+    pub(super) params: QcnRpParams,
     /// C: the current rate never passes it.
-    max_rate: BitRate,
+    pub(super) max_rate: BitRate,
     pub(super) state: QcnState,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct QcnLimiter {
     /// rpCurrentRate and rpTargetRate.
     pub(super) rates: Rates,
     /// rpByteCount: octets to the end of the byte-counter cycle.
-    byte_count: Countdown,
+    pub(super) byte_count: Countdown,
     /// rpByteStage: byte-counter cycles ended since the last message.
     pub(super) byte_stage: u32,
     /// RpWhile: the end of the timer cycle.
@@ -45,9 +45,9 @@ pub(super) struct QcnLimiter {
     /// Messages before this are not heard.
     deaf_until: Instant,
     /// Nothing waited behind the limiter at the last transmission.
-    backlog_empty: bool,
+    pub(super) backlog_empty: bool,
     /// A frame was sent since the timer last ran out.
-    sent_since_timer: bool,
+    pub(super) sent_since_timer: bool,
 }
 
 /// What an increase event does, by the two stages.
@@ -162,8 +162,21 @@ impl QcnRp {
         }
     }
 
+    /// A timer cycle ends. Returns false if that ends the limiter: one that sits idle at line rate for a whole cycle
+    /// is not needed.
+    pub(super) fn time_cycle_ended(&mut self, now: Instant, dice: &mut Dice) -> bool {
+        let QcnState::Limiting(limiter) = &mut self.state else { return false };
+        if !limiter.sent_since_timer && limiter.rates.current == self.max_rate {
+            self.state = QcnState::Free;
+            return false;
+        }
+        limiter.sent_since_timer = false;
+        limiter.end_time_cycle(now, &self.params, self.max_rate, dice);
+        true
+    }
+
     /// Stops limiting if the rules of release allow it.
-    fn release_if_done(&mut self) {
+    pub(super) fn release_if_done(&mut self) {
         if let QcnState::Limiting(limiter) = &self.state
             && limiter.rates.current == self.max_rate
             && (limiter.backlog_empty || self.params.release == Release::LineRate)
@@ -199,7 +212,7 @@ impl QcnLimiter {
     }
 
     /// A byte-counter cycle ended.
-    fn end_byte_cycle(&mut self, params: &QcnRpParams, max_rate: BitRate, dice: &mut Dice) {
+    pub(super) fn end_byte_cycle(&mut self, params: &QcnRpParams, max_rate: BitRate, dice: &mut Dice) {
         self.byte_stage += 1;
         let short = self.short_cycle(self.byte_stage, params);
         let octets = params.byte_reset.as_f64() * if short { 0.5 } else { 1.0 };
@@ -285,16 +298,10 @@ impl ReactionPoint for QcnRp {
     fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
         let QcnState::Limiting(limiter) = &mut self.state else { return };
         let (timer, drift) = (now >= limiter.time_end, limiter.drift.due(now));
-        if timer {
-            // A limiter that sits idle at line rate for a whole cycle is not needed.
-            if !limiter.sent_since_timer && limiter.rates.current == self.max_rate {
-                self.state = QcnState::Free;
-                return;
-            }
-            limiter.sent_since_timer = false;
-            limiter.end_time_cycle(now, &self.params, self.max_rate, dice);
+        if timer && !self.time_cycle_ended(now, dice) {
+            return;
         }
-        if let Some(step) = drift {
+        if let (Some(step), QcnState::Limiting(limiter)) = (drift, &mut self.state) {
             limiter.rates.drift(step, self.max_rate);
         }
         if timer || drift.is_some() {

@@ -1,0 +1,159 @@
+//! What a capture says before its frames are judged: interfaces, rates, who sends where.
+
+use super::error::ConformError;
+use super::header::{Header, Kind};
+use qcnlab_capture::{CaptureReader, CapturedFrame, Direction, Interface, InterfaceId};
+use qcnlab_units::{BitRate, Span};
+use qcnlab_wire::MacAddress;
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+
+/// Where the first stamp stands, ps: windows before it are not negative.
+pub(super) const ORIGIN: i64 = 1_000_000_000_000;
+/// Addresses that are kept.
+const MOST_ADDRESSES: usize = 65_536;
+
+/// Opens a capture. It is a regular file, because it is read more than once.
+pub(super) fn open(file: &Path) -> Result<CaptureReader<File>, ConformError> {
+    let file = File::open(file).map_err(ConformError::Open)?;
+    if !file.metadata().map_err(ConformError::Open)?.is_file() {
+        return Err(ConformError::NotAFile);
+    }
+    Ok(CaptureReader::new(file)?)
+}
+
+/// A first reading of a capture.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    pub(super) interfaces: Vec<Interface>,
+    /// The first stamp, ns.
+    first_ns: Option<u64>,
+    /// Step of the stamps, ps.
+    pub(super) resolution: i64,
+    pub(super) frames: u64,
+    /// Who sends data, and on which interfaces.
+    pub(super) senders: HashMap<MacAddress, SeenAt>,
+    /// Where CNMs come from, by interface: sent or of unknown direction.
+    pub(super) cnms_at: HashMap<InterfaceId, u64>,
+    /// Addresses that data frames on an interface go to.
+    pub(super) destinations: HashMap<InterfaceId, HashMap<MacAddress, u64>>,
+}
+
+/// Where a sender was seen.
+#[derive(Debug, Default)]
+pub(super) struct SeenAt {
+    /// Data frames by interface, in the order of the first.
+    data: Vec<(InterfaceId, u64)>,
+    /// CNMs to it, by interface.
+    cnms: HashMap<InterfaceId, u64>,
+}
+
+impl SeenAt {
+    /// The interface beside the sender: where it hears CNMs, else where it was seen first.
+    pub(super) fn beside(&self) -> Option<InterfaceId> {
+        let heard = self.data.iter().map(|(id, _)| (*id, self.cnms.get(id).copied().unwrap_or(0)));
+        let best = heard.clone().map(|(_, count)| count).max()?;
+        heard.into_iter().find(|(_, count)| *count == best).map(|(id, _)| id)
+    }
+}
+
+impl Survey {
+    pub(super) fn of(file: &Path) -> Result<Survey, ConformError> {
+        let mut reader = open(file)?;
+        let mut survey = Survey { resolution: 999_999, ..Survey::default() };
+        let mut last_interface = 0;
+        while let Some(frame) = reader.next_frame()? {
+            let Some(time) = frame.time_ns else { return Err(ConformError::NoStamp { frame: frame.number }) };
+            survey.first_ns = Some(survey.first_ns.map_or(time, |first| first.min(time)));
+            if time % 1000 != 0 {
+                survey.resolution = 999;
+            }
+            survey.frames = frame.number;
+            last_interface = last_interface.max(frame.interface.0);
+            survey.note(&frame)?;
+        }
+        survey.interfaces =
+            (0..=last_interface).map(|id| reader.interface(InterfaceId(id)).cloned().unwrap_or_default()).collect();
+        Ok(survey)
+    }
+
+    fn note(&mut self, frame: &CapturedFrame<'_>) -> Result<(), ConformError> {
+        let header = Header::of(frame)?;
+        let at = frame.interface;
+        match header.kind() {
+            Kind::Data => {
+                if frame.direction != Some(Direction::Received) {
+                    let seen = self.senders.entry(header.source).or_default();
+                    match seen.data.iter_mut().find(|(id, _)| *id == at) {
+                        Some((_, count)) => *count += 1,
+                        None => seen.data.push((at, 1)),
+                    }
+                    *self.destinations.entry(at).or_default().entry(header.destination).or_default() += 1;
+                }
+            }
+            Kind::Cnm => {
+                if frame.direction != Some(Direction::Sent) {
+                    *self.senders.entry(header.destination).or_default().cnms.entry(at).or_default() += 1;
+                }
+                if frame.direction != Some(Direction::Received) {
+                    *self.cnms_at.entry(at).or_default() += 1;
+                }
+            }
+            Kind::MacControl | Kind::Other => {}
+        }
+        if self.senders.len() > MOST_ADDRESSES {
+            return Err(ConformError::TooMany { what: "addresses", limit: MOST_ADDRESSES });
+        }
+        Ok(())
+    }
+
+    /// A stamp in ps from [`ORIGIN`], which is the first stamp.
+    pub(super) fn stamp(&self, frame: &CapturedFrame<'_>) -> Result<i64, ConformError> {
+        let time = frame.time_ns.ok_or(ConformError::NoStamp { frame: frame.number })?;
+        let since = time.saturating_sub(self.first_ns.unwrap_or(0)).min(i64::MAX as u64 / 4000);
+        Ok(since as i64 * 1000 + ORIGIN)
+    }
+
+    /// Seconds on the capture's own clock.
+    pub(super) fn seconds(&self, stamp: i64) -> f64 {
+        (self.first_ns.unwrap_or(0) as f64 * 1000.0 + (stamp - ORIGIN) as f64) / 1e12
+    }
+
+    pub(super) fn name(&self, InterfaceId(id): InterfaceId) -> String {
+        match self.interfaces.get(id as usize) {
+            Some(interface) if !interface.name.is_empty() => interface.name.clone(),
+            _ => id.to_string(),
+        }
+    }
+
+    /// The interface that the user names, by name or number.
+    pub(super) fn called(&self, name: &str) -> Result<InterfaceId, ConformError> {
+        let ids = 0..self.interfaces.len() as u32;
+        let named = ids.clone().find(|id| self.interfaces[*id as usize].name == name);
+        let numbered = || name.parse().ok().filter(|id| ids.contains(id));
+        named.or_else(numbered).map(InterfaceId).ok_or_else(|| {
+            let all = (0..self.interfaces.len().min(12) as u32).map(|id| self.name(InterfaceId(id))).collect();
+            ConformError::NoInterface { name: name.to_owned(), all }
+        })
+    }
+
+    pub(super) fn rate(&self, id: InterfaceId, told: Option<BitRate>) -> Result<BitRate, ConformError> {
+        let speed = self.interfaces.get(id.0 as usize).and_then(|interface| interface.speed);
+        let rate = told.or(speed).filter(|rate| *rate > BitRate::ZERO);
+        rate.ok_or_else(|| ConformError::NoRate { interface: self.name(id) })
+    }
+
+    /// Whether qcnlab wrote the capture, whose frames have no FCS and whose interfaces tell the delay of their links.
+    pub(super) fn is_ours(&self) -> bool {
+        self.interfaces.iter().any(|interface| interface.comment.starts_with(crate::capture::STAMPS))
+    }
+
+    /// The delay of a link, where the interface tells it.
+    pub(super) fn delay(&self, InterfaceId(id): InterfaceId) -> Option<Span> {
+        let comment = &self.interfaces.get(id as usize)?.comment;
+        let (_, rest) = comment.split_once(crate::capture::TAKES)?;
+        let (ns, _) = rest.split_once(" ns")?;
+        ns.trim().parse().ok().map(Span::from_ns)
+    }
+}

@@ -1,0 +1,61 @@
+//! The laws that a capture is held against: parameter sets of QCN, and single changes that explain a violation.
+
+use super::error::ConformError;
+use super::tolerances::ConformOptions;
+use crate::scenario::Scenario;
+use qcnlab_schemes::family::qcn::{QcnCpParams, QcnRpParams};
+use qcnlab_schemes::registry::{Config, catalogue};
+
+/// A parameter set of QCN's family.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Law {
+    /// Scheme and preset, and what was changed.
+    pub(super) name: String,
+    pub(super) cp: QcnCpParams,
+    pub(super) rp: QcnRpParams,
+}
+
+impl Law {
+    /// The law that the options name.
+    pub(super) fn of(options: &ConformOptions) -> Result<Law, ConformError> {
+        let unknown = |text: String| ConformError::Law(text);
+        if !catalogue().iter().any(|listing| listing.name == options.scheme) {
+            return Err(unknown(format!(
+                "there is no scheme {}; conform knows qcn, qcn_byte_counter and qcn_timer",
+                options.scheme
+            )));
+        }
+        let mut changes = vec![format!("scheme.name={}", options.scheme)];
+        changes.push(format!("scheme.preset={}", options.preset));
+        changes.extend(options.set.iter().map(|change| format!("scheme.{change}")));
+        // Any scenario will do: only its scheme counts.
+        let base =
+            Scenario::shipped("og-hotspot-2src-10g-to-500m-rtt10us").map_err(|error| unknown(error.to_string()))?;
+        let scenario = base.with_overrides(&changes).map_err(|error| unknown(error.to_string()))?;
+        let mut name = format!("{} {}", options.scheme, options.preset);
+        for change in &options.set {
+            name += &format!(", {change}");
+        }
+        Law::from_config(&scenario.scheme, name)
+    }
+
+    fn from_config(config: &Config, name: String) -> Result<Law, ConformError> {
+        let Config::Qcn { cp, rp, .. } = config else { return Err(ConformError::NotQcn(config.name().to_owned())) };
+        if cp.fb_bits > 6 {
+            return Err(ConformError::NoStandardFrame { law: name, bits: cp.fb_bits });
+        }
+        Ok(Law { name, cp: *cp, rp: *rp })
+    }
+
+    /// All parameter sets whose feedback a CNM can carry.
+    pub(super) fn presets() -> Vec<Law> {
+        let of = |scheme: &'static str, preset: &'static str| {
+            let config = Config::find(scheme, Some(preset)).ok()?;
+            Law::from_config(&config, format!("{scheme} {preset}")).ok()
+        };
+        let listings = catalogue();
+        let pairs =
+            listings.iter().flat_map(|listing| listing.presets.iter().map(|preset| (listing.name, preset.name)));
+        pairs.filter_map(|(scheme, preset)| of(scheme, preset)).collect()
+    }
+}

@@ -1,0 +1,392 @@
+//! Judges one reaction point: frame by frame, all hypotheses at once.
+
+use super::hypothesis::{Fit, Heard, Hypothesis, Rules};
+use super::interval::{Interval, Intervals};
+use super::reason::{self, Evidence, Reason};
+use crate::conform::window::{Window, takes};
+use std::collections::VecDeque;
+
+/// What a reaction point did or heard, in the order of the capture.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::conform) enum Event {
+    Frame(Sent),
+    Cnm(Heard),
+}
+
+/// A data frame that it sent.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::conform) struct Sent {
+    pub(in crate::conform) number: u64,
+    /// Of its last octet, ps.
+    pub(in crate::conform) stamp: i64,
+    /// Octets on the wire, as captured.
+    pub(in crate::conform) size: u32,
+    /// Until when other frames, or a pause, kept it from the link.
+    pub(in crate::conform) busy: i64,
+}
+
+/// Where and why the law is broken.
+#[derive(Clone, Debug)]
+pub(in crate::conform) struct Breach {
+    pub(in crate::conform) frame: u64,
+    pub(in crate::conform) stamp: i64,
+    pub(in crate::conform) reason: Reason,
+}
+
+/// What a reaction point's frames come to.
+#[derive(Clone, Debug)]
+pub(in crate::conform) enum Finding {
+    Conforms,
+    Breaks(Box<Breach>),
+    NotDecidable(String),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::conform) struct Tally {
+    pub(in crate::conform) frames: u64,
+    pub(in crate::conform) cnms: u64,
+    /// Frames while a limiter was surely installed, and those of them that left exactly when the law says.
+    pub(in crate::conform) limited: u64,
+    pub(in crate::conform) on_time: u64,
+    /// Frames that left later although nothing kept them.
+    pub(in crate::conform) late: u64,
+    /// Before the first CNM: frames, and those back to back.
+    before: u64,
+    before_in_time: u64,
+    /// The most hypotheses at a time.
+    pub(in crate::conform) most: usize,
+}
+
+/// Frames read ahead before a frame that does not fit is judged.
+const AHEAD: usize = 12;
+/// From so many hypotheses on, those of equal rates are merged.
+const MERGE: usize = 192;
+/// More than these after merging are not followed.
+const MOST: usize = 1024;
+/// Frames back to back before the first CNM that show a sender without a limiter.
+const FREE_FRAMES: u64 = 10;
+/// Frames on time under a limiter without which nothing is decided.
+const DECIDING: u64 = 20;
+
+#[derive(Clone, Debug)]
+pub(in crate::conform) struct Judge {
+    pub(in crate::conform) rules: Rules,
+    hypotheses: Vec<Hypothesis>,
+    heard: Vec<Heard>,
+    /// The number of the first of `heard`.
+    first: u64,
+    events: VecDeque<Event>,
+    /// Events to wait for before the first is judged again.
+    wait: usize,
+    ended: Option<Finding>,
+    tally: Tally,
+    intervals: Intervals,
+    last: Option<Sent>,
+    /// Mean rate of the frames before the first CNM, for messages.
+    began: Option<(i64, f64)>,
+}
+
+impl Judge {
+    pub(in crate::conform) fn new(rules: Rules) -> Judge {
+        Judge {
+            rules,
+            hypotheses: Vec::new(),
+            heard: Vec::new(),
+            first: 0,
+            events: VecDeque::new(),
+            wait: 0,
+            ended: None,
+            tally: Tally::default(),
+            intervals: Intervals::default(),
+            last: None,
+            began: None,
+        }
+    }
+
+    pub(in crate::conform) fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    pub(in crate::conform) fn take(&mut self, event: Event) {
+        match event {
+            Event::Frame(_) => self.tally.frames += 1,
+            Event::Cnm(_) => self.tally.cnms += 1,
+        }
+        if self.ended.is_some() {
+            return;
+        }
+        self.events.push_back(event);
+        if self.events.len() > self.wait {
+            self.go_on(false);
+        }
+    }
+
+    /// The capture is over.
+    pub(in crate::conform) fn finish(&mut self) -> (Finding, Vec<Interval>, u64) {
+        self.go_on(true);
+        let gauges = self.hypotheses.iter().map(|hypothesis| hypothesis.allowed);
+        self.intervals.close(None, gauges);
+        let (intervals, left_out) = self.intervals.take();
+        (self.finding(), intervals, left_out)
+    }
+
+    fn finding(&self) -> Finding {
+        let Tally { frames, cnms, limited, on_time, .. } = self.tally;
+        if cnms == 0 {
+            return Finding::NotDecidable("no CNM reached it: nothing ever told it to limit".to_owned());
+        }
+        let paced = !self.rules.starts_free && self.began_paced();
+        match &self.ended {
+            Some(Finding::NotDecidable(why)) => return Finding::NotDecidable(why.clone()),
+            Some(breach) if !paced => return breach.clone(),
+            _ => {}
+        }
+        if paced {
+            let before = self.tally.before;
+            return Finding::NotDecidable(format!(
+                "the {before} frame{} before its first CNM do not fill the link: the capture may begin in the middle \
+                 of a cycle, with a limiter whose target and stages are not known. Begin it earlier, or say \
+                 --starts-free if no limiter was installed",
+                if before == 1 { "" } else { "s" }
+            ));
+        }
+        if limited == 0 {
+            return Finding::NotDecidable(format!("no CNM installed a limiter in {frames} frames"));
+        }
+        if on_time < DECIDING {
+            return Finding::NotDecidable(format!(
+                "its rate never limited it: {on_time} of {limited} frames under a limiter left when the law lets \
+                 them, all others later, so it had nothing to send"
+            ));
+        }
+        Finding::Conforms
+    }
+
+    /// Whether frames before the first CNM did not show a sender without a limiter.
+    fn began_paced(&self) -> bool {
+        let Tally { before, before_in_time, .. } = self.tally;
+        before < FREE_FRAMES || before_in_time * 10 < before * 9
+    }
+
+    /// Whether it surely has frames to send: it filled the link before it was limited.
+    fn backlogged(&self) -> bool {
+        self.rules.backlogged || !self.began_paced()
+    }
+
+    fn go_on(&mut self, over: bool) {
+        while self.ended.is_none() {
+            let Some(event) = self.events.pop_front() else { return };
+            match event {
+                Event::Cnm(cnm) => {
+                    self.heard.push(cnm);
+                    let allowed = self.hypotheses.iter().map(|hypothesis| hypothesis.allowed);
+                    self.intervals.on_cnm(cnm, allowed);
+                    self.hypotheses.iter_mut().for_each(|hypothesis| hypothesis.allowed = (0.0, 0.0));
+                }
+                Event::Frame(sent) => {
+                    if !self.frame(sent, over) {
+                        self.events.push_front(event);
+                        self.wait = self.events.len();
+                        return;
+                    }
+                    self.wait = 0;
+                }
+            }
+        }
+    }
+
+    /// Judges a frame; returns false to be asked again when more is known.
+    fn frame(&mut self, sent: Sent, over: bool) -> bool {
+        let window = self.rules.released(sent.stamp, sent.size);
+        if self.hypotheses.is_empty() {
+            self.hypotheses.push(Hypothesis::free(&self.rules, window));
+        }
+        let possible = self.advanced(&self.hypotheses, window, &self.heard);
+        let fits: Vec<Fit> = possible.iter().map(|hypothesis| hypothesis.fit(&self.rules, window, sent.busy)).collect();
+        let mut next = Vec::new();
+        let on_time = fits.contains(&Fit::OnTime);
+        let mut late = false;
+        if on_time {
+            for (hypothesis, fit) in possible.into_iter().zip(&fits) {
+                if *fit == Fit::OnTime {
+                    hypothesis.send(&self.rules, window, sent.size, false, &mut next);
+                }
+            }
+        } else {
+            let limited = possible.iter().any(Hypothesis::limiting);
+            let known = self.tally.cnms > 0 && limited;
+            let ahead = self.events.iter().filter(|event| matches!(event, Event::Frame(_))).count();
+            if known && ahead < AHEAD && !over {
+                return false;
+            }
+            late = fits.iter().any(|fit| matches!(fit, Fit::Late(_)));
+            if !late || (known && self.too_slow(&possible, &fits, sent, window)) {
+                self.breach(&possible, &fits, sent, window, late);
+                return true;
+            }
+            for (hypothesis, fit) in possible.into_iter().zip(&fits) {
+                if matches!(fit, Fit::Late(_)) {
+                    hypothesis.send(&self.rules, window, sent.size, true, &mut next);
+                }
+            }
+        }
+        self.count(&next, late);
+        self.hypotheses = next;
+        self.merge(sent);
+        self.forget();
+        let charged = self.rules.charged(sent.size);
+        self.intervals.on_frame(sent, charged, late, self.hypotheses.iter().map(|hypothesis| hypothesis.allowed));
+        self.last = Some(sent);
+        true
+    }
+
+    fn advanced(&self, from: &[Hypothesis], window: Window, heard: &[Heard]) -> Vec<Hypothesis> {
+        let mut possible = Vec::with_capacity(from.len() + 4);
+        for hypothesis in from {
+            hypothesis.clone().advance(&self.rules, window, heard, self.first, &mut possible);
+        }
+        possible
+    }
+
+    fn count(&mut self, next: &[Hypothesis], late: bool) {
+        let tally = &mut self.tally;
+        if self.first == 0 && self.heard.is_empty() {
+            tally.before += 1;
+            tally.before_in_time += u64::from(!late);
+        }
+        tally.late += u64::from(late);
+        if next.iter().all(Hypothesis::limiting) {
+            tally.limited += 1;
+            tally.on_time += u64::from(!late);
+        }
+        tally.most = tally.most.max(next.len());
+    }
+
+    /// Whether a sender that is late is slower than the law, and not merely without a frame to send.
+    fn too_slow(&self, possible: &[Hypothesis], fits: &[Fit], sent: Sent, window: Window) -> bool {
+        if self.rules.backlogged {
+            return true;
+        }
+        if !self.backlogged() {
+            return false;
+        }
+        let gap = self.last.map_or(0, |last| sent.stamp - last.stamp);
+        let least = fits.iter().filter_map(|fit| match fit {
+            Fit::Late(by) => Some(*by),
+            Fit::OnTime | Fit::Early(_) => None,
+        });
+        // A pause of its source ends at any time, hardly ever just after the frame was due.
+        if least.min().is_some_and(|by| by < gap / 20) {
+            return true;
+        }
+        !self.resumes(possible, fits, sent, window)
+    }
+
+    /// Whether the frames behind a late one leave when the law lets them.
+    fn resumes(&self, possible: &[Hypothesis], fits: &[Fit], sent: Sent, window: Window) -> bool {
+        let mut hypotheses = Vec::new();
+        for (hypothesis, fit) in possible.iter().zip(fits) {
+            if matches!(fit, Fit::Late(_)) {
+                hypothesis.clone().send(&self.rules, window, sent.size, true, &mut hypotheses);
+            }
+        }
+        let mut heard = self.heard.clone();
+        for event in self.events.iter().take(AHEAD) {
+            let sent = match event {
+                Event::Cnm(cnm) => {
+                    heard.push(*cnm);
+                    continue;
+                }
+                Event::Frame(sent) => sent,
+            };
+            let window = self.rules.released(sent.stamp, sent.size);
+            let mut next = Vec::new();
+            for hypothesis in self.advanced(&hypotheses, window, &heard) {
+                if hypothesis.fit(&self.rules, window, sent.busy) == Fit::OnTime {
+                    hypothesis.send(&self.rules, window, sent.size, false, &mut next);
+                }
+            }
+            next.truncate(MOST);
+            hypotheses = next;
+            if hypotheses.is_empty() {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn breach(&mut self, possible: &[Hypothesis], fits: &[Fit], sent: Sent, window: Window, late: bool) {
+        // The hypothesis that the frame misses by the least.
+        let miss = |fit: &Fit| match fit {
+            Fit::OnTime => 0,
+            Fit::Early(by) | Fit::Late(by) => *by,
+        };
+        let Some((hypothesis, fit)) = possible.iter().zip(fits).min_by_key(|(_, fit)| miss(fit)) else { return };
+        let evidence = Evidence {
+            rules: &self.rules,
+            hypothesis,
+            by: miss(fit),
+            late: late && matches!(fit, Fit::Late(_)),
+            at: window.middle(),
+            gap: self.last.map_or(0, |last| sent.stamp - last.stamp),
+            charge: self.rules.charged(sent.size),
+            rate: self.rate_after(sent),
+        };
+        let reason = reason::of(&evidence);
+        self.intervals.break_here(sent);
+        self.ended = Some(Finding::Breaks(Box::new(Breach { frame: sent.number, stamp: sent.stamp, reason })));
+        self.events.clear();
+    }
+
+    /// The rate of the frames that follow, before the next CNM: the median of what each gap tells.
+    fn rate_after(&self, sent: Sent) -> Option<f64> {
+        let mut last = sent;
+        let mut rates = Vec::new();
+        for event in self.events.iter().take(AHEAD) {
+            let Event::Frame(next) = event else { break };
+            if next.busy < next.stamp - takes(f64::from(next.size), self.rules.line) as i64 && next.stamp > last.stamp {
+                rates.push(self.rules.charged(last.size) * 8e12 / (next.stamp - last.stamp) as f64);
+            }
+            last = *next;
+        }
+        rates.sort_by(f64::total_cmp);
+        rates.get(rates.len() / 2).copied()
+    }
+
+    /// Merges hypotheses where there are too many to follow one by one.
+    fn merge(&mut self, sent: Sent) {
+        let mut kept: Vec<Hypothesis> = Vec::with_capacity(self.hypotheses.len());
+        let many = self.hypotheses.len() > MERGE;
+        for hypothesis in self.hypotheses.drain(..) {
+            let same = kept
+                .iter_mut()
+                .find(|other| other.key() == hypothesis.key() && (many || other.same_windows(&hypothesis)));
+            match same {
+                Some(other) => other.absorb(&hypothesis),
+                None => kept.push(hypothesis),
+            }
+        }
+        if kept.len() > MOST {
+            self.ended = Some(Finding::NotDecidable(format!(
+                "from frame {} on its rate leaves too much open: it sent less than it may, so that {} courses of \
+                 its cycles are possible",
+                sent.number,
+                kept.len()
+            )));
+            kept.clear();
+        }
+        self.hypotheses = kept;
+    }
+
+    /// Lets go of CNMs that have taken effect under every hypothesis.
+    fn forget(&mut self) {
+        let Some(oldest) = self.hypotheses.iter().map(|hypothesis| hypothesis.cnm).min() else { return };
+        let done = (oldest.saturating_sub(self.first) as usize).min(self.heard.len());
+        self.heard.drain(..done);
+        self.first += done as u64;
+    }
+
+    pub(in crate::conform) fn began(&self) -> Option<(i64, f64)> {
+        self.began
+    }
+}

@@ -1,0 +1,120 @@
+//! Single changes of a law: what a device that breaks it may do instead.
+
+use super::law::Law;
+use super::rp::{Measured, Quirk};
+use super::text;
+use qcnlab_schemes::family::qcn::{Clock, QcnRpParams, RateAccounting, TargetCap};
+use qcnlab_schemes::parts::rates::CutParams;
+use qcnlab_schemes::parts::stages::{HaiStep, StageTest};
+use qcnlab_units::{BitRate, Bytes, Span};
+
+/// A law with one change.
+#[derive(Clone, Debug)]
+pub(super) struct Variant {
+    /// The change, in words.
+    pub(super) change: String,
+    pub(super) law: Law,
+    pub(super) quirk: Option<Quirk>,
+}
+
+/// The changes of a reaction point that are tried, `measured` among them.
+pub(super) fn of_reaction_point(law: &Law, measured: Option<Measured>) -> Vec<Variant> {
+    let base = law.rp;
+    let mut all = Vec::new();
+    let mut with = |change: String, rp: QcnRpParams| {
+        if rp != base {
+            all.push(Variant { change, law: Law { rp, ..law.clone() }, quirk: None });
+        }
+    };
+    let rate = |rate: BitRate| text::rate(rate.as_f64());
+    let octets = |size: Bytes| text::octets(size.signed());
+    for factor in [2.0, 0.5, 1.0 / 1.5, 1.1, 0.9] {
+        let gd = base.cut.gd * factor;
+        let cut = CutParams { gd, ..base.cut };
+        with(format!("gd is 1/{:.4} instead of 1/{:.4}", 1.0 / gd, 1.0 / base.cut.gd), QcnRpParams { cut, ..base });
+        let byte_reset = Bytes::new((base.byte_reset.as_f64() * factor).round() as u64);
+        let change = format!("byte_reset is {} instead of {}", octets(byte_reset), octets(base.byte_reset));
+        with(change, QcnRpParams { byte_reset, ..base });
+        let time_reset = base.time_reset.scaled_rounded_down(factor);
+        let ms = |span: Span| text::ms(span.ps() as i64);
+        with(
+            format!("time_reset is {} instead of {}", ms(time_reset), ms(base.time_reset)),
+            QcnRpParams { time_reset, ..base },
+        );
+        let ai_rate = base.ai_rate.scaled_rounded_down(factor);
+        with(
+            format!("ai_rate is {} instead of {}", rate(ai_rate), rate(base.ai_rate)),
+            QcnRpParams { ai_rate, ..base },
+        );
+        let hai_rate = base.hai_rate.scaled_rounded_down(factor);
+        with(
+            format!("hai_rate is {} instead of {}", rate(hai_rate), rate(base.hai_rate)),
+            QcnRpParams { hai_rate, ..base },
+        );
+        let min_dec_fac = (base.cut.min_dec_fac * factor).min(1.0);
+        let cut = CutParams { min_dec_fac, ..base.cut };
+        with(format!("min_dec_fac is {min_dec_fac} instead of {}", base.cut.min_dec_fac), QcnRpParams { cut, ..base });
+    }
+    for threshold in [base.threshold.saturating_sub(1).max(1), base.threshold + 1, 1, 2, 3] {
+        with(format!("threshold is {threshold} instead of {}", base.threshold), QcnRpParams { threshold, ..base });
+    }
+    for min_rate in
+        [BitRate::bps(1000), base.cut.min_rate.scaled_rounded_down(0.5), base.cut.min_rate.scaled_rounded_down(2.0)]
+    {
+        let cut = CutParams { min_rate, ..base.cut };
+        let change = if min_rate == BitRate::bps(1000) {
+            "min_rate is ignored".to_owned()
+        } else {
+            format!("min_rate is {} instead of {}", rate(min_rate), rate(base.cut.min_rate))
+        };
+        with(change, QcnRpParams { cut, ..base });
+    }
+    match measured {
+        Some(Measured::Gd(gd)) if gd < 1.0 => {
+            let cut = CutParams { gd, ..base.cut };
+            with(format!("gd is 1/{:.2} instead of 1/{:.4}", 1.0 / gd, 1.0 / base.cut.gd), QcnRpParams { cut, ..base });
+        }
+        Some(Measured::ByteReset(size)) => {
+            let byte_reset = Bytes::new(size.max(1.0) as u64);
+            let change = format!("byte_reset is some {} instead of {}", octets(byte_reset), octets(base.byte_reset));
+            with(change, QcnRpParams { byte_reset, ..base });
+        }
+        _ => {}
+    }
+    for clock in [Clock::ByteCounter, Clock::Timer, Clock::Both] {
+        let change = match clock {
+            Clock::ByteCounter => "there is no timer",
+            Clock::Timer => "there is no byte counter",
+            Clock::Both => "there are both clocks",
+        };
+        with(change.to_owned(), QcnRpParams { clock, ..base });
+    }
+    for hai_step in [HaiStep::Constant, HaiStep::Scaled] {
+        with("hyper-active increase has another step (hai_step)".to_owned(), QcnRpParams { hai_step, ..base });
+    }
+    for stage_test in [StageTest::Above, StageTest::Reached] {
+        with("stages are compared otherwise (stage_test)".to_owned(), QcnRpParams { stage_test, ..base });
+    }
+    for target_cap in [TargetCap::None, TargetCap::LineRate] {
+        with("the target has another bound (target_cap)".to_owned(), QcnRpParams { target_cap, ..base });
+    }
+    for rate_accounting in [RateAccounting::Frame, RateAccounting::Wire] {
+        let change = "rates count other octets (rate_accounting)".to_owned();
+        with(change, QcnRpParams { rate_accounting, ..base });
+    }
+    let flag = |name: &str, now: bool| format!("{name} is {} instead of {now}", !now);
+    with(flag("short_cycles", base.short_cycles), QcnRpParams { short_cycles: !base.short_cycles, ..base });
+    let target_rate_reduction = !base.target_rate_reduction;
+    with(flag("target_rate_reduction", base.target_rate_reduction), QcnRpParams { target_rate_reduction, ..base });
+    with(flag("clamp_on_time", base.clamp_on_time), QcnRpParams { clamp_on_time: !base.clamp_on_time, ..base });
+    with(flag("early_hai", base.early_hai), QcnRpParams { early_hai: !base.early_hai, ..base });
+    for (quirk, change) in [
+        (Quirk::TimerKept, "a CNM does not restart the timer"),
+        (Quirk::ByteCounterKept, "a CNM does not restart the byte counter"),
+        (Quirk::TargetKept, "a CNM does not set the target rate"),
+        (Quirk::HaiAtOneStage, "hyper-active increase comes with one stage past the threshold"),
+    ] {
+        all.push(Variant { change: change.to_owned(), law: law.clone(), quirk: Some(quirk) });
+    }
+    all
+}

@@ -1,0 +1,44 @@
+//! The golden model: captures of the simulator conform, and captures of one with a planted change do not.
+
+mod planted;
+mod senders;
+
+use qcnlab_lab::{CaptureOptions, ConformOptions, Control, Options, Scenario, conform_rp, run_captured};
+use serde_json::Value;
+use std::path::PathBuf;
+
+pub const HOTSPOT: &str = "og-hotspot-2src-10g-to-500m-rtt10us";
+
+/// A capture in the folder for temporary files, removed at the end.
+pub struct Temporary(pub PathBuf);
+
+impl Temporary {
+    pub fn new(name: &str) -> Temporary {
+        Temporary(std::env::temp_dir().join(format!("qcnlab-conform-{}-{name}.pcapng", std::process::id())))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+pub fn shipped(name: &str, changes: &[&str]) -> Scenario {
+    let changes: Vec<String> = changes.iter().map(|change| (*change).to_owned()).collect();
+    Scenario::shipped(name).unwrap().with_overrides(&changes).unwrap()
+}
+
+/// Captures the headers of what `ports` send in the first replication.
+pub fn captured(name: &str, scenario: &Scenario, ports: &str) -> Temporary {
+    let file = Temporary::new(name);
+    let options = Options { replications: Some(1), ..Options::default() };
+    let (_, summary) =
+        run_captured(scenario, &options, &CaptureOptions::new(&file.0, ports), &Control::default()).unwrap();
+    assert_eq!(summary.failure, None);
+    file
+}
+
+pub fn rp(file: &Temporary, options: &ConformOptions) -> Value {
+    serde_json::from_str(&conform_rp(&file.0, options).unwrap()).unwrap()
+}
