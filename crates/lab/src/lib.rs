@@ -34,7 +34,7 @@ pub use bottleneck::{Bottleneck, BottleneckPhase, Contender, Contenders, MinMean
 pub use capture::{CaptureOptions, CaptureSummary, FramesKept, capture_size, run_captured};
 pub use capture_fault::CaptureFault;
 pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json, window_metrics_json};
-pub use conform::{ConformError, ConformOptions, Tolerances, conform_rp};
+pub use conform::{ConformError, ConformOptions, Tolerances, conform_cp, conform_rp};
 pub use elsewhere::run_elsewhere;
 pub use error::RunError;
 pub use estimate::{Estimate, MemoryShortage, Part};

@@ -5,7 +5,7 @@ use super::header::{Header, Kind};
 use qcnlab_capture::{CaptureReader, CapturedFrame, Direction, Interface, InterfaceId};
 use qcnlab_units::{BitRate, Span};
 use qcnlab_wire::MacAddress;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::path::Path;
 
@@ -36,6 +36,8 @@ pub(super) struct Survey {
     pub(super) senders: HashMap<MacAddress, SeenAt>,
     /// Where CNMs come from, by interface: sent or of unknown direction.
     pub(super) cnms_at: HashMap<InterfaceId, u64>,
+    /// Ports that comments of our captures name.
+    pub(super) sampled_at: BTreeSet<String>,
     /// Addresses that data frames on an interface go to.
     pub(super) destinations: HashMap<InterfaceId, HashMap<MacAddress, u64>>,
 }
@@ -98,6 +100,11 @@ impl Survey {
                 }
                 if frame.direction != Some(Direction::Received) {
                     *self.cnms_at.entry(at).or_default() += 1;
+                    if let Some(port) = super::sampled_at(frame.comment)
+                        && self.sampled_at.len() < 64
+                    {
+                        self.sampled_at.insert(port.to_owned());
+                    }
                 }
             }
             Kind::MacControl | Kind::Other => {}

@@ -4,6 +4,8 @@
 //! capture drives them: what it shows is input, and what it does not show, such as the random length of a cycle, is a
 //! window in which every course is followed.
 
+mod cp;
+mod deviation;
 mod error;
 mod header;
 mod input;
@@ -26,4 +28,18 @@ use std::path::Path;
 /// When the capture cannot be read, or does not say what a verdict takes.
 pub fn conform_rp(file: &Path, options: &ConformOptions) -> Result<String, ConformError> {
     Ok(report::of_reaction_points(&rp::judge(file, options)?, options).to_string())
+}
+
+/// Hold the congestion point of a port against its law; return the report as JSON.
+///
+/// # Errors
+/// When the capture cannot be read, or does not say what a verdict takes.
+pub fn conform_cp(file: &Path, options: &ConformOptions) -> Result<String, ConformError> {
+    Ok(report::of_congestion_point(&cp::judge(file, options)?, options).to_string())
+}
+
+/// The port that the comment of a CNM in our captures names.
+fn sampled_at(comment: &str) -> Option<&str> {
+    let rest = comment.strip_prefix("sampled at ")?;
+    Some(rest.split(';').next().unwrap_or(rest).trim())
 }

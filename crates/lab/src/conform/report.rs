@@ -1,5 +1,6 @@
 //! Reports as JSON.
 
+use super::cp::{CpBreach, CpResults, SampleRow};
 use super::input::Survey;
 use super::rp::{Finding, Interval, RpResult, RpResults};
 use super::tolerances::ConformOptions;
@@ -141,5 +142,75 @@ fn row(interval: &Interval, survey: &Survey) -> Value {
         "allowed_most": interval.allowed.1,
         "late_frames": interval.late,
         "within": !interval.broken,
+    })
+}
+
+pub(super) fn of_congestion_point(results: &CpResults, options: &ConformOptions) -> Value {
+    let survey = &results.survey;
+    let (verdict, why) = match (&results.breach, &results.not_decidable) {
+        (_, Some(why)) => (NOT_DECIDABLE, json!(why)),
+        (Some(breach), None) => (BREAKS, json!(breach.text)),
+        (None, None) => (CONFORMS, Value::Null),
+    };
+    let decided = results.not_decidable.is_none();
+    let at = |breach: &CpBreach| {
+        json!({
+            "frame": breach.frame, "time_s": survey.seconds(breach.stamp), "kind": breach.kind.word(),
+        })
+    };
+    let fits: Vec<Value> = results
+        .fits
+        .iter()
+        .map(|(law, breach)| {
+            json!({
+                "law": law,
+                "verdict": if breach.is_some() { BREAKS } else { CONFORMS },
+                "frame": breach.as_ref().map(|breach| breach.frame),
+                "time_s": breach.as_ref().map(|breach| survey.seconds(breach.stamp)),
+            })
+        })
+        .collect();
+    let rank = |breach: &Option<CpBreach>| breach.as_ref().map_or(u64::MAX, |breach| breach.frame);
+    let best = results.fits.iter().rev().max_by_key(|(_, breach)| rank(breach)).map(|(law, _)| law);
+    json!({
+        "of": "cp",
+        "law": results.law.name,
+        "verdict": verdict,
+        "why": why,
+        "first_violation": results.breach.as_ref().filter(|_| decided).map(at),
+        "explained_by": results.explained_by.iter().map(|variant| &variant.change).collect::<Vec<_>>(),
+        "interface": results.interface,
+        "arrivals_from": results.arrivals_from,
+        "cpid": results.cpid.map(|cpid| cpid.to_string()),
+        "frames": results.frames,
+        "cnms": results.cnms,
+        "checked_cnms": results.checked,
+        "unlocated_cnms": results.unlocated,
+        "lost_frames": results.lost,
+        "unmatched_frames": results.unmatched,
+        "tolerances": tolerances(options, survey),
+        "fits": if decided { json!(fits) } else { json!([]) },
+        "best_fit": best.filter(|_| decided),
+        "samples": results.rows.iter().map(|row| sample(row, survey)).collect::<Vec<_>>(),
+        "samples_left_out": results.rows_left_out,
+    })
+}
+
+fn sample(row: &SampleRow, survey: &Survey) -> Value {
+    json!({
+        "cnm_frame": row.cnm,
+        "time_s": survey.seconds(row.stamp),
+        "sampled_frame": row.sampled,
+        "to": row.to.to_string(),
+        "fb": row.fb,
+        "fb_law_least": row.fb_law.0,
+        "fb_law_most": row.fb_law.1,
+        "queue_told": row.queue_told,
+        "queue_least": row.queue.0,
+        "queue_most": row.queue.1,
+        "octets_since": row.since,
+        "interval_least": row.interval.map(|(least, _)| least),
+        "interval_most": row.interval.map(|(_, most)| most),
+        "within": row.within,
     })
 }

@@ -1,9 +1,10 @@
 //! Single changes of a law: what a device that breaks it may do instead.
 
+use super::deviation::{CpQuirk, Measured, Quirk};
 use super::law::Law;
-use super::rp::{Measured, Quirk};
 use super::text;
-use qcnlab_schemes::family::qcn::{Clock, QcnRpParams, RateAccounting, TargetCap};
+use qcnlab_schemes::family::qcn::{Clock, QcnCpParams, QcnRpParams, RateAccounting, TargetCap};
+use qcnlab_schemes::parts::feedback::Quantizer;
 use qcnlab_schemes::parts::rates::CutParams;
 use qcnlab_schemes::parts::stages::{HaiStep, StageTest};
 use qcnlab_units::{BitRate, Bytes, Span};
@@ -115,6 +116,54 @@ pub(super) fn of_reaction_point(law: &Law, measured: Option<Measured>) -> Vec<Va
         (Quirk::HaiAtOneStage, "hyper-active increase comes with one stage past the threshold"),
     ] {
         all.push(Variant { change: change.to_owned(), law: law.clone(), quirk: Some(quirk) });
+    }
+    all
+}
+
+/// A law of the congestion point with one change.
+#[derive(Clone, Debug)]
+pub(super) struct CpVariant {
+    /// The change, in words.
+    pub(super) change: String,
+    pub(super) law: Law,
+    pub(super) quirk: Option<CpQuirk>,
+}
+
+/// The changes of a congestion point that are tried.
+pub(super) fn of_congestion_point(law: &Law) -> Vec<CpVariant> {
+    let base = law.cp;
+    let mut all = Vec::new();
+    let mut with = |change: String, cp: QcnCpParams| {
+        if cp != base {
+            all.push(CpVariant { change, law: Law { cp, ..law.clone() }, quirk: None });
+        }
+    };
+    let octets = |size: Bytes| text::octets(size.signed());
+    for factor in [2.0, 0.5, 1.5, 1.0 / 1.5] {
+        let w = base.w * factor;
+        with(format!("w is {w} instead of {}", base.w), QcnCpParams { w, ..base });
+        let sample_base = Bytes::new((base.sample_base.as_f64() * factor).round() as u64);
+        let change = format!("sample_base is {} instead of {}", octets(sample_base), octets(base.sample_base));
+        with(change, QcnCpParams { sample_base, ..base });
+    }
+    for set_point in [22_000, 26_000, 33_000, 37_500, 66_000].map(Bytes::new) {
+        let change = format!("set_point is {} instead of {}", octets(set_point), octets(base.set_point));
+        with(change, QcnCpParams { set_point, ..base });
+    }
+    for quantizer in [Quantizer::Floor, Quantizer::Round, Quantizer::MostSignificantBits] {
+        with("feedback is quantized otherwise (quantizer)".to_owned(), QcnCpParams { quantizer, ..base });
+    }
+    let flag = |name: &str, now: bool| format!("{name} is {} instead of {now}", !now);
+    let adaptive_sampling = !base.adaptive_sampling;
+    with(flag("adaptive_sampling", base.adaptive_sampling), QcnCpParams { adaptive_sampling, ..base });
+    with(flag("count_arriving", base.count_arriving), QcnCpParams { count_arriving: !base.count_arriving, ..base });
+    with(flag("count_discarded", base.count_discarded), QcnCpParams { count_discarded: !base.count_discarded, ..base });
+    for (quirk, change) in [
+        (CpQuirk::OldLengthOfEachFrame, "the remembered queue length is that of the last frame, sampled or not"),
+        (CpQuirk::RoundedUp, "feedback is rounded up"),
+        (CpQuirk::NextRow, "the sampling table is off by one row"),
+    ] {
+        all.push(CpVariant { change: change.to_owned(), law: law.clone(), quirk: Some(quirk) });
     }
     all
 }

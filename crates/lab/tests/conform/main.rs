@@ -1,19 +1,20 @@
 //! The golden model: captures of the simulator conform, and captures of one with a planted change do not.
 
 mod planted;
+mod ports;
 mod senders;
 
-use qcnlab_lab::{CaptureOptions, ConformOptions, Control, Options, Scenario, conform_rp, run_captured};
+use qcnlab_lab::{CaptureOptions, ConformOptions, Control, Options, Scenario, conform_cp, conform_rp, run_captured};
 use serde_json::Value;
 use std::path::PathBuf;
 
-pub const HOTSPOT: &str = "og-hotspot-2src-10g-to-500m-rtt10us";
+pub(crate) const HOTSPOT: &str = "og-hotspot-2src-10g-to-500m-rtt10us";
 
 /// A capture in the folder for temporary files, removed at the end.
-pub struct Temporary(pub PathBuf);
+pub(crate) struct Temporary(pub(crate) PathBuf);
 
 impl Temporary {
-    pub fn new(name: &str) -> Temporary {
+    pub(crate) fn new(name: &str) -> Temporary {
         Temporary(std::env::temp_dir().join(format!("qcnlab-conform-{}-{name}.pcapng", std::process::id())))
     }
 }
@@ -24,13 +25,13 @@ impl Drop for Temporary {
     }
 }
 
-pub fn shipped(name: &str, changes: &[&str]) -> Scenario {
+pub(crate) fn shipped(name: &str, changes: &[&str]) -> Scenario {
     let changes: Vec<String> = changes.iter().map(|change| (*change).to_owned()).collect();
     Scenario::shipped(name).unwrap().with_overrides(&changes).unwrap()
 }
 
 /// Captures the headers of what `ports` send in the first replication.
-pub fn captured(name: &str, scenario: &Scenario, ports: &str) -> Temporary {
+pub(crate) fn captured(name: &str, scenario: &Scenario, ports: &str) -> Temporary {
     let file = Temporary::new(name);
     let options = Options { replications: Some(1), ..Options::default() };
     let (_, summary) =
@@ -39,6 +40,10 @@ pub fn captured(name: &str, scenario: &Scenario, ports: &str) -> Temporary {
     file
 }
 
-pub fn rp(file: &Temporary, options: &ConformOptions) -> Value {
+pub(crate) fn rp(file: &Temporary, options: &ConformOptions) -> Value {
     serde_json::from_str(&conform_rp(&file.0, options).unwrap()).unwrap()
+}
+
+pub(crate) fn cp(file: &Temporary, options: &ConformOptions) -> Value {
+    serde_json::from_str(&conform_cp(&file.0, options).unwrap()).unwrap()
 }

@@ -4,25 +4,13 @@
 //! length of each cycle, is a window here: a cycle may end with any frame, or at any time, that its window holds. Each
 //! choice is a hypothesis of its own, and lives as long as the frames leave when it says.
 
+use crate::conform::deviation::Quirk;
 use crate::conform::law::Law;
 use crate::conform::tolerances::Tolerances;
 use crate::conform::window::{Window, takes};
 use qcnlab_schemes::family::qcn::{Clock, QcnRp, QcnRpParams};
 use qcnlab_schemes::{Cnm, CpId, Dice, Gauge, Purpose, ReactionPoint, Signal};
 use qcnlab_units::{BitRate, Bytes, Instant};
-
-/// Something that a device does and the law does not, beside a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::conform) enum Quirk {
-    /// A CNM does not restart the timer.
-    TimerKept,
-    /// A CNM does not restart the byte counter.
-    ByteCounterKept,
-    /// A CNM does not move the target rate.
-    TargetKept,
-    /// Hyper-active increase comes with one stage past the threshold.
-    HaiAtOneStage,
-}
 
 /// The law, the link and what is forgiven.
 #[derive(Clone, Debug)]

@@ -82,8 +82,6 @@ pub(in crate::conform) struct Judge {
     tally: Tally,
     intervals: Intervals,
     last: Option<Sent>,
-    /// Mean rate of the frames before the first CNM, for messages.
-    began: Option<(i64, f64)>,
 }
 
 impl Judge {
@@ -99,7 +97,6 @@ impl Judge {
             tally: Tally::default(),
             intervals: Intervals::default(),
             last: None,
-            began: None,
         }
     }
 
@@ -384,9 +381,5 @@ impl Judge {
         let done = (oldest.saturating_sub(self.first) as usize).min(self.heard.len());
         self.heard.drain(..done);
         self.first += done as u64;
-    }
-
-    pub(in crate::conform) fn began(&self) -> Option<(i64, f64)> {
-        self.began
     }
 }

@@ -5,10 +5,9 @@ mod interval;
 mod judge;
 mod reason;
 
-pub(super) use hypothesis::{Heard, Quirk, Rules};
+pub(super) use hypothesis::{Heard, Rules};
 pub(super) use interval::Interval;
 pub(super) use judge::{Event, Finding, Judge, Sent, Tally};
-pub(super) use reason::Measured;
 
 use super::error::ConformError;
 use super::header::{Header, Kind};

@@ -1,6 +1,7 @@
 //! Why a frame breaks the law, as a person would say it.
 
 use super::hypothesis::{Cause, Change, Hypothesis, Rules};
+use crate::conform::deviation::Measured;
 use crate::conform::text::{ms, octets, rate, share};
 use qcnlab_schemes::parts::stages::StageTest;
 
@@ -54,16 +55,6 @@ impl ReasonKind {
             ReasonKind::Pace => "pace",
         }
     }
-}
-
-/// A parameter of the device, from where it breaks the law.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::conform) enum Measured {
-    Gd(f64),
-    MinRate(f64),
-    ByteReset(f64),
-    TimeReset(f64),
-    Step(f64),
 }
 
 impl Evidence<'_> {

@@ -1,0 +1,437 @@
+//! Holds a congestion point against its law: data frames that come to a port and leave it, and the CNMs it sends.
+
+mod judge;
+mod queue;
+
+pub(super) use judge::{CpBreach, SampleRow};
+
+use super::error::ConformError;
+use super::header::{Header, Kind};
+use super::input::{Survey, open};
+use super::law::Law;
+use super::rp::decoded;
+use super::sampled_at;
+use super::tolerances::ConformOptions;
+use super::variants::{CpVariant, of_congestion_point};
+use judge::{CpJudge, Forgiven, Sample};
+use qcnlab_capture::{CapturedFrame, Direction, InterfaceId};
+use qcnlab_units::Span;
+use qcnlab_wire::{Cpid, MacAddress, Payload};
+use queue::{Arrived, Departures, PortQueue, Queued, Quoted};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet, VecDeque};
+use std::path::Path;
+
+/// What a congestion point came to.
+pub(super) struct CpResults {
+    pub(super) survey: Survey,
+    pub(super) law: Law,
+    pub(super) interface: String,
+    pub(super) arrivals_from: Vec<String>,
+    pub(super) cpid: Option<Cpid>,
+    pub(super) frames: u64,
+    pub(super) cnms: u64,
+    /// CNMs that quote no frame that came to this port.
+    pub(super) unlocated: u64,
+    pub(super) lost: u64,
+    pub(super) unmatched: u64,
+    pub(super) checked: u64,
+    pub(super) breach: Option<CpBreach>,
+    pub(super) rows: Vec<SampleRow>,
+    pub(super) rows_left_out: u64,
+    pub(super) fits: Vec<(String, Option<CpBreach>)>,
+    pub(super) explained_by: Vec<CpVariant>,
+    pub(super) not_decidable: Option<String>,
+}
+
+/// CNMs without which nothing is decided.
+const DECIDING: u64 = 3;
+/// CNMs wait so long, ps, for those that overtook them on other ports.
+const OVERTAKING: i64 = 20_000_000_000;
+/// Arrivals that a CNM may quote.
+const QUOTABLE: usize = 1 << 16;
+
+struct Ports {
+    /// The port whose queue it is.
+    port: InterfaceId,
+    /// Delay of each interface over which frames come.
+    inputs: HashMap<InterfaceId, i64>,
+    destinations: HashSet<MacAddress>,
+}
+
+/// What is put into order of time.
+enum Step {
+    Arrive(Arrived),
+    Depart { size: i64, quoted: Quoted },
+}
+
+/// A CNM that waits for the frame it quotes.
+#[derive(Clone, Copy)]
+struct Told {
+    sample: Sample,
+    destination: MacAddress,
+    quoted: Quoted,
+}
+
+struct Pass {
+    queue: PortQueue,
+    judges: Vec<CpJudge>,
+    steps: BinaryHeap<Reverse<(i64, u8, u64)>>,
+    /// The steps in the heap, by number.
+    kept: HashMap<u64, Step>,
+    number: u64,
+    /// Arrivals with their queues that no judge has seen yet.
+    queued: VecDeque<Queued>,
+    told: VecDeque<Told>,
+    cpid: BTreeMap<Cpid, u64>,
+    heard: VecDeque<(i64, u64, InterfaceId)>,
+    frames: u64,
+    cnms: u64,
+    unlocated: u64,
+}
+
+/// Judges the congestion point of a port.
+pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, ConformError> {
+    let law = Law::of(options)?;
+    let survey = Survey::of(file)?;
+    let ports = ports(&survey, options)?;
+    let presets: Vec<Law> = distinct(Law::presets(), &law);
+    let forgiven = Forgiven { queue: options.tolerances.queue.signed(), jitter: options.tolerances.jitter };
+    let judges: Vec<CpJudge> = std::iter::once(&law).chain(&presets).map(|law| CpJudge::new(law, forgiven)).collect();
+    let first = read(file, &survey, &ports, options, judges)?;
+    let not_decidable = why_not(&first, &ports, &survey);
+    let mut judges = first.judges.into_iter();
+    let main = judges.next();
+    let (breach, checked) = main.as_ref().map_or((None, 0), |judge| (judge.breach.clone(), judge.checked));
+    let mut fits = vec![(law.name.clone(), breach.clone())];
+    fits.extend(presets.iter().map(|law| law.name.clone()).zip(judges.map(|judge| judge.breach)));
+    let mut explained_by = Vec::new();
+    if breach.is_some() {
+        let variants = of_congestion_point(&law);
+        let with = |variant: &CpVariant| {
+            let mut judge = CpJudge::new(&variant.law, forgiven);
+            judge.quirk = variant.quirk;
+            judge
+        };
+        let again = read(file, &survey, &ports, options, variants.iter().map(with).collect())?;
+        let judged = variants.into_iter().zip(again.judges);
+        explained_by = judged.filter(|(_, judge)| judge.breach.is_none()).map(|(variant, _)| variant).collect();
+    }
+    let mut inputs: Vec<InterfaceId> = ports.inputs.keys().copied().collect();
+    inputs.sort_unstable();
+    let (rows, rows_left_out) = main.map_or((Vec::new(), 0), |judge| (judge.rows, judge.rows_left_out));
+    Ok(CpResults {
+        interface: survey.name(ports.port),
+        arrivals_from: inputs.into_iter().map(|id| survey.name(id)).collect(),
+        cpid: first.cpid.keys().next().copied(),
+        frames: first.frames,
+        cnms: first.cnms,
+        unlocated: first.unlocated,
+        lost: first.queue.lost,
+        unmatched: first.queue.unmatched,
+        checked,
+        breach,
+        rows,
+        rows_left_out,
+        fits,
+        explained_by,
+        not_decidable,
+        survey,
+        law,
+    })
+}
+
+fn distinct(all: Vec<Law>, but: &Law) -> Vec<Law> {
+    let mut kept: Vec<Law> = Vec::new();
+    for law in all {
+        if law.cp != but.cp && kept.iter().all(|other| other.cp != law.cp) {
+            kept.push(law);
+        }
+    }
+    kept
+}
+
+fn why_not(pass: &Pass, ports: &Ports, survey: &Survey) -> Option<String> {
+    let port = survey.name(ports.port);
+    if pass.cnms == 0 {
+        return Some(format!("the capture has no CNM of port {port}"));
+    }
+    if ports.inputs.is_empty() || pass.frames == 0 {
+        return Some(format!(
+            "no frames that come to the queue of {port} are captured, so it cannot be reconstructed; capture the \
+             links that lead to it too"
+        ));
+    }
+    if pass.queue.unmatched > pass.frames / 1000 {
+        return Some(format!(
+            "{} frames left {port} that never came to it in the capture; capture all links that lead to it",
+            pass.queue.unmatched
+        ));
+    }
+    if pass.unlocated * 2 > pass.cnms {
+        return Some(format!(
+            "{} of {} CNMs quote a frame that did not come to {port} in the capture",
+            pass.unlocated, pass.cnms
+        ));
+    }
+    let checked = pass.judges.first().map_or(0, |judge| judge.checked);
+    let broken = pass.judges.first().is_some_and(|judge| judge.breach.is_some());
+    (checked < DECIDING && !broken)
+        .then(|| format!("only {checked} samples could be checked; {DECIDING} are the least"))
+}
+
+/// The port, and the interfaces from which frames come to it.
+fn ports(survey: &Survey, options: &ConformOptions) -> Result<Ports, ConformError> {
+    let port = match &options.interface {
+        Some(name) => survey.called(name)?,
+        None => {
+            let mut sampled: Vec<InterfaceId> =
+                survey.sampled_at.iter().filter_map(|name| survey.called(name).ok()).collect();
+            if sampled.is_empty() {
+                sampled = survey.cnms_at.keys().copied().collect();
+            }
+            sampled.sort_unstable();
+            sampled.dedup();
+            match sampled[..] {
+                [only] => only,
+                _ => {
+                    let ids = if sampled.is_empty() {
+                        (0..survey.interfaces.len().min(12) as u32).map(InterfaceId).collect()
+                    } else {
+                        sampled
+                    };
+                    return Err(ConformError::Ambiguous {
+                        what: "which port's congestion point is meant",
+                        candidates: ids.into_iter().map(|id| survey.name(id)).collect(),
+                    });
+                }
+            }
+        }
+    };
+    let name = survey.name(port);
+    let destinations: HashSet<MacAddress> =
+        survey.destinations.get(&port).map(|all| all.keys().copied().collect()).unwrap_or_default();
+    // By the names of our interfaces, from->to, only the links into the port's node lead to it.
+    let node = name.split_once("->").map(|(node, _)| node.to_owned());
+    let mut inputs = HashMap::new();
+    for (id, reached) in &survey.destinations {
+        let leads = match (&node, survey.name(*id).split_once("->")) {
+            (Some(node), Some((_, to))) => to == node,
+            _ => true,
+        };
+        let meets = destinations.is_empty() || reached.keys().any(|to| destinations.contains(to));
+        if *id != port && leads && meets {
+            let delay = options.delay.or(survey.delay(*id)).unwrap_or(Span::ZERO);
+            inputs.insert(*id, delay.ps() as i64);
+        }
+    }
+    Ok(Ports { port, inputs, destinations })
+}
+
+fn read(
+    file: &Path,
+    survey: &Survey,
+    ports: &Ports,
+    options: &ConformOptions,
+    judges: Vec<CpJudge>,
+) -> Result<Pass, ConformError> {
+    let captured = survey.destinations.contains_key(&ports.port);
+    let departures = if captured {
+        Departures::Captured
+    } else {
+        let rate = survey.rate(ports.port, options.rate)?;
+        Departures::Computed { rate, buffer: options.buffer.map(|buffer| buffer.signed()), free_at: 0.0 }
+    };
+    let close = 2 * (options.tolerances.stamps.ps() as i64 + survey.resolution);
+    let mut pass = Pass {
+        queue: PortQueue::new(departures, close),
+        judges,
+        steps: BinaryHeap::new(),
+        kept: HashMap::new(),
+        number: 0,
+        queued: VecDeque::new(),
+        told: VecDeque::new(),
+        cpid: BTreeMap::new(),
+        heard: VecDeque::new(),
+        frames: 0,
+        cnms: 0,
+        unlocated: 0,
+    };
+    let mut reader = open(file)?;
+    let mut now = i64::MIN;
+    while let Some(frame) = reader.next_frame()? {
+        let stamp = survey.stamp(&frame)?;
+        now = now.max(stamp);
+        pass.frame(&frame, stamp, survey, ports)?;
+        pass.settle(now, false);
+    }
+    pass.settle(i64::MAX / 2, true);
+    Ok(pass)
+}
+
+impl Pass {
+    fn frame(
+        &mut self,
+        frame: &CapturedFrame<'_>,
+        stamp: i64,
+        survey: &Survey,
+        ports: &Ports,
+    ) -> Result<(), ConformError> {
+        let header = Header::of(frame)?;
+        match header.kind() {
+            Kind::Data if frame.direction != Some(Direction::Received) => {
+                let quoted = Quoted::new(&frame.octets[header.msdu..]);
+                let size = i64::from(frame.wire_len);
+                if frame.interface == ports.port {
+                    self.push(stamp, 0, Step::Depart { size, quoted });
+                } else if let Some(delay) = ports.inputs.get(&frame.interface)
+                    && (ports.destinations.is_empty() || ports.destinations.contains(&header.destination))
+                {
+                    self.frames += 1;
+                    let at = stamp + delay;
+                    let arrived = Arrived {
+                        frame: frame.number,
+                        at,
+                        size,
+                        source: header.source,
+                        destination: header.destination,
+                        rpid: header.rpid,
+                        quoted,
+                        interface: frame.interface.0,
+                    };
+                    self.push(at, 1, Step::Arrive(arrived));
+                }
+            }
+            Kind::Cnm if frame.direction != Some(Direction::Received) => {
+                self.cnm(frame, &header, stamp, survey, ports)?
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, at: i64, order: u8, step: Step) {
+        self.steps.push(Reverse((at, order, self.number)));
+        self.kept.insert(self.number, step);
+        self.number += 1;
+    }
+
+    fn cnm(
+        &mut self,
+        frame: &CapturedFrame<'_>,
+        header: &Header,
+        stamp: i64,
+        survey: &Survey,
+        ports: &Ports,
+    ) -> Result<(), ConformError> {
+        // Our captures say which port sampled.
+        if let Some(name) = sampled_at(frame.comment)
+            && survey.called(name).is_ok_and(|id| id != ports.port)
+        {
+            return Ok(());
+        }
+        let Some(decoded) = decoded(frame)? else { return Ok(()) };
+        let Payload::Cnm(cnm) = decoded.payload else { return Ok(()) };
+        // On its way it may cross several captured links.
+        let content = {
+            use std::hash::{DefaultHasher, Hash, Hasher};
+            let mut hasher = DefaultHasher::new();
+            (cnm, header.destination.0).hash(&mut hasher);
+            hasher.finish()
+        };
+        while self.heard.front().is_some_and(|(at, _, _)| stamp - at > OVERTAKING) {
+            self.heard.pop_front();
+        }
+        if self.heard.iter().any(|(_, other, at)| *other == content && *at != frame.interface) {
+            return Ok(());
+        }
+        self.heard.push_back((stamp, content, frame.interface));
+        self.cnms += 1;
+        *self.cpid.entry(cnm.cpid).or_default() += 1;
+        if self.cpid.len() > 1 {
+            return Err(ConformError::Ambiguous {
+                what: "several congestion points send CNMs here",
+                candidates: self.cpid.keys().map(ToString::to_string).collect(),
+            });
+        }
+        let sample = Sample {
+            cnm: frame.number,
+            stamp,
+            fb: cnm.quantized_fb.get(),
+            offset: cnm.q_offset.0,
+            delta: cnm.q_delta.0,
+            to: header.destination,
+            rpid: header.rpid,
+        };
+        self.told.push_back(Told { sample, destination: cnm.destination, quoted: Quoted::new(cnm.msdu) });
+        Ok(())
+    }
+
+    /// Takes the steps that nothing can precede any more, and shows the judges what is settled.
+    fn settle(&mut self, now: i64, over: bool) {
+        while let Some(Reverse((at, _, number))) = self.steps.peek().copied()
+            && at <= now
+        {
+            self.steps.pop();
+            match self.kept.remove(&number) {
+                Some(Step::Arrive(arrived)) => self.queue.arrive(arrived),
+                Some(Step::Depart { size, quoted }) => self.queue.depart(at, size, &quoted),
+                None => {}
+            }
+        }
+        while let Some(queued) = self.queue.next(now, over) {
+            self.queued.push_back(queued);
+        }
+        let ripe = |told: &Told| over || told.sample.stamp + OVERTAKING < now;
+        while let Some(told) = self.told.front().copied()
+            && ripe(&told)
+        {
+            self.show();
+        }
+        // Without CNMs arrivals do not pile up.
+        if self.told.is_empty() || over {
+            let keep = if over { 0 } else { QUOTABLE / 2 };
+            while self.queued.len() > keep {
+                let Some(queued) = self.queued.pop_front() else { break };
+                for judge in &mut self.judges {
+                    judge.arrive(&queued, None);
+                }
+            }
+        }
+    }
+
+    /// Shows the judges all arrivals up to the first that a CNM quotes.
+    fn show(&mut self) {
+        // Of the CNMs that wait, the one that quotes the earliest frame comes first.
+        let mut best: Option<(usize, usize)> = None;
+        for (index, told) in self.told.iter().enumerate() {
+            let position = self.queued.iter().rposition(|queued| {
+                queued.frame.at <= told.sample.stamp + self.close()
+                    && queued.frame.destination == told.destination
+                    && queued.frame.quoted.agrees(&told.quoted)
+            });
+            if let Some(position) = position
+                && best.is_none_or(|(_, other)| position < other)
+            {
+                best = Some((index, position));
+            }
+        }
+        let Some((index, position)) = best else {
+            self.unlocated += 1;
+            self.told.pop_front();
+            return;
+        };
+        let Some(told) = self.told.remove(index) else { return };
+        for number in 0..=position {
+            let Some(queued) = self.queued.pop_front() else { return };
+            let sample = (number == position).then_some(told.sample);
+            for judge in &mut self.judges {
+                judge.arrive(&queued, sample.as_ref());
+            }
+        }
+    }
+
+    const fn close(&self) -> i64 {
+        self.queue.close()
+    }
+}

@@ -1,0 +1,239 @@
+//! The queue of a port, from frames that came to it and left it.
+
+use crate::conform::window::takes;
+use qcnlab_units::BitRate;
+use qcnlab_wire::{Cnm, MacAddress};
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// The first octets of a frame from its EtherType on: what tells it apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Quoted {
+    octets: [u8; Cnm::MAX_MSDU],
+    len: u8,
+}
+
+impl Quoted {
+    pub(super) fn new(msdu: &[u8]) -> Quoted {
+        let mut octets = [0; Cnm::MAX_MSDU];
+        let len = msdu.len().min(octets.len());
+        octets[..len].copy_from_slice(&msdu[..len]);
+        Quoted { octets, len: len as u8 }
+    }
+
+    /// Whether both begin alike, as far as both are known: at least an EtherType and 14 octets behind it.
+    pub(super) fn agrees(&self, other: &Quoted) -> bool {
+        let len = usize::from(self.len.min(other.len));
+        len >= 16 && self.octets[..len] == other.octets[..len]
+    }
+
+    fn hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.octets[..usize::from(self.len)].hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+/// A frame that came to the queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrived {
+    /// Its number in the capture.
+    pub(super) frame: u64,
+    pub(super) at: i64,
+    pub(super) size: i64,
+    pub(super) source: MacAddress,
+    pub(super) destination: MacAddress,
+    pub(super) rpid: Option<u16>,
+    pub(super) quoted: Quoted,
+    pub(super) interface: u32,
+}
+
+/// It, and the queue that it made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Queued {
+    pub(super) frame: Arrived,
+    /// Whether the queue took it.
+    pub(super) admitted: bool,
+    /// Octets queued with it, at least and at most.
+    pub(super) len: (i64, i64),
+    /// Octets that came so close to it that their order is not known.
+    pub(super) beside: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Waiting,
+    Left,
+    Lost,
+}
+
+/// A frame that leaves: when, and the octets that had left before and with it.
+struct Leaving {
+    at: i64,
+    before: i64,
+    after: i64,
+}
+
+/// Where departures come from.
+pub(super) enum Departures {
+    /// From the capture.
+    Captured,
+    /// From the rate of the port and what it holds.
+    Computed { rate: BitRate, buffer: Option<i64>, free_at: f64 },
+}
+
+/// Reconstructs a queue, first in, first out.
+pub(super) struct PortQueue {
+    departures: Departures,
+    /// How close events may be whose order is not known, ps.
+    close: i64,
+    waiting: VecDeque<(Arrived, Fate)>,
+    /// The number of the first of `waiting`.
+    first: u64,
+    by_content: HashMap<u64, VecDeque<u64>>,
+    /// When frames left, and all octets that had left before and by then.
+    left: VecDeque<Leaving>,
+    left_total: i64,
+    /// Octets that were queued when the capture began.
+    initial: i64,
+    admitted: i64,
+    matched: bool,
+    /// Frames that left and never came.
+    pub(super) unmatched: u64,
+    pub(super) lost: u64,
+    /// The last finished arrivals, for those that came close.
+    recent: VecDeque<(i64, i64, u32)>,
+}
+
+impl PortQueue {
+    pub(super) fn new(departures: Departures, close: i64) -> PortQueue {
+        PortQueue {
+            departures,
+            close,
+            waiting: VecDeque::new(),
+            first: 0,
+            by_content: HashMap::new(),
+            left: VecDeque::new(),
+            left_total: 0,
+            initial: 0,
+            admitted: 0,
+            matched: false,
+            unmatched: 0,
+            lost: 0,
+            recent: VecDeque::new(),
+        }
+    }
+
+    pub(super) const fn close(&self) -> i64 {
+        self.close
+    }
+
+    pub(super) fn arrive(&mut self, frame: Arrived) {
+        let number = self.first + self.waiting.len() as u64;
+        match &mut self.departures {
+            Departures::Captured => {
+                self.by_content.entry(frame.quoted.hash()).or_default().push_back(number);
+                self.waiting.push_back((frame, Fate::Waiting));
+            }
+            Departures::Computed { rate, buffer, free_at } => {
+                let queued = ((*free_at - frame.at as f64).max(0.0) * rate.as_f64() / 8e12) as i64;
+                if buffer.is_some_and(|buffer| queued + frame.size > buffer) {
+                    self.waiting.push_back((frame, Fate::Lost));
+                    return;
+                }
+                *free_at = free_at.max(frame.at as f64) + takes(frame.size as f64, *rate);
+                let left = *free_at as i64;
+                self.waiting.push_back((frame, Fate::Left));
+                self.push_left(left, frame.size);
+            }
+        }
+    }
+
+    /// A frame left, by the capture.
+    pub(super) fn depart(&mut self, at: i64, size: i64, quoted: &Quoted) {
+        if !matches!(self.departures, Departures::Captured) {
+            return;
+        }
+        self.push_left(at, size);
+        let content = quoted.hash();
+        let number = self.by_content.get_mut(&content).and_then(VecDeque::pop_front);
+        let Some(number) = number.filter(|number| *number >= self.first) else {
+            if !self.matched {
+                self.initial += size;
+            }
+            self.unmatched += u64::from(self.matched);
+            return;
+        };
+        self.matched = true;
+        let position = (number - self.first) as usize;
+        for (frame, fate) in self.waiting.iter_mut().take(position).filter(|(_, fate)| *fate == Fate::Waiting) {
+            *fate = Fate::Lost;
+            let content = frame.quoted.hash();
+            if let Some(numbers) = self.by_content.get_mut(&content) {
+                numbers.pop_front();
+            }
+        }
+        if self.by_content.get(&content).is_some_and(VecDeque::is_empty) {
+            self.by_content.remove(&content);
+        }
+        self.waiting[position].1 = Fate::Left;
+    }
+
+    fn push_left(&mut self, at: i64, size: i64) {
+        let before = self.left_total;
+        self.left_total += size;
+        self.left.push_back(Leaving { at, before, after: self.left_total });
+    }
+
+    /// The next arrival whose fate is known, by `now`; at the end of the capture all are.
+    pub(super) fn next(&mut self, now: i64, over: bool) -> Option<Queued> {
+        let (frame, fate) = *self.waiting.front()?;
+        let settled = match self.departures {
+            Departures::Captured => fate != Fate::Waiting,
+            // Others that came close to it are there.
+            Departures::Computed { .. } => frame.at + self.close < now,
+        };
+        if !settled && !over {
+            return None;
+        }
+        self.waiting.pop_front();
+        self.first += 1;
+        let admitted = fate != Fate::Lost;
+        if admitted {
+            self.admitted += frame.size;
+        } else {
+            self.lost += 1;
+            if self.by_content.len() > (1 << 16) {
+                self.by_content.retain(|_, numbers| !numbers.is_empty());
+            }
+        }
+        while self.left.len() > 1 && self.left[1].at < frame.at - 4 * self.close {
+            self.left.pop_front();
+        }
+        let gone = |by: i64| {
+            let count = self.left.partition_point(|leaving| leaving.at <= by);
+            match count.checked_sub(1) {
+                Some(last) => self.left[last].after,
+                None => self.left.front().map_or(self.left_total, |leaving| leaving.before),
+            }
+        };
+        let total = self.initial + self.admitted;
+        let (most_gone, least_gone) = (gone(frame.at + self.close), gone(frame.at - self.close));
+        let close = |at: i64, interface: u32| (at - frame.at).abs() <= self.close && interface != frame.interface;
+        let before: i64 =
+            self.recent.iter().filter(|(at, _, interface)| close(*at, *interface)).map(|(_, size, _)| size).sum();
+        let behind: i64 = self
+            .waiting
+            .iter()
+            .take_while(|(other, _)| other.at - frame.at <= self.close)
+            .filter(|(other, fate)| close(other.at, other.interface) && *fate != Fate::Lost)
+            .map(|(other, _)| other.size)
+            .sum();
+        self.recent.retain(|(at, _, _)| frame.at - at <= 2 * self.close);
+        if admitted {
+            self.recent.push_back((frame.at, frame.size, frame.interface));
+        }
+        let len = ((total - most_gone - before).max(0), total - least_gone + behind);
+        Some(Queued { frame, admitted, len, beside: before + behind })
+    }
+}
