@@ -19,6 +19,7 @@ __all__ = [
     "ScenarioError",
     "Table",
     "__version__",
+    "conform",
     "fluid",
     "fluid_models",
     "live_doctor",
@@ -148,6 +149,29 @@ class Frames:
     def __new__(cls, file: str) -> Frames: ...
     def read(self, count: int) -> tuple[list[str], str | None]:
         """Return the next frames, `count` at most, and the fault that ends them, if one does."""
+
+def conform(
+    file: str,
+    of: str,
+    *,
+    scheme: str,
+    preset: str,
+    set: Sequence[str],
+    stamps_s: float,
+    clock_ppm: float | None,
+    pacing_bytes: int,
+    reaction_s: float,
+    jitter: float | None,
+    queue_bytes: int,
+    uncaptured_bytes: int | None,
+    rate_bps: int | None,
+    interface: str | None,
+    backlogged: bool,
+    starts_free: bool,
+    delay_s: float | None,
+    buffer_bytes: int | None,
+) -> str:
+    """Return the report, as JSON, of a capture held against the law of an "rp" or a "cp"."""
 
 @final
 class Outcome:

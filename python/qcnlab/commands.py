@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from qcnlab import _core, endings, flow_commands, mib, text
+from qcnlab import _core, conform, endings, flow_commands, mib, text
 from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED
 from qcnlab.live import command as live
 
@@ -55,6 +55,7 @@ Seed = Annotated[
     int | None, typer.Option(min=0, max=MOST_SEED, help="Seed; the scenario's own if not given.")
 ]
 
+app.add_typer(conform.app, name="conform")
 
 CAPTURE = "capture.pcapng"
 """The name of a capture in a run folder."""

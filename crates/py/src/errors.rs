@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use qcnlab_lab::fluid::FluidError;
 use qcnlab_lab::schemes::foreign::Failure;
-use qcnlab_lab::{Fault, NoBottleneck, RowsError, RunError, ScenarioError, WindowError};
+use qcnlab_lab::{ConformError, Fault, NoBottleneck, RowsError, RunError, ScenarioError, WindowError};
 use std::path::Path;
 
 static ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -122,6 +122,12 @@ pub(crate) fn of_capture(py: Python<'_>, file: &Path, fault: &RowsError) -> PyEr
 /// Anything else that a caller can cause, in words.
 pub(crate) fn of_any(py: Python<'_>, message: &str) -> PyErr {
     error(py).map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), message.to_owned()))
+}
+
+/// Why a capture cannot be judged.
+pub(crate) fn of_conform(py: Python<'_>, file: &Path, fault: &ConformError) -> PyErr {
+    let message = format!("{}: {fault}", file.display());
+    error(py).map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), message))
 }
 
 /// Why a fluid model was not solved.

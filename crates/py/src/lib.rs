@@ -2,6 +2,7 @@
 
 mod arrow;
 mod capture;
+mod conform;
 mod errors;
 mod facts;
 mod fluid;
@@ -25,6 +26,8 @@ mod _core {
     use super::arrow::Table;
     #[pymodule_export]
     use super::capture::{Capture, Frames, run_captured};
+    #[pymodule_export]
+    use super::conform::conform;
     #[pymodule_export]
     use super::facts::Dice;
     #[pymodule_export]

@@ -9,6 +9,8 @@ pub(super) enum Quirk {
     ByteCounterKept,
     /// A CNM does not move the target rate.
     TargetKept,
+    /// A CNM moves the target rate in the first cycle too.
+    TargetAlways,
     /// Hyper-active increase comes with one stage past the threshold.
     HaiAtOneStage,
 }
@@ -26,10 +28,10 @@ pub(super) enum CpQuirk {
 
 /// A parameter of the device, from where it breaks the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Measured {
+pub(super) enum MeasuredParameter {
     Gd(f64),
-    MinRate(f64),
+    /// Octets.
     ByteReset(f64),
+    /// Picoseconds.
     TimeReset(f64),
-    Step(f64),
 }

@@ -19,7 +19,7 @@ pub(super) struct Header {
 
 /// What a frame is to a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FrameKind {
     Data,
     Cnm,
     MacControl,
@@ -73,12 +73,12 @@ impl Header {
         }
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> FrameKind {
         match self.ether_type {
-            EtherType::CNM => Kind::Cnm,
-            EtherType::MAC_CONTROL => Kind::MacControl,
-            EtherType::LLDP | EtherType::SCHEME_MESSAGE => Kind::Other,
-            _ => Kind::Data,
+            EtherType::CNM => FrameKind::Cnm,
+            EtherType::MAC_CONTROL => FrameKind::MacControl,
+            EtherType::LLDP | EtherType::SCHEME_MESSAGE => FrameKind::Other,
+            _ => FrameKind::Data,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a capture says before its frames are judged: interfaces, rates, who sends where.
 
 use super::error::ConformError;
-use super::header::{Header, Kind};
+use super::header::{FrameKind, Header};
 use qcnlab_capture::{CaptureReader, CapturedFrame, Direction, Interface, InterfaceId};
 use qcnlab_units::{BitRate, Span};
 use qcnlab_wire::MacAddress;
@@ -84,7 +84,7 @@ impl Survey {
         let header = Header::of(frame)?;
         let at = frame.interface;
         match header.kind() {
-            Kind::Data => {
+            FrameKind::Data => {
                 if frame.direction != Some(Direction::Received) {
                     let seen = self.senders.entry(header.source).or_default();
                     match seen.data.iter_mut().find(|(id, _)| *id == at) {
@@ -94,7 +94,7 @@ impl Survey {
                     *self.destinations.entry(at).or_default().entry(header.destination).or_default() += 1;
                 }
             }
-            Kind::Cnm => {
+            FrameKind::Cnm => {
                 if frame.direction != Some(Direction::Sent) {
                     *self.senders.entry(header.destination).or_default().cnms.entry(at).or_default() += 1;
                 }
@@ -107,7 +107,7 @@ impl Survey {
                     }
                 }
             }
-            Kind::MacControl | Kind::Other => {}
+            FrameKind::MacControl | FrameKind::Other => {}
         }
         if self.senders.len() > MOST_ADDRESSES {
             return Err(ConformError::TooMany { what: "addresses", limit: MOST_ADDRESSES });

@@ -5,25 +5,29 @@ use super::tolerances::ConformOptions;
 use crate::scenario::Scenario;
 use qcnlab_schemes::family::qcn::{QcnCpParams, QcnRpParams};
 use qcnlab_schemes::registry::{Config, catalogue};
+use qcnlab_units::Span;
 
 /// A parameter set of QCN's family.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Law {
+pub(super) struct QcnLaw {
     /// Scheme and preset, and what was changed.
     pub(super) name: String,
     pub(super) cp: QcnCpParams,
     pub(super) rp: QcnRpParams,
 }
 
-impl Law {
+impl QcnLaw {
     /// The law that the options name.
-    pub(super) fn of(options: &ConformOptions) -> Result<Law, ConformError> {
-        let unknown = |text: String| ConformError::Law(text);
+    pub(super) fn of(options: &ConformOptions) -> Result<QcnLaw, ConformError> {
+        let unknown = |text: String| ConformError::Law(text.strip_prefix("error: ").unwrap_or(&text).to_owned());
         if !catalogue().iter().any(|listing| listing.name == options.scheme) {
             return Err(unknown(format!(
                 "there is no scheme {}; conform knows qcn, qcn_byte_counter and qcn_timer",
                 options.scheme
             )));
+        }
+        if !matches!(Config::find(&options.scheme, None), Ok(Config::Qcn { .. })) {
+            return Err(ConformError::NotQcn(options.scheme.clone()));
         }
         let mut changes = vec![format!("scheme.name={}", options.scheme)];
         changes.push(format!("scheme.preset={}", options.preset));
@@ -36,22 +40,25 @@ impl Law {
         for change in &options.set {
             name += &format!(", {change}");
         }
-        Law::from_config(&scenario.scheme, name)
+        QcnLaw::from_config(&scenario.scheme, name)
     }
 
-    fn from_config(config: &Config, name: String) -> Result<Law, ConformError> {
+    fn from_config(config: &Config, name: String) -> Result<QcnLaw, ConformError> {
         let Config::Qcn { cp, rp, .. } = config else { return Err(ConformError::NotQcn(config.name().to_owned())) };
         if cp.fb_bits > 6 {
             return Err(ConformError::NoStandardFrame { law: name, bits: cp.fb_bits });
         }
-        Ok(Law { name, cp: *cp, rp: *rp })
+        if rp.drift.drift_every > Span::ZERO {
+            return Err(ConformError::Law(format!("{name} has a drift timer, which conform does not follow")));
+        }
+        Ok(QcnLaw { name, cp: *cp, rp: *rp })
     }
 
     /// All parameter sets whose feedback a CNM can carry.
-    pub(super) fn presets() -> Vec<Law> {
+    pub(super) fn presets() -> Vec<QcnLaw> {
         let of = |scheme: &'static str, preset: &'static str| {
             let config = Config::find(scheme, Some(preset)).ok()?;
-            Law::from_config(&config, format!("{scheme} {preset}")).ok()
+            QcnLaw::from_config(&config, format!("{scheme} {preset}")).ok()
         };
         let listings = catalogue();
         let pairs =

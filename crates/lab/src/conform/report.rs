@@ -31,16 +31,16 @@ pub(super) fn overall(mut all: impl Iterator<Item = &'static str> + Clone) -> &'
 
 pub(super) fn tolerances(options: &ConformOptions, survey: &Survey) -> Value {
     let tolerances = &options.tolerances;
-    let uncaptured = tolerances.uncaptured.map_or(if survey.is_ours() { 0 } else { 4 }, |octets| octets.get());
+    let ours = survey.is_ours();
     json!({
         "stamps_s": tolerances.stamps.seconds(),
         "resolution_s": (survey.resolution + 1) as f64 / 1e12,
-        "clock_ppm": tolerances.clock_ppm,
+        "clock_ppm": tolerances.clock_for(ours),
         "pacing_bytes": tolerances.pacing.get(),
         "reaction_s": tolerances.reaction.seconds(),
         "jitter": tolerances.jitter,
         "queue_bytes": tolerances.queue.get(),
-        "uncaptured_bytes": uncaptured,
+        "uncaptured_bytes": tolerances.uncaptured_for(ours),
     })
 }
 

@@ -8,8 +8,9 @@ pub struct Tolerances {
     /// How far a stamp may be off, beside its resolution. Stamps of hardware have steps of some nanoseconds, and a
     /// frame may wait for the preamble of the one before.
     pub stamps: Span,
-    /// How far two clocks may drift apart, parts per million: Ethernet allows each 100.
-    pub clock_ppm: f64,
+    /// How far two clocks may drift apart, parts per million. `None`: 100, which Ethernet allows a clock, or 0 for
+    /// captures of qcnlab, in which there is one clock.
+    pub clock_ppm: Option<f64>,
     /// Octets that a limiter may send before or after their time: a limiter that serves in bursts or ticks. The
     /// law's releases each frame at its time.
     pub pacing: Bytes,
@@ -26,11 +27,23 @@ pub struct Tolerances {
     pub uncaptured: Option<Bytes>,
 }
 
+impl Tolerances {
+    /// The tolerance of clocks for a capture that is ours or not.
+    pub(super) fn clock_for(&self, ours: bool) -> f64 {
+        self.clock_ppm.unwrap_or(if ours { 0.0 } else { 100.0 })
+    }
+
+    /// The octets of a frame that a capture which is ours or not does not show.
+    pub(super) fn uncaptured_for(&self, ours: bool) -> u64 {
+        self.uncaptured.map_or(if ours { 0 } else { 4 }, Bytes::get)
+    }
+}
+
 impl Default for Tolerances {
     fn default() -> Tolerances {
         Tolerances {
             stamps: Span::from_ns(20),
-            clock_ppm: 100.0,
+            clock_ppm: None,
             pacing: Bytes::ZERO,
             reaction: Span::ZERO,
             jitter: None,

@@ -1,7 +1,7 @@
 //! Single changes of a law: what a device that breaks it may do instead.
 
-use super::deviation::{CpQuirk, Measured, Quirk};
-use super::law::Law;
+use super::deviation::{CpQuirk, MeasuredParameter, Quirk};
+use super::law::QcnLaw;
 use super::text;
 use qcnlab_schemes::family::qcn::{Clock, QcnCpParams, QcnRpParams, RateAccounting, TargetCap};
 use qcnlab_schemes::parts::feedback::Quantizer;
@@ -14,22 +14,22 @@ use qcnlab_units::{BitRate, Bytes, Span};
 pub(super) struct Variant {
     /// The change, in words.
     pub(super) change: String,
-    pub(super) law: Law,
+    pub(super) law: QcnLaw,
     pub(super) quirk: Option<Quirk>,
 }
 
 /// The changes of a reaction point that are tried, `measured` among them.
-pub(super) fn of_reaction_point(law: &Law, measured: Option<Measured>) -> Vec<Variant> {
+pub(super) fn of_reaction_point(law: &QcnLaw, measured: &[MeasuredParameter]) -> Vec<Variant> {
     let base = law.rp;
     let mut all = Vec::new();
     let mut with = |change: String, rp: QcnRpParams| {
         if rp != base {
-            all.push(Variant { change, law: Law { rp, ..law.clone() }, quirk: None });
+            all.push(Variant { change, law: QcnLaw { rp, ..law.clone() }, quirk: None });
         }
     };
     let rate = |rate: BitRate| text::rate(rate.as_f64());
     let octets = |size: Bytes| text::octets(size.signed());
-    for factor in [2.0, 0.5, 1.0 / 1.5, 1.1, 0.9] {
+    for factor in [2.0, 0.5, 1.0 / 1.5, 4.0 / 3.0, 1.1, 0.9] {
         let gd = base.cut.gd * factor;
         let cut = CutParams { gd, ..base.cut };
         with(format!("gd is 1/{:.4} instead of 1/{:.4}", 1.0 / gd, 1.0 / base.cut.gd), QcnRpParams { cut, ..base });
@@ -70,17 +70,27 @@ pub(super) fn of_reaction_point(law: &Law, measured: Option<Measured>) -> Vec<Va
         };
         with(change, QcnRpParams { cut, ..base });
     }
-    match measured {
-        Some(Measured::Gd(gd)) if gd < 1.0 => {
-            let cut = CutParams { gd, ..base.cut };
-            with(format!("gd is 1/{:.2} instead of 1/{:.4}", 1.0 / gd, 1.0 / base.cut.gd), QcnRpParams { cut, ..base });
+    for measured in measured {
+        match *measured {
+            MeasuredParameter::Gd(gd) if gd < 1.0 => {
+                let cut = CutParams { gd, ..base.cut };
+                let change = format!("gd is some 1/{:.2} instead of 1/{:.4}", 1.0 / gd, 1.0 / base.cut.gd);
+                with(change, QcnRpParams { cut, ..base });
+            }
+            MeasuredParameter::ByteReset(size) if size >= 1.0 => {
+                let byte_reset = Bytes::new(to_three_digits(size) as u64);
+                let change =
+                    format!("byte_reset is some {} instead of {}", octets(byte_reset), octets(base.byte_reset));
+                with(change, QcnRpParams { byte_reset, ..base });
+            }
+            MeasuredParameter::TimeReset(ps) if ps >= 1.0 => {
+                let time_reset = Span::from_ps(to_three_digits(ps) as u64);
+                let ms = |span: Span| text::ms(span.ps() as i64);
+                let change = format!("time_reset is some {} instead of {}", ms(time_reset), ms(base.time_reset));
+                with(change, QcnRpParams { time_reset, ..base });
+            }
+            _ => {}
         }
-        Some(Measured::ByteReset(size)) => {
-            let byte_reset = Bytes::new(size.max(1.0) as u64);
-            let change = format!("byte_reset is some {} instead of {}", octets(byte_reset), octets(base.byte_reset));
-            with(change, QcnRpParams { byte_reset, ..base });
-        }
-        _ => {}
     }
     for clock in [Clock::ByteCounter, Clock::Timer, Clock::Both] {
         let change = match clock {
@@ -113,6 +123,7 @@ pub(super) fn of_reaction_point(law: &Law, measured: Option<Measured>) -> Vec<Va
         (Quirk::TimerKept, "a CNM does not restart the timer"),
         (Quirk::ByteCounterKept, "a CNM does not restart the byte counter"),
         (Quirk::TargetKept, "a CNM does not set the target rate"),
+        (Quirk::TargetAlways, "a CNM sets the target rate in the first cycle too"),
         (Quirk::HaiAtOneStage, "hyper-active increase comes with one stage past the threshold"),
     ] {
         all.push(Variant { change: change.to_owned(), law: law.clone(), quirk: Some(quirk) });
@@ -120,22 +131,28 @@ pub(super) fn of_reaction_point(law: &Law, measured: Option<Measured>) -> Vec<Va
     all
 }
 
+/// What is measured is known to a frame; people set round numbers.
+fn to_three_digits(value: f64) -> f64 {
+    let unit = 10f64.powf(value.log10().floor() - 2.0);
+    (value / unit).round() * unit
+}
+
 /// A law of the congestion point with one change.
 #[derive(Clone, Debug)]
 pub(super) struct CpVariant {
     /// The change, in words.
     pub(super) change: String,
-    pub(super) law: Law,
+    pub(super) law: QcnLaw,
     pub(super) quirk: Option<CpQuirk>,
 }
 
 /// The changes of a congestion point that are tried.
-pub(super) fn of_congestion_point(law: &Law) -> Vec<CpVariant> {
+pub(super) fn of_congestion_point(law: &QcnLaw) -> Vec<CpVariant> {
     let base = law.cp;
     let mut all = Vec::new();
     let mut with = |change: String, cp: QcnCpParams| {
         if cp != base {
-            all.push(CpVariant { change, law: Law { cp, ..law.clone() }, quirk: None });
+            all.push(CpVariant { change, law: QcnLaw { cp, ..law.clone() }, quirk: None });
         }
     };
     let octets = |size: Bytes| text::octets(size.signed());

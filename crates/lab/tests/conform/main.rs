@@ -47,3 +47,16 @@ pub(crate) fn rp(file: &Temporary, options: &ConformOptions) -> Value {
 pub(crate) fn cp(file: &Temporary, options: &ConformOptions) -> Value {
     serde_json::from_str(&conform_cp(&file.0, options).unwrap()).unwrap()
 }
+
+/// Deck 001's hotspot, shorter.
+pub(crate) const SHORT: [&str; 4] = ["duration=120 ms", "warmup=1 ms", "hotspot.0.from=5 ms", "hotspot.0.until=40 ms"];
+
+pub(crate) fn points(report: &Value) -> &[Value] {
+    report["reaction_points"].as_array().unwrap()
+}
+
+/// Whether one of the changes begins so; any will do for an empty text.
+pub(crate) fn explained(changes: &Value, beginning: &str) -> bool {
+    let changes = changes.as_array().unwrap();
+    beginning.is_empty() || changes.iter().any(|change| change.as_str().unwrap().starts_with(beginning))
+}

@@ -251,7 +251,7 @@ struct Switch {
     samples: u32,
 }
 
-const TABLE_KB: [f64; 9] = [150.0, 75.0, 50.0, 37.5, 30.0, 25.0, 21.5, 18.5, 16.0];
+const TABLE_KB: [f64; 8] = [150.0, 75.0, 50.0, 37.5, 30.0, 25.0, 21.5, 18.5];
 
 impl CongestionPoint for Switch {
     fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
@@ -274,7 +274,7 @@ impl CongestionPoint for Switch {
         let scaled = 63.0 * fb / (set_point as f64 * (2.0 * w + 1.0));
         let rounded = if self.plant == Plant::RoundedUp { scaled.ceil() } else { scaled.floor() };
         let fb = rounded.clamp(0.0, 63.0) as u8;
-        let row = usize::from(fb >> 3) + usize::from(self.plant == Plant::NextRow);
+        let row = (usize::from(fb >> 3) + usize::from(self.plant == Plant::NextRow)).min(7);
         let base = if let Plant::SampleBase(times) = self.plant { times } else { 1.0 };
         self.left = (TABLE_KB[row] * 1000.0 * base * dice.jitter(0.3)) as i64;
         self.samples += 1;

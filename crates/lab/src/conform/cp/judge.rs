@@ -2,7 +2,7 @@
 
 use super::queue::Queued;
 use crate::conform::deviation::CpQuirk;
-use crate::conform::law::Law;
+use crate::conform::law::QcnLaw;
 use crate::conform::text;
 use qcnlab_schemes::family::qcn::{QcnCp, QcnCpParams};
 use qcnlab_schemes::parts::sampling;
@@ -124,7 +124,7 @@ const ROWS: usize = 4096;
 const UNIT: i64 = Cnm::QUEUE_UNIT;
 
 impl CpJudge {
-    pub(super) fn new(law: &Law, forgiven: Forgiven) -> CpJudge {
+    pub(super) fn new(law: &QcnLaw, forgiven: Forgiven) -> CpJudge {
         CpJudge {
             params: law.cp,
             quirk: None,

@@ -6,9 +6,9 @@ mod queue;
 pub(super) use judge::{CpBreach, SampleRow};
 
 use super::error::ConformError;
-use super::header::{Header, Kind};
+use super::header::{FrameKind, Header};
 use super::input::{Survey, open};
-use super::law::Law;
+use super::law::QcnLaw;
 use super::rp::decoded;
 use super::sampled_at;
 use super::tolerances::ConformOptions;
@@ -25,7 +25,7 @@ use std::path::Path;
 /// What a congestion point came to.
 pub(super) struct CpResults {
     pub(super) survey: Survey,
-    pub(super) law: Law,
+    pub(super) law: QcnLaw,
     pub(super) interface: String,
     pub(super) arrivals_from: Vec<String>,
     pub(super) cpid: Option<Cpid>,
@@ -51,7 +51,7 @@ const OVERTAKING: i64 = 20_000_000_000;
 /// Arrivals that a CNM may quote.
 const QUOTABLE: usize = 1 << 16;
 
-struct Ports {
+struct PortLinks {
     /// The port whose queue it is.
     port: InterfaceId,
     /// Delay of each interface over which frames come.
@@ -60,7 +60,7 @@ struct Ports {
 }
 
 /// What is put into order of time.
-enum Step {
+enum PortEvent {
     Arrive(Arrived),
     Depart { size: i64, quoted: Quoted },
 }
@@ -73,12 +73,12 @@ struct Told {
     quoted: Quoted,
 }
 
-struct Pass {
+struct CpReading {
     queue: PortQueue,
     judges: Vec<CpJudge>,
     steps: BinaryHeap<Reverse<(i64, u8, u64)>>,
     /// The steps in the heap, by number.
-    kept: HashMap<u64, Step>,
+    kept: HashMap<u64, PortEvent>,
     number: u64,
     /// Arrivals with their queues that no judge has seen yet.
     queued: VecDeque<Queued>,
@@ -92,10 +92,10 @@ struct Pass {
 
 /// Judges the congestion point of a port.
 pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, ConformError> {
-    let law = Law::of(options)?;
+    let law = QcnLaw::of(options)?;
     let survey = Survey::of(file)?;
     let ports = ports(&survey, options)?;
-    let presets: Vec<Law> = distinct(Law::presets(), &law);
+    let presets: Vec<QcnLaw> = distinct(QcnLaw::presets(), &law);
     let forgiven = Forgiven { queue: options.tolerances.queue.signed(), jitter: options.tolerances.jitter };
     let judges: Vec<CpJudge> = std::iter::once(&law).chain(&presets).map(|law| CpJudge::new(law, forgiven)).collect();
     let first = read(file, &survey, &ports, options, judges)?;
@@ -141,8 +141,8 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
     })
 }
 
-fn distinct(all: Vec<Law>, but: &Law) -> Vec<Law> {
-    let mut kept: Vec<Law> = Vec::new();
+fn distinct(all: Vec<QcnLaw>, but: &QcnLaw) -> Vec<QcnLaw> {
+    let mut kept: Vec<QcnLaw> = Vec::new();
     for law in all {
         if law.cp != but.cp && kept.iter().all(|other| other.cp != law.cp) {
             kept.push(law);
@@ -151,7 +151,7 @@ fn distinct(all: Vec<Law>, but: &Law) -> Vec<Law> {
     kept
 }
 
-fn why_not(pass: &Pass, ports: &Ports, survey: &Survey) -> Option<String> {
+fn why_not(pass: &CpReading, ports: &PortLinks, survey: &Survey) -> Option<String> {
     let port = survey.name(ports.port);
     if pass.cnms == 0 {
         return Some(format!("the capture has no CNM of port {port}"));
@@ -181,7 +181,7 @@ fn why_not(pass: &Pass, ports: &Ports, survey: &Survey) -> Option<String> {
 }
 
 /// The port, and the interfaces from which frames come to it.
-fn ports(survey: &Survey, options: &ConformOptions) -> Result<Ports, ConformError> {
+fn ports(survey: &Survey, options: &ConformOptions) -> Result<PortLinks, ConformError> {
     let port = match &options.interface {
         Some(name) => survey.called(name)?,
         None => {
@@ -225,16 +225,16 @@ fn ports(survey: &Survey, options: &ConformOptions) -> Result<Ports, ConformErro
             inputs.insert(*id, delay.ps() as i64);
         }
     }
-    Ok(Ports { port, inputs, destinations })
+    Ok(PortLinks { port, inputs, destinations })
 }
 
 fn read(
     file: &Path,
     survey: &Survey,
-    ports: &Ports,
+    ports: &PortLinks,
     options: &ConformOptions,
     judges: Vec<CpJudge>,
-) -> Result<Pass, ConformError> {
+) -> Result<CpReading, ConformError> {
     let captured = survey.destinations.contains_key(&ports.port);
     let departures = if captured {
         Departures::Captured
@@ -243,7 +243,7 @@ fn read(
         Departures::Computed { rate, buffer: options.buffer.map(|buffer| buffer.signed()), free_at: 0.0 }
     };
     let close = 2 * (options.tolerances.stamps.ps() as i64 + survey.resolution);
-    let mut pass = Pass {
+    let mut pass = CpReading {
         queue: PortQueue::new(departures, close),
         judges,
         steps: BinaryHeap::new(),
@@ -269,21 +269,21 @@ fn read(
     Ok(pass)
 }
 
-impl Pass {
+impl CpReading {
     fn frame(
         &mut self,
         frame: &CapturedFrame<'_>,
         stamp: i64,
         survey: &Survey,
-        ports: &Ports,
+        ports: &PortLinks,
     ) -> Result<(), ConformError> {
         let header = Header::of(frame)?;
         match header.kind() {
-            Kind::Data if frame.direction != Some(Direction::Received) => {
+            FrameKind::Data if frame.direction != Some(Direction::Received) => {
                 let quoted = Quoted::new(&frame.octets[header.msdu..]);
                 let size = i64::from(frame.wire_len);
                 if frame.interface == ports.port {
-                    self.push(stamp, 0, Step::Depart { size, quoted });
+                    self.push(stamp, 0, PortEvent::Depart { size, quoted });
                 } else if let Some(delay) = ports.inputs.get(&frame.interface)
                     && (ports.destinations.is_empty() || ports.destinations.contains(&header.destination))
                 {
@@ -299,10 +299,10 @@ impl Pass {
                         quoted,
                         interface: frame.interface.0,
                     };
-                    self.push(at, 1, Step::Arrive(arrived));
+                    self.push(at, 1, PortEvent::Arrive(arrived));
                 }
             }
-            Kind::Cnm if frame.direction != Some(Direction::Received) => {
+            FrameKind::Cnm if frame.direction != Some(Direction::Received) => {
                 self.cnm(frame, &header, stamp, survey, ports)?
             }
             _ => {}
@@ -310,7 +310,7 @@ impl Pass {
         Ok(())
     }
 
-    fn push(&mut self, at: i64, order: u8, step: Step) {
+    fn push(&mut self, at: i64, order: u8, step: PortEvent) {
         self.steps.push(Reverse((at, order, self.number)));
         self.kept.insert(self.number, step);
         self.number += 1;
@@ -322,7 +322,7 @@ impl Pass {
         header: &Header,
         stamp: i64,
         survey: &Survey,
-        ports: &Ports,
+        ports: &PortLinks,
     ) -> Result<(), ConformError> {
         // Our captures say which port sampled.
         if let Some(name) = sampled_at(frame.comment)
@@ -374,8 +374,8 @@ impl Pass {
         {
             self.steps.pop();
             match self.kept.remove(&number) {
-                Some(Step::Arrive(arrived)) => self.queue.arrive(arrived),
-                Some(Step::Depart { size, quoted }) => self.queue.depart(at, size, &quoted),
+                Some(PortEvent::Arrive(arrived)) => self.queue.arrive(arrived),
+                Some(PortEvent::Depart { size, quoted }) => self.queue.depart(at, size, &quoted),
                 None => {}
             }
         }

@@ -4,8 +4,9 @@
 //! length of each cycle, is a window here: a cycle may end with any frame, or at any time, that its window holds. Each
 //! choice is a hypothesis of its own, and lives as long as the frames leave when it says.
 
+use super::event::Heard;
 use crate::conform::deviation::Quirk;
-use crate::conform::law::Law;
+use crate::conform::law::QcnLaw;
 use crate::conform::tolerances::Tolerances;
 use crate::conform::window::{Window, takes};
 use qcnlab_schemes::family::qcn::{Clock, QcnRp, QcnRpParams};
@@ -39,11 +40,11 @@ const LINK_OVERHEAD: f64 = 24.0;
 
 impl Rules {
     pub(in crate::conform) fn new(
-        law: &Law,
+        law: &QcnLaw,
         tolerances: &Tolerances,
+        ours: bool,
         line: BitRate,
         resolution: i64,
-        uncaptured: u64,
     ) -> Rules {
         let params = law.rp;
         let machine = QcnRp::new(params, line);
@@ -59,10 +60,10 @@ impl Rules {
             spread,
             stamps: tolerances.stamps.ps() as i64,
             resolution,
-            ppm: tolerances.clock_ppm * 1e-6,
+            ppm: tolerances.clock_for(ours) * 1e-6,
             pacing: tolerances.pacing.as_f64(),
             reaction: tolerances.reaction.ps() as i64,
-            uncaptured,
+            uncaptured: tolerances.uncaptured_for(ours),
             overhead: machine.pacing().overhead.get(),
             backlogged: false,
             starts_free: false,
@@ -107,16 +108,6 @@ impl Rules {
     fn width(&self, spread: bool) -> f64 {
         self.spread[usize::from(!spread)]
     }
-}
-
-/// A CNM that the reaction point heard.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::conform) struct Heard {
-    pub(in crate::conform) frame: u64,
-    pub(in crate::conform) stamp: i64,
-    pub(in crate::conform) fb: u8,
-    /// Offset in units of 64 octets.
-    pub(in crate::conform) offset: i16,
 }
 
 /// What changed the rate.
@@ -182,7 +173,8 @@ pub(super) struct Hypothesis {
     /// Octets that the rate allows since an interval began, at least and at most.
     pub(super) allowed: (f64, f64),
     pub(super) change: Option<Change>,
-    pub(super) earlier: Option<Change>,
+    /// Those before it, the latest first.
+    pub(super) earlier: [Option<Change>; 6],
     /// Where the timer would stand, had no CNM restarted it.
     kept_timer: Option<TimeCycle>,
 }
@@ -210,7 +202,7 @@ impl Hypothesis {
             cnm: 0,
             allowed: (0.0, 0.0),
             change: None,
-            earlier: None,
+            earlier: [None; 6],
             kept_timer: None,
         }
     }
@@ -351,10 +343,13 @@ impl Hypothesis {
             if !(limiting && rules.quirk == Some(Quirk::TimerKept)) {
                 self.timer = Some(TimeCycle { start: at, length, spread: false });
             }
-            self.kept_timer = timer;
+            let runs = |timer: &TimeCycle| at.lo - timer.start.lo < timer.length / 5 * 6;
+            self.kept_timer = self.kept_timer.filter(runs).or(timer.filter(runs));
         }
-        if rules.quirk == Some(Quirk::TargetKept) && limiting {
-            self.rp.set_target_rate(before.target_rate);
+        match rules.quirk {
+            Some(Quirk::TargetKept) if limiting => self.rp.set_target_rate(before.target_rate),
+            Some(Quirk::TargetAlways) if limiting => self.rp.set_target_rate(before.current_rate),
+            _ => {}
         }
         self.rate_changed(rules, was, at);
         self.record(Cause::Cnm { frame: cnm.frame, fb: cnm.fb }, at, before);
@@ -420,7 +415,8 @@ impl Hypothesis {
     }
 
     fn record(&mut self, cause: Cause, at: Window, before: Gauge) {
-        self.earlier = self.change;
+        self.earlier.rotate_right(1);
+        self.earlier[0] = self.change;
         self.change =
             Some(Change { cause, at: at.middle(), before, after: self.gauge(), stages: self.stages(), frames: 0 });
     }

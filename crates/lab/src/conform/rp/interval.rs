@@ -1,7 +1,6 @@
 //! Intervals of a capture: octets sent against those that the law allows.
 
-use super::hypothesis::Heard;
-use super::judge::Sent;
+use super::event::{Heard, Sent};
 
 /// From one CNM, or the end of an interval of 10 ms, to the next.
 #[derive(Clone, Debug)]

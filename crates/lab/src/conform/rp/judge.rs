@@ -1,29 +1,11 @@
 //! Judges one reaction point: frame by frame, all hypotheses at once.
 
-use super::hypothesis::{Fit, Heard, Hypothesis, Rules};
+use super::event::{Event, Heard, Sent};
+use super::hypothesis::{Fit, Hypothesis, Rules};
 use super::interval::{Interval, Intervals};
 use super::reason::{self, Evidence, Reason};
 use crate::conform::window::{Window, takes};
-use std::collections::VecDeque;
-
-/// What a reaction point did or heard, in the order of the capture.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::conform) enum Event {
-    Frame(Sent),
-    Cnm(Heard),
-}
-
-/// A data frame that it sent.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::conform) struct Sent {
-    pub(in crate::conform) number: u64,
-    /// Of its last octet, ps.
-    pub(in crate::conform) stamp: i64,
-    /// Octets on the wire, as captured.
-    pub(in crate::conform) size: u32,
-    /// Until when other frames, or a pause, kept it from the link.
-    pub(in crate::conform) busy: i64,
-}
+use std::collections::{HashMap, VecDeque};
 
 /// Where and why the law is broken.
 #[derive(Clone, Debug)]
@@ -60,9 +42,9 @@ pub(in crate::conform) struct Tally {
 /// Frames read ahead before a frame that does not fit is judged.
 const AHEAD: usize = 12;
 /// From so many hypotheses on, those of equal rates are merged.
-const MERGE: usize = 192;
+const MERGE: usize = 96;
 /// More than these after merging are not followed.
-const MOST: usize = 1024;
+const MOST: usize = 512;
 /// Frames back to back before the first CNM that show a sender without a limiter.
 const FREE_FRAMES: u64 = 10;
 /// Frames on time under a limiter without which nothing is decided.
@@ -134,8 +116,7 @@ impl Judge {
         }
         let paced = !self.rules.starts_free && self.began_paced();
         match &self.ended {
-            Some(Finding::NotDecidable(why)) => return Finding::NotDecidable(why.clone()),
-            Some(breach) if !paced => return breach.clone(),
+            Some(ended) if !paced => return ended.clone(),
             _ => {}
         }
         if paced {
@@ -335,38 +316,49 @@ impl Judge {
         self.events.clear();
     }
 
-    /// The rate of the frames that follow, before the next CNM: the median of what each gap tells.
+    /// The rate of the frames that follow, before the next CNM.
     fn rate_after(&self, sent: Sent) -> Option<f64> {
         let mut last = sent;
         let mut rates = Vec::new();
         for event in self.events.iter().take(AHEAD) {
             let Event::Frame(next) = event else { break };
             if next.busy < next.stamp - takes(f64::from(next.size), self.rules.line) as i64 && next.stamp > last.stamp {
-                rates.push(self.rules.charged(last.size) * 8e12 / (next.stamp - last.stamp) as f64);
+                rates.push((self.rules.charged(last.size), (next.stamp - last.stamp) as f64));
             }
             last = *next;
         }
-        rates.sort_by(f64::total_cmp);
-        rates.get(rates.len() / 2).copied()
+        let (sum, time) = rates.iter().fold((0.0, 0.0), |(sum, time), (octets, gap)| (sum + octets, time + gap));
+        let bps = |(octets, gap): &(f64, f64)| octets * 8e12 / gap;
+        let mut each: Vec<f64> = rates.iter().map(bps).collect();
+        each.sort_by(f64::total_cmp);
+        let median = each.get(each.len() / 2).copied()?;
+        // One rate all along tells itself best by its mean.
+        let steady = each.iter().all(|rate| (rate / median - 1.0).abs() < 0.01);
+        Some(if steady { sum * 8e12 / time } else { median })
     }
 
     /// Merges hypotheses where there are too many to follow one by one.
     fn merge(&mut self, sent: Sent) {
-        let mut kept: Vec<Hypothesis> = Vec::with_capacity(self.hypotheses.len());
+        if self.hypotheses.len() < 2 {
+            return;
+        }
         let many = self.hypotheses.len() > MERGE;
+        let mut kept: Vec<Hypothesis> = Vec::with_capacity(self.hypotheses.len());
+        let mut by_key: HashMap<_, Vec<usize>> = HashMap::new();
         for hypothesis in self.hypotheses.drain(..) {
-            let same = kept
-                .iter_mut()
-                .find(|other| other.key() == hypothesis.key() && (many || other.same_windows(&hypothesis)));
-            match same {
-                Some(other) => other.absorb(&hypothesis),
-                None => kept.push(hypothesis),
+            let alike = by_key.entry(hypothesis.key()).or_default();
+            match alike.iter().find(|index| many || kept[**index].same_windows(&hypothesis)) {
+                Some(index) => kept[*index].absorb(&hypothesis),
+                None => {
+                    alike.push(kept.len());
+                    kept.push(hypothesis);
+                }
             }
         }
         if kept.len() > MOST {
             self.ended = Some(Finding::NotDecidable(format!(
-                "from frame {} on its rate leaves too much open: it sent less than it may, so that {} courses of \
-                 its cycles are possible",
+                "up to frame {} it conforms; from there on its rate leaves too much open, {} courses of its cycles are \
+                 possible: it sends less than it may, or the tolerances hide its steps",
                 sent.number,
                 kept.len()
             )));

@@ -1,18 +1,21 @@
 //! Holds senders against the law of the reaction point.
 
+mod event;
 mod hypothesis;
 mod interval;
 mod judge;
 mod reason;
 
-pub(super) use hypothesis::{Heard, Rules};
+use event::{Event, Heard, Sent};
+use hypothesis::Rules;
 pub(super) use interval::Interval;
-pub(super) use judge::{Event, Finding, Judge, Sent, Tally};
+use judge::Judge;
+pub(super) use judge::{Finding, Tally};
 
 use super::error::ConformError;
-use super::header::{Header, Kind};
+use super::header::{FrameKind, Header};
 use super::input::{Survey, open};
-use super::law::Law;
+use super::law::QcnLaw;
 use super::tolerances::ConformOptions;
 use super::variants::{Variant, of_reaction_point};
 use super::window::takes;
@@ -47,7 +50,7 @@ pub(super) struct RpResult {
 /// All reaction points of a capture.
 pub(super) struct RpResults {
     pub(super) survey: Survey,
-    pub(super) law: Law,
+    pub(super) law: QcnLaw,
     pub(super) points: Vec<RpResult>,
     /// CNMs that belong to none of them, and those that cannot be read.
     pub(super) unattributed: u64,
@@ -58,7 +61,7 @@ pub(super) struct RpResults {
 const MOST: usize = 4096;
 
 /// One reading of the capture: each reaction point with its judges.
-struct Pass<'a> {
+struct RpReading<'a> {
     survey: &'a Survey,
     options: &'a ConformOptions,
     /// The interface beside each sender.
@@ -72,7 +75,7 @@ struct Pass<'a> {
     malformed: u64,
 }
 
-impl Pass<'_> {
+impl RpReading<'_> {
     fn run(&mut self, file: &Path, make: &mut dyn FnMut(RpKey, BitRate) -> Vec<Judge>) -> Result<(), ConformError> {
         let mut reader = open(file)?;
         while let Some(frame) = reader.next_frame()? {
@@ -89,7 +92,7 @@ impl Pass<'_> {
         let header = Header::of(frame)?;
         let stamp = self.survey.stamp(frame)?;
         match header.kind() {
-            Kind::Data => {
+            FrameKind::Data => {
                 if self.beside.get(&header.source) != Some(&frame.interface)
                     || frame.direction == Some(Direction::Received)
                 {
@@ -114,9 +117,9 @@ impl Pass<'_> {
                     judge.take(Event::Frame(sent));
                 }
             }
-            Kind::Cnm => self.cnm(frame, &header, stamp)?,
-            Kind::MacControl => self.pause(frame, stamp)?,
-            Kind::Other => {}
+            FrameKind::Cnm => self.cnm(frame, &header, stamp)?,
+            FrameKind::MacControl => self.pause(frame, stamp)?,
+            FrameKind::Other => {}
         }
         Ok(())
     }
@@ -183,7 +186,7 @@ pub(super) fn decoded<'a>(frame: &CapturedFrame<'a>) -> Result<Option<Frame<'a>>
 
 /// Judges every reaction point of a capture.
 pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, ConformError> {
-    let law = Law::of(options)?;
+    let law = QcnLaw::of(options)?;
     let survey = Survey::of(file)?;
     let only = options.interface.as_deref().map(|name| survey.called(name)).transpose()?;
     let beside: HashMap<MacAddress, InterfaceId> = survey
@@ -192,15 +195,15 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, 
         .filter_map(|(sender, seen)| Some((*sender, seen.beside()?)))
         .filter(|(_, id)| only.is_none_or(|only| only == *id))
         .collect();
-    let uncaptured = options.tolerances.uncaptured.map_or(if survey.is_ours() { 0 } else { 4 }, |octets| octets.get());
-    let presets: Vec<Law> = Law::presets().into_iter().filter(|other| other.rp != law.rp).collect();
-    let judge_by = |law: &Law, line: BitRate| {
-        let mut rules = Rules::new(law, &options.tolerances, line, survey.resolution, uncaptured);
+    let ours = survey.is_ours();
+    let presets: Vec<QcnLaw> = QcnLaw::presets().into_iter().filter(|other| other.rp != law.rp).collect();
+    let judge_by = |law: &QcnLaw, line: BitRate| {
+        let mut rules = Rules::new(law, &options.tolerances, ours, line, survey.resolution);
         rules.backlogged = options.backlogged;
         rules.starts_free = options.starts_free;
         Judge::new(rules)
     };
-    let pass = || Pass {
+    let pass = || RpReading {
         survey: &survey,
         options,
         beside: beside.clone(),
@@ -236,11 +239,11 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, 
     }
     // Which single change explains the first violation is asked by reading the capture again.
     let broken = points.iter_mut().filter_map(|point| match &point.finding {
-        Finding::Breaks(breach) => Some((breach.stamp, breach.reason.measured, point)),
+        Finding::Breaks(breach) => Some((breach.stamp, breach.reason.measured.clone(), point)),
         Finding::Conforms | Finding::NotDecidable(_) => None,
     });
     if let Some((_, measured, point)) = broken.min_by_key(|(stamp, _, _)| *stamp) {
-        let variants = of_reaction_point(&law, measured);
+        let variants = of_reaction_point(&law, &measured);
         let mut again = pass();
         let key = point.key;
         again.run(file, &mut |other, line| {

@@ -1,7 +1,7 @@
 //! Why a frame breaks the law, as a person would say it.
 
 use super::hypothesis::{Cause, Change, Hypothesis, Rules};
-use crate::conform::deviation::Measured;
+use crate::conform::deviation::MeasuredParameter;
 use crate::conform::text::{ms, octets, rate, share};
 use qcnlab_schemes::parts::stages::StageTest;
 
@@ -26,7 +26,7 @@ pub(super) struct Evidence<'a> {
 pub(in crate::conform) struct Reason {
     pub(in crate::conform) kind: ReasonKind,
     pub(in crate::conform) text: String,
-    pub(in crate::conform) measured: Option<Measured>,
+    pub(in crate::conform) measured: Vec<MeasuredParameter>,
 }
 
 /// What is broken.
@@ -103,7 +103,7 @@ fn pace(evidence: &Evidence<'_>) -> Reason {
         if evidence.late { "later" } else { "earlier" },
         rate(evidence.hypothesis.gauge().current_rate.as_f64())
     );
-    Reason { kind: ReasonKind::Pace, text, measured: None }
+    Reason { kind: ReasonKind::Pace, text, measured: Vec::new() }
 }
 
 fn cut(evidence: &Evidence<'_>, change: &Change, frame: u64, fb: u8) -> Reason {
@@ -111,7 +111,11 @@ fn cut(evidence: &Evidence<'_>, change: &Change, frame: u64, fb: u8) -> Reason {
     let observed = evidence.observed();
     let cut = &evidence.rules.params.cut;
     let cnm = format!("the CNM in frame {frame} has feedback {fb}");
-    let reason = |kind, text, measured| Reason { kind, text, measured };
+    let reason = |kind, text, measured: Option<MeasuredParameter>| Reason {
+        kind,
+        text,
+        measured: measured.into_iter().collect(),
+    };
     if near(observed, before, 0.005) && !near(before, law, 0.01) {
         let text = format!("{cnm} and should cut the rate to {}, but it stays at {}", rate(law), rate(observed));
         return reason(ReasonKind::CutIgnored, text, None);
@@ -119,7 +123,7 @@ fn cut(evidence: &Evidence<'_>, change: &Change, frame: u64, fb: u8) -> Reason {
     let min = cut.min_rate.as_f64();
     if near(law, min, 1e-6) && observed < min * 0.999 {
         let text = format!("{cnm}; the rate falls to {}, below the minimum of {}", rate(observed), rate(min));
-        return reason(ReasonKind::MinRate, text, Some(Measured::MinRate(observed)));
+        return reason(ReasonKind::MinRate, text, None);
     }
     let gd = (1.0 - observed / before) / f64::from(fb);
     let mut text = format!(
@@ -130,10 +134,16 @@ fn cut(evidence: &Evidence<'_>, change: &Change, frame: u64, fb: u8) -> Reason {
         rate(observed),
         share(observed / before)
     );
-    if gd > 0.0 {
+    if near(observed / before, cut.min_dec_fac, 1e-3) {
+        text += &format!(
+            ": the least that one message leaves (min_dec_fac), so Gd is 1/{:.1} or more where the law has 1/{:.1}",
+            1.0 / gd,
+            1.0 / cut.gd
+        );
+    } else if gd > 0.0 {
         text += &format!(": a Gd of 1/{:.1} where the law has 1/{:.1}", 1.0 / gd, 1.0 / cut.gd);
     }
-    reason(ReasonKind::CutSize, text, (gd > 0.0).then_some(Measured::Gd(gd)))
+    reason(ReasonKind::CutSize, text, (gd > 0.0).then_some(MeasuredParameter::Gd(gd)))
 }
 
 fn cycle(change: &Change) -> String {
@@ -150,7 +160,11 @@ fn rise(evidence: &Evidence<'_>, change: &Change) -> Reason {
     let (old, old_target) = (change.before.current_rate.as_f64(), change.before.target_rate.as_f64());
     let (law, target) = (change.after.current_rate.as_f64(), change.after.target_rate.as_f64());
     let stages = format!("stages {} and {}", change.stages.0, change.stages.1);
-    let reason = |kind, text, measured| Reason { kind, text, measured };
+    let reason = |kind, text, measured: Option<MeasuredParameter>| Reason {
+        kind,
+        text,
+        measured: measured.into_iter().collect(),
+    };
     if near(observed, old, 2e-4) && !near(old, law, 4e-4) {
         let text = format!(
             "{} at the latest should have raised the rate from {} to {}; it did not rise",
@@ -159,17 +173,19 @@ fn rise(evidence: &Evidence<'_>, change: &Change) -> Reason {
             rate(law)
         );
         let measured = match change.cause {
-            Cause::ByteCycle { octets } => Some(Measured::ByteReset(octets as f64 * 1.3)),
-            Cause::TimeCycle { ps } => Some(Measured::TimeReset(ps as f64 * 1.3)),
+            Cause::ByteCycle { octets } => Some(MeasuredParameter::ByteReset(octets as f64 * 1.3)),
+            Cause::TimeCycle { ps } => Some(MeasuredParameter::TimeReset(ps as f64 * 1.3)),
             Cause::Cnm { .. } => None,
         };
         return reason(ReasonKind::NoRise, text, measured);
     }
     // current = (current + target) / 2 tells the target that the device had.
     let its_target = 2.0 * observed - old;
-    if let Some(Change { cause: Cause::Cnm { frame, .. }, before, .. }) = evidence.hypothesis.earlier
-        && change.stages.0 + change.stages.1 == 1
-    {
+    let cuts = evidence.hypothesis.earlier.iter().flatten().map_while(|earlier| match earlier.cause {
+        Cause::Cnm { frame, .. } => Some((frame, earlier.before)),
+        Cause::ByteCycle { .. } | Cause::TimeCycle { .. } => None,
+    });
+    for (frame, before) in cuts.filter(|_| change.stages.0 + change.stages.1 == 1) {
         let (current, kept) = (before.current_rate.as_f64(), before.target_rate.as_f64());
         if near(its_target, kept, 0.002) && !near(kept, old_target, 0.004) {
             let text = format!(
@@ -198,8 +214,8 @@ fn rise(evidence: &Evidence<'_>, change: &Change) -> Reason {
         _ => "active increase",
     };
     let (ai, hai) = (params.ai_rate.as_f64(), params.hai_rate.as_f64());
-    let coarse = 4e-4 * observed;
-    let fits = |wanted: f64| (its_step - wanted).abs() < coarse.max(0.06 * wanted);
+    let coarse = 1e-4 * observed;
+    let fits = |wanted: f64| (its_step - wanted).abs() < coarse.max(0.1 * wanted);
     let hint = if fits(0.0) && step != 0.0 {
         ": no increase of the target, as in fast recovery".to_owned()
     } else if phase != "hyper-active increase" && (1..=4).any(|n| fits(hai * f64::from(n))) {
@@ -226,7 +242,7 @@ fn rise(evidence: &Evidence<'_>, change: &Change) -> Reason {
         rate(law),
         rate(target)
     );
-    reason(ReasonKind::RiseSize, text, Some(Measured::Step(its_step)))
+    reason(ReasonKind::RiseSize, text, None)
 }
 
 fn rise_too_soon(evidence: &Evidence<'_>, change: &Change) -> Reason {
@@ -243,25 +259,27 @@ fn rise_too_soon(evidence: &Evidence<'_>, change: &Change) -> Reason {
         evidence.since(change),
         cycle(change)
     );
-    let mut measured = None;
+    let mut measured = Vec::new();
     if let Some((counted, length)) = hypothesis.byte_cycle()
         && evidence.rules.params.clock != qcnlab_schemes::family::qcn::Clock::Timer
     {
         text += &format!(", {} into a byte-counter cycle of {}", octets(counted), octets(length));
-        measured = Some(Measured::ByteReset(
-            counted as f64 * evidence.rules.params.byte_reset.as_f64() / length.max(1) as f64,
-        ));
+        let nominal = evidence.rules.params.byte_reset.as_f64();
+        measured.push(MeasuredParameter::ByteReset(counted as f64 * nominal / length.max(1) as f64));
     }
     let kept = hypothesis.kept_time_cycle(evidence.at);
     if let Some((time, length)) = hypothesis.time_cycle(evidence.at) {
         text += &format!(", {} into a timer cycle of {}", ms(time), ms(length));
+        let nominal = evidence.rules.params.time_reset.ps() as f64;
+        measured.push(MeasuredParameter::TimeReset(time as f64 * nominal / length.max(1) as f64));
     }
     text += ": too soon for either to end";
     if let Some((time, length)) = kept
         && let Change { cause: Cause::Cnm { frame, .. }, .. } = change
         && near(time as f64, length as f64, 0.2)
     {
-        text += &format!("; it fits the timer that ran before the CNM in frame {frame}, which restarts it");
+        text +=
+            &format!("; it fits the timer that began {} earlier and that the CNM in frame {frame} restarts", ms(time));
     }
     Reason { kind: ReasonKind::RiseTooSoon, text, measured }
 }
