@@ -463,6 +463,12 @@ impl Adapter {
         self.port.next_deadline().min(release).min(wake).min(rates).min(pause)
     }
 
+    /// The current rates of its reaction points, bit/s.
+    #[cfg(test)]
+    pub(crate) fn rates(&self) -> impl Iterator<Item = u64> {
+        self.limiters.iter().map(|limiter| limiter.driver.rp.gauge().current_rate.get())
+    }
+
     /// Closes the records. Also rerounds how many frames of each flow it still holds.
     pub(crate) fn finish(mut self) -> (Records, Vec<u64>) {
         let end = self.end;

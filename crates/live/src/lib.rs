@@ -27,6 +27,8 @@ mod error;
 mod gate;
 mod head;
 mod health;
+#[cfg(test)]
+mod hostile;
 mod inputs;
 mod layout;
 mod loops;

@@ -462,6 +462,13 @@ impl Switches {
         self.records.counters.pause_frames += 1;
     }
 
+    /// Octets queued at a port, pauses that have not taken effect, and addresses learned.
+    #[cfg(test)]
+    pub(crate) fn held(&self, port: u32) -> (u64, usize, usize) {
+        let queued = self.ports[port as usize].as_ref().map_or(0, Port::all_queued);
+        (queued, self.pending.len(), self.learned.len())
+    }
+
     /// Closes the records at the end of the run.
     pub(crate) fn finish(mut self) -> (Records, Vec<u64>) {
         let end = self.end;

@@ -1,8 +1,12 @@
 //! Live runs on this machine: what must hold under any load. Where the machine cannot run them they are skipped, said
 //! so and counted; with QCNLAB_REQUIRE_LIVE=1 that is a failure.
 
+use qcnlab_capture::{CaptureReader, Direction, InterfaceId};
 use qcnlab_lab::{Control, Scenario};
-use qcnlab_live::{LiveOptions, LiveRun, examine, run};
+use qcnlab_live::{LiveError, LiveOptions, LiveRun, examine, run, write_capture};
+use qcnlab_schemes::Signal;
+use qcnlab_sim::{Counters, FlowTally, Trace};
+use qcnlab_wire::{Codec, Frame, MacAddress, Payload};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -38,22 +42,269 @@ fn live(text: &str, options: &LiveOptions) -> LiveRun {
     run(&scenario, options, &Control::default()).expect("it runs")
 }
 
-fn a_hotspot_is_answered_by_cnms_and_lower_rates() {
-    let run = live(HOTSPOT, &LiveOptions::default());
-    let [replication] = &run.outcome.replications[..] else { panic!("one replication") };
-    let (trace, counters) = (&replication.done.trace, &replication.done.counters);
-    eprintln!("{counters:?}");
-    eprintln!("{:#}", run.account_json());
-    assert!(counters.frames_delivered > 1000, "{counters:?}");
-    assert!(counters.messages_sent > 5 && counters.messages_heard > 5, "{counters:?}");
-    let most = trace.queues.bytes.iter().max().expect("queues are sampled");
-    assert!(*most <= 150_000, "{most}");
-    let lowest = trace.rates.current.iter().min().expect("rates are sampled");
-    assert!(*lowest < 50_000_000, "{lowest}");
+/// The trace of a run's one replication, and its totals.
+fn trace(run: &LiveRun) -> (&Trace, &Counters, &[FlowTally]) {
+    let [replication] = &run.outcome.replications[..] else { panic!("a live run is one replication") };
+    (&replication.done.trace, &replication.done.counters, &replication.done.flows)
 }
 
-const TESTS: &[(&str, fn())] =
-    &[("a_hotspot_is_answered_by_cnms_and_lower_rates", a_hotspot_is_answered_by_cnms_and_lower_rates)];
+/// A frame of a capture: the port whose link it crossed, when in ps, whether it was sent, and its octets.
+type Seen = (u32, u64, bool, Vec<u8>);
+
+/// A run's capture as a reader sees it: the ports' names, and the frames.
+fn captured(run: &LiveRun) -> (Vec<String>, Vec<Seen>) {
+    let mut file = Vec::new();
+    write_capture(run, &mut file, "test").expect("memory takes it");
+    let mut reader = CaptureReader::new(&file[..]).expect("a capture");
+    let (mut frames, mut names) = (Vec::new(), Vec::new());
+    while let Some(frame) = reader.next_frame().expect("it is whole") {
+        let InterfaceId(port) = frame.interface;
+        let sent = frame.direction == Some(Direction::Sent);
+        frames.push((port, frame.time_ns.unwrap_or(0) * 1000, sent, frame.octets.to_vec()));
+    }
+    while let Some(interface) = reader.interface(InterfaceId(names.len() as u32)) {
+        names.push(interface.name.clone());
+    }
+    (names, frames)
+}
+
+fn a_hotspot_is_answered_by_cnms_and_lower_rates() {
+    let run = live(HOTSPOT, &LiveOptions { snap: 1600, ..LiveOptions::default() });
+    let (trace, counters, flows) = trace(&run);
+    assert!(counters.frames_delivered > 1000 && counters.messages_sent > 5, "{counters:?}");
+    assert!(flows.iter().all(|flow| flow.delivered > 100), "{flows:?}");
+    let most = trace.queues.bytes.iter().max().expect("queues are sampled");
+    assert!(*most <= 150_000, "the queue's memory is 150 KB: {most}");
+    // Frames at an end of the run are on their way between two threads; all others are accounted for.
+    assert!(run.unaccounted.abs() < 200, "{}", run.unaccounted);
+    every_cnm_conforms(&run);
+    every_cut_follows_a_cnm(&run);
+}
+
+/// Each CNM in the capture is what 802.1Q says, octet by octet, says what the trace says, and is about a frame that the
+/// host it goes to has sent.
+fn every_cnm_conforms(run: &LiveRun) {
+    let (trace, ..) = trace(run);
+    let (names, frames) = captured(run);
+    let said_of = |flow: u32| {
+        let rows = trace.messages.signal.iter().zip(&trace.messages.flow);
+        rows.filter(move |(_, of)| **of == flow).map(|(signal, _)| *signal)
+    };
+    let mut said = [0, 1].map(said_of);
+    let mut count = 0;
+    for (port, _, sent, octets) in frames.iter().filter(|(.., octets)| octets[16..18] == [0x22, 0xE9]) {
+        let (frame, rest) = Frame::decode(octets).expect("a frame of ours decodes");
+        let Payload::Cnm(cnm) = &frame.payload else { continue };
+        if !names[*port as usize].starts_with("switch->") || !sent {
+            continue;
+        }
+        count += 1;
+        assert!(rest.is_empty() && frame.to_vec().expect("it encodes") == *octets, "encoding gives the same octets");
+        assert_eq!((cnm.version, cnm.reserved, cnm.priority_reserved, cnm.msdu.len()), (0, 0, 0, 64));
+        assert_eq!(frame.c_tag.map(|tag| (tag.priority, tag.vlan)), Some((6, 1)));
+        // To the host of flow 0, node 0, or that of flow 1, node 1.
+        let flow = u32::from(frame.destination == MacAddress::local(2));
+        let signal = said[flow as usize].next().expect("the trace has every message");
+        let Signal::Cnm(expected) = signal else { panic!("QCN says {signal:?}") };
+        assert_eq!(cnm.quantized_fb.get(), expected.quantized_fb);
+        assert_eq!((cnm.q_offset.octets(), cnm.q_delta.octets()), (expected.q_offset, expected.q_delta));
+        // The sampled frame starts with its EtherType, and IPv4 behind that.
+        assert_eq!(frame.destination, MacAddress::local(flow + 1));
+        assert_eq!(frame.cn_tag.map(|tag| tag.rpid), Some(1), "each host has one reaction point");
+        assert_eq!((&cnm.msdu[..2], &cnm.msdu[14..18]), (&[0x08, 0x00][..], &[10, 0, 0, flow as u8 + 1][..]));
+        assert_eq!(cnm.msdu[22..24], (49_152 + flow as u16).to_be_bytes(), "the port of the flow's sender");
+    }
+    assert!(count > 5, "{count} CNMs");
+    // A signal that was sent in the last instants may still wait for its port.
+    assert!(said.into_iter().flatten().count() < 4, "each message of the trace is a frame");
+}
+
+/// After the first CNM that a host hears its rate is lower; before, it is that of the line.
+fn every_cut_follows_a_cnm(run: &LiveRun) {
+    let (trace, ..) = trace(run);
+    let (names, frames) = captured(run);
+    for flow in 0..2u32 {
+        let down = format!("switch->source{}", flow + 1);
+        let is_cnm = |octets: &[u8]| octets[20..22] == [0x22, 0xE7];
+        let heard =
+            frames.iter().find(|(port, _, sent, octets)| names[*port as usize] == down && !sent && is_cnm(octets));
+        let (_, heard, ..) = heard.expect("each host hears a CNM");
+        let rates: Vec<(u64, u64)> = (0..trace.rates.time.len())
+            .filter(|row| trace.rates.flow[*row] == flow)
+            .map(|row| (trace.rates.time[row], trace.rates.current[row]))
+            .collect();
+        assert!(
+            rates.iter().filter(|(at, _)| at < heard).all(|(_, rate)| *rate == 100_000_000),
+            "flow {flow}: {rates:?}"
+        );
+        let after = rates.iter().find(|(at, _)| at > heard).expect("rates are sampled after it");
+        assert!(after.1 < 100_000_000, "flow {flow}: {after:?} after {heard}");
+    }
+}
+
+/// Two classes from each of two senders into one port: class 3 is paused before the memory for its input is full, and
+/// no frame of it is lost; class 5, which nothing pauses, goes on meanwhile.
+fn pfc_stops_its_class_and_no_other() {
+    let run = live(
+        r#"
+duration = "25 ms"
+
+[topology]
+kind = "star"
+sources = 2
+rate = "10 Gb/s"
+rtt = "20 us"
+buffer = "8 MB"
+
+[switch]
+input_memory = "4 MB"
+
+[pause]
+kind = "priority"
+priorities = "3"
+high = "200 KB"
+headroom = "2 MB"
+
+[[traffic]]
+kind = "saturated"
+frame = "1500 B"
+priority = 3
+
+[[traffic]]
+kind = "constant"
+rate = "0.5 Gb/s"
+frame = "1500 B"
+priority = 5
+
+[scheme]
+name = "none"
+"#,
+        &LiveOptions { snap: 64, ..LiveOptions::default() },
+    );
+    let (trace, counters, flows) = trace(&run);
+    assert!(counters.pause_frames > 0 && !trace.pauses.start.is_empty(), "{counters:?}");
+    assert!(trace.pauses.class.iter().all(|class| *class == Some(3)), "{:?}", trace.pauses.class);
+    let names: Vec<&str> = flows.iter().map(|flow| if flow.delivered > 20 { "goes on" } else { "stands" }).collect();
+    assert_eq!(names, ["goes on"; 4], "{flows:?}");
+    assert_eq!(counters.frames_dropped, 0, "no class loses a frame: {flows:?}");
+    // While class 3 of a host is paused it sends none of it, and of class 5 it does.
+    let (ports, frames) = captured(&run);
+    let (mut of_class_3, mut of_class_5) = (0, 0);
+    for row in 0..trace.pauses.start.len() {
+        let port = trace.pauses.port[row];
+        // A frame in transmission is never cut short: 1500 octets at 100 Mb/s take 120 us.
+        let paused = trace.pauses.start[row] + 120_000_001..trace.pauses.end[row];
+        for (_, _, _, octets) in
+            frames.iter().filter(|(at, time, sent, _)| *at == port && *sent && paused.contains(time))
+        {
+            match octets[14] >> 5 {
+                3 => of_class_3 += 1,
+                5 => of_class_5 += 1,
+                _ => {}
+            }
+        }
+    }
+    assert!(ports.iter().any(|name| name == "source1->switch"));
+    assert_eq!(of_class_3, 0, "frames of the paused class");
+    assert!(of_class_5 > 0, "frames of the other class");
+}
+
+/// A stream that loses frames in a short queue, under QCN, arrives whole; one with an end finishes.
+fn tcp_delivers_every_octet() {
+    let run = live(
+        r#"
+duration = "40 ms"
+
+[topology]
+kind = "star"
+sources = 2
+rate = "10 Gb/s"
+rtt = "20 us"
+buffer = "45 KB"
+
+[[traffic]]
+kind = "tcp"
+from = "source1"
+frame = "1500 B"
+
+[[traffic]]
+kind = "tcp"
+from = "source2"
+frame = "1500 B"
+size = "4 MB"
+
+[scheme]
+name = "qcn"
+preset = "DECK001"
+"#,
+        &LiveOptions::default(),
+    );
+    let (_, counters, flows) = trace(&run);
+    let received: Vec<(u32, u64, u64)> = run
+        .streams
+        .iter()
+        .filter(|stream| stream.tally.segments == 0)
+        .map(|stream| (stream.flow, stream.octets, stream.wrong))
+        .collect();
+    assert_eq!(received.len(), 2, "{:?}", run.streams);
+    assert!(received.iter().all(|(_, octets, wrong)| *octets > 100_000 && *wrong == 0), "{received:?}");
+    let whole = received.iter().find(|(flow, ..)| *flow == 1).expect("the second stream");
+    assert_eq!(whole.1, 4_000_000);
+    assert!(flows[1].finished < qcnlab_units::Instant::NEVER, "{flows:?}");
+    assert!(counters.acks_heard > 100, "{counters:?}");
+}
+
+/// Deck 002: one source of small frames through two switches; feedback computed at the switch, and in the card.
+fn feedback_at_the_switch_and_in_the_card() {
+    for name in ["one-source-two-switches-10g-to-1g", "one-source-two-switches-nic-feedback-10g-to-1g"] {
+        let changes = ["duration=12 ms", "warmup=1 ms", "hotspot.from=3 ms", "hotspot.until=8 ms"];
+        let scenario = Scenario::shipped(name).and_then(|shipped| shipped.with_overrides(&changes)).expect("it works");
+        let options = LiveOptions { scale: 400, ..LiveOptions::default() };
+        let run = run(&scenario, &options, &Control::default()).expect("it runs");
+        let (trace, counters, _) = trace(&run);
+        assert!(counters.messages_heard > 0, "{name}: {counters:?}");
+        let lowest = trace.rates.current.iter().min().expect("rates are sampled");
+        assert!(*lowest < 20_000_000, "{name}: {lowest}");
+    }
+}
+
+/// The machine's own interfaces are the same after a run as before, and so are its namespaces with names.
+fn nothing_of_the_machine_is_touched() {
+    let name = |line: &str| line.split(':').next().unwrap_or("").to_owned();
+    let own = || std::fs::read_to_string("/proc/self/net/dev").map(|text| text.lines().map(name).collect::<Vec<_>>());
+    let named = || std::fs::read_dir("/run/netns").map_or(0, |entries| entries.count());
+    let before = (own().expect("it can be read"), named());
+    let changes = ["duration=8 ms", "warmup=1 ms", "hotspot.from=3 ms", "hotspot.until=5 ms"];
+    let scenario = Scenario::parse(HOTSPOT, "test.toml").and_then(|scenario| scenario.with_overrides(&changes));
+    let scenario = scenario.expect("it works");
+    run(&scenario, &LiveOptions::default(), &Control::default()).expect("it runs");
+    assert_eq!((own().expect("it can be read"), named()), before);
+}
+
+/// A run that is stopped ends within a second.
+fn a_stop_is_heard_within_a_second() {
+    let control = Control::default();
+    let scenario = Scenario::parse(HOTSPOT, "test.toml").expect("it works");
+    let ended = std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&scenario, &LiveOptions::default(), &control).err());
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        let stopped = Instant::now();
+        control.cancel.store(true, std::sync::atomic::Ordering::Relaxed);
+        let error = running.join().expect("no panic");
+        assert!(matches!(error, Some(LiveError::Run(_))), "{error:?}");
+        stopped.elapsed()
+    });
+    assert!(ended.as_secs_f64() < 1.0, "{ended:?}");
+}
+
+const TESTS: &[(&str, fn())] = &[
+    ("a_hotspot_is_answered_by_cnms_and_lower_rates", a_hotspot_is_answered_by_cnms_and_lower_rates),
+    ("pfc_stops_its_class_and_no_other", pfc_stops_its_class_and_no_other),
+    ("tcp_delivers_every_octet", tcp_delivers_every_octet),
+    ("feedback_at_the_switch_and_in_the_card", feedback_at_the_switch_and_in_the_card),
+    ("nothing_of_the_machine_is_touched", nothing_of_the_machine_is_touched),
+    ("a_stop_is_heard_within_a_second", a_stop_is_heard_within_a_second),
+];
 
 fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();

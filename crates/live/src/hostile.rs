@@ -1,0 +1,238 @@
+//! What hostile frames do: nothing crashes, counters tell, memory stays bounded.
+
+use crate::adapter::{Adapter, FromLink};
+use crate::congestion::{controlled_classes, points};
+use crate::head::with_tags;
+use crate::layout::{Layout, mac};
+use crate::signals;
+use crate::switch::{Capture, Switches};
+use crate::sys::socket::Received;
+use qcnlab_lab::{Scenario, run_elsewhere};
+use qcnlab_schemes::{Cnm, CpId, Dice, Purpose, Signal};
+use qcnlab_sim::Plan;
+use qcnlab_wire::{CnTag, MacControl, Pause, Payload, Quanta, VlanTag};
+use qcnlab_wire::{Codec, Frame, MacAddress};
+use std::sync::Arc;
+
+const TEXT: &str = r#"
+duration = "1 s"
+
+[topology]
+kind = "star"
+sources = 2
+rate = "100 Mb/s"
+rtt = "1 ms"
+buffer = "60 KB"
+
+[[traffic]]
+kind = "saturated"
+frame = "1500 B"
+
+[scheme]
+name = "qcn"
+preset = "DECK001"
+"#;
+
+fn plan() -> Plan {
+    let scenario = Scenario::parse(TEXT, "hostile.toml").expect("it can work");
+    let mut plan = None;
+    let _ = run_elsewhere(&scenario, 1, |made| {
+        plan = Some(made);
+        Err::<qcnlab_sim::Finished, ()>(())
+    });
+    plan.expect("a scenario has a plan")
+}
+
+const NOTHING: Capture = Capture { snap: 0, share: 1 };
+
+fn switches(plan: &Plan) -> (Switches, Arc<Layout>) {
+    let layout = Arc::new(Layout::new(plan).expect("it can be laid out"));
+    let (points, controlled) = (points(plan, &layout), controlled_classes(plan));
+    (Switches::new(plan, Arc::clone(&layout), points, controlled, 6, NOTHING), layout)
+}
+
+fn frame(octets: &[u8]) -> Received<'_> {
+    Received { interface: 0, octets, tag: None, cut: false }
+}
+
+/// The way from the first source to the switch.
+fn from_source(layout: &Layout) -> u32 {
+    let way = (0u32..).zip(&layout.ways).find(|(_, way)| way.name == "source1->switch");
+    way.expect("the way exists").0
+}
+
+fn data(payload: usize) -> Vec<u8> {
+    let mut plain = mac(3).0.to_vec();
+    plain.extend(mac(0).0);
+    plain.extend([0x08, 0x00]);
+    plain.resize(14 + payload, 0x45);
+    with_tags(&plain, VlanTag { priority: 0, drop_eligible: false, vlan: 1 }, Some(CnTag { rpid: 1 }))
+}
+
+/// A CNM about a frame of the first source, as the switch would send it.
+fn cnm(cp: u32, fb: u8) -> Vec<u8> {
+    let sampled = data(100);
+    let head = crate::head::Head::read(&sampled).expect("it is whole");
+    let signal = Signal::Cnm(Cnm { cp: CpId(cp), quantized_fb: fb, q_offset: -64_000, q_delta: 64_000 });
+    signals::frame_of(signal, 2, 6, &head, &sampled).expect("a CNM has a frame").0
+}
+
+/// Random octets of all lengths, with EtherTypes that mean something in every second one.
+#[test]
+fn random_octets_pass_through_switch_and_adapter() {
+    let plan = plan();
+    let (mut switches, layout) = switches(&plan);
+    let mut adapter = Adapter::new(&plan, Arc::clone(&layout), 0, NOTHING);
+    let mut dice = Dice::new(1, 0, "hostile", Purpose::Traffic);
+    let way = from_source(&layout);
+    let kinds = [0x8100u16, 0x22E7, 0x22E9, 0x8808, 0x88CC, 0x0800, 0x88B5, 0x88B6];
+    let mut now = 0;
+    for round in 0..200_000u32 {
+        let length = dice.below(if round % 16 == 0 { 9_000 } else { 160 }) as usize;
+        let mut octets: Vec<u8> = (0..length).map(|_| dice.below(256) as u8).collect();
+        for at in [12, 16, 20] {
+            if dice.below(2) == 0 && octets.len() > at + 1 {
+                octets[at..at + 2].copy_from_slice(&kinds[dice.below(8) as usize].to_be_bytes());
+            }
+        }
+        if dice.below(4) == 0 && octets.len() > 12 {
+            octets[..6].copy_from_slice(&mac(dice.below(4)).0);
+        }
+        now += 1_000_000;
+        switches.advance(now);
+        switches.receive(now, way, frame(&octets));
+        while switches.take_due(now).is_some() {}
+        if let FromLink::ToStack(handed) = adapter.take_from_link(now, frame(&octets)) {
+            assert!(handed.len() <= octets.len());
+        }
+        adapter.take_from_stack(now, &octets);
+        adapter.advance(now);
+        while adapter.take_due(now).is_some() {}
+    }
+    let refused = switches.records.refused;
+    assert!(refused.malformed > 0 && refused.foreign_signals > 0 && refused.unknown_destination > 0, "{refused:?}");
+    assert!(adapter.records.refused.malformed > 0, "{:?}", adapter.records.refused);
+}
+
+/// The output queue holds 60 KB, whatever comes: frames at ten times its rate, and no time in which any leaves.
+#[test]
+fn a_flood_fills_the_queue_and_no_more() {
+    let plan = plan();
+    let (mut switches, layout) = switches(&plan);
+    let (way, flood) = (from_source(&layout), data(1478));
+    for _ in 0..100_000 {
+        switches.receive(0, way, frame(&flood));
+    }
+    let out = layout.table[&(layout.ways[way as usize].to, mac(3))];
+    let (queued, ..) = switches.held(out);
+    assert!((58_500..=60_000).contains(&queued), "{queued}");
+    let too_long = vec![0; 20_000];
+    switches.receive(0, way, frame(&too_long[..5_000]));
+    switches.receive(0, way, Received { cut: true, ..frame(&too_long) });
+    assert_eq!(switches.records.refused.oversize, 2);
+}
+
+/// A CNM from a host goes nowhere; one from a switch's port, to the host it names.
+#[test]
+fn a_cnm_from_outside_the_domain_goes_nowhere() {
+    let plan = plan();
+    let (mut switches, layout) = switches(&plan);
+    let forged = cnm(0, 63);
+    let way = (0u32..).zip(&layout.ways).find(|(_, way)| way.name == "source2->switch").expect("the way exists").0;
+    switches.receive(0, way, frame(&forged));
+    switches.advance(1_000_000_000_000);
+    assert!(switches.take_due(u64::MAX).is_none());
+    assert_eq!(switches.records.refused.foreign_signals, 1);
+}
+
+/// The limiter hears a burst of 100 CNMs, and then one in 4000 octets at 100 Mb/s: in 320 us.
+#[test]
+fn a_flood_of_cnms_is_heard_at_its_rate() {
+    let plan = plan();
+    let (_, layout) = switches(&plan);
+    let mut adapter = Adapter::new(&plan, layout, 0, NOTHING);
+    let flood = cnm(0, 1);
+    for ms in 0..100u64 {
+        for _ in 0..1000 {
+            adapter.take_from_link(ms * 1_000_000_000, frame(&flood));
+        }
+    }
+    let (heard, flooded) = (adapter.records.counters.messages_heard, adapter.records.refused.flooded_signals);
+    assert_eq!(heard + flooded, 100_000);
+    // 100 and 99 ms / 320 us = 309.
+    assert!((400..=410).contains(&heard), "{heard}");
+}
+
+/// CNMs that name no reaction point of the host, or are for another host, change nothing. A CPID tells nothing that the
+/// reaction point trusts: a forged one inside the domain is a CNM like any other.
+#[test]
+fn stray_cnms_change_no_rate() {
+    let plan = plan();
+    let (_, layout) = switches(&plan);
+    let mut adapter = Adapter::new(&plan, Arc::clone(&layout), 0, NOTHING);
+    let mut stranger = cnm(0, 63);
+    stranger[18..20].copy_from_slice(&7u16.to_be_bytes());
+    let mut elsewhere = cnm(0, 63);
+    elsewhere[..6].copy_from_slice(&mac(1).0);
+    let mut untagged = cnm(0, 63);
+    untagged.drain(16..20);
+    let mut cut = cnm(0, 63);
+    cut.truncate(40);
+    for octets in [&stranger, &elsewhere, &untagged, &cut] {
+        adapter.take_from_link(0, frame(octets));
+    }
+    let refused = adapter.records.refused;
+    assert_eq!((refused.stray_signals, refused.unreadable_signals), (3, 1), "{refused:?}");
+    assert_eq!(adapter.records.counters.messages_heard, 0);
+    assert_eq!(adapter.rates().collect::<Vec<_>>(), [100_000_000]);
+    adapter.take_from_link(0, frame(&cnm(0xFFFE, 63)));
+    // Gd = 1/128: 1 - 63/128 of 100 Mb/s.
+    assert_eq!(adapter.rates().collect::<Vec<_>>(), [50_781_250]);
+}
+
+/// A storm of PAUSE holds the link of the one who sends it. Memory stays bounded, and the port goes on when it ends.
+#[test]
+fn a_storm_of_pauses_holds_one_link() {
+    let plan = plan();
+    let (mut switches, layout) = switches(&plan);
+    let control = |quanta| {
+        let control = MacControl::Pause(Pause { time: Quanta(quanta) });
+        Frame::new(MacAddress::MAC_CONTROL, mac(0), Payload::MacControl(control)).to_vec().expect("it encodes")
+    };
+    let (way, storm) = (from_source(&layout), control(u16::MAX));
+    for at in 0..100_000u64 {
+        switches.receive(at, way, frame(&storm));
+    }
+    assert!(switches.held(0).1 <= 1024);
+    // The sink sends to the first source, whose link is held, and to the second, whose link is not.
+    let sink = (0u32..).zip(&layout.ways).find(|(_, way)| way.name == "sink->switch").expect("the way exists").0;
+    for to in [0, 1] {
+        let mut octets = data(100);
+        octets[..6].copy_from_slice(&mac(to).0);
+        switches.receive(200_000, sink, frame(&octets));
+    }
+    switches.advance(100_000_000_000);
+    let due: Vec<&str> = std::iter::from_fn(|| switches.take_due(100_000_000_000))
+        .map(|due| if due.octets[..6] == mac(0).0 { "held" } else { "free" })
+        .collect();
+    assert_eq!(due, ["free"]);
+    // 65 535 quanta of 5.12 us last 336 ms.
+    switches.advance(400_000_000_000);
+    assert!(switches.take_due(400_000_000_000).is_some());
+}
+
+/// Addresses that nobody has are learned up to a limit.
+#[test]
+fn a_flood_of_addresses_is_learned_up_to_a_limit() {
+    let plan = plan();
+    let (mut switches, layout) = switches(&plan);
+    let way = from_source(&layout);
+    for address in 0..100_000u32 {
+        let mut octets = data(46);
+        octets[6..12]
+            .copy_from_slice(&MacAddress([0x0A, 0, (address >> 16) as u8, (address >> 8) as u8, address as u8, 0]).0);
+        octets[..6].copy_from_slice(&[0x0A, 0xFF, 0, 0, 0, 1]);
+        switches.receive(0, way, frame(&octets));
+    }
+    assert_eq!(switches.held(0).2, 4096);
+}

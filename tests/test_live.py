@@ -1,0 +1,164 @@
+"""Live runs from the command line: folders, labels, interruption, and what is left behind.
+
+Where this machine cannot run them they are skipped, with the reason; QCNLAB_REQUIRE_LIVE=1 makes
+that a failure.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import qcnlab
+
+QCNLAB = [sys.executable, "-m", "qcnlab"]
+
+# 3 s at scale 100: two senders meet at a link of their own rate.
+SCENARIO = """
+title = "Two senders"
+duration = "30 ms"
+warmup = "5 ms"
+
+[topology]
+kind = "star"
+sources = 2
+rate = "10 Gb/s"
+rtt = "20 us"
+buffer = "150 KB"
+
+[[traffic]]
+kind = "saturated"
+frame = "1500 B"
+
+[scheme]
+name = "qcn"
+preset = "DECK001"
+"""
+
+
+@pytest.fixture(scope="module")
+def machine() -> None:
+    """Skip unless this machine can run scenarios live."""
+    done = subprocess.run(
+        [*QCNLAB, "live", "doctor", "--json"], capture_output=True, text=True, check=False
+    )
+    doctor = json.loads(done.stdout)
+    missing = [
+        f"{each['what']}: {each['said']}"
+        for each in doctor["findings"]
+        if each["needed"] and not each["works"]
+    ]
+    if missing:
+        reason = f"live: {'; '.join(missing)}"
+        if os.environ.get("QCNLAB_REQUIRE_LIVE") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "two.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def interfaces() -> list[str]:
+    lines = Path("/proc/self/net/dev").read_text().splitlines()
+    return [line.split(":")[0].strip() for line in lines]
+
+
+def named() -> set[str]:
+    """Return the names of namespaces that have one."""
+    folder = Path("/run/netns")
+    return {path.name for path in folder.iterdir()} if folder.exists() else set()
+
+
+def test_the_doctor_says_what_to_do_about_what_does_not_work() -> None:
+    done = subprocess.run(
+        [*QCNLAB, "live", "doctor", "--json"], capture_output=True, text=True, check=False
+    )
+    doctor = json.loads(done.stdout)
+    assert done.returncode == (0 if doctor["able"] else 2)
+    assert {"privileges", "network namespaces", "real-time scheduling"} <= {
+        each["what"] for each in doctor["findings"]
+    } or sys.platform != "linux"
+    assert all(each["works"] or each["remedy"] for each in doctor["findings"])
+
+
+def test_a_run_writes_an_ordinary_folder(machine: None, scenario: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    command = [*QCNLAB, "live", "run", str(scenario), "-o", str(folder), "--capture"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    result = qcnlab.open_run(folder)
+    live = result.meta["live"]
+    # 10 Gb/s and 30 ms at a scale of 100.
+    assert live["scale"] == 100
+    assert 'rate = "100 Mb/s"' in result.config
+    assert 'duration = "3 s"' in result.config
+    assert result.summary["counters"]["messages_heard"] > 0
+    assert live["stream_octets_wrong"] == 0
+    # The label stands in the folder, in the table and in the figure, whose title is the summary's.
+    valid = live["timing"]["valid"]
+    assert result.summary["title"].startswith("INVALID TIMING: ") != valid
+    assert ("INVALID TIMING" in done.stdout) != valid
+    assert bool(live["timing"]["reasons"]) != valid
+    for arguments in (["plot", str(folder)], ["frames", str(folder / "capture.pcapng")]):
+        subprocess.run([*QCNLAB, *arguments], capture_output=True, check=True)
+
+
+def test_what_cannot_be_run_is_said_in_one_line(tmp_path: Path) -> None:
+    for changes, words in (
+        (["scheme.name=dcqcn"], "dcqcn"),
+        (["scheme.name=ecm"], "ecm"),
+        (["topology.rate=200 Gb/s"], "use --scale"),
+    ):
+        sets = [part for change in changes for part in ("-s", change)]
+        done = subprocess.run(
+            [
+                *QCNLAB,
+                "live",
+                "run",
+                "one-source-into-9g-rtt10us",
+                *sets,
+                "-o",
+                str(tmp_path / "x"),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert words in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_behind(
+    machine: None, scenario: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    before = interfaces()
+    namespaces = named()
+    folder = tmp_path / "run"
+    command = [*QCNLAB, "live", "run", str(scenario), "-o", str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(2.0)
+    assert process.poll() is None
+    process.send_signal(number)
+    sent = time.monotonic()
+    process.wait(timeout=10)
+    if number is not signal.SIGKILL:
+        # Ctrl-C within a second; the rest is Python's own end.
+        assert time.monotonic() - sent < 2.0
+        assert not list(tmp_path.glob(".run*"))
+    assert process.returncode != 0
+    assert not folder.exists()
+    assert interfaces() == before
+    assert named() == namespaces
