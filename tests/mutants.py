@@ -143,7 +143,7 @@ def planted(package: str, names: list[str], tests: Round, baseline: Baseline) ->
 
 
 def tested(package: str, names: list[str], baseline: Baseline) -> Outcomes:
-    """Put mutants to the unit tests, where these are slow of their modules first; then to the laws."""
+    """Put mutants to the unit tests, slow ones of their modules first, then to the laws."""
     outcomes: Outcomes = dict.fromkeys(names, "missed")
     if package in SLOW:
         of_module: dict[str, list[str]] = defaultdict(list)
