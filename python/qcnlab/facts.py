@@ -56,7 +56,7 @@ def facts(result: Result) -> Facts:
         queue_every_s=base(tree["record"]["queue_every"]),
         throughput_bin_s=base(tree["record"]["throughput_bin"]),
         recovery_hold_s=base(tree["record"].get("recovery_hold", "10 ms")),
-        drains=bool(tree["drain"]),
+        drains=bool(tree.get("drain", False)),
     )
 
 
