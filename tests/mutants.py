@@ -39,6 +39,7 @@ import python_mutants
 ROOT = Path(__file__).resolve().parent.parent
 TOOL = ROOT / "target/tools/bin/cargo-mutants"
 TREE = ROOT / "target/mutants-tree"
+PYTHON_TREE = ROOT / "target/mutants-tree-python"
 KEPT = ROOT / "target/mutants"
 REASONS = ROOT / "tests/mutants_left.toml"
 PYTHON = "qcnlab (Python)"
@@ -63,13 +64,14 @@ def sh(*words: str | Path, cwd: Path) -> str:
     return subprocess.run(line, cwd=cwd, check=True, capture_output=True, text=True).stdout
 
 
-def clone() -> str:
-    """Bring the clone to HEAD; return the commit."""
-    if not TREE.exists():
-        sh("git", "clone", "--quiet", "--shared", ROOT, TREE, cwd=ROOT)
+def clone(trees: list[Path]) -> str:
+    """Bring clones to HEAD; return the commit."""
     head = sh("git", "rev-parse", "HEAD", cwd=ROOT).strip()
-    sh("git", "fetch", "--quiet", "origin", head, cwd=TREE)
-    sh("git", "checkout", "--quiet", "--force", "--detach", head, cwd=TREE)
+    for tree in trees:
+        if not tree.exists():
+            sh("git", "clone", "--quiet", "--shared", ROOT, tree, cwd=ROOT)
+        sh("git", "fetch", "--quiet", "origin", head, cwd=tree)
+        sh("git", "checkout", "--quiet", "--force", "--detach", head, cwd=tree)
     if sh("git", "status", "--porcelain", "--untracked-files=no", cwd=ROOT):
         print("what is not committed takes no part", file=sys.stderr)
     return head[:7]
@@ -248,9 +250,9 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=sys.maxsize, help="stop after so many more")
     parser.add_argument("--page", type=Path, help="write the page here instead of printing it")
     arguments = parser.parse_args()
-    kept = Kept(clone())
+    kept = Kept(clone([TREE, PYTHON_TREE]))
     baseline = Baseline()
-    of_python = python_mutants.Mutants(TREE, ROOT)
+    of_python = python_mutants.Mutants(PYTHON_TREE, ROOT)
     known = {package: listed(package) for package in LAWS} | {PYTHON: of_python.names()}
     mutants = [(package, name) for package, names in known.items() for name in names]
     count = min(arguments.sample or len(mutants), len(mutants))
