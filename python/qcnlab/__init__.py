@@ -19,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from qcnlab._core import __version__
     from qcnlab.api import Scenario, load, run, run_many
+    from qcnlab.comparison import Comparison, compare
+    from qcnlab.completion import Completions
     from qcnlab.errors import (
         AnalysisError,
         Error,
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnalysisError",
+    "Comparison",
+    "Completions",
     "Error",
     "FolderError",
     "LawViolation",
@@ -44,6 +48,7 @@ __all__ = [
     "Sweep",
     "Table",
     "__version__",
+    "compare",
     "load",
     "open_run",
     "open_sweep",
@@ -55,6 +60,8 @@ __all__ = [
 _MODULES = {
     "_core": ("__version__",),
     "api": ("Scenario", "load", "run", "run_many"),
+    "comparison": ("Comparison", "compare"),
+    "completion": ("Completions",),
     "errors": (
         "AnalysisError", "Error", "FolderError", "LawViolation", "MissingPackage", "ScenarioError",
     ),

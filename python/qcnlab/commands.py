@@ -264,6 +264,7 @@ def sweep(
 
 
 app.command()(flow_commands.fct)
+app.command()(flow_commands.compare)
 
 
 @app.command()

@@ -152,7 +152,13 @@ class Completions:
         return int(self.flows["finished"].sum())
 
     def definitions(self) -> list[str]:
-        """Return what the numbers mean, a sentence each."""
+        """Return what the numbers mean, a sentence each.
+
+        Returns
+        -------
+        list of str
+            A sentence or more each.
+        """
         what = [
             f"{self.finished:,} of {self.started:,} flows of a size finished.",
             "Completion time: from a flow's start to the delivery of its last octet.",
@@ -183,31 +189,67 @@ class Completions:
         return pl.DataFrame(self.records())
 
     def records(self) -> list[dict[str, Any]]:
-        """Return what `to_polars` returns as dictionaries."""
+        """Return what `to_polars` returns as dictionaries.
+
+        Returns
+        -------
+        list of dict
+            With the keys of the columns.
+        """
         return [_record(group) for group in self.groups]
 
     def csv(self) -> str:
-        """Return the groups as CSV, with the columns of `to_polars`."""
+        """Return the groups as CSV, with the columns of `to_polars`.
+
+        Returns
+        -------
+        str
+            With a header line.
+        """
         records = self.records()
         return markup.csv(list(records[0]), [list(record.values()) for record in records])
 
     def text(self) -> str:
-        """Return the groups as a table for people, with the definitions."""
+        """Return the groups as a table for people, with the definitions.
+
+        Returns
+        -------
+        str
+            Several lines.
+        """
         header, rows = self.cells()
         return text.table(header, rows) + "\n\n" + "\n".join(self.definitions())
 
     def markdown(self) -> str:
-        """Return the groups as Markdown, with the definitions."""
+        """Return the groups as Markdown, with the definitions.
+
+        Returns
+        -------
+        str
+            Several lines.
+        """
         header, rows = self.cells()
         return markup.markdown(header, rows) + "\n\n" + "\n".join(self.definitions())
 
     def latex(self) -> str:
-        """Return the groups as a LaTeX table, with the definitions as its caption."""
+        """Return the groups as a LaTeX table, with the definitions as its caption.
+
+        Returns
+        -------
+        str
+            A table that takes the package booktabs.
+        """
         header, rows = self.cells()
         return markup.latex(header, rows, f"{self.name}. " + " ".join(self.definitions()))
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Return a heading and the cells of a table for people."""
+        """Return a heading and the cells of a table for people.
+
+        Returns
+        -------
+        tuple of list
+            The heading, and a list of cells for each row.
+        """
         longest = max(group.fct_s[50].value for group in self.groups)
         scale, unit = next((each for each in UNITS if longest >= each[0]), UNITS[-1])
         header = [self.heading, "flows", "unfinished"]
@@ -226,7 +268,13 @@ class Completions:
         return header, rows
 
     def summary(self) -> dict[str, Any]:
-        """Return all of it as JSON holds it."""
+        """Return all of it as JSON holds it.
+
+        Returns
+        -------
+        dict
+            Values that JSON has.
+        """
         return {
             "scenario": self.name,
             "by": self.by,

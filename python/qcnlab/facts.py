@@ -26,6 +26,7 @@ class Facts:
     """Times in s, sizes in B, rates in bit/s; rate and buffer are the bottleneck's."""
 
     duration_s: float
+    """How long the replication lasted that lasted longest."""
     sources: int
     rate_bps: float
     buffer_bytes: float | None
@@ -47,7 +48,7 @@ def facts(result: Result) -> Facts:
     bottleneck = result.summary["bottleneck"]
     set_point = tree["scheme"].get("cp", {}).get("set_point")
     return Facts(
-        duration_s=base(tree["duration"]),
+        duration_s=max(end["end_s"] for end in result.summary["ends"]),
         sources=int(result.summary["flows"]),
         rate_bps=float(bottleneck["rate_bps"]),
         buffer_bytes=bottleneck["buffer_bytes"],

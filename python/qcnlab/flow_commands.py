@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from enum import StrEnum
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED
 from qcnlab.completion import SHARE
 
 if TYPE_CHECKING:
     from qcnlab.api import Scenario
+    from qcnlab.results import Result
 
 
 class By(StrEnum):
@@ -90,6 +93,101 @@ def fct(
     shown(completions, as_csv, as_markdown, as_latex, as_json)
     if out is not None:
         drawn(completions, out)
+
+
+def compare(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN|SCENARIO...",
+            help="Run folders; scenario files or names, which are run.",
+        ),
+    ],
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-s",
+            "--set",
+            metavar="KEY=V,V,...",
+            help="Change a key of the scenarios; with several values each is run: "
+            "scheme.name=none,qcn. May be repeated.",
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", metavar="NAME", help="What is shown. May be repeated."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=MOST_SEED, help="Seed of runs.")] = None,
+    reps: Annotated[
+        int | None, typer.Option("--reps", min=1, max=MOST_REPS, help="Replications of runs.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("-j", "--jobs", min=1, max=MOST_JOBS, help="Threads.")
+    ] = None,
+    as_csv: AsCsv = False,
+    as_markdown: AsMarkdown = False,
+    as_latex: AsLatex = False,
+    as_json: AsJson = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="Draw the figure: .svg, .png or .pdf."),
+    ] = None,
+) -> None:
+    """Lay runs side by side: what differs, their metrics, and a figure.
+
+    Exits with 1 if a run ended in a deadlock; it is named.
+    """
+    from qcnlab import comparison, endings
+    from qcnlab.redraw import drawable
+
+    if out is not None:
+        drawable(out)
+    results = _results(runs, changes or [], seed, reps, jobs)
+    compared = comparison.compare(results, metrics=metric or [])
+    shown(compared, as_csv, as_markdown, as_latex, as_json)
+    if out is not None:
+        drawn(compared, out)
+    if any(endings.deadlocked(result.summary) for result in results):
+        raise typer.Exit(1)
+
+
+def _results(
+    runs: list[str], changes: list[str], seed: int | None, reps: int | None, jobs: int | None
+) -> list[Result]:
+    """Read run folders, and run scenarios with each of the values that keys get."""
+    from qcnlab import api
+    from qcnlab.errors import AnalysisError
+    from qcnlab.results import open_run
+    from qcnlab.sweeps.grid import read
+
+    vary = read(changes)
+    chosen = [[f"{key}={value}" for value in values] for key, values in vary.items()]
+    folders = {run for run in runs if Path(run).is_dir()}
+    if changes and len(folders) == len(runs):
+        raise typer.BadParameter("-s is for scenarios, which are run; these are runs")
+    scenarios: list[Scenario] = []
+    places: list[tuple[int, int] | str] = []
+    for run in runs:
+        if run in folders:
+            places.append(run)
+            continue
+        scenario = api.load(run)
+        made = [scenario.with_(*each) for each in product(*chosen)]
+        places.append((len(scenarios), len(scenarios) + len(made)))
+        scenarios += made
+    count = sum(1 if isinstance(place, str) else place[1] - place[0] for place in places)
+    if count < 2:
+        raise AnalysisError(
+            "a comparison takes two runs or more: name another run or scenario, or give a key of "
+            "the scenario several values, as in -s scheme.name=none,qcn"
+        )
+    for scenario in scenarios:
+        warn(scenario)
+    ran = api.run_many(scenarios, reps=reps, seed=seed, jobs=jobs) if scenarios else []
+    results: list[Result] = []
+    for place in places:
+        results += [open_run(place)] if isinstance(place, str) else ran[place[0] : place[1]]
+    return results
 
 
 def warn(scenario: Scenario) -> None:

@@ -1,0 +1,397 @@
+"""Several runs side by side: which keys differ, their metrics, and one figure.
+
+A run is a run folder, or a scenario that is run here. Numbers are medians over a run's
+replications; how many flows did not finish stands beside what depends on it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from qcnlab import catalogue, endings, markup, text
+from qcnlab.errors import AnalysisError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.figure import Figure
+
+    from qcnlab.results import Result
+
+LEFT_OUT = frozenset(("title", "about", "source", "name"))
+"""Keys of a scenario that name it."""
+SHOWN = (
+    "bottleneck_gbps", "aggregate_gbps", "victim_gbps", "queue_mean_bytes", "queue_std_bytes",
+    "queue_max_bytes", "recovery_ms", "onset_ms", "drops", "messages", "pause_frames",
+    "paused_frac", "jain", "rate_ratio", "started", "unfinished", "fct_mean_ms", "fct_p99_ms",
+    "slowdown_mean", "slowdown_p99", "timeouts", "retransmitted", "deadlock_ms",
+)  # fmt: skip
+"""The metrics that are shown, where a run has them, when none is named."""
+UNLESS_ZERO = frozenset(
+    ("drops", "messages", "pause_frames", "paused_frac", "started", "unfinished", "timeouts",
+     "retransmitted")
+)  # fmt: skip
+"""Metrics that are left out where they are 0 in every run."""
+MOST_KEYS = 8
+"""So many keys that differ name a run at most."""
+
+
+class Comparison:
+    """Runs side by side.
+
+    Comes from `qcnlab.compare`.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> base = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=10 ms", "warmup=1 ms")
+    >>> runs = qcnlab.run_many([base.with_(f"scheme.name={name}") for name in ("none", "qcn")])
+    >>> qcnlab.compare(runs).labels
+    ['none', 'qcn']
+    """
+
+    def __init__(
+        self, results: Sequence[Result], labels: Sequence[str] = (), metrics: Sequence[str] = ()
+    ) -> None:
+        if len(results) < 2:
+            raise AnalysisError("a comparison takes two runs or more")
+        if labels and len(labels) != len(results):
+            raise AnalysisError(f"{len(results)} runs have {len(labels)} names")
+        self.results = list(results)
+        self.differences = differences([_settings(result) for result in results])
+        self.labels = list(labels) or _labels(self.results, self.differences)
+        self.metrics = list(metrics) or self._shown()
+        known = {entry["name"] for entry in catalogue.metrics()}
+        for name in self.metrics:
+            if name not in known:
+                raise AnalysisError(f"there is no metric '{name}'; `qcnlab list metrics` has them")
+
+    results: list[Result]
+    """The runs."""
+    labels: list[str]
+    """Their names."""
+    differences: dict[str, list[str | None]]
+    """The keys that differ, with the value of each run; `None` where it does not have the key."""
+    metrics: list[str]
+    """The metrics that are shown."""
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each run and metric, with all replications' median, least and largest.
+
+        Returns
+        -------
+        list of dict
+            `run`, `metric`, `unit`, `median`, `min`, `max`, `replications`, `without` (those that
+            have no value), `at_least` (the value is a lower bound), `started` and `unfinished`
+            flows of a size, and `deadlocked` replications.
+        """
+        rows = []
+        for label, result in zip(self.labels, self.results, strict=True):
+            metrics = result.summary["metrics"]
+            for name in self.metrics:
+                metric = metrics[name]
+                rows.append(
+                    {
+                        "run": label,
+                        "metric": name,
+                        "unit": metric["unit"],
+                        "median": metric["median"],
+                        "min": metric["min"],
+                        "max": metric["max"],
+                        "replications": len(metric["values"]),
+                        "without": metric["values"].count(None),
+                        "at_least": endings.is_lower_bound(metrics, name),
+                        "started": round(sum(metrics["started"]["values"])),
+                        "unfinished": round(sum(metrics["unfinished"]["values"])),
+                        "deadlocked": len(endings.deadlocked(result.summary)),
+                    }
+                )
+        return rows
+
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """Return a heading and the cells of a table for people: a row each metric.
+
+        Returns
+        -------
+        tuple of list
+            The heading, and a list of cells for each row.
+        """
+        header = ["metric", "unit", *self.labels]
+        rows = []
+        for name in self.metrics:
+            values = [self._cell(result, name) for result in self.results]
+            unit = self.results[0].summary["metrics"][name]["unit"]
+            rows.append([name, unit, *values])
+        return header, rows
+
+    def difference_cells(self) -> tuple[list[str], list[list[str]]]:
+        """Return a heading and the cells of the table of keys that differ.
+
+        Parameters that have the value of their scheme's preset are left out where that differs.
+
+        Returns
+        -------
+        tuple of list
+            The heading, and a list of cells for each row.
+        """
+        rows = [
+            [key, *("-" if value is None else value for value in values)]
+            for key, values in self._told().items()
+        ]
+        return ["key", *self.labels], rows
+
+    def _told(self) -> dict[str, list[str | None]]:
+        """Return what differs, without the parameters that follow from schemes and presets."""
+        if not {"scheme.name", "scheme.preset"} & self.differences.keys():
+            return self.differences
+        presets = [_preset(result) for result in self.results]
+
+        def follows(key: str, values: list[str | None]) -> bool:
+            own = [preset.get(key) for preset in presets]
+            return key.startswith(("scheme.cp.", "scheme.rp.")) and own == values
+
+        each = self.differences.items()
+        return {key: values for key, values in each if not follows(key, values)}
+
+    def definitions(self) -> list[str]:
+        """Return what the numbers mean: a sentence or more for each metric and each mark.
+
+        Returns
+        -------
+        list of str
+            A sentence or more each.
+        """
+        known = {entry["name"]: entry for entry in catalogue.metrics()}
+        said = [
+            f"{label}: {words}"
+            for label, result in zip(self.labels, self.results, strict=True)
+            for words in self._remarks(result)
+        ]
+        reps = {result.summary["replications"] for result in self.results}
+        if reps != {1}:
+            said.append("Values: median [least..largest] over the replications of a run.")
+        return said + [f"{name}: {known[name]['about']}" for name in self.metrics]
+
+    def text(self) -> str:
+        """Return the tables for people, with definitions.
+
+        Returns
+        -------
+        str
+            Several lines.
+        """
+        parts = []
+        if self.differences:
+            header, rows = self.difference_cells()
+            parts.append("What differs:\n\n" + text.table(header, rows, left=len(header)))
+        else:
+            parts.append("Nothing differs in the scenarios.")
+        header, rows = self.cells()
+        parts.append(text.table(header, rows, left=2))
+        columns = min(text.width(), catalogue.WIDEST)
+        parts.append("\n".join(text.paragraphs(line, columns) for line in self.definitions()))
+        return "\n\n".join(parts)
+
+    def markdown(self) -> str:
+        """Return the tables as Markdown, with definitions.
+
+        Returns
+        -------
+        str
+            Several lines.
+        """
+        parts = []
+        if self.differences:
+            header, rows = self.difference_cells()
+            parts.append(markup.markdown(header, rows, left=len(header)))
+        header, rows = self.cells()
+        parts.append(markup.markdown(header, rows, left=2))
+        parts.append("\n".join(f"* {line}" for line in self.definitions()))
+        return "\n\n".join(parts)
+
+    def latex(self) -> str:
+        """Return the tables as LaTeX; what differs and the definitions are their captions.
+
+        Returns
+        -------
+        str
+            A table that takes the package booktabs.
+        """
+        header, rows = self.cells()
+        said = [
+            f"{key}: {', '.join('-' if value is None else value for value in values)}"
+            for key, values in self._told().items()
+        ]
+        caption = "What differs: " + "; ".join(said) + ". " if said else ""
+        return markup.latex(header, rows, caption + " ".join(self.definitions()), left=2)
+
+    def csv(self) -> str:
+        """Return `records` as CSV.
+
+        Returns
+        -------
+        str
+            With a header line.
+        """
+        records = self.records()
+        return markup.csv(list(records[0]), [list(record.values()) for record in records])
+
+    def summary(self) -> dict[str, Any]:
+        """Return all of it as JSON holds it.
+
+        Returns
+        -------
+        dict
+            Values that JSON has.
+        """
+        return {
+            "runs": self.labels,
+            "scenarios": [result.name for result in self.results],
+            "differences": self.differences,
+            "definitions": self.definitions(),
+            "metrics": self.records(),
+        }
+
+    def plot(self) -> Figure:
+        """Draw the runs over each other: queue, throughput and, of flows of a size, slowdowns.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            It belongs to no window; `figure.savefig(path)` writes it.
+        """
+        from qcnlab.comparison_figure import comparison_figure
+
+        return comparison_figure(self)
+
+    def _cell(self, result: Result, name: str) -> str:
+        metrics = result.summary["metrics"]
+        cell = text.spread(metrics[name], name, at_least=endings.is_lower_bound(metrics, name))
+        return "-" if cell == "none" else cell
+
+    def _remarks(self, result: Result) -> list[str]:
+        from qcnlab.facts import facts
+
+        said = endings.lines(result.summary, drains=facts(result).drains)
+        flows = endings.flows(result.summary["metrics"]).replace("\n", " ")
+        return said + ([flows] if flows else [])
+
+    def _shown(self) -> list[str]:
+        def values(name: str) -> list[float | None]:
+            return [result.summary["metrics"][name]["max"] for result in self.results]
+
+        shown = [name for name in SHOWN if any(value is not None for value in values(name))]
+        return [name for name in shown if name not in UNLESS_ZERO or any(values(name))]
+
+    def __repr__(self) -> str:
+        """Return the names of the runs."""
+        return f"<Comparison of {', '.join(self.labels)}>"
+
+
+def compare(
+    results: Sequence[Result], *, labels: Sequence[str] = (), metrics: Sequence[str] = ()
+) -> Comparison:
+    """Lay several runs side by side.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Two or more, from `qcnlab.run`, `run_many` or `open_run`.
+    labels : sequence of str, optional
+        A name for each; by default what differs, or the scenarios' names.
+    metrics : sequence of str, optional
+        What is shown; by default the usual metrics that some run has.
+
+    Returns
+    -------
+    Comparison
+        One table and one figure, with what differs between the scenarios.
+
+    Raises
+    ------
+    AnalysisError
+        For fewer than two runs, or a metric that does not exist.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> base = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=10 ms", "warmup=1 ms")
+    >>> runs = qcnlab.run_many([base, base.with_("topology.rtt=40 us")], reps=1)
+    >>> qcnlab.compare(runs).differences["topology.rtt"]
+    ['10 us', '40 us']
+    """
+    return Comparison(results, labels, metrics)
+
+
+def differences(settings: Sequence[Mapping[str, str]]) -> dict[str, list[str | None]]:
+    """Return the keys whose values are not the same everywhere, with the values.
+
+    Examples
+    --------
+    >>> differences([{"a": "1", "b": "2"}, {"a": "1", "b": "3", "c": "4"}])
+    {'b': ['2', '3'], 'c': [None, '4']}
+    """
+    keys = dict.fromkeys(key for each in settings for key in each)
+    every = {key: [each.get(key) for each in settings] for key in keys}
+    return {key: values for key, values in every.items() if len(set(values)) > 1}
+
+
+def _settings(result: Result) -> dict[str, str]:
+    """Return every key of a run's resolved scenario with its value as text, and its seed."""
+    values = _flat(tomllib.loads(result.config))
+    for key in LEFT_OUT:
+        values.pop(key, None)
+    values["seed"] = str(result.summary["seed"])
+    values["replications"] = str(result.summary["replications"])
+    return values
+
+
+def _preset(result: Result) -> dict[str, str]:
+    """Return the parameters of a run's scheme in its preset, by their keys."""
+    for scheme in catalogue.schemes():
+        for preset in scheme["presets"] if scheme["name"] == result.summary["scheme"] else []:
+            if preset["name"] == result.summary["preset"]:
+                return _flat({"scheme": {"cp": preset["cp"], "rp": preset["rp"]}})
+    return {}
+
+
+def _flat(tree: dict[str, Any]) -> dict[str, str]:
+    """Return the values of nested tables as text, by their dotted keys."""
+    values: dict[str, str] = {}
+
+    def walk(at: str, value: Any) -> None:
+        if isinstance(value, dict):
+            for key, below in value.items():
+                walk(f"{at}.{key}" if at else key, below)
+        elif isinstance(value, list):
+            for number, below in enumerate(value):
+                walk(f"{at}.{number}", below)
+        else:
+            values[at] = value if isinstance(value, str) else str(value).lower()
+
+    walk("", tree)
+    return values
+
+
+def _labels(results: Sequence[Result], differ: Mapping[str, list[str | None]]) -> list[str]:
+    """Name runs by their schemes, by a key that differs, or by their scenarios and numbers."""
+    names = [str(result.summary["scheme"]) for result in results]
+    candidates = [names]
+    presets = [
+        f"{name} {result.summary['preset']}" for name, result in zip(names, results, strict=True)
+    ]
+    candidates.append(presets)
+    few = [key for key in differ if not key.startswith("scheme.") or key == "scheme.name"]
+    if 0 < len(few) <= MOST_KEYS:
+        short = {key: key.rsplit(".", 1)[-1] for key in few}
+        candidates += [[f"{short[key]} {value}" for value in differ[key]] for key in few]
+        together = zip(*(differ[key] for key in few), strict=True)
+        candidates.append(
+            [", ".join("-" if v is None else v for v in values) for values in together]
+        )
+    candidates.append([result.name for result in results])
+    for candidate in candidates:
+        if len(set(candidate)) == len(results):
+            return candidate
+    return [f"{result.name} ({number})" for number, result in enumerate(results, 1)]
