@@ -162,3 +162,30 @@ def test_nothing_is_left_behind(
     assert not folder.exists()
     assert interfaces() == before
     assert named() == namespaces
+
+
+def test_a_comparison_is_one_table_and_one_figure(
+    machine: None, scenario: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "both"
+    command = [
+        *QCNLAB,
+        "live",
+        "compare",
+        str(scenario),
+        "--reps",
+        "2",
+        "-o",
+        str(folder),
+        "--json",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
+    assert {"recovery_ms", "queue_mean_bytes", "messages"} <= {
+        row["metric"] for row in told["rows"]
+    }
+    live, simulated = qcnlab.open_run(folder / "live"), qcnlab.open_run(folder / "simulated")
+    assert live.config == simulated.config
+    assert (folder / "compare.svg").stat().st_size > 10_000
+    labelled = "INVALID TIMING" in (folder / "compare.txt").read_text()
+    assert labelled != told["timing"]["valid"]

@@ -111,6 +111,43 @@ def run(
     print(f"\n{folder.final}")
 
 
+@app.command()
+def compare(
+    scenario: Name,
+    changes: Changes = None,
+    scale: Scale = 100,
+    seed: Seed = None,
+    reps: Annotated[
+        int, typer.Option("--reps", min=1, max=1000, help="Replications of the simulation.")
+    ] = 5,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Run a scenario live and simulate it at the same scale: one table, one figure."""
+    from qcnlab import api, plots
+    from qcnlab.folders import NewFolder
+    from qcnlab.live import comparing
+
+    ready = api.load(scenario).with_(*(changes or []))
+    name = f"compare-live-{ready.name}-1to{scale}"
+    folder = NewFolder.named(name) if out is None else NewFolder(out)
+    with folder:
+        both = comparing.compare(ready, scale=scale, seed=seed, reps=reps)
+        for part, result in (("live", both.live), ("simulated", both.simulated)):
+            (folder.path / part).mkdir()
+            result.write_into(folder.path / part)
+        plots.save(both.figure(), folder.path / "compare.svg")
+        (folder.path / "compare.txt").write_text(both.table() + "\n", encoding="utf-8")
+    timing = both.live.meta["live"]["timing"]
+    if as_json:
+        rows = {"folder": str(folder.final), "scale": scale, "rows": both.rows(), "timing": timing}
+        print(json.dumps(rows, indent=2))
+        return
+    print(both.table())
+    print("\n" + timing_text(timing))
+    print(f"\n{folder.final}")
+
+
 def timing_text(timing: dict[str, Any]) -> str:
     """Return what a run measured of itself, in words."""
     late = timing["lateness"]
