@@ -263,16 +263,16 @@ def main() -> None:
     for package in LAWS:
         test[package] = lambda names, package=package: tested(package, names, baseline)  # type: ignore[misc]
     # In turns, so that a run that is stopped has tested some of each.
-    turns = {
+    waiting = {
         package: chunks([name for name in drawn[package] if name not in kept.outcomes[package]])
         for package in arguments.package or packages
     }
     left = arguments.most
-    while turns and left > 0:
-        for package in list(turns):
-            chunk = next(turns[package], [])[: max(left, 0)]
+    while waiting and left > 0:
+        for package in list(waiting):
+            chunk = next(waiting[package], [])[: max(left, 0)]
             if not chunk:
-                del turns[package]
+                del waiting[package]
                 continue
             left -= len(chunk)
             kept.add(package, test[package](chunk))

@@ -83,7 +83,7 @@ class _Finder(ast.NodeVisitor):
             self.starts.append(self.starts[-1] + len(line))
         self.octets = source.encode()
         self.function = "<module>"
-        self.found: list[Mutant] = []
+        self.mutants: list[Mutant] = []
 
     def at(self, line: int, column: int) -> int:
         return self.starts[line - 1] + column
@@ -100,16 +100,18 @@ class _Finder(ast.NodeVisitor):
         column = start - (before.rfind(b"\n") + 1) + 1
         old = self.octets[start:end].decode()
         about = f"replace {' '.join(old.split())} with {text} in {self.function}"
-        self.found.append(Mutant(self.path, line, column, about, start, end, text))
+        self.mutants.append(Mutant(self.path, line, column, about, start, end, text))
 
     def swap(self, operator: ast.AST, left: ast.expr, right: ast.expr) -> None:
         """Turn the operator between two expressions round."""
         if type(operator) in SWAPPED:
             pattern, text = SWAPPED[type(operator)]
             gap = self.octets[self.end(left) : self.begin(right)].decode()
-            if found := re.search(pattern, re.sub(r"#[^\n]*", lambda m: " " * len(m[0]), gap)):
+            if match := re.search(
+                pattern, re.sub(r"#[^\n]*", lambda comment: " " * len(comment[0]), gap)
+            ):
                 offset = self.end(left)
-                self.add(offset + found.start(), offset + found.end(), text)
+                self.add(offset + match.start(), offset + match.end(), text)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         outer, self.function = self.function, node.name
@@ -178,7 +180,7 @@ def mutants(path: str, source: str) -> list[Mutant]:
     """Return the mutants of a file."""
     finder = _Finder(path, source)
     finder.visit(ast.parse(source))
-    return finder.found
+    return finder.mutants
 
 
 class Mutants:
