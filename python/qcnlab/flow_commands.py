@@ -166,16 +166,16 @@ def _results(
     if changes and len(folders) == len(runs):
         raise typer.BadParameter("-s is for scenarios, which are run; these are runs")
     scenarios: list[Scenario] = []
-    places: list[tuple[int, int] | str] = []
+    slots: list[tuple[int, int] | str] = []
     for run in runs:
         if run in folders:
-            places.append(run)
+            slots.append(run)
             continue
         scenario = api.load(run)
         made = [scenario.with_(*each) for each in product(*chosen)]
-        places.append((len(scenarios), len(scenarios) + len(made)))
+        slots.append((len(scenarios), len(scenarios) + len(made)))
         scenarios += made
-    count = sum(1 if isinstance(place, str) else place[1] - place[0] for place in places)
+    count = sum(1 if isinstance(slot, str) else slot[1] - slot[0] for slot in slots)
     if count < 2:
         raise AnalysisError(
             "a comparison takes two runs or more: name another run or scenario, or give a key of "
@@ -185,8 +185,8 @@ def _results(
         warn(scenario)
     ran = api.run_many(scenarios, reps=reps, seed=seed, jobs=jobs) if scenarios else []
     results: list[Result] = []
-    for place in places:
-        results += [open_run(place)] if isinstance(place, str) else ran[place[0] : place[1]]
+    for slot in slots:
+        results += [open_run(slot)] if isinstance(slot, str) else ran[slot[0] : slot[1]]
     return results
 
 
