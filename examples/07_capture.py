@@ -1,4 +1,4 @@
-"""Capture deck 001's hotspot and print its congestion notification messages.
+"""Capture deck 001's hotspot, print its congestion notification messages and hold it against the law.
 
 Run it with `python examples/07_capture.py`; open the capture in Wireshark after
 `qcnlab dissector --install`.
@@ -9,13 +9,14 @@ from pathlib import Path
 
 import qcnlab
 from qcnlab.captures import Capture, frames, lines, run_captured
+from qcnlab.conform import conform
 
-# Messages travel as frames of 128 octets; the capture is of 3 ms around the start of the hotspot.
+# Messages travel as frames of 128 octets. The capture begins with the run, before any limiter is installed.
 scenario = qcnlab.load("og-hotspot-2src-10g-to-500m-rtt10us").with_(
-    "duration=60 ms", "warmup=10 ms", "hotspot.0.from=50 ms", "hotspot.0.until=55 ms",
+    "duration=20 ms", "warmup=1 ms", "hotspot.0.from=10 ms", "hotspot.0.until=15 ms",
     "feedback.kind=frames", "feedback.frame=128 B",
 )  # fmt: skip
-capture = Capture("*", from_s=0.049, until_s=0.052)
+capture = Capture("*", until_s=0.012)
 print(f"the capture takes at most {capture.size(scenario):,} octets")
 
 with tempfile.TemporaryDirectory() as folder:
@@ -25,9 +26,20 @@ with tempfile.TemporaryDirectory() as folder:
     for line in lines(file, frozenset({"cnm"})):
         print(line[:130])
     cnms = [frame for frame in frames(file) if frame["kind"] == "CNM"]
+    # The senders do what the law says, frame by frame, and not what another preset says.
+    senders = conform(file, "rp", "DECK001")
+    other = conform(file, "rp", "IEEE_8021Q")
 
-# The link falls from 10 Gb/s to 500 Mb/s at 50 ms: the first messages after it say how bad it is.
-after = [cnm for cnm in cnms if cnm["time_s"] >= 0.05]
+for point in senders["reaction_points"]:
+    print(f"{point['sender']}: {point['verdict']}, {point['on_time_frames']} frames on time")
+first = other["reaction_points"][0]
+print(f"by {other['law']} it {first['verdict']}: {first['why']}")
+assert senders["verdict"] == "conforms"
+assert other["verdict"] == "breaks the law"
+assert first["best_fit"] == "qcn DECK001"
+
+# The link falls from 10 Gb/s to 500 Mb/s at 10 ms: the first messages after it say how bad it is.
+after = [cnm for cnm in cnms if cnm["time_s"] >= 0.01]
 assert max(cnm["fb"] for cnm in after) > 20
 # Offset and delta come in units of 64 octets.
 assert all(cnm["offset_bytes"] % 64 == 0 and cnm["delta_bytes"] % 64 == 0 for cnm in cnms)

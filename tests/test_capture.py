@@ -110,6 +110,16 @@ def test_a_cnm_carries_what_the_congestion_point_said(runs: dict[str, Path]) -> 
     assert heard <= {"source1->switch", "source2->switch"}
 
 
+def test_a_cut_frame_tells_what_it_carried(tmp_path: Path) -> None:
+    """Frames have 1500 octets: 12 and 4 + 4 + 2 of Ethernet, 20 of IPv4 and 8 of UDP before 1450."""
+    file = tmp_path / "cut.pcapng"
+    scenario = qcnlab.load(HOTSPOT).with_(*SHORT)
+    run_captured(scenario, Capture("switch->sink", "headers"), file, reps=1, progress=False)
+    data = next(frame for frame in frames(file) if frame["kind"] == "UDP")
+    assert data["octets"] == 1500
+    assert data["about"].endswith(", 1450 octets")
+
+
 def test_ideal_feedback_is_captured_where_it_starts_and_where_it_is_heard(
     runs: dict[str, Path],
 ) -> None:

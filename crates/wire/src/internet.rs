@@ -256,6 +256,10 @@ fn truncated(format: Format, at: usize, short: &etherparse::err::LenError) -> Wi
 impl fmt::Display for Ipv4Packet<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (source, destination) = (Ipv4Addr::from(self.header.source), Ipv4Addr::from(self.header.destination));
+        // What a frame carried, also where a capture kept less of it.
+        let carried = |before: usize, kept: usize| {
+            usize::from(self.header.total_len).saturating_sub(self.header.header_len() + before).max(kept)
+        };
         match &self.segment {
             Segment::Tcp { header, payload, .. } => {
                 write!(f, "TCP {source}:{} > {destination}:{}", header.source_port, header.destination_port)?;
@@ -276,14 +280,14 @@ impl fmt::Display for Ipv4Packet<'_> {
                     " seq {} ack {}, {} octets",
                     header.sequence_number,
                     header.acknowledgment_number,
-                    payload.len()
+                    carried(header.header_len(), payload.len())
                 )?;
             }
             Segment::Udp { header, payload } => {
                 write!(f, "UDP {source}:{} > {destination}:{}", header.source_port, header.destination_port)?;
                 match payload {
                     UdpPayload::Roce(packet) => write!(f, " {packet}")?,
-                    UdpPayload::Other(octets) => write!(f, ", {} octets", octets.len())?,
+                    UdpPayload::Other(octets) => write!(f, ", {} octets", carried(UdpHeader::LEN, octets.len()))?,
                 }
             }
             Segment::Other(octets) => {
@@ -291,7 +295,7 @@ impl fmt::Display for Ipv4Packet<'_> {
                     f,
                     "IPv4 {source} > {destination} protocol {}, {} octets",
                     self.header.protocol.0,
-                    octets.len()
+                    carried(0, octets.len())
                 )?;
             }
         }

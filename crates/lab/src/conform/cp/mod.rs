@@ -48,6 +48,8 @@ pub(super) struct CpResults {
 const DECIDING: u64 = 3;
 /// CNMs wait so long, ps, for those that overtook them on other ports.
 const OVERTAKING: i64 = 20_000_000_000;
+/// How long, ps, a CNM may take from its sample to a captured link.
+const UNDER_WAY: i64 = 1_000_000_000;
 /// Arrivals that a CNM may quote.
 const QUOTABLE: usize = 1 << 16;
 
@@ -88,6 +90,8 @@ struct CpReading {
     frames: u64,
     cnms: u64,
     unlocated: u64,
+    /// The last stamp.
+    end: i64,
 }
 
 /// Judges the congestion point of a port.
@@ -256,6 +260,7 @@ fn read(
         frames: 0,
         cnms: 0,
         unlocated: 0,
+        end: 0,
     };
     let mut reader = open(file)?;
     let mut now = i64::MIN;
@@ -265,6 +270,7 @@ fn read(
         pass.frame(&frame, stamp, survey, ports)?;
         pass.settle(now, false);
     }
+    pass.end = now;
     pass.settle(i64::MAX / 2, true);
     Ok(pass)
 }
@@ -379,7 +385,7 @@ impl CpReading {
                 None => {}
             }
         }
-        while let Some(queued) = self.queue.next(now, over) {
+        while let Some(queued) = self.queue.next(now) {
             self.queued.push_back(queued);
         }
         let ripe = |told: &Told| over || told.sample.stamp + OVERTAKING < now;
@@ -393,6 +399,10 @@ impl CpReading {
             let keep = if over { 0 } else { QUOTABLE / 2 };
             while self.queued.len() > keep {
                 let Some(queued) = self.queued.pop_front() else { break };
+                // Its CNM may have left after the end of the capture.
+                if over && queued.frame.at + UNDER_WAY > self.end {
+                    break;
+                }
                 for judge in &mut self.judges {
                     judge.arrive(&queued, None);
                 }
@@ -404,7 +414,12 @@ impl CpReading {
     fn show(&mut self) {
         // Of the CNMs that wait, the one that quotes the earliest frame comes first.
         let mut best: Option<(usize, usize)> = None;
+        // A short quote fits any frame of its flow: the last before the CNM, if all until then are settled.
+        let settled = self.queued.back().map_or(i64::MIN, |queued| queued.frame.at);
         for (index, told) in self.told.iter().enumerate() {
+            if !told.quoted.is_exact() && told.sample.stamp > settled {
+                continue;
+            }
             let position = self.queued.iter().rposition(|queued| {
                 queued.frame.at <= told.sample.stamp + self.close()
                     && queued.frame.destination == told.destination

@@ -27,6 +27,11 @@ impl Quoted {
         len >= 16 && self.octets[..len] == other.octets[..len]
     }
 
+    /// Whether it reaches behind an IPv4 header, so that it tells one frame of a flow from the next.
+    pub(super) const fn is_exact(&self) -> bool {
+        self.len >= 36
+    }
+
     fn hash(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.octets[..usize::from(self.len)].hash(&mut hasher);
@@ -185,15 +190,15 @@ impl PortQueue {
         self.left.push_back(Leaving { at, before, after: self.left_total });
     }
 
-    /// The next arrival whose fate is known, by `now`; at the end of the capture all are.
-    pub(super) fn next(&mut self, now: i64, over: bool) -> Option<Queued> {
+    /// The next arrival whose fate is known, by `now`. Of those that neither left nor were overtaken it never is.
+    pub(super) fn next(&mut self, now: i64) -> Option<Queued> {
         let (frame, fate) = *self.waiting.front()?;
         let settled = match self.departures {
             Departures::Captured => fate != Fate::Waiting,
             // Others that came close to it are there.
             Departures::Computed { .. } => frame.at + self.close < now,
         };
-        if !settled && !over {
+        if !settled {
             return None;
         }
         self.waiting.pop_front();
