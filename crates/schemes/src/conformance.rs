@@ -6,8 +6,9 @@
 use crate::dice::{Dice, Purpose};
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::roles::{
-    Answer, Arrival, Bcn, CongestionPoint, CpAction, CpId, Delivered, NotificationPoint, Probe, ProbeAction, ProbeKind,
-    Queue, ReactionPoint, Signal, SignalKind, Stamp,
+    Acknowledgement, Answer, Arrival, Bcn, CongestionPoint, CpAction, CpId, Delivered, Echo, EventKind, Flight,
+    HopTelemetry, LossSign, NotificationPoint, Probe, ProbeAction, ProbeKind, Queue, ReactionPoint, Signal, SignalKind,
+    Stamp, TransportEvent,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -20,8 +21,61 @@ pub enum RpStep {
     Sent(Bytes, Bytes),
     /// A signal comes in.
     Hear(Signal),
+    /// Something happens to its octets, when so many are acknowledged and so many are in flight.
+    Transport(TransportStep, Bytes, Bytes),
     /// It is woken, perhaps early, perhaps late.
     Wake,
+}
+
+/// One thing that happens to the octets of a flow.
+#[derive(Clone, Copy, Debug)]
+pub enum TransportStep {
+    /// A packet of these octets is acknowledged, marked or not, after this round-trip time, with one hop's telemetry.
+    Acknowledged(Bytes, bool, Span, HopTelemetry),
+    /// A negative acknowledgement.
+    NegativelyAcknowledged,
+    /// A loss is inferred.
+    Lost(LossSign),
+    /// A packet was cut.
+    Trimmed(Bytes),
+    /// Credit arrives.
+    Credited(Bytes),
+    /// The link is paused, or may send again.
+    Paused(bool),
+}
+
+impl TransportStep {
+    fn tell(&self, rp: &mut impl ReactionPoint, now: Instant, flight: &Flight, dice: &mut Dice) {
+        let mut tell = |event| rp.on_transport(now, &event, flight, dice);
+        match *self {
+            TransportStep::Acknowledged(newly, marked, rtt, hop) => {
+                tell(TransportEvent::Acknowledged(Acknowledgement {
+                    newly,
+                    packets: 1,
+                    marked: u32::from(marked),
+                    sent_at: Instant::from_ps(now.ps().saturating_sub(rtt.ps())),
+                    path: 0,
+                    hops: &[hop],
+                }))
+            }
+            TransportStep::NegativelyAcknowledged => tell(TransportEvent::NegativelyAcknowledged),
+            TransportStep::Lost(sign) => tell(TransportEvent::Lost(sign)),
+            TransportStep::Trimmed(cut) => tell(TransportEvent::Trimmed(cut)),
+            TransportStep::Credited(octets) => tell(TransportEvent::Credited(octets)),
+            TransportStep::Paused(paused) => tell(TransportEvent::Paused(paused)),
+        }
+    }
+
+    const fn kind(&self) -> EventKind {
+        match self {
+            TransportStep::Acknowledged(..) => EventKind::Acknowledgement,
+            TransportStep::NegativelyAcknowledged => EventKind::NegativeAcknowledgement,
+            TransportStep::Lost(_) => EventKind::Loss,
+            TransportStep::Trimmed(_) => EventKind::Trim,
+            TransportStep::Credited(_) => EventKind::Credit,
+            TransportStep::Paused(_) => EventKind::Pause,
+        }
+    }
 }
 
 /// One thing that happens to a congestion point.
@@ -57,7 +111,10 @@ fn dice() -> Dice {
 /// 5. A probe carries the time at which it was taken and a rate of at most the line rate, and is taken once. A reaction
 ///    point that declares no probes sends none.
 /// 6. Where `on_sent` may be late, a frame does not bring the next wake-up forward.
-/// 7. The same steps on a copy lead to the same states, also where the copy counts frames by the fast path.
+/// 7. An event of a kind that it does not declare changes nothing.
+/// 8. A window, where it permits one, is an octet at least; who does not declare windows permits none.
+/// 9. A loss and a negative acknowledgement never raise the rate.
+/// 10. The same steps on a copy lead to the same states, also where the copy counts frames by the fast path.
 ///
 /// # Panics
 /// When a law is broken.
@@ -72,6 +129,7 @@ pub fn reaction_point<R: ReactionPoint + RpFastPath + Clone>(
     let mut now = Instant::ZERO;
     for step in steps {
         let state = (rp.gauge(), rp.limit());
+        let window = rp.window();
         let before = state.0.current_rate;
         let wake = rp.next_wake();
         let due = wake <= now;
@@ -98,6 +156,13 @@ pub fn reaction_point<R: ReactionPoint + RpFastPath + Clone>(
             RpStep::Hear(signal) if congested(signal) => {
                 assert!(gauge.current_rate <= before, "{signal:?} raised the rate from {before}");
             }
+            RpStep::Transport(event, ..) if !rp.capabilities().events.contains(event.kind()) => {
+                let same = (gauge, rp.limit(), rp.next_wake(), rp.window()) == (state.0, state.1, wake, window);
+                assert!(same, "{event:?} is not a kind it declares, and changed it");
+            }
+            RpStep::Transport(TransportStep::NegativelyAcknowledged | TransportStep::Lost(_), ..) => {
+                assert!(gauge.current_rate <= before, "{step:?} raised the rate from {before}");
+            }
             RpStep::Wake if due => {
                 assert!(rp.next_wake() > now, "after a wake-up at {now} the next is asked for at {}", rp.next_wake());
             }
@@ -107,6 +172,9 @@ pub fn reaction_point<R: ReactionPoint + RpFastPath + Clone>(
             RpStep::Wake => assert_eq!(gauge.current_rate, before, "an early wake-up changed the rate"),
             _ => {}
         }
+        assert!(rp.window().is_none_or(|window| window > Bytes::ZERO), "{step:?} closed the window for ever");
+        let windows = rp.capabilities().permits_windows || (rp.window(), rp.gap()) == (None, Span::ZERO);
+        assert!(windows, "it permits a window or a gap and does not declare it");
         let probe = rp.take_probe(now);
         if let Some(probe) = probe {
             assert!(rp.capabilities().sends_probes, "it sends probes and says it does not");
@@ -115,6 +183,7 @@ pub fn reaction_point<R: ReactionPoint + RpFastPath + Clone>(
             assert_eq!(rp.take_probe(now), None, "a probe was taken twice");
         }
         assert_eq!(probe, copy.take_probe(now), "a copy went another way at {step:?}");
+        assert_eq!(rp.window(), copy.window(), "a copy went another way at {step:?}");
         assert_eq!(gauge, copy.gauge(), "a copy went another way at {step:?}");
         assert_eq!(rp.next_wake(), copy.next_wake(), "a copy went another way at {step:?}");
     }
@@ -125,6 +194,14 @@ fn drive(rp: &mut impl ReactionPoint, now: Instant, step: &RpStep, dice: &mut Di
         RpStep::Pass(_) => {}
         RpStep::Sent(size, backlog) => return rp.on_sent(now, *size, *backlog, dice),
         RpStep::Hear(signal) => rp.on_signal(now, signal, dice),
+        RpStep::Transport(event, acknowledged, in_flight) => {
+            let flight = Flight {
+                acknowledged: *acknowledged,
+                sent: Bytes::new(acknowledged.get() + in_flight.get()),
+                in_flight: *in_flight,
+            };
+            event.tell(rp, now, &flight, dice);
+        }
         RpStep::Wake => rp.on_wake(now, dice),
     }
     Stamp::default()
@@ -149,7 +226,8 @@ fn congested(signal: &Signal) -> bool {
 /// 4. A mark of an arrival is above 0. A congestion point that does not declare to mark departures marks none.
 /// 5. The rate of a probe is lowered or left. An answer carries the time at which the probe was sent. A probe for
 ///    another congestion point leaves as it came.
-/// 6. The same steps on a copy lead to the same answers, also where the copy counts frames by the fast path.
+/// 6. Telemetry is of the present or rounded down from it.
+/// 7. The same steps on a copy lead to the same answers, also where the copy counts frames by the fast path.
 ///
 /// # Panics
 /// When a law is broken.
@@ -181,6 +259,10 @@ pub fn congestion_point<C: CongestionPoint + CpFastPath + Clone>(
                 let mark = cp.departure_mark(now, frame.controlled, queue(after), &mut rolls);
                 let again = copy.departure_mark(now, frame.controlled, queue(after), &mut copy_rolls);
                 assert_eq!(mark, again, "a copy went another way");
+                let (stamp, other) =
+                    (cp.departure_stamp(now, *len, queue(after)), copy.departure_stamp(now, *len, queue(after)));
+                assert_eq!(stamp, other, "a copy went another way");
+                assert!(stamp.left_at <= now && stamp.sent <= *len && stamp.queue <= after, "{stamp:?} says too much");
                 assert!(
                     mark == 0 || (cp.capabilities().marks_departures && frame.controlled),
                     "a departure was marked {mark}"
@@ -245,7 +327,8 @@ fn check_signal(signal: &Signal, id: CpId, speaks: &[SignalKind]) {
 /// 1. It sends only the kinds of signal it declares.
 /// 2. It answers marked frames under congestion control, each at most once, at that frame or a later one.
 /// 3. A probe comes back as it arrived.
-/// 4. The same steps on a copy lead to the same answers.
+/// 4. It changes an acknowledgement only if it declares that, and never marks more packets than there are.
+/// 5. The same steps on a copy lead to the same answers.
 ///
 /// # Panics
 /// When a law is broken.
@@ -266,6 +349,7 @@ pub fn notification_point<N: NotificationPoint + Clone>(fresh: &N, speaks: &[Sig
             NpStep::Probe(probe) => (np.on_probe(now, probe), copy.on_probe(now, probe)),
         };
         assert_eq!(answer, again, "a copy went another way");
+        check_acknowledging(&mut np, &mut copy, now);
         let Some(signal) = answer else { continue };
         assert!(speaks.contains(&signal.kind()), "{signal:?} is not a kind it declares");
         match step {
@@ -277,4 +361,14 @@ pub fn notification_point<N: NotificationPoint + Clone>(fresh: &N, speaks: &[Sig
             NpStep::Pass(_) => {}
         }
     }
+}
+
+fn check_acknowledging(np: &mut impl NotificationPoint, copy: &mut impl NotificationPoint, now: Instant) {
+    let plain = Echo { packets: 2, marked: 1, delay: Span::ZERO, credit: None };
+    let (mut echo, mut other) = (plain, plain);
+    np.on_acknowledging(now, &mut echo);
+    copy.on_acknowledging(now, &mut other);
+    assert_eq!(echo, other, "a copy went another way");
+    assert!(echo == plain || np.shapes_acknowledgements(), "it changed an acknowledgement and does not declare it");
+    assert!(echo.marked <= echo.packets, "{echo:?} echoes more marks than packets");
 }

@@ -4,8 +4,8 @@
 
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Table};
-use crate::roles::{CongestionPoint, CpId, NotificationPoint, ReactionPoint, SignalKind};
-use qcnlab_units::{BitRate, Bytes};
+use crate::roles::{CongestionPoint, CpId, Endpoint, NotificationPoint, ReactionPoint, SignalKind};
+use qcnlab_units::Bytes;
 
 /// How far a scheme's definition can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +83,8 @@ pub trait Family {
     fn set_point(cp: &Self::CpParams, rp: &Self::RpParams) -> Option<Bytes>;
     /// A congestion point called `id`.
     fn congestion_point(params: &Self::CpParams, id: CpId) -> Self::Cp;
-    /// A reaction point on a port of `line_rate`.
-    fn reaction_point(params: &Self::RpParams, line_rate: BitRate) -> Self::Rp;
+    /// A reaction point of a host.
+    fn reaction_point(params: &Self::RpParams, endpoint: Endpoint) -> Self::Rp;
     /// A notification point, if receivers take part; the reaction point's parameters are the whole host's.
     fn notification_point(params: &Self::RpParams) -> Option<Self::Np> {
         let _ = params;

@@ -51,6 +51,8 @@ pub struct Delivered {
     pub mark: u8,
     /// Whether its priority is under congestion control.
     pub controlled: bool,
+    /// When its source sent it, where a transport carries it; [`Instant::NEVER`] otherwise.
+    pub sent_at: Instant,
 }
 
 /// Whom a probe asks.

@@ -9,10 +9,11 @@ use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Scalar, Table, Value};
 use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Gauge, NotificationPoint, Observation, Pacing,
-    Probe, ProbeAction, Queue, ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp,
+    AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Echo, Endpoint, Flight, Gauge,
+    HopTelemetry, NotificationPoint, Observation, Pacing, Probe, ProbeAction, Queue, ReactionPoint, RpCapabilities,
+    Signal, SignalKind, Stamp, TransportEvent,
 };
-use qcnlab_units::{BitRate, Bytes, Instant};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -36,8 +37,8 @@ pub trait ForeignScheme: fmt::Debug + Send + Sync {
     }
     /// A congestion point called `id`.
     fn congestion_point(&self, id: CpId) -> Box<dyn ForeignCp>;
-    /// A reaction point on a port of `line_rate`.
-    fn reaction_point(&self, line_rate: BitRate) -> Box<dyn ForeignRp>;
+    /// A reaction point of a host.
+    fn reaction_point(&self, endpoint: Endpoint) -> Box<dyn ForeignRp>;
     /// A notification point for one flow; `None` when receivers answer nothing. The same all through a run.
     fn notification_point(&self) -> Option<Box<dyn ForeignNp>> {
         None
@@ -148,8 +149,8 @@ impl Foreign {
         CheckedCp { machine: self.scheme.congestion_point(id), scheme: self.clone() }
     }
 
-    pub(crate) fn rp(&self, line_rate: BitRate) -> CheckedRp {
-        let machine = self.scheme.reaction_point(line_rate);
+    pub(crate) fn rp(&self, endpoint: Endpoint) -> CheckedRp {
+        let machine = self.scheme.reaction_point(endpoint);
         let (wake, limit) = (machine.next_wake(), machine.limit());
         CheckedRp { machine, scheme: self.clone(), wake, limit }
     }
@@ -265,6 +266,10 @@ impl CongestionPoint for CheckedCp {
         self.machine.departure_mark(now, controlled, queue, dice)
     }
 
+    fn departure_stamp(&mut self, now: Instant, sent: Bytes, queue: Queue) -> HopTelemetry {
+        self.machine.departure_stamp(now, sent, queue)
+    }
+
     fn on_probe(&mut self, now: Instant, probe: &mut Probe, queue: Queue) -> ProbeAction {
         let action = self.machine.on_probe(now, probe, queue);
         if let ProbeAction::Answer(signal) = &action {
@@ -317,6 +322,24 @@ impl ReactionPoint for CheckedRp {
         }
     }
 
+    fn on_transport(&mut self, now: Instant, event: &TransportEvent<'_>, flight: &Flight, dice: &mut Dice) {
+        self.machine.on_transport(now, event, flight, dice);
+        self.refresh();
+        self.wake = self.wake.max(now);
+    }
+
+    fn window(&self) -> Option<Bytes> {
+        self.machine.window()
+    }
+
+    fn gap(&self) -> Span {
+        self.machine.gap()
+    }
+
+    fn added_headers(&self) -> AddedHeaders {
+        self.machine.added_headers()
+    }
+
     fn next_wake(&self) -> Instant {
         self.wake
     }
@@ -343,6 +366,14 @@ impl ReactionPoint for CheckedRp {
 }
 
 impl NotificationPoint for CheckedNp {
+    fn shapes_acknowledgements(&self) -> bool {
+        self.machine.shapes_acknowledgements()
+    }
+
+    fn on_acknowledging(&mut self, now: Instant, echo: &mut Echo) {
+        self.machine.on_acknowledging(now, echo);
+    }
+
     fn on_frame(&mut self, now: Instant, frame: &Delivered) -> Option<Signal> {
         let answer = self.machine.on_frame(now, frame);
         if let Some(signal) = &answer {

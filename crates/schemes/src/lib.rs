@@ -5,7 +5,8 @@
 //! notification point there answers marks and probes. None owns a queue, a clock or a socket: time, dice, queue length
 //! and the facts of a frame are passed in, so that the same code runs in the simulator, in tests and beside real frames.
 //!
-//! * [`roles`]: the traits, and what a machine and its driver count on; [`facts`] and [`signal`]: what passes between.
+//! * [`roles`]: the traits, and what a machine and its driver count on; [`facts`] and [`signal`]: what passes between;
+//!   [`transport`]: what the transport of a flow tells its machines.
 //! * [`fast_path`]: what serves an engine's speed alone.
 //! * [`driver`]: what stands beside machines wherever they run: limiter, pacer, pauses.
 //! * [`definition`]: what the file of a scheme declares.
@@ -34,12 +35,14 @@ pub mod roles;
 pub mod signal;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod transport;
 
 pub use dice::{Dice, Purpose};
 pub use fast_path::{CpFastPath, RpFastPath};
 pub use foreign::{Foreign, ForeignScheme};
 pub use roles::{
-    Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, FlowId, Gauge,
+    Acknowledgement, AddedHeaders, Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpCapabilities, CpId,
+    Delivered, Echo, Endpoint, EventKind, EventKinds, Flight, FlowId, Gauge, HopTelemetry, LossSign, MOST_HOPS,
     NoNotification, NotificationPoint, Observation, Pacing, Probe, ProbeAction, ProbeKind, Queue, QueueLen,
-    ReactionPoint, RpCapabilities, Signal, SignalKind, SonarObservation, Stamp,
+    ReactionPoint, RpCapabilities, Signal, SignalKind, SonarObservation, Stamp, TransportEvent,
 };

@@ -7,16 +7,18 @@
 use crate::definition::{Family, Status};
 use crate::dice::Dice;
 use crate::family::{
-    af_qcn, dcqcn, e2cm, ecm, ecm_plus, fb_hat, fb99, fecn, nic_fb, none, qcn, qcn_plus, sonar, three_point,
+    af_qcn, dcqcn, dctcp, e2cm, ecm, ecm_plus, fb_hat, fb99, fecn, hpcc, nic_fb, none, qcn, qcn_plus, sonar,
+    three_point, timely,
 };
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::foreign::{self, Foreign};
 use crate::params::{Field, Table, Value};
 use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Gauge, NotificationPoint, Observation, Pacing,
-    Probe, ProbeAction, Queue, ReactionPoint, RpCapabilities, Signal, SignalKind, SignalMismatch, Stamp, check_signals,
+    AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Echo, Endpoint, EventKinds,
+    Flight, Gauge, HopTelemetry, NotificationPoint, Observation, Pacing, Probe, ProbeAction, Queue, ReactionPoint,
+    RpCapabilities, Signal, SignalKind, SignalMismatch, Stamp, TransportEvent, check_signals,
 };
-use qcnlab_units::{BitRate, Bytes, Instant};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// A scheme as catalogues show it.
 pub struct Listing {
@@ -36,6 +38,8 @@ pub struct Listing {
     pub cp_speaks: &'static [SignalKind],
     /// Signals the notification point sends.
     pub np_speaks: &'static [SignalKind],
+    /// The events of a transport that its reaction points hear of, with one preset or another.
+    pub events: EventKinds,
     /// The fields of the congestion point's parameters.
     pub cp_fields: &'static [Field],
     /// The fields of the reaction point's parameters.
@@ -82,6 +86,11 @@ fn values(table: &dyn Table) -> Vec<Option<Value>> {
 /// Whether the reaction points of a family hear exactly what its other machines send.
 const fn signals_fit<F: Family>() -> bool {
     check_signals(F::HEARS, &[F::CP_SPEAKS, F::NP_SPEAKS]).is_ok()
+}
+
+/// The events that a reaction point of a family hears of.
+fn events<F: Family>(params: &F::RpParams) -> EventKinds {
+    F::reaction_point(params, BitRate::gbps(10).into()).capabilities().events
 }
 
 macro_rules! families {
@@ -153,6 +162,7 @@ macro_rules! families {
                         hears: <$family as Family>::HEARS,
                         cp_speaks: <$family as Family>::CP_SPEAKS,
                         np_speaks: <$family as Family>::NP_SPEAKS,
+                        events: member.presets.iter().fold(EventKinds::NONE, |all, preset| all.union(events::<$family>(&preset.rp))),
                         cp_fields: <$family as Family>::FIELDS.0,
                         rp_fields: <$family as Family>::FIELDS.1,
                         presets: member
@@ -248,6 +258,12 @@ macro_rules! families {
                 }
             }
 
+            /// Whether its congestion points take part in anything.
+            pub fn has_congestion_points(&self) -> bool {
+                let takes_part = |cp: CpCapabilities| cp.marks_departures || cp.stamps_departures;
+                self.speaks() || takes_part(self.congestion_point(CpId(0)).capabilities())
+            }
+
             /// Checks that its reaction points hear exactly the kinds of signal that can reach them. A scheme of the
             /// registry that fails does not compile.
             ///
@@ -271,11 +287,12 @@ macro_rules! families {
                 }
             }
 
-            /// A reaction point on a port of `line_rate`.
-            pub fn reaction_point(&self, line_rate: BitRate) -> AnyRp {
+            /// A reaction point of a host: an [`Endpoint`], or a line rate where no more is known.
+            pub fn reaction_point(&self, endpoint: impl Into<Endpoint>) -> AnyRp {
+                let endpoint = endpoint.into();
                 match self {
-                    $( Config::$variant { rp, .. } => AnyRp::$variant(<$family as Family>::reaction_point(rp, line_rate)), )*
-                    Config::Foreign(scheme) => AnyRp::Foreign(scheme.rp(line_rate)),
+                    $( Config::$variant { rp, .. } => AnyRp::$variant(<$family as Family>::reaction_point(rp, endpoint)), )*
+                    Config::Foreign(scheme) => AnyRp::Foreign(scheme.rp(endpoint)),
                 }
             }
 
@@ -309,6 +326,10 @@ macro_rules! families {
             fn departure_mark(&mut self, now: Instant, controlled: bool, queue: Queue, dice: &mut Dice) -> u8 {
                 match self { $( AnyCp::$variant(cp) => cp.departure_mark(now, controlled, queue, dice), )* AnyCp::Foreign(cp) => cp.departure_mark(now, controlled, queue, dice) }
             }
+            #[inline]
+            fn departure_stamp(&mut self, now: Instant, sent: Bytes, queue: Queue) -> HopTelemetry {
+                match self { $( AnyCp::$variant(cp) => cp.departure_stamp(now, sent, queue), )* AnyCp::Foreign(cp) => cp.departure_stamp(now, sent, queue) }
+            }
             fn on_probe(&mut self, now: Instant, probe: &mut Probe, queue: Queue) -> ProbeAction {
                 match self { $( AnyCp::$variant(cp) => cp.on_probe(now, probe, queue), )* AnyCp::Foreign(cp) => cp.on_probe(now, probe, queue) }
             }
@@ -325,6 +346,21 @@ macro_rules! families {
             #[inline]
             fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice) {
                 match self { $( AnyRp::$variant(rp) => rp.on_signal(now, signal, dice), )* AnyRp::Foreign(rp) => rp.on_signal(now, signal, dice) }
+            }
+            #[inline]
+            fn on_transport(&mut self, now: Instant, event: &TransportEvent<'_>, flight: &Flight, dice: &mut Dice) {
+                match self { $( AnyRp::$variant(rp) => rp.on_transport(now, event, flight, dice), )* AnyRp::Foreign(rp) => rp.on_transport(now, event, flight, dice) }
+            }
+            #[inline]
+            fn window(&self) -> Option<Bytes> {
+                match self { $( AnyRp::$variant(rp) => rp.window(), )* AnyRp::Foreign(rp) => rp.window() }
+            }
+            #[inline]
+            fn gap(&self) -> Span {
+                match self { $( AnyRp::$variant(rp) => rp.gap(), )* AnyRp::Foreign(rp) => rp.gap() }
+            }
+            fn added_headers(&self) -> AddedHeaders {
+                match self { $( AnyRp::$variant(rp) => rp.added_headers(), )* AnyRp::Foreign(rp) => rp.added_headers() }
             }
             #[inline]
             fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
@@ -373,6 +409,12 @@ macro_rules! families {
         }
 
         impl NotificationPoint for AnyNp {
+            fn shapes_acknowledgements(&self) -> bool {
+                match self { $( AnyNp::$variant(np) => np.shapes_acknowledgements(), )* AnyNp::Foreign(np) => np.shapes_acknowledgements() }
+            }
+            fn on_acknowledging(&mut self, now: Instant, echo: &mut Echo) {
+                match self { $( AnyNp::$variant(np) => np.on_acknowledging(now, echo), )* AnyNp::Foreign(np) => np.on_acknowledging(now, echo) }
+            }
             #[inline]
             fn on_frame(&mut self, now: Instant, frame: &Delivered) -> Option<Signal> {
                 match self { $( AnyNp::$variant(np) => np.on_frame(now, frame), )* AnyNp::Foreign(np) => np.on_frame(now, frame) }
@@ -399,4 +441,7 @@ families! {
     ThreePoint => three_point::ThreePoint,
     FbHat => fb_hat::FbHat,
     E2cm => e2cm::E2cm,
+    Dctcp => dctcp::Dctcp,
+    Timely => timely::Timely,
+    Hpcc => hpcc::Hpcc,
 }

@@ -19,6 +19,11 @@
 //!    enqueued. The first that answers takes it off the path; a probe that none answers reaches the destination's
 //!    notification point.
 //!
+//! Where a transport carries a flow, its machines may take part in more: a reaction point hears of acknowledgements and
+//! losses and permits a window or a gap beside its rate, a congestion point stamps telemetry on packets that leave, and a
+//! notification point changes what an acknowledgement carries ([`transport`](crate::transport)). Each declares what it
+//! takes part in, and is told of nothing else.
+//!
 //! A scheme also declares the kinds of signal that its reaction point hears and that its other two machines send;
 //! [`check_signals`] compares the two before a run begins.
 //!
@@ -26,11 +31,15 @@
 //! [`fast_path`](crate::fast_path).
 
 use crate::dice::Dice;
-use qcnlab_units::{BitRate, Bytes, Instant};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::fmt;
 
 pub use crate::facts::{Arrival, CpId, Delivered, FlowId, Probe, ProbeKind, Queue, Stamp};
 pub use crate::signal::{Answer, Bcn, Cnm, QueueLen, Signal, SignalKind};
+pub use crate::transport::{
+    Acknowledgement, AddedHeaders, Echo, Endpoint, EventKind, EventKinds, Flight, HopTelemetry, LossSign, MOST_HOPS,
+    TransportEvent,
+};
 
 /// What a congestion point wants done about an arriving frame: one thing. A scheme that has both to send and to mark
 /// sends now, and marks the next frame.
@@ -109,11 +118,14 @@ pub struct CpCapabilities {
     pub sees_departures: bool,
     /// Whether it may mark departing frames, by [`CongestionPoint::departure_mark`].
     pub marks_departures: bool,
+    /// Whether it stamps telemetry on departing packets, by [`CongestionPoint::departure_stamp`].
+    pub stamps_departures: bool,
 }
 
 impl CpCapabilities {
     /// It acts on arrivals and probes alone.
-    pub const ARRIVALS_ONLY: CpCapabilities = CpCapabilities { sees_departures: false, marks_departures: false };
+    pub const ARRIVALS_ONLY: CpCapabilities =
+        CpCapabilities { sees_departures: false, marks_departures: false, stamps_departures: false };
 }
 
 /// The optional abilities of a reaction point.
@@ -123,15 +135,20 @@ pub struct RpCapabilities {
     pub limits: bool,
     /// Whether it sends probes, by [`ReactionPoint::take_probe`].
     pub sends_probes: bool,
+    /// The events of its flow's transport that it hears of, by [`ReactionPoint::on_transport`].
+    pub events: EventKinds,
+    /// Whether it permits a window or a gap, by [`ReactionPoint::window`] and [`ReactionPoint::gap`].
+    pub permits_windows: bool,
 }
 
 impl RpCapabilities {
     /// It limits, and sends no probes.
-    pub const LIMITER: RpCapabilities = RpCapabilities { limits: true, sends_probes: false };
+    pub const LIMITER: RpCapabilities =
+        RpCapabilities { limits: true, sends_probes: false, events: EventKinds::NONE, permits_windows: false };
     /// It limits, and sends probes.
-    pub const PROBING_LIMITER: RpCapabilities = RpCapabilities { limits: true, sends_probes: true };
+    pub const PROBING_LIMITER: RpCapabilities = RpCapabilities { sends_probes: true, ..RpCapabilities::LIMITER };
     /// It never limits.
-    pub const UNLIMITED: RpCapabilities = RpCapabilities { limits: false, sends_probes: false };
+    pub const UNLIMITED: RpCapabilities = RpCapabilities { limits: false, ..RpCapabilities::LIMITER };
 }
 
 /// What a switch computes for one queue of an output port.
@@ -155,6 +172,12 @@ pub trait CongestionPoint {
     fn departure_mark(&mut self, now: Instant, controlled: bool, queue: Queue, dice: &mut Dice) -> u8 {
         let _ = (now, controlled, queue, dice);
         0
+    }
+
+    /// Returns what to write on a packet that left at `now`, after the port had sent `sent` octets; `queue` is what
+    /// stays. Called with [`CpCapabilities::stamps_departures`] only.
+    fn departure_stamp(&mut self, now: Instant, sent: Bytes, queue: Queue) -> HopTelemetry {
+        HopTelemetry { left_at: now, sent, queue: queue.len, rate: queue.rate }
     }
 
     /// A probe arrived and is not yet enqueued; `queue` is what it finds. The congestion point may lower its rate.
@@ -184,6 +207,12 @@ pub trait ReactionPoint {
     /// A signal arrived. A reaction point ignores the kinds that its scheme does not declare to hear.
     fn on_signal(&mut self, now: Instant, signal: &Signal, dice: &mut Dice);
 
+    /// Something happened to the octets of its flow; `flight` is where the stream stands then. Called for the kinds of
+    /// [`RpCapabilities::events`] only.
+    fn on_transport(&mut self, now: Instant, event: &TransportEvent<'_>, flight: &Flight, dice: &mut Dice) {
+        let _ = (now, event, flight, dice);
+    }
+
     /// The time asked for by [`next_wake`](Self::next_wake) has come.
     fn on_wake(&mut self, now: Instant, dice: &mut Dice);
 
@@ -199,6 +228,22 @@ pub trait ReactionPoint {
 
     /// Returns the rate at which frames may leave; `None` while no limiter is installed.
     fn limit(&self) -> Option<BitRate>;
+
+    /// Returns how many octets may be in flight: a packet may leave while fewer are. `None` for any number. Asked with
+    /// [`RpCapabilities::permits_windows`] only.
+    fn window(&self) -> Option<Bytes> {
+        None
+    }
+
+    /// Returns the least time between the starts of two packets. Asked with [`RpCapabilities::permits_windows`] only.
+    fn gap(&self) -> Span {
+        Span::ZERO
+    }
+
+    /// Returns the octets that its scheme adds to packets. The same all through a run.
+    fn added_headers(&self) -> AddedHeaders {
+        AddedHeaders::default()
+    }
 
     /// Returns how the limiter spaces frames. The same all through a run.
     fn pacing(&self) -> Pacing {
@@ -216,6 +261,18 @@ pub trait ReactionPoint {
 
 /// What a receiver computes for one flow that ends there.
 pub trait NotificationPoint {
+    /// Whether it takes part in acknowledgements, by [`on_acknowledging`](Self::on_acknowledging). The same all through
+    /// a run.
+    fn shapes_acknowledgements(&self) -> bool {
+        false
+    }
+
+    /// The receiver's transport is about to acknowledge; what the notification point writes into `echo` is what the
+    /// acknowledgement carries. Called with [`shapes_acknowledgements`](Self::shapes_acknowledgements) only.
+    fn on_acknowledging(&mut self, now: Instant, echo: &mut Echo) {
+        let _ = (now, echo);
+    }
+
     /// A data frame arrived. What is returned goes to its source.
     #[must_use]
     fn on_frame(&mut self, now: Instant, frame: &Delivered) -> Option<Signal> {

@@ -44,5 +44,5 @@ pub(crate) fn queue(len: u64) -> Queue {
 
 /// The same frame at its destination.
 pub(crate) fn delivered(mark: u8) -> Delivered {
-    Delivered { size: FRAME, mark, controlled: true }
+    Delivered { size: FRAME, mark, controlled: true, sent_at: Instant::NEVER }
 }

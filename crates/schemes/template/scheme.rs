@@ -23,10 +23,7 @@ use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::drift::{Drift, DriftParams};
 use crate::parts::sampling::Sampler;
-use crate::roles::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Queue, ReactionPoint, Signal, SignalKind,
-    Stamp,
-};
+use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, Endpoint, Gauge, NoNotification, Queue, ReactionPoint, Signal, SignalKind, Stamp};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// The family: what the registry knows of these machines.
@@ -97,7 +94,7 @@ impl Family for SchemeName {
         SchemeNameCp { params: *params, id, sampler: Sampler::new(params.sample_base) }
     }
 
-    fn reaction_point(params: &SchemeNameRpParams, line_rate: BitRate) -> SchemeNameRp {
+    fn reaction_point(params: &SchemeNameRpParams, Endpoint { line_rate, .. }: Endpoint) -> SchemeNameRp {
         SchemeNameRp { params: *params, line_rate, state: SchemeNameState::Free, drift: Drift::new(params.drift) }
     }
 }

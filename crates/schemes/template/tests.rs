@@ -18,7 +18,7 @@ const MESSAGE: Signal = Signal::Cnm(Cnm { cp: CpId(0), quantized_fb: 1, q_offset
 
 #[test]
 fn a_message_cuts_and_the_timer_raises() {
-    let mut rp = SchemeName::reaction_point(&RP_TEMPLATE, LINE);
+    let mut rp = SchemeName::reaction_point(&RP_TEMPLATE, LINE.into());
     // 10 000 * (1 - 0.125) = 8750 Mb/s, again: 7656.25.
     rp.on_signal(ms(0), &MESSAGE, &mut dice());
     assert_eq!(rp.limit(), Some(BitRate::mbps(8750)));

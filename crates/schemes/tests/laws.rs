@@ -2,12 +2,13 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::{FailurePersistence, FileFailurePersistence};
-use qcnlab_schemes::conformance::{self, CpStep, NpStep, RpStep};
+use qcnlab_schemes::conformance::{self, CpStep, NpStep, RpStep, TransportStep};
 use qcnlab_schemes::params::{Table, Value};
 use qcnlab_schemes::registry::{Config, Listing, catalogue};
 use qcnlab_schemes::{
-    Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Delivered, Dice, FlowId, Probe, ProbeKind, Purpose,
-    Queue, QueueLen, ReactionPoint, Signal, SignalKind,
+    Acknowledgement, Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Delivered, Dice, EventKind, Flight,
+    FlowId, HopTelemetry, LossSign, Probe, ProbeKind, Purpose, Queue, QueueLen, ReactionPoint, Signal, SignalKind,
+    TransportEvent,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -82,8 +83,36 @@ fn signal() -> impl Strategy<Value = Signal> {
     ]
 }
 
+fn hop() -> impl Strategy<Value = HopTelemetry> {
+    (0..20_000_000_000u64, 0..100_000_000u64, 0..5_000_000u64, 1..400u64).prop_map(|(at, sent, queue, gbps)| {
+        HopTelemetry {
+            left_at: Instant::from_ps(at),
+            sent: Bytes::new(sent),
+            queue: Bytes::new(queue),
+            rate: BitRate::gbps(gbps),
+        }
+    })
+}
+
+fn transport_step() -> impl Strategy<Value = RpStep> {
+    let event = prop_oneof![
+        6 => (1..9000u64, any::<bool>(), 0..2_000_000_000u64, hop()).prop_map(|(newly, marked, rtt, hop)| {
+            TransportStep::Acknowledged(Bytes::new(newly), marked, Span::from_ps(rtt), hop)
+        }),
+        1 => Just(TransportStep::NegativelyAcknowledged),
+        1 => any::<bool>().prop_map(|gap| TransportStep::Lost(if gap { LossSign::Gap } else { LossSign::Timeout })),
+        1 => (1..9000u64).prop_map(|cut| TransportStep::Trimmed(Bytes::new(cut))),
+        1 => any::<u32>().prop_map(|octets| TransportStep::Credited(Bytes::new(octets.into()))),
+        1 => any::<bool>().prop_map(TransportStep::Paused),
+    ];
+    (event, 0..1_000_000u64, 0..1_000_000u64).prop_map(|(event, acknowledged, in_flight)| {
+        RpStep::Transport(event, Bytes::new(acknowledged), Bytes::new(in_flight))
+    })
+}
+
 fn rp_step() -> impl Strategy<Value = RpStep> {
     prop_oneof![
+        4 => transport_step(),
         3 => (0..20_000_000_000u64).prop_map(|ps| RpStep::Pass(Span::from_ps(ps))),
         4 => (64..9000u64, 0..3u64).prop_map(|(size, waiting)| RpStep::Sent(Bytes::new(size), Bytes::new(size * waiting))),
         2 => (64_000..200_000u64).prop_map(|size| RpStep::Sent(Bytes::new(size), Bytes::new(1))),
@@ -123,7 +152,8 @@ fn np_step() -> impl Strategy<Value = NpStep> {
             |(size, mark, marked, controlled)| NpStep::Frame(Delivered {
                 size: Bytes::new(size),
                 mark: if marked { mark } else { 0 },
-                controlled
+                controlled,
+                sent_at: Instant::NEVER,
             })
         ),
         probe().prop_map(NpStep::Probe),
@@ -209,6 +239,40 @@ fn worst(kind: SignalKind, cp: CpId) -> Signal {
     }
 }
 
+/// The lowest rate under the worst that acknowledgements can say: each marked, late, over a full path.
+fn lowest_by_transport(config: &Config, least: BitRate) -> BitRate {
+    let mut rolls = Dice::new(1, 0, "flow", Purpose::Reaction);
+    let mut rp = config.reaction_point(LINE_RATE);
+    let mut lowest = LINE_RATE;
+    for packet in 1..3000u64 {
+        let now = Instant::ZERO + Span::from_us(1000 + 10 * packet);
+        let hop = HopTelemetry {
+            left_at: now,
+            sent: Bytes::new(12_500 * packet),
+            queue: Bytes::new(10_000_000),
+            rate: LINE_RATE,
+        };
+        let ack = Acknowledgement {
+            newly: Bytes::new(100_000),
+            packets: 1,
+            marked: 1,
+            sent_at: Instant::from_ps(now.ps() - 800_000_000),
+            path: 0,
+            hops: &[hop],
+        };
+        let octets = Bytes::new(100_000 * packet);
+        let flight = Flight { acknowledged: octets, sent: octets, in_flight: Bytes::ZERO };
+        rp.on_transport(now, &TransportEvent::Acknowledged(ack), &flight, &mut rolls);
+        if rp.next_wake() <= now {
+            rp.on_wake(now, &mut rolls);
+        }
+        let rate = rp.gauge().current_rate;
+        assert!(rate >= least, "{}: acknowledgements take it to {rate}", config.name());
+        lowest = lowest.min(rate);
+    }
+    lowest
+}
+
 /// Reaction points that have a least rate come down to it under the worst that they can be told, and no further.
 #[test]
 fn the_minimum_rate_holds_and_is_reached() {
@@ -232,6 +296,12 @@ fn the_minimum_rate_holds_and_is_reached() {
                 assert!(rp.limit().is_none_or(|limit| limit >= least), "{}: {kind:?}", listing.name);
                 lowest = lowest.min(rate);
             }
+        }
+        if config.reaction_point(LINE_RATE).capabilities().limits && !listing.events.is_empty() {
+            lowest = lowest.min(lowest_by_transport(&config, least));
+        }
+        if !config.reaction_point(LINE_RATE).capabilities().limits {
+            continue;
         }
         // What the last signals leave is cut from within a factor of two of it, and drift or a timer may have added.
         assert!(lowest.get() < 3 * least.get(), "{} {}: {lowest} is the lowest", listing.name, config.preset());
@@ -311,7 +381,9 @@ fn who_marks_or_probes_has_somebody_who_answers() {
             matches!(arrival, CpAction::Mark(_)) || cp.departure_mark(Instant::ZERO, true, queue, &mut dice) > 0
         };
         let marked = (0..2000).any(|frames| marks(frames * 1500));
-        let needed = marked || config.reaction_point(LINE_RATE).capabilities().sends_probes;
+        let capabilities = config.reaction_point(LINE_RATE).capabilities();
+        let echoed = capabilities.events.contains(EventKind::Acknowledgement);
+        let needed = marked && !echoed || capabilities.sends_probes;
         assert_eq!(needed, config.notification_point().is_some(), "{} {}", config.name(), config.preset());
     }
 }

@@ -181,7 +181,7 @@ impl Machines {
             CpAction::Nothing => self.mark = carried,
             CpAction::Mark(mark) => self.mark = mark.max(carried),
         }
-        let frame = Delivered { size: frame.size, mark: self.mark, controlled: true };
+        let frame = Delivered { size: frame.size, mark: self.mark, controlled: true, sent_at: Instant::NEVER };
         let back = self.np.as_mut().and_then(|np| np.on_frame(now, &frame));
         back.map_or("nothing".to_owned(), |signal| signal_words(&signal))
     }

@@ -131,7 +131,7 @@ fn sent(config: &Config) -> (Vec<SignalKind>, Vec<SignalKind>) {
             CpAction::Send(signal) => ports.push(signal.kind()),
             CpAction::Mark(written) => mark = mark.max(written),
         }
-        let delivered = Delivered { size: FRAME, mark, controlled: true };
+        let delivered = Delivered { size: FRAME, mark, controlled: true, sent_at: Instant::NEVER };
         receivers.extend(np.as_mut().and_then(|np| np.on_frame(now, &delivered)).map(|signal| signal.kind()));
         for kind in [ProbeKind::Path, ProbeKind::Directed(CP)] {
             let mut probe = Probe { kind, asked_at: now, sent: Bytes::ZERO, rate: LINE_RATE };

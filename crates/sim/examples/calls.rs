@@ -72,7 +72,7 @@ fn some_signal(config: &Config) -> Option<Signal> {
             }
             CpAction::Nothing => 0,
         };
-        let frame = Delivered { size: FRAME, mark, controlled: true };
+        let frame = Delivered { size: FRAME, mark, controlled: true, sent_at: Instant::NEVER };
         if let Some(signal) = receiver.as_mut().and_then(|np| np.on_frame(port.now, &frame)) {
             return Some(signal);
         }

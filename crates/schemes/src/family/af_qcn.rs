@@ -26,8 +26,10 @@ use crate::dice::Dice;
 use crate::fast_path::CpFastPath;
 use crate::params;
 use crate::params::{Field, Range};
-use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, NoNotification, Queue, Signal, SignalKind};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use crate::roles::{
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Endpoint, NoNotification, Queue, Signal, SignalKind,
+};
+use qcnlab_units::{Bytes, Instant, Span};
 use shares::Shares;
 
 /// AF-QCN.
@@ -97,7 +99,7 @@ impl Family for AfQcn {
         }
     }
 
-    fn reaction_point(params: &qcn::QcnRpParams, line_rate: BitRate) -> qcn::QcnRp {
+    fn reaction_point(params: &qcn::QcnRpParams, Endpoint { line_rate, .. }: Endpoint) -> qcn::QcnRp {
         qcn::QcnRp::new(*params, line_rate)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! There are two machines under this name, and `form` keeps them apart. As published, each CNP cuts at once and
 //! raises alpha. As NICs ship it, alpha moves once a period, up or down, and a cut waits for the start of the
-//! next reduce period, so that a burst of CNPs cuts once.
+//! next reduce period, so that a burst of CNPs cuts once. Over a transport marks may come back on acknowledgements
+//! instead of CNPs, and a window may bound what is in flight beside the rate.
 //!
 //! Source: Zhu and others, Congestion Control for Large-Scale RDMA Deployments (SIGCOMM 2015); for NICs, the
 //! parameters that ConnectX firmware lists and their documentation.
@@ -32,14 +33,12 @@ mod rp;
 pub use rp::DcqcnRp;
 
 use crate::definition::{Family, Member, Preset, Status};
-use crate::dice::Dice;
-use crate::fast_path::CpFastPath;
 use crate::params::{Field, Range};
 use crate::parts::drift::DriftParams;
+use crate::parts::ecn::{MarkAt, RampCp, RampParams};
 use crate::parts::stages::{HaiStep, StageTest};
-use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, NotificationPoint, Queue, Signal, SignalKind,
-};
+use crate::parts::window::WindowRule;
+use crate::roles::{CpId, Delivered, Endpoint, NotificationPoint, Signal, SignalKind};
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -53,16 +52,6 @@ choice! {
         Published = "published",
         /// Alpha moves at the end of each period, up if a CNP came in it; a cut waits for the next reduce period.
         Nic = "nic",
-    }
-}
-
-choice! {
-    /// When a port marks a frame.
-    pub enum MarkAt {
-        /// When it leaves, by what stays behind: the sender hears of a queue that is there now.
-        Departure = "departure",
-        /// When it arrives, by the queue with it: the mark then waits in that queue.
-        Arrival = "arrival",
     }
 }
 
@@ -91,18 +80,13 @@ choice! {
     }
 }
 
-params! {
-    /// Parameters of the congestion point.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct DcqcnCpParams {
-        /// Up to this queue length nothing is marked.
-        k_min: Bytes, "Kmin, green_min_threshold", Range::at_least(0.0);
-        /// Above this queue length everything is marked; never less than `k_min`.
-        k_max: Bytes, "Kmax, green_max_threshold", Range::at_least(0.0);
-        /// Probability of a mark at `k_max`; the ramp from `k_min` leads there.
-        p_max: f64, "Pmax, green_drop_probability", Range::between(0.0, 1.0);
-        /// When a port marks a frame.
-        mark_at: MarkAt, "", Range::ANY;
+choice! {
+    /// How a sender learns that its frames were marked.
+    pub enum Notice {
+        /// The receiver answers marks with CNPs.
+        Cnp = "cnp",
+        /// Acknowledgements echo the marks: each that echoes one is heard as a CNP. For traffic over RoCE.
+        Echo = "echo",
     }
 }
 
@@ -151,11 +135,27 @@ params! {
         /// How much a hyper increase adds.
         hai_step: HaiStep, "", Range::ANY;
         drift: DriftParams => drift_every, drift_step;
+        /// How a sender learns that its frames were marked.
+        notice: Notice, "", Range::ANY;
+        /// Whether the target rate is capped at the line rate.
+        target_capped: bool, "", Range::ANY;
+        /// The line rate that `ai_rate` and `hai_rate` are for: at another they grow and shrink with it. Unset, they
+        /// are the same at every host.
+        steps_for: Option<BitRate>, "", Range::POSITIVE;
+        /// How many octets may be in flight, over RoCE.
+        window: WindowRule, "HAS_WIN, VAR_WIN", Range::ANY;
+        /// The base round-trip time that the window is for; unset, that of the flow's path.
+        base_rtt: Option<Span>, "T", Range::at_least(1e3);
     }
 }
 
-const CP_SIGCOMM2015: DcqcnCpParams =
-    DcqcnCpParams { k_min: Bytes::new(5_000), k_max: Bytes::new(200_000), p_max: 0.01, mark_at: MarkAt::Departure };
+const CP_SIGCOMM2015: RampParams = RampParams {
+    k_min: Bytes::new(5_000),
+    k_max: Bytes::new(200_000),
+    p_max: 0.01,
+    mark_at: MarkAt::Departure,
+    thresholds_for: None,
+};
 
 const RP_SIGCOMM2015: DcqcnRpParams = DcqcnRpParams {
     form: Form::Published,
@@ -179,10 +179,15 @@ const RP_SIGCOMM2015: DcqcnRpParams = DcqcnRpParams {
     hai_rate: BitRate::mbps(200),
     hai_step: HaiStep::Scaled,
     drift: DriftParams::OFF,
+    notice: Notice::Cnp,
+    target_capped: false,
+    steps_for: None,
+    window: WindowRule::Open,
+    base_rtt: None,
 };
 
-const CP_CONNECTX: DcqcnCpParams =
-    DcqcnCpParams { k_min: Bytes::new(100_000), k_max: Bytes::new(400_000), p_max: 0.2, mark_at: MarkAt::Departure };
+const CP_CONNECTX: RampParams =
+    RampParams { k_min: Bytes::new(100_000), k_max: Bytes::new(400_000), p_max: 0.2, ..CP_SIGCOMM2015 };
 
 const RP_CONNECTX: DcqcnRpParams = DcqcnRpParams {
     form: Form::Nic,
@@ -206,15 +211,43 @@ const RP_CONNECTX: DcqcnRpParams = DcqcnRpParams {
     hai_rate: BitRate::mbps(50),
     hai_step: HaiStep::Constant,
     drift: DriftParams::OFF,
+    notice: Notice::Cnp,
+    target_capped: false,
+    steps_for: None,
+    window: WindowRule::Open,
+    base_rtt: None,
+};
+
+const CP_HPCC_SIMULATOR: RampParams = RampParams {
+    k_min: Bytes::new(400_000),
+    k_max: Bytes::new(1_600_000),
+    p_max: 0.2,
+    mark_at: MarkAt::Departure,
+    thresholds_for: Some(BitRate::gbps(100)),
+};
+
+const RP_HPCC_SIMULATOR: DcqcnRpParams = DcqcnRpParams {
+    alpha_initial: 1.0,
+    g: 1.0 / 256.0,
+    alpha_kept: true,
+    min_dec_fac: 0.5,
+    min_rate: BitRate::gbps(1),
+    byte_reset: None,
+    ai_rate: BitRate::mbps(20),
+    hai_rate: BitRate::mbps(200),
+    notice: Notice::Echo,
+    target_capped: true,
+    steps_for: Some(BitRate::gbps(100)),
+    ..RP_CONNECTX
 };
 
 impl Family for Dcqcn {
-    type CpParams = DcqcnCpParams;
+    type CpParams = RampParams;
     type RpParams = DcqcnRpParams;
-    type Cp = DcqcnCp;
+    type Cp = RampCp;
     type Rp = DcqcnRp;
     type Np = DcqcnNp;
-    const MEMBERS: &'static [Member<DcqcnCpParams, DcqcnRpParams>] = &[Member {
+    const MEMBERS: &'static [Member<RampParams, DcqcnRpParams>] = &[Member {
         name: "dcqcn",
         title: "DCQCN",
         source: "Zhu and others, DCQCN (2015); ConnectX firmware",
@@ -236,76 +269,49 @@ impl Family for Dcqcn {
                 cp: CP_CONNECTX,
                 rp: RP_CONNECTX,
             },
+            Preset {
+                name: "HPCC_SIMULATOR",
+                about: "As the simulator of HPCC's authors runs it (mode dcqcn of its run.py), for traffic over RoCE: marks come \
+                        back on acknowledgements, no byte counter, increase timer 300 us, steps 20 and 200 Mb/s and marking \
+                        from 400 KB to 1600 KB at 20 % for 100 Gb/s, scaled at other rates.",
+                cp: CP_HPCC_SIMULATOR,
+                rp: RP_HPCC_SIMULATOR,
+            },
+            Preset {
+                name: "HPCC_SIMULATOR_WINDOW",
+                about: "As HPCC_SIMULATOR, with a window of the rate times the base round-trip time (its dcqcn_vwin).",
+                cp: CP_HPCC_SIMULATOR,
+                rp: DcqcnRpParams { window: WindowRule::Scaled, ..RP_HPCC_SIMULATOR },
+            },
+            Preset {
+                name: "CONNECTX_WINDOW",
+                about: "As CONNECTX, with a window of the rate times the base round-trip time. No NIC is known to ship it.",
+                cp: CP_CONNECTX,
+                rp: DcqcnRpParams { window: WindowRule::Scaled, ..RP_CONNECTX },
+            },
         ],
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnp];
     const CP_SPEAKS: &'static [SignalKind] = &[];
     const NP_SPEAKS: &'static [SignalKind] = &[SignalKind::Cnp];
-    const FIELDS: (&'static [Field], &'static [Field]) = (DcqcnCpParams::FIELDS, DcqcnRpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (RampParams::FIELDS, DcqcnRpParams::FIELDS);
 
-    fn set_point(_: &DcqcnCpParams, _: &Self::RpParams) -> Option<Bytes> {
+    fn set_point(_: &RampParams, _: &Self::RpParams) -> Option<Bytes> {
         None
     }
 
-    fn congestion_point(params: &DcqcnCpParams, _: CpId) -> DcqcnCp {
-        DcqcnCp { params: *params }
+    fn congestion_point(params: &RampParams, _: CpId) -> RampCp {
+        RampCp::new(*params)
     }
 
-    fn reaction_point(params: &DcqcnRpParams, line_rate: BitRate) -> DcqcnRp {
-        DcqcnRp::new(*params, line_rate)
+    fn reaction_point(params: &DcqcnRpParams, endpoint: Endpoint) -> DcqcnRp {
+        DcqcnRp::new(*params, endpoint)
     }
 
     fn notification_point(params: &DcqcnRpParams) -> Option<DcqcnNp> {
-        Some(DcqcnNp::new(params))
+        (params.notice == Notice::Cnp).then(|| DcqcnNp::new(params))
     }
 }
-
-/// The congestion point: marks by queue length.
-#[derive(Clone, Debug)]
-pub struct DcqcnCp {
-    params: DcqcnCpParams,
-}
-
-impl DcqcnCp {
-    /// Probability of a mark with `len` octets queued.
-    fn probability(&self, len: Bytes) -> f64 {
-        let DcqcnCpParams { k_min, k_max, p_max, .. } = self.params;
-        if len <= k_min {
-            0.0
-        } else if len > k_max {
-            1.0
-        } else {
-            p_max * (len.as_f64() - k_min.as_f64()) / (k_max.as_f64() - k_min.as_f64())
-        }
-    }
-}
-
-impl DcqcnCp {
-    /// Rolls for a mark with `len` octets queued.
-    fn marks(&self, len: Bytes, dice: &mut Dice) -> bool {
-        let p = self.probability(len);
-        p > 0.0 && (p >= 1.0 || dice.uniform(0.0, 1.0) < p)
-    }
-}
-
-impl CongestionPoint for DcqcnCp {
-    #[inline]
-    fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
-        let looked_at = frame.controlled && frame.admitted && self.params.mark_at == MarkAt::Arrival;
-        if looked_at && self.marks(queue.len, dice) { CpAction::Mark(1) } else { CpAction::Nothing }
-    }
-
-    fn capabilities(&self) -> CpCapabilities {
-        CpCapabilities { marks_departures: self.params.mark_at == MarkAt::Departure, ..CpCapabilities::ARRIVALS_ONLY }
-    }
-
-    #[inline]
-    fn departure_mark(&mut self, _: Instant, controlled: bool, queue: Queue, dice: &mut Dice) -> u8 {
-        u8::from(controlled && self.params.mark_at == MarkAt::Departure && self.marks(queue.len, dice))
-    }
-}
-
-impl CpFastPath for DcqcnCp {}
 
 /// The notification point: answers marked frames, not too often.
 ///

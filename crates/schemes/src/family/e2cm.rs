@@ -31,7 +31,7 @@ use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::forward::forward;
 use crate::parts::returning::ReturnsProbes;
-use crate::roles::{Bcn, CpId, Probe, ProbeKind, ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp};
+use crate::roles::{Bcn, CpId, Endpoint, Probe, ProbeKind, ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// E2CM.
@@ -85,11 +85,11 @@ impl Family for E2cm {
         ecm::Ecm::congestion_point(params, id)
     }
 
-    fn reaction_point(params: &E2cmRpParams, line_rate: BitRate) -> E2cmRp {
+    fn reaction_point(params: &E2cmRpParams, endpoint: Endpoint) -> E2cmRp {
         E2cmRp {
             params: *params,
-            line_rate,
-            limiter: ecm::Ecm::reaction_point(&params.limiter, line_rate),
+            line_rate: endpoint.line_rate,
+            limiter: ecm::Ecm::reaction_point(&params.limiter, endpoint),
             sent: Bytes::ZERO,
             probe_at: None,
             heard_from: Instant::ZERO,

@@ -58,8 +58,8 @@ use crate::params::{Field, Range};
 use crate::parts::drift::{Drift, DriftParams};
 use crate::parts::sampling::Sampler;
 use crate::roles::{
-    Arrival, Bcn, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Queue, ReactionPoint, Signal, SignalKind,
-    Stamp,
+    Arrival, Bcn, CongestionPoint, CpAction, CpId, Endpoint, Gauge, NoNotification, Queue, ReactionPoint, Signal,
+    SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -226,7 +226,7 @@ impl Family for Ecm {
         EcmCp { params: *params, id, sampler: Sampler::new(params.sample_base) }
     }
 
-    fn reaction_point(params: &EcmRpParams, line_rate: BitRate) -> EcmRp {
+    fn reaction_point(params: &EcmRpParams, Endpoint { line_rate, .. }: Endpoint) -> EcmRp {
         EcmRp {
             params: *params,
             max_rate: params.max_rate.unwrap_or(line_rate),

@@ -28,9 +28,9 @@ use crate::dice::Dice;
 use crate::fast_path::RpFastPath;
 use crate::params::{Field, Range};
 use crate::parts::forward::forward;
-use crate::roles::{Cnm, CpId, NoNotification, ReactionPoint, Signal, SignalKind};
+use crate::roles::{Cnm, CpId, Endpoint, NoNotification, ReactionPoint, Signal, SignalKind};
 use crate::{choice, params};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_units::{Bytes, Instant, Span};
 
 /// ECM+.
 pub struct EcmPlus;
@@ -135,7 +135,7 @@ impl Family for EcmPlus {
         qcn::QcnCp::new(*params, id)
     }
 
-    fn reaction_point(params: &EcmPlusRpParams, line_rate: BitRate) -> EcmPlusRp {
+    fn reaction_point(params: &EcmPlusRpParams, Endpoint { line_rate, .. }: Endpoint) -> EcmPlusRp {
         let limiter = qcn::QcnRpParams { time_reset: params.time_reset, ..params.limiter };
         EcmPlusRp { params: *params, limiter: qcn::QcnRp::new(limiter, line_rate), stretch_from: Instant::ZERO }
     }

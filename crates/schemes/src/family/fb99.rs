@@ -38,8 +38,8 @@ use crate::parts::forward::forward;
 use crate::parts::rates::Rates;
 use crate::parts::sampling::{self, Sampler};
 use crate::roles::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Queue, ReactionPoint, Signal, SignalKind,
-    Stamp,
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Endpoint, Gauge, NoNotification, Queue, ReactionPoint, Signal,
+    SignalKind, Stamp,
 };
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -166,7 +166,7 @@ impl Family for Fb99 {
         }
     }
 
-    fn reaction_point(params: &Fb99RpParams, line_rate: BitRate) -> Fb99Rp {
+    fn reaction_point(params: &Fb99RpParams, Endpoint { line_rate, .. }: Endpoint) -> Fb99Rp {
         Fb99Rp { params: *params, line_rate, state: Fb99State::Free }
     }
 }

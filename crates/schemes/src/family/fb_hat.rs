@@ -23,8 +23,8 @@ use crate::fast_path::RpFastPath;
 use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::forward::forward;
-use crate::roles::{Cnm, CpId, NoNotification, ReactionPoint, Signal, SignalKind, Stamp};
-use qcnlab_units::{BitRate, Bytes, Instant};
+use crate::roles::{Cnm, CpId, Endpoint, NoNotification, ReactionPoint, Signal, SignalKind, Stamp};
+use qcnlab_units::{Bytes, Instant};
 
 /// QCN with Fb-hat.
 pub struct FbHat;
@@ -83,7 +83,7 @@ impl Family for FbHat {
         qcn::QcnCp::new(*params, id)
     }
 
-    fn reaction_point(params: &FbHatRpParams, line_rate: BitRate) -> FbHatRp {
+    fn reaction_point(params: &FbHatRpParams, Endpoint { line_rate, .. }: Endpoint) -> FbHatRp {
         FbHatRp { params: *params, limiter: qcn::QcnRp::new(params.limiter, line_rate), fb_hat: 0.0, heard: false }
     }
 }

@@ -29,7 +29,7 @@ use crate::params::{Field, Range};
 use crate::parts::drift::{Drift, DriftParams};
 use crate::parts::returning::ReturnsProbes;
 use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpId, Gauge, Probe, ProbeAction, ProbeKind, Queue, ReactionPoint,
+    Arrival, CongestionPoint, CpAction, CpId, Endpoint, Gauge, Probe, ProbeAction, ProbeKind, Queue, ReactionPoint,
     RpCapabilities, Signal, SignalKind, Stamp,
 };
 use crate::{choice, params};
@@ -139,7 +139,7 @@ impl Family for Fecn {
         FecnCp { params: *params, arrived: Bytes::ZERO, offer: None }
     }
 
-    fn reaction_point(params: &FecnRpParams, line_rate: BitRate) -> FecnRp {
+    fn reaction_point(params: &FecnRpParams, Endpoint { line_rate, .. }: Endpoint) -> FecnRp {
         let start = line_rate.scaled_rounded_down(1.0 / params.start_flows);
         FecnRp {
             params: *params,

@@ -2,15 +2,18 @@
 
 pub mod af_qcn;
 pub mod dcqcn;
+pub mod dctcp;
 pub mod e2cm;
 pub mod ecm;
 pub mod ecm_plus;
 pub mod fb99;
 pub mod fb_hat;
 pub mod fecn;
+pub mod hpcc;
 pub mod nic_fb;
 pub mod none;
 pub mod qcn;
 pub mod qcn_plus;
 pub mod sonar;
 pub mod three_point;
+pub mod timely;

@@ -30,8 +30,8 @@ use crate::parts::forward::forward;
 use crate::parts::rates::CutParams;
 use crate::parts::sampling::{self, Sampler};
 use crate::roles::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Queue, QueueLen, ReactionPoint, Signal,
-    SignalKind,
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Endpoint, Gauge, NoNotification, Queue, QueueLen, ReactionPoint,
+    Signal, SignalKind,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -129,7 +129,7 @@ impl Family for NicFb {
         NicFbCp { params: *params, id, arrived: Bytes::ZERO }
     }
 
-    fn reaction_point(params: &NicFbRpParams, line_rate: BitRate) -> NicFbRp {
+    fn reaction_point(params: &NicFbRpParams, Endpoint { line_rate, .. }: Endpoint) -> NicFbRp {
         let limiter = qcn::QcnRpParams { jitter_width: params.jitter_width, ..params.limiter };
         NicFbRp { params: *params, line_rate, limiter: qcn::QcnRp::new(limiter, line_rate), heard: Vec::new() }
     }

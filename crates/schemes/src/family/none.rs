@@ -6,8 +6,8 @@ use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params;
 use crate::params::Field;
 use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Queue, ReactionPoint, RpCapabilities, Signal,
-    SignalKind, Stamp,
+    Arrival, CongestionPoint, CpAction, CpId, Endpoint, Gauge, NoNotification, Queue, ReactionPoint, RpCapabilities,
+    Signal, SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant};
 
@@ -67,7 +67,7 @@ impl Family for NoControl {
         NoControlCp
     }
 
-    fn reaction_point(_: &NoControlRpParams, line_rate: BitRate) -> NoControlRp {
+    fn reaction_point(_: &NoControlRpParams, Endpoint { line_rate, .. }: Endpoint) -> NoControlRp {
         NoControlRp { line_rate }
     }
 }

@@ -42,8 +42,8 @@ pub use rp::QcnRp;
 
 use crate::definition::{Family, Member, Preset, Status};
 use crate::params::Field;
-use crate::roles::{CpId, NoNotification, SignalKind};
-use qcnlab_units::{BitRate, Bytes};
+use crate::roles::{CpId, Endpoint, NoNotification, SignalKind};
+use qcnlab_units::Bytes;
 
 /// QCN in its final form and with one clock alone.
 pub struct Qcn;
@@ -143,7 +143,7 @@ impl Family for Qcn {
         QcnCp::new(*params, id)
     }
 
-    fn reaction_point(params: &QcnRpParams, line_rate: BitRate) -> QcnRp {
+    fn reaction_point(params: &QcnRpParams, Endpoint { line_rate, .. }: Endpoint) -> QcnRp {
         QcnRp::new(*params, line_rate)
     }
 }

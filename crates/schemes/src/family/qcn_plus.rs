@@ -38,9 +38,9 @@ use crate::params::{Field, Range};
 use crate::parts::feedback::Scale;
 use crate::parts::forward::forward;
 use crate::parts::returning::ReturnsProbes;
-use crate::roles::{Answer, CongestionPoint, CpId, Probe, ProbeAction, ProbeKind, Queue, Signal, SignalKind};
+use crate::roles::{Answer, CongestionPoint, CpId, Endpoint, Probe, ProbeAction, ProbeKind, Queue, Signal, SignalKind};
 use crate::{choice, params};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_units::{Bytes, Instant, Span};
 
 /// QCN+.
 pub struct QcnPlus;
@@ -155,7 +155,7 @@ impl Family for QcnPlus {
         QcnPlusCp { params: *params, id, sampler: qcn::QcnCp::new(*params, id) }
     }
 
-    fn reaction_point(params: &QcnPlusRpParams, line_rate: BitRate) -> QcnPlusRp {
+    fn reaction_point(params: &QcnPlusRpParams, Endpoint { line_rate, .. }: Endpoint) -> QcnPlusRp {
         QcnPlusRp::new(*params, line_rate)
     }
 

@@ -35,8 +35,8 @@ use crate::parts::cycles::{self, Cycles};
 use crate::parts::forward::forward;
 use crate::parts::rates::Rates;
 use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpId, Gauge, NoNotification, Observation, Queue, ReactionPoint, Signal,
-    SignalKind, SonarObservation, Stamp,
+    Arrival, CongestionPoint, CpAction, CpId, Endpoint, Gauge, NoNotification, Observation, Queue, ReactionPoint,
+    Signal, SignalKind, SonarObservation, Stamp,
 };
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -151,7 +151,7 @@ impl Family for Sonar {
         }
     }
 
-    fn reaction_point(params: &SonarRpParams, line_rate: BitRate) -> SonarRp {
+    fn reaction_point(params: &SonarRpParams, Endpoint { line_rate, .. }: Endpoint) -> SonarRp {
         SonarRp { params: *params, line_rate, state: SonarState::Free, alarms: 0 }
     }
 }

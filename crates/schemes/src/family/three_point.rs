@@ -32,10 +32,10 @@ use crate::parts::feedback::{Quantized, Quantizer, Scale};
 use crate::parts::forward::forward;
 use crate::parts::sampling::{self, Sampler};
 use crate::roles::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Delivered, NotificationPoint, Queue, ReactionPoint, Signal,
-    SignalKind,
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Delivered, Endpoint, NotificationPoint, Queue, ReactionPoint,
+    Signal, SignalKind,
 };
-use qcnlab_units::{BitRate, Bytes, Instant};
+use qcnlab_units::{Bytes, Instant};
 
 /// 3-point QCN.
 pub struct ThreePoint;
@@ -104,7 +104,7 @@ impl Family for ThreePoint {
         ThreePointCp { params: params.sampler, sampler: Sampler::new(params.sampler.sample_base) }
     }
 
-    fn reaction_point(params: &ThreePointRpParams, line_rate: BitRate) -> ThreePointRp {
+    fn reaction_point(params: &ThreePointRpParams, Endpoint { line_rate, .. }: Endpoint) -> ThreePointRp {
         ThreePointRp { params: *params, limiter: qcn::QcnRp::new(params.limiter, line_rate), news: 0 }
     }
 

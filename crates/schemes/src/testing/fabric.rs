@@ -72,8 +72,12 @@ fn arrived<T>(line: &mut Line<T>, now: u64) -> Option<T> {
 
 impl<F: Family> Fabric<F> {
     pub(crate) fn new(hosts: usize, cp: &F::CpParams, rp: &F::RpParams, line: BitRate, delay_us: u64) -> Fabric<F> {
-        let host =
-            |_| Host { rp: F::reaction_point(rp, line), np: F::notification_point(rp), credit: 0.0, delivered: 0 };
+        let host = |_| Host {
+            rp: F::reaction_point(rp, line.into()),
+            np: F::notification_point(rp),
+            credit: 0.0,
+            delivered: 0,
+        };
         Fabric {
             hosts: (0..hosts).map(host).collect(),
             cp: F::congestion_point(cp, CpId(0)),
@@ -205,7 +209,7 @@ impl<F: Family> Fabric<F> {
                     } else {
                         mark
                     };
-                    let frame = Delivered { size: FRAME, mark, controlled: true };
+                    let frame = Delivered { size: FRAME, mark, controlled: true, sent_at: Instant::NEVER };
                     (host, self.hosts[host].np.as_mut().and_then(|np| np.on_frame(now, &frame)))
                 }
                 Item::Probe { host, probe } => {

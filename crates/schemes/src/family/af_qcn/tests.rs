@@ -3,6 +3,7 @@
 use super::*;
 use crate::dice::Purpose;
 use crate::roles::FlowId;
+use qcnlab_units::BitRate;
 
 fn us(n: u64) -> Instant {
     Instant::ZERO + Span::from_us(n)

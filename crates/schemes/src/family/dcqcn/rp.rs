@@ -1,13 +1,14 @@
 //! The reaction point: alpha, and QCN's two stages.
 
-use super::{Clamp, DcqcnRpParams, Form};
+use super::{Clamp, DcqcnRpParams, Form, Notice};
 use crate::dice::Dice;
 use crate::fast_path::RpFastPath;
 use crate::parts::drift::Drift;
 use crate::parts::rates::Rates;
 use crate::parts::sampling::Countdown;
 use crate::parts::stages::StageTest;
-use crate::roles::{Gauge, ReactionPoint, Signal, Stamp};
+use crate::parts::window::{WindowRule, step_at};
+use crate::roles::{Endpoint, EventKinds, Flight, Gauge, ReactionPoint, RpCapabilities, Signal, Stamp, TransportEvent};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// How often the sender was told lately, from 0 to 1.
@@ -56,6 +57,8 @@ impl Alpha {
 pub struct DcqcnRp {
     params: DcqcnRpParams,
     line_rate: BitRate,
+    /// Its base round-trip time is the parameter's, where that is set.
+    endpoint: Endpoint,
     pub(super) state: DcqcnState,
 }
 
@@ -84,8 +87,12 @@ pub(super) struct DcqcnLimiter {
 
 impl DcqcnRp {
     /// A reaction point that does not limit yet.
-    pub(super) const fn new(params: DcqcnRpParams, line_rate: BitRate) -> DcqcnRp {
-        DcqcnRp { params, line_rate, state: DcqcnState::Free(None) }
+    pub(super) fn new(mut params: DcqcnRpParams, mut endpoint: Endpoint) -> DcqcnRp {
+        let line_rate = endpoint.line_rate;
+        params.ai_rate = step_at(params.ai_rate, params.steps_for, line_rate);
+        params.hai_rate = step_at(params.hai_rate, params.steps_for, line_rate);
+        endpoint.base_rtt = params.base_rtt.unwrap_or(endpoint.base_rtt);
+        DcqcnRp { params, line_rate, endpoint, state: DcqcnState::Free(None) }
     }
 
     fn on_cnp(&mut self, now: Instant) {
@@ -179,11 +186,37 @@ impl DcqcnLimiter {
         } else if !recovering {
             self.rates.raise_target(params.ai_rate);
         }
+        if params.target_capped {
+            self.rates.target = self.rates.target.min(line_rate);
+        }
         self.rates.approach(line_rate);
     }
 }
 
 impl ReactionPoint for DcqcnRp {
+    fn capabilities(&self) -> RpCapabilities {
+        let echoes = self.params.notice == Notice::Echo;
+        RpCapabilities {
+            events: if echoes { EventKinds::ACKNOWLEDGEMENTS } else { EventKinds::NONE },
+            permits_windows: self.params.window != WindowRule::Open,
+            ..RpCapabilities::LIMITER
+        }
+    }
+
+    #[inline]
+    fn on_transport(&mut self, now: Instant, event: &TransportEvent<'_>, _: &Flight, _: &mut Dice) {
+        if let TransportEvent::Acknowledged(ack) = event
+            && ack.marked > 0
+            && self.params.notice == Notice::Echo
+        {
+            self.on_cnp(now);
+        }
+    }
+
+    fn window(&self) -> Option<Bytes> {
+        self.params.window.window(&self.endpoint, self.gauge().current_rate)
+    }
+
     #[inline]
     fn on_sent(&mut self, _: Instant, sent: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
         if let DcqcnState::Limiting(limiter) = &mut self.state
@@ -199,7 +232,7 @@ impl ReactionPoint for DcqcnRp {
     }
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, _: &mut Dice) {
-        if *signal == Signal::Cnp {
+        if *signal == Signal::Cnp && self.params.notice == Notice::Cnp {
             self.on_cnp(now);
         }
     }

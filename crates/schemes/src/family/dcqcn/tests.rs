@@ -2,13 +2,13 @@
 
 use super::rp::{DcqcnLimiter, DcqcnState};
 use super::*;
-use crate::roles::ReactionPoint;
+use crate::roles::{Arrival, CongestionPoint, CpAction, ReactionPoint};
 use crate::testing::{FRAME, Fabric, delivered, dice, frame, ms, queue, us};
 
 const LINE: BitRate = BitRate::gbps(40);
 
 fn rp(params: DcqcnRpParams) -> DcqcnRp {
-    Dcqcn::reaction_point(&params, LINE)
+    Dcqcn::reaction_point(&params, LINE.into())
 }
 
 fn hear(rp: &mut DcqcnRp, at: Instant) {
@@ -31,7 +31,7 @@ fn marking_is_a_ramp_and_then_certain() {
     let cp = Dcqcn::congestion_point(&CP_SIGCOMM2015, CpId(0));
     // (102 500 - 5000) / 195 000 = 0.5 of 1 %.
     for (len, p) in [(0, 0.0), (5_000, 0.0), (102_500, 0.005), (200_000, 0.01), (200_001, 1.0)] {
-        assert!((cp.probability(Bytes::new(len)) - p).abs() < 1e-15, "{len}");
+        assert!((cp.probability(queue(len)) - p).abs() < 1e-15, "{len}");
     }
     let departures = |len, frames| {
         let (mut cp, mut rolls) = (cp.clone(), dice());
@@ -48,7 +48,7 @@ fn frames_are_marked_once_on_their_way() {
     for (mark_at, arrival, departure) in
         [(MarkAt::Departure, CpAction::Nothing, 1), (MarkAt::Arrival, CpAction::Mark(1), 0)]
     {
-        let mut cp = Dcqcn::congestion_point(&DcqcnCpParams { mark_at, ..CP_SIGCOMM2015 }, CpId(0));
+        let mut cp = Dcqcn::congestion_point(&RampParams { mark_at, ..CP_SIGCOMM2015 }, CpId(0));
         assert_eq!(cp.capabilities().marks_departures, mark_at == MarkAt::Departure);
         assert_eq!(cp.on_arrival(us(0), &frame(), queue(250_000), &mut dice()), arrival);
         assert_eq!(cp.departure_mark(us(0), true, queue(250_000), &mut dice()), departure);
@@ -312,7 +312,7 @@ fn ten_flows_lose_their_stability_with_delay() {
 /// Marked on arrival, a frame tells of a queue it has yet to wait in: that delay alone upsets ten flows.
 #[test]
 fn marks_on_arrival_upset_what_marks_on_departure_do_not() {
-    let arrival = DcqcnCpParams { mark_at: MarkAt::Arrival, ..CP_SIGCOMM2015 };
+    let arrival = RampParams { mark_at: MarkAt::Arrival, ..CP_SIGCOMM2015 };
     let mut fabric = Fabric::<Dcqcn>::new(10, &arrival, &RP_SIGCOMM2015, LINE, 2).with_capacity(4_000_000);
     let _ = fabric.run(100);
     let (mean, std) = swing(&mut fabric, 200);

@@ -14,7 +14,7 @@ fn full() -> Signal {
 
 /// Limited to 5 Gb/s at 0 us, and the probe that goes at once.
 fn limited(params: E2cmRpParams) -> (E2cmRp, Probe) {
-    let mut rp = E2cm::reaction_point(&params, LINE);
+    let mut rp = E2cm::reaction_point(&params, LINE.into());
     assert_eq!(rp.take_probe(us(0)), None, "no probe without a limiter");
     rp.on_signal(us(0), &full(), &mut dice());
     assert_eq!(rp.limit(), Some(BitRate::gbps(5)));

@@ -15,7 +15,7 @@ fn ms(n: u64) -> Instant {
 }
 
 fn rp() -> EcmRp {
-    Ecm::reaction_point(&RP_DECK001, LINE)
+    Ecm::reaction_point(&RP_DECK001, LINE.into())
 }
 
 /// A message of `pages` of feedback, all of it offset.
@@ -181,7 +181,7 @@ fn ecm_q_sends_what_its_codes_stand_for() {
 /// Deck 004: (2 W + 1) Qeq = 187 500 octets halve the rate, and add 0.1 * 10 Gb/s.
 #[test]
 fn full_scale_of_ibms_parameters() {
-    let mut rp = Ecm::reaction_point(&RP_IBM_ZRL, LINE);
+    let mut rp = Ecm::reaction_point(&RP_IBM_ZRL, LINE.into());
     let full =
         |sign: i64| Signal::Bcn(Bcn { cp: CpId(1), q_offset: sign * 37_500, q_delta: -sign * 75_000, stop: false });
     rp.on_signal(ms(0), &full(-1), &mut dice());

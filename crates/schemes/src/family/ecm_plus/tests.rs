@@ -3,6 +3,7 @@
 use super::*;
 use crate::dice::Purpose;
 use crate::parts::drift::DriftParams;
+use qcnlab_units::BitRate;
 
 const LINE: BitRate = BitRate::gbps(10);
 
@@ -25,7 +26,7 @@ fn cnm(quantized_fb: u8) -> Signal {
 
 /// Limiting since 0 us, at 7500 Mb/s.
 fn rp(params: EcmPlusRpParams) -> EcmPlusRp {
-    let mut rp = EcmPlus::reaction_point(&params, LINE);
+    let mut rp = EcmPlus::reaction_point(&params, LINE.into());
     rp.on_signal(us(0), &cnm(32), &mut dice());
     rp
 }

@@ -19,7 +19,7 @@ fn ms(n: u64) -> Instant {
 
 /// Cut from 10 Gb/s to 7.5 Gb/s at time zero.
 fn rp(params: Fb99RpParams) -> Fb99Rp {
-    let mut rp = Fb99::reaction_point(&params, LINE);
+    let mut rp = Fb99::reaction_point(&params, LINE.into());
     let cnm = Cnm { cp: CpId(0), quantized_fb: 32, q_offset: -10_000, q_delta: 0 };
     rp.on_signal(ms(0), &Signal::Cnm(cnm), &mut dice());
     rp

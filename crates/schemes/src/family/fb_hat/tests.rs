@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::{FRAME, Fabric, LINE, dice, us};
+use qcnlab_units::BitRate;
 
 /// Without jitter; without increase, so that a climbing limiter never gets to the line rate.
 const EXACT: FbHatRpParams = FbHatRpParams {
@@ -10,7 +11,7 @@ const EXACT: FbHatRpParams = FbHatRpParams {
 };
 
 fn rp(params: FbHatRpParams) -> FbHatRp {
-    FbHat::reaction_point(&params, LINE)
+    FbHat::reaction_point(&params, LINE.into())
 }
 
 fn hear(rp: &mut FbHatRp, quantized_fb: u8) {

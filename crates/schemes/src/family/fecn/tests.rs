@@ -8,7 +8,7 @@ fn cp() -> FecnCp {
 }
 
 fn rp() -> FecnRp {
-    Fecn::reaction_point(&RP_FECN2007, LINE)
+    Fecn::reaction_point(&RP_FECN2007, LINE.into())
 }
 
 /// What a probe at `at` leaves with, Mb/s.
@@ -132,7 +132,7 @@ fn sources_share_a_port_evenly() {
 #[test]
 fn the_rate_drifts_below_the_line_rate() {
     let params = FecnRpParams { drift: DriftParams::each(Span::from_us(400), BitRate::mbps(1)), ..RP_FECN2007 };
-    let mut rp = Fecn::reaction_point(&params, LINE);
+    let mut rp = Fecn::reaction_point(&params, LINE.into());
     assert_eq!(rp.next_wake(), Instant::NEVER);
     let _ = rp.on_sent(us(0), FRAME, FRAME, &mut dice());
     let probe = rp.take_probe(us(0)).expect("the first frame asks for one");

@@ -38,7 +38,7 @@ fn a_switch_tells_its_queue_each_kilobyte_while_there_is_one() {
 /// Deck 001's numbers: 60 000 after 0 is Fb = -(27 000 + 120 000), 56.1 levels: 10 000 (1 - 56/128) = 5625 Mb/s.
 #[test]
 fn the_card_samples_and_computes() {
-    let mut rp = NicFb::reaction_point(&EXACT, LINE);
+    let mut rp = NicFb::reaction_point(&EXACT, LINE.into());
     // 150 000 octets are 150 messages of 1000: the 151st is the sample.
     assert_eq!(messages_to_a_cut(&mut rp, 0, 60_000), Some(151));
     assert_eq!(rp.gauge().current_rate, BitRate::mbps(5625));
@@ -51,14 +51,14 @@ fn the_card_samples_and_computes() {
 
 #[test]
 fn a_message_may_stand_for_what_it_says() {
-    let mut rp = NicFb::reaction_point(&NicFbRpParams { message_octets: None, ..EXACT }, LINE);
+    let mut rp = NicFb::reaction_point(&NicFbRpParams { message_octets: None, ..EXACT }, LINE.into());
     // 150 000 / 1248 = 120.2.
     assert_eq!(messages_to_a_cut(&mut rp, 0, 60_000), Some(121));
 }
 
 #[test]
 fn each_congestion_point_has_a_count_of_its_own() {
-    let mut rp = NicFb::reaction_point(&EXACT, LINE);
+    let mut rp = NicFb::reaction_point(&EXACT, LINE.into());
     for _ in 0..150 {
         rp.on_signal(us(0), &message(0, 60_000), &mut dice());
     }
@@ -69,7 +69,7 @@ fn each_congestion_point_has_a_count_of_its_own() {
 /// 5625 / 3.2 = 1757.8: 1757 steps are 5622.4 Mb/s.
 #[test]
 fn hardware_lets_pass_whole_rate_steps() {
-    let mut rp = NicFb::reaction_point(&NicFbRpParams { jitter_width: 0.0, ..RP_NEC_FULCRUM_10G }, LINE);
+    let mut rp = NicFb::reaction_point(&NicFbRpParams { jitter_width: 0.0, ..RP_NEC_FULCRUM_10G }, LINE.into());
     assert_eq!((rp.limit(), rp.gauge().current_rate), (None, LINE));
     assert_eq!(messages_to_a_cut(&mut rp, 0, 60_000), Some(151));
     assert_eq!(rp.limit(), Some(BitRate::bps(5_622_400_000)));
@@ -82,7 +82,7 @@ fn hardware_lets_pass_whole_rate_steps() {
 /// Five cycles of 10 ms and then of 5 ms.
 #[test]
 fn the_timer_is_deck_002s() {
-    let mut rp = NicFb::reaction_point(&EXACT, LINE);
+    let mut rp = NicFb::reaction_point(&EXACT, LINE.into());
     let _ = messages_to_a_cut(&mut rp, 0, 60_000);
     let mut last = us(1);
     let cycles: Vec<u64> = (0..7)

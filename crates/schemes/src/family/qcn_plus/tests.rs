@@ -4,6 +4,7 @@ use super::*;
 use crate::parts::drift::DriftParams;
 use crate::roles::{Cnm, CpAction, NotificationPoint, ReactionPoint};
 use crate::testing::{FRAME, Fabric, LINE, dice, frame, ms, queue, us};
+use qcnlab_units::BitRate;
 
 /// Without jitter and drift, so that nothing else moves the rate.
 const EXACT: QcnPlusRpParams = QcnPlusRpParams {
@@ -13,7 +14,7 @@ const EXACT: QcnPlusRpParams = QcnPlusRpParams {
 const PLAIN: qcn::QcnRpParams = EXACT.limiter;
 
 fn rp(params: QcnPlusRpParams) -> QcnPlusRp {
-    QcnPlus::reaction_point(&params, LINE)
+    QcnPlus::reaction_point(&params, LINE.into())
 }
 
 fn cnm(cp: u32, q_offset: i64, q_delta: i64, quantized_fb: u8) -> Signal {

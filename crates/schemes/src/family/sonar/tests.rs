@@ -16,7 +16,7 @@ fn us(n: u64) -> Instant {
 }
 
 fn rp(params: SonarRpParams) -> SonarRp {
-    let mut rp = Sonar::reaction_point(&params, LINE);
+    let mut rp = Sonar::reaction_point(&params, LINE.into());
     rp.on_signal(us(0), &cnm(32), &mut dice());
     rp
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::{Fabric, LINE, delivered, dice, frame, ms, queue, us};
+use qcnlab_units::BitRate;
 
 /// Sends frames until one is sampled.
 fn sample(cp: &mut ThreePointCp, len: u64) -> CpAction {
@@ -19,7 +20,7 @@ fn sample(cp: &mut ThreePointCp, len: u64) -> CpAction {
 fn rp() -> ThreePointRp {
     ThreePoint::reaction_point(
         &ThreePointRpParams { limiter: qcn::QcnRpParams { jitter_width: 0.0, ..RP_DECK001.limiter }, ..RP_DECK001 },
-        LINE,
+        LINE.into(),
     )
 }
 
@@ -74,7 +75,7 @@ fn good_news_in_a_row_raises_and_bad_news_cuts() {
 
 #[test]
 fn good_news_may_be_ignored() {
-    let mut rp = ThreePoint::reaction_point(&ThreePointRpParams { good_news: 0, ..RP_DECK001 }, LINE);
+    let mut rp = ThreePoint::reaction_point(&ThreePointRpParams { good_news: 0, ..RP_DECK001 }, LINE.into());
     let cut = reflect(&mut rp, -32);
     assert!((0..50).all(|_| reflect(&mut rp, 63) == cut));
 }

@@ -1,0 +1,161 @@
+//! Hand-worked numbers.
+
+use super::rp::DctcpState;
+use super::*;
+use crate::roles::{Acknowledgement, CongestionPoint, Flight, LossSign, ReactionPoint, TransportEvent};
+use crate::testing::{dice, queue, us};
+use qcnlab_units::Instant;
+
+/// Packets of 1000 octets, 100 Gb/s, 8 us: a window of 100 000 octets.
+const ENDPOINT: Endpoint =
+    Endpoint { line_rate: BitRate::gbps(100), base_rtt: Span::from_us(8), mtu: Bytes::new(1000) };
+
+struct Stream {
+    rp: DctcpRp,
+    acknowledged: u64,
+    sent: u64,
+}
+
+impl Stream {
+    fn new(params: DctcpRpParams) -> Stream {
+        Stream { rp: Dctcp::reaction_point(&params, ENDPOINT), acknowledged: 0, sent: 0 }
+    }
+
+    fn flight(&self) -> Flight {
+        let in_flight = Bytes::new(self.sent - self.acknowledged);
+        Flight { acknowledged: Bytes::new(self.acknowledged), sent: Bytes::new(self.sent), in_flight }
+    }
+
+    fn ack(&mut self, marked: bool) {
+        self.acknowledged += 1000;
+        let ack = Acknowledgement {
+            newly: Bytes::new(1000),
+            packets: 1,
+            marked: u32::from(marked),
+            sent_at: Instant::ZERO,
+            path: 0,
+            hops: &[],
+        };
+        let flight = self.flight();
+        self.rp.on_transport(us(1), &TransportEvent::Acknowledged(ack), &flight, &mut dice());
+    }
+
+    /// Acknowledges `packets` more, while as many are sent.
+    fn acks(&mut self, packets: u64, marked: bool) {
+        for _ in 0..packets {
+            self.sent = self.sent.max(self.acknowledged + 1000) + 1000;
+            self.ack(marked);
+        }
+    }
+
+    fn window(&self) -> u64 {
+        self.rp.window().expect("a window").get()
+    }
+}
+
+/// K = 300 KB at 100 Gb/s is 30 KB at the 10 Gb/s of the test's queue: at it no mark, above it each.
+#[test]
+fn marking_is_a_step() {
+    let mut cp = Dctcp::congestion_point(&CP_HPCC_SIMULATOR, CpId(0));
+    let marks = |len| (0..100).filter(|_| cp.departure_mark(us(0), true, queue(len), &mut dice()) > 0).count();
+    assert_eq!([30_000, 30_001].map(marks), [0, 100]);
+}
+
+/// Alpha starts at 1, so the first mark halves the window; with none, alpha is 15/16 after each window of data; with all,
+/// it goes back to 1: 1 - 1/16 of the distance stays.
+#[test]
+fn alpha_follows_the_share_of_marks() {
+    let mut stream = Stream::new(RP_RFC8257);
+    stream.sent = 100_000;
+    stream.ack(true);
+    assert_eq!(stream.window(), 50_000);
+    assert!((stream.rp.alpha - 1.0).abs() < 1e-12, "all of the first were marked");
+    // Sent until then: 100 000. The 100th more is past it: the share of the 100 is 0.
+    for _ in 0..100 {
+        stream.ack(false);
+    }
+    assert!((stream.rp.alpha - 15.0 / 16.0).abs() < 1e-12, "{}", stream.rp.alpha);
+}
+
+/// Alpha 15/16: W (1 - 15/32). A second mark in the same window of data changes nothing.
+#[test]
+fn a_window_of_data_is_cut_once() {
+    let mut stream = Stream::new(RP_RFC8257);
+    stream.rp.alpha = 0.5;
+    stream.sent = 100_000;
+    stream.ack(true);
+    // Alpha first: 0.5 + (1 - 0.5) / 16 = 0.53125; the cut is half of it: 100 000 * 0.734375.
+    assert_eq!(stream.window(), 73_437);
+    stream.ack(true);
+    assert_eq!(stream.window(), 73_437);
+}
+
+/// After the cut 73 437 octets are acknowledged for one packet more.
+#[test]
+fn the_window_grows_by_a_packet_each_window_of_data() {
+    let mut stream = Stream::new(DctcpRpParams { initial_window: Some(Bytes::new(10_000)), ..RP_RFC8257 });
+    stream.acks(10, false);
+    assert_eq!(stream.window(), 11_000);
+    stream.acks(11, false);
+    assert_eq!(stream.window(), 12_000);
+}
+
+/// A loss halves; a timeout leaves two packets and slow start to half of what was: 2 + 2 acknowledged = 4 packets.
+#[test]
+fn losses_cut_as_reno_does() {
+    let mut stream = Stream::new(DctcpRpParams { initial_window: Some(Bytes::new(40_000)), ..RP_RFC8257 });
+    stream.sent = 40_000;
+    let flight = stream.flight();
+    stream.rp.on_transport(us(1), &TransportEvent::Lost(LossSign::Gap), &flight, &mut dice());
+    stream.rp.on_transport(us(1), &TransportEvent::NegativelyAcknowledged, &flight, &mut dice());
+    assert_eq!(stream.window(), 20_000);
+    stream.rp.on_transport(us(2), &TransportEvent::Lost(LossSign::Timeout), &flight, &mut dice());
+    assert_eq!(stream.window(), 2_000);
+    stream.acknowledged = 40_000;
+    stream.acks(2, false);
+    assert_eq!(stream.window(), 4_000);
+}
+
+/// The amplitude of the published analysis: n flows in step, round trips of C + K packets, a cut of alpha/2 in each cycle.
+/// For one flow with W* = C d + K = 100 + 40 packets: alpha = sqrt(2 / W*) = 0.1195, and the window falls by W* alpha / 2
+/// = sqrt(2 W*) / 2 = 8.4 packets. Here the queue is what exceeds 100 packets, and a window of data is one round trip.
+#[test]
+fn the_amplitude_is_as_published() {
+    let mut stream = Stream::new(DctcpRpParams { initial_window: Some(Bytes::new(130_000)), ..RP_RFC8257 });
+    let mut windows = Vec::new();
+    stream.sent = 130_000;
+    for _ in 0..4000 {
+        let window = stream.window();
+        let queue = window.saturating_sub(100_000);
+        for _ in 0..window / 1000 {
+            stream.ack(queue > 40_000);
+            stream.sent = stream.sent.max(stream.acknowledged + stream.window());
+        }
+        windows.push(window);
+    }
+    let last = &windows[2000..];
+    let (low, high) = (last.iter().min().expect("some"), last.iter().max().expect("some"));
+    let amplitude = (high - low) as f64 / 1000.0;
+    let expected = (2.0f64 * 140.0).sqrt() / 2.0;
+    assert!((amplitude - expected).abs() < 2.5, "{amplitude} packets where {expected:.1} are expected");
+}
+
+/// The simulator's form: its first cut is by half of alpha 1, and it adds 1 Gb/s a round trip; the window follows.
+#[test]
+fn the_rate_form_moves_once_a_round_trip() {
+    let mut stream = Stream::new(RP_HPCC_SIMULATOR);
+    stream.sent = 100_000;
+    stream.ack(true);
+    assert_eq!(stream.rp.limit(), Some(BitRate::gbps(50)));
+    assert_eq!(stream.rp.window(), Some(Bytes::new(50_000)));
+    for _ in 0..99 {
+        stream.ack(false);
+    }
+    assert_eq!(stream.rp.limit(), Some(BitRate::gbps(50)), "up to what was sent at the cut");
+    stream.sent = 150_000;
+    stream.ack(false);
+    assert_eq!(stream.rp.limit(), Some(BitRate::gbps(51)));
+    // One mark in the first round trip of 101 packets, counted in the second: 15/16 + 1/16 * 1/101.
+    assert!((stream.rp.alpha - (15.0 / 16.0 + 1.0 / 16.0 / 101.0)).abs() < 1e-12, "{}", stream.rp.alpha);
+    assert!(matches!(stream.rp.state, DctcpState::Rate(_)));
+}

@@ -1,0 +1,117 @@
+//! ECN marking by queue length: a ramp of probability between two thresholds (RED, WRED), or a step where they meet.
+
+use crate::dice::Dice;
+use crate::fast_path::CpFastPath;
+use crate::params::Range;
+use crate::roles::{Arrival, CongestionPoint, CpAction, CpCapabilities, Queue};
+use crate::{choice, params};
+use qcnlab_units::{BitRate, Bytes, Instant};
+
+choice! {
+    /// When a port marks a frame.
+    pub enum MarkAt {
+        /// When it leaves, by what stays behind: the sender hears of a queue that is there now.
+        Departure = "departure",
+        /// When it arrives, by the queue with it: the mark then waits in that queue.
+        Arrival = "arrival",
+    }
+}
+
+params! {
+    /// Parameters of a ramp.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RampParams {
+        /// Up to this queue length nothing is marked.
+        k_min: Bytes, "Kmin, green_min_threshold", Range::at_least(0.0);
+        /// Above this queue length everything is marked; never less than `k_min`.
+        k_max: Bytes, "Kmax, green_max_threshold", Range::at_least(0.0);
+        /// Probability of a mark at `k_max`; the ramp from `k_min` leads there.
+        p_max: f64, "Pmax, green_drop_probability", Range::between(0.0, 1.0);
+        /// When a port marks a frame.
+        mark_at: MarkAt, "", Range::ANY;
+        /// The port's rate that the thresholds are for: at another they grow and shrink with it. Unset, they are the
+        /// same at every port.
+        thresholds_for: Option<BitRate>, "", Range::POSITIVE;
+    }
+}
+
+/// A congestion point that marks by queue length and does nothing else.
+#[derive(Clone, Debug)]
+pub struct RampCp {
+    params: RampParams,
+}
+
+impl RampCp {
+    /// A congestion point with these thresholds.
+    pub const fn new(params: RampParams) -> RampCp {
+        RampCp { params }
+    }
+
+    /// Probability of a mark.
+    pub(crate) fn probability(&self, queue: Queue) -> f64 {
+        let RampParams { k_min, k_max, p_max, thresholds_for, .. } = self.params;
+        let scale = thresholds_for.map_or(1.0, |rate| queue.rate.as_f64() / rate.as_f64());
+        let (len, low, high) = (queue.len.as_f64(), k_min.as_f64() * scale, k_max.as_f64() * scale);
+        if len <= low {
+            0.0
+        } else if len > high {
+            1.0
+        } else {
+            p_max * (len - low) / (high - low)
+        }
+    }
+
+    /// Rolls for a mark.
+    fn marks(&self, queue: Queue, dice: &mut Dice) -> bool {
+        let p = self.probability(queue);
+        p > 0.0 && (p >= 1.0 || dice.uniform(0.0, 1.0) < p)
+    }
+}
+
+impl CongestionPoint for RampCp {
+    #[inline]
+    fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
+        let looked_at = frame.controlled && frame.admitted && self.params.mark_at == MarkAt::Arrival;
+        if looked_at && self.marks(queue, dice) { CpAction::Mark(1) } else { CpAction::Nothing }
+    }
+
+    fn capabilities(&self) -> CpCapabilities {
+        CpCapabilities { marks_departures: self.params.mark_at == MarkAt::Departure, ..CpCapabilities::ARRIVALS_ONLY }
+    }
+
+    #[inline]
+    fn departure_mark(&mut self, _: Instant, controlled: bool, queue: Queue, dice: &mut Dice) -> u8 {
+        u8::from(controlled && self.params.mark_at == MarkAt::Departure && self.marks(queue, dice))
+    }
+}
+
+impl CpFastPath for RampCp {
+    #[inline]
+    fn count_only(&mut self, _: bool, _: bool, _: Bytes) -> bool {
+        self.params.mark_at == MarkAt::Departure
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Thresholds of 400 and 1600 KB for 100 Gb/s: at 25 Gb/s 100 and 400 KB, half of the way at 250 KB.
+    #[test]
+    fn thresholds_scale_with_the_port() {
+        let ramp = RampCp::new(RampParams {
+            k_min: Bytes::new(400_000),
+            k_max: Bytes::new(1_600_000),
+            p_max: 0.2,
+            mark_at: MarkAt::Departure,
+            thresholds_for: Some(BitRate::gbps(100)),
+        });
+        let at = |len, gbps| {
+            let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(1 << 25), rate: BitRate::gbps(gbps) };
+            ramp.probability(queue)
+        };
+        for (len, gbps, p) in [(1_000_000, 100, 0.1), (250_000, 25, 0.1), (250_000, 100, 0.0), (400_001, 25, 1.0)] {
+            assert!((at(len, gbps) - p).abs() < 1e-12, "{len} at {gbps} Gb/s");
+        }
+    }
+}
