@@ -6,7 +6,7 @@ use crate::metrics::{self, Completion, METRICS};
 use crate::outcome::Outcome;
 use crate::replication::Replication;
 use qcnlab_schemes::SignalKind;
-use qcnlab_sim::{FlowTally, TcpTally, Trace};
+use qcnlab_sim::{FlowTally, RoceTally, TcpTally, Trace};
 use qcnlab_units::{Instant, Span};
 use std::sync::Arc;
 
@@ -267,6 +267,11 @@ fn flows(from: &NamedOutcome) -> Table {
     let tallies = || from.outcome.replications.iter().flat_map(|r| &r.done.flows);
     let numbers = |run: &Replication| (0..run.done.flows.len() as u32).collect();
     let count = |name, of: fn(&FlowTally) -> u64| whole(name, "frames", tallies().map(of).collect());
+    let of_transport = |name, unit, tcp: fn(&TcpTally) -> u64, roce: fn(&RoceTally) -> u64| {
+        let of = |tally: &FlowTally| tally.tcp.as_ref().map(tcp).or_else(|| tally.roce.as_ref().map(roce));
+        let data = tallies().map(|tally| of(tally).map(|count| count as i64)).collect();
+        Column { name, unit, data: Data::OptionalI64(data) }
+    };
     let of_tcp = |name, unit, of: fn(&TcpTally) -> u64| {
         let data = tallies().map(|tally| tally.tcp.as_ref().map(|tcp| of(tcp) as i64)).collect();
         Column { name, unit, data: Data::OptionalI64(data) }
@@ -314,10 +319,10 @@ fn flows(from: &NamedOutcome) -> Table {
             count("delivered_frames", |tally| tally.delivered),
             count("dropped_frames", |tally| tally.dropped),
             count("refused_frames", |tally| tally.refused),
-            of_tcp("goodput_bytes", "B", |tcp| tcp.in_order_bytes),
-            of_tcp("retransmitted_frames", "frames", |tcp| tcp.retransmitted),
+            of_transport("goodput_bytes", "B", |tcp| tcp.in_order_bytes, |roce| roce.acknowledged_bytes),
+            of_transport("retransmitted_frames", "frames", |tcp| tcp.retransmitted, |roce| roce.retransmitted),
             of_tcp("fast_retransmits", "", |tcp| tcp.fast_retransmits),
-            of_tcp("timeouts", "", |tcp| tcp.timeouts),
+            of_transport("timeouts", "", |tcp| tcp.timeouts, |roce| roce.timeouts),
         ],
     )
 }

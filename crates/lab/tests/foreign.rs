@@ -7,7 +7,8 @@ use qcnlab_schemes::foreign::{Failure, ForeignCp, ForeignRp, ForeignScheme, Para
 use qcnlab_schemes::params::{Scalar, Value};
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Dice, FlowId, Gauge, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Dice, Endpoint, FlowId, Gauge, Queue, ReactionPoint, Signal,
+    SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::sync::Arc;
@@ -74,7 +75,7 @@ impl ForeignScheme for Aimd {
     fn congestion_point(&self, id: CpId) -> Box<dyn ForeignCp> {
         Box::new(Port { id, frames: 0, flaw: self.flaw })
     }
-    fn reaction_point(&self, line: BitRate) -> Box<dyn ForeignRp> {
+    fn reaction_point(&self, Endpoint { line_rate: line, .. }: Endpoint) -> Box<dyn ForeignRp> {
         Box::new(Limiter { line, rate: None, step: self.step, wake: Instant::NEVER, flaw: self.flaw })
     }
 }
@@ -168,7 +169,7 @@ impl ForeignScheme for Alone {
     fn congestion_point(&self, _: CpId) -> Box<dyn ForeignCp> {
         Box::new(Silent)
     }
-    fn reaction_point(&self, _: BitRate) -> Box<dyn ForeignRp> {
+    fn reaction_point(&self, _: Endpoint) -> Box<dyn ForeignRp> {
         Box::new(Metronome { rate: None, wake: Instant::NEVER })
     }
 }

@@ -9,7 +9,7 @@ use qcnlab_lab::foreign::LoadError;
 use qcnlab_lab::schemes::foreign::{Failure, ForeignCp, ForeignNp, ForeignRp, Parameters, give_up, quantity};
 use qcnlab_lab::schemes::params::{Scalar, Value};
 use qcnlab_lab::schemes::{
-    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Dice as Rolls, ForeignScheme, Gauge,
+    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Dice as Rolls, Endpoint, ForeignScheme, Gauge,
     NotificationPoint, Queue, ReactionPoint, Signal, SignalKind, Stamp,
 };
 use qcnlab_lab::units::{BitRate, Bytes, Instant};
@@ -116,6 +116,7 @@ impl PyScheme {
             let departures = CpCapabilities {
                 sees_departures: overrides("on_departure")?,
                 marks_departures: overrides("departure_mark")?,
+                stamps_departures: false,
             };
             let dice = Py::new(py, Dice(Rolls::new(0, 0, "", qcnlab_lab::schemes::Purpose::Reaction)))?;
             Ok(Machine { object, dice, scheme: self.name.clone(), class: name.into(), departures })
@@ -153,7 +154,7 @@ impl ForeignScheme for PyScheme {
         Box::new(PyCp(self.machine("congestion_point", Some(u64::from(id.0)), &self.parameters.cp)))
     }
 
-    fn reaction_point(&self, line_rate: BitRate) -> Box<dyn ForeignRp> {
+    fn reaction_point(&self, Endpoint { line_rate, .. }: Endpoint) -> Box<dyn ForeignRp> {
         let machine = self.machine("reaction_point", Some(line_rate.get()), &self.parameters.rp);
         let state = machine.ask("limit", |py, object| State::of(py, object, line_rate));
         Box::new(PyRp { machine, line_rate, state })

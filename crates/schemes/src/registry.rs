@@ -258,6 +258,11 @@ macro_rules! families {
                 }
             }
 
+            /// The events of a transport that its reaction points hear of.
+            pub fn events(&self) -> EventKinds {
+                self.reaction_point(BitRate::gbps(10)).capabilities().events
+            }
+
             /// Whether its congestion points take part in anything.
             pub fn has_congestion_points(&self) -> bool {
                 let takes_part = |cp: CpCapabilities| cp.marks_departures || cp.stamps_departures;

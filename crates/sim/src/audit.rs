@@ -114,6 +114,12 @@ pub(crate) fn signals(counters: &Counters, signals: u64, probes: u64) -> Result<
     law("feedback", "probes sent = ended + under way", counters.probes_sent, counters.probes_ended + probes)
 }
 
+/// Checks what RoCE packets carry: each entry is a packet or an acknowledgement in the fabric, or the newest that a
+/// receiver has not answered.
+pub(crate) fn packets(under_way: u64, in_fabric: u64, unanswered: u64) -> Result<(), Violation> {
+    law("queue pairs", "packets under way = in the fabric + not answered yet", under_way, in_fabric + unanswered)
+}
+
 /// Checks the acknowledgements: each was heard, was lost, or is in the fabric.
 pub(crate) fn acks<'a>(
     counters: &Counters,

@@ -1,6 +1,6 @@
 //! Frames, and the ring of frames a link keeps.
 
-use crate::ids::{ControlFrameId, Id, PathId};
+use crate::ids::{ControlFrameId, Id, PacketId, PathId};
 
 /// A frame on its way: three words, copied from ring to ring.
 ///
@@ -21,7 +21,8 @@ pub(crate) struct Frame {
 pub(crate) struct Parts {
     /// The path it takes; for what travels in reverse, the path it takes backwards.
     pub(crate) path: PathId,
-    /// For a control frame, the number of what it carries; for TCP, the segment's number or the number acknowledged.
+    /// For a control frame, the number of what it carries; for TCP, the segment's number or the number acknowledged;
+    /// for RoCE, the number of what the packet or its acknowledgement carries.
     pub(crate) tag: u32,
     /// Octets.
     pub(crate) size: u16,
@@ -42,7 +43,7 @@ pub(crate) struct Payload {
     pub(crate) size: u16,
     /// Octets that still wait at the source.
     pub(crate) backlog: u64,
-    /// The number of the TCP segment it carries.
+    /// The number of the TCP segment or RoCE packet that it carries.
     pub(crate) segment: Option<u32>,
 }
 
@@ -85,6 +86,12 @@ impl Frame {
     /// For a control frame, what it carries.
     pub(crate) fn carries(&self) -> ControlFrameId {
         ControlFrameId::new(self.tag())
+    }
+
+    /// For RoCE, what it carries.
+    #[inline]
+    pub(crate) fn packet(&self) -> PacketId {
+        PacketId::new(self.tag())
     }
 
     /// Its size.
@@ -174,13 +181,13 @@ pub(crate) mod flag {
     pub(crate) const CN_TAGGED: u8 = 2;
     /// It asks the congestion points on its path whether they have bandwidth left.
     pub(crate) const ASKS_BANDWIDTH: u8 = 4;
-    /// It is a segment of a TCP connection.
+    /// It is a segment of a TCP connection or a RoCE packet.
     pub(crate) const SEGMENT: u8 = 8;
     /// It travels in reverse, to the source of its path.
     pub(crate) const REVERSE: u8 = 16;
     /// It is a control frame: it carries a signal in reverse or a probe forward.
     pub(crate) const CONTROL: u8 = 32;
-    /// It acknowledges segments.
+    /// It acknowledges segments or packets.
     pub(crate) const ACK: u8 = 64;
     /// The node it is at holds it in the buffer of the input it arrived by.
     pub(crate) const BUFFERED: u8 = 128;

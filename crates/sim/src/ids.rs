@@ -59,6 +59,8 @@ ids! {
     SinkId;
     /// What a control frame under way carries.
     ControlFrameId;
+    /// What a RoCE packet under way carries.
+    PacketId;
 }
 
 /// A vector that is indexed by ids of one kind.

@@ -18,6 +18,7 @@
 //!    and purpose.
 
 pub mod adapter;
+mod arrived;
 pub mod audit;
 pub mod connection;
 mod departure;
@@ -25,11 +26,14 @@ pub mod engine;
 pub mod frame;
 mod ids;
 pub mod input_buffer;
+mod packets;
 pub mod plan;
 pub mod port;
 pub mod priority_queues;
+mod queue_pair;
 pub mod rate_limiter;
 pub mod recorder;
+pub mod roce;
 pub mod sender;
 pub mod source;
 pub mod tcp;
@@ -43,4 +47,4 @@ pub use plan::{
     DomainPlan, DomainPort, Events, Feedback, FlowPlan, GeneratorPlan, NodePlan, PausePlan, PauseRule, PauseScope,
     Plan, PortPlan, Process, Record, ServiceChange, Ties, Traffic,
 };
-pub use trace::{Counters, FlowTally, PauseRows, PointTally, TcpTally, Trace};
+pub use trace::{Counters, FlowTally, PauseRows, PointTally, RoceTally, TcpTally, Trace};

@@ -1,6 +1,6 @@
 //! Plans: the nodes, ports, flows, service changes and scheme of a run. Components are numbered by their position.
 
-use crate::tcp;
+use crate::{roce, tcp};
 use qcnlab_schemes::ReactionPoint;
 pub use qcnlab_schemes::driver::{PausePlan, PauseRule, PauseScope};
 use qcnlab_schemes::registry::Config;
@@ -217,13 +217,36 @@ pub enum Traffic {
         /// Octets of the stream; `None` for no end.
         total: Option<Bytes>,
     },
+    /// A message on a RoCE queue pair; acknowledgements travel back as frames.
+    Roce {
+        /// How the queue pair behaves.
+        config: roce::Config,
+        /// Octets of the message; `None` for no end.
+        total: Option<Bytes>,
+    },
+}
+
+impl Traffic {
+    /// Whether receivers acknowledge it, with frames that travel back.
+    pub(crate) const fn acknowledged(&self) -> bool {
+        matches!(self, Traffic::Tcp { .. } | Traffic::Roce { .. })
+    }
+
+    /// The class of those frames, where that of the data is `class`; `None` if there are none.
+    pub(crate) fn ack_class(&self, class: u8) -> Option<u8> {
+        match self {
+            Traffic::Tcp { .. } => Some(class),
+            Traffic::Roce { config, .. } => Some(config.ack_class.unwrap_or(class)),
+            Traffic::Saturated { .. } | Traffic::Constant { .. } | Traffic::Fed => None,
+        }
+    }
 }
 
 impl Traffic {
     /// Octets in all, where it has an end.
     pub const fn total(&self) -> Option<Bytes> {
         match self {
-            Traffic::Saturated { total, .. } | Traffic::Tcp { total, .. } => *total,
+            Traffic::Saturated { total, .. } | Traffic::Tcp { total, .. } | Traffic::Roce { total, .. } => *total,
             Traffic::Constant { .. } | Traffic::Fed => None,
         }
     }

@@ -250,6 +250,12 @@ impl Port {
         Some(Instant::from_ps(left))
     }
 
+    /// Octets that it had sent before `frame`, which has just left.
+    #[inline]
+    pub(crate) const fn sent_before(&self, frame: &Frame) -> u64 {
+        self.count.accepted_bytes - self.queued - frame.octets()
+    }
+
     /// The frame that left last; it has not arrived yet.
     pub(crate) fn last_departed(&mut self) -> &mut Frame {
         self.ring.at_mut(self.leaving.wrapping_sub(1))

@@ -1,9 +1,11 @@
 //! Sources: when a frame is ready to be sent, and what waits.
 
 use crate::connection::Connection;
-use crate::frame::Payload;
-use crate::ids::FlowId;
+use crate::frame::{Frame, Payload, flag};
+use crate::ids::{FlowId, Id};
+use crate::packets::Packets;
 use crate::plan::{FlowPlan, Process, Traffic};
+use crate::queue_pair::QueuePair;
 use qcnlab_schemes::Dice;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -19,6 +21,8 @@ pub(crate) enum Source {
     Fed { waiting: u64 },
     /// Segments of a connection.
     Tcp(Box<Connection>),
+    /// Packets of a queue pair.
+    Roce(Box<QueuePair>),
 }
 
 impl Source {
@@ -33,6 +37,7 @@ impl Source {
             }
             Traffic::Fed => Source::Fed { waiting: 0 },
             Traffic::Tcp { config, total } => Source::Tcp(Box::new(Connection::new(config, *total, flow, start))),
+            Traffic::Roce { config, total } => Source::Roce(Box::new(QueuePair::new(config, *total, start))),
         }
     }
 
@@ -52,6 +57,18 @@ impl Source {
         }
     }
 
+    /// Has a RoCE packet that leaves carry its number and time; returns the time of a timer that this starts.
+    #[inline(always)]
+    pub(crate) fn on_left(&mut self, now: Instant, frame: &mut Frame, packets: &mut Packets) -> Option<Instant> {
+        match self {
+            Source::Roce(pair) if frame.is(flag::SEGMENT) => {
+                frame.set_tag(packets.send(now, frame.tag(), frame.path().number()).number());
+                pair.changed_timer()
+            }
+            _ => None,
+        }
+    }
+
     /// When the next frame is ready to be sent, if that is known.
     #[inline]
     pub(crate) fn next_ready(&self, now: Instant, stop: Instant) -> Option<Instant> {
@@ -59,6 +76,7 @@ impl Source {
             Source::Saturated { next, left, .. } if *left > 0 && (*next).max(now) < stop => Some(*next),
             Source::Constant { waiting, .. } | Source::Fed { waiting } if *waiting > 0 => Some(now),
             Source::Tcp(connection) if connection.has_waiting() => Some(now),
+            Source::Roce(pair) if now < stop => pair.next_ready(),
             _ => None,
         }
     }
@@ -77,6 +95,7 @@ impl Source {
     pub(crate) fn take(&mut self, now: Instant, frame: u16) -> Payload {
         match self {
             Source::Tcp(connection) => connection.take(),
+            Source::Roce(pair) => pair.take(now),
             Source::Saturated { gap, next, left } => {
                 *next = now + *gap;
                 let size = (*left).min(u64::from(frame)) as u16;

@@ -174,10 +174,29 @@ pub struct FlowTally {
     pub total_bytes: Option<u64>,
     /// When the flow started, its jitter included.
     pub started: Instant,
-    /// When the last octet was delivered; [`Instant::NEVER`] if that did not happen.
+    /// When the last octet was delivered, or over RoCE acknowledged; [`Instant::NEVER`] if that did not happen.
     pub finished: Instant,
     /// For TCP, what its sender and receiver did.
     pub tcp: Option<TcpTally>,
+    /// For RoCE, what its sender and receiver did.
+    pub roce: Option<RoceTally>,
+}
+
+/// Totals of one queue pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoceTally {
+    /// Octets of payload acknowledged.
+    pub acknowledged_bytes: u64,
+    /// Packets sent, repeated ones included.
+    pub packets: u64,
+    /// Packets sent again.
+    pub retransmitted: u64,
+    /// Negative acknowledgements heard.
+    pub nacks: u64,
+    /// Timeouts.
+    pub timeouts: u64,
+    /// When the last octet reached the receiver; [`Instant::NEVER`] if that did not happen.
+    pub received: Instant,
 }
 
 /// Totals of one congestion point.
@@ -223,6 +242,7 @@ impl Default for FlowTally {
             started: Instant::ZERO,
             finished: Instant::NEVER,
             tcp: None,
+            roce: None,
         }
     }
 }
@@ -278,6 +298,7 @@ impl Tally {
             started: Instant::ZERO,
             finished: Instant::from_ps(self.finished),
             tcp: None,
+            roce: None,
         }
     }
 }

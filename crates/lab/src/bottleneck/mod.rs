@@ -174,9 +174,11 @@ fn merged(phases: Vec<BottleneckPhase>) -> Vec<BottleneckPhase> {
 /// Refuses flows of a given size: their number changes during the run.
 fn refuse_finite_flows(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), NoBottleneck> {
     let ends = |traffic: usize| {
-        use TrafficKind::{Saturated, Tcp};
-        let sized =
-            matches!(scenario.traffic[traffic].kind, Saturated { size: Some(_), .. } | Tcp { size: Some(_), .. });
+        use TrafficKind::{Roce, Saturated, Tcp};
+        let sized = matches!(
+            scenario.traffic[traffic].kind,
+            Saturated { size: Some(_), .. } | Tcp { size: Some(_), .. } | Roce { size: Some(_), .. }
+        );
         sized || resolved.flows.iter().any(|flow| flow.traffic == traffic && flow.size.is_some())
     };
     match (0..scenario.traffic.len()).find(|traffic| ends(*traffic)) {

@@ -36,7 +36,7 @@ impl Demands {
 fn offered_bps(scenario: &Scenario, resolved: &ResolvedScenario, flow: usize) -> Option<f64> {
     match scenario.traffic[resolved.flows[flow].traffic].kind {
         TrafficKind::Saturated { max_rate, .. } => max_rate.map(qcnlab_units::BitRate::as_f64),
-        TrafficKind::Tcp { .. } => None,
+        TrafficKind::Tcp { .. } | TrafficKind::Roce { .. } => None,
         _ => Some(resolved.wanted_bps[flow]),
     }
 }

@@ -109,6 +109,7 @@ pub(super) fn flows(scenario: &Scenario, fabric: &Fabric) -> Vec<FlowOnWire> {
         let mut on_wire = FlowOnWire { source, destination, rpid, port, protocol: Protocol::Udp };
         match &flow.traffic {
             Traffic::Tcp { .. } => on_wire.protocol = tcp(flow),
+            Traffic::Roce { .. } => on_wire.protocol = Protocol::Roce,
             _ if roce => on_wire.protocol = Protocol::Roce,
             _ => {}
         }

@@ -7,10 +7,10 @@ use qcnlab_schemes::params::Value;
 use qcnlab_schemes::{CpId, ProbeKind, Signal};
 use qcnlab_sim::{DataFacts, Departure, FrameFacts, PauseScope, SignalFacts};
 use qcnlab_wire::{
-    Bcn, Bth, CnTag, CnTlv, Cnm, Codec, Cpid, Frame, IpEcn, Ipv4Header, Ipv4Packet, Lldp, MacAddress, MacControl,
-    Pause, Payload, Pfc, PfcTlv, Probe, ProbeAnswer, Quanta, QuantizedFb, QueueReport, QueueUnits, RoceExtension,
-    RoceOpcode, RocePacket, SchemeBody, SchemeMessage, SchemeTag, Segment, TcpHeader, Tlv, UdpHeader, UdpPayload,
-    VlanTag, WireError,
+    Aeth, AethKind, Bcn, Bth, CnTag, CnTlv, Cnm, Codec, Cpid, Frame, IpEcn, Ipv4Header, Ipv4Packet, Lldp, MacAddress,
+    MacControl, Pause, Payload, Pfc, PfcTlv, Probe, ProbeAnswer, Quanta, QuantizedFb, QueueReport, QueueUnits,
+    RoceExtension, RoceOpcode, RocePacket, SchemeBody, SchemeMessage, SchemeTag, Segment, TcpHeader, Tlv, UdpHeader,
+    UdpPayload, VlanTag, WireError,
 };
 use std::collections::HashMap;
 
@@ -162,7 +162,10 @@ impl Translator {
             acknowledgment_number: position,
             ..TcpHeader::new(TCP_PORT, flow.port, 1, u16::MAX)
         };
-        let segment = Segment::Tcp { header, reserved: 0, payload: &[] };
+        let segment = match flow.protocol {
+            Protocol::Roce => roce_acknowledgement(flow, facts.number),
+            Protocol::Tcp { .. } | Protocol::Udp => Segment::Tcp { header, reserved: 0, payload: &[] },
+        };
         let payload = ipv4(flow.destination, flow.source, IpEcn::ZERO, segment)?;
         let frame = tagged(flow.source, flow.destination, facts.class, payload);
         let written = frame.encode_padded(&mut self.octets)?;
@@ -357,6 +360,21 @@ fn data_frame<'a>(
     let payload = ipv4(flow.source, flow.destination, ecn, segment)?;
     let cn_tag = facts.cn_tagged.then_some(CnTag { rpid: flow.rpid });
     Ok(Frame { cn_tag, scheme_tag, ..tagged(flow.destination, flow.source, facts.class, payload) })
+}
+
+/// An acknowledgement of everything before packet `expected`, from the destination of a flow.
+fn roce_acknowledgement(flow: FlowOnWire, expected: u32) -> Segment<'static> {
+    let bth = Bth {
+        opcode: RoceOpcode::RC_ACKNOWLEDGE,
+        partition: 0xFFFF,
+        destination_qp: flow.port.into(),
+        psn: expected.wrapping_sub(1) & 0x00FF_FFFF,
+        ..Bth::default()
+    };
+    // No credit count: 31.
+    let aeth = Aeth { kind: AethKind::Ack { credits: 31 }, msn: 0 };
+    let packet = RocePacket { bth, extension: RoceExtension::Aeth(aeth), payload: &[], icrc: Some([0; 4]) };
+    udp(flow.port, RocePacket::UDP_PORT, UdpPayload::Roce(packet))
 }
 
 fn tagged(to: u32, from: u32, priority: u8, payload: Payload<'_>) -> Frame<'_> {

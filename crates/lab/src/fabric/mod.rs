@@ -125,6 +125,10 @@ impl Fabric {
                 let segments = size.get().div_ceil(config.mss.get());
                 size + Bytes::new(segments * config.headers.get())
             }
+            Traffic::Roce { config, .. } => {
+                let packets = size.get().div_ceil(config.payload.get());
+                size + Bytes::new(packets * config.headers.get())
+            }
             Traffic::Saturated { .. } | Traffic::Constant { .. } | Traffic::Fed => size,
         };
         let hop = |port: &u32| {
@@ -196,7 +200,7 @@ impl Fabric {
 fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
     let ceiling = match flow.traffic {
         Traffic::Saturated { ceiling, .. } => ceiling,
-        Traffic::Tcp { .. } => None,
+        Traffic::Tcp { .. } | Traffic::Roce { .. } => None,
         Traffic::Constant { .. } | Traffic::Fed => Some(BitRate::bps(*wanted_bps as u64)),
     };
     Claim::split(&flow.paths, ceiling)
@@ -205,8 +209,8 @@ fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
 /// Return the ports that a run needs: those that flows cross or that are recorded, then those on which only feedback,
 /// acknowledgements or pause frames travel.
 fn kept_ports(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<u32> {
-    let tcp = scenario.traffic.iter().any(|traffic| traffic.connection().is_some());
-    let back = scenario.feedback != Feedback::Ideal || resolved.pauses.iter().any(Option::is_some) || tcp;
+    let acknowledged = scenario.traffic.iter().any(|traffic| traffic.transport_headers().is_some());
+    let back = scenario.feedback != Feedback::Ideal || resolved.pauses.iter().any(Option::is_some) || acknowledged;
     let recorded_too = |port: u32| resolved.hotspots.contains(&port) || resolved.bottleneck == port;
     let crossed = |port: u32| resolved.crossed[port as usize] || resolved.recorded[port as usize] || recorded_too(port);
     let forward = (0..resolved.network.ports()).filter(|port| crossed(*port));

@@ -71,6 +71,10 @@ fn traffic(scenario: &Scenario, spec: &FlowSpec) -> Traffic {
         let TrafficKind::Tcp { size, .. } = entry.kind else { return Traffic::Tcp { config, total: spec.size } };
         return Traffic::Tcp { config, total: size };
     }
+    if let Some(config) = entry.queue_pair() {
+        let TrafficKind::Roce { size, .. } = entry.kind else { return Traffic::Roce { config, total: spec.size } };
+        return Traffic::Roce { config, total: size };
+    }
     match entry.kind {
         TrafficKind::Flows { .. } | TrafficKind::Incast { .. } | TrafficKind::List { .. } => {
             Traffic::Saturated { ceiling: None, total: spec.size }

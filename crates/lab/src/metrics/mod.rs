@@ -339,19 +339,22 @@ pub const METRICS: &[Metric] = &[
     },
     Metric {
         name: "timeouts",
-        title: "TCP timeouts",
+        title: "timeouts",
         unit: "",
-        about: "Times that a connection's retransmission timer ran out, in the whole run; zero without TCP.",
+        about: "Times that the retransmission timer of a TCP connection or a RoCE queue pair ran out, in the whole run; zero without \
+                either.",
         source: "deck 003, TCP: Discussion",
-        definition: Definition::Run(|view| Some(view.of_tcp(|tcp| tcp.timeouts))),
+        definition: Definition::Run(|view| Some(view.of_transports(|tcp| tcp.timeouts, |roce| roce.timeouts))),
     },
     Metric {
         name: "retransmitted",
-        title: "TCP repeats",
+        title: "repeats",
         unit: "frames",
-        about: "Segments that connections sent again, in the whole run; zero without TCP.",
+        about: "Segments and packets that TCP connections and RoCE queue pairs sent again, in the whole run; zero without either.",
         source: "-",
-        definition: Definition::Run(|view| Some(view.of_tcp(|tcp| tcp.retransmitted))),
+        definition: Definition::Run(|view| {
+            Some(view.of_transports(|tcp| tcp.retransmitted, |roce| roce.retransmitted))
+        }),
     },
     Metric {
         name: "pause_frames",

@@ -6,7 +6,7 @@ use super::meter::Meter;
 use super::tallies::{SampleStats, Streak};
 use crate::fabric::{Fabric, Shares};
 use crate::scenario::Scenario;
-use qcnlab_sim::{Ending, Finished, TcpTally};
+use qcnlab_sim::{Ending, Finished, FlowTally, RoceTally, TcpTally};
 use std::ops::Range;
 
 /// A run as metrics see it: the sums of the meter, and the totals.
@@ -82,8 +82,10 @@ impl<'a> RunView<'a> {
         (!during.is_empty()).then(|| during.mean())
     }
 
-    pub(super) fn of_tcp(&self, of: impl Fn(&TcpTally) -> u64) -> f64 {
-        self.done.flows.iter().filter_map(|flow| flow.tcp.as_ref()).map(of).sum::<u64>() as f64
+    /// A sum over all connections and queue pairs.
+    pub(super) fn of_transports(&self, tcp: fn(&TcpTally) -> u64, roce: fn(&RoceTally) -> u64) -> f64 {
+        let of = |flow: &FlowTally| flow.tcp.as_ref().map_or(0, tcp) + flow.roce.as_ref().map_or(0, roce);
+        self.done.flows.iter().map(of).sum::<u64>() as f64
     }
 
     /// Octets of each flow outside the hotspot and its recovery.

@@ -10,6 +10,7 @@ use super::position::Position;
 use super::resolved::ResolvedScenario;
 use super::types::{Scenario, Traffic, TrafficKind};
 use crate::foreign::LoadError;
+use qcnlab_schemes::EventKind;
 use qcnlab_sim::tcp::Config;
 use qcnlab_units::{BitRate, Bytes, Span};
 
@@ -51,6 +52,7 @@ impl Scenario {
 
 fn fabric(scenario: &Scenario, draw: Draw) -> Result<ResolvedScenario, LocatedFault> {
     signals(scenario)?;
+    transport(scenario)?;
     let resolved = ResolvedScenario::of(scenario, draw)?;
     buffer_once(scenario, &resolved)?;
     sizes(scenario, &resolved)?;
@@ -194,7 +196,7 @@ fn frames(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), Locate
             }
         }
         let host = flow.source_index as u32;
-        let waits = flow.size.is_none() || traffic.connection().is_some();
+        let waits = (flow.size.is_none() || traffic.connection().is_some()) && traffic.queue_pair().is_none();
         if let Some(buffer) = resolved.room(scenario, host).filter(|room| frame > *room && waits) {
             let keys = [resolved.key(host, "input_buffer"), key("frame")];
             return refuse(Fault::FrameAboveBuffer { frame, buffer }, &keys);
@@ -228,6 +230,7 @@ fn on_the_wire(rate: BitRate, traffic: &Traffic, overhead: Bytes) -> f64 {
 /// Every connection can send a segment, and its timeouts are in order.
 fn connections(scenario: &Scenario) -> Result<(), LocatedFault> {
     for (i, traffic) in scenario.traffic.iter().enumerate() {
+        queue_pair(traffic, i)?;
         let Some(Config { headers, mss: segment, max_window, min_rto, max_rto, initial_rto, .. }) =
             traffic.connection()
         else {
@@ -282,12 +285,50 @@ fn domain(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), Locate
     fault(DomainFault::NoTraffic { domain: domain.cnpvs }, &keys)
 }
 
+/// Every queue pair can send a packet, and its timeouts are in order.
+fn queue_pair(traffic: &Traffic, entry: usize) -> Result<(), LocatedFault> {
+    let Some(config) = traffic.queue_pair() else { return Ok(()) };
+    let key = |name: &str| format!("traffic.{entry}.{name}");
+    let (frame, headers) = (traffic.frame, config.headers);
+    if headers >= frame {
+        return refuse(Fault::NoPayload { frame, headers }, &[key("headers"), key("frame")]);
+    }
+    if let Some(window) = config.window.filter(|window| *window < config.payload) {
+        let fault = Fault::Window { window, segment: config.payload };
+        return refuse(fault, &[key("window_limit"), key("frame")]);
+    }
+    if config.rto_low_packets > 0 && config.rto_low > config.rto {
+        let fault = Fault::RtoLow { low: config.rto_low, high: config.rto };
+        return refuse(fault, &[key("rto_low"), key("rto")]);
+    }
+    Ok(())
+}
+
 /// What the scheme's ports and receivers send is what its sources hear.
 fn signals(scenario: &Scenario) -> Result<(), LocatedFault> {
     let Err(mismatch) = scenario.scheme.check_signals() else { return Ok(()) };
     let hint = Some("declare the same kinds as heard and as sent, or leave a kind out of both".to_owned());
     let error = LoadError { table: None, why: mismatch.to_string(), hint };
     refuse(Fault::ForeignScheme { name: scenario.scheme.name().to_owned(), error }, &["scheme.name"])
+}
+
+/// A scheme that hears of acknowledgements controls traffic that has some.
+fn transport(scenario: &Scenario) -> Result<(), LocatedFault> {
+    let events = scenario.scheme.events();
+    let unheard = [EventKind::Trim, EventKind::Pause].into_iter().find(|kind| events.contains(*kind));
+    if let Some(kind) = unheard {
+        let fault = Fault::UntoldEvent { scheme: scenario.scheme.name().to_owned(), event: kind.name() };
+        return refuse(fault, &["scheme.name"]);
+    }
+    let without = |traffic: &Traffic| traffic.controlled && traffic.queue_pair().is_none();
+    match scenario.traffic.iter().position(without) {
+        Some(entry) if !events.is_empty() => {
+            let heard = events.iter().map(EventKind::name).collect();
+            let fault = Fault::NoTransport { scheme: scenario.scheme.name().to_owned(), heard };
+            refuse(fault, &[format!("traffic.{entry}.kind"), "scheme.preset".to_owned(), "scheme.name".to_owned()])
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The set point of the scheme lies below every buffer.

@@ -1,7 +1,9 @@
-//! The TCP configuration of a traffic entry.
+//! The transport of a traffic entry: TCP connections or RoCE queue pairs.
 
-use super::types::{TcpFlavour, Traffic, TrafficKind};
+use super::types::{Recovery, TcpFlavour, Traffic, TrafficKind};
+use qcnlab_sim::roce;
 use qcnlab_sim::tcp::{Config, Flavour};
+use qcnlab_units::Bytes;
 
 impl Traffic {
     /// Return the TCP configuration of its connections, if TCP carries its flows. If a frame has no room for payload,
@@ -74,6 +76,100 @@ impl Traffic {
                 delayed_ack,
             }),
             _ => None,
+        }
+    }
+}
+
+impl Traffic {
+    /// Return how its queue pairs behave, if RoCE carries its flows. If a frame has no room for payload, the packet is
+    /// empty.
+    pub(crate) fn queue_pair(&self) -> Option<roce::Config> {
+        use TrafficKind::{Roce, RoceFlows, RoceIncast, RoceList};
+        match self.kind {
+            Roce {
+                recovery,
+                headers,
+                ack_frame,
+                ack_priority,
+                ack_every,
+                ack_delay,
+                nack_interval,
+                window_limit,
+                rto,
+                rto_low,
+                rto_low_packets,
+                ..
+            }
+            | RoceFlows {
+                recovery,
+                headers,
+                ack_frame,
+                ack_priority,
+                ack_every,
+                ack_delay,
+                nack_interval,
+                window_limit,
+                rto,
+                rto_low,
+                rto_low_packets,
+                ..
+            }
+            | RoceIncast {
+                recovery,
+                headers,
+                ack_frame,
+                ack_priority,
+                ack_every,
+                ack_delay,
+                nack_interval,
+                window_limit,
+                rto,
+                rto_low,
+                rto_low_packets,
+                ..
+            }
+            | RoceList {
+                recovery,
+                headers,
+                ack_frame,
+                ack_priority,
+                ack_every,
+                ack_delay,
+                nack_interval,
+                window_limit,
+                rto,
+                rto_low,
+                rto_low_packets,
+                ..
+            } => Some(roce::Config {
+                recovery: recovery.into(),
+                payload: self.frame.saturating_sub(headers),
+                headers,
+                ack_frame,
+                ack_class: ack_priority.map(|class| class as u8),
+                ack_every,
+                ack_delay,
+                nack_interval,
+                window: window_limit,
+                rto,
+                rto_low,
+                rto_low_packets,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Return the octets of each frame that are not payload, if a transport carries its flows.
+    pub(crate) fn transport_headers(&self) -> Option<Bytes> {
+        self.connection().map(|config| config.headers).or_else(|| self.queue_pair().map(|config| config.headers))
+    }
+}
+
+impl From<Recovery> for roce::Recovery {
+    fn from(recovery: Recovery) -> roce::Recovery {
+        match recovery {
+            Recovery::GoBackN => roce::Recovery::GoBackN,
+            Recovery::SelectiveRepeat => roce::Recovery::SelectiveRepeat,
         }
     }
 }

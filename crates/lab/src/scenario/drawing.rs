@@ -72,7 +72,9 @@ pub(super) fn drawn(
     let stop = scenario.arrivals_end();
     let (start, stop) = (Instant::ZERO + entry.start, Instant::ZERO + entry.stop.map_or(stop, |own| own.min(stop)));
     let drawn = match &entry.kind {
-        TrafficKind::Flows { sizes: text, load } | TrafficKind::TcpFlows { sizes: text, load, .. } => {
+        TrafficKind::Flows { sizes: text, load }
+        | TrafficKind::TcpFlows { sizes: text, load, .. }
+        | TrafficKind::RoceFlows { sizes: text, load, .. } => {
             let sizes =
                 sizes(text, entry.file.as_deref()).map_err(|fault| LocatedFault::new(fault, &[key("sizes")]))?;
             let to_others = |host: &u32| receivers.iter().any(|to| to != host);
@@ -84,7 +86,8 @@ pub(super) fn drawn(
             Poisson { load: *load, rate, sizes, start, stop }.draw(&senders, receivers, &mut dice)
         }
         TrafficKind::Incast { size, senders: count, period }
-        | TrafficKind::TcpIncast { size, senders: count, period, .. } => {
+        | TrafficKind::TcpIncast { size, senders: count, period, .. }
+        | TrafficKind::RoceIncast { size, senders: count, period, .. } => {
             let [to] = *receivers else {
                 return Err(LocatedFault::new(Fault::OneReceiver { receivers: receivers.len() }, &[key("to")]));
             };
@@ -121,8 +124,14 @@ pub(super) fn load_files(scenario: &mut Scenario) -> Result<(), LocatedFault> {
     let folder = Path::new(&scenario.origin.name).parent().unwrap_or(Path::new("")).to_owned();
     for (i, traffic) in scenario.traffic.iter_mut().enumerate() {
         let (name, text) = match &mut traffic.kind {
-            TrafficKind::List { flows } | TrafficKind::TcpList { flows, .. } => ("flows", flows),
-            TrafficKind::Flows { sizes, .. } | TrafficKind::TcpFlows { sizes, .. } if sizes.ends_with(".csv") => {
+            TrafficKind::List { flows } | TrafficKind::TcpList { flows, .. } | TrafficKind::RoceList { flows, .. } => {
+                ("flows", flows)
+            }
+            TrafficKind::Flows { sizes, .. }
+            | TrafficKind::TcpFlows { sizes, .. }
+            | TrafficKind::RoceFlows { sizes, .. }
+                if sizes.ends_with(".csv") =>
+            {
                 ("sizes", sizes)
             }
             _ => continue,

@@ -238,6 +238,30 @@ pub enum Fault {
         /// The payload of a full segment.
         segment: Bytes,
     },
+    /// RoCE timeouts out of order.
+    #[error("rto_low ({low}) is above rto ({high})")]
+    RtoLow {
+        /// The timeout while few packets are in flight.
+        low: Span,
+        /// The timeout otherwise.
+        high: Span,
+    },
+    /// A scheme hears of events of a transport, and its traffic has none.
+    #[error("scheme '{scheme}' hears of each {}, which this traffic does not have", heard.join(" and "))]
+    NoTransport {
+        /// The scheme.
+        scheme: String,
+        /// What it hears of.
+        heard: Vec<&'static str>,
+    },
+    /// A scheme hears of events that the simulator does not tell of.
+    #[error("scheme '{scheme}' hears of each {event}, which the simulator does not tell of")]
+    UntoldEvent {
+        /// The scheme.
+        scheme: String,
+        /// What it hears of.
+        event: &'static str,
+    },
     /// TCP timeouts out of order.
     #[error("{name} ({least}) is above max_rto ({most})")]
     Rto {
@@ -476,6 +500,10 @@ impl Fault {
             Fault::Pause(fault) => return fault.hint(),
             Fault::Domain(fault) => return fault.hint(),
             Fault::TooManyRows { .. } => "record less finely, or set record.tables = false".to_owned(),
+            Fault::NoTransport { .. } => {
+                "use kind \"roce\", \"roce_list\", \"roce_flows\" or \"roce_incast\"".to_owned()
+            }
+            Fault::RtoLow { .. } => "raise rto or lower rto_low".to_owned(),
             _ => return None,
         })
     }

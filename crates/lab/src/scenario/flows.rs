@@ -59,8 +59,9 @@ impl Scenario {
 impl TrafficKind {
     /// Whether its flows are drawn at random.
     pub(super) const fn is_drawn(&self) -> bool {
-        use TrafficKind::{Flows, Incast, TcpFlows, TcpIncast};
-        matches!(self, Flows { .. } | Incast { .. } | TcpFlows { .. } | TcpIncast { .. })
+        use TrafficKind::{Flows, Incast, RoceFlows, RoceIncast, TcpFlows, TcpIncast};
+        let plain = matches!(self, Flows { .. } | Incast { .. });
+        plain || matches!(self, TcpFlows { .. } | TcpIncast { .. } | RoceFlows { .. } | RoceIncast { .. })
     }
 
     /// Whether its flows are drawn or listed.
@@ -113,7 +114,9 @@ fn too_many(flows: usize, traffic: usize) -> LocatedFault {
 /// Pair the senders of one entry with its receivers.
 fn pairs(scenario: &Scenario, network: &Network, traffic: usize, draw: Draw) -> Result<Vec<HostPair>, LocatedFault> {
     let entry = &scenario.traffic[traffic];
-    if let TrafficKind::List { flows } | TrafficKind::TcpList { flows, .. } = &entry.kind {
+    if let TrafficKind::List { flows } | TrafficKind::TcpList { flows, .. } | TrafficKind::RoceList { flows, .. } =
+        &entry.kind
+    {
         return listed(scenario, network, flows, traffic);
     }
     let key = |name: &str| format!("traffic.{traffic}.{name}");

@@ -347,10 +347,13 @@ fn wanted(
         let link = network.link(paths[0][0]).rate.as_f64();
         let wanted = match &traffic.kind {
             TrafficKind::Saturated { max_rate: Some(rate), .. } => rate.as_f64(),
-            TrafficKind::Saturated { .. } | TrafficKind::Tcp { .. } => link / f64::from(sends[flow.source_index]),
+            TrafficKind::Saturated { .. } | TrafficKind::Tcp { .. } | TrafficKind::Roce { .. } => {
+                link / f64::from(sends[flow.source_index])
+            }
             TrafficKind::Constant { rate } | TrafficKind::Poisson { rate } => rate.as_f64(),
             TrafficKind::Flows { .. } | TrafficKind::Incast { .. } | TrafficKind::List { .. } => 0.0,
             TrafficKind::TcpFlows { .. } | TrafficKind::TcpIncast { .. } | TrafficKind::TcpList { .. } => 0.0,
+            TrafficKind::RoceFlows { .. } | TrafficKind::RoceIncast { .. } | TrafficKind::RoceList { .. } => 0.0,
             TrafficKind::OnOff { rate, on, off, .. } => rate.as_f64() * on.seconds() / (on.seconds() + off.seconds()),
         };
         let shared =

@@ -161,11 +161,23 @@ choice! {
     }
 }
 
-/// Declares the kinds of traffic; those after `over TCP` have the keys of a connection beside their own.
+choice! {
+    /// How a RoCE transport repairs lost packets.
+    pub enum Recovery {
+        /// Everything from the lost packet on goes again.
+        GoBackN = "go_back_n",
+        /// The lost packets alone go again (IRN).
+        SelectiveRepeat = "selective_repeat",
+    }
+}
+
+/// Declares the kinds of traffic; those after `over TCP` have the keys of a connection beside their own, those after
+/// `over RoCE` the keys of a queue pair.
 macro_rules! traffic_kinds {
     (
         { $($plain:tt)* }
         over TCP { $( $(#[doc = $doc:literal])+ $variant:ident = $word:literal { $($own:tt)* }, )* }
+        over RoCE { $( $(#[doc = $pair_doc:literal])+ $pair:ident = $pair_word:literal { $($pair_own:tt)* }, )* }
     ) => {
         variants! {
             /// How a source offers frames.
@@ -197,6 +209,35 @@ macro_rules! traffic_kinds {
                         /// How long a receiver waits for a second segment before it acknowledges the first; 0 s to
                         /// acknowledge each at once.
                         delayed_ack: Span, "", UP_TO_LONGEST, Fallback::Text("0 s");
+                    },
+                )*
+                $(
+                    $(#[doc = $pair_doc])+
+                    $pair = $pair_word {
+                        $($pair_own)*
+                        /// How lost packets are repaired.
+                        recovery: Recovery, "", Range::ANY, Fallback::Text("go_back_n");
+                        /// Octets of each frame that are not payload: Ethernet with FCS 18, IPv4 20, UDP 8, BTH 12,
+                        /// ICRC 4. What a scheme adds comes on top.
+                        headers: Bytes, "", Range::between(0.0, 256.0), Fallback::Text("62 B");
+                        /// Length of the frame that carries an acknowledgement: the same with AETH 4.
+                        ack_frame: Bytes, "", Range::between(40.0, 65535.0), Fallback::Text("66 B");
+                        /// Class of that frame; left out, that of the data.
+                        ack_priority: Option<u32>, "", Range::between(0.0, 7.0);
+                        /// Packets that one acknowledgement answers.
+                        ack_every: u32, "", Range::between(1.0, 10000.0), Fallback::Text("1");
+                        /// How long fewer packets wait for an acknowledgement.
+                        ack_delay: Span, "", UP_TO_LONGEST, Fallback::Text("10 us");
+                        /// The least time between two negative acknowledgements for the same packet, go_back_n.
+                        nack_interval: Span, "", UP_TO_LONGEST, Fallback::Text("500 us");
+                        /// Octets in flight at most, whatever the scheme permits; left out, any number.
+                        window_limit: Option<Bytes>, "", Range::POSITIVE;
+                        /// Retransmission timeout.
+                        rto: Span, "RTO_high", POSITIVE_UP_TO_LONGEST, Fallback::Text("16 ms");
+                        /// Retransmission timeout while few packets are in flight.
+                        rto_low: Span, "RTO_low", POSITIVE_UP_TO_LONGEST, Fallback::Text("100 us");
+                        /// How many packets are few; 0 for none.
+                        rto_low_packets: u32, "N", Range::between(0.0, 10000.0), Fallback::Text("0");
                     },
                 )*
             }
@@ -282,6 +323,35 @@ traffic_kinds! {
         },
         /// As list, each flow over a TCP connection of its own.
         TcpList = "tcp_list" {
+            /// A CSV file with the columns from, to, size, start and, if wanted, class; or such text itself.
+            flows: String, "", Range::ANY;
+        },
+    }
+    over RoCE {
+        /// A message on a RoCE queue pair, whose acknowledgements travel back as frames. A full packet fills a frame.
+        Roce = "roce" {
+            /// Octets in all; left out, no end.
+            size: Option<Bytes>, "", Range::POSITIVE;
+        },
+        /// As flows, each a message on a queue pair of its own.
+        RoceFlows = "roce_flows" {
+            /// How large flows are, as for kind flows.
+            sizes: String, "", Range::ANY;
+            /// Part of its link's rate that each sender sends on average, payload alone; of several rates the
+            /// smallest counts.
+            load: f64, "", Range::above_zero_to(1.0);
+        },
+        /// As incast, each flow a message on a queue pair of its own.
+        RoceIncast = "roce_incast" {
+            /// What each of them sends.
+            size: Bytes, "", Range::POSITIVE;
+            /// How many send at a time, drawn anew each time.
+            senders: u32, "", Range::between(1.0, 1e6);
+            /// Time from one burst to the next.
+            period: Span, "", POSITIVE_UP_TO_LONGEST;
+        },
+        /// As list, each flow a message on a queue pair of its own.
+        RoceList = "roce_list" {
             /// A CSV file with the columns from, to, size, start and, if wanted, class; or such text itself.
             flows: String, "", Range::ANY;
         },

@@ -283,12 +283,6 @@ impl Family for Dcqcn {
                 cp: CP_HPCC_SIMULATOR,
                 rp: DcqcnRpParams { window: WindowRule::Scaled, ..RP_HPCC_SIMULATOR },
             },
-            Preset {
-                name: "CONNECTX_WINDOW",
-                about: "As CONNECTX, with a window of the rate times the base round-trip time. No NIC is known to ship it.",
-                cp: CP_CONNECTX,
-                rp: DcqcnRpParams { window: WindowRule::Scaled, ..RP_CONNECTX },
-            },
         ],
     }];
     const HEARS: &'static [SignalKind] = &[SignalKind::Cnp];

@@ -95,7 +95,7 @@ impl Engine {
     }
 
     fn sizes(&self, plan: &Plan) -> Sizes {
-        let connections = plan.flows.iter().any(|flow| matches!(flow.traffic, Traffic::Tcp { .. }));
+        let connections = plan.flows.iter().any(|flow| flow.traffic.acknowledged());
         Sizes {
             queues: self.network.queues.len(),
             limiters: self.senders.limiters.len(),
@@ -129,6 +129,7 @@ impl Engine {
                 }
                 Source::Fed { .. } => {}
                 Source::Tcp(connection) => self.schedule.set(Event::SourceFrame(flow), connection.start),
+                Source::Roce(pair) => self.schedule.set(Event::SourceFrame(flow), pair.start),
             }
         }
         for (id, generator) in self.senders.generators.enumerate() {
@@ -152,7 +153,7 @@ impl Engine {
 fn tally(flow: &FlowPlan) -> Tally {
     let total = match &flow.traffic {
         Traffic::Saturated { total, .. } => total.map(Bytes::get),
-        Traffic::Constant { .. } | Traffic::Fed | Traffic::Tcp { .. } => None,
+        Traffic::Constant { .. } | Traffic::Fed | Traffic::Tcp { .. } | Traffic::Roce { .. } => None,
     };
     Tally::new(total)
 }

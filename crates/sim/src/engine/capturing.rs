@@ -11,6 +11,7 @@ use crate::departure::{DataFacts, Departure, FrameFacts, SignalFacts};
 use crate::frame::{Frame, flag};
 use crate::ids::{FlowId, Id, IdVec, LimiterId, PortId, QueuesId};
 use crate::priority_queues::PauseFrame;
+use crate::source::Source;
 use qcnlab_schemes::Signal;
 use qcnlab_units::{Bytes, Instant};
 use std::cmp::{Ordering, Reverse};
@@ -176,7 +177,13 @@ impl Engine {
 
     fn facts_of(&self, frame: Frame) -> FrameFacts {
         use super::signals::ControlFrame;
-        let flow = data_facts(self.network.flow_of(&frame), &frame);
+        let mut flow = data_facts(self.network.flow_of(&frame), &frame);
+        if frame.is(flag::SEGMENT | flag::ACK)
+            && matches!(self.senders.flows[self.network.flow_of(&frame)].source, Source::Roce(_))
+        {
+            let packet = self.network.packets.get(frame.packet());
+            flow.number = if frame.is(flag::ACK) { packet.expected } else { packet.number };
+        }
         if frame.is(flag::ACK) {
             return FrameFacts::Ack { flow };
         }

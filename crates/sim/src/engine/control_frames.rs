@@ -5,6 +5,7 @@ use super::capturing::SignalOf;
 use super::signals::ControlFrame;
 use crate::frame::{Frame, Parts, flag};
 use crate::ids::{Id, PathId};
+use crate::source::Source;
 use qcnlab_units::{Bytes, Instant};
 
 impl Engine {
@@ -78,7 +79,11 @@ impl Engine {
     fn control_received(&mut self, now: Instant, frame: Frame) {
         if frame.is(flag::ACK) {
             self.recording.counters.acks_heard += 1;
-            return self.ack_received(now, self.network.flow_of(&frame), frame.tag());
+            let flow = self.network.flow_of(&frame);
+            return match self.senders.flows[flow].source {
+                Source::Roce(_) => self.packet_acknowledged(now, flow, frame.packet()),
+                _ => self.ack_received(now, flow, frame.tag()),
+            };
         }
         let ControlFrame::Signal { signal, sampled, sampled_at } = self.signalling.take(frame.carries()) else {
             unreachable!("only signals travel in reverse");
@@ -102,7 +107,7 @@ impl Engine {
         let counters = &mut self.recording.counters;
         if frame.is(flag::ACK) {
             counters.acks_lost += 1;
-            return;
+            return self.end_packet(&frame);
         }
         match self.signalling.take(frame.carries()) {
             ControlFrame::Signal { .. } => counters.messages_lost += 1,

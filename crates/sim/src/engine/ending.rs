@@ -45,5 +45,6 @@ impl Engine {
         if self.recording.on_drop(now, port, flow, frame.octets()) {
             self.close_flow(now);
         }
+        self.end_packet(frame);
     }
 }

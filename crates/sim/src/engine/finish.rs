@@ -9,9 +9,12 @@ use crate::frame::{Frame, flag};
 use crate::ids::{ControlFrameId, Id, IdVec, NodeId};
 use crate::input_buffer::InputBuffer;
 use crate::plan::PauseScope;
+use crate::port::Port;
+use crate::priority_queues::PriorityQueues;
+use crate::queue_pair::QueuePair;
 use crate::sender::Sender;
 use crate::source::Source;
-use crate::trace::{FlowTally, PointTally, Tally, TcpTally, Trace};
+use crate::trace::{FlowTally, PointTally, RoceTally, Tally, TcpTally, Trace};
 use qcnlab_units::Bytes;
 use std::collections::VecDeque;
 
@@ -108,7 +111,23 @@ impl Engine {
         let in_flight: usize = self.signalling.in_flight.iter().map(VecDeque::len).sum();
         let (signals, probes) = self.signalling.carried();
         audit::signals(&recording.counters, in_flight as u64 + signals, probes)?;
-        audit::acks(&recording.counters, network.ports.iter(), network.queues.iter())
+        audit::acks(&recording.counters, network.ports.iter(), network.queues.iter())?;
+        self.audit_packets()
+    }
+
+    /// Checks what the packets of queue pairs carry.
+    fn audit_packets(&self) -> Result<(), Violation> {
+        let network = &self.network;
+        let is_pair = |flow| matches!(self.senders.flows[flow].source, Source::Roce(_));
+        let held = network.ports.iter().flat_map(Port::held);
+        let waiting = network.queues.iter().flat_map(PriorityQueues::waiting);
+        let carries = |frame: &&Frame| frame.is(flag::SEGMENT | flag::ACK) && is_pair(network.flow_of(frame));
+        let in_fabric = held.chain(waiting).filter(carries).count() as u64;
+        let unanswered = self.senders.flows.iter().filter(|sender| match &sender.source {
+            Source::Roce(pair) => pair.unanswered.newest.is_some(),
+            _ => false,
+        });
+        audit::packets(network.packets.under_way(), in_fabric, unanswered.count() as u64)
     }
 
     /// Checks the octets in and out of every node.
@@ -175,6 +194,9 @@ impl Signalling {
 /// The totals of a flow, and of its connection if it has one.
 fn totals(sender: &Sender, tally: &Tally) -> FlowTally {
     let totals = FlowTally { started: sender.start, ..tally.close() };
+    if let Source::Roce(pair) = &sender.source {
+        return FlowTally { total_bytes: pair.total.map(Bytes::get), roce: Some(roce_totals(pair)), ..totals };
+    }
     let Source::Tcp(connection) = &sender.source else { return totals };
     let stats = connection.sender.stats();
     let tcp = TcpTally {
@@ -185,4 +207,17 @@ fn totals(sender: &Sender, tally: &Tally) -> FlowTally {
         timeouts: stats.timeouts,
     };
     FlowTally { total_bytes: connection.total.map(Bytes::get), tcp: Some(tcp), ..totals }
+}
+
+/// The totals of a queue pair.
+fn roce_totals(pair: &QueuePair) -> RoceTally {
+    let stats = pair.sender.stats();
+    RoceTally {
+        acknowledged_bytes: pair.sender.acknowledged().get(),
+        packets: stats.packets,
+        retransmitted: stats.retransmitted,
+        nacks: stats.nacks,
+        timeouts: stats.timeouts,
+        received: pair.received,
+    }
 }

@@ -12,7 +12,7 @@ use super::Engine;
 use super::schedule::Event;
 use crate::frame::Frame;
 use crate::ids::{FlowId, Id, LimiterId, PortId};
-use crate::plan::{Events, Feedback, Plan, Traffic};
+use crate::plan::{Events, Feedback, Plan};
 use crate::port::{FarEnd, Lazy, Mode, Port};
 use crate::rate_limiter::RateLimiter;
 use crate::sender::Sender;
@@ -200,7 +200,7 @@ fn uses(plan: &Plan) -> Vec<PortUse> {
     let signals = plan.signal_class() != 0;
     let probes = plan.feedback != Feedback::Ideal && plan.sends_probes();
     for flow in &plan.flows {
-        let tcp = matches!(flow.traffic, Traffic::Tcp { .. });
+        let acknowledged = flow.traffic.acknowledged();
         let mut ports: Vec<u32> = flow.paths.iter().flatten().copied().collect();
         ports.sort_unstable();
         ports.dedup();
@@ -208,9 +208,9 @@ fn uses(plan: &Plan) -> Vec<PortUse> {
         for number in ports {
             let used = &mut uses[number as usize];
             used.flows += 1;
-            used.only_last &= number == last && !tcp;
+            used.only_last &= number == last && !acknowledged;
             used.by_others |= probes;
-            if let Some(peer) = plan.ports[number as usize].peer.filter(|_| signals || tcp) {
+            if let Some(peer) = plan.ports[number as usize].peer.filter(|_| signals || acknowledged) {
                 uses[peer as usize].by_others = true;
             }
         }

@@ -33,6 +33,7 @@ mod lazy;
 mod network;
 mod pausing;
 mod probing;
+mod queue_pairs;
 mod recording;
 mod schedule;
 mod sending;
@@ -181,7 +182,7 @@ impl Engine {
                 Event::PauseEffect(sender) => self.apply_pause(now, sender),
                 Event::SignalArrival(limiter) => self.signal_arrives(now, limiter),
                 Event::RpWake(limiter) => self.wake_rp(now, limiter),
-                Event::TcpTimer(flow) => self.timer_expired(now, flow),
+                Event::TransportTimer(flow) => self.timer_expired(now, flow),
                 Event::Arrival(port) => self.arrive(now, port),
                 Event::SourceFrame(flow) => self.source_has_frame(now, flow),
                 Event::GeneratorFrame(generator) => self.generate(now, generator),

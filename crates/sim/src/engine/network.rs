@@ -3,6 +3,7 @@
 use crate::frame::{Frame, flag};
 use crate::ids::{FlowId, IdVec, InputId, NodeId, PathId, PortCpId, PortId, QueuesId, SinkId};
 use crate::input_buffer::InputBuffer;
+use crate::packets::Packets;
 use crate::port::{Departures, Fifo, Mode, Port};
 use crate::priority_queues::PriorityQueues;
 use qcnlab_schemes::registry::AnyCp;
@@ -23,6 +24,8 @@ pub(super) struct Network {
     pub(super) near_watermarks: Vec<NodeId>,
     /// Whether frames change their class on their way.
     pub(super) remaps: bool,
+    /// What RoCE packets under way carry.
+    pub(super) packets: Packets,
 }
 
 /// Where a port's link begins and ends.
@@ -69,6 +72,7 @@ pub(super) struct PortCp {
     pub(super) sent: u64,
     sees_departures: bool,
     marks_departures: bool,
+    stamps_departures: bool,
 }
 
 /// The paths of all flows, end to end in one list.
@@ -126,13 +130,33 @@ impl Routes {
 
 impl PortCp {
     pub(super) fn new(cp: AnyCp, dice: Dice, port: PortId, class: Option<u8>) -> PortCp {
-        let CpCapabilities { sees_departures, marks_departures } = cp.capabilities();
-        PortCp { cp, dice, port, class, sent: 0, sees_departures, marks_departures }
+        let CpCapabilities { sees_departures, marks_departures, stamps_departures } = cp.capabilities();
+        PortCp { cp, dice, port, class, sent: 0, sees_departures, marks_departures, stamps_departures }
     }
 
     /// Whether it is to be shown departures at all.
     pub(super) const fn observes_departures(&self) -> bool {
-        self.sees_departures || self.marks_departures
+        self.sees_departures || self.marks_departures || self.stamps_departures
+    }
+
+    /// Whether it stamps telemetry on packets that leave.
+    pub(super) const fn stamps(&self) -> bool {
+        self.stamps_departures
+    }
+
+    /// Has it write on a RoCE packet that leaves `queue`; before it, the port had sent `sent` octets.
+    #[inline]
+    pub(super) fn stamp_departing(
+        &mut self,
+        now: Instant,
+        frame: &Frame,
+        packets: &mut Packets,
+        sent: u64,
+        queue: Queue,
+    ) {
+        if self.stamps_departures && frame.is(flag::SEGMENT) && frame.is(flag::CONTROLLED) {
+            packets.stamp(frame.packet(), self.cp.departure_stamp(now, Bytes::new(sent), queue));
+        }
     }
 
     /// Has it mark a data frame that leaves `queue`.
@@ -175,10 +199,12 @@ impl Network {
 
     /// Shows each departure to the congestion point of the queue.
     fn show_departed(&mut self, now: Instant, id: PortId, cp: PortCpId) {
-        let (port, cp) = (&mut self.ports[id], &mut self.cps[cp]);
+        let (port, cp, packets) = (&mut self.ports[id], &mut self.cps[cp], &mut self.packets);
         while let Some(left) = port.next_departed(now) {
             let queue = Queue { len: port.queue_len(), capacity: port.capacity(), rate: port.rate() };
             cp.mark_departing(left, port.last_departed(), queue);
+            let frame = *port.last_departed();
+            cp.stamp_departing(left, &frame, packets, port.sent_before(&frame), queue);
             cp.on_departure(left, queue.len);
         }
     }

@@ -64,7 +64,7 @@ impl Engine {
         self.schedule.set(Event::QueueSample, now + self.recording.recorder.record().queue_every);
     }
 
-    /// Samples rates and TCP windows.
+    /// Samples rates and windows.
     pub(super) fn sample_rates(&mut self, now: Instant) {
         self.update_senders(now + Span::from_ps(1));
         let trace = &mut self.recording.recorder.trace;
@@ -81,6 +81,15 @@ impl Engine {
                 rows.flow.push(flow.number());
                 rows.window.push(connection.sender.window().get());
                 rows.flight.push(connection.sender.flight().get());
+            }
+            if let Source::Roce(pair) = &sender.source
+                && let Some(window) = pair.sender.window()
+            {
+                let rows = &mut trace.windows;
+                rows.time.push(now.ps());
+                rows.flow.push(flow.number());
+                rows.window.push(window.get());
+                rows.flight.push(pair.sender.in_flight());
             }
         }
         self.schedule.set(Event::RateSample, now + self.recording.recorder.record().rates_every);

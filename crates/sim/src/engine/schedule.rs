@@ -18,8 +18,8 @@ pub(super) enum Event {
     SignalArrival(LimiterId),
     /// A reaction point wakes up.
     RpWake(LimiterId),
-    /// A timer of a TCP connection expires.
-    TcpTimer(FlowId),
+    /// A timer of a TCP connection or a queue pair expires.
+    TransportTimer(FlowId),
     /// A frame reaches the far end of a link.
     Arrival(PortId),
     /// A source has a frame.
@@ -65,7 +65,7 @@ struct First {
     pause_effect: Entity,
     signal_arrival: Entity,
     rp_wake: Entity,
-    tcp_timer: Entity,
+    transport_timer: Entity,
     arrival: Entity,
     source_frame: Entity,
     generator_frame: Entity,
@@ -114,7 +114,7 @@ impl Schedule {
             pause_effect: kind(sizes.queues),
             signal_arrival: kind(sizes.limiters),
             rp_wake: kind(sizes.limiters),
-            tcp_timer: kind(sizes.connections),
+            transport_timer: kind(sizes.connections),
             arrival: kind(sizes.ports),
             source_frame: kind(sizes.flows),
             generator_frame: kind(sizes.generators),
@@ -174,7 +174,7 @@ impl Schedule {
             Event::PauseEffect(queues) => first.pause_effect + queues.number(),
             Event::SignalArrival(limiter) => first.signal_arrival + limiter.number(),
             Event::RpWake(limiter) => first.rp_wake + limiter.number(),
-            Event::TcpTimer(flow) => first.tcp_timer + flow.number(),
+            Event::TransportTimer(flow) => first.transport_timer + flow.number(),
             Event::Arrival(port) => first.arrival + port.number(),
             Event::SourceFrame(flow) => first.source_frame + flow.number(),
             Event::GeneratorFrame(generator) => first.generator_frame + generator.number(),
@@ -214,8 +214,8 @@ impl Schedule {
 
     fn event_before_arrivals(&self, entity: Entity) -> Event {
         let first = &self.first;
-        if entity >= first.tcp_timer {
-            Event::TcpTimer(FlowId::new(entity - first.tcp_timer))
+        if entity >= first.transport_timer {
+            Event::TransportTimer(FlowId::new(entity - first.transport_timer))
         } else if entity >= first.rp_wake {
             Event::RpWake(LimiterId::new(entity - first.rp_wake))
         } else if entity >= first.signal_arrival {
@@ -256,7 +256,7 @@ mod tests {
         all.extend(pair.map(|n| Event::PauseEffect(QueuesId::new(n))));
         all.extend(pair.map(|n| Event::SignalArrival(LimiterId::new(n))));
         all.extend(pair.map(|n| Event::RpWake(LimiterId::new(n))));
-        all.extend(pair.map(|n| Event::TcpTimer(FlowId::new(n))));
+        all.extend(pair.map(|n| Event::TransportTimer(FlowId::new(n))));
         all.extend(pair.map(|n| Event::Arrival(PortId::new(n))));
         all.extend(pair.map(|n| Event::SourceFrame(FlowId::new(n))));
         all.extend(pair.map(|n| Event::GeneratorFrame(GeneratorId::new(n))));

@@ -186,7 +186,10 @@ impl Engine {
         self.update_source(at, flow);
         let sender = &mut self.senders.flows[flow];
         let limiter = &mut self.senders.limiters[sender.limiter];
-        let frame = sender.next_frame(at, flow, limiter);
+        let mut frame = sender.next_frame(at, flow, limiter);
+        if let Some(timer) = sender.source.on_left(at, &mut frame, &mut self.network.packets) {
+            self.schedule.set(Event::TransportTimer(flow), timer);
+        }
         self.recording.on_sent(flow, frame.octets());
         if limiter.driver.saw_last
             && let Some(wake) = limiter.driver.changed_wake()
@@ -217,7 +220,10 @@ impl Engine {
         let port = &mut self.network.ports[port_id];
         let mut next = sender.next_release(now, limiter, port);
         if next.is_some_and(|at| at <= now) {
-            let frame = sender.next_frame(now, flow, limiter);
+            let mut frame = sender.next_frame(now, flow, limiter);
+            if let Some(timer) = sender.source.on_left(now, &mut frame, &mut self.network.packets) {
+                self.schedule.set(Event::TransportTimer(flow), timer);
+            }
             recording.on_sent(flow, frame.octets());
             if limiter.driver.saw_last
                 && let Some(wake) = limiter.driver.changed_wake()

@@ -5,6 +5,7 @@ use super::schedule::{Event, Schedule};
 use crate::frame::{Frame, flag};
 use crate::ids::{ControlFrameId, FlowId, IdVec, LimiterId, PortId};
 use crate::plan::Feedback;
+use crate::source::Source;
 use qcnlab_schemes::registry::{AnyNp, AnyRp};
 use qcnlab_schemes::{
     CongestionPoint, Delivered, NotificationPoint, Observation, Probe, ReactionPoint, Signal, SonarObservation,
@@ -146,7 +147,7 @@ impl Engine {
     }
 
     /// Carries the state of a reaction point over to its pacer and its wake-up, and sends the probes that it has.
-    fn rp_changed(&mut self, now: Instant, id: LimiterId) {
+    pub(super) fn rp_changed(&mut self, now: Instant, id: LimiterId) {
         let limiter = &mut self.senders.limiters[id];
         if let Some(wake) = limiter.driver.changed_wake() {
             self.schedule.set(Event::RpWake(id), wake);
@@ -180,18 +181,23 @@ impl Engine {
 
     /// A data frame has reached its destination, which may answer.
     pub(super) fn receive(&mut self, now: Instant, flow: FlowId, frame: Frame) {
+        let roce = frame.is(flag::SEGMENT) && matches!(self.senders.flows[flow].source, Source::Roce(_));
         if let Some(np) = self.signalling.notification_points.get_mut(flow) {
+            let sent_at = if roce { self.network.packets.get(frame.packet()).sent_at } else { Instant::NEVER };
             let delivered = Delivered {
                 size: Bytes::new(frame.octets()),
                 mark: frame.mark(),
                 controlled: frame.is(flag::CONTROLLED),
+                sent_at,
             };
             if let Some(signal) = np.on_frame(now, &delivered) {
                 let port = self.network.routes.last_port(frame.path());
                 self.send_signal(now, port, frame, signal);
             }
         }
-        if frame.is(flag::SEGMENT) {
+        if roce {
+            self.packet_received(now, flow, frame);
+        } else if frame.is(flag::SEGMENT) {
             self.segment_received(now, flow, frame);
         }
     }

@@ -94,6 +94,10 @@ impl Engine {
             self.network.cps[cp].mark_departing(now, &mut frame, queue);
         }
         port.put_on_the_wire(now, frame);
+        if let Some(cp) = cp {
+            let sent = port.sent_before(&frame);
+            self.network.cps[cp].stamp_departing(now, &frame, &mut self.network.packets, sent, queue);
+        }
         if port.far_end == FarEnd::CountingSink {
             if port.ring().is_full() {
                 self.make_room(now, port_id);

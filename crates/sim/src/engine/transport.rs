@@ -48,8 +48,11 @@ impl Engine {
         self.send_segments(now, flow);
     }
 
-    /// A timer of a connection may have expired.
+    /// A timer of a connection or a queue pair may have expired.
     pub(super) fn timer_expired(&mut self, now: Instant, flow: FlowId) {
+        if matches!(self.senders.flows[flow].source, Source::Roce(_)) {
+            return self.pair_timer_expired(now, flow);
+        }
         let connection = self.connection(flow);
         connection.wake = Instant::NEVER;
         connection.sender.on_wake(now);
@@ -78,7 +81,7 @@ impl Engine {
         let next = connection.next_wake();
         if next < connection.wake {
             connection.wake = next;
-            self.schedule.set(Event::TcpTimer(flow), next);
+            self.schedule.set(Event::TransportTimer(flow), next);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The receiving end: which segment is missing first, and when to say so.
 
 use super::Config;
+use crate::arrived::Arrived;
 use qcnlab_units::{Instant, Span};
-use std::ops::Range;
 
 /// Acknowledges segments, each or every second one.
 ///
@@ -12,10 +12,7 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpReceiver {
     delay: Span,
-    /// The first segment that is missing.
-    expected: u32,
-    /// Segments beyond it that are here: apart from one another and in order.
-    beyond: Vec<Range<u32>>,
+    arrived: Arrived,
     /// When an acknowledgement held back must go; [`Instant::NEVER`] when there is none.
     held: Instant,
 }
@@ -23,7 +20,7 @@ pub struct TcpReceiver {
 impl TcpReceiver {
     /// Nothing has arrived. Uses `delayed_ack` alone.
     pub fn new(config: &Config) -> TcpReceiver {
-        TcpReceiver { delay: config.delayed_ack, expected: 0, beyond: Vec::new(), held: Instant::NEVER }
+        TcpReceiver { delay: config.delayed_ack, arrived: Arrived::default(), held: Instant::NEVER }
     }
 
     /// A segment arrives. What to acknowledge now: the next segment expected; `None` to say nothing yet.
@@ -31,16 +28,10 @@ impl TcpReceiver {
     /// Numbers end below `u32::MAX`.
     #[must_use]
     pub fn on_segment(&mut self, now: Instant, number: u32) -> Option<u32> {
-        if number != self.expected {
-            if number > self.expected {
-                self.keep(number);
-            }
+        let (in_order, hole) = (number == self.arrived.expected(), self.arrived.has_hole());
+        self.arrived.insert(number);
+        if !in_order {
             return Some(self.acknowledgement());
-        }
-        let hole = !self.beyond.is_empty();
-        self.expected += 1;
-        if self.beyond.first().is_some_and(|first| first.start == self.expected) {
-            self.expected = self.beyond.remove(0).end;
         }
         if hole || self.delay == Span::ZERO || self.held != Instant::NEVER {
             return Some(self.acknowledgement());
@@ -64,29 +55,12 @@ impl TcpReceiver {
     /// The first segment that is missing: as many are delivered in order.
     #[inline]
     pub const fn next_expected(&self) -> u32 {
-        self.expected
+        self.arrived.expected()
     }
 
     fn acknowledgement(&mut self) -> u32 {
         self.held = Instant::NEVER;
-        self.expected
-    }
-
-    /// Remembers a segment beyond a hole.
-    fn keep(&mut self, number: u32) {
-        let at = self.beyond.partition_point(|range| range.end < number);
-        match self.beyond.get_mut(at) {
-            Some(range) if range.contains(&number) => {}
-            Some(range) if range.end == number => {
-                range.end += 1;
-                let end = range.end;
-                if self.beyond.get(at + 1).is_some_and(|next| next.start == end) {
-                    self.beyond[at].end = self.beyond.remove(at + 1).end;
-                }
-            }
-            Some(range) if range.start == number + 1 => range.start = number,
-            _ => self.beyond.insert(at, number..number + 1),
-        }
+        self.arrived.expected()
     }
 }
 
@@ -158,9 +132,9 @@ mod tests {
                 here.insert(number);
                 let expected = (0..).find(|n| !here.contains(n)).expect("there is always a next");
                 prop_assert_eq!(receiver.on_segment(ms(0), number), Some(expected));
-                let kept: Vec<u32> = receiver.beyond.iter().cloned().flatten().collect();
+                let kept: Vec<u32> = receiver.arrived.beyond().iter().cloned().flatten().collect();
                 prop_assert!(here.range(expected..).copied().eq(kept));
-                prop_assert!(receiver.beyond.windows(2).all(|pair| pair[0].end < pair[1].start));
+                prop_assert!(receiver.arrived.beyond().windows(2).all(|pair| pair[0].end < pair[1].start));
             }
         }
     }

@@ -4,7 +4,8 @@ use super::super::Engine;
 use super::super::network::{Counting, HopInputs, Link, Network, Node, Path, PortCp, Routes};
 use crate::ids::{FlowId, Id, IdVec, InputId, NodeId, PortId, SinkId};
 use crate::input_buffer::InputBuffer;
-use crate::plan::{Events, NodePlan, PauseRule, Plan, Traffic};
+use crate::packets::Packets;
+use crate::plan::{Events, NodePlan, PauseRule, Plan};
 use crate::port::{Departures, FarEnd, Fifo, Mode, Port};
 use crate::priority_queues::PriorityQueues;
 use qcnlab_schemes::{CpId, Dice, Purpose};
@@ -39,6 +40,7 @@ pub(super) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<FlowId>>) {
         routes,
         near_watermarks: Vec::new(),
         remaps: false,
+        packets: Packets::new(false),
     };
     for (port, link) in network.links.enumerate() {
         network.nodes[link.from].outputs.push(port);
@@ -47,6 +49,7 @@ pub(super) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<FlowId>>) {
     network.add_priority_queues(plan, &classes);
     network.add_inputs(plan, &classes);
     network.add_cps(plan, &classes);
+    network.packets = Packets::new(network.cps.iter().any(PortCp::stamps));
     network.find_hop_inputs();
     (network, sinks)
 }
@@ -61,17 +64,17 @@ fn classes(plan: &Plan) -> IdVec<PortId, u8> {
     let mut classes: IdVec<PortId, u8> = plan.ports.iter().map(|_| 0).collect();
     let signals = plan.signal_class();
     for flow in &plan.flows {
-        let acks = matches!(flow.traffic, Traffic::Tcp { .. });
+        let acks = flow.traffic.ack_class(flow.class);
         for path in &flow.paths {
             let mut class = flow.class;
             for port in path {
                 classes[PortId::new(*port)] |= 1 << class;
                 class = class_after(plan, *port, class);
             }
-            let mut class = flow.class;
+            let mut class = acks.unwrap_or(flow.class);
             for port in path.iter().rev() {
                 if let Some(peer) = plan.ports[*port as usize].peer {
-                    classes[PortId::new(peer)] |= signals | if acks { 1 << class } else { 0 };
+                    classes[PortId::new(peer)] |= signals | acks.map_or(0, |_| 1 << class);
                     class = class_after(plan, peer, class);
                 }
             }
@@ -139,7 +142,7 @@ impl Network {
 
     /// Gives a congestion point to each watched queue: that of a first-in first-out port, or of each controlled class.
     fn add_cps(&mut self, plan: &Plan, classes: &IdVec<PortId, u8>) {
-        if !plan.scheme.speaks() {
+        if !plan.scheme.has_congestion_points() {
             return;
         }
         let controlled = plan.flows.iter().filter(|flow| flow.controlled).fold(0u8, |all, flow| all | 1 << flow.class);

@@ -8,7 +8,7 @@ use crate::plan::{GeneratorPlan, Plan};
 use crate::port::Mode;
 use crate::rate_limiter::RateLimiter;
 use crate::sender::Sender;
-use crate::source::Generator;
+use crate::source::{Generator, Source};
 use qcnlab_schemes::{Dice, Purpose, ReactionPoint};
 use std::collections::HashMap;
 
@@ -23,7 +23,13 @@ pub(super) fn senders(plan: &Plan) -> Senders {
             limiters.push(RateLimiter::new(plan, flow, flows.next_id(), start));
         }
         assert!((flow.limiter as usize) < limiters.len(), "limiters are numbered from 0 without gaps");
-        flows.push(Sender::new(plan, flow, start, PathId::new(first_path)));
+        let mut sender = Sender::new(plan, flow, start, PathId::new(first_path));
+        if let Source::Roce(pair) = &mut sender.source
+            && flow.controlled
+        {
+            pair.join(&limiters[sender.limiter].driver.rp);
+        }
+        flows.push(sender);
         first_path += flow.paths.len() as u32;
     }
     let probe = limiters.iter().any(|limiter: &RateLimiter| limiter.driver.rp.capabilities().sends_probes);

@@ -1,0 +1,146 @@
+//! What RoCE packets carry besides what every frame has: numbers, times, echoes and telemetry.
+//!
+//! A packet and the acknowledgement that answers it share one entry, from when the packet is sent until the
+//! acknowledgement is heard or one of them is lost.
+
+use crate::ids::{Id, IdVec, PacketId};
+use qcnlab_schemes::{HopTelemetry, MOST_HOPS};
+use qcnlab_units::{Bytes, Instant};
+
+/// What one packet carries, and then its acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PacketRecord {
+    /// When the packet was sent.
+    pub(crate) sent_at: Instant,
+    /// Its position in its message.
+    pub(crate) number: u32,
+    /// The path that it takes.
+    pub(crate) path: u32,
+    /// Acknowledgement: the first packet that is missing.
+    pub(crate) expected: u32,
+    /// Acknowledgement: packets that it answers, and how many of them were marked.
+    pub(crate) answered: u32,
+    pub(crate) marked: u32,
+    /// Acknowledgement: what it says beyond that.
+    pub(crate) kind: AckKind,
+    /// Acknowledgement: octets of credit from the start.
+    pub(crate) credit: Option<Bytes>,
+    /// Hops that have written telemetry.
+    hops: u8,
+}
+
+/// What an acknowledgement says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum AckKind {
+    /// All is well.
+    #[default]
+    Positive,
+    /// A packet is missing; the number of one that came out of order and was kept.
+    Negative(Option<u32>),
+}
+
+/// The packets of a run that are under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Packets {
+    records: IdVec<PacketId, PacketRecord>,
+    /// As many as records, if congestion points stamp telemetry; else none.
+    stacks: Vec<[HopTelemetry; MOST_HOPS]>,
+    free: Vec<PacketId>,
+    stamped: bool,
+}
+
+impl Packets {
+    /// None; with room for telemetry if congestion points stamp it.
+    pub(crate) const fn new(stamped: bool) -> Packets {
+        Packets { records: IdVec::new(), stacks: Vec::new(), free: Vec::new(), stamped }
+    }
+
+    /// A packet is sent.
+    #[inline]
+    pub(crate) fn send(&mut self, now: Instant, number: u32, path: u32) -> PacketId {
+        let record = PacketRecord {
+            sent_at: now,
+            number,
+            path,
+            expected: 0,
+            answered: 0,
+            marked: 0,
+            kind: AckKind::Positive,
+            credit: None,
+            hops: 0,
+        };
+        match self.free.pop() {
+            Some(id) => {
+                self.records[id] = record;
+                id
+            }
+            None => {
+                if self.stamped {
+                    self.stacks.push([HopTelemetry::default(); MOST_HOPS]);
+                }
+                self.records.push(record)
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: PacketId) -> &PacketRecord {
+        &self.records[id]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: PacketId) -> &mut PacketRecord {
+        &mut self.records[id]
+    }
+
+    /// A port writes telemetry on a packet, where there is room.
+    #[inline]
+    pub(crate) fn stamp(&mut self, id: PacketId, hop: HopTelemetry) {
+        let record = &mut self.records[id];
+        if let Some(room) = self.stacks[id.number() as usize].get_mut(usize::from(record.hops)) {
+            *room = hop;
+            record.hops += 1;
+        }
+    }
+
+    /// The telemetry of a packet.
+    #[inline]
+    pub(crate) fn hops(&self, id: PacketId) -> &[HopTelemetry] {
+        match self.stacks.get(id.number() as usize) {
+            Some(stack) => &stack[..usize::from(self.records[id].hops)],
+            None => &[],
+        }
+    }
+
+    /// A packet or its acknowledgement has ended.
+    #[inline]
+    pub(crate) fn end(&mut self, id: PacketId) {
+        self.free.push(id);
+    }
+
+    /// How many are under way.
+    pub(crate) fn under_way(&self) -> u64 {
+        (self.records.len() - self.free.len()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_used_again_and_holds_so_many_hops() {
+        let mut packets = Packets::new(true);
+        let first = packets.send(Instant::ZERO, 7, 0);
+        for _ in 0..MOST_HOPS + 2 {
+            packets.stamp(first, HopTelemetry::default());
+        }
+        assert_eq!((packets.hops(first).len(), packets.under_way()), (MOST_HOPS, 1));
+        packets.end(first);
+        let second = packets.send(Instant::ZERO, 8, 0);
+        assert_eq!((second, packets.hops(second).len(), packets.get(second).number), (first, 0, 8));
+        let mut plain = Packets::new(false);
+        let only = plain.send(Instant::ZERO, 0, 0);
+        assert!(plain.hops(only).is_empty());
+    }
+}

@@ -1,0 +1,271 @@
+//! The sending end: what may go, what must go again, and when silence means loss.
+
+use super::{Config, Recovery};
+use crate::arrived::Arrived;
+use qcnlab_units::{Bytes, Instant, Span};
+
+/// A packet to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Its position in the message, from 0.
+    pub number: u32,
+    /// Its octets, headers not counted.
+    pub payload: Bytes,
+    /// Whether it was sent before.
+    pub again: bool,
+}
+
+/// What a sender has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QpStats {
+    /// Packets sent, repeated ones included.
+    pub packets: u64,
+    /// Packets sent again.
+    pub retransmitted: u64,
+    /// Negative acknowledgements heard.
+    pub nacks: u64,
+    /// Times that the timer expired.
+    pub timeouts: u64,
+}
+
+/// Sends one message, or a stream without end.
+///
+/// ```text
+///        una            next           top
+///   ------|--------------|--------------|------->  packet numbers
+///    here     in flight    to go again     new      (next < top only after going back)
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct QpSender {
+    payload: u64,
+    recovery: Recovery,
+    /// Octets in flight at most, by its own rule.
+    own_window: u64,
+    /// And as the scheme permits.
+    permitted: u64,
+    /// Packets in all.
+    end: u32,
+    /// Octets of the last one.
+    last: u64,
+    next: u32,
+    /// One past the highest ever sent.
+    top: u32,
+    /// What is acknowledged; the first missing one is una.
+    acknowledged: Arrived,
+    repair: Option<Repair>,
+    rto: Span,
+    rto_low: Span,
+    few: u32,
+    deadline: Instant,
+    stats: QpStats,
+}
+
+/// Selective repeat: which lost packets go again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Repair {
+    /// It is over when everything below this is acknowledged.
+    until: u32,
+    /// Packets below this have been looked at.
+    from: u32,
+    /// Packets from here on are not thought lost.
+    to: u32,
+}
+
+impl QpSender {
+    /// A sender of `total` octets; `None` for a stream without end, which stops at packet `u32::MAX`.
+    pub fn new(config: &Config, total: Option<Bytes>) -> QpSender {
+        let payload = config.payload.get().max(1);
+        let end =
+            total.map_or(u32::MAX, |total| u32::try_from(total.get().div_ceil(payload)).unwrap_or(u32::MAX - 1).max(1));
+        let last = match total.map_or(0, Bytes::get) % payload {
+            0 => payload,
+            rest => rest,
+        };
+        QpSender {
+            payload,
+            recovery: config.recovery,
+            own_window: config.window.map_or(u64::MAX, Bytes::get),
+            permitted: u64::MAX,
+            end,
+            last,
+            next: 0,
+            top: 0,
+            acknowledged: Arrived::default(),
+            repair: None,
+            rto: config.rto,
+            rto_low: config.rto_low,
+            few: config.rto_low_packets,
+            deadline: Instant::NEVER,
+            stats: QpStats::default(),
+        }
+    }
+
+    /// Octets that may be in flight from now on, as the scheme permits; `None` for any number.
+    #[inline]
+    pub fn permit(&mut self, window: Option<Bytes>) {
+        self.permitted = window.map_or(u64::MAX, Bytes::get);
+    }
+
+    /// Whether [`next_packet`](QpSender::next_packet) would give one: a repair, or a packet while fewer octets than
+    /// the window are in flight.
+    #[inline]
+    pub fn ready(&self) -> bool {
+        self.next < self.end && self.in_flight() < self.own_window.min(self.permitted) || self.next_repair().is_some()
+    }
+
+    /// The next packet that may go now, repairs first. It counts as sent.
+    #[must_use]
+    pub fn next_packet(&mut self, now: Instant) -> Option<Packet> {
+        let number = match self.next_repair() {
+            Some(lost) => {
+                self.repair.as_mut()?.from = lost + 1;
+                lost
+            }
+            None if self.ready() => {
+                self.next += 1;
+                self.next - 1
+            }
+            None => return None,
+        };
+        let again = number < self.top;
+        self.top = self.top.max(self.next);
+        self.stats.packets += 1;
+        self.stats.retransmitted += u64::from(again);
+        if self.deadline == Instant::NEVER {
+            self.restart_timer(now);
+        }
+        Some(Packet { number, payload: Bytes::new(self.octets(number, number + 1)), again })
+    }
+
+    /// Everything below `expected` has arrived; returns how many octets are acknowledged for the first time. Old
+    /// acknowledgements, and ones for what was never sent, are ignored.
+    #[inline]
+    pub fn on_ack(&mut self, now: Instant, expected: u32) -> Bytes {
+        let before = self.una();
+        if expected <= before || expected > self.top {
+            return Bytes::ZERO;
+        }
+        self.acknowledged.advance(expected);
+        let una = self.una();
+        self.next = self.next.max(una);
+        if self.repair.is_some_and(|repair| una >= repair.until) {
+            self.repair = None;
+        }
+        if una == self.top {
+            self.deadline = Instant::NEVER;
+        } else {
+            self.restart_timer(now);
+        }
+        Bytes::new(self.octets(before, una))
+    }
+
+    /// The receiver misses `expected` and has `here`, which came out of order; returns the octets that are acknowledged
+    /// for the first time.
+    pub fn on_nack(&mut self, now: Instant, expected: u32, here: Option<u32>) -> Bytes {
+        self.stats.nacks += 1;
+        let newly = self.on_ack(now, expected);
+        if expected != self.una() || expected >= self.top {
+            return newly;
+        }
+        match (self.recovery, here) {
+            (Recovery::GoBackN, _) => self.next = expected,
+            (Recovery::SelectiveRepeat, None) => {}
+            (Recovery::SelectiveRepeat, Some(here)) => {
+                if here < self.top {
+                    self.acknowledged.insert(here);
+                }
+                let repair = self.repair.get_or_insert(Repair { until: self.top, from: expected, to: expected });
+                repair.to = repair.to.max(self.acknowledged.highest());
+            }
+        }
+        newly
+    }
+
+    /// When to be woken; [`Instant::NEVER`] if nothing is outstanding.
+    #[inline]
+    pub const fn next_wake(&self) -> Instant {
+        self.deadline
+    }
+
+    /// The time asked for has come, or not; returns whether it did. Everything unacknowledged goes again.
+    pub fn on_wake(&mut self, now: Instant) -> bool {
+        if self.deadline == Instant::NEVER || now < self.deadline {
+            return false;
+        }
+        self.stats.timeouts += 1;
+        match self.recovery {
+            Recovery::GoBackN => self.next = self.una(),
+            Recovery::SelectiveRepeat => {
+                self.repair = Some(Repair { until: self.top, from: self.una(), to: self.top });
+            }
+        }
+        self.restart_timer(now);
+        true
+    }
+
+    /// Whether everything is acknowledged; never for a stream without end.
+    #[inline]
+    pub const fn finished(&self) -> bool {
+        self.una() >= self.end && self.end != u32::MAX
+    }
+
+    /// Octets sent and not acknowledged.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.octets(self.una(), self.next)
+    }
+
+    /// Octets acknowledged without a gap.
+    #[inline]
+    pub fn acknowledged(&self) -> Bytes {
+        Bytes::new(self.octets(0, self.una()))
+    }
+
+    /// Octets sent at least once.
+    #[inline]
+    pub fn sent(&self) -> Bytes {
+        Bytes::new(self.octets(0, self.top))
+    }
+
+    /// Octets that may be in flight; `None` for any number.
+    pub fn window(&self) -> Option<Bytes> {
+        Some(self.own_window.min(self.permitted)).filter(|window| *window < u64::MAX).map(Bytes::new)
+    }
+
+    /// Packets in all.
+    #[inline]
+    pub const fn packets(&self) -> u32 {
+        self.end
+    }
+
+    /// What it has done so far.
+    pub const fn stats(&self) -> QpStats {
+        self.stats
+    }
+
+    #[inline]
+    const fn una(&self) -> u32 {
+        self.acknowledged.expected()
+    }
+
+    /// The next lost packet that goes again.
+    #[inline]
+    fn next_repair(&self) -> Option<u32> {
+        let repair = self.repair?;
+        let lost = self.acknowledged.missing_from(repair.from);
+        (lost < repair.to).then_some(lost)
+    }
+
+    #[inline]
+    fn restart_timer(&mut self, now: Instant) {
+        let few = self.few > 0 && self.top - self.una() <= self.few;
+        self.deadline = now + if few { self.rto_low } else { self.rto };
+    }
+
+    /// Octets of the packets from `from` up to but not including `to`.
+    #[inline]
+    fn octets(&self, from: u32, to: u32) -> u64 {
+        let short = if to == self.end && from < to { self.payload - self.last } else { 0 };
+        u64::from(to - from) * self.payload - short
+    }
+}

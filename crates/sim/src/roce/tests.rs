@@ -1,0 +1,189 @@
+//! Hand-worked exchanges, and both ends over links that lose packets.
+
+use super::*;
+use proptest::prelude::*;
+use qcnlab_units::Instant;
+
+fn config(recovery: Recovery) -> Config {
+    Config {
+        recovery,
+        payload: Bytes::new(1000),
+        headers: Bytes::new(48),
+        ack_frame: Bytes::new(60),
+        ack_class: None,
+        ack_every: 1,
+        ack_delay: Span::from_us(10),
+        nack_interval: Span::from_us(500),
+        window: None,
+        rto: Span::from_us(320),
+        rto_low: Span::from_us(100),
+        rto_low_packets: 0,
+    }
+}
+
+fn us(n: u64) -> Instant {
+    Instant::ZERO + Span::from_us(n)
+}
+
+fn numbers(sender: &mut QpSender, at: Instant) -> Vec<u32> {
+    std::iter::from_fn(|| sender.next_packet(at)).map(|packet| packet.number).collect()
+}
+
+/// 2500 octets are packets of 1000, 1000 and 500.
+#[test]
+fn the_last_packet_may_be_shorter() {
+    let mut sender = QpSender::new(&config(Recovery::GoBackN), Some(Bytes::new(2500)));
+    let sizes: Vec<u64> = std::iter::from_fn(|| sender.next_packet(us(0))).map(|packet| packet.payload.get()).collect();
+    assert_eq!((sizes, sender.in_flight()), (vec![1000, 1000, 500], 2500));
+    assert_eq!(sender.on_ack(us(1), 2), Bytes::new(2000));
+    assert_eq!((sender.in_flight(), sender.finished()), (500, false));
+    assert_eq!(sender.on_ack(us(2), 3), Bytes::new(500));
+    assert!(sender.finished() && sender.next_wake() == Instant::NEVER);
+}
+
+/// While fewer octets than the window are in flight a packet may go: 2500 lets three go.
+#[test]
+fn a_window_bounds_what_is_in_flight() {
+    let mut sender = QpSender::new(&config(Recovery::GoBackN), None);
+    sender.permit(Some(Bytes::new(2500)));
+    assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2]);
+    assert_eq!(sender.on_ack(us(1), 1), Bytes::new(1000));
+    assert_eq!(numbers(&mut sender, us(1)), [3]);
+    sender.permit(Some(Bytes::new(1)));
+    sender.on_ack(us(2), 3);
+    assert!(!sender.ready(), "1000 octets are in flight");
+    sender.on_ack(us(3), 4);
+    assert_eq!(numbers(&mut sender, us(3)), [4], "one packet, however small the window");
+}
+
+/// Packet 2 of 0 to 5 is lost: the receiver drops 3 to 5 and says once that it misses 2; all from there go again.
+#[test]
+fn go_back_n_repeats_from_the_lost_packet() {
+    let config = config(Recovery::GoBackN);
+    let mut sender = QpSender::new(&config, Some(Bytes::new(6000)));
+    let mut receiver = QpReceiver::new(&config, 6);
+    assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3, 4, 5]);
+    let replies: Vec<Reply> = [0, 1, 3, 4, 5].into_iter().map(|number| receiver.on_packet(us(5), number)).collect();
+    assert_eq!(replies, [Reply::Ack, Reply::Ack, Reply::Nack(None), Reply::Nothing, Reply::Nothing]);
+    assert_eq!(sender.on_nack(us(10), 2, None), Bytes::new(2000));
+    assert_eq!(numbers(&mut sender, us(10)), [2, 3, 4, 5]);
+    assert_eq!((sender.stats().retransmitted, sender.stats().nacks), (4, 1));
+    // It is said again after 500 us, or at once about another packet.
+    assert_eq!(receiver.on_packet(us(504), 5), Reply::Nothing);
+    assert_eq!(receiver.on_packet(us(505), 5), Reply::Nack(None));
+    assert_eq!(receiver.on_packet(us(506), 2), Reply::Ack);
+    assert_eq!(receiver.on_packet(us(506), 4), Reply::Nack(None));
+}
+
+/// Packets 1 and 3 of 0 to 5 are lost: each later one says what came, and each lost one goes again once.
+#[test]
+fn selective_repeat_repeats_the_lost_packets_alone() {
+    let config = config(Recovery::SelectiveRepeat);
+    let mut sender = QpSender::new(&config, Some(Bytes::new(7000)));
+    let mut receiver = QpReceiver::new(&config, 7);
+    sender.permit(Some(Bytes::new(6000)));
+    assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(receiver.on_packet(us(5), 0), Reply::Ack);
+    assert_eq!(receiver.on_packet(us(5), 2), Reply::Nack(Some(2)));
+    sender.on_ack(us(10), 1);
+    sender.on_nack(us(10), 1, Some(2));
+    assert_eq!(numbers(&mut sender, us(10)), [1, 6], "the lost one first, then one more for packet 0");
+    assert_eq!(receiver.on_packet(us(15), 4), Reply::Nack(Some(4)));
+    sender.on_nack(us(20), 1, Some(4));
+    assert_eq!(numbers(&mut sender, us(20)), [3], "not 1 again");
+    assert_eq!(receiver.on_packet(us(25), 1), Reply::Ack);
+    assert_eq!(receiver.next_expected(), 3);
+    assert_eq!(receiver.on_packet(us(25), 3), Reply::Ack);
+    assert_eq!(receiver.next_expected(), 5);
+    assert_eq!(sender.on_ack(us(30), 5), Bytes::new(4000));
+}
+
+/// The last packet is lost: nothing tells of it, and 320 us after the last progress it goes again.
+#[test]
+fn a_lost_last_packet_does_not_hang() {
+    for recovery in [Recovery::GoBackN, Recovery::SelectiveRepeat] {
+        let mut sender = QpSender::new(&config(recovery), Some(Bytes::new(2000)));
+        assert_eq!(numbers(&mut sender, us(0)), [0, 1]);
+        sender.on_ack(us(10), 1);
+        assert_eq!(sender.next_wake(), us(330));
+        assert!(!sender.on_wake(us(329)) && sender.on_wake(us(330)));
+        assert_eq!(numbers(&mut sender, us(330)), [1]);
+        assert_eq!((sender.stats().timeouts, sender.stats().retransmitted), (1, 1));
+        assert_eq!(sender.next_wake(), us(650));
+    }
+}
+
+/// IRN: with three packets or fewer in flight the timeout is the short one.
+#[test]
+fn few_packets_have_a_short_timeout() {
+    let mut sender =
+        QpSender::new(&Config { rto_low_packets: 3, ..config(Recovery::SelectiveRepeat) }, Some(Bytes::new(4000)));
+    assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3]);
+    sender.on_ack(us(10), 1);
+    assert_eq!(sender.next_wake(), us(110));
+}
+
+/// One acknowledgement for four packets, for fewer after 10 us, and for the last of the message at once.
+#[test]
+fn acknowledgements_are_coalesced() {
+    let mut receiver = QpReceiver::new(&Config { ack_every: 4, ..config(Recovery::GoBackN) }, 10);
+    let replies: Vec<Reply> = (0..4).map(|number| receiver.on_packet(us(1), number)).collect();
+    assert_eq!(replies, [Reply::Nothing, Reply::Nothing, Reply::Nothing, Reply::Ack]);
+    assert_eq!(receiver.on_packet(us(2), 4), Reply::Nothing);
+    assert_eq!(receiver.next_wake(), us(12));
+    assert!(!receiver.on_wake(us(11)) && receiver.on_wake(us(12)) && !receiver.on_wake(us(13)));
+    assert_eq!((5..9).map(|number| receiver.on_packet(us(20), number)).last(), Some(Reply::Ack));
+    assert_eq!(receiver.on_packet(us(20), 9), Reply::Ack);
+    assert!(receiver.finished());
+    // A packet that comes twice is acknowledged: its acknowledgement may have been lost.
+    assert_eq!(receiver.on_packet(us(30), 9), Reply::Ack);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    /// Whatever is lost in either direction, a message arrives whole, in order and completes.
+    #[test]
+    fn every_message_completes(
+        lost in prop::collection::vec(prop::bool::weighted(0.2), 1..200),
+        octets in 1..40_000u64,
+        window in 1..20_000u64,
+        every in 1..5u32,
+        selective in any::<bool>(),
+    ) {
+        let recovery = if selective { Recovery::SelectiveRepeat } else { Recovery::GoBackN };
+        let config = Config { ack_every: every, window: Some(Bytes::new(window)), ..config(recovery) };
+        let mut sender = QpSender::new(&config, Some(Bytes::new(octets)));
+        let mut receiver = QpReceiver::new(&config, sender.packets());
+        let mut draws = lost.iter().copied().chain(std::iter::repeat(false));
+        let mut loses = move || draws.next().unwrap_or(false);
+        let mut acknowledged = 0;
+        let mut now = us(0);
+        for _ in 0..5000 {
+            if sender.finished() {
+                break;
+            }
+            now += Span::from_us(7);
+            let mut replies = Vec::new();
+            while let Some(packet) = sender.next_packet(now) {
+                if !loses() {
+                    replies.push((receiver.on_packet(now, packet.number), receiver.next_expected()));
+                }
+            }
+            if receiver.on_wake(now) {
+                replies.push((Reply::Ack, receiver.next_expected()));
+            }
+            for (reply, expected) in replies {
+                acknowledged += match reply {
+                    _ if loses() => 0,
+                    Reply::Nothing => 0,
+                    Reply::Ack => sender.on_ack(now, expected).get(),
+                    Reply::Nack(here) => sender.on_nack(now, expected, here).get(),
+                };
+            }
+            let _ = sender.on_wake(now);
+        }
+        prop_assert!(sender.finished() && receiver.finished());
+        prop_assert_eq!((acknowledged, sender.acknowledged(), sender.in_flight()), (octets, Bytes::new(octets), 0));
+    }
+}
