@@ -101,3 +101,13 @@ fn table() {
         println!("{scheme} 15 MB: FCT {:.2?} ms, peak {:.0} KB", completion(&run), queue(&run, 0).2);
     }
 }
+
+#[test]
+#[ignore = "x"]
+fn early() {
+    for seed in 1..7 {
+        let text = star(16, 1048, 60, "60 ms", "name = \"dcqcn\"", "size = \"15 MB\"");
+        let run = done(&format!("seed = {seed}\n{text}"));
+        println!("FCT {:.2?} ms, peak {:.0} KB", completion(&run), queue(&run, 0).2);
+    }
+}
