@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use qcnlab_lab::{Feedback, Scenario, Shipped, Star, Topology, TrafficKind, shipped};
-use qcnlab_schemes::registry::catalogue;
+use qcnlab_schemes::registry::{Config, catalogue};
 use qcnlab_units::{BitRate, Bytes, Span};
 
 fn read(name: &str) -> Scenario {
@@ -47,13 +47,19 @@ fn every_shipped_scenario_is_good_and_survives_its_own_text() {
     }
 }
 
+/// What the hotspot's traffic is, and what it is for schemes that hear of acknowledgements.
+const PLAIN: &str = "traffic.kind=saturated";
+const OVER_ROCE: &str = "traffic.kind=roce";
+
 #[test]
 fn every_scheme_and_preset_survives() {
     let base = with(&read(HOTSPOT), &["topology.buffer=2 MB"]);
     for scheme in qcnlab_schemes::registry::catalogue() {
         for preset in &scheme.presets {
+            let preset_name = preset.name;
             let (name, preset) = (format!("scheme.name={}", scheme.name), format!("scheme.preset={}", preset.name));
-            survives(&with(&base, &[&name, &preset]));
+            let hears = !Config::find(scheme.name, Some(preset_name)).unwrap().events().is_empty();
+            survives(&with(&base, &[&name, &preset, if hears { OVER_ROCE } else { PLAIN }]));
         }
     }
 }
@@ -384,7 +390,8 @@ fn every_optional_parameter_can_be_left_out() {
             for field in fields.iter().filter(|field| field.optional) {
                 let (name, key) =
                     (format!("scheme.name={}", scheme.name), format!("scheme.{role}.{}=none", field.name));
-                let scenario = with(&read(HOTSPOT), &[&name, &key]);
+                let hears = !Config::find(scheme.name, None).unwrap().events().is_empty();
+                let scenario = with(&read(HOTSPOT), &[&name, &key, if hears { OVER_ROCE } else { PLAIN }]);
                 let (table, at) = match role {
                     "cp" => (scenario.scheme.cp(), scheme.cp_fields),
                     _ => (scenario.scheme.rp(), scheme.rp_fields),

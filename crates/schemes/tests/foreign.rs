@@ -3,8 +3,9 @@
 use qcnlab_schemes::foreign::{Foreign, ForeignCp, ForeignNp, ForeignRp, ForeignScheme, Parameters, guard};
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{
-    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Dice, FlowId, Gauge, NotificationPoint,
-    Pacing, Probe, ProbeAction, ProbeKind, Purpose, Queue, ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp,
+    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Dice, Endpoint, FlowId, Gauge,
+    NotificationPoint, Pacing, Probe, ProbeAction, ProbeKind, Purpose, Queue, ReactionPoint, RpCapabilities, Signal,
+    SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::sync::Arc;
@@ -113,7 +114,7 @@ impl ForeignScheme for Outside {
     fn congestion_point(&self, _: CpId) -> Box<dyn ForeignCp> {
         Box::new(self.machine.clone())
     }
-    fn reaction_point(&self, _: BitRate) -> Box<dyn ForeignRp> {
+    fn reaction_point(&self, _: Endpoint) -> Box<dyn ForeignRp> {
         Box::new(self.machine.clone())
     }
     fn notification_point(&self) -> Option<Box<dyn ForeignNp>> {
@@ -141,7 +142,7 @@ const FRAME: Arrival = Arrival {
     mark: 0,
 };
 const QUEUE: Queue = Queue { len: Bytes::new(1500), capacity: Bytes::new(150_000), rate: BitRate::gbps(10) };
-const DELIVERED: Delivered = Delivered { size: Bytes::new(1500), mark: 1, controlled: true };
+const DELIVERED: Delivered = Delivered { size: Bytes::new(1500), mark: 1, controlled: true, sent_at: Instant::NEVER };
 
 #[test]
 fn a_reaction_point_is_asked_anew_after_each_call() {

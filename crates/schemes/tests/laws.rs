@@ -244,7 +244,7 @@ fn lowest_by_transport(config: &Config, least: BitRate) -> BitRate {
     let mut rolls = Dice::new(1, 0, "flow", Purpose::Reaction);
     let mut rp = config.reaction_point(LINE_RATE);
     let mut lowest = LINE_RATE;
-    for packet in 1..3000u64 {
+    for packet in 1..9000u64 {
         let now = Instant::ZERO + Span::from_us(1000 + 10 * packet);
         let hop = HopTelemetry {
             left_at: now,

@@ -219,20 +219,21 @@ fn feedback_has_the_bits_that_are_declared() {
     assert!(heard >= 10, "{heard} presets send CNMs");
 }
 
-/// Of the schemes that hear anything each has a minimum rate, and each whose ports send messages says whether discarded
+/// Of the schemes that hear anything each has a minimum rate; of those that hear signals each drifts, and each whose ports send messages says whether discarded
 /// frames count. What does not is named here, with the reason.
 #[test]
 fn no_scheme_escapes_the_laws_by_lacking_a_parameter() {
     for listing in catalogue() {
         let has = |fields: &[qcnlab_schemes::params::Field], name| fields.iter().any(|field| field.name == name);
         let limits = !listing.hears.is_empty();
-        assert_eq!(limits, has(listing.rp_fields, "min_rate"), "{}: min_rate", listing.name);
+        let hears = limits || !listing.events.is_empty();
+        assert_eq!(hears, has(listing.rp_fields, "min_rate"), "{}: min_rate", listing.name);
         for drift in ["drift_every", "drift_step"] {
             assert_eq!(limits, has(listing.rp_fields, drift), "{}: {drift}", listing.name);
         }
         let counts = match listing.name {
             // Ports that only write on frames: what is discarded carries nothing. FECN counts what is offered to it.
-            "none" | "dcqcn" | "qcn_three_point" | "fecn" => false,
+            "none" | "dcqcn" | "qcn_three_point" | "fecn" | "dctcp" | "timely" | "hpcc" => false,
             _ => true,
         };
         assert_eq!(counts, has(listing.cp_fields, "count_discarded"), "{}: count_discarded", listing.name);
