@@ -26,9 +26,13 @@ CHANGES = (
 """The standard hotspot: deck 001's at RTT 40 us, for half a second."""
 OWN_CHANGES = {
     "dcqcn": ("topology.buffer=500 KB",),
+    "dctcp": ("traffic.kind=roce", "topology.buffer=500 KB"),
+    "timely": ("traffic.kind=roce", "topology.buffer=5 MB"),
+    "hpcc": ("traffic.kind=roce", "topology.buffer=500 KB"),
     "e2cm": ("feedback.kind=frames",),
 }
-"""Changes without which a scheme does nothing here: marks start at 200 KB; probes must queue."""
+"""Changes without which a scheme does nothing here: marks start at 200 KB; probes must queue;
+acknowledgements need a transport."""
 INDEX = "README.md"
 FIGURE_DPI, COLOURS = 80, 48
 """Resolution and colours of a figure: legible, and small enough to keep in the repository."""

@@ -5,6 +5,7 @@ use crate::quantity::quantity;
 use crate::scenario::layout::{KindKey, SCHEME_KEYS, SECTIONS, Section, TOP, dotted, plain};
 use crate::scenario::text::{base_json, json};
 use crate::shipped::shipped;
+use qcnlab_schemes::EventKind;
 use qcnlab_schemes::params::{Choice, Field, Kind, Value as Parameter};
 use qcnlab_schemes::registry::{Listing, PresetListing, catalogue};
 use serde_json::{Map, Value, json};
@@ -54,6 +55,8 @@ pub fn scenarios_json() -> String {
 }
 
 fn scheme(listing: &Listing) -> Value {
+    let signals = listing.hears.iter().map(|kind| kind.name());
+    let hears: Value = signals.chain(listing.events.iter().map(EventKind::name)).collect();
     let words = |kinds: &[qcnlab_schemes::SignalKind]| kinds.iter().map(|kind| kind.name()).collect::<Value>();
     let presets = listing.presets.iter().map(|preset| {
         json!({
@@ -70,7 +73,7 @@ fn scheme(listing: &Listing) -> Value {
         "title": listing.title,
         "source": listing.source,
         "status": listing.status.words(),
-        "hears": words(listing.hears),
+        "hears": hears,
         "speaks": words(&listing.speaks()),
         "about": listing.about,
         "presets": presets.collect::<Value>(),

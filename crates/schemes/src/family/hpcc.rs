@@ -106,7 +106,7 @@ const RP_SIGCOMM2019: HpccRpParams = HpccRpParams {
     expected_flows: 100,
     ai_rate: BitRate::mbps(50),
     steps_for: Some(BitRate::gbps(100)),
-    min_rate: BitRate::mbps(1),
+    min_rate: BitRate::mbps(10),
     window: WindowRule::Scaled,
     base_rtt: None,
     header: Bytes::new(42),
@@ -142,7 +142,7 @@ impl Family for Hpcc {
                 name: "SIGCOMM2019",
                 about: "As published: eta 0.95, five additive steps, W_AI for 100 flows, 42 octets of telemetry for five hops on \
                         data and acknowledgements. The window is capped at its first value, line rate times base round-trip \
-                        time: the paper gives no cap, the authors' simulator caps the rate. The least rate of 1 Mb/s is ours.",
+                        time: the paper gives no cap, the authors' simulator caps the rate. The least rate of 10 Mb/s is ours.",
                 cp: CP_EXACT,
                 rp: RP_SIGCOMM2019,
             },
