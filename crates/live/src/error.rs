@@ -61,6 +61,9 @@ pub enum Unsupported {
     /// A domain that is spelled out.
     #[error("live bridges and hosts all take part in congestion notification; leave [domain] out")]
     Domain,
+    /// Flows over RoCE, whose transport is the simulator's own.
+    #[error("live flows are datagrams or TCP connections; use another kind of traffic than roce")]
+    Roce,
     /// A frame that is too long.
     #[error("frames of {octets} B are longer than {most} B, the longest that live links carry")]
     Frame {

@@ -99,6 +99,9 @@ impl Layout {
         if plan.domain.is_some() {
             return Err(Unsupported::Domain);
         }
+        if plan.flows.iter().any(|flow| matches!(flow.traffic, Traffic::Roce { .. })) {
+            return Err(Unsupported::Roce);
+        }
         let mut ways = ways(plan);
         for way in 0..ways.len() as u32 {
             let way = way as usize;

@@ -403,10 +403,7 @@ fn put_together(
     let scales = Scales { frame_us: us(longest), set_point_us: us(set_point) };
     let tally = |(flow, count): (usize, &crate::record::FlowCount)| {
         let planned = &plan.flows[flow];
-        let total = match &planned.traffic {
-            Traffic::Saturated { total, .. } | Traffic::Tcp { total, .. } => total.map(Bytes::get),
-            Traffic::Constant { .. } | Traffic::Fed => None,
-        };
+        let total = planned.traffic.total().map(Bytes::get);
         let mut tally = FlowTally {
             sent: count.sent,
             sent_bytes: count.sent_octets,
