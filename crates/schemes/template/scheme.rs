@@ -3,6 +3,9 @@
 //! A port sends a message at each sample that finds the queue above its set point. Every scheme that limits has the
 //! drift timer; where a scheme raises its rates in other ways, too, it is off in the presets.
 //!
+//! A scheme that hears of acknowledgements, or permits a window, says so in `capabilities` and implements `on_transport`
+//! and `window` beside the rest: `family/dctcp.rs` is one. It runs over traffic of kind roce.
+//!
 //! Source: deck and slide, paper or clause; a row in docs/reference/sources.md says what the short name means.
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
@@ -23,7 +26,10 @@ use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::drift::{Drift, DriftParams};
 use crate::parts::sampling::Sampler;
-use crate::roles::{Arrival, Cnm, CongestionPoint, CpAction, CpId, Endpoint, Gauge, NoNotification, Queue, ReactionPoint, Signal, SignalKind, Stamp};
+use crate::roles::{
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Endpoint, Gauge, NoNotification, Queue, ReactionPoint, Signal,
+    SignalKind, Stamp,
+};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// The family: what the registry knows of these machines.

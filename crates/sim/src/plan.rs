@@ -220,7 +220,7 @@ pub enum Traffic {
     /// A message on a RoCE queue pair; acknowledgements travel back as frames.
     Roce {
         /// How the queue pair behaves.
-        config: roce::Config,
+        config: roce::QpConfig,
         /// Octets of the message; `None` for no end.
         total: Option<Bytes>,
     },

@@ -2,7 +2,7 @@
 
 use crate::frame::Payload;
 use crate::ids::PacketId;
-use crate::roce::{Config, QpReceiver, QpSender};
+use crate::roce::{QpConfig, QpReceiver, QpSender};
 use qcnlab_schemes::registry::AnyRp;
 use qcnlab_schemes::{EventKind, EventKinds, Flight, ReactionPoint, TransportEvent};
 use qcnlab_units::{Bytes, Instant, Span};
@@ -44,7 +44,7 @@ pub(crate) struct Unanswered {
 }
 
 impl QueuePair {
-    pub(crate) fn new(config: &Config, total: Option<Bytes>, start: Instant) -> QueuePair {
+    pub(crate) fn new(config: &QpConfig, total: Option<Bytes>, start: Instant) -> QueuePair {
         let sender = QpSender::new(config, total);
         QueuePair {
             start,

@@ -83,7 +83,7 @@ impl Traffic {
 impl Traffic {
     /// Return how its queue pairs behave, if RoCE carries its flows. If a frame has no room for payload, the packet is
     /// empty.
-    pub(crate) fn queue_pair(&self) -> Option<roce::Config> {
+    pub(crate) fn queue_pair(&self) -> Option<roce::QpConfig> {
         use TrafficKind::{Roce, RoceFlows, RoceIncast, RoceList};
         match self.kind {
             Roce {
@@ -141,7 +141,7 @@ impl Traffic {
                 rto_low,
                 rto_low_packets,
                 ..
-            } => Some(roce::Config {
+            } => Some(roce::QpConfig {
                 recovery: recovery.into(),
                 payload: self.frame.saturating_sub(headers),
                 headers,
@@ -165,11 +165,11 @@ impl Traffic {
     }
 }
 
-impl From<Recovery> for roce::Recovery {
-    fn from(recovery: Recovery) -> roce::Recovery {
+impl From<Recovery> for roce::QpRecovery {
+    fn from(recovery: Recovery) -> roce::QpRecovery {
         match recovery {
-            Recovery::GoBackN => roce::Recovery::GoBackN,
-            Recovery::SelectiveRepeat => roce::Recovery::SelectiveRepeat,
+            Recovery::GoBackN => roce::QpRecovery::GoBackN,
+            Recovery::SelectiveRepeat => roce::QpRecovery::SelectiveRepeat,
         }
     }
 }

@@ -20,15 +20,15 @@ mod sender;
 mod tests;
 
 pub use receiver::{QpReceiver, Reply};
-pub use sender::{Packet, QpSender, QpStats};
+pub use sender::{QpPacket, QpSender, QpStats};
 
 use qcnlab_units::{Bytes, Span};
 
 /// How a queue pair behaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
+pub struct QpConfig {
     /// How lost packets are repaired.
-    pub recovery: Recovery,
+    pub recovery: QpRecovery,
     /// Octets of payload in a full packet (MTU), above zero.
     pub payload: Bytes,
     /// Octets of each packet on top of its payload.
@@ -55,7 +55,7 @@ pub struct Config {
 
 /// How lost packets are repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recovery {
+pub enum QpRecovery {
     /// Everything from the lost packet on goes again.
     GoBackN,
     /// The lost packets alone go again.

@@ -1,6 +1,6 @@
 //! The receiving end: what is missing first, and what to answer.
 
-use super::{Config, Recovery};
+use super::{QpConfig, QpRecovery};
 use crate::arrived::Arrived;
 use qcnlab_units::{Instant, Span};
 
@@ -18,7 +18,7 @@ pub enum Reply {
 /// Takes the packets of one message and answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QpReceiver {
-    recovery: Recovery,
+    recovery: QpRecovery,
     every: u32,
     delay: Span,
     nack_interval: Span,
@@ -35,7 +35,7 @@ pub struct QpReceiver {
 
 impl QpReceiver {
     /// Nothing has arrived of a message of so many packets.
-    pub fn new(config: &Config, packets: u32) -> QpReceiver {
+    pub fn new(config: &QpConfig, packets: u32) -> QpReceiver {
         QpReceiver {
             recovery: config.recovery,
             every: config.ack_every.max(1),
@@ -75,7 +75,7 @@ impl QpReceiver {
 
     /// A packet beyond the one expected. Go-back-N drops it, and says so now and then.
     fn out_of_order(&mut self, now: Instant, number: u32) -> Reply {
-        if self.recovery == Recovery::SelectiveRepeat {
+        if self.recovery == QpRecovery::SelectiveRepeat {
             self.arrived.insert(number);
             self.answered();
             return Reply::Nack(Some(number));

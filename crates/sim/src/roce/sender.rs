@@ -1,12 +1,12 @@
 //! The sending end: what may go, what must go again, and when silence means loss.
 
-use super::{Config, Recovery};
+use super::{QpConfig, QpRecovery};
 use crate::arrived::Arrived;
 use qcnlab_units::{Bytes, Instant, Span};
 
 /// A packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packet {
+pub struct QpPacket {
     /// Its position in the message, from 0.
     pub number: u32,
     /// Its octets, headers not counted.
@@ -38,7 +38,7 @@ pub struct QpStats {
 #[derive(Clone, Debug, PartialEq)]
 pub struct QpSender {
     payload: u64,
-    recovery: Recovery,
+    recovery: QpRecovery,
     /// Octets in flight at most, by its own rule.
     own_window: u64,
     /// And as the scheme permits.
@@ -73,7 +73,7 @@ struct Repair {
 
 impl QpSender {
     /// A sender of `total` octets; `None` for a stream without end, which stops at packet `u32::MAX`.
-    pub fn new(config: &Config, total: Option<Bytes>) -> QpSender {
+    pub fn new(config: &QpConfig, total: Option<Bytes>) -> QpSender {
         let payload = config.payload.get().max(1);
         let end =
             total.map_or(u32::MAX, |total| u32::try_from(total.get().div_ceil(payload)).unwrap_or(u32::MAX - 1).max(1));
@@ -115,7 +115,7 @@ impl QpSender {
 
     /// The next packet that may go now, repairs first. It counts as sent.
     #[must_use]
-    pub fn next_packet(&mut self, now: Instant) -> Option<Packet> {
+    pub fn next_packet(&mut self, now: Instant) -> Option<QpPacket> {
         let number = match self.next_repair() {
             Some(lost) => {
                 self.repair.as_mut()?.from = lost + 1;
@@ -134,7 +134,7 @@ impl QpSender {
         if self.deadline == Instant::NEVER {
             self.restart_timer(now);
         }
-        Some(Packet { number, payload: Bytes::new(self.octets(number, number + 1)), again })
+        Some(QpPacket { number, payload: Bytes::new(self.octets(number, number + 1)), again })
     }
 
     /// Everything below `expected` has arrived; returns how many octets are acknowledged for the first time. Old
@@ -168,9 +168,9 @@ impl QpSender {
             return newly;
         }
         match (self.recovery, here) {
-            (Recovery::GoBackN, _) => self.next = expected,
-            (Recovery::SelectiveRepeat, None) => {}
-            (Recovery::SelectiveRepeat, Some(here)) => {
+            (QpRecovery::GoBackN, _) => self.next = expected,
+            (QpRecovery::SelectiveRepeat, None) => {}
+            (QpRecovery::SelectiveRepeat, Some(here)) => {
                 if here < self.top {
                     self.acknowledged.insert(here);
                 }
@@ -194,8 +194,8 @@ impl QpSender {
         }
         self.stats.timeouts += 1;
         match self.recovery {
-            Recovery::GoBackN => self.next = self.una(),
-            Recovery::SelectiveRepeat => {
+            QpRecovery::GoBackN => self.next = self.una(),
+            QpRecovery::SelectiveRepeat => {
                 self.repair = Some(Repair { until: self.top, from: self.una(), to: self.top });
             }
         }

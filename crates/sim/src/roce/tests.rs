@@ -4,8 +4,8 @@ use super::*;
 use proptest::prelude::*;
 use qcnlab_units::Instant;
 
-fn config(recovery: Recovery) -> Config {
-    Config {
+fn config(recovery: QpRecovery) -> QpConfig {
+    QpConfig {
         recovery,
         payload: Bytes::new(1000),
         headers: Bytes::new(48),
@@ -32,7 +32,7 @@ fn numbers(sender: &mut QpSender, at: Instant) -> Vec<u32> {
 /// 2500 octets are packets of 1000, 1000 and 500.
 #[test]
 fn the_last_packet_may_be_shorter() {
-    let mut sender = QpSender::new(&config(Recovery::GoBackN), Some(Bytes::new(2500)));
+    let mut sender = QpSender::new(&config(QpRecovery::GoBackN), Some(Bytes::new(2500)));
     let sizes: Vec<u64> = std::iter::from_fn(|| sender.next_packet(us(0))).map(|packet| packet.payload.get()).collect();
     assert_eq!((sizes, sender.in_flight()), (vec![1000, 1000, 500], 2500));
     assert_eq!(sender.on_ack(us(1), 2), Bytes::new(2000));
@@ -44,7 +44,7 @@ fn the_last_packet_may_be_shorter() {
 /// While fewer octets than the window are in flight a packet may go: 2500 lets three go.
 #[test]
 fn a_window_bounds_what_is_in_flight() {
-    let mut sender = QpSender::new(&config(Recovery::GoBackN), None);
+    let mut sender = QpSender::new(&config(QpRecovery::GoBackN), None);
     sender.permit(Some(Bytes::new(2500)));
     assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2]);
     assert_eq!(sender.on_ack(us(1), 1), Bytes::new(1000));
@@ -59,7 +59,7 @@ fn a_window_bounds_what_is_in_flight() {
 /// Packet 2 of 0 to 5 is lost: the receiver drops 3 to 5 and says once that it misses 2; all from there go again.
 #[test]
 fn go_back_n_repeats_from_the_lost_packet() {
-    let config = config(Recovery::GoBackN);
+    let config = config(QpRecovery::GoBackN);
     let mut sender = QpSender::new(&config, Some(Bytes::new(6000)));
     let mut receiver = QpReceiver::new(&config, 6);
     assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3, 4, 5]);
@@ -78,7 +78,7 @@ fn go_back_n_repeats_from_the_lost_packet() {
 /// Packets 1 and 3 of 0 to 5 are lost: each later one says what came, and each lost one goes again once.
 #[test]
 fn selective_repeat_repeats_the_lost_packets_alone() {
-    let config = config(Recovery::SelectiveRepeat);
+    let config = config(QpRecovery::SelectiveRepeat);
     let mut sender = QpSender::new(&config, Some(Bytes::new(7000)));
     let mut receiver = QpReceiver::new(&config, 7);
     sender.permit(Some(Bytes::new(6000)));
@@ -101,7 +101,7 @@ fn selective_repeat_repeats_the_lost_packets_alone() {
 /// The last packet is lost: nothing tells of it, and 320 us after the last progress it goes again.
 #[test]
 fn a_lost_last_packet_does_not_hang() {
-    for recovery in [Recovery::GoBackN, Recovery::SelectiveRepeat] {
+    for recovery in [QpRecovery::GoBackN, QpRecovery::SelectiveRepeat] {
         let mut sender = QpSender::new(&config(recovery), Some(Bytes::new(2000)));
         assert_eq!(numbers(&mut sender, us(0)), [0, 1]);
         sender.on_ack(us(10), 1);
@@ -117,7 +117,7 @@ fn a_lost_last_packet_does_not_hang() {
 #[test]
 fn few_packets_have_a_short_timeout() {
     let mut sender =
-        QpSender::new(&Config { rto_low_packets: 3, ..config(Recovery::SelectiveRepeat) }, Some(Bytes::new(4000)));
+        QpSender::new(&QpConfig { rto_low_packets: 3, ..config(QpRecovery::SelectiveRepeat) }, Some(Bytes::new(4000)));
     assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3]);
     sender.on_ack(us(10), 1);
     assert_eq!(sender.next_wake(), us(110));
@@ -126,7 +126,7 @@ fn few_packets_have_a_short_timeout() {
 /// One acknowledgement for four packets, for fewer after 10 us, and for the last of the message at once.
 #[test]
 fn acknowledgements_are_coalesced() {
-    let mut receiver = QpReceiver::new(&Config { ack_every: 4, ..config(Recovery::GoBackN) }, 10);
+    let mut receiver = QpReceiver::new(&QpConfig { ack_every: 4, ..config(QpRecovery::GoBackN) }, 10);
     let replies: Vec<Reply> = (0..4).map(|number| receiver.on_packet(us(1), number)).collect();
     assert_eq!(replies, [Reply::Nothing, Reply::Nothing, Reply::Nothing, Reply::Ack]);
     assert_eq!(receiver.on_packet(us(2), 4), Reply::Nothing);
@@ -151,8 +151,8 @@ proptest! {
         every in 1..5u32,
         selective in any::<bool>(),
     ) {
-        let recovery = if selective { Recovery::SelectiveRepeat } else { Recovery::GoBackN };
-        let config = Config { ack_every: every, window: Some(Bytes::new(window)), ..config(recovery) };
+        let recovery = if selective { QpRecovery::SelectiveRepeat } else { QpRecovery::GoBackN };
+        let config = QpConfig { ack_every: every, window: Some(Bytes::new(window)), ..config(recovery) };
         let mut sender = QpSender::new(&config, Some(Bytes::new(octets)));
         let mut receiver = QpReceiver::new(&config, sender.packets());
         let mut draws = lost.iter().copied().chain(std::iter::repeat(false));

@@ -10,15 +10,15 @@ use qcnlab_units::Instant;
 const ENDPOINT: Endpoint =
     Endpoint { line_rate: BitRate::gbps(100), base_rtt: Span::from_us(8), mtu: Bytes::new(1000) };
 
-struct Stream {
+struct DctcpStream {
     rp: DctcpRp,
     acknowledged: u64,
     sent: u64,
 }
 
-impl Stream {
-    fn new(params: DctcpRpParams) -> Stream {
-        Stream { rp: Dctcp::reaction_point(&params, ENDPOINT), acknowledged: 0, sent: 0 }
+impl DctcpStream {
+    fn new(params: DctcpRpParams) -> DctcpStream {
+        DctcpStream { rp: Dctcp::reaction_point(&params, ENDPOINT), acknowledged: 0, sent: 0 }
     }
 
     fn flight(&self) -> Flight {
@@ -65,7 +65,7 @@ fn marking_is_a_step() {
 /// it goes back to 1: 1 - 1/16 of the distance stays.
 #[test]
 fn alpha_follows_the_share_of_marks() {
-    let mut stream = Stream::new(RP_RFC8257);
+    let mut stream = DctcpStream::new(RP_RFC8257);
     stream.sent = 100_000;
     stream.ack(true);
     assert_eq!(stream.window(), 50_000);
@@ -80,7 +80,7 @@ fn alpha_follows_the_share_of_marks() {
 /// Alpha 15/16: W (1 - 15/32). A second mark in the same window of data changes nothing.
 #[test]
 fn a_window_of_data_is_cut_once() {
-    let mut stream = Stream::new(RP_RFC8257);
+    let mut stream = DctcpStream::new(RP_RFC8257);
     stream.rp.alpha = 0.5;
     stream.sent = 100_000;
     stream.ack(true);
@@ -93,7 +93,7 @@ fn a_window_of_data_is_cut_once() {
 /// After the cut 73 437 octets are acknowledged for one packet more.
 #[test]
 fn the_window_grows_by_a_packet_each_window_of_data() {
-    let mut stream = Stream::new(DctcpRpParams { initial_window: Some(Bytes::new(10_000)), ..RP_RFC8257 });
+    let mut stream = DctcpStream::new(DctcpRpParams { initial_window: Some(Bytes::new(10_000)), ..RP_RFC8257 });
     stream.acks(10, false);
     assert_eq!(stream.window(), 11_000);
     stream.acks(11, false);
@@ -103,7 +103,7 @@ fn the_window_grows_by_a_packet_each_window_of_data() {
 /// A loss halves; a timeout leaves two packets and slow start to half of what was: 2 + 2 acknowledged = 4 packets.
 #[test]
 fn losses_cut_as_reno_does() {
-    let mut stream = Stream::new(DctcpRpParams { initial_window: Some(Bytes::new(40_000)), ..RP_RFC8257 });
+    let mut stream = DctcpStream::new(DctcpRpParams { initial_window: Some(Bytes::new(40_000)), ..RP_RFC8257 });
     stream.sent = 40_000;
     let flight = stream.flight();
     stream.rp.on_transport(us(1), &TransportEvent::Lost(LossSign::Gap), &flight, &mut dice());
@@ -121,7 +121,7 @@ fn losses_cut_as_reno_does() {
 /// = sqrt(2 W*) / 2 = 8.4 packets. Here the queue is what exceeds 100 packets, and a window of data is one round trip.
 #[test]
 fn the_amplitude_is_as_published() {
-    let mut stream = Stream::new(DctcpRpParams { initial_window: Some(Bytes::new(130_000)), ..RP_RFC8257 });
+    let mut stream = DctcpStream::new(DctcpRpParams { initial_window: Some(Bytes::new(130_000)), ..RP_RFC8257 });
     let mut windows = Vec::new();
     stream.sent = 130_000;
     for _ in 0..4000 {
@@ -143,7 +143,7 @@ fn the_amplitude_is_as_published() {
 /// The simulator's form: its first cut is by half of alpha 1, and it adds 1 Gb/s a round trip; the window follows.
 #[test]
 fn the_rate_form_moves_once_a_round_trip() {
-    let mut stream = Stream::new(RP_HPCC_SIMULATOR);
+    let mut stream = DctcpStream::new(RP_HPCC_SIMULATOR);
     stream.sent = 100_000;
     stream.ack(true);
     assert_eq!(stream.rp.limit(), Some(BitRate::gbps(50)));

@@ -29,7 +29,7 @@ pub struct HpccRp {
     stage: u32,
     /// More than these octets acknowledged are a round trip (lastUpdateSeq).
     until: Bytes,
-    seen: Box<Seen>,
+    seen: Box<LastTelemetry>,
 }
 
 /// What is controlled, from its least value to its largest, and its additive step.
@@ -42,7 +42,7 @@ pub(super) struct ControlUnit {
 
 /// The telemetry of the last acknowledgement (L).
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct LastTelemetry {
     path: u32,
     len: u8,
     hops: [HopTelemetry; MOST_HOPS],
@@ -78,7 +78,7 @@ impl HpccRp {
             load: 1.0,
             stage: 0,
             until: Bytes::ZERO,
-            seen: Box::new(Seen { path: u32::MAX, len: 0, hops: [HopTelemetry::default(); MOST_HOPS] }),
+            seen: Box::new(LastTelemetry { path: u32::MAX, len: 0, hops: [HopTelemetry::default(); MOST_HOPS] }),
         }
     }
 

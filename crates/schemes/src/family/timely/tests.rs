@@ -8,14 +8,14 @@ const ENDPOINT: Endpoint =
     Endpoint { line_rate: BitRate::gbps(10), base_rtt: Span::from_us(20), mtu: Bytes::new(1000) };
 
 /// Decides once for each sample: a round trip of one packet.
-struct Stream {
+struct TimelyStream {
     rp: TimelyRp,
     packets: u64,
 }
 
-impl Stream {
-    fn new(params: TimelyRpParams) -> Stream {
-        Stream { rp: Timely::reaction_point(&TimelyRpParams { segment: None, ..params }, ENDPOINT), packets: 0 }
+impl TimelyStream {
+    fn new(params: TimelyRpParams) -> TimelyStream {
+        TimelyStream { rp: Timely::reaction_point(&TimelyRpParams { segment: None, ..params }, ENDPOINT), packets: 0 }
     }
 
     fn sample(&mut self, rtt: Span) -> BitRate {
@@ -35,7 +35,7 @@ impl Stream {
         self.rp.rate
     }
 
-    fn at(&mut self, rate: BitRate) -> &mut Stream {
+    fn at(&mut self, rate: BitRate) -> &mut TimelyStream {
         self.rp.rate = rate;
         self
     }
@@ -45,7 +45,7 @@ impl Stream {
 #[test]
 fn a_long_round_trip_cuts_by_its_excess() {
     for (us, expected) in [(550, 0.927_272), (1000, 0.6)] {
-        let mut stream = Stream::new(RP_SIGCOMM2015);
+        let mut stream = TimelyStream::new(RP_SIGCOMM2015);
         stream.sample(Span::from_us(us));
         let rate = stream.at(BitRate::gbps(10)).sample(Span::from_us(us));
         assert!((rate.as_f64() / 1e10 - expected).abs() < 1e-6, "{us} us: {rate}");
@@ -55,7 +55,7 @@ fn a_long_round_trip_cuts_by_its_excess() {
 /// From 100 to 110 us: slope 0.875 * 10 = 8.75 us, gradient 8.75 / 20 = 0.4375, factor 1 - 0.8 * 0.4375 = 0.65.
 #[test]
 fn a_rising_round_trip_cuts_by_its_slope() {
-    let mut stream = Stream::new(RP_SIGCOMM2015);
+    let mut stream = TimelyStream::new(RP_SIGCOMM2015);
     stream.sample(Span::from_us(100));
     let rate = stream.at(BitRate::gbps(8)).sample(Span::from_us(110));
     assert!(rate.get().abs_diff(5_200_000_000) <= 1, "{rate}");
@@ -66,7 +66,7 @@ fn a_rising_round_trip_cuts_by_its_slope() {
 /// Five steps of 10 Mb/s, then 50 Mb/s each, while the round trip stays; a cut begins anew.
 #[test]
 fn good_decisions_in_a_row_make_steps_large() {
-    let mut stream = Stream::new(RP_SIGCOMM2015);
+    let mut stream = TimelyStream::new(RP_SIGCOMM2015);
     stream.sample(Span::from_us(100));
     stream.at(BitRate::gbps(1));
     let rates: Vec<u64> = (0..7).map(|_| stream.sample(Span::from_us(100)).get() / 1_000_000).collect();
@@ -80,7 +80,7 @@ fn good_decisions_in_a_row_make_steps_large() {
 fn a_short_round_trip_raises_the_rate() {
     for (params, expected) in [(RP_SIGCOMM2015, 1080), (TimelyRpParams { hai_below_low: true, ..RP_SIGCOMM2015 }, 1200)]
     {
-        let mut stream = Stream::new(params);
+        let mut stream = TimelyStream::new(params);
         stream.sample(Span::from_us(30));
         stream.at(BitRate::gbps(1));
         let last = (0..8).map(|_| stream.sample(Span::from_us(30))).last();
@@ -92,7 +92,7 @@ fn a_short_round_trip_raises_the_rate() {
 /// path of 23 us gives 23 us. (Forks of HPCC's simulator subtracted times of different clocks.)
 #[test]
 fn the_sample_is_the_time_since_the_packet_was_sent() {
-    let mut stream = Stream::new(RP_SIGCOMM2015);
+    let mut stream = TimelyStream::new(RP_SIGCOMM2015);
     stream.sample(Span::from_us(23));
     stream.sample(Span::from_us(31));
     assert!((stream.rp.slope - 0.875 * 8e6).abs() < 1e-6, "0.875 * (31 - 23) us: {}", stream.rp.slope);
@@ -126,7 +126,7 @@ fn a_segment_is_one_decision() {
 /// Between the thresholds: gradient 0 gives w = 1/2. At 100 us the error is 1: 1 - 0.008 * 0.5 = 0.996, and 5 Mb/s more.
 #[test]
 fn the_patched_form_steers_to_a_reference() {
-    let mut stream = Stream::new(RP_CONEXT2016);
+    let mut stream = TimelyStream::new(RP_CONEXT2016);
     stream.sample(Span::from_us(100));
     assert_eq!(stream.at(BitRate::gbps(1)).sample(Span::from_us(100)), BitRate::mbps(1001));
     // A gradient of 1/4 and more takes w to 1: no step. From 100 to 110 us it is 0.4375; the error is 1.2.
@@ -138,7 +138,7 @@ fn the_patched_form_steers_to_a_reference() {
 /// and 10 Gb/s the queue's delay is 50 us (1 + 2 * 10 / (0.008 * 10 000)) = 62.5 us.
 #[test]
 fn the_patched_form_settles_at_its_closed_form() {
-    let mut flows = [Stream::new(RP_CONEXT2016), Stream::new(RP_CONEXT2016)];
+    let mut flows = [TimelyStream::new(RP_CONEXT2016), TimelyStream::new(RP_CONEXT2016)];
     flows[0].at(BitRate::gbps(7));
     flows[1].at(BitRate::gbps(3));
     let (mut queue_us, interval_us) = (60.0f64, 25.6);
