@@ -88,7 +88,7 @@ impl Engine {
             Event::SignalArrival(limiter) | Event::RpWake(limiter) | Event::Release(limiter) => {
                 flows[self.senders.limiters[limiter].last_flow]
             }
-            Event::TcpTimer(flow) | Event::SourceFrame(flow) => flows[flow],
+            Event::TransportTimer(flow) | Event::SourceFrame(flow) => flows[flow],
             Event::GeneratorFrame(generator) => key(&plan.generators[generator.number() as usize].name),
             Event::ServiceChange | Event::DeadlockCheck | Event::QueueSample | Event::RateSample => 0,
         })

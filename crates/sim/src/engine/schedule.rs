@@ -86,7 +86,7 @@ impl Event {
             Event::PauseEffect(_) => 2,
             Event::SignalArrival(_) => 3,
             Event::RpWake(_) => 4,
-            Event::TcpTimer(_) => 5,
+            Event::TransportTimer(_) => 5,
             Event::Arrival(_) => 6,
             Event::SourceFrame(_) => 7,
             Event::GeneratorFrame(_) => 8,
