@@ -1,6 +1,7 @@
 //! RoCE over a star, beside what the field's simulator gives (docs/reference/roce.md): the queue at the sink's port, and
 //! completion times.
 //!
+//! Packets that arrive at one instant are in the order of ports, as they are there in the order of nodes.
 //! Its time is whole nanoseconds: 1048 octets take 83 ns at 100 Gb/s instead of 83.84. Links are that much faster here.
 
 use qcnlab_lab::{Control, Options, Replication, Scenario, run};
@@ -17,6 +18,7 @@ fn star(sources: u32, octets: u32, ack: u32, duration: &str, scheme: &str, traff
         r#"
         duration = "{duration}"
         warmup = "1 ms"
+        ties = "port_order"
         [topology]
         kind = "star"
         sources = {sources}
@@ -124,24 +126,35 @@ fn long_flows_have_the_queue_of_the_fields_simulator() {
     }
 }
 
-/// The peak of DCQCN depends on when the first marks come: between 4.8 and 6.5 MB in six runs. Of six seeds the mean counts.
+/// The peak of DCQCN depends on which packets are marked first: theirs, of one run, lies among ours of six seeds. For the
+/// completion times the mean of the six counts.
 #[test]
 fn messages_complete_as_in_the_fields_simulator() {
     for Reference { scheme, octets, peak, completion: (mean, largest), .. } in STAR_16 {
         let seeds = if scheme == "dcqcn" { 6 } else { 1 };
         let text = star(16, octets, 60, "60 ms", &format!("name = \"{scheme}\""), "size = \"15 MB\"");
-        let (mut peaks, mut means, mut largests) = (0.0, 0.0, 0.0);
+        let (mut peaks, mut means, mut largests) = (Vec::new(), 0.0, 0.0);
         for seed in 1..=seeds {
             let run = done(&format!("seed = {seed}\n{text}"));
             let (mean, largest) = completion(&run);
-            (peaks, means, largests) = (peaks + queue(&run, 0).2, means + mean, largests + largest);
+            peaks.push(queue(&run, 0).2);
+            (means, largests) = (means + mean, largests + largest);
         }
-        let [ours_peak, ours_mean, ours_largest] = [peaks, means, largests].map(|sum| sum / f64::from(seeds));
-        println!("{scheme}: completion {ours_mean:.2} {ours_largest:.2} ms, peak {ours_peak:.0} KB");
+        let [ours_mean, ours_largest] = [means, largests].map(|sum| sum / f64::from(seeds));
+        println!("{scheme}: completion {ours_mean:.2} {ours_largest:.2} ms, peaks {peaks:.0?} KB");
         let within = |ours: f64, theirs: f64| (ours / theirs - 1.0).abs() < 0.03;
         assert!(within(ours_mean, mean), "{scheme}: mean completion {ours_mean} where {mean} is theirs");
         assert!(within(ours_largest, largest), "{scheme}: last completion {ours_largest} where {largest} is theirs");
-        near(scheme, "peak", ours_peak, peak, 0.05);
+        match peaks[..] {
+            [ours] => near(scheme, "peak", ours, peak, 0.05),
+            _ => {
+                let (low, high) = peaks.iter().fold((f64::MAX, 0.0f64), |(low, high), x| (low.min(*x), high.max(*x)));
+                assert!(
+                    low <= peak && peak <= high,
+                    "{scheme}: peaks of {low:.0} to {high:.0} KB where {peak} is theirs"
+                );
+            }
+        }
     }
 }
 
