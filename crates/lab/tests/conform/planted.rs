@@ -3,7 +3,8 @@
 use qcnlab_schemes::foreign::{ForeignCp, ForeignRp, ForeignScheme, Parameters};
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{
-    Arrival, Cnm, CongestionPoint, CpAction, CpId, Dice, Gauge, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+    Arrival, Cnm, CongestionPoint, CpAction, CpId, Dice, Endpoint, Gauge, Queue, ReactionPoint, Signal, SignalKind,
+    Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::sync::Arc;
@@ -92,7 +93,7 @@ impl ForeignScheme for Planted {
     fn congestion_point(&self, id: CpId) -> Box<dyn ForeignCp> {
         Box::new(Switch { plant: self.plant, id, left: 150_000, old: 0, samples: 0 })
     }
-    fn reaction_point(&self, line: BitRate) -> Box<dyn ForeignRp> {
+    fn reaction_point(&self, Endpoint { line_rate: line, .. }: Endpoint) -> Box<dyn ForeignRp> {
         Box::new(Limiter {
             plant: self.plant,
             line: line.get(),
