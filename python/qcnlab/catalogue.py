@@ -15,6 +15,8 @@ from qcnlab.text import bold, paragraphs, table
 Entry = dict[str, Any]
 
 WIDEST = 96
+STANDARD_BITS = 6
+"""Bits of feedback in a CNM of 802.1Q."""
 
 
 @cache
@@ -205,7 +207,7 @@ def _scheme(entry: Entry, columns: int) -> str:
         lines.append(paragraphs(f"Source: {entry['source']}", columns, "  "))
     for preset in entry["presets"]:
         lines += ["", f"  preset {bold(preset['name'])}"]
-        lines.append(paragraphs(preset["about"], columns, "    "))
+        lines.append(paragraphs(about(entry["name"], preset), columns, "    "))
     if entry["parameters"]:
         rows = [
             (
@@ -229,13 +231,40 @@ def _scheme(entry: Entry, columns: int) -> str:
     return "\n".join(lines)
 
 
+def about(scheme: str, preset: Entry) -> str:
+    """Return what a preset of a scheme is, and that its messages have no standard frame."""
+    words = str(preset["about"])
+    note = frame_note(scheme, preset.get("cp", {}))
+    return words if not note or "no standard frame" in words else f"{words} {note}"
+
+
+def frame_note(scheme: str, cp: Entry) -> str:
+    """Return why messages have no standard frame; empty where they have one, or are no CNMs.
+
+    Parameters
+    ----------
+    scheme : str
+        A scheme's name.
+    cp : dict
+        Parameters of its congestion points.
+    """
+    bits = cp.get("fb_bits", STANDARD_BITS)
+    speaks = {entry["name"]: entry["speaks"] for entry in schemes()}.get(scheme, [])
+    if bits <= STANDARD_BITS or "CNM" not in speaks:
+        return ""
+    return (
+        f"Feedback of {bits} bits has no standard frame: a CNM of 802.1Q carries {STANDARD_BITS}, "
+        f"and a capture shows the first {STANDARD_BITS}."
+    )
+
+
 def _words(values: list[str]) -> str:
     return ", ".join(values) or "nothing"
 
 
 def _preset(entry: Entry, columns: int) -> str:
     lines = [_head("preset", entry["name"], f"of scheme {entry['scheme']}")]
-    lines.append(paragraphs(entry["about"], columns, "  "))
+    lines.append(paragraphs(about(entry["scheme"], entry), columns, "  "))
     for role in ("cp", "rp"):
         for key, value in entry.get(role, {}).items():
             shown = str(value).lower() if isinstance(value, bool) else value

@@ -98,7 +98,8 @@ def lines(answers: dict[str, Any]) -> Iterator[str]:
     priorities = ", ".join(map(str, answers["priorities"])) or "none"
     yield (
         f"{answers['scenario']}, replication {answers['replication']}, "
-        f"after {answers['time_s']:g} s; {answers['module']}; priorities under congestion control: {priorities}"
+        f"after {answers['time_s']:g} s; {answers['module']}; "
+        f"priorities under congestion control: {priorities}"
     )
     for node in answers["nodes"]:
         yield ""

@@ -112,7 +112,10 @@ def _page(entry: Entry) -> str:
         changes = ", ".join(f"`{change}`" for change in OWN_CHANGES[entry["name"]])
         lines += ["", f"Its figure is of the hotspot with {changes}."]
     lines += ["", "## Presets", ""]
-    lines += [f"* `{preset['name']}`: {_line(preset['about'])}" for preset in entry["presets"]]
+    lines += [
+        f"* `{preset['name']}`: {_line(catalogue.about(entry['name'], preset))}"
+        for preset in entry["presets"]
+    ]
     for role, words in (("cp", "Congestion point"), ("rp", "Reaction point")):
         own = [p for p in entry["parameters"] if p["key"].startswith(f"scheme.{role}.")]
         if own:

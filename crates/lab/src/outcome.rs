@@ -65,6 +65,7 @@ impl Outcome {
                 "pause_frames": total(|c| c.pause_frames),
                 "messages_sent": total(|c| c.messages_sent),
                 "messages_heard": total(|c| c.messages_heard),
+                "messages_ignored": total(|c| c.messages_ignored),
                 "messages_lost": total(|c| c.messages_lost),
             },
             "cpu_s": self.cpu_s(),
