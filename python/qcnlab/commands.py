@@ -159,6 +159,7 @@ def run(
 
     ready = api.load(scenario).with_(*(changes or []))
     folder = NewFolder.named(f"{ready.name}-{ready.hash[:8]}") if out is None else NewFolder(out)
+    _tell_of_frames(ready, captured=capture is not None)
     limits = (capture_file, capture_count, capture_size, capture_from, capture_until, capture_snap)
     wanted = None
     if capture is not None:
@@ -206,6 +207,17 @@ def run(
         raise Error(f"{captured['file']}: {captured['failure']}; the results of the run are whole")
     if endings.deadlocked(result.summary):
         raise typer.Exit(1)
+
+
+def _tell_of_frames(scenario: Scenario, *, captured: bool) -> None:
+    """Say on stderr if messages that become frames have no standard frame."""
+    from qcnlab.catalogue import frame_note
+
+    tree = scenario.to_dict()
+    if captured or tree["feedback"]["kind"] == "frames":
+        note = frame_note(tree["scheme"]["name"], tree["scheme"].get("cp", {}))
+        if note:
+            print(f"note: {note}", file=sys.stderr)
 
 
 @app.command()
