@@ -245,8 +245,7 @@ impl Adapter {
         };
         if self.capture.snap > 0 {
             let Capture { snap, share } = self.capture;
-            let down = self.layout.ways[self.uplink as usize].reverse;
-            self.records.capture(now, down, Direction::Received, &octets, snap, share);
+            self.records.capture(now, self.uplink, Direction::Received, &octets, snap, share);
         }
         if head.ether_type == EtherType::MAC_CONTROL {
             self.control(now, &octets);

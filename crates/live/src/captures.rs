@@ -5,7 +5,8 @@ use qcnlab_capture::{CaptureError, CaptureWriter, FrameToWrite, Interface, Secti
 use qcnlab_units::Instant;
 use std::io::Write;
 
-/// Writes what a run captured: an interface for each port, frames in order of time since the start of the run.
+/// Writes what a run captured: an interface for each port, with what it sent and what it received, frames in order of
+/// time since the start of the run.
 ///
 /// # Errors
 /// When it cannot be written.

@@ -223,7 +223,8 @@ impl Switches {
         };
         if self.capture.snap > 0 && self.layout.is_host(self.layout.ways[way as usize].from) {
             let Capture { snap, share } = self.capture;
-            self.records.capture(now, way, Direction::Received, &octets, snap, share);
+            let port = self.layout.ways[way as usize].reverse;
+            self.records.capture(now, port, Direction::Received, &octets, snap, share);
         }
         let from_host = self.layout.is_host(self.layout.ways[way as usize].from);
         match head.ether_type {

@@ -124,10 +124,10 @@ fn every_cut_follows_a_cnm(run: &LiveRun) {
     let (trace, ..) = trace(run);
     let (names, frames) = captured(run);
     for flow in 0..2u32 {
-        let down = format!("switch->source{}", flow + 1);
+        let wire = format!("source{}->switch", flow + 1);
         let is_cnm = |octets: &[u8]| octets[20..22] == [0x22, 0xE7];
         let heard =
-            frames.iter().find(|(port, _, sent, octets)| names[*port as usize] == down && !sent && is_cnm(octets));
+            frames.iter().find(|(port, _, sent, octets)| names[*port as usize] == wire && !sent && is_cnm(octets));
         let (_, heard, ..) = heard.expect("each host hears a CNM");
         let rates: Vec<(u64, u64)> = (0..trace.rates.time.len())
             .filter(|row| trace.rates.flow[*row] == flow)
