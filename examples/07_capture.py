@@ -1,4 +1,4 @@
-"""Capture deck 001's hotspot, print its congestion notification messages and hold it against the law.
+"""Capture deck 001's hotspot, print its CNMs and hold its senders against the law.
 
 Run it with `python examples/07_capture.py`; open the capture in Wireshark after
 `qcnlab dissector --install`.
@@ -11,7 +11,8 @@ import qcnlab
 from qcnlab.captures import Capture, frames, lines, run_captured
 from qcnlab.conform import conform
 
-# Messages travel as frames of 128 octets. The capture begins with the run, before any limiter is installed.
+# Messages travel as frames of 128 octets. The capture begins with the run, before any limiter is
+# installed.
 scenario = qcnlab.load("og-hotspot-2src-10g-to-500m-rtt10us").with_(
     "duration=20 ms", "warmup=1 ms", "hotspot.0.from=10 ms", "hotspot.0.until=15 ms",
     "feedback.kind=frames", "feedback.frame=128 B",

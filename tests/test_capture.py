@@ -111,7 +111,7 @@ def test_a_cnm_carries_what_the_congestion_point_said(runs: dict[str, Path]) -> 
 
 
 def test_a_cut_frame_tells_what_it_carried(tmp_path: Path) -> None:
-    """Frames have 1500 octets: 12 and 4 + 4 + 2 of Ethernet, 20 of IPv4 and 8 of UDP before 1450."""
+    """Frames have 1500 octets: 12 + 4 + 4 + 2 of Ethernet, 20 of IPv4, 8 of UDP, 1450."""
     file = tmp_path / "cut.pcapng"
     scenario = qcnlab.load(HOTSPOT).with_(*SHORT)
     run_captured(scenario, Capture("switch->sink", "headers"), file, reps=1, progress=False)
