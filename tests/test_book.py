@@ -146,7 +146,12 @@ def test_what_is_wrong_is_refused_with_file_and_row(
 
 def claim(test: str, **changes: Any) -> book.Claim:
     word = Word("w", "", test, **{k: changes.pop(k) for k in ("side", "ratios") if k in changes})
-    numbers = {"printed": math.nan, "within": 0.0, "above": -math.inf, "below": math.inf}
+    numbers: dict[str, Any] = {
+        "printed": math.nan,
+        "within": 0.0,
+        "above": -math.inf,
+        "below": math.inf,
+    }
     numbers |= {"ratio": 1.05} | changes
     than = "b" if test in ("order", "equivalence") else None
     return book.Claim("e", word, "rec95_ms", "a", than, None, "", None, **numbers)
@@ -163,7 +168,7 @@ def case_of(values: list[float | None]) -> runner.CaseResult:
         "metrics": {"rec95_ms": {"values": values}},
     }
     result = Result(config, summary, {}, lambda name: pytest.fail(name))
-    return runner.CaseResult(book.Case("a", "", (), 1, "", "", False), result, {})
+    return runner.CaseResult(book.Case("a", "", (), 1, "", "", ()), result, {})
 
 
 def judged(

@@ -59,6 +59,8 @@ WINDOWS = ("pre", "hs", "down", "hss", "rec", "end")
 """Second half of the time before the hotspot; the hotspot; its halves; the time after it and the
 second half of that."""
 OFF_REPLICATIONS = 2
+KEPT = ("messages", "rates")
+"""Tables that a case may keep."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,8 @@ class Case:
     """Why so many replications."""
     model: str
     """A name of `MODELS`, or empty."""
-    keep_messages: bool
-    """Whether the table of messages is kept for a measure."""
+    keep: tuple[str, ...]
+    """Tables that are kept for a measure, beside those that every case keeps."""
     hot: Hot | None = None
 
     def without_control(self) -> Case:
@@ -125,7 +127,10 @@ def _family(pattern: str, table: TomlTable) -> list[Case]:
     fixed = table.words("set", [])
     replications = 1 if model else table.count("replications")
     because = "" if model else table.text("because")
-    keep = table.flag("keep_messages")
+    keep = tuple(table.words("keep", []))
+    for each in keep:
+        if each not in KEPT:
+            table.refuse(f"'keep' names tables of {', '.join(KEPT)}, not '{each}'")
     hot = _hot(table.table("hot"))
     values = [_axis(axis, table) for axis in axes]
     table.end()

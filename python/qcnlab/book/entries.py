@@ -51,6 +51,8 @@ class Claim:
     above: float
     below: float
     ratio: float
+    either: str = ""
+    """Claims of a row that share this name stand for "at least one of them"."""
 
 
 @dataclass(frozen=True)

@@ -169,6 +169,11 @@ def _alternations(view: View) -> float:
     return float((np.diff(ends) > 0).sum())
 
 
+def _empties(view: View) -> float:
+    """Count how often the queue falls to empty."""
+    return float((np.diff((view.queue <= 0).astype(int)) > 0).sum())
+
+
 def _underrun(view: View) -> float:
     low, high = view.window
     if low == view.hot.start_s:
@@ -323,6 +328,7 @@ MEASURES: dict[str, Shape] = {
         "points.",
         _alternations,
     ),
+    "empties": Shape("times", "hss", "How often the hot queue falls to empty.", _empties),
     "underrun": Shape(
         "",
         "hs",

@@ -70,6 +70,34 @@ def _push_backs(result: Result, replication: int) -> float:
     return float((messages["kind"].cast(pl.String) == "push-back").sum())
 
 
+HAI_STEP_BPS, FRAME_BITS = 25e6, 12_000
+
+
+def _hai_after(result: Result, replication: int) -> float:
+    """Return the fewest frames sent from a cut to the first hyper-active increase after it.
+
+    From samples of the limiters' rates: a step of the target by more than 25 Mb/s is hyper-active
+    increase, since an active one adds 5. What is sent until the sample before it counts.
+    """
+    mine = pl.col("replication") == replication
+    rates = result.table("rates").to_polars().filter(mine)
+    messages = result.table("messages").to_polars().filter(mine & (pl.col("fb") < 0))
+    fewest = math.inf
+    for (source,), part in rates.partition_by("source", as_dict=True, maintain_order=True).items():
+        time, rate = part["time_s"].to_numpy(), part["current_rate_bps"].to_numpy().astype(float)
+        target = part["target_rate_bps"].to_numpy().astype(float)
+        sent = np.concatenate(([0.0], np.cumsum(rate[:-1] * np.diff(time)))) / FRAME_BITS
+        cuts = messages.filter(pl.col("source").cast(pl.String) == str(source))["time_s"].to_numpy()
+        limited = rate[1:] < rate.max()
+        steps = 1 + np.flatnonzero((np.diff(target) > HAI_STEP_BPS) & limited)
+        cut = np.searchsorted(cuts, time[steps - 1], "right") - 1
+        heard = cut >= 0
+        since = sent[steps[heard] - 1] - np.interp(cuts[cut[heard]], time, sent)
+        _, first = np.unique(cut[heard], return_index=True)
+        fewest = min([fewest, *since[first]])
+    return fewest if math.isfinite(fewest) else math.nan
+
+
 DROPS = "bottleneck_drops"
 """The core's name of drops over a window: those at the bottleneck, not those of all queues."""
 SHOWN: dict[str, tuple[float, str]] = {
@@ -118,9 +146,13 @@ OF_TABLES: dict[str, tuple[str, Callable[[Result, int], float]]] = {
         "Messages of negative feedback sent while the queue had been below six frames for 11 ms.",
         _cuts_while_available,
     ),
+    "hai_after_frames": (
+        "Fewest frames of 1500 octets that a limiter sends from a cut to hyper-active increase.",
+        _hai_after,
+    ),
     "push_backs": ("Messages of a port without bandwidth that is not congested.", _push_backs),
 }
-"""Measures of whole tables; the case keeps its messages."""
+"""Measures of whole tables; the case keeps its messages and rates."""
 
 MEASURES: dict[str, Measure] = _all()
 """Every measure by name."""

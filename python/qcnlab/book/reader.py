@@ -145,6 +145,7 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
     entry = table.text("entry")
     numbers = {key: table.number(key) for key in NUMBERS}
     during, flows = _window(table), table.text("flows", "")
+    either = table.text("either", "")
     chosen = matching(table.words("case"), cases, table)
     than = table.text("than", "")
     table.end()
@@ -169,6 +170,7 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
             _or(numbers["above"], -math.inf),
             _or(numbers["below"], math.inf),
             _or(numbers["ratio"], word.ratio),
+            either,
         )
         for case, wildcards in chosen
     ]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 CACHE = Path("runs/book")
 """Where finished cases are kept."""
 TABLES = ("queues", "throughput", "drops")
-"""The tables of a case that are kept; one with `keep_messages` keeps `messages` too."""
+"""The tables of a case that are kept, beside those it names itself."""
 QUICK_REPLICATIONS = 20
 BATCH = 4
 
@@ -98,10 +98,7 @@ def results(
 def _task(case: Case, count: int, seed: int, folder: Path) -> _Task:
     scenario = case.build()
     name = f"{scenario.hash[:16]}-seed{seed}-reps{count}-{core_digest()[:8]}"
-    tables = (*TABLES, "messages") if case.keep_messages else TABLES
-    return _Task(
-        scenario, count, folder / (name + ("-messages" if case.keep_messages else "")), tables
-    )
+    return _Task(scenario, count, folder / "-".join([name, *case.keep]), (*TABLES, *case.keep))
 
 
 def _case_result(case: Case, folder: Path | None) -> CaseResult:

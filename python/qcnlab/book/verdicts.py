@@ -94,7 +94,7 @@ class Judged:
     checks: tuple[Check, ...]
     """One for each measure of each claim."""
     verdicts: tuple[str, ...]
-    """One for each claim."""
+    """One for each claim; one for all claims of which at least one must hold."""
     shown: tuple[Shown, ...]
 
     @property
@@ -133,7 +133,7 @@ class Judged:
     @property
     def worst(self) -> Check | None:
         """The check to show if only one is: the first that does not hold, or the first."""
-        failed = [check for check in self.checks if not check.holds]
+        failed = [check for check in self.checks if not check.holds and not check.claim.either]
         return next(iter([*failed, *self.checks]), None)
 
 
@@ -155,9 +155,20 @@ def _row(row: Row, results: Mapping[str, CaseResult], *, same: bool = False) -> 
     return Judged(
         row,
         tuple(check for _, checks in each for check in checks),
-        tuple(verdict for verdict, _ in each),
+        _verdicts(row, [verdict for verdict, _ in each]),
         tuple(Shown(reading, _shown(reading, results[reading.case])) for reading in row.shown),
     )
+
+
+def _verdicts(row: Row, said: Sequence[str]) -> tuple[str, ...]:
+    """Return a verdict for each claim, and one for those that stand for "at least one of them"."""
+    alone = [one for claim, one in zip(row.claims, said, strict=True) if not claim.either]
+    together: dict[str, list[str]] = {}
+    for claim, one in zip(row.claims, said, strict=True):
+        if claim.either:
+            together.setdefault(claim.either, []).append(one)
+    best = (HOLDS, UNDECIDED, FAILS)
+    return (*alone, *(min(several, key=best.index) for several in together.values()))
 
 
 def _shown(reading: Reading, result: CaseResult) -> Values:

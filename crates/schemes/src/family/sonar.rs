@@ -58,7 +58,7 @@ params! {
     /// Parameters of the congestion point: QCN's, and the bandwidth detector's.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct SonarCpParams {
-        sampler: qcn::QcnCpParams => set_point, w, sample_base, jitter_width, fb_bits, count_discarded;
+        sampler: qcn::QcnCpParams => set_point, w, sample_base, adaptive_sampling, jitter_width, fb_bits, count_discarded;
         bandwidth: BandwidthParams => available_below, available_after;
         /// Whether a special frame that the switch discards is echoed as one that it admits.
         echo_discarded: bool, "", Range::ANY;
