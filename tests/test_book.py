@@ -13,7 +13,7 @@ import pytest
 
 from conftest import HOTSPOT, ROOT, SHORT, CommandLine
 from qcnlab import book
-from qcnlab.book import evidence, hotspot, runner, verdicts
+from qcnlab.book import evidence, hotspot, laws, runner, verdicts
 from qcnlab.book.cases import Hot
 from qcnlab.book.entries import Fixed
 from qcnlab.book.evidence import RowEvidence
@@ -24,7 +24,7 @@ from qcnlab.results import Result
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROWS = {"deck000": 18, "deck001": 21, "deck002": 9, "deck003": 11, "deck004": 57}
+ROWS = {"deck000": 18, "deck001": 22, "deck002": 9, "deck003": 11, "deck004": 57}
 
 WORDS = """
 ["less"]
@@ -372,22 +372,35 @@ def test_the_first_page_counts_what_the_rows_say(whole: book.Book) -> None:
         assert f"| {verdict} | {stated.count(verdict)} |" in page
 
 
-@pytest.mark.parametrize(
-    ("changes", "verdict"),
-    [([], "order reproduced"), (["scheme.rp.hai_rate=0 b/s"], "not reproduced")],
-)
-def test_a_law_without_hyper_active_increase_fails_a_quick_row(
-    whole: book.Book, changes: list[str], verdict: str, tmp_path: Path
-) -> None:
-    deck = whole.only(("1.19",)).decks[0]
-    of_qcn = {
-        key: replace(case, changes=(*case.changes, *changes))
-        for key, case in deck.cases.items()
-        if not any(each.startswith("scheme.name") for each in case.changes)
+def test_every_claim_rests_on_ten_replications(whole: book.Book) -> None:
+    few = {
+        (row.id, name)
+        for deck in whole.decks
+        for row in deck.rows
+        for name in row.claimed
+        if not deck.cases[name].model and deck.cases[name].replications < 10
     }
-    assert of_qcn
-    cases = {**deck.cases, **of_qcn}
-    rows = tuple(replace(row, shown=(), figure=None) for row in deck.rows)
-    changed = replace(whole, decks=(replace(deck, cases=cases, rows=rows),))
-    (judged,) = book.judge(changed, runner.results(changed, quick=True, folder=tmp_path))
-    assert (judged.verdict, judged.borne_out) == (verdict, not changes)
+    assert few == set()
+
+
+def test_one_of_several_claims_is_enough_where_they_share_a_name(whole: book.Book) -> None:
+    (deck,) = whole.only(("1.22",)).decks
+    alone = replace(deck.rows[0].claims[0], either="")
+    three = replace(alone, either="a"), replace(alone, either="a"), alone
+    row = replace(deck.rows[0], claims=three)
+    assert verdicts._verdicts(row, [FAILS, HOLDS, FAILS]) == (FAILS, HOLDS)
+    assert verdicts._verdicts(row, [FAILS, UNDECIDED, HOLDS]) == (HOLDS, UNDECIDED)
+
+
+LAWS = laws.read(ROOT / "book")
+
+
+@pytest.mark.parametrize("law", [law for law in LAWS if law.rows], ids=lambda law: law.name)
+def test_a_changed_law_is_noticed(whole: book.Book, law: laws.Law, tmp_path: Path) -> None:
+    rows = whole.only(law.rows[:1], quick=True)
+    changed = laws.changed(rows, law)
+    assert changed != rows
+    before = book.judge(rows, runner.results(rows, quick=True, folder=tmp_path))
+    after = book.judge(changed, runner.results(changed, quick=True, folder=tmp_path))
+    pairs = zip(before[0].verdicts, after[0].verdicts, strict=True)
+    assert any(first == HOLDS and second != HOLDS for first, second in pairs)

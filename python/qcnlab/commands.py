@@ -369,6 +369,10 @@ def validate(
             "came out in the book's evidence.json.",
         ),
     ] = False,
+    finished: Annotated[
+        bool,
+        typer.Option("--finished", help="Run nothing: judge what has been run before."),
+    ] = False,
     jobs: Jobs = None,
     out: Annotated[
         Path | None,
@@ -389,6 +393,7 @@ def validate(
         wanted or [],
         quick=quick,
         controls=controls,
+        finished=finished,
         jobs=jobs,
         cache=out,
         pages=pages,

@@ -40,15 +40,17 @@ def bold(text: str) -> str:
 def number(value: float, digits: int = 4) -> str:
     """Return `value` with `digits` significant digits, thousands apart, no exponent below 1e15.
 
-    >>> number(41567), number(94.318), number(0.00012345), number(0)
-    ('41,567', '94.32', '0.0001234', '0')
+    >>> number(41567), number(94.318), number(0.00012345), number(0), number(-1e-12)
+    ('41,567', '94.32', '0.0001234', '0', '0')
     """
     if value == 0:
         return "0"
     if abs(value) >= 10 ** (digits - 1) or value == int(value):
         return f"{value:,.0f}"
     text = f"{value:.{digits}g}"
-    return text if "e" not in text else f"{value:.10f}".rstrip("0")
+    if "e" in text:
+        text = f"{value:.10f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
 
 
 def octets(count: int) -> str:

@@ -22,7 +22,7 @@ NUMBER, ORDER, DRAWN, MISSED, UNRUN = (
     "not run yet",
 )
 VERDICTS = (NUMBER, ORDER, DRAWN, MISSED, UNRUN)
-FORMS = ("queue", "queue-log", "throughput", "flows", "bars", "lines", "step")
+FORMS = ("queue", "queue-log", "throughput", "flows", "bars", "step")
 UNITS = ("Gb/s", "MB/s")
 Window = str | tuple[float, float]
 
@@ -83,7 +83,7 @@ class Figure:
     flows: str
     """Globs of the flows of a throughput; empty: all."""
     of: str
-    """The measure of a figure of bars or lines."""
+    """The measure of a figure of bars."""
     ports: tuple[str, ...]
     """The ports whose queues are drawn; empty: the bottleneck's."""
     mark: float | None

@@ -66,14 +66,17 @@ def gather(
             equal.holds if any(c.word.test in PAIRED for c in each.row.claims) else None,
         )
         for each, without, equal in zip(judged, off, same, strict=True)
-        if each.row.claims
+        if each.verdicts and without.verdicts
     }
 
 
-def write(book_folder: Path, rows: Mapping[str, RowEvidence]) -> Path:
-    """Write the rows' evidence beside what the file has of other rows."""
+def write(book_folder: Path, chosen: Book, rows: Mapping[str, RowEvidence]) -> Path:
+    """Write the evidence of the chosen rows beside what the file has of other rows."""
     path = book_folder / FILE
     known = read(book_folder).rows if path.exists() else {}
+    for deck in chosen.decks:
+        for row in deck.rows:
+            known.pop(row.id, None)
     tree: dict[str, Any] = {
         "date": datetime.now(UTC).date().isoformat(),
         "commit": commit(book_folder),

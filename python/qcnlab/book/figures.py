@@ -1,4 +1,4 @@
-"""The book's figures, in the form of the decks: traces, bars, lines over RTT, steps.
+"""The book's figures, in the form of the decks: traces, bars, steps.
 
 A trace is a band by pixel: from the least to the largest value within the pixel, dark for one
 replication, light for all. Lines through chosen points would show periods that are not there.
@@ -197,25 +197,6 @@ def _bars(axes: Axes, figure: Figure, results: Mapping[str, CaseResult]) -> None
     axes.set_xlabel(_label(figure.of) + ": median, and range over replications")
 
 
-def _lines(axes: Axes, figure: Figure, results: Mapping[str, CaseResult]) -> None:
-    factor, _ = unit_of(figure.of)
-    groups: dict[str, list[tuple[float, tuple[float, float, float]]]] = {}
-    for case, name in _named(figure):
-        rtt = float(case.rpartition("-")[2].removesuffix("us"))
-        numbers = [n * factor for n in values_of(results[case], figure.of, figure.window)]
-        groups.setdefault(name, []).append((rtt, _finite(numbers)))
-    for index, (name, points) in enumerate(groups.items()):
-        rtt_us, spread = zip(*sorted(points), strict=True)
-        middle, low, high = zip(*spread, strict=True)
-        style = plots.source_style(index)
-        axes.plot(rtt_us, middle, marker="o", ms=3, label=name, **style)
-        axes.fill_between(rtt_us, low, high, color=style["color"], alpha=0.2, lw=0)
-    axes.set_xscale("log")
-    axes.set_xlabel("link RTT (us)")
-    axes.set_ylabel(_label(figure.of))
-    axes.legend()
-
-
 def _steps(axes: Axes, figure: Figure, results: Mapping[str, CaseResult]) -> None:
     for index, (case, name) in enumerate(_named(figure)):
         loop = loop_of(results[case].case.changes)
@@ -234,6 +215,5 @@ def _label(of: str) -> str:
 
 PENS: dict[str, Callable[[Axes, Figure, Mapping[str, CaseResult]], None]] = {
     "bars": _bars,
-    "lines": _lines,
     "step": _steps,
 }

@@ -76,23 +76,23 @@ HAI_STEP_BPS, FRAME_BITS = 25e6, 12_000
 def _hai_after(result: Result, replication: int) -> float:
     """Return the fewest frames sent from a cut to the first hyper-active increase after it.
 
-    From samples of the limiters' rates: a step of the target by more than 25 Mb/s is hyper-active
-    increase, since an active one adds 5. What is sent until the sample before it counts.
+    From samples of the limiters' rates: a rate that falls is a cut, and a step of the target by
+    more than 25 Mb/s is hyper-active increase, since an active one adds 5. What is sent between
+    the sample after the one and the sample before the other counts.
     """
     mine = pl.col("replication") == replication
     rates = result.table("rates").to_polars().filter(mine)
-    messages = result.table("messages").to_polars().filter(mine & (pl.col("fb") < 0))
     fewest = math.inf
-    for (source,), part in rates.partition_by("source", as_dict=True, maintain_order=True).items():
+    for part in rates.partition_by("source", maintain_order=True):
         time, rate = part["time_s"].to_numpy(), part["current_rate_bps"].to_numpy().astype(float)
         target = part["target_rate_bps"].to_numpy().astype(float)
         sent = np.concatenate(([0.0], np.cumsum(rate[:-1] * np.diff(time)))) / FRAME_BITS
-        cuts = messages.filter(pl.col("source").cast(pl.String) == str(source))["time_s"].to_numpy()
+        cuts = 1 + np.flatnonzero(np.diff(rate) < 0)
         limited = rate[1:] < rate.max()
         steps = 1 + np.flatnonzero((np.diff(target) > HAI_STEP_BPS) & limited)
-        cut = np.searchsorted(cuts, time[steps - 1], "right") - 1
+        cut = np.searchsorted(cuts, steps - 1, "right") - 1
         heard = cut >= 0
-        since = sent[steps[heard] - 1] - np.interp(cuts[cut[heard]], time, sent)
+        since = sent[steps[heard] - 1] - sent[cuts[cut[heard]]]
         _, first = np.unique(cut[heard], return_index=True)
         fewest = min([fewest, *since[first]])
     return fewest if math.isfinite(fewest) else math.nan
@@ -152,7 +152,7 @@ OF_TABLES: dict[str, tuple[str, Callable[[Result, int], float]]] = {
     ),
     "push_backs": ("Messages of a port without bandwidth that is not congested.", _push_backs),
 }
-"""Measures of whole tables; the case keeps its messages and rates."""
+"""Measures of whole tables; the case keeps its messages or rates."""
 
 MEASURES: dict[str, Measure] = _all()
 """Every measure by name."""

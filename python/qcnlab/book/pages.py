@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from qcnlab.book.entries import Book, Deck
     from qcnlab.book.evidence import Evidence, RowEvidence
+    from qcnlab.book.laws import Law
     from qcnlab.book.runner import CaseResult
     from qcnlab.book.verdicts import Check, Judged, Shown
 
@@ -34,6 +35,7 @@ def write(
     case_results: Mapping[str, Mapping[str, CaseResult]],
     folder: Path,
     evidence: Evidence,
+    laws: Sequence[Law],
 ) -> list[Path]:
     """Write pages and figures of `book` into `folder`; return the pages' paths."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -47,11 +49,11 @@ def write(
         )
         paths.append(path)
     first = folder / "README.md"
-    first.write_text(_first(book, judged, evidence), encoding="utf-8")
+    first.write_text(_first(book, judged, evidence, laws), encoding="utf-8")
     return [first, *paths]
 
 
-def _first(book: Book, judged: Sequence[Judged], evidence: Evidence) -> str:
+def _first(book: Book, judged: Sequence[Judged], evidence: Evidence, laws: Sequence[Law]) -> str:
     count = tables.count(judged)
     lines = [
         "# The validation book",
@@ -80,6 +82,8 @@ def _first(book: Book, judged: Sequence[Judged], evidence: Evidence) -> str:
         "",
         *_missed(judged),
         "",
+        *_laws(laws),
+        "",
         *_words(book),
     ]
     return "\n".join(lines) + "\n"
@@ -103,6 +107,8 @@ def _rules() -> list[str]:
         "* **A claim must be able to fail.** Each row is run again without congestion control, and",
         "  with the compared cases made equal (one half of the second case's replications against",
         "  the other). A row that holds there says why, or the book's test refuses it.",
+        "* **A claim rests on ten replications or more**, with random numbers, starts and the",
+        "  order of simultaneous arrivals drawn anew in each; what is only shown has fewer.",
         "* **What a plot is taken to show is our reading**, and is marked so. It makes no claim",
         "  unless words of the deck stand behind it.",
         "* Medians are over replications; brackets hold quartiles; figures show one replication",
@@ -110,10 +116,10 @@ def _rules() -> list[str]:
         "",
         "What this cannot show: the decks print single runs, without seeds and often without",
         "parameters, so a number missed by a few percent may be chance of theirs or of ours. A",
-        "step that no slide prints decides some recovery times; the rows show how much. Deck 004",
-        "has two to eight replications a case, so an order may stay undecided there that more",
-        "would decide. The limits for words such as stable are choices, too: they were made",
-        "without our numbers, but another reviewer's would differ.",
+        "step that no slide prints decides some recovery times; the rows show how much. With ten",
+        "replications an order may stay undecided that more would decide. The limits for words",
+        "such as stable are choices, too: they were made without our numbers, but another",
+        "reviewer's would differ.",
     ]
 
 
@@ -166,6 +172,22 @@ def _missed(judged: Sequence[Judged]) -> list[str]:
             )
             lines.append(_cells(cells))
     return lines
+
+
+def _laws(laws: Sequence[Law]) -> list[str]:
+    lines = [
+        "## Changed laws",
+        "",
+        "A book that stays the same whatever the law says nothing. Each law of QCN below was",
+        "changed in all rows of the quick subset; a row notices if one of its claims that holds no",
+        "longer does. Numbers that are not reproduced notice nothing in this sense.",
+        "",
+        "| change | rows that notice |",
+        "|---|---|",
+    ]
+    return lines + [
+        _cells((law.name, ", ".join(law.rows) or f"none: {law.because}")) for law in laws
+    ]
 
 
 def _words(book: Book) -> list[str]:

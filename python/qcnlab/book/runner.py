@@ -66,8 +66,11 @@ def results(
     jobs: int | None = None,
     folder: Path = CACHE,
     progress: bool | None = None,
+    finished: bool = False,
 ) -> dict[str, dict[str, CaseResult]]:
     """Run what is missing of a book's cases; give what each case gave, by deck and name.
+
+    `finished`: run nothing, and leave out what is missing.
 
     All cases have one `seed`, so cases that differ only in their scheme meet the same random
     numbers. `quick`: at most 20 replications of each. `folder` keeps finished cases. Raises
@@ -84,12 +87,16 @@ def results(
             task = _task(case, count, seed, folder)
             folders[deck.name, name] = task.folder
             tasks.setdefault(task.folder, task)
-    _run([task for task in tasks.values() if _read(task.folder) is None], seed, jobs, progress)
+    missing = {path for path in tasks if _read(path) is None}
+    if not finished:
+        _run([tasks[path] for path in tasks if path in missing], seed, jobs, progress)
+        missing = set()
     return {
         deck.name: {
             name: _case_result(deck.cases[name], folders.get((deck.name, name)))
             for row in deck.rows
             for name in row.cases
+            if folders.get((deck.name, name)) not in missing
         }
         for deck in book.decks
     }

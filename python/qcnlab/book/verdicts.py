@@ -99,8 +99,8 @@ class Judged:
 
     @property
     def holds(self) -> bool:
-        """Whether every claim holds."""
-        return all(verdict == HOLDS for verdict in self.verdicts)
+        """Whether every claim holds, of a row that was run."""
+        return bool(self.verdicts) and all(verdict == HOLDS for verdict in self.verdicts)
 
     @property
     def verdict(self) -> str:
@@ -151,12 +151,18 @@ def judge_same(book: Book, results: Mapping[str, Mapping[str, CaseResult]]) -> l
 
 
 def _row(row: Row, results: Mapping[str, CaseResult], *, same: bool = False) -> Judged:
-    each = [_claim(claim, results, same=same) for claim in row.claims]
+    """Judge a row; one of which a claimed case has not been run has no verdicts."""
+    run = set(row.claimed) <= set(results)
+    each = [_claim(claim, results, same=same) for claim in row.claims if run]
     return Judged(
         row,
         tuple(check for _, checks in each for check in checks),
-        _verdicts(row, [verdict for verdict, _ in each]),
-        tuple(Shown(reading, _shown(reading, results[reading.case])) for reading in row.shown),
+        _verdicts(row, [verdict for verdict, _ in each]) if run else (),
+        tuple(
+            Shown(reading, _shown(reading, results[reading.case]))
+            for reading in row.shown
+            if reading.case in results
+        ),
     )
 
 
