@@ -76,6 +76,7 @@ warmup = "500 ms"
 replications = 20
 seed = 1
 ties = "drawn"
+clock_tolerance_ppm = 0
 
 [topology]
 kind = "star"

@@ -1,5 +1,6 @@
 //! From a scenario to the plan of an engine: nodes, ports, links and flows.
 
+mod clocks;
 mod traffic;
 
 pub(crate) use traffic::limiters;
@@ -162,7 +163,7 @@ impl Fabric {
     /// The plan of one replication.
     pub(crate) fn plan(&self, scenario: &Scenario, seed: u64, replication: u32) -> Plan {
         let record = &scenario.record;
-        Plan {
+        let mut plan = Plan {
             nodes: self.nodes.clone(),
             ports: self.ports.clone(),
             flows: self.flows.clone(),
@@ -192,7 +193,9 @@ impl Fabric {
                 messages: record.tables,
                 kept: record.tables,
             },
-        }
+        };
+        clocks::set_off(&mut plan, scenario.clock_tolerance_ppm);
+        plan
     }
 }
 

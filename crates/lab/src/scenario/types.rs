@@ -46,6 +46,9 @@ params! {
         seed: u64, "", Range::ANY, Fallback::Text("1");
         /// Which of several frames that arrive at one instant is served first.
         ties: Ties, "", Range::ANY, Fallback::Text("drawn");
+        /// How far the clock of each transmitter may be off, in millionths, either way; drawn once for each. 802.3
+        /// allows 100.
+        clock_tolerance_ppm: u32, "", Range::between(0.0, 10_000.0), Fallback::Text("0");
     } with {
         /// The file's stem, or the name its text was given.
         pub name: String,
