@@ -164,6 +164,7 @@ def case_of(values: list[float | None]) -> runner.CaseResult:
     summary = {
         "replications": len(values),
         "flows": 1,
+        "ends": [{"end_s": 1.0}],
         "bottleneck": {"port": "p", "rate_bps": 1.0, "buffer_bytes": None},
         "metrics": {"rec95_ms": {"values": values}},
     }
@@ -212,6 +213,7 @@ def test_an_order_needs_its_interval_and_five_percent() -> None:
     assert judged(less, [10, 10, 10], [20, 20, 20]) == HOLDS  # no variance: 5 % decides
     assert judged(less, [10, 11, 12], [None, None, None]) == HOLDS  # never: 1 s, the run's length
     assert judged(less, [10, 10], [10, 10]) == FAILS
+    assert judged(less, [2000, 2001], [4000, 4002]) == HOLDS  # counts beyond the run's 1000 ms
 
 
 def test_sameness_is_an_interval_inside_the_ratios() -> None:

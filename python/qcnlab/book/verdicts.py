@@ -303,8 +303,8 @@ def _compare(claim: Claim, results: Mapping[str, CaseResult], *, same: bool) -> 
         ours = values_of(results[claim.case], claim.of, claim.during, claim.flows, claim.limit)
     pairs = min(len(ours), len(theirs))
     longest = _longest(other)
-    x = np.array([min(value, longest) for value in ours[:pairs]])
-    y = np.array([min(value, longest) for value in theirs[:pairs]])
+    x = np.array([longest if value == math.inf else value for value in ours[:pairs]])
+    y = np.array([longest if value == math.inf else value for value in theirs[:pairs]])
     ratios = Values.of([_ratio(a, b) for a, b in zip(x, y, strict=True)])
     if claim.word.test == "order":
         return _order(claim, x, y, ratios)
