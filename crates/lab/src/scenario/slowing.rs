@@ -49,7 +49,7 @@ mod tests {
         let find = |text: &str| slowed.to_json().contains(text);
         assert!(find(r#""duration":"250 s""#) && find(r#""rtt":"1 ms""#) && find(r#""rate":"100 Mb/s""#));
         // 15 ms, 5 Mb/s and 150 KB of deck 001.
-        assert!(find(r#""time_reset":"1.5 s""#) && find(r#""ai_rate":"50 kb/s""#) && find(r#""byte_reset":"150 KB""#));
+        assert!(find(r#""time_reset":"1.5 s""#) && find(r#""ai_rate":"50 Kb/s""#) && find(r#""byte_reset":"150 KB""#));
         assert_eq!((slowed.name.as_str(), slowed.seed), (scenario.name.as_str(), scenario.seed));
         assert_eq!(scenario.slowed(1).expect("it is the same"), scenario);
     }
