@@ -24,6 +24,10 @@ if not Path(qcnlab.__file__).resolve().is_relative_to(ROOT):
         f"the tests of {ROOT} import qcnlab from {qcnlab.__file__}; run them with `make test`, "
         "or .venv/bin/python -m pytest"
     )
+# A shell that starts `make test` in the background has it ignore SIGINT, and with it all that the
+# tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 HOTSPOT = "og-hotspot-2src-10g-to-500m-rtt10us"
 SHORT = (
     "warmup=2 ms",

@@ -66,6 +66,10 @@ def end(process: subprocess.Popen[str], signal: int) -> Ended:
     """Send a signal to a process and wait for its end."""
     children, before = _of_children(), processor_s(process)
     process.send_signal(signal)
-    out, err = process.communicate(timeout=PATIENCE_S)
+    try:
+        out, err = process.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
     after = _of_children() - children - before
     return Ended(process.returncode, out or "", err or "", after)
