@@ -34,16 +34,18 @@ PHASES = {
     "sources, limiters": (
         r"sim/src/(engine/(sending|lazy)|source|rate_limiter|adapter|sender)\.rs|schemes/src/driver/"
     ),
-    "ports, links": r"sim/src/(engine/(hop|network|services)|port|frame)\.rs",
+    "ports, links": r"sim/src/(engine/(hop|network|services|domain)|port|frame)\.rs",
     "priority queues": r"sim/src/(engine/transmission|priority_queues)\.rs",
     "pauses, input buffers": (
         r"sim/src/(engine/(pausing|deadlock|input_accounting)|input_buffer)\.rs"
     ),
-    "TCP": r"sim/src/(tcp/|connection|engine/transport)",
+    "TCP, RoCE": (
+        r"sim/src/(tcp/|roce/|connection|queue_pair|packets|arrived|engine/(transport|queue_pairs))"
+    ),
     "signals": r"sim/src/engine/(signals|control_frames|probing)\.rs",
     "schemes": r"crates/schemes/",
     "records": (
-        r"sim/src/(recorder|trace|audit|departure|engine/(recording|finish|capturing))\.rs"
+        r"sim/src/(recorder|trace|audit|departure|engine/(recording|finish|ending|capturing))\.rs"
         r"|crates/lab/"
     ),
     "units": r"crates/units/",

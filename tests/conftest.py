@@ -24,10 +24,11 @@ if not Path(qcnlab.__file__).resolve().is_relative_to(ROOT):
         f"the tests of {ROOT} import qcnlab from {qcnlab.__file__}; run them with `make test`, "
         "or .venv/bin/python -m pytest"
     )
-# A shell that starts `make test` in the background has it ignore SIGINT, and with it all that the
-# tests start.
+# In the background of a shell all that the tests start ignores SIGINT; under nohup, SIGHUP.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 HOTSPOT = "og-hotspot-2src-10g-to-500m-rtt10us"
 SHORT = (
     "warmup=2 ms",

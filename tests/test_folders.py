@@ -174,7 +174,7 @@ SPOILED: dict[str, tuple[str, Callable[[str], str]]] = {
     "config.toml, cut after a line": ("config.toml", lambda text: text[: text.index("[topology]")]),
     "config.toml, a time that is none": (
         "config.toml",
-        lambda text: text.replace('duration = "40 ms"', "duration = []"),
+        lambda text: text.replace('from = "10 ms"', "from = []"),
     ),
     "summary.json, a list": ("summary.json", lambda _: "[]"),
     "summary.json, nothing in it": ("summary.json", lambda _: "{}"),

@@ -38,7 +38,7 @@ def test_files_with_numbers_by_hand_have_tests() -> None:
         assert "#[test]" in (PAGE.parent / named[1]).read_text(), row
 
 
-ALONE = ["qcn_timer", "qcn_sonar", "fb99", "ecm_q", "dcqcn", "nic_fb"]
+ALONE = ["qcn_timer", "qcn_sonar", "fb99", "ecm_q", "nic_fb"]
 """Schemes that nothing which can be run from here verifies but their own tests."""
 
 

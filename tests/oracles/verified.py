@@ -28,6 +28,8 @@ class Subject:
     scripts: tuple[str, ...] = ()
 
 
+FIELD = "HPCC's simulator, a star of 16 ([RoCE](roce.md))"
+
 SCHEMES = (
     Subject("none", "crates/sim/tests/star.rs", "ns-2, ns-3 (`make bench-counts`)"),
     Subject("qcn", f"{FAMILY}/qcn/tests.rs"),
@@ -39,13 +41,16 @@ SCHEMES = (
     Subject("ecm", f"{FAMILY}/ecm/tests.rs"),
     Subject("ecm_q", f"{FAMILY}/ecm/tests.rs"),
     Subject("ecm_plus", f"{FAMILY}/ecm_plus/tests.rs"),
-    Subject("dcqcn", f"{FAMILY}/dcqcn/tests.rs"),
+    Subject("dcqcn", f"{FAMILY}/dcqcn/tests.rs", FIELD),
     Subject("qcn_plus", f"{FAMILY}/qcn_plus/tests.rs"),
     Subject("nic_fb", f"{FAMILY}/nic_fb/tests.rs"),
     Subject("fecn", f"{FAMILY}/fecn/tests.rs"),
     Subject("qcn_three_point", f"{FAMILY}/three_point/tests.rs"),
     Subject("qcn_fb_hat", f"{FAMILY}/fb_hat/tests.rs"),
     Subject("e2cm", f"{FAMILY}/e2cm/tests.rs"),
+    Subject("dctcp", f"{FAMILY}/dctcp/tests.rs", FIELD),
+    Subject("timely", f"{FAMILY}/timely/tests.rs", FIELD),
+    Subject("hpcc", f"{FAMILY}/hpcc/tests.rs", FIELD),
 )
 
 FEATURES = (
