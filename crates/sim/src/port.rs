@@ -72,6 +72,14 @@ pub(crate) enum FarEnd {
     CountingSink,
 }
 
+impl FarEnd {
+    /// Whether something happens to frames there; see [`DomainPort`](crate::plan::DomainPort).
+    #[inline(always)]
+    pub(crate) const fn is_defended(self) -> bool {
+        matches!(self, FarEnd::Defended | FarEnd::DefendedBuffer(_))
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Port {
     /// When the last queued frame will have left.

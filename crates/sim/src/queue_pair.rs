@@ -105,12 +105,13 @@ impl QueuePair {
     }
 
     /// When the next packet may go, if one may.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn next_ready(&self) -> Option<Instant> {
         self.sender.ready().then_some(self.not_before)
     }
 
     /// Takes the next packet.
+    #[inline(never)]
     pub(crate) fn take(&mut self, now: Instant) -> Payload {
         let packet = self.sender.next_packet(now).expect("a packet may go");
         self.not_before = now + self.gap;

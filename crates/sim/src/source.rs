@@ -1,7 +1,7 @@
 //! Sources: when a frame is ready to be sent, and what waits.
 
 use crate::connection::Connection;
-use crate::frame::{Frame, Payload, flag};
+use crate::frame::{Frame, Payload};
 use crate::ids::{FlowId, Id};
 use crate::packets::Packets;
 use crate::plan::{FlowPlan, Process, Traffic};
@@ -57,16 +57,19 @@ impl Source {
         }
     }
 
-    /// Has a RoCE packet that leaves carry its number and time; returns the time of a timer that this starts.
-    #[inline(always)]
-    pub(crate) fn on_left(&mut self, now: Instant, frame: &mut Frame, packets: &mut Packets) -> Option<Instant> {
-        match self {
-            Source::Roce(pair) if frame.is(flag::SEGMENT) => {
-                frame.set_tag(packets.send(now, frame.tag(), frame.path().number()).number());
-                pair.changed_timer()
-            }
-            _ => None,
-        }
+    /// Has a packet that leaves, if it is one of RoCE, carry its number and time; returns it, and the time of a timer
+    /// that this starts.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn segment_left(
+        &mut self,
+        now: Instant,
+        mut frame: Frame,
+        packets: &mut Packets,
+    ) -> (Frame, Option<Instant>) {
+        let Source::Roce(pair) = self else { return (frame, None) };
+        frame.set_tag(packets.send(now, frame.tag(), frame.path().number()).number());
+        (frame, pair.changed_timer())
     }
 
     /// When the next frame is ready to be sent, if that is known.

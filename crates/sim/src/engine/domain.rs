@@ -53,16 +53,17 @@ impl Engine {
     /// A frame has crossed the link of `port`, and the node at its far end has admitted it.
     #[cold]
     #[inline(never)]
-    pub(super) fn cross_defence(&mut self, port: PortId, frame: &mut Frame) {
-        let Some(domain) = &self.domain else { return };
+    pub(super) fn cross_defence(&self, port: PortId, mut frame: Frame) -> Frame {
+        let Some(domain) = &self.domain else { return frame };
         let rules = &domain.ports[port];
-        rules.untag(frame);
+        rules.untag(&mut frame);
         let class = frame.class();
         let becomes = rules.remaps[usize::from(class)];
         frame.enter_with_class(becomes);
         if becomes != class {
             frame.clear(flag::CONTROLLED);
         }
+        frame
     }
 
     /// The limiter that hears a message about `sampled`. With a CN-TAG it is the limiter that paced the frame, without

@@ -40,20 +40,14 @@ impl Engine {
         let port = &self.network.ports[id];
         let left = now.ps() - port.delay().ps();
         frame.clear(flag::BUFFERED);
-        match port.far_end {
-            FarEnd::Node | FarEnd::CountingSink => {}
-            FarEnd::Buffer(input) => {
-                if !self.admit(now, id, input, &mut frame) {
-                    return self.show_discarded(now, frame);
-                }
+        if let FarEnd::Buffer(input) = port.far_end {
+            if !self.admit(now, id, input, &mut frame) {
+                return self.show_discarded(now, frame);
             }
-            FarEnd::Defended => self.cross_defence(id, &mut frame),
-            FarEnd::DefendedBuffer(input) => {
-                let admitted = self.admit(now, id, input, &mut frame);
-                self.cross_defence(id, &mut frame);
-                if !admitted {
-                    return self.show_discarded(now, frame);
-                }
+        } else if port.far_end.is_defended() {
+            match self.arrived_defended(now, id, frame) {
+                Some(crossed) => frame = crossed,
+                None => return,
             }
         }
         if frame.is(flag::REVERSE | flag::CONTROL) {
@@ -125,6 +119,22 @@ impl Engine {
     fn counts_only(&mut self, cp: PortCpId, frame: &Frame, admitted: bool) -> bool {
         let size = Bytes::new(frame.octets());
         self.network.cps[cp].cp.count_only(frame.is(flag::CONTROLLED), admitted, size)
+    }
+
+    /// A frame is at the far end of a defended link; `None` if an input buffer discards it there.
+    #[cold]
+    #[inline(never)]
+    fn arrived_defended(&mut self, now: Instant, id: PortId, mut frame: Frame) -> Option<Frame> {
+        let admitted = match self.network.ports[id].far_end {
+            FarEnd::DefendedBuffer(input) => self.admit(now, id, input, &mut frame),
+            _ => true,
+        };
+        frame = self.cross_defence(id, frame);
+        if admitted {
+            return Some(frame);
+        }
+        self.show_discarded(now, frame);
+        None
     }
 
     /// Shows a frame that a full input memory discarded to the congestion point of the queue that it was on its way to.

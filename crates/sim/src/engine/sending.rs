@@ -3,7 +3,7 @@
 use super::Engine;
 use super::schedule::Event;
 use crate::adapter::Adapter;
-use crate::frame::Frame;
+use crate::frame::{Frame, flag};
 use crate::ids::{AdapterId, FlowId, GeneratorId, IdVec, LimiterId};
 use crate::port::Mode;
 use crate::rate_limiter::RateLimiter;
@@ -187,8 +187,12 @@ impl Engine {
         let sender = &mut self.senders.flows[flow];
         let limiter = &mut self.senders.limiters[sender.limiter];
         let mut frame = sender.next_frame(at, flow, limiter);
-        if let Some(timer) = sender.source.on_left(at, &mut frame, &mut self.network.packets) {
-            self.schedule.set(Event::TransportTimer(flow), timer);
+        if frame.is(flag::SEGMENT) {
+            let (segment, timer) = sender.source.segment_left(at, frame, &mut self.network.packets);
+            frame = segment;
+            if let Some(timer) = timer {
+                self.schedule.set(Event::TransportTimer(flow), timer);
+            }
         }
         self.recording.on_sent(flow, frame.octets());
         if limiter.driver.saw_last
@@ -221,8 +225,12 @@ impl Engine {
         let mut next = sender.next_release(now, limiter, port);
         if next.is_some_and(|at| at <= now) {
             let mut frame = sender.next_frame(now, flow, limiter);
-            if let Some(timer) = sender.source.on_left(now, &mut frame, &mut self.network.packets) {
-                self.schedule.set(Event::TransportTimer(flow), timer);
+            if frame.is(flag::SEGMENT) {
+                let (segment, timer) = sender.source.segment_left(now, frame, &mut self.network.packets);
+                frame = segment;
+                if let Some(timer) = timer {
+                    self.schedule.set(Event::TransportTimer(flow), timer);
+                }
             }
             recording.on_sent(flow, frame.octets());
             if limiter.driver.saw_last
