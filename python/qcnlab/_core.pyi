@@ -27,6 +27,7 @@ __all__ = [
     "live_slowed",
     "metric_in_window",
     "metrics",
+    "mib",
     "parameters",
     "quantity",
     "run",
