@@ -9,6 +9,22 @@ use qcnlab_sim::trace::{
 use qcnlab_sim::{Counters, Trace};
 use std::collections::BTreeMap;
 
+/// Adds each field of `$more` to that of `$sum`. A field that is not named does not compile.
+macro_rules! add_each {
+    ($sum:expr, $more:expr, $record:ident { $($field:ident),+ }) => {
+        let $record { $($field),+ } = $more;
+        $( $sum.$field += $field; )+
+    };
+}
+
+/// Appends each column of `$more` to that of `$rows`. A column that is not named does not compile.
+macro_rules! append {
+    ($rows:expr, $more:expr, $table:ident { $($column:ident),+ }) => {
+        let $table { $($column),+ } = $more;
+        $( $rows.$column.extend($column); )+
+    };
+}
+
 /// Octets of captured frames that are kept, over all threads of a run, at most.
 const MOST_CAPTURED: usize = 256 << 20;
 
@@ -46,15 +62,21 @@ pub struct Refused {
 }
 
 impl Refused {
-    fn add(&mut self, other: &Refused) {
-        self.malformed += other.malformed;
-        self.oversize += other.oversize;
-        self.foreign_signals += other.foreign_signals;
-        self.unreadable_signals += other.unreadable_signals;
-        self.stray_signals += other.stray_signals;
-        self.flooded_signals += other.flooded_signals;
-        self.odd_control += other.odd_control;
-        self.unknown_destination += other.unknown_destination;
+    fn add(&mut self, other: Refused) {
+        add_each!(
+            self,
+            other,
+            Refused {
+                malformed,
+                oversize,
+                foreign_signals,
+                unreadable_signals,
+                stray_signals,
+                flooded_signals,
+                odd_control,
+                unknown_destination
+            }
+        );
     }
 
     /// The counters, by name.
@@ -81,6 +103,12 @@ pub(crate) struct FlowCount {
     pub(crate) delivered_octets: u64,
     pub(crate) dropped: u64,
     pub(crate) refused: u64,
+}
+
+impl FlowCount {
+    fn add(&mut self, other: FlowCount) {
+        add_each!(self, other, FlowCount { sent, sent_octets, delivered, delivered_octets, dropped, refused });
+    }
 }
 
 /// What one thread records.
@@ -216,41 +244,16 @@ pub(crate) fn merge(all: Vec<Records>, flows: usize) -> Merged {
             sum.0 += frames;
             sum.1 += octets;
         }
-        let QueueRows { time, port, bytes } = records.queues;
-        trace.queues.time.extend(time);
-        trace.queues.port.extend(port);
-        trace.queues.bytes.extend(bytes);
-        let RateRows { time, flow, current, target } = records.rates;
-        trace.rates.time.extend(time);
-        trace.rates.flow.extend(flow);
-        trace.rates.current.extend(current);
-        trace.rates.target.extend(target);
-        let WindowRows { time, flow, window, flight } = records.windows;
-        trace.windows.time.extend(time);
-        trace.windows.flow.extend(flow);
-        trace.windows.window.extend(window);
-        trace.windows.flight.extend(flight);
-        let MessageRows { time, port, flow, signal } = records.messages;
-        trace.messages.time.extend(time);
-        trace.messages.port.extend(port);
-        trace.messages.flow.extend(flow);
-        trace.messages.signal.extend(signal);
-        let PauseRows { start, end, port, class, because } = records.pauses;
-        trace.pauses.start.extend(start);
-        trace.pauses.end.extend(end);
-        trace.pauses.port.extend(port);
-        trace.pauses.class.extend(class);
-        trace.pauses.because.extend(because);
-        add_counters(&mut merged.counters, &records.counters);
-        for (sum, count) in merged.flows.iter_mut().zip(&records.flows) {
-            sum.sent += count.sent;
-            sum.sent_octets += count.sent_octets;
-            sum.delivered += count.delivered;
-            sum.delivered_octets += count.delivered_octets;
-            sum.dropped += count.dropped;
-            sum.refused += count.refused;
+        append!(trace.queues, records.queues, QueueRows { time, port, bytes });
+        append!(trace.rates, records.rates, RateRows { time, flow, current, target });
+        append!(trace.windows, records.windows, WindowRows { time, flow, window, flight });
+        append!(trace.messages, records.messages, MessageRows { time, port, flow, signal });
+        append!(trace.pauses, records.pauses, PauseRows { start, end, port, class, because });
+        add_counters(&mut merged.counters, records.counters);
+        for (sum, count) in merged.flows.iter_mut().zip(records.flows) {
+            sum.add(count);
         }
-        merged.refused.add(&records.refused);
+        merged.refused.add(records.refused);
         merged.points.extend(records.points);
         limiters.extend(records.limiters);
         merged.captured.extend(records.captured);
@@ -287,16 +290,31 @@ pub(crate) fn merge(all: Vec<Records>, flows: usize) -> Merged {
     merged
 }
 
-fn add_counters(sum: &mut Counters, more: &Counters) {
-    sum.frame_hops += more.frame_hops;
-    sum.events += more.events;
-    sum.pause_frames += more.pause_frames;
-    sum.acks_sent += more.acks_sent;
-    sum.acks_heard += more.acks_heard;
-    sum.acks_lost += more.acks_lost;
-    sum.messages_sent += more.messages_sent;
-    sum.messages_heard += more.messages_heard;
-    sum.messages_lost += more.messages_lost;
+fn add_counters(sum: &mut Counters, more: Counters) {
+    add_each!(
+        sum,
+        more,
+        Counters {
+            frame_hops,
+            events,
+            frames_sent,
+            frames_delivered,
+            frames_dropped,
+            frames_refused,
+            pause_frames,
+            acks_sent,
+            acks_heard,
+            acks_lost,
+            probes_sent,
+            probes_ended,
+            messages_sent,
+            messages_heard,
+            messages_ignored,
+            messages_lost,
+            alarms,
+            false_alarms
+        }
+    );
 }
 
 #[cfg(test)]

@@ -6,6 +6,17 @@ use crate::scenario::Scenario;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
+/// What a live run is asked for.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "live runs need Linux"))]
+struct Request {
+    scale: u32,
+    own_traffic: bool,
+    seed: Option<u64>,
+    /// A file, and the octets of each frame that it keeps.
+    capture: Option<(PathBuf, usize)>,
+    progress: Option<Py<PyAny>>,
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
     use super::*;
@@ -31,15 +42,8 @@ mod linux {
         }
     }
 
-    pub(super) fn run(
-        py: Python<'_>,
-        scenario: &Scenario,
-        scale: u32,
-        own_traffic: bool,
-        seed: Option<u64>,
-        capture: Option<(PathBuf, usize)>,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<(Outcome, String)> {
+    pub(super) fn run(py: Python<'_>, scenario: &Scenario, request: Request) -> PyResult<(Outcome, String)> {
+        let Request { scale, own_traffic, seed, capture, progress } = request;
         let traffic = if own_traffic { TrafficSource::Own } else { TrafficSource::None };
         let snap = capture.as_ref().map_or(0, |(_, snap)| *snap);
         let options = LiveOptions { scale, traffic, snap, seed };
@@ -83,15 +87,7 @@ mod linux {
         Err(errors::of_any(py, NOWHERE_ELSE))
     }
 
-    pub(super) fn run(
-        py: Python<'_>,
-        _: &Scenario,
-        _: u32,
-        _: bool,
-        _: Option<u64>,
-        _: Option<(PathBuf, usize)>,
-        _: Option<Py<PyAny>>,
-    ) -> PyResult<(Outcome, String)> {
+    pub(super) fn run(py: Python<'_>, _: &Scenario, _: Request) -> PyResult<(Outcome, String)> {
         Err(errors::of_any(py, NOWHERE_ELSE))
     }
 }
@@ -120,5 +116,5 @@ pub(crate) fn live_run(
     capture: Option<(PathBuf, usize)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Outcome, String)> {
-    linux::run(py, scenario, scale, own_traffic, seed, capture, progress)
+    linux::run(py, scenario, Request { scale, own_traffic, seed, capture, progress })
 }
