@@ -99,6 +99,9 @@ def test_the_command_takes_run_folders(cli: CommandLine, two: list[qcnlab.Result
     changed = cli("compare", "a", "b", "-s", "duration=1 ms")
     assert changed.returncode == 2
     assert "-s is for scenarios" in changed.stderr
+    bad = cli("compare", "one-source-into-9g-rtt10us", "-s", "scheme.name=none,,qcn")
+    assert bad.returncode == 2
+    assert 'in -s "scheme.name=none,,qcn"' in bad.stderr
 
 
 def test_a_deadlock_is_named_beside_the_others(cli: CommandLine) -> None:

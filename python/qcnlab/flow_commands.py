@@ -160,7 +160,7 @@ def _results(
     from qcnlab.results import open_run
     from qcnlab.sweeps.grid import read
 
-    vary = read(changes)
+    vary = read(changes, "-s")
     chosen = [[f"{key}={value}" for value in values] for key, values in vary.items()]
     folders = {run for run in runs if Path(run).is_dir()}
     if changes and len(folders) == len(runs):

@@ -19,7 +19,8 @@ from qcnlab.book.models import MODELS
 from qcnlab.errors import FolderError
 from qcnlab.folders import NewFolder, core_digest, write_json
 from qcnlab.progress import Bar
-from qcnlab.results import Result, from_outcome, open_run, write_parquet
+from qcnlab.results import Result, from_outcome, open_run
+from qcnlab.run_files import write_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

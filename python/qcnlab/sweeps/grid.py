@@ -104,21 +104,21 @@ def label(axes: Sequence[Axis], point: int) -> str:
     return ", ".join(f"{axis.key}={axis.words[i]}" for axis, i in zip(axes, at, strict=True))
 
 
-def read(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Read `KEY=VALUE,VALUE,...` as the command line gives it; raises `ScenarioError`.
+def read(texts: Iterable[str], option: str = "--vary") -> dict[str, list[str]]:
+    """Read `KEY=VALUE,VALUE,...` as an option of the command line gives it.
 
     Commas in quotes and brackets do not divide. `2..5` stands for 2,3,4,5 and `2..10..4` for
-    2,6,10.
+    2,6,10. Raises `ScenarioError` that names `option`.
     """
     vary: dict[str, list[str]] = {}
     for text in texts:
         key, equals, values = text.partition("=")
         key = key.strip()
         if not key or not equals:
-            raise _refusal(text, "what varies is given as KEY=VALUE,VALUE,...")
+            raise _refusal(option, text, "keys and values are given as KEY=VALUE,VALUE,...")
         if key in vary:
-            raise _refusal(text, f"'{key}' is varied twice")
-        vary[key] = [each for part in _parts(values) for each in _expanded(part, text)]
+            raise _refusal(option, text, f"'{key}' is varied twice")
+        vary[key] = [each for part in _parts(values) for each in _expanded(part, option, text)]
     return vary
 
 
@@ -217,22 +217,24 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in (*parts, text[start:])]
 
 
-def _expanded(part: str, text: str) -> list[str]:
+def _expanded(part: str, option: str, text: str) -> list[str]:
     if not part:
-        raise _refusal(text, "a value is missing", "values are separated by single commas")
+        raise _refusal(option, text, "a value is missing", "values are separated by single commas")
     match = RANGE.fullmatch(part)
     if match is None:
         return [part]
     first, last, step = int(match[1]), int(match[2]), int(match[3] or 1)
     if first > last or step < 1:
-        raise _refusal(text, f"'{part}' is no range", "ranges rise: 2..5, or 2..10..4 by fours")
+        raise _refusal(
+            option, text, f"'{part}' is no range", "ranges rise: 2..5, or 2..10..4 by fours"
+        )
     if (last - first) // step >= MOST_POINTS:
-        raise _refusal(text, f"'{part}' has more than {MOST_POINTS:,} values")
+        raise _refusal(option, text, f"'{part}' has more than {MOST_POINTS:,} values")
     return [str(value) for value in range(first, last + 1, step)]
 
 
-def _refusal(text: str, message: str, hint: str | None = None) -> ScenarioError:
-    return scenario_error(message, hint=hint, argument=f'in --vary "{text}"')
+def _refusal(option: str, text: str, message: str, hint: str | None = None) -> ScenarioError:
+    return scenario_error(message, hint=hint, argument=f'in {option} "{text}"')
 
 
 def _refused(faults: Mapping[str, list[str]], count: int) -> ScenarioError:

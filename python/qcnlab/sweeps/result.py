@@ -348,7 +348,7 @@ class Sweep:
         OSError
             If a file cannot be written.
         """
-        from qcnlab.results import parquet
+        from qcnlab.run_files import parquet
 
         write_whole(folder / "metrics.parquet", parquet(self.metrics))
         write_whole(folder / "metrics.csv", self.to_polars().write_csv().encode())

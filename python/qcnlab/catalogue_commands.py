@@ -1,0 +1,113 @@
+"""The commands that run nothing and tell what there is: `check`, `list`, `explain`, `schema`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from qcnlab import _core, text
+from qcnlab.options import Json, print_json
+
+
+class Kind(StrEnum):
+    """The kinds of entries that `list` prints."""
+
+    schemes = "schemes"
+    scenarios = "scenarios"
+    metrics = "metrics"
+    parameters = "parameters"
+
+
+def check(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.")],
+    as_json: Json = False,
+) -> None:
+    """Check scenario files; exit with 2 if one cannot be run."""
+    verdicts = [_verdict(file) for file in files]
+    if as_json:
+        print_json(verdicts)
+    for verdict in verdicts:
+        for warning in verdict.get("warnings", []):
+            print(f"warning: {verdict['file']}: {warning}", file=sys.stderr)
+        if not verdict["ok"]:
+            sys.stdout.flush()
+            print(verdict["text"], file=sys.stderr)
+        elif not as_json:
+            memory = text.octets(verdict["memory_bytes"])
+            title = f", {verdict['title']}" if verdict["title"] else ""
+            print(f"{verdict['file']}: ok{title}; takes about {memory} of memory")
+    if not all(verdict["ok"] for verdict in verdicts):
+        raise typer.Exit(2)
+
+
+def list_(
+    kind: Annotated[Kind, typer.Argument(metavar="schemes|scenarios|metrics|parameters")],
+    as_json: Json = False,
+) -> None:
+    """List what there is."""
+    from qcnlab import catalogue
+
+    entries = getattr(catalogue, kind.value)()
+    if as_json:
+        print_json(entries)
+        return
+    print(catalogue.listing(kind.value, entries))
+
+
+def explain(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A metric, scheme, preset, scenario, or parameter (key, last part, alias)."
+        ),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Tell what a name means."""
+    from qcnlab import catalogue
+
+    entries = catalogue.find(name)
+    if as_json:
+        print_json(entries)
+        return
+    print(catalogue.explain(entries, text.width()))
+
+
+def schema() -> None:
+    """Print the JSON Schema of a scenario file."""
+    print(json.dumps(json.loads(_core.schema()), indent=2))
+
+
+def _verdict(file: Path) -> dict[str, Any]:
+    """Return whether a scenario file can be run: its name and memory, or what is wrong with it."""
+    from qcnlab import api
+    from qcnlab.errors import ScenarioError, rendered
+
+    try:
+        scenario = api.load(file)
+    except ScenarioError as error:
+        return {
+            "file": str(file),
+            "ok": False,
+            "line": error.line,
+            "column": error.column,
+            "message": error.message,
+            "hint": error.hint,
+            "text": rendered(error),
+        }
+    memory = scenario.memory()
+    return {
+        "file": str(file),
+        "ok": True,
+        "name": scenario.name,
+        "title": scenario.title,
+        "hash": scenario.hash,
+        "warnings": scenario.warnings(),
+        "memory_bytes": sum(memory.values()),
+        "memory": memory,
+    }

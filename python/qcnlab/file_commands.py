@@ -1,0 +1,78 @@
+"""The commands for files that are there already: `plot`, `frames` and `dissector`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qcnlab.options import Json
+
+
+def plot(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder `run`, `sweep` or `demo` wrote.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="PATH",
+            help="A file (.svg, .png, .pdf) for a run, a new folder for a demo; DIR if not given.",
+        ),
+    ] = None,
+) -> None:
+    """Draw the figures of a run folder again; print the paths."""
+    from qcnlab.redraw import redraw
+
+    for path in redraw(folder, out):
+        print(path)
+
+
+def frames(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A capture, pcapng or pcap, of any program.")
+    ],
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--kind", metavar="KIND", help="Only such frames: CNM, PFC. May be repeated."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print the frames of a capture: time, port, kind, Fb, CPID, RPID, offset, delta, quanta."""
+    from qcnlab import captures
+
+    kinds = frozenset(name.lower() for name in kind or [])
+    if not as_json:
+        for line in captures.lines(file, kinds):
+            print(line)
+        return
+    separator = "["
+    for frame in captures.frames(file):
+        if not kinds or frame["kind"].lower() in kinds:
+            print(separator, json.dumps(frame), sep="\n", end="")
+            separator = ","
+    print("\n]" if separator == "," else "[]")
+
+
+def dissector(
+    install: Annotated[
+        bool, typer.Option("--install", help="Write it into Wireshark's personal folder.")
+    ] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--folder", metavar="DIR", help="With --install: another folder."),
+    ] = None,
+) -> None:
+    """Print the Lua dissector that teaches Wireshark CN-TAG and CNM, or install it."""
+    import qcnlab.dissector
+
+    if install:
+        print(qcnlab.dissector.install(folder))
+    elif folder is not None:
+        raise typer.BadParameter("--folder goes with --install")
+    else:
+        print(qcnlab.dissector.source(), end="")
