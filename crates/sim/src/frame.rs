@@ -251,7 +251,7 @@ impl Ring {
         &mut self.frames[(number & self.mask) as usize]
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, frame: Frame) {
         if self.is_full() {
             self.grow();
@@ -279,6 +279,7 @@ impl Ring {
     }
 
     #[cold]
+    #[inline(never)]
     fn grow(&mut self) {
         let size = self.frames.len() as u32 * 2;
         let mut frames = vec![Frame::default(); size as usize];

@@ -45,8 +45,8 @@ impl Recorder {
             return;
         }
         let bins = &mut self.bins[sink];
-        while left > bins.start + width {
-            Recorder::close(bins, width, &mut self.trace.throughput);
+        if left > bins.start + width {
+            Recorder::close_before(bins, left, width, &mut self.trace.throughput);
         }
         bins.bytes[member as usize] += size;
     }
@@ -88,6 +88,15 @@ impl Recorder {
             while bins.start + width <= end.ps() {
                 Recorder::close(bins, width, &mut self.trace.throughput);
             }
+        }
+    }
+
+    /// Closes the bins that end before `left`.
+    #[cold]
+    #[inline(never)]
+    fn close_before(bins: &mut Bins, left: u64, width: u64, rows: &mut ThroughputRows) {
+        while left > bins.start + width {
+            Recorder::close(bins, width, rows);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Senders: what a flow wants to send, and the frames that carry it.
 
-use crate::frame::{Frame, Parts, flag};
+use crate::frame::{Frame, Parts, Payload, flag};
 use crate::ids::{AdapterId, FlowId, Id, LimiterId, PathId, PortId};
 use crate::plan::{FlowPlan, Plan};
 use crate::port::Port;
@@ -77,6 +77,18 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn next_frame(&mut self, now: Instant, flow: FlowId, limiter: &mut RateLimiter) -> Frame {
         let payload = self.source.take(now, self.frame);
+        self.frame_of(payload, now, flow, limiter)
+    }
+
+    /// As [`next_frame`](Sender::next_frame), of a source whose frames carry neither segments nor packets.
+    #[inline(always)]
+    pub(crate) fn next_plain_frame(&mut self, now: Instant, flow: FlowId, limiter: &mut RateLimiter) -> Frame {
+        let payload = self.source.take_plain(now, self.frame);
+        self.frame_of(payload, now, flow, limiter)
+    }
+
+    #[inline(always)]
+    fn frame_of(&mut self, payload: Payload, now: Instant, flow: FlowId, limiter: &mut RateLimiter) -> Frame {
         let size = Bytes::new(u64::from(payload.size));
         limiter.last_flow = flow;
         let stamp = if limiter.driver.never_limits {

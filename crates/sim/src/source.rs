@@ -94,11 +94,19 @@ impl Source {
     }
 
     /// Takes the payload of a frame of at most `frame` octets.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self, now: Instant, frame: u16) -> Payload {
         match self {
             Source::Tcp(connection) => connection.take(),
             Source::Roce(pair) => pair.take(now),
+            Source::Saturated { .. } | Source::Constant { .. } | Source::Fed { .. } => self.take_plain(now, frame),
+        }
+    }
+
+    /// As [`take`](Source::take), of a source whose frames carry neither segments nor packets.
+    #[inline(always)]
+    pub(crate) fn take_plain(&mut self, now: Instant, frame: u16) -> Payload {
+        match self {
             Source::Saturated { gap, next, left } => {
                 *next = now + *gap;
                 let size = (*left).min(u64::from(frame)) as u16;
@@ -111,6 +119,7 @@ impl Source {
                 *waiting -= 1;
                 Payload { size: frame, backlog: *waiting * u64::from(frame), segment: None }
             }
+            Source::Tcp(_) | Source::Roce(_) => unreachable!("its frames carry segments or packets"),
         }
     }
 }

@@ -60,11 +60,17 @@ impl Pending {
     #[cold]
     #[inline(never)]
     fn is_first_of_instant(&self, other: &Pending) -> bool {
-        let rank = |event: &Pending| {
-            (event.tie.kind(), hash(event.tie.0, event.time), hash(event.entity, event.time), event.entity)
-        };
-        let ties_decide = self.tie != Tie::default() || other.tie != Tie::default();
-        if ties_decide { rank(self) < rank(other) } else { self.entity < other.entity }
+        if self.tie.kind() != other.tie.kind() {
+            return self.tie.kind() < other.tie.kind();
+        }
+        // At one instant different keys have different hashes.
+        if self.tie != other.tie {
+            return hash(self.tie.0, self.time) < hash(other.tie.0, other.time);
+        }
+        if self.tie == Tie::default() {
+            return self.entity < other.entity;
+        }
+        hash(self.entity, self.time) < hash(other.entity, other.time)
     }
 }
 
@@ -159,6 +165,18 @@ impl Wheel {
     /// A time past the horizon leaves it without one.
     #[inline]
     pub fn set(&mut self, entity: Entity, time: u64) {
+        let bucket = time >> SHIFT;
+        let in_first_level = bucket > self.current && (bucket ^ self.current) >> BITS == 0;
+        if in_first_level && self.slots[entity as usize].location == IDLE {
+            self.link::<0>(entity, time, bucket as usize);
+        } else {
+            self.replace(entity, time);
+        }
+    }
+
+    /// As [`set`](Wheel::set), whatever the entity has pending and however far `time` is.
+    #[inline(never)]
+    fn replace(&mut self, entity: Entity, time: u64) {
         if self.slots[entity as usize].location != IDLE {
             if self.slots[entity as usize].time == time {
                 return;
@@ -240,7 +258,6 @@ impl Wheel {
         entities.map(|entity| self.pending(entity, time)).min().map(|event| event.entity)
     }
 
-    #[inline]
     fn insert(&mut self, entity: Entity, time: u64) {
         let bucket = time >> SHIFT;
         if bucket <= self.current {
@@ -267,7 +284,8 @@ impl Wheel {
             self.mark(LEVEL, index);
         }
         let slot = &mut self.slots[entity as usize];
-        *slot = Slot { time, next: head, prev: NONE, location: (LEVEL * BUCKETS + index) as u32, ..*slot };
+        (slot.time, slot.next, slot.prev) = (time, head, NONE);
+        slot.location = (LEVEL * BUCKETS + index) as u32;
     }
 
     #[inline]

@@ -41,9 +41,11 @@ impl Engine {
         let left = now.ps() - port.delay().ps();
         frame.clear(flag::BUFFERED);
         if let FarEnd::Buffer(input) = port.far_end {
-            if !self.admit(now, id, input, &mut frame) {
-                return self.show_discarded(now, frame);
+            let mut admitted = frame;
+            if !self.admit(now, id, input, &mut admitted) {
+                return self.show_discarded(now, admitted);
             }
+            frame = admitted;
         } else if port.far_end.is_defended() {
             match self.arrived_defended(now, id, frame) {
                 Some(crossed) => frame = crossed,

@@ -76,13 +76,28 @@ impl Engine {
     /// The frame that arrives now over a lazy sender's empty link; sets the event for the next.
     #[inline(always)]
     pub(super) fn cross_empty_link(&mut self, now: Instant, id: PortId, flow: FlowId) -> Frame {
-        let port = &self.network.ports[id];
-        let size = self.senders.flows[flow].next_size();
+        let Engine { network, senders, recording, schedule, .. } = self;
+        let port = &mut network.ports[id];
+        let sender = &mut senders.flows[flow];
+        let limiter_id = sender.limiter;
+        let limiter = &mut senders.limiters[limiter_id];
+        let size = sender.next_size();
         let takes = port.transmission(size);
         let at = Instant::from_ps(now.ps() - port.delay().ps() - takes);
-        let frame = self.pass_limiter(at, flow);
-        self.network.ports[id].count_crossed(at, takes, size);
-        self.schedule_over_empty_link(flow);
+        let full = u64::from(sender.frame);
+        sender.source.update_waiting(at, sender.stop, sender.room, |at| recording.on_refusal(at, id, flow, full));
+        let frame = sender.next_plain_frame(at, flow, limiter);
+        recording.on_sent(flow, size);
+        if limiter.driver.saw_last
+            && let Some(wake) = limiter.driver.changed_wake()
+        {
+            schedule.set(Event::RpWake(limiter_id), wake);
+        }
+        port.count_crossed(at, takes, size);
+        match sender.next_over_empty_link(limiter, port) {
+            Some(next) => schedule.set(Event::Arrival(id), next),
+            None => schedule.cancel(Event::Arrival(id)),
+        }
         frame
     }
 
@@ -112,16 +127,14 @@ impl Engine {
         }
     }
 
-    #[inline(always)]
     fn schedule_over_empty_link(&mut self, flow: FlowId) {
         let sender = &self.senders.flows[flow];
         let port = &self.network.ports[sender.port];
         let event = Event::Arrival(sender.port);
-        let Some(at) = sender.next_lazy_start(&self.senders.limiters[sender.limiter], port) else {
-            return self.schedule.cancel(event);
-        };
-        let takes = port.transmission(sender.next_size()) + port.delay().ps();
-        self.schedule.set(event, Instant::from_ps(at.ps().saturating_add(takes)));
+        match sender.next_over_empty_link(&self.senders.limiters[sender.limiter], port) {
+            Some(at) => self.schedule.set(event, at),
+            None => self.schedule.cancel(event),
+        }
     }
 
     fn next_lazy_start(&self, flow: FlowId) -> Option<Instant> {
@@ -173,6 +186,14 @@ impl Sender {
         };
         let at = ready.max(limiter.driver.pacer.next()).max(port.next_start());
         (at < ends).then_some(at)
+    }
+
+    /// When a lazy sender's next frame reaches the far end of its empty link, from what is known now.
+    #[inline(always)]
+    fn next_over_empty_link(&self, limiter: &RateLimiter, port: &Port) -> Option<Instant> {
+        let at = self.next_lazy_start(limiter, port)?;
+        let takes = port.transmission(self.next_size()) + port.delay().ps();
+        Some(Instant::from_ps(at.ps().saturating_add(takes)))
     }
 
     /// Octets of the next frame.
