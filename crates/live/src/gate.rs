@@ -19,7 +19,7 @@ pub struct Limits {
     pub late_999_set_points: f64,
     /// Of the longest time that a loop did not look when it should have, ms.
     pub gap_ms: f64,
-    /// Of the CPU that a loop takes, of one core.
+    /// Of the CPU that all loops take; they share one core.
     pub cpu_share: f64,
     /// Of the time that a hypervisor took from this machine.
     pub steal_share: f64,
@@ -80,6 +80,11 @@ impl Timing {
         })
     }
 
+    /// The CPU that all loops took, of one core.
+    fn cpu_share(&self) -> f64 {
+        self.loops.iter().map(|each| each.cpu_share).sum()
+    }
+
     fn find_reasons(&self) -> Vec<String> {
         let mut reasons = Vec::new();
         let limits = LIMITS;
@@ -100,16 +105,18 @@ impl Timing {
             if gap_ms > limits.gap_ms {
                 reasons.push(format!("{name}: did not look for {gap_ms:.1} ms; the limit is {} ms", limits.gap_ms));
             }
-            if each.cpu_share > limits.cpu_share {
-                let (took, most) = (each.cpu_share * 100.0, limits.cpu_share * 100.0);
-                reasons.push(format!("{name}: took {took:.0} % of a core; the limit is {most:.0} %"));
-            }
             if each.receive_drops > 0 {
                 reasons.push(format!("{name}: {} frames found no room in the socket", each.receive_drops));
             }
             if each.send_failures > 0 {
                 reasons.push(format!("{name}: the kernel did not take {} frames", each.send_failures));
             }
+        }
+        if self.cpu_share() > limits.cpu_share {
+            let (took, most) = (self.cpu_share() * 100.0, limits.cpu_share * 100.0);
+            reasons.push(format!(
+                "all loops: took {took:.0} % of their core; the limit is {most:.0} %; a larger --scale takes less"
+            ));
         }
         if self.steal_share > limits.steal_share {
             let (took, most) = (self.steal_share * 100.0, limits.steal_share * 100.0);
@@ -158,6 +165,7 @@ impl Timing {
             "scheduling": self.class().to_string(),
             "memory_locked": self.memory_locked,
             "lateness": late(&all),
+            "cpu_share": self.cpu_share(),
             "steal_share": self.steal_share,
             "stack_drops": self.stack_drops,
             "limits": {
@@ -215,5 +223,9 @@ mod tests {
         let dropped = timing(LoopHealth { receive_drops: 1, longest_gap_us: 6_000, ..health(0) });
         assert_eq!(dropped.reasons().len(), 2);
         assert!(!Timing::new(vec![health(0)], 0.02, 0, true, scales).is_valid());
+        // Two loops of half a core each: the one core that they share is busy throughout.
+        let busy = Timing::new(vec![health(0), health(0)], 0.0, 0, true, scales);
+        let expected = "all loops: took 100 % of their core; the limit is 80 %; a larger --scale takes less";
+        assert_eq!(busy.reasons(), [expected]);
     }
 }
