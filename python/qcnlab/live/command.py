@@ -119,7 +119,16 @@ def compare(
     seed: Seed = None,
     reps: Annotated[
         int, typer.Option("--reps", min=1, max=1000, help="Replications of the simulation.")
-    ] = 5,
+    ] = 30,
+    live_reps: Annotated[
+        int,
+        typer.Option(
+            "--live-reps",
+            min=1,
+            max=100,
+            help="Live runs; one with INVALID TIMING is repeated once.",
+        ),
+    ] = 3,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
@@ -132,19 +141,21 @@ def compare(
     name = f"compare-live-{ready.name}-1to{scale}"
     folder = NewFolder.named(name) if out is None else NewFolder(out)
     with folder:
-        both = comparing.compare(ready, scale=scale, seed=seed, reps=reps)
-        for part, result in (("live", both.live), ("simulated", both.simulated)):
+        both = comparing.compare(ready, scale=scale, seed=seed, reps=reps, live_reps=live_reps)
+        runs = [(f"live-{number}", result) for number, result in enumerate(both.live, 1)]
+        for part, result in (*runs, ("simulated", both.simulated)):
             (folder.path / part).mkdir()
             result.write_into(folder.path / part)
         plots.save(both.figure(), folder.path / "compare.svg")
         (folder.path / "compare.txt").write_text(both.table() + "\n", encoding="utf-8")
-    timing = both.live.meta["live"]["timing"]
+    timings = [result.meta["live"]["timing"] for result in both.live]
     if as_json:
-        rows = {"folder": str(folder.final), "scale": scale, "rows": both.rows(), "timing": timing}
+        rows = {"folder": str(folder.final), "scale": scale, "rows": both.rows(), "timing": timings}
         print(json.dumps(rows, indent=2))
         return
     print(both.table())
-    print("\n" + timing_text(timing))
+    for number, timing in enumerate(timings, 1):
+        print(f"live run {number}: {timing_text(timing)}")
     print(f"\n{folder.final}")
 
 

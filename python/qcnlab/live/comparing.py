@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,29 +35,36 @@ class Comparison:
     ----------
     simulated : Result
         The slowed scenario, simulated, all replications.
-    live : Result
-        The slowed scenario, live.
+    live : list of Result
+        The slowed scenario, live: a result for each run, in the order in which they were made.
     scale : int
         By how much it was slowed.
     """
 
     simulated: Result
-    live: Result
+    live: list[Result]
     scale: int
 
     @property
     def valid(self) -> bool:
-        """Whether the timing of the live run lies within the limits."""
-        return bool(self.live.meta["live"]["timing"]["valid"])
+        """Whether the timing of a live run at least lies within the limits."""
+        return any(_is_valid(run) for run in self.live)
+
+    @property
+    def used(self) -> list[Result]:
+        """The live runs whose numbers count: those with valid timing, or all where none has it."""
+        return [run for run in self.live if _is_valid(run)] or self.live
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each metric: both values, and the live one by the simulated median."""
+        """Return a row for each metric: medians and spreads of both, and their ratio."""
         rows = []
         for name in METRICS:
             simulated = self.simulated.summary["metrics"][name]
-            value = self.live.summary["metrics"][name]["median"]
+            values = [run.summary["metrics"][name]["median"] for run in self.used]
+            known = [value for value in values if value is not None]
+            # What a run did not reach is longer than what any other took.
+            value = statistics.median(known + [math.inf] * (len(values) - len(known)))
             middle = simulated["median"]
-            ratio = value / middle if value is not None and middle else None
             rows.append(
                 {
                     "metric": name,
@@ -63,37 +72,47 @@ class Comparison:
                     "simulated": middle,
                     "simulated_min": simulated["min"],
                     "simulated_max": simulated["max"],
-                    "live": value,
-                    "ratio": ratio,
+                    "live": None if math.isinf(value) else value,
+                    "live_min": min(known, default=None),
+                    "live_max": max(known, default=None),
+                    "live_runs": len(values),
+                    "live_runs_without": len(values) - len(known),
+                    "ratio": value / middle if middle and not math.isinf(value) else None,
                 }
             )
         return rows
 
     def table(self) -> str:
-        """Return the rows as text, with the verdict on the live run's timing."""
+        """Return the rows as text, with the verdict on the timing of the live runs."""
         rows = []
         for row in self.rows():
             metric = self.simulated.summary["metrics"][row["metric"]]
-            live = self.live.summary["metrics"][row["metric"]]
+            live = {**metric, "median": row["live"], "min": row["live_min"], "max": row["live_max"]}
             ratio = "-" if row["ratio"] is None else f"{row['ratio']:.3g}"
             spread, value = text.spread(metric, row["metric"]), text.spread(live, row["metric"])
             rows.append((row["metric"], row["unit"], spread, value, ratio))
         head = ("metric", "unit", "simulated", "live", "live / simulated")
-        label = (
-            "" if self.valid else f"\n{INVALID}: the numbers of the live run are not to be used."
-        )
-        return text.table(head, rows, left=2) + label
+        return text.table(head, rows, left=2) + "\n\n" + self.runs_text()
+
+    def runs_text(self) -> str:
+        """Return how many runs the medians are of, and what was left out."""
+        count = self.simulated.summary["replications"]
+        words = f"medians [least..most] of {count} replications and of {len(self.used)} live runs"
+        if not self.valid:
+            return f"{words}\n{INVALID}: the numbers of the live runs are not to be used."
+        left = len(self.live) - len(self.used)
+        return f"{words}; {left} more with {INVALID} left out" if left else words
 
     def figure(self) -> Figure:
         """Draw throughput, queue and rates of both over the scenario's own time."""
         with style():
             figure = Figure(figsize=(7.2, 6.2), layout="constrained")
             axes = figure.subplots(3, 1, sharex=True)
-            for index, (name, result) in enumerate(
-                (("simulated", self.simulated), ("live", self.live))
-            ):
-                line = {**source_style(index), "label": name, "linewidth": 1.0}
-                self._draw(axes, result, line)
+            thin = {"linewidth": 0.8, "alpha": 0.8}
+            for number, result in enumerate(self.used):
+                label = f"live, {len(self.used)} runs" if number == 0 else None
+                self._draw(axes, result, {**source_style(1), **thin, "label": label})
+            self._draw(axes, self.simulated, {**source_style(0), "label": "simulated, first run"})
             for plane, words in zip(
                 axes, ("bottleneck, Mb/s", "queue, KB", "mean current rate, Mb/s"), strict=True
             ):
@@ -132,9 +151,16 @@ def _plot(
 
 
 def compare(
-    scenario: Scenario, *, scale: int = SCALE, seed: int | None = None, reps: int = 5
+    scenario: Scenario,
+    *,
+    scale: int = SCALE,
+    seed: int | None = None,
+    reps: int = 30,
+    live_reps: int = 3,
 ) -> Comparison:
-    """Run a scenario live, and simulate it at the same scale.
+    """Run a scenario live several times, and simulate it at the same scale.
+
+    A live run with INVALID TIMING is made once more; what was made is kept.
 
     Parameters
     ----------
@@ -143,9 +169,12 @@ def compare(
     scale : int, default 100
         As in `qcnlab.live.run`.
     seed : int, optional
-        Seed of both; the scenario's own by default.
-    reps : int, default 5
-        Replications of the simulation; the live run is one.
+        Seed of the simulation and of the first live run, the next ones take those that follow;
+        the scenario's own by default.
+    reps : int, default 30
+        Replications of the simulation.
+    live_reps : int, default 3
+        Live runs.
 
     Returns
     -------
@@ -157,6 +186,16 @@ def compare(
     Error
         If the machine cannot, or the scenario has what the data plane has not.
     """
-    live = run(scenario, scale=scale, seed=seed)
-    simulated = api.run(slowed(scenario, scale), reps=reps, seed=seed)
+    slow = slowed(scenario, scale)
+    first = slow.seed if seed is None else seed
+    live = []
+    for number in range(live_reps):
+        live.append(run(scenario, scale=scale, seed=first + number))
+        if not _is_valid(live[-1]):
+            live.append(run(scenario, scale=scale, seed=first + number))
+    simulated = api.run(slow, reps=reps, seed=seed)
     return Comparison(simulated, live, scale)
+
+
+def _is_valid(live: Result) -> bool:
+    return bool(live.meta["live"]["timing"]["valid"])
