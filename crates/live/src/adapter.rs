@@ -468,7 +468,7 @@ impl Adapter {
         self.limiters.iter().map(|limiter| limiter.driver.rp.gauge().current_rate.get())
     }
 
-    /// Closes the records. Also rerounds how many frames of each flow it still holds.
+    /// Closes the records. Also returns how many frames of each flow it still holds.
     pub(crate) fn finish(mut self) -> (Records, Vec<u64>) {
         let end = self.end;
         self.advance(end);

@@ -117,7 +117,7 @@ impl Datagrams {
         Datagrams { sources: Vec::new(), receiver: None, received: 0, received_octets: 0 }
     }
 
-    /// Sends what sources offer by `now`; rerounds the number of datagrams.
+    /// Sends what sources offer by `now`; returns the number of datagrams.
     pub(crate) fn send(&mut self, now: Instant, adapter: &mut Adapter) -> u32 {
         self.sources.iter_mut().map(|source| source.send(now, adapter)).sum()
     }

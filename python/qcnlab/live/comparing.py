@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -62,9 +61,10 @@ class Comparison:
             simulated = self.simulated.summary["metrics"][name]
             values = [run.summary["metrics"][name]["median"] for run in self.used]
             known = [value for value in values if value is not None]
-            # What a run did not reach is longer than what any other took.
-            value = statistics.median(known + [math.inf] * (len(values) - len(known)))
+            value = statistics.median(known) if known else None
             middle = simulated["median"]
+            # Medians of the runs that have a value say nothing where others have none.
+            all_known = None not in values and None not in simulated["values"]
             rows.append(
                 {
                     "metric": name,
@@ -72,12 +72,11 @@ class Comparison:
                     "simulated": middle,
                     "simulated_min": simulated["min"],
                     "simulated_max": simulated["max"],
-                    "live": None if math.isinf(value) else value,
+                    "live": value,
                     "live_min": min(known, default=None),
                     "live_max": max(known, default=None),
-                    "live_runs": len(values),
-                    "live_runs_without": len(values) - len(known),
-                    "ratio": value / middle if middle and not math.isinf(value) else None,
+                    "live_values": values,
+                    "ratio": value / middle if value is not None and middle and all_known else None,
                 }
             )
         return rows
@@ -87,7 +86,12 @@ class Comparison:
         rows = []
         for row in self.rows():
             metric = self.simulated.summary["metrics"][row["metric"]]
-            live = {**metric, "median": row["live"], "min": row["live_min"], "max": row["live_max"]}
+            live = {
+                "values": row["live_values"],
+                "median": row["live"],
+                "min": row["live_min"],
+                "max": row["live_max"],
+            }
             ratio = "-" if row["ratio"] is None else f"{row['ratio']:.3g}"
             spread, value = text.spread(metric, row["metric"]), text.spread(live, row["metric"])
             rows.append((row["metric"], row["unit"], spread, value, ratio))
