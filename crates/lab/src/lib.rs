@@ -49,10 +49,10 @@ pub use quantity::quantity;
 pub use replication::Replication;
 pub use run::run;
 pub use scenario::{
-    Adapters, BOTTLENECK, Chain, Defence, DefenceMode, Domain, DomainFault, FatTree, Fault, Feedback, FlowSpec, Graph,
-    Hotspot, LONGEST, LeafSpine, Links, Multipath, OneSwitch, Pairing, ParkingLot, PatternError, Pause, PauseFault,
-    PauseKind, PauseRule, Record, Routing, Scenario, ScenarioError, Star, Switches, TcpFlavour, Ties, Times, Topology,
-    Traffic, TrafficKind, Tree,
+    Adapters, BOTTLENECK, Chain, CongestionAvoidance, Defence, DefenceMode, Domain, DomainFault, FatTree, Fault,
+    Feedback, FlowSpec, Graph, Hotspot, LONGEST, LeafSpine, Links, Multipath, OneSwitch, Pairing, ParkingLot,
+    PatternError, Pause, PauseFault, PauseKind, PauseRule, PauseTarget, Record, RecoverGuard, Routing, RttFrom,
+    Scenario, ScenarioError, Star, Switches, TcpFlavour, Ties, Times, Topology, Traffic, TrafficKind, Tree,
 };
 pub use schema::schema_json;
 pub use shipped::{Shipped, shipped};

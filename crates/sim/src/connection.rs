@@ -67,8 +67,9 @@ impl Connection {
     }
 
     /// Takes the segment that has waited longest.
-    pub(crate) fn take(&mut self) -> Payload {
+    pub(crate) fn take(&mut self, now: Instant) -> Payload {
         let segment = self.waiting.pop_front().expect("a segment waits");
+        self.sender.on_departure(now, segment.number);
         let size = segment.payload.get() + self.headers;
         self.waiting_bytes -= size;
         Payload { size: size as u16, backlog: self.waiting_bytes, segment: Some(segment.number) }

@@ -45,6 +45,6 @@ pub use departure::{DataFacts, Departure, FrameFacts, SignalFacts};
 pub use engine::{Control, Ending, Engine, Finished, Halt, Sink};
 pub use plan::{
     DomainPlan, DomainPort, Events, Feedback, FlowPlan, GeneratorPlan, NodePlan, PausePlan, PauseRule, PauseScope,
-    Plan, PortPlan, Process, Record, ServiceChange, Ties, Traffic,
+    PauseTarget, Plan, PortPlan, Process, Record, ServiceChange, Ties, Traffic,
 };
 pub use trace::{Counters, FlowTally, PauseRows, PointTally, RoceTally, TcpTally, Trace};

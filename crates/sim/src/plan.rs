@@ -2,7 +2,7 @@
 
 use crate::{roce, tcp};
 use qcnlab_schemes::ReactionPoint;
-pub use qcnlab_schemes::driver::{PausePlan, PauseRule, PauseScope};
+pub use qcnlab_schemes::driver::{PausePlan, PauseRule, PauseScope, PauseTarget};
 use qcnlab_schemes::registry::Config;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 

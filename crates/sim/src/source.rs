@@ -97,7 +97,7 @@ impl Source {
     #[inline(always)]
     pub(crate) fn take(&mut self, now: Instant, frame: u16) -> Payload {
         match self {
-            Source::Tcp(connection) => connection.take(),
+            Source::Tcp(connection) => connection.take(now),
             Source::Roce(pair) => pair.take(now),
             Source::Saturated { .. } | Source::Constant { .. } | Source::Fed { .. } => self.take_plain(now, frame),
         }

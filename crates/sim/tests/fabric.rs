@@ -6,8 +6,8 @@ use net::{Net, greedy};
 use proptest::prelude::*;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
-    Ending, Events, Feedback, FlowTally, GeneratorPlan, PausePlan, PauseRule, PauseScope, Process, ServiceChange,
-    Traffic,
+    Ending, Events, Feedback, FlowTally, GeneratorPlan, PausePlan, PauseRule, PauseScope, PauseTarget, Process,
+    ServiceChange, Traffic,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -155,7 +155,7 @@ fn pauses_by_interval_last_to_the_quantum() {
     let s = net.node("s") as usize;
     net.plan.nodes[s].pause = Some(PausePlan {
         scope: PauseScope::Link,
-        rule: PauseRule::Threshold { threshold: Bytes::new(120_000), quanta: 1875 },
+        rule: PauseRule::Threshold { threshold: Bytes::new(120_000), quanta: 1875, stops: PauseTarget::Arriving },
         reaction: Span::ZERO,
     });
     let done = net.run();
@@ -175,6 +175,54 @@ fn pauses_by_interval_last_to_the_quantum() {
 }
 
 #[test]
+fn a_long_queue_stops_the_arriving_link_those_in_the_queue_or_all() {
+    // a and b send 1500 B at 10 Gb/s each to d, which takes 10 Gb/s: 1.2 us a frame. c sends 100 Mb/s to e, through
+    // another queue. 24 000 B are 16 frames: the queue grows by one frame each 1.2 us and gets there within 20 us. The
+    // frame that finds them came from a or b; the next frame of the other finds them as well, 1.2 us later at most. c's
+    // link is idle then: its frames are 120 us apart, from time zero on. d and e send nothing.
+    for (stops, within_a_frame, links) in [
+        (PauseTarget::Arriving, false, vec!["a->s", "b->s"]),
+        (PauseTarget::Queued, true, vec!["a->s", "b->s"]),
+        (PauseTarget::All, true, vec!["a->s", "b->s", "c->s"]),
+    ] {
+        let mut net = Net::new(&["a", "b", "c", "d", "e", "s"]);
+        for host in ["a", "b", "c", "d", "e"] {
+            net.link(host, "s", TEN, Span::ZERO);
+        }
+        net.flow("a", "d", 0, greedy());
+        let late = net.flow("b", "d", 0, greedy());
+        net.plan.flows[late as usize].start = Instant::ZERO + Span::from_ns(600);
+        net.flow("c", "e", 0, Traffic::Constant { rate: BitRate::mbps(100) });
+        let s = net.node("s") as usize;
+        net.plan.nodes[s].pause = Some(PausePlan {
+            scope: PauseScope::Link,
+            rule: PauseRule::Threshold { threshold: Bytes::new(24_000), quanta: 1875, stops },
+            reaction: Span::ZERO,
+        });
+        net.plan.end = Instant::ZERO + Span::from_us(100);
+        let done = net.run();
+        let rows = &done.trace.pauses;
+        let mut stopped: Vec<u32> = rows.port.clone();
+        stopped.sort_unstable();
+        stopped.dedup();
+        let mut expected: Vec<u32> = links.iter().map(|link| net.port(link)).collect();
+        expected.sort_unstable();
+        assert_eq!(stopped, expected, "{stops:?}");
+        // The second link is stopped with the first, or by its own next frame, 0.6 us later.
+        let first = |link: &str| {
+            let port = net.port(link);
+            (0..rows.port.len())
+                .filter(|row| rows.port[*row] == port)
+                .map(|row| rows.start[row])
+                .min()
+                .expect("stopped")
+        };
+        let apart = first("a->s").abs_diff(first("b->s"));
+        assert_eq!(apart < 600_000, within_a_frame, "{stops:?}: {apart}");
+    }
+}
+
+#[test]
 fn a_link_that_was_stopped_while_idle_goes_on_when_the_pause_runs_off() {
     // A slow sender, alone on its link, that two fast ones get stopped again and again, and then no more.
     let mut net = Net::new(&["a", "b", "c", "d", "s"]);
@@ -189,7 +237,7 @@ fn a_link_that_was_stopped_while_idle_goes_on_when_the_pause_runs_off() {
     let s = net.node("s") as usize;
     net.plan.nodes[s].pause = Some(PausePlan {
         scope: PauseScope::Link,
-        rule: PauseRule::Threshold { threshold: Bytes::new(30_000), quanta: 1875 },
+        rule: PauseRule::Threshold { threshold: Bytes::new(30_000), quanta: 1875, stops: PauseTarget::Arriving },
         reaction: Span::ZERO,
     });
     net.plan.end = Instant::ZERO + Span::from_ms(50);

@@ -4,8 +4,8 @@ mod net;
 
 use net::Net;
 use qcnlab_schemes::registry::Config;
-use qcnlab_sim::tcp::{self, Flavour};
-use qcnlab_sim::{Finished, PausePlan, PauseRule, PauseScope, ServiceChange, Traffic};
+use qcnlab_sim::tcp::{self, CongestionAvoidance, Flavour, RecoverGuard, RttFrom};
+use qcnlab_sim::{Finished, PausePlan, PauseRule, PauseScope, PauseTarget, ServiceChange, Traffic};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// Deck 003: initial RTO 0.6 s, least RTO 0.1 s, window 65 536 B; the rest as is usual.
@@ -22,6 +22,9 @@ fn config(flavour: Flavour) -> tcp::Config {
         max_rto: Span::from_ms(60_000),
         granularity: Span::from_ms(1),
         delayed_ack: Span::ZERO,
+        congestion_avoidance: CongestionAvoidance::ByteCounting,
+        recover_guard: RecoverGuard::ByFlavour,
+        rtt_from: RttFrom::Handover,
     }
 }
 
@@ -144,7 +147,7 @@ fn deck003(rtt: Span, pause: bool, qcn: bool) -> Finished {
         let s = net.node("s") as usize;
         net.plan.nodes[s].pause = Some(PausePlan {
             scope: PauseScope::Link,
-            rule: PauseRule::Threshold { threshold: Bytes::new(120_000), quanta: 1875 },
+            rule: PauseRule::Threshold { threshold: Bytes::new(120_000), quanta: 1875, stops: PauseTarget::Arriving },
             reaction: Span::ZERO,
         });
     }

@@ -2,7 +2,8 @@
 
 use super::Fabric;
 use crate::scenario::{Draw, Scenario};
-use qcnlab_sim::{FlowPlan, PausePlan, PauseRule, PauseScope, Plan, PortPlan, Process, Traffic};
+use qcnlab_sim::tcp::{self, CongestionAvoidance, RecoverGuard, RttFrom};
+use qcnlab_sim::{FlowPlan, PausePlan, PauseRule, PauseScope, PauseTarget, Plan, PortPlan, Process, Traffic};
 use qcnlab_units::{BitRate, Bytes, Span};
 
 /// Deck 004, Baseline Input-Generated Hotspot, with what the tests add.
@@ -188,13 +189,18 @@ fn thresholds_ask_for_a_time_and_classes_stop_alone() {
     let keys: Vec<&str> = keys.into_iter().chain(["pause.priorities=0, 3..5", "pause.reaction=1 us"]).collect();
     let plan = plan(&more(EDGES, "[pause]\nkind = \"none\""), &keys);
     // 96 us at 10 Gb/s are 1875 quanta of 512 bits; edge6 counts by its link of 40 Gb/s.
-    let pause = |quanta| PausePlan {
+    let pause = |quanta, stops| PausePlan {
         scope: PauseScope::Classes(0b0011_1001),
-        rule: PauseRule::Threshold { threshold: Bytes::new(120_000), quanta },
+        rule: PauseRule::Threshold { threshold: Bytes::new(120_000), quanta, stops },
         reaction: Span::from_us(1),
     };
-    assert_eq!(pause_of(&plan, "edge2"), Some(pause(1875)));
-    assert_eq!(pause_of(&plan, "edge6"), Some(pause(7500)));
+    assert_eq!(pause_of(&plan, "edge2"), Some(pause(1875, PauseTarget::Arriving)));
+    assert_eq!(pause_of(&plan, "edge6"), Some(pause(7500, PauseTarget::Arriving)));
+    for (value, stops) in [("pause.stops=queued", PauseTarget::Queued), ("pause.stops=all", PauseTarget::All)] {
+        let keys: Vec<&str> = keys.iter().copied().chain([value]).collect();
+        let plan = super::tests::plan(&more(EDGES, "[pause]\nkind = \"none\""), &keys);
+        assert_eq!(pause_of(&plan, "edge2"), Some(pause(1875, stops)));
+    }
 }
 
 #[test]
@@ -283,6 +289,20 @@ fn connections_fill_frames_and_hear_acknowledgements() {
     assert_eq!((config.mss, config.initial_window, *total), (Bytes::new(1460), 1, Some(Bytes::new(1_000_000))));
     assert!(plan.ports.iter().all(|port| port.peer.is_some()));
     assert_eq!(plan.ports.len(), 8);
+    let readings = |config: &tcp::Config| (config.congestion_avoidance, config.recover_guard, config.rtt_from);
+    let rfc = (CongestionAvoidance::ByteCounting, RecoverGuard::ByFlavour, RttFrom::Handover);
+    assert_eq!(readings(config), rfc);
+    let others = [
+        ("congestion_avoidance=per_ack", (CongestionAvoidance::PerAck, rfc.1, rfc.2)),
+        ("recover_guard=rfc6582", (rfc.0, RecoverGuard::Rfc6582, rfc.2)),
+        ("recover_guard=off", (rfc.0, RecoverGuard::Off, rfc.2)),
+        ("rtt_from=departure", (rfc.0, rfc.1, RttFrom::Departure)),
+    ];
+    for (key, expected) in others {
+        let plan = super::tests::plan(&text, &[&format!("traffic.{key}")]);
+        let Traffic::Tcp { config, .. } = &plan.flows[0].traffic else { panic!("no TCP") };
+        assert_eq!(readings(config), expected, "{key}");
+    }
 }
 
 #[test]

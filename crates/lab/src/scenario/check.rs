@@ -11,7 +11,7 @@ use super::resolved::ResolvedScenario;
 use super::types::{Scenario, Traffic, TrafficKind};
 use crate::foreign::LoadError;
 use qcnlab_schemes::EventKind;
-use qcnlab_sim::tcp::Config;
+use qcnlab_sim::tcp::{Config, CongestionAvoidance, Flavour};
 use qcnlab_units::{BitRate, Bytes, Span};
 
 /// Congestion points one run may have.
@@ -231,11 +231,8 @@ fn on_the_wire(rate: BitRate, traffic: &Traffic, overhead: Bytes) -> f64 {
 fn connections(scenario: &Scenario) -> Result<(), LocatedFault> {
     for (i, traffic) in scenario.traffic.iter().enumerate() {
         queue_pair(traffic, i)?;
-        let Some(Config { headers, mss: segment, max_window, min_rto, max_rto, initial_rto, .. }) =
-            traffic.connection()
-        else {
-            continue;
-        };
+        let Some(config) = traffic.connection() else { continue };
+        let Config { headers, mss: segment, max_window, min_rto, max_rto, initial_rto, .. } = config;
         let key = |name: &str| format!("traffic.{i}.{name}");
         let frame = traffic.frame;
         if headers >= frame {
@@ -243,6 +240,10 @@ fn connections(scenario: &Scenario) -> Result<(), LocatedFault> {
         }
         if max_window < segment {
             return refuse(Fault::Window { window: max_window, segment }, &[key("max_window"), key("frame")]);
+        }
+        let grows_by_itself = matches!(config.flavour, Flavour::Cubic | Flavour::Bic);
+        if grows_by_itself && config.congestion_avoidance != CongestionAvoidance::ByteCounting {
+            return refuse(Fault::OwnGrowth, &[key("congestion_avoidance"), key("flavour")]);
         }
         for (name, least) in [("min_rto", min_rto), ("initial_rto", initial_rto)] {
             if least > max_rto {

@@ -1,8 +1,8 @@
 //! The transport of a traffic entry: TCP connections or RoCE queue pairs.
 
-use super::types::{Recovery, TcpFlavour, Traffic, TrafficKind};
+use super::types::{CongestionAvoidance, RecoverGuard, Recovery, RttFrom, TcpFlavour, Traffic, TrafficKind};
 use qcnlab_sim::roce;
-use qcnlab_sim::tcp::{Config, Flavour};
+use qcnlab_sim::tcp::{self, Config, Flavour};
 use qcnlab_units::Bytes;
 
 impl Traffic {
@@ -22,6 +22,9 @@ impl Traffic {
                 max_rto,
                 granularity,
                 delayed_ack,
+                congestion_avoidance,
+                recover_guard,
+                rtt_from,
                 ..
             }
             | TcpFlows {
@@ -35,6 +38,9 @@ impl Traffic {
                 max_rto,
                 granularity,
                 delayed_ack,
+                congestion_avoidance,
+                recover_guard,
+                rtt_from,
                 ..
             }
             | TcpIncast {
@@ -48,6 +54,9 @@ impl Traffic {
                 max_rto,
                 granularity,
                 delayed_ack,
+                congestion_avoidance,
+                recover_guard,
+                rtt_from,
                 ..
             }
             | TcpList {
@@ -61,6 +70,9 @@ impl Traffic {
                 max_rto,
                 granularity,
                 delayed_ack,
+                congestion_avoidance,
+                recover_guard,
+                rtt_from,
                 ..
             } => Some(Config {
                 flavour: flavour.into(),
@@ -74,6 +86,9 @@ impl Traffic {
                 max_rto,
                 granularity,
                 delayed_ack,
+                congestion_avoidance: congestion_avoidance.into(),
+                recover_guard: recover_guard.into(),
+                rtt_from: rtt_from.into(),
             }),
             _ => None,
         }
@@ -181,6 +196,34 @@ impl From<TcpFlavour> for Flavour {
             TcpFlavour::NewReno => Flavour::NewReno,
             TcpFlavour::Cubic => Flavour::Cubic,
             TcpFlavour::Bic => Flavour::Bic,
+        }
+    }
+}
+
+impl From<CongestionAvoidance> for tcp::CongestionAvoidance {
+    fn from(growth: CongestionAvoidance) -> tcp::CongestionAvoidance {
+        match growth {
+            CongestionAvoidance::ByteCounting => tcp::CongestionAvoidance::ByteCounting,
+            CongestionAvoidance::PerAck => tcp::CongestionAvoidance::PerAck,
+        }
+    }
+}
+
+impl From<RecoverGuard> for tcp::RecoverGuard {
+    fn from(guard: RecoverGuard) -> tcp::RecoverGuard {
+        match guard {
+            RecoverGuard::ByFlavour => tcp::RecoverGuard::ByFlavour,
+            RecoverGuard::Rfc6582 => tcp::RecoverGuard::Rfc6582,
+            RecoverGuard::Off => tcp::RecoverGuard::Off,
+        }
+    }
+}
+
+impl From<RttFrom> for tcp::RttFrom {
+    fn from(from: RttFrom) -> tcp::RttFrom {
+        match from {
+            RttFrom::Handover => tcp::RttFrom::Handover,
+            RttFrom::Departure => tcp::RttFrom::Departure,
         }
     }
 }

@@ -67,6 +67,18 @@ choice! {
     }
 }
 
+choice! {
+    /// Which links a frame that finds a long output queue stops.
+    pub enum PauseTarget {
+        /// The link that the frame came by.
+        Arriving = "arriving",
+        /// That link, and each whose frames wait in the queue.
+        Queued = "queued",
+        /// Every link into the node.
+        All = "all",
+    }
+}
+
 params! {
     /// When switches, and hosts that hold what they receive, stop the links into them. Of several tables the first
     /// whose pattern fits a node holds.
@@ -91,6 +103,8 @@ params! {
         hysteresis: Bytes, "", Range::at_least(0.0), Fallback::Text("10 KB");
         /// Threshold: stop from this many octets in the output queue on.
         threshold: Option<Bytes>, "pause threshold", Range::POSITIVE;
+        /// Threshold: which links a frame stops that finds so many.
+        stops: PauseTarget, "", Range::ANY, Fallback::Text("arriving");
         /// Time one pause frame asks for, in whole quanta of 512 bit times of the node's fastest link, rounded
         /// up; left out, the longest, 65535 quanta.
         interval: Option<Span>, "pause interval", POSITIVE_UP_TO_LONGEST;

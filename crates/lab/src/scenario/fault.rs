@@ -238,6 +238,9 @@ pub enum Fault {
         /// The payload of a full segment.
         segment: Bytes,
     },
+    /// Growth in congestion avoidance for a flavour that has its own.
+    #[error("congestion_avoidance is for flavours reno and newreno: cubic and bic grow by their own laws")]
+    OwnGrowth,
     /// RoCE timeouts out of order.
     #[error("rto_low ({low}) is above rto ({high})")]
     RtoLow {

@@ -56,7 +56,7 @@ pub(crate) use defences::{Defended, Mode, automatic_alternate};
 pub(crate) use drawing::Draw;
 pub(crate) use resolved::ResolvedScenario;
 
-pub use devices::{Adapters, Multipath, Pause, PauseKind, PauseRule, Routing, Switches};
+pub use devices::{Adapters, Multipath, Pause, PauseKind, PauseRule, PauseTarget, Routing, Switches};
 pub use domain::{Defence, DefenceMode, Domain};
 pub use domain_fault::DomainFault;
 pub use error::ScenarioError;
@@ -68,7 +68,8 @@ pub use pattern::PatternError;
 pub use pause_fault::PauseFault;
 pub use shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};
 pub use types::{
-    BOTTLENECK, Feedback, Hotspot, Pairing, Record, Scenario, TcpFlavour, Ties, Times, Traffic, TrafficKind,
+    BOTTLENECK, CongestionAvoidance, Feedback, Hotspot, Pairing, Record, RecoverGuard, RttFrom, Scenario, TcpFlavour,
+    Ties, Times, Traffic, TrafficKind,
 };
 
 use document::Document;

@@ -1,6 +1,6 @@
 //! When a node pauses the links into it: from the keys of `[[pause]]` to watermarks and quanta.
 
-use super::devices::{Pause, PauseKind, PauseRule};
+use super::devices::{Pause, PauseKind, PauseRule, PauseTarget};
 use super::fault::Fault;
 use super::located::LocatedFault;
 use super::pause_fault::PauseFault;
@@ -50,7 +50,7 @@ pub(super) fn pause_plan(site: &Site<'_>) -> Result<Option<PausePlan>, LocatedFa
     let rule = match pause.rule {
         PauseRule::Threshold => {
             let threshold = threshold(site)?;
-            qcnlab_sim::PauseRule::Threshold { threshold, quanta }
+            qcnlab_sim::PauseRule::Threshold { threshold, quanta, stops: pause.stops.into() }
         }
         PauseRule::Watermarks => {
             let (high, low) = watermarks(site, scope)?;
@@ -142,6 +142,10 @@ fn watermarks(site: &Site<'_>, scope: PauseScope) -> Result<(Bytes, Bytes), Loca
         let fault = PauseFault::OtherRule { key: "threshold", rule: "watermarks" };
         return refuse(fault, &[site.key("threshold")]);
     }
+    if pause.stops != PauseTarget::Arriving {
+        let fault = PauseFault::OtherRule { key: "stops", rule: "watermarks" };
+        return refuse(fault, &[site.key("stops")]);
+    }
     let memory = site.memory.map(|memory| part(memory, scope, site.used));
     let high = match (pause.high, memory) {
         (Some(high), Some(memory)) if high >= memory => {
@@ -191,4 +195,14 @@ fn headroom(site: &Site<'_>, link: &Link) -> Bytes {
     let in_flight = (ps * u128::from(link.rate.get())).div_ceil(8_000_000_000_000);
     let in_flight = Bytes::new(u64::try_from(in_flight).unwrap_or(u64::MAX / 2));
     in_flight + longest + longest + longest + PAUSE_FRAME + overhead
+}
+
+impl From<PauseTarget> for qcnlab_sim::PauseTarget {
+    fn from(target: PauseTarget) -> qcnlab_sim::PauseTarget {
+        match target {
+            PauseTarget::Arriving => qcnlab_sim::PauseTarget::Arriving,
+            PauseTarget::Queued => qcnlab_sim::PauseTarget::Queued,
+            PauseTarget::All => qcnlab_sim::PauseTarget::All,
+        }
+    }
 }

@@ -165,6 +165,40 @@ choice! {
 }
 
 choice! {
+    /// How the window of Reno and NewReno grows in congestion avoidance (RFC 5681, 3.1). CUBIC and BIC have their own
+    /// growth.
+    pub enum CongestionAvoidance {
+        /// A segment more when a whole window of octets has been acknowledged, which RFC 5681 recommends.
+        ByteCounting = "byte_counting",
+        /// SMSS * SMSS / cwnd octets more at each acknowledgement of new data: equation 3 of RFC 5681.
+        PerAck = "per_ack",
+    }
+}
+
+choice! {
+    /// Whether three duplicate acknowledgements start fast recovery when they ask for what a timeout or a recovery has
+    /// already sent again.
+    pub enum RecoverGuard {
+        /// As the flavour's document says: off for reno (RFC 5681 has no such guard), rfc6582 for the others.
+        ByFlavour = "by_flavour",
+        /// No, until an acknowledgement covers more than `recover`, the highest segment that had been sent then.
+        Rfc6582 = "rfc6582",
+        /// Yes: any three do.
+        Off = "off",
+    }
+}
+
+choice! {
+    /// From when the round trip of a segment is counted, for the retransmission timeout.
+    pub enum RttFrom {
+        /// When TCP hands the segment to the adapter: the wait at the rate limiter and for the link counts.
+        Handover = "handover",
+        /// When its first octet leaves the host.
+        Departure = "departure",
+    }
+}
+
+choice! {
     /// How a RoCE transport repairs lost packets.
     pub enum Recovery {
         /// Everything from the lost packet on goes again.
@@ -212,6 +246,12 @@ macro_rules! traffic_kinds {
                         /// How long a receiver waits for a second segment before it acknowledges the first; 0 s to
                         /// acknowledge each at once.
                         delayed_ack: Span, "", UP_TO_LONGEST, Fallback::Text("0 s");
+                        /// How the window of Reno and NewReno grows in congestion avoidance.
+                        congestion_avoidance: CongestionAvoidance, "", Range::ANY, Fallback::Text("byte_counting");
+                        /// Whether duplicates of what was already sent again start fast recovery.
+                        recover_guard: RecoverGuard, "recover", Range::ANY, Fallback::Text("by_flavour");
+                        /// From when the round trip of a segment is counted.
+                        rtt_from: RttFrom, "RTT", Range::ANY, Fallback::Text("handover");
                     },
                 )*
                 $(

@@ -13,4 +13,4 @@ mod pausing;
 
 pub use limiter::{Limiter, LimiterTally};
 pub use pacer::Pacer;
-pub use pausing::{ClassPause, EndedPause, PausePlan, PauseRule, PauseScope, PauseSender};
+pub use pausing::{ClassPause, EndedPause, PausePlan, PauseRule, PauseScope, PauseSender, PauseTarget};

@@ -38,14 +38,27 @@ pub enum PauseRule {
         /// Pause time that an XOFF requests.
         quanta: u16,
     },
-    /// An arrival that finds (with itself) `threshold` octets or more in its output queue pauses the link
-    /// it came over, unless more than half of the last requested time is left. There is no XON: the time expires.
+    /// An arrival that finds (with itself) `threshold` octets or more in its output queue pauses links, each unless
+    /// more than half of its last requested time is left. There is no XON: the time expires.
     Threshold {
         /// XOFF from this on.
         threshold: Bytes,
         /// Pause time that an XOFF requests.
         quanta: u16,
+        /// Which links.
+        stops: PauseTarget,
     },
+}
+
+/// Which links an arrival that finds a long output queue pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseTarget {
+    /// The link it came over.
+    Arriving,
+    /// That link, and each that has octets in the queue.
+    Queued,
+    /// Every link into the node.
+    All,
 }
 
 /// Which priority groups of a link a node has sent XOFF, and for how long.
@@ -119,7 +132,7 @@ impl PauseSender {
     /// The group of `class`, if an arrival at an output queue of `queued` octets pauses it; `lasts` tells how long
     /// quanta last, in ps.
     pub fn threshold_reached(&self, now: Instant, class: u8, queued: u64, lasts: impl Fn(u16) -> u64) -> Option<u8> {
-        let PauseRule::Threshold { threshold, quanta } = self.plan.rule else { return None };
+        let PauseRule::Threshold { threshold, quanta, .. } = self.plan.rule else { return None };
         let group = self.group(class)?;
         let left = self.requested_until[usize::from(group)].saturating_sub(now.ps());
         (queued >= threshold.get() && left <= lasts(quanta) / 2).then_some(group)
@@ -250,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_threshold_pauses_anew_when_half_of_the_pause_is_over() {
-        let rule = PauseRule::Threshold { threshold: Bytes::new(5000), quanta: 100 };
+        let rule = PauseRule::Threshold { threshold: Bytes::new(5000), quanta: 100, stops: PauseTarget::Arriving };
         let mut pause = sender(PauseScope::Classes(0b11), rule);
         let due = |pause: &PauseSender, now, class, queued| {
             pause.threshold_reached(Instant::from_ps(now), class, queued, |quanta| u64::from(quanta) * 10)

@@ -4,8 +4,8 @@ use super::Engine;
 use super::network::Network;
 use super::schedule::Event;
 use crate::frame::{Frame, flag};
-use crate::ids::{Id, PortCpId, PortId, QueuesId};
-use crate::plan::PauseRule;
+use crate::ids::{Id, InputId, PortCpId, PortId, QueuesId};
+use crate::plan::{PauseRule, PauseTarget};
 use crate::port::{Departures, FarEnd, Fifo, Mode};
 use qcnlab_schemes::{Arrival, CongestionPoint, CpAction, CpFastPath, CpId, Queue};
 use qcnlab_units::{Bytes, Instant};
@@ -275,13 +275,34 @@ impl Engine {
         self.lose_data(now, id, frame);
     }
 
-    /// Pauses the link that a frame came in over if it found a long output queue and that is the rule.
+    /// Pauses the link that a frame came in over, or others too, if it found a long output queue and that is the rule.
     #[inline]
     fn check_pause_threshold(&mut self, now: Instant, output: PortId, frame: &Frame, queued: u64) {
-        let Some(input) = self.network.ports[self.network.ingress_port(frame)].input() else { return };
-        let buffer = &self.network.inputs[input];
-        if let Some(pause) = &buffer.pause
-            && let PauseRule::Threshold { .. } = pause.sender.plan.rule
+        let ingress = self.network.ingress_port(frame);
+        let Some(input) = self.network.ports[ingress].input() else { return };
+        let Some(pause) = &self.network.inputs[input].pause else { return };
+        let PauseRule::Threshold { threshold, stops, .. } = pause.sender.plan.rule else { return };
+        if queued < threshold.get() {
+            return;
+        }
+        self.pause_input(now, input, output, frame, queued);
+        if stops == PauseTarget::Arriving {
+            return;
+        }
+        let node = self.network.links[ingress].to;
+        for link in 0..self.network.nodes[node].outputs.len() {
+            let into = self.network.links[self.network.nodes[node].outputs[link]].reverse;
+            if let Some(other) = into.and_then(|port| self.network.ports[port].input())
+                && (stops == PauseTarget::All || self.network.queued_from(output, other, u8::MAX) > 0)
+            {
+                self.pause_input(now, other, output, frame, queued);
+            }
+        }
+    }
+
+    /// Pauses a link because of a frame that found a long queue at `output`, unless much of its last pause is left.
+    fn pause_input(&mut self, now: Instant, input: InputId, output: PortId, frame: &Frame, queued: u64) {
+        if let Some(pause) = &self.network.inputs[input].pause
             && let Some(queues) = self.network.ports[pause.reverse].queues()
         {
             let queues = &self.network.queues[queues];

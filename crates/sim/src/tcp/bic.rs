@@ -4,6 +4,7 @@
 //! and at least S_min segments. Beyond, the same steps come in reverse order: S_min, then as far as it has
 //! come, so doubling, up to S_max. Below `LOW_WINDOW` it is Reno.
 
+use super::CongestionAvoidance;
 use super::progress::Progress;
 use super::reno::Reno;
 
@@ -46,7 +47,7 @@ impl Round {
 
 impl Bic {
     pub(super) fn new(mss: u64) -> Bic {
-        Bic { mss, w_max: None, round: None, reno: Reno::new(mss) }
+        Bic { mss, w_max: None, round: None, reno: Reno::new(mss, CongestionAvoidance::ByteCounting) }
     }
 
     /// A step is chosen when a round begins and spread over its acknowledgements.

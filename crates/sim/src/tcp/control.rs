@@ -18,7 +18,7 @@ impl CongestionControl {
     pub(super) fn new(config: &Config) -> CongestionControl {
         let mss = config.mss.get().max(1);
         match config.flavour {
-            Flavour::Reno | Flavour::NewReno => CongestionControl::Reno(Reno::new(mss)),
+            Flavour::Reno | Flavour::NewReno => CongestionControl::Reno(Reno::new(mss, config.congestion_avoidance)),
             Flavour::Cubic => CongestionControl::Cubic(Cubic::new(mss)),
             Flavour::Bic => CongestionControl::Bic(Bic::new(mss)),
         }

@@ -6,17 +6,17 @@
 //! and never close.
 //!
 //! Where the standards leave a choice:
-//! - Congestion avoidance counts octets: one segment more for each window acknowledged (RFC 5681, 3.1, the
-//!   recommended way). The window never grows beyond the receiver's.
+//! - Congestion avoidance counts octets, as RFC 5681, 3.1, recommends, or adds a part of a segment at each
+//!   acknowledgement ([`CongestionAvoidance`]). The window never grows beyond the receiver's.
 //! - FlightSize is what was sent and not acknowledged since the last timeout; what a timeout gives up counts
 //!   as lost. After a timeout everything unacknowledged is sent again in order, as the window allows.
 //! - Limited transmit (RFC 3042), window validation after idle times and SACK are off.
-//! - [`Flavour::Reno`] leaves fast recovery at the first new acknowledgement, and any three duplicates start it
-//!   again: RFC 5681 has no guard. The others recover as RFC 6582 does: partial acknowledgements, the guard
-//!   against duplicates of what a timeout or a recovery repeated, the timer restarted by the first partial
-//!   acknowledgement only, and min(ssthresh, FlightSize + SMSS) at the end.
-//! - One segment is timed at a time, from when the sender hands it over; the measurement is given up at any
-//!   retransmission. A doubled timeout stays until the next measurement (RFC 6298, 5.7). A fast retransmission
+//! - [`Flavour::Reno`] leaves fast recovery at the first new acknowledgement. The others recover as RFC 6582 does:
+//!   partial acknowledgements, the timer restarted by the first partial acknowledgement only, and
+//!   min(ssthresh, FlightSize + SMSS) at the end. RFC 5681 has no guard against duplicates of what a timeout or a
+//!   recovery repeated, RFC 6582 has one ([`RecoverGuard`]).
+//! - One segment is timed at a time, from when the sender hands it over or from when it leaves the host
+//!   ([`RttFrom`]); the measurement is given up at any retransmission. A doubled timeout stays until the next measurement (RFC 6298, 5.7). A fast retransmission
 //!   starts the timer anew, so that the repair has a whole timeout to arrive in; RFC 6298 does not say.
 
 mod bic;
@@ -60,6 +60,41 @@ pub struct Config {
     pub granularity: Span,
     /// How long a receiver waits for a second segment before it acknowledges the first; zero to acknowledge each.
     pub delayed_ack: Span,
+    /// How the window of Reno and NewReno grows in congestion avoidance.
+    pub congestion_avoidance: CongestionAvoidance,
+    /// Whether duplicates of what was repeated start a recovery.
+    pub recover_guard: RecoverGuard,
+    /// From when a segment's round trip is counted.
+    pub rtt_from: RttFrom,
+}
+
+/// How the window of Reno and NewReno grows in congestion avoidance (RFC 5681, 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CongestionAvoidance {
+    /// By a segment for each window of octets acknowledged.
+    ByteCounting,
+    /// By SMSS * SMSS / cwnd octets at each acknowledgement of new data (equation 3).
+    PerAck,
+}
+
+/// Whether three duplicates start a recovery that a timeout or another recovery has already repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoverGuard {
+    /// As the flavour's document says: [`Off`](RecoverGuard::Off) for Reno, else [`Rfc6582`](RecoverGuard::Rfc6582).
+    ByFlavour,
+    /// Only duplicates of an acknowledgement that covers more than `recover` (RFC 6582, 3.2).
+    Rfc6582,
+    /// Any three duplicates.
+    Off,
+}
+
+/// From when a segment's round trip is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttFrom {
+    /// When TCP hands it to the adapter; the wait at the rate limiter and for the link counts.
+    Handover,
+    /// When its first octet leaves the host.
+    Departure,
 }
 
 /// Congestion control of a sender.

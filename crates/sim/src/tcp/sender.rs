@@ -3,7 +3,7 @@
 use super::control::CongestionControl;
 use super::progress::{Loss, Progress};
 use super::timer::Timer;
-use super::{Config, Flavour};
+use super::{Config, Flavour, RecoverGuard};
 use qcnlab_units::{Bytes, Instant, Span};
 
 /// Duplicate acknowledgements that mean a loss (RFC 5681, 3.2).
@@ -64,8 +64,9 @@ pub struct TcpSender {
     threshold: u64,
     phase: Phase,
     /// Duplicates below this number start no recovery: a timeout or a recovery has repeated it (`recover` of
-    /// RFC 6582, one past). Not for Reno.
+    /// RFC 6582, one past). Counts if `guarded`.
     guard: Option<u32>,
+    guarded: bool,
     /// The segment the timer last expired on.
     expired: Option<u32>,
     reno: bool,
@@ -110,6 +111,11 @@ impl TcpSender {
             threshold: u64::MAX,
             phase: Phase::Open { duplicates: 0 },
             guard: None,
+            guarded: match config.recover_guard {
+                RecoverGuard::ByFlavour => config.flavour != Flavour::Reno,
+                RecoverGuard::Rfc6582 => true,
+                RecoverGuard::Off => false,
+            },
             expired: None,
             reno: config.flavour == Flavour::Reno,
             control: CongestionControl::new(config),
@@ -134,6 +140,12 @@ impl TcpSender {
         self.stats.segments += 1;
         self.stats.retransmitted += u64::from(again);
         Some(Segment { number, payload: Bytes::new(self.payload(number)), again })
+    }
+
+    /// Segment `number` leaves the host.
+    #[inline]
+    pub fn on_departure(&mut self, now: Instant, number: u32) {
+        self.timer.on_departure(now, number);
     }
 
     /// Whether [`next_segment`](TcpSender::next_segment) would give one.
@@ -229,7 +241,7 @@ impl TcpSender {
             Phase::Recovery { .. } => self.window += self.mss,
             Phase::Open { duplicates } => {
                 *duplicates += 1;
-                if *duplicates == DUPLICATES && (self.reno || self.guard.is_none_or(|guard| self.una > guard)) {
+                if *duplicates == DUPLICATES && (!self.guarded || self.guard.is_none_or(|guard| self.una > guard)) {
                     self.recover(now);
                 }
             }

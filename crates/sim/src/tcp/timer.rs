@@ -1,6 +1,6 @@
 //! The retransmission timer: RFC 6298, one timed segment at a time.
 
-use super::Config;
+use super::{Config, RttFrom};
 use qcnlab_units::{Instant, Span};
 
 /// Measures round trips and says when to give up waiting.
@@ -16,8 +16,9 @@ pub(super) struct Timer {
     /// RTO, doublings included.
     timeout: Span,
     deadline: Instant,
-    /// The segment that is timed, and when it was handed over.
+    /// The segment that is timed, and from when.
     timed: Option<(u32, Instant)>,
+    from: RttFrom,
 }
 
 impl Timer {
@@ -31,6 +32,7 @@ impl Timer {
             timeout: config.initial_rto,
             deadline: Instant::NEVER,
             timed: None,
+            from: config.rtt_from,
         }
     }
 
@@ -62,6 +64,17 @@ impl Timer {
         }
         if self.deadline == Instant::NEVER {
             self.restart(now);
+        }
+    }
+
+    /// A segment leaves the host: its round trip may count from now.
+    #[inline]
+    pub(super) fn on_departure(&mut self, now: Instant, number: u32) {
+        if self.from == RttFrom::Departure
+            && let Some((timed, since)) = &mut self.timed
+            && *timed == number
+        {
+            *since = now;
         }
     }
 
@@ -227,6 +240,21 @@ mod tests {
         timer.back_off(ms(1900));
         timer.on_ack(ms(1901), 4);
         assert_eq!(timer.smoothed(), Some(Span::from_ms(80)));
+    }
+
+    #[test]
+    fn a_round_trip_counts_from_the_handover_or_from_the_departure() {
+        // Handed over at 0, on the link at 30 ms, acknowledged at 80: 80 or 50 ms. The departure of another segment
+        // does not count.
+        for (from, trip) in [(RttFrom::Handover, 80), (RttFrom::Departure, 50)] {
+            let mut timer = Timer::new(&Config { rtt_from: from, ..config() });
+            timer.on_sent(ms(0), 0, false);
+            timer.on_sent(ms(0), 1, false);
+            timer.on_departure(ms(30), 0);
+            timer.on_departure(ms(40), 1);
+            timer.on_ack(ms(80), 1);
+            assert_eq!(timer.smoothed(), Some(Span::from_ms(trip)), "{from:?}");
+        }
     }
 
     #[test]

@@ -222,6 +222,35 @@ fn duplicates_of_what_a_timeout_repeats_start_no_recovery_but_renos() {
 }
 
 #[test]
+fn the_guard_is_the_flavours_unless_it_is_named() {
+    // Segments 0 and 1 are lost, and 1 once more. Eight duplicates: recovery, and 10 to 12 beside segment 0. The
+    // repair acknowledges up to 1, and 10 to 12 give three duplicates of 1. A guard stands at 10: what was out when
+    // the recovery began. NewReno is still in recovery then.
+    for (guard, recoveries) in [(RecoverGuard::ByFlavour, 2), (RecoverGuard::Off, 2), (RecoverGuard::Rfc6582, 1)] {
+        let config = Config { recover_guard: guard, ..small(Flavour::Reno, 10) };
+        let mut sender = TcpSender::new(&config, None, Bytes::ZERO);
+        drain(&mut sender, ms(0));
+        duplicates(&mut sender, ms(10), 0, 8);
+        assert_eq!(drain(&mut sender, ms(10)), [0, 10, 11, 12]);
+        sender.on_ack(ms(20), 1);
+        duplicates(&mut sender, ms(20), 1, 3);
+        assert_eq!(sender.stats().fast_retransmits, recoveries, "{guard:?}");
+    }
+    // After a timeout, with 4 to 9 repeated: NewReno has a guard, and none if it is off.
+    for (guard, recoveries) in [(RecoverGuard::ByFlavour, 0), (RecoverGuard::Rfc6582, 0), (RecoverGuard::Off, 1)] {
+        let config = Config { recover_guard: guard, ..small(Flavour::NewReno, 10) };
+        let mut sender = TcpSender::new(&config, None, Bytes::ZERO);
+        drain(&mut sender, ms(0));
+        sender.on_wake(ms(600));
+        drain(&mut sender, ms(600));
+        sender.on_ack(ms(610), 4);
+        drain(&mut sender, ms(610));
+        duplicates(&mut sender, ms(620), 4, 5);
+        assert_eq!(sender.stats().fast_retransmits, recoveries, "{guard:?}");
+    }
+}
+
+#[test]
 fn acknowledgements_out_of_place_change_nothing() {
     let mut sender = ten_in_flight(Flavour::Reno);
     sender.on_ack(ms(10), 5);

@@ -3,7 +3,7 @@
 mod bottleneck;
 mod lossy;
 
-use super::{Config, Flavour};
+use super::{Config, CongestionAvoidance, Flavour, RecoverGuard, RttFrom};
 use qcnlab_units::{Bytes, Span};
 
 /// Deck 003's: Reno, 1460 octets, one segment at first, 65 536 at most, 0.6 s and 0.1 s.
@@ -20,6 +20,9 @@ pub(super) fn config() -> Config {
         max_rto: Span::from_ms(60_000),
         granularity: Span::from_ms(1),
         delayed_ack: Span::ZERO,
+        congestion_avoidance: CongestionAvoidance::ByteCounting,
+        recover_guard: RecoverGuard::ByFlavour,
+        rtt_from: RttFrom::Handover,
     }
 }
 
