@@ -22,8 +22,8 @@ test: $(CORE) ## run the Rust and the Python tests and the quick rows of the val
 	$(BIN)/python -m pytest
 	$(BIN)/python -m qcnlab validate --quick
 
-validate: $(CORE) ## run the validation book and its controls and write its pages (ARGS=--quick: two minutes)
-	@$(BIN)/python -m qcnlab validate $(if $(ARGS),$(ARGS),--controls --pages docs/book)
+validate: $(CORE) ## run the validation book, its controls, readings and changed laws, write its pages (ARGS=--quick: two minutes)
+	@$(BIN)/python -m qcnlab validate $(if $(ARGS),$(ARGS),--controls --readings --laws --pages docs/book)
 
 bench: $(CORE) ## measure the workloads; writes benches/runs/DATE
 	cargo build --release --quiet -p qcnlab-lab --example workload

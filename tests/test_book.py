@@ -13,11 +13,12 @@ import pytest
 
 from conftest import HOTSPOT, ROOT, SHORT, CommandLine
 from qcnlab import book
-from qcnlab.book import evidence, hotspot, laws, runner, verdicts
+from qcnlab.book import comparisons, evidence, hotspot, runner, trials, variants, verdicts
 from qcnlab.book.cases import Hot
+from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED
 from qcnlab.book.entries import Fixed
 from qcnlab.book.evidence import RowEvidence
-from qcnlab.book.verdicts import FAILS, HOLDS, UNDECIDED, Values
+from qcnlab.book.values import Values
 from qcnlab.book.words import Word
 from qcnlab.results import Result
 
@@ -70,7 +71,7 @@ claims = [
     { entry = "009-1-a", word = "short", case = "qcn" },
     { entry = "009-1-a", word = "beyond", of = "queue_mean_bytes", case = "qcn", below = 151e3 },
 ]
-figure = { form = "queue", cases = ["{kind}"], names = ["{kind}"] }
+figures = [{ form = "queue", cases = ["{kind}"], names = ["{kind}"] }]
 """
 
 
@@ -153,8 +154,9 @@ def claim(test: str, **changes: Any) -> book.Claim:
         "below": math.inf,
     }
     numbers |= {"ratio": 1.05} | changes
-    than = "b" if test in ("order", "equivalence") else None
-    return book.Claim("e", word, "rec95_ms", "a", than, None, "", None, **numbers)
+    than = "b" if test in ("order", "equivalence", "gain") else None
+    over = ("c", "d") if test == "gain" else ("", "")
+    return book.Claim("e", word, "rec95_ms", "a", than, over, None, "", None, **numbers)
 
 
 def case_of(values: list[float | None]) -> runner.CaseResult:
@@ -223,6 +225,30 @@ def test_sameness_is_an_interval_inside_the_ratios() -> None:
     assert judged(same, [200, 201, 199], [100, 100, 100]) == FAILS
 
 
+def test_a_gain_is_compared_with_another_gain() -> None:
+    of = claim("gain")
+    # From 40 to 10 is a gain of 30, from 20 to 15 one of 5: 25 more.
+    results = {
+        "a": case_of([10.0, 11.0, 10.0]),
+        "b": case_of([40.0, 41.0, 40.0]),
+        "c": case_of([15.0, 15.0, 15.0]),
+        "d": case_of([20.0, 20.0, 21.0]),
+    }
+    check = comparisons.paired(of, results, same=False)
+    assert check.values.each == (25.0, 25.0, 24.0)
+    assert check.verdict == HOLDS
+    turned = {"a": results["c"], "b": results["d"], "c": results["a"], "d": results["b"]}
+    assert comparisons.paired(of, turned, same=False).verdict == FAILS
+
+
+def test_one_of_several_orders_needs_a_wider_interval() -> None:
+    # Mean 1, deviation 0.5 over 4: at 95 % 1 +- 0.8, at 1 - 0.05 / 5 = 99 % 1 +- 1.46.
+    of = claim("order", side="above")
+    results = {"a": case_of([1.5, 2.5, 1.5, 2.5]), "b": case_of([1.0, 1.0, 1.0, 1.0])}
+    assert comparisons.paired(of, results, same=False).verdict == HOLDS
+    assert comparisons.paired(of, results, same=False, several=5).verdict == UNDECIDED
+
+
 def test_equal_cases_have_no_order() -> None:
     of = claim("order", side="below")
     values = [10.0, 12.0, 11.0, 13.0, 12.0, 10.0, 13.0, 11.0]
@@ -232,10 +258,10 @@ def test_equal_cases_have_no_order() -> None:
 
 def test_a_confidence_interval_is_the_t_interval_of_the_mean() -> None:
     # Mean 2, deviation 1 over 3: t(0.975, 2) = 4.3027, so 2 +- 4.3027 / sqrt(3) = 2 +- 2.4841.
-    low, high = verdicts.interval(np.array([1.0, 2.0, 3.0]), 0.95)
+    low, high = comparisons.interval(np.array([1.0, 2.0, 3.0]), 0.95)
     assert low == pytest.approx(-0.4841, abs=1e-4)
     assert high == pytest.approx(4.4841, abs=1e-4)
-    assert verdicts.interval(np.array([1.0]), 0.95) == (-math.inf, math.inf)
+    assert comparisons.interval(np.array([1.0]), 0.95) == (-math.inf, math.inf)
 
 
 def test_values_are_summed_up_with_those_that_never_came() -> None:
@@ -346,7 +372,7 @@ def test_evidence_refuses_what_cannot_fail_and_what_was_not_run(
     digest = rows.decks[0].digest(rows.decks[0].rows[0])
 
     def said(row: RowEvidence) -> str:
-        return " ".join(evidence.faults(rows, evidence.Evidence("", "", {"9.1": row})))
+        return " ".join(evidence.faults(rows, evidence.Evidence("", "", "", {"9.1": row})))
 
     assert said(RowEvidence(digest, "order reproduced", False, None)) == ""
     assert "does not say why" in said(RowEvidence(digest, "order reproduced", True, None))
@@ -372,6 +398,14 @@ def test_the_first_page_counts_what_the_rows_say(whole: book.Book) -> None:
     stated = [row.verdict for deck in whole.decks for row in deck.rows]
     for verdict in set(stated):
         assert f"| {verdict} | {stated.count(verdict)} |" in page
+
+
+def test_every_claim_names_an_entry_that_was_derived_from_its_deck(whole: book.Book) -> None:
+    for deck in whole.decks:
+        entries = (ROOT / "book" / "claims" / f"{deck.name}.md").read_text()
+        for row in deck.rows:
+            for one in row.claims:
+                assert f"### {one.entry} " in entries, (row.id, one.entry)
 
 
 COSTLY = ("og-11-nodes", "chain-20-stages", "stability-10src")
@@ -400,15 +434,40 @@ def test_one_of_several_claims_is_enough_where_they_share_a_name(whole: book.Boo
     assert verdicts._verdicts(row, [FAILS, UNDECIDED, HOLDS]) == (HOLDS, UNDECIDED)
 
 
-LAWS = (laws.Law("no hyper-active increase", ("scheme.rp.hai_rate=0 b/s",), ("1.19",), ""),)
+def test_a_variant_changes_what_it_names_and_a_product_is_worked_out(whole: book.Book) -> None:
+    rows = whole.only(("1.5",))
+    twice = variants.Variant("x", (variants.Part(("deck001/qcn-*",), (), ("scheme.rp.gd*2",)),))
+    other = variants.changed(rows, twice, shown=False)
+    # QCN's Gd is 1/128 on the slide.
+    assert other.decks[0].cases["qcn-10us"].changes[-1] == "scheme.rp.gd=0.015625"
+    assert other.decks[0].cases["qcn-10us"].replications == 5
+    assert other.decks[0].cases["ecm-10us"] == rows.decks[0].cases["ecm-10us"]
+    longer = variants.Variant("x", (variants.Part(("*",), (), ("scheme.rp.time_reset*2",)),))
+    changed = variants.changed(rows, longer, shown=False).decks[0].cases["qcn-10us"]
+    assert changed.build().to_dict()["scheme"]["rp"]["time_reset"] == "30 ms"
+    nothing = variants.Variant("x", (variants.Part(("*",), (), ("scheme.rp.time_reset*1",)),))
+    assert variants.changed(rows, nothing, shown=False).decks == ()
 
 
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
-def test_a_changed_law_is_noticed(whole: book.Book, law: laws.Law, tmp_path: Path) -> None:
-    rows = whole.only(law.rows[:1], quick=True)
-    changed = laws.changed(rows, law)
-    assert changed != rows
-    before = book.judge(rows, runner.results(rows, quick=True, folder=tmp_path))
-    after = book.judge(changed, runner.results(changed, quick=True, folder=tmp_path))
-    pairs = zip(before[0].verdicts, after[0].verdicts, strict=True)
-    assert any(first == HOLDS and second != HOLDS for first, second in pairs)
+def test_every_reading_and_law_touches_a_row(whole: book.Book) -> None:
+    for kind in (trials.READINGS, trials.LAWS):
+        for variant in variants.read(ROOT / "book" / kind.listed, kind.key):
+            for part in variant.parts:
+                alone = variants.Variant(variant.name, (part,))
+                assert variants.changed(whole, alone, shown=True).decks, (variant.name, part)
+
+
+def test_a_changed_law_is_noticed(
+    write: Callable[[str], Path], tmp_path: Path, cli: CommandLine
+) -> None:
+    """A set point of 140 KB lets the queue be longer than the row claims."""
+    book_folder = write(HEAD + ROW.replace("151e3", "60e3") + "quick = true\n")
+    (book_folder / "laws.toml").write_text(
+        '[[law]]\nname = "no set point"\nof = "deck009/qcn"\n'
+        'changes = "scheme.cp.set_point=140 KB"\n'
+    )
+    done = cli("validate", "--book", str(book_folder), "--laws")
+    assert done.returncode in (0, 1), done.stderr
+    noticed = trials.read(trials.LAWS, book_folder)["no set point"].rows["9.1"]
+    assert noticed.before == ("holds", "holds")
+    assert noticed.lost >= 1

@@ -151,6 +151,20 @@ def validate(
             "came out in the book's evidence.json.",
         ),
     ] = False,
+    readings: Annotated[
+        bool,
+        typer.Option(
+            "--readings",
+            help="Run the rows with each other reading of the decks, too; writes readings.json.",
+        ),
+    ] = False,
+    laws: Annotated[
+        bool,
+        typer.Option(
+            "--laws",
+            help="Run rows with each changed law, too, and see which notice; writes laws.json.",
+        ),
+    ] = False,
     finished: Annotated[
         bool,
         typer.Option("--finished", help="Run nothing: judge what has been run before."),
@@ -175,6 +189,8 @@ def validate(
         wanted or [],
         quick=quick,
         controls=controls,
+        readings=readings,
+        laws=laws,
         finished=finished,
         jobs=jobs,
         cache=out,

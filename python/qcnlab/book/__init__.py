@@ -5,11 +5,12 @@ reads them, `results` runs their cases, `judge` compares. `qcnlab validate` does
 """
 
 from qcnlab.book.cases import Case
+from qcnlab.book.comparisons import Check
 from qcnlab.book.entries import Book, Claim, Deck, Figure, Reading, Row
 from qcnlab.book.reader import load
 from qcnlab.book.runner import results
 from qcnlab.book.toml_table import BookError
-from qcnlab.book.verdicts import Check, Judged, judge
+from qcnlab.book.verdicts import Judged, judge
 
 __all__ = [
     "Book",

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qcnlab.book import evidence, laws
+from qcnlab.book import evidence, provenance, trials
 from qcnlab.book.entries import UNRUN
 from qcnlab.book.reader import folder, load
 from qcnlab.book.runner import CACHE, results
@@ -28,6 +28,8 @@ def validate(
     *,
     quick: bool = False,
     controls: bool = False,
+    readings: bool = False,
+    laws: bool = False,
     finished: bool = False,
     jobs: int | None = None,
     cache: Path | None = None,
@@ -38,29 +40,35 @@ def validate(
 
     `controls` runs every row without congestion control and with the compared cases made equal,
     too, and writes `evidence.json` into the book's folder; the rows that hold there without saying
-    why are listed and make the answer false. `finished` runs nothing: rows with a case that has not
-    been run are "not run yet". `cache` keeps finished cases (`runs/book`); `pages` is
-    a folder for Markdown and figures. Raises `BookError`, `FolderError`, `LawViolation`.
+    why are listed and make the answer false. `readings` and `laws` run rows with each of
+    `readings.toml` and `laws.toml`, and write `readings.json` and `laws.json`. `finished` runs
+    nothing: rows with a case that has not been run are "not run yet". `cache` keeps finished cases
+    (`runs/book`); `pages` is a folder for Markdown and figures. Raises `BookError`, `FolderError`,
+    `LawViolation`.
     """
     chosen = load(book).only(tuple(wanted), quick=quick)
-    run = partial(results, jobs=jobs, folder=cache or CACHE, finished=finished)
-    case_results = run(chosen, quick=quick)
+    book_folder = folder(book)
+    recording = controls or readings or laws
+    build = provenance.build(book_folder) if recording else None
+    run = partial(results, quick=quick, jobs=jobs, folder=cache or CACHE, finished=finished)
+    case_results = run(chosen)
     judged = judge(chosen, case_results)
     words = text_tables(chosen, judged)
     fine = all(each.borne_out or each.row.verdict == UNRUN for each in judged)
-    if controls:
+    if build is not None and controls:
         rows = _controls(chosen, judged, run)
-        book_folder = folder(book)
-        path = evidence.write(book_folder, chosen, rows)
+        path = evidence.write(book_folder, chosen, rows, build)
         faults = evidence.faults(chosen, evidence.read(book_folder))
         words += "\n\n" + "\n".join([*faults, str(path)])
         fine = fine and not faults
+    for kind, asked in ((trials.READINGS, readings), (trials.LAWS, laws)):
+        if build is not None and asked:
+            path = trials.run(kind, chosen, book_folder, build, run)
+            words += f"\n\n{path}"
     if pages is not None:
         from qcnlab.book.pages import write
 
-        book_folder = folder(book)
-        recorded = evidence.read(book_folder)
-        paths = write(chosen, judged, case_results, pages, recorded, laws.read(book_folder))
+        paths = write(chosen, judged, case_results, pages, book_folder)
         words += "\n\n" + "\n".join(str(path) for path in paths)
     return as_json(judged), words, fine
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,8 @@ class Claim:
     case: str
     than: str | None
     """The case it is compared with, in paired replications."""
+    over: tuple[str, str]
+    """Of a gain: the two cases between which the other gain lies; else empty names."""
     during: Window | None
     """A window of the hotspot by name, or times in s; `None`: the measure's own."""
     flows: str
@@ -53,6 +56,16 @@ class Claim:
     ratio: float
     either: str = ""
     """Claims of a row that share this name stand for "at least one of them"."""
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The cases that it is about."""
+        return tuple(name for name in (self.case, self.than, *self.over) if name)
+
+    @property
+    def prints_number(self) -> bool:
+        """Whether the slide prints a number for it."""
+        return not math.isnan(self.printed)
 
 
 @dataclass(frozen=True)
@@ -126,7 +139,7 @@ class Row:
     """Of a number that does not lie between the quartiles of our runs: by how much."""
     holds_without_control: str
     """Why the row may hold under a control."""
-    figure: Figure | None
+    figures: tuple[Figure, ...]
     quick: bool
     """Whether it is in the quick subset."""
 
@@ -135,14 +148,13 @@ class Row:
         """The names of all cases that the row needs, in order."""
         names = list(self.claimed)
         names += [reading.case for reading in self.shown]
-        names += [] if self.figure is None else self.figure.cases
+        names += [name for figure in self.figures for name in figure.cases]
         return tuple(dict.fromkeys(names))
 
     @property
     def claimed(self) -> tuple[str, ...]:
         """The names of the cases that its claims are about."""
-        both = [name for claim in self.claims for name in (claim.case, claim.than) if name]
-        return tuple(dict.fromkeys(both))
+        return tuple(dict.fromkeys(name for claim in self.claims for name in claim.cases))
 
 
 @dataclass(frozen=True)
@@ -208,7 +220,7 @@ class Book:
 
 
 def _bare(row: Row) -> Row:
-    return replace(row, shown=(), figure=None)
+    return replace(row, shown=(), figures=())
 
 
 def as_dict(row: Row) -> dict[str, Any]:

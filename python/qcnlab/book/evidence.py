@@ -7,11 +7,11 @@ control, a verdict that its runs do not bear out and a claim changed since are r
 from __future__ import annotations
 
 import json
-import subprocess
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from qcnlab.book import provenance
 from qcnlab.book.entries import MISSED, NUMBER, ORDER
 from qcnlab.book.toml_table import BookError
 from qcnlab.book.words import PAIRED
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from qcnlab.book.entries import Book, Row
+    from qcnlab.book.provenance import Build
     from qcnlab.book.verdicts import Judged
 
 FILE = "evidence.json"
@@ -45,6 +46,8 @@ class Evidence:
 
     date: str
     commit: str
+    core: str
+    """The first digits of the compiled core's SHA-256."""
     rows: dict[str, RowEvidence]
 
 
@@ -70,16 +73,22 @@ def gather(
     }
 
 
-def write(book_folder: Path, chosen: Book, rows: Mapping[str, RowEvidence]) -> Path:
-    """Write the evidence of the chosen rows beside what the file has of other rows."""
+def write(book_folder: Path, chosen: Book, rows: Mapping[str, RowEvidence], build: Build) -> Path:
+    """Write the evidence of the chosen rows.
+
+    What the file has of other rows stays if the same build gave it. Raises `BookError` if the
+    repository has changed since `build` was asked for.
+    """
+    if provenance.build(book_folder) != build:
+        raise BookError("the repository changed during the run: no evidence is written")
     path = book_folder / FILE
-    known = read(book_folder).rows if path.exists() else {}
+    known = _of_build(path, build)
     for deck in chosen.decks:
         for row in deck.rows:
             known.pop(row.id, None)
     tree: dict[str, Any] = {
         "date": datetime.now(UTC).date().isoformat(),
-        "commit": commit(book_folder),
+        **asdict(build),
         "rows": {
             name: asdict(row)
             for name, row in sorted({**known, **rows}.items(), key=lambda each: _natural(each[0]))
@@ -89,18 +98,15 @@ def write(book_folder: Path, chosen: Book, rows: Mapping[str, RowEvidence]) -> P
     return path
 
 
+def _of_build(path: Path, build: Build) -> dict[str, RowEvidence]:
+    if not path.exists():
+        return {}
+    known = read(path.parent)
+    return known.rows if (known.commit, known.core) == (build.commit, build.core) else {}
+
+
 def _natural(name: str) -> tuple[int, ...]:
     return tuple(int(part) for part in name.split("."))
-
-
-def commit(folder: Path) -> str:
-    """Return the abbreviated commit of the folder's repository, or "unknown"."""
-    command = ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return done.stdout.strip()
 
 
 def read(book_folder: Path) -> Evidence:
@@ -109,7 +115,7 @@ def read(book_folder: Path) -> Evidence:
     try:
         tree = json.loads(path.read_text(encoding="utf-8"))
         rows = {name: RowEvidence(**row) for name, row in tree["rows"].items()}
-        return Evidence(tree["date"], tree["commit"], rows)
+        return Evidence(tree["date"], tree["commit"], tree["core"], rows)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BookError(f"{path}: {error}; qcnlab validate --controls writes it") from error
 

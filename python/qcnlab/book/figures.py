@@ -16,7 +16,7 @@ from matplotlib.ticker import MaxNLocator
 from qcnlab import plots
 from qcnlab.book import hotspot, traces
 from qcnlab.book.models import loop_of
-from qcnlab.book.verdicts import unit_of, values_of
+from qcnlab.book.values import unit_of, values_of
 from qcnlab.facts import facts
 
 if TYPE_CHECKING:

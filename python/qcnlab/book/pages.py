@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qcnlab import plots
-from qcnlab.book import tables
+from qcnlab.book import evidence, tables
 from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN
 from qcnlab.book.figures import draw
 from qcnlab.text import counted
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from qcnlab.book.comparisons import Check
     from qcnlab.book.entries import Book, Deck
     from qcnlab.book.evidence import Evidence, RowEvidence
-    from qcnlab.book.laws import Law
     from qcnlab.book.runner import CaseResult
-    from qcnlab.book.verdicts import Check, Judged, Shown
+    from qcnlab.book.verdicts import Judged, Shown
 
 MEANING = {
     NUMBER: "the printed number lies between the quartiles of our runs, or the row says how far",
@@ -34,10 +34,10 @@ def write(
     judged: Sequence[Judged],
     case_results: Mapping[str, Mapping[str, CaseResult]],
     folder: Path,
-    evidence: Evidence,
-    laws: Sequence[Law],
+    book_folder: Path,
 ) -> list[Path]:
     """Write pages and figures of `book` into `folder`; return the pages' paths."""
+    recorded = evidence.read(book_folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "img").mkdir(exist_ok=True)
     paths = []
@@ -45,15 +45,15 @@ def write(
         own = [each for each in judged if each.row.deck == deck.name]
         path = folder / f"{deck.name}.md"
         path.write_text(
-            _page(deck, own, case_results[deck.name], folder, evidence), encoding="utf-8"
+            _page(deck, own, case_results[deck.name], folder, recorded), encoding="utf-8"
         )
         paths.append(path)
     first = folder / "README.md"
-    first.write_text(_first(book, judged, evidence, laws), encoding="utf-8")
+    first.write_text(_first(book, judged, recorded), encoding="utf-8")
     return [first, *paths]
 
 
-def _first(book: Book, judged: Sequence[Judged], evidence: Evidence, laws: Sequence[Law]) -> str:
+def _first(book: Book, judged: Sequence[Judged], recorded: Evidence) -> str:
     count = tables.count(judged)
     lines = [
         "# The validation book",
@@ -78,11 +78,9 @@ def _first(book: Book, judged: Sequence[Judged], evidence: Evidence, laws: Seque
         "",
         *_rules(),
         "",
-        *_controls(judged, evidence),
+        *_controls(judged, recorded),
         "",
         *_missed(judged),
-        "",
-        *(_laws(laws) if laws else ()),
         "",
         *_words(book),
     ]
@@ -125,20 +123,19 @@ def _rules() -> list[str]:
     ]
 
 
-def _controls(judged: Sequence[Judged], evidence: Evidence) -> list[str]:
+def _controls(judged: Sequence[Judged], recorded: Evidence) -> list[str]:
     held = [each for each in judged if each.verdict in (NUMBER, ORDER)]
     lines = [
         "## Controls",
         "",
-        f"Run on {evidence.date} at commit {evidence.commit}. Of {len(held)} rows that are",
+        f"Run on {recorded.date} at commit {recorded.commit}. Of {len(held)} rows that are",
         "reproduced these hold under a control, too:",
         "",
         "| row | holds | because |",
         "|---|---|---|",
     ]
     for each in held:
-        recorded = evidence.rows.get(each.row.id)
-        said = _held(recorded)
+        said = _held(recorded.rows.get(each.row.id))
         if said:
             lines.append(f"| {_link(each)} | {said} | {each.row.holds_without_control} |")
     return lines
@@ -176,22 +173,6 @@ def _missed(judged: Sequence[Judged]) -> list[str]:
     return lines
 
 
-def _laws(laws: Sequence[Law]) -> list[str]:
-    lines = [
-        "## Changed laws",
-        "",
-        "A book that stays the same whatever the law says nothing. Each law of QCN below was",
-        "changed in all rows of the quick subset; a row notices if one of its claims that holds no",
-        "longer does. Numbers that are not reproduced notice nothing in this sense.",
-        "",
-        "| change | rows that notice |",
-        "|---|---|",
-    ]
-    return lines + [
-        _cells((law.name, ", ".join(law.rows) or f"none: {law.because}")) for law in laws
-    ]
-
-
 def _words(book: Book) -> list[str]:
     lines = ["## Words", "", "| word | meaning |", "|---|---|"]
     return lines + [_cells((word.name, word.meaning)) for word in book.words.values()]
@@ -206,7 +187,7 @@ def _page(
     judged: Sequence[Judged],
     case_results: Mapping[str, CaseResult],
     folder: Path,
-    evidence: Evidence,
+    recorded: Evidence,
 ) -> str:
     lines = [f"# {deck.title}", "", tables.counted(judged) + ".", ""]
     lines += [
@@ -220,7 +201,7 @@ def _page(
         link = f"[{each.row.id}](#{_anchor(each.row.id)})"
         lines.append(_cells((link, each.row.published, ours, each.verdict)))
     for each in judged:
-        lines += ["", *_row(deck, each, case_results, folder, evidence)]
+        lines += ["", *_row(deck, each, case_results, folder, recorded)]
     return "\n".join(lines) + "\n"
 
 
@@ -233,7 +214,7 @@ def _row(
     judged: Judged,
     case_results: Mapping[str, CaseResult],
     folder: Path,
-    evidence: Evidence,
+    recorded: Evidence,
 ) -> list[str]:
     row = judged.row
     lines = [f"## Row {row.id.replace('.', '-')}", "", f"{row.what}. (Slide {row.slide}.)", ""]
@@ -252,11 +233,12 @@ def _row(
         lines += ["", "| shown, no claim | measure | median [quartiles] |", "|---|---|---|"]
         lines += [_shown(shown) for shown in judged.shown]
     if row.claims:
-        lines += ["", _history(judged, evidence.rows.get(row.id))]
-    if row.figure is not None and set(row.figure.cases) <= set(case_results):
-        name = f"{row.id.replace('.', '-')}.png"
-        plots.save(draw(row.figure, case_results), folder / "img" / name)
-        lines += ["", f"![{row.what}](img/{name})"]
+        lines += ["", _history(judged, recorded.rows.get(row.id))]
+    for index, figure in enumerate(row.figures):
+        if set(figure.cases) <= set(case_results):
+            name = f"{row.id.replace('.', '-')}{f'-{index + 1}' if index else ''}.png"
+            plots.save(draw(figure, case_results), folder / "img" / name)
+            lines += ["", f"![{row.what}](img/{name})"]
     commands = [deck.cases[name].command for name in row.cases if not deck.cases[name].model]
     if commands:
         lines += ["", "<details><summary>Commands</summary>", "", "```"]

@@ -100,7 +100,7 @@ def _row(
         remark=table.text("remark", ""),
         off_by=table.text("off_by", ""),
         holds_without_control=table.text("holds_without_control", ""),
-        figure=_figure(table.table("figure"), cases),
+        figures=tuple(_figure(each, cases) for each in table.array("figures")),
         quick=table.flag("quick"),
     )
     table.end()
@@ -148,7 +148,10 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
     either = table.text("either", "")
     chosen = matching(table.words("case"), cases, table)
     than = table.text("than", "")
+    over = table.words("over", [])
     table.end()
+    if (word.test == "gain") != (len(over) == 2):
+        table.refuse(f"'{name}' {'needs' if word.test == 'gain' else 'takes no'} two cases, over")
     _check_numbers(table, word, numbers)
     if (word.test in words.PAIRED) != bool(than):
         table.refuse(f"'{name}' {'does not compare' if than else 'compares: than'}")
@@ -161,7 +164,8 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
             word,
             of,
             case,
-            _fill(than, case, wildcards, cases, table),
+            _fill(than, case, wildcards, cases, table) or None,
+            _both(tuple(_fill(each, case, wildcards, cases, table) for each in over)),
             during,
             flows,
             numbers["limit"],
@@ -170,7 +174,7 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
             _or(numbers["above"], -math.inf),
             _or(numbers["below"], math.inf),
             _or(numbers["ratio"], word.ratio),
-            either,
+            either.format_map(wildcards),
         )
         for case, wildcards in chosen
     ]
@@ -196,11 +200,15 @@ def _measures() -> list[str]:
     return sorted({*hotspot.MEASURES, *MEASURES})
 
 
+def _both(names: tuple[str, ...]) -> tuple[str, str]:
+    return (names[0], names[1]) if names else ("", "")
+
+
 def _fill(
     than: str, case: str, wildcards: dict[str, str], cases: dict[str, Case], table: TomlTable
-) -> str | None:
+) -> str:
     if not than:
-        return None
+        return ""
     name = than.format_map(wildcards)
     if name not in cases:
         table.refuse(f"there is no case '{name}' to compare '{case}' with")
@@ -247,9 +255,7 @@ def _named(template: str, wildcards: dict[str, str], table: TomlTable) -> str:
         table.refuse(f"the name '{template}' has {error}, which its cases do not have")
 
 
-def _figure(table: TomlTable | None, cases: dict[str, Case]) -> Figure | None:
-    if table is None:
-        return None
+def _figure(table: TomlTable, cases: dict[str, Case]) -> Figure:
     chosen = matching(table.words("cases"), cases, table)
     names = table.words("names", [])
     if len(names) not in (1, len(chosen)):

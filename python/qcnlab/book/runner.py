@@ -44,6 +44,8 @@ class CaseResult:
     case: Case
     result: Result | None
     numbers: dict[str, float]
+    most: int | None = None
+    """How many replications, from the first, count; `None`: all."""
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import text
 from qcnlab.book.entries import VERDICTS, as_dict
-from qcnlab.book.verdicts import unit_of
+from qcnlab.book.values import unit_of
 from qcnlab.book.words import PAIRED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from qcnlab.book.comparisons import Check
     from qcnlab.book.entries import Book, Claim, Reading
-    from qcnlab.book.verdicts import Check, Judged, Shown, Values
+    from qcnlab.book.values import Values
+    from qcnlab.book.verdicts import Judged, Shown
 
 HEADER = ("row", "published", "word", "measure", "ours: median [quartiles]", "demanded", "verdict")
 
@@ -68,6 +70,8 @@ def name_of(check: Check) -> str:
     """Write what a check is about: measure, window, flows, cases."""
     claim = check.claim
     what = _of(check.of, claim)
+    if claim.word.test == "gain":
+        return f"{what}: {claim.than} less {claim.case}, less the same of {claim.over[0]}"
     case = claim.case if claim.than is None else f"{claim.case} / {claim.than}"
     return f"{what}: {case}"
 
@@ -85,9 +89,13 @@ def _times(window: tuple[float, float]) -> str:
 
 def spread(check: Check) -> str:
     """Write median and quartiles; of a comparison the paired ratio's."""
-    compares = check.claim.word.test in PAIRED
-    factor, unit = (1.0, "") if compares else unit_of(check.of)
+    factor, unit = (1.0, "") if _of_ratio(check) else unit_of(check.of)
     return spread_of(check.values, factor, unit)
+
+
+def _of_ratio(check: Check) -> bool:
+    """Return whether its values are ratios of paired replications."""
+    return check.claim.word.test in PAIRED and check.claim.word.test != "gain"
 
 
 def shown(reading: Shown) -> str:
@@ -115,7 +123,7 @@ def figure(value: float) -> str:
 def demand(check: Check) -> str:
     """Write what the check demands of the values, and the interval that decides."""
     test = check.claim.word.test
-    factor, unit = (1.0, "") if test in PAIRED else unit_of(check.of)
+    factor, unit = (1.0, "") if _of_ratio(check) else unit_of(check.of)
     if test == "number":
         return f"{figure(check.claim.printed * factor)} {unit}".rstrip()
     low, high = (limit * factor for limit in check.limits)
@@ -135,8 +143,8 @@ def decided_by(check: Check) -> str:
     """Write the confidence interval of a comparison, in the measure's unit."""
     if check.interval is None:
         return ""
-    order = check.claim.word.test == "order"
-    factor, unit = unit_of(check.of) if order else (1.0, "")
+    ratio = check.claim.word.test == "equivalence"
+    factor, unit = (1.0, "") if ratio else unit_of(check.of)
     low, high = (figure_signed(value * factor) for value in check.interval)
     return f"{low}..{high} {unit}".rstrip()
 

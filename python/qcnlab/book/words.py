@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 TESTS = (
     "order",
     "equivalence",
+    "gain",
     "number",
     "floor",
     "every",
@@ -25,7 +26,7 @@ TESTS = (
     "any",
     "neither",
 )
-PAIRED = ("order", "equivalence")
+PAIRED = ("order", "equivalence", "gain")
 OF_NUMBERS = ("number", "floor", "every")
 """Tests that hold our runs against a printed number."""
 FILE = "words.toml"

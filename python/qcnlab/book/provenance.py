@@ -1,0 +1,76 @@
+"""Which build runs: the commit and the compiled core. A tree with changes is refused.
+
+Evidence that a run writes names the build that ran. Nobody writes a commit by hand.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from qcnlab import _core
+from qcnlab.book.toml_table import BookError
+from qcnlab.folders import core_digest
+
+WRITTEN = (":(exclude)book/*.json", ":(exclude)docs/book")
+"""What a run writes itself."""
+SOURCES = ("crates", "scenarios", "Cargo.toml", "Cargo.lock")
+"""What the core is built from."""
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Build:
+    """A commit and the core that was built from it."""
+
+    commit: str
+    """Abbreviated; "unknown" outside a repository."""
+    core: str
+    """The first digits of the core's SHA-256."""
+
+
+def build(folder: Path) -> Build:
+    """Return the build that runs, by the repository of `folder`.
+
+    Raises `BookError` if the repository's files differ from its commit, or if the core is older
+    than the sources.
+    """
+    core = core_digest()[:12]
+    top = _git(folder, "rev-parse", "--show-toplevel")
+    if top is None:
+        return Build(UNKNOWN, core)
+    root = Path(top)
+    differing = _git(root, "status", "--porcelain", "--", ".", *WRITTEN)
+    if differing:
+        first = differing.splitlines()[0][3:]
+        raise BookError(
+            f"'{first}' is not as it was committed: evidence names a commit, so commit first"
+        )
+    _refuse_old_core(root)
+    return Build(_git(root, "rev-parse", "--short", "HEAD") or UNKNOWN, core)
+
+
+def _refuse_old_core(root: Path) -> None:
+    core = Path(str(_core.__file__)).resolve()
+    if not core.is_relative_to(root.resolve()):
+        return
+    newest = max(
+        (path for name in SOURCES for path in _files(root / name)),
+        key=lambda path: path.stat().st_mtime,
+    )
+    if newest.stat().st_mtime > core.stat().st_mtime:
+        raise BookError(f"'{newest.relative_to(root)}' is newer than the core: build first (make)")
+
+
+def _files(path: Path) -> list[Path]:
+    return [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
+
+
+def _git(folder: Path, *words: str) -> str | None:
+    command = ["git", "-C", str(folder), *words]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.rstrip("\n")

@@ -1,0 +1,198 @@
+"""What other readings and changed laws make of the rows: `readings.json`, `laws.json`.
+
+`qcnlab validate --readings` and `--laws` write them. A row is judged as it is and with the change,
+both with as few replications; both verdicts are kept.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from qcnlab.book import provenance, tables, variants
+from qcnlab.book.toml_table import BookError
+from qcnlab.book.verdicts import judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from qcnlab.book.entries import Book, Row
+    from qcnlab.book.provenance import Build
+    from qcnlab.book.runner import CaseResult
+    from qcnlab.book.variants import Variant
+    from qcnlab.book.verdicts import Judged
+
+    Results = dict[str, dict[str, CaseResult]]
+    Run = Callable[[Book], Results]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A list of variants: where it is, what its rows are."""
+
+    key: str
+    """The key of its tables."""
+    listed: str
+    written: str
+    shown: bool
+    """Whether what a row shows without a claim counts, too."""
+
+
+READINGS = Kind("reading", variants.READINGS, "readings.json", shown=True)
+LAWS = Kind("law", variants.LAWS, "laws.json", shown=False)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One row under one variant."""
+
+    claims: str
+    """Fingerprint of the claims and cases, as they are."""
+    before: tuple[str, ...]
+    """Verdicts of its claims as they are."""
+    after: tuple[str, ...]
+    """Verdicts with the change."""
+    worst: str
+    """The worst measure with the change, in words; empty if the row has no claim."""
+    shown: tuple[str, ...]
+    """What it shows of the changed cases."""
+
+    @property
+    def lost(self) -> int:
+        """How many claims held, and do not with the change."""
+        pairs = zip(self.before, self.after, strict=True)
+        return sum(before == "holds" != after for before, after in pairs)
+
+    @property
+    def won(self) -> int:
+        """How many claims hold with the change only."""
+        pairs = zip(self.before, self.after, strict=True)
+        return sum(before != "holds" == after for before, after in pairs)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One variant over all rows that it touches."""
+
+    date: str
+    commit: str
+    core: str
+    rows: dict[str, Outcome]
+
+
+def run(kind: Kind, book: Book, book_folder: Path, build: Build, run_cases: Run) -> Path:
+    """Run all variants of a kind on the rows of `book`; return the file of what came out.
+
+    The file is written after each variant. Rows of other runs stay. Raises `BookError` for a
+    variant that touches no case of the whole book, or if the repository changes meanwhile.
+    """
+    known = read(kind, book_folder)
+    listed = variants.read(book_folder / kind.listed, kind.key)
+    trials = {each.name: known[each.name] for each in listed if each.name in known}
+    chosen = book if kind.shown else _watching(book, run_cases)
+    for variant in listed:
+        rows = _outcomes(kind, chosen, variant, run_cases)
+        if provenance.build(book_folder) != build:
+            raise BookError("the repository changed during the run: nothing is written")
+        kept = trials[variant.name].rows if variant.name in trials else {}
+        today = datetime.now(UTC).date().isoformat()
+        trials[variant.name] = Trial(today, build.commit, build.core, {**kept, **rows})
+        _write(book_folder / kind.written, trials)
+    return book_folder / kind.written
+
+
+def _watching(book: Book, run_cases: Run) -> Book:
+    """Keep the rows that laws are held against: those that are reproduced, and the quick ones."""
+    held = {each.row.id for each in judge(book, run_cases(book)) if each.row.claims and each.holds}
+
+    def kept(row: Row) -> bool:
+        return row.id in held or (bool(row.claims) and row.quick)
+
+    decks = [replace(deck, rows=tuple(filter(kept, deck.rows))) for deck in book.decks]
+    return replace(book, decks=tuple(deck for deck in decks if deck.rows))
+
+
+def _outcomes(kind: Kind, book: Book, variant: Variant, run_cases: Run) -> dict[str, Outcome]:
+    with_it = variants.changed(book, variant, shown=kind.shown)
+    as_is = variants.unchanged(book, with_it)
+    after = judge(with_it, _cut(book, run_cases(with_it)))
+    before = judge(as_is, _cut(book, run_cases(as_is)))
+    digests = {row.id: deck.digest(row) for deck in as_is.decks for row in deck.rows}
+    touched = {
+        (deck.name, name)
+        for deck in with_it.decks
+        for base in book.decks
+        if base.name == deck.name
+        for name, case in deck.cases.items()
+        if case != base.cases[name]
+    }
+    return {
+        one.row.id: Outcome(
+            digests[one.row.id],
+            one.verdicts,
+            other.verdicts,
+            _worst(other),
+            tuple(_shown(other, touched)),
+        )
+        for one, other in zip(before, after, strict=True)
+        if one.verdicts or not one.row.claims
+    }
+
+
+def _cut(book: Book, results: Results) -> Results:
+    """Let as few replications of every case count as a changed case has."""
+    decks = {deck.name: deck for deck in book.decks}
+    return {
+        name: {
+            case: replace(result, most=variants.most(decks[name], decks[name].cases[case]))
+            for case, result in several.items()
+        }
+        for name, several in results.items()
+    }
+
+
+def _worst(judged: Judged) -> str:
+    worst = judged.worst
+    return "" if worst is None else f"{tables.name_of(worst)}: {tables.spread(worst)}"
+
+
+def _shown(judged: Judged, touched: set[tuple[str, str]]) -> list[str]:
+    return [
+        f"{one.reading.name}: {tables.shown(one)}"
+        for one in judged.shown
+        if (judged.row.deck, one.reading.case) in touched
+    ]
+
+
+def _write(path: Path, trials: Mapping[str, Trial]) -> None:
+    tree = {name: asdict(trial) for name, trial in trials.items()}
+    path.write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
+
+
+def read(kind: Kind, book_folder: Path) -> dict[str, Trial]:
+    """Read what a run wrote; nothing if there was none. Raises `BookError` for a damaged file."""
+    path = book_folder / kind.written
+    if not path.exists():
+        return {}
+    try:
+        tree = json.loads(path.read_text(encoding="utf-8"))
+        return {name: _trial(each) for name, each in tree.items()}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BookError(f"{path}: {error}; qcnlab validate --{kind.key}s writes it") from error
+
+
+def _trial(tree: dict[str, Any]) -> Trial:
+    rows = {
+        name: Outcome(
+            each["claims"],
+            tuple(each["before"]),
+            tuple(each["after"]),
+            each["worst"],
+            tuple(each["shown"]),
+        )
+        for name, each in tree["rows"].items()
+    }
+    return Trial(tree["date"], tree["commit"], tree["core"], rows)
