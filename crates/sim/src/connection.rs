@@ -86,3 +86,60 @@ impl Connection {
         self.total.map_or(whole, |total| whole.min(total.get()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Traffic;
+    use crate::tcp::{CongestionAvoidance, Flavour, RecoverGuard, RttFrom};
+    use qcnlab_units::Span;
+
+    fn connection(rtt_from: RttFrom) -> Connection {
+        let config = tcp::Config {
+            flavour: Flavour::Reno,
+            mss: Bytes::new(1460),
+            headers: Bytes::new(40),
+            ack_frame: Bytes::new(64),
+            initial_window: 2,
+            max_window: Bytes::new(65_536),
+            initial_rto: Span::from_ms(600),
+            min_rto: Span::from_ms(100),
+            max_rto: Span::from_ms(60_000),
+            granularity: Span::from_ms(1),
+            delayed_ack: Span::ZERO,
+            congestion_avoidance: CongestionAvoidance::ByteCounting,
+            recover_guard: RecoverGuard::ByFlavour,
+            rtt_from,
+        };
+        let flow = FlowPlan {
+            name: "a->b".to_owned(),
+            paths: vec![vec![0]],
+            class: 0,
+            traffic: Traffic::Tcp { config, total: None },
+            frame: Bytes::new(1500),
+            start: Instant::ZERO,
+            start_jitter: Span::ZERO,
+            stop: Instant::NEVER,
+            controlled: true,
+            cn_tag: true,
+            limiter: 0,
+            room: None,
+            rate_step: None,
+            burst: None,
+        };
+        Connection::new(&config, None, &flow, Instant::ZERO)
+    }
+
+    #[test]
+    fn the_wait_at_the_limiter_counts_unless_the_round_trip_starts_at_the_departure() {
+        let at = |us| Instant::ZERO + Span::from_us(us);
+        // Two segments are handed over at 0; the first leaves at 300 us, and is acknowledged at 325.
+        for (from, trip) in [(RttFrom::Handover, 325), (RttFrom::Departure, 25)] {
+            let mut connection = connection(from);
+            connection.queue_segments(at(0), |_| unreachable!("there is room"));
+            assert_eq!(connection.take(at(300)).segment, Some(0));
+            connection.sender.on_ack(at(325), 1);
+            assert_eq!(connection.sender.round_trip(), Some(Span::from_us(trip)), "{from:?}");
+        }
+    }
+}
