@@ -440,7 +440,7 @@ def test_a_variant_changes_what_it_names_and_a_product_is_worked_out(whole: book
     other = variants.changed(rows, twice, shown=False)
     # QCN's Gd is 1/128 on the slide.
     assert other.decks[0].cases["qcn-10us"].changes[-1] == "scheme.rp.gd=0.015625"
-    assert other.decks[0].cases["qcn-10us"].replications == 5
+    assert other.decks[0].cases["qcn-10us"].replications == 4
     assert other.decks[0].cases["ecm-10us"] == rows.decks[0].cases["ecm-10us"]
     longer = variants.Variant("x", (variants.Part(("*",), (), ("scheme.rp.time_reset*2",)),))
     changed = variants.changed(rows, longer, shown=False).decks[0].cases["qcn-10us"]

@@ -86,21 +86,22 @@ class Trial:
 def run(kind: Kind, book: Book, book_folder: Path, build: Build, run_cases: Run) -> Path:
     """Run all variants of a kind on the rows of `book`; return the file of what came out.
 
-    The file is written after each variant. Rows of other runs stay. Raises `BookError` for a
-    variant that touches no case of the whole book, or if the repository changes meanwhile.
+    The file is written after each variant; what it has of other rows and variants stays. Raises
+    `BookError` if the repository changes meanwhile.
     """
-    known = read(kind, book_folder)
     listed = variants.read(book_folder / kind.listed, kind.key)
-    trials = {each.name: known[each.name] for each in listed if each.name in known}
     chosen = book if kind.shown else _watching(book, run_cases)
     for variant in listed:
         rows = _outcomes(kind, chosen, variant, run_cases)
         if provenance.build(book_folder) != build:
             raise BookError("the repository changed during the run: nothing is written")
-        kept = trials[variant.name].rows if variant.name in trials else {}
+        known = read(kind, book_folder)
+        kept = known[variant.name].rows if variant.name in known else {}
         today = datetime.now(UTC).date().isoformat()
-        trials[variant.name] = Trial(today, build.commit, build.core, {**kept, **rows})
-        _write(book_folder / kind.written, trials)
+        known[variant.name] = Trial(today, build.commit, build.core, {**kept, **rows})
+        _write(
+            book_folder / kind.written, {v.name: known[v.name] for v in listed if v.name in known}
+        )
     return book_folder / kind.written
 
 

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from qcnlab.book.entries import Book, Deck, Row
 
 READINGS, LAWS = "readings.toml", "laws.toml"
-REPLICATIONS, COSTLY_REPLICATIONS, SHOWN_REPLICATIONS = 5, 3, 1
-"""Replications of a changed case, of one that has five or fewer, and of one without a claim."""
+COSTLY = 5
+"""A case of so few replications takes seconds of a core in each."""
+REPLICATIONS, COSTLY_REPLICATIONS, SHOWN_REPLICATIONS = 4, 2, 1
+"""Replications of a changed case, of one that has five in the book, and of one without a claim."""
 
 UNITS = {"bit/s": "b/s"}
 """How scenario files write the core's units, where they differ."""
@@ -90,7 +92,7 @@ def most(deck: Deck, case: Case) -> int:
     """Return how many replications of a case, changed and as it is, are compared."""
     if not any(case.name in row.claimed for row in deck.rows):
         return SHOWN_REPLICATIONS
-    costly = case.replications <= REPLICATIONS
+    costly = case.replications <= COSTLY
     return min(case.replications, COSTLY_REPLICATIONS if costly else REPLICATIONS)
 
 
