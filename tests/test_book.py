@@ -18,6 +18,7 @@ from qcnlab.book.cases import Hot
 from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED
 from qcnlab.book.entries import Fixed
 from qcnlab.book.evidence import RowEvidence
+from qcnlab.book.traces import Traces
 from qcnlab.book.values import Values
 from qcnlab.book.words import Word
 from qcnlab.results import Result
@@ -273,7 +274,7 @@ def test_values_are_summed_up_with_those_that_never_came() -> None:
 
 def view(queue: list[float], rate: list[float]) -> hotspot.View:
     times = np.arange(len(queue), dtype=np.float64) * 1e-3
-    traces = hotspot.Traces(
+    traces = Traces(
         times,
         np.array(queue) * 10.0,
         np.arange(len(rate), dtype=np.float64) * 1e-3,

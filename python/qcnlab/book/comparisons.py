@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from qcnlab.book.entries import Claim
-    from qcnlab.book.hotspot import Array
     from qcnlab.book.runner import CaseResult
+    from qcnlab.book.traces import Array
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 ORDER_LEVEL, EQUIVALENCE_LEVEL = 0.95, 0.90

@@ -9,90 +9,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
-from numpy.typing import NDArray
 
+from qcnlab.book.traces import Array, Traces, traces
 from qcnlab.facts import facts
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from qcnlab.book.cases import Hot
     from qcnlab.results import Result
 
-Array = NDArray[np.float64]
 STEP_MS, HELD_MS = 1.0, 10.0
 """Recovered: the level holds over the first and over the second, from one instant on."""
 SETTLED_MS = 50.0
 FIRST_MS = 10.0
 """The start of a hotspot, which does not count as underrun."""
-
-
-@dataclass(frozen=True)
-class Traces:
-    """One replication: times in s, the hot queue in B, rates in Gb/s."""
-
-    queue_s: Array
-    queue: Array
-    bin_s: Array
-    flows: dict[str, Array]
-    drops_s: Array
-    drops: Array
-
-    def crossing(self, patterns: str) -> Array:
-        """Return rates of the flows that match, shape (flows, bins)."""
-        globs = patterns.split()
-        chosen = [
-            rate
-            for name, rate in self.flows.items()
-            if not globs or any(fnmatchcase(name, glob) for glob in globs)
-        ]
-        return np.array(chosen)
-
-
-@lru_cache(maxsize=16)
-def traces(result: Result) -> list[Traces]:
-    """Return the traces of every replication."""
-    port = str(result.summary["bottleneck"]["port"])
-    count = int(result.summary["replications"])
-    queues = _own(result, "queues").filter(pl.col("port").cast(pl.String) == port)
-    drops = _own(result, "drops")
-    bins = _own(result, "throughput").partition_by(
-        "replication", "source", as_dict=True, maintain_order=True
-    )
-    flows: list[dict[str, Array]] = [{} for _ in range(count)]
-    times: list[Array] = [np.zeros(0)] * count
-    for (replication, source), part in bins.items():
-        ordered = part.sort("time_s")
-        flows[replication][str(source)] = ordered["rate_bps"].to_numpy() * 1e-9
-        times[replication] = ordered["time_s"].to_numpy()
-    return [
-        _one(
-            queues.filter(pl.col("replication") == index),
-            times[index],
-            dict(sorted(flows[index].items())),
-            drops.filter(pl.col("replication") == index),
-        )
-        for index in range(count)
-    ]
-
-
-def _own(result: Result, table: str) -> pl.DataFrame:
-    return result.table(table).to_polars()
-
-
-def _one(queue: pl.DataFrame, times: Array, flows: dict[str, Array], drops: pl.DataFrame) -> Traces:
-    return Traces(
-        queue["time_s"].to_numpy(),
-        queue["queue_bytes"].to_numpy().astype(float),
-        times,
-        flows,
-        drops["time_s"].to_numpy(),
-        drops["frames"].to_numpy().astype(float),
-    )
 
 
 @dataclass(frozen=True)

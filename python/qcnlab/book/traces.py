@@ -1,23 +1,94 @@
-"""Queues of a case for the book's figures."""
+"""Traces of a case's replications: queues, rates of flows, drops."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
-
-from qcnlab.book import hotspot
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from qcnlab.book.hotspot import Array
     from qcnlab.results import Result
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Traces:
+    """One replication: times in s, the hot queue in B, rates in Gb/s."""
+
+    queue_s: Array
+    queue: Array
+    bin_s: Array
+    flows: dict[str, Array]
+    drops_s: Array
+    drops: Array
+
+    def crossing(self, patterns: str) -> Array:
+        """Return rates of the flows that match, shape (flows, bins)."""
+        return np.array([self.flows[name] for name in self.names(patterns)])
+
+    def names(self, patterns: str) -> list[str]:
+        """Return the names of the flows that match any of some globs; all without a glob."""
+        globs = patterns.split()
+        return [
+            name
+            for name in self.flows
+            if not globs or any(fnmatchcase(name, glob) for glob in globs)
+        ]
+
+
+@lru_cache(maxsize=16)
+def traces(result: Result) -> list[Traces]:
+    """Return the traces of every replication."""
+    port = str(result.summary["bottleneck"]["port"])
+    count = int(result.summary["replications"])
+    queues = _own(result, "queues").filter(pl.col("port").cast(pl.String) == port)
+    drops = _own(result, "drops")
+    bins = _own(result, "throughput").partition_by(
+        "replication", "source", as_dict=True, maintain_order=True
+    )
+    flows: list[dict[str, Array]] = [{} for _ in range(count)]
+    times: list[Array] = [np.zeros(0)] * count
+    for (replication, source), part in bins.items():
+        ordered = part.sort("time_s")
+        flows[replication][str(source)] = ordered["rate_bps"].to_numpy() * 1e-9
+        times[replication] = ordered["time_s"].to_numpy()
+    return [
+        _one(
+            queues.filter(pl.col("replication") == index),
+            times[index],
+            dict(sorted(flows[index].items())),
+            drops.filter(pl.col("replication") == index),
+        )
+        for index in range(count)
+    ]
+
+
+def _own(result: Result, table: str) -> pl.DataFrame:
+    return result.table(table).to_polars()
+
+
+def _one(queue: pl.DataFrame, times: Array, flows: dict[str, Array], drops: pl.DataFrame) -> Traces:
+    return Traces(
+        queue["time_s"].to_numpy(),
+        queue["queue_bytes"].to_numpy().astype(float),
+        times,
+        flows,
+        drops["time_s"].to_numpy(),
+        drops["frames"].to_numpy().astype(float),
+    )
 
 
 def queues(result: Result, port: str = "") -> list[tuple[Array, Array]]:
     """Return every replication's times in s and queue in B, at `port` or the bottleneck."""
     if not port:
-        return [(each.queue_s, each.queue) for each in hotspot.traces(result)]
-    table = result.table("queues").to_polars().filter(pl.col("port").cast(pl.String) == port)
+        return [(each.queue_s, each.queue) for each in traces(result)]
+    table = _own(result, "queues").filter(pl.col("port").cast(pl.String) == port)
     parts = table.partition_by("replication", maintain_order=True)
     return [
         (part["time_s"].to_numpy(), part["queue_bytes"].to_numpy().astype(float)) for part in parts

@@ -1,0 +1,311 @@
+"""The book's first page: counts, rules, controls, changed laws, readings, what is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from qcnlab.book import tables
+from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN
+from qcnlab.book.markdown import anchor, cells, header
+from qcnlab.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from qcnlab.book.derived import Entry
+    from qcnlab.book.entries import Book
+    from qcnlab.book.evidence import Evidence, RowEvidence
+    from qcnlab.book.trials import Outcome, Trial
+    from qcnlab.book.verdicts import Judged
+
+MEANING = {
+    NUMBER: "the slide prints a number; it lies between the quartiles of our runs, or the row "
+    "says how far off, and every other claim of the row holds",
+    ORDER: "every word that the slide says of it holds in our runs, none of them a number",
+    DRAWN: "the slide has a plot without a number or a verdict: no claim",
+    MISSED: "a number or a word does not hold, or our runs do not decide it: what we get is said",
+    UNRUN: "the claim is fixed and its runs are not done",
+}
+INTRODUCTION = """\
+Every result of the five decks beside what this laboratory gets. Most claims of the decks are not
+reproduced, and the page says so row by row. `make validate` runs all of it, and writes these pages;
+`qcnlab validate 1.5` runs one row. The rows stand in `book/` as data."""
+LAWS_INTRODUCTION = """\
+A row that stays the same whatever the law says proves little. The rows that are reproduced, and the
+quick ones, were run with one law changed at a time:"""
+LAWS_READ = """\
+A cell says how many of the row's claims that held do no longer: `2/4` is two of four; `.` is none;
+an empty cell is a law that the row's schemes do not have. Both runs have four replications, two
+where a run takes seconds of a core, so fewer claims hold here than in the row."""
+READINGS_INTRODUCTION = """\
+What a deck leaves open is a parameter. Each other reading was run with every row that it touches;
+the row's section says what came out. Here: the rows of which fewer or more claims hold with it,
+both with as few replications."""
+UNUSED = """\
+The reviewer derived {count} more claims that no row tests: repeats in other words, rules of a
+scheme that its unit tests hold, scenarios that no slide describes, and results that we have not
+run. They are neither reproduced nor missed."""
+RULES = """\
+## Rules of evidence
+
+* **Claims come from the decks alone.** A reviewer who had not seen our numbers derived them, in
+  `book/claims`; each claim names its entry there (`001-16-a`: deck, slide, letter). Each row says
+  when its claims were fixed, and at which commit; later changes stand beside them with their
+  reason, those too that were made when the results were known.
+* **One meaning for each word**, in the table at the end. Inequalities are strict. An order is
+  decided by paired replications and a confidence interval (scipy's t interval), not by two
+  medians. `undecided` is not `holds`.
+* **One set of parameters for a scheme in a deck.** Where it prints none, the choice is made once
+  and said at the top of the deck's file. Other readings are run with every row that they touch, and
+  change no verdict.
+* **A claim must be able to fail.** Each row is run again without congestion control, and with the
+  compared cases made equal (one half of the second case's replications against the other). A row
+  that holds there says why, or the book's test refuses it.
+* **A claim rests on ten replications or more**, with random numbers, starts and the order of
+  simultaneous arrivals drawn anew in each. Five there are where a run takes seconds of a core: deck
+  004's eleven nodes and twenty switches, deck 000's hundreds of sources. What is only shown has
+  fewer.
+* **What a plot is taken to show is our reading**, and is marked so. It makes no claim unless words
+  of the deck stand behind it.
+* Medians are over replications; brackets hold quartiles; figures show one replication dark and the
+  range of all of them light, as a band by pixel."""
+LIMITS = """\
+## What this cannot show
+
+* The decks print single runs, without seeds and often without parameters. A number missed by a few
+  percent may be chance of theirs or of ours; a step that no slide prints decides some recovery
+  times.
+* With five or ten replications an order may stay undecided that more would decide. We did not add
+  replications where a row was close: that would be a second look.
+* The limits for words such as stable are choices. They were made without our numbers, but another
+  reviewer's would differ, and some rows would with them.
+* Reviewer and book are of one project. What makes the entries worth something is that they can be
+  read: each stands beside the words of its slide.
+* {reworded} were changed after their first results were known: to the words of their entries, to
+  stricter ones, or back to those of the slide. Each says why; the runs on this page came later.
+* The decks print no table of queue lengths or rates, so nothing here tests the engine to a percent.
+  [What was held against what](../reference/verified.md) lists the tests that do."""
+
+
+def front_page(
+    book: Book,
+    judged: Sequence[Judged],
+    evidence: Evidence,
+    readings: Mapping[str, Trial],
+    laws: Mapping[str, Trial],
+    unused: Mapping[str, Sequence[Entry]],
+) -> str:
+    """Return the first page."""
+    parts = [
+        *_counts(book, judged),
+        *_reproduced(judged, evidence, laws),
+        RULES,
+        *_controls(judged, evidence),
+        *_laws(judged, laws),
+        *_readings(readings),
+        *_missed(judged),
+        *_unused(unused),
+        LIMITS.format(reworded=_reworded(book)),
+        *_words(book),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _counts(book: Book, judged: Sequence[Judged]) -> list[str]:
+    count = tables.count(judged)
+    names = list(MEANING) if count[UNRUN] else [name for name in MEANING if name != UNRUN]
+    lines = [
+        "# The validation book",
+        "",
+        INTRODUCTION,
+        "",
+        f"{counted(len(judged), 'row')}:",
+        "",
+        *header("verdict", "rows", "meaning"),
+        *(cells(name, str(count[name]), MEANING[name]) for name in names),
+        "",
+        *header("deck", *names),
+    ]
+    for deck in book.decks:
+        own = tables.count([each for each in judged if each.row.deck == deck.name])
+        lines.append(cells(f"[{deck.title}]({deck.name}.md)", *(str(own[name]) for name in names)))
+    return [*lines, ""]
+
+
+def _reproduced(
+    judged: Sequence[Judged], evidence: Evidence, laws: Mapping[str, Trial]
+) -> list[str]:
+    lines = [
+        "## Reproduced",
+        "",
+        "With the control under which the row holds as well, and how many of the changed laws",
+        "below make a claim of it fail, of those that touch it.",
+        "",
+        *header("row", "published", "one measure of ours", "demanded", "also holds", "laws"),
+    ]
+    for each in judged:
+        if each.verdict not in (NUMBER, ORDER) or each.worst is None:
+            continue
+        touched = [trial.rows[each.row.id] for trial in laws.values() if each.row.id in trial.rows]
+        noticed = sum(outcome.lost > 0 for outcome in touched)
+        lines.append(
+            cells(
+                _link(each),
+                each.row.published,
+                f"{tables.name_of(each.worst)}: {tables.spread(each.worst)}",
+                tables.demand(each.worst),
+                _held(evidence.rows.get(each.row.id)),
+                f"{noticed} of {len(touched)}" if touched else "",
+            )
+        )
+    return [*lines, ""]
+
+
+def _controls(judged: Sequence[Judged], evidence: Evidence) -> list[str]:
+    held = [each for each in judged if each.verdict in (NUMBER, ORDER)]
+    lines = [
+        "",
+        "## Controls",
+        "",
+        f"All cases ran at commit {evidence.commit}, with the core of SHA-256 {evidence.core}...,",
+        f"by {evidence.date}. Of {len(held)} rows that are reproduced these hold under a control,",
+        "too:",
+        "",
+        *header("row", "holds", "because"),
+    ]
+    for each in held:
+        said = _held(evidence.rows.get(each.row.id))
+        if said:
+            lines.append(cells(_link(each), said, each.row.holds_without_control))
+    return [*lines, ""]
+
+
+def _held(recorded: RowEvidence | None) -> str:
+    if recorded is None:
+        return "controls not run"
+    parts = []
+    if recorded.without_control:
+        parts.append("without control")
+    if recorded.made_equal:
+        parts.append("with equal cases")
+    return " and ".join(parts)
+
+
+def _laws(judged: Sequence[Judged], laws: Mapping[str, Trial]) -> list[str]:
+    if not laws:
+        return []
+    letters = [chr(ord("A") + index) for index in range(len(laws))]
+    lines = [
+        "## Which law each row watches",
+        "",
+        LAWS_INTRODUCTION,
+        "",
+        *(f"* {letter}: {name}" for letter, name in zip(letters, laws, strict=True)),
+        "",
+        f"{LAWS_READ} {_commits(laws)}",
+        "",
+        *header("row", "verdict", *letters),
+    ]
+    rows = [each for each in judged if any(each.row.id in trial.rows for trial in laws.values())]
+    deaf = []
+    for each in rows:
+        outcomes = [trial.rows.get(each.row.id) for trial in laws.values()]
+        reproduced = each.verdict in (NUMBER, ORDER)
+        if reproduced and not any(outcome and outcome.lost for outcome in outcomes):
+            deaf.append(_link(each))
+        marks = [_mark(outcome) for outcome in outcomes]
+        lines.append(cells(_link(each), each.verdict, *marks))
+    said = ", ".join(deaf)
+    lines += ["", _deaf(said), ""]
+    return lines
+
+
+def _deaf(rows: str) -> str:
+    if not rows:
+        return "Every reproduced row notices at least one of them."
+    return (
+        f"**No change of a law is noticed by {rows}.** What these rows reproduce would be "
+        "reproduced by other laws as well: they say that a mechanism does no harm, or test TCP or "
+        "the switch."
+    )
+
+
+def _mark(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return ""
+    held = sum(before == "holds" for before in outcome.before)
+    return f"{outcome.lost}/{held}" if outcome.lost else "."
+
+
+def _commits(several: Mapping[str, Trial]) -> str:
+    commits = sorted({trial.commit for trial in several.values()})
+    return f"They ran at commit {' and '.join(commits)}."
+
+
+def _readings(readings: Mapping[str, Trial]) -> list[str]:
+    if not readings:
+        return []
+    lines = [
+        "## Other readings",
+        "",
+        f"{READINGS_INTRODUCTION} {_commits(readings)}",
+        "",
+        *header("reading", "rows", "fewer claims hold", "more claims hold"),
+    ]
+    for name, trial in readings.items():
+        fewer = [row for row, outcome in trial.rows.items() if outcome.lost > outcome.won]
+        more = [row for row, outcome in trial.rows.items() if outcome.won > outcome.lost]
+        lines.append(cells(name, str(len(trial.rows)), ", ".join(fewer), ", ".join(more)))
+    return [*lines, ""]
+
+
+def _missed(judged: Sequence[Judged]) -> list[str]:
+    lines = [
+        "## Not reproduced",
+        "",
+        *header("row", "what", "published", "ours, worst", "demanded"),
+    ]
+    for each in judged:
+        if each.verdict == MISSED and each.worst is not None:
+            worst = f"{tables.name_of(each.worst)}: {tables.spread(each.worst)}"
+            lines.append(
+                cells(
+                    _link(each),
+                    each.row.what,
+                    each.row.published,
+                    f"{worst} ({each.worst.verdict})",
+                    tables.demand(each.worst),
+                )
+            )
+    return [*lines, ""]
+
+
+def _unused(unused: Mapping[str, Sequence[Entry]]) -> list[str]:
+    count = sum(len(entries) for entries in unused.values())
+    if not count:
+        return []
+    lines = [
+        "## Entries without a row",
+        "",
+        UNUSED.format(count=count),
+        "",
+        *header("entry", "slide", "status", "words"),
+    ]
+    for entries in unused.values():
+        lines += [cells(one.id, one.title, one.status, one.quote) for one in entries]
+    return [*lines, ""]
+
+
+def _reworded(book: Book) -> str:
+    rows = [row for deck in book.decks for row in deck.rows]
+    ids = [r.id for r in rows if any(change.date > r.fixed.date for change in r.changes)]
+    return f"The claims of {counted(len(ids), 'row')} ({', '.join(ids)})"
+
+
+def _words(book: Book) -> list[str]:
+    lines = ["", "## Words", "", *header("word", "meaning")]
+    return lines + [cells(word.name, word.meaning) for word in book.words.values()]
+
+
+def _link(each: Judged) -> str:
+    return f"[{each.row.id}]({each.row.deck}.md#{anchor(each.row.id)})"
