@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,9 +122,15 @@ def _case_result(case: Case, folder: Path | None) -> CaseResult:
 
 def _read(folder: Path) -> Result | None:
     try:
-        return open_run(folder)
-    except FolderError:
+        return _opened(folder, (folder / "meta.json").stat().st_mtime_ns)
+    except (FolderError, OSError):
         return None
+
+
+@lru_cache(maxsize=4096)
+def _opened(folder: Path, _written_ns: int) -> Result:
+    """Open a case once, so that its traces are read once."""
+    return open_run(folder)
 
 
 def _run(tasks: Sequence[_Task], seed: int, jobs: int | None, progress: bool | None) -> None:

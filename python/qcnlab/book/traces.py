@@ -42,31 +42,40 @@ class Traces:
         ]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=256)
 def traces(result: Result) -> list[Traces]:
-    """Return the traces of every replication."""
+    """Return the traces of every replication; the tables that they are from are not kept."""
     port = str(result.summary["bottleneck"]["port"])
     count = int(result.summary["replications"])
     queues = _own(result, "queues").filter(pl.col("port").cast(pl.String) == port)
     drops = _own(result, "drops")
-    bins = _own(result, "throughput").partition_by(
-        "replication", "source", as_dict=True, maintain_order=True
-    )
-    flows: list[dict[str, Array]] = [{} for _ in range(count)]
-    times: list[Array] = [np.zeros(0)] * count
-    for (replication, source), part in bins.items():
-        ordered = part.sort("time_s")
-        flows[replication][str(source)] = ordered["rate_bps"].to_numpy() * 1e-9
-        times[replication] = ordered["time_s"].to_numpy()
+    times, flows = _rates(result, count)
+    result._tables.clear()
     return [
         _one(
             queues.filter(pl.col("replication") == index),
             times[index],
-            dict(sorted(flows[index].items())),
+            flows[index],
             drops.filter(pl.col("replication") == index),
         )
         for index in range(count)
     ]
+
+
+def _rates(result: Result, count: int) -> tuple[list[Array], list[dict[str, Array]]]:
+    """Return by replication the bins' times and each flow's rate in Gb/s."""
+    source = pl.col("source").cast(pl.String)
+    bins = _own(result, "throughput").sort("replication", source, "time_s")
+    time, rate = bins["time_s"].to_numpy(), bins["rate_bps"].to_numpy() * 1e-9
+    groups = bins.group_by("replication", source, maintain_order=True).len()
+    times: list[Array] = [np.zeros(0)] * count
+    flows: list[dict[str, Array]] = [{} for _ in range(count)]
+    stop = 0
+    for replication, name, length in groups.iter_rows():
+        start, stop = stop, stop + length
+        times[replication] = time[start:stop]
+        flows[replication][name] = rate[start:stop]
+    return times, flows
 
 
 def _own(result: Result, table: str) -> pl.DataFrame:
