@@ -194,17 +194,17 @@ def _held(recorded: RowEvidence | None) -> str:
 def _laws(judged: Sequence[Judged], laws: Mapping[str, Trial]) -> list[str]:
     if not laws:
         return []
-    letters = [chr(ord("A") + index) for index in range(len(laws))]
+    columns = [chr(ord("A") + index) for index in range(len(laws))]
     lines = [
         "## Which law each row watches",
         "",
         LAWS_INTRODUCTION,
         "",
-        *(f"* {letter}: {name}" for letter, name in zip(letters, laws, strict=True)),
+        *(f"* {column}: {name}" for column, name in zip(columns, laws, strict=True)),
         "",
         f"{LAWS_READ} {_commits(laws)}",
         "",
-        *header("row", "verdict", *letters),
+        *header("row", "verdict", *columns),
     ]
     rows = [each for each in judged if any(each.row.id in trial.rows for trial in laws.values())]
     deaf = []
