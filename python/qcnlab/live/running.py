@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
-from qcnlab.api import MOST_SEED, Scenario, within
+from qcnlab.api import MOST_SEED, Scenario
 from qcnlab.progress import Bar
 from qcnlab.results import Result, from_outcome
+from qcnlab.values import within
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,7 +128,7 @@ def run(
     Error
         If the machine cannot, or the scenario has what the data plane has not.
     """
-    within("seed", seed, 0, MOST_SEED)
+    seed = within("seed", seed, 0, MOST_SEED)
     started = time.perf_counter()
     with Bar(f"{scenario.name}, live", progress) as bar:
         outcome, account = _core.live_run(
