@@ -25,6 +25,7 @@ __all__ = [
     "live_doctor",
     "live_run",
     "live_slowed",
+    "live_stand",
     "metric_in_window",
     "metrics",
     "mib",
@@ -284,7 +285,7 @@ def live_run(
     scenario: Scenario,
     *,
     scale: int,
-    own_traffic: bool = True,
+    traffic: str = "own",
     seed: int | None = None,
     capture: tuple[Path, int] | None = None,
     progress: Callable[[float], object] | None = None,
@@ -292,4 +293,18 @@ def live_run(
     """Run live; return the outcome and its own account as JSON.
 
     `capture` is a file and the octets of each frame that it keeps.
+    """
+
+def live_stand(
+    scenario: Scenario,
+    show: Callable[[str, list[tuple[str, str]], str], object],
+    *,
+    scale: int,
+    traffic: str = "none",
+    prefix: str = "",
+) -> None:
+    """Leave the network of a scenario standing until a signal comes.
+
+    `show` gets what the network shows as JSON, names and addresses of its hosts, and the name of
+    the switches' namespace.
     """
