@@ -6,13 +6,17 @@ that a failure.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -195,3 +199,84 @@ def test_a_comparison_is_one_table_and_one_figure(
     assert verdicts in ([True], [False, True], [False, False])
     assert labelled == (verdicts != [True])
     assert all(len(row["live_values"]) == 1 or not any(verdicts) for row in told["rows"])
+
+
+@contextlib.contextmanager
+def standing(scenario: Path, prefix: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """Run `live up` until the block ends; give its process and the first line that it shows."""
+    command = [*QCNLAB, "live", "up", str(scenario), "--prefix", prefix, "--json"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process, json.loads(process.stdout.readline())
+        finally:
+            process.terminate()
+            process.wait(timeout=10)
+
+
+root_only = pytest.mark.skipif(
+    os.geteuid() != 0, reason="live: names of namespaces are root's to give"
+)
+
+
+@root_only
+def test_a_standing_network_has_names_until_it_is_ended(machine: None, scenario: Path) -> None:
+    prefix = f"test{os.getpid()}-"
+    hosts = {
+        f"{prefix}source1": "10.0.0.1",
+        f"{prefix}source2": "10.0.0.2",
+        f"{prefix}sink": "10.0.0.4",
+    }
+    with standing(scenario, prefix) as (_, seen):
+        assert seen["hosts"] == hosts
+        assert {*hosts, f"{prefix}switches"} <= named()
+        # 10 Gb/s at a scale of 100.
+        ports = {port["port"]: port["service_rate_bps"] for port in seen["ports"]}
+        assert ports["switch->sink"] == 100_000_000
+        taken = subprocess.run(
+            [*QCNLAB, "live", "up", str(scenario), "--prefix", prefix],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert taken.returncode == 2
+        assert f"ip netns delete {prefix}" in taken.stderr
+    assert not any(name.startswith(prefix) for name in named())
+
+
+@root_only
+def test_names_of_a_killed_network_are_taken_back_by_the_next(
+    machine: None, scenario: Path
+) -> None:
+    prefix = f"test{os.getpid()}-"
+    with standing(scenario, prefix) as (process, _):
+        process.kill()
+    assert any(name.startswith(prefix) for name in named())
+    with standing(scenario, prefix):
+        pass
+    assert not any(name.startswith(prefix) for name in named())
+
+
+def test_iperf3_receives_what_our_counters_say(
+    machine: None, scenario: Path, tmp_path: Path
+) -> None:
+    if shutil.which("iperf3") is None:
+        if os.environ.get("QCNLAB_REQUIRE_LIVE") == "1":
+            pytest.fail("live: iperf3 is not installed")
+        pytest.skip("live: iperf3 is not installed")
+    folder = tmp_path / "run"
+    changes = ["-s", "duration=50 ms", "--traffic", "iperf3"]
+    command = [*QCNLAB, "live", "run", str(scenario), *changes, "-o", str(folder)]
+    subprocess.run(command, capture_output=True, check=True)
+    result = qcnlab.open_run(folder)
+    flows = result.flows.to_polars()
+    for end, delivered in zip(
+        result.meta["live"]["iperf3"], flows["delivered_frames"].to_list(), strict=True
+    ):
+        assert end["error"] == ""
+        # A frame of 1500 octets carries 14 of Ethernet, 8 of tags, 28 of IPv4 and UDP, and 1450 of
+        # data. The server reports 0.3 s before the end of 5 s; our counter goes on.
+        frames = end["received_bytes"] / 1450
+        assert 0.80 * delivered < frames <= delivered

@@ -77,6 +77,8 @@ if not TYPE_CHECKING:
         """Import the module that defines `name`, and keep the name here."""
         from importlib import import_module
 
+        if name == "analysis":
+            return import_module("qcnlab.analysis")
         for module, names in _MODULES.items():
             if name in names:
                 value = getattr(import_module(f"qcnlab.{module}"), name)

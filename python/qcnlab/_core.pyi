@@ -25,6 +25,7 @@ __all__ = [
     "live_doctor",
     "live_run",
     "live_slowed",
+    "live_stand",
     "metric_in_window",
     "metrics",
     "mib",
@@ -85,6 +86,12 @@ class Scenario:
     @staticmethod
     def shipped(name: str) -> Scenario: ...
     def override(self, assignments: Sequence[str]) -> Scenario: ...
+    def source(self) -> tuple[str, str]:
+        """Return the name of its file and the JSON from which `from_json` makes it again."""
+    def check_points(
+        self, points: Sequence[Sequence[str]]
+    ) -> list[tuple[str, float] | ScenarioError]:
+        """Return the hash and the duration, in s, under each list of assignments, or its error."""
     def to_toml(self) -> str: ...
     def to_json(self) -> str: ...
     def to_base_json(self) -> str:
@@ -278,7 +285,7 @@ def live_run(
     scenario: Scenario,
     *,
     scale: int,
-    own_traffic: bool = True,
+    traffic: str = "own",
     seed: int | None = None,
     capture: tuple[Path, int] | None = None,
     progress: Callable[[float], object] | None = None,
@@ -286,4 +293,18 @@ def live_run(
     """Run live; return the outcome and its own account as JSON.
 
     `capture` is a file and the octets of each frame that it keeps.
+    """
+
+def live_stand(
+    scenario: Scenario,
+    show: Callable[[str, list[tuple[str, str]], str], object],
+    *,
+    scale: int,
+    traffic: str = "none",
+    prefix: str = "",
+) -> None:
+    """Leave the network of a scenario standing until a signal comes.
+
+    `show` gets what the network shows as JSON, names and addresses of its hosts, and the name of
+    the switches' namespace.
     """

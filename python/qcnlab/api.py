@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
@@ -13,10 +14,10 @@ from qcnlab import _core
 from qcnlab.errors import scenario_error
 from qcnlab.progress import Bar
 from qcnlab.results import Result, from_outcome
+from qcnlab.values import plain, within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
+    from collections.abc import Iterable
 
 MOST_REPS, MOST_JOBS, MOST_SEED = 1_000_000, 1024, 2**64 - 1
 """The highest replications, threads and seed that `run` takes."""
@@ -93,12 +94,14 @@ class Scenario:
         ScenarioError
             If it cannot be run.
         """
+        if not isinstance(tree, Mapping):
+            raise scenario_error(
+                f"a scenario is a mapping of keys to values, not {type(tree).__name__}", file=name
+            )
         try:
-            text = json.dumps(tree)
+            text = json.dumps({str(key): plain(str(key), value) for key, value in tree.items()})
         except RecursionError:
             raise scenario_error("the mappings are nested too deeply", file=name) from None
-        except (TypeError, ValueError) as error:
-            raise scenario_error(f"a value cannot be written as JSON: {error}", file=name) from None
         return cls(_core.Scenario.from_json(text, name))
 
     def with_(self, *changes: str | Mapping[str, Any]) -> Scenario:
@@ -132,8 +135,14 @@ class Scenario:
         for change in changes:
             if isinstance(change, str):
                 assignments.append(change)
+            elif not isinstance(change, Mapping):
+                raise scenario_error(
+                    f"{change!r} is no change", hint='write "key=value" or {"key": value}'
+                )
             else:
-                assignments += [f"{key}={_toml_value(value)}" for key, value in change.items()]
+                assignments += [
+                    f"{key}={json.dumps(plain(key, value))}" for key, value in change.items()
+                ]
         return Scenario(self._core.override(assignments))
 
     @property
@@ -184,8 +193,8 @@ class Scenario:
         ValueError
             For a number out of range.
         """
-        within("reps", reps, 1, MOST_REPS)
-        within("jobs", jobs, 1, MOST_JOBS)
+        reps = within("reps", reps, 1, MOST_REPS)
+        jobs = within("jobs", jobs, 1, MOST_JOBS)
         return dict(self._core.memory(replications=reps, jobs=jobs))
 
     def warnings(self) -> list[str]:
@@ -254,9 +263,39 @@ class Scenario:
         """Agree with `==`."""
         return hash(self._core.hash)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what the scenario was made from, so that `with_` works as before.
+
+        Files of flows are read again where it is unpickled.
+        """
+        return _unpickled, (*self._core.source(),)
+
     def __repr__(self) -> str:
         """Return name and title."""
         return f"<Scenario {self.name}: {self.title}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the title, the main keys, and the rest to unfold."""
+        from qcnlab import notebook
+
+        tree = self.to_dict()
+        rows = [
+            ("scheme", tree["scheme"]["name"]),
+            ("topology", tree["topology"]["kind"]),
+            ("duration", tree["duration"]),
+            ("replications", str(self.replications)),
+            ("seed", str(self.seed)),
+        ]
+        return notebook.part(
+            self.title or self.name,
+            f"scenario {self.name}, {self.hash[:8]}",
+            notebook.table((), rows, left=2),
+            notebook.unfolded("every key", self.to_toml()),
+        )
+
+
+def _unpickled(name: str, source: str) -> Scenario:
+    return Scenario(_core.Scenario.from_json(source, name))
 
 
 def load(source: str | PathLike[str]) -> Scenario:
@@ -285,6 +324,8 @@ def load(source: str | PathLike[str]) -> Scenario:
     >>> qcnlab.load("one-source-into-9g-rtt10us")
     <Scenario one-source-into-9g-rtt10us: One source of up to 10 Gb/s into a 9 Gb/s link, RTT 10 us>
     """
+    if not isinstance(source, str | PathLike):
+        raise TypeError(f"{source!r} is no scenario: give the name of one, or a file")
     text = fspath(source)
     if isinstance(source, str) and not _is_path(text):
         return Scenario(_core.Scenario.shipped(text))
@@ -385,9 +426,9 @@ def run_many(
     >>> [result.summary["scheme"] for result in results]
     ['none', 'qcn']
     """
-    within("reps", reps, 1, MOST_REPS)
-    within("jobs", jobs, 1, MOST_JOBS)
-    within("seed", seed, 0, MOST_SEED)
+    reps = within("reps", reps, 1, MOST_REPS)
+    jobs = within("jobs", jobs, 1, MOST_JOBS)
+    seed = within("seed", seed, 0, MOST_SEED)
     cores = [_core_of(scenario) for scenario in scenarios]
     label = cores[0].name if len(cores) == 1 else f"{len(cores)} scenarios"
     started = time.perf_counter()
@@ -395,12 +436,6 @@ def run_many(
         outcomes = _core.run(cores, seed=seed, replications=reps, jobs=jobs, progress=bar)
     wall_s = time.perf_counter() - started
     return [from_outcome(outcome, wall_s) for outcome in outcomes]
-
-
-def within(name: str, value: int | None, low: int, high: int) -> None:
-    """Raise `ValueError` unless `value` is `None` or from `low` to `high`."""
-    if value is not None and not low <= value <= high:
-        raise ValueError(f"{name} is {value}; it must be from {low} to {high}")
 
 
 def _core_of(scenario: Scenario) -> _core.Scenario:
@@ -411,12 +446,6 @@ def _core_of(scenario: Scenario) -> _core.Scenario:
 
 def _is_path(text: str) -> bool:
     return "/" in text or "\\" in text or text.endswith(".toml")
-
-
-def _toml_value(value: object) -> str:
-    if isinstance(value, str | bool | int | float | list | tuple):
-        return json.dumps(value)
-    return json.dumps(str(value))
 
 
 def _read(name: str) -> bytes:

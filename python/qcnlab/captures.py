@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core, text
-from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED, within
+from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED
 from qcnlab.errors import Error
 from qcnlab.progress import Bar
 from qcnlab.results import Result, from_outcome
+from qcnlab.values import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,9 +154,9 @@ def run_captured(
         When the capture cannot be started: no such port, a file that cannot be written, headers
         that are cut, more octets than the disk has free.
     """
-    within("reps", reps, 1, MOST_REPS)
-    within("jobs", jobs, 1, MOST_JOBS)
-    within("seed", seed, 0, MOST_SEED)
+    reps = within("reps", reps, 1, MOST_REPS)
+    jobs = within("jobs", jobs, 1, MOST_JOBS)
+    seed = within("seed", seed, 0, MOST_SEED)
     _check_room(capture.size(scenario, seed), file)
     started = time.perf_counter()
     with Bar(scenario.name, progress) as bar:

@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from qcnlab import text
 from qcnlab.completion_figure import draw_distributions, draw_slowdowns
 from qcnlab.facts import Facts, facts
+from qcnlab.notebook import ShownFigure
 from qcnlab.plots import FAINT, above, envelope, one, shade, source_style, style
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def comparison_figure(comparison: Comparison) -> Figure:
     completions = _completions(comparison)
     with style():
         rows = 2 if completions else 1
-        figure = Figure(figsize=(9.6, 3.6 * rows + 0.4), layout="constrained")
+        figure = ShownFigure(figsize=(9.6, 3.6 * rows + 0.4), layout="constrained")
         grid = figure.subplots(rows, 2, squeeze=False)
         known = [facts(result) for result in comparison.results]
         _draw_queues(grid[0][0], comparison, known)

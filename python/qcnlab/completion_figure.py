@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from qcnlab import text
+from qcnlab.notebook import ShownFigure
 from qcnlab.plots import DASHES, INK, SOURCES, TITLE, style
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def completion_figure(runs: Sequence[tuple[str, Completions]]) -> Figure:
         share of flows that finished, where the others did not.
     """
     with style():
-        figure = Figure(figsize=(9.0, 4.4), layout="constrained")
+        figure = ShownFigure(figsize=(9.0, 4.4), layout="constrained")
         left, right = figure.subplots(1, 2)
         draw_slowdowns(left, runs)
         draw_distributions(right, runs)

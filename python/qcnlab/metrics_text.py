@@ -19,26 +19,42 @@ OF_HOTSPOT = frozenset(
 """Metrics that a run without a hotspot cannot have."""
 
 
+NOTHING = ("none", "no hotspot")
+"""The words for a metric that a run does not have."""
+
+
 def metrics_text(result: Result) -> str:
     """Return title, scheme and metrics of a result, as `qcnlab run` prints them."""
+    note = endings.flows(result.summary["metrics"])
+    note = f"\n\n{note}" if note else ""
+    return f"{head(result)}\n\n{text.table(header(result), rows(result), left=4)}{note}"
+
+
+def head(result: Result) -> str:
+    """Return title, scheme, replications, seed and how the run ended, a line each."""
     summary = result.summary
+    preset = f" ({summary['preset']})" if summary["preset"] else ""
+    many = text.counted(summary["replications"], "replication")
+    called = summary["title"] or summary["scenario"]
+    lines = [called, f"scheme {summary['scheme']}{preset}, {many}, seed {summary['seed']}"]
+    return "\n".join([*lines, *endings.lines(summary, drains=facts(result).drains)])
+
+
+def header(result: Result) -> tuple[str, str, str, str]:
+    """Return the titles of the columns of `rows`."""
+    value = "value" if result.summary["replications"] == 1 else "median [min..max]"
+    return ("metric", "meaning", "unit", value)
+
+
+def rows(result: Result) -> list[tuple[str, str, str, str]]:
+    """Return, for each metric, its name, meaning, unit and values."""
+    metrics = result.summary["metrics"]
     hot = bool(facts(result).hotspots)
     titles = {entry["name"]: entry["title"] for entry in catalogue.metrics()}
-    rows = [
-        (name, titles.get(name, ""), metric["unit"], _value(summary["metrics"], name, hot))
-        for name, metric in summary["metrics"].items()
+    return [
+        (name, titles.get(name, ""), metric["unit"], _value(metrics, name, hot))
+        for name, metric in metrics.items()
     ]
-    preset = f" ({summary['preset']})" if summary["preset"] else ""
-    reps = summary["replications"]
-    many = text.counted(reps, "replication")
-    called = summary["title"] or summary["scenario"]
-    head = f"{called}\nscheme {summary['scheme']}{preset}, {many}, seed {summary['seed']}"
-    for line in endings.lines(summary, drains=facts(result).drains):
-        head += f"\n{line}"
-    value = "value" if reps == 1 else "median [min..max]"
-    note = endings.flows(summary["metrics"])
-    note = f"\n\n{note}" if note else ""
-    return head + "\n\n" + text.table(("metric", "meaning", "unit", value), rows, left=4) + note
 
 
 def _value(metrics: dict[str, dict[str, Any]], name: str, hot: bool) -> str:

@@ -19,6 +19,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 
 from qcnlab.facts import Facts, facts
 from qcnlab.folders import whole
+from qcnlab.notebook import ShownFigure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -103,7 +104,7 @@ def run_figure(result: Result, replication: int = 0) -> Figure:
     if rates["current_rate_bps"].n_unique() == 1:
         rates = rates.clear()
     with style():
-        figure = Figure(figsize=(7.2, 6.2 if len(rates) else 4.6), layout="constrained")
+        figure = ShownFigure(figsize=(7.2, 6.2 if len(rates) else 4.6), layout="constrained")
         axes = figure.subplots(3 if len(rates) else 2, 1, sharex=True)
         draw_queue(axes[0], one(result.queues.to_polars(), replication), known)
         draw_throughput(axes[1], one(result.throughput.to_polars(), replication), known)

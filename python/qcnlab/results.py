@@ -387,6 +387,22 @@ class Result:
             (folder / MANAGED).write_text(self.managed + "\n", encoding="utf-8")
         write_json(folder / "meta.json", self._meta)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle everything, all tables included."""
+        tables = {name: self.table(name) for name in NAMES}
+        return _unpickled, (self._config, self._summary, self._meta, tables, self.managed)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the metrics that there are, and the figure."""
+        from qcnlab import metrics_text, notebook
+
+        title, *lines = metrics_text.head(self).splitlines()
+        rows = [row for row in metrics_text.rows(self) if row[-1] not in metrics_text.NOTHING]
+        blocks = [notebook.table(metrics_text.header(self), rows, left=3)]
+        if len(self.queues):
+            blocks.append(notebook.image(self.plot()))
+        return notebook.part(title, "; ".join(lines), *blocks)
+
     def __repr__(self) -> str:
         """Return scenario, scheme, replications and seed."""
         summary = self._summary
@@ -394,6 +410,16 @@ class Result:
             f"<Result {self.name}: scheme {summary['scheme']}, "
             f"{summary['replications']} replications, seed {summary['seed']}>"
         )
+
+
+def _unpickled(
+    config: str,
+    summary: dict[str, Any],
+    meta: dict[str, Any],
+    tables: dict[str, Table],
+    managed: str | None,
+) -> Result:
+    return Result(config, summary, meta, tables.__getitem__, lambda: managed)
 
 
 def from_outcome(outcome: _core.Outcome, wall_s: float) -> Result:

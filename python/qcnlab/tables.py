@@ -124,6 +124,10 @@ class Table:
             column.name: column.to_numpy() for column in frame.with_columns(text.cast(pl.String))
         }
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the columns as a data frame of polars."""
+        return Table, (self.name, self.to_polars(), self.columns, self.units, self._length)
+
     def __repr__(self) -> str:
         """Return name, number of rows, and columns with units."""
         columns = ", ".join(

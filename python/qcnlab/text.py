@@ -138,6 +138,11 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -
     return _printed(_aligned(header, rows, left, range(len(header))))
 
 
+def table_width(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Return the columns that `table` needs."""
+    return _width(_aligned(header, rows, 1, range(len(header))))
+
+
 def fitted_table(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int) -> str:
     """Return what `table` returns, split into blocks that each fit `columns` wide.
 

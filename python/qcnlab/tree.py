@@ -8,6 +8,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from qcnlab.facts import facts
+from qcnlab.notebook import ShownFigure
 from qcnlab.plots import FAINT, INK, SOURCES, one, style
 from qcnlab.text import counted
 
@@ -65,7 +66,7 @@ def tree_figure(result: Result, replication: int = 0) -> Figure:
     positions = tree_positions(shown)
     rows = 1 + max((row for _, row in positions.values()), default=0)
     with style():
-        figure = Figure(figsize=(7.2, 1.6 + 0.42 * rows), layout="constrained")
+        figure = ShownFigure(figsize=(7.2, 1.6 + 0.42 * rows), layout="constrained")
         axes = figure.add_subplot()
         axes.set_axis_off()
         _draw(axes, shown, positions)

@@ -12,6 +12,7 @@ use crate::record::Records;
 use crate::signals;
 use crate::switch::{Capture, Due};
 use crate::sys::socket::Received;
+use crate::view::View;
 use qcnlab_capture::Direction;
 use qcnlab_schemes::driver::Limiter;
 use qcnlab_schemes::{Dice, Purpose, ReactionPoint};
@@ -69,6 +70,8 @@ struct HostLimiter {
     /// The latest instant that the reaction point was told of, ps.
     told: u64,
     cnms: TokenBucket,
+    /// Signals that it has heard.
+    heard: u64,
     /// Whether its frames carry a CN-TAG.
     cn_tag: bool,
     class: u8,
@@ -129,6 +132,7 @@ impl Adapter {
                     room: flow.room.map_or(MOST_WAITING, Bytes::get).min(MOST_WAITING),
                     told: 0,
                     cnms: TokenBucket::new(interval, CNM_BURST),
+                    heard: 0,
                     cn_tag: flow.cn_tag && flow.controlled,
                     class: flow.class,
                     flows: Vec::new(),
@@ -335,6 +339,7 @@ impl Adapter {
         limiter.driver.on_signal(at, &heard.signal);
         limiter.driver.update_pacer(at);
         let _ = limiter.driver.changed_wake();
+        limiter.heard += 1;
         self.records.counters.messages_heard += 1;
     }
 
@@ -460,6 +465,17 @@ impl Adapter {
         let rates = if self.rates_every == u64::MAX { u64::MAX } else { self.next_rates };
         let pause = self.pending_pauses.front().map_or(u64::MAX, |pause| pause.0);
         self.port.next_deadline().min(release).min(wake).min(rates).min(pause)
+    }
+
+    /// Shows what its limiters hold and have done, and keeps no rows.
+    pub(crate) fn show(&mut self, view: &View) {
+        for limiter in &self.limiters {
+            let shown = &view.limiters[limiter.number as usize];
+            shown.rate.set(limiter.driver.rp.gauge().current_rate.get());
+            shown.waiting.set(limiter.octets);
+            shown.heard.set(limiter.heard);
+        }
+        self.records.forget_rows();
     }
 
     /// The current rates of its reaction points, bit/s.

@@ -64,6 +64,18 @@ pub enum Unsupported {
     /// Flows over RoCE, whose transport is the simulator's own.
     #[error("live flows are datagrams or TCP connections; use another kind of traffic than roce")]
     Roce,
+    /// Traffic that iperf3 does not make.
+    #[error("iperf3 sends TCP, constant and saturated traffic; the flow {flow} has another kind: use --traffic own")]
+    IperfTraffic {
+        /// The flow's name.
+        flow: String,
+    },
+    /// A run too short for iperf3.
+    #[error("iperf3 needs a run of {seconds} s; set a longer duration or a larger --scale")]
+    IperfTime {
+        /// The shortest run, s.
+        seconds: u64,
+    },
     /// A frame that is too long.
     #[error("frames of {octets} B are longer than {most} B, the longest that live links carry")]
     Frame {
@@ -113,6 +125,15 @@ pub enum LiveError {
         /// What is wrong.
         what: String,
     },
+    /// A name for a namespace that is in use.
+    #[error("a network namespace is named {name} already; choose a prefix, or remove it: ip netns delete {name}")]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+    /// Names for namespaces without the right to give them.
+    #[error("names for network namespaces are root's to give; run as root")]
+    NamesNeedRoot,
     /// A thread ended before its time.
     #[error("{thread} failed: {why}")]
     Thread {

@@ -11,11 +11,12 @@
 //! * [`layout`]: what is built of a plan. [`network`]: namespaces and links, by [`netlink`]. [`sys`]: calls of Linux.
 //! * [`head`], [`signals`]: what is read of frames, and signals as frames.
 //! * [`port`], [`inputs`], [`congestion`], [`switch`], [`adapter`]: the data plane, told the time and handed frames.
-//! * [`loops`]: the event loops that drive it. [`datagrams`], [`streams`]: own traffic.
+//! * [`loops`]: the event loops that drive it. [`datagrams`], [`streams`]: own traffic. [`iperf`]: another maker's.
 //! * [`record`], [`health`], [`gate`]: what a run records, what it measures of itself, and whether that will do.
+//! * [`names`], [`view`]: names for the namespaces of a network that stands, and what it shows of itself.
 //! * [`session`]: a run from its scenario to its outcome. [`doctor`]: what this machine can do.
 //!
-//! Nothing of the machine is touched: namespaces have no names, and go with the process.
+//! Nothing of the machine is touched: namespaces go with the process, and have names only where a network is to stand.
 #![cfg(target_os = "linux")]
 
 mod adapter;
@@ -30,8 +31,10 @@ mod health;
 #[cfg(test)]
 mod hostile;
 mod inputs;
+mod iperf;
 mod layout;
 mod loops;
+mod names;
 mod netlink;
 mod network;
 mod port;
@@ -41,12 +44,15 @@ mod signals;
 mod streams;
 mod switch;
 mod sys;
+mod view;
 
 pub use captures::write_capture;
 pub use doctor::{Finding, examine, findings_json};
 pub use error::{LiveError, Unsupported};
 pub use gate::{INVALID, LIMITS, Limits, Timing};
+pub use iperf::IperfEnd;
 pub use record::Refused;
-pub use session::{LiveOptions, LiveRun, TrafficSource, prepare_process, run, slowed};
+pub use session::{LiveOptions, LiveRun, Standing, TrafficSource, prepare_process, run, slowed, stand};
 pub use streams::StreamEnd;
 pub use sys::SysError;
+pub use view::View;

@@ -13,6 +13,7 @@ use crate::sys::scheduling::SchedulingClass;
 use crate::sys::socket::{BATCH, Batch, PacketSocket, ROOM, interface_index};
 use crate::sys::tap::Tap;
 use crate::sys::time::{Clock, monotonic_ns};
+use crate::view::{EVERY, View};
 use std::collections::HashMap;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,11 +27,18 @@ pub(crate) struct Running<'a> {
     pub(crate) clock: Clock,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) end: u64,
+    /// Where a network that stands shows itself.
+    pub(crate) view: Option<&'a View>,
 }
 
 impl Running<'_> {
     fn over(&self, now: u64) -> bool {
         now >= self.end || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// When a loop shows itself first, ps.
+    fn first_view(&self) -> u64 {
+        if self.view.is_some() { 0 } else { u64::MAX }
     }
 
     fn wait_for_start(&self) {
@@ -86,7 +94,7 @@ pub(crate) fn run_switches(
     running.wait_for_start();
     let _ = socket.socket.drops();
     let (mut meter, started) = (LoopMeter::start(), monotonic_ns());
-    let mut readable = true;
+    let (mut readable, mut next_view) = (true, running.first_view());
     loop {
         let now = running.clock.now().ps();
         if running.over(now) {
@@ -95,6 +103,10 @@ pub(crate) fn run_switches(
         meter.starts_pass(now);
         done_ps.store(now, Ordering::Relaxed);
         switches.advance(now);
+        if let Some(view) = running.view.filter(|_| now >= next_view) {
+            switches.show(now, view);
+            next_view = now + EVERY;
+        }
         if readable {
             let count = batch.receive(&socket.socket).unwrap_or(0);
             let now = running.clock.now().ps().min(running.end);
@@ -118,7 +130,7 @@ pub(crate) fn run_switches(
             meter.waits(u64::MAX);
             continue;
         }
-        let planned = switches.next_deadline().min(running.end);
+        let planned = switches.next_deadline().min(running.end).min(next_view);
         let now = running.clock.now().ps();
         meter.waits(planned.max(now));
         let sleep = planned.saturating_sub(now).min(LONGEST_SLEEP) / 1000;
@@ -164,13 +176,17 @@ pub(crate) fn run_adapter(
     running.wait_for_start();
     let _ = sockets.wire.drops();
     let (mut meter, started) = (LoopMeter::start(), monotonic_ns());
-    let mut ready = FROM_WIRE | FROM_STACK;
+    let (mut ready, mut next_view) = (FROM_WIRE | FROM_STACK, running.first_view());
     loop {
         let now = running.clock.now();
         if running.over(now.ps()) {
             break;
         }
         meter.starts_pass(now.ps());
+        if let Some(view) = running.view.filter(|_| now.ps() >= next_view) {
+            adapter.show(view);
+            next_view = now.ps() + EVERY;
+        }
         let mut again = false;
         if ready & FROM_WIRE != 0 {
             let count = batch.receive(&sockets.wire).unwrap_or(0);
@@ -213,7 +229,7 @@ pub(crate) fn run_adapter(
             ready = FROM_WIRE | FROM_STACK;
             continue;
         }
-        let planned = adapter.next_deadline().min(datagrams.next_deadline()).min(running.end);
+        let planned = adapter.next_deadline().min(datagrams.next_deadline()).min(running.end).min(next_view);
         let now = running.clock.now().ps();
         meter.waits(planned.max(now));
         let sleep = planned.saturating_sub(now).min(LONGEST_SLEEP) / 1000;

@@ -103,6 +103,8 @@ pub(crate) fn prepare_host(plan: &Plan, layout: &Layout, host: u32) -> Result<Ta
     set("ipv4/tcp_timestamps", "0");
     set("ipv4/tcp_no_metrics_save", "1");
     set("ipv4/tcp_congestion_control", "reno");
+    // Ports that the kernel chooses are none of the flows'.
+    set("ipv4/ip_local_port_range", "20000 40000");
     let links = Links::open()?;
     let tap = Tap::create(STACK)?;
     links.configure(STACK, mac(host), stack_mtu(plan), 1000)?;

@@ -139,6 +139,17 @@ impl Records {
         Records { bin_ps: bin_ps.max(1), flows: vec![FlowCount::default(); flows], ..Records::default() }
     }
 
+    /// Forgets all rows; counters stay.
+    pub(crate) fn forget_rows(&mut self) {
+        self.throughput.clear();
+        self.drops.clear();
+        self.queues = QueueRows::default();
+        self.rates = RateRows::default();
+        self.windows = WindowRows::default();
+        self.messages = MessageRows::default();
+        self.pauses = PauseRows::default();
+    }
+
     /// The start of the bin that holds an instant; a bin holds its end, not its start.
     fn bin(&self, at: u64) -> u64 {
         at.saturating_sub(1) / self.bin_ps * self.bin_ps

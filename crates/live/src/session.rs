@@ -6,8 +6,10 @@ use crate::congestion::{controlled_classes, points};
 use crate::datagrams::Datagrams;
 use crate::error::{LiveError, Unsupported};
 use crate::gate::{Scales, Timing, cpu_ticks};
-use crate::layout::Layout;
+use crate::iperf::{self, IperfEnd};
+use crate::layout::{Layout, ip};
 use crate::loops::{HostSockets, LoopEnd, Running, SwitchSocket, run_adapter, run_switches};
+use crate::names::Names;
 use crate::network::{Spaces, assert_ours, build, prepare_host};
 use crate::record::{CapturedFrame, Merged, Records, Refused, merge};
 use crate::streams::{StreamEnd, Streaming};
@@ -16,11 +18,13 @@ use crate::sys::SysError;
 use crate::sys::namespace::{become_root_of_user_namespace, is_root, threads};
 use crate::sys::scheduling::{SchedulingClass, ask_for_best, last_cpu, lock_memory, stay_on};
 use crate::sys::time::Clock;
+use crate::view::View;
 use qcnlab_lab::{Control, Outcome, Scenario, run_elsewhere};
 use qcnlab_sim::{Ending, Feedback, Finished, FlowTally, Plan, Traffic};
 use qcnlab_units::{Bytes, Instant};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, OnceLock, mpsc};
 use std::time::Duration;
@@ -34,6 +38,8 @@ const LEAD_NS: u64 = 100_000_000;
 const FASTEST: u64 = 1000;
 /// Priority of signals under ideal feedback: the standard's default.
 const SIGNAL_PRIORITY: u8 = 6;
+/// The end of a network that stands: 30 years.
+const FAR: Instant = Instant::from_ps(u64::MAX / 20);
 
 /// Who makes the traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +47,8 @@ pub enum TrafficSource {
     /// The senders of the data plane, as the scenario says.
     #[default]
     Own,
+    /// iperf3, which is to be installed: TCP, constant and saturated flows.
+    Iperf3,
     /// Nobody: the network stands, for programs of the user's.
     None,
 }
@@ -75,6 +83,8 @@ pub struct LiveRun {
     pub refused: Refused,
     /// Both ends of TCP streams: octets, and those of them that were wrong.
     pub streams: Vec<StreamEnd>,
+    /// What iperf3 says of each flow, where it made the traffic.
+    pub iperf3: Vec<IperfEnd>,
     /// Datagrams that applications received, by host.
     pub datagrams: Vec<(String, u64, u64)>,
     /// The captured frames.
@@ -100,10 +110,61 @@ impl LiveRun {
             "unaccounted_frames": self.unaccounted,
             "stream_octets_received": self.streams.iter().filter(received).map(|stream| stream.octets).sum::<u64>(),
             "stream_octets_wrong": self.streams.iter().map(|stream| stream.wrong).sum::<u64>(),
+            "iperf3": self.iperf3.iter().map(iperf_json).collect::<Vec<_>>(),
             "datagrams_received": self.datagrams.iter().map(|(_, count, _)| count).sum::<u64>(),
             "frames_not_captured": self.not_captured,
             "not_scaled": ["the kernel's smallest retransmission timeout of 200 ms", "scheduling of threads"],
         })
+    }
+}
+
+fn iperf_json(end: &IperfEnd) -> Value {
+    json!({
+        "flow": end.flow,
+        "received_bytes": end.received,
+        "seconds": end.seconds,
+        "error": end.error,
+    })
+}
+
+/// A network that stands.
+#[derive(Debug)]
+pub struct Standing {
+    /// What it shows of itself.
+    pub view: View,
+    /// Its hosts: the name of each one's namespace, and its address.
+    pub hosts: Vec<(String, Ipv4Addr)>,
+    /// The name of the switches' namespace.
+    pub switches: String,
+}
+
+/// Builds the network of a scenario under names that `ip netns` knows, each behind `prefix`, and leaves it standing
+/// until `control` is told to stop. `standing` is set when programs may use it.
+///
+/// # Errors
+/// As [`run`], and when a name is taken or the process may not give names.
+pub fn stand(
+    scenario: &Scenario,
+    options: &LiveOptions,
+    prefix: &str,
+    control: &Control,
+    standing: &OnceLock<Standing>,
+) -> Result<(), LiveError> {
+    if !is_root() {
+        return Err(LiveError::NamesNeedRoot);
+    }
+    let scenario = slowed(scenario, options.scale)?;
+    let seed = options.seed.unwrap_or(scenario.seed);
+    let stood = run_elsewhere(&scenario, seed, |mut plan| {
+        let last = plan.end;
+        plan.end = FAR;
+        plan.flows.iter_mut().filter(|flow| flow.stop >= last).for_each(|flow| flow.stop = FAR);
+        plan.generators.iter_mut().filter(|all| all.stop >= last).for_each(|all| all.stop = FAR);
+        run_plan(&plan, options, control, Some((prefix, standing))).map(|(done, _)| done)
+    })?;
+    match stood {
+        Ok(_) | Err(LiveError::Run(qcnlab_lab::RunError::Cancelled)) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 
@@ -142,7 +203,7 @@ pub fn run(scenario: &Scenario, options: &LiveOptions, control: &Control) -> Res
     let seed = options.seed.unwrap_or(scenario.seed);
     let mut rest = None;
     let outcome = run_elsewhere(&scenario, seed, |plan| {
-        let (done, kept) = run_plan(&plan, options, control)?;
+        let (done, kept) = run_plan(&plan, options, control, None)?;
         rest = Some(kept);
         Ok::<Finished, LiveError>(done)
     })??;
@@ -152,6 +213,7 @@ pub fn run(scenario: &Scenario, options: &LiveOptions, control: &Control) -> Res
         timing: rest.timing,
         refused: rest.refused,
         streams: rest.streams,
+        iperf3: rest.iperf3,
         datagrams: rest.datagrams,
         captured: rest.captured,
         not_captured: rest.not_captured,
@@ -167,6 +229,7 @@ struct Rest {
     timing: Timing,
     refused: Refused,
     streams: Vec<StreamEnd>,
+    iperf3: Vec<IperfEnd>,
     datagrams: Vec<(String, u64, u64)>,
     captured: Vec<CapturedFrame>,
     not_captured: u64,
@@ -184,6 +247,7 @@ struct Session<'a> {
     layout: Arc<Layout>,
     spaces: Spaces,
     stop: &'a AtomicBool,
+    view: Option<&'a View>,
     ready: Barrier,
     go: Barrier,
     start: Start,
@@ -227,6 +291,8 @@ enum Part {
     Adapter(u32),
     Sender(u32),
     Receiver(u32),
+    IperfClient(u32),
+    IperfServer(u32),
 }
 
 /// What a thread of a session gave.
@@ -234,17 +300,33 @@ enum PartEnd {
     Loop(u32, LoopEnd),
     Sender(StreamEnd, Records),
     Receiver(Vec<StreamEnd>),
+    IperfClient,
+    IperfServer(IperfEnd),
 }
 
-fn run_plan(plan: &Plan, options: &LiveOptions, control: &Control) -> Result<(Finished, Rest), LiveError> {
+fn run_plan(
+    plan: &Plan,
+    options: &LiveOptions,
+    control: &Control,
+    standing: Option<(&str, &OnceLock<Standing>)>,
+) -> Result<(Finished, Rest), LiveError> {
     let fastest = plan.ports.iter().map(|port| port.rate.get()).max().unwrap_or(0) / 1_000_000;
     if fastest > FASTEST {
         let enough = u32::try_from(u64::from(options.scale) * fastest / 100).unwrap_or(u32::MAX);
         return Err(Unsupported::TooFast { mbps: fastest, scale: options.scale, enough }.into());
     }
     let layout = Arc::new(Layout::new(plan)?);
+    if options.traffic == TrafficSource::Iperf3 {
+        iperf::check(plan)?;
+    }
     let memory_locked = lock_memory();
     let spaces = build(&layout)?;
+    // Names go before the namespaces do.
+    let named = match standing {
+        Some((prefix, to)) => Some(name_all(plan, &layout, &spaces, prefix, to)?),
+        None => None,
+    };
+    let view = standing.and_then(|(_, to)| to.get()).map(|standing| &standing.view);
     let mut parts = vec![Part::Switches];
     parts.extend(layout.hosts().map(Part::Adapter));
     if options.traffic == TrafficSource::Own {
@@ -253,12 +335,16 @@ fn run_plan(plan: &Plan, options: &LiveOptions, control: &Control) -> Result<(Fi
         let receives = |host: &u32| layout.flows.iter().any(|flow| flow.tcp && flow.destination == *host);
         parts.extend(layout.hosts().filter(receives).map(Part::Receiver));
     }
+    if options.traffic == TrafficSource::Iperf3 {
+        parts.extend((0..plan.flows.len() as u32).flat_map(|flow| [Part::IperfServer(flow), Part::IperfClient(flow)]));
+    }
     let own = options.traffic == TrafficSource::Own;
     let threads = parts.iter().filter(|part| matches!(part, Part::Switches | Part::Adapter(_))).count();
     let session = Session {
         plan,
         spaces,
         stop: &control.cancel,
+        view,
         ready: Barrier::new(parts.len() + 1),
         go: Barrier::new(parts.len() + 1),
         start: OnceLock::new(),
@@ -276,6 +362,7 @@ fn run_plan(plan: &Plan, options: &LiveOptions, control: &Control) -> Result<(Fi
                 Part::Switches => "switches".to_owned(),
                 Part::Adapter(host) => format!("host {}", plan.nodes[host as usize].name),
                 Part::Sender(flow) | Part::Receiver(flow) => format!("stream {flow}"),
+                Part::IperfClient(flow) | Part::IperfServer(flow) => format!("iperf3 {flow}"),
             };
             let builder = std::thread::Builder::new().name(name);
             let started = builder.spawn_scoped(scope, move || {
@@ -294,6 +381,7 @@ fn run_plan(plan: &Plan, options: &LiveOptions, control: &Control) -> Result<(Fi
         session.go.wait();
         Ok(collect(&from, parts.len()))
     })?;
+    drop(named);
     let after = cpu_ticks();
     let steal = (after.1 - ticks.1) as f64 / (after.0 - ticks.0).max(1) as f64;
     let mut done = Vec::new();
@@ -334,7 +422,7 @@ fn collect(
 
 fn run_part(session: &Session<'_>, part: Part, own: bool, control: &Control) -> Result<PartEnd, LiveError> {
     let Session { plan, layout, spaces, stop, .. } = session;
-    let running = |clock| Running { clock, stop, end: plan.end.ps() };
+    let running = |clock| Running { clock, stop, end: plan.end.ps(), view: session.view };
     let enter = |space: &crate::sys::namespace::Namespace| -> Result<(), LiveError> {
         space.enter()?;
         assert_ours(spaces.outside)
@@ -378,7 +466,43 @@ fn run_part(session: &Session<'_>, part: Part, own: bool, control: &Control) -> 
             session.schedule(APPLICATION_PRIORITY);
             Ok(PartEnd::Receiver(Streaming { plan, layout, clock, stop }.receive(host)?))
         }
+        Part::IperfServer(flow) => {
+            let ready = enter(&spaces.hosts[&layout.flows[flow as usize].destination]);
+            let ((), clock) = session.begin(ready)?;
+            session.schedule(APPLICATION_PRIORITY);
+            Ok(PartEnd::IperfServer(Streaming { plan, layout, clock, stop }.serve_iperf(flow)?))
+        }
+        Part::IperfClient(flow) => {
+            let ends = &layout.flows[flow as usize];
+            let ready = enter(&spaces.hosts[&ends.destination]);
+            let ((), clock) = session.begin(ready)?;
+            session.schedule(APPLICATION_PRIORITY);
+            let streaming = Streaming { plan, layout, clock, stop };
+            while !Streaming::iperf_is_ready(flow) && !streaming.over() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            enter(&spaces.hosts[&ends.source])?;
+            streaming.send_iperf(flow)?;
+            Ok(PartEnd::IperfClient)
+        }
     }
+}
+
+/// Gives the namespaces names, and tells `to` of them.
+fn name_all(
+    plan: &Plan,
+    layout: &Layout,
+    spaces: &Spaces,
+    prefix: &str,
+    to: &OnceLock<Standing>,
+) -> Result<Names, LiveError> {
+    let hosts: Vec<(String, Ipv4Addr)> =
+        layout.hosts().map(|host| (format!("{prefix}{}", plan.nodes[host as usize].name), ip(host).into())).collect();
+    let switches = format!("{prefix}switches");
+    let names = hosts.iter().map(|(name, _)| name.as_str()).zip(spaces.hosts.values());
+    let named = Names::give(names.chain([(switches.as_str(), &spaces.switches)]))?;
+    let _ = to.set(Standing { view: View::new(plan, layout), hosts, switches });
+    Ok(named)
 }
 
 fn put_together(
@@ -389,7 +513,7 @@ fn put_together(
     memory_locked: bool,
 ) -> (Finished, Rest) {
     let (mut all, mut loops, mut streams, mut datagrams) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (mut held, mut stack_drops) = (0, 0);
+    let (mut held, mut stack_drops, mut iperf3) = (0, 0, Vec::new());
     for end in ends {
         match end {
             PartEnd::Loop(node, end) => {
@@ -406,6 +530,8 @@ fn put_together(
                 streams.push(end);
             }
             PartEnd::Receiver(ends) => streams.extend(ends),
+            PartEnd::IperfServer(end) => iperf3.push(end),
+            PartEnd::IperfClient => {}
         }
     }
     let mut merged = merge(all, plan.flows.len());
@@ -451,6 +577,7 @@ fn put_together(
         timing: Timing::new(loops, steal, stack_drops, memory_locked, scales),
         refused: merged.refused,
         streams,
+        iperf3,
         datagrams,
         captured: std::mem::take(&mut merged.captured),
         not_captured: merged.not_captured,

@@ -57,12 +57,12 @@ pub(crate) struct Streaming<'a> {
 }
 
 impl Streaming<'_> {
-    fn over(&self) -> bool {
+    pub(crate) fn over(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.clock.now() >= self.plan.end
     }
 
     /// Waits for an instant of the run; false when it is over first.
-    fn wait_until(&self, at: Instant) -> bool {
+    pub(crate) fn wait_until(&self, at: Instant) -> bool {
         loop {
             if self.over() {
                 return false;

@@ -14,6 +14,7 @@ use crate::port::{Port, Queued};
 use crate::record::Records;
 use crate::signals;
 use crate::sys::socket::Received;
+use crate::view::View;
 use qcnlab_capture::Direction;
 use qcnlab_schemes::driver::PauseScope;
 use qcnlab_schemes::{Arrival, CpAction, FlowId, Queue, Signal};
@@ -468,6 +469,20 @@ impl Switches {
     pub(crate) fn held(&self, port: u32) -> (u64, usize, usize) {
         let queued = self.ports[port as usize].as_ref().map_or(0, Port::all_queued);
         (queued, self.pending.len(), self.learned.len())
+    }
+
+    /// Shows what the ports of all switches hold and have done, and keeps no rows.
+    pub(crate) fn show(&mut self, now: u64, view: &View) {
+        view.at.set(now.max(1));
+        for ((port, points), shown) in self.ports.iter().zip(&self.points).zip(&view.ports) {
+            let Some(port) = port else { continue };
+            shown.queue.set(port.all_queued());
+            shown.sent.set(port.sent);
+            shown.dropped.set(port.dropped_frames);
+            shown.rate.set(port.rate().get());
+            shown.signals.set(points.iter().flatten().map(|point| point.tally.sent).sum());
+        }
+        self.records.forget_rows();
     }
 
     /// Closes the records at the end of the run.

@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use super::fluid::{fluid, fluid_models};
     #[pymodule_export]
-    use super::live::{live_doctor, live_run, live_slowed};
+    use super::live::{live_doctor, live_run, live_slowed, live_stand};
     #[pymodule_export]
     use super::metrics::over_window;
     #[pymodule_export]

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "live runs need Linux"))]
 struct Request {
     scale: u32,
-    own_traffic: bool,
+    /// Who makes the traffic: own, iperf3 or none.
+    traffic: String,
     seed: Option<u64>,
     /// A file, and the octets of each frame that it keeps.
     capture: Option<(PathBuf, usize)>,
@@ -22,9 +23,10 @@ mod linux {
     use super::*;
     use crate::running::{Attended, attended};
     use qcnlab_lab::Control;
-    use qcnlab_live::{LiveError, LiveOptions, TrafficSource};
+    use qcnlab_live::{LiveError, LiveOptions, Standing, TrafficSource};
     use std::fs::File;
     use std::io::BufWriter;
+    use std::sync::OnceLock;
 
     pub(super) fn doctor() -> String {
         qcnlab_live::findings_json(&qcnlab_live::examine())
@@ -42,9 +44,39 @@ mod linux {
         }
     }
 
+    fn traffic_of(py: Python<'_>, name: &str) -> PyResult<TrafficSource> {
+        match name {
+            "own" => Ok(TrafficSource::Own),
+            "iperf3" => Ok(TrafficSource::Iperf3),
+            "none" => Ok(TrafficSource::None),
+            other => Err(errors::of_any(py, &format!("traffic is own, iperf3 or none, not {other}"))),
+        }
+    }
+
+    pub(super) fn stand(
+        py: Python<'_>,
+        scenario: &Scenario,
+        scale: u32,
+        traffic: &str,
+        prefix: &str,
+        show: &Py<PyAny>,
+    ) -> PyResult<()> {
+        let options = LiveOptions { scale, traffic: traffic_of(py, traffic)?, ..LiveOptions::default() };
+        let (control, standing) = (Control::default(), OnceLock::<Standing>::new());
+        let watched = Attended { control: &control, work_ps: 1, progress: None };
+        let running = || qcnlab_live::stand(&scenario.0, &options, prefix, &control, &standing);
+        let show = || {
+            let Some(standing) = standing.get().filter(|standing| standing.view.has_begun()) else { return Ok(()) };
+            let hosts: Vec<_> =
+                standing.hosts.iter().map(|(name, address)| (name.clone(), address.to_string())).collect();
+            show.call1(py, (standing.view.to_json().to_string(), hosts, standing.switches.clone())).map(drop)
+        };
+        attended(py, &watched, running, show)?.map_err(|fault| of_live(py, &fault))
+    }
+
     pub(super) fn run(py: Python<'_>, scenario: &Scenario, request: Request) -> PyResult<(Outcome, String)> {
-        let Request { scale, own_traffic, seed, capture, progress } = request;
-        let traffic = if own_traffic { TrafficSource::Own } else { TrafficSource::None };
+        let Request { scale, traffic, seed, capture, progress } = request;
+        let traffic = traffic_of(py, &traffic)?;
         let snap = capture.as_ref().map_or(0, |(_, snap)| *snap);
         let options = LiveOptions { scale, traffic, snap, seed };
         let slow = qcnlab_live::slowed(&scenario.0, scale).map_err(|fault| of_live(py, &fault))?;
@@ -87,6 +119,10 @@ mod linux {
         Err(errors::of_any(py, NOWHERE_ELSE))
     }
 
+    pub(super) fn stand(py: Python<'_>, _: &Scenario, _: u32, _: &str, _: &str, _: &Py<PyAny>) -> PyResult<()> {
+        Err(errors::of_any(py, NOWHERE_ELSE))
+    }
+
     pub(super) fn run(py: Python<'_>, _: &Scenario, _: Request) -> PyResult<(Outcome, String)> {
         Err(errors::of_any(py, NOWHERE_ELSE))
     }
@@ -106,15 +142,30 @@ pub(crate) fn live_slowed(py: Python<'_>, scenario: &Scenario, scale: u32) -> Py
 
 /// A live run: its outcome, and its own account as JSON. `capture` is a file and the octets of each frame it keeps.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, scale, own_traffic = true, seed = None, capture = None, progress = None))]
+#[pyo3(signature = (scenario, *, scale, traffic = "own", seed = None, capture = None, progress = None))]
 pub(crate) fn live_run(
     py: Python<'_>,
     scenario: &Scenario,
     scale: u32,
-    own_traffic: bool,
+    traffic: &str,
     seed: Option<u64>,
     capture: Option<(PathBuf, usize)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Outcome, String)> {
-    linux::run(py, scenario, Request { scale, own_traffic, seed, capture, progress })
+    linux::run(py, scenario, Request { scale, traffic: traffic.to_owned(), seed, capture, progress })
+}
+
+/// Leaves the network of a scenario standing until a signal comes. Meanwhile `show` gets what it shows as JSON, the
+/// names and addresses of its hosts, and the name of the switches' namespace.
+#[pyfunction]
+#[pyo3(signature = (scenario, show, *, scale, traffic = "none", prefix = ""))]
+pub(crate) fn live_stand(
+    py: Python<'_>,
+    scenario: &Scenario,
+    show: Py<PyAny>,
+    scale: u32,
+    traffic: &str,
+    prefix: &str,
+) -> PyResult<()> {
+    linux::stand(py, scenario, scale, traffic, prefix, &show)
 }

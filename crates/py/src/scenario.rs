@@ -39,6 +39,23 @@ impl Scenario {
         self.0.with_overrides(&assignments).map(Scenario).map_err(|fault| errors::of_scenario(py, &fault))
     }
 
+    fn source(&self) -> (String, String) {
+        let (name, json) = self.0.source();
+        (name.to_owned(), json)
+    }
+
+    /// Each list of assignments that can be run gives a hash and a duration in s, each other one its error.
+    fn check_points(&self, py: Python<'_>, points: Vec<Vec<String>>) -> PyResult<Vec<Py<PyAny>>> {
+        let checked = py.detach(|| qcnlab_lab::check_points(&self.0, &points));
+        checked
+            .into_iter()
+            .map(|point| match point {
+                Ok(point) => Ok((point.hash, point.duration.seconds()).into_pyobject(py)?.into_any().unbind()),
+                Err(fault) => Ok(errors::of_scenario(py, &fault).into_value(py).into_any()),
+            })
+            .collect()
+    }
+
     fn warnings(&self) -> Vec<String> {
         self.0.warnings()
     }

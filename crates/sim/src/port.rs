@@ -22,8 +22,10 @@ pub(crate) enum Mode {
     Fifo(Fifo),
     /// Frames wait in priority queues; the end of each transmission is an event.
     Queues(QueuesId),
+    /// As [`Plain`](Mode::Plain), with the frames of one sender, which waits while the link is busy or paused.
+    Alone(Sole),
     /// It carries the frames of one lazy sender, which are sent on demand.
-    Lazy(Lazy),
+    Lazy(Sole),
 }
 
 /// What a first-in first-out port needs.
@@ -37,9 +39,9 @@ pub(crate) struct Fifo {
     pub(crate) queues: Option<QueuesId>,
 }
 
-/// What the port of a lazy sender needs.
+/// What the port of a sender that has its link to itself needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lazy {
+pub(crate) struct Sole {
     pub(crate) sender: FlowId,
     /// The priority queues that keep the state of its pauses; no frame waits there.
     pub(crate) queues: Option<QueuesId>,
@@ -52,6 +54,8 @@ pub(crate) enum Departures {
     FreeBuffers,
     /// The congestion point sees them.
     Shown(PortCpId),
+    /// The congestion point sees them, and they free the input buffers that hold the frames.
+    ShownAndFreed(PortCpId),
     /// Nothing.
     #[default]
     Unobserved,
@@ -72,6 +76,18 @@ pub(crate) enum FarEnd {
     CountingSink,
 }
 
+impl Departures {
+    /// What is done instead when the node counts each frame in and out, or no longer does.
+    pub(crate) const fn counted(self, each: bool) -> Departures {
+        match (self, each) {
+            (Departures::Shown(cp) | Departures::ShownAndFreed(cp), false) => Departures::Shown(cp),
+            (Departures::Shown(cp) | Departures::ShownAndFreed(cp), true) => Departures::ShownAndFreed(cp),
+            (Departures::FreeBuffers | Departures::Unobserved, false) => Departures::Unobserved,
+            (Departures::FreeBuffers | Departures::Unobserved, true) => Departures::FreeBuffers,
+        }
+    }
+}
+
 impl FarEnd {
     /// Whether something happens to frames there; see [`DomainPort`](crate::plan::DomainPort).
     #[inline(always)]
@@ -88,7 +104,7 @@ pub(crate) struct Port {
     queued: u64,
     capacity: u64,
     delay: u64,
-    /// A lazy port is paused before this time.
+    /// The port of a sender that has its link to itself is paused before this time.
     pub(crate) paused_until: u64,
     /// Picoseconds an octet; 0 when that is not a whole number.
     ps_per_byte: u64,
@@ -159,14 +175,14 @@ impl Port {
     pub(crate) const fn lazy_sender(&self) -> Option<FlowId> {
         match self.mode {
             Mode::Lazy(lazy) => Some(lazy.sender),
-            Mode::Plain | Mode::Fifo(_) | Mode::Queues(_) => None,
+            Mode::Plain | Mode::Alone(_) | Mode::Fifo(_) | Mode::Queues(_) => None,
         }
     }
 
     /// Whether anything is done about departures when its queue is updated.
     #[inline(always)]
     pub(crate) const fn observes_departures(&self) -> bool {
-        matches!(self.mode, Mode::Fifo(Fifo { departures: Departures::FreeBuffers | Departures::Shown(_), .. }))
+        matches!(self.mode, Mode::Fifo(fifo) if !matches!(fifo.departures, Departures::Unobserved))
     }
 
     /// Octets queued, as of the last update.
@@ -181,7 +197,7 @@ impl Port {
             Mode::Plain => None,
             Mode::Fifo(fifo) => fifo.queues,
             Mode::Queues(queues) => Some(queues),
-            Mode::Lazy(lazy) => lazy.queues,
+            Mode::Alone(sole) | Mode::Lazy(sole) => sole.queues,
         }
     }
 

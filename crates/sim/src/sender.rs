@@ -70,7 +70,7 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn next_release(&self, now: Instant, limiter: &RateLimiter, port: &Port) -> Option<Instant> {
         let ready = self.source.next_ready(now, self.stop)?;
-        Some(ready.max(limiter.driver.pacer.next()).max(port.busy_until()).max(now))
+        Some(ready.max(limiter.driver.pacer.next()).max(port.next_start()).max(now))
     }
 
     /// Builds the next frame, which passes the limiter now.

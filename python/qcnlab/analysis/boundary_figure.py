@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from qcnlab.analysis.draw import line_style, title
+from qcnlab.notebook import ShownFigure
 from qcnlab.plots import FAINT, INK, style
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def boundary_figure(edges: Boundary, swing: float) -> Figure:
     """Return a figure of the edges over N, with a filled mark for each run whose queue swings."""
     n = edges["sources"]
     with style():
-        figure = Figure(figsize=(4.6, 3.6), layout="constrained")
+        figure = ShownFigure(figsize=(4.6, 3.6), layout="constrained")
         axes = figure.subplots()
         grid_n, grid_rtt = np.meshgrid(n, np.array(edges.rtts_s) * 1e6, indexing="ij")
         swings = edges.packets_swing >= swing

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from qcnlab.notebook import ShownFigure
 from qcnlab.plots import DASHES, FAINT, INK, SOURCES, above, style
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def line_style(index: int) -> dict[str, Any]:
 def bode(spectrum: Bode) -> Figure:
     """Return a figure of gain and phase over frequency."""
     with style():
-        figure = Figure(figsize=(3.5, 3.6), layout="constrained")
+        figure = ShownFigure(figsize=(3.5, 3.6), layout="constrained")
         gain, phase = figure.subplots(2, 1, sharex=True)
         bode_gain(gain, spectrum)
         bode_phase(phase, spectrum)
@@ -44,7 +45,7 @@ def bode(spectrum: Bode) -> Figure:
 def nyquist_plane(curve: Nyquist) -> Figure:
     """Return a figure of L(jw) near -1."""
     with style():
-        figure = Figure(figsize=SQUARE, layout="constrained")
+        figure = ShownFigure(figsize=SQUARE, layout="constrained")
         nyquist(figure.subplots(), curve)
         title(figure, curve.title)
     return figure
@@ -53,7 +54,7 @@ def nyquist_plane(curve: Nyquist) -> Figure:
 def step(response: Step) -> Figure:
     """Return a figure of one step response."""
     with style():
-        figure = Figure(figsize=SQUARE, layout="constrained")
+        figure = ShownFigure(figsize=SQUARE, layout="constrained")
         steps(figure.subplots(), [response])
         title(figure, response.title)
     return figure
@@ -63,7 +64,7 @@ def loop(of: Loop) -> Figure:
     """Return a figure of gain and phase, Nyquist and step response of a loop."""
     margins = of.margins()
     with style():
-        figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+        figure = ShownFigure(figsize=(7.2, 4.6), layout="constrained")
         grid: Any = figure.subplots(2, 2)
         spectrum = _near_crossover(of)
         bode_gain(grid[0][0], spectrum)
@@ -86,7 +87,7 @@ def family(
     The step axis reaches to `top`; an unstable curve ends where it first passes that.
     """
     with style():
-        figure = Figure(figsize=(7.2, 3.6), layout="constrained")
+        figure = ShownFigure(figsize=(7.2, 3.6), layout="constrained")
         halves: Any = figure.subfigures(1, 2, width_ratios=(1.25, 1))
         axes = halves[0].subplots()
         gain, phase = halves[1].subplots(2, 1, sharex=True)
@@ -186,7 +187,7 @@ def columns(response: Response, names: Sequence[str]) -> Figure:
     """Return a figure with a panel for each of some columns over the first one."""
     axis = next(iter(response.columns))
     with style():
-        figure = Figure(figsize=(7.2, 1.2 + 1.6 * len(names)), layout="constrained")
+        figure = ShownFigure(figsize=(7.2, 1.2 + 1.6 * len(names)), layout="constrained")
         scale, unit = time_scale(float(response[axis][-1]), response.units.get(axis, ""))
         panels: Any = figure.subplots(len(names), 1, sharex=True, squeeze=False)
         for panel, name in zip(panels[:, 0], names, strict=True):

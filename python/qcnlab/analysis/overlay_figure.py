@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from qcnlab.analysis.draw import time_scale, title
 from qcnlab.analysis.spans import span
+from qcnlab.notebook import ShownFigure
 from qcnlab.plots import FAINT, INK, SOURCES, above, envelope, style
 from qcnlab.text import counted
 
@@ -23,7 +24,7 @@ def overlay_figure(overlay: Overlay) -> Figure:
     start, end = float(overlay.fluid["time_s"][0]), float(overlay.fluid["time_s"][-1])
     scale, unit = time_scale(end - start)
     with style():
-        figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+        figure = ShownFigure(figsize=(7.2, 4.2), layout="constrained")
         upper, lower = _pair(figure)
         for axes, name, over, traces in (
             (upper, "queue_bytes", 1e3, overlay.packets),

@@ -1,8 +1,9 @@
-"""The commands `qcnlab live ...`: doctor, run, compare."""
+"""The commands `qcnlab live ...`: doctor, run, up, compare."""
 
 from __future__ import annotations
 
 import json
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -39,6 +40,7 @@ class TrafficSource(StrEnum):
     """Who makes the traffic of a live run."""
 
     own = "own"
+    iperf3 = "iperf3"
     none = "none"
 
 
@@ -74,7 +76,10 @@ def run(
     changes: Changes = None,
     scale: Scale = 100,
     traffic: Annotated[
-        TrafficSource, typer.Option("--traffic", help="The scenario's own senders, or nobody.")
+        TrafficSource,
+        typer.Option(
+            "--traffic", help="The scenario's own senders, iperf3 in their place, or nobody."
+        ),
     ] = TrafficSource.own,
     seed: Seed = None,
     out: Out = None,
@@ -96,7 +101,7 @@ def run(
         result = running.run(
             ready,
             scale=scale,
-            own_traffic=traffic is TrafficSource.own,
+            traffic=traffic.value,
             seed=seed,
             capture=folder.path / running.CAPTURE if capture else None,
         )
@@ -109,6 +114,37 @@ def run(
     print(metrics_text(result))
     print("\n" + timing_text(timing))
     print(f"\n{folder.final}")
+
+
+@app.command()
+def up(
+    scenario: Name,
+    changes: Changes = None,
+    scale: Scale = 100,
+    traffic: Annotated[
+        TrafficSource, typer.Option("--traffic", help="Who makes traffic beside what you start.")
+    ] = TrafficSource.none,
+    prefix: Annotated[
+        str, typer.Option("--prefix", help="Put before the name of each namespace.")
+    ] = "",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a line of JSON each second instead of the view.")
+    ] = False,
+) -> None:
+    """Leave a scenario's network standing for programs of your own, until Ctrl-C (root only)."""
+    from dataclasses import asdict
+
+    from qcnlab import api
+    from qcnlab.live import standing
+
+    ready = api.load(scenario).with_(*(changes or []))
+
+    def line(seen: standing.Seen) -> None:
+        print(json.dumps(asdict(seen)), flush=True)
+
+    tell = line if as_json else standing.Screen()
+    standing.stand(ready, tell, scale=scale, traffic=traffic.value, prefix=prefix)
+    print("The network is gone.", file=sys.stderr)
 
 
 @app.command()

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from qcnlab import api, text
 from qcnlab.live.running import INVALID, SCALE, run, slowed
+from qcnlab.notebook import ShownFigure
 from qcnlab.plots import one, source_style, style
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Comparison:
     def figure(self) -> Figure:
         """Draw throughput, queue and rates of both over the scenario's own time."""
         with style():
-            figure = Figure(figsize=(7.2, 6.2), layout="constrained")
+            figure = ShownFigure(figsize=(7.2, 6.2), layout="constrained")
             axes = figure.subplots(3, 1, sharex=True)
             thin = {"linewidth": 0.8, "alpha": 0.8}
             for number, result in enumerate(self.used):

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from qcnlab import _core
-from qcnlab.api import MOST_SEED, Scenario, within
+from qcnlab.api import MOST_SEED, Scenario
 from qcnlab.progress import Bar
 from qcnlab.results import Result, from_outcome
+from qcnlab.values import within
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+Traffic = Literal["own", "iperf3", "none"]
+"""Who makes the traffic of a live run."""
 SCALE = 100
 """How many times slower than its scenario a live run is, unless it gets another number."""
 INVALID = "INVALID TIMING"
@@ -91,7 +94,7 @@ def run(
     scenario: Scenario,
     *,
     scale: int = SCALE,
-    own_traffic: bool = True,
+    traffic: Traffic = "own",
     seed: int | None = None,
     capture: Path | None = None,
     progress: bool | None = None,
@@ -106,9 +109,10 @@ def run(
         What to run.
     scale : int, default 100
         Times are longer and rates smaller by this.
-    own_traffic : bool, default True
-        Whether the data plane makes the scenario's traffic. Without it the network stands for the
-        duration of the scenario, and carries what others send.
+    traffic : {"own", "iperf3", "none"}, default "own"
+        Who makes the scenario's traffic: the data plane, iperf3 (TCP, constant and saturated
+        flows), or nobody. Then the network stands for the duration of the scenario, and carries
+        what others send.
     seed : int, optional
         Seed of random numbers; the scenario's own by default.
     capture : Path, optional
@@ -127,13 +131,13 @@ def run(
     Error
         If the machine cannot, or the scenario has what the data plane has not.
     """
-    within("seed", seed, 0, MOST_SEED)
+    seed = within("seed", seed, 0, MOST_SEED)
     started = time.perf_counter()
     with Bar(f"{scenario.name}, live", progress) as bar:
         outcome, account = _core.live_run(
             scenario._core,
             scale=scale,
-            own_traffic=own_traffic,
+            traffic=traffic,
             seed=seed,
             capture=None if capture is None else (capture, SNAP),
             progress=bar,

@@ -70,16 +70,15 @@ def sweep(options: Options) -> tuple[dict[str, Any], str]:
     folder = options.out or ROOT / name_of(known)
     known["command"] = options.command(folder)
     store = Store(folder, known, fresh=options.fresh)
-    total = len(grid.scenarios) * known["replications"]
+    total = len(grid) * known["replications"]
     if options.dry_run:
-        simulated = sum(each._core.duration_s for each in grid.scenarios) * known["replications"]
-        return _planned(store, total, simulated)
+        return _planned(store, total, grid.simulated_s * known["replications"])
     have = store.peek()
     if have:
         print(f"{have} of {total} runs are in '{folder}' already", file=sys.stderr)
     for note in store.notes:
         print(f"'{folder}': {note}", file=sys.stderr)
-    for warning in grid.scenarios[0].warnings():
+    for warning in grid.scenario(0).warnings():
         print(f"warning: at {grid.label(0)}: {warning}", file=sys.stderr)
     try:
         result = perform(grid, known, options.seed, store, jobs=options.jobs, progress=None)

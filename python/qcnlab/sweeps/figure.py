@@ -10,6 +10,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from qcnlab import catalogue, text
 from qcnlab.errors import scenario_error
+from qcnlab.notebook import ShownFigure
 from qcnlab.plots import FAINT, TITLE, source_style, style
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def sweep_figure(sweep: Sweep, metric: str) -> Figure:
         )
     known = next(entry for entry in catalogue.metrics() if entry["name"] == metric)
     with style():
-        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+        figure = ShownFigure(figsize=(6.4, 4.0), layout="constrained")
         plane = figure.subplots()
         at = _positions(axes[0])
         lines = len(axes[1].values) if len(axes) == 2 else 1

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import islice, product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.errors import ScenarioError, scenario_error
+from qcnlab.progress import Bar
+from qcnlab.values import several
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from qcnlab.api import Scenario
 
 MOST_POINTS = 100_000
+CHUNK = 2000
+"""So many points are checked between two looks at Ctrl-C."""
 MOST_TOLD = 12
 """So many faults are printed in full."""
 RANGE = re.compile(r"(\d+)\.\.(\d+)(?:\.\.(\d+))?")
@@ -69,10 +75,33 @@ class Axis:
 
 @dataclass(frozen=True)
 class Grid:
-    """The axes, and the scenario at each point; the last axis varies fastest."""
+    """The axes, and the scenario at each point, made when it is asked for.
+
+    Points are counted from 0; the last axis varies fastest.
+    """
 
     axes: tuple[Axis, ...]
-    scenarios: tuple[Scenario, ...]
+    base: Scenario
+    changes: tuple[str, ...]
+    """What is set at every point."""
+    assignments: tuple[tuple[str, ...], ...]
+    """By axis, what sets each of its values."""
+    digest: str
+    """SHA-256 over the hashes of all points, in hex."""
+    simulated_s: float
+    """Simulated time of one run at each point."""
+
+    def __len__(self) -> int:
+        """Return the number of points."""
+        return prod(len(values) for values in self.assignments)
+
+    def scenario(self, point: int) -> Scenario:
+        """Return the scenario at a point, without tables."""
+        chosen: list[str] = []
+        for values in reversed(self.assignments):
+            point, index = divmod(point, len(values))
+            chosen.append(values[index])
+        return self.base.with_(*self.changes, *reversed(chosen), NO_TABLES)
 
     def label(self, point: int) -> str:
         """Return the name of a point: `topology.sources=5, topology.rtt=40 us`."""
@@ -123,28 +152,62 @@ def read(texts: Iterable[str], option: str = "--vary") -> dict[str, list[str]]:
 
 
 def build(
-    base: Scenario, changes: Sequence[str], vary: Mapping[str, Iterable[object]], *, seeded: bool
+    base: Scenario,
+    changes: Sequence[str],
+    vary: Mapping[str, Iterable[object]],
+    *,
+    seeded: bool,
+    progress: bool | None = None,
 ) -> Grid:
     """Build and check every point: `base`, changed by `changes` and by one value of each key.
 
-    `seeded`: a seed is given, so that the key `seed` cannot vary. Raises `ScenarioError` that tells
-    of all points that cannot be.
+    `seeded`: a seed is given, so that the key `seed` cannot vary. `progress` as in `run`. Raises
+    `ScenarioError` that tells of all points that cannot be.
     """
-    texts = {key: [_assignment(key, value) for value in values] for key, values in vary.items()}
+    if not isinstance(vary, Mapping):
+        raise scenario_error(
+            f"{vary!r} does not say what varies", hint='write {"key": [value, ...]}'
+        )
+    texts = {
+        key: [_assignment(key, value) for value in several(key, values)]
+        for key, values in vary.items()
+    }
     _check_keys(texts, changes, seeded=seeded)
     count = prod(len(values) for values in texts.values())
     if count > MOST_POINTS:
         raise scenario_error(f"the grid has {count:,} points; at most {MOST_POINTS:,} can be run")
-    scenarios: list[Scenario] = []
+    digest, simulated_s = _checked(base, changes, texts, count, progress)
+    assignments = tuple(tuple(values) for values in texts.values())
+    grid = Grid((), base, tuple(changes), assignments, digest, simulated_s)
+    return replace(grid, axes=_axes(texts, grid))
+
+
+def _checked(
+    base: Scenario,
+    changes: Sequence[str],
+    texts: Mapping[str, list[str]],
+    count: int,
+    progress: bool | None,
+) -> tuple[str, float]:
+    """Return the digest of all points and the simulated time of a run at each."""
+    digest, simulated_s = hashlib.sha256(), 0.0
     faults: dict[str, list[str]] = {}
-    for chosen in product(*texts.values()):
-        try:
-            scenarios.append(base.with_(*changes, *chosen, NO_TABLES))
-        except ScenarioError as error:
-            faults.setdefault(str(error).rstrip("\n"), []).append(", ".join(chosen))
+    done = 0
+    points = product(*texts.values())
+    with Bar(f"checking {count:,} points", progress) as bar:
+        while chunk := list(islice(points, CHUNK)):
+            changed = [[*changes, *chosen, NO_TABLES] for chosen in chunk]
+            for chosen, checked in zip(chunk, base._core.check_points(changed), strict=True):
+                if isinstance(checked, ScenarioError):
+                    faults.setdefault(str(checked).rstrip("\n"), []).append(", ".join(chosen))
+                else:
+                    digest.update(checked[0].encode())
+                    simulated_s += checked[1]
+            done += len(chunk)
+            bar(done / count)
     if faults:
         raise _refused(faults, count)
-    return Grid(_axes(texts, scenarios), tuple(scenarios))
+    return digest.hexdigest(), simulated_s
 
 
 def _check_keys(texts: Mapping[str, list[str]], changes: Sequence[str], *, seeded: bool) -> None:
@@ -162,12 +225,12 @@ def _check_keys(texts: Mapping[str, list[str]], changes: Sequence[str], *, seede
             raise scenario_error(f"'{key}' is both set and varied")
 
 
-def _axes(texts: Mapping[str, list[str]], scenarios: Sequence[Scenario]) -> tuple[Axis, ...]:
+def _axes(texts: Mapping[str, list[str]], grid: Grid) -> tuple[Axis, ...]:
     axes = []
-    stride = len(scenarios)
+    stride = len(grid)
     for key, values in texts.items():
         stride //= len(values)
-        trees = [scenarios[index * stride].to_dict() for index in range(len(values))]
+        trees = [grid.scenario(index * stride).to_dict() for index in range(len(values))]
         assigned = (text.partition("=")[2].strip() for text in values)
         resolved = [
             own if (own := _at(tree, key.split("."))) is not None else text

@@ -245,6 +245,22 @@ class Sweep:
         ScenarioError
             For a metric that is not there.
         """
+        head, left, rows, notes = self._table(metrics, columns)
+        meaning = "".join(f"\n\n{note}" for note in notes)
+        return f"{self._head()}\n\n{text.table(head, rows, left=left)}{meaning}"
+
+    def _head(self) -> str:
+        """Return what varies, and how many points and replications there are."""
+        reps = text.counted(self.replications, "replication")
+        seed = "" if "seed" in self.vary else f", seed {self.seed}"
+        points = text.counted(prod(len(axis.values) for axis in self._axes), "point")
+        varied = ", ".join(axis.key for axis in self._axes)
+        return f"{self.name}, varied: {varied}\n{points}, {reps} each{seed}"
+
+    def _table(
+        self, metrics: Sequence[str], columns: int
+    ) -> tuple[list[str], int, list[list[str]], list[str]]:
+        """Return header, number of key columns, rows and notes of a table of `columns` letters."""
         names = [self._checked(name) for name in metrics]
         keys = _short([axis.key for axis in self._axes])
         words = [axis.words for axis in self._axes]
@@ -257,20 +273,14 @@ class Sweep:
         last = [name for name, cells_of in notes.items() if any(cells_of)]
         count = len(wanted)
         while True:
+            head = [*keys, *wanted[:count], *last]
             rows = [
-                [*head, *row[:count], *(notes[name][point] for name in last)]
-                for point, (head, row) in enumerate(zip(heads, cells, strict=True))
+                [*at, *row[:count], *(notes[name][point] for name in last)]
+                for point, (at, row) in enumerate(zip(heads, cells, strict=True))
             ]
-            table = text.table([*keys, *wanted[:count], *last], rows, left=len(keys))
-            if names or count <= 1 or max(map(len, table.splitlines())) <= columns:
-                break
+            if names or count <= 1 or text.table_width(head, rows) <= columns:
+                return head, len(keys), rows, [NOTES[name] for name in last]
             count -= 1
-        reps = text.counted(self.replications, "replication")
-        seed = "" if "seed" in self.vary else f", seed {self.seed}"
-        points = text.counted(len(heads), "point")
-        varied = ", ".join(axis.key for axis in self._axes)
-        meaning = "".join(f"\n\n{NOTES[name]}" for name in last)
-        return f"{self.name}, varied: {varied}\n{points}, {reps} each{seed}\n\n{table}{meaning}"
 
     def deadlocks(self, point: int) -> list[int]:
         """Return the replications of a point that ended in a deadlock.
@@ -390,6 +400,16 @@ class Sweep:
             check_metric(metric)
             raise scenario_error(f"this sweep has no metric '{metric}'")
         return metric
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: medians and ranges, and the figure of one or two keys."""
+        from qcnlab import notebook
+
+        head, left, rows, notes = self._table((), notebook.COLUMNS)
+        blocks = [notebook.table(head, rows, left=left), *map(notebook.words, notes)]
+        if len(self._axes) <= 2:
+            blocks.append(notebook.image(self.plot()))
+        return notebook.part(self.title or self.name, self._head(), *blocks)
 
     def __repr__(self) -> str:
         """Return scenario, what varies and the number of runs."""

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core, catalogue
-from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED, Scenario, within
+from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED, Scenario
 from qcnlab.errors import Error
 from qcnlab.progress import Bar
 from qcnlab.sweeps.grid import build
 from qcnlab.sweeps.result import Sweep
 from qcnlab.sweeps.store import Store, manifest, read
 from qcnlab.text import counted
+from qcnlab.values import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
     from qcnlab.sweeps.grid import Grid
     from qcnlab.sweeps.store import Manifest, Run, Values
+
+AT_ONCE = 4096
+"""So many runs are handed to the core at once; their scenarios are in memory together."""
 
 
 def sweep(
@@ -81,12 +85,12 @@ def sweep(
     >>> qcnlab.sweep(scenario, vary=vary, reps=1).to_polars().shape[0]
     4
     """
-    within("reps", reps, 1, MOST_REPS)
-    within("jobs", jobs, 1, MOST_JOBS)
-    within("seed", seed, 0, MOST_SEED)
+    reps = within("reps", reps, 1, MOST_REPS)
+    jobs = within("jobs", jobs, 1, MOST_JOBS)
+    seed = within("seed", seed, 0, MOST_SEED)
     if not isinstance(scenario, Scenario):
         raise TypeError(f"{scenario!r} is not a Scenario; qcnlab.load(...) returns one")
-    grid = build(scenario, (), vary, seeded=seed is not None)
+    grid = build(scenario, (), vary, seeded=seed is not None, progress=progress)
     known = describe(grid, reps, seed, "qcnlab.sweep with the same arguments")
     if out is None:
         return perform(grid, known, seed, None, jobs=jobs, progress=progress)
@@ -129,7 +133,7 @@ def open_sweep(folder: str | PathLike[str]) -> Sweep:
 def describe(grid: Grid, reps: int | None, seed: int | None, command: str) -> Manifest:
     """Return the manifest of a sweep; `command` continues it."""
     names = [entry["name"] for entry in catalogue.metrics()]
-    return manifest(grid, reps or grid.scenarios[0].replications, seed, names, command)
+    return manifest(grid, reps or grid.scenario(0).replications, seed, names, command)
 
 
 def perform(
@@ -144,7 +148,7 @@ def perform(
     """Run what is missing and keep it in `store`, if there is one, with tables and figure."""
     with nullcontext() if store is None else store.opened():
         done = {} if store is None else store.done
-        runs = [(p, r) for p in range(len(grid.scenarios)) for r in range(known["replications"])]
+        runs = [(p, r) for p in range(len(grid)) for r in range(known["replications"])]
         missing = [run for run in runs if run not in done]
         _run(grid, missing, seed, done, store, jobs=jobs, progress=progress)
         result = Sweep(known, done)
@@ -165,23 +169,31 @@ def _run(
     progress: bool | None,
 ) -> None:
     failed: dict[Run, Exception] = {}
+    part: Sequence[Run] = ()
 
     def ended(batch: list[tuple[int, list[float | None] | Exception]]) -> None:
         whole: list[tuple[Run, Values]] = []
         for task, outcome in batch:
             if isinstance(outcome, Exception):
-                failed[missing[task]] = outcome
+                failed[part[task]] = outcome
             else:
-                whole.append((missing[task], outcome))
+                whole.append((part[task], outcome))
         if store is not None:
             store.add(whole)
         done.update(whole)
 
-    if not missing:
-        return
-    cores = [scenario._core for scenario in grid.scenarios]
     with Bar(f"{len(missing)} runs", progress) as bar:
-        _core.run_each(cores, missing, ended, seed=seed, jobs=jobs, progress=bar)
+        for start in range(0, len(missing), AT_ONCE):
+            part = missing[start : start + AT_ONCE]
+            points = sorted({point for point, _ in part})
+            at = {point: index for index, point in enumerate(points)}
+            cores = [grid.scenario(point)._core for point in points]
+            tasks = [(at[point], replication) for point, replication in part]
+
+            def tell(share: float, start: int = start, size: int = len(part)) -> None:
+                bar((start + share * size) / len(missing))
+
+            _core.run_each(cores, tasks, ended, seed=seed, jobs=jobs, progress=tell)
     if failed:
         raise _at_its_point(grid, failed)
 

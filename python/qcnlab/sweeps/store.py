@@ -46,8 +46,7 @@ def manifest(
     grid: Grid, replications: int, seed: int | None, metrics: Sequence[str], command: str
 ) -> Manifest:
     """Return what identifies a sweep, and the command that continues it."""
-    first = grid.scenarios[0]
-    every = hashlib.sha256("".join(each.hash for each in grid.scenarios).encode()).hexdigest()
+    first = grid.scenario(0)
     return {
         "format": FORMAT,
         "qcnlab": _core.__version__,
@@ -59,7 +58,7 @@ def manifest(
         "seed": first.seed if seed is None else seed,
         "metrics": list(metrics),
         "first_point": first.to_toml(),
-        "points": every,
+        "points": grid.digest,
         "command": command,
     }
 

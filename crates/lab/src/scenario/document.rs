@@ -136,6 +136,11 @@ impl Document {
         }
     }
 
+    /// The tree as JSON, from which [`Document::from_json`] makes the same tree. What no scenario contains is null.
+    pub(crate) fn to_json(&self) -> String {
+        json_of(&self.root).to_string()
+    }
+
     /// `fault` found at `position` of this document.
     pub(crate) fn error(&self, fault: Fault, position: &Position) -> ScenarioError {
         ScenarioError::new(fault, &self.name, &self.text, position)
@@ -185,6 +190,21 @@ pub(crate) fn toml_scalar(value: &toml::de::DeValue<'_>) -> Content {
         DeValue::Datetime(_) => Content::Foreign("a date"),
         DeValue::Array(_) => Content::Foreign("a list"),
         DeValue::Table(_) => Content::Foreign("a table"),
+    }
+}
+
+fn json_of(node: &DocumentNode) -> serde_json::Value {
+    use serde_json::Value;
+    match &node.content {
+        Content::Scalar(Scalar::Text(text)) => Value::from(text.as_str()),
+        Content::Scalar(Scalar::Integer(n)) => Value::from(*n),
+        Content::Scalar(Scalar::Real(x)) => Value::from(*x),
+        Content::Scalar(Scalar::Flag(flag)) => Value::from(*flag),
+        Content::Table(entries) => {
+            Value::Object(entries.iter().map(|entry| (entry.key.clone(), json_of(&entry.node))).collect())
+        }
+        Content::List(nodes) => nodes.iter().map(json_of).collect(),
+        Content::Foreign(_) => Value::Null,
     }
 }
 

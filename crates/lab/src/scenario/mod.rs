@@ -113,6 +113,12 @@ impl Scenario {
         read::read(Arc::new(Document::from_json(text, name)?))
     }
 
+    /// Return what the scenario was made from, overrides applied and no default filled in, as the name of its file and
+    /// JSON: [`Scenario::from_json`] makes the same scenario of it, which the same overrides change in the same way.
+    pub fn source(&self) -> (&str, String) {
+        (&self.origin.name, self.origin.to_json())
+    }
+
     /// The scenario with assignments such as `topology.rtt=200us` applied to the text it was read from.
     ///
     /// A value is read as TOML or, failing that, as text, so quotes are optional. Entries of a list are

@@ -1,8 +1,10 @@
 //! What the data plane asks of Linux, one file for each kind of call. All `unsafe` code of the workspace stands here;
 //! what these files hand out is safe to use.
 
+pub(crate) mod mounts;
 pub(crate) mod namespace;
 pub(crate) mod poll;
+pub(crate) mod process;
 pub(crate) mod scheduling;
 pub(crate) mod socket;
 pub(crate) mod tap;

@@ -154,7 +154,7 @@ impl Engine {
         let cp = match self.network.ports[next].mode {
             Mode::Fifo(fifo) => fifo.cp,
             Mode::Queues(queues) => self.network.queues[queues].of_class(frame.class()).cp,
-            Mode::Plain | Mode::Lazy(_) => None,
+            Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => None,
         };
         if let Some(cp) = cp
             && !self.counts_only(cp, &frame, false)
@@ -198,7 +198,7 @@ impl Engine {
     /// Queues a frame; returns false when it does not fit.
     pub(super) fn enqueue(&mut self, now: Instant, id: PortId, frame: Frame) -> bool {
         match self.network.ports[id].mode {
-            Mode::Plain | Mode::Lazy(_) => {
+            Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => {
                 self.enqueue_plain(now, id, frame);
                 true
             }
@@ -226,7 +226,9 @@ impl Engine {
     #[inline(always)]
     fn enqueue_fifo(&mut self, now: Instant, id: PortId, fifo: Fifo, frame: Frame) -> bool {
         let mut port = &mut self.network.ports[id];
-        if matches!(fifo.departures, Departures::Shown(_)) || !port.surely_fits(frame.octets()) {
+        if matches!(fifo.departures, Departures::Shown(_) | Departures::ShownAndFreed(_))
+            || !port.surely_fits(frame.octets())
+        {
             self.network.update_queue(now, id);
             port = &mut self.network.ports[id];
         }

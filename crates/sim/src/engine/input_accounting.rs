@@ -10,7 +10,7 @@ use super::network::{Counting, Network};
 use crate::frame::{Frame, flag};
 use crate::ids::{InputId, NodeId, PortId};
 use crate::input_buffer::InputBuffer;
-use crate::port::{Departures, Mode};
+use crate::port::Mode;
 use qcnlab_units::Instant;
 
 impl Engine {
@@ -113,17 +113,14 @@ impl Network {
     /// Sets how a node counts, and with it what is done about departures from its ports.
     fn set_counting(&mut self, node: NodeId, counting: Counting) {
         self.nodes[node].counting = counting;
-        let departures = match counting {
-            Counting::EachFrame => Departures::FreeBuffers,
-            Counting::ByAllowance => Departures::Unobserved,
-        };
+        let each = counting == Counting::EachFrame;
         for output in &self.nodes[node].outputs {
             match &mut self.ports[*output].mode {
-                Mode::Plain | Mode::Lazy(_) => {}
-                Mode::Fifo(fifo) => fifo.departures = departures,
+                Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => {}
+                Mode::Fifo(fifo) => fifo.departures = fifo.departures.counted(each),
                 Mode::Queues(queues) => {
                     if let Some(fifo) = &mut self.queues[*queues].unpaused {
-                        fifo.departures = departures;
+                        fifo.departures = fifo.departures.counted(each);
                     }
                 }
             }

@@ -13,7 +13,7 @@ use super::schedule::Event;
 use crate::frame::Frame;
 use crate::ids::{FlowId, Id, LimiterId, PortId};
 use crate::plan::{Events, Feedback, Plan};
-use crate::port::{FarEnd, Lazy, Mode, Port};
+use crate::port::{FarEnd, Mode, Port, Sole};
 use crate::rate_limiter::RateLimiter;
 use crate::sender::Sender;
 use crate::source::Source;
@@ -22,7 +22,7 @@ use qcnlab_units::Instant;
 use std::hint::select_unpredictable;
 
 impl Engine {
-    /// Finds lazy senders and counting sinks.
+    /// Finds lazy senders, senders that have a link that can be paused to themselves, and counting sinks.
     pub(super) fn choose_lazy(&mut self, plan: &Plan) {
         if plan.events == Events::Everywhere {
             return;
@@ -48,19 +48,23 @@ impl Engine {
             let port = &mut self.network.ports[sender.port];
             let used = &uses[sender.port.number() as usize];
             let rp = &self.senders.limiters[sender.limiter].driver.rp;
-            sender.lazy = used.flows == 1
+            let alone = used.flows == 1
                 && flows_of[sender.limiter.number() as usize] == 1
                 && !used.by_others
                 && planned.capacity.is_none()
-                && !planned.recorded
                 && !observed
-                && !plan.nodes[planned.from as usize].counts()
+                && !plan.nodes[planned.from as usize].counts();
+            sender.lazy = alone
+                && !planned.recorded
                 && matches!(sender.source, Source::Saturated { .. } | Source::Constant { .. })
                 && (!rp.capabilities().limits || rp.on_sent_may_be_late())
                 && !self.senders.probe;
+            let sole = Sole { sender: flow, queues: port.queues() };
+            let one_class = sole.queues.is_some_and(|queues| self.network.queues[queues].queues.len() == 1);
             if sender.lazy {
-                let queues = port.queues();
-                port.mode = Mode::Lazy(Lazy { sender: flow, queues });
+                port.mode = Mode::Lazy(sole);
+            } else if alone && one_class {
+                port.mode = Mode::Alone(sole);
             }
         }
     }

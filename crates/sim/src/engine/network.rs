@@ -192,20 +192,26 @@ impl Network {
         let Mode::Fifo(Fifo { departures, .. }) = self.ports[id].mode else { return };
         match departures {
             Departures::FreeBuffers => self.free_departed(now, id),
-            Departures::Shown(cp) => self.show_departed(now, id, cp),
+            Departures::Shown(cp) | Departures::ShownAndFreed(cp) => self.show_departed(now, id, cp),
             Departures::Unobserved => {}
         }
     }
 
-    /// Shows each departure to the congestion point of the queue.
+    /// Shows each departure to the congestion point of the queue, and has it free the buffer of its frame if it does.
     fn show_departed(&mut self, now: Instant, id: PortId, cp: PortCpId) {
-        let (port, cp, packets) = (&mut self.ports[id], &mut self.cps[cp], &mut self.packets);
+        let Network { ports, cps, packets, inputs, routes, .. } = self;
+        let (port, cp) = (&mut ports[id], &mut cps[cp]);
+        let frees = matches!(port.mode, Mode::Fifo(Fifo { departures: Departures::ShownAndFreed(_), .. }));
         while let Some(left) = port.next_departed(now) {
             let queue = Queue { len: port.queue_len(), capacity: port.capacity(), rate: port.rate() };
             cp.mark_departing(left, port.last_departed(), queue);
             let frame = *port.last_departed();
             cp.stamp_departing(left, &frame, packets, port.sent_before(&frame), queue);
             cp.on_departure(left, queue.len);
+            if frees && frame.is(flag::BUFFERED) {
+                port.last_departed().clear(flag::BUFFERED);
+                inputs[routes.input_of(&frame)].release(frame.link_class(), frame.octets());
+            }
         }
     }
 
@@ -213,7 +219,7 @@ impl Network {
     pub(super) fn queue_of(&self, id: PortId, class: u8) -> (Queue, Option<PortCpId>) {
         let port = &self.ports[id];
         let (cp, len) = match port.mode {
-            Mode::Plain | Mode::Lazy(_) => (None, port.queue_len()),
+            Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => (None, port.queue_len()),
             Mode::Fifo(fifo) => (fifo.cp, port.queue_len()),
             Mode::Queues(queues) => {
                 let queue = self.queues[queues].of_class(class);
@@ -226,7 +232,7 @@ impl Network {
     /// Whether a queue of a port has a congestion point.
     pub(super) fn has_cp(&self, id: PortId) -> bool {
         match self.ports[id].mode {
-            Mode::Plain | Mode::Lazy(_) => false,
+            Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => false,
             Mode::Fifo(fifo) => fifo.cp.is_some(),
             Mode::Queues(queues) => self.queues[queues].queues.iter().any(|queue| queue.cp.is_some()),
         }
@@ -284,7 +290,7 @@ impl Network {
     pub(super) fn mark_newest(&mut self, id: PortId, class: u8, mark: u8) {
         let port = &mut self.ports[id];
         let ring = match port.mode {
-            Mode::Plain | Mode::Fifo(_) | Mode::Lazy(_) => port.ring_mut(),
+            Mode::Plain | Mode::Alone(_) | Mode::Fifo(_) | Mode::Lazy(_) => port.ring_mut(),
             Mode::Queues(queues) => &mut self.queues[queues].of_class_mut(class).frames,
         };
         let newest = ring.tail().wrapping_sub(1);

@@ -4,6 +4,7 @@ use super::Engine;
 use super::schedule::Event;
 use crate::ids::{InputId, PortId, QueuesId};
 use crate::plan::PauseRule;
+use crate::port::Mode;
 use crate::priority_queues::PauseFrame;
 use qcnlab_units::Instant;
 
@@ -82,17 +83,21 @@ impl Engine {
             self.schedule.set(Event::PauseEffect(sender), Instant::from_ps(*next));
         }
         let port = self.network.reverse_of(self.network.queues[sender].port);
-        let lazy_sender = self.network.ports[port].lazy_sender();
-        match lazy_sender {
-            Some(flow) => self.send_lazily(now, flow),
-            None => self.use_priority_queues(now, port),
+        let mode = self.network.ports[port].mode;
+        match mode {
+            Mode::Lazy(sole) => self.send_lazily(now, sole.sender),
+            Mode::Alone(_) => {}
+            Mode::Plain | Mode::Fifo(_) | Mode::Queues(_) => self.use_priority_queues(now, port),
         }
         let Some(id) = self.network.ports[port].queues() else { return };
         self.pause_classes(now, id, frame);
         let queues = &self.network.queues[id];
-        if let Some(flow) = lazy_sender {
+        if let Mode::Lazy(sole) | Mode::Alone(sole) = mode {
             self.network.ports[port].paused_until = queues.queues[0].pause.until();
-            self.schedule_lazy_arrival(flow);
+            match mode {
+                Mode::Lazy(_) => self.schedule_lazy_arrival(sole.sender),
+                _ => self.link_changed(now, sole.sender),
+            }
         } else if queues.is_idle() {
             self.start_transmission(now, id);
         }

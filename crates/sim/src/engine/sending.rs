@@ -111,7 +111,7 @@ impl Engine {
             Mode::Queues(queues) if !self.network.queues[queues].is_idle() => {}
             Mode::Queues(_) if adapter.flows == 1 => self.serve_adapter(now, id),
             Mode::Queues(queues) => self.start_transmission(now, queues),
-            Mode::Plain | Mode::Fifo(_) | Mode::Lazy(_) => {
+            Mode::Plain | Mode::Alone(_) | Mode::Fifo(_) | Mode::Lazy(_) => {
                 self.schedule.set(Event::AdapterService(id), port.busy_until().max(now));
             }
         }
@@ -132,7 +132,7 @@ impl Engine {
                 }
                 waits = Some(queues_id);
             }
-            Mode::Plain | Mode::Fifo(_) | Mode::Lazy(_) => {
+            Mode::Plain | Mode::Alone(_) | Mode::Fifo(_) | Mode::Lazy(_) => {
                 if port.busy_until() > now {
                     return self.schedule_adapter(now, id);
                 }
@@ -238,7 +238,7 @@ impl Engine {
             {
                 self.schedule.set(Event::RpWake(limiter_id), wake);
             }
-            if port.mode == Mode::Plain && !self.senders.probe {
+            if matches!(port.mode, Mode::Plain | Mode::Alone(_)) && !self.senders.probe {
                 if let Some(arrival) = port.enqueue_plain(now, frame) {
                     self.schedule.set(Event::Arrival(port_id), arrival);
                 }
@@ -257,6 +257,13 @@ impl Engine {
         let sender = &self.senders.flows[flow];
         if let Some(at) = sender.source.next_arrival(sender.stop) {
             self.schedule.set(Event::SourceFrame(flow), at);
+        }
+    }
+
+    /// The link of a flow that is alone on it was paused, or its rate has changed.
+    pub(super) fn link_changed(&mut self, now: Instant, flow: FlowId) {
+        if let Some(at) = self.next_release(now, flow) {
+            self.schedule.set(Event::Release(self.senders.flows[flow].limiter), at);
         }
     }
 

@@ -30,8 +30,10 @@ impl Engine {
             {
                 self.schedule.set(Event::Arrival(id), arrival);
             }
-            if let Mode::Queues(queues) = self.network.ports[id].mode {
-                self.rescale_transmission(now, queues, old);
+            match self.network.ports[id].mode {
+                Mode::Queues(queues) => self.rescale_transmission(now, queues, old),
+                Mode::Alone(sole) => self.link_changed(now, sole.sender),
+                Mode::Plain | Mode::Fifo(_) | Mode::Lazy(_) => {}
             }
         }
     }

@@ -162,7 +162,7 @@ impl Network {
                         self.queues[queues].of_class_mut(class).cp = Some(cp);
                     }
                 }
-                Mode::Plain | Mode::Fifo(_) | Mode::Lazy(_) => {
+                Mode::Plain | Mode::Alone(_) | Mode::Fifo(_) | Mode::Lazy(_) => {
                     let cp = self.cps.push(self.new_cp(plan, &port.name, id, class));
                     let shown = self.cps[cp].observes_departures();
                     let departures = if shown { Departures::Shown(cp) } else { Departures::Unobserved };
@@ -213,8 +213,7 @@ impl Engine {
             let from = &plan.nodes[planned.from as usize];
             let by_watermarks = by_watermarks(from);
             let shown = queue.cp.filter(|cp| network.cps[*cp].observes_departures());
-            let can_free = by_watermarks && shown.is_none();
-            if starts[id] || (!can_free && from.counts()) {
+            if starts[id] || (!by_watermarks && from.counts()) {
                 continue;
             }
             let departures = shown.map_or(Departures::Unobserved, Departures::Shown);

@@ -1,0 +1,88 @@
+//! Whole runs of RoCE queue pairs over the fabric.
+
+mod net;
+
+use net::Net;
+use proptest::prelude::*;
+use qcnlab_schemes::registry::Config;
+use qcnlab_sim::roce::{QpConfig, QpRecovery};
+use qcnlab_sim::{Events, ServiceChange, Traffic};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+const TEN: BitRate = BitRate::gbps(10);
+
+fn pair(total: Option<u64>, recovery: QpRecovery) -> Traffic {
+    let config = QpConfig {
+        recovery,
+        payload: Bytes::new(1000),
+        headers: Bytes::new(48),
+        ack_frame: Bytes::new(60),
+        ack_class: None,
+        ack_every: 1,
+        ack_delay: Span::from_us(10),
+        nack_interval: Span::from_us(500),
+        window: Some(Bytes::new(60_000)),
+        rto: Span::from_us(320),
+        rto_low: Span::from_us(100),
+        rto_low_packets: 0,
+    };
+    Traffic::Roce { config, total: total.map(Bytes::new) }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: net::kept("queue_pairs"), ..ProptestConfig::default() })]
+
+    /// An incast that is marked, stamped and paused: an event for every release and every end of a transmission gives the
+    /// same run, whether hosts have their links to themselves or share them with another flow, and when rates change.
+    #[test]
+    fn more_events_change_nothing_for_queue_pairs(
+        hosts in 2..7usize,
+        scheme in prop::sample::select(vec!["none", "dcqcn", "dctcp", "timely", "hpcc"]),
+        go_back: bool,
+        finite: bool,
+        shared: bool,
+        watermark in 4..40u64,
+        dip in 0..1_000_000u64,
+    ) {
+        let names: Vec<String> = (0..hosts).map(|host| format!("h{host}")).collect();
+        let mut nodes: Vec<&str> = names.iter().map(String::as_str).collect();
+        nodes.extend(["c", "s"]);
+        let mut net = Net::new(&nodes);
+        net.link("c", "s", TEN, Span::from_us(1));
+        let recovery = if go_back { QpRecovery::GoBackN } else { QpRecovery::SelectiveRepeat };
+        for host in &names {
+            net.link(host, "s", TEN, Span::from_us(1));
+            net.flow(host, "c", 0, pair(finite.then_some(400_000), recovery));
+        }
+        if shared {
+            net.flow("h0", "c", 0, net::greedy());
+            net.flow("c", "h1", 0, pair(Some(50_000), recovery));
+        }
+        for flow in &mut net.plan.flows {
+            flow.frame = Bytes::new(1048);
+        }
+        let high = watermark * 2000;
+        net.pause("s", high + 40_000, high, high - 4000);
+        let port = net.port("s->c") as usize;
+        net.plan.ports[port].watched = true;
+        net.plan.ports[port].recorded = true;
+        net.plan.ports[port].capacity = Some(Bytes::new(300_000));
+        net.plan.scheme = Config::find(scheme, None).unwrap();
+        net.plan.end = Instant::ZERO + Span::from_ms(2);
+        let change = |name: &str, after: u64, rate| {
+            ServiceChange { at: Instant::from_ps(dip * 1000 + after), port: net.port(name), rate }
+        };
+        net.plan.services = vec![
+            change("s->c", 0, BitRate::gbps(2)),
+            change("h1->s", 100_000, BitRate::gbps(1)),
+            change("s->c", 300_000_000, TEN),
+            change("h1->s", 300_100_000, TEN),
+        ];
+        let mut few = net.run();
+        net.plan.events = Events::Everywhere;
+        let many = net.run();
+        prop_assert!(few.counters.events <= many.counters.events);
+        few.counters.events = many.counters.events;
+        prop_assert!(few == many, "the runs differ: {:?} and {:?}", few.counters, many.counters);
+    }
+}
