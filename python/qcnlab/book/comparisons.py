@@ -35,6 +35,8 @@ class Check:
     interval: tuple[float, float] | None
     """Of a comparison: the confidence interval that decides."""
     verdict: str
+    of_claim: str = ""
+    """Verdict of the claim, which for a word of several measures is not that of each."""
 
     @property
     def holds(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure as Canvas
 from PIL import Image
 
-from qcnlab import plots
+from qcnlab import plots, text
 from qcnlab.book import trace_figures
 from qcnlab.book.models import loop_of
 from qcnlab.book.values import unit_of, values_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from qcnlab.book.entries import Figure
     from qcnlab.book.runner import CaseResult
 
-COLORS = 32
+COLORS = 64
 """Colours of a figure's file: blue, its shades and grey, which makes it a third as long."""
 
 
@@ -31,7 +31,7 @@ def save(figure: Figure, results: Mapping[str, CaseResult], path: Path) -> None:
     """Draw a row's figure from the results of its cases into a PNG of few colours."""
     plots.save(draw(figure, results), path)
     with Image.open(path) as image:
-        few = image.convert("RGB").quantize(COLORS, Image.Quantize.MAXCOVERAGE)
+        few = image.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
     few.save(path, optimize=True)
 
 
@@ -58,14 +58,15 @@ def _bars(axes: Axes, figure: Figure, results: Mapping[str, CaseResult]) -> None
         axes.barh(index, middle, color=plots.SOURCES[0], height=0.6)
         axes.plot([low, high], [index, index], color=plots.INK, lw=1.0)
         axes.annotate(
-            f"{middle:,.4g}".replace(",", " "),
+            text.number(middle, 4),
             (high, index),
             xytext=(4, 0),
             textcoords="offset points",
             va="center",
             fontsize=7,
         )
-    axes.set_xlim(0, 1.1 * highest or 1.0)
+    axes.set_xlim(0, 1.15 * highest or 1.0)
+    axes.ticklabel_format(axis="x", style="plain")
     axes.set_yticks(range(len(figure.cases)), figure.names)
     axes.invert_yaxis()
     axes.set_xlabel(_label(figure.of) + ": median, and range over runs")

@@ -34,8 +34,9 @@ LAWS_INTRODUCTION = """\
 A row that stays the same whatever the law says proves little. The rows that are reproduced, and the
 quick ones, were run with one law changed at a time:"""
 LAWS_READ = """\
-A cell says how many of the row's claims that held do no longer: `2/4` is two of four; `.` is none;
-an empty cell is a law that the row's schemes do not have. Both runs have four replications, two
+A cell says how many of the row's claims that held do no longer: `2/4` is two of four. `m` says that
+none is lost, but that a measure leaves the range that it had, by 5 % or more; `.` that none does.
+An empty cell is a law that the row's schemes do not have. Both runs have four replications, two
 where a run takes seconds of a core, so fewer claims hold here than in the row."""
 READINGS_INTRODUCTION = """\
 What a deck leaves open is a parameter. Each other reading was run with every row that it touches;
@@ -169,7 +170,7 @@ def _controls(judged: Sequence[Judged], evidence: Evidence) -> list[str]:
         "",
         f"All cases ran at commit {evidence.commit}, with the core of SHA-256 {evidence.core}...,",
         f"by {evidence.date}. Of {len(held)} rows that are reproduced these hold under a control,",
-        "too:",
+        "too. They say that a mechanism does no harm, not that it does something:",
         "",
         *header("row", "holds", "because"),
     ]
@@ -215,26 +216,24 @@ def _laws(judged: Sequence[Judged], laws: Mapping[str, Trial]) -> list[str]:
             deaf.append(_link(each))
         marks = [_mark(outcome) for outcome in outcomes]
         lines.append(cells(_link(each), each.verdict, *marks))
-    said = ", ".join(deaf)
-    lines += ["", _deaf(said), ""]
-    return lines
+    return [*lines, "", _deaf(", ".join(deaf)), ""]
 
 
 def _deaf(rows: str) -> str:
     if not rows:
         return "Every reproduced row notices at least one of them."
     return (
-        f"**No change of a law is noticed by {rows}.** What these rows reproduce would be "
-        "reproduced by other laws as well: they say that a mechanism does no harm, or test TCP or "
-        "the switch."
+        f"**No claim of {rows} fails under any of them.** What these rows reproduce would be "
+        "reproduced by other laws as well; they prove little."
     )
 
 
 def _mark(outcome: Outcome | None) -> str:
     if outcome is None:
         return ""
-    held = sum(before == "holds" for before in outcome.before)
-    return f"{outcome.lost}/{held}" if outcome.lost else "."
+    if outcome.lost:
+        return f"{outcome.lost}/{sum(before == 'holds' for before in outcome.before)}"
+    return "m" if outcome.moved else "."
 
 
 def _commits(several: Mapping[str, Trial]) -> str:
@@ -273,7 +272,7 @@ def _missed(judged: Sequence[Judged]) -> list[str]:
                     _link(each),
                     each.row.what,
                     each.row.published,
-                    f"{worst} ({each.worst.verdict})",
+                    f"{worst} ({each.worst.claim.word.name}: {each.worst.of_claim})",
                     tables.demand(each.worst),
                 )
             )

@@ -158,8 +158,10 @@ def _history(judged: Judged, recorded: RowEvidence | None) -> str:
 
 
 def _check(check: Check) -> str:
+    word = check.claim.word
+    parts = f": {check.of_claim}, where this" if word.composite else ""
     return cells(
-        f"{check.claim.entry}, {check.claim.word.name}",
+        f"{check.claim.entry}, {word.name}{parts}",
         tables.name_of(check),
         tables.spread(check),
         tables.demand(check),

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 HEADER = ("row", "published", "word", "measure", "ours: median [quartiles]", "demanded", "verdict")
 
+SMALL = 1e-3
+"""Below it a bound of an interval is written with one digit."""
+
 
 def count(judged: Sequence[Judged]) -> dict[str, int]:
     """Count rows by the verdict of their runs, every verdict named."""
@@ -108,6 +111,8 @@ def spread_of(values: Values, factor: float, unit: str) -> str:
     each = (values.median, values.first_quartile, values.third_quartile)
     middle, low, high = (figure(value * factor) for value in each)
     body = middle if low == high else f"{middle} [{low}..{high}]"
+    if not math.isfinite(values.median) and low == high:
+        return body
     return f"{body} {unit}".rstrip()
 
 
@@ -153,7 +158,7 @@ def figure_signed(value: float) -> str:
     """Write a number that may be negative or have no end."""
     if math.isinf(value):
         return "-inf" if value < 0 else "inf"
-    return text.number(value, 3)
+    return f"{value:.1g}" if 0 < abs(value) < SMALL else text.number(value, 3)
 
 
 def as_json(judged: Sequence[Judged]) -> dict[str, Any]:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from qcnlab.book.cases import Hot
     from qcnlab.book.entries import Figure
     from qcnlab.book.runner import CaseResult
     from qcnlab.book.traces import Array
@@ -38,6 +37,8 @@ LOG_BYTES = (1e3, 2e7)
 MB_PER_GB = 125.0
 WIDE = 4
 """So many panels or fewer stand one below the other; more stand in three columns."""
+MOST_COLUMNS = 4
+"""Columns of the legend."""
 MARK, RANGE_ALPHA = "#b00020", 0.25
 SET_POINT = (0, (4, 2))
 PUBLISHED = (0, (3, 2))
@@ -63,7 +64,8 @@ def draw(figure: Figure, results: Mapping[str, CaseResult]) -> Canvas:
         highest = max((float(axes.dataLim.y1) for axes in panels[: len(each)]), default=1.0)
         panels[0].set_ylim(0, 1.05 * highest)
     handles = _legend(figure, [case for case, _, _ in each])
-    canvas.legend(handles=handles, loc="outside upper right", ncols=len(handles))
+    columns = min(len(handles), MOST_COLUMNS)
+    canvas.legend(handles=handles, loc="outside upper right", ncols=columns)
     for axes in grid[-1]:
         axes.set_xlabel("time (s)")
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
@@ -75,9 +77,9 @@ def _panel(axes: Axes, figure: Figure, case: CaseResult, port: str, *, first: bo
     if result is None:
         return
     plots.shade(axes, facts(result))
-    if not facts(result).hotspots and case.case.hot is not None:
-        _shade_overload(axes, case.case.hot)
     axes.set_xlim(*figure.window or (0.0, facts(result).duration_s))
+    if _overloaded(figure, case) and case.case.hot is not None:
+        axes.axvspan(case.case.hot.start_s, case.case.hot.end_s, color=plots.SHADE, zorder=0)
     if figure.form.startswith("queue"):
         label = _queue(axes, figure, result, port)
     else:
@@ -89,10 +91,11 @@ def _panel(axes: Axes, figure: Figure, case: CaseResult, port: str, *, first: bo
         axes.axvline(end + figure.mark * 1e-3, color=MARK, lw=1.0, ls=PUBLISHED)
 
 
-def _shade_overload(axes: Axes, hot: Hot) -> None:
-    """Shade the time of a hotspot that sources make, not a port."""
-    if hot.start_s > 0:
-        axes.axvspan(hot.start_s, hot.end_s, color=plots.SHADE, zorder=0)
+def _overloaded(figure: Figure, case: CaseResult) -> bool:
+    """Return whether sources, not a port, make a hotspot that begins in the figure."""
+    if case.result is None or case.case.hot is None or facts(case.result).hotspots:
+        return False
+    return case.case.hot.start_s > (figure.window or (0.0, 0.0))[0]
 
 
 def _legend(figure: Figure, cases: Sequence[CaseResult]) -> list[Artist]:
@@ -107,12 +110,9 @@ def _legend(figure: Figure, cases: Sequence[CaseResult]) -> list[Artist]:
         if max(counts, default=1) > 1:
             runs = f"range of {counts.pop()} runs" if len(counts) == 1 else "range over runs"
             handles.append(Patch(color=blue, alpha=RANGE_ALPHA, label=runs))
-    if figure.form.startswith("queue"):
+    if figure.form.startswith("queue") and any(facts(r).set_point_bytes for r in results):
         handles.append(Line2D([], [], color=plots.INK, lw=0.7, ls=SET_POINT, label="set point"))
-    hot = any(facts(r).hotspots for r in results) or any(
-        case.case.hot is not None and case.case.hot.start_s > 0 for case in cases
-    )
-    if hot:
+    if any(facts(r).hotspots for r in results) or any(_overloaded(figure, c) for c in cases):
         handles.append(Patch(color=plots.SHADE, label="hotspot"))
     if figure.mark is not None:
         label = f"published: {figure.mark:g} ms"

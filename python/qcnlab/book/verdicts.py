@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED, Check, paired
@@ -72,9 +72,10 @@ class Judged:
 
     @property
     def worst(self) -> Check | None:
-        """The check to show if only one is: the first that does not hold, or the first."""
-        failed = [check for check in self.checks if not check.holds and not check.claim.either]
-        return next(iter([*failed, *self.checks]), None)
+        """The check to show if only one is: of a claim that does not hold, or the first."""
+        missed = [c for c in self.checks if c.of_claim != HOLDS and not c.claim.either]
+        failed = [check for check in missed if not check.holds]
+        return next(iter([*failed, *missed, *self.checks]), None)
 
 
 def judge(book: Book, results: Mapping[str, Mapping[str, CaseResult]]) -> list[Judged]:
@@ -101,7 +102,7 @@ def _row(row: Row, results: Mapping[str, CaseResult], *, same: bool = False) -> 
     ]
     return Judged(
         row,
-        tuple(check for _, checks in each for check in checks),
+        tuple(replace(check, of_claim=said) for said, checks in each for check in checks),
         _verdicts(row, [verdict for verdict, _ in each]) if run else (),
         tuple(
             Shown(reading, _shown(reading, results[reading.case]))
