@@ -16,7 +16,7 @@ from qcnlab import book
 from qcnlab.book import comparisons, evidence, hotspot, runner, trials, variants, verdicts
 from qcnlab.book.cases import Hot
 from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED
-from qcnlab.book.entries import Fixed
+from qcnlab.book.entries import VERDICTS, Fixed
 from qcnlab.book.evidence import RowEvidence
 from qcnlab.book.traces import Traces
 from qcnlab.book.values import Values
@@ -399,6 +399,12 @@ def test_the_first_page_counts_what_the_rows_say(whole: book.Book) -> None:
     stated = [row.verdict for deck in whole.decks for row in deck.rows]
     for verdict in set(stated):
         assert f"| {verdict} | {stated.count(verdict)} |" in page
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    number, order, drawn, missed = (stated.count(verdict) for verdict in VERDICTS[:4])
+    assert (
+        f"Of {len(stated)} rows {number} reproduce a printed number, {order} reproduce an order or "
+        f"a verdict in words, {drawn} are drawn for comparison, and {missed} do not reproduce."
+    ) in readme
 
 
 def test_every_claim_names_an_entry_that_was_derived_from_its_deck(whole: book.Book) -> None:

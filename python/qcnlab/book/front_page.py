@@ -36,8 +36,8 @@ quick ones, were run with one law changed at a time:"""
 LAWS_READ = """\
 A cell says how many of the row's claims that held do no longer: `2/4` is two of four. `m` says that
 none is lost, but that a measure leaves the range that it had, by 5 % or more; `.` that none does.
-An empty cell is a law that the row's schemes do not have. Both runs have four replications, two
-where a run takes seconds of a core, so fewer claims hold here than in the row."""
+An empty cell is a law that the row's schemes do not have; `?` was not run. Both runs have four
+replications, two where a run takes seconds of a core, so fewer claims hold here than in the row."""
 READINGS_INTRODUCTION = """\
 What a deck leaves open is a parameter. Each other reading was run with every row that it touches;
 the row's section says what came out. Here: the rows of which fewer or more claims hold with it,
@@ -93,16 +93,16 @@ def front_page(
     judged: Sequence[Judged],
     evidence: Evidence,
     readings: Mapping[str, Trial],
-    laws: Mapping[str, Trial],
+    laws: tuple[Mapping[str, Trial], Mapping[str, set[str]]],
     unused: Mapping[str, Sequence[Entry]],
 ) -> str:
-    """Return the first page."""
+    """Return the first page; `laws` are what came of each and which rows each touches."""
     parts = [
         *_counts(book, judged),
-        *_reproduced(judged, evidence, laws),
+        *_reproduced(judged, evidence, laws[0]),
         RULES,
         *_controls(judged, evidence),
-        *_laws(judged, laws),
+        *_laws(judged, *laws),
         *_readings(readings),
         *_missed(judged),
         *_unused(unused),
@@ -192,29 +192,35 @@ def _held(recorded: RowEvidence | None) -> str:
     return " and ".join(parts)
 
 
-def _laws(judged: Sequence[Judged], laws: Mapping[str, Trial]) -> list[str]:
+def _laws(
+    judged: Sequence[Judged], laws: Mapping[str, Trial], touched: Mapping[str, set[str]]
+) -> list[str]:
     if not laws:
         return []
-    columns = [chr(ord("A") + index) for index in range(len(laws))]
+    columns = [chr(ord("A") + index) for index in range(len(touched))]
     lines = [
         "## Which law each row watches",
         "",
         LAWS_INTRODUCTION,
         "",
-        *(f"* {column}: {name}" for column, name in zip(columns, laws, strict=True)),
+        *(f"* {column}: {name}" for column, name in zip(columns, touched, strict=True)),
         "",
         f"{LAWS_READ} {_commits(laws)}",
         "",
         *header("row", "verdict", *columns),
     ]
-    rows = [each for each in judged if any(each.row.id in trial.rows for trial in laws.values())]
     deaf = []
-    for each in rows:
-        outcomes = [trial.rows.get(each.row.id) for trial in laws.values()]
-        reproduced = each.verdict in (NUMBER, ORDER)
-        if reproduced and not any(outcome and outcome.lost for outcome in outcomes):
+    for each in judged:
+        row = each.row.id
+        outcomes = {name: laws[name].rows[row] for name in laws if row in laws[name].rows}
+        if not outcomes:
+            continue
+        if each.verdict in (NUMBER, ORDER) and not any(one.lost for one in outcomes.values()):
             deaf.append(_link(each))
-        marks = [_mark(outcome) for outcome in outcomes]
+        marks = [
+            _mark(outcomes[name]) if name in outcomes else "?" if row in rows else ""
+            for name, rows in touched.items()
+        ]
         lines.append(cells(_link(each), each.verdict, *marks))
     return [*lines, "", _deaf(", ".join(deaf)), ""]
 
@@ -228,9 +234,7 @@ def _deaf(rows: str) -> str:
     )
 
 
-def _mark(outcome: Outcome | None) -> str:
-    if outcome is None:
-        return ""
+def _mark(outcome: Outcome) -> str:
     if outcome.lost:
         return f"{outcome.lost}/{sum(before == 'holds' for before in outcome.before)}"
     return "m" if outcome.moved else "."

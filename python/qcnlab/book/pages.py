@@ -36,9 +36,12 @@ def write(
     recorded = evidence.read(book_folder)
     readings = trials.read(trials.READINGS, book_folder)
     laws = trials.read(trials.LAWS, book_folder)
+    touched = trials.touched(trials.LAWS, book, book_folder)
     first = folder / "README.md"
     unused = derived.without_row(book, book_folder)
-    first.write_text(front_page(book, judged, recorded, readings, laws, unused), encoding="utf-8")
+    first.write_text(
+        front_page(book, judged, recorded, readings, (laws, touched), unused), encoding="utf-8"
+    )
     paths = [first]
     for deck in book.decks:
         own = [each for each in judged if each.row.deck == deck.name]

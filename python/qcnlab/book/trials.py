@@ -113,6 +113,18 @@ def run(kind: Kind, book: Book, book_folder: Path, build: Build, run_cases: Run)
     return book_folder / kind.written
 
 
+def touched(kind: Kind, book: Book, book_folder: Path) -> dict[str, set[str]]:
+    """Return the rows that each variant of a kind touches."""
+    return {
+        variant.name: {
+            row.id
+            for deck in variants.changed(book, variant, shown=kind.shown).decks
+            for row in deck.rows
+        }
+        for variant in variants.read(book_folder / kind.listed, kind.key)
+    }
+
+
 def _watching(book: Book, run_cases: Run) -> Book:
     """Keep the rows that laws are held against: those that are reproduced, and the quick ones."""
     held = {each.row.id for each in judge(book, run_cases(book)) if each.row.claims and each.holds}
