@@ -7,6 +7,7 @@ both with as few replications; both verdicts are kept.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from qcnlab.book.comparisons import Check
     from qcnlab.book.entries import Book, Row
     from qcnlab.book.provenance import Build
     from qcnlab.book.runner import CaseResult
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 
     Results = dict[str, dict[str, CaseResult]]
     Run = Callable[[Book], Results]
+
+
+READABLE = 0.05
+"""A difference that can be read off a plot."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,8 @@ class Outcome:
     """The worst measure with the change, in words; empty if the row has no claim."""
     shown: tuple[str, ...]
     """What it shows of the changed cases."""
+    moved: bool = False
+    """Whether a claim's measure leaves the range that it has as it is, by 5 % or more."""
 
     @property
     def lost(self) -> int:
@@ -137,6 +145,7 @@ def _outcomes(kind: Kind, book: Book, variant: Variant, run_cases: Run) -> dict[
             other.verdicts,
             _worst(other),
             tuple(_shown(other, touched)),
+            any(_moves(*pair) for pair in zip(one.checks, other.checks, strict=True)),
         )
         for one, other in zip(before, after, strict=True)
         if one.verdicts or not one.row.claims
@@ -158,6 +167,15 @@ def _cut(book: Book, results: Results) -> Results:
 def _worst(judged: Judged) -> str:
     worst = judged.worst
     return "" if worst is None else f"{tables.name_of(worst)}: {tables.spread(worst)}"
+
+
+def _moves(before: Check, after: Check) -> bool:
+    """Return whether the median leaves the range of the values as they are, by 5 % or more."""
+    values, median = before.values, after.values.median
+    if math.isnan(values.median) or math.isnan(median):
+        return math.isnan(values.median) != math.isnan(median)
+    outside = not values.low <= median <= values.high
+    return outside and not math.isclose(median, values.median, rel_tol=READABLE)
 
 
 def _shown(judged: Judged, touched: set[tuple[str, str]]) -> list[str]:
@@ -193,6 +211,7 @@ def _trial(tree: dict[str, Any]) -> Trial:
             tuple(each["after"]),
             each["worst"],
             tuple(each["shown"]),
+            each.get("moved", False),
         )
         for name, each in tree["rows"].items()
     }
