@@ -97,11 +97,15 @@ class Grid:
 
     def scenario(self, point: int) -> Scenario:
         """Return the scenario at a point, without tables."""
+        return self.base.with_(*self.changes_at(point))
+
+    def changes_at(self, point: int) -> list[str]:
+        """Return the assignments that make the scenario at a point of `base`."""
         chosen: list[str] = []
         for values in reversed(self.assignments):
             point, index = divmod(point, len(values))
             chosen.append(values[index])
-        return self.base.with_(*self.changes, *reversed(chosen), NO_TABLES)
+        return [*self.changes, *reversed(chosen), NO_TABLES]
 
     def label(self, point: int) -> str:
         """Return the name of a point: `topology.sources=5, topology.rtt=40 us`."""
