@@ -64,3 +64,26 @@ def test_the_commands_of_the_wireshark_page_run(cli: CommandLine, tmp_path: Path
     shown = cli(*(word.replace("runs/", f"{tmp_path}/") for word in shlex.split(frames)[1:]))
     assert shown.returncode == 0, shown.stderr
     assert len(shown.stdout.splitlines()) > 5
+
+
+def test_the_python_of_the_cluster_page_runs(tmp_path: Path) -> None:
+    page = GUIDE.with_name("sweeps-on-a-cluster.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    short = '").with_("duration=0.2 s", "hotspot.until=0.15 s", "hotspot.from=0.1 s", "warmup=0 s")'
+    with chdir(tmp_path):
+        exec(block.replace('rtt10us")', f"rtt10us{short}"), {})
+
+
+def test_the_tuning_page_runs(cli: CommandLine, tmp_path: Path) -> None:
+    page = GUIDE.with_name("tuning.md").read_text(encoding="utf-8")
+    block, *_ = re.findall(r"^```\n(qcnlab .*?)^```", page, re.MULTILINE | re.DOTALL)
+    words = [*shlex.split(block)[1:], "-s", "duration=0.2 s", "-s", "hotspot.from=0.1 s"]
+    words += ["-s", "hotspot.until=0.15 s", "-s", "warmup=0 s", "--trials", "2", "--reps", "1"]
+    done = cli(*words)
+    assert done.returncode == 0, done.stderr
+    assert (cli.folder / "front" / "tune.svg").exists()
+    [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    short = '").with_("duration=0.2 s", "hotspot.until=0.15 s", "hotspot.from=0.1 s", "warmup=0 s")'
+    with chdir(tmp_path):
+        exec(code.replace('rtt10us")', f"rtt10us{short}"), {})
+    assert (tmp_path / "tune.svg").exists()

@@ -112,6 +112,15 @@ def test_an_interrupt_while_modules_are_imported_is_quiet(module: str) -> None:
     assert done.stdout == ""
 
 
+def test_interrupts_are_settled_before_any_other_module_is_imported() -> None:
+    code = "import sys; before = set(sys.modules); import qcnlab.__main__; "
+    code += "print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert set(done.stdout.split()) <= {"__future__", "_signal", "qcnlab", "qcnlab.__main__"}
+
+
 def test_the_command_starts_where_interrupts_are_settled_first() -> None:
     [script] = [each for each in entry_points(group="console_scripts") if each.name == "qcnlab"]
     assert script.value == "qcnlab.__main__:program"

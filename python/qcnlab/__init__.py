@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from qcnlab.sweeps.result import Sweep
     from qcnlab.sweeps.running import open_sweep, sweep
     from qcnlab.tables import Table
+    from qcnlab.tuning.result import Trial, Tuning
+    from qcnlab.tuning.searching import tune
 
 __all__ = [
     "AnalysisError",
@@ -47,6 +49,8 @@ __all__ = [
     "ScenarioError",
     "Sweep",
     "Table",
+    "Trial",
+    "Tuning",
     "__version__",
     "compare",
     "load",
@@ -55,6 +59,7 @@ __all__ = [
     "run",
     "run_many",
     "sweep",
+    "tune",
 ]
 
 _MODULES = {
@@ -69,6 +74,8 @@ _MODULES = {
     "sweeps.result": ("Sweep",),
     "sweeps.running": ("open_sweep", "sweep"),
     "tables": ("Table",),
+    "tuning.result": ("Trial", "Tuning"),
+    "tuning.searching": ("tune",),
 }  # fmt: skip
 
 if not TYPE_CHECKING:

@@ -1,11 +1,17 @@
 """The program: `qcnlab`, and `python -m qcnlab`.
 
-What Ctrl-C does is settled before anything large is imported, so that it never shows a traceback.
+What Ctrl-C does is settled before anything is imported that the interpreter has not loaded itself,
+so that it never shows a traceback. `signal` would import `enum` and more; `_signal` is built in.
 """
 
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]
 import os
-import signal
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 INTERRUPTED = 130
 
@@ -14,8 +20,8 @@ def _leave(*_: object) -> None:
     os._exit(INTERRUPTED)
 
 
-if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, _leave)
+if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _leave)
 
 
 def program() -> NoReturn:

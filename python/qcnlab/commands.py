@@ -20,6 +20,7 @@ from qcnlab import (
     run_command,
 )
 from qcnlab.live import command as live
+from qcnlab.tuning import command as tuning
 
 app = typer.Typer(
     help="A congestion-management laboratory for Ethernet fabrics: QCN, ECM and their family.",
@@ -53,6 +54,7 @@ def _root(
 app.command()(mib.mib)
 app.command()(run_command.run)
 app.command()(experiment_commands.sweep)
+app.command()(tuning.tune)
 app.command()(flow_commands.fct)
 app.command()(flow_commands.compare)
 app.command()(experiment_commands.demo)

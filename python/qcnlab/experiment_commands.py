@@ -46,6 +46,12 @@ def sweep(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check all points, say what would run, and stop.")
     ] = False,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on", metavar="CLUSTER", help="Run on dask (this machine) or dask://HOST:PORT."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run a scenario over a grid of values; the same command again runs what is missing.
@@ -55,7 +61,7 @@ def sweep(
     from qcnlab.sweeps import command
 
     options = command.Options(
-        scenario, changes or [], vary, metric or [], reps, seed, jobs, out, fresh, dry_run
+        scenario, changes or [], vary, metric or [], reps, seed, jobs, out, fresh, dry_run, on
     )
     summary, words = command.sweep(options)
     if as_json:

@@ -11,6 +11,7 @@ from typing import Any
 from qcnlab import text
 from qcnlab.api import load
 from qcnlab.folders import ROOT
+from qcnlab.sweeps.executors import check_on
 from qcnlab.sweeps.grid import build, read, word
 from qcnlab.sweeps.result import check_metric, write_figure
 from qcnlab.sweeps.running import describe, perform
@@ -31,6 +32,7 @@ class Options:
     out: Path | None
     fresh: bool
     dry_run: bool
+    on: str | None = None
 
     def command(self, folder: Path) -> str:
         """Return the command that continues this sweep in `folder`."""
@@ -38,7 +40,7 @@ class Options:
         options = (("-s", self.changes), ("--vary", self.vary), ("--metric", self.metrics))
         for flag, values in options:
             words += [word for value in values for word in (flag, value)]
-        for flag, number in (("--reps", self.reps), ("--seed", self.seed)):
+        for flag, number in (("--reps", self.reps), ("--seed", self.seed), ("--on", self.on)):
             words += [] if number is None else [flag, str(number)]
         return shlex.join(words if self.out is None else [*words, "-o", str(folder)])
 
@@ -60,6 +62,7 @@ def sweep(options: Options) -> tuple[dict[str, Any], str]:
     """
     for name in options.metrics:
         check_metric(name)
+    check_on(options.on)
     grid = build(
         load(options.scenario),
         options.changes,
@@ -81,7 +84,9 @@ def sweep(options: Options) -> tuple[dict[str, Any], str]:
     for warning in grid.scenario(0).warnings():
         print(f"warning: at {grid.label(0)}: {warning}", file=sys.stderr)
     try:
-        result = perform(grid, known, options.seed, store, jobs=options.jobs, progress=None)
+        result = perform(
+            grid, known, options.seed, store, jobs=options.jobs, progress=None, on=options.on
+        )
     except (KeyboardInterrupt, SystemExit):
         print(
             f"{len(store.done)} of {total} runs are done and kept in '{folder}'; to go on:\n"

@@ -97,11 +97,15 @@ class Grid:
 
     def scenario(self, point: int) -> Scenario:
         """Return the scenario at a point, without tables."""
+        return self.base.with_(*self.changes_at(point))
+
+    def changes_at(self, point: int) -> list[str]:
+        """Return the assignments that make the scenario at a point of `base`."""
         chosen: list[str] = []
         for values in reversed(self.assignments):
             point, index = divmod(point, len(values))
             chosen.append(values[index])
-        return self.base.with_(*self.changes, *reversed(chosen), NO_TABLES)
+        return [*self.changes, *reversed(chosen), NO_TABLES]
 
     def label(self, point: int) -> str:
         """Return the name of a point: `topology.sources=5, topology.rtt=40 us`."""
@@ -157,11 +161,13 @@ def build(
     vary: Mapping[str, Iterable[object]],
     *,
     seeded: bool,
+    single: bool = False,
     progress: bool | None = None,
 ) -> Grid:
     """Build and check every point: `base`, changed by `changes` and by one value of each key.
 
-    `seeded`: a seed is given, so that the key `seed` cannot vary. `progress` as in `run`. Raises
+    `seeded`: a seed is given, so that the key `seed` cannot vary. `single`: nothing need vary, and
+    there is one point then. `progress` as in `run`. Raises
     `ScenarioError` that tells of all points that cannot be.
     """
     if not isinstance(vary, Mapping):
@@ -172,6 +178,8 @@ def build(
         key: [_assignment(key, value) for value in several(key, values)]
         for key, values in vary.items()
     }
+    if not texts and not single:
+        raise scenario_error("nothing varies", hint="--vary KEY=VALUE,VALUE,... names a key")
     _check_keys(texts, changes, seeded=seeded)
     count = prod(len(values) for values in texts.values())
     if count > MOST_POINTS:
@@ -211,8 +219,6 @@ def _checked(
 
 
 def _check_keys(texts: Mapping[str, list[str]], changes: Sequence[str], *, seeded: bool) -> None:
-    if not texts:
-        raise scenario_error("nothing varies", hint="--vary KEY=VALUE,VALUE,... names a key")
     if "replications" in texts:
         raise scenario_error("replications cannot vary", hint="--reps gives each point as many")
     if "seed" in texts and seeded:

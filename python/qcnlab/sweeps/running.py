@@ -11,6 +11,7 @@ from qcnlab import _core, catalogue
 from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED, Scenario
 from qcnlab.errors import Error
 from qcnlab.progress import Bar
+from qcnlab.sweeps.executors import check_on, run_on
 from qcnlab.sweeps.grid import build
 from qcnlab.sweeps.result import Sweep
 from qcnlab.sweeps.store import Store, manifest, read
@@ -18,7 +19,7 @@ from qcnlab.text import counted
 from qcnlab.values import within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from os import PathLike
 
     from qcnlab.sweeps.grid import Grid
@@ -38,6 +39,7 @@ def sweep(
     out: str | PathLike[str] | None = None,
     fresh: bool = False,
     progress: bool | None = None,
+    on: object = None,
 ) -> Sweep:
     """Run a scenario at every point of a grid.
 
@@ -60,6 +62,10 @@ def sweep(
         Start the folder over.
     progress : bool, optional
         As in `run`.
+    on : executor or client or str, optional
+        Where the runs are made: an executor of `concurrent.futures`, a client of Dask, ``"dask"``
+        for a Dask cluster of this machine, or ``"dask://HOST:PORT"``. `jobs` is then the number of
+        workers, or of tasks at once. The result is the same to the byte.
 
     Returns
     -------
@@ -90,12 +96,13 @@ def sweep(
     seed = within("seed", seed, 0, MOST_SEED)
     if not isinstance(scenario, Scenario):
         raise TypeError(f"{scenario!r} is not a Scenario; qcnlab.load(...) returns one")
+    check_on(on)
     grid = build(scenario, (), vary, seeded=seed is not None, progress=progress)
     known = describe(grid, reps, seed, "qcnlab.sweep with the same arguments")
     if out is None:
-        return perform(grid, known, seed, None, jobs=jobs, progress=progress)
+        return perform(grid, known, seed, None, jobs=jobs, progress=progress, on=on)
     store = Store(Path(out), known, fresh=fresh)
-    result = perform(grid, known, seed, store, jobs=jobs, progress=progress)
+    result = perform(grid, known, seed, store, jobs=jobs, progress=progress, on=on)
     for note in store.notes:
         warnings.warn(f"'{out}': {note}", stacklevel=2)
     return result
@@ -144,13 +151,14 @@ def perform(
     *,
     jobs: int | None,
     progress: bool | None,
+    on: object = None,
 ) -> Sweep:
     """Run what is missing and keep it in `store`, if there is one, with tables and figure."""
     with nullcontext() if store is None else store.opened():
         done = {} if store is None else store.done
         runs = [(p, r) for p in range(len(grid)) for r in range(known["replications"])]
         missing = [run for run in runs if run not in done]
-        _run(grid, missing, seed, done, store, jobs=jobs, progress=progress)
+        _run(grid, missing, seed, done, store, jobs=jobs, progress=progress, on=on)
         result = Sweep(known, done)
         if store is not None:
             store.finish()
@@ -167,35 +175,61 @@ def _run(
     *,
     jobs: int | None,
     progress: bool | None,
+    on: object,
 ) -> None:
     failed: dict[Run, Exception] = {}
-    part: Sequence[Run] = ()
 
-    def ended(batch: list[tuple[int, list[float | None] | Exception]]) -> None:
+    def ended(batch: Iterable[tuple[Run, Values | Exception]]) -> None:
         whole: list[tuple[Run, Values]] = []
-        for task, outcome in batch:
+        for run, outcome in batch:
             if isinstance(outcome, Exception):
-                failed[part[task]] = outcome
-            else:
-                whole.append((part[task], outcome))
+                failed[run] = outcome
+            elif run not in done:
+                whole.append((run, outcome))
         if store is not None:
             store.add(whole)
         done.update(whole)
 
     with Bar(f"{len(missing)} runs", progress) as bar:
-        for start in range(0, len(missing), AT_ONCE):
-            part = missing[start : start + AT_ONCE]
-            points = sorted({point for point, _ in part})
-            at = {point: index for index, point in enumerate(points)}
-            cores = [grid.scenario(point)._core for point in points]
-            tasks = [(at[point], replication) for point, replication in part]
+        if on is None:
+            _run_here(grid, missing, seed, ended, jobs, bar)
+        else:
+            have = len(done)
 
-            def tell(share: float, start: int = start, size: int = len(part)) -> None:
-                bar((start + share * size) / len(missing))
+            def count(batch: Iterable[tuple[Run, Values | Exception]]) -> None:
+                ended(batch)
+                bar((len(done) - have + len(failed)) / len(missing))
 
-            _core.run_each(cores, tasks, ended, seed=seed, jobs=jobs, progress=tell)
+            run_on(on, grid, missing, seed, jobs, count)
     if failed:
         raise _at_its_point(grid, failed)
+
+
+def _run_here(
+    grid: Grid,
+    missing: Sequence[Run],
+    seed: int | None,
+    ended: Callable[[Iterable[tuple[Run, Values | Exception]]], None],
+    jobs: int | None,
+    bar: Bar,
+) -> None:
+    """Do runs on the threads of this process."""
+    for start in range(0, len(missing), AT_ONCE):
+        part = missing[start : start + AT_ONCE]
+        points = sorted({point for point, _ in part})
+        at = {point: index for index, point in enumerate(points)}
+        cores = [grid.scenario(point)._core for point in points]
+        tasks = [(at[point], replication) for point, replication in part]
+
+        def hand_on(
+            batch: list[tuple[int, list[float | None] | Exception]], part: Sequence[Run] = part
+        ) -> None:
+            ended((part[task], outcome) for task, outcome in batch)
+
+        def tell(share: float, start: int = start, size: int = len(part)) -> None:
+            bar((start + share * size) / len(missing))
+
+        _core.run_each(cores, tasks, hand_on, seed=seed, jobs=jobs, progress=tell)
 
 
 def _at_its_point(grid: Grid, failed: Mapping[Run, Exception]) -> Exception:

@@ -98,7 +98,7 @@ class Store:
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with _held(self.folder):
+            with held(self.folder):
                 self._prepare()
                 self._journal = (self.folder / JOURNAL).open("ab", buffering=0)
                 try:
@@ -378,7 +378,7 @@ def _flat(known: Manifest) -> dict[str, str]:
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[None]:
+def held(folder: Path) -> Iterator[None]:
     """Keep other processes out of `folder`, where the system can."""
     try:
         import fcntl

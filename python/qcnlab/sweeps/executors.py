@@ -1,0 +1,212 @@
+"""Runs of a sweep on an executor: processes here, a Dask cluster, or any other.
+
+A task is a few runs. It carries the text of the scenario and what is set at its points, never
+tables, and comes back with the metrics of its runs. The process that started the sweep hands out
+tasks and alone writes the journal, so a task that is lost or comes back twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from qcnlab import _core
+from qcnlab.errors import Error, MissingPackage
+from qcnlab.folders import core_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from qcnlab.sweeps.grid import Grid
+    from qcnlab.sweeps.store import Run, Values
+
+POLL_S = 0.2
+"""How often Ctrl-C and new workers are looked for."""
+TASK_S = 1.0
+"""Runs are put together until a task takes about so long."""
+MOST_IN_A_TASK = 256
+AHEAD = 2
+"""Tasks handed out for each worker: one runs, one waits, so that none is idle."""
+CLUSTER = re.compile(r"dask://[^/]+:\d+")
+
+Ended = list[tuple["Run", "Values | Exception"]]
+
+
+@dataclass(frozen=True)
+class Work:
+    """Runs for one worker.
+
+    Attributes
+    ----------
+    build : str
+        Digest of the core of the process that hands out the work.
+    source : tuple of str
+        Name and text of the scenario that all points share.
+    points : dict
+        By point, what is set there.
+    """
+
+    build: str
+    source: tuple[str, str]
+    seed: int | None
+    points: dict[int, list[str]]
+    runs: tuple[Run, ...]
+
+
+def work_on(work: Work) -> tuple[Ended, float]:
+    """Do the runs of `work`, one after the other; also return the seconds that they took.
+
+    Raises `Error` if this process has another build of qcnlab.
+    """
+    if core_digest() != work.build:
+        raise Error(
+            f"the worker on {socket.gethostname()} has another build of qcnlab; results of two "
+            "builds are not put together: install the same wheel there"
+        )
+    started = time.perf_counter()
+    base = _base(*work.source)
+    points = sorted(work.points)
+    cores = [base.override(work.points[point]) for point in points]
+    tasks = [(points.index(point), replication) for point, replication in work.runs]
+    ended: Ended = []
+
+    def collect(batch: list[tuple[int, list[float | None] | Exception]]) -> None:
+        ended.extend((work.runs[task], outcome) for task, outcome in batch)
+
+    _core.run_each(cores, tasks, collect, seed=work.seed, jobs=1)
+    return [(run, _portable(outcome)) for run, outcome in ended], time.perf_counter() - started
+
+
+@lru_cache(maxsize=4)
+def _base(name: str, text: str) -> _core.Scenario:
+    return _core.Scenario.from_json(text, name)
+
+
+def _portable(outcome: Values | Exception) -> Values | Exception:
+    """Return an outcome that can be pickled: what a scheme of the caller's raises may not be."""
+    if isinstance(outcome, Exception) and not isinstance(outcome, Error):
+        return Error(f"{type(outcome).__name__}: {outcome}")
+    return outcome
+
+
+def check_on(on: object) -> None:
+    """Raise `Error` or `TypeError` for what is no executor; `None` is this process."""
+    if isinstance(on, str):
+        if on != "dask" and not CLUSTER.fullmatch(on):
+            raise Error(f"'{on}' is no cluster: write dask, or dask://HOST:PORT")
+    elif on is not None and not isinstance(on, Executor) and not hasattr(on, "get_executor"):
+        raise TypeError(
+            f"{on!r} runs nothing: give 'dask', 'dask://HOST:PORT', a Dask client, or an executor "
+            "of concurrent.futures"
+        )
+
+
+@contextmanager
+def executor(on: object, jobs: int | None) -> Iterator[tuple[Executor, Callable[[], int]]]:
+    """Yield the executor that `on` names or is, and a function that counts its workers.
+
+    `on` is ``dask`` (a cluster of this machine, for as long as the body runs),
+    ``dask://HOST:PORT``, a client of Dask, or any executor of `concurrent.futures`.
+    """
+    if isinstance(on, str):
+        with _dask(on, jobs) as client:
+            yield _executor_of(client), lambda: jobs or _threads(client)
+    elif isinstance(on, Executor):
+        yield on, lambda: jobs or int(getattr(on, "_max_workers", 0)) or os.cpu_count() or 1
+    else:
+        yield _executor_of(on), lambda: jobs or _threads(on)
+
+
+@contextmanager
+def _dask(on: str, jobs: int | None) -> Iterator[Any]:
+    address = on.removeprefix("dask").removeprefix("://")
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError as error:
+        raise MissingPackage(f"--on {on} needs {error.name}: pip install 'qcnlab[dask]'") from error
+    if address:
+        try:
+            client = distributed.Client(f"tcp://{address}", timeout="10s")
+        except (OSError, ValueError) as error:
+            raise Error(f"no scheduler of Dask answers at {address}: {error}") from error
+        with client:
+            yield client
+        return
+    workers = jobs or os.cpu_count() or 1
+    with (
+        distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=50,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def _executor_of(client: Any) -> Executor:
+    executor: Executor = client.get_executor(pure=False)
+    return executor
+
+
+def _threads(client: Any) -> int:
+    return sum(client.nthreads().values()) or 1
+
+
+def run_on(
+    on: object,
+    grid: Grid,
+    missing: Sequence[Run],
+    seed: int | None,
+    jobs: int | None,
+    ended: Callable[[Ended], None],
+) -> None:
+    """Do the runs that are missing on an executor; `ended` gets each some time after it ends.
+
+    Raises `Error` when the executor fails: its workers are gone, or are of another build.
+    """
+    queue = list(reversed(missing))
+    build, source = core_digest(), grid.base._core.source()
+    with executor(on, jobs) as (pool, workers):
+        under_way: dict[Future[tuple[Ended, float]], int] = {}
+        size = 1
+        try:
+            while queue or under_way:
+                while queue and len(under_way) < AHEAD * workers():
+                    runs = tuple(queue.pop() for _ in range(min(size, len(queue))))
+                    points = {point: grid.changes_at(point) for point, _ in runs}
+                    work = Work(build, source, seed, points, runs)
+                    under_way[pool.submit(work_on, work)] = len(runs)
+                done, _ = wait(under_way, timeout=POLL_S, return_when=FIRST_COMPLETED)
+                for future in done:
+                    count = under_way.pop(future)
+                    outcome, seconds = _result(future)
+                    ended(outcome)
+                    fair = max(1, len(queue) // (2 * AHEAD * workers()))
+                    wanted = round(TASK_S * count / max(seconds, 1e-6))
+                    size = max(1, min(wanted, fair, MOST_IN_A_TASK))
+        finally:
+            for future in under_way:
+                future.cancel()
+
+
+def _result(future: Future[tuple[Ended, float]]) -> tuple[Ended, float]:
+    try:
+        return future.result()
+    except Error:
+        raise
+    except Exception as error:
+        raise Error(
+            f"the executor failed: {type(error).__name__}: {error}; runs that ended are kept"
+        ) from error

@@ -1,0 +1,251 @@
+"""What a search gave: its trials, the best of them, a table and a figure."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from qcnlab import text
+from qcnlab.errors import scenario_error
+from qcnlab.tuning.goals import Constraint, Objective, Runs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One set of values, and what its runs gave.
+
+    Examples
+    --------
+    >>> Trial(1, {"scheme.cp.w": "4"}, {}, (1500.0,), violation=0.0).kept
+    True
+    """
+
+    number: int
+    """Counted from 1; 0 is the scenario as it is."""
+    values: dict[str, str]
+    """What is set, by key."""
+    metrics: dict[str, Runs]
+    """The metrics that are asked for, of each condition and replication."""
+    scores: tuple[float, ...]
+    """What the objectives come to."""
+    violation: float
+    """The sum of what bounds are exceeded by; 0 if all are kept."""
+    refused: str | None = None
+    """Why the scenario cannot have these values."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether it ran and kept all bounds."""
+        return self.refused is None and self.violation == 0
+
+
+class Tuning:
+    """All trials of a search. Comes from `qcnlab.tune`.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> scenario = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=10 ms", "warmup=1 ms")
+    >>> tuned = qcnlab.tune(
+    ...     scenario, vary={"scheme.cp.w": "0.5..8.0"}, minimize="queue_std_bytes", trials=3, reps=1
+    ... )
+    >>> tuned
+    <Tuning one-source-into-9g-rtt10us: 3 trials>
+    >>> tuned.baseline.values, sorted(tuned.best.metrics)
+    ({}, ['queue_std_bytes'])
+    """
+
+    def __init__(
+        self,
+        known: dict[str, Any],
+        objectives: Sequence[Objective],
+        constraints: Sequence[Constraint],
+        trials: Sequence[Trial],
+    ) -> None:
+        self._known = known
+        self._trials = list(trials)
+        self.objectives = tuple(objectives)
+        """What is made small or large."""
+        self.constraints = tuple(constraints)
+        """What is kept."""
+        self.again: dict[int, Trial] = {}
+        """Of one objective the baseline and the best trial with the next seed, by number.
+
+        The best of many trials is partly luck with its random numbers; this is without.
+        """
+
+    @property
+    def baseline(self) -> Trial:
+        """The scenario as it is."""
+        return self._trials[0]
+
+    @property
+    def trials(self) -> list[Trial]:
+        """All trials, in their order, without the baseline."""
+        return self._trials[1:]
+
+    @property
+    def front(self) -> list[Trial]:
+        """The trials that keep all bounds and that no other one beats in every objective.
+
+        With one objective this is the best trial; of equal ones the first.
+        """
+        kept = [trial for trial in self._trials if trial.kept]
+        front = [one for one in kept if not any(self._beats(other, one) for other in kept)]
+        return sorted(front, key=lambda trial: trial.scores)
+
+    @property
+    def best(self) -> Trial:
+        """The best trial of one objective.
+
+        Raises `ScenarioError` if no trial keeps all bounds, or where there are several objectives.
+        """
+        if len(self.objectives) > 1:
+            raise scenario_error("several objectives have no best trial", hint="front has them all")
+        if not self.front:
+            raise scenario_error("no trial keeps all bounds", hint="more trials, or wider bounds")
+        return self.front[0]
+
+    def command(self, trial: Trial) -> str:
+        """Return the command that runs a trial again.
+
+        Parameters
+        ----------
+        trial : Trial
+            One of `trials`, or `baseline`.
+
+        Returns
+        -------
+        str
+            `qcnlab sweep` over the conditions, or `qcnlab run` if there are none.
+        """
+        known = self._known
+        over = [
+            word for key, value in known["over"].items() for word in ("--vary", f"{key}={value}")
+        ]
+        changes = [*known["changes"], *(f"{key}={value}" for key, value in trial.values.items())]
+        return shlex.join(
+            [
+                "qcnlab",
+                "sweep" if over else "run",
+                known["scenario"],
+                *(word for change in changes for word in ("-s", change)),
+                *over,
+                *("--reps", str(known["replications"]), "--seed", str(known["seed"])),
+            ]
+        )
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a row for each trial.
+
+        Returns
+        -------
+        polars.DataFrame
+            `trial` (0 is the scenario as it is), the keys, a column for each objective, `kept`,
+            `violation`, `refused`, and `command`, which runs the trial again.
+        """
+        import polars as pl
+
+        keys = list(self._known["space"])
+        rows = [
+            {
+                "trial": trial.number,
+                **{key: trial.values.get(key) for key in keys},
+                **{
+                    objective.metric: score if trial.refused is None else None
+                    for objective, score in zip(self.objectives, trial.scores, strict=True)
+                },
+                "kept": trial.kept,
+                "violation": trial.violation if trial.refused is None else None,
+                "refused": trial.refused,
+                "command": self.command(trial),
+            }
+            for trial in self._trials
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def text(self) -> str:
+        """Return the baseline and the best trials as a table, and the commands that run them.
+
+        Returns
+        -------
+        str
+            Lines without spaces at their ends.
+        """
+        known = self._known
+        keys = list(known["space"])
+        front = self.front
+        shown = [self.baseline, *(trial for trial in front if trial.number)]
+        rows = [
+            [
+                str(trial.number) if trial.number else "as it is",
+                *(trial.values.get(key, "") for key in keys),
+                *(text.number(score) for score in trial.scores),
+                *(["yes" if trial.kept else "no"] if self.constraints else []),
+                *([text.number(self.again[trial.number].scores[0])] if self.again else []),
+            ]
+            for trial in shown
+        ]
+        header = ["trial", *keys, *(each.metric for each in self.objectives)]
+        header += ["bounds kept"] if self.constraints else []
+        header += [f"with seed {known['seed'] + 1}"] if self.again else []
+        runs = known["conditions"] * known["replications"]
+        goal = ", ".join(
+            f"{'minimize' if each.smallest else 'maximize'} {each.metric}"
+            for each in self.objectives
+        )
+        bounds = "".join(f", {each}" for each in self.constraints)
+        lines = [
+            f"{known['name']}: {goal}{bounds}",
+            f"{text.counted(len(self.trials), 'trial')}, {text.counted(runs, 'run')} each: "
+            f"{text.counted(known['conditions'], 'condition')}, "
+            f"{text.counted(known['replications'], 'replication')}, seed {known['seed']}; "
+            f"a score is the {'mean' if known['mean'] else 'worst'} of the conditions' medians",
+            "",
+            text.table(header, rows, left=1 + len(keys)),
+            "",
+        ]
+        if not front:
+            lines.append("No trial keeps all bounds.")
+        elif front == [self.baseline]:
+            lines.append("No trial beats the scenario as it is.")
+        lines += [self.command(trial) for trial in shown[1:]]
+        return "\n".join(lines).rstrip("\n")
+
+    def plot(self) -> Figure:
+        """Draw the scores of all trials; of two objectives one over the other, with the front.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            It belongs to no window; `figure.savefig(path)` writes it.
+
+        Raises
+        ------
+        ScenarioError
+            Of more than two objectives.
+        """
+        from qcnlab.tuning.figure import tuning_figure
+
+        if len(self.objectives) > 2:
+            raise scenario_error("a figure shows one or two objectives")
+        searched = ", ".join(f"{key} in {value}" for key, value in self._known["space"].items())
+        return tuning_figure(self, self._known["name"], searched)
+
+    def _beats(self, one: Trial, other: Trial) -> bool:
+        """Return whether `one` is better or, if it is as good in all objectives, earlier."""
+        if one.scores == other.scores:
+            return one.number < other.number
+        pairs = list(zip(self.objectives, one.scores, other.scores, strict=True))
+        return not any(objective.better(b, a) for objective, a, b in pairs)
+
+    def __repr__(self) -> str:
+        """Return scenario and number of trials."""
+        return f"<Tuning {self._known['name']}: {text.counted(len(self.trials), 'trial')}>"

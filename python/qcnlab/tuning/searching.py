@@ -1,0 +1,430 @@
+"""The search: Optuna proposes values, a sweep over the conditions judges them, a journal keeps all.
+
+The sampler draws from a seed, so equal searches propose equal values. A search that goes on asks
+the sampler again for every trial that is kept and tells it the outcome; it is then where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import warnings
+from contextlib import nullcontext
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED, Scenario
+from qcnlab.errors import FolderError, MissingPackage, ScenarioError, scenario_error
+from qcnlab.folders import core_digest, parse_json, read_json, write_whole
+from qcnlab.progress import Bar
+from qcnlab.sweeps.executors import check_on
+from qcnlab.sweeps.grid import build
+from qcnlab.sweeps.result import Sweep, check_metric
+from qcnlab.sweeps.running import describe, perform
+from qcnlab.sweeps.store import held
+from qcnlab.tuning.goals import Constraint, Objective, read_constraint
+from qcnlab.tuning.result import Trial, Tuning
+from qcnlab.tuning.space import read_space
+from qcnlab.values import several, within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from os import PathLike
+
+    from qcnlab.tuning.goals import Runs
+    from qcnlab.tuning.space import Dimension
+
+MANIFEST, JOURNAL = "tune.json", "trials.jsonl"
+MOST_TRIALS = 1_000_000
+
+
+def tune(
+    scenario: Scenario,
+    *,
+    vary: Mapping[str, str],
+    minimize: str | Sequence[str] = (),
+    maximize: str | Sequence[str] = (),
+    subject_to: str | Sequence[str] = (),
+    over: Mapping[str, Iterable[object]] | None = None,
+    mean: bool = False,
+    trials: int = 50,
+    reps: int | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    out: str | PathLike[str] | None = None,
+    progress: bool | None = None,
+    on: object = None,
+) -> Tuning:
+    """Search for the values of keys that make metrics small or large.
+
+    Every trial runs the scenario with the same random numbers at each condition. Needs Optuna: `pip
+    install 'qcnlab[tune]'`.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What is tuned.
+    vary : mapping of str to str
+        Keys to what is searched: ``"1 Mb/s..100 Mb/s:log"``, ``"0.5..8.0"``, ``"2..10"`` (whole
+        numbers) or ``"a,b,c"``.
+    minimize, maximize : str or sequence of str
+        Metrics. With several there is a front of trials that no other one beats.
+    subject_to : str or sequence of str
+        Bounds that every run has to keep: ``"drops=0"``, ``"jain>=0.9"``.
+    over : mapping of str to iterable, optional
+        Conditions, as `vary` of `sweep`: each trial runs at every combination.
+    mean : bool, default False
+        A score is the mean over the conditions of their medians, instead of the worst.
+    trials : int, default 50
+        Trials in all, with those in `out`.
+    reps, seed, jobs
+        As in `sweep`.
+    out : str or path-like, optional
+        A folder that keeps each trial when it ends. The same call with the same folder makes only
+        the trials that are missing.
+    progress, on
+        As in `sweep`.
+
+    Returns
+    -------
+    Tuning
+        All trials, and the best of them.
+
+    Raises
+    ------
+    ScenarioError
+        For keys, values, metrics and bounds that cannot be.
+    FolderError
+        If `out` is another search's, or cannot be written.
+    MissingPackage
+        Without Optuna.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> scenario = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=10 ms", "warmup=1 ms")
+    >>> tuned = qcnlab.tune(
+    ...     scenario, vary={"scheme.cp.w": "0.5..8.0"}, minimize="queue_std_bytes", trials=2, reps=1
+    ... )
+    >>> tuned.best.scores <= tuned.baseline.scores
+    True
+    """
+    goals = {"minimize": minimize, "maximize": maximize, "subject_to": subject_to}
+    texts = {key: [text] if isinstance(text, str) else list(text) for key, text in goals.items()}
+    return search(
+        scenario, scenario.name, (), vary, texts, over or {},
+        mean=mean, trials=trials, reps=reps, seed=seed, jobs=jobs,
+        folder=None if out is None else Path(out), progress=progress, on=on,
+    )  # fmt: skip
+
+
+def search(
+    base: Scenario,
+    called: str,
+    changes: Sequence[str],
+    vary: Mapping[str, str],
+    goals: Mapping[str, Sequence[str]],
+    over: Mapping[str, Iterable[object]],
+    *,
+    mean: bool,
+    trials: int,
+    reps: int | None,
+    seed: int | None,
+    jobs: int | None,
+    folder: Path | None,
+    progress: bool | None,
+    on: object,
+) -> Tuning:
+    """Search as `tune` does; `called` and `changes` are how the command line names the scenario."""
+    trials = within("trials", trials, 1, MOST_TRIALS) or 1
+    reps, jobs = within("reps", reps, 1, MOST_REPS), within("jobs", jobs, 1, MOST_JOBS)
+    seed = within("seed", seed, 0, MOST_SEED)
+    check_on(on)
+    space = read_space(vary)
+    objectives = _objectives(goals)
+    constraints = [read_constraint(text) for text in goals["subject_to"]]
+    conditions = {key: several(key, values) for key, values in over.items()}
+    for dimension in space:
+        for value in dimension.ends():
+            base.with_(*changes, f"{dimension.key}={value}")
+    start = base.with_(*changes)
+    replications = reps or start.replications
+    drawn_from = start.seed if seed is None else seed
+    point = build(base, changes, conditions, seeded=True, single=True, progress=False)
+    known: dict[str, Any] = {
+        "build": core_digest()[:16],
+        "name": base.name,
+        "scenario": called,
+        "points": point.digest,
+        "changes": list(changes),
+        "space": dict(vary),
+        "objectives": [[each.metric, each.smallest] for each in objectives],
+        "constraints": [str(each) for each in constraints],
+        "over": {axis.key: ",".join(axis.words) for axis in point.axes},
+        "conditions": len(point),
+        "mean": mean,
+        "replications": replications,
+        "seed": drawn_from,
+    }
+    judge = _Judge(base, changes, conditions, objectives, constraints, known, jobs, on)
+    done: list[Trial] = []
+    with nullcontext() if folder is None else _Kept.opened(folder, known) as kept:
+        sampler = _Sampler(space, objectives, bool(constraints), drawn_from)
+        old = [] if kept is None else kept.trials
+        label = f"{trials} trials"
+        with Bar(label, progress) as bar:
+            for number in range(trials + 1):
+                values = sampler.ask() if number else {}
+                if number < len(old):
+                    trial = old[number]
+                    if trial.values != values:
+                        raise FolderError(
+                            f"'{folder}' was made with another version of Optuna; go on with that "
+                            "one, or choose another folder with -o DIR"
+                        )
+                else:
+                    trial = judge.trial(number, values)
+                    if kept is not None:
+                        kept.add(trial)
+                if number:
+                    sampler.tell(trial)
+                done.append(trial)
+                bar(number / trials)
+        tuned = Tuning(known, objectives, constraints, done)
+        if len(objectives) == 1 and tuned.front and tuned.front[0].number:
+            other = {**known, "seed": (drawn_from + 1) % (MOST_SEED + 1)}
+            judge = _Judge(base, changes, conditions, objectives, constraints, other, jobs, on)
+            tuned.again = {
+                trial.number: judge.trial(trial.number, trial.values)
+                for trial in (tuned.baseline, tuned.front[0])
+            }
+        if folder is not None:
+            _write(tuned, folder)
+    return tuned
+
+
+def _objectives(goals: Mapping[str, Sequence[str]]) -> list[Objective]:
+    named = [(name, True) for name in goals["minimize"]]
+    named += [(name, False) for name in goals["maximize"]]
+    if not named:
+        raise scenario_error(
+            "nothing is wanted", hint="give --minimize METRIC or --maximize METRIC"
+        )
+    for name, _ in named:
+        check_metric(name)
+    return [Objective(name, smallest) for name, smallest in named]
+
+
+class _Judge:
+    """Runs a trial at all conditions and says what it came to."""
+
+    def __init__(
+        self,
+        base: Scenario,
+        changes: Sequence[str],
+        conditions: Mapping[str, list[Any]],
+        objectives: Sequence[Objective],
+        constraints: Sequence[Constraint],
+        known: Mapping[str, Any],
+        jobs: int | None,
+        on: object,
+    ) -> None:
+        self._base = base
+        self._changes = changes
+        self._conditions = conditions
+        self._objectives = objectives
+        self._constraints = constraints
+        self._known = known
+        self._jobs = jobs
+        self._on = on
+
+    def trial(self, number: int, values: dict[str, str]) -> Trial:
+        """Return a trial that has been run, or refused."""
+        changes = [*self._changes, *(f"{key}={value}" for key, value in values.items())]
+        try:
+            grid = build(
+                self._base, changes, self._conditions, seeded=True, single=True, progress=False
+            )
+        except ScenarioError as error:
+            worst = tuple(math.inf if each.smallest else -math.inf for each in self._objectives)
+            return Trial(number, values, {}, worst, math.inf, str(error))
+        seed = self._known["seed"]
+        manifest = describe(grid, self._known["replications"], seed, "")
+        swept = perform(grid, manifest, seed, None, jobs=self._jobs, progress=False, on=self._on)
+        return judged(number, values, swept, self._objectives, self._constraints, self._known)
+
+
+def judged(
+    number: int,
+    values: dict[str, str],
+    swept: Sweep,
+    objectives: Sequence[Objective],
+    constraints: Sequence[Constraint],
+    known: Mapping[str, Any],
+) -> Trial:
+    """Return the trial whose runs are those of a sweep over the conditions."""
+    goals: list[Objective | Constraint] = [*objectives, *constraints]
+    names = dict.fromkeys(goal.metric for goal in goals)
+    points = range(known["conditions"])
+    metrics: dict[str, Runs] = {
+        name: [swept.over(point, name)["values"] for point in points] for name in names
+    }
+    scores = tuple(each.score(metrics[each.metric], known["mean"]) for each in objectives)
+    violation = sum(each.violation(metrics[each.metric]) for each in constraints)
+    return Trial(number, values, metrics, scores, violation)
+
+
+class _Sampler:
+    """Optuna's tree-structured Parzen estimator, told of every trial."""
+
+    def __init__(
+        self,
+        space: Sequence[Dimension],
+        objectives: Sequence[Objective],
+        constrained: bool,
+        seed: int,
+    ) -> None:
+        try:
+            optuna: Any = import_module("optuna")
+        except ImportError as error:
+            raise MissingPackage(
+                f"tuning needs {error.name}: pip install 'qcnlab[tune]'"
+            ) from error
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self._space = space
+        self._failed = optuna.trial.TrialState.FAIL
+        bounds: Any = (lambda trial: (trial.user_attrs["violation"],)) if constrained else None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sampler = optuna.samplers.TPESampler(seed=seed % 2**32, constraints_func=bounds)
+        self._study = optuna.create_study(
+            sampler=sampler,
+            directions=["minimize" if each.smallest else "maximize" for each in objectives],
+        )
+        self._asked: Any = None
+
+    def ask(self) -> dict[str, str]:
+        """Return the values of the next trial."""
+        self._asked = self._study.ask()
+        return {dimension.key: dimension.suggest(self._asked) for dimension in self._space}
+
+    def tell(self, trial: Trial) -> None:
+        """Take the outcome of the trial that was asked for last."""
+        if trial.refused is not None:
+            self._asked.set_user_attr("violation", 1e300)
+            self._study.tell(self._asked, state=self._failed)
+            return
+        self._asked.set_user_attr("violation", min(trial.violation, 1e300))
+        self._study.tell(self._asked, list(trial.scores))
+
+
+class _Kept:
+    """The folder of a search: its manifest, and a line for each trial that has ended."""
+
+    def __init__(self, folder: Path, trials: list[Trial]) -> None:
+        self._journal = folder / JOURNAL
+        self.trials = trials
+
+    @classmethod
+    def opened(cls, folder: Path, known: dict[str, Any]) -> Any:
+        """Return a context that holds the folder and gives what is kept in it."""
+        from contextlib import contextmanager
+
+        @contextmanager
+        def context() -> Any:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                with held(folder):
+                    yield cls(folder, cls._read(folder, known))
+            except OSError as error:
+                raise FolderError(
+                    f"cannot write the folder '{folder}': {error.strerror or error}"
+                ) from error
+
+        return context()
+
+    @staticmethod
+    def _read(folder: Path, known: dict[str, Any]) -> list[Trial]:
+        manifest, journal = folder / MANIFEST, folder / JOURNAL
+        if not manifest.exists():
+            if any(folder.iterdir()):
+                raise FolderError(
+                    f"'{folder}' is there already, is no search's folder and is left as it is; "
+                    "choose another with -o DIR"
+                )
+            write_whole(manifest, (json.dumps(known, indent=2) + "\n").encode())
+        try:
+            there = read_json(manifest)
+        except ValueError as error:
+            raise FolderError(f"'{manifest}' is damaged: {error}") from error
+        if there != known:
+            differs = ", ".join(key for key in known if there.get(key) != known[key])
+            raise FolderError(
+                f"'{folder}' holds another search: it differs in {differs}; choose another folder "
+                "with -o DIR"
+            )
+        trials: list[Trial] = []
+        whole = b""
+        for line in journal.read_bytes().splitlines(keepends=True) if journal.exists() else []:
+            try:
+                trials.append(_trial(line))
+            except (ValueError, KeyError, TypeError):
+                break
+            whole += line
+        # What follows a line that is half written or damaged is run again.
+        if journal.exists() and journal.read_bytes() != whole:
+            write_whole(journal, whole)
+        return trials
+
+    def add(self, trial: Trial) -> None:
+        """Keep a trial."""
+        record = json.dumps(
+            {
+                "trial": trial.number,
+                "values": trial.values,
+                "metrics": trial.metrics,
+                "scores": [_written(score) for score in trial.scores],
+                "violation": _written(trial.violation),
+                "refused": trial.refused,
+            },
+            separators=(",", ":"),
+        )
+        line = json.dumps({"sha256": _sum(record), "record": record}, separators=(",", ":"))
+        with self._journal.open("ab") as journal:
+            journal.write(line.encode() + b"\n")
+
+
+def _sum(record: str) -> str:
+    return hashlib.sha256(record.encode()).hexdigest()[:16]
+
+
+def _written(number: float) -> float | str:
+    return number if math.isfinite(number) else str(number)
+
+
+def _trial(line: bytes) -> Trial:
+    """Return the trial of a line of the journal; raises `ValueError` if it is damaged."""
+    outer = parse_json(line)
+    if not line.endswith(b"\n") or outer["sha256"] != _sum(outer["record"]):
+        raise ValueError("a line is half written or damaged")
+    record = parse_json(outer["record"].encode())
+    return Trial(
+        record["trial"],
+        record["values"],
+        record["metrics"],
+        tuple(float(score) for score in record["scores"]),
+        float(record["violation"]),
+        record["refused"],
+    )
+
+
+def _write(tuned: Tuning, folder: Path) -> None:
+    from qcnlab.plots import save
+
+    write_whole(folder / "trials.csv", tuned.to_polars().write_csv().encode())
+    if len(tuned.objectives) <= 2:
+        figure = tuned.plot()
+        for suffix in (".svg", ".png"):
+            save(figure, folder / f"tune{suffix}")

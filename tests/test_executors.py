@@ -1,0 +1,203 @@
+"""Sweeps on executors: the same bytes as here, whoever does the runs and whoever dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import qcnlab
+from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
+from qcnlab.sweeps import executors
+
+TABLES = ("metrics.parquet", "metrics.csv", "runs.jsonl", "sweep.svg")
+VARY: dict[str, list[object]] = {"topology.sources": [2, 3, 4], "topology.rtt": ["10 us", "0.2 ms"]}
+REPS = 3
+RUNS = 3 * 2 * REPS
+# What Dask itself warns of while its processes start and end.
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in TABLES}
+
+
+def sweep(scenario: qcnlab.Scenario, out: Path, on: object) -> qcnlab.Sweep:
+    return qcnlab.sweep(scenario, vary=VARY, reps=REPS, seed=3, out=out, on=on)
+
+
+@pytest.fixture(scope="module")
+def here(short: qcnlab.Scenario, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    out = tmp_path_factory.mktemp("here") / "out"
+    sweep(short, out, None)
+    return files(out)
+
+
+@pytest.fixture(scope="module")
+def client() -> Any:
+    """A Dask cluster of two processes of this machine."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def test_processes_and_threads_give_the_same_bytes(
+    short: qcnlab.Scenario, here: dict[str, bytes], tmp_path: Path
+) -> None:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        sweep(short, tmp_path / "processes", pool)
+    with ThreadPoolExecutor(2) as pool:
+        sweep(short, tmp_path / "threads", pool)
+    assert files(tmp_path / "processes") == here
+    assert files(tmp_path / "threads") == here
+
+
+def test_a_dask_client_gives_the_same_bytes(
+    short: qcnlab.Scenario, here: dict[str, bytes], client: Any, tmp_path: Path
+) -> None:
+    sweep(short, tmp_path / "out", client)
+    assert files(tmp_path / "out") == here
+
+
+def test_a_dask_worker_that_is_killed_loses_and_doubles_nothing(
+    short: qcnlab.Scenario, here: dict[str, bytes], client: Any, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    killed: list[int] = []
+
+    def kill() -> None:
+        journal = out / "runs.jsonl"
+        while not journal.exists() or journal.read_bytes().count(b"\n") < 3:
+            time.sleep(0.005)
+        killed.append(next(iter(client.run(os.getpid).values())))
+        os.kill(killed[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    sweep(short, out, client)
+    killer.join()
+    assert len(killed) == 1
+    assert files(out) == here
+    assert len((out / "runs.jsonl").read_bytes().splitlines()) == 1 + RUNS
+
+
+def test_the_command_runs_on_a_cluster(
+    here: dict[str, bytes], client: Any, cli: CommandLine
+) -> None:
+    address = client.scheduler.address.removeprefix("tcp://")
+    vary = ("--vary", "topology.sources=2,3,4", "--vary", "topology.rtt=10 us,0.2 ms")
+    words = ("sweep", HOTSPOT, *SHORT_FLAGS, *vary, "--reps", str(REPS), "--seed", "3", "-o", "out")
+    done = cli(*words, "--on", f"dask://{address}")
+    assert done.returncode == 0, done.stderr
+    assert files(cli.folder / "out") == here
+
+
+class Lost(Executor):
+    """Does the first task and loses its workers."""
+
+    _max_workers = 1
+
+    def __init__(self) -> None:
+        self.tasks = 0
+
+    def submit(self, work: Any, /, *arguments: Any, **_: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.tasks += 1
+        if self.tasks == 1:
+            future.set_result(work(*arguments))
+        else:
+            future.set_exception(RuntimeError("all workers are gone"))
+        return future
+
+
+def test_what_ended_before_the_executor_failed_is_kept(
+    short: qcnlab.Scenario, here: dict[str, bytes], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(qcnlab.Error, match="the executor failed: RuntimeError: all workers"):
+        sweep(short, out, Lost())
+    assert len((out / "runs.jsonl").read_bytes().splitlines()) == 1 + 1
+    sweep(short, out, None)
+    assert files(out) == here
+
+
+class Late(Executor):
+    """Gives back tasks in the opposite order, and each of them twice."""
+
+    _max_workers = 4
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[Future[Any], Any]] = []
+
+    def submit(self, work: Any, /, *arguments: Any, **_: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        outcome, seconds = work(*arguments)
+        self.waiting.append((future, (outcome + outcome, seconds)))
+        if len(self.waiting) % 3 == 0:
+            self.release()
+        else:
+            threading.Timer(0.05, self.release).start()
+        return future
+
+    def release(self) -> None:
+        while self.waiting:
+            future, outcome = self.waiting.pop()
+            future.set_result(outcome)
+
+
+def test_tasks_that_come_late_and_twice_change_nothing(
+    short: qcnlab.Scenario, here: dict[str, bytes], tmp_path: Path
+) -> None:
+    sweep(short, tmp_path / "out", Late())
+    assert files(tmp_path / "out") == here
+
+
+def test_a_worker_of_another_build_is_refused(
+    short: qcnlab.Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests = iter(["mine"])
+    monkeypatch.setattr(executors, "core_digest", lambda: next(digests, "another"))
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(qcnlab.Error, match="has another build of qcnlab"),
+    ):
+        sweep(short, tmp_path / "out", pool)
+    assert len((tmp_path / "out" / "runs.jsonl").read_bytes().splitlines()) == 1
+
+
+def test_a_run_that_fails_on_a_worker_names_its_point(
+    short: qcnlab.Scenario, tmp_path: Path
+) -> None:
+    vary: dict[str, list[object]] = {"scheme.name": ["qcn", "python:test_foreign:Raises"]}
+    with ThreadPoolExecutor(1) as pool, pytest.raises(qcnlab.Error, match=r"^at scheme\.name=py"):
+        qcnlab.sweep(short, vary=vary, reps=1, out=tmp_path / "out", on=pool)
+    assert len((tmp_path / "out" / "runs.jsonl").read_bytes().splitlines()) == 1 + 1
+
+
+@pytest.mark.parametrize(
+    ("on", "words"),
+    [("dusk", "'dusk' is no cluster"), ("dask://", "is no cluster"), ("ray", "is no cluster")],
+)
+def test_what_is_no_cluster_is_refused(cli: CommandLine, on: str, words: str) -> None:
+    done = cli("sweep", HOTSPOT, *SHORT_FLAGS, "--vary", "seed=1,2", "--on", on)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert cli.left() == []
+
+
+def test_what_runs_nothing_is_refused(short: qcnlab.Scenario) -> None:
+    with pytest.raises(TypeError, match="5 runs nothing: give 'dask'"):
+        qcnlab.sweep(short, vary={"seed": [1]}, on=5)

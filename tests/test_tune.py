@@ -1,0 +1,181 @@
+"""Tuning: what is searched, what is wanted, and searches that stop and go on."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import qcnlab
+from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
+from qcnlab.tuning.goals import Constraint, Objective, read_constraint
+from qcnlab.tuning.space import Choice, Range, read_space
+
+pytest.importorskip("optuna")
+
+SPACE = {"scheme.cp.set_point": "20 KB..60 KB", "scheme.cp.w": "0.5..8.0"}
+OVER: dict[str, list[object]] = {"topology.rtt": ["10 us", "200 us"]}
+FILES = ("trials.jsonl", "trials.csv", "tune.svg", "tune.json")
+
+
+def search(scenario: qcnlab.Scenario, **changed: Any) -> qcnlab.Tuning:
+    arguments: dict[str, Any] = {
+        "vary": SPACE, "minimize": "queue_mean_bytes", "over": OVER, "trials": 6, "reps": 2,
+        "seed": 5,
+    }  # fmt: skip
+    return qcnlab.tune(scenario, **{**arguments, **changed})
+
+
+@pytest.fixture(scope="module")
+def folder(short: qcnlab.Scenario, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A search of six trials."""
+    out = tmp_path_factory.mktemp("tune") / "out"
+    search(short, subject_to="bottleneck_gbps>=2.5", out=out)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension"),
+    [
+        ("1 Mb/s..0.1 Gb/s:log", Range("k", 1e6, 1e8, "bit/s", True, False)),
+        ("10 us..1 ms", Range("k", 1e-5, 1e-3, "s", False, False)),
+        ("2..10", Range("k", 2.0, 10.0, "", False, True)),
+        ("2.0..10", Range("k", 2.0, 10.0, "", False, False)),
+        ("qcn, ecm", Choice("k", ("qcn", "ecm"))),
+    ],
+)
+def test_what_is_searched(text: str, dimension: object) -> None:
+    assert read_space({"k": text}) == [dimension]
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "text"),
+    [
+        (12_345_678.9, "bit/s", "12.35 Mb/s"),
+        (1.23456e-5, "s", "12.35 us"),
+        (33_333.3, "B", "33330 B"),
+        (0.123456, "", "0.1235"),
+    ],
+)
+def test_values_have_four_digits_and_units(number: float, unit: str, text: str) -> None:
+    assert Range("k", 0.0, 1.0, unit, False, False).written(number) == text
+
+
+def test_scores_are_medians_of_the_worst_condition_or_their_mean() -> None:
+    runs = [[1.0, 2.0, 9.0], [4.0, 3.0, 5.0]]  # medians 2 and 4
+    assert Objective("drops", True).score(runs, mean=False) == 4
+    assert Objective("drops", False).score(runs, mean=False) == 2
+    assert Objective("drops", True).score(runs, mean=True) == 3
+    assert Objective("drops", True).score([[1.0, None], [1.0, 1.0]], mean=True) == math.inf
+    assert Objective("drops", False).score([[1.0, None]], mean=False) == -math.inf
+
+
+def test_bounds_hold_for_every_run() -> None:
+    runs = [[1.0, 2.0], [4.0, 3.0]]
+    assert Constraint("drops", "<=", 4.0).violation(runs) == 0
+    assert Constraint("drops", "<=", 3.0).violation(runs) == 1
+    assert Constraint("drops", ">=", 3.0).violation(runs) == 2
+    assert Constraint("drops", "=", 2.0).violation(runs) == 2
+    assert Constraint("drops", "=", 2.0).violation([[None, 2.0]]) == math.inf
+    assert read_constraint("queue_max_bytes <= 100 KB").bound == 1e5
+
+
+def test_it_finds_a_shorter_queue(short: qcnlab.Scenario, folder: Path) -> None:
+    tuned = search(short, subject_to="bottleneck_gbps>=2.5", out=folder)
+    assert [trial.number for trial in tuned.trials] == [1, 2, 3, 4, 5, 6]
+    for trial in (tuned.baseline, *tuned.trials):
+        low = min(min(one) for one in trial.metrics["bottleneck_gbps"])  # type: ignore[type-var]
+        assert trial.kept == (low is not None and low >= 2.5)
+    kept = [trial for trial in (tuned.baseline, *tuned.trials) if trial.kept]
+    assert tuned.best.scores == min(trial.scores for trial in kept)
+    assert set(tuned.again) == {0, tuned.best.number}
+    table = tuned.to_polars()
+    assert table["trial"].to_list() == list(range(7))
+    assert table["queue_mean_bytes"].to_list() == [
+        trial.scores[0] for trial in (tuned.baseline, *tuned.trials)
+    ]
+
+
+def test_it_stops_and_goes_on_to_the_same_bytes(
+    short: qcnlab.Scenario, folder: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    for trials in (2, 6):
+        search(short, subject_to="bottleneck_gbps>=2.5", trials=trials, out=out)
+    assert all((out / name).read_bytes() == (folder / name).read_bytes() for name in FILES)
+    lines = (out / "trials.jsonl").read_bytes()
+    (out / "trials.jsonl").write_bytes(lines.replace(b"queue_mean", b"queue_mear", 1))
+    search(short, subject_to="bottleneck_gbps>=2.5", jobs=1, out=out)
+    assert (out / "trials.jsonl").read_bytes() == lines
+
+
+def test_the_command_of_a_trial_runs_it_again(cli: CommandLine) -> None:
+    goals = ("--vary", "scheme.cp.w=0.5..8.0", "--minimize", "queue_std_bytes")
+    conditions = ("--over", "topology.rtt=10 us,200 us", "--reps", "2", "--trials", "2")
+    done = cli("tune", HOTSPOT, *SHORT_FLAGS, *goals, *conditions, "-o", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    trial = json.loads(done.stdout)["trials"][2]
+    program, *words = shlex.split(trial["command"])
+    assert program == "qcnlab"
+    swept = json.loads(cli(*words, "--json").stdout)
+    medians = [point["metrics"]["queue_std_bytes"]["median"] for point in swept["points"]]
+    assert max(medians) == trial["queue_std_bytes"]
+    with_goal = cli("tune", HOTSPOT, *SHORT_FLAGS, *goals, "--reps", "1", "--trials", "1")
+    assert with_goal.returncode == 0, with_goal.stderr
+    assert "as it is" in with_goal.stdout
+    assert with_goal.stdout.splitlines()[-1] == f"runs/tune-{HOTSPOT}"
+
+
+def test_two_objectives_have_a_front(short: qcnlab.Scenario) -> None:
+    tuned = search(short, minimize=["queue_mean_bytes", "drops"], trials=5, reps=1)
+    with pytest.raises(qcnlab.ScenarioError, match="several objectives have no best trial"):
+        _ = tuned.best
+    every = [tuned.baseline, *tuned.trials]
+    for one in tuned.front:
+        assert not any(
+            other.scores[0] < one.scores[0] and other.scores[1] < one.scores[1] for other in every
+        )
+    assert tuned.plot().axes[0].get_ylabel() == "drops (frames)"
+
+
+def test_another_search_is_refused(short: qcnlab.Scenario, folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(qcnlab.FolderError, match=r"another search: it differs in .*seed"):
+        search(short, seed=6, out=folder)
+    (tmp_path / "mine.txt").write_text("keep")
+    with pytest.raises(qcnlab.FolderError, match="is no search's folder and is left as it is"):
+        search(short, out=tmp_path)
+
+
+BAD = {
+    "no range": (("--vary", "scheme.cp.w=2"), "one value leaves nothing to search"),
+    "a falling range": (("--vary", "scheme.cp.w=8.0..0.5"), "a range rises"),
+    "two kinds": (("--vary", "scheme.cp.w=1 us..2 KB"), "quantities of one kind"),
+    "a log of zero": (("--vary", "scheme.cp.w=0.0..8.0:log"), "lies above 0"),
+    "no key": (("--vary", "0.5..8"), "KEY=LOW..HIGH"),
+    "no such key": (("--vary", "scheme.cp.ww=0.5..8.0"), "unknown key 'ww'"),
+    "an end that cannot be": (("--vary", "scheme.cp.set_point=1 KB..9 GB"), "override"),
+    "a bad bound": (("--vary", "scheme.cp.w=1.0..2.0", "--subject-to", "drops"), "a bound is"),
+    "no such metric": (("--vary", "scheme.cp.w=1.0..2.0", "--minimize", "queue"), "no metric"),
+    "no cluster": (("--vary", "scheme.cp.w=1.0..2.0", "--on", "x"), "is no cluster"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_searches_are_refused_before_any_run(cli: CommandLine, case: str) -> None:
+    arguments, words = BAD[case]
+    goal = () if "--minimize" in arguments else ("--minimize", "drops")
+    done = cli("tune", HOTSPOT, *SHORT_FLAGS, *goal, *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert cli.left() == []
+
+
+def test_a_goal_is_needed(cli: CommandLine) -> None:
+    done = cli("tune", HOTSPOT, "--vary", "scheme.cp.w=1.0..2.0")
+    assert done.returncode == 2
+    assert "nothing is wanted" in done.stderr
