@@ -13,12 +13,15 @@ import pytest
 import qcnlab
 from processes import PROMPT_S, end, wait_for_work, wait_until
 from qcnlab.foreign import (
+    Acknowledgement,
     Arrival,
     Cnm,
     Cnp,
     CongestionPoint,
     Delivered,
     Dice,
+    Endpoint,
+    Flight,
     Mark,
     NotificationPoint,
     Queue,
@@ -342,3 +345,80 @@ def test_a_method_that_never_returns_is_stopped(
     assert "Traceback" not in ended.err
     left = {path.name for path in tmp_path.iterdir()} - {"own_module.py", "__pycache__", "stuck"}
     assert not left
+
+
+class Stamping(CongestionPoint):
+    stamps_departures = True
+
+
+class Windowed(ReactionPoint):
+    """Permits so many packets in flight, and checks what it is told."""
+
+    def __init__(self, line_rate: int, *, packets: int = 4) -> None:
+        super().__init__(line_rate)
+        self.packets, self.octets, self.told = packets, 0, 0
+
+    def on_start(self, endpoint: Endpoint) -> None:
+        # 1 us a link each way and 1048 octets at 100 Gb/s, 83.84 ns, on each of two links.
+        assert endpoint == (100_000_000_000, 4_167_680, 1000)
+        self.mtu = endpoint.mtu
+
+    def on_ack(self, now: int, ack: Acknowledgement, flight: Flight, dice: Dice) -> None:
+        self.told += ack.newly
+        assert (ack.packets, ack.marked, flight.acknowledged) == (1, 0, self.told)
+        assert now - ack.sent_at >= 4_000_000
+        assert flight.in_flight <= self.packets * self.mtu
+        assert [hop.rate for hop in ack.hops] == [100_000_000_000]
+        assert ack.hops[0].left_at < now
+
+    def window(self) -> int:
+        return self.packets * self.mtu
+
+
+class ByWindow(Scheme):
+    congestion_point = Stamping
+    reaction_point = Windowed
+
+
+class Losing(ReactionPoint):
+    """Leaves a rate of 1 Gb/s behind at the first sign of loss that it hears of."""
+
+    def __init__(self, line_rate: int) -> None:
+        super().__init__(line_rate)
+        self.rate: int | None = None
+
+    def on_nack(self, now: int, flight: Flight, dice: Dice) -> None:
+        assert flight.acknowledged < flight.sent
+        self.rate = 1_000_000_000
+
+    def on_loss(self, now: int, timeout: bool, flight: Flight, dice: Dice) -> None:
+        assert timeout
+        self.rate = 1_000_000_000
+
+    def limit(self) -> float | None:
+        return self.rate
+
+
+class ByLoss(Scheme):
+    reaction_point = Losing
+
+
+def roce(scheme: str, *settings: str) -> qcnlab.Scenario:
+    scenario = qcnlab.load("incast-16-to-1-100g")
+    return scenario.with_(f"scheme.name={HERE}:{scheme}", "topology.sources=2", *settings)
+
+
+def test_a_reaction_point_hears_of_acknowledgements_and_permits_a_window() -> None:
+    """Four packets a round trip: 4.1677 us and an acknowledgement sent twice in 4.8 ns."""
+    scenario = roce("ByWindow", "traffic.0.size=400 kB", "duration=1 ms")
+    result = qcnlab.run(scenario)
+    # 100 rounds. Both sources share the sink's link: a packet waits for up to eight others.
+    took_us = result.flows.to_polars()["completion_s"] * 1e6
+    assert took_us.is_between(100 * 4.177, 100 * (4.177 + 8 * 0.084)).all()
+
+
+def test_a_reaction_point_hears_of_losses() -> None:
+    scenario = roce("ByLoss", "traffic.0.size=400 kB", "topology.buffer=20 kB", "duration=5 ms")
+    result = qcnlab.run(scenario.with_("record.rates_every=10 us"))
+    assert result.rates.to_polars()["current_rate_bps"].min() == 1_000_000_000
+    assert result.flows.to_polars()["completion_s"].null_count() == 0

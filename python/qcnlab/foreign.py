@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 __all__ = [
+    "Acknowledgement",
     "Arrival",
     "Bcn",
     "Cnm",
@@ -45,6 +46,9 @@ __all__ = [
     "Delivered",
     "Dice",
     "Echo",
+    "Endpoint",
+    "Flight",
+    "Hop",
     "Mark",
     "NotificationPoint",
     "PushBack",
@@ -98,6 +102,58 @@ class Delivered(NamedTuple):
     """The largest mark that congestion points wrote on it; 0 is none."""
     controlled: bool
     """Whether it is under congestion control."""
+
+
+class Endpoint(NamedTuple):
+    """What a reaction point knows of its host and its path from the start."""
+
+    line_rate: int
+    """The rate of the host's link, bit/s."""
+    base_rtt: int
+    """Round-trip time of a full packet where nothing queues, ps; 0 where it is not known."""
+    mtu: int
+    """Octets of payload in a full packet."""
+
+
+class Flight(NamedTuple):
+    """Where the stream of a queue pair stands."""
+
+    acknowledged: int
+    """Octets acknowledged from the start without a gap."""
+    sent: int
+    """Octets sent at least once."""
+    in_flight: int
+    """Octets sent, not acknowledged and not thought lost."""
+
+
+class Hop(NamedTuple):
+    """What a port wrote on a packet that left it; see `CongestionPoint.stamps_departures`."""
+
+    left_at: int
+    """When the packet left, ps."""
+    sent: int
+    """Octets that the port had sent before it."""
+    queue: int
+    """Octets that stayed in the queue."""
+    rate: int
+    """The rate of the port's link, bit/s."""
+
+
+class Acknowledgement(NamedTuple):
+    """An acknowledgement of a queue pair, as it reaches the sender."""
+
+    newly: int
+    """Octets that it acknowledges for the first time."""
+    packets: int
+    """Packets that it answers."""
+    marked: int
+    """How many of them carried a mark."""
+    sent_at: int
+    """When the newest of them was sent, ps."""
+    path: int
+    """The number of the path that this one took."""
+    hops: tuple[Hop, ...]
+    """What the ports on that path wrote on it, in order."""
 
 
 class Mark(NamedTuple):
@@ -180,6 +236,9 @@ class CongestionPoint:
     that need a set point take it from there.
     """
 
+    stamps_departures: ClassVar[bool] = False
+    """Whether packets of queue pairs that leave carry a `Hop` to their sender."""
+
     def __init__(self, cp: int) -> None:
         """Take the number of this congestion point; `[scheme.cp]` comes as keyword arguments."""
         self.cp = cp
@@ -199,11 +258,45 @@ class CongestionPoint:
 
 
 class ReactionPoint:
-    """What a source computes for one rate limiter."""
+    """What a source computes for one rate limiter.
+
+    The methods from `on_ack` to `on_pause` tell of the transport where a flow is a queue pair over
+    RoCE. They, `on_sent`, `next_wake`, `target_rate`, `window` and `gap` are called only if a class
+    has its own.
+    """
 
     def __init__(self, line_rate: int) -> None:
         """Take the rate of the sender's link; `[scheme.rp]` comes as keyword arguments."""
         self.line_rate = line_rate
+
+    def on_start(self, endpoint: Endpoint) -> None:
+        """Take what is known of host and path, before the first frame."""
+
+    def on_ack(self, now: int, ack: Acknowledgement, flight: Flight, dice: Dice) -> None:
+        """Act on an acknowledgement."""
+
+    def on_nack(self, now: int, flight: Flight, dice: Dice) -> None:
+        """Act because the receiver says that it misses a packet."""
+
+    def on_loss(self, now: int, timeout: bool, flight: Flight, dice: Dice) -> None:
+        """Act because packets are thought lost, after a `timeout` or by what was acknowledged."""
+
+    def on_trim(self, now: int, octets: int, flight: Flight, dice: Dice) -> None:
+        """Act because a switch cut `octets` of payload off a packet."""
+
+    def on_credit(self, now: int, octets: int, flight: Flight, dice: Dice) -> None:
+        """Act because the receiver permits `octets` from the start of the stream."""
+
+    def on_pause(self, now: int, paused: bool, flight: Flight, dice: Dice) -> None:
+        """Act because the link was paused in the flow's class, or may send again."""
+
+    def window(self) -> int | None:
+        """Return the octets that may be in flight, `None` for any number."""
+        return None
+
+    def gap(self) -> int | None:
+        """Return the least time from one packet to the next, ps; `None` for none."""
+        return None
 
     def on_sent(self, now: int, sent: int, backlog: int, dice: Dice) -> None:
         """Note that a frame of `sent` octets leaves; `backlog` octets wait behind the limiter."""
@@ -266,6 +359,7 @@ class _Refused(Exception):
 
 
 _TRIAL_RATE = 10_000_000_000
+_EVENTS = ("on_ack", "on_nack", "on_loss", "on_trim", "on_credit", "on_pause")
 
 
 class _Loaded(NamedTuple):
@@ -282,6 +376,8 @@ class _Loaded(NamedTuple):
     """Names of the kinds of signal that its reaction points hear."""
     speaks: list[str]
     """Names of the kinds of signal that its other machines send."""
+    events: list[str]
+    """The methods by which its reaction points hear of the transport."""
 
 
 def load_scheme(name: str, cp: dict[str, Any], rp: dict[str, Any]) -> _Loaded:
@@ -302,7 +398,8 @@ def load_scheme(name: str, cp: dict[str, Any], rp: dict[str, Any]) -> _Loaded:
             f"'{class_name}' is not a subclass of qcnlab.foreign.Scheme", hint=_has(module)
         )
     port = _trial("cp", scheme.congestion_point, 0, cp)
-    _trial("rp", scheme.reaction_point, _TRIAL_RATE, rp)
+    limiter = _trial("rp", scheme.reaction_point, _TRIAL_RATE, rp)
+    events = [method for method in _EVENTS if overrides(limiter, method)]
     set_point = getattr(port, "set_point", None)
     if set_point is not None and not (isinstance(set_point, int) and set_point >= 0):
         raise _Refused(
@@ -312,7 +409,7 @@ def load_scheme(name: str, cp: dict[str, Any], rp: dict[str, Any]) -> _Loaded:
     if (scheme.hears is None) != (scheme.speaks is None):
         raise _Refused("it declares one of 'hears' and 'speaks'", hint="declare both, or neither")
     answers = scheme.notification_point is not None
-    return _Loaded(scheme, _source(module), set_point, answers, hears, speaks)
+    return _Loaded(scheme, _source(module), set_point, answers, hears, speaks, events)
 
 
 def _kinds(scheme: type[Scheme], side: str) -> list[str]:
@@ -335,7 +432,8 @@ def interrupt(threads: list[int]) -> None:
 def overrides(machine: object, method: str) -> bool:
     """Return whether a machine's class has its own method, not the base class's; for the core."""
     own = getattr(type(machine), method, None)
-    return own is not None and own is not getattr(CongestionPoint, method, None)
+    bases = (CongestionPoint, ReactionPoint)
+    return own is not None and all(own is not getattr(base, method, None) for base in bases)
 
 
 def _module(name: str) -> ModuleType:

@@ -10,6 +10,7 @@ use crate::fabric::Fabric;
 use crate::replication::{Replication, replicate};
 use crate::scenario::{Draw, Scenario};
 use crate::tasks::{Options, Task};
+use qcnlab_schemes::registry::Config;
 use qcnlab_sim::Control;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,12 +38,20 @@ pub fn run_each(
         .map_err(|error| RunError::Threads { jobs, why: error.to_string() })?;
     let shared = Shared::of(scenarios, tasks, options);
     let next = AtomicUsize::new(0);
-    pool.broadcast(|_| {
+    let work = || {
         while !control.cancel.load(Ordering::Relaxed) {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(task) = tasks.get(number) else { return };
             ended(number, shared[task.scenario].run(task.replication, control));
         }
+    };
+    let foreign = scenarios.iter().find_map(|scenario| match &scenario.scheme {
+        Config::Foreign(scheme) => Some(scheme),
+        _ => None,
+    });
+    pool.broadcast(|_| match foreign {
+        Some(scheme) => scheme.on_thread(&mut || work()),
+        None => work(),
     });
     Ok(())
 }

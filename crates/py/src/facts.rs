@@ -3,8 +3,12 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
 use qcnlab_lab::schemes as roles;
-use qcnlab_lab::schemes::{Arrival, Bcn, Cnm, CpAction, CpId, Delivered, Queue, QueueLen, Signal, SignalKind};
+use qcnlab_lab::schemes::{
+    Acknowledgement, Arrival, Bcn, Cnm, CpAction, CpId, Delivered, Endpoint, Flight, HopTelemetry, Queue, QueueLen,
+    Signal, SignalKind,
+};
 use qcnlab_lab::units::Bytes;
 
 /// Random numbers of one machine, lent for the length of a call.
@@ -49,7 +53,44 @@ macro_rules! tuples {
     };
 }
 
-tuples!(Arrival, Queue, Delivered, Mark, Cnm, Bcn, Echo, PushBack, Cnp, QueueLen, Reflection);
+tuples!(
+    Arrival,
+    Queue,
+    Delivered,
+    Mark,
+    Cnm,
+    Bcn,
+    Echo,
+    PushBack,
+    Cnp,
+    QueueLen,
+    Reflection,
+    Endpoint,
+    Flight,
+    Hop,
+    Acknowledgement,
+);
+
+pub(crate) fn endpoint<'py>(py: Python<'py>, endpoint: &Endpoint) -> PyResult<Bound<'py, PyAny>> {
+    let fields = (endpoint.line_rate.get(), endpoint.base_rtt.ps(), endpoint.mtu.get());
+    Tuples::get(py)?.Endpoint.bind(py).call1(fields)
+}
+
+pub(crate) fn flight<'py>(py: Python<'py>, flight: &Flight) -> PyResult<Bound<'py, PyAny>> {
+    let fields = (flight.acknowledged.get(), flight.sent.get(), flight.in_flight.get());
+    Tuples::get(py)?.Flight.bind(py).call1(fields)
+}
+
+pub(crate) fn acknowledgement<'py>(py: Python<'py>, ack: &Acknowledgement<'_>) -> PyResult<Bound<'py, PyAny>> {
+    let tuples = Tuples::get(py)?;
+    let hop = |hop: &HopTelemetry| {
+        let fields = (hop.left_at.ps(), hop.sent.get(), hop.queue.get(), hop.rate.get());
+        tuples.Hop.bind(py).call1(fields)
+    };
+    let hops = PyTuple::new(py, ack.hops.iter().map(hop).collect::<PyResult<Vec<_>>>()?)?;
+    let fields = (ack.newly.get(), ack.packets, ack.marked, ack.sent_at.ps(), ack.path, hops);
+    tuples.Acknowledgement.bind(py).call1(fields)
+}
 
 pub(crate) fn arrival<'py>(py: Python<'py>, frame: &Arrival) -> PyResult<Bound<'py, PyAny>> {
     let Arrival { flow, size, admitted, controlled, cn_tagged, limited_by, probe, mark } = *frame;

@@ -1,18 +1,20 @@
 //! Schemes that are Python classes: machines whose methods are called as the roles say.
 
-use crate::facts::{Dice, action_of, arrival, delivered, kind_of, queue, signal, signal_of};
+use crate::facts::{self, Dice, action_of, arrival, delivered, kind_of, queue, signal, signal_of};
 use crate::interruption::Call;
 use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use qcnlab_lab::foreign::LoadError;
 use qcnlab_lab::schemes::foreign::{Failure, ForeignCp, ForeignNp, ForeignRp, Parameters, give_up, quantity};
 use qcnlab_lab::schemes::params::{Scalar, Value};
 use qcnlab_lab::schemes::{
-    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Dice as Rolls, Endpoint, ForeignScheme, Gauge,
-    NotificationPoint, Queue, ReactionPoint, Signal, SignalKind, Stamp,
+    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Dice as Rolls, Endpoint, EventKind,
+    EventKinds, Flight, ForeignScheme, Gauge, LossSign, NotificationPoint, Queue, ReactionPoint, RpCapabilities,
+    Signal, SignalKind, Stamp, TransportEvent,
 };
-use qcnlab_lab::units::{BitRate, Bytes, Instant};
+use qcnlab_lab::units::{BitRate, Bytes, Instant, Span};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -40,6 +42,7 @@ struct PyScheme {
     notifies: bool,
     hears: Vec<SignalKind>,
     speaks: Vec<SignalKind>,
+    events: EventKinds,
 }
 
 /// Loads `python:MODULE:CLASS`.
@@ -66,6 +69,7 @@ fn load_class(py: Python<'_>, name: &str, parameters: &Parameters) -> PyResult<P
         notifies: loaded.getattr("notifies")?.extract()?,
         hears: kinds("hears")?,
         speaks: kinds("speaks")?,
+        events: events_of(&loaded.getattr("events")?.extract::<Vec<String>>()?),
     })
 }
 
@@ -110,16 +114,8 @@ impl PyScheme {
             let name = class.getattr("__name__")?.extract::<String>()?;
             let first = PyTuple::new(py, first)?;
             let object = class.call(first, Some(&keywords(py, parameters)?))?.unbind();
-            let overrides = |method: &str| -> PyResult<bool> {
-                py.import(MODULE)?.call_method1("overrides", (&object, method))?.extract()
-            };
-            let departures = CpCapabilities {
-                sees_departures: overrides("on_departure")?,
-                marks_departures: overrides("departure_mark")?,
-                stamps_departures: false,
-            };
             let dice = Py::new(py, Dice(Rolls::new(0, 0, "", qcnlab_lab::schemes::Purpose::Reaction)))?;
-            Ok(Machine { object, dice, scheme: self.name.clone(), class: name.into(), departures })
+            Ok(Machine { object, dice, scheme: self.name.clone(), class: name.into() })
         });
         made.unwrap_or_else(|error| fail(&self.name, format!("{role}()"), error))
     }
@@ -146,18 +142,44 @@ impl ForeignScheme for PyScheme {
         &self.speaks
     }
 
+    fn events(&self) -> EventKinds {
+        self.events
+    }
+
     fn set_point(&self) -> Option<Bytes> {
         self.set_point
     }
 
     fn congestion_point(&self, id: CpId) -> Box<dyn ForeignCp> {
-        Box::new(PyCp(self.machine("congestion_point", Some(u64::from(id.0)), &self.parameters.cp)))
+        let machine = self.machine("congestion_point", Some(u64::from(id.0)), &self.parameters.cp);
+        let departures = machine.ask("stamps_departures", |py, object| {
+            let stamps = object.getattr_opt("stamps_departures")?;
+            Ok(CpCapabilities {
+                sees_departures: overrides(py, object, "on_departure")?,
+                marks_departures: overrides(py, object, "departure_mark")?,
+                stamps_departures: stamps.is_some_and(|stamps| stamps.is_truthy().unwrap_or(false)),
+            })
+        });
+        Box::new(PyCp { machine, departures })
     }
 
-    fn reaction_point(&self, Endpoint { line_rate, .. }: Endpoint) -> Box<dyn ForeignRp> {
+    fn reaction_point(&self, endpoint: Endpoint) -> Box<dyn ForeignRp> {
+        let line_rate = endpoint.line_rate;
         let machine = self.machine("reaction_point", Some(line_rate.get()), &self.parameters.rp);
-        let state = machine.ask("limit", |py, object| State::of(py, object, line_rate));
-        Box::new(PyRp { machine, line_rate, state })
+        let own = machine.ask("on_start", |py, object| {
+            let own = Own::of(py, object)?;
+            if overrides(py, object, "on_start")? {
+                object.call_method1("on_start", (facts::endpoint(py, &endpoint)?,))?;
+            }
+            Ok(own)
+        });
+        let state = machine.ask("limit", |py, object| State::of(py, object, own, line_rate));
+        Box::new(PyRp { machine, line_rate, own, events: self.events, state })
+    }
+
+    /// Attaches the thread to the interpreter once: each call of a machine then finds its thread state made.
+    fn on_thread(&self, work: &mut (dyn FnMut() + Send)) {
+        Python::attach(|py| py.detach(work));
     }
 
     fn notification_point(&self) -> Option<Box<dyn ForeignNp>> {
@@ -178,8 +200,6 @@ struct Machine {
     dice: Py<Dice>,
     scheme: Arc<str>,
     class: Arc<str>,
-    /// The methods for departures that its class has of its own.
-    departures: CpCapabilities,
 }
 
 impl Clone for Machine {
@@ -188,13 +208,7 @@ impl Clone for Machine {
             py.import("copy")?.call_method1("deepcopy", (object,)).map(Bound::unbind)
         });
         let dice = Python::attach(|py| self.dice.clone_ref(py));
-        Machine {
-            object: copy,
-            dice,
-            scheme: self.scheme.clone(),
-            class: self.class.clone(),
-            departures: self.departures,
-        }
+        Machine { object: copy, dice, scheme: self.scheme.clone(), class: self.class.clone() }
     }
 }
 
@@ -226,29 +240,103 @@ impl Machine {
             answer
         })
     }
+
+    /// As [`Machine::roll`]; then asks for the state of a reaction point, in the same call.
+    fn act(
+        &self,
+        method: &str,
+        rolls: &mut Rolls,
+        call: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>, &Bound<'py, Dice>) -> PyResult<()>,
+        state: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> PyResult<State>,
+    ) -> State {
+        let mut asked = method;
+        let answer = Python::attach(|py| {
+            let _call = Call::begin(py)?;
+            let (object, dice) = (self.object.bind(py), self.dice.bind(py));
+            std::mem::swap(&mut dice.borrow_mut().0, rolls);
+            let done = call(py, object, dice);
+            std::mem::swap(&mut dice.borrow_mut().0, rolls);
+            done?;
+            asked = "limit";
+            state(py, object)
+        });
+        answer.unwrap_or_else(|error| fail(&self.scheme, format!("{}.{asked}", self.class), error))
+    }
+}
+
+/// Whether a machine's class has its own method, not the base class's.
+fn overrides(py: Python<'_>, object: &Bound<'_, PyAny>, method: &str) -> PyResult<bool> {
+    py.import(MODULE)?.call_method1("overrides", (object, method))?.extract()
 }
 
 #[derive(Clone, Debug)]
-struct PyCp(Machine);
+struct PyCp {
+    machine: Machine,
+    departures: CpCapabilities,
+}
 
 impl CongestionPoint for PyCp {
     fn capabilities(&self) -> CpCapabilities {
-        self.0.departures
+        self.departures
     }
 
     fn on_arrival(&mut self, now: Instant, frame: &Arrival, at: Queue, dice: &mut Rolls) -> CpAction {
-        self.0.roll("on_arrival", dice, |py, object, dice| {
-            action_of(&object.call_method1("on_arrival", (now.ps(), arrival(py, frame)?, queue(py, at)?, dice))?)
+        self.machine.roll("on_arrival", dice, |py, object, dice| {
+            action_of(
+                &object
+                    .call_method1(intern!(py, "on_arrival"), (now.ps(), arrival(py, frame)?, queue(py, at)?, dice))?,
+            )
         })
     }
 
     fn on_departure(&mut self, now: Instant, len: Bytes) {
-        self.0.ask("on_departure", |_, object| object.call_method1("on_departure", (now.ps(), len.get())).map(drop));
+        self.machine.ask("on_departure", |py, object| {
+            object.call_method1(intern!(py, "on_departure"), (now.ps(), len.get())).map(drop)
+        });
     }
 
     fn departure_mark(&mut self, now: Instant, controlled: bool, at: Queue, dice: &mut Rolls) -> u8 {
-        self.0.roll("departure_mark", dice, |py, object, dice| {
-            object.call_method1("departure_mark", (now.ps(), controlled, queue(py, at)?, dice))?.extract()
+        self.machine.roll("departure_mark", dice, |py, object, dice| {
+            object.call_method1(intern!(py, "departure_mark"), (now.ps(), controlled, queue(py, at)?, dice))?.extract()
+        })
+    }
+}
+
+/// The methods that a reaction point's class has of its own; the base class's do nothing and need no call.
+#[derive(Clone, Copy, Debug)]
+struct Own {
+    sent: bool,
+    wake: bool,
+    target: bool,
+    window: bool,
+    gap: bool,
+}
+
+/// The method that hears of each kind of event.
+const HEARS: [(EventKind, &str); 6] = [
+    (EventKind::Acknowledgement, "on_ack"),
+    (EventKind::NegativeAcknowledgement, "on_nack"),
+    (EventKind::Loss, "on_loss"),
+    (EventKind::Trim, "on_trim"),
+    (EventKind::Credit, "on_credit"),
+    (EventKind::Pause, "on_pause"),
+];
+
+/// The events that methods of these names hear of.
+fn events_of(methods: &[String]) -> EventKinds {
+    let own = HEARS.into_iter().filter(|(_, method)| methods.iter().any(|own| own == method));
+    own.fold(EventKinds::NONE, |events, (kind, _)| events.with(kind))
+}
+
+impl Own {
+    fn of(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Own> {
+        let own = |method: &str| overrides(py, object, method);
+        Ok(Own {
+            sent: own("on_sent")?,
+            wake: own("next_wake")?,
+            target: own("target_rate")?,
+            window: own("window")?,
+            gap: own("gap")?,
         })
     }
 }
@@ -259,19 +347,30 @@ struct State {
     wake: Instant,
     limit: Option<BitRate>,
     target: BitRate,
+    window: Option<Bytes>,
+    gap: Span,
 }
 
 impl State {
-    fn of(_: Python<'_>, object: &Bound<'_, PyAny>, line_rate: BitRate) -> PyResult<State> {
-        let limit = amount(&object.call_method0("limit")?, "limit")?.map(BitRate::bps);
-        let wake = amount(&object.call_method0("next_wake")?, "next_wake")?.map_or(Instant::NEVER, Instant::from_ps);
-        let target = amount(&object.call_method0("target_rate")?, "target_rate")?.map(BitRate::bps);
-        Ok(State { wake, limit, target: target.or(limit).unwrap_or(line_rate) })
+    fn of(py: Python<'_>, object: &Bound<'_, PyAny>, own: Own, line_rate: BitRate) -> PyResult<State> {
+        let ask = |asked: bool, name: &Bound<'_, PyString>| match asked {
+            true => amount(&object.call_method0(name)?, name),
+            false => Ok(None),
+        };
+        let limit = ask(true, intern!(py, "limit"))?.map(BitRate::bps);
+        let target = ask(own.target, intern!(py, "target_rate"))?.map(BitRate::bps);
+        Ok(State {
+            wake: ask(own.wake, intern!(py, "next_wake"))?.map_or(Instant::NEVER, Instant::from_ps),
+            limit,
+            target: target.or(limit).unwrap_or(line_rate),
+            window: ask(own.window, intern!(py, "window"))?.map(Bytes::new),
+            gap: ask(own.gap, intern!(py, "gap"))?.map_or(Span::ZERO, Span::from_ps),
+        })
     }
 }
 
 /// A whole number that is not negative; what is behind the point of another number is dropped.
-fn amount(answer: &Bound<'_, PyAny>, method: &str) -> PyResult<Option<u64>> {
+fn amount(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyString>) -> PyResult<Option<u64>> {
     if answer.is_none() {
         return Ok(None);
     }
@@ -291,37 +390,79 @@ fn amount(answer: &Bound<'_, PyAny>, method: &str) -> PyResult<Option<u64>> {
 struct PyRp {
     machine: Machine,
     line_rate: BitRate,
+    own: Own,
+    events: EventKinds,
     state: State,
 }
 
 impl PyRp {
-    fn refresh(&mut self) {
-        let line_rate = self.line_rate;
-        self.state = self.machine.ask("limit", |py, object| State::of(py, object, line_rate));
+    fn act(
+        &mut self,
+        method: &str,
+        dice: &mut Rolls,
+        call: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>, &Bound<'py, Dice>) -> PyResult<()>,
+    ) {
+        let (own, line_rate) = (self.own, self.line_rate);
+        self.state = self.machine.act(method, dice, call, |py, object| State::of(py, object, own, line_rate));
     }
 }
 
 impl ReactionPoint for PyRp {
+    fn capabilities(&self) -> RpCapabilities {
+        let permits_windows = self.own.window || self.own.gap;
+        RpCapabilities { events: self.events, permits_windows, ..RpCapabilities::LIMITER }
+    }
+
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Rolls) -> Stamp {
-        self.machine.roll("on_sent", dice, |_, object, dice| {
-            object.call_method1("on_sent", (now.ps(), sent.get(), backlog.get(), dice)).map(drop)
-        });
-        self.refresh();
+        if self.own.sent {
+            self.act("on_sent", dice, |py, object, dice| {
+                object.call_method1(intern!(py, "on_sent"), (now.ps(), sent.get(), backlog.get(), dice)).map(drop)
+            });
+        }
         Stamp::default()
     }
 
     fn on_signal(&mut self, now: Instant, heard: &Signal, dice: &mut Rolls) {
-        self.machine.roll("on_signal", dice, |py, object, dice| match signal(py, heard)? {
-            Some(heard) => object.call_method1("on_signal", (now.ps(), heard, dice)).map(drop),
+        self.act("on_signal", dice, |py, object, dice| match signal(py, heard)? {
+            Some(heard) => object.call_method1(intern!(py, "on_signal"), (now.ps(), heard, dice)).map(drop),
             None => Ok(()),
         });
-        self.refresh();
     }
 
     fn on_wake(&mut self, now: Instant, dice: &mut Rolls) {
-        self.machine
-            .roll("on_wake", dice, |_, object, dice| object.call_method1("on_wake", (now.ps(), dice)).map(drop));
-        self.refresh();
+        self.act("on_wake", dice, |py, object, dice| {
+            object.call_method1(intern!(py, "on_wake"), (now.ps(), dice)).map(drop)
+        });
+    }
+
+    fn on_transport(&mut self, now: Instant, event: &TransportEvent<'_>, flight: &Flight, dice: &mut Rolls) {
+        let heard = HEARS.into_iter().find(|(kind, _)| *kind == event.kind());
+        let Some((_, method)) = heard.filter(|(kind, _)| self.events.contains(*kind)) else { return };
+        self.act(method, dice, |py, object, dice| {
+            let (now, flight) = (now.ps(), facts::flight(py, flight)?);
+            match event {
+                TransportEvent::Acknowledged(ack) => {
+                    object.call_method1(intern!(py, "on_ack"), (now, facts::acknowledgement(py, ack)?, flight, dice))
+                }
+                TransportEvent::NegativelyAcknowledged => object.call_method1(method, (now, flight, dice)),
+                TransportEvent::Lost(sign) => {
+                    object.call_method1(method, (now, *sign == LossSign::Timeout, flight, dice))
+                }
+                TransportEvent::Trimmed(octets) | TransportEvent::Credited(octets) => {
+                    object.call_method1(method, (now, octets.get(), flight, dice))
+                }
+                TransportEvent::Paused(paused) => object.call_method1(method, (now, *paused, flight, dice)),
+            }
+            .map(drop)
+        });
+    }
+
+    fn window(&self) -> Option<Bytes> {
+        self.state.window
+    }
+
+    fn gap(&self) -> Span {
+        self.state.gap
     }
 
     fn next_wake(&self) -> Instant {
@@ -344,7 +485,7 @@ struct PyNp(Machine);
 impl NotificationPoint for PyNp {
     fn on_frame(&mut self, now: Instant, frame: &Delivered) -> Option<Signal> {
         self.0.ask("on_frame", |py, object| {
-            signal_of(&object.call_method1("on_frame", (now.ps(), delivered(py, frame)?))?)
+            signal_of(&object.call_method1(intern!(py, "on_frame"), (now.ps(), delivered(py, frame)?))?)
         })
     }
 }

@@ -9,9 +9,9 @@ use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Scalar, Table, Value};
 use crate::roles::{
-    AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Echo, Endpoint, Flight, Gauge,
-    HopTelemetry, NotificationPoint, Observation, Pacing, Probe, ProbeAction, Queue, ReactionPoint, RpCapabilities,
-    Signal, SignalKind, Stamp, TransportEvent,
+    AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Echo, Endpoint, EventKinds,
+    Flight, Gauge, HopTelemetry, NotificationPoint, Observation, Pacing, Probe, ProbeAction, Queue, ReactionPoint,
+    RpCapabilities, Signal, SignalKind, Stamp, TransportEvent,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::any::Any;
@@ -31,6 +31,10 @@ pub trait ForeignScheme: fmt::Debug + Send + Sync {
     fn hears(&self) -> &[SignalKind];
     /// The kinds of signal its congestion points and notification points send.
     fn speaks(&self) -> &[SignalKind];
+    /// The events of a transport that its reaction points hear of, as they say themselves.
+    fn events(&self) -> EventKinds {
+        self.reaction_point(BitRate::gbps(10).into()).capabilities().events
+    }
     /// The queue length it steers to, if it has one.
     fn set_point(&self) -> Option<Bytes> {
         None
@@ -42,6 +46,10 @@ pub trait ForeignScheme: fmt::Debug + Send + Sync {
     /// A notification point for one flow; `None` when receivers answer nothing. The same all through a run.
     fn notification_point(&self) -> Option<Box<dyn ForeignNp>> {
         None
+    }
+    /// Does `work` on this thread, in which it calls machines. A scheme that prepares each thread does so around it.
+    fn on_thread(&self, work: &mut (dyn FnMut() + Send)) {
+        work();
     }
 }
 

@@ -260,7 +260,10 @@ macro_rules! families {
 
             /// The events of a transport that its reaction points hear of.
             pub fn events(&self) -> EventKinds {
-                self.reaction_point(BitRate::gbps(10)).capabilities().events
+                match self {
+                    Config::Foreign(scheme) => scheme.events(),
+                    _ => self.reaction_point(BitRate::gbps(10)).capabilities().events,
+                }
             }
 
             /// Whether its congestion points take part in anything.
