@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         MissingPackage,
         ScenarioError,
     )
+    from qcnlab.intervals import Interval
     from qcnlab.results import Result, open_run
     from qcnlab.sweeps.result import Sweep
     from qcnlab.sweeps.running import open_sweep, sweep
@@ -42,6 +43,7 @@ __all__ = [
     "Completions",
     "Error",
     "FolderError",
+    "Interval",
     "LawViolation",
     "MissingPackage",
     "Result",
@@ -70,6 +72,7 @@ _MODULES = {
     "errors": (
         "AnalysisError", "Error", "FolderError", "LawViolation", "MissingPackage", "ScenarioError",
     ),
+    "intervals": ("Interval",),
     "results": ("Result", "open_run"),
     "sweeps.result": ("Sweep",),
     "sweeps.running": ("open_sweep", "sweep"),

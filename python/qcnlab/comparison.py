@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import catalogue, endings, markup, text
+from qcnlab import catalogue, endings, intervals, markup, text
 from qcnlab.errors import AnalysisError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from qcnlab.intervals import Interval
     from qcnlab.results import Result
 
 LEFT_OUT = frozenset(("title", "about", "source", "name"))
@@ -52,13 +53,18 @@ class Comparison:
     """
 
     def __init__(
-        self, results: Sequence[Result], labels: Sequence[str] = (), metrics: Sequence[str] = ()
+        self,
+        results: Sequence[Result],
+        labels: Sequence[str] = (),
+        metrics: Sequence[str] = (),
+        level: float | None = None,
     ) -> None:
         if len(results) < 2:
             raise AnalysisError("a comparison takes two runs or more")
         if labels and len(labels) != len(results):
             raise AnalysisError(f"{len(results)} runs have {len(labels)} names")
         self.results = list(results)
+        self.level = level
         self.differences = differences([_settings(result) for result in results])
         self.labels = list(labels) or _labels(self.results, self.differences)
         self.metrics = list(metrics) or self._shown()
@@ -75,6 +81,37 @@ class Comparison:
     """The keys that differ, with the value of each run; `None` where it does not have the key."""
     metrics: list[str]
     """The metrics that are shown."""
+    level: float | None
+    """The confidence level of intervals in the tables; `None` for ranges."""
+
+    def difference(self, run: int, metric: str, level: float | None = None) -> Interval:
+        """Return by how much a run exceeds the first one, replication by replication.
+
+        Parameters
+        ----------
+        run : int
+            Which run, from 0.
+        metric : str
+            A metric.
+        level : float, optional
+            The confidence level; that of the comparison or 0.95 by default.
+
+        Returns
+        -------
+        Interval
+            Median and confidence interval of the differences of replications that meet the same
+            random numbers.
+
+        Raises
+        ------
+        AnalysisError
+            If the runs have another seed or number of replications, so that there are no pairs.
+        """
+        first, other = self.results[0], self.results[run]
+        if first.summary["seed"] != other.summary["seed"]:
+            raise AnalysisError("runs of different seeds have no pairs of replications")
+        one, base = (each.summary["metrics"][metric]["values"] for each in (other, first))
+        return intervals.of_difference(one, base, level or self.level or intervals.LEVEL)
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each run and metric, with all replications' median, least and largest.
@@ -84,10 +121,12 @@ class Comparison:
         list of dict
             `run`, `metric`, `unit`, `median`, `min`, `max`, `replications`, `without` (those that
             have no value), `at_least` (the value is a lower bound), `started` and `unfinished`
-            flows of a size, and `deadlocked` replications.
+            flows of a size, and `deadlocked` replications. With a level also the median's interval
+            `low` and `high` and, where there are pairs, the `difference` from the first run with
+            `difference_low` and `difference_high`.
         """
         rows = []
-        for label, result in zip(self.labels, self.results, strict=True):
+        for run, (label, result) in enumerate(zip(self.labels, self.results, strict=True)):
             metrics = result.summary["metrics"]
             for name in self.metrics:
                 metric = metrics[name]
@@ -105,9 +144,47 @@ class Comparison:
                         "started": round(sum(metrics["started"]["values"])),
                         "unfinished": round(sum(metrics["unfinished"]["values"])),
                         "deadlocked": len(endings.deadlocked(result.summary)),
+                        **self._interval_record(run, name),
                     }
                 )
         return rows
+
+    def _interval_record(self, run: int, name: str) -> dict[str, float | None]:
+        if self.level is None:
+            return {}
+        values = self.results[run].summary["metrics"][name]["values"]
+        own = intervals.of_median(values, self.level)
+        apart = self.difference(run, name) if self._paired() else None
+        return {
+            "low": own.low,
+            "high": own.high,
+            "difference": apart.median if apart else None,
+            "difference_low": apart.low if apart else None,
+            "difference_high": apart.high if apart else None,
+        }
+
+    def _paired(self) -> bool:
+        """Return whether all runs have the seed and the number of replications of the first."""
+        pairs = {(each.summary["seed"], each.summary["replications"]) for each in self.results}
+        return len(pairs) == 1
+
+    def paired_cells(self) -> tuple[list[str], list[list[str]]]:
+        """Return a heading and the cells of the table of paired differences from the first run.
+
+        Returns
+        -------
+        tuple of list
+            The heading, and a list of cells for each metric; none without a level or pairs.
+        """
+        header = ["metric", "unit", *(f"{each} - {self.labels[0]}" for each in self.labels[1:])]
+        if self.level is None or not self._paired():
+            return header, []
+        rows = []
+        for name in self.metrics:
+            apart = [self.difference(run, name) for run in range(1, len(self.results))]
+            cells = [f"{each}{' *' if each.excludes_zero else ''}" for each in apart]
+            rows.append([name, self.results[0].summary["metrics"][name]["unit"], *cells])
+        return header, rows
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Return a heading and the cells of a table for people: a row each metric.
@@ -169,7 +246,16 @@ class Comparison:
             for words in self._remarks(result)
         ]
         reps = {result.summary["replications"] for result in self.results}
-        if reps != {1}:
+        if self.level is not None:
+            said.append(
+                f"Values: median [its confidence interval, {100 * self.level:g} %] of so many runs."
+            )
+            said.append(
+                "Differences: of replications that meet the same random numbers; * does not hold 0."
+                if self._paired()
+                else "No differences: the runs have different seeds or numbers of replications."
+            )
+        elif reps != {1}:
             said.append("Values: median [least..largest] over the replications of a run.")
         return said + [f"{name}: {known[name]['about']}" for name in self.metrics]
 
@@ -189,6 +275,8 @@ class Comparison:
             parts.append("Nothing differs in the scenarios.")
         header, rows = self.cells()
         parts.append(text.table(header, rows, left=2))
+        header, rows = self.paired_cells()
+        parts += [text.table(header, rows, left=2)] if rows else []
         columns = min(text.width(), catalogue.WIDEST)
         parts.append("\n".join(text.paragraphs(line, columns) for line in self.definitions()))
         return "\n\n".join(parts)
@@ -207,6 +295,8 @@ class Comparison:
             parts.append(markup.markdown(header, rows, left=len(header)))
         header, rows = self.cells()
         parts.append(markup.markdown(header, rows, left=2))
+        header, rows = self.paired_cells()
+        parts += [markup.markdown(header, rows, left=2)] if rows else []
         parts.append("\n".join(f"* {line}" for line in self.definitions()))
         return "\n\n".join(parts)
 
@@ -267,6 +357,10 @@ class Comparison:
 
     def _cell(self, result: Result, name: str) -> str:
         metrics = result.summary["metrics"]
+        if self.level is not None:
+            own = str(intervals.of_median(metrics[name]["values"], self.level))
+            own = f">= {own}" if endings.is_lower_bound(metrics, name) else own
+            return "-" if own.endswith("none") else own
         cell = text.spread(metrics[name], name, at_least=endings.is_lower_bound(metrics, name))
         return "-" if cell == "none" else cell
 
@@ -290,7 +384,11 @@ class Comparison:
 
 
 def compare(
-    results: Sequence[Result], *, labels: Sequence[str] = (), metrics: Sequence[str] = ()
+    results: Sequence[Result],
+    *,
+    labels: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    level: float | None = None,
 ) -> Comparison:
     """Lay several runs side by side.
 
@@ -302,6 +400,9 @@ def compare(
         A name for each; by default what differs, or the scenarios' names.
     metrics : sequence of str, optional
         What is shown; by default the usual metrics that some run has.
+    level : float, optional
+        Show confidence intervals of this level, such as 0.95, in place of ranges, and the paired
+        differences from the first run. Needs scipy.
 
     Returns
     -------
@@ -321,7 +422,7 @@ def compare(
     >>> qcnlab.compare(runs).differences["topology.rtt"]
     ['10 us', '40 us']
     """
-    return Comparison(results, labels, metrics)
+    return Comparison(results, labels, metrics, level)
 
 
 def differences(settings: Sequence[Mapping[str, str]]) -> dict[str, list[str | None]]:
@@ -383,6 +484,7 @@ def _labels(results: Sequence[Result], differ: Mapping[str, list[str | None]]) -
     ]
     candidates.append(presets)
     few = [key for key in differ if not key.startswith("scheme.") or key == "scheme.name"]
+    few = few or list(differ)
     if 0 < len(few) <= MOST_KEYS:
         short = {key: key.rsplit(".", 1)[-1] for key in few}
         candidates += [[f"{short[key]} {value}" for value in differ[key]] for key in few]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from qcnlab import text
+from qcnlab import intervals, text
 from qcnlab.api import MOST_REPS
 from qcnlab.options import Changes, Jobs, Json, Reps, Seed, keep, print_json
 
@@ -46,6 +46,10 @@ def sweep(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check all points, say what would run, and stop.")
     ] = False,
+    with_intervals: Annotated[
+        bool,
+        typer.Option("--intervals", help="Confidence intervals (95 %) in place of ranges."),
+    ] = False,
     on: Annotated[
         str | None,
         typer.Option(
@@ -61,7 +65,18 @@ def sweep(
     from qcnlab.sweeps import command
 
     options = command.Options(
-        scenario, changes or [], vary, metric or [], reps, seed, jobs, out, fresh, dry_run, on
+        scenario,
+        changes or [],
+        vary,
+        metric or [],
+        reps,
+        seed,
+        jobs,
+        out,
+        fresh,
+        dry_run,
+        on,
+        intervals.LEVEL if with_intervals else None,
     )
     summary, words = command.sweep(options)
     if as_json:

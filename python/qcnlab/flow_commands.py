@@ -124,6 +124,13 @@ def compare(
     jobs: Annotated[
         int | None, typer.Option("-j", "--jobs", min=1, max=MOST_JOBS, help="Threads.")
     ] = None,
+    with_intervals: Annotated[
+        bool,
+        typer.Option(
+            "--intervals",
+            help="Confidence intervals (95 %) in place of ranges, and paired differences.",
+        ),
+    ] = False,
     as_csv: AsCsv = False,
     as_markdown: AsMarkdown = False,
     as_latex: AsLatex = False,
@@ -137,13 +144,14 @@ def compare(
 
     Exits with 1 if a run ended in a deadlock; it is named.
     """
-    from qcnlab import comparison, endings
+    from qcnlab import comparison, endings, intervals
     from qcnlab.redraw import drawable
 
     if out is not None:
         drawable(out)
     results = _results(runs, changes or [], seed, reps, jobs)
-    compared = comparison.compare(results, metrics=metric or [])
+    level = intervals.LEVEL if with_intervals else None
+    compared = comparison.compare(results, metrics=metric or [], level=level)
     shown(compared, as_csv, as_markdown, as_latex, as_json)
     if out is not None:
         drawn(compared, out)

@@ -33,6 +33,7 @@ class Options:
     fresh: bool
     dry_run: bool
     on: str | None = None
+    level: float | None = None
 
     def command(self, folder: Path) -> str:
         """Return the command that continues this sweep in `folder`."""
@@ -96,7 +97,7 @@ def sweep(options: Options) -> tuple[dict[str, Any], str]:
         raise
     if options.metrics and len(result.axes) <= 2:
         write_figure(result.plot(options.metrics[0]), folder)
-    words = result.text(text.width(), options.metrics)
+    words = result.text(text.width(), options.metrics, options.level)
     if len(result.axes) > 2:
         words += f"\n\nNo figure: {len(result.axes)} keys vary, a figure shows one or two."
     return {"folder": str(folder), **result.summary()}, f"{words}\n\n{folder}"

@@ -7,8 +7,8 @@ from math import prod
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import catalogue, text
-from qcnlab.errors import scenario_error
+from qcnlab import catalogue, intervals, text
+from qcnlab.errors import AnalysisError, scenario_error
 from qcnlab.folders import write_whole
 from qcnlab.sweeps.grid import Axis, positions
 from qcnlab.tables import Table
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+    from qcnlab.intervals import Interval
     from qcnlab.sweeps.store import Manifest, Run, Values
 
 LEADS = ("recovery_ms", "slowdown_mean", "queue_mean_bytes")
@@ -191,6 +192,61 @@ class Sweep:
             "values": values,
         }
 
+    def interval(self, point: int, metric: str, level: float = intervals.LEVEL) -> Interval:
+        """Return the confidence interval of a metric's median at a point.
+
+        Parameters
+        ----------
+        point : int
+            Counted from 0; the last key varies fastest.
+        metric : str
+            A metric.
+        level : float, default 0.95
+            The confidence level.
+
+        Returns
+        -------
+        Interval
+            `median`, `low`, `high` and `runs`; without bounds where there are too few runs.
+
+        Raises
+        ------
+        MissingPackage
+            Without scipy.
+        """
+        return intervals.of_median(self.over(point, metric)["values"], level)
+
+    def difference(
+        self, point: int, base: int, metric: str, level: float = intervals.LEVEL
+    ) -> Interval:
+        """Return by how much a metric at a point exceeds that at another, pair by pair.
+
+        Parameters
+        ----------
+        point, base : int
+            Counted from 0; the last key varies fastest.
+        metric : str
+            A metric.
+        level : float, default 0.95
+            The confidence level.
+
+        Returns
+        -------
+        Interval
+            Of the differences of replications, which meet the same random numbers at all points.
+
+        Raises
+        ------
+        AnalysisError
+            If the key `seed` varies, so that there are no pairs.
+        MissingPackage
+            Without scipy.
+        """
+        if "seed" in self.vary:
+            raise AnalysisError("points of different seeds have no pairs of replications")
+        one, other = (self.over(each, metric)["values"] for each in (point, base))
+        return intervals.of_difference(one, other, level)
+
     def lead(self) -> str:
         """Return the metric that is drawn when none is named.
 
@@ -225,8 +281,8 @@ class Sweep:
 
         return sweep_figure(self, self._checked(metric) if metric else self.lead())
 
-    def text(self, columns: int, metrics: Sequence[str] = ()) -> str:
-        """Return a table of medians and ranges at each point.
+    def text(self, columns: int, metrics: Sequence[str] = (), level: float | None = None) -> str:
+        """Return a table of medians and ranges, or confidence intervals, at each point.
 
         Parameters
         ----------
@@ -234,6 +290,8 @@ class Sweep:
             Width of the terminal; of the usual metrics as many are shown as fit.
         metrics : sequence of str, optional
             Show these instead, whether they fit or not.
+        level : float, optional
+            Show confidence intervals of this level in place of ranges.
 
         Returns
         -------
@@ -245,7 +303,10 @@ class Sweep:
         ScenarioError
             For a metric that is not there.
         """
-        head, left, rows, notes = self._table(metrics, columns)
+        head, left, rows, notes = self._table(metrics, columns, level)
+        if level is not None:
+            about = f"Median [its confidence interval, {100 * level:g} %] of so many runs."
+            notes = [about, *notes]
         meaning = "".join(f"\n\n{note}" for note in notes)
         return f"{self._head()}\n\n{text.table(head, rows, left=left)}{meaning}"
 
@@ -258,7 +319,7 @@ class Sweep:
         return f"{self.name}, varied: {varied}\n{points}, {reps} each{seed}"
 
     def _table(
-        self, metrics: Sequence[str], columns: int
+        self, metrics: Sequence[str], columns: int, level: float | None = None
     ) -> tuple[list[str], int, list[list[str]], list[str]]:
         """Return header, number of key columns, rows and notes of a table of `columns` letters."""
         names = [self._checked(name) for name in metrics]
@@ -268,7 +329,7 @@ class Sweep:
             [words[axis][value] for axis, value in enumerate(at)] for at in positions(self._axes)
         ]
         wanted = names or [name for name in SHOWN if self._has(name)]
-        cells = [[self._cell(point, name) for name in wanted] for point in range(len(heads))]
+        cells = [[self._cell(point, name, level) for name in wanted] for point in range(len(heads))]
         notes = self._notes(wanted)
         last = [name for name, cells_of in notes.items() if any(cells_of)]
         count = len(wanted)
@@ -326,8 +387,10 @@ class Sweep:
         count = catalogue.lower_bounds().get(metric)
         return count is not None and bool(self.over(point, count)["max"])
 
-    def _cell(self, point: int, name: str) -> str:
+    def _cell(self, point: int, name: str, level: float | None = None) -> str:
         at_least = self.is_lower_bound(point, name)
+        if level is not None:
+            return ">= " * at_least + str(self.interval(point, name, level))
         return text.spread(self.over(point, name), name, at_least=at_least)
 
     def _notes(self, shown: Sequence[str]) -> dict[str, list[str]]:

@@ -23,7 +23,8 @@ class Trial:
 
     Examples
     --------
-    >>> Trial(1, {"scheme.cp.w": "4"}, {}, (1500.0,), violation=0.0).kept
+    >>> import qcnlab
+    >>> qcnlab.Trial(1, {"scheme.cp.w": "4"}, {}, (1500.0,), violation=0.0).kept
     True
     """
 

@@ -1,0 +1,110 @@
+"""Confidence intervals of medians and of paired differences, from order statistics.
+
+The interval of a median lies between two of the sorted values, chosen by the binomial distribution
+of how many lie below it: no distribution is assumed and nothing is drawn. Fewer than six values
+have no interval of 95 %. Needs scipy: `pip install 'qcnlab[analysis]'`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from importlib import import_module
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from qcnlab import text
+from qcnlab.errors import AnalysisError, MissingPackage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LEVEL = 0.95
+"""The share of intervals that hold the true median."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A median with its confidence interval.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> print(qcnlab.Interval(5.5, 2.0, 9.0, 10))
+    5.5 [2..9] of 10
+    """
+
+    median: float | None
+    """`None` without values."""
+    low: float | None
+    """`None` if there are too few values."""
+    high: float | None
+    """`None` if there are too few values."""
+    runs: int
+    """The number of values behind it."""
+
+    def __str__(self) -> str:
+        """Return `median [low..high] of runs`, as tables have it."""
+        if self.median is None:
+            return "none"
+        middle = text.number(self.median)
+        if self.low is None or self.high is None:
+            return f"{middle} of {self.runs}, too few"
+        return f"{middle} [{text.number(self.low)}..{text.number(self.high)}] of {self.runs}"
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether the interval lies on one side of zero: of a difference, whether it is told."""
+        return self.low is not None and self.high is not None and self.low * self.high > 0
+
+
+def of_median(values: Sequence[float | None], level: float = LEVEL) -> Interval:
+    """Return the median of the values that are there and its confidence interval.
+
+    Examples
+    --------
+    Of 1 to 10 at 95 %: with n = 10, P(fewer than 2 of 10 values lie below the median) = 11 / 1024,
+    so the second and the ninth value bound it at 1 - 22 / 1024 = 97.9 %.
+
+    >>> of_median([7.0, 2.0, 9.0, 4.0, 1.0, 6.0, 3.0, 8.0, 10.0, 5.0])
+    Interval(median=5.5, low=2.0, high=9.0, runs=10)
+    >>> of_median([3.0, 1.0, None])
+    Interval(median=2.0, low=None, high=None, runs=2)
+    """
+    if not 0 < level < 1:
+        raise AnalysisError(f"a confidence level lies between 0 and 1; {level} does not")
+    known = [value for value in values if value is not None]
+    if not known:
+        return Interval(None, None, None, 0)
+    try:
+        stats: Any = import_module("scipy.stats")
+    except ImportError as error:
+        raise MissingPackage(
+            f"confidence intervals need {error.name}: pip install 'qcnlab[analysis]'"
+        ) from error
+    bounds = stats.quantile_test(known, q=0, p=0.5).confidence_interval(level)
+    low, high = (None if math.isnan(each) else float(each) for each in (bounds.low, bounds.high))
+    if low is None or high is None:
+        low = high = None
+    return Interval(float(median(known)), low, high, len(known))
+
+
+def of_difference(
+    one: Sequence[float | None], other: Sequence[float | None], level: float = LEVEL
+) -> Interval:
+    """Return the median of `one[k] - other[k]` and its confidence interval.
+
+    Replication k of two runs with one seed meets the same random numbers, so the difference is
+    free of most of their luck. Replications that either run lacks are left out.
+
+    Examples
+    --------
+    >>> of_difference([2.0, 3.0, None], [1.0, 1.0, 1.0])
+    Interval(median=1.5, low=None, high=None, runs=2)
+    """
+    if len(one) != len(other):
+        raise AnalysisError(
+            f"runs of {len(one)} and {len(other)} replications have no pairs; run both with as many"
+        )
+    pairs = zip(one, other, strict=True)
+    return of_median([a - b for a, b in pairs if a is not None and b is not None], level)

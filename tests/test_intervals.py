@@ -1,0 +1,88 @@
+"""Confidence intervals: hand-worked order statistics, pairs of replications, and the tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+from math import comb
+
+import pytest
+
+import qcnlab
+from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
+from qcnlab.intervals import Interval, of_difference, of_median
+
+pytest.importorskip("scipy")
+
+
+@pytest.mark.parametrize("count", range(6, 41))
+def test_a_median_lies_between_order_statistics(count: int) -> None:
+    # How many of n values lie below the median is binomial with p = 1/2. The interval from the
+    # k-th to the (n + 1 - k)-th value misses it with probability 2 P(fewer than k): k is the
+    # largest for which that is at most 5 %.
+    below = [sum(comb(count, i) for i in range(k)) / 2**count for k in range(1, count // 2 + 1)]
+    k = max(k for k, tail in enumerate(below, 1) if 2 * tail <= 0.05)
+    values = [float(number) for number in range(1, count + 1)]
+    interval = of_median(list(reversed(values)))
+    assert (interval.low, interval.high) == (k, count + 1 - k)
+    assert interval.runs == count
+
+
+def test_few_values_have_no_interval() -> None:
+    # Five values: even the whole range misses the median with 2 / 32 = 6.25 %.
+    assert of_median([1.0, 2.0, 3.0, 4.0, 5.0]) == Interval(3.0, None, None, 5)
+    assert of_median([1.0, 2.0, 3.0, 4.0, 5.0], 0.9) == Interval(3.0, 1.0, 5.0, 5)
+    assert of_median([None, None]) == Interval(None, None, None, 0)
+    assert str(of_median([1.0, 2.0])) == "1.5 of 2, too few"
+    for level in (0.0, 1.0, 95.0):
+        with pytest.raises(qcnlab.AnalysisError, match="between 0 and 1"):
+            of_median([1.0], level)
+
+
+def test_pairs_tell_what_medians_do_not() -> None:
+    luck = [10.0, 50.0, 90.0, 20.0, 70.0, 30.0, 60.0, 80.0]
+    one, other = [each + 1 for each in luck], luck
+    assert of_median(one).low is not None
+    assert of_median(other).low is not None
+    # The intervals of the medians overlap almost entirely; each pair differs by exactly 1.
+    difference = of_difference(one, other)
+    assert (difference.median, difference.low, difference.high) == (1, 1, 1)
+    assert difference.excludes_zero
+    with pytest.raises(qcnlab.AnalysisError, match="8 and 7 replications have no pairs"):
+        of_difference(one, other[:7])
+
+
+def test_points_of_a_sweep_are_paired(short: qcnlab.Scenario) -> None:
+    swept = qcnlab.sweep(short, vary={"scheme.cp.w": [2, 4]}, reps=6)
+    one, other = (swept.over(point, "queue_mean_bytes")["values"] for point in (1, 0))
+    expected = of_difference(one, other)
+    assert swept.difference(1, 0, "queue_mean_bytes") == expected
+    assert swept.interval(0, "queue_mean_bytes") == of_median(other)
+    assert f"{of_median(other)}" in swept.text(200, ["queue_mean_bytes"], level=0.95)
+    seeds = qcnlab.sweep(short, vary={"seed": [1, 2]}, reps=1)
+    with pytest.raises(qcnlab.AnalysisError, match="different seeds have no pairs"):
+        seeds.difference(1, 0, "drops")
+
+
+def test_compare_shows_intervals_and_differences(cli: CommandLine) -> None:
+    words = ("compare", HOTSPOT, *SHORT_FLAGS, "-s", "scheme.cp.w=2,4", "--reps", "6")
+    done = cli(*words, "--metric", "queue_mean_bytes", "--intervals")
+    assert done.returncode == 0, done.stderr
+    assert "of 6" in done.stdout
+    assert "w 4 - w 2" in done.stdout
+    assert "median [its confidence interval, 95 %] of so many runs" in " ".join(done.stdout.split())
+    rows = csv.DictReader(
+        io.StringIO(cli(*words, "--metric", "queue_mean_bytes", "--intervals", "--csv").stdout)
+    )
+    first, second = rows
+    assert (float(first["difference"]), second["replications"]) == (0.0, "6")
+    assert float(second["difference_low"]) <= float(second["difference"])
+    assert float(second["low"]) <= float(second["median"]) <= float(second["high"])
+
+
+def test_sweep_shows_intervals(cli: CommandLine) -> None:
+    vary = ("--vary", "scheme.cp.w=2,4", "--reps", "6", "--metric", "drops", "--intervals")
+    done = cli("sweep", HOTSPOT, *SHORT_FLAGS, *vary)
+    assert done.returncode == 0, done.stderr
+    assert "of 6" in done.stdout
+    assert "Median [its confidence interval, 95 %] of so many runs." in done.stdout
