@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 from qcnlab import api, text
 from qcnlab.live.running import INVALID, SCALE, run, slowed
 from qcnlab.notebook import ShownFigure
-from qcnlab.plots import one, source_style, style
+from qcnlab.plots import TITLE, envelope, one, source_style, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +26,9 @@ METRICS = (
     "queue_during_bytes", "queue_max_bytes", "messages", "drops", "jain", "pause_frames",
 )  # fmt: skip
 """The metrics that are laid side by side."""
+
+MOST_POINTS = 400
+"""Points of a line of the figure: of more the least and the most of each pixel are drawn."""
 
 
 @dataclass(frozen=True)
@@ -114,10 +118,15 @@ class Comparison:
             figure = ShownFigure(figsize=(7.2, 6.2), layout="constrained")
             axes = figure.subplots(3, 1, sharex=True)
             thin = {"linewidth": 0.8, "alpha": 0.8}
+            count = len(self.used)
             for number, result in enumerate(self.used):
-                label = f"live, {len(self.used)} runs" if number == 0 else None
-                self._draw(axes, result, {**source_style(1), **thin, "label": label})
-            self._draw(axes, self.simulated, {**source_style(0), "label": "simulated, first run"})
+                label = f"live, {text.counted(count, 'run')}" if number == 0 else None
+                self._draw(axes, result, 0, {**source_style(1), **thin, "label": label})
+            shown = min(count, self.simulated.summary["replications"])
+            for number in range(shown):
+                label = f"simulated, {text.counted(shown, 'run')}" if number == 0 else None
+                line = {**source_style(0), **thin, "label": label}
+                self._draw(axes, self.simulated, number, line)
             for plane, words in zip(
                 axes, ("bottleneck, Mb/s", "queue, KB", "mean current rate, Mb/s"), strict=True
             ):
@@ -126,19 +135,19 @@ class Comparison:
             axes[-1].set_xlabel(
                 f"time of the scenario, ms (the live run took {self.scale} times as long)"
             )
-            title = self.simulated.summary["title"] or self.simulated.name
             label = "" if self.valid else f"{INVALID}: "
-            figure.suptitle(f"{label}{title}", x=0.01, ha="left")
+            title = f"{label}{self.simulated.name}, live and simulated at 1/{self.scale}"
+            figure.suptitle(textwrap.fill(title, TITLE), x=0.01, ha="left")
         return figure
 
-    def _draw(self, axes: Any, result: Result, line: dict[str, Any]) -> None:
-        throughput = one(result.throughput.to_polars(), 0)
+    def _draw(self, axes: Any, result: Result, replication: int, line: dict[str, Any]) -> None:
+        throughput = one(result.throughput.to_polars(), replication)
         _plot(axes[0], _by_time(throughput, "rate_bps", total=True), self.scale, 1e-6, line)
-        queues = one(result.queues.to_polars(), 0)
+        queues = one(result.queues.to_polars(), replication)
         port = result.summary["bottleneck"]["port"]
         queues = queues.filter(polars.col("port").cast(polars.String) == port)
         _plot(axes[1], _by_time(queues, "queue_bytes", total=True), self.scale, 1e-3, line)
-        rates = one(result.rates.to_polars(), 0)
+        rates = one(result.rates.to_polars(), replication)
         _plot(axes[2], _by_time(rates, "current_rate_bps", total=False), self.scale, 1e-6, line)
 
 
@@ -152,7 +161,7 @@ def _plot(
     axes: Axes, frame: polars.DataFrame, scale: int, unit: float, line: dict[str, Any]
 ) -> None:
     time_ms = frame["time_s"].to_numpy() * 1e3 / scale
-    axes.plot(time_ms, frame["value"].to_numpy() * unit, **line)
+    axes.plot(*envelope(time_ms, frame["value"].to_numpy() * unit, MOST_POINTS), **line)
 
 
 def compare(
