@@ -54,7 +54,8 @@ pub use scenario::{
     Adapters, BOTTLENECK, Chain, CongestionAvoidance, Defence, DefenceMode, Domain, DomainFault, FatTree, Fault,
     Feedback, FlowSpec, Graph, Hotspot, LONGEST, LeafSpine, Links, Multipath, OneSwitch, Pairing, ParkingLot,
     PatternError, Pause, PauseFault, PauseKind, PauseRule, PauseTarget, Record, RecoverGuard, Routing, RttFrom,
-    Scenario, ScenarioError, Star, Switches, TcpFlavour, Ties, Times, Topology, Traffic, TrafficKind, Tree,
+    Scenario, ScenarioError, SharedBuffer, SharedBufferKind, Star, Switches, TcpFlavour, Ties, Times, Topology,
+    Traffic, TrafficKind, Tree,
 };
 pub use schema::schema_json;
 pub use shipped::{Shipped, shipped};

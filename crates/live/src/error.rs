@@ -76,6 +76,12 @@ pub enum Unsupported {
         /// The shortest run, s.
         seconds: u64,
     },
+    /// A switch with one buffer for all its ports.
+    #[error("the switch {switch} has a shared buffer; live switches count by input: leave [[shared_buffer]] out")]
+    SharedBuffer {
+        /// Its name.
+        switch: String,
+    },
     /// A frame that is too long.
     #[error("frames of {octets} B are longer than {most} B, the longest that live links carry")]
     Frame {

@@ -102,6 +102,9 @@ impl Layout {
         if plan.flows.iter().any(|flow| matches!(flow.traffic, Traffic::Roce { .. })) {
             return Err(Unsupported::Roce);
         }
+        if let Some(switch) = plan.nodes.iter().find(|node| node.shared_buffer.is_some()) {
+            return Err(Unsupported::SharedBuffer { switch: switch.name.clone() });
+        }
         let mut ways = ways(plan);
         for way in 0..ways.len() as u32 {
             let way = way as usize;

@@ -45,6 +45,12 @@ pub(crate) fn input(name: &str, input: &InputBuffer, queued: u64) -> Result<(), 
     law(name, "octets counted at the far end = octets queued there", input.held(), queued)
 }
 
+/// Checks a shared buffer: what is in use is what its groups use, and what the frames queued at its node take.
+pub(crate) fn shared_buffer(name: &str, used: u64, by_group: u64, taken: u64) -> Result<(), Violation> {
+    law(name, "octets of the shared buffer in use = octets that its groups use", used, by_group)?;
+    law(name, "octets of the shared buffer in use = octets that queued frames take", used, taken)
+}
+
 /// Checks what a queue counts for one input: as much is queued there.
 pub(crate) fn queue_by_input(name: &str, counted: u64, queued: u64) -> Result<(), Violation> {
     law(name, "octets counted for an input = octets of that input queued", counted, queued)

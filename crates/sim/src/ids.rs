@@ -43,6 +43,8 @@ ids! {
     QueuesId;
     /// The buffer that counts what arrives over a link.
     InputId;
+    /// The shared buffer of a node that has one.
+    SharedBufferId;
     /// The congestion point of a queue.
     PortCpId;
     /// One path of a flow.

@@ -54,7 +54,7 @@ impl InputBuffer {
         let memory = node.input_memory.map_or(u64::MAX, |memory| memory.get());
         let high = match node.pause.map(|plan| plan.rule) {
             Some(PauseRule::Watermarks { high, .. }) => high.get(),
-            Some(PauseRule::Threshold { .. }) | None => u64::MAX,
+            Some(PauseRule::Threshold { .. } | PauseRule::Dynamic { .. }) | None => u64::MAX,
         };
         InputBuffer {
             port,
@@ -127,12 +127,17 @@ impl InputBuffer {
     /// Admits and counts a frame; returns false when there is no room and it is dropped.
     pub(crate) fn admit(&mut self, class: u8, size: u64) -> bool {
         if self.held() + size > self.memory {
-            self.dropped_frames += 1;
-            self.dropped_bytes += size;
+            self.count_dropped(size);
             return false;
         }
         self.by_class[usize::from(class)] += size;
         true
+    }
+
+    /// Counts a frame that found no room.
+    pub(crate) const fn count_dropped(&mut self, size: u64) {
+        self.dropped_frames += 1;
+        self.dropped_bytes += size;
     }
 
     /// Counts a frame that is held.
@@ -178,6 +183,7 @@ mod tests {
         let node = NodePlan {
             name: "switch".to_owned(),
             input_memory: Some(Bytes::new(10_000)),
+            shared_buffer: None,
             pause: Some(PausePlan { scope, rule, reaction: Span::ZERO }),
         };
         InputBuffer::new(PortId::new(0), 0, &node, Some(PortId::new(1)), u8::MAX)
@@ -239,6 +245,7 @@ mod tests {
         let node = NodePlan {
             name: "switch".to_owned(),
             input_memory: Some(Bytes::new(10_000)),
+            shared_buffer: None,
             pause: Some(PausePlan { scope: PauseScope::Link, rule, reaction: Span::ZERO }),
         };
         let mut input = InputBuffer::new(PortId::new(0), 0, &node, Some(PortId::new(1)), 0b1111);

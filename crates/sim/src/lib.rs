@@ -2,8 +2,8 @@
 //!
 //! A frame's way through the code is its way through the fabric: a [`source`]
 //! has it, a [`sender`] sends it when its [`rate_limiter`] releases it and its [`adapter`] serves
-//! it, it queues at a [`port`], crosses the link, is admitted by an [`input_buffer`] where there is one,
-//! and queues at the next port of its path, until it reaches its sink.
+//! it, it queues at a [`port`], crosses the link, is admitted by an [`input_buffer`] or a [`shared_buffer`] where there is
+//! one, and queues at the next port of its path, until it reaches its sink.
 //! Congestion points see it where it queues; their signals travel back.
 //!
 //! What is promised:
@@ -35,6 +35,7 @@ pub mod rate_limiter;
 pub mod recorder;
 pub mod roce;
 pub mod sender;
+pub mod shared_buffer;
 pub mod source;
 pub mod tcp;
 pub mod trace;
@@ -47,4 +48,5 @@ pub use plan::{
     DomainPlan, DomainPort, Events, Feedback, FlowPlan, GeneratorPlan, NodePlan, PausePlan, PauseRule, PauseScope,
     PauseTarget, Plan, PortPlan, Process, Record, ServiceChange, Ties, Traffic,
 };
+pub use shared_buffer::{Alpha, SharedBufferPlan, SharedInputPlan, SharedQueuePlan};
 pub use trace::{Counters, FlowTally, PauseRows, PointTally, RoceTally, TcpTally, Trace};

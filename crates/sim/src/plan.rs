@@ -1,5 +1,6 @@
 //! Plans: the nodes, ports, flows, service changes and scheme of a run. Components are numbered by their position.
 
+use crate::shared_buffer::SharedBufferPlan;
 use crate::{roce, tcp};
 use qcnlab_schemes::ReactionPoint;
 pub use qcnlab_schemes::driver::{PausePlan, PauseRule, PauseScope, PauseTarget};
@@ -120,6 +121,8 @@ pub struct NodePlan {
     /// Octets it holds of frames that arrived over one link, shared by all its outputs; frames that do
     /// not fit are dropped. `None` for no limit.
     pub input_memory: Option<Bytes>,
+    /// The memory that all its inputs and outputs share, instead of `input_memory`.
+    pub shared_buffer: Option<SharedBufferPlan>,
     /// When it pauses the far ends of its links.
     pub pause: Option<PausePlan>,
 }
@@ -127,7 +130,12 @@ pub struct NodePlan {
 impl NodePlan {
     /// Whether it counts what it holds by input.
     pub(crate) const fn counts(&self) -> bool {
-        self.input_memory.is_some() || self.pause.is_some()
+        self.input_memory.is_some() || self.pause.is_some() || self.shared_buffer.is_some()
+    }
+
+    /// Whether it pauses its links by what it holds of each input, and resumes them.
+    pub(crate) fn pauses_by_holding(&self) -> bool {
+        self.pause.is_some_and(|pause| pause.rule.resumes())
     }
 }
 

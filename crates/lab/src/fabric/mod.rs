@@ -10,7 +10,8 @@ use crate::flows::{Alone, Hop};
 use crate::scenario::{Draw, Feedback, ResolvedScenario, Scenario, ScenarioError, Ties};
 use crate::topology::{Role, reverse};
 use qcnlab_sim::{
-    DomainPlan, Events, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Traffic,
+    DomainPlan, Events, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, SharedBufferPlan,
+    SharedInputPlan, SharedQueuePlan, Traffic,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use serde_json::{Value, json};
@@ -83,7 +84,7 @@ impl Fabric {
         let crossing: Vec<bool> = (0..flows.len()).map(|flow| resolved.crosses_bottleneck(flow)).collect();
         let offered = resolved.wanted_bps.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(bps, _)| bps);
         Ok(Fabric {
-            nodes: nodes(scenario, &resolved),
+            nodes: nodes(scenario, &resolved, &index_of),
             domain: domain_plan(scenario, &resolved, &kept),
             announced: announced(scenario, &resolved, &kept),
             services: services(scenario, &resolved, &ports, index),
@@ -239,7 +240,7 @@ fn port_plan(scenario: &Scenario, resolved: &ResolvedScenario, port: u32, index_
     }
 }
 
-fn nodes(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<NodePlan> {
+fn nodes(scenario: &Scenario, resolved: &ResolvedScenario, index_of: &[Option<u32>]) -> Vec<NodePlan> {
     let nodes = (0..).zip(&resolved.network.nodes);
     let plan = |(index, node): (u32, &crate::topology::Node)| NodePlan {
         name: node.name.clone(),
@@ -247,9 +248,21 @@ fn nodes(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<NodePlan> {
             Role::Switch => resolved.switch(scenario, index).and_then(|switch| switch.input_memory),
             Role::Host => resolved.adapter(scenario, index).and_then(|adapter| adapter.receive_buffer),
         },
+        shared_buffer: resolved.shared_buffers[index as usize].as_ref().map(|plan| renumbered(plan, index_of)),
         pause: resolved.pauses[index as usize],
     };
     nodes.map(plan).collect()
+}
+
+/// The plan of a shared buffer with the ports of the engine: those that are kept, by their index.
+fn renumbered(plan: &SharedBufferPlan, index_of: &[Option<u32>]) -> SharedBufferPlan {
+    let inputs = plan.inputs.iter();
+    let queues = plan.queues.iter();
+    SharedBufferPlan {
+        inputs: inputs.filter_map(|of| Some(SharedInputPlan { port: index_of[of.port as usize]?, ..*of })).collect(),
+        queues: queues.filter_map(|of| Some(SharedQueuePlan { port: index_of[of.port as usize]?, ..*of })).collect(),
+        ..plan.clone()
+    }
 }
 
 /// What each port does for the domain, and who hears untagged messages.

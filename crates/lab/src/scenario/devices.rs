@@ -64,6 +64,8 @@ choice! {
         Watermarks = "watermarks",
         /// By the length of the output queue a frame finds: stop for a fixed time.
         Threshold = "threshold",
+        /// By what a priority group holds of the switch's [[shared_buffer]], which has the thresholds.
+        Dynamic = "dynamic",
     }
 }
 

@@ -275,6 +275,34 @@ pub enum Fault {
         /// The largest timeout.
         most: Span,
     },
+    /// A switch with two kinds of memory.
+    #[error("'{switch}' has a shared buffer and an input memory for each link")]
+    TwoMemories {
+        /// The switch.
+        switch: String,
+    },
+    /// Nothing of a shared buffer is left to share.
+    #[error("the buffer of '{switch}' ({size}) is all taken: {reserves} of reserves and {headroom} of headroom")]
+    PoolBelowReserves {
+        /// The whole buffer.
+        size: Bytes,
+        /// The reserves of all groups.
+        reserves: Bytes,
+        /// The headroom of all groups.
+        headroom: Bytes,
+        /// The switch.
+        switch: String,
+    },
+    /// A part that is no power of two.
+    #[error("{alpha} is no power of two")]
+    Alpha {
+        /// The part.
+        alpha: f64,
+        /// The next lower power of two.
+        below: f64,
+        /// The next higher one.
+        above: f64,
+    },
     /// No frame fits.
     #[error("a frame of {frame} does not fit the buffer ({buffer})")]
     FrameAboveBuffer {
@@ -505,6 +533,14 @@ impl Fault {
             Fault::TooManyRows { .. } => "record less finely, or set record.tables = false".to_owned(),
             Fault::NoTransport { .. } => {
                 "use kind \"roce\", \"roce_list\", \"roce_flows\" or \"roce_incast\"".to_owned()
+            }
+            Fault::TwoMemories { .. } => "leave input_memory out, or name other switches in only".to_owned(),
+            Fault::PoolBelowReserves { .. } => {
+                "raise size, or lower reserve or headroom; headroom_pool lets groups share headroom".to_owned()
+            }
+            Fault::Alpha { below, above, .. } => {
+                let part = |x: f64| if x < 1.0 { format!("\"1/{}\"", 1.0 / x) } else { x.to_string() };
+                format!("write {} or {}", part(*below), part(*above))
             }
             Fault::RtoLow { .. } => "raise rto or lower rto_low".to_owned(),
             _ => return None,

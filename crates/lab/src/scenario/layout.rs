@@ -3,9 +3,10 @@
 use super::devices::{Adapters, Pause, Routing, Switches};
 use super::domain::{Defence, Domain};
 use super::shapes::{Links, Topology};
+use super::shared_buffer::{SharedBuffer, SharedBufferKind};
 use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
 use qcnlab_schemes::params::{Choice, Field, Kind, Scalar, Variants};
-use qcnlab_units::Quantity;
+use qcnlab_units::{Quantity, Span};
 
 /// One table of a file, apart from the scheme's, whose fields the registry knows.
 pub(crate) struct Section {
@@ -82,6 +83,16 @@ pub(crate) const SWITCH: Section = Section {
     required: false,
     kind: None,
     fields: Switches::FIELDS,
+};
+/// `[[shared_buffer]]`.
+pub(crate) const SHARED_BUFFER: Section = Section {
+    name: "shared_buffer",
+    about: "Switches with one buffer for all their ports; none or more.",
+    list: true,
+    single: true,
+    required: false,
+    kind: Some(KindKey::of::<SharedBufferKind>("Where the other numbers come from.", Some("dynamic"))),
+    fields: SharedBuffer::FIELDS,
 };
 /// `[[adapter]]`.
 pub(crate) const ADAPTER: Section = Section {
@@ -175,8 +186,21 @@ pub(crate) const RECORD: Section = Section {
 };
 
 /// All tables with declared fields, in the order they are printed; the scheme's stands before `[record]`.
-pub(crate) const SECTIONS: [&Section; 12] =
-    [&TOPOLOGY, &LINK, &SWITCH, &ADAPTER, &PAUSE, &ROUTING, &DOMAIN, &DEFENCE, &TRAFFIC, &HOTSPOT, &FEEDBACK, &RECORD];
+pub(crate) const SECTIONS: [&Section; 13] = [
+    &TOPOLOGY,
+    &LINK,
+    &SWITCH,
+    &SHARED_BUFFER,
+    &ADAPTER,
+    &PAUSE,
+    &ROUTING,
+    &DOMAIN,
+    &DEFENCE,
+    &TRAFFIC,
+    &HOTSPOT,
+    &FEEDBACK,
+    &RECORD,
+];
 
 /// The keys of `[scheme]`, with what they mean.
 pub(crate) const SCHEME_KEYS: [(&str, &str); 4] = [
@@ -243,6 +267,9 @@ pub(crate) fn example_like(field: &Field, written: Option<&Scalar>) -> String {
         (Kind::Choice(words), _) => {
             let words: Vec<String> = words.iter().map(|word| format!("\"{}\"", word.name)).collect();
             format!("{} = {}", field.name, words.join(" or "))
+        }
+        (Kind::Flag, Some(Scalar::Text(written))) if field.name == "drain" && written.parse::<Span>().is_ok() => {
+            format!("drain = true, and set duration {written} or more after stop_arrivals")
         }
         (Kind::Flag, _) => format!("{name} = true or {name} = false, without quotes", name = field.name),
         _ => example(field),

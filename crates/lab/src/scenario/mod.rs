@@ -1,6 +1,6 @@
 //! Scenario files: from a TOML text to a checked, resolved [`Scenario`] and back.
 //!
-//! * `types`, `shapes`, `devices`: what a scenario says; each table is declared there, once. `fields` holds the ranges
+//! * `types`, `shapes`, `devices`, `shared_buffer`: what a scenario says; each table is declared there, once. `fields` holds the ranges
 //!   they share.
 //! * `domain`: who takes part in congestion notification; `defences`: what follows for each port.
 //! * `pattern`: names with wildcards and ranges.
@@ -44,6 +44,7 @@ mod receiving;
 mod renamed;
 mod resolved;
 mod shapes;
+mod shared_buffer;
 mod sizing;
 mod slowing;
 
@@ -67,6 +68,7 @@ pub(crate) use pattern::Pattern;
 pub use pattern::PatternError;
 pub use pause_fault::PauseFault;
 pub use shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};
+pub use shared_buffer::{SharedBuffer, SharedBufferKind};
 pub use types::{
     BOTTLENECK, CongestionAvoidance, Feedback, Hotspot, Pairing, Record, RecoverGuard, RttFrom, Scenario, TcpFlavour,
     Ties, Times, Traffic, TrafficKind,

@@ -75,6 +75,18 @@ pub enum PauseFault {
         /// The longest time.
         most: Span,
     },
+    /// A rule for shared buffers where there is none.
+    #[error("rule \"dynamic\" needs a shared buffer, and '{node}' has none")]
+    NoSharedBuffer {
+        /// The switch or host.
+        node: String,
+    },
+    /// A rule for other buffers at a switch with a shared one.
+    #[error("'{switch}' has a shared buffer, which has its own thresholds")]
+    RuleOfSharedBuffer {
+        /// The switch.
+        switch: String,
+    },
     /// A key of the other rule.
     #[error("'{key}' does not belong to rule \"{rule}\"")]
     OtherRule {
@@ -95,6 +107,10 @@ impl PauseFault {
             PauseFault::NoMemory { .. } => "set input_memory in [[switch]], or high in [[pause]]".to_owned(),
             PauseFault::Host { .. } => "give it a receive_buffer in [[adapter]]".to_owned(),
             PauseFault::Headroom { raise, .. } => format!("raise {raise}, or lower headroom"),
+            PauseFault::NoSharedBuffer { .. } => {
+                "add [[shared_buffer]], or name in only the switches that have one".to_owned()
+            }
+            PauseFault::RuleOfSharedBuffer { .. } => "write rule = \"dynamic\"".to_owned(),
             _ => return None,
         })
     }

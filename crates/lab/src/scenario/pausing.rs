@@ -28,6 +28,8 @@ pub(super) struct Site<'a> {
     /// The memory whose filling its watermarks watch, and the key that sets it.
     pub(super) memory: Option<Bytes>,
     pub(super) memory_key: &'static str,
+    /// Whether it has a shared buffer instead.
+    pub(super) shared: bool,
     /// Limit of each of its output queues.
     pub(super) output_buffer: Option<Bytes>,
     /// Time from the end of a frame's reception to its output queue.
@@ -48,13 +50,33 @@ pub(super) fn pause_plan(site: &Site<'_>) -> Result<Option<PausePlan>, LocatedFa
     };
     let quanta = quanta(site)?;
     let rule = match pause.rule {
-        PauseRule::Threshold => {
-            let threshold = threshold(site)?;
-            qcnlab_sim::PauseRule::Threshold { threshold, quanta, stops: pause.stops.into() }
+        PauseRule::Dynamic => {
+            let other = [
+                ("high", pause.high.is_some()),
+                ("low", pause.low.is_some()),
+                ("headroom", pause.headroom.is_some()),
+                ("threshold", pause.threshold.is_some()),
+            ];
+            if let Some((key, _)) = other.into_iter().find(|(_, set)| *set) {
+                return refuse(PauseFault::OtherRule { key, rule: "dynamic" }, &[site.key(key)]);
+            }
+            if !site.shared {
+                let fault = PauseFault::NoSharedBuffer { node: site.name.to_owned() };
+                return refuse(fault, &[site.key("rule"), site.key("only")]);
+            }
+            qcnlab_sim::PauseRule::Dynamic { quanta }
+        }
+        PauseRule::Watermarks | PauseRule::Threshold if site.shared => {
+            let fault = PauseFault::RuleOfSharedBuffer { switch: site.name.to_owned() };
+            return refuse(fault, &[site.key("rule"), format!("pause.{}", site.table)]);
         }
         PauseRule::Watermarks => {
             let (high, low) = watermarks(site, scope)?;
             qcnlab_sim::PauseRule::Watermarks { high, low, quanta }
+        }
+        PauseRule::Threshold => {
+            let threshold = threshold(site)?;
+            qcnlab_sim::PauseRule::Threshold { threshold, quanta, stops: pause.stops.into() }
         }
     };
     Ok(Some(PausePlan { scope, rule, reaction: pause.reaction }))
@@ -186,7 +208,7 @@ pub(super) fn part(memory: Bytes, scope: PauseScope, used: u8) -> Bytes {
 /// The frame that crosses the watermark (L), one that the pause frame waits for (L), the pause frame, the round
 /// trip, the reaction and the switch's latency at the link's rate, and the frame whose transmission had begun (L).
 /// L is the longest frame of the scenario. Deck 004, Switch and Adapter Parameters, keeps the round trip alone.
-fn headroom(site: &Site<'_>, link: &Link) -> Bytes {
+pub(super) fn headroom(site: &Site<'_>, link: &Link) -> Bytes {
     let scenario = site.scenario;
     let frames = scenario.traffic.iter().map(|traffic| traffic.frame);
     let overhead = scenario.topology.frame_overhead();

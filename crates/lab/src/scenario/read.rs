@@ -8,12 +8,13 @@ use super::domain::{Defence, Domain};
 use super::error::ScenarioError;
 use super::fault::Fault;
 use super::layout::{
-    self, ADAPTER, DEFENCE, DOMAIN, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SCHEME_KEYS, SECTIONS, SWITCH,
-    Section, TOP, TOPOLOGY, TRAFFIC,
+    self, ADAPTER, DEFENCE, DOMAIN, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SCHEME_KEYS, SECTIONS,
+    SHARED_BUFFER, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC,
 };
 use super::position::Position;
 use super::renamed::renamed;
 use super::shapes::{Links, Topology};
+use super::shared_buffer::{SharedBuffer, SharedBufferKind};
 use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
 use crate::foreign;
 use crate::nearest::nearest;
@@ -50,6 +51,9 @@ impl Reader<'_> {
         let topology = self.single(&TOPOLOGY, |row| Topology::from_values(row.word, row.own))?;
         let links = self.several(&LINK, |row| Links::from_values(row.common))?;
         let switches = self.several(&SWITCH, |row| Switches::from_values(row.common))?;
+        let shared_buffers = self.several(&SHARED_BUFFER, |row| {
+            SharedBuffer::from_values(row.common, SharedBufferKind::from_values(row.word, row.own))
+        })?;
         let adapters = self.several(&ADAPTER, |row| Adapters::from_values(row.common))?;
         let pauses = self.several(&PAUSE, |row| Pause::from_values(row.common))?;
         let routing = self.single(&ROUTING, |row| Routing::from_values(row.common))?;
@@ -73,6 +77,7 @@ impl Reader<'_> {
             topology,
             links,
             switches,
+            shared_buffers,
             adapters,
             pauses,
             routing,

@@ -11,11 +11,12 @@ use super::network::network;
 use super::pause_fault::PauseFault;
 use super::pausing::{Site, part, pause_plan};
 use super::receiving::add_readers;
+use super::shared_buffer::{SharedSite, shared_plan};
 use super::types::{Feedback, Pairing, Scenario, TrafficKind};
 use super::{Adapters, Switches};
-use crate::topology::{Network, Node, Role, Routes};
-use qcnlab_sim::{PausePlan, PauseRule};
-use qcnlab_units::{Bytes, Span};
+use crate::topology::{Network, Node, Role, Routes, reverse};
+use qcnlab_sim::{PausePlan, PauseRule, SharedBufferPlan};
+use qcnlab_units::{BitRate, Bytes, Span};
 use std::collections::HashMap;
 
 /// Seed of the hash that chooses a flow's path: the same in every replication, so that what a scenario's
@@ -49,6 +50,10 @@ pub(crate) struct ResolvedScenario {
     pub(crate) domain: Option<ResolvedDomain>,
     /// When each node pauses the links into it.
     pub(crate) pauses: Vec<Option<PausePlan>>,
+    /// For each node the index of its table in `[[shared_buffer]]`.
+    shared: Vec<Option<usize>>,
+    /// The shared buffer of each node that has one.
+    pub(crate) shared_buffers: Vec<Option<SharedBufferPlan>>,
 }
 
 impl ResolvedScenario {
@@ -87,6 +92,8 @@ impl ResolvedScenario {
         }
         let mut resolved = ResolvedScenario {
             pauses: vec![None; network.nodes.len()],
+            shared: vec![None; network.nodes.len()],
+            shared_buffers: vec![None; network.nodes.len()],
             domain,
             network,
             flows,
@@ -100,11 +107,44 @@ impl ResolvedScenario {
             tables,
             outside,
         };
+        resolved.shared = shared_tables(scenario, &resolved)?;
         resolved.pauses = resolved.pausing(scenario)?;
+        resolved.shared_buffers = resolved.sharing(scenario)?;
         Ok(resolved)
     }
 
-    fn pausing(&self, scenario: &Scenario) -> Result<Vec<Option<PausePlan>>, LocatedFault> {
+    /// The shared buffer of each node that has one.
+    fn sharing(&self, scenario: &Scenario) -> Result<Vec<Option<SharedBufferPlan>>, LocatedFault> {
+        let tables = (0u32..).zip(&self.shared);
+        if scenario.shared_buffers.is_empty() {
+            return Ok(vec![None; self.shared.len()]);
+        }
+        let pausing = self.pause_tables(scenario)?;
+        let used = self.classes(scenario);
+        let links = &self.network.links[..self.outside];
+        let host = |node: u32| self.network.nodes[node as usize].role == Role::Host;
+        let of_host = links.iter().find(|link| host(link.a) || host(link.b)).or_else(|| links.first());
+        let one = |(node, table): (u32, &Option<usize>)| {
+            let Some(table) = *table else { return Ok(None) };
+            let ports = (0..self.outside_ports()).filter(|port| self.network.ends(*port).1 == node);
+            shared_plan(&SharedSite {
+                table,
+                shared: &scenario.shared_buffers[table],
+                name: &self.network.nodes[node as usize].name,
+                links: ports.map(|port| (port, reverse(port), self.network.link(port))).collect(),
+                pause: self.pauses[node as usize].as_ref(),
+                site: pausing[node as usize].map(|table| self.site(scenario, node, table, used)),
+                used,
+                host_rate: of_host.map_or(BitRate::gbps(10), |link| link.rate),
+                longest: scenario.traffic.iter().map(|traffic| traffic.frame).max().unwrap_or_default(),
+            })
+            .map(Some)
+        };
+        tables.map(one).collect()
+    }
+
+    /// For each node the table of `[[pause]]` that applies to it.
+    fn pause_tables(&self, scenario: &Scenario) -> Result<Vec<Option<usize>>, LocatedFault> {
         let mut chosen: Vec<Option<usize>> = vec![None; self.network.nodes.len()];
         for (table, pause) in scenario.pauses.iter().enumerate() {
             let only = read_pattern(&pause.only, &format!("pause.{table}.only"))?;
@@ -119,6 +159,11 @@ impl ResolvedScenario {
                 return Err(self.nobody_pauses(pause, table));
             }
         }
+        Ok(chosen)
+    }
+
+    fn pausing(&self, scenario: &Scenario) -> Result<Vec<Option<PausePlan>>, LocatedFault> {
+        let chosen = self.pause_tables(scenario)?;
         let used = self.classes(scenario);
         let plan = |(node, table): (u32, Option<usize>)| match table {
             Some(table) => pause_plan(&self.site(scenario, node, table, used)),
@@ -174,6 +219,7 @@ impl ResolvedScenario {
             links: links.collect(),
             memory,
             memory_key,
+            shared: self.shared[node as usize].is_some(),
             output_buffer: switch.and_then(|switch| switch.output_buffer),
             latency: switch.map_or(Span::ZERO, |switch| switch.latency),
             of_node: self.key(node, ""),
@@ -228,6 +274,16 @@ impl ResolvedScenario {
     pub(crate) fn switch<'a>(&self, scenario: &'a Scenario, node: u32) -> Option<&'a Switches> {
         let is_switch = self.network.nodes[node as usize].role == Role::Switch;
         self.tables[node as usize].filter(|_| is_switch).map(|table| &scenario.switches[table])
+    }
+
+    /// Whether a node is a switch.
+    pub(super) fn is_switch(&self, node: u32) -> bool {
+        self.network.nodes[node as usize].role == Role::Switch
+    }
+
+    /// Return the size of the shared buffer of a node that has one.
+    pub(super) fn shared_size(&self, scenario: &Scenario, node: u32) -> Option<Bytes> {
+        self.shared[node as usize].map(|table| scenario.shared_buffers[table].size)
     }
 
     /// Return the table of `[[adapter]]` that applies to the host `node`.
@@ -299,6 +355,33 @@ fn tables(scenario: &Scenario, network: &Network) -> Result<Vec<Option<usize>>, 
         }
     }
     Ok(tables)
+}
+
+/// Return the table of `[[shared_buffer]]` of each node, which only switches have.
+fn shared_tables(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<Vec<Option<usize>>, LocatedFault> {
+    let nodes = &resolved.network.nodes;
+    let mut chosen = vec![None; nodes.len()];
+    for (table, shared) in scenario.shared_buffers.iter().enumerate() {
+        let key = |name: &str| format!("shared_buffer.{table}.{name}");
+        let fits = read_pattern(&shared.only, &key("only"))?;
+        let mut any = false;
+        for (node, chosen) in (0u32..).zip(&mut chosen) {
+            let Some(switch) = resolved.is_switch(node).then_some(&nodes[node as usize]) else { continue };
+            if !fits.matches(&switch.name) {
+                continue;
+            }
+            any = true;
+            chosen.get_or_insert(table);
+            if resolved.switch(scenario, node).is_some_and(|table| table.input_memory.is_some()) {
+                let fault = Fault::TwoMemories { switch: switch.name.clone() };
+                return Err(LocatedFault::new(fault, &[resolved.key(node, "input_memory"), key("only")]));
+            }
+        }
+        if !any {
+            return Err(no_node(&resolved.network, Role::Switch, &shared.only, &format!("shared_buffer.{table}")));
+        }
+    }
+    Ok(chosen)
 }
 
 fn no_node(network: &Network, role: Role, pattern: &str, table: &str) -> LocatedFault {

@@ -91,7 +91,9 @@ fn frames_and_messages(scenario: &Scenario, resolved: &ResolvedScenario, port: u
     let switch = |node: u32| resolved.switch(scenario, node);
     let input_memory = || switch(from).and_then(|switch| switch.input_memory);
     let receive_buffer = || resolved.adapter(scenario, from).and_then(|adapter| adapter.receive_buffer);
-    let queued = match resolved.capacity(scenario, port).or_else(input_memory).or_else(receive_buffer) {
+    let shared_buffer = || resolved.shared_size(scenario, from);
+    let room = resolved.capacity(scenario, port).or_else(shared_buffer).or_else(input_memory).or_else(receive_buffer);
+    let queued = match room {
         _ if of_sender => 0.0,
         Some(room) if busy => frames(offered_bps, scenario.duration).min(room.as_f64() / frame),
         _ => backlog,

@@ -4,7 +4,8 @@ use super::devices::PauseKind;
 use super::drawing::Draw;
 use super::fields::values;
 use super::layout::{
-    ADAPTER, DEFENCE, DOMAIN, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC,
+    ADAPTER, DEFENCE, DOMAIN, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SHARED_BUFFER, SWITCH, Section, TOP,
+    TOPOLOGY, TRAFFIC,
 };
 use super::types::Scenario;
 use crate::quantity::seconds;
@@ -107,6 +108,14 @@ impl Scenario {
         tree.insert(TOPOLOGY.name.to_owned(), tagged(&self.topology, form).into());
         insert_list(&mut tree, &LINK, &self.links, form);
         insert_list(&mut tree, &SWITCH, &self.switches, form);
+        if !self.shared_buffers.is_empty() {
+            let entries = self.shared_buffers.iter().map(|shared| {
+                let mut entry = tagged(&shared.kind, form);
+                entry.extend(rows(SHARED_BUFFER.fields, values(shared)));
+                Value::Object(entry)
+            });
+            tree.insert(SHARED_BUFFER.name.to_owned(), entries.collect());
+        }
         insert_list(&mut tree, &ADAPTER, &self.adapters, form);
         match &self.pauses[..] {
             pauses if pauses.iter().all(|pause| pause.kind == PauseKind::None) => {}

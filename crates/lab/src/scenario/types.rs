@@ -6,6 +6,7 @@ use super::document::Document;
 use super::domain::{Defence, Domain};
 use super::fields::{FRAME, POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
 use super::shapes::{Links, Topology};
+use super::shared_buffer::SharedBuffer;
 use qcnlab_schemes::params::{Fallback, Range};
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{choice, params, variants};
@@ -58,6 +59,8 @@ params! {
         pub links: Vec<Links>,
         /// How switches are built.
         pub switches: Vec<Switches>,
+        /// Switches with one buffer for all their ports.
+        pub shared_buffers: Vec<SharedBuffer>,
         /// How hosts send.
         pub adapters: Vec<Adapters>,
         /// When switches and hosts stop the links into them.

@@ -46,6 +46,7 @@ fn loss_without_repair(scenario: &Scenario, resolved: &ResolvedScenario, entry: 
 fn loses(scenario: &Scenario, resolved: &ResolvedScenario, port: u32) -> bool {
     let (from, _) = resolved.network.ends(port);
     let memory = resolved.switch(scenario, from).and_then(|switch| switch.input_memory);
+    let memory = memory.or_else(|| resolved.shared_size(scenario, from));
     let limited = resolved.capacity(scenario, port).is_some() || memory.is_some();
     limited && resolved.pauses[from as usize].is_none()
 }

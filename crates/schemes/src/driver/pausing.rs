@@ -48,6 +48,19 @@ pub enum PauseRule {
         /// Which links.
         stops: PauseTarget,
     },
+    /// A buffer that all inputs share says when: XOFF when a group has reached its threshold there, again when half of
+    /// the pause time is over, XON when it has come far enough below.
+    Dynamic {
+        /// Pause time that an XOFF requests.
+        quanta: u16,
+    },
+}
+
+impl PauseRule {
+    /// Whether an XOFF holds, refreshed, until an XON.
+    pub const fn resumes(&self) -> bool {
+        matches!(self, PauseRule::Watermarks { .. } | PauseRule::Dynamic { .. })
+    }
 }
 
 /// Which links an arrival that finds a long output queue pauses.
@@ -101,7 +114,9 @@ impl PauseSender {
     /// The pause time that an XOFF requests.
     pub fn quanta(&self) -> u16 {
         match self.plan.rule {
-            PauseRule::Watermarks { quanta, .. } | PauseRule::Threshold { quanta, .. } => quanta,
+            PauseRule::Watermarks { quanta, .. }
+            | PauseRule::Threshold { quanta, .. }
+            | PauseRule::Dynamic { quanta } => quanta,
         }
     }
 
@@ -142,7 +157,7 @@ impl PauseSender {
     pub fn on_xoff(&mut self, now: Instant, group: u8, lasts: u64) {
         let at = usize::from(group);
         self.requested_until[at] = now.ps() + lasts;
-        if let PauseRule::Watermarks { .. } = self.plan.rule {
+        if self.plan.rule.resumes() {
             self.xoff |= 1 << group;
             self.refresh_at[at] = now.ps() + (lasts / 2).max(1);
         }

@@ -6,7 +6,7 @@
 //! paused groups and removes those whose buffer can come down by what moves,
 //! until nothing changes. What is left can never resume.
 
-use super::network::Network;
+use super::network::{Counting, Network};
 use super::schedule::Event;
 use super::{Ending, Engine};
 use crate::ids::{InputId, PortId};
@@ -64,12 +64,37 @@ impl Network {
 
     /// Whether what moves cannot bring the buffer that a paused group waits for down to its low watermark.
     fn stays_above_low(&self, each: &PausedGroup, stuck: &[PausedGroup]) -> bool {
-        let pause = self.inputs[each.input].pause.as_ref();
+        let input = &self.inputs[each.input];
+        if let Counting::Shared(shared) = self.nodes[self.links[each.port].to].counting {
+            let held = self.held_shared(each, stuck);
+            return self.shared_buffers[shared].stays_paused(&held, input.position, each.group);
+        }
+        let pause = input.pause.as_ref();
         let Some(PauseRule::Watermarks { low, .. }) = pause.map(|pause| pause.sender.plan.rule) else {
             return false;
         };
         let held: u64 = self.held_by_stuck(each, stuck).map(|(_, octets)| octets).sum();
         held > low.get()
+    }
+
+    /// What stuck groups hold of the shared buffer that one of them waits for, by position of the input and group.
+    fn held_shared(&self, each: &PausedGroup, stuck: &[PausedGroup]) -> Vec<[u64; 8]> {
+        let node = self.links[each.port].to;
+        let inputs = || self.inputs.enumerate().filter(|(_, input)| self.links[input.port].to == node);
+        let mut held = vec![[0; 8]; inputs().count()];
+        for (id, input) in inputs() {
+            let Some(pause) = &input.pause else { continue };
+            for group in 0..8 {
+                let classes = pause.sender.classes(group);
+                let of_group = PausedGroup { port: input.port, input: id, classes, group };
+                held[input.position as usize][usize::from(group)] =
+                    self.held_by_stuck(&of_group, stuck).map(|(_, octets)| octets).sum();
+                if classes == u8::MAX {
+                    break;
+                }
+            }
+        }
+        held
     }
 
     /// The stuck groups that hold octets of the buffer that one of them waits for, and how many each holds.

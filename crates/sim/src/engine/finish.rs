@@ -104,6 +104,7 @@ impl Engine {
             audit::input(&link.name, input, held)?;
         }
         self.audit_nodes()?;
+        network.audit_shared_buffers()?;
         let flow_of = |frame: &Frame| network.flow_of(frame);
         let recording = &self.recording;
         let names = recording.flow_names.iter().map(String::as_str);
@@ -152,6 +153,19 @@ impl Engine {
 }
 
 impl Network {
+    /// Checks shared buffers: what is in use is what the groups use, and what the frames that wait take.
+    fn audit_shared_buffers(&self) -> Result<(), Violation> {
+        for node in self.nodes.iter() {
+            let Counting::Shared(shared) = node.counting else { continue };
+            let memory = &self.shared_buffers[shared];
+            let waiting = node.outputs.iter().flat_map(|output| self.queued(*output));
+            let taken =
+                waiting.filter(|frame| frame.is(flag::BUFFERED)).map(|frame| memory.takes(frame.octets())).sum();
+            audit::shared_buffer(&node.name, memory.used(), memory.recounted(), taken)?;
+        }
+        Ok(())
+    }
+
     /// The totals of a congestion point. Where a port has one queue, the port counts for it.
     fn point_tally(&self, cp: &PortCp) -> PointTally {
         let port = &self.ports[cp.port];

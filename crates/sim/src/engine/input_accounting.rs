@@ -27,7 +27,11 @@ impl Engine {
 
     fn admit_counted(&mut self, now: Instant, port: PortId, input: InputId, frame: &Frame) -> bool {
         let node = self.network.links[port].to;
-        if self.network.nodes[node].counting == Counting::ByAllowance {
+        let counting = self.network.nodes[node].counting;
+        if let Counting::Shared(shared) = counting {
+            return self.admit_shared(now, port, shared, frame);
+        }
+        if counting == Counting::ByAllowance {
             self.network.recount(now, node);
             let buffer = &mut self.network.inputs[input];
             if buffer.has_room() && buffer.admit_uncounted(frame.octets()) {
@@ -41,11 +45,7 @@ impl Engine {
         self.network.update_outputs(now, node);
         let buffer = &mut self.network.inputs[input];
         if !buffer.admit(frame.link_class(), frame.octets()) {
-            if frame.is(flag::NOT_DATA) {
-                self.lose_control(*frame);
-            } else {
-                self.lose_data(now, port, frame);
-            }
+            self.lose_at_input(now, port, frame);
             return false;
         }
         if let Some(group) = buffer.xoff_due(frame.link_class()) {
@@ -54,14 +54,25 @@ impl Engine {
         true
     }
 
+    /// A frame finds no room in a node's memory.
+    pub(super) fn lose_at_input(&mut self, now: Instant, port: PortId, frame: &Frame) {
+        if frame.is(flag::NOT_DATA) {
+            self.lose_control(*frame);
+        } else {
+            self.lose_data(now, port, frame);
+        }
+    }
+
     /// Frees the buffer of a frame that has left its node or was dropped there.
     pub(super) fn free(&mut self, now: Instant, frame: &Frame) {
         let input = self.network.routes.input_of(frame);
-        let buffer = &mut self.network.inputs[input];
-        let node = self.network.links[buffer.port].to;
-        if self.network.nodes[node].counting == Counting::ByAllowance {
-            return;
+        let node = self.network.links[self.network.inputs[input].port].to;
+        match self.network.nodes[node].counting {
+            Counting::EachFrame => {}
+            Counting::ByAllowance => return,
+            Counting::Shared(shared) => return self.free_shared(now, input, shared, frame),
         }
+        let buffer = &mut self.network.inputs[input];
         buffer.release(frame.link_class(), frame.octets());
         if let Some(group) = buffer.xon_due(frame.link_class()) {
             self.send_xon(now, input, group);

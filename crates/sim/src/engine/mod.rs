@@ -38,6 +38,7 @@ mod recording;
 mod schedule;
 mod sending;
 mod services;
+mod shared_memory;
 mod signals;
 mod transmission;
 mod transport;

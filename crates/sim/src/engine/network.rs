@@ -1,11 +1,12 @@
 //! The state of the network: nodes, links, queues, buffers, congestion points and the routes through them.
 
 use crate::frame::{Frame, flag};
-use crate::ids::{FlowId, IdVec, InputId, NodeId, PathId, PortCpId, PortId, QueuesId, SinkId};
+use crate::ids::{FlowId, IdVec, InputId, NodeId, PathId, PortCpId, PortId, QueuesId, SharedBufferId, SinkId};
 use crate::input_buffer::InputBuffer;
 use crate::packets::Packets;
 use crate::port::{Departures, Fifo, Mode, Port};
 use crate::priority_queues::PriorityQueues;
+use crate::shared_buffer::{Alpha, SharedBuffer};
 use qcnlab_schemes::registry::AnyCp;
 use qcnlab_schemes::{CongestionPoint, CpCapabilities, Dice, Queue};
 use qcnlab_units::{Bytes, Instant};
@@ -22,6 +23,9 @@ pub(super) struct Network {
     pub(super) routes: Routes,
     /// The nodes that count each frame because an input is or was near a watermark.
     pub(super) near_watermarks: Vec<NodeId>,
+    pub(super) shared_buffers: IdVec<SharedBufferId, SharedBuffer>,
+    /// For each port the threshold of its queues in a shared buffer; empty if there are none.
+    pub(super) queue_alphas: IdVec<PortId, Option<Alpha>>,
     /// Whether frames change their class on their way.
     pub(super) remaps: bool,
     /// What RoCE packets under way carry.
@@ -59,6 +63,8 @@ pub(super) enum Counting {
     EachFrame,
     /// Frames are admitted uncounted, as far as the inputs' allowances go.
     ByAllowance,
+    /// Each frame is counted in and out, by a buffer that all inputs share.
+    Shared(SharedBufferId),
 }
 
 /// The congestion point of a queue, with its random stream.

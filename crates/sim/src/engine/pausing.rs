@@ -3,7 +3,6 @@
 use super::Engine;
 use super::schedule::Event;
 use crate::ids::{InputId, PortId, QueuesId};
-use crate::plan::PauseRule;
 use crate::port::Mode;
 use crate::priority_queues::PauseFrame;
 use qcnlab_units::Instant;
@@ -21,7 +20,7 @@ impl Engine {
         pause.because[usize::from(group)] = Some(because);
         let was_xoff = sender.is_xoff(group);
         sender.on_xoff(now, group, lasts);
-        if let PauseRule::Watermarks { .. } = sender.plan.rule {
+        if sender.plan.rule.resumes() {
             self.network.nodes[node].paused_groups += u32::from(!was_xoff);
             self.schedule.set(Event::PauseRefresh(input), Instant::from_ps(sender.next_refresh()));
         }

@@ -8,6 +8,7 @@ use crate::packets::Packets;
 use crate::plan::{Events, NodePlan, PauseRule, Plan};
 use crate::port::{Departures, FarEnd, Fifo, Mode, Port};
 use crate::priority_queues::PriorityQueues;
+use crate::shared_buffer::SharedBuffer;
 use qcnlab_schemes::{CpId, Dice, Purpose};
 use qcnlab_units::Instant;
 use std::collections::HashMap;
@@ -39,6 +40,8 @@ pub(super) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<FlowId>>) {
         cps: IdVec::new(),
         routes,
         near_watermarks: Vec::new(),
+        shared_buffers: IdVec::new(),
+        queue_alphas: IdVec::new(),
         remaps: false,
         packets: Packets::new(false),
     };
@@ -48,6 +51,7 @@ pub(super) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<FlowId>>) {
     let classes = classes(plan);
     network.add_priority_queues(plan, &classes);
     network.add_inputs(plan, &classes);
+    network.add_shared_buffers(plan);
     network.add_cps(plan, &classes);
     network.packets = Packets::new(network.cps.iter().any(PortCp::stamps));
     network.find_hop_inputs();
@@ -120,7 +124,7 @@ impl Network {
             if from.counts() || to.pause.is_some() || several || plan.events == Events::Everywhere {
                 let mut queues = PriorityQueues::new(id, classes[id], port.rate);
                 queues.pause_delay = port.delay.ps() + from.pause.map_or(0, |pause| pause.reaction.ps());
-                queues.counts_inputs = by_watermarks(from);
+                queues.counts_inputs = from.pauses_by_holding();
                 self.ports[id].mode = Mode::Queues(self.queues.push(queues));
             }
         }
@@ -137,6 +141,22 @@ impl Network {
                 let input = InputBuffer::new(id, position, node, port.peer.map(PortId::new), classes[id]);
                 self.ports[id].far_end = FarEnd::Buffer(self.inputs.push(input));
             }
+        }
+    }
+
+    /// Gives a shared buffer to each node that has one.
+    fn add_shared_buffers(&mut self, plan: &Plan) {
+        for (node, planned) in self.nodes.ids().zip(&plan.nodes) {
+            let Some(shared) = &planned.shared_buffer else { continue };
+            // In the order of their positions.
+            let inputs: Vec<u32> =
+                self.links.enumerate().filter(|(_, link)| link.to == node).map(|(port, _)| port.number()).collect();
+            let buffer = self.shared_buffers.push(SharedBuffer::new(shared, &inputs));
+            self.nodes[node].counting = Counting::Shared(buffer);
+            if self.queue_alphas.is_empty() && !shared.queues.is_empty() {
+                self.queue_alphas = plan.ports.iter().map(|_| None).collect();
+            }
+            shared.queues.iter().for_each(|queue| self.queue_alphas[PortId::new(queue.port)] = Some(queue.alpha));
         }
     }
 

@@ -1,0 +1,176 @@
+//! Thresholds, headroom and conservation of a shared buffer, worked by hand.
+
+use super::*;
+use proptest::prelude::*;
+
+/// Two inputs of one class in use, without reserve; alpha two to the power of `exponent`.
+fn plan(shared: u64, exponent: i8) -> SharedBufferPlan {
+    let input = |port| SharedInputPlan { port, headroom: Bytes::new(3000), alpha: Some(Alpha::two_to(exponent)) };
+    SharedBufferPlan {
+        shared: Bytes::new(shared),
+        reserve: Bytes::ZERO,
+        headroom_pool: None,
+        cell: Bytes::new(1),
+        xon: Bytes::ZERO,
+        xon_offset: Bytes::ZERO,
+        inputs: vec![input(0), input(1)],
+        queues: Vec::new(),
+    }
+}
+
+fn buffer(plan: &SharedBufferPlan) -> SharedBuffer {
+    SharedBuffer::new(plan, &[0, 1])
+}
+
+/// Admits frames of `size` octets to the groups of class 3 of some inputs in turn, until each has been refused; returns
+/// what each holds.
+fn fill(buffer: &mut SharedBuffer, inputs: &[u32], size: u64) -> Vec<u64> {
+    while inputs.iter().filter(|input| buffer.admit(**input, 3, size, false, None)).count() > 0 {}
+    inputs.iter().map(|input| buffer.held(*input, 3)).collect()
+}
+
+/// Of 90 000 free octets an eighth is 11 250. With 8000 in use 82 000 are free: 10 250.
+#[test]
+fn the_threshold_is_alpha_of_what_is_free() {
+    let mut buffer = buffer(&plan(90_000, -3));
+    assert_eq!(buffer.threshold(0, 0), 11_250);
+    assert!(buffer.admit(1, 3, 8000, false, None));
+    assert_eq!(buffer.threshold(0, buffer.shared_used), 10_250);
+    assert_eq!((Alpha::two_to(-8).of(1024), Alpha::two_to(7).of(10)), (4, 1280));
+}
+
+/// One greedy group alone ends at B alpha / (1 + alpha): 90 000 / 9 = 10 000. Frames of 100 octets are admitted while the
+/// group keeps to the threshold before them: at 9900 octets it is (90 000 - 9900) / 8 = 10 012, at 10 000 it is 10 000.
+#[test]
+fn one_group_settles_where_it_equals_its_threshold() {
+    assert_eq!(fill(&mut buffer(&plan(90_000, -3)), &[0], 100), [10_000]);
+    // Alpha 1 takes half: 45 000.
+    assert_eq!(fill(&mut buffer(&plan(90_000, 0)), &[0], 100), [45_000]);
+}
+
+/// Two of them share: each at B alpha / (1 + 2 alpha), 90 000 / 10 = 9000 with an eighth, 30 000 with 1.
+#[test]
+fn two_groups_share() {
+    assert_eq!(fill(&mut buffer(&plan(90_000, -3)), &[0, 1], 100), [9000, 9000]);
+    assert_eq!(fill(&mut buffer(&plan(90_000, 0)), &[0, 1], 100), [30_000, 30_000]);
+}
+
+/// The queue of a lossy class has a threshold too: alpha 1/4 of 90 000 is 22 500 for a queue; with 20 000 in the shared
+/// part it is 17 500.
+#[test]
+fn a_queue_has_a_threshold_of_its_own() {
+    let mut buffer = buffer(&SharedBufferPlan { shared: Bytes::new(90_000), ..plan(0, 0) });
+    let queue = |len| Some(QueueLimit { alpha: Alpha::two_to(-2), len });
+    assert!(buffer.admit(0, 3, 10_000, false, queue(12_500)) && !buffer.admit(0, 3, 10_001, false, queue(12_500)));
+    assert!(buffer.admit(0, 3, 10_000, false, queue(0)));
+    assert!(!buffer.admit(0, 3, 1000, false, queue(16_501)) && buffer.admit(0, 3, 1000, false, queue(16_500)));
+}
+
+/// XOFF at the threshold, headroom for what still comes, a drop when it is full; XON when the headroom is empty and the
+/// group is `xon_offset` below its threshold.
+#[test]
+fn headroom_takes_what_comes_after_xoff() {
+    let mut buffer = buffer(&SharedBufferPlan { xon_offset: Bytes::new(3000), ..plan(90_000, -3) });
+    while !buffer.xoff_due(0, 3) {
+        assert!(buffer.admit(0, 3, 1000, true, None));
+    }
+    // At 10 000 the threshold is 80 000 / 8 = 10 000: reached.
+    assert_eq!(buffer.inputs[0].groups[3], GroupUse { reserve: 0, shared: 10_000, headroom: 0 });
+    assert!((0..3).all(|_| buffer.admit(0, 3, 1000, true, None)), "3000 octets of headroom");
+    assert!(!buffer.admit(0, 3, 1000, true, None), "and no more");
+    assert_eq!(buffer.inputs[0].groups[3], GroupUse { reserve: 0, shared: 10_000, headroom: 3000 });
+    // Out of the headroom first. At 7000 the threshold is 83 000 / 8 = 10 375, less 3000 is 7375; at 8000 it is 10 250.
+    let mut left = 0;
+    while !buffer.xon_due(0, 3) {
+        buffer.release(0, 3, 1000);
+        left += 1;
+    }
+    assert_eq!((left, buffer.held(0, 3)), (6, 7000));
+}
+
+/// A group that another one has squeezed keeps what it has, and resumes at `xon` though its threshold is lower.
+#[test]
+fn xon_has_a_floor() {
+    let mut buffer = buffer(&SharedBufferPlan { xon: Bytes::new(2000), xon_offset: Bytes::new(3000), ..plan(9000, 0) });
+    assert!(buffer.admit(0, 3, 4000, true, None) && buffer.admit(1, 3, 2500, true, None));
+    // 2500 are free.
+    assert!(buffer.xoff_due(0, 3) && !buffer.xon_due(0, 3));
+    buffer.release(0, 3, 2000);
+    // 4500 are free, less 3000 are 1500: below the floor.
+    assert!(buffer.xon_due(0, 3));
+}
+
+/// 1500 octets of reserve are used first; the frame that crosses them is split. 1000 + 1000: 1500 and 500.
+#[test]
+fn reserve_comes_first_and_goes_last() {
+    let mut buffer = buffer(&SharedBufferPlan { reserve: Bytes::new(1500), ..plan(90_000, -3) });
+    assert!(buffer.admit(0, 3, 1000, true, None) && buffer.admit(0, 3, 1000, true, None));
+    assert_eq!(buffer.inputs[0].groups[3], GroupUse { reserve: 1500, shared: 500, headroom: 0 });
+    buffer.release(0, 3, 1000);
+    assert_eq!(buffer.inputs[0].groups[3], GroupUse { reserve: 1000, shared: 0, headroom: 0 });
+}
+
+/// Each may use 3000 octets of headroom, both together 4000.
+#[test]
+fn headroom_may_be_shared() {
+    let mut buffer = buffer(&SharedBufferPlan { headroom_pool: Some(Bytes::new(4000)), ..plan(0, 0) });
+    assert!((0..3).all(|_| buffer.admit(0, 3, 1000, true, None)));
+    assert!(buffer.admit(1, 3, 1000, true, None) && !buffer.admit(1, 3, 1000, true, None));
+}
+
+/// 64 octets take a cell of 208, 209 take two: 208 and 416.
+#[test]
+fn frames_take_whole_cells() {
+    let mut buffer = buffer(&SharedBufferPlan { cell: Bytes::new(208), ..plan(90_000, 0) });
+    assert!(buffer.admit(0, 3, 64, false, None) && buffer.admit(0, 3, 209, false, None));
+    assert_eq!(buffer.used(), 624);
+    buffer.release(0, 3, 209);
+    assert_eq!(buffer.used(), 208);
+}
+
+/// Held 5000 and 4000 octets that can never leave, of 9000: nothing is free, so neither comes down to its threshold. With
+/// 1000 and 1000, 7000 are free.
+#[test]
+fn what_can_never_leave_keeps_a_group_paused() {
+    let buffer = buffer(&plan(9000, 0));
+    let held = |a, b| [a, b].map(|octets| [0, 0, 0, octets, 0, 0, 0, 0]);
+    assert!(buffer.stays_paused(&held(5000, 4000), 0, 3));
+    assert!(!buffer.stays_paused(&held(1000, 1000), 0, 3));
+}
+
+proptest! {
+    /// Whatever comes and goes, each frame frees what it took, the shared part is never overdrawn, and an empty buffer
+    /// has everything back.
+    #[test]
+    fn what_is_taken_is_given_back(
+        steps in prop::collection::vec((0u32..2, 0u8..8, 64u64..9000, any::<bool>()), 1..400),
+        reserve in 0u64..4000,
+        cell in 1u64..300,
+        exponent in -8i8..8,
+    ) {
+        let mut buffer = buffer(&SharedBufferPlan {
+            reserve: Bytes::new(reserve),
+            cell: Bytes::new(cell),
+            headroom_pool: Some(Bytes::new(20_000)),
+            ..plan(200_000, exponent)
+        });
+        let mut inside = Vec::new();
+        for (input, group, size, enters) in steps {
+            if enters || inside.is_empty() {
+                if buffer.admit(input, group, size, group > 3, None) {
+                    inside.push((input, group, size));
+                }
+            } else {
+                let (input, group, size) = inside.swap_remove(size as usize % inside.len());
+                buffer.release(input, group, size);
+            }
+            let sum: u64 = inside.iter().map(|(_, _, size)| buffer.takes(*size)).sum();
+            prop_assert_eq!((buffer.used(), buffer.recounted()), (sum, sum));
+            prop_assert!(buffer.shared_used <= 200_000 && buffer.headroom_used <= 20_000);
+        }
+        for (input, group, size) in inside {
+            buffer.release(input, group, size);
+        }
+        prop_assert_eq!(buffer.used(), 0);
+    }
+}
