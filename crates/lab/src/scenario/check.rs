@@ -10,7 +10,7 @@ use super::position::Position;
 use super::resolved::ResolvedScenario;
 use super::types::{Scenario, Traffic, TrafficKind};
 use crate::foreign::LoadError;
-use qcnlab_schemes::EventKind;
+use qcnlab_schemes::{CongestionPoint, CpId, EventKind};
 use qcnlab_sim::tcp::{Config, CongestionAvoidance, Flavour};
 use qcnlab_units::{BitRate, Bytes, Span};
 
@@ -59,6 +59,8 @@ fn fabric(scenario: &Scenario, draw: Draw) -> Result<ResolvedScenario, LocatedFa
     frames(scenario, &resolved)?;
     connections(scenario)?;
     domain(scenario, &resolved)?;
+    limiters(scenario, &resolved)?;
+    telemetry(scenario, &resolved)?;
     set_point(scenario, &resolved)?;
     rows(scenario, &resolved)?;
     Ok(resolved)
@@ -330,6 +332,41 @@ fn transport(scenario: &Scenario) -> Result<(), LocatedFault> {
         }
         _ => Ok(()),
     }
+}
+
+/// A scheme that hears of acknowledgements has a limiter for each flow: what it hears is of one queue pair.
+fn limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), LocatedFault> {
+    if scenario.scheme.events().is_empty() || scenario.adapters.iter().all(|adapter| adapter.max_rps.is_none()) {
+        return Ok(());
+    }
+    let mut flows = vec![0; resolved.network.nodes.len()];
+    resolved.flows.iter().for_each(|flow| flows[flow.source_index] += 1);
+    for (host, flows) in (0u32..).zip(flows) {
+        let limiters = resolved.adapter(scenario, host).and_then(|adapter| adapter.max_rps);
+        if let Some(limiters) = limiters.filter(|limiters| flows > *limiters) {
+            let host_name = resolved.network.nodes[host as usize].name.clone();
+            let fault =
+                Fault::SharedLimiter { scheme: scenario.scheme.name().to_owned(), host: host_name, flows, limiters };
+            return refuse(fault, &[resolved.key(host, "max_rps"), "scheme.name".to_owned()]);
+        }
+    }
+    Ok(())
+}
+
+/// Where a scheme reads telemetry, each switch on the way writes some.
+fn telemetry(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), LocatedFault> {
+    if !scenario.scheme.congestion_point(CpId(0)).capabilities().stamps_departures {
+        return Ok(());
+    }
+    let silent = |port: &u32| {
+        let (from, _) = resolved.network.ends(*port);
+        resolved.switch(scenario, from).is_some_and(|switch| !switch.congestion_points)
+    };
+    let Some(port) = resolved.paths.iter().flatten().flatten().copied().find(silent) else { return Ok(()) };
+    let (from, _) = resolved.network.ends(port);
+    let switch = resolved.network.nodes[from as usize].name.clone();
+    let fault = Fault::NoTelemetry { scheme: scenario.scheme.name().to_owned(), switch };
+    refuse(fault, &[resolved.key(from, "congestion_points"), "scheme.name".to_owned()])
 }
 
 /// The set point of the scheme lies below every buffer.

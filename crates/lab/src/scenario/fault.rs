@@ -257,6 +257,28 @@ pub enum Fault {
         /// What it hears of.
         heard: Vec<&'static str>,
     },
+    /// Flows share a limiter, and the scheme hears of the acknowledgements of one.
+    #[error(
+        "scheme '{scheme}' hears of each flow's acknowledgements, but {flows} flows of '{host}' share {limiters} limiters"
+    )]
+    SharedLimiter {
+        /// The scheme.
+        scheme: String,
+        /// The host.
+        host: String,
+        /// Its flows.
+        flows: u32,
+        /// Its limiters.
+        limiters: u32,
+    },
+    /// A scheme reads telemetry that a switch does not write.
+    #[error("scheme '{scheme}' reads telemetry of each switch, and '{switch}' writes none")]
+    NoTelemetry {
+        /// The scheme.
+        scheme: String,
+        /// The switch.
+        switch: String,
+    },
     /// A scheme hears of events that the simulator does not tell of.
     #[error("scheme '{scheme}' hears of each {event}, which the simulator does not tell of")]
     UntoldEvent {
@@ -534,6 +556,8 @@ impl Fault {
             Fault::NoTransport { .. } => {
                 "use kind \"roce\", \"roce_list\", \"roce_flows\" or \"roce_incast\"".to_owned()
             }
+            Fault::SharedLimiter { .. } => "leave max_rps out".to_owned(),
+            Fault::NoTelemetry { .. } => "leave congestion_points out, or choose another scheme".to_owned(),
             Fault::TwoMemories { .. } => "leave input_memory out, or name other switches in only".to_owned(),
             Fault::PoolBelowReserves { .. } => {
                 "raise size, or lower reserve or headroom; headroom_pool lets groups share headroom".to_owned()

@@ -66,13 +66,16 @@ impl TrafficKind {
 
     /// Whether its flows are drawn or listed.
     pub(super) const fn arrives(&self) -> bool {
-        self.is_drawn() || matches!(self, TrafficKind::List { .. } | TrafficKind::TcpList { .. })
+        use TrafficKind::{List, RoceList, TcpList};
+        self.is_drawn() || matches!(self, List { .. } | TcpList { .. } | RoceList { .. })
     }
 
     /// Whether its flows have a size.
     pub(super) const fn ends(&self) -> bool {
-        use TrafficKind::{Saturated, Tcp};
-        self.arrives() || matches!(self, Saturated { size: Some(_), .. } | Tcp { size: Some(_), .. })
+        use TrafficKind::{Roce, Saturated, Tcp};
+        let sized =
+            matches!(self, Saturated { size: Some(_), .. } | Tcp { size: Some(_), .. } | Roce { size: Some(_), .. });
+        self.arrives() || sized
     }
 }
 

@@ -4,7 +4,7 @@
 //!   they share.
 //! * `domain`: who takes part in congestion notification; `defences`: what follows for each port.
 //! * `pattern`: names with wildcards and ranges.
-//! * `network`, `flows`, `drawing`, `connection`, `pausing`, `receiving`: parts of the resolved scenario.
+//! * `network`, `flows`, `drawing`, `connection`, `pausing`, `sharing`, `receiving`: parts of the resolved scenario.
 //! * `resolved`: what follows from the tables before time zero, put together.
 //! * `layout`: the shape of a file, as data over those tables.
 //! * `document`: from text to a tree of keys and values, each with its `position`.
@@ -45,6 +45,7 @@ mod renamed;
 mod resolved;
 mod shapes;
 mod shared_buffer;
+mod sharing;
 mod sizing;
 mod slowing;
 

@@ -11,7 +11,7 @@ use super::network::network;
 use super::pause_fault::PauseFault;
 use super::pausing::{Site, part, pause_plan};
 use super::receiving::add_readers;
-use super::shared_buffer::{SharedSite, shared_plan};
+use super::sharing::{SharedSite, shared_plan};
 use super::types::{Feedback, Pairing, Scenario, TrafficKind};
 use super::{Adapters, Switches};
 use crate::topology::{Network, Node, Role, Routes, reverse};

@@ -20,7 +20,7 @@ impl Scenario {
 
 /// Whether it has flows of a size whose frames nothing sends again.
 fn repairs_no_loss(traffic: &Traffic) -> bool {
-    traffic.kind.ends() && traffic.connection().is_none()
+    traffic.kind.ends() && traffic.transport_headers().is_none()
 }
 
 /// Says of an entry that repairs no loss where on its flows' ways frames can be lost.
@@ -38,7 +38,7 @@ fn loss_without_repair(scenario: &Scenario, resolved: &ResolvedScenario, entry: 
     };
     Some(format!(
         "traffic.{entry} sends nothing again, and frames can be lost at {where_}: a flow that loses a frame never \
-         finishes, and counts as unfinished; let TCP carry its flows, take the limits off the buffers, or add [pause]"
+         finishes, and counts as unfinished; let TCP or RoCE carry its flows, take the limits off the buffers, or add [pause]"
     ))
 }
 
