@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import pickle
+import random
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -19,10 +21,11 @@ from qcnlab.folders import NewFolder
 TABLES = (
     "queues", "rates", "throughput", "messages", "drops", "pauses", "windows", "flows", "metrics",
 )  # fmt: skip
-FILES = {"config.toml", "managed.json", "meta.json", "summary.json"} | {
+FILES = {"SHA256SUMS", "config.toml", "managed.json", "meta.json", "summary.json"} | {
     f"{name}.parquet" for name in TABLES
 }
-SAME = FILES - {"meta.json"}
+# The date and the times of a run are its own, and so is their checksum.
+SAME = FILES - {"meta.json", "SHA256SUMS"}
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -246,3 +249,20 @@ def test_a_broken_table_is_told(result: qcnlab.Result, tmp_path: Path) -> None:
     (folder / "drops.parquet").unlink()
     with pytest.raises(qcnlab.FolderError, match=r"drops\.parquet.*No such file"):
         _ = again.drops
+
+
+def test_a_flipped_bit_of_a_run_folder_is_told(result: qcnlab.Result, tmp_path: Path) -> None:
+    folder = result.save(tmp_path / "run")
+    dice = random.Random(2)
+    names = sorted(path.name for path in folder.iterdir())
+    assert {"SHA256SUMS", "config.toml", "meta.json", "queues.parquet", "summary.json"} < {*names}
+    for name in names:
+        data = (folder / name).read_bytes()
+        for _ in range(6):
+            flipped = bytearray(data)
+            flipped[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
+            (folder / name).write_bytes(flipped)
+            with pytest.raises(qcnlab.FolderError):
+                pickle.dumps(qcnlab.open_run(folder))
+        (folder / name).write_bytes(data)
+    assert pickle.dumps(qcnlab.open_run(folder))

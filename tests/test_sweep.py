@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import shutil
 import signal
 import subprocess
 import time
@@ -16,6 +18,7 @@ import pytest
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, command
 from qcnlab.sweeps.grid import Axis, read
+from qcnlab.sweeps.store import _line
 
 TABLES = ("metrics.parquet", "metrics.csv", "runs.jsonl", "sweep.svg")
 VARY: dict[str, list[object]] = {"topology.sources": [2, 5], "topology.rtt": ["10us", "0.2 ms"]}
@@ -251,9 +254,10 @@ def go_on(short: qcnlab.Scenario, out: Path) -> qcnlab.Sweep:
 
 
 def test_only_what_is_missing_is_run(short: qcnlab.Scenario, half: Path, folder: Path) -> None:
-    marked = (half / "runs.jsonl").read_bytes().replace(b'"metrics":[', b'"metrics":[-7,', 1)
-    marked = marked.replace(b",0.0]}", b"]}", 1)
-    (half / "runs.jsonl").write_bytes(marked)
+    lines = (half / "runs.jsonl").read_bytes().splitlines(keepends=True)
+    record = json.loads(lines[1])
+    lines[1] = _line((record["point"], record["replication"]), [-7.0, *record["metrics"][1:]])
+    (half / "runs.jsonl").write_bytes(b"".join(lines))
     swept = go_on(short, half).to_polars()
     kept = swept.filter(pl.col("recovery_ms") == -7)
     assert kept.select("point", "replication").rows() == [(3, 0)]
@@ -267,9 +271,9 @@ DAMAGES: dict[str, tuple[str, Any]] = {
     "a line without its end": ("runs.jsonl", lambda data: data[:-1]),
     "a line of zeros": ("runs.jsonl", lambda data: data + b"\0" * 100),
     "a wrong point": ("runs.jsonl", lambda data: data.replace(b'"point":3', b'"point":9')),
-    "not a number": ("runs.jsonl", lambda data: data.replace(b",0.0]}", b",NaN]}")),
-    "no finite number": ("runs.jsonl", lambda data: data.replace(b",0.0]}", b",1e999]}")),
-    "a text for a number": ("runs.jsonl", lambda data: data.replace(b",0.0]}", b',"0"]}')),
+    "not a number": ("runs.jsonl", lambda data: data.replace(b",0.0],", b",NaN],")),
+    "no finite number": ("runs.jsonl", lambda data: data.replace(b",0.0],", b",1e999],")),
+    "a text for a number": ("runs.jsonl", lambda data: data.replace(b",0.0],", b',"0"],')),
     "half a point": ("runs.jsonl", lambda data: data.replace(b'"point":3', b'"point":3.0')),
     "a line nested deeply": ("runs.jsonl", lambda data: data + NESTED + b"\n"),
     "a manifest nested deeply": ("sweep.json", lambda _: NESTED),
@@ -297,7 +301,9 @@ def test_what_is_damaged_is_run_again(
         with pytest.warns(UserWarning, match="damaged"):
             go_on(short, half)
     assert files(half) == files(folder)
-    assert {path.name for path in half.iterdir()} == {*TABLES, "sweep.json", "sweep.png"}
+    assert {path.name for path in half.iterdir()} == {
+        *TABLES, "SHA256SUMS", "sweep.json", "sweep.png",
+    }  # fmt: skip
 
 
 def test_the_command_tells_what_is_damaged(cli: CommandLine, half: Path, folder: Path) -> None:
@@ -403,3 +409,25 @@ def test_two_at_once_are_refused(short: qcnlab.Scenario, half: Path) -> None:
         go_on(short, half)
     os.close(handle)
     assert go_on(short, half).replications == 2
+
+
+def test_a_flipped_bit_is_told_or_harmless(folder: Path, tmp_path: Path) -> None:
+    dice = random.Random(1)
+    whole = qcnlab.open_sweep(folder).summary()
+    out = tmp_path / "out"
+    shutil.copytree(folder, out)
+    told = 0
+    for name in ("sweep.json", "runs.jsonl", "metrics.parquet", "metrics.csv", "SHA256SUMS"):
+        data = (folder / name).read_bytes()
+        for _ in range(30):
+            flipped = bytearray(data)
+            flipped[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
+            (out / name).write_bytes(flipped)
+            try:
+                assert qcnlab.open_sweep(out).summary() == whole, name
+            except qcnlab.FolderError as error:
+                assert str(out) in str(error)
+                told += 1
+        (out / name).write_bytes(data)
+    # Only the head of the journal, which names its sweep once more, may be damaged in silence.
+    assert told >= 140

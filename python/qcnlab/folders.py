@@ -17,11 +17,13 @@ from qcnlab import _core
 from qcnlab.errors import FolderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import TracebackType
 
 ROOT = Path("runs")
 """Where runs without a folder of their own go."""
+SUMS = "SHA256SUMS"
+"""The file of a folder that has the checksums of the others."""
 PARTIAL = re.compile(r"\.(?P<name>.+)\.partial-(?P<process>\d+)(?:\.\w+)?")
 """The name of a file or folder while it is written, with the number of the writing process."""
 
@@ -97,6 +99,33 @@ def write_whole(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+def write_sums(folder: Path, names: Iterable[str]) -> None:
+    """Write the SHA-256 of files of `folder` into its `SHA256SUMS`, as `sha256sum` does."""
+    lines = [
+        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names
+    ]
+    write_whole(folder / SUMS, "".join(lines).encode())
+
+
+def read_summed(path: Path) -> bytes:
+    """Return the octets of a file after a look at `SHA256SUMS` beside it, if there is one.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If it has another checksum, or the list of checksums is damaged.
+    """
+    octets = path.read_bytes()
+    sums = path.with_name(SUMS)
+    if sums.exists():
+        lines = sums.read_bytes().splitlines()
+        if hashlib.sha256(octets).hexdigest().encode() + b"  " + path.name.encode() not in lines:
+            raise ValueError(f"{path.name} is not as it was written: {SUMS} has another checksum")
+    return octets
 
 
 def is_partial(path: Path) -> bool:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from qcnlab import _core
 from qcnlab.errors import FolderError
 from qcnlab.facts import facts
-from qcnlab.folders import NewFolder, read_json, write_json
+from qcnlab.folders import NewFolder, parse_json, read_summed, write_json, write_sums
 from qcnlab.run_files import (
+    FILES,
     FORMAT,
     MANAGED,
     check_contents,
@@ -386,6 +387,7 @@ class Result:
         if self.managed is not None:
             (folder / MANAGED).write_text(self.managed + "\n", encoding="utf-8")
         write_json(folder / "meta.json", self._meta)
+        write_sums(folder, sorted(path.name for path in folder.iterdir() if path.name in FILES))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle everything, all tables included."""
@@ -465,9 +467,9 @@ def open_run(folder: str | Path) -> Result:
     path = Path(folder)
     check_files(path)
     try:
-        config = (path / "config.toml").read_text(encoding="utf-8")
-        summary = read_json(path / "summary.json")
-        meta = read_json(path / "meta.json")
+        config = read_summed(path / "config.toml").decode()
+        summary = parse_json(read_summed(path / "summary.json"))
+        meta = parse_json(read_summed(path / "meta.json"))
         if not isinstance(meta, dict) or not isinstance(meta.get("units"), dict):
             raise ValueError("meta.json has no units")
         units = meta["units"]

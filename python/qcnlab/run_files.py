@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.errors import FolderError
-from qcnlab.folders import is_partial
-from qcnlab.tables import Table
+from qcnlab.folders import is_partial, read_summed
+from qcnlab.tables import NAMES, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,8 @@ MANAGED = "managed.json"
 """What a run counted for managed objects; runs without congestion notification messages lack it."""
 WHOLE = ("config.toml", "summary.json", "meta.json")
 """The files without which a folder is none of a run, beside its tables."""
+FILES = frozenset((*WHOLE, MANAGED, *(f"{name}.parquet" for name in NAMES)))
+"""The files of a run folder whose checksums are kept."""
 SUMMARY: dict[str, Any] = {
     "scenario": str,
     "title": str,
@@ -127,8 +129,8 @@ def disk_reader(
 
         path = folder / f"{name}.parquet"
         try:
-            frame = pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as error:
+            frame = pl.read_parquet(io.BytesIO(read_summed(path)))
+        except (OSError, ValueError, pl.exceptions.PolarsError) as error:
             again = f"; to run it again: {shlex.join(command)}" if command else ""
             raise FolderError(f"'{path}' cannot be read: {reason(error)}{again}") from error
         return Table(name, frame, frame.columns, units[name], len(frame))
@@ -142,9 +144,11 @@ def managed_reader(folder: Path) -> Callable[[], str | None]:
     def read() -> str | None:
         path = folder / MANAGED
         try:
-            return path.read_text(encoding="utf-8").rstrip("\n") if path.exists() else None
+            return read_summed(path).decode().rstrip("\n") if path.exists() else None
         except (OSError, ValueError) as error:
-            raise FolderError(f"'{path}' cannot be read: {reason(error)}") from error
+            raise FolderError(
+                f"'{path}' cannot be read: {reason(error)}; run the scenario again"
+            ) from error
 
     return read
 

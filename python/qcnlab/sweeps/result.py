@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import catalogue, intervals, text
 from qcnlab.errors import AnalysisError, scenario_error
-from qcnlab.folders import write_whole
+from qcnlab.folders import write_sums, write_whole
 from qcnlab.sweeps.grid import Axis, positions
 from qcnlab.tables import Table
 
@@ -425,6 +425,7 @@ class Sweep:
 
         write_whole(folder / "metrics.parquet", parquet(self.metrics))
         write_whole(folder / "metrics.csv", self.to_polars().write_csv().encode())
+        write_sums(folder, ("metrics.parquet", "metrics.csv"))
         if len(self._axes) <= 2:
             write_figure(self.plot(), folder)
 

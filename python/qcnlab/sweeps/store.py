@@ -2,7 +2,8 @@
 
 `sweep.json`, the manifest, says what the sweep is. `runs.jsonl`, the journal, has a line for each
 run that has ended, written when it ends, so a sweep that is stopped, even by a kill, goes on where
-it was. A half-written line is recognised and its run is run again. The tables and the figure are
+it was. A line that is half written or damaged is recognised by its checksum, and its run is run
+again. The tables and the figure are
 there once all runs are.
 """
 
@@ -13,13 +14,23 @@ import json
 import math
 import os
 import tomllib
+import zlib
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.errors import FolderError
-from qcnlab.folders import core_digest, is_abandoned, is_partial, parse_json, read_json, write_whole
+from qcnlab.folders import (
+    SUMS,
+    core_digest,
+    is_abandoned,
+    is_partial,
+    parse_json,
+    read_json,
+    read_summed,
+    write_whole,
+)
 from qcnlab.sweeps.grid import word
 
 if TYPE_CHECKING:
@@ -31,7 +42,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Version of the folder's layout, kept in the manifest."""
 MANIFEST, JOURNAL = "sweep.json", "runs.jsonl"
-RESULTS = ("metrics.parquet", "metrics.csv", "sweep.svg", "sweep.png")
+RESULTS = ("metrics.parquet", "metrics.csv", SUMS, "sweep.svg", "sweep.png")
+TABLES = ("metrics.parquet", "metrics.csv")
 MOST_TOLD = 6
 """So many differences between sweeps are printed."""
 
@@ -143,7 +155,7 @@ class Store:
         for path in (*results, *filter(_is_left_over, self.folder.iterdir())):
             path.unlink(missing_ok=True)
         if not keep:
-            write_whole(self.folder / MANIFEST, _json(self.known))
+            write_whole(self.folder / MANIFEST, _json({**self.known, "sum": _digest(self.known)}))
             self._write_journal()
 
     def _stored(self) -> tuple[Manifest | None, list[bytes]]:
@@ -231,6 +243,15 @@ def read(folder: Path) -> tuple[Manifest, dict[Run, Values]]:
             f"the sweep in '{folder}' is not complete: {total - have} of {total} runs are missing; "
             f"to go on: {known['command']}"
         )
+    for name in TABLES:
+        try:
+            read_summed(folder / name)
+        except (OSError, ValueError) as error:
+            about = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise FolderError(
+                f"'{folder / name}': {about}; to write it again from the journal: "
+                f"{known['command']}"
+            ) from error
     return known, store.done
 
 
@@ -240,7 +261,9 @@ def read_manifest(folder: Path) -> Manifest | None:
         value = read_json(folder / MANIFEST)
     except (OSError, ValueError):
         return None
-    return value if _is_manifest(value) else None
+    if not _is_manifest(value) or value.pop("sum", None) != _digest(value):
+        return None
+    return dict(value)
 
 
 def _is_manifest(value: Any) -> bool:
@@ -282,7 +305,17 @@ def _json(value: object) -> bytes:
 
 def _line(run: Run, values: Values) -> bytes:
     record = {"point": run[0], "replication": run[1], "metrics": values}
-    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+    text = json.dumps(record, separators=(",", ":")).encode()
+    return text[:-1] + b',"sum":"%08x"}\n' % zlib.crc32(text)
+
+
+def _unsealed(line: bytes) -> bytes:
+    """Return the record of a line of the journal; raise `ValueError` if its checksum is wrong."""
+    record, mark, check = line.rpartition(b',"sum":"')
+    record += b"}"
+    if not mark or check != b'%08x"}' % zlib.crc32(record):
+        raise ValueError
+    return record
 
 
 def _owner(lines: list[bytes]) -> str | None:
@@ -301,7 +334,7 @@ def _runs(
     damaged = 0
     for line in filter(None, lines):
         try:
-            record = parse_json(line)
+            record = parse_json(_unsealed(line))
             run = (_whole_number(record["point"]), _whole_number(record["replication"]))
             values = [None if each is None else _number(each) for each in record["metrics"]]
             if not (0 <= run[0] < points and 0 <= run[1] < replications and len(values) == size):
