@@ -25,6 +25,9 @@ PROGRAM = HERE.parent / "target/release/examples/workload"
 BASELINE = "og-hotspot-2src-10g-to-500m-rtt10us"
 CHAIN = "chain-20-stages-pause-1500kb-rtt2us"
 PAUSE = str(HERE / "incast-16-senders-pause.toml")
+ROCE = str(HERE / "star-16-senders-roce.toml")
+PFC = str(HERE / "star-16-senders-pfc.toml")
+OF_64 = ["topology.sources=64", "switch.input_memory=250 kB"]
 W1 = ["w1-10-senders-cbr", "duration=2 s"]
 TRACES = ["record.tables=true", "record.queue_every=10 us"]
 WORKLOADS = {
@@ -43,12 +46,19 @@ WORKLOADS = {
     "W6  deck 001, QCN, 2.5 s": [BASELINE, "record.tables=false"],
     "W7  deck 004, 20 stages": [CHAIN, "record.tables=false", "duration=60 ms", "warmup=20 ms"],
     "W9  16 senders, PAUSE alone": [PAUSE, "duration=50 ms"],
+    "W10 16, RoCE, DCQCN, PFC": [ROCE, "duration=60 ms"],
+    "W10 16, PFC alone": [PFC, "duration=60 ms"],
+    "W10 64, RoCE, DCQCN, PFC": [ROCE, *OF_64, "duration=60 ms"],
+    "W10 64, PFC alone": [PFC, *OF_64, "duration=60 ms"],
+    "W10 16, RoCE, HPCC, PFC": [ROCE, "scheme.name=hpcc", "duration=60 ms"],
 }
 PAIRS = {
     "all traces": ("W1, all traces", "W1  10 constant senders"),
     "QCN, unequal rates": ("W5  unequal rates, QCN", "W1, unequal rates"),
     "QCN": ("W5  W1 with QCN", "W1  10 constant senders"),
     "QCN and PFC": ("W5  W1 with QCN and PFC", "W1  10 constant senders"),
+    "RoCE and DCQCN, 16": ("W10 16, RoCE, DCQCN, PFC", "W10 16, PFC alone"),
+    "RoCE and DCQCN, 64": ("W10 64, RoCE, DCQCN, PFC", "W10 64, PFC alone"),
 }
 ROUNDS_OF_PAIRS = 15
 GRID = {"scheme.rp.ai_rate": [f"{rate} Mb/s" for rate in range(1, 21)]}

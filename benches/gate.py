@@ -29,6 +29,7 @@ HOTSPOT = [
     "hotspot.until=10 ms",
 ]
 PAUSE = str(HERE / "incast-16-senders-pause.toml")
+ROCE = str(HERE / "star-16-senders-roce.toml")
 WORKLOADS = {
     "w1: ten constant senders, no control": (["w1-10-senders-cbr"], "10 ms", "30 ms"),
     "w4: fat-tree of 4-port switches": (["w4-fat-tree-k4-cbr"], "1 ms", "3 ms"),
@@ -36,6 +37,7 @@ WORKLOADS = {
     "w5: ten constant senders, QCN and PFC": (["w5-10-senders-cbr-qcn-pfc"], "10 ms", "30 ms"),
     "w6: two sources, QCN, hotspot": (HOTSPOT, "15 ms", "35 ms"),
     "w9: incast of 16 senders, PAUSE alone": ([PAUSE], "1 ms", "3 ms"),
+    "w10: 16 senders, RoCE, DCQCN, PFC": ([ROCE], "3 ms", "6 ms"),
 }
 
 

@@ -17,7 +17,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from gate import HOTSPOT, PAUSE, WORKLOAD
+from gate import HOTSPOT, PAUSE, ROCE, WORKLOAD
 
 RUNS = {
     "W1": (["w1-10-senders-cbr"], "10 ms", "30 ms"),
@@ -27,6 +27,7 @@ RUNS = {
     "W5 PFC": (["w5-10-senders-cbr-qcn-pfc"], "10 ms", "30 ms"),
     "W6": (HOTSPOT, "15 ms", "35 ms"),
     "W9": ([PAUSE], "1 ms", "3 ms"),
+    "W10": ([ROCE], "3 ms", "6 ms"),
 }
 PHASES = {
     "pending events": r"sim/src/wheel\.rs",
