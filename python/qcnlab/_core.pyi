@@ -101,6 +101,8 @@ class Scenario:
     ) -> list[tuple[str, int]]: ...
     def warnings(self) -> list[str]:
         """Return what a reader of the results should know beforehand."""
+    def captures(self) -> str:
+        """Return what the captures that are replayed hold, as a JSON array."""
     def bottleneck(self) -> str:
         """Return where it congests, as JSON; raises `AnalysisError` without a single bottleneck."""
     @property

@@ -209,6 +209,21 @@ class Scenario:
         """
         return self._core.warnings()
 
+    def captures(self) -> list[dict[str, Any]]:
+        """Return what the captures hold that the scenario replays.
+
+        Returns
+        -------
+        list of dict
+            For each: ``entry`` of the traffic, ``file``, ``sha256``, ``file_bytes``, and
+            ``frames_read``; of what is replayed ``flows``, ``frames``, ``octets``, ``duration_s``
+            in time of the capture, ``ends_s`` in time of the run, and ``beyond_run`` if the run
+            ends before; ``passed_over`` in words; ``out_of_order`` frames and by how much,
+            ``out_of_order_s``; ``hosts``, the first thousand addresses with their hosts.
+        """
+        captures: list[dict[str, Any]] = json.loads(self._core.captures())
+        return captures
+
     def bottleneck(self) -> dict[str, Any]:
         """Return the one port that the scenario congests, and its contenders; no run is made.
 

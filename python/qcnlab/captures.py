@@ -26,6 +26,8 @@ KEPT = ("headers", "all")
 """How much of a frame a capture keeps."""
 BATCH = 512
 """Frames read at a time."""
+MOST_HOSTS = 4
+"""Addresses of a replayed capture that are printed with their hosts."""
 
 
 @dataclass(frozen=True)
@@ -273,3 +275,39 @@ def _quanta(quanta: int | dict[str, int] | None) -> str:
     if isinstance(quanta, dict):
         return " ".join(f"{priority}:{time}" for priority, time in quanta.items())
     return _cell(quanta)
+
+
+def held(capture: dict[str, Any], hosts: int = MOST_HOSTS) -> list[str]:
+    """Return as lines what a capture holds that is replayed, with so many addresses.
+
+    Parameters
+    ----------
+    capture : dict
+        One of `Scenario.captures`.
+    hosts : int, optional
+        How many addresses are told with their hosts.
+
+    Returns
+    -------
+    list of str
+        The lines, the first one with the file.
+    """
+    flows, frames = text.counted(capture["flows"], "flow"), text.counted(capture["frames"], "frame")
+    octets, lasts = text.octets(capture["octets"]), text.duration(capture["duration_s"])
+    words = [f"{flows}, {frames}, {octets} in {lasts}"]
+    if capture["beyond_run"]:
+        ends = text.duration(capture["ends_s"])
+        words.append(f"the last frame would be sent at {ends}, after the end of the run")
+    if capture["passed_over"]:
+        reasons = ", ".join(capture["passed_over"])
+        words.append(f"passed over of {capture['frames_read']:,} frames: {reasons}")
+    if capture["out_of_order"]:
+        late = text.counted(capture["out_of_order"], "frame")
+        most = text.duration(capture["out_of_order_s"])
+        words.append(f"{late} out of order by {most} at most, sent with the frame before")
+    known = [f"{row['address']} is {row['host']}" for row in capture["hosts"]]
+    more = f" and {len(known) - hosts} more" if len(known) > hosts else ""
+    words.append(", ".join(known[:hosts]) + more)
+    words.append(f"sha256 {capture['sha256']}")
+    replays = f"traffic.{capture['entry']} replays {capture['file']}"
+    return [replays, *(f"  {line}" for line in words)]

@@ -28,6 +28,8 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Check scenario files; exit with 2 if one cannot be run."""
+    from qcnlab import captures
+
     verdicts = [_verdict(file) for file in files]
     if as_json:
         print_json(verdicts)
@@ -41,6 +43,8 @@ def check(
             memory = text.octets(verdict["memory_bytes"])
             title = f", {verdict['title']}" if verdict["title"] else ""
             print(f"{verdict['file']}: ok{title}; takes about {memory} of memory")
+            for capture in verdict["captures"]:
+                print("\n".join(f"  {line}" for line in captures.held(capture)))
     if not all(verdict["ok"] for verdict in verdicts):
         raise typer.Exit(2)
 
@@ -108,6 +112,7 @@ def _verdict(file: Path) -> dict[str, Any]:
         "title": scenario.title,
         "hash": scenario.hash,
         "warnings": scenario.warnings(),
+        "captures": scenario.captures(),
         "memory_bytes": sum(memory.values()),
         "memory": memory,
     }

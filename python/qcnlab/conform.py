@@ -6,11 +6,14 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from qcnlab import _core, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CONFORMS, BREAKS = "conforms", "breaks the law"
 """Verdicts; the third is "not decidable"."""
@@ -214,14 +217,11 @@ def _reaction_point(point: dict[str, Any], rows: int) -> list[str]:
         f"{point['on_time_frames']} left when the law says; {point['late_frames']} left later",
         *_verdict(point),
     ]
-    if rows and point["intervals"]:
-        words.append(
-            f"  {'from, s':>12}{'to, s':>14}{'CNM':>9}{'Fb':>4}{'frames':>8}{'octets':>12}"
-            f"{'allowed':>12}{'to':>12}  "
-        )
-        words += [_interval(row) for row in _some(point["intervals"], rows)]
-        words += _left_out(point["intervals"], rows, point["intervals_left_out"], "interval")
-    return words
+    header = (
+        f"  {'from, s':>12}{'to, s':>14}{'CNM':>9}{'Fb':>4}{'frames':>8}{'octets':>12}"
+        f"{'allowed':>12}{'to':>12}  "
+    )
+    return words + _table(header, _interval, point, "interval", rows)
 
 
 def _interval(row: dict[str, Any]) -> str:
@@ -229,9 +229,8 @@ def _interval(row: dict[str, Any]) -> str:
     fb = "-" if row["fb"] is None else row["fb"]
     return (
         f"  {row['from_s']:>12.6f}{row['to_s']:>14.6f}{cnm:>9}{fb:>4}{row['frames']:>8}"
-        f"{row['octets']:>12,.0f}{row['allowed_least']:>12,.0f}{row['allowed_most']:>12,.0f}  "
-        f"{'' if row['within'] else 'broken'}"
-    ).rstrip()
+        f"{row['octets']:>12,.0f}{row['allowed_least']:>12,.0f}{row['allowed_most']:>12,.0f}"
+    )
 
 
 def _congestion_point(report: dict[str, Any], rows: int) -> list[str]:
@@ -239,18 +238,15 @@ def _congestion_point(report: dict[str, Any], rows: int) -> list[str]:
         f"port {report['interface']}, CPID {report['cpid']}, frames from "
         f"{', '.join(report['arrivals_from']) or 'nowhere'}: {report['verdict']}",
         f"  {text.counted(report['cnms'], 'CNM')}, {report['checked_cnms']} checked, "
-        f"{report['unlocated_cnms']} quote a frame that did not come; "
+        f"{report['unlocated_cnms']} quote a frame that did not come, or had not left at the end; "
         f"{text.counted(report['lost_frames'], 'frame')} lost",
         *_verdict(report),
     ]
-    if rows and report["samples"]:
-        words.append(
-            f"  {'time, s':>12}{'CNM':>9}  {'to':<18}{'Fb':>4}{'law':>8}{'queue':>10}"
-            f"{'reconstructed':>18}{'octets since':>14}{'interval':>20}"
-        )
-        words += [_sample(row) for row in _some(report["samples"], rows)]
-        words += _left_out(report["samples"], rows, report["samples_left_out"], "sample")
-    return words
+    header = (
+        f"  {'time, s':>12}{'CNM':>9}  {'to':<18}{'Fb':>4}{'law':>8}{'queue':>10}"
+        f"{'reconstructed':>18}{'octets since':>14}{'interval':>20}"
+    )
+    return words + _table(header, _sample, report, "sample", rows)
 
 
 def _sample(row: dict[str, Any]) -> str:
@@ -262,7 +258,6 @@ def _sample(row: dict[str, Any]) -> str:
     return (
         f"  {row['time_s']:>12.6f}{row['cnm_frame']:>9}  {row['to']:<18}{row['fb']:>4}{law:>8}"
         f"{row['queue_told']:>10,}{queue:>18}{since:>14}{interval:>20}"
-        f"{'' if row['within'] else '  broken'}"
     )
 
 
@@ -270,14 +265,21 @@ def _range(least: int, most: int) -> str:
     return f"{least:,}" if least == most else f"{least:,}..{most:,}"
 
 
-def _some(rows: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    """Return the first rows, and the one that is broken."""
-    return rows[:most] + [row for row in rows[most:] if not row["within"]]
-
-
-def _left_out(rows: list[dict[str, Any]], most: int, more: int, noun: str) -> list[str]:
-    count = len(rows) - len(_some(rows, most)) + more
-    return [f"  and {text.counted(count, noun)} more (--rows, --json)"] if count else []
+def _table(
+    header: str,
+    line: Callable[[dict[str, Any]], str],
+    part: dict[str, Any],
+    noun: str,
+    most: int,
+) -> list[str]:
+    """Return the first intervals or samples of a part, and the one that is broken, as lines."""
+    rows = part[f"{noun}s"]
+    if not most or not rows:
+        return []
+    shown = rows[:most] + [row for row in rows[most:] if not row["within"]]
+    words = [header, *(f"{line(row)}{'' if row['within'] else '  broken'}" for row in shown)]
+    more = len(rows) - len(shown) + part[f"{noun}s_left_out"]
+    return [*words, f"  and {text.counted(more, noun)} more (--rows, --json)"] if more else words
 
 
 app = typer.Typer(

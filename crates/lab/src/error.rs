@@ -4,7 +4,7 @@ use crate::capture_fault::CaptureFault;
 use crate::estimate::MemoryShortage;
 use crate::scenario::ScenarioError;
 use qcnlab_schemes::foreign::Failure;
-use qcnlab_sim::Violation;
+use qcnlab_sim::{ReplayError, Violation};
 
 /// Why there are no results.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -31,6 +31,16 @@ pub enum RunError {
         replication: u32,
         /// The law.
         violation: Violation,
+    },
+    /// A capture could not be replayed to its end.
+    #[error("scenario {scenario}, replication {replication}: {error}")]
+    Replay {
+        /// The scenario's name.
+        scenario: String,
+        /// Which replication.
+        replication: u32,
+        /// What is wrong with the capture.
+        error: ReplayError,
     },
     /// A scheme from outside failed, or broke the contract of its role.
     #[error("replication {replication}: {failure}")]

@@ -1,5 +1,6 @@
 //! Scenarios, runs, metrics and replications.
 
+mod address;
 mod available;
 mod bottleneck;
 mod capture;
@@ -15,12 +16,15 @@ pub mod flows;
 pub mod fluid;
 pub mod foreign;
 mod frames;
+mod header;
 mod metrics;
 mod mib;
 mod nearest;
 mod outcome;
+mod pattern;
 mod points;
 mod quantity;
+mod replay;
 mod replication;
 mod run;
 mod scenario;
@@ -43,19 +47,20 @@ pub use frames::{CapturedRows, RowsError};
 pub use metrics::{METRICS, Metric, Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window};
 pub use mib::{MIB_OBJECTS, MibError, MibObject, mib_json, mib_objects_markdown};
 pub use outcome::Outcome;
+pub use pattern::PatternError;
 pub use points::{CheckedPoint, check_points};
 pub use qcnlab_schemes as schemes;
 pub use qcnlab_sim::{Control, Ending};
 pub use qcnlab_units as units;
 pub use quantity::quantity;
+pub use replay::{CapturedDirection, FlowsBy, ReplayFault, Replayed};
 pub use replication::Replication;
 pub use run::run;
 pub use scenario::{
     Adapters, BOTTLENECK, Chain, CongestionAvoidance, Defence, DefenceMode, Domain, DomainFault, FatTree, Fault,
-    Feedback, FlowSpec, Graph, Hotspot, LONGEST, LeafSpine, Links, Multipath, OneSwitch, Pairing, ParkingLot,
-    PatternError, Pause, PauseFault, PauseKind, PauseRule, PauseTarget, Record, RecoverGuard, Routing, RttFrom,
-    Scenario, ScenarioError, SharedBuffer, SharedBufferKind, Star, Switches, TcpFlavour, Ties, Times, Topology,
-    Traffic, TrafficKind, Tree,
+    Feedback, FlowSpec, Graph, Hotspot, LONGEST, LeafSpine, Links, Multipath, OneSwitch, Pairing, ParkingLot, Pause,
+    PauseFault, PauseKind, PauseRule, PauseTarget, Record, RecoverGuard, Routing, RttFrom, Scenario, ScenarioError,
+    SharedBuffer, SharedBufferKind, Star, Switches, TcpFlavour, Ties, Times, Topology, Traffic, TrafficKind, Tree,
 };
 pub use schema::schema_json;
 pub use shipped::{Shipped, shipped};

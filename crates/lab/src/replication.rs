@@ -69,6 +69,7 @@ fn measured(
         Halt::Violation(violation) => {
             RunError::Violation { scenario: scenario.name.clone(), replication: rep, violation }
         }
+        Halt::Replay(error) => RunError::Replay { scenario: scenario.name.clone(), replication: rep, error },
     })?;
     let cpu_s = start.elapsed().as_secs_f64();
     let metrics = metrics::measure(scenario, &fabric, meter, &done);

@@ -79,7 +79,7 @@ impl Datagrams {
                     (Offer::Saturated { apart }, total.map_or(u64::MAX, Bytes::get))
                 }
                 Traffic::Constant { rate } => (Offer::Constant { apart: rate.time_for_rounded_up(size) }, u64::MAX),
-                Traffic::Fed | Traffic::Tcp { .. } | Traffic::Roce { .. } => continue,
+                Traffic::Fed | Traffic::Replayed | Traffic::Tcp { .. } | Traffic::Roce { .. } => continue,
             };
             let start = jittered(plan, &flow.name, flow.start, flow.start_jitter);
             sources.push(Source::open(plan, layout, &[index], offer, start, flow.stop, left, &flow.name)?);

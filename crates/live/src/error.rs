@@ -82,6 +82,9 @@ pub enum Unsupported {
         /// Its name.
         switch: String,
     },
+    /// Frames of a capture.
+    #[error("live runs do not replay captures; use another kind of traffic")]
+    Capture,
     /// A frame that is too long.
     #[error("frames of {octets} B are longer than {most} B, the longest that live links carry")]
     Frame {

@@ -105,7 +105,7 @@ impl Streaming<'_> {
             }
             Traffic::Constant { rate } => words.extend(udp(rate.get())),
             Traffic::Saturated { ceiling, .. } => words.extend(udp(ceiling.map_or(line, |rate| rate.get()))),
-            Traffic::Fed | Traffic::Roce { .. } => return Ok(()),
+            Traffic::Fed | Traffic::Replayed | Traffic::Roce { .. } => return Ok(()),
         }
         let mut client = start(&words)?;
         self.wait_for(&mut client, stop);

@@ -105,6 +105,9 @@ impl Layout {
         if let Some(switch) = plan.nodes.iter().find(|node| node.shared_buffer.is_some()) {
             return Err(Unsupported::SharedBuffer { switch: switch.name.clone() });
         }
+        if !plan.replays.is_empty() {
+            return Err(Unsupported::Capture);
+        }
         let mut ways = ways(plan);
         for way in 0..ways.len() as u32 {
             let way = way as usize;

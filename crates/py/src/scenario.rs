@@ -60,6 +60,10 @@ impl Scenario {
         self.0.warnings()
     }
 
+    fn captures(&self) -> String {
+        self.0.captures_json()
+    }
+
     fn to_toml(&self) -> String {
         self.0.to_toml()
     }

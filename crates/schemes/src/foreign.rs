@@ -174,7 +174,9 @@ impl Foreign {
 
     fn check_signal(&self, method: &str, signal: &Signal) {
         if !self.speaks().contains(&signal.kind()) {
-            self.broken(method, format!("sends a {}, which it does not say it speaks", signal.kind().name()));
+            let kind = signal.kind().name();
+            let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+            self.broken(method, format!("sends {article} {kind}, which it does not say it speaks"));
         }
         if let Err(why) = signal.check() {
             self.broken(method, why);

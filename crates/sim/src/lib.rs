@@ -33,6 +33,7 @@ pub mod priority_queues;
 mod queue_pair;
 pub mod rate_limiter;
 pub mod recorder;
+pub mod replay;
 pub mod roce;
 pub mod sender;
 pub mod shared_buffer;
@@ -46,7 +47,8 @@ pub use departure::{DataFacts, Departure, FrameFacts, SignalFacts};
 pub use engine::{Control, Ending, Engine, Finished, Halt, Sink};
 pub use plan::{
     DomainPlan, DomainPort, Events, Feedback, FlowPlan, GeneratorPlan, NodePlan, PausePlan, PauseRule, PauseScope,
-    PauseTarget, Plan, PortPlan, Process, Record, ServiceChange, Ties, Traffic,
+    PauseTarget, Plan, PortPlan, Process, Record, ReplayPlan, ServiceChange, Ties, Traffic,
 };
+pub use replay::{ReplayError, ReplaySource, ReplayStream, ReplayedFrame};
 pub use shared_buffer::{Alpha, SharedBufferPlan, SharedInputPlan, SharedQueuePlan};
 pub use trace::{Counters, FlowTally, PauseRows, PointTally, RoceTally, TcpTally, Trace};

@@ -1,11 +1,13 @@
 //! Plans: the nodes, ports, flows, service changes and scheme of a run. Components are numbered by their position.
 
+use crate::replay::ReplaySource;
 use crate::shared_buffer::SharedBufferPlan;
 use crate::{roce, tcp};
 use qcnlab_schemes::ReactionPoint;
 pub use qcnlab_schemes::driver::{PausePlan, PauseRule, PauseScope, PauseTarget};
 use qcnlab_schemes::registry::Config;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use std::sync::Arc;
 
 /// Everything an [`Engine`](crate::Engine) is built from.
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub struct Plan {
     pub flows: Vec<FlowPlan>,
     /// Generators, which put frames into the queues of flows whose traffic is [`Traffic::Fed`].
     pub generators: Vec<GeneratorPlan>,
+    /// Replays, which put frames into the queues of flows whose traffic is [`Traffic::Replayed`].
+    pub replays: Vec<ReplayPlan>,
     /// Changes of service rate, in order of time.
     pub services: Vec<ServiceChange>,
     /// How signals travel back.
@@ -218,6 +222,8 @@ pub enum Traffic {
     },
     /// Frames come from a [`GeneratorPlan`] and wait.
     Fed,
+    /// Frames with sizes of their own come from a [`ReplayPlan`] and wait.
+    Replayed,
     /// A TCP connection; acknowledgements travel back as frames.
     Tcp {
         /// How it behaves.
@@ -245,7 +251,7 @@ impl Traffic {
         match self {
             Traffic::Tcp { .. } => Some(class),
             Traffic::Roce { config, .. } => Some(config.ack_class.unwrap_or(class)),
-            Traffic::Saturated { .. } | Traffic::Constant { .. } | Traffic::Fed => None,
+            Traffic::Saturated { .. } | Traffic::Constant { .. } | Traffic::Fed | Traffic::Replayed => None,
         }
     }
 }
@@ -255,7 +261,7 @@ impl Traffic {
     pub const fn total(&self) -> Option<Bytes> {
         match self {
             Traffic::Saturated { total, .. } | Traffic::Tcp { total, .. } | Traffic::Roce { total, .. } => *total,
-            Traffic::Constant { .. } | Traffic::Fed => None,
+            Traffic::Constant { .. } | Traffic::Fed | Traffic::Replayed => None,
         }
     }
 }
@@ -274,6 +280,19 @@ pub struct GeneratorPlan {
     /// A random time up to this is added to the start.
     pub start_jitter: Span,
     /// When it stops.
+    pub stop: Instant,
+}
+
+/// Puts frames that were recorded elsewhere into the queues of flows, at their times and with their sizes.
+#[derive(Clone, Debug)]
+pub struct ReplayPlan {
+    /// Its name; what decides between its frames and others of one instant is drawn by it.
+    pub name: String,
+    /// The flows, in the order in which frames number them; all have [`Traffic::Replayed`].
+    pub flows: Vec<u32>,
+    /// Where the frames come from.
+    pub source: Arc<dyn ReplaySource>,
+    /// From then on no frame comes.
     pub stop: Instant,
 }
 

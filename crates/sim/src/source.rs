@@ -6,6 +6,7 @@ use crate::ids::{FlowId, Id};
 use crate::packets::Packets;
 use crate::plan::{FlowPlan, Process, Traffic};
 use crate::queue_pair::QueuePair;
+use crate::replay::WaitingFrames;
 use qcnlab_schemes::Dice;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -23,6 +24,8 @@ pub(crate) enum Source {
     Tcp(Box<Connection>),
     /// Packets of a queue pair.
     Roce(Box<QueuePair>),
+    /// Frames with sizes of their own; a replay adds more.
+    Replayed(Box<WaitingFrames>),
 }
 
 impl Source {
@@ -38,6 +41,7 @@ impl Source {
             Traffic::Fed => Source::Fed { waiting: 0 },
             Traffic::Tcp { config, total } => Source::Tcp(Box::new(Connection::new(config, *total, flow, start))),
             Traffic::Roce { config, total } => Source::Roce(Box::new(QueuePair::new(config, *total, start))),
+            Traffic::Replayed => Source::Replayed(Box::default()),
         }
     }
 
@@ -80,6 +84,7 @@ impl Source {
             Source::Constant { waiting, .. } | Source::Fed { waiting } if *waiting > 0 => Some(now),
             Source::Tcp(connection) if connection.has_waiting() => Some(now),
             Source::Roce(pair) if now < stop => pair.next_ready(),
+            Source::Replayed(waiting) if !waiting.is_empty() => Some(now),
             _ => None,
         }
     }
@@ -99,11 +104,12 @@ impl Source {
         match self {
             Source::Tcp(connection) => connection.take(now),
             Source::Roce(pair) => pair.take(now),
+            Source::Replayed(waiting) => waiting.take(),
             Source::Saturated { .. } | Source::Constant { .. } | Source::Fed { .. } => self.take_plain(now, frame),
         }
     }
 
-    /// As [`take`](Source::take), of a source whose frames carry neither segments nor packets.
+    /// As [`take`](Source::take), of a source whose frames carry neither segments nor packets and have one size.
     #[inline(always)]
     pub(crate) fn take_plain(&mut self, now: Instant, frame: u16) -> Payload {
         match self {
@@ -120,6 +126,7 @@ impl Source {
                 Payload { size: frame, backlog: *waiting * u64::from(frame), segment: None }
             }
             Source::Tcp(_) | Source::Roce(_) => unreachable!("its frames carry segments or packets"),
+            Source::Replayed(_) => unreachable!("its frames have sizes of their own"),
         }
     }
 }

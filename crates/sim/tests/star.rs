@@ -62,6 +62,7 @@ fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
         ports,
         flows,
         generators: Vec::new(),
+        replays: Vec::new(),
         events: Events::WhereNeeded,
         ties: Ties::Drawn,
         services: Vec::new(),

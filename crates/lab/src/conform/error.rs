@@ -1,5 +1,6 @@
 //! Why a capture cannot be judged at all.
 
+use crate::header::HeaderCut;
 use qcnlab_capture::CaptureError;
 use std::io;
 
@@ -82,4 +83,10 @@ pub enum ConformError {
         /// The most that are kept.
         limit: usize,
     },
+}
+
+impl From<HeaderCut> for ConformError {
+    fn from(HeaderCut { frame, kept, needed }: HeaderCut) -> ConformError {
+        ConformError::SnapLength { frame, kept, what: "addresses and tags", needed }
+    }
 }

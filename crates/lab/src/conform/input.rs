@@ -1,7 +1,7 @@
 //! What a capture says before its frames are judged: interfaces, rates, who sends where.
 
 use super::error::ConformError;
-use super::header::{FrameKind, Header};
+use crate::header::{FrameKind, Header};
 use qcnlab_capture::{CaptureReader, CapturedFrame, Direction, Interface, InterfaceId};
 use qcnlab_units::{BitRate, Span};
 use qcnlab_wire::MacAddress;

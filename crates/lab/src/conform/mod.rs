@@ -7,7 +7,6 @@
 mod cp;
 mod deviation;
 mod error;
-mod header;
 mod input;
 mod law;
 mod report;

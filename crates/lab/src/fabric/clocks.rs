@@ -24,7 +24,8 @@ pub(super) fn set_off(plan: &mut Plan, tolerance_ppm: u32) {
     for (flow, ppm) in plan.flows.iter_mut().zip(&of_host) {
         match &mut flow.traffic {
             Traffic::Constant { rate } | Traffic::Saturated { ceiling: Some(rate), .. } => *rate = off_by(*rate, *ppm),
-            Traffic::Saturated { ceiling: None, .. } | Traffic::Fed | Traffic::Tcp { .. } | Traffic::Roce { .. } => {}
+            Traffic::Saturated { ceiling: None, .. } | Traffic::Fed | Traffic::Replayed => {}
+            Traffic::Tcp { .. } | Traffic::Roce { .. } => {}
         }
     }
     for GeneratorPlan { flows, process, .. } in &mut plan.generators {

@@ -10,8 +10,8 @@ use crate::flows::{Alone, Hop};
 use crate::scenario::{Draw, Feedback, ResolvedScenario, Scenario, ScenarioError, Ties};
 use crate::topology::{Role, reverse};
 use qcnlab_sim::{
-    DomainPlan, Events, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, SharedBufferPlan,
-    SharedInputPlan, SharedQueuePlan, Traffic,
+    DomainPlan, Events, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ReplayPlan, ServiceChange,
+    SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use serde_json::{Value, json};
@@ -24,6 +24,7 @@ pub(crate) struct Fabric {
     pub(crate) ports: Vec<PortPlan>,
     pub(crate) flows: Vec<FlowPlan>,
     generators: Vec<GeneratorPlan>,
+    replays: Vec<ReplayPlan>,
     services: Vec<ServiceChange>,
     domain: Option<DomainPlan>,
     /// What each port announces by LLDP.
@@ -81,6 +82,7 @@ impl Fabric {
         let ports: Vec<PortPlan> = kept.iter().map(|port| port_plan(scenario, &resolved, *port, &index_of)).collect();
         let index = |port: u32| index_of[port as usize].unwrap_or_else(|| unreachable!("a port in use is kept"));
         let (flows, generators) = traffic::plans(scenario, &resolved, index);
+        let replays = traffic::replays(scenario, &resolved);
         let crossing: Vec<bool> = (0..flows.len()).map(|flow| resolved.crosses_bottleneck(flow)).collect();
         let offered = resolved.wanted_bps.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(bps, _)| bps);
         Ok(Fabric {
@@ -98,6 +100,7 @@ impl Fabric {
             port_names: ports.iter().map(|port| port.name.clone()).collect(),
             flow_names: flows.iter().map(|flow| flow.name.clone()).collect(),
             ports,
+            replays,
             flows,
             generators,
         })
@@ -131,7 +134,7 @@ impl Fabric {
                 let packets = size.get().div_ceil(config.payload.get());
                 size + Bytes::new(packets * config.headers.get())
             }
-            Traffic::Saturated { .. } | Traffic::Constant { .. } | Traffic::Fed => size,
+            Traffic::Saturated { .. } | Traffic::Constant { .. } | Traffic::Fed | Traffic::Replayed => size,
         };
         let hop = |port: &u32| {
             let port = &self.ports[*port as usize];
@@ -169,6 +172,7 @@ impl Fabric {
             ports: self.ports.clone(),
             flows: self.flows.clone(),
             generators: self.generators.clone(),
+            replays: self.replays.clone(),
             events: Events::WhereNeeded,
             ties: match scenario.ties {
                 Ties::Drawn => qcnlab_sim::Ties::Drawn,
@@ -205,7 +209,7 @@ fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
     let ceiling = match flow.traffic {
         Traffic::Saturated { ceiling, .. } => ceiling,
         Traffic::Tcp { .. } | Traffic::Roce { .. } => None,
-        Traffic::Constant { .. } | Traffic::Fed => Some(BitRate::bps(*wanted_bps as u64)),
+        Traffic::Constant { .. } | Traffic::Fed | Traffic::Replayed => Some(BitRate::bps(*wanted_bps as u64)),
     };
     Claim::split(&flow.paths, ceiling)
 }

@@ -1,9 +1,11 @@
 //! From the flows of a scenario to sources, limiters and generators.
 
-use crate::scenario::{FlowSpec, Pairing, ResolvedScenario, Scenario, Times, TrafficKind};
-use qcnlab_sim::{FlowPlan, GeneratorPlan, Process, Traffic};
+use crate::replay::{CaptureReplay, Replayed};
+use crate::scenario::{FlowSpec, Pairing, ResolvedScenario, Scenario, Times, TrafficKind, pace};
+use qcnlab_sim::{FlowPlan, GeneratorPlan, Process, ReplayPlan, Traffic};
 use qcnlab_units::{Instant, Span};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Return the flows of a scenario, and the generators of those whose frames arrive by themselves.
 pub(super) fn plans(
@@ -35,6 +37,26 @@ pub(super) fn plans(
     (flows, generators)
 }
 
+/// Return the replays of a scenario's captures.
+pub(super) fn replays(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<ReplayPlan> {
+    let mut replays = Vec::new();
+    for (entry, traffic) in scenario.traffic.iter().enumerate() {
+        let TrafficKind::Capture { replay: Replayed::Frames, .. } = traffic.kind else { continue };
+        let (Some(survey), Some(pace)) = (&traffic.survey, pace(traffic)) else { continue };
+        let flows = (0u32..).zip(&resolved.flows).filter(|(_, flow)| flow.traffic == entry);
+        let stop = traffic.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop);
+        let (survey, start) = (survey.clone(), Instant::ZERO + traffic.start);
+        let until = stop.min(Instant::ZERO + scenario.duration);
+        replays.push(ReplayPlan {
+            name: format!("traffic{} replayed", entry + 1),
+            flows: flows.map(|(number, _)| number).collect(),
+            source: Arc::new(CaptureReplay { survey, pace, start, until }),
+            stop,
+        });
+    }
+    replays
+}
+
 fn flow_plan(
     scenario: &Scenario,
     resolved: &ResolvedScenario,
@@ -53,7 +75,7 @@ fn flow_plan(
         class: resolved.class(scenario, spec),
         frame: entry.frame,
         start: Instant::ZERO + spec.start,
-        start_jitter: if traffic == Traffic::Fed { Span::ZERO } else { entry.start_jitter },
+        start_jitter: if matches!(traffic, Traffic::Fed | Traffic::Replayed) { Span::ZERO } else { entry.start_jitter },
         stop: entry.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop),
         controlled: resolved.controlled(scenario, number),
         cn_tag: resolved.cn_tagged(scenario, number),
@@ -79,6 +101,8 @@ fn traffic(scenario: &Scenario, spec: &FlowSpec) -> Traffic {
         TrafficKind::Flows { .. } | TrafficKind::Incast { .. } | TrafficKind::List { .. } => {
             Traffic::Saturated { ceiling: None, total: spec.size }
         }
+        TrafficKind::Capture { replay: Replayed::Flows, .. } => Traffic::Saturated { ceiling: None, total: spec.size },
+        TrafficKind::Capture { .. } => Traffic::Replayed,
         TrafficKind::Saturated { max_rate, size } => Traffic::Saturated { ceiling: max_rate, total: size },
         TrafficKind::Constant { rate } if entry.spread != Pairing::Uniform => Traffic::Constant { rate },
         _ => Traffic::Fed,

@@ -2,7 +2,6 @@
 
 use super::MOST_FLOWS;
 use super::sheet::{CellFault, Sheet, SheetError, SheetRow};
-use crate::nearest::nearest;
 use qcnlab_units::{Bytes, Instant, Span};
 use std::collections::HashSet;
 
@@ -49,15 +48,7 @@ pub fn read_flows(text: &[u8], file: &str, hosts: &[&str]) -> Result<Vec<ListedF
 }
 
 fn flow(row: &SheetRow<'_>, known: &HashSet<&str>, hosts: &[&str]) -> Result<ListedFlow, SheetError> {
-    let host = |column| {
-        let name = row.text(column)?;
-        let unknown = || {
-            let nearest = nearest(name, hosts.iter().copied());
-            row.fault(column, CellFault::UnknownHost { name: name.to_owned(), nearest })
-        };
-        known.get(name).map(|name| (*name).to_owned()).ok_or_else(unknown)
-    };
-    let (from, to) = (host(0)?, host(1)?);
+    let (from, to) = (row.host(0, known, hosts)?, row.host(1, known, hosts)?);
     if from == to {
         return Err(row.fault(1, CellFault::ToItself { name: to }));
     }

@@ -1,5 +1,6 @@
 //! Finite flows: how large they are, when they start and between whom, and how fast they could be at best.
 
+mod addresses;
 mod arrivals;
 mod ideal;
 mod list;
@@ -7,6 +8,7 @@ mod sheet;
 mod sizes;
 mod sizes_file;
 
+pub(crate) use addresses::{HostAddress, read_addresses};
 pub use arrivals::{Arrival, ArrivalsError, Incast, MOST_FLOWS, Poisson, permutation};
 pub use ideal::{Alone, Hop, ideal_completion};
 pub use list::{ListedFlow, read_flows};

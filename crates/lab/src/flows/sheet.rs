@@ -4,6 +4,7 @@ use super::sizes::SizesError;
 use crate::nearest::nearest;
 use csv::ByteRecord;
 use qcnlab_units::{Span, UnitError};
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -115,6 +116,21 @@ pub enum CellFault {
     /// A flow without octets.
     #[error("a flow of 0 B is no flow: write a size above it, or drop the line")]
     NoOctets,
+    /// Text that is no address.
+    #[error(
+        "'{text}' is no address: write one of IPv4, IPv6 or Ethernet, as 10.0.0.1, fe80::1 or 02:00:00:00:00:01, or * \
+         for all others"
+    )]
+    NoAddress {
+        /// The cell.
+        text: String,
+    },
+    /// An address that is there twice.
+    #[error("'{text}' is there twice: keep one line")]
+    TwinAddress {
+        /// The cell.
+        text: String,
+    },
     /// No class of Ethernet frames.
     #[error("'{text}' is no class: write a whole number from 0 to 7")]
     Class {
@@ -270,6 +286,16 @@ impl SheetRow<'_> {
     /// A cell with a quantity and its unit.
     pub(super) fn quantity<Q: FromStr<Err = UnitError>>(&self, column: usize) -> Result<Q, SheetError> {
         self.text(column)?.parse().map_err(|error| self.fault(column, CellFault::Quantity(error)))
+    }
+
+    /// A cell with the name of a host: `known`, and in their order `hosts`.
+    pub(super) fn host(&self, column: usize, known: &HashSet<&str>, hosts: &[&str]) -> Result<String, SheetError> {
+        let name = self.text(column)?;
+        let unknown = || {
+            let nearest = nearest(name, hosts.iter().copied());
+            self.fault(column, CellFault::UnknownHost { name: name.to_owned(), nearest })
+        };
+        known.get(name).map(|name| (*name).to_owned()).ok_or_else(unknown)
     }
 
     /// A fault of a cell.

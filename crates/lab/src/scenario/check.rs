@@ -27,7 +27,8 @@ fn refuse(fault: Fault, keys: &[impl ToString]) -> Result<(), LocatedFault> {
 
 /// Reads the files a scenario names.
 pub(crate) fn load(scenario: &mut Scenario) -> Result<(), ScenarioError> {
-    super::drawing::load_files(scenario).map_err(|fault| error(scenario, fault))
+    let loaded = super::drawing::load_files(scenario).and_then(|()| super::replaying::survey(scenario));
+    loaded.map_err(|fault| error(scenario, fault))
 }
 
 /// Refuse a scenario whose parts contradict one another; return the counts that its memory follows from.

@@ -124,6 +124,7 @@ pub(super) fn load_files(scenario: &mut Scenario) -> Result<(), LocatedFault> {
     let folder = Path::new(&scenario.origin.name).parent().unwrap_or(Path::new("")).to_owned();
     for (i, traffic) in scenario.traffic.iter_mut().enumerate() {
         let (name, text) = match &mut traffic.kind {
+            TrafficKind::Capture { hosts: Some(hosts), .. } => ("hosts", hosts),
             TrafficKind::List { flows } | TrafficKind::TcpList { flows, .. } | TrafficKind::RoceList { flows, .. } => {
                 ("flows", flows)
             }

@@ -1,11 +1,12 @@
 //! What can be wrong with a scenario, and what to do.
 
 use super::domain_fault::DomainFault;
-use super::pattern::PatternError;
 use super::pause_fault::PauseFault;
 use crate::flows::{ArrivalsError, SheetError, SizesError};
 use crate::foreign::LoadError;
 use crate::nearest::nearest;
+use crate::pattern::PatternError;
+use crate::replay::ReplayFault;
 use crate::topology::TopologyError;
 use qcnlab_schemes::params::ParamError;
 use qcnlab_units::{BitRate, Bytes, Span};
@@ -452,6 +453,20 @@ pub enum Fault {
         /// What stands there.
         text: String,
     },
+    /// A capture that cannot be replayed.
+    #[error("'{file}': {fault}")]
+    Replay {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        fault: ReplayFault,
+    },
+    /// A key that captures have no use for.
+    #[error("'{key}' does not go with a capture: its frames have their times and their hosts")]
+    NotOfCaptures {
+        /// The key.
+        key: &'static str,
+    },
     /// Pausing that cannot work.
     #[error("{0}")]
     Pause(PauseFault),
@@ -532,7 +547,7 @@ impl Fault {
             },
             Fault::AfterArrivals { .. } => "let it start before, or stop arrivals later".to_owned(),
             Fault::NoSuchFlows { flows: "that arrive", .. } => {
-                "leave it out, or add traffic of kind flows, incast or list, also over TCP".to_owned()
+                "leave it out, or add traffic of kind flows, incast or list, also over TCP or RoCE".to_owned()
             }
             Fault::NoSuchFlows { .. } => "leave it out, or give flows a size".to_owned(),
             Fault::SetPoint { raise, .. } => format!("lower scheme.cp.set_point or raise {raise}"),
@@ -551,6 +566,8 @@ impl Fault {
             Fault::NoLinks => "add [[link]] with from = \"host{1..4}\" and to = \"switch\"".to_owned(),
             Fault::Priorities { .. } => "write \"3\", \"0, 3\" or \"0..7\"".to_owned(),
             Fault::Pause(fault) => return fault.hint(),
+            Fault::Replay { fault, .. } => return fault.hint(),
+            Fault::NotOfCaptures { key } => format!("leave {key} out"),
             Fault::Domain(fault) => return fault.hint(),
             Fault::TooManyRows { .. } => "record less finely, or set record.tables = false".to_owned(),
             Fault::NoTransport { .. } => {

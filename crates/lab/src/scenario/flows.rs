@@ -4,8 +4,10 @@ use super::drawing::{Draw, HostPair, drawn, listed};
 use super::fault::Fault;
 use super::located::{LocatedFault, read_pattern};
 use super::network::network;
-use super::pattern::Pattern;
+use super::replaying;
 use super::types::{Pairing, Scenario, TrafficKind};
+use crate::pattern::Pattern;
+use crate::replay::Replayed;
 use crate::topology::{Network, Role, TopologyError};
 use qcnlab_units::{Bytes, Span};
 use std::collections::HashMap;
@@ -66,8 +68,9 @@ impl TrafficKind {
 
     /// Whether its flows are drawn or listed.
     pub(super) const fn arrives(&self) -> bool {
-        use TrafficKind::{List, RoceList, TcpList};
-        self.is_drawn() || matches!(self, List { .. } | TcpList { .. } | RoceList { .. })
+        use TrafficKind::{Capture, List, RoceList, TcpList};
+        let listed = matches!(self, List { .. } | TcpList { .. } | RoceList { .. });
+        self.is_drawn() || listed || matches!(self, Capture { replay: Replayed::Flows, .. })
     }
 
     /// Whether its flows have a size.
@@ -123,12 +126,18 @@ fn pairs(scenario: &Scenario, network: &Network, traffic: usize, draw: Draw) -> 
         return listed(scenario, network, flows, traffic);
     }
     let key = |name: &str| format!("traffic.{traffic}.{name}");
+    if let Some(table) = replaying::table(scenario, network, traffic)? {
+        return replaying::pairs(scenario, network, traffic, Some(&table), (&[], &[]));
+    }
     let senders = named_hosts(network, &entry.from, traffic, "from")?;
     let receivers = named_hosts(network, &entry.to, traffic, "to")?;
     let stream =
         matches!(entry.kind, TrafficKind::Constant { .. } | TrafficKind::Poisson { .. } | TrafficKind::OnOff { .. });
     if entry.spread == Pairing::Uniform && !stream {
         return Err(LocatedFault::new(Fault::NotSpread, &[key("spread")]));
+    }
+    if entry.survey.is_some() {
+        return replaying::pairs(scenario, network, traffic, None, (&senders, &receivers));
     }
     if entry.kind.is_drawn() {
         return drawn(scenario, network, traffic, (&senders, &receivers), draw);

@@ -1,7 +1,7 @@
 //! A fault with the keys it concerns, before it is known where those keys stand.
 
 use super::fault::Fault;
-use super::pattern::{Pattern, PatternError};
+use crate::pattern::{Pattern, PatternError};
 
 /// A fault and the dotted keys it concerns, the likeliest culprit first.
 pub(super) struct LocatedFault {

@@ -3,8 +3,7 @@
 //! * `types`, `shapes`, `devices`, `shared_buffer`: what a scenario says; each table is declared there, once. `fields` holds the ranges
 //!   they share.
 //! * `domain`: who takes part in congestion notification; `defences`: what follows for each port.
-//! * `pattern`: names with wildcards and ranges.
-//! * `network`, `flows`, `drawing`, `connection`, `pausing`, `sharing`, `receiving`: parts of the resolved scenario.
+//! * `network`, `flows`, `drawing`, `replaying`, `connection`, `pausing`, `sharing`, `receiving`: parts of the resolved scenario.
 //! * `resolved`: what follows from the tables before time zero, put together.
 //! * `layout`: the shape of a file, as data over those tables.
 //! * `document`: from text to a tree of keys and values, each with its `position`.
@@ -33,7 +32,6 @@ pub(crate) mod layout;
 mod located;
 mod network;
 mod overrides;
-mod pattern;
 mod pause_fault;
 mod pausing;
 mod position;
@@ -42,6 +40,7 @@ mod ranges;
 mod read;
 mod receiving;
 mod renamed;
+mod replaying;
 mod resolved;
 mod shapes;
 mod shared_buffer;
@@ -56,6 +55,7 @@ mod warning;
 pub(crate) use counts::Counts;
 pub(crate) use defences::{Defended, Mode, automatic_alternate};
 pub(crate) use drawing::Draw;
+pub(crate) use replaying::pace;
 pub(crate) use resolved::ResolvedScenario;
 
 pub use devices::{Adapters, Multipath, Pause, PauseKind, PauseRule, PauseTarget, Routing, Switches};
@@ -65,8 +65,6 @@ pub use error::ScenarioError;
 pub use fault::Fault;
 pub use fields::LONGEST;
 pub use flows::FlowSpec;
-pub(crate) use pattern::Pattern;
-pub use pattern::PatternError;
 pub use pause_fault::PauseFault;
 pub use shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};
 pub use shared_buffer::{SharedBuffer, SharedBufferKind};

@@ -63,7 +63,7 @@ impl Reader<'_> {
         };
         let defences = self.several(&DEFENCE, |row| Defence::from_values(row.common))?;
         let traffic = self.several(&TRAFFIC, |row| {
-            Traffic::from_values(row.common, TrafficKind::from_values(row.word, row.own), None)
+            Traffic::from_values(row.common, TrafficKind::from_values(row.word, row.own), None, None)
         })?;
         let hotspots = self.several(&HOTSPOT, |row| Hotspot::from_values(row.common))?;
         let feedback = self.single(&FEEDBACK, |row| Feedback::from_values(row.word, row.own))?;

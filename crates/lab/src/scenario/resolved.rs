@@ -11,6 +11,7 @@ use super::network::network;
 use super::pause_fault::PauseFault;
 use super::pausing::{Site, part, pause_plan};
 use super::receiving::add_readers;
+use super::replaying;
 use super::sharing::{SharedSite, shared_plan};
 use super::types::{Feedback, Pairing, Scenario, TrafficKind};
 use super::{Adapters, Switches};
@@ -422,7 +423,11 @@ fn wanted(
 ) -> Vec<f64> {
     let mut of_stream: HashMap<(usize, usize), f64> = HashMap::new();
     flows.iter().for_each(|flow| *of_stream.entry((flow.traffic, flow.source_index)).or_default() += 1.0);
-    let one = |(flow, paths): (&FlowSpec, &Vec<Vec<u32>>)| {
+    let mut first: HashMap<usize, usize> = HashMap::new();
+    for (number, flow) in flows.iter().enumerate() {
+        first.entry(flow.traffic).or_insert(number);
+    }
+    let one = |(number, (flow, paths)): (usize, (&FlowSpec, &Vec<Vec<u32>>))| {
         if let Some(size) = flow.size {
             return size.bits() as f64 / scenario.arrivals_end().seconds();
         }
@@ -435,6 +440,9 @@ fn wanted(
             }
             TrafficKind::Constant { rate } | TrafficKind::Poisson { rate } => rate.as_f64(),
             TrafficKind::Flows { .. } | TrafficKind::Incast { .. } | TrafficKind::List { .. } => 0.0,
+            TrafficKind::Capture { .. } => {
+                replaying::offered_bps(scenario, flow.traffic, number - first[&flow.traffic], flow.start)
+            }
             TrafficKind::TcpFlows { .. } | TrafficKind::TcpIncast { .. } | TrafficKind::TcpList { .. } => 0.0,
             TrafficKind::RoceFlows { .. } | TrafficKind::RoceIncast { .. } | TrafficKind::RoceList { .. } => 0.0,
             TrafficKind::OnOff { rate, on, off, .. } => rate.as_f64() * on.seconds() / (on.seconds() + off.seconds()),
@@ -443,7 +451,7 @@ fn wanted(
             if traffic.spread == Pairing::Uniform { of_stream[&(flow.traffic, flow.source_index)] } else { 1.0 };
         (wanted / shared).min(link)
     };
-    flows.iter().zip(paths).map(one).collect()
+    flows.iter().zip(paths).enumerate().map(one).collect()
 }
 
 /// Return the output port of a switch with the highest offered load, the first of several; any port if no flow crosses

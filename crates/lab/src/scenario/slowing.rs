@@ -33,7 +33,15 @@ fn slow(value: &mut Value, by: u64) {
             }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| slow(item, by)),
-        Value::Object(entries) => entries.values_mut().for_each(|entry| slow(entry, by)),
+        Value::Object(entries) => {
+            // A window is in time of the capture.
+            let captured = entries.contains_key("time_scale");
+            let slowed = |key: &str| !captured || !key.starts_with("window_");
+            entries.iter_mut().filter(|(key, _)| slowed(key)).for_each(|(_, entry)| slow(entry, by));
+            if let Some(scale) = entries.get_mut("time_scale") {
+                *scale = Value::from(scale.as_f64().unwrap_or(1.0) * by as f64);
+            }
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

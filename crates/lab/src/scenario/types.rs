@@ -7,6 +7,7 @@ use super::domain::{Defence, Domain};
 use super::fields::{FRAME, POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
 use super::shapes::{Links, Topology};
 use super::shared_buffer::SharedBuffer;
+use crate::replay::{CaptureSurvey, CapturedDirection, FlowsBy, Replayed};
 use qcnlab_schemes::params::{Fallback, Range};
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{choice, params, variants};
@@ -138,8 +139,10 @@ params! {
     } with {
         /// How frames are offered.
         pub kind: TrafficKind,
-        /// The file that flows or sizes were read from, for messages.
+        /// The file that flows, sizes or hosts were read from, for messages.
         pub(super) file: Option<String>,
+        /// What a capture holds.
+        pub(crate) survey: Option<Arc<CaptureSurvey>>,
     }
 }
 
@@ -342,6 +345,40 @@ traffic_kinds! {
         List = "list" {
             /// A CSV file with the columns from, to, size, start and, if wanted, class; or such text itself.
             flows: String, "", Range::ANY;
+        },
+        /// Frames or flows of a capture. Addresses that send take the hosts of from, addresses that receive those of to,
+        /// in the order in which they appear; no frame is longer than frame.
+        Capture = "capture" {
+            /// The capture, pcapng or pcap; its name is relative to the scenario's file.
+            file: String, "", Range::ANY;
+            /// Digest of the file, as sha256sum prints it. Left out, any file is taken, and the resolved scenario has
+            /// the digest of the one that was there.
+            sha256: Option<String>, "", Range::ANY;
+            /// What is sent again.
+            replay: Replayed, "", Range::ANY, Fallback::Text("frames");
+            /// What tells flows apart.
+            flows_by: FlowsBy, "", Range::ANY, Fallback::Text("five_tuple");
+            /// Interfaces whose frames count: names or numbers, or a pattern.
+            interfaces: String, "", Range::ANY, Fallback::Text("*");
+            /// Frames of which direction count.
+            direction: CapturedDirection, "", Range::ANY, Fallback::Text("both");
+            /// Frames before this are left out; in time of the capture, from its first frame on. What is at this time
+            /// is sent at start.
+            window_start: Span, "", Range::between(0.0, 1e18), Fallback::Text("0 s");
+            /// Frames from this on are left out; left out, there is no end.
+            window_end: Option<Span>, "", Range::above_zero_to(1e18);
+            /// What distances in time are multiplied by: 2 is half as fast.
+            time_scale: f64, "", Range::between(1e-6, 1e6), Fallback::Text("1");
+            /// What the octets of each flow are multiplied by. Of frames whole ones are left out or repeated, at their
+            /// times.
+            rate_scale: f64, "", Range::between(1e-6, 1000.0), Fallback::Text("1");
+            /// Which address is which host: a CSV file with the columns address and host, or such text itself; from
+            /// and to then do not count.
+            hosts: Option<String>, "", Range::ANY;
+            /// Whether frames with an 802.1Q tag keep its priority; the others have priority.
+            keep_priority: bool, "PCP", Range::ANY, Fallback::Text("false");
+            /// Octets that each frame had beyond those that the capture counts: 4 B for the FCS where frame counts it.
+            fcs: Bytes, "FCS", Range::between(0.0, 64.0), Fallback::Text("0 B");
         },
     }
     over TCP {

@@ -9,18 +9,35 @@ impl Scenario {
     pub fn warnings(&self) -> Vec<String> {
         let entries: Vec<usize> =
             (0..self.traffic.len()).filter(|entry| repairs_no_loss(&self.traffic[*entry])).collect();
-        if entries.is_empty() {
+        if entries.is_empty() && self.domain.is_none() {
             return Vec::new();
         }
         let draw = Draw { seed: self.seed, replication: 0 };
         let Ok(resolved) = self.resolve(draw) else { unreachable!("a checked scenario can be resolved") };
-        entries.into_iter().filter_map(|entry| loss_without_repair(self, &resolved, entry)).collect()
+        let lost = entries.into_iter().filter_map(|entry| loss_without_repair(self, &resolved, entry));
+        lost.chain(of_the_domain(&resolved)).collect()
     }
 }
 
 /// Whether it has flows of a size whose frames nothing sends again.
 fn repairs_no_loss(traffic: &Traffic) -> bool {
     traffic.kind.ends() && traffic.transport_headers().is_none()
+}
+
+/// Says what of a domain is simpler here than on real links.
+fn of_the_domain(resolved: &ResolvedScenario) -> Option<String> {
+    let domain = resolved.domain.as_ref()?;
+    let crossed = (0..resolved.network.ports()).filter(|port| resolved.crossed[*port as usize]);
+    let mut untags = crossed.filter(|port| domain.port_plan(*port).untags != 0);
+    let settled = "LLDP has settled the modes of ports before the run starts, and they stay";
+    Some(match untags.next() {
+        None => settled.to_owned(),
+        Some(first) => format!(
+            "{settled}; a frame keeps its length where its CN-TAG is taken off, as at {}: on a real link it is 4 octets \
+             shorter",
+            resolved.network.port_name(first)
+        ),
+    })
 }
 
 /// Says of an entry that repairs no loss where on its flows' ways frames can be lost.

@@ -2,6 +2,10 @@
 
 use super::planted::{self, Plant};
 use super::*;
+use qcnlab_capture::{CaptureReader, CaptureWriter, FrameToWrite, Interface, InterfaceId, Section};
+use qcnlab_units::{BitRate, Instant, Span};
+use std::fs::File;
+use std::io::BufWriter;
 
 #[test]
 fn ports_of_the_simulator_conform() {
@@ -56,22 +60,57 @@ fn a_planted_change_of_a_port_is_told_with_its_reason() {
     }
 }
 
+/// A capture that ends in the middle of congestion, with messages of 64 octets, which quote the frame they sampled up to
+/// its IPv4 header alone: any frame of the flow fits. The last message waits until all arrivals before it are settled,
+/// and arrivals whose message may still come are not judged.
+#[test]
+fn a_capture_may_end_in_the_middle_of_congestion() {
+    for (name, until_us) in [("cut-11", 11_000), ("cut-12", 12_000), ("cut-13", 13_370), ("cut-20", 20_000)] {
+        let changes = ["feedback.kind=frames", "feedback.frame=64 B"];
+        let scenario = shipped(HOTSPOT, &[&SHORT[..], &changes].concat());
+        let file = Temporary::new(name);
+        let until = Instant::ZERO + Span::from_us(until_us);
+        let capture = CaptureOptions { until, ..CaptureOptions::new(&file.0, "*") };
+        let options = Options { replications: Some(1), ..Options::default() };
+        run_captured(&scenario, &options, &capture, &Control::default()).unwrap();
+        let report = cp(&file, &ConformOptions::new("DECK001"));
+        assert_eq!(report["verdict"], "conforms", "{name}: {}", report["why"]);
+        // Those about frames that are still queued at the end cannot be checked.
+        let count = |key: &str| report[key].as_u64().unwrap();
+        println!("{name}: {} CNMs, {} checked", count("cnms"), count("checked_cnms"));
+        assert_eq!(count("checked_cnms") + count("unlocated_cnms"), count("cnms"), "{name}");
+        assert!(count("checked_cnms") * 2 > count("cnms") && count("cnms") > 20, "{name}");
+    }
+}
+
+/// Without the frames that leave, the rate alone says what leaves: the link serves 500 Mb/s all the time, and its buffer
+/// loses nothing. Nobody knows the rate where neither the capture nor the user tells it.
+#[test]
+fn the_rate_alone_says_what_leaves() {
+    let all_along = ["duration=60 ms", "warmup=0 s", "hotspot.0.from=0 s", "hotspot.0.until=60 ms"];
+    let whole = captured("leaves", &shipped(HOTSPOT, &[&all_along[..], &["topology.buffer=20 MB"]].concat()), "*");
+    let none_leave = rewritten(&whole, "none-leave", |port, octets| {
+        (!(port == "switch->sink" && octets[20..22] == [8, 0])).then(|| octets.to_vec())
+    });
+    let mut options = ConformOptions::new("DECK001");
+    let refused = conform_cp(&none_leave.0, &options).unwrap_err().to_string();
+    assert_eq!(refused, "the capture does not say the rate of interface switch->sink; give it with --rate \"10 Gb/s\"");
+    options.rate = Some(BitRate::mbps(500));
+    let report = cp(&none_leave, &options);
+    assert_eq!(report["verdict"], "conforms", "{}", report["why"]);
+    assert!(report["checked_cnms"].as_u64() > Some(40), "{report}");
+    options.rate = Some(BitRate::mbps(520));
+    let report = cp(&none_leave, &options);
+    assert_eq!(report["verdict"], "breaks the law", "at another rate the queue is another: {}", report["why"]);
+}
+
 /// A switch that answers the wrong sender: in a capture of ours each seventh CNM has its neighbour's address.
 #[test]
 fn a_cnm_to_the_wrong_sender_is_told() {
-    use qcnlab_capture::{CaptureReader, CaptureWriter, FrameToWrite, Section};
-    use qcnlab_units::{Instant, Span};
     let file = captured("right", &shipped(HOTSPOT, &SHORT), "*");
-    let wrong = Temporary::new("wrong");
-    let mut reader = CaptureReader::new(std::fs::File::open(&file.0).unwrap()).unwrap();
-    let out = std::io::BufWriter::new(std::fs::File::create(&wrong.0).unwrap());
-    let mut writer = CaptureWriter::new(out, &Section::default()).unwrap();
-    let mut interfaces = Vec::new();
     let mut cnms = 0;
-    while let Some(frame) = reader.next_frame().unwrap() {
-        let mut octets = frame.octets.to_vec();
-        let (interface, wire_len, direction) = (frame.interface, frame.wire_len, frame.direction);
-        let (at, comment) = (Instant::ZERO + Span::from_ns(frame.time_ns.unwrap()), frame.comment.to_owned());
+    let wrong = rewritten(&file, "wrong", |_, octets| {
+        let mut octets = octets.to_vec();
         if octets[16..18] == [0x22, 0xE9] && octets[20..22] == [0x22, 0xE7] {
             cnms += 1;
             // Source 1 is node 1, and source 2 node 2.
@@ -79,24 +118,36 @@ fn a_cnm_to_the_wrong_sender_is_told() {
                 octets[5] = 3 - octets[5];
             }
         }
-        while interfaces.len() <= interface.0 as usize {
-            let known = reader.interface(qcnlab_capture::InterfaceId(interfaces.len() as u32)).unwrap();
-            interfaces.push(writer.add_interface(known).unwrap());
-        }
-        let frame = FrameToWrite {
-            interface: interfaces[interface.0 as usize],
-            at,
-            octets: &octets,
-            wire_len,
-            direction,
-            comment: &comment,
-        };
-        writer.write_frame(&frame).unwrap();
-    }
-    writer.finish().unwrap();
+        Some(octets)
+    });
     let report = cp(&wrong, &ConformOptions::new("DECK001"));
     assert_eq!(report["first_violation"]["kind"], "receiver of a CNM", "{}", report["why"]);
     println!("wrong source | {} | {}", report["first_violation"], report["why"]);
+}
+
+/// A capture again, without the rates of its interfaces; `change` gives the octets of each frame, by the name of its
+/// port, or leaves it out.
+fn rewritten(file: &Temporary, name: &str, mut change: impl FnMut(&str, &[u8]) -> Option<Vec<u8>>) -> Temporary {
+    let again = Temporary::new(name);
+    let mut reader = CaptureReader::new(File::open(&file.0).unwrap()).unwrap();
+    let mut writer = CaptureWriter::new(BufWriter::new(File::create(&again.0).unwrap()), &Section::default()).unwrap();
+    let mut interfaces: Vec<(InterfaceId, String)> = Vec::new();
+    while let Some(frame) = reader.next_frame().unwrap() {
+        let (octets, wire_len, direction) = (frame.octets.to_vec(), frame.wire_len, frame.direction);
+        let (id, comment) = (frame.interface, frame.comment.to_owned());
+        let at = Instant::ZERO + Span::from_ns(frame.time_ns.unwrap());
+        while interfaces.len() <= id.0 as usize {
+            let known = reader.interface(InterfaceId(interfaces.len() as u32)).unwrap().clone();
+            let name = known.name.clone();
+            interfaces.push((writer.add_interface(&Interface { speed: None, ..known }).unwrap(), name));
+        }
+        let (interface, name) = &interfaces[id.0 as usize];
+        let Some(octets) = change(name, &octets) else { continue };
+        let (interface, octets, comment) = (*interface, &octets[..], &comment[..]);
+        writer.write_frame(&FrameToWrite { interface, at, octets, wire_len, direction, comment }).unwrap();
+    }
+    writer.finish().unwrap();
+    again
 }
 
 #[test]

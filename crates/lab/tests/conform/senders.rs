@@ -132,6 +132,30 @@ fn small_changes_are_told_too() {
     }
 }
 
+/// Links whose clocks are off by up to 100 ppm break the law of one clock, and conform where that is forgiven. It hides
+/// none of the small changes: Gd by 0.1 %, the increase step by 1 %, the timer by 0.1 %, the byte counter by 0.7 %.
+#[test]
+fn clocks_that_are_off_are_forgiven_and_hide_no_small_change() {
+    let mut options = ConformOptions::new("DECK001");
+    for seed in ["seed=1", "seed=2"] {
+        let changes = [&SHORT[..], &["clock_tolerance_ppm=100", seed]].concat();
+        let file = captured(seed, &shipped(HOTSPOT, &changes), "source*->switch");
+        options.tolerances.clock_ppm = None;
+        assert_eq!(rp(&file, &options)["verdict"], "breaks the law", "{seed}");
+        options.tolerances.clock_ppm = Some(100.0);
+        assert_eq!(rp(&file, &options)["verdict"], "conforms", "{seed}");
+    }
+    for (name, plant) in [
+        ("clocks-gd", Plant::Gd(1.001)),
+        ("clocks-ai", Plant::AiRate(5.05)),
+        ("clocks-time", Plant::TimeReset(Span::from_us(14_985))),
+        ("clocks-byte", Plant::ByteReset(149_000.0)),
+    ] {
+        let file = planted_capture(&case(name, plant, "", ""));
+        assert_eq!(rp(&file, &options)["verdict"], "breaks the law", "{name}");
+    }
+}
+
 #[test]
 fn what_a_capture_does_not_show_is_not_decided() {
     let why = |file: &Temporary, options: &ConformOptions| {

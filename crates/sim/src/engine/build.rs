@@ -89,7 +89,11 @@ impl Engine {
                 flows[self.senders.limiters[limiter].last_flow]
             }
             Event::TransportTimer(flow) | Event::SourceFrame(flow) => flows[flow],
-            Event::GeneratorFrame(generator) => key(&plan.generators[generator.number() as usize].name),
+            Event::GeneratorFrame(generator) => {
+                let generators = plan.generators.iter().map(|generator| &generator.name);
+                let mut names = generators.chain(plan.replays.iter().map(|replay| &replay.name));
+                key(names.nth(generator.number() as usize).unwrap_or_else(|| unreachable!("it is one of the plan's")))
+            }
             Event::ServiceChange | Event::DeadlockCheck | Event::QueueSample | Event::RateSample => 0,
         })
     }
@@ -103,7 +107,7 @@ impl Engine {
             connections: if connections { plan.flows.len() } else { 0 },
             ports: self.network.ports.len(),
             flows: self.senders.flows.len(),
-            generators: self.senders.generators.len(),
+            generators: self.senders.generators.len() + self.senders.replays.len(),
             adapters: self.senders.adapters.len(),
             inputs: self.network.inputs.len(),
         }
@@ -127,7 +131,7 @@ impl Engine {
                 Source::Saturated { next, .. } | Source::Constant { next, .. } => {
                     self.schedule.set(Event::SourceFrame(flow), *next);
                 }
-                Source::Fed { .. } => {}
+                Source::Fed { .. } | Source::Replayed(_) => {}
                 Source::Tcp(connection) => self.schedule.set(Event::SourceFrame(flow), connection.start),
                 Source::Roce(pair) => self.schedule.set(Event::SourceFrame(flow), pair.start),
             }
@@ -137,6 +141,7 @@ impl Engine {
                 self.schedule.set(Event::GeneratorFrame(id), generator.next);
             }
         }
+        self.schedule_replays();
         let record = self.recording.recorder.record();
         if record.queue_every > Span::ZERO {
             self.schedule.set(Event::QueueSample, Instant::ZERO);
@@ -153,7 +158,8 @@ impl Engine {
 fn tally(flow: &FlowPlan) -> Tally {
     let total = match &flow.traffic {
         Traffic::Saturated { total, .. } => total.map(Bytes::get),
-        Traffic::Constant { .. } | Traffic::Fed | Traffic::Tcp { .. } | Traffic::Roce { .. } => None,
+        Traffic::Constant { .. } | Traffic::Fed | Traffic::Replayed => None,
+        Traffic::Tcp { .. } | Traffic::Roce { .. } => None,
     };
     Tally::new(total)
 }

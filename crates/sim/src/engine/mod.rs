@@ -35,6 +35,7 @@ mod pausing;
 mod probing;
 mod queue_pairs;
 mod recording;
+mod replaying;
 mod schedule;
 mod sending;
 mod services;
@@ -45,6 +46,7 @@ mod transport;
 
 use crate::audit::Violation;
 use crate::plan::{Events, Plan, ServiceChange};
+use crate::replay::ReplayError;
 use crate::trace::{Counters, FlowTally, PointTally, Trace};
 use capturing::Capture;
 pub use capturing::Sink;
@@ -98,6 +100,9 @@ pub enum Halt {
     /// The audit did not close.
     #[error("conservation is broken at {0}")]
     Violation(#[from] Violation),
+    /// A replay cannot go on.
+    #[error("{0}")]
+    Replay(#[from] ReplayError),
 }
 
 /// One run, as a value.
@@ -133,7 +138,8 @@ impl Engine {
     /// Runs to the end and audits.
     ///
     /// # Errors
-    /// [`Halt::Cancelled`] when `control` says so, [`Halt::Violation`] when the audit does not close.
+    /// [`Halt::Cancelled`] when `control` says so, [`Halt::Violation`] when the audit does not close,
+    /// [`Halt::Replay`] when a replay cannot go on.
     pub fn run(self, control: &Control) -> Result<Finished, Halt> {
         self.run_watched(control, &mut |_| ())
     }
@@ -200,6 +206,7 @@ impl Engine {
         if self.capture_rest(sink).is_break() {
             return Err(Halt::Cancelled);
         }
+        self.check_replays()?;
         self.finish(observer)
     }
 

@@ -24,7 +24,7 @@ pub(super) enum Event {
     Arrival(PortId),
     /// A source has a frame.
     SourceFrame(FlowId),
-    /// A generator adds a frame to a queue.
+    /// A generator or a replay adds a frame to a queue. Replays are numbered behind the generators.
     GeneratorFrame(GeneratorId),
     /// A pacer releases a frame.
     Release(LimiterId),

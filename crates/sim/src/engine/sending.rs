@@ -7,6 +7,7 @@ use crate::frame::{Frame, flag};
 use crate::ids::{AdapterId, FlowId, GeneratorId, IdVec, LimiterId};
 use crate::port::Mode;
 use crate::rate_limiter::RateLimiter;
+use crate::replay::Replay;
 use crate::sender::Sender;
 use crate::source::{Generator, Source};
 use qcnlab_units::Instant;
@@ -17,6 +18,8 @@ pub(super) struct Senders {
     pub(super) limiters: IdVec<LimiterId, RateLimiter>,
     pub(super) adapters: IdVec<AdapterId, Adapter>,
     pub(super) generators: IdVec<GeneratorId, Generator>,
+    /// Replays; their events are numbered behind those of the generators.
+    pub(super) replays: Vec<Replay>,
     /// Whether reaction points send probes.
     pub(super) probe: bool,
 }
@@ -32,7 +35,7 @@ impl Engine {
 
     /// A generator adds a frame to the queue of a flow.
     pub(super) fn generate(&mut self, now: Instant, id: GeneratorId) {
-        let generator = &mut self.senders.generators[id];
+        let Some(generator) = self.senders.generators.get_mut(id) else { return self.replay(now, id) };
         let flow = generator.pick();
         generator.advance();
         if generator.next < generator.stop {

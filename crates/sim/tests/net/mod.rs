@@ -32,6 +32,7 @@ impl Net {
                 ports: Vec::new(),
                 flows: Vec::new(),
                 generators: Vec::new(),
+                replays: Vec::new(),
                 services: Vec::new(),
                 domain: None,
                 feedback: Feedback::Frames { size: Bytes::new(64), class: 7 },

@@ -6,13 +6,13 @@ mod queue;
 pub(super) use judge::{CpBreach, SampleRow};
 
 use super::error::ConformError;
-use super::header::{FrameKind, Header};
 use super::input::{Survey, open};
 use super::law::QcnLaw;
 use super::rp::decoded;
 use super::sampled_at;
 use super::tolerances::ConformOptions;
 use super::variants::{CpVariant, of_congestion_point};
+use crate::header::{FrameKind, Header};
 use judge::{CpJudge, Forgiven, Sample};
 use qcnlab_capture::{CapturedFrame, Direction, InterfaceId};
 use qcnlab_units::Span;

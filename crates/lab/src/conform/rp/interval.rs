@@ -47,18 +47,7 @@ impl Intervals {
     }
 
     pub(super) fn on_frame(&mut self, sent: Sent, charged: f64, late: bool, allowed: impl Iterator<Item = (f64, f64)>) {
-        let at = (sent.number, sent.stamp);
-        let open = self.open.get_or_insert(Interval {
-            cnm: self.cnm.take(),
-            from: at,
-            to: at,
-            frames: 0,
-            octets: 0.0,
-            allowed: (0.0, 0.0),
-            late: 0,
-            broken: false,
-        });
-        open.to = at;
+        let open = self.open_at(sent);
         open.frames += 1;
         open.octets += charged;
         open.late += u64::from(late);
@@ -87,19 +76,25 @@ impl Intervals {
     }
 
     pub(super) fn break_here(&mut self, sent: Sent) {
+        self.open_at(sent).broken = true;
+    }
+
+    /// The interval that a frame belongs to, which ends with it for now.
+    fn open_at(&mut self, sent: Sent) -> &mut Interval {
         let at = (sent.number, sent.stamp);
-        let open = self.open.get_or_insert(Interval {
-            cnm: self.cnm.take(),
+        let cnm = &mut self.cnm;
+        let open = self.open.get_or_insert_with(|| Interval {
+            cnm: cnm.take(),
             from: at,
             to: at,
             frames: 0,
             octets: 0.0,
             allowed: (0.0, 0.0),
             late: 0,
-            broken: true,
+            broken: false,
         });
-        open.broken = true;
         open.to = at;
+        open
     }
 
     pub(super) fn take(&mut self) -> (Vec<Interval>, u64) {

@@ -13,12 +13,12 @@ use judge::Judge;
 pub(super) use judge::{Finding, Tally};
 
 use super::error::ConformError;
-use super::header::{FrameKind, Header};
 use super::input::{Survey, open};
 use super::law::QcnLaw;
 use super::tolerances::ConformOptions;
 use super::variants::{Variant, of_reaction_point};
 use super::window::takes;
+use crate::header::{FrameKind, Header};
 use qcnlab_capture::{CapturedFrame, Direction, InterfaceId};
 use qcnlab_units::BitRate;
 use qcnlab_wire::{Frame, MacAddress, MacControl, Payload};
@@ -98,7 +98,7 @@ impl RpReading<'_> {
                 {
                     return Ok(());
                 }
-                let key = RpKey { sender: header.source, priority: header.priority, rpid: header.rpid };
+                let key = RpKey { sender: header.source, priority: header.priority(), rpid: header.rpid };
                 let line = self.survey.rate(frame.interface, self.options.rate)?;
                 if !self.judges.contains_key(&key) {
                     if self.order.len() == MOST {

@@ -4,9 +4,10 @@ use super::super::Engine;
 use super::super::sending::Senders;
 use crate::adapter::Adapter;
 use crate::ids::{AdapterId, FlowId, Id, IdVec, PathId, PortId};
-use crate::plan::{GeneratorPlan, Plan};
+use crate::plan::{GeneratorPlan, Plan, ReplayPlan};
 use crate::port::Mode;
 use crate::rate_limiter::RateLimiter;
+use crate::replay::Replay;
 use crate::sender::Sender;
 use crate::source::{Generator, Source};
 use qcnlab_schemes::{Dice, Purpose, ReactionPoint};
@@ -34,7 +35,13 @@ pub(super) fn senders(plan: &Plan) -> Senders {
     }
     let probe = limiters.iter().any(|limiter: &RateLimiter| limiter.driver.rp.capabilities().sends_probes);
     let generators = plan.generators.iter().map(|each| generator(plan, each)).collect();
-    Senders { flows, limiters, adapters: IdVec::new(), generators, probe }
+    let replays = plan.replays.iter().map(replay).collect();
+    Senders { flows, limiters, adapters: IdVec::new(), generators, replays, probe }
+}
+
+fn replay(each: &ReplayPlan) -> Replay {
+    let flows = each.flows.iter().copied().map(FlowId::new).collect();
+    Replay::new(flows, each.stop, &*each.source)
 }
 
 fn generator(plan: &Plan, each: &GeneratorPlan) -> Generator {

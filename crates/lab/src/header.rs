@@ -1,25 +1,35 @@
-//! The head of a captured frame: as much of it as a verdict takes, read from frames that may be cut.
+//! The head of a captured frame: its addresses and tags, read from frames that may be cut.
 
-use super::error::ConformError;
 use qcnlab_capture::CapturedFrame;
 use qcnlab_wire::{EtherType, MacAddress};
 
 /// Addresses and tags of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
-    pub(super) destination: MacAddress,
-    pub(super) source: MacAddress,
-    /// Of the outer tag, or 0.
-    pub(super) priority: u8,
-    pub(super) rpid: Option<u16>,
-    pub(super) ether_type: EtherType,
+pub(crate) struct Header {
+    pub(crate) destination: MacAddress,
+    pub(crate) source: MacAddress,
+    /// Of the outer 802.1Q tag; `None` without one.
+    pub(crate) tag_priority: Option<u8>,
+    pub(crate) rpid: Option<u16>,
+    pub(crate) ether_type: EtherType,
     /// Where the EtherType stands: what a CNM carries of the frame starts there.
-    pub(super) msdu: usize,
+    pub(crate) msdu: usize,
 }
 
-/// What a frame is to a verdict.
+/// A frame of which too few octets were kept to read its addresses and tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FrameKind {
+pub(crate) struct HeaderCut {
+    /// Its number.
+    pub(crate) frame: u64,
+    /// Octets that were kept.
+    pub(crate) kept: usize,
+    /// Octets that are needed.
+    pub(crate) needed: usize,
+}
+
+/// What a frame is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FrameKind {
     Data,
     Cnm,
     MacControl,
@@ -28,18 +38,13 @@ pub(super) enum FrameKind {
 }
 
 impl Header {
-    pub(super) fn of(frame: &CapturedFrame<'_>) -> Result<Header, ConformError> {
+    pub(crate) fn of(frame: &CapturedFrame<'_>) -> Result<Header, HeaderCut> {
         let octets = frame.octets;
         let mut at = 12;
         let mut priority = None;
         let mut rpid = None;
         loop {
-            let cut = ConformError::SnapLength {
-                frame: frame.number,
-                kept: octets.len(),
-                what: "addresses and tags",
-                needed: at + 6,
-            };
+            let cut = HeaderCut { frame: frame.number, kept: octets.len(), needed: at + 6 };
             let Some(&[high, low]) = octets.get(at..at + 2) else { return Err(cut) };
             let ether_type = EtherType(u16::from_be_bytes([high, low]));
             let tag = |len: usize| octets.get(at + 2..at + 2 + len);
@@ -60,20 +65,18 @@ impl Header {
                     addresses[0].copy_from_slice(&octets[..6]);
                     addresses[1].copy_from_slice(&octets[6..12]);
                     let [destination, source] = addresses.map(MacAddress);
-                    return Ok(Header {
-                        destination,
-                        source,
-                        priority: priority.unwrap_or(0),
-                        rpid,
-                        ether_type,
-                        msdu: at,
-                    });
+                    return Ok(Header { destination, source, tag_priority: priority, rpid, ether_type, msdu: at });
                 }
             }
         }
     }
 
-    pub(super) fn kind(&self) -> FrameKind {
+    /// The priority, 0 without a tag.
+    pub(crate) fn priority(&self) -> u8 {
+        self.tag_priority.unwrap_or(0)
+    }
+
+    pub(crate) fn kind(&self) -> FrameKind {
         match self.ether_type {
             EtherType::CNM => FrameKind::Cnm,
             EtherType::MAC_CONTROL => FrameKind::MacControl,
