@@ -9,7 +9,7 @@ import pytest
 
 from conftest import ROOT
 from qcnlab import book
-from qcnlab.book import derived, markdown, provenance, trials
+from qcnlab.book import derived, front_page, markdown, provenance, trials
 from qcnlab.book.trials import Outcome
 
 
@@ -70,6 +70,16 @@ def test_entries_without_a_row_are_those_that_no_claim_names() -> None:
 def test_an_outcome_counts_claims_that_are_lost_and_won() -> None:
     outcome = Outcome("", ("holds", "holds", "fails"), ("holds", "undecided", "holds"), "", ())
     assert (outcome.lost, outcome.won) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("after", "moved", "mark"),
+    [(("fails", "holds"), True, "1/2"), (("holds",) * 2, True, "m"), (("holds",) * 2, False, ".")],
+)
+def test_a_cell_of_the_laws_says_how_many_claims_are_lost(
+    after: tuple[str, ...], moved: bool, mark: str
+) -> None:
+    assert front_page._mark(Outcome("", ("holds", "holds"), after, "", (), moved)) == mark
 
 
 def test_no_row_of_a_trial_has_other_claims_than_the_book(tmp_path: Path) -> None:

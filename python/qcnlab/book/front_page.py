@@ -40,8 +40,8 @@ An empty cell is a law that the row's schemes do not have; `?` was not run. Both
 replications, two where a run takes seconds of a core, so fewer claims hold here than in the row."""
 READINGS_INTRODUCTION = """\
 What a deck leaves open is a parameter. Each other reading was run with every row that it touches;
-the row's section says what came out. Here: the rows of which fewer or more claims hold with it,
-both with as few replications."""
+the row's section says what came out, and `qcnlab validate 4.2 --readings` runs those of one row.
+Here: the rows of which fewer or more claims hold with it, both with as few replications."""
 UNUSED = """\
 The reviewer derived {count} more claims that no row tests: repeats in other words, rules of a
 scheme that its unit tests hold, scenarios that no slide describes, and results that we have not

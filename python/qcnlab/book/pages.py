@@ -150,7 +150,8 @@ def _history(judged: Judged, recorded: RowEvidence | None) -> str:
     row = judged.row
     words = f"Fixed {row.fixed.date} at {row.fixed.commit}."
     for change in row.changes:
-        words += f" Changed {change.date}: {change.reason}"
+        at = f" at {change.commit}" if change.commit else ""
+        words += f" Changed {change.date}{at}: {change.reason}"
     if recorded is not None:
         states = {True: "holds", False: "does not hold", None: "not asked"}
         words += f" Without control: {states[recorded.without_control]};"
