@@ -31,8 +31,8 @@ Every result of the five decks beside what this laboratory gets. Most claims of 
 reproduced, and the page says so row by row. `make validate` runs all of it, and writes these pages;
 `qcnlab validate 1.5` runs one row. The rows stand in `book/` as data."""
 LAWS_INTRODUCTION = """\
-A row that stays the same whatever the law says proves little. The rows that are reproduced, and the
-quick ones, were run with one law changed at a time:"""
+A row that stays the same whatever the law says proves little. The rows below were run with one law
+changed at a time:"""
 LAWS_READ = """\
 A cell says how many of the row's claims that held do no longer: `2/4` is two of four. `m` says that
 none is lost, but that a measure leaves the range that it had, by 5 % or more; `.` that none does.
@@ -222,7 +222,12 @@ def _laws(
             for name, rows in touched.items()
         ]
         lines.append(cells(_link(each), each.verdict, *marks))
-    return [*lines, "", _deaf(", ".join(deaf)), ""]
+    reproduced = [each for each in judged if each.verdict in (NUMBER, ORDER)]
+    unrun = [
+        _link(one) for one in reproduced if not any(one.row.id in t.rows for t in laws.values())
+    ]
+    missing = f" Of the reproduced rows {', '.join(unrun)} was not run." if unrun else ""
+    return [*lines, "", _deaf(", ".join(deaf)) + missing, ""]
 
 
 def _deaf(rows: str) -> str:
