@@ -147,3 +147,18 @@ fn one_switch_with_any_to_any_traffic() {
         }
     }
 }
+
+/// PFC alone leaves the victim less than an eighth of its 40 Gb/s, DCQCN more than two fifths without a pause.
+#[test]
+fn dcqcn_spares_the_victim_of_pfc() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/roce/victim-of-pfc-40g.toml");
+    let text = std::fs::read_to_string(path).expect("the scenario is shipped");
+    let victim = |text: &str| {
+        let run = done(text);
+        let flow = run.done.flows.last().expect("the victim comes last");
+        (flow.delivered_bytes as f64 * 8.0 / 20e6, run.done.counters.pause_frames)
+    };
+    let alone = text.replace("name = \"dcqcn\"\npreset = \"HPCC_SIMULATOR\"", "name = \"none\"");
+    let ((stopped, _), (spared, pauses)) = (victim(&alone), victim(&text));
+    assert!(stopped < 5.0 && spared > 16.0 && pauses == 0, "{stopped:.1} and {spared:.1} Gb/s, {pauses} pauses");
+}
