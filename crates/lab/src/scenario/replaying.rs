@@ -80,7 +80,7 @@ pub(super) fn survey(scenario: &mut Scenario) -> Result<(), LocatedFault> {
         let Some(selection) = selection(traffic, &key)? else { continue };
         let TrafficKind::Capture { file: name, .. } = &traffic.kind else { continue };
         let keys = ["file", "window_end", "interfaces"].map(key);
-        let survey = CaptureSurvey::of(&folder.join(&*name), &selection);
+        let survey = CaptureSurvey::of(&folder.join(name), &selection);
         let survey = survey.map_err(|why| fault(traffic, why, &keys))?;
         let TrafficKind::Capture { file: name, sha256: expected, .. } = &mut traffic.kind else { continue };
         let actual = survey.sha256.clone();
