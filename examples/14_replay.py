@@ -28,6 +28,7 @@ kind = "on_off"
 rate = "9 Gb/s"
 on = "200 us"
 off = "400 us"
+start_jitter = "100 us"
 frame = "1500 B"
 """
 # Addresses of the capture are those of the sources that sent it: 10.0.0.1 is source1.
@@ -66,7 +67,7 @@ with tempfile.TemporaryDirectory() as folder:
     # The same frames in the same order at the same distances, to the nanosecond of the stamps.
     shift = after[0][0] - before[0][0]
     pairs = list(zip(before, after, strict=False))
-    assert len(pairs) > 15_000
+    assert len(pairs) > 5_000
     assert all(was[1] == now[1] and abs(now[0] - was[0] - shift) <= 2 for was, now in pairs)
     print(f"{len(pairs):,} frames leave the port as before, {shift:,} ns later")
 
