@@ -68,6 +68,8 @@ fn permuted(plan: &Plan, dice: &mut Dice) -> Plan {
     }
     new.generators.iter_mut().flat_map(|each| &mut each.flows).for_each(|flow| *flow = flow_now[*flow as usize]);
     new.services.iter_mut().for_each(|change| change.port = port_now[change.port as usize]);
+    let memories = new.nodes.iter_mut().filter_map(|node| node.shared_buffer.as_mut());
+    memories.flat_map(|memory| &mut memory.inputs).for_each(|input| input.port = port_now[input.port as usize]);
     if let (Some(new), Some(old)) = (&mut new.domain, &plan.domain) {
         new.ports = ports.iter().map(|port| old.ports[*port]).collect();
         let untagged = flows.iter().map(|flow| old.untagged[*flow].map(|limiter| limiter_now[&limiter]));

@@ -6,11 +6,11 @@ use qcnlab_schemes::params::{Field, Kind, ParamError, Value};
 use qcnlab_schemes::registry::{Config, catalogue};
 use qcnlab_units::{BitRate, Bytes, Span};
 
-/// The least difference between two values of a kind, in base units.
+/// The least difference between two values of a kind, in base units; more where floating point does not tell these apart.
 fn step(kind: Kind, near: f64) -> f64 {
     match kind {
         Kind::Number => (near.abs() * 1e-9).max(1e-9),
-        _ => 1.0,
+        _ => (near.abs() * 1e-12).round().max(1.0),
     }
 }
 
