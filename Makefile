@@ -54,7 +54,7 @@ bench-growth: $(CORE) ## measure how cost grows with size; draws docs/img/growth
 	cargo build --release --quiet -p qcnlab-lab --example workload
 	@$(BIN)/python benches/growth.py --svg docs/img/growth.svg $(ARGS)
 
-bench-live-decks: $(CORE) ## hold live runs of decks 001, 002 and 003 against simulated ones; writes docs/reference/live.md (20 minutes)
+bench-live-decks: $(CORE) ## hold live runs of decks 001, 002 and 003 against simulated ones; writes docs/reference/live.md (15 minutes)
 	@$(BIN)/python benches/live_against_simulated.py $(ARGS)
 
 gate: ## compare the engine's instruction counts with the accepted ones (needs valgrind)

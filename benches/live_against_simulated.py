@@ -1,7 +1,7 @@
 """Run the decks' experiments live and simulated at the same scale: `make bench-live-decks`.
 
 Writes `docs/reference/live.md` with the tables, and a figure of each experiment into `docs/img`.
-Takes 20 minutes, and wants a machine that nothing else uses: live runs outside the limits of
+Takes 15 minutes, and wants a machine that nothing else uses: live runs outside the limits of
 `docs/concepts/live.md` are left out.
 """
 
@@ -87,11 +87,11 @@ EXPERIMENTS = (
             {
                 "warmup": "10 ms",
                 "hotspot.from": "50 ms",
-                "hotspot.until": "150 ms",
-                "duration": "300 ms",
+                "hotspot.until": "100 ms",
+                "duration": "200 ms",
             },
             "One UDP source of 312-octet frames through two switches, 10 Gb/s shaped to 1 Gb/s for "
-            "100 ms in place of 2 s. So many small frames want a scale of 400.",
+            "50 ms in place of 2 s. So many small frames want a scale of 400.",
         )
         for name, heading, scenario in (
             ("deck002", "Deck 002, feedback at the switch", "one-source-two-switches-10g-to-1g"),

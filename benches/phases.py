@@ -33,12 +33,14 @@ PHASES = {
     "pending events": r"sim/src/wheel\.rs",
     "dispatch": r"sim/src/(ids|engine/(mod|schedule))\.rs",
     "sources, limiters": (
-        r"sim/src/(engine/(sending|lazy)|source|rate_limiter|adapter|sender)\.rs|schemes/src/driver/"
+        r"sim/src/(engine/(sending|lazy|replaying)|source|replay|rate_limiter|adapter|sender)\.rs"
+        r"|schemes/src/driver/"
     ),
     "ports, links": r"sim/src/(engine/(hop|network|services|domain)|port|frame)\.rs",
     "priority queues": r"sim/src/(engine/transmission|priority_queues)\.rs",
     "pauses, input buffers": (
-        r"sim/src/(engine/(pausing|deadlock|input_accounting)|input_buffer)\.rs"
+        r"sim/src/(engine/(pausing|deadlock|input_accounting|shared_memory)|input_buffer|shared_buffer)"
+        r"\.rs"
     ),
     "TCP, RoCE": (
         r"sim/src/(tcp/|roce/|connection|queue_pair|packets|arrived|engine/(transport|queue_pairs))"
