@@ -60,7 +60,7 @@ def nine(kind: str, words: str) -> Experiment:
         f"Deck 003, {words}",
         f"tcp-9-senders-{kind}-rtt25us",
         100,
-        2,
+        1,
         changes,
         NINE,
     )
@@ -72,7 +72,7 @@ EXPERIMENTS = (
         "Deck 001, two sources at a hotspot",
         "og-hotspot-2src-10g-to-500m-rtt10us",
         100,
-        3,
+        2,
         SHORT | {"duration": "600 ms", "hotspot.until": "300 ms"},
         "Two UDP sources, 10 Gb/s that fall to 0.5 Gb/s. The hotspot is shortened from 1 s to "
         "200 ms.",
@@ -164,8 +164,8 @@ def ratio(row: dict[str, object]) -> str:
     return "-" if row["ratio"] is None else f"{row['ratio']:.2f}"
 
 
-def head() -> str:
-    """Return the page's head: what, when, on which build and machine."""
+def head(left_out: list[Experiment]) -> str:
+    """Return the page's head: what, when, on which build and machine, and what was not run."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],
         cwd=ROOT,
@@ -183,6 +183,9 @@ def head() -> str:
         "the tables are those of the slowed scenario, the axes of figures those of the scenario "
         "itself."
     )
+    if left_out:
+        missing = "; ".join(each.heading for each in left_out)
+        paragraph += f" Not run this time: {missing}."
     return f"# Live runs beside simulated ones\n\n{wrapped(paragraph)}"
 
 
@@ -192,16 +195,17 @@ def wrapped(paragraph: str) -> str:
 
 
 def main() -> None:
-    """Run all experiments, or those named, and write the page."""
+    """Run all experiments, or those named, and write the page of these."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="; ".join(each.name for each in EXPERIMENTS))
     names = parser.parse_args().names
     unknown = set(names) - {each.name for each in EXPERIMENTS}
     if unknown:
         sys.exit(f"no experiment {', '.join(sorted(unknown))}")
-    parts = [run(each) for each in EXPERIMENTS if not names or each.name in names]
-    if not names:
-        PAGE.write_text("\n\n".join([head(), *parts]) + "\n", encoding="utf-8")
+    chosen = [each for each in EXPERIMENTS if not names or each.name in names]
+    left_out = [each for each in EXPERIMENTS if each not in chosen]
+    parts = [run(each) for each in chosen]
+    PAGE.write_text("\n\n".join([head(left_out), *parts]) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
