@@ -189,7 +189,8 @@ def run_on(
                     work = Work(build, source, seed, points, runs)
                     under_way[pool.submit(work_on, work)] = len(runs)
                 done, _ = wait(under_way, timeout=POLL_S, return_when=FIRST_COMPLETED)
-                for future in done:
+                # A failure ends the sweep, so what ended beside it is kept first.
+                for future in sorted(done, key=_failed):
                     count = under_way.pop(future)
                     outcome, seconds = _result(future)
                     ended(outcome)
@@ -199,6 +200,10 @@ def run_on(
         finally:
             for future in under_way:
                 future.cancel()
+
+
+def _failed(future: Future[tuple[Ended, float]]) -> bool:
+    return future.cancelled() or future.exception() is not None
 
 
 def _result(future: Future[tuple[Ended, float]]) -> tuple[Ended, float]:
