@@ -6,27 +6,24 @@ the sampler again for every trial that is kept and tells it the outcome; it is t
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import warnings
 from contextlib import nullcontext
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED, Scenario
-from qcnlab.errors import FolderError, MissingPackage, ScenarioError, scenario_error
-from qcnlab.folders import core_digest, parse_json, read_json, write_whole
+from qcnlab.errors import FolderError, ScenarioError, scenario_error
+from qcnlab.folders import core_digest, write_whole
 from qcnlab.progress import Bar
 from qcnlab.sweeps.executors import check_on
 from qcnlab.sweeps.grid import build
 from qcnlab.sweeps.result import Sweep, check_metric
 from qcnlab.sweeps.running import describe, perform
-from qcnlab.sweeps.store import held
 from qcnlab.tuning.goals import Constraint, Objective, read_constraint
 from qcnlab.tuning.result import Trial, Tuning
+from qcnlab.tuning.sampler import Sampler
 from qcnlab.tuning.space import read_space
+from qcnlab.tuning.store import Kept
 from qcnlab.values import several, within
 
 if TYPE_CHECKING:
@@ -34,9 +31,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from qcnlab.tuning.goals import Runs
-    from qcnlab.tuning.space import Dimension
 
-MANIFEST, JOURNAL = "tune.json", "trials.jsonl"
 MOST_TRIALS = 1_000_000
 
 
@@ -170,8 +165,8 @@ def search(
     }
     judge = _Judge(base, changes, conditions, objectives, constraints, known, jobs, on)
     done: list[Trial] = []
-    with nullcontext() if folder is None else _Kept.opened(folder, known) as kept:
-        sampler = _Sampler(space, objectives, bool(constraints), drawn_from)
+    with nullcontext() if folder is None else Kept.opened(folder, known) as kept:
+        sampler = Sampler(space, objectives, bool(constraints), drawn_from)
         old = [] if kept is None else kept.trials
         label = f"{trials} trials"
         with Bar(label, progress) as bar:
@@ -274,150 +269,6 @@ def judged(
     scores = tuple(each.score(metrics[each.metric], known["mean"]) for each in objectives)
     violation = sum(each.violation(metrics[each.metric]) for each in constraints)
     return Trial(number, values, metrics, scores, violation)
-
-
-class _Sampler:
-    """Optuna's tree-structured Parzen estimator, told of every trial."""
-
-    def __init__(
-        self,
-        space: Sequence[Dimension],
-        objectives: Sequence[Objective],
-        constrained: bool,
-        seed: int,
-    ) -> None:
-        try:
-            optuna: Any = import_module("optuna")
-        except ImportError as error:
-            raise MissingPackage(
-                f"tuning needs {error.name}: pip install 'qcnlab[tune]'"
-            ) from error
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self._space = space
-        self._failed = optuna.trial.TrialState.FAIL
-        bounds: Any = (lambda trial: (trial.user_attrs["violation"],)) if constrained else None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            sampler = optuna.samplers.TPESampler(seed=seed % 2**32, constraints_func=bounds)
-        self._study = optuna.create_study(
-            sampler=sampler,
-            directions=["minimize" if each.smallest else "maximize" for each in objectives],
-        )
-        self._asked: Any = None
-
-    def ask(self) -> dict[str, str]:
-        """Return the values of the next trial."""
-        self._asked = self._study.ask()
-        return {dimension.key: dimension.suggest(self._asked) for dimension in self._space}
-
-    def tell(self, trial: Trial) -> None:
-        """Take the outcome of the trial that was asked for last."""
-        if trial.refused is not None:
-            self._asked.set_user_attr("violation", 1e300)
-            self._study.tell(self._asked, state=self._failed)
-            return
-        self._asked.set_user_attr("violation", min(trial.violation, 1e300))
-        self._study.tell(self._asked, list(trial.scores))
-
-
-class _Kept:
-    """The folder of a search: its manifest, and a line for each trial that has ended."""
-
-    def __init__(self, folder: Path, trials: list[Trial]) -> None:
-        self._journal = folder / JOURNAL
-        self.trials = trials
-
-    @classmethod
-    def opened(cls, folder: Path, known: dict[str, Any]) -> Any:
-        """Return a context that holds the folder and gives what is kept in it."""
-        from contextlib import contextmanager
-
-        @contextmanager
-        def context() -> Any:
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-                with held(folder):
-                    yield cls(folder, cls._read(folder, known))
-            except OSError as error:
-                raise FolderError(
-                    f"cannot write the folder '{folder}': {error.strerror or error}"
-                ) from error
-
-        return context()
-
-    @staticmethod
-    def _read(folder: Path, known: dict[str, Any]) -> list[Trial]:
-        manifest, journal = folder / MANIFEST, folder / JOURNAL
-        if not manifest.exists():
-            if any(folder.iterdir()):
-                raise FolderError(
-                    f"'{folder}' is there already, is no search's folder and is left as it is; "
-                    "choose another with -o DIR"
-                )
-            write_whole(manifest, (json.dumps(known, indent=2) + "\n").encode())
-        try:
-            there = read_json(manifest)
-        except ValueError as error:
-            raise FolderError(f"'{manifest}' is damaged: {error}") from error
-        if there != known:
-            differs = ", ".join(key for key in known if there.get(key) != known[key])
-            raise FolderError(
-                f"'{folder}' holds another search: it differs in {differs}; choose another folder "
-                "with -o DIR"
-            )
-        trials: list[Trial] = []
-        whole = b""
-        for line in journal.read_bytes().splitlines(keepends=True) if journal.exists() else []:
-            try:
-                trials.append(_trial(line))
-            except (ValueError, KeyError, TypeError):
-                break
-            whole += line
-        # What follows a line that is half written or damaged is run again.
-        if journal.exists() and journal.read_bytes() != whole:
-            write_whole(journal, whole)
-        return trials
-
-    def add(self, trial: Trial) -> None:
-        """Keep a trial."""
-        record = json.dumps(
-            {
-                "trial": trial.number,
-                "values": trial.values,
-                "metrics": trial.metrics,
-                "scores": [_written(score) for score in trial.scores],
-                "violation": _written(trial.violation),
-                "refused": trial.refused,
-            },
-            separators=(",", ":"),
-        )
-        line = json.dumps({"sha256": _sum(record), "record": record}, separators=(",", ":"))
-        with self._journal.open("ab") as journal:
-            journal.write(line.encode() + b"\n")
-
-
-def _sum(record: str) -> str:
-    return hashlib.sha256(record.encode()).hexdigest()[:16]
-
-
-def _written(number: float) -> float | str:
-    return number if math.isfinite(number) else str(number)
-
-
-def _trial(line: bytes) -> Trial:
-    """Return the trial of a line of the journal; raises `ValueError` if it is damaged."""
-    outer = parse_json(line)
-    if not line.endswith(b"\n") or outer["sha256"] != _sum(outer["record"]):
-        raise ValueError("a line is half written or damaged")
-    record = parse_json(outer["record"].encode())
-    return Trial(
-        record["trial"],
-        record["values"],
-        record["metrics"],
-        tuple(float(score) for score in record["scores"]),
-        float(record["violation"]),
-        record["refused"],
-    )
 
 
 def _write(tuned: Tuning, folder: Path) -> None:
