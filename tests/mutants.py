@@ -126,7 +126,7 @@ class Baseline:
 def planted(package: str, names: list[str], tests: Round, baseline: Baseline) -> Outcomes:
     """Build each of the mutants and put it to the tests of a round; return what became of each."""
     # What runs some of the unit tests has as long as all of them.
-    limit = max(30, round(8 * baseline.seconds(package, Round(tests.targets))))
+    limit = max(120, round(8 * baseline.seconds(package, Round(tests.targets))))
     folder = KEPT / "last" / package
     folder.mkdir(parents=True, exist_ok=True)
     command = [str(TOOL), "mutants", "--colors=never", "--in-place", "--baseline=skip"]
@@ -213,7 +213,7 @@ def page(known: dict[str, list[str]], drawn: dict[str, list[str]], kept: Kept, s
         "`make mutants` plants bugs one at a time and counts those that the tests notice. "
         "`tests/mutants.py` says how, `.cargo/mutants.toml` and `tests/python_mutants.py` where. "
         "*Unviable* mutants do not compile, or cannot be imported; *killed* ones make a unit test "
-        "or a law fail, or run out of time (eight times what the tests take, 30 s at least). "
+        "or a law fail, or run out of time (eight times what the tests take, 120 s at least). "
         "Tables under snapshot take no part.",
         "",
         f"Drawn with seed {seed}; tested on {date} at commit {kept.commit}.",
