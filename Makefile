@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-live-decks gate fuzz mutants new-scheme docs lint wheel clean
+.PHONY: help demo test validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-live-decks gate fuzz fuzz-live mutants new-scheme docs lint wheel clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -63,6 +63,10 @@ gate: ## compare the engine's instruction counts with the accepted ones (needs v
 
 fuzz: ## fuzz each frame format, guided by coverage (ARGS="--runs 1000000 cnm"; needs g++)
 	@nice -n 19 crates/wire/fuzz/run.sh $(ARGS)
+
+fuzz-live: ## send hostile frames into a live network at full rate for 10 minutes (ARGS="--seconds 60"; Linux, root or user namespaces)
+	cargo build --release --quiet -p qcnlab-live --example fuzz
+	@nice -n 10 target/release/examples/fuzz $(ARGS)
 
 mutants: $(CORE) target/tools/bin/cargo-mutants ## plant 200 bugs one at a time and count those that the tests notice (ARGS="--sample 0": all, a night)
 	@nice -n 19 $(PYTHON) tests/mutants.py $(ARGS)

@@ -264,7 +264,7 @@ impl Adapter {
             return FromLink::Consumed;
         }
         if let Some(of) = head.conversation(&octets) {
-            if let Some(flow) = self.layout.flow_of(&of) {
+            if let Some(flow) = self.layout.flow_of_frame(head.source, &of) {
                 let count = &mut self.records.flows[flow as usize];
                 count.delivered += 1;
                 count.delivered_octets += octets.len() as u64;

@@ -134,6 +134,14 @@ pub enum LiveError {
         /// What is wrong.
         what: String,
     },
+    /// A host that is to be taken over and is not there.
+    #[error("no host {name}; there are: {hosts}")]
+    NoSuchHost {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        hosts: String,
+    },
     /// A name for a namespace that is in use.
     #[error("a network namespace is named {name} already; choose a prefix, or remove it: ip netns delete {name}")]
     NameTaken {

@@ -43,6 +43,11 @@ fn plan() -> Plan {
     plan.expect("a scenario has a plan")
 }
 
+/// The layout of the scenario above, for tests of other files.
+pub(crate) fn layout() -> Layout {
+    Layout::new(&plan()).expect("it can be laid out")
+}
+
 const NOTHING: Capture = Capture { snap: 0, share: 1 };
 
 fn switches(plan: &Plan) -> (Switches, Arc<Layout>) {
@@ -190,6 +195,54 @@ fn stray_cnms_change_no_rate() {
     assert_eq!(adapter.rates().collect::<Vec<_>>(), [50_781_250]);
 }
 
+/// A frame with the address of another node as its source goes nowhere: the CNMs about it would go there.
+#[test]
+fn a_frame_in_the_name_of_another_goes_nowhere() {
+    let plan = plan();
+    let (mut switches, layout) = switches(&plan);
+    let way = (0u32..).zip(&layout.ways).find(|(_, way)| way.name == "source2->switch").expect("the way exists").0;
+    // data() is from the first source.
+    switches.receive(0, way, frame(&data(100)));
+    let mut own = data(100);
+    own[6..12].copy_from_slice(&mac(1).0);
+    switches.receive(0, way, frame(&own));
+    switches.advance(1_000_000_000_000);
+    assert!(switches.take_due(u64::MAX).is_some_and(|due| due.octets == own));
+    assert!(switches.take_due(u64::MAX).is_none());
+    assert_eq!(switches.records.refused.false_sources, 1);
+}
+
+/// CNMs in tags that no switch reads (an S-TAG, two C-TAGs) reach a host as data, whose adapter does not obey them.
+#[test]
+fn a_cnm_behind_other_tags_is_obeyed_by_nobody() {
+    let plan = plan();
+    let (mut switches, layout) = switches(&plan);
+    let way = (0u32..).zip(&layout.ways).find(|(_, way)| way.name == "source2->switch").expect("the way exists").0;
+    for tags in [&[0x88, 0xA8, 0x00, 0x01][..], &[0x81, 0x00, 0x00, 0x01], &[0x22, 0xE9, 0x00, 0x01]] {
+        let mut hidden = cnm(0, 63);
+        hidden[6..12].copy_from_slice(&mac(1).0);
+        hidden.splice(12..12, tags.iter().copied());
+        switches.receive(0, way, frame(&hidden));
+        switches.advance(1_000_000_000_000);
+        let mut adapter = Adapter::new(&plan, Arc::clone(&layout), 0, NOTHING);
+        if let Some(due) = switches.take_due(u64::MAX) {
+            adapter.take_from_link(0, frame(&due.octets));
+        }
+        assert_eq!(adapter.records.counters.messages_heard, 0, "{tags:?}");
+        assert_eq!(adapter.rates().collect::<Vec<_>>(), [100_000_000], "{tags:?}");
+    }
+}
+
+/// Pauses that come and go leave a million rows at most; the rest are counted.
+#[test]
+fn a_storm_of_pauses_fills_no_record() {
+    let mut records = crate::record::Records::new(1, 0);
+    for at in 0..(1 << 20) + 5 {
+        records.on_pause(at, at + 1, 0, None, 0);
+    }
+    assert_eq!(records.pauses_not_recorded, 5);
+}
+
 /// A storm of PAUSE holds the link of the one who sends it. Memory stays bounded, and the port goes on when it ends.
 #[test]
 fn a_storm_of_pauses_holds_one_link() {
@@ -209,6 +262,7 @@ fn a_storm_of_pauses_holds_one_link() {
     for to in [0, 1] {
         let mut octets = data(100);
         octets[..6].copy_from_slice(&mac(to).0);
+        octets[6..12].copy_from_slice(&mac(3).0);
         switches.receive(200_000, sink, frame(&octets));
     }
     switches.advance(100_000_000_000);

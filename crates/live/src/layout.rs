@@ -167,6 +167,17 @@ impl Layout {
         fits.then_some(u32::from(index))
     }
 
+    /// The flow that a frame is data of, by its addresses of both layers.
+    pub(crate) fn flow_of_frame(&self, source: MacAddress, of: &Conversation) -> Option<u32> {
+        self.flow_of(of).filter(|flow| mac(self.flows[*flow as usize].source) == source)
+    }
+
+    /// Whether an address is that of a node other than `host`.
+    pub(crate) fn is_of_another(&self, address: MacAddress, host: u32) -> bool {
+        let nodes = 0..self.roles.len() as u32;
+        address != mac(host) && nodes.map(mac).any(|node| node == address)
+    }
+
     /// The flow that a frame acknowledges.
     pub(crate) fn acknowledged_flow(&self, of: &Conversation) -> Option<u32> {
         let back = Conversation {

@@ -13,6 +13,7 @@
 //! * [`port`], [`inputs`], [`congestion`], [`switch`], [`adapter`]: the data plane, told the time and handed frames.
 //! * [`loops`]: the event loops that drive it. [`datagrams`], [`streams`]: own traffic. [`iperf`]: another maker's.
 //! * [`record`], [`health`], [`gate`]: what a run records, what it measures of itself, and whether that will do.
+//! * [`intruder`]: a host that was taken over, for tests and fuzzing.
 //! * [`names`], [`view`]: names for the namespaces of a network that stands, and what it shows of itself.
 //! * [`session`]: a run from its scenario to its outcome. [`doctor`]: what this machine can do.
 //!
@@ -31,6 +32,7 @@ mod health;
 #[cfg(test)]
 mod hostile;
 mod inputs;
+mod intruder;
 mod iperf;
 mod layout;
 mod loops;
@@ -50,6 +52,7 @@ pub use captures::write_capture;
 pub use doctor::{Finding, examine, findings_json};
 pub use error::{LiveError, Unsupported};
 pub use gate::{INVALID, LIMITS, Limits, Timing};
+pub use intruder::{Intruder, IntruderEnd};
 pub use iperf::IperfEnd;
 pub use record::Refused;
 pub use session::{LiveOptions, LiveRun, Standing, TrafficSource, prepare_process, run, slowed, stand};

@@ -25,6 +25,8 @@ macro_rules! append {
     };
 }
 
+/// Pauses that a thread records: a storm of pause frames fills no memory.
+const MOST_PAUSES: usize = 1 << 20;
 /// Octets of captured frames that are kept, over all threads of a run, at most.
 const MOST_CAPTURED: usize = 256 << 20;
 
@@ -59,6 +61,8 @@ pub struct Refused {
     pub odd_control: u64,
     /// Frames for a destination that no port is known for, which went nowhere.
     pub unknown_destination: u64,
+    /// Frames from a host with the address of another node as their source.
+    pub false_sources: u64,
 }
 
 impl Refused {
@@ -74,13 +78,14 @@ impl Refused {
                 stray_signals,
                 flooded_signals,
                 odd_control,
-                unknown_destination
+                unknown_destination,
+                false_sources
             }
         );
     }
 
     /// The counters, by name.
-    pub fn by_name(&self) -> [(&'static str, u64); 8] {
+    pub fn by_name(&self) -> [(&'static str, u64); 9] {
         [
             ("malformed", self.malformed),
             ("oversize", self.oversize),
@@ -90,6 +95,7 @@ impl Refused {
             ("flooded_signals", self.flooded_signals),
             ("odd_control", self.odd_control),
             ("unknown_destination", self.unknown_destination),
+            ("false_sources", self.false_sources),
         ]
     }
 }
@@ -132,6 +138,8 @@ pub(crate) struct Records {
     captured_octets: usize,
     /// Frames that found the capture full.
     pub(crate) not_captured: u64,
+    /// Pauses that found the record of them full.
+    pub(crate) pauses_not_recorded: u64,
 }
 
 impl Records {
@@ -179,6 +187,10 @@ impl Records {
 
     /// A pause of a port is over; `because` is the port at the far end that it is put down to.
     pub(crate) fn on_pause(&mut self, start: u64, end: u64, port: u32, class: Option<u8>, because: u32) {
+        if self.pauses.start.len() >= MOST_PAUSES {
+            self.pauses_not_recorded += 1;
+            return;
+        }
         self.pauses.start.push(start);
         self.pauses.end.push(end);
         self.pauses.port.push(port);
@@ -218,6 +230,7 @@ pub(crate) struct Merged {
     pub(crate) limiters: Vec<LimiterTally>,
     pub(crate) captured: Vec<CapturedFrame>,
     pub(crate) not_captured: u64,
+    pub(crate) pauses_not_recorded: u64,
 }
 
 /// Puts rows of several columns in order of time.
@@ -242,6 +255,7 @@ pub(crate) fn merge(all: Vec<Records>, flows: usize) -> Merged {
         limiters: Vec::new(),
         captured: Vec::new(),
         not_captured: 0,
+        pauses_not_recorded: 0,
     };
     let (mut throughput, mut drops) = (BTreeMap::new(), BTreeMap::new());
     let mut limiters = BTreeMap::new();
@@ -269,6 +283,7 @@ pub(crate) fn merge(all: Vec<Records>, flows: usize) -> Merged {
         limiters.extend(records.limiters);
         merged.captured.extend(records.captured);
         merged.not_captured += records.not_captured;
+        merged.pauses_not_recorded += records.pauses_not_recorded;
     }
     merged.limiters = limiters.into_values().collect();
     let trace = &mut merged.trace;

@@ -6,11 +6,12 @@ use crate::congestion::{controlled_classes, points};
 use crate::datagrams::Datagrams;
 use crate::error::{LiveError, Unsupported};
 use crate::gate::{Scales, Timing, cpu_ticks};
+use crate::intruder::{Cable, HostileFrames, Intruder, IntruderEnd, intrude};
 use crate::iperf::{self, IperfEnd};
 use crate::layout::{Layout, ip};
 use crate::loops::{HostSockets, LoopEnd, Running, SwitchSocket, run_adapter, run_switches};
 use crate::names::Names;
-use crate::network::{Spaces, assert_ours, build, prepare_host};
+use crate::network::{Spaces, WIRE, assert_ours, build, interface, prepare_host};
 use crate::record::{CapturedFrame, Merged, Records, Refused, merge};
 use crate::streams::{StreamEnd, Streaming};
 use crate::switch::{Capture, Switches};
@@ -54,7 +55,7 @@ pub enum TrafficSource {
 }
 
 /// How a scenario is run live.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LiveOptions {
     /// By how much the run is slower than the scenario says: times are longer and rates smaller by this.
     pub scale: u32,
@@ -64,11 +65,15 @@ pub struct LiveOptions {
     pub snap: usize,
     /// Seed; the scenario's own if `None`.
     pub seed: Option<u64>,
+    /// A host that was taken over; `None` for none.
+    pub intruder: Option<Intruder>,
+    /// Whether threads ask for real-time scheduling. Without it a run on a busy machine is INVALID TIMING.
+    pub real_time: bool,
 }
 
 impl Default for LiveOptions {
     fn default() -> LiveOptions {
-        LiveOptions { scale: 100, traffic: TrafficSource::Own, snap: 0, seed: None }
+        LiveOptions { scale: 100, traffic: TrafficSource::Own, snap: 0, seed: None, intruder: None, real_time: true }
     }
 }
 
@@ -87,6 +92,10 @@ pub struct LiveRun {
     pub iperf3: Vec<IperfEnd>,
     /// Datagrams that applications received, by host.
     pub datagrams: Vec<(String, u64, u64)>,
+    /// What the intruder did, where there was one.
+    pub intruder: Option<IntruderEnd>,
+    /// Pauses that found the record of them full.
+    pub pauses_not_recorded: u64,
     /// The captured frames.
     pub(crate) captured: Vec<CapturedFrame>,
     pub(crate) not_captured: u64,
@@ -113,6 +122,7 @@ impl LiveRun {
             "iperf3": self.iperf3.iter().map(iperf_json).collect::<Vec<_>>(),
             "datagrams_received": self.datagrams.iter().map(|(_, count, _)| count).sum::<u64>(),
             "frames_not_captured": self.not_captured,
+            "pauses_not_recorded": self.pauses_not_recorded,
             "not_scaled": ["the kernel's smallest retransmission timeout of 200 ms", "scheduling of threads"],
         })
     }
@@ -215,6 +225,8 @@ pub fn run(scenario: &Scenario, options: &LiveOptions, control: &Control) -> Res
         streams: rest.streams,
         iperf3: rest.iperf3,
         datagrams: rest.datagrams,
+        intruder: rest.intruder,
+        pauses_not_recorded: rest.pauses_not_recorded,
         captured: rest.captured,
         not_captured: rest.not_captured,
         layout: rest.layout,
@@ -231,6 +243,8 @@ struct Rest {
     streams: Vec<StreamEnd>,
     iperf3: Vec<IperfEnd>,
     datagrams: Vec<(String, u64, u64)>,
+    intruder: Option<IntruderEnd>,
+    pauses_not_recorded: u64,
     captured: Vec<CapturedFrame>,
     not_captured: u64,
     layout: Arc<Layout>,
@@ -255,6 +269,9 @@ struct Session<'a> {
     capture: Capture,
     /// The CPU that all threads of the run share.
     cpu: Option<usize>,
+    real_time: bool,
+    /// The host that was taken over, and the seed of its frames.
+    intruder: Option<(u32, u64)>,
 }
 
 impl Session<'_> {
@@ -263,6 +280,9 @@ impl Session<'_> {
     /// All threads share one CPU: a real-time thread that is woken on another one may wait there for the kernel's next
     /// tick, 4 ms at 250 Hz, while an ordinary thread runs on.
     fn schedule(&self, priority: i32) -> SchedulingClass {
+        if !self.real_time {
+            return SchedulingClass::Plain;
+        }
         if let Some(cpu) = self.cpu {
             stay_on(cpu);
         }
@@ -293,6 +313,7 @@ enum Part {
     Receiver(u32),
     IperfClient(u32),
     IperfServer(u32),
+    Intruder(u32),
 }
 
 /// What a thread of a session gave.
@@ -302,6 +323,7 @@ enum PartEnd {
     Receiver(Vec<StreamEnd>),
     IperfClient,
     IperfServer(IperfEnd),
+    Intruder(IntruderEnd),
 }
 
 fn run_plan(
@@ -338,6 +360,11 @@ fn run_plan(
     if options.traffic == TrafficSource::Iperf3 {
         parts.extend((0..plan.flows.len() as u32).flat_map(|flow| [Part::IperfServer(flow), Part::IperfClient(flow)]));
     }
+    let intruder = match &options.intruder {
+        Some(intruder) => Some((host_named(plan, &layout, &intruder.host)?, intruder.seed)),
+        None => None,
+    };
+    parts.extend(intruder.map(|(host, _)| Part::Intruder(host)));
     let own = options.traffic == TrafficSource::Own;
     let threads = parts.iter().filter(|part| matches!(part, Part::Switches | Part::Adapter(_))).count();
     let session = Session {
@@ -351,6 +378,8 @@ fn run_plan(
         failed: AtomicBool::new(false),
         capture: Capture { snap: options.snap, share: threads },
         cpu: last_cpu(),
+        real_time: options.real_time,
+        intruder,
         layout: Arc::clone(&layout),
     };
     let ticks = cpu_ticks();
@@ -363,6 +392,7 @@ fn run_plan(
                 Part::Adapter(host) => format!("host {}", plan.nodes[host as usize].name),
                 Part::Sender(flow) | Part::Receiver(flow) => format!("stream {flow}"),
                 Part::IperfClient(flow) | Part::IperfServer(flow) => format!("iperf3 {flow}"),
+                Part::Intruder(host) => format!("intruder {host}"),
             };
             let builder = std::thread::Builder::new().name(name);
             let started = builder.spawn_scoped(scope, move || {
@@ -485,7 +515,27 @@ fn run_part(session: &Session<'_>, part: Part, own: bool, control: &Control) -> 
             streaming.send_iperf(flow)?;
             Ok(PartEnd::IperfClient)
         }
+        Part::Intruder(host) => {
+            let way = layout.ways[layout.uplink(host) as usize].reverse;
+            let ready = enter(&spaces.hosts[&host])
+                .and_then(|()| Ok(Cable::open(WIRE)?))
+                .and_then(|wire| enter(&spaces.switches).map(|()| wire))
+                .and_then(|wire| Ok((wire, Cable::open(&interface(way))?)));
+            let ((wire, far_end), clock) = session.begin(ready)?;
+            let over = || stop.load(Ordering::Relaxed) || clock.now() >= plan.end;
+            let seed = session.intruder.map_or(0, |(_, seed)| seed);
+            Ok(PartEnd::Intruder(intrude(HostileFrames::new(layout, host, seed), &wire, &far_end, over)))
+        }
     }
+}
+
+/// The host with a name.
+fn host_named(plan: &Plan, layout: &Layout, name: &str) -> Result<u32, LiveError> {
+    let host = layout.hosts().find(|host| plan.nodes[*host as usize].name == name);
+    host.ok_or_else(|| LiveError::NoSuchHost {
+        name: name.to_owned(),
+        hosts: layout.hosts().map(|host| plan.nodes[host as usize].name.as_str()).collect::<Vec<_>>().join(", "),
+    })
 }
 
 /// Gives the namespaces names, and tells `to` of them.
@@ -513,7 +563,7 @@ fn put_together(
     memory_locked: bool,
 ) -> (Finished, Rest) {
     let (mut all, mut loops, mut streams, mut datagrams) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (mut held, mut stack_drops, mut iperf3) = (0, 0, Vec::new());
+    let (mut held, mut stack_drops, mut iperf3, mut intruder) = (0, 0, Vec::new(), None);
     for end in ends {
         match end {
             PartEnd::Loop(node, end) => {
@@ -532,6 +582,7 @@ fn put_together(
             PartEnd::Receiver(ends) => streams.extend(ends),
             PartEnd::IperfServer(end) => iperf3.push(end),
             PartEnd::IperfClient => {}
+            PartEnd::Intruder(end) => intruder = Some(end),
         }
     }
     let mut merged = merge(all, plan.flows.len());
@@ -579,6 +630,8 @@ fn put_together(
         streams,
         iperf3,
         datagrams,
+        intruder,
+        pauses_not_recorded: merged.pauses_not_recorded,
         captured: std::mem::take(&mut merged.captured),
         not_captured: merged.not_captured,
         layout,

@@ -4,7 +4,8 @@
 //! and CNMs go to the port that the table knows for their destination, or, for one that it does not know, where the
 //! destination was last seen to send from. They are admitted by the memory of the input and the queue of the output,
 //! shown to the queue's congestion point, and transmitted at the port's rate. Hosts are outside the domain: a CNM that
-//! comes from one goes nowhere.
+//! comes from one goes nowhere, and neither does a frame with another node's address as its source, since the CNMs about
+//! it would go there.
 
 use crate::congestion::QueueCp;
 use crate::head::{Head, whole};
@@ -232,6 +233,10 @@ impl Switches {
             EtherType::MAC_CONTROL => self.receive_control(now, way, &octets),
             EtherType::LLDP => {}
             kind if signals::is_signal(kind) && from_host => self.records.refused.foreign_signals += 1,
+            // Its CNMs would go to whom it claims to be.
+            _ if from_host && self.layout.is_of_another(head.source, self.layout.ways[way as usize].from) => {
+                self.records.refused.false_sources += 1;
+            }
             _ => self.forward(now, way, head, octets),
         }
     }
@@ -317,7 +322,7 @@ impl Switches {
     /// Queues a frame at a port: memory of the input, room of the queue, then the congestion point.
     fn enqueue(&mut self, now: u64, out: u32, way: Option<u32>, head: Head, octets: Vec<u8>) {
         let conversation = head.conversation(&octets);
-        let flow = conversation.and_then(|of| self.layout.flow_of(&of));
+        let flow = conversation.and_then(|of| self.layout.flow_of_frame(head.source, &of));
         let acknowledges = conversation.and_then(|of| self.layout.acknowledged_flow(&of)).is_some();
         let (class, size) = (head.priority(), octets.len() as u64);
         let input = way.filter(|way| self.inputs[*way as usize].is_some());

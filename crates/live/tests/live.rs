@@ -3,7 +3,7 @@
 
 use qcnlab_capture::{CaptureReader, Direction, InterfaceId};
 use qcnlab_lab::{Control, Scenario};
-use qcnlab_live::{LiveError, LiveOptions, LiveRun, examine, run, write_capture};
+use qcnlab_live::{Intruder, LiveError, LiveOptions, LiveRun, examine, run, write_capture};
 use qcnlab_schemes::Signal;
 use qcnlab_sim::{Counters, FlowTally, Trace};
 use qcnlab_wire::{Codec, Frame, MacAddress, Payload};
@@ -268,6 +268,29 @@ fn feedback_at_the_switch_and_in_the_card() {
     }
 }
 
+/// One host of three was taken over and sends hostile frames at full rate, into the switch and into its own adapter.
+/// Everything goes on, each kind is counted, and the TCP of the others arrives octet by octet.
+fn hostile_frames_at_full_rate_stop_nobody_else() {
+    let text = HOTSPOT.replace("sources = 2", "sources = 3").replace("kind = \"saturated\"", "kind = \"tcp\"");
+    let intruder = Some(Intruder { host: "source3".to_owned(), seed: 1 });
+    let run = live(&text, &LiveOptions { intruder, real_time: false, ..LiveOptions::default() });
+    let sent = run.intruder.expect("there was one");
+    assert!(sent.into_switch > 1000 && sent.into_adapter > 1000, "{sent:?}");
+    let silent: Vec<&str> =
+        run.refused.by_name().iter().filter(|(_, count)| *count == 0).map(|(name, _)| *name).collect();
+    assert!(silent.is_empty(), "not counted: {silent:?} of {:?}", run.refused);
+    for flow in 0..2 {
+        let read = run.streams.iter().find(|stream| stream.flow == flow && stream.tally.segments == 0);
+        let read = read.expect("the stream was read");
+        assert!(read.octets > 50_000 && read.wrong == 0, "{read:?}");
+    }
+    let host = "nobody".to_owned();
+    let scenario = Scenario::parse(&text, "test.toml").expect("it works");
+    let options = LiveOptions { intruder: Some(Intruder { host, seed: 1 }), ..LiveOptions::default() };
+    let error = qcnlab_live::run(&scenario, &options, &Control::default()).expect_err("there is no such host");
+    assert_eq!(error.to_string(), "no host nobody; there are: source1, source2, source3, sink");
+}
+
 /// The machine's own interfaces are the same after a run as before, and so are its namespaces with names.
 fn nothing_of_the_machine_is_touched() {
     let name = |line: &str| line.split(':').next().unwrap_or("").to_owned();
@@ -302,6 +325,7 @@ const TESTS: &[(&str, fn())] = &[
     ("pfc_stops_its_class_and_no_other", pfc_stops_its_class_and_no_other),
     ("tcp_delivers_every_octet", tcp_delivers_every_octet),
     ("feedback_at_the_switch_and_in_the_card", feedback_at_the_switch_and_in_the_card),
+    ("hostile_frames_at_full_rate_stop_nobody_else", hostile_frames_at_full_rate_stop_nobody_else),
     ("nothing_of_the_machine_is_touched", nothing_of_the_machine_is_touched),
     ("a_stop_is_heard_within_a_second", a_stop_is_heard_within_a_second),
 ];

@@ -78,7 +78,7 @@ mod linux {
         let Request { scale, traffic, seed, capture, progress } = request;
         let traffic = traffic_of(py, &traffic)?;
         let snap = capture.as_ref().map_or(0, |(_, snap)| *snap);
-        let options = LiveOptions { scale, traffic, snap, seed };
+        let options = LiveOptions { scale, traffic, snap, seed, ..LiveOptions::default() };
         let slow = qcnlab_live::slowed(&scenario.0, scale).map_err(|fault| of_live(py, &fault))?;
         // Before any thread is started: what is not root enters a user namespace, which only one thread can.
         qcnlab_live::prepare_process().map_err(|fault| of_live(py, &fault))?;

@@ -84,6 +84,13 @@ impl PacketSocket {
         Ok(PacketSocket(socket))
     }
 
+    /// Opens a socket that sends and receives nothing.
+    pub(crate) fn open_to_send() -> Result<PacketSocket, SysError> {
+        let socket = open(libc::AF_PACKET, libc::SOCK_RAW, 0, "open a packet socket")?;
+        set(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1, "pass by queueing disciplines")?;
+        Ok(PacketSocket(socket))
+    }
+
     /// Sends a frame over an interface.
     pub(crate) fn send(&self, interface: i32, frame: &[u8]) -> io::Result<()> {
         let address = link_address(interface, 0);
