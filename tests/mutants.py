@@ -43,13 +43,8 @@ PYTHON_TREE = ROOT / "target/mutants-tree-python"
 KEPT = ROOT / "target/mutants"
 REASONS = ROOT / "tests/mutants_left.toml"
 PYTHON = "qcnlab (Python)"
-# The laws that each package's mutants are put to after the unit tests.
-LAWS = {
-    "qcnlab-schemes": ("laws", "ranges", "signals", "drift", "foreign", "reference"),
-    "qcnlab-sim": ("by_hand", "star", "fabric", "probes", "transport"),
-    "qcnlab-lab": (),
-}
-# Packages whose unit tests take seconds.
+PACKAGES = ("qcnlab-schemes", "qcnlab-sim", "qcnlab-lab")
+# Packages whose unit tests take seconds. Their tests of whole scenarios take no part.
 SLOW = {"qcnlab-lab"}
 OUTCOMES = ("caught", "timeout", "missed", "unviable")
 # Mutants between two entries of what is kept.
@@ -78,6 +73,12 @@ def clone(trees: list[Path]) -> str:
 
 
 # Rust.
+
+
+def laws(package: str) -> list[str]:
+    """Return the tests that a package's mutants are put to after the unit tests."""
+    folder = TREE / "crates" / package.removeprefix("qcnlab-") / "tests"
+    return [] if package in SLOW else sorted(file.stem for file in folder.glob("*.rs"))
 
 
 def listed(package: str) -> list[str]:
@@ -153,8 +154,8 @@ def tested(package: str, names: list[str], baseline: Baseline) -> Outcomes:
             of_module[module(name)].append(name)
         for only, members in of_module.items():
             outcomes |= planted(package, members, Round(("--lib",), only), baseline)
-    rounds = [Round(("--lib",)), Round(tuple(f"--test={law}" for law in LAWS[package]))]
-    for tests in rounds if LAWS[package] else rounds[:1]:
+    rounds = [Round(("--lib",)), Round(tuple(f"--test={law}" for law in laws(package)))]
+    for tests in rounds if rounds[1].targets else rounds[:1]:
         left = [name for name, outcome in outcomes.items() if outcome == "missed"]
         if left:
             outcomes |= planted(package, left, tests, baseline)
@@ -243,7 +244,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, default=200, help="how many to draw; 0 for all")
     parser.add_argument("--seed", type=int, default=1, help="seed of the draw")
-    packages = [*LAWS, PYTHON]
+    packages = [*PACKAGES, PYTHON]
     parser.add_argument(
         "--package", choices=packages, action="append", help="of this package alone"
     )
@@ -253,14 +254,14 @@ def main() -> None:
     kept = Kept(clone([TREE, PYTHON_TREE]))
     baseline = Baseline()
     of_python = python_mutants.Mutants(PYTHON_TREE, ROOT)
-    known = {package: listed(package) for package in LAWS} | {PYTHON: of_python.names()}
+    known = {package: listed(package) for package in PACKAGES} | {PYTHON: of_python.names()}
     mutants = [(package, name) for package, names in known.items() for name in names]
     count = min(arguments.sample or len(mutants), len(mutants))
     drawn: dict[str, list[str]] = defaultdict(list)
     for package, name in random.Random(arguments.seed).sample(mutants, count):
         drawn[package].append(name)
     test: dict[str, Callable[[list[str]], Outcomes]] = {PYTHON: of_python.tested}
-    for package in LAWS:
+    for package in PACKAGES:
         test[package] = lambda names, package=package: tested(package, names, baseline)  # type: ignore[misc]
     # In turns, so that a run that is stopped has tested some of each.
     waiting = {

@@ -70,7 +70,8 @@ fn alpha_follows_the_share_of_marks() {
     stream.ack(true);
     assert_eq!(stream.window(), 50_000);
     assert!((stream.rp.alpha - 1.0).abs() < 1e-12, "all of the first were marked");
-    // Sent until then: 100 000. The 100th more is past it: the share of the 100 is 0.
+    // Sent until then: 100 000. The 100th more, sent since, is past it: the share of the 100 is 0.
+    stream.sent = 101_000;
     for _ in 0..100 {
         stream.ack(false);
     }
