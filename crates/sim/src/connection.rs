@@ -91,26 +91,12 @@ impl Connection {
 mod tests {
     use super::*;
     use crate::plan::Traffic;
-    use crate::tcp::{CongestionAvoidance, Flavour, RecoverGuard, RttFrom};
+    use crate::tcp::{Flavour, RttFrom};
+    use crate::testing;
     use qcnlab_units::Span;
 
     fn connection(rtt_from: RttFrom) -> Connection {
-        let config = tcp::Config {
-            flavour: Flavour::Reno,
-            mss: Bytes::new(1460),
-            headers: Bytes::new(40),
-            ack_frame: Bytes::new(64),
-            initial_window: 2,
-            max_window: Bytes::new(65_536),
-            initial_rto: Span::from_ms(600),
-            min_rto: Span::from_ms(100),
-            max_rto: Span::from_ms(60_000),
-            granularity: Span::from_ms(1),
-            delayed_ack: Span::ZERO,
-            congestion_avoidance: CongestionAvoidance::ByteCounting,
-            recover_guard: RecoverGuard::ByFlavour,
-            rtt_from,
-        };
+        let config = tcp::Config { initial_window: 2, rtt_from, ..testing::connection(Flavour::Reno) };
         let flow = FlowPlan {
             name: "a->b".to_owned(),
             paths: vec![vec![0]],

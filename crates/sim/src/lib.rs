@@ -39,6 +39,7 @@ pub mod sender;
 pub mod shared_buffer;
 pub mod source;
 pub mod tcp;
+pub mod testing;
 pub mod trace;
 pub mod wheel;
 

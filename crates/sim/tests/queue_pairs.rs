@@ -6,26 +6,13 @@ use net::Net;
 use proptest::prelude::*;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::roce::{QpConfig, QpRecovery};
-use qcnlab_sim::{Events, ServiceChange, Traffic};
+use qcnlab_sim::{Events, ServiceChange, Traffic, testing};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 const TEN: BitRate = BitRate::gbps(10);
 
 fn pair(total: Option<u64>, recovery: QpRecovery) -> Traffic {
-    let config = QpConfig {
-        recovery,
-        payload: Bytes::new(1000),
-        headers: Bytes::new(48),
-        ack_frame: Bytes::new(60),
-        ack_class: None,
-        ack_every: 1,
-        ack_delay: Span::from_us(10),
-        nack_interval: Span::from_us(500),
-        window: Some(Bytes::new(60_000)),
-        rto: Span::from_us(320),
-        rto_low: Span::from_us(100),
-        rto_low_packets: 0,
-    };
+    let config = QpConfig { window: Some(Bytes::new(60_000)), ..testing::queue_pair(recovery) };
     Traffic::Roce { config, total: total.map(Bytes::new) }
 }
 

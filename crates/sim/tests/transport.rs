@@ -4,29 +4,10 @@ mod net;
 
 use net::Net;
 use qcnlab_schemes::registry::Config;
-use qcnlab_sim::tcp::{self, CongestionAvoidance, Flavour, RecoverGuard, RttFrom};
+use qcnlab_sim::tcp::{self, Flavour};
+use qcnlab_sim::testing::connection;
 use qcnlab_sim::{Finished, PausePlan, PauseRule, PauseScope, PauseTarget, ServiceChange, Traffic};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
-
-/// Deck 003: initial RTO 0.6 s, least RTO 0.1 s, window 65 536 B; the rest as is usual.
-fn config(flavour: Flavour) -> tcp::Config {
-    tcp::Config {
-        flavour,
-        mss: Bytes::new(1460),
-        headers: Bytes::new(58),
-        ack_frame: Bytes::new(64),
-        initial_window: 1,
-        max_window: Bytes::new(65_536),
-        initial_rto: Span::from_ms(600),
-        min_rto: Span::from_ms(100),
-        max_rto: Span::from_ms(60_000),
-        granularity: Span::from_ms(1),
-        delayed_ack: Span::ZERO,
-        congestion_avoidance: CongestionAvoidance::ByteCounting,
-        recover_guard: RecoverGuard::ByFlavour,
-        rtt_from: RttFrom::Handover,
-    }
-}
 
 fn connect(net: &mut Net, from: &str, to: &str, config: tcp::Config, total: Option<u64>) -> usize {
     net.flow(from, to, 0, Traffic::Tcp { config, total: total.map(Bytes::new) }) as usize
@@ -38,7 +19,7 @@ fn a_lone_connection_carries_its_window_each_round_trip() {
     let mut net = Net::new(&["a", "s", "b"]);
     net.link("a", "s", BitRate::gbps(10), Span::from_us(60));
     net.link("s", "b", BitRate::gbps(10), Span::from_us(60));
-    connect(&mut net, "a", "b", config(Flavour::Reno), None);
+    connect(&mut net, "a", "b", connection(Flavour::Reno), None);
     net.plan.end = Instant::ZERO + Span::from_ms(100);
     let done = net.run();
     let tcp = done.flows[0].tcp.unwrap();
@@ -61,7 +42,7 @@ fn a_connection_that_stops_sends_nothing_new() {
     let sent = |stop_ps: u64| {
         let mut net = Net::new(&["a", "b"]);
         net.link("a", "b", BitRate::gbps(10), Span::from_us(1));
-        let flow = connect(&mut net, "a", "b", config(Flavour::Reno), None);
+        let flow = connect(&mut net, "a", "b", connection(Flavour::Reno), None);
         net.plan.flows[flow].stop = Instant::from_ps(stop_ps);
         net.plan.end = Instant::ZERO + Span::from_us(50);
         net.run().flows[flow].tcp.unwrap().segments
@@ -77,7 +58,7 @@ fn a_transfer_is_complete_to_the_octet_over_a_lossy_queue() {
         net.link("s", "b", BitRate::gbps(1), Span::from_us(10));
         let port = net.port("s->b") as usize;
         net.plan.ports[port].capacity = Some(Bytes::new(20_000));
-        let config = tcp::Config { min_rto: Span::from_ms(2), initial_rto: Span::from_ms(5), ..config(flavour) };
+        let config = tcp::Config { min_rto: Span::from_ms(2), initial_rto: Span::from_ms(5), ..connection(flavour) };
         connect(&mut net, "a", "b", config, Some(3_000_001));
         net.plan.end = Instant::ZERO + Span::from_ms(2000);
         let done = net.run();
@@ -99,7 +80,7 @@ fn two_reno_flows_share_a_link_in_sawteeth() {
     net.link("s", "c", BitRate::gbps(1), Span::from_us(100));
     let port = net.port("s->c") as usize;
     net.plan.ports[port].capacity = Some(Bytes::new(20 * 1518));
-    let config = tcp::Config { max_window: Bytes::new(1 << 20), ..config(Flavour::NewReno) };
+    let config = tcp::Config { max_window: Bytes::new(1 << 20), ..connection(Flavour::NewReno) };
     for host in ["a", "b"] {
         connect(&mut net, host, "c", config, None);
     }
@@ -140,7 +121,7 @@ fn deck003(rtt: Span, pause: bool, qcn: bool) -> Finished {
     net.plan.ports[hot].watched = true;
     net.plan.ports[hot].recorded = true;
     for host in &hosts[1..] {
-        let flow = connect(&mut net, host, "n0", config(Flavour::Reno), None);
+        let flow = connect(&mut net, host, "n0", connection(Flavour::Reno), None);
         net.plan.flows[flow].start_jitter = Span::from_us(100);
     }
     if pause {

@@ -1,25 +1,9 @@
 //! Hand-worked exchanges, and both ends over links that lose packets.
 
 use super::*;
+use crate::testing::queue_pair as config;
 use proptest::prelude::*;
 use qcnlab_units::Instant;
-
-fn config(recovery: QpRecovery) -> QpConfig {
-    QpConfig {
-        recovery,
-        payload: Bytes::new(1000),
-        headers: Bytes::new(48),
-        ack_frame: Bytes::new(60),
-        ack_class: None,
-        ack_every: 1,
-        ack_delay: Span::from_us(10),
-        nack_interval: Span::from_us(500),
-        window: None,
-        rto: Span::from_us(320),
-        rto_low: Span::from_us(100),
-        rto_low_packets: 0,
-    }
-}
 
 fn us(n: u64) -> Instant {
     Instant::ZERO + Span::from_us(n)

@@ -1,0 +1,59 @@
+//! An event for everything gives the run that events where they are needed give.
+
+use super::TEN;
+use super::net::{Net, greedy};
+use qcnlab_schemes::registry::Config;
+use qcnlab_sim::{Events, Process, Traffic};
+use qcnlab_units::{BitRate, Bytes, Span};
+
+/// Long queues under PAUSE: whatever needs an event, the same pauses of the same links for the same reason.
+#[test]
+fn an_incast_pauses_the_same_links_with_every_event() {
+    let hosts = ["a", "b", "d", "e", "f", "g"];
+    let mut net = Net::new(&["a", "b", "d", "e", "f", "g", "c", "s"]);
+    net.link("c", "s", TEN, Span::from_us(1));
+    for host in hosts {
+        net.link(host, "s", TEN, Span::from_us(1));
+        net.flow(host, "c", 0, greedy());
+    }
+    net.pause("s", 100_000, 60_000, 50_000);
+    let mut few = net.run();
+    net.plan.events = Events::Everywhere;
+    let many = net.run();
+    // 10 Gb/s for 5 ms drain 6.25 MB. From one XOFF of an input to its next, 10 KB between the watermarks drain, the
+    // 2.5 KB of a round trip of 2 us, and five frames at most: 20 KB. So there are 312 XOFF, of which the last of each
+    // input may be under way, and as many XON.
+    assert!(few.counters.pause_frames >= 2 * (312 - 6), "{:?}", few.counters);
+    assert_eq!(few.counters.frames_dropped, 0);
+    let output = net.port("s->c");
+    assert!(few.trace.pauses.because.iter().all(|because| *because == output));
+    few.counters.events = many.counters.events;
+    assert!(few == many, "the runs differ: {:?} and {:?}", few.counters, many.counters);
+}
+
+/// The same run with an event for every release, end of transmission and arrival, in a fabric.
+#[test]
+fn more_events_change_nothing_in_a_fabric() {
+    let mut net = Net::new(&["a", "b", "c", "d", "e", "f", "s", "t"]);
+    for (from, to) in [("a", "s"), ("b", "s"), ("e", "s"), ("f", "t"), ("s", "t"), ("t", "c"), ("t", "d")] {
+        net.link(from, to, TEN, Span::from_us(3));
+    }
+    for (from, to) in [("a", "c"), ("a", "d"), ("b", "c")] {
+        net.flow(from, to, 0, greedy());
+    }
+    net.flow("e", "d", 0, Traffic::Constant { rate: BitRate::gbps(3) });
+    net.flow("f", "e", 0, greedy());
+    net.fed("b", "d", Process::Poisson { rate: BitRate::gbps(2) });
+    let port = net.port("s->t") as usize;
+    net.plan.ports[port].watched = true;
+    net.plan.ports[port].recorded = true;
+    net.plan.ports[port].capacity = Some(Bytes::new(150_000));
+    net.plan.scheme = Config::find("qcn", None).unwrap();
+    net.plan.record.messages = true;
+    let mut few = net.run();
+    net.plan.events = Events::Everywhere;
+    let many = net.run();
+    assert!(few.counters.messages_sent > 10 && many.counters.events > few.counters.events);
+    few.counters.events = many.counters.events;
+    assert!(few == many, "the runs differ");
+}

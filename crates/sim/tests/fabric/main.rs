@@ -1,0 +1,24 @@
+//! Whole runs of fabrics.
+
+mod circles;
+mod draining;
+mod events;
+mod headroom;
+#[path = "../net/mod.rs"]
+mod net;
+mod pauses;
+mod sharing;
+
+use net::Net;
+use qcnlab_units::{BitRate, Span};
+
+const TEN: BitRate = BitRate::gbps(10);
+
+/// Two hosts that send to a third through one switch.
+fn two_to_one(delay: Span) -> Net {
+    let mut net = Net::new(&["a", "b", "c", "s"]);
+    for host in ["a", "b", "c"] {
+        net.link(host, "s", TEN, delay);
+    }
+    net
+}
