@@ -93,19 +93,21 @@ def whole() -> book.Book:
 
 
 def test_every_published_row_has_an_entry(whole: book.Book) -> None:
-    assert {deck.name: len(deck.rows) for deck in whole.decks} == ROWS
-    for deck in whole.decks:
-        wanted = [f"{int(deck.name[4:])}.{number}" for number in range(1, ROWS[deck.name] + 1)]
-        assert [row.id for row in deck.rows] == wanted
+    assert {chapter.name: len(chapter.rows) for chapter in whole.chapters} == ROWS
+    for chapter in whole.chapters:
+        wanted = [
+            f"{int(chapter.name[-3:])}.{number}" for number in range(1, ROWS[chapter.name] + 1)
+        ]
+        assert [row.id for row in chapter.rows] == wanted
 
 
 def test_quick_rows_are_in_every_deck(whole: book.Book) -> None:
     quick = whole.only((), quick=True)
-    assert [deck.name for deck in quick.decks] == list(ROWS)
+    assert [chapter.name for chapter in quick.chapters] == list(ROWS)
 
 
 def test_every_word_is_used_or_named_by_another(whole: book.Book) -> None:
-    rows = [row for deck in whole.decks for row in deck.rows]
+    rows = [row for chapter in whole.chapters for row in chapter.rows]
     used = {claim.word.name for row in rows for claim in row.claims}
     named = {other.name for word in whole.words.values() for other in word.words}
     assert set(whole.words) == used | named
@@ -370,25 +372,31 @@ def test_evidence_refuses_what_cannot_fail_and_what_was_not_run(
     write: Callable[[str], Path],
 ) -> None:
     rows = book.load(write(HEAD + ROW))
-    digest = rows.decks[0].digest(rows.decks[0].rows[0])
+    digest = rows.chapters[0].digest(rows.chapters[0].rows[0])
 
     def said(row: RowEvidence) -> str:
-        return " ".join(evidence.faults(rows, evidence.Evidence("", "", "", {"9.1": row})))
+        return " ".join(
+            evidence.faults(rows, evidence.Evidence((evidence.Run("", "", "", {"9.1": row}),)))
+        )
 
-    assert said(RowEvidence(digest, "order reproduced", False, None)) == ""
-    assert "does not say why" in said(RowEvidence(digest, "order reproduced", True, None))
-    assert "made equal" in said(RowEvidence(digest, "order reproduced", False, True))
-    assert "its runs 'not reproduced'" in said(RowEvidence(digest, "not reproduced", False, None))
-    assert "have not been run" in said(RowEvidence("0", "order reproduced", False, None))
+    assert said(RowEvidence(digest, "order reproduced", False, None, "", "")) == ""
+    assert "does not say why" in said(RowEvidence(digest, "order reproduced", True, None, "", ""))
+    assert "made equal" in said(RowEvidence(digest, "order reproduced", False, True, "", ""))
+    assert "its runs 'not reproduced'" in said(
+        RowEvidence(digest, "not reproduced", False, None, "", "")
+    )
+    assert "have not been run" in said(RowEvidence("0", "order reproduced", False, None, "", ""))
     reason = ROW.replace("changes =", 'holds_without_control = "an invariant"\nchanges =')
     rows = book.load(write(HEAD + reason))
-    assert said(RowEvidence(digest, "order reproduced", True, None)) == ""
-    assert rows.decks[0].rows[0].fixed == Fixed("2026-01-31", "abc1234", "")
+    assert said(RowEvidence(digest, "order reproduced", True, None, "", "")) == ""
+    assert rows.chapters[0].rows[0].fixed == Fixed("2026-01-31", "abc1234", "")
 
 
 def test_no_row_holds_without_control_or_says_what_its_runs_do_not(whole: book.Book) -> None:
     recorded = evidence.read(ROOT / "book")
-    unrun = {row.id for deck in whole.decks for row in deck.rows if row.verdict == "not run yet"}
+    unrun = {
+        row.id for chapter in whole.chapters for row in chapter.rows if row.verdict == "not run yet"
+    }
     assert not unrun & set(recorded.rows)
     faults = evidence.faults(whole, recorded)
     assert [fault for fault in faults if fault.split()[1].rstrip(":") not in unrun] == []
@@ -396,7 +404,7 @@ def test_no_row_holds_without_control_or_says_what_its_runs_do_not(whole: book.B
 
 def test_the_first_page_counts_what_the_rows_say(whole: book.Book) -> None:
     page = (ROOT / "docs/book/README.md").read_text()
-    stated = [row.verdict for deck in whole.decks for row in deck.rows]
+    stated = [row.verdict for chapter in whole.chapters for row in chapter.rows]
     for verdict in set(stated):
         assert f"| {verdict} | {stated.count(verdict)} |" in page
     readme = " ".join((ROOT / "README.md").read_text().split())
@@ -408,9 +416,9 @@ def test_the_first_page_counts_what_the_rows_say(whole: book.Book) -> None:
 
 
 def test_every_claim_names_an_entry_that_was_derived_from_its_deck(whole: book.Book) -> None:
-    for deck in whole.decks:
-        entries = (ROOT / "book" / "claims" / f"{deck.name}.md").read_text()
-        for row in deck.rows:
+    for chapter in whole.chapters:
+        entries = (ROOT / "book" / "claims" / f"{chapter.name}.md").read_text()
+        for row in chapter.rows:
             for one in row.claims:
                 assert f"### {one.entry} " in entries, (row.id, one.entry)
 
@@ -422,21 +430,21 @@ COSTLY = ("og-11-nodes", "chain-20-stages", "stability-10src")
 def test_a_claim_rests_on_ten_replications_or_on_five_of_a_costly_run(whole: book.Book) -> None:
     few = {
         (row.id, name)
-        for deck in whole.decks
-        for row in deck.rows
+        for chapter in whole.chapters
+        for row in chapter.rows
         for name in row.claimed
-        if not deck.cases[name].model
-        and deck.cases[name].replications
-        < (5 if deck.cases[name].scenario.startswith(COSTLY) else 10)
+        if not chapter.cases[name].model
+        and chapter.cases[name].replications
+        < (5 if chapter.cases[name].scenario.startswith(COSTLY) else 10)
     }
     assert few == set()
 
 
 def test_one_of_several_claims_is_enough_where_they_share_a_name(whole: book.Book) -> None:
-    (deck,) = whole.only(("1.22",)).decks
-    alone = replace(deck.rows[0].claims[0], either="")
+    (chapter,) = whole.only(("1.22",)).chapters
+    alone = replace(chapter.rows[0].claims[0], either="")
     three = replace(alone, either="a"), replace(alone, either="a"), alone
-    row = replace(deck.rows[0], claims=three)
+    row = replace(chapter.rows[0], claims=three)
     assert verdicts._verdicts(row, [FAILS, HOLDS, FAILS]) == (FAILS, HOLDS)
     assert verdicts._verdicts(row, [FAILS, UNDECIDED, HOLDS]) == (HOLDS, UNDECIDED)
 
@@ -446,14 +454,14 @@ def test_a_variant_changes_what_it_names_and_a_product_is_worked_out(whole: book
     twice = variants.Variant("x", (variants.Part(("deck001/qcn-*",), (), ("scheme.rp.gd*2",)),))
     other = variants.changed(rows, twice, shown=False)
     # QCN's Gd is 1/128 on the slide.
-    assert other.decks[0].cases["qcn-10us"].changes[-1] == "scheme.rp.gd=0.015625"
-    assert other.decks[0].cases["qcn-10us"].replications == 4
-    assert other.decks[0].cases["ecm-10us"] == rows.decks[0].cases["ecm-10us"]
+    assert other.chapters[0].cases["qcn-10us"].changes[-1] == "scheme.rp.gd=0.015625"
+    assert other.chapters[0].cases["qcn-10us"].replications == 4
+    assert other.chapters[0].cases["ecm-10us"] == rows.chapters[0].cases["ecm-10us"]
     longer = variants.Variant("x", (variants.Part(("*",), (), ("scheme.rp.time_reset*2",)),))
-    changed = variants.changed(rows, longer, shown=False).decks[0].cases["qcn-10us"]
+    changed = variants.changed(rows, longer, shown=False).chapters[0].cases["qcn-10us"]
     assert changed.build().to_dict()["scheme"]["rp"]["time_reset"] == "30 ms"
     nothing = variants.Variant("x", (variants.Part(("*",), (), ("scheme.rp.time_reset*1",)),))
-    assert variants.changed(rows, nothing, shown=False).decks == ()
+    assert variants.changed(rows, nothing, shown=False).chapters == ()
 
 
 def test_every_reading_and_law_touches_a_row(whole: book.Book) -> None:
@@ -461,7 +469,7 @@ def test_every_reading_and_law_touches_a_row(whole: book.Book) -> None:
         for variant in variants.read(ROOT / "book" / kind.listed, kind.key):
             for part in variant.parts:
                 alone = variants.Variant(variant.name, (part,))
-                assert variants.changed(whole, alone, shown=True).decks, (variant.name, part)
+                assert variants.changed(whole, alone, shown=True).chapters, (variant.name, part)
 
 
 def test_a_changed_law_is_noticed(

@@ -84,7 +84,7 @@ def test_a_cell_of_the_laws_says_how_many_claims_are_lost(
 
 def test_no_row_of_a_trial_has_other_claims_than_the_book(tmp_path: Path) -> None:
     whole = book.load(ROOT / "book")
-    digests = {row.id: deck.digest(row) for deck in whole.decks for row in deck.rows}
+    digests = {row.id: chapter.digest(row) for chapter in whole.chapters for row in chapter.rows}
     for kind in (trials.READINGS, trials.LAWS):
         for name, trial in trials.read(kind, ROOT / "book").items():
             stale = [row for row, one in trial.rows.items() if one.claims != digests[row]]

@@ -36,7 +36,7 @@ def validate(
     pages: Path | None = None,
     book: Path | None = None,
 ) -> tuple[dict[str, Any], str, bool]:
-    """Run rows or decks; return JSON, text, and whether the runs bear out every verdict.
+    """Run rows or chapters; return JSON, text, and whether the runs bear out every verdict.
 
     `controls` runs every row without congestion control and with the compared cases made equal,
     too, and writes `evidence.json` into the book's folder; the rows that hold there without saying

@@ -1,4 +1,4 @@
-"""The entries of `book/claims`: what a reviewer derived from each deck alone."""
+"""The entries of `book/claims`: what a reviewer derived from each deck or paper alone."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Entry:
     """One entry."""
 
     id: str
-    """Deck, slide and letter: `001-16-a`."""
+    """Chapter, slide and letter: `001-16-a`."""
     title: str
     status: str
     quote: str
     """The slide's words; empty where it has none."""
 
 
-def read(book_folder: Path, deck: str) -> list[Entry]:
-    """Return the entries of a deck; none if the book has no such file."""
-    path = book_folder / "claims" / f"{deck}.md"
+def read(book_folder: Path, chapter: str) -> list[Entry]:
+    """Return the entries of a chapter; none if the book has no such file."""
+    path = book_folder / "claims" / f"{chapter}.md"
     if not path.exists():
         return []
     text = path.read_text(encoding="utf-8")
@@ -54,13 +54,15 @@ def _entry(heading: re.Match[str], body: str) -> Entry:
 
 
 def without_row(book: Book, book_folder: Path) -> dict[str, list[Entry]]:
-    """Return, by deck, the entries that are claims and that no row of the book tests."""
-    named = {claim.entry for deck in book.decks for row in deck.rows for claim in row.claims}
+    """Return, by chapter, the entries that are claims and that no row of the book tests."""
+    named = {
+        claim.entry for chapter in book.chapters for row in chapter.rows for claim in row.claims
+    }
     return {
-        deck.name: [
+        chapter.name: [
             entry
-            for entry in read(book_folder, deck.name)
+            for entry in read(book_folder, chapter.name)
             if entry.status.startswith(CLAIM) and entry.id not in named
         ]
-        for deck in book.decks
+        for chapter in book.chapters
     }

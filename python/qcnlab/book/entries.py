@@ -1,4 +1,4 @@
-"""What the book holds: decks, rows, claims, readings, figures."""
+"""What the book holds: chapters, rows, claims, readings, figures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Claim:
     """One word of a slide about one case, or about a case in comparison with another."""
 
     entry: str
-    """Where the claim was derived from the deck alone: deck, slide and letter."""
+    """Where it was derived from the deck or paper alone: number, slide or figure, letter."""
     word: Word
     of: str
     """The measure; empty where the word names its own."""
@@ -82,7 +82,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure in the deck's own form."""
+    """A figure in the form of the published one."""
 
     form: str
     """One of `FORMS`."""
@@ -117,8 +117,9 @@ class Row:
     """One published result."""
 
     id: str
-    deck: str
-    slide: str
+    chapter: str
+    location: str
+    """Where it stands: slide, figure or section."""
     what: str
     """Scenario, scheme and metric in a few words."""
     published: str
@@ -158,8 +159,8 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Deck:
-    """One file of the book."""
+class Chapter:
+    """One file of the book: a deck or a paper."""
 
     name: str
     title: str
@@ -175,48 +176,51 @@ class Deck:
 
 @dataclass(frozen=True)
 class Book:
-    """All decks, in order."""
+    """All chapters, in order: decks, then papers."""
 
-    decks: tuple[Deck, ...]
+    chapters: tuple[Chapter, ...]
     words: dict[str, Word]
 
     def only(self, wanted: tuple[str, ...], *, quick: bool = False) -> Book:
-        """Keep the rows whose id or deck is wanted (all if none is).
+        """Keep the rows whose id or chapter is wanted (all if none is).
 
         `quick`: only the quick ones, without what they show and draw. Raises `BookError` for a
-        name that is neither a row nor a deck.
+        name that is neither a row nor a chapter.
         """
-        names = {deck.name for deck in self.decks} | {r.id for d in self.decks for r in d.rows}
+        names = {chapter.name for chapter in self.chapters} | {
+            r.id for d in self.chapters for r in d.rows
+        }
         for name in wanted:
             if name not in names:
                 raise BookError(
-                    f"the book has no row or deck '{name}'; rows are numbers such as 1.5, decks "
-                    + ", ".join(deck.name for deck in self.decks)
+                    f"the book has no row or chapter '{name}'; rows are numbers such as 1.5, "
+                    "chapters " + ", ".join(chapter.name for chapter in self.chapters)
                 )
 
         def kept(row: Row) -> bool:
-            asked = not wanted or row.id in wanted or row.deck in wanted
+            asked = not wanted or row.id in wanted or row.chapter in wanted
             return asked and (row.quick or not quick)
 
         keep = [
             replace(
-                deck, rows=tuple(_bare(row) if quick else row for row in deck.rows if kept(row))
+                chapter,
+                rows=tuple(_bare(row) if quick else row for row in chapter.rows if kept(row)),
             )
-            for deck in self.decks
+            for chapter in self.chapters
         ]
-        return replace(self, decks=tuple(deck for deck in keep if deck.rows))
+        return replace(self, chapters=tuple(chapter for chapter in keep if chapter.rows))
 
     def without_control(self) -> Book:
         """Return the book with every scheme replaced by none, for its claims alone."""
-        decks = [
+        chapters = [
             replace(
-                deck,
-                cases={name: case.without_control() for name, case in deck.cases.items()},
-                rows=tuple(_bare(row) for row in deck.rows),
+                chapter,
+                cases={name: case.without_control() for name, case in chapter.cases.items()},
+                rows=tuple(_bare(row) for row in chapter.rows),
             )
-            for deck in self.decks
+            for chapter in self.chapters
         ]
-        return replace(self, decks=tuple(decks))
+        return replace(self, chapters=tuple(chapters))
 
 
 def _bare(row: Row) -> Row:
@@ -227,8 +231,8 @@ def as_dict(row: Row) -> dict[str, Any]:
     """Return a row's words for JSON."""
     return {
         "id": row.id,
-        "deck": row.deck,
-        "slide": row.slide,
+        "chapter": row.chapter,
+        "location": row.location,
         "what": row.what,
         "published": row.published,
         "reading": row.reading,

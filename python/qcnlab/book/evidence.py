@@ -1,4 +1,4 @@
-"""What the last whole run of the book and of its controls gave: `book/evidence.json`.
+"""What the last runs of the book's rows and of their controls gave: `book/evidence.json`.
 
 `qcnlab validate --controls` writes it. The book's test reads it, so that a claim that holds without
 control, a verdict that its runs do not bear out and a claim changed since are refused at once.
@@ -7,12 +7,12 @@ control, a verdict that its runs do not bear out and a claim changed since are r
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from qcnlab.book import provenance
-from qcnlab.book.entries import MISSED, NUMBER, ORDER
+from qcnlab.book import provenance, tables
+from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN
 from qcnlab.book.toml_table import BookError
 from qcnlab.book.words import PAIRED
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from qcnlab.book.entries import Book, Row
+    from qcnlab.book.entries import Book, Chapter, Row
     from qcnlab.book.provenance import Build
     from qcnlab.book.verdicts import Judged
 
@@ -38,11 +38,15 @@ class RowEvidence:
     """Whether every claim holds without congestion control; `None`: there is nothing to control."""
     made_equal: bool | None
     """Whether every claim holds with the compared cases made equal; `None`: nothing is compared."""
+    ours: str
+    """One measure of the row, the worst if it is not reproduced, in words."""
+    demanded: str
+    """What was demanded of it."""
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """A run of the whole book."""
+class Run:
+    """Rows that one build gave."""
 
     date: str
     commit: str
@@ -51,15 +55,27 @@ class Evidence:
     rows: dict[str, RowEvidence]
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """What every row gave when it was last run."""
+
+    runs: tuple[Run, ...]
+
+    @property
+    def rows(self) -> dict[str, RowEvidence]:
+        """The rows of all runs."""
+        return {name: row for run in self.runs for name, row in run.rows.items()}
+
+
 def gather(
     book: Book, judged: Sequence[Judged], off: Sequence[Judged], same: Sequence[Judged]
 ) -> dict[str, RowEvidence]:
     """Return what the rows of `book` gave, as it is, without control, and made equal."""
-    digests = {row.id: deck.digest(row) for deck in book.decks for row in deck.rows}
+    digests = {row.id: chapter.digest(row) for chapter in book.chapters for row in chapter.rows}
     packets = {
-        row.id: any(not deck.cases[name].model for name in row.claimed)
-        for deck in book.decks
-        for row in deck.rows
+        row.id: any(not chapter.cases[name].model for name in row.claimed)
+        for chapter in book.chapters
+        for row in chapter.rows
     }
     return {
         each.row.id: RowEvidence(
@@ -67,42 +83,49 @@ def gather(
             each.verdict,
             without.holds if packets[each.row.id] else None,
             equal.holds if any(c.word.test in PAIRED for c in each.row.claims) else None,
+            *_measure(each),
         )
         for each, without, equal in zip(judged, off, same, strict=True)
         if each.verdicts and without.verdicts
     }
 
 
+def _measure(judged: Judged) -> tuple[str, str]:
+    worst = judged.worst
+    if worst is None:
+        return "", ""
+    ours = f"{tables.name_of(worst)}: {tables.spread(worst)}"
+    if judged.verdict == MISSED:
+        ours += f" ({worst.claim.word.name}: {worst.of_claim})"
+    return ours, tables.demand(worst)
+
+
 def write(book_folder: Path, chosen: Book, rows: Mapping[str, RowEvidence], build: Build) -> Path:
     """Write the evidence of the chosen rows.
 
-    What the file has of other rows stays if the same build gave it. Raises `BookError` if the
+    What the file has of other rows stays, with the build that gave it. Raises `BookError` if the
     repository has changed since `build` was asked for.
     """
     if provenance.build(book_folder) != build:
         raise BookError("the repository changed during the run: no evidence is written")
     path = book_folder / FILE
-    known = _of_build(path, build)
-    for deck in chosen.decks:
-        for row in deck.rows:
-            known.pop(row.id, None)
-    tree: dict[str, Any] = {
-        "date": datetime.now(UTC).date().isoformat(),
-        **asdict(build),
-        "rows": {
-            name: asdict(row)
-            for name, row in sorted({**known, **rows}.items(), key=lambda each: _natural(each[0]))
-        },
-    }
+    wanted = {row.id for chapter in chosen.chapters for row in chapter.rows}
+    now = Run(datetime.now(UTC).date().isoformat(), build.commit, build.core, dict(rows))
+    runs = []
+    for run in read(book_folder).runs if path.exists() else ():
+        others = {name: row for name, row in run.rows.items() if name not in wanted}
+        if (run.commit, run.core) == (now.commit, now.core):
+            now.rows.update(others)
+        elif others:
+            runs.append(replace(run, rows=others))
+    tree = [_tree(run) for run in [*runs, now]]
     path.write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
     return path
 
 
-def _of_build(path: Path, build: Build) -> dict[str, RowEvidence]:
-    if not path.exists():
-        return {}
-    known = read(path.parent)
-    return known.rows if (known.commit, known.core) == (build.commit, build.core) else {}
+def _tree(run: Run) -> dict[str, Any]:
+    rows = sorted(run.rows.items(), key=lambda each: _natural(each[0]))
+    return {**asdict(run), "rows": {name: asdict(row) for name, row in rows}}
 
 
 def _natural(name: str) -> tuple[int, ...]:
@@ -114,20 +137,32 @@ def read(book_folder: Path) -> Evidence:
     path = book_folder / FILE
     try:
         tree = json.loads(path.read_text(encoding="utf-8"))
-        rows = {name: RowEvidence(**row) for name, row in tree["rows"].items()}
-        return Evidence(tree["date"], tree["commit"], tree["core"], rows)
+        return Evidence(tuple(_run(each) for each in tree))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BookError(f"{path}: {error}; qcnlab validate --controls writes it") from error
+
+
+def _run(tree: dict[str, Any]) -> Run:
+    rows = {name: RowEvidence(**row) for name, row in tree["rows"].items()}
+    return Run(tree["date"], tree["commit"], tree["core"], rows)
+
+
+def verdict(chapter: Chapter, row: Row, evidence: Evidence) -> str:
+    """Return what the last run made of a row; "not run yet" if its claims have changed since."""
+    if not row.claims:
+        return DRAWN
+    recorded = evidence.rows.get(row.id)
+    return recorded.verdict if recorded and recorded.claims == chapter.digest(row) else UNRUN
 
 
 def faults(book: Book, evidence: Evidence) -> list[str]:
     """Return what is wrong with rows by their evidence, in sentences."""
     return [
         f"row {row.id}: {fault}"
-        for deck in book.decks
-        for row in deck.rows
+        for chapter in book.chapters
+        for row in chapter.rows
         if row.claims
-        for fault in _faults(row, deck.digest(row), evidence.rows.get(row.id))
+        for fault in _faults(row, chapter.digest(row), evidence.rows.get(row.id))
     ]
 
 

@@ -1,4 +1,4 @@
-"""The book's figures, in the form of the decks: traces, bars, steps."""
+"""The book's figures, in the form of the published ones: traces, bars, steps."""
 
 from __future__ import annotations
 

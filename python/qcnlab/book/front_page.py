@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from qcnlab.book import tables
+from qcnlab.book import evidence
 from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN
 from qcnlab.book.markdown import anchor, cells, header
 from qcnlab.text import counted
@@ -13,10 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from qcnlab.book.derived import Entry
-    from qcnlab.book.entries import Book
-    from qcnlab.book.evidence import Evidence, RowEvidence
+    from qcnlab.book.entries import Book, Row
+    from qcnlab.book.evidence import Evidence, RowEvidence, Run
     from qcnlab.book.trials import Outcome, Trial
-    from qcnlab.book.verdicts import Judged
 
 MEANING = {
     NUMBER: "the slide prints a number; it lies between the quartiles of our runs, or the row "
@@ -27,9 +28,10 @@ MEANING = {
     UNRUN: "the claim is fixed and its runs are not done",
 }
 INTRODUCTION = """\
-Every result of the five decks beside what this laboratory gets. Most claims of the decks are not
-reproduced, and the page says so row by row. `make validate` runs all of it, and writes these pages;
-`qcnlab validate 1.5` runs one row. The rows stand in `book/` as data."""
+Every result of the five decks beside what this laboratory gets, and results of three papers on RoCE
+as far as we could read of them. Most claims are not reproduced, and the page says so row by row.
+`make validate` runs all of it, and writes these pages; `qcnlab validate 1.5` runs one row. The rows
+stand in `book/` as data."""
 LAWS_INTRODUCTION = """\
 A row that stays the same whatever the law says proves little. The rows below were run with one law
 changed at a time:"""
@@ -39,9 +41,10 @@ none is lost, but that a measure leaves the range that it had, by 5 % or more; `
 An empty cell is a law that the row's schemes do not have; `?` was not run. Both runs have four
 replications, two where a run takes seconds of a core, so fewer claims hold here than in the row."""
 READINGS_INTRODUCTION = """\
-What a deck leaves open is a parameter. Each other reading was run with every row that it touches;
-the row's section says what came out, and `qcnlab validate 4.2 --readings` runs those of one row.
-Here: the rows of which fewer or more claims hold with it, both with as few replications."""
+What a deck or a paper leaves open is a parameter. Each other reading was run with every row that it
+touches; the row's section says what came out, and `qcnlab validate 4.2 --readings` runs those of
+one row. Here: the rows of which fewer or more claims hold with it, both with as few
+replications."""
 UNUSED = """\
 The reviewer derived {count} more claims that no row tests: repeats in other words, rules of a
 scheme that its unit tests hold, scenarios that no slide describes, and results that we have not
@@ -49,33 +52,34 @@ run. They are neither reproduced nor missed."""
 RULES = """\
 ## Rules of evidence
 
-* **Claims come from the decks alone.** A reviewer who had not seen our numbers derived them, in
-  `book/claims`; each claim names its entry there (`001-16-a`: deck, slide, letter). Each row says
-  when its claims were fixed, and at which commit; later changes stand beside them with their
-  reason, those too that were made when the results were known.
+* **Claims come from the decks and papers alone.** A reviewer who had not seen our numbers derived
+  them, in `book/claims`; each claim names its entry there (`001-16-a`: deck, slide, letter). Of the
+  papers we had summaries: what those only remember makes no claim. Each row says when its claims
+  were fixed, and at which commit; later changes stand beside them with their reason, those too that
+  were made when the results were known.
 * **One meaning for each word**, in the table at the end. Inequalities are strict. An order is
   decided by paired replications and a confidence interval (scipy's t interval), not by two
   medians. `undecided` is not `holds`.
-* **One set of parameters for a scheme in a deck.** Where it prints none, the choice is made once
-  and said at the top of the deck's file. Other readings are run with every row that they touch, and
-  change no verdict.
+* **One set of parameters for a scheme in a deck or paper.** Where it prints none, the choice is
+  made once and said at the top of its file. Other readings are run with every row that they touch,
+  and change no verdict.
 * **A claim must be able to fail.** Each row is run again without congestion control, and with the
   compared cases made equal (one half of the second case's replications against the other). A row
   that holds there says why, or the book's test refuses it.
 * **A claim rests on ten replications or more**, with random numbers, starts and the order of
   simultaneous arrivals drawn anew in each. Five there are where a run takes seconds of a core: deck
-  004's eleven nodes and twenty switches, deck 000's hundreds of sources. What is only shown has
-  fewer.
+  004's eleven nodes and twenty switches, deck 000's hundreds of sources, fabrics of RoCE. What is
+  only shown has fewer.
 * **What a plot is taken to show is our reading**, and is marked so. It makes no claim unless words
-  of the deck stand behind it.
+  of its source stand behind it.
 * Medians are over replications; brackets hold quartiles; figures show one replication dark and the
   range of all of them light, as a band by pixel."""
 LIMITS = """\
 ## What this cannot show
 
-* The decks print single runs, without seeds and often without parameters. A number missed by a few
-  percent may be chance of theirs or of ours; a step that no slide prints decides some recovery
-  times.
+* Decks and papers print single runs, without seeds and often without parameters. A number missed by
+  a few percent may be chance of theirs or of ours; a step that no slide prints decides some
+  recovery times.
 * With five or ten replications an order may stay undecided that more would decide. We did not add
   replications where a row was close: that would be a second look.
 * The limits for words such as stable are choices. They were made without our numbers, but another
@@ -84,27 +88,43 @@ LIMITS = """\
   read: each stands beside the words of its slide.
 * {reworded} were changed after their first results were known: to the words of their entries, to
   stricter ones, or back to those of the slide. Each says why; the runs on this page came later.
-* The decks print no table of queue lengths or rates, so nothing here tests the engine to a percent.
+* They print no table of queue lengths or rates, so nothing here tests the engine to a percent.
   [What was held against what](../reference/verified.md) lists the tests that do."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A row with what its last run gave."""
+
+    row: Row
+    verdict: str
+    recorded: RowEvidence | None
 
 
 def front_page(
     book: Book,
-    judged: Sequence[Judged],
-    evidence: Evidence,
+    recorded: Evidence,
     readings: Mapping[str, Trial],
     laws: tuple[Mapping[str, Trial], Mapping[str, set[str]]],
     unused: Mapping[str, Sequence[Entry]],
 ) -> str:
-    """Return the first page; `laws` are what came of each and which rows each touches."""
+    """Return the first page of the whole book, by its record.
+
+    `laws` are what came of each and which rows each touches.
+    """
+    told = [
+        Told(row, evidence.verdict(chapter, row, recorded), recorded.rows.get(row.id))
+        for chapter in book.chapters
+        for row in chapter.rows
+    ]
     parts = [
-        *_counts(book, judged),
-        *_reproduced(judged, evidence, laws[0]),
+        *_counts(book, told),
+        *_reproduced(told, laws[0]),
         RULES,
-        *_controls(judged, evidence),
-        *_laws(judged, *laws),
+        *_controls(book, told, recorded),
+        *_laws(told, *laws),
         *_readings(readings),
-        *_missed(judged),
+        *_missed(told),
         *_unused(unused),
         LIMITS.format(reworded=_reworded(book)),
         *_words(book),
@@ -112,30 +132,29 @@ def front_page(
     return "\n".join(parts) + "\n"
 
 
-def _counts(book: Book, judged: Sequence[Judged]) -> list[str]:
-    count = tables.count(judged)
+def _counts(book: Book, told: Sequence[Told]) -> list[str]:
+    count = Counter(each.verdict for each in told)
     names = list(MEANING) if count[UNRUN] else [name for name in MEANING if name != UNRUN]
     lines = [
         "# The validation book",
         "",
         INTRODUCTION,
         "",
-        f"{counted(len(judged), 'row')}:",
+        f"{counted(len(told), 'row')}:",
         "",
         *header("verdict", "rows", "meaning"),
         *(cells(name, str(count[name]), MEANING[name]) for name in names),
         "",
-        *header("deck", *names),
+        *header("deck or paper", *names),
     ]
-    for deck in book.decks:
-        own = tables.count([each for each in judged if each.row.deck == deck.name])
-        lines.append(cells(f"[{deck.title}]({deck.name}.md)", *(str(own[name]) for name in names)))
+    for chapter in book.chapters:
+        own = Counter(each.verdict for each in told if each.row.chapter == chapter.name)
+        link = f"[{chapter.title}]({chapter.name}.md)"
+        lines.append(cells(link, *(str(own[name]) for name in names)))
     return [*lines, ""]
 
 
-def _reproduced(
-    judged: Sequence[Judged], evidence: Evidence, laws: Mapping[str, Trial]
-) -> list[str]:
+def _reproduced(told: Sequence[Told], laws: Mapping[str, Trial]) -> list[str]:
     lines = [
         "## Reproduced",
         "",
@@ -144,8 +163,8 @@ def _reproduced(
         "",
         *header("row", "published", "one measure of ours", "demanded", "also holds", "laws"),
     ]
-    for each in judged:
-        if each.verdict not in (NUMBER, ORDER) or each.worst is None:
+    for each in told:
+        if each.verdict not in (NUMBER, ORDER) or each.recorded is None:
             continue
         touched = [trial.rows[each.row.id] for trial in laws.values() if each.row.id in trial.rows]
         noticed = sum(outcome.lost > 0 for outcome in touched)
@@ -153,32 +172,43 @@ def _reproduced(
             cells(
                 _link(each),
                 each.row.published,
-                f"{tables.name_of(each.worst)}: {tables.spread(each.worst)}",
-                tables.demand(each.worst),
-                _held(evidence.rows.get(each.row.id)),
+                each.recorded.ours,
+                each.recorded.demanded,
+                _held(each.recorded),
                 f"{noticed} of {len(touched)}" if touched else "",
             )
         )
     return [*lines, ""]
 
 
-def _controls(judged: Sequence[Judged], evidence: Evidence) -> list[str]:
-    held = [each for each in judged if each.verdict in (NUMBER, ORDER)]
+def _controls(book: Book, told: Sequence[Told], recorded: Evidence) -> list[str]:
+    held = [each for each in told if each.verdict in (NUMBER, ORDER)]
     lines = [
         "",
         "## Controls",
         "",
-        f"All cases ran at commit {evidence.commit}, with the core of SHA-256 {evidence.core}...,",
-        f"by {evidence.date}. Of {len(held)} rows that are reproduced these hold under a control,",
-        "too. They say that a mechanism does no harm, not that it does something:",
+        *(_ran(book, run) for run in recorded.runs),
+        "",
+        f"Of {len(held)} rows that are reproduced these hold under a control, too. They say that a",
+        "mechanism does no harm, not that it does something:",
         "",
         *header("row", "holds", "because"),
     ]
     for each in held:
-        said = _held(evidence.rows.get(each.row.id))
+        said = _held(each.recorded)
         if said:
             lines.append(cells(_link(each), said, each.row.holds_without_control))
     return [*lines, ""]
+
+
+def _ran(book: Book, run: Run) -> str:
+    names = [
+        chapter.name for chapter in book.chapters if any(row.id in run.rows for row in chapter.rows)
+    ]
+    return (
+        f"* {counted(len(run.rows), 'row')} with claims ({', '.join(names)}): commit {run.commit}, "
+        f"core of SHA-256 {run.core}..., by {run.date}"
+    )
 
 
 def _held(recorded: RowEvidence | None) -> str:
@@ -193,7 +223,7 @@ def _held(recorded: RowEvidence | None) -> str:
 
 
 def _laws(
-    judged: Sequence[Judged], laws: Mapping[str, Trial], touched: Mapping[str, set[str]]
+    told: Sequence[Told], laws: Mapping[str, Trial], touched: Mapping[str, set[str]]
 ) -> list[str]:
     if not laws:
         return []
@@ -210,7 +240,7 @@ def _laws(
         *header("row", "verdict", *columns),
     ]
     deaf = []
-    for each in judged:
+    for each in told:
         row = each.row.id
         outcomes = {name: laws[name].rows[row] for name in laws if row in laws[name].rows}
         if not outcomes:
@@ -222,7 +252,7 @@ def _laws(
             for name, rows in touched.items()
         ]
         lines.append(cells(_link(each), each.verdict, *marks))
-    reproduced = [each for each in judged if each.verdict in (NUMBER, ORDER)]
+    reproduced = [each for each in told if each.verdict in (NUMBER, ORDER)]
     unrun = [
         _link(one) for one in reproduced if not any(one.row.id in t.rows for t in laws.values())
     ]
@@ -267,24 +297,16 @@ def _readings(readings: Mapping[str, Trial]) -> list[str]:
     return [*lines, ""]
 
 
-def _missed(judged: Sequence[Judged]) -> list[str]:
+def _missed(told: Sequence[Told]) -> list[str]:
     lines = [
         "## Not reproduced",
         "",
         *header("row", "what", "published", "ours, worst", "demanded"),
     ]
-    for each in judged:
-        if each.verdict == MISSED and each.worst is not None:
-            worst = f"{tables.name_of(each.worst)}: {tables.spread(each.worst)}"
-            lines.append(
-                cells(
-                    _link(each),
-                    each.row.what,
-                    each.row.published,
-                    f"{worst} ({each.worst.claim.word.name}: {each.worst.of_claim})",
-                    tables.demand(each.worst),
-                )
-            )
+    for each in told:
+        if each.verdict == MISSED and each.recorded is not None:
+            row, ran = each.row, each.recorded
+            lines.append(cells(_link(each), row.what, row.published, ran.ours, ran.demanded))
     return [*lines, ""]
 
 
@@ -305,7 +327,7 @@ def _unused(unused: Mapping[str, Sequence[Entry]]) -> list[str]:
 
 
 def _reworded(book: Book) -> str:
-    rows = [row for deck in book.decks for row in deck.rows]
+    rows = [row for chapter in book.chapters for row in chapter.rows]
     ids = [r.id for r in rows if any(change.date > r.fixed.date for change in r.changes)]
     return f"The claims of {counted(len(ids), 'row')} ({', '.join(ids)})"
 
@@ -315,5 +337,5 @@ def _words(book: Book) -> list[str]:
     return lines + [cells(word.name, word.meaning) for word in book.words.values()]
 
 
-def _link(each: Judged) -> str:
-    return f"[{each.row.id}]({each.row.deck}.md#{anchor(each.row.id)})"
+def _link(each: Told) -> str:
+    return f"[{each.row.id}]({each.row.chapter}.md#{anchor(each.row.id)})"

@@ -1,7 +1,7 @@
 """Measures of the book's words, over the windows of a case's hotspot.
 
 Each takes one replication, a case's `Hot` and a window in s. Queue measures are in set points, so
-that one number means the same in every deck.
+that one number means the same in every chapter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The book as Markdown: one page a deck, figures beside its rows, and a first page."""
+"""The book as Markdown: one page a chapter, figures beside its rows, and a first page."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from qcnlab.book import derived, evidence, tables, trials
 from qcnlab.book.figures import save
 from qcnlab.book.front_page import front_page
 from qcnlab.book.markdown import anchor, cells, header
+from qcnlab.book.reader import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from qcnlab.book.comparisons import Check
-    from qcnlab.book.entries import Book, Deck
+    from qcnlab.book.entries import Book, Chapter
     from qcnlab.book.evidence import Evidence, RowEvidence
     from qcnlab.book.runner import CaseResult
     from qcnlab.book.trials import Outcome, Trial
@@ -31,22 +32,26 @@ def write(
     folder: Path,
     book_folder: Path,
 ) -> list[Path]:
-    """Write pages and figures of `book` into `folder`; return the pages' paths."""
+    """Write the first page, and pages and figures of `book`, into `folder`; return their paths.
+
+    The first page is of the whole book in `book_folder`, by its record.
+    """
     (folder / IMAGES).mkdir(parents=True, exist_ok=True)
     recorded = evidence.read(book_folder)
     readings = trials.read(trials.READINGS, book_folder)
     laws = trials.read(trials.LAWS, book_folder)
-    touched = trials.touched(trials.LAWS, book, book_folder)
+    whole = load(book_folder)
+    touched = trials.touched(trials.LAWS, whole, book_folder)
     first = folder / "README.md"
-    unused = derived.without_row(book, book_folder)
+    unused = derived.without_row(whole, book_folder)
     first.write_text(
-        front_page(book, judged, recorded, readings, (laws, touched), unused), encoding="utf-8"
+        front_page(whole, recorded, readings, (laws, touched), unused), encoding="utf-8"
     )
     paths = [first]
-    for deck in book.decks:
-        own = [each for each in judged if each.row.deck == deck.name]
-        page = _Page(deck, case_results[deck.name], folder, recorded, readings)
-        path = folder / f"{deck.name}.md"
+    for chapter in book.chapters:
+        own = [each for each in judged if each.row.chapter == chapter.name]
+        page = _Page(chapter, case_results[chapter.name], folder, recorded, readings)
+        path = folder / f"{chapter.name}.md"
         path.write_text(page.text(own), encoding="utf-8")
         paths.append(path)
     return paths
@@ -54,16 +59,16 @@ def write(
 
 @dataclass(frozen=True)
 class _Page:
-    """The page of one deck."""
+    """The page of one chapter."""
 
-    deck: Deck
+    chapter: Chapter
     case_results: Mapping[str, CaseResult]
     folder: Path
     recorded: Evidence
     readings: Mapping[str, Trial]
 
     def text(self, judged: Sequence[Judged]) -> str:
-        lines = [f"# {self.deck.title}", "", tables.counted(judged) + ".", ""]
+        lines = [f"# {self.chapter.title}", "", tables.counted(judged) + ".", ""]
         lines += header("row", "published", "ours, worst: median [quartiles]", "verdict")
         for each in judged:
             ours = ""
@@ -78,7 +83,7 @@ class _Page:
     def _row(self, judged: Judged) -> Iterator[str]:
         row = judged.row
         yield from (f"## Row {row.id.replace('.', '-')}", "")
-        yield from (f"{row.what}. (Slide {row.slide}.)", "")
+        yield from (f"{row.what}. ({row.location}.)", "")
         yield f"Published: {row.published}. Verdict: **{judged.verdict}**."
         if row.reading:
             yield from ("", f"Our reading of it: {row.reading}")
@@ -130,7 +135,7 @@ class _Page:
                 yield cells(name, "; ".join(outcome.shown))
 
     def _commands(self, judged: Judged) -> Iterator[str]:
-        cases = [self.deck.cases[name] for name in judged.row.cases]
+        cases = [self.chapter.cases[name] for name in judged.row.cases]
         commands = [case.command for case in cases if not case.model]
         if commands:
             yield from ("", "<details><summary>Commands</summary>", "", "```")

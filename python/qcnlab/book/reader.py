@@ -1,4 +1,4 @@
-"""The reader of the book's files: `deck*.toml`, key by key and strictly."""
+"""The reader of the book's files: `deck*.toml` and `paper*.toml`, key by key and strictly."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from qcnlab.book.entries import (
     UNITS,
     VERDICTS,
     Book,
+    Chapter,
     Claim,
-    Deck,
     Figure,
     Fixed,
     Reading,
@@ -28,6 +28,10 @@ from qcnlab.book.measures import MEASURES, known
 from qcnlab.book.toml_table import BookError, TomlTable
 from qcnlab.book.words import Word
 
+CHAPTERS = ("deck", "paper")
+"""What the names of chapters' files begin with, in the order of the book."""
+LOCATIONS = {"slide": "Slide", "figure": "Figure", "section": "Section"}
+"""Keys that say where a result stands."""
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -38,27 +42,32 @@ def folder(named: Path | None = None) -> Path:
     """
     folders = [named] if named else [Path("book"), Path(__file__).parents[3] / "book"]
     for each in folders:
-        if any(each.glob("deck*.toml")):
+        if _paths(each):
             return each
     raise BookError(f"there is no book in '{folders[0]}'; name its folder with --book DIR")
 
 
+def _paths(book_folder: Path) -> list[Path]:
+    """Return the chapters' files: decks, then papers."""
+    return [path for kind in CHAPTERS for path in sorted(book_folder.glob(f"{kind}*.toml"))]
+
+
 def load(named: Path | None = None) -> Book:
-    """Read all `deck*.toml` of a folder and its words. Raises `BookError`: file and row."""
+    """Read all chapters of a folder and its words. Raises `BookError`: file and row."""
     book_folder = folder(named)
     vocabulary = words.read(book_folder)
-    paths = sorted(book_folder.glob("deck*.toml"))
-    book = Book(tuple(_deck(path, vocabulary) for path in paths), vocabulary)
+    paths = _paths(book_folder)
+    book = Book(tuple(_chapter(path, vocabulary) for path in paths), vocabulary)
     seen: dict[str, Path] = {}
-    for deck in book.decks:
-        for row in deck.rows:
+    for chapter in book.chapters:
+        for row in chapter.rows:
             if row.id in seen:
-                raise BookError(f"{deck.path}: row {row.id} is in {seen[row.id]} already")
-            seen[row.id] = deck.path
+                raise BookError(f"{chapter.path}: row {row.id} is in {seen[row.id]} already")
+            seen[row.id] = chapter.path
     return book
 
 
-def _deck(path: Path, vocabulary: dict[str, Word]) -> Deck:
+def _chapter(path: Path, vocabulary: dict[str, Word]) -> Chapter:
     try:
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -70,29 +79,29 @@ def _deck(path: Path, vocabulary: dict[str, Word]) -> Deck:
     own = None if fixed is None else _fixed(fixed)
     rows = tuple(_row(each, path.stem, cases, vocabulary, own) for each in table.array("row"))
     table.end()
-    return Deck(path.stem, title, path, cases, rows)
+    return Chapter(path.stem, title, path, cases, rows)
 
 
 def _row(
     table: TomlTable,
-    deck: str,
+    chapter: str,
     cases: dict[str, Case],
     vocabulary: dict[str, Word],
-    deck_fixed: Fixed | None,
+    chapter_fixed: Fixed | None,
 ) -> Row:
     table.name(table.text("id"))
     fixed = table.table("fixed")
-    if fixed is None and deck_fixed is None:
-        table.refuse("a row, or its deck, says when its claims were fixed: 'fixed'")
+    if fixed is None and chapter_fixed is None:
+        table.refuse("a row, or its chapter, says when its claims were fixed: 'fixed'")
     row = Row(
         id=table.text("id"),
-        deck=deck,
-        slide=table.text("slide"),
+        chapter=chapter,
+        location=_location(table),
         what=table.text("what"),
         published=table.text("published"),
         reading=table.text("reading", ""),
         verdict=table.one_of("verdict", VERDICTS),
-        fixed=_fixed(fixed) if fixed else deck_fixed,  # type: ignore[arg-type]
+        fixed=_fixed(fixed) if fixed else chapter_fixed,  # type: ignore[arg-type]
         changes=tuple(_change(each) for each in table.array("changes")),
         claims=tuple(c for each in table.array("claims") for c in _claims(each, cases, vocabulary)),
         because=table.text("because", ""),
@@ -109,6 +118,14 @@ def _row(
     if row.verdict == MISSED and not row.remark:
         table.refuse("a row that is not reproduced has a remark that says what we get")
     return row
+
+
+def _location(table: TomlTable) -> str:
+    said = {key: table.text(key, "") for key in LOCATIONS}
+    named = [f"{LOCATIONS[key]} {value}" for key, value in said.items() if value]
+    if len(named) != 1:
+        table.refuse(f"a row says where its result stands, by one of {', '.join(LOCATIONS)}")
+    return named[0]
 
 
 def _fixed(table: TomlTable) -> Fixed:

@@ -71,7 +71,7 @@ def results(
     progress: bool | None = None,
     finished: bool = False,
 ) -> dict[str, dict[str, CaseResult]]:
-    """Run what is missing of a book's cases; give what each case gave, by deck and name.
+    """Run what is missing of a book's cases; give what each case gave, by chapter and name.
 
     `finished`: run nothing, and leave out what is missing.
 
@@ -81,27 +81,27 @@ def results(
     """
     tasks: dict[Path, _Task] = {}
     folders: dict[tuple[str, str], Path] = {}
-    for deck in book.decks:
-        for name in dict.fromkeys(name for row in deck.rows for name in row.cases):
-            case = deck.cases[name]
+    for chapter in book.chapters:
+        for name in dict.fromkeys(name for row in chapter.rows for name in row.cases):
+            case = chapter.cases[name]
             if case.model:
                 continue
             count = min(case.replications, QUICK_REPLICATIONS) if quick else case.replications
             task = _task(case, count, seed, folder)
-            folders[deck.name, name] = task.folder
+            folders[chapter.name, name] = task.folder
             tasks.setdefault(task.folder, task)
     missing = {path for path in tasks if _read(path) is None}
     if not finished:
         _run([tasks[path] for path in tasks if path in missing], seed, jobs, progress)
         missing = set()
     return {
-        deck.name: {
-            name: _case_result(deck.cases[name], folders.get((deck.name, name)))
-            for row in deck.rows
+        chapter.name: {
+            name: _case_result(chapter.cases[name], folders.get((chapter.name, name)))
+            for row in chapter.rows
             for name in row.cases
-            if folders.get((deck.name, name)) not in missing
+            if folders.get((chapter.name, name)) not in missing
         }
-        for deck in book.decks
+        for chapter in book.chapters
     }
 
 

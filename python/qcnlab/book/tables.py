@@ -37,12 +37,12 @@ def counted(judged: Sequence[Judged]) -> str:
 
 
 def text_tables(book: Book, judged: Sequence[Judged]) -> str:
-    """Return a table per deck, and the count."""
+    """Return a table per chapter, and the count."""
     parts = []
-    for deck in book.decks:
-        own = [each for each in judged if each.row.deck == deck.name]
+    for chapter in book.chapters:
+        own = [each for each in judged if each.row.chapter == chapter.name]
         rows = [line for each in own for line in lines(each)]
-        parts.append(f"{deck.title}\n" + text.table(HEADER, rows, left=7))
+        parts.append(f"{chapter.title}\n" + text.table(HEADER, rows, left=7))
     return "\n\n".join([*parts, counted(judged)])
 
 

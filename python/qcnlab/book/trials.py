@@ -118,8 +118,8 @@ def touched(kind: Kind, book: Book, book_folder: Path) -> dict[str, set[str]]:
     return {
         variant.name: {
             row.id
-            for deck in variants.changed(book, variant, shown=kind.shown).decks
-            for row in deck.rows
+            for chapter in variants.changed(book, variant, shown=kind.shown).chapters
+            for row in chapter.rows
         }
         for variant in variants.read(book_folder / kind.listed, kind.key)
     }
@@ -132,8 +132,10 @@ def _watching(book: Book, run_cases: Run) -> Book:
     def kept(row: Row) -> bool:
         return row.id in held or (bool(row.claims) and row.quick)
 
-    decks = [replace(deck, rows=tuple(filter(kept, deck.rows))) for deck in book.decks]
-    return replace(book, decks=tuple(deck for deck in decks if deck.rows))
+    chapters = [
+        replace(chapter, rows=tuple(filter(kept, chapter.rows))) for chapter in book.chapters
+    ]
+    return replace(book, chapters=tuple(chapter for chapter in chapters if chapter.rows))
 
 
 def _outcomes(kind: Kind, book: Book, variant: Variant, run_cases: Run) -> dict[str, Outcome]:
@@ -141,13 +143,13 @@ def _outcomes(kind: Kind, book: Book, variant: Variant, run_cases: Run) -> dict[
     as_is = variants.unchanged(book, with_it)
     after = judge(with_it, _cut(book, run_cases(with_it)))
     before = judge(as_is, _cut(book, run_cases(as_is)))
-    digests = {row.id: deck.digest(row) for deck in as_is.decks for row in deck.rows}
+    digests = {row.id: chapter.digest(row) for chapter in as_is.chapters for row in chapter.rows}
     touched = {
-        (deck.name, name)
-        for deck in with_it.decks
-        for base in book.decks
-        if base.name == deck.name
-        for name, case in deck.cases.items()
+        (chapter.name, name)
+        for chapter in with_it.chapters
+        for base in book.chapters
+        if base.name == chapter.name
+        for name, case in chapter.cases.items()
         if case != base.cases[name]
     }
     return {
@@ -166,10 +168,10 @@ def _outcomes(kind: Kind, book: Book, variant: Variant, run_cases: Run) -> dict[
 
 def _cut(book: Book, results: Results) -> Results:
     """Let as few replications of every case count as a changed case has."""
-    decks = {deck.name: deck for deck in book.decks}
+    chapters = {chapter.name: chapter for chapter in book.chapters}
     return {
         name: {
-            case: replace(result, most=variants.most(decks[name], decks[name].cases[case]))
+            case: replace(result, most=variants.most(chapters[name], chapters[name].cases[case]))
             for case, result in several.items()
         }
         for name, several in results.items()
@@ -194,7 +196,7 @@ def _shown(judged: Judged, touched: set[tuple[str, str]]) -> list[str]:
     return [
         f"{one.reading.name}: {tables.shown(one)}"
         for one in judged.shown
-        if (judged.row.deck, one.reading.case) in touched
+        if (judged.row.chapter, one.reading.case) in touched
     ]
 
 

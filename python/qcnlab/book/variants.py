@@ -1,8 +1,8 @@
-"""The book with something changed in its cases: another reading of a deck, or a changed law.
+"""The book with something changed in its cases: another reading, or a changed law.
 
-`book/readings.toml` and `book/laws.toml` list them. Each names cases by patterns of deck and case
-and the overrides that change them; `key*2` doubles what a case has. A case that does not take the
-change, or has it anyway, stays as it is.
+`book/readings.toml` and `book/laws.toml` list them. Each names cases by patterns of chapter and
+case and the overrides that change them; `key*2` doubles what a case has. A case that does not take
+the change, or has it anyway, stays as it is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from qcnlab.book.cases import Case
-    from qcnlab.book.entries import Book, Deck, Row
+    from qcnlab.book.entries import Book, Chapter, Row
 
 READINGS, LAWS = "readings.toml", "laws.toml"
 COSTLY = 5
@@ -38,14 +38,14 @@ class Part:
     """Overrides of the cases that match."""
 
     of: tuple[str, ...]
-    """Globs of `deck/case`."""
+    """Globs of `chapter/case`."""
     but: tuple[str, ...]
     """Globs of cases that are left out."""
     changes: tuple[str, ...]
 
-    def applies(self, deck: str, case: str) -> bool:
+    def applies(self, chapter: str, case: str) -> bool:
         """Return whether it is about a case."""
-        name = f"{deck}/{case}"
+        name = f"{chapter}/{case}"
         return any(fnmatchcase(name, glob) for glob in self.of) and not any(
             fnmatchcase(name, glob) for glob in self.but
         )
@@ -88,9 +88,9 @@ def _part(table: TomlTable) -> Part:
     return part
 
 
-def most(deck: Deck, case: Case) -> int:
+def most(chapter: Chapter, case: Case) -> int:
     """Return how many replications of a case, changed and as it is, are compared."""
-    if not any(case.name in row.claimed for row in deck.rows):
+    if not any(case.name in row.claimed for row in chapter.rows):
         return SHOWN_REPLICATIONS
     costly = case.replications <= COSTLY
     return min(case.replications, COSTLY_REPLICATIONS if costly else REPLICATIONS)
@@ -101,43 +101,43 @@ def changed(book: Book, variant: Variant, *, shown: bool) -> Book:
 
     `shown`: a row is also touched by a case that it only shows.
     """
-    decks = []
-    for deck in book.decks:
-        cases = {name: _changed(deck, case, variant) for name, case in deck.cases.items()}
-        touched = {name for name, case in cases.items() if case is not deck.cases[name]}
-        rows = [_bare(row, shown=shown) for row in deck.rows]
+    chapters = []
+    for chapter in book.chapters:
+        cases = {name: _changed(chapter, case, variant) for name, case in chapter.cases.items()}
+        touched = {name for name, case in cases.items() if case is not chapter.cases[name]}
+        rows = [_bare(row, shown=shown) for row in chapter.rows]
         kept = tuple(row for row in rows if touched & set(row.cases))
         if kept:
-            decks.append(replace(deck, cases=cases, rows=kept))
-    return replace(book, decks=tuple(decks))
+            chapters.append(replace(chapter, cases=cases, rows=kept))
+    return replace(book, chapters=tuple(chapters))
 
 
 def unchanged(book: Book, other: Book) -> Book:
     """Return the rows of `other`, which a variant touches, as they are in `book`."""
-    ids = {row.id for deck in other.decks for row in deck.rows}
-    decks = [
+    ids = {row.id for chapter in other.chapters for row in chapter.rows}
+    chapters = [
         replace(
-            deck,
-            rows=tuple(replace(row, figures=()) for row in deck.rows if row.id in ids),
+            chapter,
+            rows=tuple(replace(row, figures=()) for row in chapter.rows if row.id in ids),
         )
-        for deck in book.decks
+        for chapter in book.chapters
     ]
-    return replace(book, decks=tuple(deck for deck in decks if deck.rows))
+    return replace(book, chapters=tuple(chapter for chapter in chapters if chapter.rows))
 
 
 def _bare(row: Row, *, shown: bool) -> Row:
     return replace(row, figures=(), shown=row.shown if shown else ())
 
 
-def _changed(deck: Deck, case: Case, variant: Variant) -> Case:
+def _changed(chapter: Chapter, case: Case, variant: Variant) -> Case:
     if case.model:
         return case
-    several = [part for part in variant.parts if part.applies(deck.name, case.name)]
+    several = [part for part in variant.parts if part.applies(chapter.name, case.name)]
     for part in several:
         changes = _overrides(case, part.changes)
         other = None if changes is None else replace(case, changes=(*case.changes, *changes))
         if other is not None and _differs(other, case):
-            return replace(other, replications=most(deck, case))
+            return replace(other, replications=most(chapter, case))
     return case
 
 

@@ -80,7 +80,7 @@ class Judged:
 
 def judge(book: Book, results: Mapping[str, Mapping[str, CaseResult]]) -> list[Judged]:
     """Judge every row of `book` by the results of its cases."""
-    return [_row(row, results[deck.name]) for deck in book.decks for row in deck.rows]
+    return [_row(row, results[chapter.name]) for chapter in book.chapters for row in chapter.rows]
 
 
 def judge_same(book: Book, results: Mapping[str, Mapping[str, CaseResult]]) -> list[Judged]:
@@ -88,7 +88,11 @@ def judge_same(book: Book, results: Mapping[str, Mapping[str, CaseResult]]) -> l
 
     The first half of its replications stands for the one, the second half for the other.
     """
-    return [_row(row, results[deck.name], same=True) for deck in book.decks for row in deck.rows]
+    return [
+        _row(row, results[chapter.name], same=True)
+        for chapter in book.chapters
+        for row in chapter.rows
+    ]
 
 
 def _row(row: Row, results: Mapping[str, CaseResult], *, same: bool = False) -> Judged:

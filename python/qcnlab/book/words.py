@@ -44,7 +44,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Word:
-    """A word of the decks and what it demands of the runs."""
+    """A word of a deck or paper and what it demands of the runs."""
 
     name: str
     meaning: str
