@@ -1,12 +1,12 @@
 //! Runs of something other than the engine, with the outcome of any run.
 
+use crate::clock::CpuClock;
 use crate::error::RunError;
 use crate::fabric::Fabric;
 use crate::metrics::{self, Meter};
 use crate::outcome::Outcome;
 use crate::replication::Replication;
 use crate::scenario::{Draw, Scenario};
-use cpu_time::ThreadTime;
 use qcnlab_sim::{Finished, Plan};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub fn run_elsewhere<E>(
 ) -> Result<Result<Outcome, E>, RunError> {
     let fabric = Fabric::new(scenario, Draw { seed, replication: 0 });
     let fabric = Arc::new(fabric.map_err(|error| RunError::Scenario { replication: 0, error })?);
-    let start = ThreadTime::now();
+    let clock = CpuClock::start();
     let done = match run(fabric.plan(scenario, seed, 0)) {
         Ok(done) => done,
         Err(error) => return Ok(Err(error)),
@@ -29,6 +29,6 @@ pub fn run_elsewhere<E>(
     let mut meter = Meter::new(scenario, &fabric);
     meter.read_rows(&done.trace);
     let metrics = metrics::measure(scenario, &fabric, meter, &done);
-    let replication = Replication { done, metrics, cpu_s: start.elapsed().as_secs_f64(), fabric };
+    let replication = Replication { done, metrics, cpu_s: clock.seconds(), fabric };
     Ok(Ok(Outcome { scenario: scenario.clone(), seed, replications: vec![replication] }))
 }

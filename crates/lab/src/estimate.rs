@@ -3,6 +3,7 @@
 //! Each thing of a scenario counts with as many octets as the allocator was seen to hand out for it;
 //! `tests/memory.rs` holds the sums between 0.8 and 2.5 times what runs take.
 
+#[cfg(feature = "files")]
 use crate::available::available;
 use crate::scenario::{Counts, Scenario};
 use crate::tasks::{Options, Task};
@@ -181,6 +182,12 @@ impl Estimate {
     fn largest(all: impl Iterator<Item = Estimate>) -> Estimate {
         all.max_by_key(Estimate::total).unwrap_or_default()
     }
+}
+
+/// Nobody says how much memory there is.
+#[cfg(not(feature = "files"))]
+fn available() -> Option<u64> {
+    None
 }
 
 /// Runs at a time.

@@ -1,60 +1,82 @@
 //! Scenarios, runs, metrics and replications.
+//!
+//! Features, all on by default: `threads` for several runs at a time, `files` for captures, for files that scenarios name
+//! and for what `/proc` says of memory, `clock` for CPU seconds. Without them a run is advanced as a [`SteppedRun`].
+#![cfg_attr(not(all(feature = "files", feature = "threads")), allow(dead_code, unused_imports))]
 
 mod address;
+#[cfg(feature = "files")]
 mod available;
 mod bottleneck;
+#[cfg(feature = "files")]
 mod capture;
 mod capture_fault;
 mod catalogue;
+mod clock;
+#[cfg(feature = "files")]
 mod conform;
+mod digests;
 mod elsewhere;
 mod error;
 mod estimate;
 mod fabric;
 pub mod fairness;
+mod files;
 pub mod flows;
 pub mod fluid;
 pub mod foreign;
+#[cfg(feature = "files")]
 mod frames;
 mod header;
 mod metrics;
+#[cfg(feature = "files")]
 mod mib;
 mod nearest;
 mod outcome;
 mod pattern;
+#[cfg(feature = "threads")]
 mod points;
 mod quantity;
 mod replay;
 mod replication;
+#[cfg(feature = "threads")]
 mod run;
 mod scenario;
 mod schema;
 mod shipped;
+mod stepping;
 mod tables;
 mod tasks;
 pub mod topology;
+#[cfg(feature = "threads")]
 mod workers;
 
 pub use bottleneck::{Bottleneck, BottleneckPhase, Contender, Contenders, MinMeanMax, NoBottleneck, PortLoad};
+#[cfg(feature = "files")]
 pub use capture::{CaptureOptions, CaptureSummary, FramesKept, capture_size, run_captured};
 pub use capture_fault::CaptureFault;
 pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json, window_metrics_json};
+#[cfg(feature = "files")]
 pub use conform::{ConformError, ConformOptions, Tolerances, conform_cp, conform_rp};
 pub use elsewhere::run_elsewhere;
 pub use error::RunError;
 pub use estimate::{Estimate, MemoryShortage, Part};
+#[cfg(feature = "files")]
 pub use frames::{CapturedRows, RowsError};
 pub use metrics::{METRICS, Metric, Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window};
+#[cfg(feature = "files")]
 pub use mib::{MIB_OBJECTS, MibError, MibObject, mib_json, mib_objects_markdown};
 pub use outcome::Outcome;
 pub use pattern::PatternError;
+#[cfg(feature = "threads")]
 pub use points::{CheckedPoint, check_points};
 pub use qcnlab_schemes as schemes;
-pub use qcnlab_sim::{Control, Ending};
+pub use qcnlab_sim::{Control, Ending, PortState, Trace};
 pub use qcnlab_units as units;
 pub use quantity::quantity;
 pub use replay::{CapturedDirection, FlowsBy, ReplayFault, Replayed};
 pub use replication::Replication;
+#[cfg(feature = "threads")]
 pub use run::run;
 pub use scenario::{
     Adapters, BOTTLENECK, Chain, CongestionAvoidance, Defence, DefenceMode, Domain, DomainFault, FatTree, Fault,
@@ -64,6 +86,8 @@ pub use scenario::{
 };
 pub use schema::schema_json;
 pub use shipped::{Shipped, shipped};
+pub use stepping::SteppedRun;
 pub use tables::{Column, Data, TABLES, Table};
 pub use tasks::{Options, Task, all_tasks, work_ps};
+#[cfg(feature = "threads")]
 pub use workers::run_each;

@@ -1,11 +1,11 @@
 //! One replication of a scenario.
 
+use crate::clock::CpuClock;
 use crate::error::RunError;
 use crate::fabric::Fabric;
 use crate::foreign::RunId;
 use crate::metrics::{self, Meter};
 use crate::scenario::Scenario;
-use cpu_time::ThreadTime;
 use qcnlab_schemes::foreign;
 use qcnlab_sim::{Control, Engine, Finished, Halt, Plan, Sink, Trace};
 use std::sync::Arc;
@@ -24,6 +24,7 @@ pub struct Replication {
 }
 
 /// Run one replication on a fabric.
+#[cfg(feature = "threads")]
 pub(crate) fn replicate(
     scenario: &Scenario,
     seed: u64,
@@ -36,6 +37,7 @@ pub(crate) fn replicate(
 }
 
 /// As [`replicate`] for the first replication; `sink` gets what `ports` send.
+#[cfg(feature = "files")]
 pub(crate) fn replicate_captured(
     scenario: &Scenario,
     seed: u64,
@@ -56,7 +58,7 @@ fn measured(
     control: &Control,
     run: impl FnOnce(Plan, &mut dyn FnMut(&Trace)) -> Result<Finished, Halt>,
 ) -> Result<Replication, RunError> {
-    let start = ThreadTime::now();
+    let clock = CpuClock::start();
     let plan = fabric.plan(scenario, seed, rep);
     let mut meter = Meter::new(scenario, &fabric);
     let ran = RunId::within(control, || foreign::guard(|| run(plan, &mut |trace| meter.read_rows(trace))));
@@ -64,14 +66,18 @@ fn measured(
         true => RunError::Cancelled,
         false => RunError::Foreign { replication: rep, failure },
     })?;
-    let done = ran.map_err(|halt| match halt {
-        Halt::Cancelled => RunError::Cancelled,
-        Halt::Violation(violation) => {
-            RunError::Violation { scenario: scenario.name.clone(), replication: rep, violation }
-        }
-        Halt::Replay(error) => RunError::Replay { scenario: scenario.name.clone(), replication: rep, error },
-    })?;
-    let cpu_s = start.elapsed().as_secs_f64();
+    let done = ran.map_err(|halt| halted(scenario, rep, halt))?;
+    let cpu_s = clock.seconds();
     let metrics = metrics::measure(scenario, &fabric, meter, &done);
     Ok(Replication { done, metrics, cpu_s, fabric })
+}
+
+/// Why a run that halted gives no results.
+pub(crate) fn halted(scenario: &Scenario, replication: u32, halt: Halt) -> RunError {
+    let scenario = scenario.name.clone();
+    match halt {
+        Halt::Cancelled => RunError::Cancelled,
+        Halt::Violation(violation) => RunError::Violation { scenario, replication, violation },
+        Halt::Replay(error) => RunError::Replay { scenario, replication, error },
+    }
 }

@@ -3,61 +3,10 @@
 //! `digests.txt` holds the lines as they were accepted, over one replication. A difference means "changed", never
 //! "wrong" or "right"; a line that may change needs an entry under **Changed results** in CHANGELOG.md.
 
-use qcnlab_lab::{Column, Control, Data, Options, Scenario, TABLES, run, shipped};
-use sha2::{Digest, Sha256};
+use qcnlab_lab::{Control, Options, Scenario, run, shipped};
 use std::fmt::Write;
 use std::path::Path;
 use std::{env, fs};
-
-/// The values of a column as text, one a line, and as numbers where they are numbers.
-fn values(column: &Column) -> (String, Vec<f64>) {
-    let mut text = String::new();
-    let mut numbers = Vec::new();
-    macro_rules! plain {
-        ($values:expr) => {
-            for value in $values {
-                writeln!(text, "{value:?}").unwrap();
-                numbers.push(*value as f64);
-            }
-        };
-    }
-    macro_rules! optional {
-        ($values:expr) => {
-            for value in $values {
-                writeln!(text, "{value:?}").unwrap();
-                numbers.extend(value.map(|value| value as f64));
-            }
-        };
-    }
-    match &column.data {
-        Data::U32(values) => plain!(values),
-        Data::U64(values) => plain!(values),
-        Data::F64(values) => plain!(values),
-        Data::OptionalI64(values) => optional!(values),
-        Data::OptionalI32(values) => optional!(values),
-        Data::OptionalF64(values) => optional!(values),
-        Data::Word(values, words) => {
-            for value in values {
-                writeln!(text, "{}", words[*value as usize]).unwrap();
-            }
-        }
-    }
-    (text, numbers)
-}
-
-/// Rows, least, mean and largest value, and the first 12 digits of the SHA-256 of the values as text.
-fn line(rows: usize, column: &Column) -> String {
-    let (text, numbers) = values(column);
-    let digest: String = Sha256::digest(text).iter().take(6).map(|octet| format!("{octet:02x}")).collect();
-    let mut line = format!("{rows:>7} rows  {digest}");
-    if !numbers.is_empty() {
-        let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
-        let largest = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
-        write!(line, "  least {least:.6e}  mean {mean:.6e}  largest {largest:.6e}").unwrap();
-    }
-    line
-}
 
 fn digests() -> String {
     let mut text = String::new();
@@ -66,17 +15,7 @@ fn digests() -> String {
     let outcomes = run(&scenarios, &options, &Control::default()).unwrap();
     for (each, outcome) in shipped().iter().zip(&outcomes) {
         writeln!(text, "{}/{}", each.folder, each.name).unwrap();
-        for name in TABLES {
-            let table = outcome.table(name).unwrap();
-            if table.rows == 0 {
-                writeln!(text, "  {name:<34}      0 rows").unwrap();
-                continue;
-            }
-            for column in &table.columns {
-                let title = format!("{name}.{}", column.name);
-                writeln!(text, "  {title:<34}{}", line(table.rows, column)).unwrap();
-            }
-        }
+        text.push_str(&outcome.digests());
     }
     text
 }

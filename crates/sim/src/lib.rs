@@ -45,7 +45,7 @@ pub mod wheel;
 
 pub use audit::Violation;
 pub use departure::{DataFacts, Departure, FrameFacts, SignalFacts};
-pub use engine::{Control, Ending, Engine, Finished, Halt, Sink};
+pub use engine::{Control, Ending, Engine, Finished, Halt, PortState, Sink};
 pub use plan::{
     DomainPlan, DomainPort, Events, Feedback, FlowPlan, GeneratorPlan, NodePlan, PausePlan, PauseRule, PauseScope,
     PauseTarget, Plan, PortPlan, Process, Record, ReplayPlan, ServiceChange, Ties, Traffic,

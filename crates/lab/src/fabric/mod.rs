@@ -34,7 +34,7 @@ pub(crate) struct Fabric {
     /// The entry of `[[traffic]]` that each flow belongs to, from 0.
     pub(crate) entries: Vec<u32>,
     /// Whether each flow crosses it.
-    pub(crate) crossing: Vec<bool>,
+    pub(crate) crossing: Arc<[bool]>,
     /// Its own rate, outside hotspots, bit/s.
     pub(crate) link_bps: f64,
     /// Rate that the flows across it offer together, as far as their own links allow, bit/s.
@@ -83,8 +83,9 @@ impl Fabric {
         let index = |port: u32| index_of[port as usize].unwrap_or_else(|| unreachable!("a port in use is kept"));
         let (flows, generators) = traffic::plans(scenario, &resolved, index);
         let replays = traffic::replays(scenario, &resolved);
-        let crossing: Vec<bool> = (0..flows.len()).map(|flow| resolved.crosses_bottleneck(flow)).collect();
-        let offered = resolved.wanted_bps.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(bps, _)| bps);
+        let crossing: Arc<[bool]> = (0..flows.len()).map(|flow| resolved.crosses_bottleneck(flow)).collect();
+        let offered =
+            resolved.wanted_bps.iter().zip(crossing.iter()).filter(|(_, crosses)| **crosses).map(|(bps, _)| bps);
         Ok(Fabric {
             nodes: nodes(scenario, &resolved, &index_of),
             domain: domain_plan(scenario, &resolved, &kept),

@@ -10,11 +10,12 @@ use crate::fabric::Fabric;
 use crate::scenario::Scenario;
 use qcnlab_sim::Trace;
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 /// Reads the rows of one run.
-pub(crate) struct Meter<'a> {
+pub(crate) struct Meter {
     pub(super) windows: Windows,
-    crossing: &'a [bool],
+    crossing: Arc<[bool]>,
     bottleneck: u32,
     rows_stay: bool,
     /// Rows read already: of throughput, of queues, of pauses.
@@ -79,14 +80,14 @@ pub(super) struct QueueSums {
     pub(super) onset: Streak,
 }
 
-impl<'a> Meter<'a> {
-    pub(crate) fn new(scenario: &Scenario, fabric: &'a Fabric) -> Meter<'a> {
+impl Meter {
+    pub(crate) fn new(scenario: &Scenario, fabric: &Fabric) -> Meter {
         let windows = Windows::of(scenario);
         let flows = fabric.crossing.len();
         let sums = |needed: bool| vec![0; if needed { flows } else { 0 }];
         let hot = windows.after.is_some();
         Meter {
-            crossing: &fabric.crossing,
+            crossing: fabric.crossing.clone(),
             bottleneck: fabric.bottleneck,
             rows_stay: scenario.record.tables,
             rows_read: [0; 3],

@@ -12,7 +12,7 @@ use std::ops::Range;
 /// A run as metrics see it: the sums of the meter, and the totals.
 pub(super) struct RunView<'a> {
     pub(super) done: &'a Finished,
-    pub(super) meter: Meter<'a>,
+    pub(super) meter: Meter,
     pub(super) hotspot_bps: Option<f64>,
     fabric: &'a Fabric,
     completions: Vec<Completion>,
@@ -21,12 +21,7 @@ pub(super) struct RunView<'a> {
 const MS: f64 = 1e9;
 
 impl<'a> RunView<'a> {
-    pub(super) fn new(
-        scenario: &Scenario,
-        fabric: &'a Fabric,
-        mut meter: Meter<'a>,
-        done: &'a Finished,
-    ) -> RunView<'a> {
+    pub(super) fn new(scenario: &Scenario, fabric: &'a Fabric, mut meter: Meter, done: &'a Finished) -> RunView<'a> {
         meter.close(done.end.ps());
         let hotspot_bps = scenario.hotspots.first().map(|hotspot| hotspot.rate.as_f64());
         let completions = completions(fabric, done).into_iter().flatten().collect();
@@ -101,7 +96,8 @@ impl<'a> RunView<'a> {
     pub(super) fn octets_whole(&self, counts: fn(bool) -> bool) -> FlowOctets {
         let windows = &self.meter.windows;
         let seconds = windows.seconds(std::slice::from_ref(&windows.whole));
-        let flows = self.meter.octets.whole.iter().zip(&self.fabric.crossing).filter(|(_, crosses)| counts(**crosses));
+        let flows =
+            self.meter.octets.whole.iter().zip(self.fabric.crossing.iter()).filter(|(_, crosses)| counts(**crosses));
         FlowOctets { octets: flows.map(|(octets, _)| *octets as f64).collect(), seconds }
     }
 

@@ -4,6 +4,7 @@ use super::ReplayFault;
 use super::flow_key::FlowKey;
 use super::selection::{OutOfOrder, PassedOver, SelectedFrames, Selection};
 use crate::address::Address;
+use crate::files;
 use qcnlab_capture::InterfaceId;
 use qcnlab_units::Span;
 use sha2::{Digest, Sha256};
@@ -197,7 +198,7 @@ fn open(path: &Path) -> Result<(File, PathBuf, FileStamp), ReplayFault> {
     if !path.metadata().map_err(cannot)?.is_file() {
         return Err(ReplayFault::NotAFile);
     }
-    let file = File::open(&path).map_err(cannot)?;
+    let file = files::open(&path).map_err(cannot)?;
     let stamp = FileStamp::of(&file.metadata().map_err(cannot)?);
     Ok((file, path, stamp))
 }

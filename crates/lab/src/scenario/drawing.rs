@@ -3,6 +3,7 @@
 use super::fault::Fault;
 use super::located::LocatedFault;
 use super::types::{Scenario, TrafficKind};
+use crate::files;
 use crate::flows::{CellFault, Incast, Poisson, SheetError, Sizes, read_flows, read_sizes};
 use crate::topology::Network;
 use qcnlab_schemes::{Dice, Purpose};
@@ -140,7 +141,7 @@ pub(super) fn load_files(scenario: &mut Scenario) -> Result<(), LocatedFault> {
         if !text.contains('\n') {
             let path = folder.join(&*text);
             let why = |error: std::io::Error| Fault::File { path: path.display().to_string(), why: error.to_string() };
-            *text = std::fs::read_to_string(&path)
+            *text = files::read_to_string(&path)
                 .map_err(|error| LocatedFault::new(why(error), &[format!("traffic.{i}.{name}")]))?;
             traffic.file = Some(path.display().to_string());
         }

@@ -57,6 +57,7 @@ impl Engine {
             attend_every: check_every,
             capture: None,
             end: plan.end,
+            stop: plan.end,
             ending: Ending::Time,
             drains: plan.drains,
             open_flows: plan.flows.iter().filter(|flow| flow.traffic.total().is_some()).count(),

@@ -27,6 +27,7 @@ impl Engine {
     #[cold]
     pub(super) fn end_now(&mut self, now: Instant, ending: Ending) {
         self.end = now;
+        self.stop = now;
         self.ending = ending;
     }
 

@@ -6,7 +6,7 @@ use super::signals::{ControlFrame, Signalling};
 use super::{Engine, Finished, Halt};
 use crate::audit::{self, Violation};
 use crate::frame::{Frame, flag};
-use crate::ids::{ControlFrameId, Id, IdVec, NodeId};
+use crate::ids::{ControlFrameId, Id, IdVec, NodeId, PortId, QueuesId};
 use crate::input_buffer::InputBuffer;
 use crate::plan::PauseScope;
 use crate::port::Port;
@@ -15,7 +15,8 @@ use crate::queue_pair::QueuePair;
 use crate::sender::Sender;
 use crate::source::Source;
 use crate::trace::{FlowTally, PointTally, RoceTally, Tally, TcpTally, Trace};
-use qcnlab_units::Bytes;
+use qcnlab_schemes::driver::EndedPause;
+use qcnlab_units::{Bytes, Instant};
 use std::collections::VecDeque;
 
 impl Engine {
@@ -64,19 +65,10 @@ impl Engine {
 
     /// Records the pauses that are in force, or were the last of their class.
     fn record_last_pauses(&mut self) {
-        for queues in self.network.queues.iter() {
-            let input = self.network.ports[queues.port].input().map(|input| &self.network.inputs[input]);
-            let scope = input.and_then(|input| input.pause.as_ref()).map(|pause| pause.sender.plan.scope);
-            let whole_link = scope == Some(PauseScope::Link);
-            for (position, queue) in queues.queues.iter().enumerate() {
-                // A pause of the whole link is one row.
-                if position > 0 && whole_link {
-                    continue;
-                }
-                if let Some((since, end, because)) = queue.pause.last(self.end.ps()) {
-                    let class = if whole_link { None } else { Some(queue.class) };
-                    self.recording.recorder.on_pause(since, end, queues.port, class, because);
-                }
+        for queues in self.network.queues.ids() {
+            let port = self.network.queues[queues].port;
+            for (class, (since, end, because)) in self.network.last_pauses(queues, self.end) {
+                self.recording.recorder.on_pause(since, end, port, class, because);
             }
         }
     }
@@ -153,6 +145,23 @@ impl Engine {
 }
 
 impl Network {
+    /// The pauses of a port that are in force at `now`, or were the last of their class and are not recorded. A pause
+    /// of the whole link is one, without a class.
+    pub(super) fn last_pauses(
+        &self,
+        id: QueuesId,
+        now: Instant,
+    ) -> impl Iterator<Item = (Option<u8>, EndedPause<PortId>)> {
+        let queues = &self.queues[id];
+        let input = self.ports[queues.port].input().map(|input| &self.inputs[input]);
+        let scope = input.and_then(|input| input.pause.as_ref()).map(|pause| pause.sender.plan.scope);
+        let whole_link = scope == Some(PauseScope::Link);
+        let classes = queues.queues.iter().take(if whole_link { 1 } else { usize::MAX });
+        classes.filter_map(move |queue| {
+            Some((if whole_link { None } else { Some(queue.class) }, queue.pause.last(now.ps())?))
+        })
+    }
+
     /// Checks shared buffers: what is in use is what the groups use, and what the frames that wait take.
     fn audit_shared_buffers(&self) -> Result<(), Violation> {
         for node in self.nodes.iter() {

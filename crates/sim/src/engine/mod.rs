@@ -41,6 +41,7 @@ mod sending;
 mod services;
 mod shared_memory;
 mod signals;
+mod stepping;
 mod transmission;
 mod transport;
 
@@ -62,6 +63,7 @@ use signals::Signalling;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+pub use stepping::PortState;
 
 /// Lets other threads follow a run and stop it.
 #[derive(Debug, Default)]
@@ -125,6 +127,8 @@ pub struct Engine {
     /// When the run ends, as far as is known now, and why.
     end: Instant,
     ending: Ending,
+    /// When the loop stops: at the end, or where the present [step](stepping) does.
+    stop: Instant,
     /// Whether it ends with its last open flow.
     drains: bool,
     /// Flows with an end that have not come to it and still may.
@@ -174,14 +178,27 @@ impl Engine {
 
     fn run_attended(mut self, mut attendants: Attendants<'_>) -> Result<Finished, Halt> {
         let planned = self.end;
+        self.go_on(&mut attendants)?;
+        let Attendants { control, observer, sink, at } = attendants;
+        control.done_ps.fetch_add(planned.since(at).ps(), Ordering::Relaxed);
+        if self.capture_rest(sink).is_break() {
+            return Err(Halt::Cancelled);
+        }
+        self.check_replays()?;
+        self.finish(observer)
+    }
+
+    /// Does what is due before the loop's stop.
+    fn go_on(&mut self, attendants: &mut Attendants<'_>) -> Result<(), Halt> {
         while let Some((now, entity)) = self.schedule.next() {
-            if now >= self.end {
+            if now >= self.stop {
+                self.schedule.put_back(now, entity);
                 break;
             }
             self.recording.counters.events += 1;
             if self.recording.counters.events & (self.attend_every - 1) == 0 {
                 let event = self.schedule.event(entity);
-                self.attend(now, event, &mut attendants)?;
+                self.attend(now, event, attendants)?;
             }
             match self.schedule.event(entity) {
                 Event::TransmissionEnd(queues) => self.end_transmission(now, queues),
@@ -201,13 +218,7 @@ impl Engine {
                 Event::RateSample => self.sample_rates(now),
             }
         }
-        let Attendants { control, observer, sink, at } = attendants;
-        control.done_ps.fetch_add(planned.since(at).ps(), Ordering::Relaxed);
-        if self.capture_rest(sink).is_break() {
-            return Err(Halt::Cancelled);
-        }
-        self.check_replays()?;
-        self.finish(observer)
+        Ok(())
     }
 
     /// Reports progress to the control, and stops if it says so; shows rows; captures.

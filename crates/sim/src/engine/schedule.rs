@@ -151,6 +151,12 @@ impl Schedule {
         Some((Instant::from_ps(time), entity))
     }
 
+    /// Puts an event back that [`next`](Schedule::next) has taken. The order of its instant stays as it was.
+    #[cold]
+    pub(super) fn put_back(&mut self, at: Instant, entity: Entity) {
+        self.wheel.set(entity, at.ps());
+    }
+
     /// Sets the time of an event, replacing the one it had. [`Instant::NEVER`] leaves it without one.
     #[inline(always)]
     pub(super) fn set(&mut self, event: Event, at: Instant) {

@@ -1,0 +1,97 @@
+//! Runs in steps: who holds an engine advances it, and looks at its ports in between.
+//!
+//! A run in steps has the same rows and totals as one that goes through. What is looked at between two steps is computed
+//! without changing anything.
+
+use super::{Attendants, Control, Engine, Finished, Halt};
+use crate::frame::Frame;
+use crate::ids::PortId;
+use crate::trace::Trace;
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use std::ops::ControlFlow;
+
+/// A port between two steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortState {
+    /// Octets queued, the frame in transmission included.
+    pub queue: Bytes,
+    /// Octets of the frames that have left since the start.
+    pub sent: Bytes,
+    /// The rate at which it serves.
+    pub rate: BitRate,
+    /// For how long it was paused since the start; classes that pause by themselves add up. Without pauses that ended
+    /// where the plan does not keep rows.
+    pub paused: Span,
+    /// Whether it, or a class of it, is paused.
+    pub is_paused: bool,
+}
+
+impl Engine {
+    /// Advances the run: what is due before `until` happens, what is due then or later does not. `observer` then sees
+    /// the rows so far, as in [`run_watched`](Engine::run_watched). False when the run has come to its end.
+    ///
+    /// # Errors
+    /// As [`run`](Engine::run), but the audit waits for [`end`](Engine::end).
+    pub fn advance(&mut self, until: Instant, observer: &mut dyn FnMut(&Trace)) -> Result<bool, Halt> {
+        self.stop = until.min(self.end);
+        let control = Control::default();
+        let sink = &mut |_: &_| ControlFlow::Continue(());
+        self.go_on(&mut Attendants { control: &control, observer, sink, at: Instant::ZERO })?;
+        self.check_replays()?;
+        if until >= self.end {
+            return Ok(false);
+        }
+        self.count_all_delivered(until);
+        self.recording.recorder.show_so_far(until, observer);
+        Ok(true)
+    }
+
+    /// Ends a run in steps: advances it to its end, sums the totals and audits.
+    ///
+    /// # Errors
+    /// As [`run`](Engine::run).
+    pub fn end(mut self, observer: &mut dyn FnMut(&Trace)) -> Result<Finished, Halt> {
+        self.advance(Instant::NEVER, observer)?;
+        self.finish(observer)
+    }
+
+    /// What is recorded so far.
+    pub fn recorded(&self) -> &Trace {
+        &self.recording.recorder.trace
+    }
+
+    /// When the last step stopped; the end before the first step.
+    pub const fn stopped(&self) -> Instant {
+        self.stop
+    }
+
+    /// Each port as the last step left it, by number.
+    pub fn port_states(&self) -> Vec<PortState> {
+        let mut states: Vec<PortState> = self.network.ports.ids().map(|id| self.port_state(id)).collect();
+        let rows = &self.recording.recorder.trace.pauses;
+        for ((start, end), port) in rows.start.iter().zip(&rows.end).zip(&rows.port) {
+            let state = &mut states[*port as usize];
+            state.paused = state.paused + Span::from_ps(end.min(&self.stop.ps()).saturating_sub(*start));
+        }
+        states
+    }
+
+    fn port_state(&self, id: PortId) -> PortState {
+        let (port, now) = (&self.network.ports[id], self.stop.ps());
+        let gone: u64 =
+            port.waiting().take_while(|frame| frame.arrival - port.delay().ps() <= now).map(Frame::octets).sum();
+        let queue = port.queue_len().get() - gone;
+        let mut state = PortState {
+            queue: Bytes::new(queue),
+            sent: Bytes::new(port.count.accepted_bytes - queue),
+            rate: port.rate(),
+            ..PortState::default()
+        };
+        let Some(queues) = port.queues() else { return state };
+        state.is_paused = self.network.queues[queues].queues.iter().any(|class| class.pause.until() > now);
+        for (_, (since, end, _)) in self.network.last_pauses(queues, self.stop) {
+            state.paused = state.paused + Span::from_ps(end.saturating_sub(since));
+        }
+        state
+    }
+}
