@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-live-decks gate fuzz fuzz-live mutants new-scheme docs lint wheel clean
+.PHONY: help demo test validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-live bench-live-decks gate fuzz fuzz-live mutants new-scheme docs lint wheel clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -53,6 +53,10 @@ bench-phases: ## print instructions a hop by phase of a frame's way (needs valgr
 bench-growth: $(CORE) ## measure how cost grows with size; draws docs/img/growth.svg
 	cargo build --release --quiet -p qcnlab-lab --example workload
 	@$(BIN)/python benches/growth.py --svg docs/img/growth.svg $(ARGS)
+
+bench-live: ## measure the live switch beside the kernel bridge and a plain forwarder (ARGS="--page docs/reference/live-speed.md")
+	cargo build --release --quiet -p qcnlab-live --example forwarders
+	@$(PYTHON) benches/live_speed.py $(ARGS)
 
 bench-live-decks: $(CORE) ## hold live runs of decks 001, 002 and 003 against simulated ones; writes docs/reference/live.md (15 minutes)
 	@$(BIN)/python benches/live_against_simulated.py $(ARGS)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 BENCHES = (
-    "bench", "counts_against_peers", "gate", "growth", "ns2", "ns3", "peers", "phases",
-    "tcp_against_ns3",
+    "bench", "counts_against_peers", "gate", "growth", "live_speed", "ns2", "ns3", "peers",
+    "phases", "tcp_against_ns3",
 )  # fmt: skip
 
 
@@ -52,6 +52,33 @@ def test_start_times_are_the_same_each_time_and_apart() -> None:
     assert start_times(9, 0) == start_times(9, 0)
     assert start_times(9, 0) != start_times(9, 1)
     assert all(1_000_000 <= start < 20_000_000 for start in start_times(9, 0))
+
+
+def test_forwarders_are_told_by_their_medians() -> None:
+    def measured(cpu_ns: float) -> dict[str, Any]:
+        return {
+            "forwarder": "switch",
+            "octets": 1500,
+            "frames_per_s": 100_000.0,
+            "cpu_ns": cpu_ns,
+            "latency_p50_ns": 20_000,
+            "latency_p99_ns": 40_000,
+        }
+
+    rows = bench("live_speed").rows([measured(4000.0), measured(2000.0), measured(2500.0)])
+    # 100 000 frames of 1500 octets are 1200 Mb/s; at 2.5 us one core does 400 000.
+    assert rows == [
+        (
+            "1500",
+            "switch",
+            "100 [100..100]",
+            "1,200",
+            "2.50 [2.00..4.00]",
+            "400,000",
+            "20 [20..20]",
+            "40 [40..40]",
+        )
+    ]
 
 
 def test_the_exponent_of_a_power_is_found() -> None:

@@ -13,6 +13,7 @@
 //! * [`port`], [`inputs`], [`congestion`], [`switch`], [`adapter`]: the data plane, told the time and handed frames.
 //! * [`loops`]: the event loops that drive it. [`datagrams`], [`streams`]: own traffic. [`iperf`]: another maker's.
 //! * [`record`], [`health`], [`gate`]: what a run records, what it measures of itself, and whether that will do.
+//! * [`forwarders`]: what the switch costs, beside the kernel's bridge.
 //! * [`intruder`]: a host that was taken over, for tests and fuzzing.
 //! * [`names`], [`view`]: names for the namespaces of a network that stands, and what it shows of itself.
 //! * [`session`]: a run from its scenario to its outcome. [`doctor`]: what this machine can do.
@@ -26,6 +27,7 @@ mod congestion;
 mod datagrams;
 mod doctor;
 mod error;
+mod forwarders;
 mod gate;
 mod head;
 mod health;
@@ -51,6 +53,7 @@ mod view;
 pub use captures::write_capture;
 pub use doctor::{Finding, examine, findings_json};
 pub use error::{LiveError, Unsupported};
+pub use forwarders::{Forwarder, ForwarderMeasurement, measure_forwarder};
 pub use gate::{INVALID, LIMITS, Limits, Timing};
 pub use intruder::{Intruder, IntruderEnd};
 pub use iperf::IperfEnd;

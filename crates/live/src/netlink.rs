@@ -18,6 +18,7 @@ const NEW_NEIGHBOUR: u16 = 28;
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
+const IFLA_MASTER: u16 = 10;
 const IFLA_TXQLEN: u16 = 13;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_NET_NS_FD: u16 = 28;
@@ -143,6 +144,23 @@ impl Links {
             .attribute(IFLA_MTU, &mtu.to_ne_bytes())
             .attribute(IFLA_TXQLEN, &queue.to_ne_bytes());
         self.ask(message, &format!("configure {name}"))
+    }
+
+    /// Makes a bridge of the kernel's.
+    pub(crate) fn make_bridge(&self, name: &str) -> Result<(), SysError> {
+        let message = Message::new(NEW_LINK, CREATE)
+            .fixed(&link(0, 0, 0))
+            .attribute(IFLA_IFNAME, &name_octets(name))
+            .nested(IFLA_LINKINFO, |message| message.attribute(IFLA_INFO_KIND, b"bridge"));
+        self.ask(message, &format!("make the bridge {name}"))
+    }
+
+    /// Makes an interface a port of a bridge.
+    pub(crate) fn join_bridge(&self, name: &str, bridge: &str) -> Result<(), SysError> {
+        let message = Message::new(NEW_LINK, ACKNOWLEDGE)
+            .fixed(&link(interface_index(name)?, 0, 0))
+            .attribute(IFLA_MASTER, &interface_index(bridge)?.to_ne_bytes());
+        self.ask(message, &format!("make {name} a port of {bridge}"))
     }
 
     /// Sets an interface up.

@@ -130,8 +130,18 @@ fn stack_mtu(plan: &Plan) -> u32 {
 
 /// Frames that the stack's interface dropped because the adapter did not take them; of the calling thread's namespace.
 pub(crate) fn stack_drops() -> u64 {
+    interface_counter(STACK, 11)
+}
+
+/// Frames that an interface of the calling thread's namespace received.
+pub(crate) fn received_frames(name: &str) -> u64 {
+    interface_counter(name, 1)
+}
+
+/// A counter of /proc/net/dev: received octets, frames, errors, drops and four more; then sent octets, frames, errors,
+/// drops.
+fn interface_counter(name: &str, column: usize) -> u64 {
     let Ok(text) = fs::read_to_string("/proc/thread-self/net/dev") else { return 0 };
-    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(&format!("{STACK}:")));
-    // Receive: octets, packets, errors, drops and four more; then transmit: octets, packets, errors, drops.
-    line.and_then(|counters| counters.split_whitespace().nth(11)?.parse().ok()).unwrap_or(0)
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(&format!("{name}:")));
+    line.and_then(|counters| counters.split_whitespace().nth(column)?.parse().ok()).unwrap_or(0)
 }
