@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from qcnlab import _core, text
+from qcnlab.options import Json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -340,7 +341,12 @@ Uncaptured = Annotated[
 Rows = Annotated[
     int, typer.Option(min=0, max=MOST_ROWS, help="Intervals or samples printed of each part.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Backlogged = Annotated[
+    bool, typer.Option("--backlogged", help="Senders always have a frame to send.")
+]
+StartsFree = Annotated[
+    bool, typer.Option("--starts-free", help="No limiter was installed at the beginning.")
+]
 
 
 @app.command()
@@ -364,12 +370,8 @@ def rp(
     ] = "0 s",
     jitter: Jitter = None,
     uncaptured: Uncaptured = None,
-    backlogged: Annotated[
-        bool, typer.Option("--backlogged", help="Senders always have a frame to send.")
-    ] = False,
-    starts_free: Annotated[
-        bool, typer.Option("--starts-free", help="No limiter was installed at the beginning.")
-    ] = False,
+    backlogged: Backlogged = False,
+    starts_free: StartsFree = False,
     rows: Rows = 12,
     as_json: Json = False,
 ) -> None:

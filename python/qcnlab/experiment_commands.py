@@ -9,13 +9,11 @@ import typer
 
 from qcnlab import intervals, text
 from qcnlab.api import MOST_REPS
-from qcnlab.options import Changes, Jobs, Json, Reps, Seed, keep, print_json
+from qcnlab.options import Changes, File, Jobs, Json, On, Reps, Seed, keep, print_json
 
 
 def sweep(
-    scenario: Annotated[
-        str, typer.Argument(metavar="FILE|NAME", help="A scenario file, or a shipped scenario.")
-    ],
+    scenario: File,
     vary: Annotated[
         list[str],
         typer.Option(
@@ -50,12 +48,7 @@ def sweep(
         bool,
         typer.Option("--intervals", help="Confidence intervals (95 %) in place of ranges."),
     ] = False,
-    on: Annotated[
-        str | None,
-        typer.Option(
-            "--on", metavar="CLUSTER", help="Run on dask (this machine) or dask://HOST:PORT."
-        ),
-    ] = None,
+    on: On = None,
     as_json: Json = False,
 ) -> None:
     """Run a scenario over a grid of values; the same command again runs what is missing.
@@ -117,9 +110,7 @@ def demo(
 
 
 def analyse(
-    scenario: Annotated[
-        str, typer.Argument(metavar="FILE|NAME", help="A scenario file, or a shipped scenario.")
-    ],
+    scenario: File,
     changes: Changes = None,
     sweep: Annotated[
         bool, typer.Option("--sweep", help="Find the edge of stability over N and RTT.")

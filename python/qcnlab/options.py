@@ -23,10 +23,17 @@ Changes = Annotated[
     list[str] | None,
     typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key; may be repeated."),
 ]
+File = Annotated[
+    str, typer.Argument(metavar="FILE|NAME", help="A scenario file, or a shipped scenario.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Jobs = Annotated[
     int | None,
     typer.Option("-j", "--jobs", min=1, max=MOST_JOBS, help="Threads; all cores if not given."),
+]
+On = Annotated[
+    str | None,
+    typer.Option("--on", metavar="CLUSTER", help="Run on dask (this machine) or dask://HOST:PORT."),
 ]
 Reps = Annotated[
     int | None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qcnlab import _core, endings, flow_commands, text
-from qcnlab.options import Changes, Jobs, Json, Reps, Seed, keep, print_json
+from qcnlab.options import Changes, File, Jobs, Json, Reps, Seed, keep, print_json
 
 if TYPE_CHECKING:
     from qcnlab.api import Scenario
@@ -30,9 +30,7 @@ class Kept(StrEnum):
 
 
 def run(
-    scenario: Annotated[
-        str, typer.Argument(metavar="FILE|NAME", help="A scenario file, or a shipped scenario.")
-    ],
+    scenario: File,
     changes: Changes = None,
     seed: Seed = None,
     reps: Reps = None,

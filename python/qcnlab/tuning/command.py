@@ -8,13 +8,11 @@ from typing import Annotated
 
 import typer
 
-from qcnlab.options import Changes, Jobs, Json, Reps, Seed, print_json
+from qcnlab.options import Changes, File, Jobs, Json, On, Reps, Seed, print_json
 
 
 def tune(
-    scenario: Annotated[
-        str, typer.Argument(metavar="FILE|NAME", help="A scenario file, or a shipped scenario.")
-    ],
+    scenario: File,
     vary: Annotated[
         list[str],
         typer.Option(
@@ -51,12 +49,7 @@ def tune(
     seed: Seed = None,
     reps: Reps = None,
     jobs: Jobs = None,
-    on: Annotated[
-        str | None,
-        typer.Option(
-            "--on", metavar="CLUSTER", help="Run on dask (this machine) or dask://HOST:PORT."
-        ),
-    ] = None,
+    on: On = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="DIR", help="Folder; runs/tune-<name> if not given."),
