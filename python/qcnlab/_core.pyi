@@ -88,10 +88,8 @@ class Scenario:
     def override(self, assignments: Sequence[str]) -> Scenario: ...
     def source(self) -> tuple[str, str]:
         """Return the name of its file and the JSON from which `from_json` makes it again."""
-    def check_points(
-        self, points: Sequence[Sequence[str]]
-    ) -> list[tuple[str, float] | ScenarioError]:
-        """Return the hash and the duration, in s, under each list of assignments, or its error."""
+    def check_points(self, points: Sequence[Sequence[str]]) -> list[float | ScenarioError]:
+        """Return the duration, in s, under each list of assignments, or its error."""
     def to_toml(self) -> str: ...
     def to_json(self) -> str: ...
     def to_base_json(self) -> str:

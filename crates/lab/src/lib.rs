@@ -69,7 +69,7 @@ pub use mib::{MIB_OBJECTS, MibError, MibObject, mib_json, mib_objects_markdown};
 pub use outcome::Outcome;
 pub use pattern::PatternError;
 #[cfg(feature = "threads")]
-pub use points::{CheckedPoint, check_points};
+pub use points::check_points;
 pub use qcnlab_schemes as schemes;
 pub use qcnlab_sim::{Control, Ending, PortState, Trace};
 pub use qcnlab_units as units;

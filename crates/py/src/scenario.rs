@@ -44,13 +44,13 @@ impl Scenario {
         (name.to_owned(), json)
     }
 
-    /// Each list of assignments that can be run gives a hash and a duration in s, each other one its error.
+    /// Each list of assignments that can be run gives a duration in s, each other one its error.
     fn check_points(&self, py: Python<'_>, points: Vec<Vec<String>>) -> PyResult<Vec<Py<PyAny>>> {
         let checked = py.detach(|| qcnlab_lab::check_points(&self.0, &points));
         checked
             .into_iter()
             .map(|point| match point {
-                Ok(point) => Ok((point.hash, point.duration.seconds()).into_pyobject(py)?.into_any().unbind()),
+                Ok(duration) => Ok(duration.seconds().into_pyobject(py)?.into_any().unbind()),
                 Err(fault) => Ok(errors::of_scenario(py, &fault).into_value(py).into_any()),
             })
             .collect()

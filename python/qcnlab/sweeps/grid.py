@@ -18,7 +18,7 @@ from qcnlab.progress import Bar
 from qcnlab.values import several
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from qcnlab.api import Scenario
 
@@ -87,7 +87,7 @@ class Grid:
     assignments: tuple[tuple[str, ...], ...]
     """By axis, what sets each of its values."""
     digest: str
-    """SHA-256 over the hashes of all points, in hex."""
+    """SHA-256 over the hashes of the points at which one value at a time varies, in hex."""
     simulated_s: float
     """Simulated time of one run at each point."""
 
@@ -184,10 +184,12 @@ def build(
     count = prod(len(values) for values in texts.values())
     if count > MOST_POINTS:
         raise scenario_error(f"the grid has {count:,} points; at most {MOST_POINTS:,} can be run")
-    digest, simulated_s = _checked(base, changes, texts, count, progress)
+    simulated_s = _checked(base, changes, texts, count, progress)
     assignments = tuple(tuple(values) for values in texts.values())
-    grid = Grid((), base, tuple(changes), assignments, digest, simulated_s)
-    return replace(grid, axes=_axes(texts, grid))
+    grid = Grid((), base, tuple(changes), assignments, "", simulated_s)
+    digest = hashlib.sha256(grid.scenario(0).hash.encode())
+    axes = _axes(texts, grid, digest.update)
+    return replace(grid, axes=axes, digest=digest.hexdigest())
 
 
 def _checked(
@@ -196,9 +198,9 @@ def _checked(
     texts: Mapping[str, list[str]],
     count: int,
     progress: bool | None,
-) -> tuple[str, float]:
-    """Return the digest of all points and the simulated time of a run at each."""
-    digest, simulated_s = hashlib.sha256(), 0.0
+) -> float:
+    """Check all points; return the simulated time of a run at each."""
+    simulated_s = 0.0
     faults: dict[str, list[str]] = {}
     done = 0
     points = product(*texts.values())
@@ -209,13 +211,12 @@ def _checked(
                 if isinstance(checked, ScenarioError):
                     faults.setdefault(str(checked).rstrip("\n"), []).append(", ".join(chosen))
                 else:
-                    digest.update(checked[0].encode())
-                    simulated_s += checked[1]
+                    simulated_s += checked
             done += len(chunk)
             bar(done / count)
     if faults:
         raise _refused(faults, count)
-    return digest.hexdigest(), simulated_s
+    return simulated_s
 
 
 def _check_keys(texts: Mapping[str, list[str]], changes: Sequence[str], *, seeded: bool) -> None:
@@ -231,12 +232,18 @@ def _check_keys(texts: Mapping[str, list[str]], changes: Sequence[str], *, seede
             raise scenario_error(f"'{key}' is both set and varied")
 
 
-def _axes(texts: Mapping[str, list[str]], grid: Grid) -> tuple[Axis, ...]:
+def _axes(
+    texts: Mapping[str, list[str]], grid: Grid, seen: Callable[[bytes], object]
+) -> tuple[Axis, ...]:
+    """Return what varies; `seen` gets the hash of each point at which one value varies."""
     axes = []
     stride = len(grid)
     for key, values in texts.items():
         stride //= len(values)
-        trees = [grid.scenario(index * stride).to_dict() for index in range(len(values))]
+        scenarios = [grid.scenario(index * stride) for index in range(len(values))]
+        for scenario in scenarios:
+            seen(scenario.hash.encode())
+        trees = [scenario.to_dict() for scenario in scenarios]
         assigned = (text.partition("=")[2].strip() for text in values)
         resolved = [
             own if (own := _at(tree, key.split("."))) is not None else text

@@ -33,12 +33,23 @@ pub(crate) fn load(scenario: &mut Scenario) -> Result<(), ScenarioError> {
 
 /// Refuse a scenario whose parts contradict one another; return the counts that its memory follows from.
 pub(crate) fn check(scenario: &Scenario) -> Result<Counts, ScenarioError> {
+    resolved(scenario, None).map(|resolved| Counts::of(scenario, &resolved))
+}
+
+/// Refuse a scenario whose parts contradict one another; return what follows from it. `known` is what follows from a
+/// scenario that differs in nothing but its scheme.
+pub(crate) fn resolved(
+    scenario: &Scenario,
+    known: Option<ResolvedScenario>,
+) -> Result<ResolvedScenario, ScenarioError> {
     let draw = Draw { seed: scenario.seed, replication: 0 };
+    // Who takes part in a domain depends on what the scheme hears; nothing else of it follows from the scheme.
+    let known = known.filter(|_| scenario.domain.is_none());
     times(scenario)
         .and_then(|()| arrivals(scenario))
         .and_then(|()| hotspots(scenario))
-        .map_err(|fault| error(scenario, fault))?;
-    scenario.resolve(draw).map(|resolved| Counts::of(scenario, &resolved))
+        .and_then(|()| fabric(scenario, draw, known))
+        .map_err(|fault| error(scenario, fault))
 }
 
 impl Scenario {
@@ -47,14 +58,17 @@ impl Scenario {
     /// # Errors
     /// When something in it cannot work, which [`Scenario::parse`] rules out unless flows are drawn at random.
     pub(crate) fn resolve(&self, draw: Draw) -> Result<ResolvedScenario, ScenarioError> {
-        fabric(self, draw).map_err(|fault| error(self, fault))
+        fabric(self, draw, None).map_err(|fault| error(self, fault))
     }
 }
 
-fn fabric(scenario: &Scenario, draw: Draw) -> Result<ResolvedScenario, LocatedFault> {
+fn fabric(scenario: &Scenario, draw: Draw, known: Option<ResolvedScenario>) -> Result<ResolvedScenario, LocatedFault> {
     signals(scenario)?;
     transport(scenario)?;
-    let resolved = ResolvedScenario::of(scenario, draw)?;
+    let resolved = match known {
+        Some(known) => known,
+        None => ResolvedScenario::of(scenario, draw)?,
+    };
     buffer_once(scenario, &resolved)?;
     sizes(scenario, &resolved)?;
     frames(scenario, &resolved)?;

@@ -237,7 +237,8 @@ fn json_node(value: &serde_json::Value, path: &str) -> DocumentNode {
 
 /// Read a value as TOML does or, where it is no TOML, as text: so that quotes are optional.
 pub(crate) fn scalar(text: &str) -> Content {
-    if too_deep(text).is_some() {
+    let few_dots = text.matches('.').count() < MOST_LEVELS;
+    if !few_dots && too_deep(text).is_some() {
         return Content::Scalar(Scalar::Text(text.trim().to_owned()));
     }
     match toml::de::DeValue::parse(text.trim()).map(|value| toml_scalar(value.get_ref())) {

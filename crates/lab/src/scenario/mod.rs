@@ -130,9 +130,27 @@ impl Scenario {
     /// # Errors
     /// When an assignment names nothing, has a bad value, or gives a scenario that cannot work.
     pub fn with_overrides<S: AsRef<str>>(&self, assignments: &[S]) -> Result<Scenario, ScenarioError> {
-        let assignments: Vec<&str> = assignments.iter().map(AsRef::as_ref).collect();
-        let changed = overrides::apply(&self.origin, &assignments)?;
         let name = self.name.clone();
-        Ok(Scenario { name, ..read::read(Arc::new(changed))? })
+        Ok(Scenario { name, ..read::read(self.changed(assignments)?)? })
+    }
+
+    /// Checks the scenario with assignments applied, as [`Scenario::with_overrides`] does. `known` is what came out for
+    /// assignments that differ in nothing but keys of `scheme`.
+    ///
+    /// # Errors
+    /// As [`Scenario::with_overrides`].
+    #[cfg(feature = "threads")]
+    pub(crate) fn check_overrides<S: AsRef<str>>(
+        &self,
+        assignments: &[S],
+        known: Option<ResolvedScenario>,
+    ) -> Result<(qcnlab_units::Span, ResolvedScenario), ScenarioError> {
+        let scenario = read::values(&self.changed(assignments)?)?;
+        check::resolved(&scenario, known).map(|resolved| (scenario.duration, resolved))
+    }
+
+    fn changed<S: AsRef<str>>(&self, assignments: &[S]) -> Result<Arc<Document>, ScenarioError> {
+        let assignments: Vec<&str> = assignments.iter().map(AsRef::as_ref).collect();
+        overrides::apply(&self.origin, &assignments).map(Arc::new)
     }
 }
