@@ -82,6 +82,17 @@ pub enum Unsupported {
         /// Its name.
         switch: String,
     },
+    /// A switch whose classes take turns.
+    #[error(
+        "the classes of switch {switch} take turns; live switches serve the highest class first: leave weights out"
+    )]
+    Turns {
+        /// Its name.
+        switch: String,
+    },
+    /// Thresholds of single queues.
+    #[error("live switches have the scheme's thresholds alone: leave [[wred]] out")]
+    Wred,
     /// Frames of a capture.
     #[error("live runs do not replay captures; use another kind of traffic")]
     Capture,

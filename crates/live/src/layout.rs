@@ -105,6 +105,12 @@ impl Layout {
         if let Some(switch) = plan.nodes.iter().find(|node| node.shared_buffer.is_some()) {
             return Err(Unsupported::SharedBuffer { switch: switch.name.clone() });
         }
+        if let Some(switch) = plan.nodes.iter().find(|node| node.quanta.is_some()) {
+            return Err(Unsupported::Turns { switch: switch.name.clone() });
+        }
+        if plan.ports.iter().any(|port| !port.wred.is_empty()) {
+            return Err(Unsupported::Wred);
+        }
         if !plan.replays.is_empty() {
             return Err(Unsupported::Capture);
         }

@@ -21,6 +21,8 @@ pub enum Purpose {
     Order = 6,
     /// How far a clock is off.
     Clock = 7,
+    /// Which frames a queue drops early.
+    Discarding = 8,
 }
 
 /// A stream of random numbers.

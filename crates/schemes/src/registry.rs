@@ -13,12 +13,14 @@ use crate::family::{
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::foreign::{self, Foreign};
 use crate::params::{Field, Table, Value};
+use crate::parts::ecn::RampCp;
 use crate::roles::{
     AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Echo, Endpoint, EventKinds,
     Flight, Gauge, HopTelemetry, NotificationPoint, Observation, Pacing, Probe, ProbeAction, Queue, ReactionPoint,
     RpCapabilities, Signal, SignalKind, SignalMismatch, Stamp, TransportEvent, check_signals,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use std::any::Any;
 
 /// A scheme as catalogues show it.
 pub struct Listing {
@@ -312,6 +314,14 @@ macro_rules! families {
                     } )*
                     Config::Foreign(scheme) => scheme.np().map(AnyNp::Foreign),
                 }
+            }
+        }
+
+        impl AnyCp {
+            /// The ramp that it marks by, if it does nothing else.
+            pub fn as_ramp_mut(&mut self) -> Option<&mut RampCp> {
+                let cp: &mut dyn Any = match self { $( AnyCp::$variant(cp) => cp, )* AnyCp::Foreign(_) => return None };
+                cp.downcast_mut()
             }
         }
 

@@ -183,8 +183,8 @@ mod tests {
         let node = NodePlan {
             name: "switch".to_owned(),
             input_memory: Some(Bytes::new(10_000)),
-            shared_buffer: None,
             pause: Some(PausePlan { scope, rule, reaction: Span::ZERO }),
+            ..NodePlan::default()
         };
         InputBuffer::new(PortId::new(0), 0, &node, Some(PortId::new(1)), u8::MAX)
     }
@@ -245,8 +245,8 @@ mod tests {
         let node = NodePlan {
             name: "switch".to_owned(),
             input_memory: Some(Bytes::new(10_000)),
-            shared_buffer: None,
             pause: Some(PausePlan { scope: PauseScope::Link, rule, reaction: Span::ZERO }),
+            ..NodePlan::default()
         };
         let mut input = InputBuffer::new(PortId::new(0), 0, &node, Some(PortId::new(1)), 0b1111);
         assert!(input.admit_safe(2, 1500) && !input.admit_safe(2, 1) && input.admit_safe(3, 1));

@@ -21,6 +21,7 @@ pub mod adapter;
 mod arrived;
 pub mod audit;
 pub mod connection;
+mod deficit_round_robin;
 mod departure;
 pub mod engine;
 pub mod frame;
@@ -42,6 +43,7 @@ pub mod tcp;
 pub mod testing;
 pub mod trace;
 pub mod wheel;
+mod wred;
 
 pub use audit::Violation;
 pub use departure::{DataFacts, Departure, FrameFacts, SignalFacts};
@@ -53,3 +55,4 @@ pub use plan::{
 pub use replay::{ReplayError, ReplaySource, ReplayStream, ReplayedFrame};
 pub use shared_buffer::{Alpha, SharedBufferPlan, SharedInputPlan, SharedQueuePlan};
 pub use trace::{Counters, FlowTally, PauseRows, PointTally, RoceTally, TcpTally, Trace};
+pub use wred::WredPlan;

@@ -2,6 +2,7 @@
 
 use crate::replay::ReplaySource;
 use crate::shared_buffer::SharedBufferPlan;
+use crate::wred::WredPlan;
 use crate::{roce, tcp};
 use qcnlab_schemes::ReactionPoint;
 pub use qcnlab_schemes::driver::{PausePlan, PauseRule, PauseScope, PauseTarget};
@@ -129,6 +130,9 @@ pub struct NodePlan {
     pub shared_buffer: Option<SharedBufferPlan>,
     /// When it pauses the far ends of its links.
     pub pause: Option<PausePlan>,
+    /// For each class the octets that a turn adds to what it may send (deficit round robin); 0 for a strict class. All
+    /// strict classes go first, the highest first. `None` where all are strict. No flow starts at such a node.
+    pub quanta: Option<[Bytes; 8]>,
 }
 
 impl NodePlan {
@@ -164,6 +168,8 @@ pub struct PortPlan {
     pub overhead: Bytes,
     /// Whether its queues have congestion points.
     pub watched: bool,
+    /// Thresholds of single queues, for marks and early drops; of several for a class the first holds.
+    pub wred: Vec<WredPlan>,
     /// Whether its queue is recorded.
     pub recorded: bool,
     /// The port of the other direction of the same link; needed for whatever travels back over it.

@@ -316,12 +316,18 @@ impl Port {
     #[inline(always)]
     pub(crate) fn admit(&mut self, queued: u64, size: u64) -> bool {
         if queued + size > self.capacity {
-            self.count.dropped_frames += 1;
-            self.count.dropped_bytes += size;
+            self.count_dropped(size);
             return false;
         }
         self.count_accepted(size);
         true
+    }
+
+    /// Counts a frame that it drops.
+    #[inline(always)]
+    pub(crate) const fn count_dropped(&mut self, size: u64) {
+        self.count.dropped_frames += 1;
+        self.count.dropped_bytes += size;
     }
 
     /// As [`admit`](Port::admit), of a first-in first-out port.

@@ -1,12 +1,14 @@
-//! A port's priority queues and its transmitter: several classes, strict priority, PAUSE and PFC.
+//! A port's priority queues and its transmitter: several classes, strict or in turns, PAUSE and PFC.
 //!
 //! Which frame is transmitted next is not known when a frame arrives, so such a port has an
 //! event at the end of each transmission. The frame in transmission stays at the
 //! head of its queue until then: it is never cut short, and it counts as queued.
 
+use crate::deficit_round_robin::DeficitRoundRobin;
 use crate::frame::{Frame, Ring, flag};
 use crate::ids::{AdapterId, PortCpId, PortId};
 use crate::port::Fifo;
+use crate::wred::Wred;
 use qcnlab_schemes::driver::ClassPause;
 use qcnlab_units::BitRate;
 use std::collections::VecDeque;
@@ -40,6 +42,8 @@ pub(crate) struct ClassQueue {
     pub(crate) cp: Option<PortCpId>,
     /// Its pause, and the port that led to it.
     pub(crate) pause: ClassPause<PortId>,
+    /// What drops frames early.
+    pub(crate) wred: Option<Box<Wred>>,
 }
 
 /// What the transmitter is busy with.
@@ -77,6 +81,10 @@ pub(crate) struct PriorityQueues {
     /// Whether its queues are counted by input, too. They are where the node pauses links by watermarks: it has to know
     /// which output holds most of an input's octets, and what waits for a paused link.
     pub(crate) counts_inputs: bool,
+    /// Whose turn it is, where some classes take turns.
+    pub(crate) turns: Option<Box<DeficitRoundRobin>>,
+    /// Whether some queue may turn a frame away that has room.
+    pub(crate) guarded: bool,
     /// What the port is while nothing is paused, if it does not always need priority queues.
     pub(crate) unpaused: Option<Fifo>,
     /// How many more frames leave before the port becomes that again.
@@ -121,6 +129,7 @@ impl PriorityQueues {
                 dropped_frames: 0,
                 cp: None,
                 pause: ClassPause::default(),
+                wred: None,
             });
         }
         PriorityQueues {
@@ -136,6 +145,8 @@ impl PriorityQueues {
             pause_delay: 0,
             pause_frames_sent: 0,
             counts_inputs: false,
+            turns: None,
+            guarded: false,
             unpaused: None,
             transmissions_due: 0,
         }
@@ -183,6 +194,11 @@ impl PriorityQueues {
         let queue = &mut self.queues[usize::from(position)];
         let frame = queue.frames.pop();
         queue.octets -= frame.octets();
+        if let Some(turns) = &mut self.turns
+            && queue.frames.is_empty()
+        {
+            turns.emptied(usize::from(position));
+        }
         (frame, queue.octets, queue.cp)
     }
 

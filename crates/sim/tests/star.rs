@@ -23,6 +23,7 @@ fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
         capacity,
         overhead: Bytes::ZERO,
         watched,
+        wred: Vec::new(),
         recorded: watched,
         peer,
     };

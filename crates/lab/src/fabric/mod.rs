@@ -240,6 +240,7 @@ fn port_plan(scenario: &Scenario, resolved: &ResolvedScenario, port: u32, index_
         capacity: resolved.capacity(scenario, port),
         overhead: resolved.overhead(scenario, port),
         watched: resolved.watched(scenario, port),
+        wred: resolved.wred[port as usize].clone(),
         recorded: resolved.recorded[port as usize],
         peer: index_of[reverse(port) as usize],
     }
@@ -255,6 +256,7 @@ fn nodes(scenario: &Scenario, resolved: &ResolvedScenario, index_of: &[Option<u3
         },
         shared_buffer: resolved.shared_buffers[index as usize].as_ref().map(|plan| renumbered(plan, index_of)),
         pause: resolved.pauses[index as usize],
+        quanta: resolved.quanta[index as usize],
     };
     nodes.map(plan).collect()
 }

@@ -19,6 +19,12 @@ params! {
         latency: Span, "", UP_TO_LONGEST, Fallback::Text("0 s");
         /// Whether its outputs have congestion points.
         congestion_points: bool, "", Range::ANY, Fallback::Text("true");
+        /// Weights of classes that take turns on each output link (deficit round robin), such as "3: 2, 5: 1". Classes
+        /// that it does not name are strict: they go first, the highest first. Left out, all are strict.
+        weights: Option<String>, "DWRR weight, ETS", Range::ANY;
+        /// Octets that a turn adds for each unit of weight; left out, so many that the smallest weight sends one of the
+        /// longest frames in a turn.
+        quantum: Option<Bytes>, "", Range::POSITIVE;
     }
 }
 

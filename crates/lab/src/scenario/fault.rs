@@ -316,6 +316,23 @@ pub enum Fault {
         /// The switch.
         switch: String,
     },
+    /// Weights of classes that cannot be read.
+    #[error("'{text}' gives no weights of classes")]
+    Weights {
+        /// What stands there.
+        text: String,
+    },
+    /// A quantum for classes that are all strict.
+    #[error("quantum is for classes that take turns, and all are strict")]
+    QuantumWithoutWeights,
+    /// A ramp that falls.
+    #[error("k_min ({k_min}) is above k_max ({k_max})")]
+    Ramp {
+        /// Where the ramp begins.
+        k_min: Bytes,
+        /// Where it ends.
+        k_max: Bytes,
+    },
     /// A part that is no power of two.
     #[error("{alpha} is no power of two")]
     Alpha {
@@ -583,6 +600,11 @@ impl Fault {
                 let part = |x: f64| if x < 1.0 { format!("\"1/{}\"", 1.0 / x) } else { x.to_string() };
                 format!("write {} or {}", part(*below), part(*above))
             }
+            Fault::Weights { .. } => {
+                "write \"3: 2, 5: 1\": classes from 0 to 7, each once, with weights from 1 to 1000".to_owned()
+            }
+            Fault::QuantumWithoutWeights => "add weights = \"3: 2, 5: 1\", or leave it out".to_owned(),
+            Fault::Ramp { .. } => "raise k_max or lower k_min".to_owned(),
             Fault::RtoLow { .. } => "raise rto or lower rto_low".to_owned(),
             _ => return None,
         })

@@ -5,6 +5,7 @@ use super::domain::{Defence, Domain};
 use super::shapes::{Links, Topology};
 use super::shared_buffer::{SharedBuffer, SharedBufferKind};
 use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
+use super::wred::Wred;
 use qcnlab_schemes::params::{Choice, Field, Kind, Scalar, Variants};
 use qcnlab_units::{Quantity, Span};
 
@@ -93,6 +94,16 @@ pub(crate) const SHARED_BUFFER: Section = Section {
     required: false,
     kind: Some(KindKey::of::<SharedBufferKind>("Where the other numbers come from.", Some("dynamic"))),
     fields: SharedBuffer::FIELDS,
+};
+/// `[[wred]]`.
+pub(crate) const WRED: Section = Section {
+    name: "wred",
+    about: "Thresholds of output queues, for marks and early drops; none or more.",
+    list: true,
+    single: true,
+    required: false,
+    kind: None,
+    fields: Wred::FIELDS,
 };
 /// `[[adapter]]`.
 pub(crate) const ADAPTER: Section = Section {
@@ -186,11 +197,12 @@ pub(crate) const RECORD: Section = Section {
 };
 
 /// All tables with declared fields, in the order they are printed; the scheme's stands before `[record]`.
-pub(crate) const SECTIONS: [&Section; 13] = [
+pub(crate) const SECTIONS: [&Section; 14] = [
     &TOPOLOGY,
     &LINK,
     &SWITCH,
     &SHARED_BUFFER,
+    &WRED,
     &ADAPTER,
     &PAUSE,
     &ROUTING,

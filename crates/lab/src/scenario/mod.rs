@@ -1,9 +1,10 @@
 //! Scenario files: from a TOML text to a checked, resolved [`Scenario`] and back.
 //!
-//! * `types`, `shapes`, `devices`, `shared_buffer`: what a scenario says; each table is declared there, once. `fields` holds the ranges
-//!   they share.
+//! * `types`, `shapes`, `devices`, `shared_buffer`, `wred`: what a scenario says; each table is declared there, once. `fields`
+//!   holds the ranges they share.
 //! * `domain`: who takes part in congestion notification; `defences`: what follows for each port.
-//! * `network`, `flows`, `drawing`, `replaying`, `connection`, `pausing`, `sharing`, `receiving`: parts of the resolved scenario.
+//! * `network`, `flows`, `drawing`, `replaying`, `connection`, `pausing`, `scheduling`, `sharing`, `receiving`: parts of the resolved
+//!   scenario.
 //! * `resolved`: what follows from the tables before time zero, put together.
 //! * `layout`: the shape of a file, as data over those tables.
 //! * `document`: from text to a tree of keys and values, each with its `position`.
@@ -42,6 +43,7 @@ mod receiving;
 mod renamed;
 mod replaying;
 mod resolved;
+mod scheduling;
 mod shapes;
 mod shared_buffer;
 mod sharing;
@@ -51,6 +53,7 @@ mod slowing;
 pub(crate) mod text;
 mod types;
 mod warning;
+mod wred;
 
 pub(crate) use counts::Counts;
 pub(crate) use defences::{Defended, Mode, automatic_alternate};
@@ -72,6 +75,7 @@ pub use types::{
     BOTTLENECK, CongestionAvoidance, Feedback, Hotspot, Pairing, Record, RecoverGuard, RttFrom, Scenario, TcpFlavour,
     Ties, Times, Traffic, TrafficKind,
 };
+pub use wred::Wred;
 
 use document::Document;
 use position::Position;

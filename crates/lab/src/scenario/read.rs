@@ -9,13 +9,14 @@ use super::error::ScenarioError;
 use super::fault::Fault;
 use super::layout::{
     self, ADAPTER, DEFENCE, DOMAIN, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SCHEME_KEYS, SECTIONS,
-    SHARED_BUFFER, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC,
+    SHARED_BUFFER, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC, WRED,
 };
 use super::position::Position;
 use super::renamed::renamed;
 use super::shapes::{Links, Topology};
 use super::shared_buffer::{SharedBuffer, SharedBufferKind};
 use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
+use super::wred::Wred;
 use crate::foreign;
 use crate::nearest::nearest;
 use qcnlab_schemes::foreign::{Parameters, quantity};
@@ -60,6 +61,7 @@ impl Reader<'_> {
         let shared_buffers = self.several(&SHARED_BUFFER, |row| {
             SharedBuffer::from_values(row.common, SharedBufferKind::from_values(row.word, row.own))
         })?;
+        let wreds = self.several(&WRED, |row| Wred::from_values(row.common))?;
         let adapters = self.several(&ADAPTER, |row| Adapters::from_values(row.common))?;
         let pauses = self.several(&PAUSE, |row| Pause::from_values(row.common))?;
         let routing = self.single(&ROUTING, |row| Routing::from_values(row.common))?;
@@ -84,6 +86,7 @@ impl Reader<'_> {
             links,
             switches,
             shared_buffers,
+            wreds,
             adapters,
             pauses,
             routing,

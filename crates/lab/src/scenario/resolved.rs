@@ -12,11 +12,13 @@ use super::pause_fault::PauseFault;
 use super::pausing::{Site, part, pause_plan};
 use super::receiving::add_readers;
 use super::replaying;
+use super::scheduling::quanta;
 use super::sharing::{SharedSite, shared_plan};
 use super::types::{Feedback, Pairing, Scenario, TrafficKind};
+use super::wred::thresholds;
 use super::{Adapters, Switches};
 use crate::topology::{Network, Node, Role, Routes, reverse};
-use qcnlab_sim::{PausePlan, PauseRule, SharedBufferPlan};
+use qcnlab_sim::{PausePlan, PauseRule, SharedBufferPlan, WredPlan};
 use qcnlab_units::{BitRate, Bytes, Span};
 use std::collections::HashMap;
 
@@ -55,6 +57,10 @@ pub(crate) struct ResolvedScenario {
     shared: Vec<Option<usize>>,
     /// The shared buffer of each node that has one.
     pub(crate) shared_buffers: Vec<Option<SharedBufferPlan>>,
+    /// Octets that a turn of each class adds, for each switch whose classes take turns.
+    pub(crate) quanta: Vec<Option<[Bytes; 8]>>,
+    /// Thresholds of each port's queues.
+    pub(crate) wred: Vec<Vec<WredPlan>>,
 }
 
 impl ResolvedScenario {
@@ -95,6 +101,8 @@ impl ResolvedScenario {
             pauses: vec![None; network.nodes.len()],
             shared: vec![None; network.nodes.len()],
             shared_buffers: vec![None; network.nodes.len()],
+            quanta: vec![None; network.nodes.len()],
+            wred: thresholds(scenario, &network)?,
             domain,
             network,
             flows,
@@ -111,7 +119,18 @@ impl ResolvedScenario {
         resolved.shared = shared_tables(scenario, &resolved)?;
         resolved.pauses = resolved.pausing(scenario)?;
         resolved.shared_buffers = resolved.sharing(scenario)?;
+        resolved.quanta = resolved.turns(scenario)?;
         Ok(resolved)
+    }
+
+    /// What a turn of each class adds, for each switch whose classes take turns.
+    fn turns(&self, scenario: &Scenario) -> Result<Vec<Option<[Bytes; 8]>>, LocatedFault> {
+        let longest = scenario.traffic.iter().map(|traffic| traffic.frame).max().unwrap_or_default();
+        let of_table = |(number, table)| quanta(table, number, longest);
+        let of_tables = scenario.switches.iter().enumerate().map(of_table).collect::<Result<Vec<_>, _>>()?;
+        let of_node =
+            |node| self.tables[node as usize].filter(|_| self.is_switch(node)).and_then(|table| of_tables[table]);
+        Ok((0..self.network.nodes.len() as u32).map(of_node).collect())
     }
 
     /// The shared buffer of each node that has one.

@@ -5,7 +5,7 @@ use super::drawing::Draw;
 use super::fields::values;
 use super::layout::{
     ADAPTER, DEFENCE, DOMAIN, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SHARED_BUFFER, SWITCH, Section, TOP,
-    TOPOLOGY, TRAFFIC,
+    TOPOLOGY, TRAFFIC, WRED,
 };
 use super::types::Scenario;
 use crate::quantity::seconds;
@@ -117,6 +117,7 @@ impl Scenario {
             });
             tree.insert(SHARED_BUFFER.name.to_owned(), entries.collect());
         }
+        insert_list(&mut tree, &WRED, &self.wreds, form);
         insert_list(&mut tree, &ADAPTER, &self.adapters, form);
         match &self.pauses[..] {
             pauses if pauses.iter().all(|pause| pause.kind == PauseKind::None) => {}

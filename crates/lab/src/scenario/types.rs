@@ -7,6 +7,7 @@ use super::domain::{Defence, Domain};
 use super::fields::{FRAME, POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
 use super::shapes::{Links, Topology};
 use super::shared_buffer::SharedBuffer;
+use super::wred::Wred;
 use crate::replay::{CaptureSurvey, CapturedDirection, FlowsBy, Replayed};
 use qcnlab_schemes::params::{Fallback, Range};
 use qcnlab_schemes::registry::Config;
@@ -62,6 +63,8 @@ params! {
         pub switches: Vec<Switches>,
         /// Switches with one buffer for all their ports.
         pub shared_buffers: Vec<SharedBuffer>,
+        /// Thresholds of single queues.
+        pub wreds: Vec<Wred>,
         /// How hosts send.
         pub adapters: Vec<Adapters>,
         /// When switches and hosts stop the links into them.

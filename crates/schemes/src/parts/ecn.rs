@@ -61,8 +61,13 @@ impl RampCp {
         }
     }
 
-    /// Rolls for a mark.
-    fn marks(&self, queue: Queue, dice: &mut Dice) -> bool {
+    /// Marks by other thresholds from now on.
+    pub const fn set(&mut self, params: RampParams) {
+        self.params = params;
+    }
+
+    /// Draws by the ramp.
+    pub fn draws(&self, queue: Queue, dice: &mut Dice) -> bool {
         let p = self.probability(queue);
         p > 0.0 && (p >= 1.0 || dice.uniform(0.0, 1.0) < p)
     }
@@ -72,7 +77,7 @@ impl CongestionPoint for RampCp {
     #[inline]
     fn on_arrival(&mut self, _: Instant, frame: &Arrival, queue: Queue, dice: &mut Dice) -> CpAction {
         let looked_at = frame.controlled && frame.admitted && self.params.mark_at == MarkAt::Arrival;
-        if looked_at && self.marks(queue, dice) { CpAction::Mark(1) } else { CpAction::Nothing }
+        if looked_at && self.draws(queue, dice) { CpAction::Mark(1) } else { CpAction::Nothing }
     }
 
     fn capabilities(&self) -> CpCapabilities {
@@ -81,7 +86,7 @@ impl CongestionPoint for RampCp {
 
     #[inline]
     fn departure_mark(&mut self, _: Instant, controlled: bool, queue: Queue, dice: &mut Dice) -> u8 {
-        u8::from(controlled && self.params.mark_at == MarkAt::Departure && self.marks(queue, dice))
+        u8::from(controlled && self.params.mark_at == MarkAt::Departure && self.draws(queue, dice))
     }
 }
 

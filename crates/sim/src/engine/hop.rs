@@ -100,7 +100,8 @@ impl Engine {
 
     /// As [`forward`](Engine::forward), at a port with priority queues.
     fn forward_by_class(&mut self, now: Instant, id: PortId, queues: QueuesId, frame: Frame) {
-        let admitted = self.enqueue_by_class(now, id, queues, frame);
+        let turned_away = self.network.queues[queues].guarded && self.network.turns_away(id, queues, &frame);
+        let admitted = !turned_away && self.enqueue_by_class(now, id, queues, frame);
         if !admitted {
             self.drop_data(now, id, &frame);
         }

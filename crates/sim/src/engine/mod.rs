@@ -37,6 +37,7 @@ mod queue_pairs;
 mod recording;
 mod replaying;
 mod schedule;
+mod scheduling;
 mod sending;
 mod services;
 mod shared_memory;

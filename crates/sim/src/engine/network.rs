@@ -7,6 +7,7 @@ use crate::packets::Packets;
 use crate::port::{Departures, Fifo, Mode, Port};
 use crate::priority_queues::PriorityQueues;
 use crate::shared_buffer::{Alpha, SharedBuffer};
+use qcnlab_schemes::parts::ecn::RampParams;
 use qcnlab_schemes::registry::AnyCp;
 use qcnlab_schemes::{CongestionPoint, CpCapabilities, Dice, Queue};
 use qcnlab_units::{Bytes, Instant};
@@ -140,6 +141,14 @@ impl PortCp {
         PortCp { cp, dice, port, class, sent: 0, sees_departures, marks_departures, stamps_departures }
     }
 
+    /// Has it mark by other thresholds, if it marks by a ramp; returns whether it does.
+    pub(super) fn set_ramp(&mut self, ramp: RampParams) -> bool {
+        let Some(own) = self.cp.as_ramp_mut() else { return false };
+        own.set(ramp);
+        self.marks_departures = self.cp.capabilities().marks_departures;
+        true
+    }
+
     /// Whether it is to be shown departures at all.
     pub(super) const fn observes_departures(&self) -> bool {
         self.sees_departures || self.marks_departures || self.stamps_departures
@@ -233,6 +242,21 @@ impl Network {
             }
         };
         (Queue { len, capacity: port.capacity(), rate: port.rate() }, cp)
+    }
+
+    /// Whether a queue drops a data frame that comes to it, whatever room it has.
+    #[cold]
+    pub(super) fn turns_away(&mut self, id: PortId, queues: QueuesId, frame: &Frame) -> bool {
+        let port = &mut self.ports[id];
+        let queue = self.queues[queues].of_class_mut(frame.class());
+        let len = Bytes::new(queue.octets + frame.octets());
+        let found = Queue { len, capacity: port.capacity(), rate: port.rate() };
+        let drops = queue.wred.as_mut().is_some_and(|wred| wred.drops(frame.is(flag::CONTROLLED), found));
+        if drops {
+            queue.dropped_frames += 1;
+            port.count_dropped(frame.octets());
+        }
+        drops
     }
 
     /// Whether a queue of a port has a congestion point.

@@ -22,7 +22,7 @@ const PAUSE_FRAME: u64 = 64;
 
 impl Engine {
     /// Starts the next transmission of an idle port, if one may start: pause frames first, then the highest class that
-    /// is not paused.
+    /// is not paused, unless classes take turns.
     pub(super) fn start_transmission(&mut self, now: Instant, id: QueuesId) {
         let queues = &mut self.network.queues[id];
         let port = &self.network.ports[queues.port];
@@ -31,6 +31,9 @@ impl Engine {
             queues.transmitting = Transmitting::Pause(pause);
             queues.ends = now.ps() + port.transmission(PAUSE_FRAME);
             return self.schedule.set(Event::TransmissionEnd(id), Instant::from_ps(queues.ends));
+        }
+        if queues.turns.is_some() {
+            return self.start_by_turns(now, id);
         }
         let at_adapter = queues.adapter.map_or(0, |adapter| self.senders.adapters[adapter].ready);
         let mut resumes = u64::MAX;

@@ -2,12 +2,14 @@
 
 mod circles;
 mod draining;
+mod early_drops;
 mod events;
 mod headroom;
 #[path = "../net/mod.rs"]
 mod net;
 mod pauses;
 mod sharing;
+mod turns;
 
 use net::Net;
 use qcnlab_units::{BitRate, Span};

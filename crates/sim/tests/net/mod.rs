@@ -77,6 +77,7 @@ impl Net {
                 capacity: None,
                 overhead: Bytes::ZERO,
                 watched: false,
+                wred: Vec::new(),
                 recorded: false,
                 peer: Some(peer),
             });

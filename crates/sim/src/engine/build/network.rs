@@ -2,6 +2,7 @@
 
 use super::super::Engine;
 use super::super::network::{Counting, HopInputs, Link, Network, Node, Path, PortCp, Routes};
+use crate::deficit_round_robin::DeficitRoundRobin;
 use crate::ids::{FlowId, Id, IdVec, InputId, NodeId, PortId, SinkId};
 use crate::input_buffer::InputBuffer;
 use crate::packets::Packets;
@@ -9,6 +10,7 @@ use crate::plan::{Events, NodePlan, PauseRule, Plan};
 use crate::port::{Departures, FarEnd, Fifo, Mode, Port};
 use crate::priority_queues::PriorityQueues;
 use crate::shared_buffer::SharedBuffer;
+use crate::wred::Wred;
 use qcnlab_schemes::{CpId, Dice, Purpose};
 use qcnlab_units::Instant;
 use std::collections::HashMap;
@@ -53,6 +55,7 @@ pub(super) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<FlowId>>) {
     network.add_inputs(plan, &classes);
     network.add_shared_buffers(plan);
     network.add_cps(plan, &classes);
+    network.add_wred(plan);
     network.packets = Packets::new(network.cps.iter().any(PortCp::stamps));
     network.find_hop_inputs();
     (network, sinks)
@@ -121,10 +124,16 @@ impl Network {
         for (id, port) in self.ports.ids().zip(&plan.ports) {
             let (from, to) = (&plan.nodes[port.from as usize], &plan.nodes[port.to as usize]);
             let several = classes[id].count_ones() > 1;
-            if from.counts() || to.pause.is_some() || several || plan.events == Events::Everywhere {
+            let guarded = !port.wred.is_empty();
+            if from.counts() || to.pause.is_some() || several || guarded || plan.events == Events::Everywhere {
                 let mut queues = PriorityQueues::new(id, classes[id], port.rate);
                 queues.pause_delay = port.delay.ps() + from.pause.map_or(0, |pause| pause.reaction.ps());
                 queues.counts_inputs = from.pauses_by_holding();
+                queues.guarded = guarded;
+                queues.turns = from.quanta.filter(|_| several).map(|quanta| {
+                    let of_queue = queues.queues.iter().map(|queue| quanta[usize::from(queue.class)].get());
+                    Box::new(DeficitRoundRobin::new(of_queue.collect()))
+                });
                 self.ports[id].mode = Mode::Queues(self.queues.push(queues));
             }
         }
@@ -192,6 +201,21 @@ impl Network {
         }
     }
 
+    /// Gives each queue with thresholds of its own a congestion point that marks by them, if the scheme's marks by a
+    /// ramp, and early drops.
+    fn add_wred(&mut self, plan: &Plan) {
+        for (id, port) in self.ports.ids().zip(&plan.ports).filter(|(_, port)| !port.wred.is_empty()) {
+            let Mode::Queues(queues) = self.ports[id].mode else { continue };
+            for queue in &mut self.queues[queues].queues {
+                let Some(wred) = port.wred.iter().find(|wred| wred.classes & 1 << queue.class != 0) else { continue };
+                let marks = queue.cp.is_some_and(|cp| self.cps[cp].set_ramp(wred.ramp));
+                let name = format!("{}/{}", port.name, queue.class);
+                let dice = Dice::new(plan.seed, plan.replication, &name, Purpose::Discarding);
+                queue.wred = Some(Box::new(Wred::new(wred.ramp, dice, marks)));
+            }
+        }
+    }
+
     /// The next congestion point, whose random stream is keyed by `name`.
     fn new_cp(&self, plan: &Plan, name: &str, port: PortId, class: Option<u8>) -> PortCp {
         let number = self.cps.next_id().number();
@@ -233,7 +257,7 @@ impl Engine {
             let from = &plan.nodes[planned.from as usize];
             let by_watermarks = by_watermarks(from);
             let shown = queue.cp.filter(|cp| network.cps[*cp].observes_departures());
-            if starts[id] || (!by_watermarks && from.counts()) {
+            if starts[id] || network.queues[queues].guarded || (!by_watermarks && from.counts()) {
                 continue;
             }
             let departures = shown.map_or(Departures::Unobserved, Departures::Shown);

@@ -1,0 +1,46 @@
+//! Which class a port sends next where some classes take turns: strict classes first, the highest first, and what they
+//! leave is shared by weight.
+
+use super::Engine;
+use super::schedule::Event;
+use crate::deficit_round_robin::Head;
+use crate::ids::QueuesId;
+use crate::priority_queues::{ClassQueue, Transmitting};
+use qcnlab_units::Instant;
+
+impl Engine {
+    /// As [`start_transmission`](Engine::start_transmission), between frames of classes, at a port of a switch.
+    #[cold]
+    pub(super) fn start_by_turns(&mut self, now: Instant, id: QueuesId) {
+        let queues = &mut self.network.queues[id];
+        let Some(turns) = &mut queues.turns else { return };
+        let head = |queue: &ClassQueue| {
+            if queue.frames.is_empty() {
+                Head::Empty
+            } else if queue.pause.until() > now.ps() {
+                Head::Paused
+            } else {
+                Head::Octets(queue.frames.at(queue.frames.head()).octets())
+            }
+        };
+        let of_class = &queues.queues;
+        let strict = (0..of_class.len())
+            .find(|position| !turns.takes_turns(*position) && matches!(head(&of_class[*position]), Head::Octets(_)));
+        let next = strict.or_else(|| turns.serve(|position| head(&of_class[position])));
+        let at = match next {
+            Some(position) => {
+                let queue = &of_class[position];
+                let size = queue.frames.at(queue.frames.head()).octets();
+                queues.transmitting = Transmitting::Head(position as u8);
+                queues.ends = now.ps() + self.network.ports[queues.port].transmission(size);
+                queues.ends
+            }
+            None => {
+                let paused = of_class.iter().filter(|queue| head(queue) == Head::Paused);
+                let Some(resumes) = paused.map(|queue| queue.pause.until()).min() else { return };
+                resumes
+            }
+        };
+        self.schedule.set(Event::TransmissionEnd(id), Instant::from_ps(at));
+    }
+}
