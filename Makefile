@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-live bench-live-decks gate fuzz fuzz-live mutants new-scheme docs lint wheel clean
+.PHONY: help demo test test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-live bench-live-decks gate fuzz fuzz-live mutants new-scheme docs lint wheel clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -21,6 +21,10 @@ test: $(CORE) ## run the Rust and the Python tests and the quick rows of the val
 	cargo test --release
 	$(BIN)/python -m pytest
 	$(BIN)/python -m qcnlab validate --quick
+
+test-browser: $(CORE) ## open reports in Chromium (skips where there is none); pictures in target/screenshots
+	@command -v npm >/dev/null || { echo "skipped: npm is missing (Node.js 20 or newer)" >&2; exit 0; }; \
+	cd tests/browser && npm ci --no-audit --no-fund --silent && node --test
 
 validate: $(CORE) ## run the validation book, its controls, readings and changed laws, write its pages (ARGS=--quick: two minutes)
 	@$(BIN)/python -m qcnlab validate $(if $(ARGS),$(ARGS),--controls --readings --laws --pages docs/book)

@@ -14,7 +14,7 @@ from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, command
 
 
 def test_run_prints_metrics_and_writes_a_folder(cli: CommandLine) -> None:
-    done = cli("run", HOTSPOT, *SHORT_FLAGS, "--reps", "2", "-j", "1")
+    done = cli("run", HOTSPOT, *SHORT_FLAGS, "--reps", "2", "-j", "1", "--all")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     folder = cli.folder / done.stdout.splitlines()[-1]
@@ -249,7 +249,12 @@ def test_a_run_without_a_hotspot_says_so(cli: CommandLine) -> None:
     done = cli("run", "one-source-into-9g-rtt10us", "--reps", "1")
     assert done.returncode == 0
     assert "did not recover" not in done.stdout
-    assert done.stdout.count("no hotspot") == 7
+    assert "no hotspot" not in done.stdout
+    every = cli("run", "one-source-into-9g-rtt10us", "--reps", "1", "--all")
+    assert every.stdout.count("no hotspot") == 7
+    left = len(every.stdout.splitlines()) - len(done.stdout.splitlines())
+    # The line that counts them, and the empty one above it.
+    assert f"{left + 2} more metrics are none or 0 here; --all shows them." in done.stdout
 
 
 def test_no_colour_without_a_terminal(cli: CommandLine) -> None:

@@ -103,6 +103,8 @@ class Scenario:
         """Return what the captures that are replayed hold, as a JSON array."""
     def bottleneck(self) -> str:
         """Return where it congests, as JSON; raises `AnalysisError` without a single bottleneck."""
+    def network(self) -> str:
+        """Return nodes, links, watermarks and the ports that flows take, as JSON."""
     @property
     def name(self) -> str: ...
     @property

@@ -20,6 +20,7 @@ from qcnlab import (
     run_command,
 )
 from qcnlab.live import command as live
+from qcnlab.report import command as report
 from qcnlab.tuning import command as tuning
 
 app = typer.Typer(
@@ -57,6 +58,7 @@ app.command()(experiment_commands.sweep)
 app.command()(tuning.tune)
 app.command()(flow_commands.fct)
 app.command()(flow_commands.compare)
+app.command()(report.report)
 app.command()(experiment_commands.demo)
 app.command()(experiment_commands.analyse)
 app.command()(experiment_commands.validate)

@@ -222,7 +222,7 @@ class Comparison:
         """Return what differs, without the parameters that follow from schemes and presets."""
         if not {"scheme.name", "scheme.preset"} & self.differences.keys():
             return self.differences
-        presets = [_preset(result) for result in self.results]
+        presets = [preset_of(result) for result in self.results]
 
         def follows(key: str, values: list[str | None]) -> bool:
             own = [preset.get(key) for preset in presets]
@@ -440,7 +440,7 @@ def differences(settings: Sequence[Mapping[str, str]]) -> dict[str, list[str | N
 
 def _settings(result: Result) -> dict[str, str]:
     """Return every key of a run's resolved scenario with its value as text, and its seed."""
-    values = _flat(tomllib.loads(result.config))
+    values = flat(tomllib.loads(result.config))
     for key in LEFT_OUT:
         values.pop(key, None)
     values["seed"] = str(result.summary["seed"])
@@ -448,16 +448,16 @@ def _settings(result: Result) -> dict[str, str]:
     return values
 
 
-def _preset(result: Result) -> dict[str, str]:
+def preset_of(result: Result) -> dict[str, str]:
     """Return the parameters of a run's scheme in its preset, by their keys."""
     for scheme in catalogue.schemes():
         for preset in scheme["presets"] if scheme["name"] == result.summary["scheme"] else []:
             if preset["name"] == result.summary["preset"]:
-                return _flat({"scheme": {"cp": preset["cp"], "rp": preset["rp"]}})
+                return flat({"scheme": {"cp": preset["cp"], "rp": preset["rp"]}})
     return {}
 
 
-def _flat(tree: dict[str, Any]) -> dict[str, str]:
+def flat(tree: dict[str, Any]) -> dict[str, str]:
     """Return the values of nested tables as text, by their dotted keys."""
     values: dict[str, str] = {}
 

@@ -435,8 +435,13 @@ def _record(group: Group) -> dict[str, Any]:
 
 
 def _shares(ordered: pl.DataFrame, share: float) -> list[tuple[str, pl.DataFrame]]:
-    """Cut flows into groups of a share of their number each, the last of what is left."""
+    """Cut flows into groups of a share of their number each, the last of what is left.
+
+    Flows that are all of one size are one group.
+    """
     count = len(ordered)
+    if ordered["size_bytes"].n_unique() == 1:
+        return [(_range(ordered), ordered)]
     cuts = [math.floor(round(i * share * count, 9)) for i in range(math.ceil(1 / share))] + [count]
     parts = [ordered[low:high] for low, high in itertools.pairwise(cuts)]
     return [(_range(part), part) for part in parts if len(part)]

@@ -22,12 +22,24 @@ OF_HOTSPOT = frozenset(
 NOTHING = ("none", "no hotspot")
 """The words for a metric that a run does not have."""
 
+UNLESS_ZERO = frozenset(
+    ("messages", "false_alarms", "refused", "pause_frames", "paused_frac", "started", "unfinished",
+     "timeouts", "retransmitted")
+)  # fmt: skip
+"""Metrics that say nothing of a run where they are 0 in all replications."""
 
-def metrics_text(result: Result) -> str:
-    """Return title, scheme and metrics of a result, as `qcnlab run` prints them."""
+
+def metrics_text(result: Result, *, every: bool = False) -> str:
+    """Return title, scheme and metrics of a result, as `qcnlab run` prints them.
+
+    Metrics that say nothing of this network are left out, and counted, unless `every` is given.
+    """
     note = endings.flows(result.summary["metrics"])
     note = f"\n\n{note}" if note else ""
-    return f"{head(result)}\n\n{text.table(header(result), rows(result), left=4)}{note}"
+    all_, told = rows(result), rows(result) if every else telling(result)
+    if len(told) < len(all_):
+        note += f"\n\n{len(all_) - len(told)} more metrics are none or 0 here; --all shows them."
+    return f"{head(result)}\n\n{text.table(header(result), told, left=4)}{note}"
 
 
 def head(result: Result) -> str:
@@ -54,6 +66,16 @@ def rows(result: Result) -> list[tuple[str, str, str, str]]:
     return [
         (name, titles.get(name, ""), metric["unit"], _value(metrics, name, hot))
         for name, metric in metrics.items()
+    ]
+
+
+def telling(result: Result) -> list[tuple[str, str, str, str]]:
+    """Return the rows of metrics that a run has, without counts of what never happened in it."""
+    metrics = result.summary["metrics"]
+    return [
+        row
+        for row in rows(result)
+        if row[-1] not in NOTHING and (row[0] not in UNLESS_ZERO or any(metrics[row[0]]["values"]))
     ]
 
 

@@ -11,7 +11,7 @@ from qcnlab.plots import run_figure, save
 from qcnlab.results import open_run
 from qcnlab.sweeps.result import write_figure
 from qcnlab.sweeps.running import open_sweep
-from qcnlab.sweeps.store import JOURNAL, MANIFEST
+from qcnlab.sweeps.store import is_sweep
 from qcnlab.tree import tree_figure
 
 FORMATS = (".svg", ".png", ".pdf")
@@ -42,7 +42,7 @@ def redraw(folder: Path, out: Path | None) -> list[Path]:
     """
     if (folder / INDEX).exists():
         return _demo(folder, out)
-    if (folder / MANIFEST).exists() or (folder / JOURNAL).exists():
+    if is_sweep(folder):
         return _sweep(folder, out)
     result = open_run(folder)
     paths = [folder / "run.svg", folder / "run.png"] if out is None else [drawable(out)]

@@ -399,8 +399,7 @@ class Result:
         from qcnlab import metrics_text, notebook
 
         title, *lines = metrics_text.head(self).splitlines()
-        rows = [row for row in metrics_text.rows(self) if row[-1] not in metrics_text.NOTHING]
-        blocks = [notebook.table(metrics_text.header(self), rows, left=3)]
+        blocks = [notebook.table(metrics_text.header(self), metrics_text.telling(self), left=3)]
         if len(self.queues):
             blocks.append(notebook.image(self.plot()))
         return notebook.part(title, "; ".join(lines), *blocks)

@@ -41,6 +41,9 @@ def run(
             "-o", "--out", metavar="DIR", help="Run folder; runs/<name>-<hash> if not given."
         ),
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Print every metric, those that are none or 0, too.")
+    ] = False,
     as_json: Json = False,
     profile: Annotated[
         bool, typer.Option("--profile", help="Print the work done and the engine's speed.")
@@ -122,7 +125,7 @@ def run(
         extra = {"capture": captured} if captured else {}
         print_json({"folder": written, **result.summary, "profile": _profile(result), **extra})
     else:
-        print(metrics_text(result))
+        print(metrics_text(result, every=every))
         if profile:
             print("\n" + _profile_text(result))
         if captured:

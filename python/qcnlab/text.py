@@ -90,6 +90,18 @@ def duration(seconds: float, digits: int = 6) -> str:
     return f"{seconds / 1e-9:.{digits}g} ns" if seconds else "0 s"
 
 
+def rate(bps: float) -> str:
+    """Return a rate with the unit that fits it.
+
+    >>> rate(10_000_000_000), rate(500_000_000), rate(1.5e3), rate(0)
+    ('10 Gb/s', '500 Mb/s', '1.5 kb/s', '0 b/s')
+    """
+    for scale, unit in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")):
+        if bps >= scale:
+            return f"{bps / scale:.6g} {unit}"
+    return f"{bps:.6g} b/s"
+
+
 def counted(count: int, noun: str) -> str:
     """Return a number with its noun: `1 replication`, `5 replications`."""
     return f"{count} {noun}" + ("" if count == 1 else "s")

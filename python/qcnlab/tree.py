@@ -62,7 +62,7 @@ def congestion_tree(result: Result, replication: int = 0) -> pl.DataFrame:
 def tree_figure(result: Result, replication: int = 0) -> Figure:
     """Draw which link stopped which: each stands left of the one whose queue stopped it."""
     tree = congestion_tree(result, replication)
-    shown = tree.head(MOST)
+    shown = shown_part(tree)
     positions = tree_positions(shown)
     rows = 1 + max((row for _, row in positions.values()), default=0)
     with style():
@@ -78,6 +78,42 @@ def tree_figure(result: Result, replication: int = 0) -> Figure:
             words += f" {left_out} of {len(tree)} left out, stopped for shorter."
         axes.text(0, -0.02, words, transform=axes.transAxes, color=FAINT, va="top", fontsize=8)
     return figure
+
+
+def shown_part(tree: pl.DataFrame, most: int = MOST) -> pl.DataFrame:
+    """Return the rows that are drawn: the longest stops, each with its way to the root.
+
+    A row is taken only together with what stopped the link that it names, and so on, so that no
+    link looks like a root that is not one.
+
+    Parameters
+    ----------
+    tree : polars.DataFrame
+        What `congestion_tree` returned: longest first.
+    most : int, default 24
+        So many rows at most, unless the way of the first one is longer.
+
+    Returns
+    -------
+    polars.DataFrame
+        Rows of `tree`, in its order.
+    """
+    ports = tree["port"].cast(pl.String).to_list()
+    causes = tree["because"].cast(pl.String).to_list()
+    main: dict[str, int] = {}
+    for index, port in enumerate(ports):
+        main.setdefault(port, index)
+    taken: dict[int, None] = {}
+    for index in range(len(ports)):
+        way = [index]
+        above = main.get(causes[index])
+        while above is not None and above not in taken and above not in way:
+            way.append(above)
+            above = main.get(causes[above])
+        new = [each for each in way if each not in taken]
+        if not taken or len(taken) + len(new) <= most:
+            taken.update(dict.fromkeys(new))
+    return tree[sorted(taken)]
 
 
 def tree_positions(tree: pl.DataFrame) -> Mapping[str, tuple[int, int]]:

@@ -87,6 +87,10 @@ impl Scenario {
         self.0.bottleneck().map(|bottleneck| bottleneck.to_json()).map_err(|fault| errors::of_bottleneck(py, &fault))
     }
 
+    fn network(&self) -> String {
+        self.0.network_json()
+    }
+
     #[getter]
     fn name(&self) -> &str {
         &self.0.name

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
-from qcnlab import catalogue, text
+from qcnlab import text
 from qcnlab.demo.cells import HEADER, table_row
 from qcnlab.demo.figures import FIGURES, TITLES
 from qcnlab.facts import Facts, facts
+from qcnlab.report.page import captioned, definitions, inline, shell, versions
+from qcnlab.report.page import facts as origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from qcnlab.demo.cells import Cell, Demo
 
-TEMPLATE = Path(__file__).with_name("report.html")
+TEMPLATE = Path(__file__).with_name("body.html")
 TITLE = "QCN and ECM in an output-generated hotspot"
 SHOWN_METRICS = (
     "recovery_ms",
@@ -56,11 +55,12 @@ def page(demo: Demo, folder: Path) -> str:
     first = demo.cells[0].result
     known = facts(first)
     replications = text.counted(first.summary["replications"], "replication")
-    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
-        title=TITLE,
-        under=f"The baseline of deck 001, replayed by qcnlab {first.meta['versions']['qcnlab']}: "
+    under = (
+        f"The baseline of deck 001, replayed by qcnlab {first.meta['versions']['qcnlab']}: "
         f"six ways to control it, round-trip times of {' and '.join(map(_us, demo.rtts))}, "
-        f"{replications} each.",
+        f"{replications} each."
+    )
+    body = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         lead=_lead(demo),
         sketch=_sketch(known),
         scene=_scene(known, demo),
@@ -68,11 +68,12 @@ def page(demo: Demo, folder: Path) -> str:
         note=escape(demo.note, quote=False),
         tables="\n".join(_table(demo, rtt) for rtt in demo.rtts),
         figures="\n".join(_figure(name, folder) for name in FIGURES),
-        definitions=_definitions(first.summary["metrics"]),
+        definitions=definitions(name for name in SHOWN_METRICS if name in first.summary["metrics"]),
         command=escape(" ".join(first.meta["command"])),
         commands=escape("\n".join(cell.command for cell in demo.cells)),
         origin=_origin(demo),
     )
+    return shell(TITLE, under, body)
 
 
 def _us(rtt: str) -> str:
@@ -180,50 +181,17 @@ def _lines(words: str) -> str:
 
 def _figure(name: str, folder: Path) -> str:
     svg = (folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")
-    return (
-        f'<figure id="{name}"><div class="wide">{inline(svg, name)}</div>'
-        f"<figcaption>{escape(CAPTIONS[name])}</figcaption></figure>"
-    )
-
-
-def inline(svg: str, name: str) -> str:
-    """Return an SVG file's text as part of a page: no prolog, ids of its own, no fixed size."""
-    body = svg[svg.index("<svg") :]
-    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
-    body = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', body)
-    body = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', body)
-    body = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", body)
-    body = re.sub(r'^(<svg[^>]*?) width="[^"]*"', r"\1", body)
-    body = re.sub(r'^(<svg[^>]*?) height="[^"]*"', r"\1", body)
-    return body.replace("<svg", f'<svg role="img" aria-label="{escape(TITLES[name])}"', 1)
-
-
-def _definitions(measured: Iterable[str]) -> str:
-    known = {entry["name"]: entry for entry in catalogue.metrics()}
-    parts = []
-    for name in SHOWN_METRICS:
-        if name in measured and name in known:
-            entry = known[name]
-            unit = f", in {entry['unit']}" if entry["unit"] else ""
-            parts.append(
-                f"<dt>{escape(entry['title'])} <span>({name}{escape(unit)})</span></dt>"
-                f"<dd>{escape(entry['about'])}</dd>"
-            )
-    return "\n".join(parts)
+    return captioned(inline(svg, name, TITLES[name]), name, CAPTIONS[name])
 
 
 def _origin(demo: Demo) -> str:
     meta = demo.cells[0].result.meta
     cpu_s = sum(cell.result.meta["cpu_s"] for cell in demo.cells)
-    versions = ", ".join(f"{name} {version}" for name, version in meta["versions"].items())
     rows = [
-        ("versions", versions),
+        ("versions", versions(meta)),
         ("seed", str(meta["seed"])),
         ("date", meta["date"]),
         ("time", f"{meta['wall_s']:.1f} s wall, {cpu_s:.1f} s CPU of the engine"),
         *((f"hash, {cell.folder}", cell.result.summary["hash"]) for cell in demo.cells),
     ]
-    return "".join(
-        f'<tr><th>{escape(name)}</th><td class="hash">{escape(value)}</td></tr>'
-        for name, value in rows
-    )
+    return origin(rows)

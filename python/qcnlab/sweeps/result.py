@@ -37,6 +37,8 @@ SHOWN = (
 """The metrics that the text shows when none is named."""
 
 
+WIDE = 140
+"""Letters in a line of a table that is not for a terminal."""
 NOTES = {
     "unfinished": (
         "unfinished: flows of a size that did not finish. They count with their time up to the\n"
@@ -309,6 +311,27 @@ class Sweep:
             notes = [about, *notes]
         meaning = "".join(f"\n\n{note}" for note in notes)
         return f"{self._head()}\n\n{text.table(head, rows, left=left)}{meaning}"
+
+    def cells(
+        self, columns: int = WIDE, metrics: Sequence[str] = (), level: float | None = None
+    ) -> tuple[list[str], int, list[list[str]], list[str]]:
+        """Return the table as cells.
+
+        Parameters
+        ----------
+        columns : int, default 140
+            Letters in a line; of the usual metrics as many are shown as fit.
+        metrics : sequence of str, optional
+            Show these instead, whether they fit or not.
+        level : float, optional
+            Show confidence intervals of this level in place of ranges.
+
+        Returns
+        -------
+        tuple
+            The heading, how many columns are keys, the rows, and notes in words.
+        """
+        return self._table(metrics, columns, level)
 
     def _head(self) -> str:
         """Return what varies, and how many points and replications there are."""

@@ -436,3 +436,8 @@ def _unwritable(folder: Path, error: OSError) -> FolderError:
     return FolderError(
         f"cannot write the folder '{folder}': {error.strerror or error}; choose another with -o DIR"
     )
+
+
+def is_sweep(folder: Path) -> bool:
+    """Return whether a folder has what a sweep writes first."""
+    return (folder / MANIFEST).exists() or (folder / JOURNAL).exists()

@@ -32,6 +32,7 @@ mod flows;
 pub(crate) mod layout;
 mod located;
 mod network;
+mod network_json;
 mod overrides;
 mod pause_fault;
 mod pausing;

@@ -1,0 +1,60 @@
+"""`qcnlab report`: one HTML file about a run, several runs or a sweep."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...|SWEEP", help="Run folders, or the folder of a sweep."),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="The page; report.html in the folder, or here for several runs, if not given.",
+        ),
+    ] = None,
+) -> None:
+    """Write one HTML file about runs or a sweep, which opens offline; print its path.
+
+    It shows what was run, numbers with their definitions, and curves that zoom together.
+
+    Examples
+    --------
+      qcnlab report runs/FOLDER
+
+      qcnlab report runs/ONE runs/OTHER -o both.html
+
+      qcnlab report runs/sweep-FOLDER
+    """
+    from qcnlab.errors import FolderError
+    from qcnlab.folders import write_whole
+    from qcnlab.report import document
+    from qcnlab.results import open_run
+    from qcnlab.sweeps.running import open_sweep
+    from qcnlab.sweeps.store import is_sweep
+
+    path = out or (folders[0] if len(folders) == 1 else Path()) / "report.html"
+    words = ["qcnlab", "report", *map(str, folders), *(["-o", str(out)] if out else [])]
+    swept = [folder for folder in folders if is_sweep(folder)]
+    if swept and len(folders) > 1:
+        raise typer.BadParameter(f"'{swept[0]}' is a sweep: a sweep has a report of its own")
+    if swept:
+        html = document.of_sweep(open_sweep(folders[0]), str(folders[0]), shlex.join(words))
+    else:
+        results = [open_run(folder) for folder in folders]
+        html = document.of_runs(results, [str(each) for each in folders], shlex.join(words))
+    try:
+        write_whole(path, html.encode())
+    except OSError as error:
+        raise FolderError(f"cannot write '{path}': {error.strerror}") from error
+    print(path)

@@ -1,0 +1,356 @@
+"""What stands in a report of a run, of several runs, or of a sweep."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tomllib
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from qcnlab import _core, comparison, endings, metrics_text, text
+from qcnlab.completion_figure import completion_figure
+from qcnlab.errors import AnalysisError
+from qcnlab.facts import facts
+from qcnlab.report import charts, page
+from qcnlab.report.network import in_words, network_of, sketch
+from qcnlab.report.settings import settings, watermarks
+from qcnlab.report.stops import tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from qcnlab.results import Result
+    from qcnlab.sweeps.result import Sweep
+
+LARGEST = 3_000_000
+"""Octets of a report at most; curves are thinned further until it is so small."""
+POINTS = 12_000
+"""Points of a curve at most."""
+TOOLS = """<div class="tools" role="toolbar" aria-label="window of time">
+<button type="button" data-do="in" aria-label="zoom in">+</button>
+<button type="button" data-do="out" aria-label="zoom out">&#8722;</button>
+<button type="button" data-do="left" aria-label="earlier">&#8592;</button>
+<button type="button" data-do="right" aria-label="later">&#8594;</button>
+<button type="button" data-do="all">whole run</button><output></output></div>
+<p class="note">All curves share one window of time. Drag over a curve to zoom, with Shift to move;
+double click shows the whole run. With a curve in focus: + and &#8722;, arrows, 0; Ctrl with the
+wheel. A click on a name hides its curve.</p>
+<noscript><p class="warn">The curves are drawn by a script, which is switched off here; the tables
+are whole.</p></noscript>"""
+INVALID = "INVALID TIMING"
+"""How the title of a live run begins whose own measurements lie outside the limits."""
+
+
+def of_runs(results: Sequence[Result], sources: Sequence[str], command: str) -> str:
+    """Return a report of one run, or of several with a comparison.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        One or more.
+    sources : sequence of str
+        Where each was read from.
+    command : str
+        The command that makes the report.
+
+    Returns
+    -------
+    str
+        A whole page.
+    """
+    points = POINTS
+    while True:
+        html = _of_runs(results, sources, command, points)
+        if len(html.encode()) <= LARGEST or points <= 250:
+            return html
+        points //= 2
+
+
+def _of_runs(results: Sequence[Result], sources: Sequence[str], command: str, points: int) -> str:
+    end_s = max(facts(result).duration_s for result in results)
+    sheet = charts.Sheet(end_s, points)
+    if len(results) == 1:
+        title, under, body = _one(results[0], sheet)
+    else:
+        title, under, body = _several(results, sheet)
+    body += _origin(results, sources, command)
+    return page.shell(title, under, body, charts=json.dumps(sheet.as_json()))
+
+
+def _one(result: Result, sheet: charts.Sheet) -> tuple[str, str, str]:
+    known = network_of(result)
+    parts = [
+        _warnings([("", result)]),
+        "<h2>What was run</h2>",
+        _about(result),
+        _network(result, known),
+        _settings(result, known),
+        "<h2>Key numbers</h2>",
+        _numbers(result),
+        "<h2>Over time</h2>",
+        _which_replication([result]),
+        TOOLS,
+        charts.queues(sheet, [""], [result]),
+        charts.throughput(sheet, [""], [result]),
+        charts.rates(sheet, result),
+        charts.windows(sheet, result),
+        charts.events(sheet, [""], [result]),
+        charts.pauses(sheet, result),
+        tree(sheet, result),
+        _flows([("", result)]),
+        _definitions(row[0] for row in metrics_text.telling(result)),
+    ]
+    return str(result.summary["title"] or result.name), _under(result), "\n".join(parts)
+
+
+def _several(results: Sequence[Result], sheet: charts.Sheet) -> tuple[str, str, str]:
+    compared = comparison.compare(results)
+    labels = compared.labels
+    named = list(zip(labels, results, strict=True))
+    header, rows = compared.difference_cells()
+    differ = page.table(header, rows, left=len(header)) if rows else "<p>Nothing differs.</p>"
+    numbers, cells = compared.cells()
+    remarks = [each for each in compared.definitions() if not each.startswith(tuple(
+        f"{name}: " for name in compared.metrics))]  # fmt: skip
+    parts = [
+        _warnings(named),
+        "<h2>What differs</h2>",
+        differ,
+        "<h2>Key numbers</h2>",
+        page.table(numbers, cells, left=2),
+        "".join(f'<p class="note">{escape(each)}</p>' for each in remarks),
+        "<h2>Over time</h2>",
+        _which_replication(results),
+        TOOLS,
+        charts.queues(sheet, labels, results),
+        charts.throughput(sheet, labels, results),
+        charts.events(sheet, labels, results),
+    ]
+    for label, result in named:
+        parts.append(charts.pauses(sheet, result, f"Stopped links: {label}"))
+        parts.append(tree(sheet, result))
+    parts.append(_flows(named))
+    parts.append("<h2>What was run</h2>")
+    for label, result in named:
+        known = network_of(result)
+        parts.append(
+            f"<details><summary>{escape(label)}</summary>{_about(result)}"
+            f"{_network(result, known)}{_settings(result, known)}</details>"
+        )
+    parts.append(_definitions(compared.metrics))
+    under = f"{len(results)} runs side by side, by qcnlab {escape(_core.__version__)}."
+    return f"{', '.join(labels[:-1])} and {labels[-1]}", under, "\n".join(parts)
+
+
+def of_sweep(sweep: Sweep, source: str, command: str) -> str:
+    """Return a report of a sweep: what varied, its table and its figures.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        The sweep.
+    source : str
+        Where it was read from.
+    command : str
+        The command that makes the report.
+
+    Returns
+    -------
+    str
+        A whole page.
+    """
+    head, left, rows, notes = sweep.cells()
+    shown = [name for name in head[left:] if name in sweep.metrics.columns]
+    parts = ["<h2>What was run</h2>", page.facts(
+        [(axis.key, ", ".join(axis.words)) for axis in sweep.axes]
+    )]  # fmt: skip
+    parts += ["<h2>Medians and ranges</h2>", page.table(head, rows, left=left)]
+    parts += [f'<p class="note">{escape(each)}</p>' for each in notes]
+    if len(sweep.axes) <= 2:
+        parts.append("<h2>Figures</h2>")
+        for name in dict.fromkeys([sweep.lead(), *shown[:3]]):
+            parts.append(page.drawn(sweep.plot(name), f"sweep-{name}", name))
+    parts.append(_definitions(dict.fromkeys([sweep.lead(), *shown])))
+    parts.append("<h2>How each number is made</h2>")
+    parts.append(page.facts([
+        ("this page", command),
+        ("read from", source),
+        ("seed", str(sweep.seed)),
+        ("replications", str(sweep.replications)),
+        ("qcnlab", _core.__version__),
+    ]))  # fmt: skip
+    runs = len(sweep.metrics)
+    points = runs // sweep.replications
+    under = (
+        f"A sweep of {text.counted(points, 'point')}, "
+        f"{text.counted(sweep.replications, 'replication')} each."
+    )
+    return page.shell(sweep.title or sweep.name, under, "\n".join(parts))
+
+
+def _under(result: Result) -> str:
+    summary = result.summary
+    preset = f" ({summary['preset']})" if summary["preset"] else ""
+    return escape(
+        f"Scheme {summary['scheme']}{preset}, "
+        f"{text.counted(summary['replications'], 'replication')}, seed {summary['seed']}; "
+        f"qcnlab {result.meta['versions']['qcnlab']}, {result.meta['date'][:10]}."
+    )
+
+
+def _warnings(named: Sequence[tuple[str, Result]]) -> str:
+    """Say what was left out of all numbers, or makes them doubtful."""
+    said = []
+    for label, result in named:
+        lead = f"{label}: " if label else ""
+        if str(result.summary["title"]).startswith(INVALID):
+            said.append(
+                f"{lead}{INVALID}: this live run's own measurements lie outside the limits; its "
+                "numbers do not count."
+            )
+        said += [
+            lead + each
+            for each in endings.lines(result.summary, drains=facts(result).drains)
+            if "deadlock" in each or "not drained" in each
+        ]
+    return "".join(f'<p class="warn">{escape(each)}</p>' for each in said)
+
+
+def _about(result: Result) -> str:
+    tree_of = tomllib.loads(result.config)
+    parts = [f'<p class="about">{escape(tree_of["about"])}</p>'] if tree_of.get("about") else []
+    if tree_of.get("source"):
+        parts.append(f'<p class="note">Source: {escape(tree_of["source"])}</p>')
+    return "".join(parts)
+
+
+def _network(result: Result, known: dict[str, Any] | None) -> str:
+    if known is None:
+        return (
+            '<p class="note">The network is not drawn: the scenario names a scheme or a file that '
+            "is not there.</p>"
+        )
+    hot = result.summary["bottleneck"]
+    buffer = hot["buffer_bytes"]
+    holds = f", its queue holds {text.size(round(buffer))}" if buffer else ""
+    pausing = any(node["watermarks"] for node in known["nodes"])
+    words = (
+        f"{in_words(known)}. In colour: the bottleneck {hot['port']}, "
+        f"{text.rate(hot['rate_bps'])}{holds}."
+        + (" Dashed: stops the links into it when its memory fills." if pausing else "")
+    )
+    return (
+        f'<div class="scene wide">{sketch(known, str(hot["port"]))}</div>'
+        f'<p class="note">{escape(words)}</p>'
+    )
+
+
+def _settings(result: Result, known: dict[str, Any] | None) -> str:
+    rows = settings(result)
+    parts = [
+        "<h3>Keys that differ from their defaults</h3>",
+        page.table(("key", "value", "default", "what it is"), rows, left=4, wrapped=(1, 3)),
+    ]
+    derived = watermarks(known)
+    if derived:
+        parts += [
+            "<h3>Watermarks that follow from them</h3>",
+            '<p class="note">For each link into a node and each class that stops by itself: '
+            "above high (xoff) the node stops the link, below low (xon) it lets it go on; headroom "
+            "is the room for what still arrives.</p>",
+            page.facts(derived),
+        ]
+    return "".join(parts)
+
+
+def _numbers(result: Result) -> str:
+    rows = [
+        (name, meaning, unit, value, left_out(result, name))
+        for name, meaning, unit, value in metrics_text.telling(result)
+    ]
+    value = metrics_text.header(result)[3]
+    header = ("metric", "meaning", "unit", value, "what is left out of it")
+    flows = endings.flows(result.summary["metrics"]).replace("\n", " ")
+    note = f'<p class="note">{escape(flows)}</p>' if flows else ""
+    return note + page.table(header, rows, left=3, wrapped=(4,))
+
+
+def left_out(result: Result, name: str) -> str:
+    """Return in words what a metric of a run does not count; empty where it counts everything.
+
+    Parameters
+    ----------
+    result : Result
+        The run.
+    name : str
+        A metric.
+    """
+    metrics = result.summary["metrics"]
+    said = []
+    if endings.is_lower_bound(metrics, name):
+        left, started = (round(sum(metrics[key]["values"])) for key in ("unfinished", "started"))
+        said.append(f"{left:,} of {started:,} flows did not finish")
+    values = metrics[name]["values"]
+    lacking = values.count(None)
+    if 0 < lacking < len(values):
+        said.append(f"{lacking} of {len(values)} replications have no value")
+    if endings.deadlocked(result.summary):
+        said.append("the time after a deadlock")
+    dropped = round(sum(metrics["drops"]["values"])) if "drops" in metrics else 0
+    if dropped and name in ("fct_mean_ms", "fct_p99_ms", "slowdown_mean", "slowdown_p99"):
+        said.append(f"{dropped:,} frames were dropped")
+    if str(result.summary["title"]).startswith(INVALID):
+        said.append(INVALID)
+    return "; ".join(said)
+
+
+def _which_replication(results: Sequence[Result]) -> str:
+    many = max(result.summary["replications"] for result in results)
+    if many == 1:
+        return ""
+    return f'<p class="note">Curves show the first of {many} replications.</p>'
+
+
+def _flows(named: Sequence[tuple[str, Result]]) -> str:
+    runs = [
+        (label, result.fct())
+        for label, result in named
+        if result.summary["metrics"]["started"]["max"]
+    ]
+    if not runs:
+        return ""
+    parts = ["<h2>Flows by size</h2>"]
+    try:
+        figure = completion_figure(runs)
+        parts.append(page.drawn(figure, "flows", "Slowdown over size, and completion times"))
+    except AnalysisError as error:
+        parts.append(f'<p class="note">No figure: {escape(str(error))}</p>')
+    for label, completions in runs:
+        header, rows = completions.cells()
+        title = f"<h3>{escape(label)}</h3>" if label else ""
+        parts.append(title + page.table(header, rows))
+    parts += [f'<p class="note">{escape(each)}</p>' for each in runs[0][1].definitions()]
+    return "".join(parts)
+
+
+def _definitions(names: Any) -> str:
+    return f'<h2 id="definitions">Definitions</h2><dl>{page.definitions(names)}</dl>'
+
+
+def _origin(results: Sequence[Result], sources: Sequence[str], command: str) -> str:
+    rows = [("this page", command)]
+    for source, result in zip(sources, results, strict=True):
+        meta = result.meta
+        rows += [
+            (source, shlex.join(meta["command"])),
+            ("hash", result.summary["hash"]),
+            ("seed", f"{meta['seed']}, {text.counted(meta['replications'], 'replication')}"),
+            ("made", f"{meta['date']}, {page.versions(meta)}; {meta['wall_s']:.2f} s wall"),
+        ]
+    settled = "".join(
+        f"<details><summary>config.toml of {escape(source)}: every key</summary>"
+        f"<pre>{escape(result.config)}</pre></details>"
+        for source, result in zip(sources, results, strict=True)
+    )
+    return f"<h2>How each number is made</h2>{page.facts(rows)}{settled}"

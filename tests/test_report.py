@@ -1,0 +1,231 @@
+"""Reports of runs and sweeps: whole, self-contained pages."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+
+import qcnlab
+from qcnlab.report import charts, document, page, traces
+from qcnlab.report.network import network_of, sketch
+from qcnlab.report.settings import settings
+from qcnlab.results import Result
+from qcnlab.tree import shown_part, tree_positions
+
+if TYPE_CHECKING:
+    from conftest import CommandLine
+
+VENDOR = Path(page.__file__).with_name("vendor")
+# Of `npm pack uplot@1.6.32`.
+CHECKSUMS = {
+    "uPlot.iife.min.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
+    "uPlot.min.css": "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
+}
+
+
+@pytest.fixture(scope="module")
+def paused() -> Result:
+    scenario = qcnlab.load("ig-4-culprits-1-victim-pause-1500kb-rtt5us")
+    return qcnlab.run(scenario.with_("scheme.name=none", "duration=200 ms", "warmup=150 ms"))
+
+
+@pytest.fixture(scope="module")
+def saved(paused: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return paused.save(tmp_path_factory.mktemp("report") / "paused")
+
+
+class Text(HTMLParser):
+    """Collects words and what a page would load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = ""
+        self.loads: list[str] = []
+        self.data = ""
+        self._in = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        self._in = "data" if known.get("id") == "data" else tag
+        for name in ("src", "href"):
+            if known.get(name) and not str(known[name]).startswith("#"):
+                self.loads.append(str(known[name]))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._in == "data":
+            self.data += data
+        elif self._in not in ("script", "style"):
+            self.words += data + " "
+
+
+def read(html: str) -> Text:
+    parser = Text()
+    parser.feed(html)
+    parser.words = re.sub(r"\s+", " ", parser.words)
+    return parser
+
+
+def test_what_others_wrote_is_unchanged() -> None:
+    for name, expected in CHECKSUMS.items():
+        assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == expected
+    assert "MIT License" in (VENDOR / "uPlot-LICENSE.txt").read_text(encoding="utf-8")
+
+
+def test_a_report_of_a_run_says_what_was_run_and_what_came_out(
+    saved: Path, paused: Result, cli: CommandLine
+) -> None:
+    done = cli("report", str(saved))
+    assert done.stdout.strip() == str(saved / "report.html")
+    html = (saved / "report.html").read_text(encoding="utf-8")
+    assert len(html) < 3_000_000
+    text = read(html)
+    assert not text.loads
+    assert "url(" not in html.replace("url(#", "")
+    assert "Copyright (c) 2022 Leon Sorokin" in html
+    for words in (
+        "Four culprits of 5 Gb/s",
+        "7 hosts, 7 switches, 13 links of 10 Gb/s and 2.5 us one way",
+        "the bottleneck core->edge5, 10 Gb/s",
+        "high 1489186 B, low 1479186 B, headroom 10814 B",
+        "switch.0.input_memory 1500 KB left out",
+        "Mean rate of the slowest of the flows that do not cross the bottleneck",
+        f"qcnlab report {saved}",
+        str(paused.summary["hash"]),
+    ):
+        assert words in text.words, words
+    # What never happens in this run is not among its numbers.
+    assert "retransmitted" not in text.words
+    spec = json.loads(text.data)
+    assert [chart["kind"] for chart in spec["charts"]][-1] == "pauses"
+    assert len(spec["trees"]) == 1
+
+
+def test_several_runs_stand_side_by_side(saved: Path, tmp_path: Path, cli: CommandLine) -> None:
+    scenario = qcnlab.load("ig-4-culprits-1-victim-pause-1500kb-rtt5us")
+    other = qcnlab.run(scenario.with_("duration=200 ms", "warmup=150 ms")).save(tmp_path / "b")
+    out = tmp_path / "both.html"
+    assert cli("report", str(saved), str(other), "-o", str(out)).returncode == 0
+    text = read(out.read_text(encoding="utf-8"))
+    assert "none and qcn_byte_counter" in text.words
+    assert "scheme.name none qcn_byte_counter" in text.words
+    labels = [each["label"] for each in json.loads(text.data)["charts"][0]["series"]]
+    assert labels == ["none", "qcn_byte_counter"]
+
+
+def test_a_sweep_has_its_table_and_figures(tmp_path: Path, cli: CommandLine) -> None:
+    vary = ("--vary", "topology.rtt=10us,40us", "-s", "duration=10ms", "-s", "warmup=1ms")
+    assert cli("sweep", "one-source-into-9g-rtt10us", *vary, "-o", "s").returncode == 0
+    done = cli("report", "s")
+    assert done.returncode == 0, done.stderr
+    html = (tmp_path / "s" / "report.html").read_text(encoding="utf-8")
+    text = read(html)
+    assert "topology.rtt 10 us, 40 us" in text.words
+    assert html.count("<svg") >= 2
+    refused = cli("report", "s", "s")
+    assert refused.returncode == 2
+    assert "a sweep has a report of its own" in refused.stderr
+
+
+def test_flows_that_did_not_finish_stand_beside_their_numbers() -> None:
+    scenario = qcnlab.load("one-source-into-9g-rtt10us")
+    # 100 MB at 10 Gb/s take 80 ms; the run lasts 3.
+    result = qcnlab.run(
+        scenario.with_("duration=3 ms", "warmup=0 s", "traffic.size=100 MB"), reps=1
+    )
+    assert document.left_out(result, "fct_mean_ms").startswith("1 of 1 flows did not finish")
+    assert document.left_out(result, "queue_mean_bytes") == ""
+    words = read(document.of_runs([result], ["here"], "command")).words
+    assert "1 of 1 flows did not finish" in words
+    assert ">= " in words
+
+
+def test_a_live_run_outside_its_limits_says_so(paused: Result) -> None:
+    config, summary = paused.config, dict(paused.summary)
+    summary["title"] = f"INVALID TIMING: {summary['title']}"
+    result = Result(config, summary, paused.meta, paused.table)
+    assert document.left_out(result, "queue_mean_bytes") == "INVALID TIMING"
+    assert "its numbers do not count" in read(document.of_runs([result], ["x"], "c")).words
+
+
+def test_markup_in_titles_stays_text(paused: Result) -> None:
+    summary = {**paused.summary, "title": "</script><b>bold</b> & so"}
+    html = document.of_runs([Result(paused.config, summary, paused.meta, paused.table)], ["x"], "c")
+    assert "<b>bold" not in html
+    assert "&lt;b&gt;bold&lt;/b&gt; &amp; so" in html
+
+
+def test_only_settings_that_are_no_defaults_are_told(paused: Result) -> None:
+    rows = {row[0]: row[1:3] for row in settings(paused)}
+    assert rows["warmup"] == ("150 ms", "0 s")
+    assert rows["pause.kind"] == ("link", "none")
+    assert "pause.hysteresis" not in rows
+    assert "title" not in rows
+
+
+def test_the_network_marks_the_bottleneck(paused: Result) -> None:
+    known = network_of(paused)
+    assert known is not None
+    svg = sketch(known, "core->edge5")
+    assert svg.count('class="hot"') == 2  # the link and its rate
+    assert "<title>the bottleneck: core-&gt;edge5</title>" in svg
+    large = network_of(qcnlab.run(qcnlab.load("one-source-into-9g-rtt10us").with_(
+        "duration=2 ms", "warmup=0 s")))  # fmt: skip
+    assert large is not None
+
+
+def test_thinning_keeps_every_extreme() -> None:
+    rng = np.random.default_rng(1)
+    time = np.linspace(0.0, 1.0, 10_001)
+    value = rng.integers(0, 1_000_000, len(time))
+    frame = pl.DataFrame({"time_s": time, "port": ["p"] * len(time), "v": value})
+    series = traces.thinned(frame, "v", "port", 100)
+    got = series.values["p"].reshape(50, 2)
+    assert len(series.time) == 100
+    bins = np.minimum((time * 50).astype(int), 49)
+    for index in range(50):
+        inside = value[bins == index]
+        assert set(got[index]) == {float(inside.min()), float(inside.max())}
+
+
+def test_stops_are_shared_out_over_bins() -> None:
+    start, end = np.array([0.1, 0.35]), np.array([0.3, 0.55])
+    # Bins of 0.25: 0.15 of the first; 0.05 and 0.15 of the second; 0.05 of the third.
+    shares = traces.covered(start, end, np.array([0.0, 0.25, 0.5, 0.75]))
+    assert shares == pytest.approx([0.6, 0.8, 0.2])
+    assert traces.covered(np.array([]), np.array([]), np.array([0.0, 1.0])).tolist() == [0.0]
+
+
+def test_a_tree_without_all_its_rows_has_no_false_roots() -> None:
+    # a waits for b, b for c, c for the root; b and c were stopped for the shortest.
+    rows = [("a", "b", 9.0), ("x1", "root", 8.0), ("x2", "root", 7.0), ("x3", "root", 6.0),
+            ("b", "c", 2.0), ("c", "root", 1.0)]  # fmt: skip
+    whole = pl.DataFrame(rows, schema=["port", "because", "paused_s"], orient="row")
+    shown = shown_part(whole, 4)
+    assert shown["port"].to_list() == ["a", "x1", "b", "c"]
+    assert [port for port, (column, _) in tree_positions(shown).items() if column == 0] == ["root"]
+
+
+def test_a_large_report_is_thinned(paused: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = document.of_runs([paused], ["x"], "c")
+    monkeypatch.setattr(document, "LARGEST", len(whole) - 5_000)
+    assert len(document.of_runs([paused], ["x"], "c")) <= len(whole) - 5_000
+
+
+def test_packed_numbers_are_what_the_script_reads() -> None:
+    # 1.0 as a little-endian float of 4 octets is 00 00 80 3f.
+    assert traces.packed(np.array([1.0])) == "AACAPw=="
+    sheet = charts.Sheet(1.0, 10)
+    html = sheet.add("A < B", "n", {"kind": "lines"})
+    assert "A &lt; B" in html
+    assert 'id="chart0"' in html
