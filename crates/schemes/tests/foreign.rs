@@ -1,11 +1,12 @@
 //! A scheme from outside, behind the registry's types: what it answers comes through, and what it breaks ends the run.
 
 use qcnlab_schemes::foreign::{Foreign, ForeignCp, ForeignNp, ForeignRp, ForeignScheme, Parameters, guard};
+use qcnlab_schemes::params::Scalar;
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{
-    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Dice, Endpoint, FlowId, Gauge,
-    NotificationPoint, Pacing, Probe, ProbeAction, ProbeKind, Purpose, Queue, ReactionPoint, RpCapabilities, Signal,
-    SignalKind, Stamp,
+    AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Dice, Echo, Endpoint, Flight,
+    FlowId, Gauge, HopTelemetry, NotificationPoint, Pacing, Probe, ProbeAction, ProbeKind, Purpose, Queue,
+    ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp, TransportEvent,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::sync::Arc;
@@ -38,6 +39,9 @@ impl CongestionPoint for Fixed {
     fn departure_mark(&mut self, _: Instant, _: bool, _: Queue, _: &mut Dice) -> u8 {
         9
     }
+    fn departure_stamp(&mut self, now: Instant, sent: Bytes, queue: Queue) -> HopTelemetry {
+        HopTelemetry { left_at: now + Span::from_us(1), sent, queue: queue.len, rate: RATE }
+    }
     fn on_probe(&mut self, _: Instant, _: &mut Probe, _: Queue) -> ProbeAction {
         ProbeAction::Answer(Signal::Echo(CpId(5)))
     }
@@ -69,6 +73,18 @@ impl ReactionPoint for Fixed {
     fn limit(&self) -> Option<BitRate> {
         self.wake.map(|_| RATE)
     }
+    fn on_transport(&mut self, now: Instant, _: &TransportEvent<'_>, _: &Flight, _: &mut Dice) {
+        self.wake = Some(now + Span::from_us(40));
+    }
+    fn window(&self) -> Option<Bytes> {
+        Some(Bytes::new(12_000))
+    }
+    fn gap(&self) -> Span {
+        Span::from_us(3)
+    }
+    fn added_headers(&self) -> AddedHeaders {
+        AddedHeaders { data: Bytes::new(8), acknowledgement: Bytes::new(4) }
+    }
     fn pacing(&self) -> Pacing {
         Pacing { overhead: Bytes::new(20), burst: Bytes::new(1500) }
     }
@@ -78,6 +94,12 @@ impl ReactionPoint for Fixed {
 }
 
 impl NotificationPoint for Fixed {
+    fn shapes_acknowledgements(&self) -> bool {
+        true
+    }
+    fn on_acknowledging(&mut self, now: Instant, echo: &mut Echo) {
+        echo.delay = now.since(us(1));
+    }
     fn on_frame(&mut self, _: Instant, _: &Delivered) -> Option<Signal> {
         Some(Signal::Cnp)
     }
@@ -90,6 +112,7 @@ impl NotificationPoint for Fixed {
 struct Outside {
     machine: Fixed,
     parameters: Parameters,
+    fingerprint: &'static str,
 }
 
 impl ForeignScheme for Outside {
@@ -100,7 +123,7 @@ impl ForeignScheme for Outside {
         &self.parameters
     }
     fn fingerprint(&self) -> &str {
-        ""
+        self.fingerprint
     }
     fn hears(&self) -> &[SignalKind] {
         SignalKind::ALL
@@ -158,6 +181,11 @@ fn a_reaction_point_is_asked_anew_after_each_call() {
     assert_eq!((rp.take_probe(us(23)), rp.capabilities()), (Some(PROBE), RpCapabilities::PROBING_LIMITER));
     assert_eq!(rp.pacing(), Pacing { overhead: Bytes::new(20), burst: Bytes::new(1500) });
     assert_eq!((rp.gauge(), rp.observation()), (Gauge::at(RATE), None));
+    let flight = Flight { acknowledged: Bytes::ZERO, sent: Bytes::ZERO, in_flight: Bytes::ZERO };
+    rp.on_transport(us(24), &TransportEvent::NegativelyAcknowledged, &flight, &mut dice());
+    assert_eq!((rp.next_wake(), rp.limit()), (us(64), Some(RATE)));
+    assert_eq!((rp.window(), rp.gap()), (Some(Bytes::new(12_000)), Span::from_us(3)));
+    assert_eq!(rp.added_headers(), AddedHeaders { data: Bytes::new(8), acknowledgement: Bytes::new(4) });
 }
 
 #[test]
@@ -168,12 +196,32 @@ fn ports_and_receivers_answer_through_the_registry() {
     assert!(cp.capabilities().sees_departures);
     assert_eq!(cp.on_arrival(us(1), &FRAME, QUEUE, &mut dice()), CpAction::Send(Signal::Echo(CpId(4))));
     assert_eq!((cp.no_bandwidth_since(us(1)), cp.departure_mark(us(1), true, QUEUE, &mut dice())), (None, 9));
+    let stamp = HopTelemetry { left_at: us(2), sent: Bytes::new(9), queue: Bytes::new(1500), rate: RATE };
+    assert_eq!(cp.departure_stamp(us(1), Bytes::new(9), QUEUE), stamp);
     cp.on_departure(us(2), Bytes::ZERO);
     assert_eq!(cp.no_bandwidth_since(us(3)), Some(us(2)));
     assert_eq!(cp.on_probe(us(3), &mut PROBE.clone(), QUEUE), ProbeAction::Answer(Signal::Echo(CpId(5))));
     let mut np = config.notification_point().expect("it has one");
     assert_eq!(np.on_frame(us(1), &DELIVERED), Some(Signal::Cnp));
     assert_eq!(np.on_probe(us(1), &PROBE), Some(Signal::Returned(PROBE)));
+    let mut echo = Echo { packets: 2, marked: 1, delay: Span::ZERO, credit: None };
+    np.on_acknowledging(us(6), &mut echo);
+    assert_eq!((np.shapes_acknowledgements(), echo.delay, echo.packets), (true, Span::from_us(5), 2));
+}
+
+/// Name and parameters may be the same where the source text is not.
+#[test]
+fn two_are_equal_when_name_parameters_and_fingerprint_are() {
+    let of = |fingerprint, gains: &[f64]| {
+        let cp = gains.iter().map(|gain| ("gain".to_owned(), Scalar::Real(*gain))).collect();
+        let parameters = Parameters { cp, ..Parameters::default() };
+        let scheme: Arc<dyn ForeignScheme> = Arc::new(Outside { machine: Fixed::default(), parameters, fingerprint });
+        Foreign::from(scheme)
+    };
+    assert_eq!(of("a", &[0.5]), of("a", &[0.5]));
+    assert_ne!(of("a", &[0.5]), of("b", &[0.5]));
+    assert_ne!(of("a", &[0.5]), of("a", &[0.25]));
+    assert_ne!(of("a", &[0.5]), of("a", &[]));
 }
 
 /// What `act` says when it breaks a contract.

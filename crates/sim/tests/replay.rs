@@ -106,6 +106,22 @@ fn frames_leave_at_their_times_with_their_sizes() {
     assert_eq!((slow.flows, slow.trace), (done.flows, done.trace));
 }
 
+/// One flow of each: their frames leave when those of one replay of both do. 512 ns for 64 octets.
+#[test]
+fn two_replays_run_side_by_side() {
+    let mut net = two_senders(Written::new(&[]));
+    let flows = std::mem::take(&mut net.plan.replays[0].flows);
+    net.plan.replays.clear();
+    for (name, flow, frames) in
+        [("first", flows[0], [(10, 0, 64), (30, 0, 64)]), ("second", flows[1], [(20, 0, 64), (40, 0, 64)])]
+    {
+        let source = Arc::new(Written::new(&frames));
+        net.plan.replays.push(ReplayPlan { name: name.to_owned(), flows: vec![flow], source, stop: Instant::NEVER });
+    }
+    assert_eq!(left(&net, "a->switch"), [(10_512, 0, 64), (30_512, 0, 64)]);
+    assert_eq!(left(&net, "b->switch"), [(20_512, 1, 64), (40_512, 1, 64)]);
+}
+
 /// A stop at 40 us: what comes at that instant or later is not sent.
 #[test]
 fn a_replay_stops_at_its_stop() {

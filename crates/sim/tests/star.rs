@@ -187,6 +187,16 @@ fn feedback_frames_and_ideal_feedback_differ_by_their_serialisation() {
     assert!((5_051_200..5_052_800).contains(&framed), "{framed} ps");
 }
 
+/// Each message is recorded and counted, at the point that sent it too. Above one port alone there is a queue.
+#[test]
+fn a_congestion_point_counts_its_messages() {
+    let done = run(&star(2, Span::from_us(5), Traffic::Saturated { ceiling: None, total: None }, "qcn"));
+    let sent: Vec<u64> = done.points.iter().map(|point| point.sent).filter(|sent| *sent > 0).collect();
+    assert!(done.counters.messages_sent > 10, "{:?}", done.counters);
+    assert_eq!(sent, [done.counters.messages_sent]);
+    assert_eq!(done.trace.messages.time.len() as u64, done.counters.messages_sent);
+}
+
 #[test]
 fn a_run_can_be_stopped() {
     let plan = star(2, Span::from_us(5), Traffic::Saturated { ceiling: None, total: None }, "none");

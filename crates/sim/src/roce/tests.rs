@@ -59,6 +59,32 @@ fn go_back_n_repeats_from_the_lost_packet() {
     assert_eq!(receiver.on_packet(us(506), 4), Reply::Nack(None));
 }
 
+/// Packets 1 and 3 of 0 to 5 are lost. That 1 came is known before 3 has gone again: 3 goes all the same. What is known
+/// of the next losses, of 6 and 8, stands by itself.
+#[test]
+fn an_acknowledgement_of_one_repair_leaves_the_next_due() {
+    let config = config(QpRecovery::SelectiveRepeat);
+    let mut sender = QpSender::new(&config, Some(Bytes::new(12_000)));
+    sender.permit(Some(Bytes::new(6000)));
+    assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3, 4, 5]);
+    sender.permit(Some(Bytes::new(1)));
+    sender.on_nack(us(10), 1, Some(2));
+    assert_eq!(numbers(&mut sender, us(10)), [1]);
+    sender.on_nack(us(20), 1, Some(4));
+    assert_eq!(sender.on_ack(us(20), 3), Bytes::new(2000));
+    assert_eq!(numbers(&mut sender, us(20)), [3]);
+    // All six have come: nothing is to be repaired, and four more fill a window of 4000 octets.
+    sender.on_ack(us(30), 6);
+    assert!(!sender.ready() || sender.in_flight() == 0, "{} octets in flight", sender.in_flight());
+    sender.permit(Some(Bytes::new(4000)));
+    assert_eq!(numbers(&mut sender, us(30)), [6, 7, 8, 9]);
+    sender.permit(Some(Bytes::new(1)));
+    sender.on_nack(us(40), 6, Some(7));
+    assert_eq!(numbers(&mut sender, us(40)), [6]);
+    sender.on_nack(us(41), 6, Some(9));
+    assert_eq!(numbers(&mut sender, us(41)), [8]);
+}
+
 /// Packets 1 and 3 of 0 to 5 are lost: each later one says what came, and each lost one goes again once.
 #[test]
 fn selective_repeat_repeats_the_lost_packets_alone() {

@@ -1,8 +1,31 @@
 use super::{near, refused, solved};
-use crate::fluid::{FluidError, Trajectory};
+use crate::fluid::initial::Initial;
+use crate::fluid::parameters::Values;
+use crate::fluid::stepper::{Lag, System};
+use crate::fluid::timely::Timely;
+use crate::fluid::{FluidError, Model, Trajectory};
 
 fn last(trajectory: &Trajectory, column: &str) -> f64 {
     *trajectory.column(column).expect(column).last().expect("rows")
+}
+
+/// 10 Gb/s are 1.25 frames of 1000 octets in 1 us. 125 KB wait for 100 us, and the frame is on the link for 0.8 us more,
+/// before a source hears of them; the sample before it is a segment older: 16 000 octets at 2.5 Gb/s are 51.2 us, at 10
+/// Gb/s they are 12.8, less than the 20 us of Dmin. The longest lag is that of a full queue of 10 MB, 8 ms, and of a
+/// segment at 10 Mb/s, 12.8 ms.
+#[test]
+fn a_source_hears_of_a_queue_after_the_time_it_waits() {
+    let parameters = Values::read("timely_patched", Timely::<true>::PARAMETERS, "{}").expect("defaults");
+    let initial = Initial::read("timely_patched", None, Timely::<true>::INITIAL).expect("no initial state");
+    let system = Timely::<true>::new(&parameters, &initial).expect("in range");
+    let rate = |gbps: f64| gbps * 1e9 / 8e3;
+    let state = [125.0, rate(2.5), 0.0, rate(10.0), 0.0];
+    for (index, us) in [(0, 100.8), (1, 152.0)] {
+        near(system.lag(index, 0.0, &state) * 1e6, us, 1e-9, "lag, us");
+    }
+    near(system.lag(1, 0.0, &[125.0, rate(10.0), 0.0]) * 1e6, 120.8, 1e-9, "lag, us");
+    assert_eq!(system.lags()[0], Lag::Varying(1.0 / rate(10.0)));
+    near(system.horizon() * 1e3, 8.0008 + 12.8, 1e-9, "horizon, ms");
 }
 
 /// q* = q0 + N delta q0 / (beta C), q0 = C Tlow = 62.5 KB: 15.625 KB for every two sources.

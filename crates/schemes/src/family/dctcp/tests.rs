@@ -91,6 +91,22 @@ fn a_window_of_data_is_cut_once() {
     assert_eq!(stream.window(), 73_437);
 }
 
+/// 100 000 octets were sent when the first mark came. A cut holds while no more than these are acknowledged: the mark that
+/// comes with the last of them changes nothing, the next one cuts again.
+#[test]
+fn a_cut_holds_until_more_is_acknowledged_than_was_sent_before_it() {
+    let mut stream = DctcpStream::new(RP_RFC8257);
+    stream.sent = 100_000;
+    stream.ack(true);
+    assert_eq!(stream.window(), 50_000);
+    (stream.acknowledged, stream.sent) = (99_000, 149_000);
+    stream.ack(true);
+    assert_eq!((stream.acknowledged, stream.window()), (100_000, 50_000));
+    // 101 000 are past it. All octets of the window of data were marked, so alpha stays 1.
+    stream.ack(true);
+    assert_eq!(stream.window(), 25_000);
+}
+
 /// After the cut 73 437 octets are acknowledged for one packet more.
 #[test]
 fn the_window_grows_by_a_packet_each_window_of_data() {

@@ -147,6 +147,15 @@ fn telemetry_is_in_whole_units() {
     assert_eq!(stamp, expected);
 }
 
+/// Telemetry of five hops: 42 octets, on acknowledgements 42 in the paper and 28 in its authors' simulator.
+#[test]
+fn packets_and_acknowledgements_carry_telemetry() {
+    for (params, acknowledgement) in [(RP_SIGCOMM2019, 42), (RP_HPCC_SIMULATOR, 28)] {
+        let added = Hpcc::reaction_point(&params, ENDPOINT).added_headers();
+        assert_eq!((added.data.get(), added.acknowledgement.get()), (42, acknowledgement));
+    }
+}
+
 /// n flows of equal round trip over one link, a round trip at a time: what exceeds B T queues.
 fn settled(n: usize, additive: u64, starts: impl Fn(usize) -> f64) -> (f64, f64) {
     let params = HpccRpParams { additive_window: Some(Bytes::new(additive)), ..RP_SIGCOMM2019 };

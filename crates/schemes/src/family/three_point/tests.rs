@@ -73,6 +73,14 @@ fn good_news_in_a_row_raises_and_bad_news_cuts() {
     assert_eq!(reflect(&mut rp, -16), 8_279_687);
 }
 
+/// Whoever reflects bad news stood above the set point: 10 000 (1 - 32/128) = 7500 for a limiter that asks for it too.
+#[test]
+fn bad_news_comes_from_a_queue_above_the_set_point() {
+    let limiter = qcn::QcnRpParams { creation: qcn::Creation::Congested, ..RP_DECK001.limiter };
+    let mut rp = ThreePoint::reaction_point(&ThreePointRpParams { limiter, ..RP_DECK001 }, LINE.into());
+    assert_eq!(reflect(&mut rp, -32), 7_500_000);
+}
+
 #[test]
 fn good_news_may_be_ignored() {
     let mut rp = ThreePoint::reaction_point(&ThreePointRpParams { good_news: 0, ..RP_DECK001 }, LINE.into());
