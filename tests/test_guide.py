@@ -40,7 +40,7 @@ def test_its_tables_name_every_kind_and_key() -> None:
 
 def test_the_sweeps_of_the_guide_can_be_run(cli: CommandLine) -> None:
     blocks = re.findall(r"^```\n(qcnlab sweep .*?)^```", SWEEPS, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     for block in blocks:
         words = [word for word in shlex.split(block)[1:] if word != "--dry-run"]
         done = cli(*words, "--dry-run")

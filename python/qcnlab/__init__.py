@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from qcnlab.intervals import Interval
     from qcnlab.results import Result, open_run
+    from qcnlab.sweeps.precision import Precision
     from qcnlab.sweeps.result import Sweep
     from qcnlab.sweeps.running import open_sweep, sweep
     from qcnlab.tables import Table
@@ -46,6 +47,7 @@ __all__ = [
     "Interval",
     "LawViolation",
     "MissingPackage",
+    "Precision",
     "Result",
     "Scenario",
     "ScenarioError",
@@ -74,6 +76,7 @@ _MODULES = {
     ),
     "intervals": ("Interval",),
     "results": ("Result", "open_run"),
+    "sweeps.precision": ("Precision",),
     "sweeps.result": ("Sweep",),
     "sweeps.running": ("open_sweep", "sweep"),
     "tables": ("Table",),

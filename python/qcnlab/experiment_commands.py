@@ -48,6 +48,23 @@ def sweep(
         bool,
         typer.Option("--intervals", help="Confidence intervals (95 %) in place of ranges."),
     ] = False,
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            "--precision",
+            metavar="SHARE",
+            help="Replications until the first --metric is known so well: 5%, '5% of mean'.",
+        ),
+    ] = None,
+    most: Annotated[
+        int | None,
+        typer.Option(
+            "--most",
+            min=2,
+            max=MOST_REPS,
+            help="With --precision: most replications of a point; 200. --reps has the least, 10.",
+        ),
+    ] = None,
     on: On = None,
     as_json: Json = False,
 ) -> None:
@@ -70,6 +87,8 @@ def sweep(
         dry_run,
         on,
         intervals.LEVEL if with_intervals else None,
+        precision,
+        most,
     )
     summary, words = command.sweep(options)
     if as_json:

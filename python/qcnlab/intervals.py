@@ -1,8 +1,9 @@
-"""Confidence intervals of medians and of paired differences, from order statistics.
+"""Confidence intervals of medians, of paired differences and of means.
 
 The interval of a median lies between two of the sorted values, chosen by the binomial distribution
 of how many lie below it: no distribution is assumed and nothing is drawn. Fewer than six values
-have no interval of 95 %. Needs scipy: `pip install 'qcnlab[analysis]'`.
+have no interval of 95 %. That of a mean is Student's. All need scipy:
+`pip install 'qcnlab[analysis]'`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from importlib import import_module
-from statistics import median
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import text
@@ -71,22 +72,54 @@ def of_median(values: Sequence[float | None], level: float = LEVEL) -> Interval:
     >>> of_median([3.0, 1.0, None])
     Interval(median=2.0, low=None, high=None, runs=2)
     """
-    if not 0 < level < 1:
-        raise AnalysisError(f"a confidence level lies between 0 and 1; {level} does not")
-    known = [value for value in values if value is not None]
+    known = _known(values, level)
     if not known:
         return Interval(None, None, None, 0)
-    try:
-        stats: Any = import_module("scipy.stats")
-    except ImportError as error:
-        raise MissingPackage(
-            f"confidence intervals need {error.name}: pip install 'qcnlab[analysis]'"
-        ) from error
-    bounds = stats.quantile_test(known, q=0, p=0.5).confidence_interval(level)
+    bounds = _stats().quantile_test(known, q=0, p=0.5).confidence_interval(level)
     low, high = (None if math.isnan(each) else float(each) for each in (bounds.low, bounds.high))
     if low is None or high is None:
         low = high = None
     return Interval(float(median(known)), low, high, len(known))
+
+
+def of_mean(values: Sequence[float | None], level: float = LEVEL) -> Interval:
+    """Return the mean of the values that are there, as `median`, and Student's interval.
+
+    It is exact where the values are normal, and good for the mean of many.
+
+    Examples
+    --------
+    Of 1, 2, 3: mean 2, standard error 1 / sqrt(3) = 0.5774, t(97.5 %, 2) = 4.3027, so 2 +- 2.4841.
+
+    >>> known = of_mean([1.0, 2.0, 3.0])
+    >>> known.median, round(known.low, 4), round(known.high, 4)
+    (2.0, -0.4841, 4.4841)
+    """
+    known = _known(values, level)
+    if not known:
+        return Interval(None, None, None, 0)
+    middle = fmean(known)
+    if len(known) < 2:
+        return Interval(middle, None, None, len(known))
+    if min(known) == max(known):
+        return Interval(middle, middle, middle, len(known))
+    bounds = _stats().ttest_1samp(known, 0.0).confidence_interval(level)
+    return Interval(middle, float(bounds.low), float(bounds.high), len(known))
+
+
+def _known(values: Sequence[float | None], level: float) -> list[float]:
+    if not 0 < level < 1:
+        raise AnalysisError(f"a confidence level lies between 0 and 1; {level} does not")
+    return [value for value in values if value is not None]
+
+
+def _stats() -> Any:
+    try:
+        return import_module("scipy.stats")
+    except ImportError as error:
+        raise MissingPackage(
+            f"confidence intervals need {error.name}: pip install 'qcnlab[analysis]'"
+        ) from error
 
 
 def of_difference(

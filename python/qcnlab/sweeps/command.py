@@ -6,16 +6,21 @@ import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qcnlab import text
 from qcnlab.api import load
+from qcnlab.errors import scenario_error
 from qcnlab.folders import ROOT
 from qcnlab.sweeps.executors import check_on
 from qcnlab.sweeps.grid import build, read, word
+from qcnlab.sweeps.precision import Precision, of_manifest, read_precision
 from qcnlab.sweeps.result import check_metric, write_figure
 from qcnlab.sweeps.running import describe, perform
 from qcnlab.sweeps.store import Store, name_of
+
+if TYPE_CHECKING:
+    from qcnlab.sweeps.store import Manifest
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,20 @@ class Options:
     dry_run: bool
     on: str | None = None
     level: float | None = None
+    precision: str | None = None
+    most: int | None = None
+
+    def wanted(self) -> Precision | None:
+        """Return the precision that is stated, if one is."""
+        if self.precision is None:
+            if self.most is not None:
+                raise scenario_error("--most goes with --precision")
+            return None
+        if not self.metrics:
+            raise scenario_error(
+                "a precision is of a metric", hint="--metric queue_mean_bytes; of several the first"
+            )
+        return read_precision(self.precision, self.metrics[0], self.reps, self.most)
 
     def command(self, folder: Path) -> str:
         """Return the command that continues this sweep in `folder`."""
@@ -41,8 +60,14 @@ class Options:
         options = (("-s", self.changes), ("--vary", self.vary), ("--metric", self.metrics))
         for flag, values in options:
             words += [word for value in values for word in (flag, value)]
-        for flag, number in (("--reps", self.reps), ("--seed", self.seed), ("--on", self.on)):
-            words += [] if number is None else [flag, str(number)]
+        for flag, value in (
+            ("--reps", self.reps),
+            ("--precision", self.precision),
+            ("--most", self.most),
+            ("--seed", self.seed),
+            ("--on", self.on),
+        ):
+            words += [] if value is None else [flag, str(value)]
         return shlex.join(words if self.out is None else [*words, "-o", str(folder)])
 
 
@@ -70,14 +95,14 @@ def sweep(options: Options) -> tuple[dict[str, Any], str]:
         read(options.vary),
         seeded=options.seed is not None,
     )
-    known = describe(grid, options.reps, options.seed, "")
+    known = describe(grid, options.wanted() or options.reps, options.seed, "")
     folder = options.out or ROOT / name_of(known)
     known["command"] = options.command(folder)
     store = Store(folder, known, fresh=options.fresh)
-    total = len(grid) * known["replications"]
     if options.dry_run:
-        return _planned(store, total, grid.simulated_s * known["replications"])
+        return _planned(store, len(grid), grid.simulated_s)
     have = store.peek()
+    total = _at_most(known, len(grid))
     if have:
         print(f"{have} of {total} runs are in '{folder}' already", file=sys.stderr)
     for note in store.notes:
@@ -109,10 +134,21 @@ def has_deadlock(summary: dict[str, Any]) -> bool:
     return any(point["metrics"]["deadlock_ms"]["max"] is not None for point in points)
 
 
-def _planned(store: Store, total: int, simulated_s: float) -> tuple[dict[str, Any], str]:
+def _at_most(known: Manifest, points: int) -> str:
+    """Return how many runs there can be, in words."""
+    most = "at most " if "precision" in known else ""
+    return f"{most}{points * known['replications']}"
+
+
+def _planned(store: Store, points: int, simulated_s: float) -> tuple[dict[str, Any], str]:
     have = store.peek()
     known = store.known
-    points = total // known["replications"]
+    total = points * known["replications"]
+    simulated_s *= known["replications"]
+    precision = of_manifest(known)
+    least = [] if precision is None else [text.counted(precision.least * points, "run")]
+    reps = text.counted(known["replications"], "replication")
+    each = f"{reps} each" if precision is None else f"{precision.least} to {reps} each"
     summary = {
         "folder": str(store.folder),
         "scenario": known["scenario"],
@@ -120,6 +156,7 @@ def _planned(store: Store, total: int, simulated_s: float) -> tuple[dict[str, An
         "points": points,
         "replications": known["replications"],
         "runs": total,
+        **({} if precision is None else {"precision": known["precision"]}),
         "done": have,
         "simulated_s": simulated_s,
     }
@@ -129,9 +166,9 @@ def _planned(store: Store, total: int, simulated_s: float) -> tuple[dict[str, An
         "",
         text.table(("varied", "values"), rows, left=2),
         "",
-        f"{text.counted(points, 'point')}, "
-        f"{text.counted(known['replications'], 'replication')} each: "
-        f"{text.counted(total, 'run')}, {text.number(simulated_s)} s of simulated time",
+        f"{text.counted(points, 'point')}, {each}: "
+        f"{' to '.join([*least, text.counted(total, 'run')])}, "
+        f"{'up to ' if least else ''}{text.number(simulated_s)} s of simulated time",
         f"{store.folder}" + (f": {have} runs are there already" if have else ""),
     ]
     return summary, "\n".join(lines)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from qcnlab.sweeps.grid import Grid
     from qcnlab.sweeps.store import Run, Values
 
+    Crew = tuple[Executor, Callable[[], int]]
+
 POLL_S = 0.2
 """How often Ctrl-C and new workers are looked for."""
 TASK_S = 1.0
@@ -111,7 +113,7 @@ def check_on(on: object) -> None:
 
 
 @contextmanager
-def executor(on: object, jobs: int | None) -> Iterator[tuple[Executor, Callable[[], int]]]:
+def executor(on: object, jobs: int | None) -> Iterator[Crew]:
     """Yield the executor that `on` names or is, and a function that counts its workers.
 
     `on` is ``dask`` (a cluster of this machine, for as long as the body runs),
@@ -165,41 +167,42 @@ def _threads(client: Any) -> int:
 
 
 def run_on(
-    on: object,
+    crew: Crew,
     grid: Grid,
     missing: Sequence[Run],
     seed: int | None,
-    jobs: int | None,
     ended: Callable[[Ended], None],
 ) -> None:
-    """Do the runs that are missing on an executor; `ended` gets each some time after it ends.
+    """Do the runs that are missing on what `executor` yields.
+
+    `ended` gets each some time after it ends.
 
     Raises `Error` when the executor fails: its workers are gone, or are of another build.
     """
     queue = list(reversed(missing))
     build, source = core_digest(), grid.base._core.source()
-    with executor(on, jobs) as (pool, workers):
-        under_way: dict[Future[tuple[Ended, float]], int] = {}
-        size = 1
-        try:
-            while queue or under_way:
-                while queue and len(under_way) < AHEAD * workers():
-                    runs = tuple(queue.pop() for _ in range(min(size, len(queue))))
-                    points = {point: grid.changes_at(point) for point, _ in runs}
-                    work = Work(build, source, seed, points, runs)
-                    under_way[pool.submit(work_on, work)] = len(runs)
-                done, _ = wait(under_way, timeout=POLL_S, return_when=FIRST_COMPLETED)
-                # A failure ends the sweep, so what ended beside it is kept first.
-                for future in sorted(done, key=_failed):
-                    count = under_way.pop(future)
-                    outcome, seconds = _result(future)
-                    ended(outcome)
-                    fair = max(1, len(queue) // (2 * AHEAD * workers()))
-                    wanted = round(TASK_S * count / max(seconds, 1e-6))
-                    size = max(1, min(wanted, fair, MOST_IN_A_TASK))
-        finally:
-            for future in under_way:
-                future.cancel()
+    pool, workers = crew
+    under_way: dict[Future[tuple[Ended, float]], int] = {}
+    size = 1
+    try:
+        while queue or under_way:
+            while queue and len(under_way) < AHEAD * workers():
+                runs = tuple(queue.pop() for _ in range(min(size, len(queue))))
+                points = {point: grid.changes_at(point) for point, _ in runs}
+                work = Work(build, source, seed, points, runs)
+                under_way[pool.submit(work_on, work)] = len(runs)
+            done, _ = wait(under_way, timeout=POLL_S, return_when=FIRST_COMPLETED)
+            # A failure ends the sweep, so what ended beside it is kept first.
+            for future in sorted(done, key=_failed):
+                count = under_way.pop(future)
+                outcome, seconds = _result(future)
+                ended(outcome)
+                fair = max(1, len(queue) // (2 * AHEAD * workers()))
+                wanted = round(TASK_S * count / max(seconds, 1e-6))
+                size = max(1, min(wanted, fair, MOST_IN_A_TASK))
+    finally:
+        for future in under_way:
+            future.cancel()
 
 
 def _failed(future: Future[tuple[Ended, float]]) -> bool:

@@ -138,10 +138,9 @@ def _metric_axis(plane: Axes, sweep: Sweep, metric: str, known: dict[str, Any]) 
 
 
 def _about(sweep: Sweep, metric: str, *, some: bool, none: bool) -> str:
-    reps = text.counted(sweep.replications, "replication")
     words = " and ".join(axis.key for axis in sweep.axes) + " varied"
-    if sweep.replications > 1:
-        words += f"; medians and ranges of {reps}"
+    if max(sweep.runs) > 1:
+        words += f"; medians and ranges of {sweep.replications_in_words}"
     never = text.NEVER.get(metric, "have no value")
     if some:
         words += f"; hollow: some {never}"

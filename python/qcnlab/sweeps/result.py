@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from qcnlab import catalogue, intervals, text
 from qcnlab.errors import AnalysisError, scenario_error
 from qcnlab.folders import write_sums, write_whole
-from qcnlab.sweeps.grid import Axis, positions
+from qcnlab.sweeps.grid import Axis, label, positions
+from qcnlab.sweeps.precision import counts, of_manifest, told
 from qcnlab.tables import Table
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from qcnlab.intervals import Interval
+    from qcnlab.sweeps.precision import Precision
     from qcnlab.sweeps.store import Manifest, Run, Values
 
 LEADS = ("recovery_ms", "slowdown_mean", "queue_mean_bytes")
@@ -35,6 +37,8 @@ SHOWN = (
     "jain",
 )
 """The metrics that the text shows when none is named."""
+MOST_NAMED = 6
+"""So many points that did not reach a precision are named."""
 
 
 WIDE = 140
@@ -43,6 +47,10 @@ NOTES = {
     "unfinished": (
         "unfinished: flows of a size that did not finish. They count with their time up to the\n"
         "end of the run, or alone if that is more: values after >= are lower bounds."
+    ),
+    "precision": (
+        "precision: how far the confidence interval reaches to its wider side, as a share of the\n"
+        "number, and of how many runs."
     ),
     "deadlock": (
         "deadlock: when links stopped by PAUSE were found to wait for each other in a circle.\n"
@@ -93,8 +101,18 @@ class Sweep:
 
     @property
     def replications(self) -> int:
-        """The number of runs at each point."""
+        """The number of runs at each point; with a precision, the most that a point can get."""
         return int(self._known["replications"])
+
+    @cached_property
+    def runs(self) -> list[int]:
+        """The number of runs at each point, in the order of points."""
+        return counts(prod(len(axis.values) for axis in self._axes), self._done)
+
+    @property
+    def precision(self) -> Precision | None:
+        """How well a metric was to be known at each point, if that was stated."""
+        return of_manifest(self._known)
 
     @property
     def seed(self) -> int:
@@ -147,10 +165,12 @@ class Sweep:
             "title": self.title,
             "vary": self.vary,
             "replications": self.replications,
+            **({"precision": self._known["precision"]} if self.precision else {}),
             "seed": self.seed,
             "points": [
                 {
                     "values": dict(zip(self.vary, values, strict=True)),
+                    "runs": self.runs[point],
                     "metrics": {name: self.over(point, name) for name in self._known["metrics"]},
                 }
                 for point, values in enumerate(self._points())
@@ -184,7 +204,7 @@ class Sweep:
         count = prod(len(axis.values) for axis in self._axes)
         if not 0 <= point < count:
             raise IndexError(f"there is no point {point} among {count}")
-        values = [self._done[point, rep][index] for rep in range(self.replications)]
+        values = [self._done[point, rep][index] for rep in range(self.runs[point])]
         known = [value for value in values if value is not None]
         return {
             "unit": catalogue.metrics()[index]["unit"],
@@ -247,7 +267,8 @@ class Sweep:
         if "seed" in self.vary:
             raise AnalysisError("points of different seeds have no pairs of replications")
         one, other = (self.over(each, metric)["values"] for each in (point, base))
-        return intervals.of_difference(one, other, level)
+        pairs = min(len(one), len(other))
+        return intervals.of_difference(one[:pairs], other[:pairs], level)
 
     def lead(self) -> str:
         """Return the metric that is drawn when none is named.
@@ -309,6 +330,8 @@ class Sweep:
         if level is not None:
             about = f"Median [its confidence interval, {100 * level:g} %] of so many runs."
             notes = [about, *notes]
+        if self.precision is not None:
+            notes = [*notes, self._reached(self.precision)]
         meaning = "".join(f"\n\n{note}" for note in notes)
         return f"{self._head()}\n\n{text.table(head, rows, left=left)}{meaning}"
 
@@ -333,13 +356,31 @@ class Sweep:
         """
         return self._table(metrics, columns, level)
 
+    def _reached(self, precision: Precision) -> str:
+        """Return in words where the stated precision was not reached."""
+        values = [self.over(point, precision.metric)["values"] for point in range(len(self.runs))]
+        short = [point for point, each in enumerate(values) if not precision.reached(each)]
+        wanted = f"{precision}, with {precision.least} to {precision.most} replications"
+        if not short:
+            return f"Stated: {wanted}. All points reached it, with {sum(self.runs)} runs."
+        named = "; ".join(label(self._axes, point) for point in short[:MOST_NAMED])
+        more = len(short) - MOST_NAMED
+        named += f"; and {more} more" if more > 0 else ""
+        return f"Stated: {wanted}. {len(short)} of {len(values)} points did not reach it: {named}."
+
     def _head(self) -> str:
         """Return what varies, and how many points and replications there are."""
-        reps = text.counted(self.replications, "replication")
         seed = "" if "seed" in self.vary else f", seed {self.seed}"
         points = text.counted(prod(len(axis.values) for axis in self._axes), "point")
         varied = ", ".join(axis.key for axis in self._axes)
-        return f"{self.name}, varied: {varied}\n{points}, {reps} each{seed}"
+        return f"{self.name}, varied: {varied}\n{points}, {self.replications_in_words} each{seed}"
+
+    @property
+    def replications_in_words(self) -> str:
+        """The number of runs at each point in words: `5 replications`, `10 to 33 replications`."""
+        least, most = min(self.runs), max(self.runs)
+        words = text.counted(most, "replication")
+        return words if least == most else f"{least} to {words}"
 
     def _table(
         self, metrics: Sequence[str], columns: int, level: float | None = None
@@ -424,10 +465,15 @@ class Sweep:
             left, stood = self.over(point, "unfinished"), self.deadlocks(point)
             some = bounded and "unfinished" not in shown and left["max"]
             unfinished.append(text.spread(left, "unfinished") if some else "")
-            many = f"{len(stood)} of {self.replications}, " if self.replications > 1 else ""
+            many = f"{len(stood)} of {self.runs[point]}, " if self.runs[point] > 1 else ""
             first = self.over(point, "deadlock_ms")["min"]
             deadlock.append(f"{many}at {text.number(first)} ms" if stood else "")
-        return {"unfinished": unfinished, "deadlock": deadlock}
+        precision = self.precision
+        reached = [""] * len(self.runs)
+        if precision is not None:
+            values = [self.over(point, precision.metric)["values"] for point in range(len(reached))]
+            reached = [f"{told(precision, each)} of {len(each)}" for each in values]
+        return {"unfinished": unfinished, "deadlock": deadlock, "precision": reached}
 
     def write_into(self, folder: Path) -> None:
         """Write `metrics.parquet`, `metrics.csv` and, of one or two keys, the figure as SVG, PNG.
@@ -456,7 +502,7 @@ class Sweep:
         import polars as pl
 
         at = positions(self._axes)
-        every = [(point, rep) for point in range(len(at)) for rep in range(self.replications)]
+        every = [(point, rep) for point, runs in enumerate(self.runs) for rep in range(runs)]
         columns = [pl.Series("point", [point for point, _ in every], pl.UInt32)]
         for number, axis in enumerate(self._axes):
             values = axis.numbers()

@@ -11,9 +11,10 @@ from qcnlab import _core, catalogue
 from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED, Scenario
 from qcnlab.errors import Error
 from qcnlab.progress import Bar
-from qcnlab.sweeps.executors import check_on, run_on
+from qcnlab.sweeps.executors import check_on, executor, run_on
 from qcnlab.sweeps.grid import build
-from qcnlab.sweeps.result import Sweep
+from qcnlab.sweeps.precision import Precision, missing
+from qcnlab.sweeps.result import Sweep, check_metric
 from qcnlab.sweeps.store import Store, manifest, read
 from qcnlab.text import counted
 from qcnlab.values import within
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from os import PathLike
 
+    from qcnlab.sweeps.executors import Crew
     from qcnlab.sweeps.grid import Grid
     from qcnlab.sweeps.store import Manifest, Run, Values
 
@@ -40,6 +42,7 @@ def sweep(
     fresh: bool = False,
     progress: bool | None = None,
     on: object = None,
+    precision: Precision | None = None,
 ) -> Sweep:
     """Run a scenario at every point of a grid.
 
@@ -66,6 +69,8 @@ def sweep(
         Where the runs are made: an executor of `concurrent.futures`, a client of Dask, ``"dask"``
         for a Dask cluster of this machine, or ``"dask://HOST:PORT"``. `jobs` is then the number of
         workers, or of tasks at once. The result is the same to the byte.
+    precision : Precision, optional
+        Instead of `reps`: each point gets replications until its metric is known so well.
 
     Returns
     -------
@@ -92,13 +97,15 @@ def sweep(
     4
     """
     reps = within("reps", reps, 1, MOST_REPS)
+    if precision is not None and reps is not None:
+        raise ValueError("a precision has its own numbers of replications: reps cannot be given")
     jobs = within("jobs", jobs, 1, MOST_JOBS)
     seed = within("seed", seed, 0, MOST_SEED)
     if not isinstance(scenario, Scenario):
         raise TypeError(f"{scenario!r} is not a Scenario; qcnlab.load(...) returns one")
     check_on(on)
     grid = build(scenario, (), vary, seeded=seed is not None, progress=progress)
-    known = describe(grid, reps, seed, "qcnlab.sweep with the same arguments")
+    known = describe(grid, precision or reps, seed, "qcnlab.sweep with the same arguments")
     if out is None:
         return perform(grid, known, seed, None, jobs=jobs, progress=progress, on=on)
     store = Store(Path(out), known, fresh=fresh)
@@ -137,9 +144,12 @@ def open_sweep(folder: str | PathLike[str]) -> Sweep:
     return Sweep(*read(Path(folder)))
 
 
-def describe(grid: Grid, reps: int | None, seed: int | None, command: str) -> Manifest:
+def describe(grid: Grid, reps: int | Precision | None, seed: int | None, command: str) -> Manifest:
     """Return the manifest of a sweep; `command` continues it."""
     names = [entry["name"] for entry in catalogue.metrics()]
+    if isinstance(reps, Precision):
+        check_metric(reps.metric)
+        within("most", reps.most, 2, MOST_REPS)
     return manifest(grid, reps or grid.scenario(0).replications, seed, names, command)
 
 
@@ -156,9 +166,12 @@ def perform(
     """Run what is missing and keep it in `store`, if there is one, with tables and figure."""
     with nullcontext() if store is None else store.opened():
         done = {} if store is None else store.done
-        runs = [(p, r) for p in range(len(grid)) for r in range(known["replications"])]
-        missing = [run for run in runs if run not in done]
-        _run(grid, missing, seed, done, store, jobs=jobs, progress=progress, on=on)
+        runs = missing(known, len(grid), done)
+        with nullcontext() if on is None or not runs else executor(on, jobs) as crew:
+            while runs:
+                _run(grid, runs, seed, done, store, jobs=jobs, progress=progress, crew=crew)
+                # With a precision what has ended says whether more is wanted.
+                runs = missing(known, len(grid), done)
         result = Sweep(known, done)
         if store is not None:
             store.finish()
@@ -168,14 +181,14 @@ def perform(
 
 def _run(
     grid: Grid,
-    missing: Sequence[Run],
+    runs: Sequence[Run],
     seed: int | None,
     done: dict[Run, Values],
     store: Store | None,
     *,
     jobs: int | None,
     progress: bool | None,
-    on: object,
+    crew: Crew | None,
 ) -> None:
     failed: dict[Run, Exception] = {}
 
@@ -190,32 +203,32 @@ def _run(
             store.add(whole)
         done.update(whole)
 
-    with Bar(f"{len(missing)} runs", progress) as bar:
-        if on is None:
-            _run_here(grid, missing, seed, ended, jobs, bar)
+    with Bar(f"{len(runs)} runs", progress) as bar:
+        if crew is None:
+            _run_here(grid, runs, seed, ended, jobs, bar)
         else:
             have = len(done)
 
             def count(batch: Iterable[tuple[Run, Values | Exception]]) -> None:
                 ended(batch)
-                bar((len(done) - have + len(failed)) / len(missing))
+                bar((len(done) - have + len(failed)) / len(runs))
 
-            run_on(on, grid, missing, seed, jobs, count)
+            run_on(crew, grid, runs, seed, count)
     if failed:
         raise _at_its_point(grid, failed)
 
 
 def _run_here(
     grid: Grid,
-    missing: Sequence[Run],
+    runs: Sequence[Run],
     seed: int | None,
     ended: Callable[[Iterable[tuple[Run, Values | Exception]]], None],
     jobs: int | None,
     bar: Bar,
 ) -> None:
     """Do runs on the threads of this process."""
-    for start in range(0, len(missing), AT_ONCE):
-        part = missing[start : start + AT_ONCE]
+    for start in range(0, len(runs), AT_ONCE):
+        part = runs[start : start + AT_ONCE]
         points = sorted({point for point, _ in part})
         at = {point: index for index, point in enumerate(points)}
         cores = [grid.scenario(point)._core for point in points]
@@ -227,7 +240,7 @@ def _run_here(
             ended((part[task], outcome) for task, outcome in batch)
 
         def tell(share: float, start: int = start, size: int = len(part)) -> None:
-            bar((start + share * size) / len(missing))
+            bar((start + share * size) / len(runs))
 
         _core.run_each(cores, tasks, hand_on, seed=seed, jobs=jobs, progress=tell)
 

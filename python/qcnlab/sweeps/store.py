@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
-from qcnlab.errors import FolderError
+from qcnlab.errors import FolderError, ScenarioError
 from qcnlab.folders import (
     SUMS,
     core_digest,
@@ -32,6 +32,7 @@ from qcnlab.folders import (
     write_whole,
 )
 from qcnlab.sweeps.grid import word
+from qcnlab.sweeps.precision import Precision, missing, of_manifest, to_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -55,10 +56,21 @@ Manifest = dict[str, Any]
 
 
 def manifest(
-    grid: Grid, replications: int, seed: int | None, metrics: Sequence[str], command: str
+    grid: Grid,
+    replications: int | Precision,
+    seed: int | None,
+    metrics: Sequence[str],
+    command: str,
 ) -> Manifest:
-    """Return what identifies a sweep, and the command that continues it."""
+    """Return what identifies a sweep, and the command that continues it.
+
+    With a precision `replications` is the most that a point can get.
+    """
     first = grid.scenario(0)
+    stated: Manifest = {}
+    if isinstance(replications, Precision):
+        stated = {"precision": to_manifest(replications)}
+        replications = replications.most
     return {
         "format": FORMAT,
         "qcnlab": _core.__version__,
@@ -67,6 +79,7 @@ def manifest(
         "title": first.title,
         "vary": {axis.key: list(axis.values) for axis in grid.axes},
         "replications": replications,
+        **stated,
         "seed": first.seed if seed is None else seed,
         "metrics": list(metrics),
         "first_point": first.to_toml(),
@@ -77,7 +90,8 @@ def manifest(
 
 def name_of(known: Manifest) -> str:
     """Return a short name of its own for a sweep; every build of qcnlab returns the same."""
-    own = {key: known[key] for key in ("vary", "replications", "seed", "points")}
+    keys = ("vary", "replications", "precision", "seed", "points")
+    own = {key: known[key] for key in keys if key in known}
     return f"sweep-{known['scenario']}-{_digest(own)[:8]}"
 
 
@@ -197,13 +211,14 @@ class Store:
         if whole is None and (owner is not None or (self.folder / MANIFEST).exists()):
             self.notes.append(f"{MANIFEST} was damaged or missing and is written again")
         size = len(self.known["metrics"])
-        self.done, damaged = _runs(lines[1:], self._points(), self.known["replications"], size)
+        self.done, damaged = _runs(lines[1:], self.points(), self.known["replications"], size)
         if damaged:
             many = "a line of" if damaged == 1 else f"{damaged} lines of"
             self.notes.append(f"{many} {JOURNAL} half written or damaged; what it held is rerun")
         return whole is not None and owner is not None and not damaged and not lines[-1]
 
-    def _points(self) -> int:
+    def points(self) -> int:
+        """Return the number of points."""
         count = 1
         for values in self.known["vary"].values():
             count *= len(values)
@@ -237,11 +252,12 @@ def read(folder: Path) -> tuple[Manifest, dict[Run, Values]]:
         raise FolderError(f"'{folder}' was written by another version of qcnlab")
     store = Store(folder, known)
     have = store.peek()
-    total = store._points() * known["replications"]
-    if have < total:
+    lacks = len(missing(known, store.points(), store.done))
+    if lacks:
+        more = "or more " if "precision" in known else ""
         raise FolderError(
-            f"the sweep in '{folder}' is not complete: {total - have} of {total} runs are missing; "
-            f"to go on: {known['command']}"
+            f"the sweep in '{folder}' is not complete: {lacks} {more}of {have + lacks} runs are "
+            f"missing; to go on: {known['command']}"
         )
     for name in TABLES:
         try:
@@ -281,7 +297,19 @@ def _is_manifest(value: Any) -> bool:
         and all(isinstance(name, str) for name in metrics)
         and isinstance(vary, dict)
         and all(isinstance(values, list) and values for values in vary.values())
+        and _is_precision(value)
     )
+
+
+def _is_precision(value: Manifest) -> bool:
+    """Return whether a manifest states no precision, or one that can be."""
+    if "precision" not in value:
+        return True
+    try:
+        stated = of_manifest(value)
+    except (TypeError, ScenarioError):
+        return False
+    return stated is not None and stated.metric in value["metrics"]
 
 
 def _is_left_over(path: Path) -> bool:
@@ -369,9 +397,10 @@ def _differences(there: Manifest, here: Manifest) -> list[str]:
             told.append(f"{key}: there {old}, here {new}")
     if list(there["vary"]) != list(here["vary"]) and not told:
         told.append("the order of what varies")
-    for key in ("replications", "seed", "qcnlab"):
-        if there.get(key) != here[key]:
-            told.append(f"{key}: there {there.get(key)}, here {here[key]}")
+    for key in ("replications", "precision", "seed", "qcnlab"):
+        old, new = (known.get(key, "none") for known in (there, here))
+        if old != new:
+            told.append(f"{key}: there {old}, here {new}")
     old_keys, new_keys = (_flat(known) for known in (there, here))
     for key in dict.fromkeys([*old_keys, *new_keys]):
         old, new = old_keys.get(key, "nothing"), new_keys.get(key, "nothing")
