@@ -112,6 +112,15 @@ class Comparison:
         left = len(self.live) - len(self.used)
         return f"{words}; {left} more with {INVALID} left out" if left else words
 
+    def reasons(self) -> list[str]:
+        """Return why runs are outside the limits: a line for each limit that a run passed."""
+        runs = enumerate(self.live, 1)
+        return [
+            f"live run {number}: {reason}"
+            for number, run in runs
+            for reason in run.meta["live"]["timing"]["reasons"]
+        ]
+
     def figure(self) -> Figure:
         """Draw throughput, queue and rates of both over the scenario's own time."""
         with style():
