@@ -6,7 +6,7 @@ use crate::fabric::Fabric;
 use crate::metrics::{self, Meter};
 use crate::outcome::Outcome;
 use crate::replication::Replication;
-use crate::scenario::{Draw, Scenario};
+use crate::scenario::{Draw, PortDefence, Scenario};
 use qcnlab_sim::{Finished, Plan};
 use std::sync::Arc;
 
@@ -31,4 +31,14 @@ pub fn run_elsewhere<E>(
     let metrics = metrics::measure(scenario, &fabric, meter, &done);
     let replication = Replication { done, metrics, cpu_s: clock.seconds(), fabric };
     Ok(Ok(Outcome { scenario: scenario.clone(), seed, replications: vec![replication] }))
+}
+
+/// How the ports of the first replication's plan defend the scenario's domain, before LLDP settles what is automatic:
+/// `None` for ports of nodes that take no part, and for all without a domain.
+///
+/// # Errors
+/// When the scenario cannot work.
+pub fn port_defences(scenario: &Scenario, seed: u64) -> Result<Vec<Option<PortDefence>>, RunError> {
+    let fabric = Fabric::new(scenario, Draw { seed, replication: 0 });
+    Ok(fabric.map_err(|error| RunError::Scenario { replication: 0, error })?.defences)
 }

@@ -58,7 +58,7 @@ pub use capture_fault::CaptureFault;
 pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json, window_metrics_json};
 #[cfg(feature = "files")]
 pub use conform::{ConformError, ConformOptions, Tolerances, conform_cp, conform_rp};
-pub use elsewhere::run_elsewhere;
+pub use elsewhere::{port_defences, run_elsewhere};
 pub use error::RunError;
 pub use estimate::{Estimate, MemoryShortage, Part};
 #[cfg(feature = "files")]
@@ -81,8 +81,9 @@ pub use run::run;
 pub use scenario::{
     Adapters, BOTTLENECK, Chain, CongestionAvoidance, Defence, DefenceMode, Domain, DomainFault, FatTree, Fault,
     Feedback, FlowSpec, Graph, Hotspot, LONGEST, LeafSpine, Links, Multipath, OneSwitch, Pairing, ParkingLot, Pause,
-    PauseFault, PauseKind, PauseRule, PauseTarget, Record, RecoverGuard, Routing, RttFrom, Scenario, ScenarioError,
-    SharedBuffer, SharedBufferKind, Star, Switches, TcpFlavour, Ties, Times, Topology, Traffic, TrafficKind, Tree,
+    PauseFault, PauseKind, PauseRule, PauseTarget, PortDefence, Record, RecoverGuard, Routing, RttFrom, Scenario,
+    ScenarioError, SharedBuffer, SharedBufferKind, Star, Switches, TcpFlavour, Ties, Times, Topology, Traffic,
+    TrafficKind, Tree,
 };
 pub use schema::schema_json;
 pub use shipped::{Shipped, shipped};

@@ -35,6 +35,13 @@ queue_every = "100 us"
 [[traffic]]
 kind = "tcp"
 frame = "1500 B"
+priority = 3
+
+[feedback]
+kind = "frames"
+
+[domain]
+priorities = "3"
 
 [scheme]
 name = "qcn"

@@ -5,6 +5,7 @@
 //! CNMs from the link are heard by the limiter that their CN-TAG names, and go no further. What belongs to no limiter
 //! (acknowledgements, other traffic) goes to the port at once.
 
+use crate::defence::{self, DefenceEnd, DefendedPort, Mode};
 use crate::head::{Head, whole, with_tags};
 use crate::layout::{DISCARD, Layout, VLAN, ip, mac};
 use crate::port::{Port, Queued};
@@ -86,6 +87,12 @@ pub(crate) struct Adapter {
     reaction: u64,
     port: Port,
     limiters: Vec<HostLimiter>,
+    /// What the host does for the domain, where it takes part.
+    defended: Option<DefendedPort>,
+    /// For each priority, the position of the limiter that hears signals without a CN-TAG.
+    untagged: [Option<usize>; 8],
+    /// Whether the host has reaction points: not where it takes no part in a domain.
+    reacts: bool,
     /// For each flow of the plan, the position of its limiter here.
     limiter_of: Vec<Option<usize>>,
     /// Frames of each flow that wait for a limiter.
@@ -142,6 +149,16 @@ impl Adapter {
             limiters[position].flows.push(index as u32);
             limiter_of[index] = Some(position);
         }
+        let mut untagged = [None; 8];
+        for (index, flow) in plan.flows.iter().enumerate() {
+            let Some(position) = limiter_of[index] else { continue };
+            let hears =
+                plan.domain.as_ref().is_some_and(|domain| domain.untagged[index] == Some(limiters[position].number));
+            if hears {
+                untagged[usize::from(flow.class & 7)].get_or_insert(position);
+            }
+        }
+        let reacts = plan.domain.is_none() || untagged.iter().any(Option::is_some);
         let records = Records::new(plan.record.bin.ps(), plan.flows.len());
         let rates_every = if limiters.is_empty() { Span::ZERO } else { plan.record.rates_every };
         Adapter {
@@ -154,6 +171,9 @@ impl Adapter {
             next_rates: 0,
             end: plan.end.ps(),
             room: Vec::with_capacity(2048),
+            defended: layout.defended_port(uplink),
+            untagged,
+            reacts,
             layout,
             host,
             uplink,
@@ -215,8 +235,9 @@ impl Adapter {
         let limiter = &mut self.limiters[position];
         let (class, rpid) = (limiter.class, limiter.rpid);
         let tag = VlanTag { priority: class, drop_eligible: false, vlan: VLAN };
-        let cn_tag = limiter.cn_tag.then_some(CnTag { rpid });
-        let frame = Queued { octets: with_tags(octets, tag, cn_tag), class, flow, input: None, arrived: now };
+        let may = self.defended.as_ref().is_none_or(|port| port.mode(class) == Mode::InteriorReady);
+        let cn_tag = (limiter.cn_tag && may).then_some(CnTag { rpid });
+        let frame = Queued { octets: with_tags(octets, tag, cn_tag), class, flow, arrived: now, ..Queued::default() };
         let size = frame.len();
         if limiter.octets + size > limiter.room.max(size) {
             if let Some(flow) = flow {
@@ -259,8 +280,12 @@ impl Adapter {
             self.signal(now, &head, &octets);
             return FromLink::Consumed;
         }
+        if head.ether_type == EtherType::LLDP {
+            self.hear_announcement(now, &octets);
+            return FromLink::Consumed;
+        }
         let own = head.destination == mac(self.host) || head.destination.0[0] & 1 == 1;
-        if !own || head.ether_type == EtherType::LLDP {
+        if !own {
             return FromLink::Consumed;
         }
         if let Some(of) = head.conversation(&octets) {
@@ -276,6 +301,25 @@ impl Adapter {
         head.untagged(&octets, &mut room);
         self.room = room;
         FromLink::ToStack(&self.room)
+    }
+
+    /// The switch announced itself.
+    fn hear_announcement(&mut self, now: u64, octets: &[u8]) {
+        let Some(port) = &mut self.defended else { return };
+        match defence::read(octets) {
+            Ok((announced, seconds)) => port.hear(now, announced, seconds),
+            Err(_) => self.records.refused.unreadable_announcements += 1,
+        }
+        self.announce(now);
+    }
+
+    /// Has the host announce itself, where that is due.
+    fn announce(&mut self, now: u64) {
+        let Some(announced) = self.defended.as_mut().and_then(|port| port.announcement_due(now)) else { return };
+        let name = &self.layout.ways[self.uplink as usize].name;
+        let system = &self.layout.systems[self.host as usize];
+        let octets = defence::frame_of(announced, mac(self.host), name, system);
+        let _ = self.port.enqueue(now, Queued { octets, class: 7, ..Queued::default() });
     }
 
     fn control(&mut self, now: u64, octets: &[u8]) {
@@ -325,7 +369,18 @@ impl Adapter {
             self.records.refused.unreadable_signals += 1;
             return;
         };
-        let limiter = heard.rpid.and_then(|rpid| self.limiters.iter_mut().find(|limiter| limiter.rpid == rpid));
+        if !self.reacts {
+            self.records.counters.messages_ignored += 1;
+            return;
+        }
+        let limiter = match (heard.rpid, heard.priority) {
+            (Some(rpid), _) => self.limiters.iter_mut().find(|limiter| limiter.rpid == rpid),
+            // Without CN-TAG the reaction point that answers for the frame's priority hears it.
+            (None, Some(priority)) => {
+                self.untagged[usize::from(priority & 7)].and_then(|position| self.limiters.get_mut(position))
+            }
+            (None, None) => None,
+        };
         let Some(limiter) = limiter else {
             self.records.refused.stray_signals += 1;
             return;
@@ -356,6 +411,7 @@ impl Adapter {
     }
 
     fn work(&mut self, now: u64) {
+        self.announce(now);
         while self.pending_pauses.front().is_some_and(|pause| pause.0 <= now) {
             let at = self.pending_pauses[0].0;
             self.transmit(at);
@@ -464,7 +520,8 @@ impl Adapter {
         let wake = self.limiters.iter().map(|limiter| limiter.driver.wake.ps()).min().unwrap_or(u64::MAX);
         let rates = if self.rates_every == u64::MAX { u64::MAX } else { self.next_rates };
         let pause = self.pending_pauses.front().map_or(u64::MAX, |pause| pause.0);
-        self.port.next_deadline().min(release).min(wake).min(rates).min(pause)
+        let announcement = self.defended.as_ref().map_or(u64::MAX, DefendedPort::next_deadline);
+        self.port.next_deadline().min(release).min(wake).min(rates).min(pause).min(announcement)
     }
 
     /// Shows what its limiters hold and have done, and keeps no rows.
@@ -499,6 +556,8 @@ impl Adapter {
         }
         let tally =
             |limiter: &HostLimiter| (limiter.number, limiter.driver.tally(Instant::from_ps(end.max(limiter.told))));
+        let name = &self.layout.ways[self.uplink as usize].name;
+        self.records.defences = self.defended.iter().map(|port| DefenceEnd::of(port, name)).collect();
         self.records.limiters = self.limiters.iter().map(tally).collect();
         let mut held = vec![0; self.waiting_of.len()];
         for flow in self.port.held().filter_map(|frame| frame.flow) {

@@ -60,7 +60,8 @@ pub(crate) fn points(plan: &Plan, layout: &Layout) -> Vec<[Option<QueueCp>; 8]> 
     let (classes, controlled) = (classes(plan), controlled_classes(plan));
     let mut number = 0;
     for (port, planned) in plan.ports.iter().enumerate().filter(|(_, port)| port.watched) {
-        let own = classes[port] & controlled;
+        let defended = plan.domain.as_ref().map_or(u8::MAX, |domain| domain.ports[port].points);
+        let own = classes[port] & controlled & defended;
         for class in (0..8u8).filter(|class| own & 1 << class != 0) {
             let only = own.count_ones() == 1;
             let name = if only { planned.name.clone() } else { format!("{}/{class}", planned.name) };

@@ -58,9 +58,9 @@ pub enum Unsupported {
         /// Its name.
         host: String,
     },
-    /// A domain that is spelled out.
-    #[error("live bridges and hosts all take part in congestion notification; leave [domain] out")]
-    Domain,
+    /// A domain over links of which one direction is left out.
+    #[error("a live [domain] wants feedback that crosses the links; set feedback.kind to frames")]
+    DomainFeedback,
     /// Flows over RoCE, whose transport is the simulator's own.
     #[error("live flows are datagrams or TCP connections; use another kind of traffic than roce")]
     Roce,

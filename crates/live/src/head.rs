@@ -103,6 +103,26 @@ pub(crate) fn with_tags(octets: &[u8], tag: VlanTag, cn_tag: Option<CnTag>) -> V
     tagged
 }
 
+/// Gives a frame another priority; one without an 802.1Q tag gets a tag of `vlan` for that.
+pub(crate) fn set_priority(octets: &mut Vec<u8>, head: &Head, priority: u8, vlan: u16) {
+    match head.c_tag {
+        Some(_) => octets[14] = octets[14] & 0x1F | (priority & 7) << 5,
+        None => {
+            let control = u16::from(priority & 7) << 13 | vlan & 0x0FFF;
+            let [[a, b], [c, d]] = [EtherType::C_TAG.0.to_be_bytes(), control.to_be_bytes()];
+            octets.splice(12..12, [a, b, c, d]);
+        }
+    }
+}
+
+/// Takes the CN-TAG off a frame that has one.
+pub(crate) fn take_cn_tag_off(octets: &mut Vec<u8>) {
+    let Some(head) = Head::read(octets) else { return };
+    if head.cn_tag.is_some() {
+        octets.drain(head.ether_type_at - 4..head.ether_type_at);
+    }
+}
+
 /// A frame with the tag that the kernel took off put back.
 pub(crate) fn whole(octets: &[u8], tag: Option<(u16, u16)>) -> Vec<u8> {
     let Some((ether_type, control)) = tag else { return octets.to_vec() };
@@ -144,6 +164,23 @@ mod tests {
         let mut taken = tagged.clone();
         taken.drain(12..16);
         assert_eq!(whole(&taken, Some((0x8100, 0x6001))), tagged);
+    }
+
+    #[test]
+    fn a_domain_changes_priorities_and_takes_cn_tags_off() {
+        let tag = VlanTag { priority: 3, drop_eligible: false, vlan: 1 };
+        let mut frame = with_tags(&datagram(), tag, Some(CnTag { rpid: 7 }));
+        let head = Head::read(&frame).expect("it is whole");
+        set_priority(&mut frame, &head, 2, 1);
+        assert_eq!(frame[12..20], [0x81, 0x00, 0x40, 0x01, 0x22, 0xE9, 0x00, 0x07]);
+        take_cn_tag_off(&mut frame);
+        assert_eq!(frame, with_tags(&datagram(), VlanTag { priority: 2, ..tag }, None));
+        take_cn_tag_off(&mut frame);
+        assert_eq!(frame.len(), datagram().len() + 4, "there is none any more");
+        let mut plain = datagram();
+        let head = Head::read(&plain).expect("it is whole");
+        set_priority(&mut plain, &head, 2, 1);
+        assert_eq!(plain, frame);
     }
 
     #[test]

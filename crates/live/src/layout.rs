@@ -1,9 +1,11 @@
 //! From a plan to what is built of it: which nodes are hosts and switches, the links between them, how flows are told
 //! apart on the wire, and the way to each host.
 
+use crate::defence::DefendedPort;
 use crate::error::Unsupported;
 use crate::head::Conversation;
 use crate::port::PortShape;
+use qcnlab_lab::PortDefence;
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{ReactionPoint, SignalKind};
 use qcnlab_sim::{Plan, Traffic};
@@ -80,6 +82,10 @@ pub(crate) struct Layout {
     pub(crate) table: HashMap<(u32, MacAddress), u32>,
     /// Octets of the longest frame on a link.
     pub(crate) mtu: u32,
+    /// Names of the nodes.
+    pub(crate) systems: Vec<String>,
+    /// For each way, how the node that it leaves defends the domain; empty without a domain.
+    pub(crate) defences: Vec<Option<PortDefence>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,9 +102,6 @@ impl Layout {
     /// When the plan has what the data plane does not.
     pub(crate) fn new(plan: &Plan) -> Result<Layout, Unsupported> {
         check_scheme(&plan.scheme, plan.ports[0].rate)?;
-        if plan.domain.is_some() {
-            return Err(Unsupported::Domain);
-        }
         if plan.flows.iter().any(|flow| matches!(flow.traffic, Traffic::Roce { .. })) {
             return Err(Unsupported::Roce);
         }
@@ -132,11 +135,33 @@ impl Layout {
                 ways.push(back);
             }
         }
+        if plan.domain.is_some() && ways.len() > plan.ports.len() {
+            return Err(Unsupported::DomainFeedback);
+        }
         let flows = flows(plan)?;
         let roles = roles(plan, &flows, &ways)?;
-        let mut layout = Layout { ways, flows, roles, table: HashMap::new(), mtu: mtu(plan)? };
+        let mut layout = Layout {
+            ways,
+            flows,
+            roles,
+            table: HashMap::new(),
+            mtu: mtu(plan)?,
+            systems: plan.nodes.iter().map(|node| node.name.clone()).collect(),
+            defences: Vec::new(),
+        };
         layout.find_ways(plan);
         Ok(layout)
+    }
+
+    /// The layout with what its ports do for the domain.
+    pub(crate) fn defended(mut self, defences: Vec<Option<PortDefence>>) -> Layout {
+        self.defences = defences;
+        self
+    }
+
+    /// What the node that a way leaves does for the domain; `None` where it takes no part, and without a domain.
+    pub(crate) fn defended_port(&self, way: u32) -> Option<DefendedPort> {
+        self.defences.get(way as usize)?.clone().map(DefendedPort::new)
     }
 
     /// Enters the way of each flow and the way back into the switches' tables.

@@ -9,6 +9,7 @@
 //! ```
 //!
 //! * [`layout`]: what is built of a plan. [`network`]: namespaces and links, by [`netlink`]. [`sys`]: calls of Linux.
+//! * [`defence`]: how ports defend a congestion notification domain, by LLDP.
 //! * [`head`], [`signals`]: what is read of frames, and signals as frames.
 //! * [`port`], [`inputs`], [`congestion`], [`switch`], [`adapter`]: the data plane, told the time and handed frames.
 //! * [`loops`]: the event loops that drive it. [`datagrams`], [`streams`]: own traffic. [`iperf`]: another maker's.
@@ -25,6 +26,7 @@ mod adapter;
 mod captures;
 mod congestion;
 mod datagrams;
+mod defence;
 mod doctor;
 mod error;
 mod forwarders;
@@ -51,6 +53,7 @@ mod sys;
 mod view;
 
 pub use captures::write_capture;
+pub use defence::DefenceEnd;
 pub use doctor::{Finding, examine, findings_json};
 pub use error::{LiveError, Unsupported};
 pub use forwarders::{Forwarder, ForwarderMeasurement, measure_forwarder};

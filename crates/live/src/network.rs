@@ -1,12 +1,12 @@
 //! The namespaces of a network and the links between them: built, entered, checked.
 
 use crate::error::LiveError;
-use crate::layout::{Layout, ip, mac, wire_mac};
+use crate::layout::{CN_TAG, Layout, TAGGED_HEADER, ip, mac, wire_mac};
 use crate::netlink::{Links, VethEnd};
 use crate::sys::SysError;
 use crate::sys::namespace::Namespace;
 use crate::sys::tap::Tap;
-use qcnlab_sim::{Plan, Traffic};
+use qcnlab_sim::{FlowPlan, Plan, Traffic};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -118,14 +118,14 @@ pub(crate) fn prepare_host(plan: &Plan, layout: &Layout, host: u32) -> Result<Ta
     Ok(tap)
 }
 
-/// Octets of the longest IPv4 packet: that of a full frame of the plan behind its tags.
+/// Octets of the longest IPv4 packet: that of a full frame of the plan behind its tags. Segments of TCP are as long as
+/// they may be, so that TCP's frames decide where there are any.
 fn stack_mtu(plan: &Plan) -> u32 {
-    const TAGGED: u64 = 18 + 4;
+    let tags = |flow: &FlowPlan| TAGGED_HEADER + if flow.cn_tag && flow.controlled { CN_TAG } else { 0 };
+    let packet = |flow: &FlowPlan| flow.frame.get().saturating_sub(tags(flow));
     let tcp = plan.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Tcp { .. }));
-    let longest = tcp.map(|flow| flow.frame.get()).max();
-    let longest =
-        longest.unwrap_or_else(|| plan.flows.iter().map(|flow| flow.frame.get()).max().unwrap_or(0).max(1500));
-    longest.saturating_sub(TAGGED).max(68) as u32
+    let longest = tcp.map(packet).max();
+    longest.unwrap_or_else(|| plan.flows.iter().map(packet).max().unwrap_or(0).max(1478)).max(68) as u32
 }
 
 /// Frames that the stack's interface dropped because the adapter did not take them; of the calling thread's namespace.

@@ -16,6 +16,10 @@ pub(crate) type Cause = ();
 pub(crate) struct Queued {
     pub(crate) octets: Vec<u8>,
     pub(crate) class: u8,
+    /// The class that it had on the link over which it came.
+    pub(crate) came_as: u8,
+    /// Whether it carries a signal.
+    pub(crate) is_signal: bool,
     /// The flow that it is data of.
     pub(crate) flow: Option<u32>,
     /// The input of the node that counts it.

@@ -1,5 +1,6 @@
 //! What threads record, and how it becomes the trace of one run.
 
+use crate::defence::DefenceEnd;
 use qcnlab_capture::Direction;
 use qcnlab_schemes::Signal;
 use qcnlab_schemes::driver::LimiterTally;
@@ -63,6 +64,8 @@ pub struct Refused {
     pub unknown_destination: u64,
     /// Frames from a host with the address of another node as their source.
     pub false_sources: u64,
+    /// Announcements by LLDP that could not be read.
+    pub unreadable_announcements: u64,
 }
 
 impl Refused {
@@ -79,13 +82,14 @@ impl Refused {
                 flooded_signals,
                 odd_control,
                 unknown_destination,
-                false_sources
+                false_sources,
+                unreadable_announcements
             }
         );
     }
 
     /// The counters, by name.
-    pub fn by_name(&self) -> [(&'static str, u64); 9] {
+    pub fn by_name(&self) -> [(&'static str, u64); 10] {
         [
             ("malformed", self.malformed),
             ("oversize", self.oversize),
@@ -96,6 +100,7 @@ impl Refused {
             ("odd_control", self.odd_control),
             ("unknown_destination", self.unknown_destination),
             ("false_sources", self.false_sources),
+            ("unreadable_announcements", self.unreadable_announcements),
         ]
     }
 }
@@ -140,6 +145,8 @@ pub(crate) struct Records {
     pub(crate) not_captured: u64,
     /// Pauses that found the record of them full.
     pub(crate) pauses_not_recorded: u64,
+    /// What ports came to that defend a domain.
+    pub(crate) defences: Vec<DefenceEnd>,
 }
 
 impl Records {
@@ -231,6 +238,7 @@ pub(crate) struct Merged {
     pub(crate) captured: Vec<CapturedFrame>,
     pub(crate) not_captured: u64,
     pub(crate) pauses_not_recorded: u64,
+    pub(crate) defences: Vec<DefenceEnd>,
 }
 
 /// Puts rows of several columns in order of time.
@@ -256,6 +264,7 @@ pub(crate) fn merge(all: Vec<Records>, flows: usize) -> Merged {
         captured: Vec::new(),
         not_captured: 0,
         pauses_not_recorded: 0,
+        defences: Vec::new(),
     };
     let (mut throughput, mut drops) = (BTreeMap::new(), BTreeMap::new());
     let mut limiters = BTreeMap::new();
@@ -284,6 +293,7 @@ pub(crate) fn merge(all: Vec<Records>, flows: usize) -> Merged {
         merged.captured.extend(records.captured);
         merged.not_captured += records.not_captured;
         merged.pauses_not_recorded += records.pauses_not_recorded;
+        merged.defences.extend(records.defences);
     }
     merged.limiters = limiters.into_values().collect();
     let trace = &mut merged.trace;

@@ -4,6 +4,7 @@
 use crate::adapter::Adapter;
 use crate::congestion::{controlled_classes, points};
 use crate::datagrams::Datagrams;
+use crate::defence::DefenceEnd;
 use crate::error::{LiveError, Unsupported};
 use crate::gate::{Scales, Timing, cpu_ticks};
 use crate::intruder::{Cable, HostileFrames, Intruder, IntruderEnd, intrude};
@@ -20,7 +21,7 @@ use crate::sys::namespace::{become_root_of_user_namespace, is_root, threads};
 use crate::sys::scheduling::{SchedulingClass, ask_for_best, last_cpu, lock_memory, stay_on};
 use crate::sys::time::Clock;
 use crate::view::View;
-use qcnlab_lab::{Control, Outcome, Scenario, run_elsewhere};
+use qcnlab_lab::{Control, Outcome, PortDefence, Scenario, port_defences, run_elsewhere};
 use qcnlab_sim::{Ending, Feedback, Finished, FlowTally, Plan, Traffic};
 use qcnlab_units::{Bytes, Instant};
 use serde_json::{Value, json};
@@ -96,6 +97,8 @@ pub struct LiveRun {
     pub intruder: Option<IntruderEnd>,
     /// Pauses that found the record of them full.
     pub pauses_not_recorded: u64,
+    /// What ports came to that defend a domain.
+    pub defences: Vec<DefenceEnd>,
     /// The captured frames.
     pub(crate) captured: Vec<CapturedFrame>,
     pub(crate) not_captured: u64,
@@ -123,9 +126,22 @@ impl LiveRun {
             "datagrams_received": self.datagrams.iter().map(|(_, count, _)| count).sum::<u64>(),
             "frames_not_captured": self.not_captured,
             "pauses_not_recorded": self.pauses_not_recorded,
+            "defences": self.defences.iter().map(defence_json).collect::<Vec<_>>(),
             "not_scaled": ["the kernel's smallest retransmission timeout of 200 ms", "scheduling of threads"],
         })
     }
+}
+
+fn defence_json(end: &DefenceEnd) -> Value {
+    let modes: serde_json::Map<String, Value> =
+        end.modes.iter().map(|(priority, mode)| (priority.to_string(), (*mode).into())).collect();
+    json!({
+        "port": end.port,
+        "modes": modes,
+        "settled_s": end.settled_at as f64 * 1e-12,
+        "announcements_heard": end.announcements,
+        "as_scenario": end.as_settled,
+    })
 }
 
 fn iperf_json(end: &IperfEnd) -> Value {
@@ -165,12 +181,13 @@ pub fn stand(
     }
     let scenario = slowed(scenario, options.scale)?;
     let seed = options.seed.unwrap_or(scenario.seed);
+    let defences = port_defences(&scenario, seed)?;
     let stood = run_elsewhere(&scenario, seed, |mut plan| {
         let last = plan.end;
         plan.end = FAR;
         plan.flows.iter_mut().filter(|flow| flow.stop >= last).for_each(|flow| flow.stop = FAR);
         plan.generators.iter_mut().filter(|all| all.stop >= last).for_each(|all| all.stop = FAR);
-        run_plan(&plan, options, control, Some((prefix, standing))).map(|(done, _)| done)
+        run_plan(&plan, defences, options, control, Some((prefix, standing))).map(|(done, _)| done)
     })?;
     match stood {
         Ok(_) | Err(LiveError::Run(qcnlab_lab::RunError::Cancelled)) => Ok(()),
@@ -212,8 +229,9 @@ pub fn run(scenario: &Scenario, options: &LiveOptions, control: &Control) -> Res
     let scenario = slowed(scenario, options.scale)?;
     let seed = options.seed.unwrap_or(scenario.seed);
     let mut rest = None;
+    let defences = port_defences(&scenario, seed)?;
     let outcome = run_elsewhere(&scenario, seed, |plan| {
-        let (done, kept) = run_plan(&plan, options, control, None)?;
+        let (done, kept) = run_plan(&plan, defences, options, control, None)?;
         rest = Some(kept);
         Ok::<Finished, LiveError>(done)
     })??;
@@ -227,6 +245,7 @@ pub fn run(scenario: &Scenario, options: &LiveOptions, control: &Control) -> Res
         datagrams: rest.datagrams,
         intruder: rest.intruder,
         pauses_not_recorded: rest.pauses_not_recorded,
+        defences: rest.defences,
         captured: rest.captured,
         not_captured: rest.not_captured,
         layout: rest.layout,
@@ -245,6 +264,7 @@ struct Rest {
     datagrams: Vec<(String, u64, u64)>,
     intruder: Option<IntruderEnd>,
     pauses_not_recorded: u64,
+    defences: Vec<DefenceEnd>,
     captured: Vec<CapturedFrame>,
     not_captured: u64,
     layout: Arc<Layout>,
@@ -328,6 +348,7 @@ enum PartEnd {
 
 fn run_plan(
     plan: &Plan,
+    defences: Vec<Option<PortDefence>>,
     options: &LiveOptions,
     control: &Control,
     standing: Option<(&str, &OnceLock<Standing>)>,
@@ -337,7 +358,11 @@ fn run_plan(
         let enough = u32::try_from(u64::from(options.scale) * fastest / 100).unwrap_or(u32::MAX);
         return Err(Unsupported::TooFast { mbps: fastest, scale: options.scale, enough }.into());
     }
-    let layout = Arc::new(Layout::new(plan)?);
+    let mut layout = Layout::new(plan)?;
+    if plan.domain.is_some() {
+        layout = layout.defended(defences);
+    }
+    let layout = Arc::new(layout);
     if options.traffic == TrafficSource::Iperf3 {
         iperf::check(plan)?;
     }
@@ -632,6 +657,7 @@ fn put_together(
         datagrams,
         intruder,
         pauses_not_recorded: merged.pauses_not_recorded,
+        defences: std::mem::take(&mut merged.defences),
         captured: std::mem::take(&mut merged.captured),
         not_captured: merged.not_captured,
         layout,

@@ -57,6 +57,8 @@ pub(crate) struct Heard {
     pub(crate) signal: Signal,
     /// The reaction point it is for, as the CN-TAG says.
     pub(crate) rpid: Option<u16>,
+    /// The priority of the sampled frame, where the signal tells.
+    pub(crate) priority: Option<u8>,
     /// Where the sampled frame was going, where the signal tells.
     pub(crate) destination: Option<MacAddress>,
 }
@@ -85,7 +87,7 @@ pub(crate) fn read(octets: &[u8]) -> Result<Heard, String> {
                 q_offset: cnm.q_offset.octets(),
                 q_delta: cnm.q_delta.octets(),
             });
-            Ok(Heard { signal, rpid, destination: Some(cnm.destination) })
+            Ok(Heard { signal, rpid, priority: Some(cnm.priority), destination: Some(cnm.destination) })
         }
         Payload::SchemeMessage(SchemeMessage { cpid, body: SchemeBody::QueueReport(report) }) => {
             let most = Bytes::new(1 << 40);
@@ -93,7 +95,7 @@ pub(crate) fn read(octets: &[u8]) -> Result<Heard, String> {
                 return Err("a queue report beyond any queue".to_owned());
             }
             let queue = schemes::QueueLen { cp: cp(cpid), len: report.len, arrived: report.arrived };
-            Ok(Heard { signal: Signal::QueueLen(queue), rpid, destination: None })
+            Ok(Heard { signal: Signal::QueueLen(queue), rpid, priority: None, destination: None })
         }
         _ => Err("a frame that no reaction point hears".to_owned()),
     }

@@ -8,9 +8,10 @@
 //! it would go there.
 
 use crate::congestion::QueueCp;
-use crate::head::{Head, whole};
+use crate::defence::{self, DefenceEnd, DefendedPort};
+use crate::head::{Head, set_priority, take_cn_tag_off, whole};
 use crate::inputs::Input;
-use crate::layout::{Layout, mac};
+use crate::layout::{Layout, VLAN, mac};
 use crate::port::{Port, Queued};
 use crate::record::Records;
 use crate::signals;
@@ -37,6 +38,8 @@ pub(crate) struct Switches {
     /// For each way, the port of the switch that it leaves; `None` where it leaves a host.
     ports: Vec<Option<Port>>,
     points: Vec<[Option<QueueCp>; 8]>,
+    /// For each way, what the switch that it leaves does for the domain.
+    defended: Vec<Option<DefendedPort>>,
     /// For each way, the memory of the switch that it comes to.
     inputs: Vec<Option<Input>>,
     /// For each node, the time from a pause frame to its effect.
@@ -87,6 +90,10 @@ impl Switches {
             if of_switch(way.to) { Input::new(&plan.nodes[way.to as usize]) } else { None }
         };
         let inputs = layout.ways.iter().map(input).collect();
+        let defended = (0u32..)
+            .zip(&layout.ways)
+            .map(|(index, way)| of_switch(way.from).then(|| layout.defended_port(index)).flatten());
+        let defended = defended.collect();
         let reaction = |node: &qcnlab_sim::NodePlan| node.pause.map_or(0, |pause| pause.reaction.ps());
         let mut records = Records::new(plan.record.bin.ps(), plan.flows.len());
         records.counters.frame_hops = 0;
@@ -95,6 +102,7 @@ impl Switches {
         Switches {
             ports,
             points,
+            defended,
             inputs,
             reaction: plan.nodes.iter().map(reaction).collect(),
             pending: VecDeque::new(),
@@ -133,6 +141,31 @@ impl Switches {
         }
         self.advance_ports(now);
         self.refresh_pauses(now);
+        self.announce(now);
+    }
+
+    /// Has ports that defend a domain announce themselves, where that is due.
+    fn announce(&mut self, now: u64) {
+        for way in 0..self.defended.len() {
+            let Some(announced) = self.defended[way].as_mut().and_then(|port| port.announcement_due(now)) else {
+                continue;
+            };
+            let of = &self.layout.ways[way];
+            let octets = defence::frame_of(announced, mac(of.from), &of.name, &self.layout.systems[of.from as usize]);
+            let Some(port) = &mut self.ports[way] else { continue };
+            let _ = port.enqueue(now, Queued { octets, class: 7, came_as: 7, ..Queued::default() });
+        }
+    }
+
+    /// A neighbour announced itself over a way.
+    fn hear_announcement(&mut self, now: u64, way: u32, octets: &[u8]) {
+        let reverse = self.layout.ways[way as usize].reverse;
+        let Some(port) = &mut self.defended[reverse as usize] else { return };
+        match defence::read(octets) {
+            Ok((announced, seconds)) => port.hear(now, announced, seconds),
+            Err(_) => self.records.refused.unreadable_announcements += 1,
+        }
+        self.announce(now);
     }
 
     fn change_service(&mut self) {
@@ -167,9 +200,9 @@ impl Switches {
                 }
                 if let Some(input) = frame.input {
                     if let Some(input) = &mut inputs[usize::from(input)] {
-                        input.release(frame.class, frame.len());
+                        input.release(frame.came_as, frame.len());
                     }
-                    freed.push((input, frame.class));
+                    freed.push((input, frame.came_as));
                 }
                 if let (true, Some(flow)) = (to_host, frame.flow) {
                     records.on_last_link(departed.at, flow, frame.len());
@@ -186,7 +219,10 @@ impl Switches {
     pub(crate) fn take_due(&mut self, now: u64) -> Option<Due> {
         for (index, port) in self.ports.iter_mut().enumerate() {
             let Some((at, frame)) = port.as_mut().and_then(|port| port.take_arrived(now)) else { continue };
-            let due = Due { way: index as u32, at, octets: frame.octets };
+            let mut due = Due { way: index as u32, at, octets: frame.octets };
+            if self.defended[index].as_ref().is_some_and(|port| port.untags(frame.class)) && !frame.is_signal {
+                take_cn_tag_off(&mut due.octets);
+            }
             if self.capture.snap > 0 {
                 let Capture { snap, share } = self.capture;
                 // When its last octet left the port.
@@ -205,7 +241,8 @@ impl Switches {
         let pause = self.pending.front().map_or(u64::MAX, |pause| pause.0);
         let refreshes = self.inputs.iter().flatten().filter_map(|input| Some(input.pause.as_ref()?.next_refresh()));
         let sample = if self.queue_every == u64::MAX { u64::MAX } else { self.next_sample };
-        ports.min(service).min(pause).min(refreshes.min().unwrap_or(u64::MAX)).min(sample)
+        let announcements = self.defended.iter().flatten().map(DefendedPort::next_deadline).min().unwrap_or(u64::MAX);
+        ports.min(service).min(pause).min(announcements).min(refreshes.min().unwrap_or(u64::MAX)).min(sample)
     }
 
     /// A frame came over a way at `now`, which everything is up to.
@@ -231,7 +268,7 @@ impl Switches {
         let from_host = self.layout.is_host(self.layout.ways[way as usize].from);
         match head.ether_type {
             EtherType::MAC_CONTROL => self.receive_control(now, way, &octets),
-            EtherType::LLDP => {}
+            EtherType::LLDP => self.hear_announcement(now, way, &octets),
             kind if signals::is_signal(kind) && from_host => self.records.refused.foreign_signals += 1,
             // Its CNMs would go to whom it claims to be.
             _ if from_host && self.layout.is_of_another(head.source, self.layout.ways[way as usize].from) => {
@@ -285,14 +322,22 @@ impl Switches {
     }
 
     /// Forwards a frame to the port that leads to its destination.
-    fn forward(&mut self, now: u64, way: u32, head: Head, octets: Vec<u8>) {
+    fn forward(&mut self, now: u64, way: u32, mut head: Head, mut octets: Vec<u8>) {
+        let came_as = head.priority();
+        if let Some(port) = &self.defended[self.layout.ways[way as usize].reverse as usize] {
+            let inside = port.priority_inside(came_as);
+            if inside != came_as && !signals::is_signal(head.ether_type) {
+                set_priority(&mut octets, &head, inside, VLAN);
+                head = Head::read(&octets).unwrap_or(head);
+            }
+        }
         let node = self.layout.ways[way as usize].to;
         self.learn(node, head.source, self.layout.ways[way as usize].reverse);
         let known = self.layout.table.get(&(node, head.destination)).or(self.learned.get(&(node, head.destination)));
         match known.copied() {
             // Back over the link that it came from: it is where it belongs already.
             Some(out) if out == self.layout.ways[way as usize].reverse => {}
-            Some(out) => self.enqueue(now, out, Some(way), head, octets),
+            Some(out) => self.enqueue(now, out, (way, came_as), head, octets),
             None => {
                 self.records.refused.unknown_destination += 1;
                 // A group address goes to all hosts of this switch; a single one that nobody knows, nowhere.
@@ -303,7 +348,7 @@ impl Switches {
                         .map(|(index, _)| index)
                         .collect();
                     for out in others {
-                        self.enqueue(now, out, Some(way), head, octets.clone());
+                        self.enqueue(now, out, (way, came_as), head, octets.clone());
                     }
                 }
             }
@@ -320,37 +365,41 @@ impl Switches {
     }
 
     /// Queues a frame at a port: memory of the input, room of the queue, then the congestion point.
-    fn enqueue(&mut self, now: u64, out: u32, way: Option<u32>, head: Head, octets: Vec<u8>) {
+    fn enqueue(&mut self, now: u64, out: u32, (way, came_as): (u32, u8), head: Head, octets: Vec<u8>) {
         let conversation = head.conversation(&octets);
         let flow = conversation.and_then(|of| self.layout.flow_of_frame(head.source, &of));
         let acknowledges = conversation.and_then(|of| self.layout.acknowledged_flow(&of)).is_some();
         let (class, size) = (head.priority(), octets.len() as u64);
-        let input = way.filter(|way| self.inputs[*way as usize].is_some());
+        let input = Some(way).filter(|way| self.inputs[*way as usize].is_some());
         if let Some(input) = input
             && let Some(memory) = &mut self.inputs[input as usize]
-            && !memory.admit(class, size)
+            && !memory.admit(came_as, size)
         {
             return self.dropped(now, out, flow, acknowledges, head.ether_type, size);
         }
-        let queued = Queued { octets, class, flow, input: input.map(|input| input as u16), arrived: now };
+        let is_signal = signals::is_signal(head.ether_type);
+        let queued =
+            Queued { octets, class, came_as, is_signal, flow, input: input.map(|input| input as u16), arrived: now };
         let Some(port) = &mut self.ports[out as usize] else { return };
         let back = port.enqueue(now, queued).err();
         let (len, capacity, rate) = (port.queue_len(class), port.capacity(), port.rate());
         let admitted = back.is_none();
         if let Some(frame) = &back {
             if let Some(memory) = input.and_then(|input| self.inputs[input as usize].as_mut()) {
-                memory.release(class, size);
+                memory.release(came_as, size);
             }
             let _ = frame;
             self.dropped(now, out, flow, acknowledges, head.ether_type, size);
         } else if let Some(input) = input {
-            self.check_pause(now, input, class, len);
+            self.check_pause(now, input, came_as, len);
         }
-        let controlled =
-            flow.map_or(!acknowledges && self.controlled & 1 << class != 0, |flow| self.flow_controlled[flow as usize]);
-        let is_data = !signals::is_signal(head.ether_type);
+        let controlled = match flow {
+            // What got another priority at an edge is no longer under congestion control.
+            Some(flow) => self.flow_controlled[flow as usize] && self.layout.flows[flow as usize].class == class,
+            None => !acknowledges && self.controlled & 1 << class != 0,
+        };
         if let Some(point) = &mut self.points[out as usize][usize::from(class & 7)]
-            && is_data
+            && !is_signal
         {
             let arrival = Arrival {
                 flow: FlowId(flow.unwrap_or(u32::MAX)),
@@ -405,7 +454,7 @@ impl Switches {
         let way_back = self.layout.table.get(&(node, head.source)).or(self.learned.get(&(node, head.source)));
         let Some(way_back) = way_back.copied() else { return };
         let Some(port) = &mut self.ports[way_back as usize] else { return };
-        let queued = Queued { octets, class: self.signal_class, flow: None, input: None, arrived: now };
+        let queued = Queued { octets, class: self.signal_class, is_signal: true, arrived: now, ..Queued::default() };
         if port.enqueue(now, queued).is_err() {
             self.records.counters.messages_lost += 1;
         }
@@ -507,6 +556,9 @@ impl Switches {
                 }
             }
         }
+        let defended = self.defended.iter().zip(&self.layout.ways);
+        self.records.defences =
+            defended.filter_map(|(port, way)| Some(DefenceEnd::of(port.as_ref()?, &way.name))).collect();
         self.records.points = self.points.iter().flatten().flatten().map(|point| point.tally).collect();
         let mut held = vec![0; self.flow_controlled.len()];
         for frame in self.ports.iter().flatten().flat_map(Port::held) {

@@ -6,7 +6,7 @@ use qcnlab_lab::{Control, Scenario};
 use qcnlab_live::{Intruder, LiveError, LiveOptions, LiveRun, examine, run, write_capture};
 use qcnlab_schemes::Signal;
 use qcnlab_sim::{Counters, FlowTally, Trace};
-use qcnlab_wire::{Codec, Frame, MacAddress, Payload};
+use qcnlab_wire::{Codec, Frame, MacAddress, Payload, Tlv};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -254,6 +254,48 @@ preset = "DECK001"
     assert!(counters.acks_heard > 100, "{counters:?}");
 }
 
+/// One bridge takes no part. LLDP makes the port to it an edge and all others interior ready, as the scenario says that it
+/// would settle: frames from behind that bridge get priority 2 and are controlled by nobody, those of the near hosts keep
+/// their CN-TAG and their priority 3, and CNMs go to the near hosts alone.
+fn lldp_settles_the_domain() {
+    let changes = ["duration=50 ms", "warmup=5 ms"];
+    let scenario = Scenario::shipped("one-bridge-outside-the-domain").and_then(|all| all.with_overrides(&changes));
+    let scenario = scenario.expect("it works");
+    let options = LiveOptions { snap: 128, ..LiveOptions::default() };
+    let run = run(&scenario, &options, &Control::default()).expect("it runs");
+    let (trace, counters, _) = trace(&run);
+    let modes: Vec<(&str, &[(u8, &str)])> =
+        run.defences.iter().map(|end| (end.port.as_str(), end.modes.as_slice())).collect();
+    for port in ["near1->left", "left->near2", "left->right", "right->left", "right->sink", "sink->right"] {
+        assert!(modes.contains(&(port, &[(3, "interior_ready")])), "{port}: {modes:?}");
+    }
+    assert!(modes.contains(&("right->old", &[(3, "edge")])), "{modes:?}");
+    assert!(!modes.iter().any(|(port, _)| port.starts_with("old->")), "{modes:?}");
+    assert!(run.defences.iter().all(|end| end.as_settled && end.settled_at < 1_000_000_000_000), "{:?}", run.defences);
+    let (names, frames) = captured(&run);
+    let (mut near, mut far, mut announced) = (0, 0, 0);
+    // Modes are settled within the first second; the run takes five.
+    for (port, at, _, octets) in frames.iter().filter(|(_, _, sent, _)| *sent) {
+        let (name, settled) = (names[*port as usize].as_str(), *at > 1_000_000_000_000);
+        if octets[12..14] == [0x88, 0xCC] {
+            let (frame, _) = Frame::decode(octets).expect("LLDP decodes");
+            let Payload::Lldp(unit) = frame.payload else { panic!("{frame:?}") };
+            let of = |tlv| if let Tlv::CongestionNotification(tlv) = tlv { Some(tlv) } else { None };
+            assert!(unit.tlvs().find_map(of).is_some_and(|tlv| tlv.cnpv == 8), "{name}: {unit:?}");
+            announced += 1;
+        } else if settled && name == "right->sink" && octets[22..24] != [0x22, 0xE7] {
+            let seen = (octets[14] >> 5, octets[16..18] == [0x22, 0xE9]);
+            // Nodes 0 and 1 are near, 2 and 3 far, by their addresses from 1.
+            let is_near = octets[11] <= 2;
+            assert_eq!(seen, if is_near { (3, true) } else { (2, false) }, "{octets:02x?}");
+            if is_near { near += 1 } else { far += 1 }
+        }
+    }
+    assert!(near > 100 && far > 100 && announced > 8, "{near} near, {far} far, {announced} announcements");
+    assert!(counters.messages_heard > 0 && counters.messages_ignored == 0, "{counters:?}");
+    assert!(trace.messages.flow.iter().all(|flow| *flow < 2), "{:?}", trace.messages.flow);
+}
+
 /// Deck 002: one source of small frames through two switches; feedback computed at the switch, and in the card.
 fn feedback_at_the_switch_and_in_the_card() {
     for name in ["one-source-two-switches-10g-to-1g", "one-source-two-switches-nic-feedback-10g-to-1g"] {
@@ -271,7 +313,9 @@ fn feedback_at_the_switch_and_in_the_card() {
 /// One host of three was taken over and sends hostile frames at full rate, into the switch and into its own adapter.
 /// Everything goes on, each kind is counted, and the TCP of the others arrives octet by octet.
 fn hostile_frames_at_full_rate_stop_nobody_else() {
-    let text = HOTSPOT.replace("sources = 2", "sources = 3").replace("kind = \"saturated\"", "kind = \"tcp\"");
+    let text =
+        HOTSPOT.replace("sources = 2", "sources = 3").replace("kind = \"saturated\"", "priority = 3\nkind = \"tcp\"");
+    let text = format!("{text}\n[feedback]\nkind = \"frames\"\n\n[domain]\npriorities = \"3\"\n");
     let intruder = Some(Intruder { host: "source3".to_owned(), seed: 1 });
     let run = live(&text, &LiveOptions { intruder, real_time: false, ..LiveOptions::default() });
     let sent = run.intruder.expect("there was one");
@@ -324,6 +368,7 @@ const TESTS: &[(&str, fn())] = &[
     ("a_hotspot_is_answered_by_cnms_and_lower_rates", a_hotspot_is_answered_by_cnms_and_lower_rates),
     ("pfc_stops_its_class_and_no_other", pfc_stops_its_class_and_no_other),
     ("tcp_delivers_every_octet", tcp_delivers_every_octet),
+    ("lldp_settles_the_domain", lldp_settles_the_domain),
     ("feedback_at_the_switch_and_in_the_card", feedback_at_the_switch_and_in_the_card),
     ("hostile_frames_at_full_rate_stop_nobody_else", hostile_frames_at_full_rate_stop_nobody_else),
     ("nothing_of_the_machine_is_touched", nothing_of_the_machine_is_touched),

@@ -7,7 +7,7 @@ pub(crate) use traffic::limiters;
 
 use crate::fairness::{Claim, max_min, proportional};
 use crate::flows::{Alone, Hop};
-use crate::scenario::{Draw, Feedback, ResolvedScenario, Scenario, ScenarioError, Ties};
+use crate::scenario::{Draw, Feedback, PortDefence, ResolvedScenario, Scenario, ScenarioError, Ties};
 use crate::topology::{Role, reverse};
 use qcnlab_sim::{
     DomainPlan, Events, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ReplayPlan, ServiceChange,
@@ -27,6 +27,8 @@ pub(crate) struct Fabric {
     replays: Vec<ReplayPlan>,
     services: Vec<ServiceChange>,
     domain: Option<DomainPlan>,
+    /// How each port defends the domain; `None` without one and where its node takes no part.
+    pub(crate) defences: Vec<Option<PortDefence>>,
     /// What each port announces by LLDP.
     pub(crate) announced: Vec<Announced>,
     /// Index of the port that metrics are about.
@@ -89,6 +91,7 @@ impl Fabric {
         Ok(Fabric {
             nodes: nodes(scenario, &resolved, &index_of),
             domain: domain_plan(scenario, &resolved, &kept),
+            defences: kept.iter().map(|port| resolved.domain.as_ref()?.defence(*port)).collect(),
             announced: announced(scenario, &resolved, &kept),
             services: services(scenario, &resolved, &ports, index),
             bottleneck: index(resolved.bottleneck),

@@ -24,6 +24,21 @@ pub(crate) enum Mode {
     Edge,
 }
 
+/// How a port defends a domain, before LLDP settles what is automatic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortDefence {
+    /// For each priority how its mode is chosen; those outside the domain are disabled.
+    pub choices: [DefenceMode; 8],
+    /// Priorities that the port announces by LLDP, a bit each.
+    pub announces: u8,
+    /// Priorities for which it accepts CN-TAGs, a bit each.
+    pub accepts_cn_tags: u8,
+    /// The priority that frames from outside get instead of each one.
+    pub alternates: [u8; 8],
+    /// For each priority the mode once LLDP has settled it; none is automatic.
+    pub settled: [DefenceMode; 8],
+}
+
 /// What a port does for one priority under congestion control.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Defended {
@@ -198,6 +213,27 @@ impl ResolvedDomain {
     pub(crate) fn ready(&self, port: usize) -> u8 {
         let passes = |mode| matches!(mode, Mode::Interior | Mode::InteriorReady);
         self.announced(port) & self.bits(port, |defended| defended.accepts_cn_tags && passes(defended.mode))
+    }
+
+    /// How a port defends the domain; `None` where its node takes no part.
+    pub(crate) fn defence(&self, port: u32) -> Option<PortDefence> {
+        let of_class = self.ports.get(port as usize)?.as_ref()?;
+        let inside = |class: usize| self.cnpvs & 1 << class != 0;
+        Some(PortDefence {
+            choices: std::array::from_fn(|class| match inside(class) {
+                true => of_class[class].choice,
+                false => DefenceMode::Disabled,
+            }),
+            announces: self.announced(port as usize),
+            accepts_cn_tags: self.bits(port as usize, |defended| defended.accepts_cn_tags),
+            alternates: std::array::from_fn(|class| of_class[class].alternate),
+            settled: std::array::from_fn(|class| match of_class[class].mode {
+                Mode::Interior if inside(class) => DefenceMode::Interior,
+                Mode::InteriorReady if inside(class) => DefenceMode::InteriorReady,
+                Mode::Edge if inside(class) => DefenceMode::Edge,
+                _ => DefenceMode::Disabled,
+            }),
+        })
     }
 
     /// Whether a node takes part. Nodes inside hosts do as nothing asks of them.

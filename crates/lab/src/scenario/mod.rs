@@ -62,6 +62,7 @@ pub(crate) use drawing::Draw;
 pub(crate) use replaying::pace;
 pub(crate) use resolved::ResolvedScenario;
 
+pub use defences::PortDefence;
 pub use devices::{Adapters, Multipath, Pause, PauseKind, PauseRule, PauseTarget, Routing, Switches};
 pub use domain::{Defence, DefenceMode, Domain};
 pub use domain_fault::DomainFault;
