@@ -17,7 +17,7 @@ use crate::view::View;
 use qcnlab_capture::Direction;
 use qcnlab_schemes::driver::Limiter;
 use qcnlab_schemes::{Dice, Purpose, ReactionPoint};
-use qcnlab_sim::Plan;
+use qcnlab_sim::{FlowPlan, Plan, Traffic};
 use qcnlab_units::{Bytes, Instant, Span};
 use qcnlab_wire::{CnTag, Codec, EtherType, Frame, MacControl, Payload, VlanTag};
 use std::collections::VecDeque;
@@ -95,6 +95,8 @@ pub(crate) struct Adapter {
     reacts: bool,
     /// For each flow of the plan, the position of its limiter here.
     limiter_of: Vec<Option<usize>>,
+    /// Octets of each flow of datagrams that has an end; as many as there can be of the others.
+    totals: Vec<u64>,
     /// Frames of each flow that wait for a limiter.
     waiting_of: Vec<u32>,
     next_turn: usize,
@@ -164,6 +166,7 @@ impl Adapter {
         Adapter {
             port: Port::new(layout.ways[uplink as usize].shape),
             reaction: plan.nodes[peer as usize].pause.map_or(0, |pause| pause.reaction.ps()),
+            totals: plan.flows.iter().map(total_of_datagrams).collect(),
             waiting_of: vec![0; plan.flows.len()],
             next_turn: 0,
             pending_pauses: VecDeque::new(),
@@ -293,6 +296,9 @@ impl Adapter {
                 let count = &mut self.records.flows[flow as usize];
                 count.delivered += 1;
                 count.delivered_octets += octets.len() as u64;
+                if count.finished == 0 && count.delivered_octets >= self.totals[flow as usize] {
+                    count.finished = now;
+                }
             } else if self.layout.acknowledged_flow(&of).is_some() {
                 self.records.counters.acks_heard += 1;
             }
@@ -564,6 +570,14 @@ impl Adapter {
             held[flow as usize] += 1;
         }
         (self.records, held)
+    }
+}
+
+/// Octets of a flow of datagrams that has an end. What of a TCP flow has arrived, its receiver tells.
+fn total_of_datagrams(flow: &FlowPlan) -> u64 {
+    match flow.traffic {
+        Traffic::Tcp { .. } => u64::MAX,
+        _ => flow.traffic.total().map_or(u64::MAX, Bytes::get),
     }
 }
 

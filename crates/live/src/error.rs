@@ -40,6 +40,14 @@ pub enum Unsupported {
         /// How many there can be.
         most: usize,
     },
+    /// More TCP connections than there can be threads for.
+    #[error("{connections} TCP connections are more than {most}, each with two threads; draw fewer flows")]
+    Connections {
+        /// How many there are.
+        connections: usize,
+        /// How many there can be.
+        most: usize,
+    },
     /// A flow with several paths.
     #[error("the flow {flow} has several paths; live switches know one way to each host: set [routing] to one path")]
     Paths {

@@ -23,6 +23,8 @@ pub(crate) const DISCARD: u16 = 9;
 pub(crate) const TCP_PORT: u16 = 5001;
 /// Octets that a queue without a limit of its own holds.
 pub(crate) const MOST_QUEUED: u64 = 16 << 20;
+/// TCP connections of a run: each is two threads.
+const MOST_CONNECTIONS: usize = 400;
 /// The longest frame.
 const LONGEST_FRAME: u64 = 9216;
 /// Octets before the IPv4 packet of a frame with an 802.1Q tag, and of a CN-TAG.
@@ -104,6 +106,10 @@ impl Layout {
         check_scheme(&plan.scheme, plan.ports[0].rate)?;
         if plan.flows.iter().any(|flow| matches!(flow.traffic, Traffic::Roce { .. })) {
             return Err(Unsupported::Roce);
+        }
+        let connections = plan.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Tcp { .. })).count();
+        if connections > MOST_CONNECTIONS {
+            return Err(Unsupported::Connections { connections, most: MOST_CONNECTIONS });
         }
         if let Some(switch) = plan.nodes.iter().find(|node| node.shared_buffer.is_some()) {
             return Err(Unsupported::SharedBuffer { switch: switch.name.clone() });

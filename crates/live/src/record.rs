@@ -114,11 +114,17 @@ pub(crate) struct FlowCount {
     pub(crate) delivered_octets: u64,
     pub(crate) dropped: u64,
     pub(crate) refused: u64,
+    /// When the last octet of a flow of datagrams with an end arrived, ps; 0 for not yet.
+    pub(crate) finished: u64,
 }
 
 impl FlowCount {
     fn add(&mut self, other: FlowCount) {
-        add_each!(self, other, FlowCount { sent, sent_octets, delivered, delivered_octets, dropped, refused });
+        add_each!(
+            self,
+            other,
+            FlowCount { sent, sent_octets, delivered, delivered_octets, dropped, refused, finished }
+        );
     }
 }
 

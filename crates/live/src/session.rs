@@ -629,6 +629,7 @@ fn put_together(
             refused: count.refused,
             total_bytes: total,
             started: planned.start,
+            finished: if count.finished > 0 { Instant::from_ps(count.finished) } else { Instant::NEVER },
             ..FlowTally::default()
         };
         if let Traffic::Tcp { .. } = planned.traffic {

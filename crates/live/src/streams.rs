@@ -19,6 +19,8 @@ use std::time::Duration;
 
 /// How often a thread looks whether the run is over.
 const POLL: Duration = Duration::from_millis(50);
+/// How long before its start a flow with an end has its connection made.
+const AHEAD: Span = Span::from_ms(500);
 /// Octets of the pattern; a prime, so that a frame that is lost or repeated shows.
 const PATTERN: usize = 65_521;
 
@@ -83,7 +85,10 @@ impl Streaming<'_> {
         let mut records = Records::new(self.plan.record.bin.ps(), self.plan.flows.len());
         let mut end = StreamEnd { flow, ..StreamEnd::default() };
         let Traffic::Tcp { config, total } = &planned.traffic else { return Ok((end, records)) };
-        if !self.wait_until(planned.start) {
+        // A flow with an end has its connection when it starts, so that its completion time is that of its octets.
+        let ahead = if total.is_some() { AHEAD } else { Span::ZERO };
+        let connects = Instant::from_ps(planned.start.ps().saturating_sub(ahead.ps()));
+        if !self.wait_until(connects) {
             return Ok((end, records));
         }
         let from = SocketAddrV4::new(ip(ends.source).into(), ends.port);
@@ -92,7 +97,7 @@ impl Streaming<'_> {
             match connect(from, to) {
                 Ok(stream) => break stream,
                 Err(_) if self.over() => return Ok((end, records)),
-                Err(error) if self.clock.now() > planned.start + Span::from_ms(5000) => {
+                Err(error) if self.clock.now() > connects + Span::from_ms(5000) => {
                     return Err(SysError::new(format!("connect {from} to {to}"), error));
                 }
                 Err(_) => std::thread::sleep(Duration::from_millis(5)),
@@ -107,6 +112,9 @@ impl Streaming<'_> {
         let _ = set_congestion_control(stream.as_fd(), flavour);
         let timeouts = stream.set_write_timeout(Some(POLL)).and_then(|()| stream.set_nodelay(true));
         timeouts.map_err(|error| SysError::new("set the timeout of a TCP socket", error))?;
+        if !self.wait_until(planned.start) {
+            return Ok((end, records));
+        }
         let (octets, total) = (pattern(), total.map_or(u64::MAX, Bytes::get));
         let every = self.plan.record.rates_every;
         let mut next_sample = self.clock.now();

@@ -254,6 +254,59 @@ preset = "DECK001"
     assert!(counters.acks_heard > 100, "{counters:?}");
 }
 
+/// Responses of 500 KB from three hosts to one at the same time, again after 20 ms of the scenario's time: over TCP each
+/// has a completion time, which is no shorter than its octets take alone. A flow of datagrams with an end has one, too.
+fn finite_flows_have_completion_times() {
+    let run = live(
+        r#"
+duration = "40 ms"
+
+[topology]
+kind = "switch"
+hosts = 4
+rate = "10 Gb/s"
+delay = "1 us"
+
+[switch]
+output_buffer = "300 KB"
+
+[[traffic]]
+kind = "tcp_incast"
+from = "host{2..4}"
+to = "host1"
+senders = 3
+size = "500 KB"
+period = "20 ms"
+frame = "1500 B"
+
+[[traffic]]
+kind = "saturated"
+from = "host1"
+to = "host2"
+size = "300 KB"
+frame = "1500 B"
+
+[scheme]
+name = "qcn"
+preset = "DECK001"
+"#,
+        &LiveOptions::default(),
+    );
+    let (_, _, flows) = trace(&run);
+    assert_eq!(flows.len(), 7, "{flows:?}");
+    for flow in flows {
+        assert!(flow.finished < qcnlab_units::Instant::NEVER, "{flow:?}");
+        let took = flow.finished.ps() - flow.started.ps();
+        let total = flow.total_bytes.expect("it has an end");
+        // An octet takes 80 ns at 100 Mb/s: 300 KB 24 ms, 500 KB 40 ms and a little for their headers.
+        assert!(took >= total * 80_000, "{took} ps for {total} octets: {flow:?}");
+    }
+    // Three at a time share one link: the last of them ends when all octets are through.
+    let last = flows.iter().filter(|flow| flow.tcp.is_some() && flow.started.ps() < 1_000_000_000_000);
+    let last = last.map(|flow| flow.finished.ps() - flow.started.ps()).max().expect("there are three");
+    assert!(last >= 3 * 500_000 * 80_000, "{last}");
+}
+
 /// One bridge takes no part. LLDP makes the port to it an edge and all others interior ready, as the scenario says that it
 /// would settle: frames from behind that bridge get priority 2 and are controlled by nobody, those of the near hosts keep
 /// their CN-TAG and their priority 3, and CNMs go to the near hosts alone.
@@ -368,6 +421,7 @@ const TESTS: &[(&str, fn())] = &[
     ("a_hotspot_is_answered_by_cnms_and_lower_rates", a_hotspot_is_answered_by_cnms_and_lower_rates),
     ("pfc_stops_its_class_and_no_other", pfc_stops_its_class_and_no_other),
     ("tcp_delivers_every_octet", tcp_delivers_every_octet),
+    ("finite_flows_have_completion_times", finite_flows_have_completion_times),
     ("lldp_settles_the_domain", lldp_settles_the_domain),
     ("feedback_at_the_switch_and_in_the_card", feedback_at_the_switch_and_in_the_card),
     ("hostile_frames_at_full_rate_stop_nobody_else", hostile_frames_at_full_rate_stop_nobody_else),
