@@ -59,7 +59,7 @@ WINDOWS = ("pre", "hs", "down", "hss", "rec", "end")
 """Second half of the time before the hotspot; the hotspot; its halves; the time after it and the
 second half of that."""
 OFF_REPLICATIONS = 2
-KEPT = ("messages", "rates")
+KEPT = ("messages", "rates", "flows")
 """Tables that a case may keep."""
 
 

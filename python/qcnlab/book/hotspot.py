@@ -209,6 +209,31 @@ def _silence(view: View) -> float:
     return longest * view.bin_ms
 
 
+def _lead(view: View) -> float:
+    """Return the mean rate of the named flow by the largest of the others over the hot link."""
+    inside = _inside(view.traces.bin_s, view.window)
+    named = set(view.traces.names(view.patterns))
+    mean = {
+        name: float(view.traces.flows[name][inside].mean())
+        for name in view.traces.names(view.hot.flows)
+    }
+    others = max(rate for name, rate in mean.items() if name not in named)
+    return min(mean[name] for name in named) / others if others else math.inf
+
+
+def _jain_by_bin(view: View) -> float:
+    sums, squares = view.rates.sum(axis=0), (view.rates**2).sum(axis=0)
+    carried = squares > 0
+    return float(np.median(sums[carried] ** 2 / (len(view.rates) * squares[carried])))
+
+
+def _apart(view: View) -> float:
+    """Return the time from the window's start to the first bin of rates within the limit, ms."""
+    gap = view.rates.max(axis=0) - view.rates.min(axis=0)
+    good = np.flatnonzero(gap <= (view.limit or 0.0))
+    return float(good[0]) * view.bin_ms if len(good) else math.inf
+
+
 @dataclass(frozen=True)
 class Shape:
     """A measure: unit, window if a claim names none, what it is."""
@@ -229,6 +254,12 @@ MEASURES: dict[str, Shape] = {
     ),
     "level": Shape(
         "set points", "hss", "Mean of the hot queue.", lambda view: float(view.queue.mean())
+    ),
+    "ninety": Shape(
+        "set points",
+        "hss",
+        "90 % quantile of the hot queue.",
+        lambda view: float(np.quantile(view.queue, 0.9)),
     ),
     "peak": Shape(
         "set points", "down", "Largest sample of the hot queue.", lambda v: float(v.queue.max())
@@ -306,6 +337,22 @@ MEASURES: dict[str, Shape] = {
     ),
     "chain_underrun": Shape(
         "", "hss", "Underrun, mean over the twenty hotspots of the chain.", _chain_underrun, True
+    ),
+    "lead": Shape(
+        "",
+        "hss",
+        "Mean rate of the flows named, the least of them, by the largest of the other flows.",
+        _lead,
+    ),
+    "fairness_by_bin": Shape(
+        "", "hss", "Jain's index of the flows' rates in a bin, median over bins.", _jain_by_bin
+    ),
+    "apart": Shape(
+        "ms",
+        "hs",
+        "From the start of the window to the first bin in which the flows' rates are within the "
+        "limit, in Gb/s.",
+        _apart,
     ),
     "silence": Shape(
         "ms", "hs", "The longest time for which one of the flows delivers nothing.", _silence

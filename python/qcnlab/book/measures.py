@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from qcnlab import _core, catalogue
+from qcnlab.book import completion
 from qcnlab.book.models import MEASURES as OF_MODELS
 from qcnlab.facts import facts
 from qcnlab.results import Result
@@ -138,6 +139,8 @@ def _all() -> dict[str, Measure]:
         table[name] = Measure("", about, "", True)
     for name, (about, _) in OF_TABLES.items():
         table[name] = Measure("", about, "", True)
+    for name, (unit, about, _) in completion.MEASURES.items():
+        table[name] = Measure(unit, about, "", True)
     return table
 
 
@@ -175,6 +178,9 @@ def values(
     if of in OF_TABLES:
         count = int(result.summary["replications"])
         return [OF_TABLES[of][1](result, rep) for rep in range(count)]
+    if of in completion.MEASURES:
+        count = int(result.summary["replications"])
+        return [completion.MEASURES[of][2](result, rep, limit) for rep in range(count)]
     if during is None:
         missing = math.inf if measure.unit == "ms" else math.nan
         each = result.summary["metrics"][of]["values"]

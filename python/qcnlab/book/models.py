@@ -15,6 +15,7 @@ MEASURES = {
     "overshoot": "Overshoot of the step response as a share of its final value.",
     "share_hot": "Fair share of a hot flow, Gb/s.",
     "share_cold": "Fair share of a cold flow, Gb/s.",
+    "phase_margin": "Phase margin of the published linear loop, degrees.",
 }
 """The numbers that models return, with their meaning."""
 
@@ -67,8 +68,35 @@ def parking_lot(changes: Sequence[str]) -> dict[str, float]:
     return {"share_hot": share, "share_cold": rate - hot * share}
 
 
+def dcqcn_margin(changes: Sequence[str]) -> dict[str, float]:
+    """Return the phase margin of DCQCN's published loop: `sources`, `delay_us`.
+
+    Of published curves that go on where nothing rests, the formal one.
+    """
+    from qcnlab.analysis import Dcqcn
+
+    values = numbers(changes, ("sources", "delay_us"))
+    model = Dcqcn(sources=int(values["sources"]), delay_s=values["delay_us"] * 1e-6)
+    return {"phase_margin": _degrees(model.margins(formal=True).phase_margin_deg)}
+
+
+def timely_margin(changes: Sequence[str]) -> dict[str, float]:
+    """Return the phase margin of patched TIMELY's published loop: `sources`, no propagation."""
+    from qcnlab.analysis import Timely
+
+    values = numbers(changes, ("sources",))
+    model = Timely(sources=int(values["sources"]), propagation_s=0.0)
+    return {"phase_margin": _degrees(model.margins().phase_margin_deg)}
+
+
+def _degrees(margin: float | None) -> float:
+    return math.inf if margin is None else margin
+
+
 MODELS: dict[str, Callable[[Sequence[str]], dict[str, float]]] = {
+    "dcqcn_margin": dcqcn_margin,
     "lag_loop": lag_loop,
     "parking_lot": parking_lot,
+    "timely_margin": timely_margin,
 }
 """Every model by name."""
