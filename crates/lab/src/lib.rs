@@ -79,11 +79,11 @@ pub use replication::Replication;
 #[cfg(feature = "threads")]
 pub use run::run;
 pub use scenario::{
-    Adapters, BOTTLENECK, Chain, CongestionAvoidance, Defence, DefenceMode, Domain, DomainFault, FatTree, Fault,
-    Feedback, FlowSpec, Graph, Hotspot, LONGEST, LeafSpine, Links, Multipath, OneSwitch, Pairing, ParkingLot, Pause,
-    PauseFault, PauseKind, PauseRule, PauseTarget, PortDefence, Record, RecoverGuard, Routing, RttFrom, Scenario,
-    ScenarioError, SharedBuffer, SharedBufferKind, Star, Switches, TcpFlavour, Ties, Times, Topology, Traffic,
-    TrafficKind, Tree,
+    Adapters, BOTTLENECK, Chain, CongestionAvoidance, Defence, DefenceMode, Domain, DomainFault, Failure, FatTree,
+    Fault, Feedback, FlowSpec, Graph, Hotspot, LONGEST, LeafSpine, Links, Multipath, OneSwitch, Pairing, ParkingLot,
+    Pause, PauseFault, PauseKind, PauseRule, PauseTarget, PortDefence, Record, RecoverGuard, Route, Routing, RttFrom,
+    Scenario, ScenarioError, SharedBuffer, SharedBufferKind, Star, Switches, TcpFlavour, Ties, Times, Topology,
+    Traffic, TrafficKind, Tree, Wred,
 };
 pub use schema::schema_json;
 pub use shipped::{Shipped, shipped};

@@ -98,6 +98,9 @@ pub enum Unsupported {
         /// Its name.
         switch: String,
     },
+    /// Links that fail.
+    #[error("links of live runs do not fail: leave [[failure]] out")]
+    Failure,
     /// Thresholds of single queues.
     #[error("live switches have the scheme's thresholds alone: leave [[wred]] out")]
     Wred,

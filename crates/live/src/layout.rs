@@ -117,6 +117,9 @@ impl Layout {
         if let Some(switch) = plan.nodes.iter().find(|node| node.quanta.is_some()) {
             return Err(Unsupported::Turns { switch: switch.name.clone() });
         }
+        if !plan.failures.is_empty() {
+            return Err(Unsupported::Failure);
+        }
         if plan.ports.iter().any(|port| !port.wred.is_empty()) {
             return Err(Unsupported::Wred);
         }

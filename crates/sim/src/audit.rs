@@ -35,8 +35,10 @@ pub(crate) fn port(name: &str, port: &Port, queues: Option<&PriorityQueues>) -> 
     let held = || port.on_the_wire().chain(waiting());
     let count = port.count;
     let frames = held().count() as u64;
-    law(name, "frames accepted = arrived + held", count.accepted_frames, count.arrived_frames + frames)?;
-    law(name, "octets accepted = arrived + held", count.accepted_bytes, count.arrived_bytes + bytes(held()))?;
+    let gone = count.arrived_frames + count.lost_frames;
+    law(name, "frames accepted = arrived + lost with the link + held", count.accepted_frames, gone + frames)?;
+    let gone = count.arrived_bytes + count.lost_bytes;
+    law(name, "octets accepted = arrived + lost with the link + held", count.accepted_bytes, gone + bytes(held()))?;
     law(name, "octets queued = octets that have not left", port.queue_len().get(), bytes(waiting()))
 }
 

@@ -28,6 +28,7 @@ pub mod frame;
 mod ids;
 pub mod input_buffer;
 mod packets;
+mod path_choice;
 pub mod plan;
 pub mod port;
 pub mod priority_queues;
@@ -48,9 +49,10 @@ mod wred;
 pub use audit::Violation;
 pub use departure::{DataFacts, Departure, FrameFacts, SignalFacts};
 pub use engine::{Control, Ending, Engine, Finished, Halt, PortState, Sink};
+pub use path_choice::PathChoice;
 pub use plan::{
-    DomainPlan, DomainPort, Events, Feedback, FlowPlan, GeneratorPlan, NodePlan, PausePlan, PauseRule, PauseScope,
-    PauseTarget, Plan, PortPlan, Process, Record, ReplayPlan, ServiceChange, Ties, Traffic,
+    DomainPlan, DomainPort, Events, Feedback, FlowPlan, GeneratorPlan, LinkFailure, NodePlan, PausePlan, PauseRule,
+    PauseScope, PauseTarget, Plan, PortPlan, Process, Record, ReplayPlan, Reroute, ServiceChange, Ties, Traffic,
 };
 pub use replay::{ReplayError, ReplaySource, ReplayStream, ReplayedFrame};
 pub use shared_buffer::{Alpha, SharedBufferPlan, SharedInputPlan, SharedQueuePlan};

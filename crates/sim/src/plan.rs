@@ -1,5 +1,6 @@
 //! Plans: the nodes, ports, flows, service changes and scheme of a run. Components are numbered by their position.
 
+use crate::path_choice::PathChoice;
 use crate::replay::ReplaySource;
 use crate::shared_buffer::SharedBufferPlan;
 use crate::wred::WredPlan;
@@ -25,6 +26,12 @@ pub struct Plan {
     pub replays: Vec<ReplayPlan>,
     /// Changes of service rate, in order of time.
     pub services: Vec<ServiceChange>,
+    /// Failures of links; of one link none while it is down.
+    pub failures: Vec<LinkFailure>,
+    /// Changes of flows' paths.
+    pub reroutes: Vec<Reroute>,
+    /// Which of several paths a frame takes.
+    pub path_choice: PathChoice,
     /// How signals travel back.
     pub feedback: Feedback,
     /// The congestion notification domain; `None` where all ports and hosts take part in everything.
@@ -48,6 +55,24 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Every path that a flow takes at some time, with its flow.
+    pub(crate) fn all_paths(&self) -> impl Iterator<Item = (&FlowPlan, &Vec<u32>)> {
+        let first = self.flows.iter().flat_map(|flow| flow.paths.iter().map(move |path| (flow, path)));
+        let later = self.reroutes.iter();
+        let later = later.flat_map(|each| each.paths.iter().map(|path| (&self.flows[each.flow as usize], path)));
+        first.chain(later)
+    }
+
+    /// For each port whether its link fails at some time.
+    pub(crate) fn failing_ports(&self) -> Vec<bool> {
+        let mut failing = vec![false; self.ports.len()];
+        for port in self.failures.iter().map(|failure| failure.port as usize) {
+            failing[port] = true;
+            self.ports[port].peer.into_iter().for_each(|peer| failing[peer as usize] = true);
+        }
+        failing
+    }
+
     /// Whether reaction points send probes along their flows' paths.
     pub(crate) fn sends_probes(&self) -> bool {
         let Some(flow) = self.flows.first() else { return false };
@@ -182,7 +207,7 @@ pub struct FlowPlan {
     /// The flow's name, like no other's; the key of its random streams.
     pub name: String,
     /// Paths from the source to the sink: ports in order. All start at one port and end at one port; with
-    /// several, each frame takes one at random.
+    /// several, each frame takes one as [`Plan::path_choice`] says.
     pub paths: Vec<Vec<u32>>,
     /// Class of its frames, 0 to 7; the highest goes first.
     pub class: u8,
@@ -337,6 +362,28 @@ pub struct ServiceChange {
     pub port: u32,
     /// The new rate, above zero.
     pub rate: BitRate,
+}
+
+/// A link is down for some time, in both directions: what is on it or waits for it is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkFailure {
+    /// The port of one direction.
+    pub port: u32,
+    /// When it fails.
+    pub from: Instant,
+    /// When it comes back; [`Instant::NEVER`] if it does not.
+    pub until: Instant,
+}
+
+/// A flow's frames take other paths from some instant on. Frames that have left their host keep their path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reroute {
+    /// When.
+    pub at: Instant,
+    /// Which flow.
+    pub flow: u32,
+    /// Its paths, as in [`FlowPlan::paths`], with the same first and last port.
+    pub paths: Vec<Vec<u32>>,
 }
 
 /// How signals travel back to sources.

@@ -103,6 +103,8 @@ pub(crate) struct Port {
     /// Octets queued, the frame in transmission included.
     queued: u64,
     capacity: u64,
+    /// The capacity while the link is up, if it is down.
+    up_capacity: Option<u64>,
     delay: u64,
     /// The port of a sender that has its link to itself is paused before this time.
     pub(crate) paused_until: u64,
@@ -127,6 +129,9 @@ pub(crate) struct PortCount {
     pub(crate) dropped_bytes: u64,
     pub(crate) arrived_frames: u64,
     pub(crate) arrived_bytes: u64,
+    /// Accepted, and lost when the link failed.
+    pub(crate) lost_frames: u64,
+    pub(crate) lost_bytes: u64,
 }
 
 impl Port {
@@ -135,6 +140,7 @@ impl Port {
             busy_until: 0,
             queued: 0,
             capacity: capacity.map_or(u64::MAX, Bytes::get),
+            up_capacity: None,
             delay: delay.ps(),
             paused_until: 0,
             ps_per_byte: rate.ps_per_byte().unwrap_or(0),
@@ -349,6 +355,37 @@ impl Port {
         frame.arrival = now.ps() + self.delay;
         self.ring.push(frame);
         self.leaving = self.ring.tail();
+    }
+
+    /// The link fails: nothing has room any more.
+    pub(crate) fn go_down(&mut self) {
+        self.up_capacity = Some(std::mem::take(&mut self.capacity));
+    }
+
+    /// The link comes back.
+    pub(crate) fn come_up(&mut self) {
+        self.capacity = self.up_capacity.take().unwrap_or(self.capacity);
+    }
+
+    /// Loses the oldest frame on the link of a port with priority queues.
+    pub(crate) fn lose_on_the_wire(&mut self) -> Option<Frame> {
+        if self.ring.is_empty() {
+            return None;
+        }
+        let frame = self.ring.pop();
+        self.count_lost(frame.octets());
+        Some(frame)
+    }
+
+    /// Loses a frame of so many octets that waited in its priority queues.
+    pub(crate) const fn lose_waiting(&mut self, size: u64) {
+        self.queued -= size;
+        self.count_lost(size);
+    }
+
+    const fn count_lost(&mut self, size: u64) {
+        self.count.lost_frames += 1;
+        self.count.lost_bytes += size;
     }
 
     /// Takes the oldest frame off the link: its last bit has reached the far end.

@@ -53,6 +53,8 @@ pub(crate) enum Transmitting {
     /// The head of the queue at this position of [`PriorityQueues::queues`].
     Head(u8),
     Pause(PauseFrame),
+    /// The link is down.
+    Down,
 }
 
 /// The queues of a port, and its transmitter.
@@ -85,6 +87,8 @@ pub(crate) struct PriorityQueues {
     pub(crate) turns: Option<Box<DeficitRoundRobin>>,
     /// Whether some queue may turn a frame away that has room.
     pub(crate) guarded: bool,
+    /// Whether the port needs them whether or not anything is paused, and even with one class.
+    pub(crate) always: bool,
     /// What the port is while nothing is paused, if it does not always need priority queues.
     pub(crate) unpaused: Option<Fifo>,
     /// How many more frames leave before the port becomes that again.
@@ -147,6 +151,7 @@ impl PriorityQueues {
             counts_inputs: false,
             turns: None,
             guarded: false,
+            always: false,
             unpaused: None,
             transmissions_due: 0,
         }
@@ -200,6 +205,24 @@ impl PriorityQueues {
             turns.emptied(usize::from(position));
         }
         (frame, queue.octets, queue.cp)
+    }
+
+    /// Takes the oldest frame that waits in the queue at `position`, in no transmission.
+    pub(crate) fn take_waiting(&mut self, position: usize) -> Option<Frame> {
+        let queue = &mut self.queues[position];
+        if queue.frames.is_empty() {
+            return None;
+        }
+        let frame = queue.frames.pop();
+        queue.octets -= frame.octets();
+        queue.accepted_frames -= 1;
+        queue.dropped_frames += 1;
+        if let Some(turns) = &mut self.turns
+            && queue.frames.is_empty()
+        {
+            turns.emptied(position);
+        }
+        Some(frame)
     }
 
     /// Octets of some classes, a bit each, that came in over the input at a position, if that is counted.

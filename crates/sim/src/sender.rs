@@ -2,6 +2,7 @@
 
 use crate::frame::{Frame, Parts, Payload, flag};
 use crate::ids::{AdapterId, FlowId, Id, LimiterId, PathId, PortId};
+use crate::path_choice::PathChooser;
 use crate::plan::{FlowPlan, Plan};
 use crate::port::Port;
 use crate::rate_limiter::RateLimiter;
@@ -30,17 +31,16 @@ pub(crate) struct Sender {
     pub(crate) lazy: bool,
     /// Frames that may wait at the source.
     pub(crate) room: u64,
-    /// Draws the path of each frame where there are several.
-    dice: Option<Box<Dice>>,
+    /// Chooses the path of each frame where there are several.
+    chooser: Option<Box<PathChooser>>,
 }
 
 impl Sender {
-    pub(crate) fn new(plan: &Plan, flow: &FlowPlan, start: Instant, first_path: PathId) -> Sender {
+    pub(crate) fn new(plan: &Plan, flow: &FlowPlan, start: Instant, first_path: PathId, several: bool) -> Sender {
         let mut flags = 0;
         flags |= if flow.controlled { flag::CONTROLLED } else { 0 };
         flags |= if flow.cn_tag { flag::CN_TAGGED } else { 0 };
-        let several = flow.paths.len() > 1;
-        let dice = || Box::new(Dice::new(plan.seed, plan.replication, &flow.name, Purpose::Path));
+        let dice = || Dice::new(plan.seed, plan.replication, &flow.name, Purpose::Path);
         Sender {
             source: Source::new(flow, start),
             stop: flow.stop,
@@ -56,7 +56,7 @@ impl Sender {
             waits: false,
             lazy: false,
             room: flow.room.map_or(u64::MAX, |room| room.get() / flow.frame.get()),
-            dice: several.then(dice),
+            chooser: several.then(|| Box::new(PathChooser::new(plan.path_choice, dice()))),
         }
     }
 
@@ -96,9 +96,9 @@ impl Sender {
         } else {
             limiter.driver.on_sent(now, size, payload.backlog)
         };
-        let path = match &mut self.dice {
+        let path = match &mut self.chooser {
             None => self.first_path,
-            Some(dice) => PathId::new(self.first_path.number() + dice.below(self.paths)),
+            Some(chooser) => PathId::new(self.first_path.number() + chooser.choose(now, self.paths)),
         };
         let asks = if stamp.probe { flag::ASKS_BANDWIDTH } else { 0 };
         let segment = if payload.segment.is_some() { flag::SEGMENT } else { 0 };

@@ -5,8 +5,8 @@ mod net;
 use proptest::prelude::*;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
-    Control, Engine, Events, Feedback, Finished, FlowPlan, NodePlan, Plan, PortPlan, Record, ServiceChange, Ties,
-    Traffic,
+    Control, Engine, Events, Feedback, Finished, FlowPlan, NodePlan, PathChoice, Plan, PortPlan, Record, ServiceChange,
+    Ties, Traffic,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -67,6 +67,9 @@ fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
         events: Events::WhereNeeded,
         ties: Ties::Drawn,
         services: Vec::new(),
+        failures: Vec::new(),
+        reroutes: Vec::new(),
+        path_choice: PathChoice::Random,
         domain: None,
         feedback: Feedback::Ideal,
         scheme: Config::find(scheme, None).unwrap(),

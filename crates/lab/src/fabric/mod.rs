@@ -7,11 +7,13 @@ pub(crate) use traffic::limiters;
 
 use crate::fairness::{Claim, max_min, proportional};
 use crate::flows::{Alone, Hop};
-use crate::scenario::{Draw, Feedback, PortDefence, ResolvedScenario, Scenario, ScenarioError, Ties};
+use crate::scenario::{
+    Draw, FailedLink, Feedback, Multipath, NewPaths, PortDefence, ResolvedScenario, Scenario, ScenarioError, Ties,
+};
 use crate::topology::{Role, reverse};
 use qcnlab_sim::{
-    DomainPlan, Events, FlowPlan, GeneratorPlan, NodePlan, Plan, PortPlan, Record, ReplayPlan, ServiceChange,
-    SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic,
+    DomainPlan, Events, FlowPlan, GeneratorPlan, LinkFailure, NodePlan, PathChoice, Plan, PortPlan, Record, ReplayPlan,
+    Reroute, ServiceChange, SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use serde_json::{Value, json};
@@ -26,6 +28,8 @@ pub(crate) struct Fabric {
     generators: Vec<GeneratorPlan>,
     replays: Vec<ReplayPlan>,
     services: Vec<ServiceChange>,
+    failures: Vec<LinkFailure>,
+    reroutes: Vec<Reroute>,
     domain: Option<DomainPlan>,
     /// How each port defends the domain; `None` without one and where its node takes no part.
     pub(crate) defences: Vec<Option<PortDefence>>,
@@ -68,6 +72,8 @@ pub(crate) struct Shares {
     pub(crate) proportional: Option<Vec<f64>>,
 }
 
+/// The gap between flowlets, unless a scenario gives another.
+const FLOWLET_GAP: Span = Span::from_us(100);
 /// Flows of which shares are worked out.
 const MOST_SHARED: usize = 2000;
 
@@ -94,6 +100,8 @@ impl Fabric {
             defences: kept.iter().map(|port| resolved.domain.as_ref()?.defence(*port)).collect(),
             announced: announced(scenario, &resolved, &kept),
             services: services(scenario, &resolved, &ports, index),
+            failures: failures(&resolved, &index_of),
+            reroutes: reroutes(&resolved, index),
             bottleneck: index(resolved.bottleneck),
             entries: resolved.flows.iter().map(|flow| flow.traffic as u32).collect(),
             link_bps: resolved.network.link(resolved.bottleneck).rate.as_f64(),
@@ -183,6 +191,13 @@ impl Fabric {
                 Ties::PortOrder => qcnlab_sim::Ties::PortOrder,
             },
             services: self.services.clone(),
+            failures: self.failures.clone(),
+            reroutes: self.reroutes.clone(),
+            path_choice: match scenario.routing.multipath {
+                Multipath::RoundRobin => PathChoice::RoundRobin,
+                Multipath::Flowlet => PathChoice::Flowlets(scenario.routing.flowlet_gap.unwrap_or(FLOWLET_GAP)),
+                _ => PathChoice::Random,
+            },
             domain: self.domain.clone(),
             feedback: match scenario.feedback {
                 Feedback::Ideal => qcnlab_sim::Feedback::Ideal,
@@ -291,6 +306,29 @@ fn announced(scenario: &Scenario, resolved: &ResolvedScenario, kept: &[u32]) -> 
         None => Announced { cnpvs: all, ready: all },
     };
     kept.iter().map(announced).collect()
+}
+
+/// The failures of links that anything crosses.
+fn failures(resolved: &ResolvedScenario, index_of: &[Option<u32>]) -> Vec<LinkFailure> {
+    let one = |failed: &FailedLink| {
+        let port = 2 * failed.link;
+        Some(LinkFailure {
+            port: index_of[port].or(index_of[port + 1])?,
+            from: Instant::ZERO + failed.from,
+            until: failed.until.map_or(Instant::NEVER, |until| Instant::ZERO + until),
+        })
+    };
+    resolved.failed.iter().filter_map(one).collect()
+}
+
+fn reroutes(resolved: &ResolvedScenario, index: impl Fn(u32) -> u32) -> Vec<Reroute> {
+    let path = |path: &Vec<u32>| path.iter().map(|port| index(*port)).collect();
+    let one = |change: &NewPaths| Reroute {
+        at: Instant::ZERO + change.at,
+        flow: change.flow as u32,
+        paths: change.paths.iter().map(path).collect(),
+    };
+    resolved.reroutes.iter().map(one).collect()
 }
 
 /// Each hotspot is a change of rate and a change back, unless the next one starts just then.

@@ -22,6 +22,9 @@ params! {
         /// Weights of classes that take turns on each output link (deficit round robin), such as "3: 2, 5: 1". Classes
         /// that it does not name are strict: they go first, the highest first. Left out, all are strict.
         weights: Option<String>, "DWRR weight, ETS", Range::ANY;
+        /// Seed of the hash by which it chooses a way for each flow, with routing.multipath = "switch". Switches with one
+        /// seed choose alike. Left out, each has its own.
+        hash_seed: Option<u32>, "ECMP seed", Range::ANY;
         /// Octets that a turn adds for each unit of weight; left out, so many that the smallest weight sends one of the
         /// longest frames in a turn.
         quantum: Option<Bytes>, "", Range::POSITIVE;
@@ -129,8 +132,15 @@ choice! {
     pub enum Multipath {
         /// Each flow one, by a hash of its name.
         Flow = "flow",
+        /// Each flow one, which the switches on it choose: each the next link, by a hash of the flow's name and its own
+        /// seed.
+        Switch = "switch",
         /// Each frame one, at random: frames may overtake one another.
         Frame = "frame",
+        /// Each frame of a flow the next: frames may overtake one another.
+        RoundRobin = "round_robin",
+        /// Each flowlet one, at random: a frame that leaves more than flowlet_gap after the one before begins a new one.
+        Flowlet = "flowlet",
         /// All flows the first.
         Single = "single",
     }
@@ -141,6 +151,11 @@ params! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct Routing {
         /// Which of several equally short ways frames take.
-        multipath: Multipath, "ECMP", Range::ANY, Fallback::Text("flow");
+        multipath: Multipath, "ECMP, packet spraying", Range::ANY, Fallback::Text("flow");
+        /// Flowlets: the gap after which another way is drawn; left out, 100 us.
+        flowlet_gap: Option<Span>, "", UP_TO_LONGEST;
+        /// How long after a link fails or comes back flows take other ways; left out, they keep theirs, and what needs
+        /// the link is lost.
+        converges_after: Option<Span>, "", UP_TO_LONGEST;
     }
 }

@@ -316,6 +316,30 @@ pub enum Fault {
         /// The switch.
         switch: String,
     },
+    /// A link that fails while it is down.
+    #[error("{link} fails at {begin}, when it is already down")]
+    FailsTwice {
+        /// The link.
+        link: String,
+        /// When.
+        begin: Span,
+    },
+    /// A switch that the topology does not have.
+    #[error("the topology has no switch '{name}'")]
+    NoSuchSwitch {
+        /// The name.
+        name: String,
+        /// The switches that there are.
+        known: Vec<String>,
+    },
+    /// A way between nodes that no link joins.
+    #[error("no link joins '{from}' and '{to}'")]
+    NoLinkOnRoute {
+        /// One node.
+        from: String,
+        /// The next.
+        to: String,
+    },
     /// Weights of classes that cannot be read.
     #[error("'{text}' gives no weights of classes")]
     Weights {
@@ -599,6 +623,11 @@ impl Fault {
             Fault::Alpha { below, above, .. } => {
                 let part = |x: f64| if x < 1.0 { format!("\"1/{}\"", 1.0 / x) } else { x.to_string() };
                 format!("write {} or {}", part(*below), part(*above))
+            }
+            Fault::FailsTwice { .. } => "let it come back before, or write one failure".to_owned(),
+            Fault::NoSuchSwitch { name, known } => near_or_all(name, "switches", known),
+            Fault::NoLinkOnRoute { .. } => {
+                "via has every switch on the way, from the one at the sender to the one at the receiver".to_owned()
             }
             Fault::Weights { .. } => {
                 "write \"3: 2, 5: 1\": classes from 0 to 7, each once, with weights from 1 to 1000".to_owned()

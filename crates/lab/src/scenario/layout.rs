@@ -2,6 +2,8 @@
 
 use super::devices::{Adapters, Pause, Routing, Switches};
 use super::domain::{Defence, Domain};
+use super::failing::Failure;
+use super::routing::Route;
 use super::shapes::{Links, Topology};
 use super::shared_buffer::{SharedBuffer, SharedBufferKind};
 use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
@@ -135,6 +137,16 @@ pub(crate) const ROUTING: Section = Section {
     kind: None,
     fields: Routing::FIELDS,
 };
+/// `[[route]]`.
+pub(crate) const ROUTE: Section = Section {
+    name: "route",
+    about: "Ways written out, instead of shortest ones; none or more.",
+    list: true,
+    single: false,
+    required: false,
+    kind: None,
+    fields: Route::FIELDS,
+};
 /// `[domain]`.
 pub(crate) const DOMAIN: Section = Section {
     name: "domain",
@@ -175,6 +187,16 @@ pub(crate) const HOTSPOT: Section = Section {
     kind: None,
     fields: Hotspot::FIELDS,
 };
+/// `[[failure]]`.
+pub(crate) const FAILURE: Section = Section {
+    name: "failure",
+    about: "A time during which a link is down; none or more.",
+    list: true,
+    single: false,
+    required: false,
+    kind: None,
+    fields: Failure::FIELDS,
+};
 /// `[feedback]`.
 pub(crate) const FEEDBACK: Section = Section {
     name: "feedback",
@@ -197,7 +219,7 @@ pub(crate) const RECORD: Section = Section {
 };
 
 /// All tables with declared fields, in the order they are printed; the scheme's stands before `[record]`.
-pub(crate) const SECTIONS: [&Section; 14] = [
+pub(crate) const SECTIONS: [&Section; 16] = [
     &TOPOLOGY,
     &LINK,
     &SWITCH,
@@ -206,10 +228,12 @@ pub(crate) const SECTIONS: [&Section; 14] = [
     &ADAPTER,
     &PAUSE,
     &ROUTING,
+    &ROUTE,
     &DOMAIN,
     &DEFENCE,
     &TRAFFIC,
     &HOTSPOT,
+    &FAILURE,
     &FEEDBACK,
     &RECORD,
 ];

@@ -1,9 +1,9 @@
 //! Scenario files: from a TOML text to a checked, resolved [`Scenario`] and back.
 //!
-//! * `types`, `shapes`, `devices`, `shared_buffer`, `wred`: what a scenario says; each table is declared there, once. `fields`
+//! * `types`, `shapes`, `devices`, `shared_buffer`, `wred`, `failing`: what a scenario says; each table is declared there, once. `fields`
 //!   holds the ranges they share.
 //! * `domain`: who takes part in congestion notification; `defences`: what follows for each port.
-//! * `network`, `flows`, `drawing`, `replaying`, `connection`, `pausing`, `scheduling`, `sharing`, `receiving`: parts of the resolved
+//! * `network`, `flows`, `drawing`, `replaying`, `connection`, `pausing`, `routing`, `scheduling`, `sharing`, `receiving`: parts of the resolved
 //!   scenario.
 //! * `resolved`: what follows from the tables before time zero, put together.
 //! * `layout`: the shape of a file, as data over those tables.
@@ -26,6 +26,7 @@ mod domain;
 mod domain_fault;
 mod drawing;
 mod error;
+mod failing;
 mod fault;
 mod fields;
 mod flows;
@@ -44,6 +45,7 @@ mod receiving;
 mod renamed;
 mod replaying;
 mod resolved;
+mod routing;
 mod scheduling;
 mod shapes;
 mod shared_buffer;
@@ -59,18 +61,22 @@ mod wred;
 pub(crate) use counts::Counts;
 pub(crate) use defences::{Defended, Mode, automatic_alternate};
 pub(crate) use drawing::Draw;
+pub(crate) use failing::FailedLink;
 pub(crate) use replaying::pace;
 pub(crate) use resolved::ResolvedScenario;
+pub(crate) use routing::NewPaths;
 
 pub use defences::PortDefence;
 pub use devices::{Adapters, Multipath, Pause, PauseKind, PauseRule, PauseTarget, Routing, Switches};
 pub use domain::{Defence, DefenceMode, Domain};
 pub use domain_fault::DomainFault;
 pub use error::ScenarioError;
+pub use failing::Failure;
 pub use fault::Fault;
 pub use fields::LONGEST;
 pub use flows::FlowSpec;
 pub use pause_fault::PauseFault;
+pub use routing::Route;
 pub use shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};
 pub use shared_buffer::{SharedBuffer, SharedBufferKind};
 pub use types::{

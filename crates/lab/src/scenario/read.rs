@@ -6,13 +6,15 @@ use super::devices::{Adapters, Pause, Routing, Switches};
 use super::document::{Content, Document, DocumentEntry, DocumentNode, scalar};
 use super::domain::{Defence, Domain};
 use super::error::ScenarioError;
+use super::failing::Failure;
 use super::fault::Fault;
 use super::layout::{
-    self, ADAPTER, DEFENCE, DOMAIN, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SCHEME_KEYS, SECTIONS,
-    SHARED_BUFFER, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC, WRED,
+    self, ADAPTER, DEFENCE, DOMAIN, FAILURE, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTE, ROUTING, SCHEME_KEYS,
+    SECTIONS, SHARED_BUFFER, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC, WRED,
 };
 use super::position::Position;
 use super::renamed::renamed;
+use super::routing::Route;
 use super::shapes::{Links, Topology};
 use super::shared_buffer::{SharedBuffer, SharedBufferKind};
 use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
@@ -65,6 +67,7 @@ impl Reader<'_> {
         let adapters = self.several(&ADAPTER, |row| Adapters::from_values(row.common))?;
         let pauses = self.several(&PAUSE, |row| Pause::from_values(row.common))?;
         let routing = self.single(&ROUTING, |row| Routing::from_values(row.common))?;
+        let routes = self.several(&ROUTE, |row| Route::from_values(row.common))?;
         let domain = match self.document.root.entry(DOMAIN.name) {
             Some(_) => Some(self.single(&DOMAIN, |row| Domain::from_values(row.common))?),
             None => None,
@@ -74,6 +77,7 @@ impl Reader<'_> {
             Traffic::from_values(row.common, TrafficKind::from_values(row.word, row.own), None, None)
         })?;
         let hotspots = self.several(&HOTSPOT, |row| Hotspot::from_values(row.common))?;
+        let failures = self.several(&FAILURE, |row| Failure::from_values(row.common))?;
         let feedback = self.single(&FEEDBACK, |row| Feedback::from_values(row.word, row.own))?;
         let scheme = self.scheme()?;
         let record = self.single(&RECORD, |row| Record::from_values(row.common))?;
@@ -90,10 +94,12 @@ impl Reader<'_> {
             adapters,
             pauses,
             routing,
+            routes,
             domain,
             defences,
             traffic,
             hotspots,
+            failures,
             feedback,
             scheme,
             record,

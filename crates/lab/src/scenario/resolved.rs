@@ -2,8 +2,9 @@
 //! recorded, and how each node behaves.
 
 use super::defences::ResolvedDomain;
-use super::devices::{Multipath, Pause, PauseKind};
+use super::devices::{Pause, PauseKind};
 use super::drawing::Draw;
+use super::failing::{FailedLink, failed_links};
 use super::fault::Fault;
 use super::flows::{FlowSpec, flows};
 use super::located::{LocatedFault, read_pattern};
@@ -12,19 +13,16 @@ use super::pause_fault::PauseFault;
 use super::pausing::{Site, part, pause_plan};
 use super::receiving::add_readers;
 use super::replaying;
+use super::routing::{NewPaths, paths, reroutes};
 use super::scheduling::quanta;
 use super::sharing::{SharedSite, shared_plan};
 use super::types::{Feedback, Pairing, Scenario, TrafficKind};
 use super::wred::thresholds;
 use super::{Adapters, Switches};
-use crate::topology::{Network, Node, Role, Routes, reverse};
+use crate::topology::{Network, Node, Role, reverse};
 use qcnlab_sim::{PausePlan, PauseRule, SharedBufferPlan, WredPlan};
 use qcnlab_units::{BitRate, Bytes, Span};
 use std::collections::HashMap;
-
-/// Seed of the hash that chooses a flow's path: the same in every replication, so that what a scenario's
-/// metrics speak of is one thing.
-const PATH_SEED: u64 = 0;
 
 /// A scenario with everything that follows from its tables. Ports are numbered as [`Network`] numbers them.
 #[derive(Clone, Debug)]
@@ -33,6 +31,10 @@ pub(crate) struct ResolvedScenario {
     pub(crate) flows: Vec<FlowSpec>,
     /// Paths of each flow: ports from the source's on.
     pub(crate) paths: Vec<Vec<Vec<u32>>>,
+    /// Other paths that flows take later, in order of time.
+    pub(crate) reroutes: Vec<NewPaths>,
+    /// When which link is down.
+    pub(crate) failed: Vec<FailedLink>,
     /// Rate that each flow offers if nothing limits it, bit/s of frame octets.
     pub(crate) wanted_bps: Vec<f64>,
     /// Number of flows of each node, without those that are drawn or listed.
@@ -72,7 +74,9 @@ impl ResolvedScenario {
         let flows = flows(scenario, &network, draw)?;
         let mut sends = vec![0; network.nodes.len()];
         flows.iter().filter(|flow| flow.size.is_none()).for_each(|flow| sends[flow.source_index] += 1);
+        let failed = failed_links(scenario, &network)?;
         let mut paths = paths(scenario, &network, &flows)?;
+        let mut reroutes = reroutes(scenario, &network, &flows, &paths, &failed)?;
         let wanted_bps = wanted(scenario, &network, &flows, &paths, &sends);
         let outside = network.links.len();
         let host = |node: u32| network.nodes[node as usize].role == Role::Host;
@@ -82,6 +86,13 @@ impl ResolvedScenario {
         tables.resize(network.nodes.len(), None);
         let mut crossed = vec![false; network.ports() as usize];
         paths.iter().flatten().flatten().for_each(|port| crossed[*port as usize] = true);
+        for change in &mut reroutes {
+            // What a host reads from is the same.
+            let last = paths[change.flow][0].last().copied();
+            let reader = last.filter(|last| *last >= 2 * outside as u32);
+            change.paths.iter_mut().for_each(|path| path.extend(reader));
+            change.paths.iter().flatten().for_each(|port| crossed[*port as usize] = true);
+        }
         let usable = |port: u32| crossed[port as usize] || scenario.draws_flows();
         let ports = Ports::new(&network, usable);
         let hotspots = scenario.hotspots.iter().enumerate();
@@ -107,6 +118,8 @@ impl ResolvedScenario {
             network,
             flows,
             paths,
+            reroutes,
+            failed,
             wanted_bps,
             sends,
             crossed,
@@ -409,26 +422,6 @@ fn no_node(network: &Network, role: Role, pattern: &str, table: &str) -> Located
     let known = network.nodes.iter().filter(|node| node.role == role).map(|node| node.name.clone()).collect();
     let fault = Fault::NoMatch { pattern: pattern.to_owned(), what, known };
     LocatedFault::new(fault, &[format!("{table}.only"), table.to_owned()])
-}
-
-fn paths(scenario: &Scenario, network: &Network, flows: &[FlowSpec]) -> Result<Vec<Vec<Vec<u32>>>, LocatedFault> {
-    let at = |traffic: usize| {
-        move |error| {
-            let keys = ["to", "from"].map(|key| format!("traffic.{traffic}.{key}"));
-            LocatedFault::new(Fault::Topology(error), &keys)
-        }
-    };
-    let mut routes = Routes::new(network).map_err(at(0))?;
-    let path = |flow: &FlowSpec| {
-        let (from, to) = (flow.source_index as u32, flow.sink_index as u32);
-        let routed = match scenario.routing.multipath {
-            Multipath::Flow => routes.of_flow(from, to, &flow.name, PATH_SEED).map(|path| vec![path]),
-            Multipath::Single => routes.first(from, to).map(|path| vec![path]),
-            Multipath::Frame => routes.all(from, to),
-        };
-        routed.map_err(at(flow.traffic))
-    };
-    flows.iter().map(path).collect()
 }
 
 /// Return the rate that each flow offers, bit/s. Saturated flows and connections of one host share its link; a finite

@@ -4,8 +4,8 @@ use super::devices::PauseKind;
 use super::drawing::Draw;
 use super::fields::values;
 use super::layout::{
-    ADAPTER, DEFENCE, DOMAIN, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTING, SHARED_BUFFER, SWITCH, Section, TOP,
-    TOPOLOGY, TRAFFIC, WRED,
+    ADAPTER, DEFENCE, DOMAIN, FAILURE, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTE, ROUTING, SHARED_BUFFER, SWITCH,
+    Section, TOP, TOPOLOGY, TRAFFIC, WRED,
 };
 use super::types::Scenario;
 use crate::quantity::seconds;
@@ -128,6 +128,7 @@ impl Scenario {
         if !is_default(&routing, ROUTING.fields) {
             tree.insert(ROUTING.name.to_owned(), routing.into());
         }
+        insert_list(&mut tree, &ROUTE, &self.routes, form);
         if let Some(domain) = &self.domain {
             tree.insert(DOMAIN.name.to_owned(), rows(DOMAIN.fields, values(domain)).into());
         }
@@ -139,6 +140,7 @@ impl Scenario {
         });
         tree.insert(TRAFFIC.name.to_owned(), traffic.collect());
         insert_list(&mut tree, &HOTSPOT, &self.hotspots, form);
+        insert_list(&mut tree, &FAILURE, &self.failures, form);
         tree.insert(FEEDBACK.name.to_owned(), tagged(&self.feedback, form).into());
         tree.insert("scheme".to_owned(), scheme_tree(&self.scheme, form).into());
         tree.insert(RECORD.name.to_owned(), rows(RECORD.fields, values(&self.record)).into());

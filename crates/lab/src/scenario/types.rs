@@ -4,7 +4,9 @@ use super::counts::Counts;
 use super::devices::{Adapters, Pause, Routing, Switches};
 use super::document::Document;
 use super::domain::{Defence, Domain};
+use super::failing::Failure;
 use super::fields::{FRAME, POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
+use super::routing::Route;
 use super::shapes::{Links, Topology};
 use super::shared_buffer::SharedBuffer;
 use super::wred::Wred;
@@ -71,6 +73,8 @@ params! {
         pub pauses: Vec<Pause>,
         /// How frames find their way.
         pub routing: Routing,
+        /// Ways written out.
+        pub routes: Vec<Route>,
         /// Who takes part in congestion notification; `None` for everybody, without defences.
         pub domain: Option<Domain>,
         /// How ports defend the domain.
@@ -79,6 +83,8 @@ params! {
         pub traffic: Vec<Traffic>,
         /// When which port is slowed, in order of time.
         pub hotspots: Vec<Hotspot>,
+        /// When which link is down.
+        pub failures: Vec<Failure>,
         /// How signals travel back to the sources.
         pub feedback: Feedback,
         /// The scheme with all its parameters.

@@ -1,21 +1,41 @@
 //! What can be run, but may not mean what its author thinks.
 
+use super::devices::Multipath;
 use super::drawing::Draw;
 use super::resolved::ResolvedScenario;
 use super::types::{Scenario, Traffic};
+use qcnlab_sim::roce::QpRecovery;
 
 impl Scenario {
     /// Return what a reader of its results should know beforehand, a sentence or two each.
     pub fn warnings(&self) -> Vec<String> {
         let entries: Vec<usize> =
             (0..self.traffic.len()).filter(|entry| repairs_no_loss(&self.traffic[*entry])).collect();
+        let overtaken = self.overtaken();
         if entries.is_empty() && self.domain.is_none() {
-            return Vec::new();
+            return overtaken;
         }
         let draw = Draw { seed: self.seed, replication: 0 };
         let Ok(resolved) = self.resolve(draw) else { unreachable!("a checked scenario can be resolved") };
         let lost = entries.into_iter().filter_map(|entry| loss_without_repair(self, &resolved, entry));
-        lost.chain(of_the_domain(&resolved)).collect()
+        lost.chain(of_the_domain(&resolved)).chain(overtaken).collect()
+    }
+
+    /// Says of traffic that repairs by go-back-N that its frames overtake one another.
+    fn overtaken(&self) -> Vec<String> {
+        if !matches!(self.routing.multipath, Multipath::Frame | Multipath::RoundRobin | Multipath::Flowlet) {
+            return Vec::new();
+        }
+        let repeats =
+            |traffic: &Traffic| traffic.queue_pair().is_some_and(|config| config.recovery == QpRecovery::GoBackN);
+        let entries = self.traffic.iter().enumerate().filter(|(_, traffic)| repeats(traffic));
+        let one = |(entry, _)| {
+            format!(
+                "traffic.{entry} repairs by go-back-N, and frames of a flow may overtake one another: each that comes too \
+                 early is sent again with all after it; use recovery = \"selective_repeat\", or another routing.multipath"
+            )
+        };
+        entries.map(one).collect()
     }
 }
 
@@ -64,6 +84,10 @@ fn loses(scenario: &Scenario, resolved: &ResolvedScenario, port: u32) -> bool {
     let (from, _) = resolved.network.ends(port);
     let memory = resolved.switch(scenario, from).and_then(|switch| switch.input_memory);
     let memory = memory.or_else(|| resolved.shared_size(scenario, from));
+    let fails = resolved.failed.iter().any(|failed| failed.link == port as usize / 2);
+    if fails || !resolved.wred[port as usize].is_empty() {
+        return true;
+    }
     let limited = resolved.capacity(scenario, port).is_some() || memory.is_some();
     limited && resolved.pauses[from as usize].is_none()
 }

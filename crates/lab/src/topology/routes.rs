@@ -46,12 +46,21 @@ impl<'a> Routes<'a> {
     /// # Errors
     /// Whatever [`Network::check`] finds.
     pub fn new(network: &'a Network) -> Result<Routes<'a>, TopologyError> {
+        Routes::avoiding(network, &vec![false; network.links.len()])
+    }
+
+    /// Paths in a network without some of its links, those that are `dead`.
+    ///
+    /// # Errors
+    /// Whatever [`Network::check`] finds.
+    pub fn avoiding(network: &'a Network, dead: &[bool]) -> Result<Routes<'a>, TopologyError> {
         network.check()?;
+        let alive = |port: &u32| !dead[*port as usize / 2];
         let nodes = network.nodes.len();
         let is_switch = |node: u32| network.nodes[node as usize].role == Role::Switch;
         let mut adapters = vec![FAR; nodes];
         let mut starts = vec![0; nodes + 1];
-        for port in 0..network.ports() {
+        for port in (0..network.ports()).filter(alive) {
             let (from, to) = network.ends(port);
             if !is_switch(from) {
                 adapters[from as usize] = port;
@@ -63,7 +72,7 @@ impl<'a> Routes<'a> {
         (0..nodes).for_each(|i| starts[i + 1] += starts[i]);
         let mut out = vec![0; starts[nodes] as usize];
         let mut next = starts.clone();
-        for port in 0..network.ports() {
+        for port in (0..network.ports()).filter(alive) {
             let (from, to) = network.ends(port);
             if is_switch(to) {
                 out[next[from as usize] as usize] = port;
@@ -105,6 +114,35 @@ impl<'a> Routes<'a> {
         let (end, count) = self.way(from, to)?;
         let rank = (u128::from(flow_hash(flow, seed)) * u128::from(count)) >> 64;
         Ok(self.ranked(from, to, end, rank as u64))
+    }
+
+    /// The shortest path that the switches on it choose for the flow called `flow`: each, of its n next links on shortest
+    /// paths, the one whose rank, from 0, is the whole part of h n / 2^64 for the hash h of the flow and its seed.
+    ///
+    /// # Errors
+    /// Those of [`Routes::count`].
+    pub fn by_switch(
+        &mut self,
+        from: u32,
+        to: u32,
+        flow: &str,
+        seed: impl Fn(u32) -> u64,
+    ) -> Result<Vec<u32>, TopologyError> {
+        let (end, _) = self.way(from, to)?;
+        let mut path = vec![self.adapters[from as usize]];
+        let Some(end) = end else { return Ok(path) };
+        let hops = &self.to_switch[&end].hops;
+        let left = |switch: u32| hops[self.ranks[switch as usize] as usize];
+        let mut at = self.network.ends(path[0]).1;
+        while at != end {
+            let next: Vec<u32> =
+                self.ports_of(at).filter(|port| left(self.network.ends(*port).1) + 1 == left(at)).collect();
+            let rank = (u128::from(flow_hash(flow, seed(at))) * next.len() as u128) >> 64;
+            path.push(next[rank as usize]);
+            at = self.network.ends(next[rank as usize]).1;
+        }
+        path.push(reverse(self.adapters[to as usize]));
+        Ok(path)
     }
 
     /// All shortest paths in order; of more than [`MOST_PATHS`], that many at equal distances of rank, which use
@@ -323,6 +361,35 @@ mod tests {
         assert!(uses.len() == 8 && uses.values().all(|n| (n - 1000).abs() < 130), "{uses:?}");
         let spread: HashSet<u64> = (0..50).map(|seed| flow_hash("host1->host3", seed) >> 61).collect();
         assert!(spread.len() == 8, "seeds choose other ways");
+    }
+
+    /// Eight switches of a fat-tree with k = 8 choose among four aggregation switches, and these among four cores. With
+    /// one seed for all, the same hash chooses twice: of sixteen ways four are used (polarisation).
+    #[test]
+    fn switches_with_one_seed_choose_alike() {
+        let network = fat_tree(8, CABLE, CABLE).unwrap();
+        let mut routes = Routes::new(&network).unwrap();
+        let mut used = |seed: &dyn Fn(u32) -> u64| {
+            let path = |i| routes.by_switch(0, 127, &format!("flow{i}"), seed).unwrap();
+            let paths: HashSet<Vec<u32>> = (0..1000).map(path).collect();
+            assert!(paths.iter().all(|path| follows(&network, path, 0, 127) && path.len() == 6));
+            paths.len()
+        };
+        assert_eq!((used(&u64::from), used(&|_| 7)), (16, 4));
+    }
+
+    /// Of two spines one is dead: the other carries all. Without both links of leaf1 there is no way.
+    #[test]
+    fn dead_links_are_avoided() {
+        let network = leaf_spine(2, 2, 1, CABLE, CABLE).unwrap();
+        let dead = |names: &[&str]| -> Vec<bool> {
+            (0..network.links.len() as u32).map(|link| names.contains(&&*network.port_name(2 * link))).collect()
+        };
+        let ways = |names: &[&str]| Routes::avoiding(&network, &dead(names)).unwrap().all(0, 1);
+        assert_eq!(ways(&[]).unwrap().len(), 2);
+        let left = ways(&["leaf1->spine1"]).unwrap();
+        assert_eq!(names(&network, &left[0])[1..3], ["leaf1->spine2", "spine2->leaf2"]);
+        assert!(left.len() == 1 && ways(&["leaf1->spine1", "leaf1->spine2"]).is_err());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod network;
 mod senders;
 
+use super::changes::changes;
 use super::domain::Domain;
 use super::recording::Recording;
 use super::schedule::{Event, Schedule, Sizes};
@@ -52,7 +53,7 @@ impl Engine {
             network,
             senders,
             domain: plan.domain.as_ref().map(|domain| Box::new(Domain::new(domain))),
-            service_changes: plan.services.iter().copied().collect(),
+            changes: changes(plan),
             check_every,
             attend_every: check_every,
             capture: None,
@@ -95,7 +96,7 @@ impl Engine {
                 let mut names = generators.chain(plan.replays.iter().map(|replay| &replay.name));
                 key(names.nth(generator.number() as usize).unwrap_or_else(|| unreachable!("it is one of the plan's")))
             }
-            Event::ServiceChange | Event::DeadlockCheck | Event::QueueSample | Event::RateSample => 0,
+            Event::NetworkChange | Event::DeadlockCheck | Event::QueueSample | Event::RateSample => 0,
         })
     }
 
@@ -116,8 +117,8 @@ impl Engine {
 
     /// Sets the first event of everything that acts by itself.
     fn schedule_first(&mut self) {
-        if let Some(first) = self.service_changes.front() {
-            self.schedule.set(Event::ServiceChange, first.at);
+        if let Some((first, _)) = self.changes.front() {
+            self.schedule.set(Event::NetworkChange, *first);
         }
         for flow in self.senders.flows.ids() {
             let sender = &self.senders.flows[flow];

@@ -86,9 +86,5 @@ impl Engine {
 
 /// Whether a node forwards nothing.
 fn is_sink(plan: &Plan, node: u32) -> bool {
-    !plan
-        .flows
-        .iter()
-        .flat_map(|flow| &flow.paths)
-        .any(|path| path[1..].iter().any(|port| plan.ports[*port as usize].from == node))
+    !plan.all_paths().any(|(_, path)| path[1..].iter().any(|port| plan.ports[*port as usize].from == node))
 }

@@ -19,6 +19,7 @@ use crate::sender::Sender;
 use crate::source::Source;
 use qcnlab_schemes::{ReactionPoint, RpFastPath};
 use qcnlab_units::Instant;
+use std::collections::HashMap;
 use std::hint::select_unpredictable;
 
 impl Engine {
@@ -216,7 +217,7 @@ struct PortUse {
     flows: u32,
     /// It is the last of every path it is on, and of one at least; nobody answers segments behind it.
     only_last: bool,
-    /// Something other than data may pass it: signals, acknowledgements, probes.
+    /// Something other than data may pass it: signals, acknowledgements, probes; or it may fail.
     by_others: bool,
 }
 
@@ -224,9 +225,14 @@ fn uses(plan: &Plan) -> Vec<PortUse> {
     let mut uses = vec![PortUse { only_last: true, ..PortUse::default() }; plan.ports.len()];
     let signals = plan.signal_class() != 0;
     let probes = plan.feedback != Feedback::Ideal && plan.sends_probes();
-    for flow in &plan.flows {
+    let mut later: HashMap<u32, Vec<u32>> = HashMap::new();
+    for each in &plan.reroutes {
+        later.entry(each.flow).or_default().extend(each.paths.iter().flatten());
+    }
+    for (flow, number) in plan.flows.iter().zip(0u32..) {
         let acknowledged = flow.traffic.acknowledged();
-        let mut ports: Vec<u32> = flow.paths.iter().flatten().copied().collect();
+        let others = later.get(&number).into_iter().flatten();
+        let mut ports: Vec<u32> = flow.paths.iter().flatten().chain(others).copied().collect();
         ports.sort_unstable();
         ports.dedup();
         let last = flow.paths[0][flow.paths[0].len() - 1];
@@ -240,7 +246,8 @@ fn uses(plan: &Plan) -> Vec<PortUse> {
             }
         }
     }
-    for (used, port) in uses.iter_mut().zip(&plan.ports) {
+    for ((used, port), fails) in uses.iter_mut().zip(&plan.ports).zip(plan.failing_ports()) {
+        used.by_others |= fails;
         used.only_last &= used.flows > 0 && !plan.nodes[port.to as usize].counts();
     }
     uses

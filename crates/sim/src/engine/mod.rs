@@ -22,10 +22,12 @@
 
 mod build;
 mod capturing;
+mod changes;
 mod control_frames;
 mod deadlock;
 mod domain;
 mod ending;
+mod failures;
 mod finish;
 mod hop;
 mod input_accounting;
@@ -39,7 +41,6 @@ mod replaying;
 mod schedule;
 mod scheduling;
 mod sending;
-mod services;
 mod shared_memory;
 mod signals;
 mod stepping;
@@ -47,11 +48,12 @@ mod transmission;
 mod transport;
 
 use crate::audit::Violation;
-use crate::plan::{Events, Plan, ServiceChange};
+use crate::plan::{Events, Plan};
 use crate::replay::ReplayError;
 use crate::trace::{Counters, FlowTally, PointTally, Trace};
 use capturing::Capture;
 pub use capturing::Sink;
+use changes::NetworkChange;
 use domain::Domain;
 pub use ending::Ending;
 use network::Network;
@@ -117,7 +119,8 @@ pub struct Engine {
     /// Who takes part in congestion notification, if not everybody.
     domain: Option<Box<Domain>>,
     recording: Recording,
-    service_changes: VecDeque<ServiceChange>,
+    /// Changes of the network that are still to come.
+    changes: VecDeque<(Instant, NetworkChange)>,
     /// How often the control is read, in events; a power of two.
     check_every: u64,
     /// How often the loop stops to attend to others, in events: [`check_every`](Engine::check_every), or 1 in a
@@ -203,7 +206,7 @@ impl Engine {
             }
             match self.schedule.event(entity) {
                 Event::TransmissionEnd(queues) => self.end_transmission(now, queues),
-                Event::ServiceChange => self.change_services(now),
+                Event::NetworkChange => self.change_network(now),
                 Event::PauseEffect(sender) => self.apply_pause(now, sender),
                 Event::SignalArrival(limiter) => self.signal_arrives(now, limiter),
                 Event::RpWake(limiter) => self.wake_rp(now, limiter),

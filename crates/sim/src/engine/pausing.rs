@@ -103,7 +103,7 @@ impl Engine {
     }
 
     /// Pauses or resumes the classes that a pause frame addresses, and records the pauses that end.
-    fn pause_classes(&mut self, now: Instant, id: QueuesId, frame: PauseFrame) {
+    pub(super) fn pause_classes(&mut self, now: Instant, id: QueuesId, frame: PauseFrame) {
         let queues = &mut self.network.queues[id];
         let until = now.ps() + queues.quanta_ps(frame.quanta);
         let whole_link = frame.classes == u8::MAX;

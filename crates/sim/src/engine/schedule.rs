@@ -10,8 +10,8 @@ use qcnlab_units::Instant;
 pub(super) enum Event {
     /// A transmission ends, or a paused class may resume.
     TransmissionEnd(QueuesId),
-    /// Service rates change.
-    ServiceChange,
+    /// Service rates, links or paths change.
+    NetworkChange,
     /// A pause frame takes effect at the far end of the link that it crossed.
     PauseEffect(QueuesId),
     /// A signal reaches a reaction point under ideal feedback.
@@ -61,7 +61,7 @@ pub(super) struct Schedule {
 
 /// The number of the first event of each kind, in the order of one instant; ends of transmissions begin at 0.
 struct First {
-    service_change: Entity,
+    network_change: Entity,
     pause_effect: Entity,
     signal_arrival: Entity,
     rp_wake: Entity,
@@ -82,7 +82,7 @@ impl Event {
     const fn kind(self) -> u8 {
         match self {
             Event::TransmissionEnd(_) => 0,
-            Event::ServiceChange => 1,
+            Event::NetworkChange => 1,
             Event::PauseEffect(_) => 2,
             Event::SignalArrival(_) => 3,
             Event::RpWake(_) => 4,
@@ -110,7 +110,7 @@ impl Schedule {
             first
         };
         let first = First {
-            service_change: kind(1),
+            network_change: kind(1),
             pause_effect: kind(sizes.queues),
             signal_arrival: kind(sizes.limiters),
             rp_wake: kind(sizes.limiters),
@@ -176,7 +176,7 @@ impl Schedule {
         let first = &self.first;
         match event {
             Event::TransmissionEnd(queues) => queues.number(),
-            Event::ServiceChange => first.service_change,
+            Event::NetworkChange => first.network_change,
             Event::PauseEffect(queues) => first.pause_effect + queues.number(),
             Event::SignalArrival(limiter) => first.signal_arrival + limiter.number(),
             Event::RpWake(limiter) => first.rp_wake + limiter.number(),
@@ -211,7 +211,7 @@ impl Schedule {
             } else {
                 Event::GeneratorFrame(GeneratorId::new(entity - first.generator_frame))
             }
-        } else if entity < first.service_change {
+        } else if entity < first.network_change {
             Event::TransmissionEnd(QueuesId::new(entity))
         } else {
             self.event_before_arrivals(entity)
@@ -229,7 +229,7 @@ impl Schedule {
         } else if entity >= first.pause_effect {
             Event::PauseEffect(QueuesId::new(entity - first.pause_effect))
         } else {
-            Event::ServiceChange
+            Event::NetworkChange
         }
     }
 
@@ -258,7 +258,7 @@ mod tests {
         let pair = [0, 1];
         let mut all = Vec::new();
         all.extend(pair.map(|n| Event::TransmissionEnd(QueuesId::new(n))));
-        all.push(Event::ServiceChange);
+        all.push(Event::NetworkChange);
         all.extend(pair.map(|n| Event::PauseEffect(QueuesId::new(n))));
         all.extend(pair.map(|n| Event::SignalArrival(LimiterId::new(n))));
         all.extend(pair.map(|n| Event::RpWake(LimiterId::new(n))));

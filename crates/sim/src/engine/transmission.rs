@@ -64,6 +64,7 @@ impl Engine {
         let queues = &mut self.network.queues[id];
         match queues.transmitting {
             Transmitting::Nothing => self.after_transmission(now, id),
+            Transmitting::Down => {}
             Transmitting::Head(position) => self.end_of_frame(now, id, position),
             Transmitting::Pause(pause) => {
                 queues.transmitting = Transmitting::Nothing;
@@ -127,7 +128,7 @@ impl Engine {
     /// The link's rate has changed from `old`: what is left of the transmission goes at the new rate.
     pub(super) fn rescale_transmission(&mut self, now: Instant, id: QueuesId, old: BitRate) {
         let queues = &mut self.network.queues[id];
-        if !queues.is_idle() {
+        if !queues.is_idle() && queues.transmitting != Transmitting::Down {
             let new = self.network.ports[queues.port].rate();
             queues.ends = now.ps() + rescaled(queues.ends - now.ps(), old, new);
             self.schedule.set(Event::TransmissionEnd(id), Instant::from_ps(queues.ends));

@@ -4,6 +4,7 @@ mod circles;
 mod draining;
 mod early_drops;
 mod events;
+mod failures;
 mod headroom;
 #[path = "../net/mod.rs"]
 mod net;

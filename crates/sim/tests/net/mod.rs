@@ -4,8 +4,8 @@
 use proptest::test_runner::{FailurePersistence, FileFailurePersistence};
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
-    Control, Engine, Events, Feedback, Finished, FlowPlan, GeneratorPlan, Halt, NodePlan, PausePlan, PauseRule,
-    PauseScope, Plan, PortPlan, Process, Record, Ties, Traffic,
+    Control, Engine, Events, Feedback, Finished, FlowPlan, GeneratorPlan, Halt, NodePlan, PathChoice, PausePlan,
+    PauseRule, PauseScope, Plan, PortPlan, Process, Record, Ties, Traffic,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::collections::VecDeque;
@@ -34,6 +34,9 @@ impl Net {
                 generators: Vec::new(),
                 replays: Vec::new(),
                 services: Vec::new(),
+                failures: Vec::new(),
+                reroutes: Vec::new(),
+                path_choice: PathChoice::Random,
                 domain: None,
                 feedback: Feedback::Frames { size: Bytes::new(64), class: 7 },
                 scheme: Config::find("none", None).unwrap(),

@@ -70,20 +70,18 @@ fn by_watermarks(node: &NodePlan) -> bool {
 fn classes(plan: &Plan) -> IdVec<PortId, u8> {
     let mut classes: IdVec<PortId, u8> = plan.ports.iter().map(|_| 0).collect();
     let signals = plan.signal_class();
-    for flow in &plan.flows {
+    for (flow, path) in plan.all_paths() {
         let acks = flow.traffic.ack_class(flow.class);
-        for path in &flow.paths {
-            let mut class = flow.class;
-            for port in path {
-                classes[PortId::new(*port)] |= 1 << class;
-                class = class_after(plan, *port, class);
-            }
-            let mut class = acks.unwrap_or(flow.class);
-            for port in path.iter().rev() {
-                if let Some(peer) = plan.ports[*port as usize].peer {
-                    classes[PortId::new(peer)] |= signals | acks.map_or(0, |_| 1 << class);
-                    class = class_after(plan, peer, class);
-                }
+        let mut class = flow.class;
+        for port in path {
+            classes[PortId::new(*port)] |= 1 << class;
+            class = class_after(plan, *port, class);
+        }
+        let mut class = acks.unwrap_or(flow.class);
+        for port in path.iter().rev() {
+            if let Some(peer) = plan.ports[*port as usize].peer {
+                classes[PortId::new(peer)] |= signals | acks.map_or(0, |_| 1 << class);
+                class = class_after(plan, peer, class);
             }
         }
     }
@@ -100,19 +98,25 @@ fn routes(plan: &Plan) -> (Routes, IdVec<SinkId, Vec<FlowId>>) {
     let mut routes = Routes { paths: IdVec::new(), ports: Vec::new(), inputs: Vec::new() };
     let mut sink_of: HashMap<u32, SinkId> = HashMap::new();
     let mut sinks: IdVec<SinkId, Vec<FlowId>> = IdVec::new();
+    let mut members: Vec<(SinkId, u32)> = Vec::with_capacity(plan.flows.len());
     for (number, flow) in (0u32..).zip(&plan.flows) {
         let id = FlowId::new(number);
         let last = *flow.paths[0].last().expect("a flow has a path");
         let sink = *sink_of.entry(last).or_insert_with(|| sinks.push(Vec::new()));
         let member = sinks[sink].len() as u32;
         sinks[sink].push(id);
-        for path in &flow.paths {
-            assert!(path.len() < 255, "a path has at most 254 links");
-            assert!(path[0] == flow.paths[0][0] && path.last() == Some(&last), "paths share first and last link");
-            let start = routes.ports.len() as u32;
-            routes.paths.push(Path { start, len: path.len() as u8, flow: id, sink, member });
-            routes.ports.extend(path.iter().copied().map(PortId::new));
-        }
+        members.push((sink, member));
+    }
+    let first = (0u32..).zip(&plan.flows).flat_map(|(flow, each)| each.paths.iter().map(move |path| (flow, path)));
+    let later = plan.reroutes.iter().flat_map(|each| each.paths.iter().map(|path| (each.flow, path)));
+    for (number, path) in first.chain(later) {
+        let (flow, (sink, member)) = (&plan.flows[number as usize], members[number as usize]);
+        assert!(path.len() < 255, "a path has at most 254 links");
+        let ends = |path: &Vec<u32>| (path[0], path.last().copied());
+        assert!(ends(path) == ends(&flow.paths[0]), "paths share first and last link");
+        let start = routes.ports.len() as u32;
+        routes.paths.push(Path { start, len: path.len() as u8, flow: FlowId::new(number), sink, member });
+        routes.ports.extend(path.iter().copied().map(PortId::new));
     }
     (routes, sinks)
 }
@@ -121,15 +125,17 @@ impl Network {
     /// Gives priority queues to each port that something can pause, that carries several classes, or from which a
     /// departure frees a buffer.
     fn add_priority_queues(&mut self, plan: &Plan, classes: &IdVec<PortId, u8>) {
-        for (id, port) in self.ports.ids().zip(&plan.ports) {
+        for ((id, port), fails) in self.ports.ids().zip(&plan.ports).zip(plan.failing_ports()) {
             let (from, to) = (&plan.nodes[port.from as usize], &plan.nodes[port.to as usize]);
             let several = classes[id].count_ones() > 1;
             let guarded = !port.wred.is_empty();
-            if from.counts() || to.pause.is_some() || several || guarded || plan.events == Events::Everywhere {
+            let always = several || guarded || fails;
+            if from.counts() || to.pause.is_some() || always || plan.events == Events::Everywhere {
                 let mut queues = PriorityQueues::new(id, classes[id], port.rate);
                 queues.pause_delay = port.delay.ps() + from.pause.map_or(0, |pause| pause.reaction.ps());
                 queues.counts_inputs = from.pauses_by_holding();
                 queues.guarded = guarded;
+                queues.always = guarded || fails;
                 queues.turns = from.quanta.filter(|_| several).map(|quanta| {
                     let of_queue = queues.queues.iter().map(|queue| quanta[usize::from(queue.class)].get());
                     Box::new(DeficitRoundRobin::new(of_queue.collect()))
@@ -257,7 +263,7 @@ impl Engine {
             let from = &plan.nodes[planned.from as usize];
             let by_watermarks = by_watermarks(from);
             let shown = queue.cp.filter(|cp| network.cps[*cp].observes_departures());
-            if starts[id] || network.queues[queues].guarded || (!by_watermarks && from.counts()) {
+            if starts[id] || network.queues[queues].always || (!by_watermarks && from.counts()) {
                 continue;
             }
             let departures = shown.map_or(Departures::Unobserved, Departures::Shown);

@@ -18,13 +18,15 @@ pub(super) fn senders(plan: &Plan) -> Senders {
     let mut first_path = 0;
     let mut flows = IdVec::new();
     let mut limiters = IdVec::new();
-    for flow in &plan.flows {
+    let mut later = vec![false; plan.flows.len()];
+    plan.reroutes.iter().for_each(|each| later[each.flow as usize] |= each.paths.len() > 1);
+    for (flow, later) in plan.flows.iter().zip(later) {
         let start = Sender::start(plan, flow);
         if flow.limiter as usize == limiters.len() {
             limiters.push(RateLimiter::new(plan, flow, flows.next_id(), start));
         }
         assert!((flow.limiter as usize) < limiters.len(), "limiters are numbered from 0 without gaps");
-        let mut sender = Sender::new(plan, flow, start, PathId::new(first_path));
+        let mut sender = Sender::new(plan, flow, start, PathId::new(first_path), later || flow.paths.len() > 1);
         if let Source::Roce(pair) = &mut sender.source
             && flow.controlled
         {

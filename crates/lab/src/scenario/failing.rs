@@ -1,0 +1,64 @@
+//! Links that fail: the table `[[failure]]`.
+
+use super::fault::Fault;
+use super::fields::{POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
+use super::located::LocatedFault;
+use super::types::Scenario;
+use crate::topology::Network;
+use qcnlab_schemes::params;
+use qcnlab_schemes::params::Range;
+use qcnlab_units::Span;
+
+params! {
+    /// A time during which a link is down in both directions. Frames on it, and those that wait for it at a switch, are
+    /// lost; hosts hold theirs back.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Failure {
+        /// The link, written as one of its ports: from->to.
+        link: String, "", Range::ANY;
+        /// When it fails.
+        from: Span, "", UP_TO_LONGEST;
+        /// When it comes back; left out, it stays down.
+        until: Option<Span>, "", POSITIVE_UP_TO_LONGEST;
+    }
+}
+
+/// A failure with the number of its link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FailedLink {
+    pub(crate) link: usize,
+    pub(crate) from: Span,
+    pub(crate) until: Option<Span>,
+}
+
+/// The failures of a scenario. The network has the links between its nodes alone.
+pub(super) fn failed_links(scenario: &Scenario, network: &Network) -> Result<Vec<FailedLink>, LocatedFault> {
+    let mut failed: Vec<FailedLink> = Vec::new();
+    for (number, failure) in scenario.failures.iter().enumerate() {
+        let key = |name: &str| format!("failure.{number}.{name}");
+        let refuse = |fault, keys: &[String]| Err(LocatedFault::new(fault, keys));
+        let names = || (0..network.ports()).map(|port| network.port_name(port));
+        let Some(port) = names().position(|name| name == failure.link) else {
+            let fault = Fault::NotInTopology { what: "link", name: failure.link.clone(), known: names().collect() };
+            return refuse(fault, &[key("link"), format!("failure.{number}")]);
+        };
+        let (link, duration) = (port / 2, scenario.duration);
+        let Failure { from, until, .. } = *failure;
+        if from >= duration {
+            let fault = Fault::BeyondEnd { what: "the link fails", value: from, duration };
+            return refuse(fault, &[key("from"), "duration".to_owned()]);
+        }
+        if let Some(end) = until.filter(|until| *until <= from) {
+            let fault = Fault::EndsBeforeBegin { what: "the failure", begin: from, end };
+            return refuse(fault, &[key("until"), key("from")]);
+        }
+        let overlaps = |other: &&FailedLink| {
+            other.link == link && other.until.is_none_or(|end| from < end) && until.is_none_or(|end| other.from < end)
+        };
+        if failed.iter().any(|other| overlaps(&other)) {
+            return refuse(Fault::FailsTwice { link: failure.link.clone(), begin: from }, &[key("from"), key("link")]);
+        }
+        failed.push(FailedLink { link, from, until });
+    }
+    Ok(failed)
+}

@@ -1,0 +1,206 @@
+//! The ways that flows take: shortest ones, those that `[[route]]` gives, and other ones while links are down.
+
+use super::devices::Multipath;
+use super::failing::FailedLink;
+use super::fault::Fault;
+use super::flows::FlowSpec;
+use super::located::{LocatedFault, read_pattern};
+use super::types::Scenario;
+use crate::pattern::Pattern;
+use crate::topology::{Network, Role, Routes, TopologyError, reverse};
+use qcnlab_schemes::params;
+use qcnlab_schemes::params::Range;
+use qcnlab_units::Span;
+
+/// Seed of the hash that chooses a flow's path: the same in every replication, so that what a scenario's
+/// metrics speak of is one thing.
+const PATH_SEED: u64 = 0;
+
+params! {
+    /// A way that frames take instead of a shortest one. Where several tables fit two hosts, routing.multipath chooses
+    /// among their ways. A way written out is kept when a link on it fails.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Route {
+        /// Hosts whose frames take it: a name or a pattern.
+        from: String, "", Range::ANY;
+        /// Hosts that they go to: a name or a pattern.
+        to: String, "", Range::ANY;
+        /// The switches on it, in order, such as "leaf1, spine2, leaf2".
+        via: String, "", Range::ANY;
+    }
+}
+
+/// A flow's paths from some time on.
+#[derive(Clone, Debug)]
+pub(crate) struct NewPaths {
+    pub(crate) at: Span,
+    pub(crate) flow: usize,
+    pub(crate) paths: Vec<Vec<u32>>,
+}
+
+/// The paths of all flows while all links are up.
+pub(super) fn paths(
+    scenario: &Scenario,
+    network: &Network,
+    flows: &[FlowSpec],
+) -> Result<Vec<Vec<Vec<u32>>>, LocatedFault> {
+    let written = written(scenario, network)?;
+    let mut ways = Ways::new(scenario, network, &vec![false; network.links.len()])?;
+    let path = |flow: &FlowSpec| match written_out(&written, network, flow)? {
+        Some(paths) => Ok(ways.chosen(flow, paths)),
+        None => ways.of(flow).map_err(|error| no_way(flow, error)),
+    };
+    flows.iter().map(path).collect()
+}
+
+/// What changes when links fail and come back, if routes ever hear of it. A flow that has no other way keeps its own.
+pub(super) fn reroutes(
+    scenario: &Scenario,
+    network: &Network,
+    flows: &[FlowSpec],
+    paths: &[Vec<Vec<u32>>],
+    failed: &[FailedLink],
+) -> Result<Vec<NewPaths>, LocatedFault> {
+    let Some(delay) = scenario.routing.converges_after else { return Ok(Vec::new()) };
+    let written = written(scenario, network)?;
+    let mut times: Vec<Span> = failed.iter().flat_map(|each| [Some(each.from), each.until]).flatten().collect();
+    times.sort_unstable();
+    times.dedup();
+    let mut now: Vec<Vec<Vec<u32>>> = paths.to_vec();
+    let mut changes = Vec::new();
+    for time in times {
+        let down = |each: &&FailedLink| each.from <= time && each.until.is_none_or(|until| time < until);
+        let mut dead = vec![false; network.links.len()];
+        failed.iter().filter(down).for_each(|each| dead[each.link] = true);
+        let mut ways = Ways::new(scenario, network, &dead)?;
+        for (number, flow) in flows.iter().enumerate() {
+            if written.iter().any(|each| each.fits(network, flow)) {
+                continue;
+            }
+            if let Ok(paths) = ways.of(flow)
+                && paths != now[number]
+            {
+                changes.push(NewPaths { at: time + delay, flow: number, paths: paths.clone() });
+                now[number] = paths;
+            }
+        }
+    }
+    Ok(changes)
+}
+
+fn no_way(flow: &FlowSpec, error: TopologyError) -> LocatedFault {
+    let keys = ["to", "from"].map(|key| format!("traffic.{}.{key}", flow.traffic));
+    LocatedFault::new(Fault::Topology(error), &keys)
+}
+
+/// Shortest ways, chosen as a scenario says.
+struct Ways<'a> {
+    routes: Routes<'a>,
+    multipath: Multipath,
+    /// By node, the seed of the hash by which a switch chooses.
+    seeds: Vec<u64>,
+}
+
+impl<'a> Ways<'a> {
+    fn new(scenario: &Scenario, network: &'a Network, dead: &[bool]) -> Result<Ways<'a>, LocatedFault> {
+        let seeds = match scenario.routing.multipath {
+            Multipath::Switch => seeds(scenario, network)?,
+            _ => Vec::new(),
+        };
+        let routes = Routes::avoiding(network, dead)
+            .map_err(|error| LocatedFault::new(Fault::Topology(error), &["traffic.0.to", "traffic.0.from"]))?;
+        Ok(Ways { routes, multipath: scenario.routing.multipath, seeds })
+    }
+
+    /// The ways of a flow.
+    fn of(&mut self, flow: &FlowSpec) -> Result<Vec<Vec<u32>>, TopologyError> {
+        let (from, to) = (flow.source_index as u32, flow.sink_index as u32);
+        match self.multipath {
+            Multipath::Flow => self.routes.of_flow(from, to, &flow.name, PATH_SEED).map(|path| vec![path]),
+            Multipath::Single => self.routes.first(from, to).map(|path| vec![path]),
+            Multipath::Switch => {
+                self.routes.by_switch(from, to, &flow.name, |switch| self.seeds[switch as usize]).map(|path| vec![path])
+            }
+            Multipath::Frame | Multipath::RoundRobin | Multipath::Flowlet => self.routes.all(from, to),
+        }
+    }
+
+    /// Those of the ways given that a flow uses.
+    fn chosen(&self, flow: &FlowSpec, mut paths: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
+        match self.multipath {
+            Multipath::Frame | Multipath::RoundRobin | Multipath::Flowlet => paths,
+            Multipath::Single => paths.drain(..1).collect(),
+            Multipath::Flow | Multipath::Switch => {
+                let hash = crate::topology::flow_hash(&flow.name, PATH_SEED);
+                let rank = (u128::from(hash) * paths.len() as u128) >> 64;
+                vec![paths.swap_remove(rank as usize)]
+            }
+        }
+    }
+}
+
+/// The seed of each switch: what its table of `[[switch]]` says, or a hash of its name.
+fn seeds(scenario: &Scenario, network: &Network) -> Result<Vec<u64>, LocatedFault> {
+    let mut tables = Vec::new();
+    for (number, switch) in scenario.switches.iter().enumerate() {
+        tables.push((read_pattern(&switch.only, &format!("switch.{number}.only"))?, switch.hash_seed));
+    }
+    let seed = |name: &str| {
+        let own = tables.iter().find(|(only, _)| only.matches(name)).and_then(|(_, seed)| *seed);
+        own.map_or_else(|| crate::topology::flow_hash(name, PATH_SEED), u64::from)
+    };
+    Ok(network.nodes.iter().map(|node| seed(&node.name)).collect())
+}
+
+/// A table of `[[route]]`: whose frames, and the switches as nodes.
+struct Written {
+    number: usize,
+    from: Pattern,
+    to: Pattern,
+    via: Vec<u32>,
+}
+
+impl Written {
+    fn fits(&self, network: &Network, flow: &FlowSpec) -> bool {
+        let name = |node: usize| &network.nodes[node].name;
+        self.from.matches(name(flow.source_index)) && self.to.matches(name(flow.sink_index))
+    }
+}
+
+fn written(scenario: &Scenario, network: &Network) -> Result<Vec<Written>, LocatedFault> {
+    let switches = || network.nodes.iter().filter(|node| node.role == Role::Switch).map(|node| node.name.clone());
+    let one = |(number, route): (usize, &Route)| {
+        let key = |name: &str| format!("route.{number}.{name}");
+        let node = |name: &str| {
+            let node = network.node(name).filter(|node| network.nodes[*node as usize].role == Role::Switch);
+            node.ok_or_else(|| {
+                let fault = Fault::NoSuchSwitch { name: name.to_owned(), known: switches().collect() };
+                LocatedFault::new(fault, &[key("via")])
+            })
+        };
+        let via: Vec<u32> = route.via.split(',').map(|name| node(name.trim())).collect::<Result<_, _>>()?;
+        let (from, to) = (read_pattern(&route.from, &key("from"))?, read_pattern(&route.to, &key("to"))?);
+        Ok(Written { number, from, to, via })
+    };
+    scenario.routes.iter().enumerate().map(one).collect()
+}
+
+/// The ways that `[[route]]` gives a flow; `None` if no table fits it.
+fn written_out(written: &[Written], network: &Network, flow: &FlowSpec) -> Result<Option<Vec<Vec<u32>>>, LocatedFault> {
+    let fitting = written.iter().filter(|each| each.fits(network, flow));
+    let path = |each: &Written| {
+        let nodes = [&[flow.source_index as u32][..], &each.via, &[flow.sink_index as u32]].concat();
+        let port = |(from, to): (u32, u32)| {
+            let ports = (0..network.ports()).find(|port| network.ends(*port) == (from, to));
+            ports.ok_or_else(|| {
+                let name = |node: u32| network.nodes[node as usize].name.clone();
+                let fault = Fault::NoLinkOnRoute { from: name(from), to: name(to) };
+                LocatedFault::new(fault, &[format!("route.{}.via", each.number)])
+            })
+        };
+        nodes.windows(2).map(|pair| port((pair[0], pair[1]))).collect::<Result<Vec<u32>, _>>()
+    };
+    let paths = fitting.map(path).collect::<Result<Vec<_>, _>>()?;
+    debug_assert!(paths.iter().flatten().all(|port| reverse(reverse(*port)) == *port));
+    Ok((!paths.is_empty()).then_some(paths))
+}

@@ -1,0 +1,89 @@
+//! Which of a flow's paths its next frame takes.
+
+use qcnlab_schemes::Dice;
+use qcnlab_units::{Instant, Span};
+
+/// Which of several paths a flow's next frame takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathChoice {
+    /// One drawn at random for each frame.
+    #[default]
+    Random,
+    /// The next for each frame, from one drawn at random on.
+    RoundRobin,
+    /// That of the frame before; one drawn at random if that left the limiter longer ago than this gap.
+    Flowlets(Span),
+}
+
+/// The choices of one flow.
+#[derive(Clone, Debug)]
+pub(crate) struct PathChooser {
+    choice: PathChoice,
+    dice: Dice,
+    /// The path of the frame before; in turn, of the next.
+    path: Option<u32>,
+    /// When the frame before left.
+    last: Instant,
+}
+
+impl PathChooser {
+    pub(crate) const fn new(choice: PathChoice, dice: Dice) -> PathChooser {
+        PathChooser { choice, dice, path: None, last: Instant::ZERO }
+    }
+
+    /// The path, of so many, of a frame that leaves now.
+    pub(crate) fn choose(&mut self, now: Instant, paths: u32) -> u32 {
+        match self.choice {
+            PathChoice::Random => self.dice.below(paths),
+            PathChoice::RoundRobin => {
+                let path = self.path.map_or_else(|| self.dice.below(paths), |path| path % paths);
+                self.path = Some(path + 1);
+                path
+            }
+            PathChoice::Flowlets(gap) => {
+                let goes_on = now.since(self.last) <= gap;
+                self.last = now;
+                let path = self.path.filter(|path| goes_on && *path < paths);
+                *self.path.insert(path.unwrap_or_else(|| self.dice.below(paths)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qcnlab_schemes::Purpose;
+
+    fn chooser(choice: PathChoice) -> PathChooser {
+        PathChooser::new(choice, Dice::new(1, 0, "a->b", Purpose::Path))
+    }
+
+    fn us(n: u64) -> Instant {
+        Instant::ZERO + Span::from_us(n)
+    }
+
+    #[test]
+    fn round_robin_uses_each_path_in_turn() {
+        let mut chooser = chooser(PathChoice::RoundRobin);
+        let first = chooser.choose(us(0), 4);
+        let next: Vec<u32> = (0..5).map(|_| chooser.choose(us(0), 4)).collect();
+        let expected: Vec<u32> = (1..6).map(|step| (first + step) % 4).collect();
+        assert_eq!(next, expected);
+        // Two of the four paths have failed.
+        assert!((0..4).map(|_| chooser.choose(us(1), 2)).all(|path| path < 2));
+    }
+
+    /// Frames 50 us apart are one flowlet with a gap of 50 us, and draw anew after 51: of 64 paths the same comes again
+    /// once in 64 times.
+    #[test]
+    fn a_flowlet_keeps_its_path() {
+        let mut chooser = chooser(PathChoice::Flowlets(Span::from_us(50)));
+        let together: Vec<u32> = (1..100).map(|frame| chooser.choose(us(50 * frame), 64)).collect();
+        assert!(together.iter().all(|path| path == &together[0]));
+        let apart: Vec<u32> = (100..200).map(|frame| chooser.choose(us(51 * frame), 64)).collect();
+        let kept = apart.windows(2).filter(|pair| pair[0] == pair[1]).count();
+        assert!(kept < 10, "{kept}");
+        assert!(chooser.choose(us(20_000), 1) == 0);
+    }
+}

@@ -1,0 +1,183 @@
+//! Links that fail and come back, and flows that take other ways.
+
+use super::TEN;
+use super::net::{self, Net, greedy};
+use proptest::prelude::*;
+use qcnlab_schemes::registry::Config;
+use qcnlab_sim::roce::QpRecovery;
+use qcnlab_sim::testing::queue_pair;
+use qcnlab_sim::{Events, LinkFailure, PathChoice, PauseScope, Reroute, Traffic};
+use qcnlab_units::{Bytes, Instant, Span};
+
+fn at_us(n: u64) -> Instant {
+    Instant::ZERO + Span::from_us(n)
+}
+
+fn failure(net: &Net, port: &str, from: u64, until: u64) -> LinkFailure {
+    LinkFailure { port: net.port(port), from: at_us(from), until: at_us(until) }
+}
+
+/// a -> s -> b: frame k, from 0, is sent by 1.2 (k + 1) us, is at s 1 us later, and reaches b at 1.2 (k + 2) + 2 us.
+fn line() -> Net {
+    let mut net = Net::new(&["a", "s", "b"]);
+    net.link("a", "s", TEN, Span::from_us(1));
+    net.link("s", "b", TEN, Span::from_us(1));
+    net.flow("a", "b", 0, greedy());
+    net
+}
+
+/// The second link is down from 1 to 2 ms. Frames 0 to 829 are there before (831 * 1.2 + 2 = 999.2 us); frame 1664 is at
+/// s at 1999 us and the last that is lost, 835 frames in all; 1665 to 4162 arrive before 5 ms.
+#[test]
+fn what_needs_a_link_that_is_down_is_lost() {
+    let mut net = line();
+    net.plan.failures = vec![failure(&net, "s->b", 1000, 2000)];
+    let done = net.run();
+    assert_eq!((done.flows[0].delivered, done.flows[0].dropped), (830 + 2498, 835));
+}
+
+/// The host's own link is down: the frame on it and that in transmission are lost, and the host waits. Frames 0 to 831
+/// are at s by 999.4 us; from 2 ms on 2497 more arrive at 2000 + 1.2 (n + 2) + 2 us, before 5 ms.
+#[test]
+fn a_host_waits_for_its_link() {
+    let mut net = line();
+    net.plan.failures = vec![failure(&net, "s->a", 1000, 2000)];
+    let done = net.run();
+    assert_eq!((done.flows[0].delivered, done.flows[0].dropped), (832 + 2497, 2));
+    net.plan.failures[0].until = Instant::NEVER;
+    let done = net.run();
+    assert_eq!((done.flows[0].delivered, done.flows[0].dropped, done.flows[0].sent), (832, 2, 834));
+}
+
+/// Two ways, by m and by n.
+fn two_ways() -> Net {
+    let mut net = Net::new(&["a", "s", "m", "n", "t", "b"]);
+    for (from, to) in [("a", "s"), ("s", "m"), ("s", "n"), ("m", "t"), ("n", "t"), ("t", "b")] {
+        net.link(from, to, TEN, Span::from_us(1));
+    }
+    net
+}
+
+fn way(net: &Net, by: &str) -> Vec<u32> {
+    ["a->s", &format!("s->{by}"), &format!("{by}->t"), "t->b"].iter().map(|port| net.port(port)).collect()
+}
+
+/// The way by m is down from 1 ms on; from 1.5 ms on frames take that by n. Lost are those of 0.5 ms, 417 frames, and
+/// those on their way.
+#[test]
+fn a_flow_takes_another_way_when_routes_converge() {
+    let mut net = two_ways();
+    let flow = net.flow("a", "b", 0, greedy());
+    net.plan.flows[0].paths = vec![way(&net, "m")];
+    net.plan.failures = vec![failure(&net, "s->m", 1000, 10_000)];
+    net.plan.reroutes = vec![Reroute { at: at_us(1500), flow, paths: vec![way(&net, "n")] }];
+    let done = net.run();
+    let lost = done.flows[0].dropped;
+    assert!((417..422).contains(&lost), "{lost}");
+    assert_eq!(done.flows[0].sent, 4167);
+    // Without other routes everything is lost from 1 ms on.
+    net.plan.reroutes.clear();
+    assert!(net.run().flows[0].delivered < 832);
+}
+
+/// A message of 1000 packets of 838.4 ns, and a link that fails at 300 us. Back at 500 us, it brings the next packet, and
+/// with that the receiver tells of those lost: 200 us are 239 packets. Back at 1200 us, when all have been sent, nothing
+/// tells of them but the timeout of 320 us. Both recoveries complete the message.
+#[test]
+fn queue_pairs_repair_what_a_failure_lost() {
+    for recovery in [QpRecovery::GoBackN, QpRecovery::SelectiveRepeat] {
+        let mut net = line();
+        net.plan.flows[0].traffic = Traffic::Roce { config: queue_pair(recovery), total: Some(Bytes::new(1_000_000)) };
+        net.plan.flows[0].frame = Bytes::new(1048);
+        for (until, timeouts) in [(500, false), (1200, true)] {
+            net.plan.failures = vec![failure(&net, "s->b", 300, until)];
+            let done = net.run();
+            let roce = done.flows[0].roce.unwrap();
+            assert!(done.flows[0].finished < net.plan.end && roce.acknowledged_bytes == 1_000_000, "{roce:?}");
+            assert!(roce.retransmitted > 237 && (roce.timeouts > 0) == timeouts, "{roce:?}");
+        }
+    }
+}
+
+/// Frames in turn over two ways: as many by each.
+#[test]
+fn round_robin_sends_as_much_by_each_way() {
+    let mut net = two_ways();
+    net.flow("a", "b", 0, greedy());
+    net.plan.flows[0].paths = vec![way(&net, "m"), way(&net, "n")];
+    net.plan.path_choice = PathChoice::RoundRobin;
+    net.plan.failures = vec![failure(&net, "s->n", 0, 10_000)];
+    let done = net.run();
+    let flow = done.flows[0];
+    assert!(flow.dropped.abs_diff(flow.delivered) < 5, "{flow:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: net::kept("fabric"), ..ProptestConfig::default() })]
+
+    /// Whatever fails and comes back, under PFC, with marks, acknowledgements and other paths: the books close, and an
+    /// event for everything gives the same run.
+    #[test]
+    fn more_events_change_nothing_where_links_fail(
+        failures in prop::collection::vec((0..9usize, 0..900u64, 1..900u64), 1..5),
+        converges in 0..400u64,
+        scheme in prop::sample::select(vec!["none", "dcqcn", "dctcp", "hpcc"]),
+        classes: bool,
+        spray in 0..3u8,
+        seed: u64,
+    ) {
+        let mut net = Net::new(&["a", "b", "c", "d", "s", "t", "m", "n"]);
+        let links = [("a", "s"), ("b", "s"), ("c", "t"), ("d", "t"), ("s", "m"), ("s", "n"), ("m", "t"), ("n", "t"), ("s", "t")];
+        for (from, to) in links {
+            net.link(from, to, TEN, Span::from_us(2));
+        }
+        let by = |net: &Net, from: &str, to: &str, via: &str| -> Vec<u32> {
+            [(from, "s"), ("s", via), (via, "t"), ("t", to)].map(|(a, b)| net.port(&format!("{a}->{b}"))).to_vec()
+        };
+        let config = queue_pair(if classes { QpRecovery::GoBackN } else { QpRecovery::SelectiveRepeat });
+        for (from, to, total) in [("a", "c", None), ("b", "c", Some(Bytes::new(800_000))), ("b", "d", None)] {
+            let flow = net.flow(from, to, 3, Traffic::Roce { config, total });
+            let paths = vec![by(&net, from, to, "m"), by(&net, from, to, "n")];
+            let one = vec![paths[usize::from(flow == 1)].clone()];
+            let plan = &mut net.plan.flows[flow as usize];
+            plan.paths = if spray > 0 { paths.clone() } else { one };
+            plan.frame = Bytes::new(1048);
+            net.plan.reroutes.push(Reroute { at: at_us(converges), flow, paths: paths[..1].to_vec() });
+        }
+        net.plan.path_choice = [PathChoice::Random, PathChoice::RoundRobin, PathChoice::Flowlets(Span::from_us(5))][usize::from(spray)];
+        let back = net.flow("c", "a", 1, greedy());
+        net.plan.flows[back as usize].paths = vec![["c->t", "t->s", "s->a"].map(|port| net.port(port)).to_vec()];
+        net.plan.flows[back as usize].controlled = false;
+        net.plan.seed = seed;
+        net.plan.scheme = Config::find(scheme, None).unwrap();
+        for (switch, memory) in [("s", 120_000), ("t", 150_000), ("m", 100_000), ("n", 100_000)] {
+            net.pause(switch, memory, 40_000, 20_000);
+            if classes {
+                let node = net.node(switch) as usize;
+                net.plan.nodes[node].pause.as_mut().unwrap().scope = PauseScope::Classes(0b1000);
+            }
+        }
+        for port in ["s->m", "s->n", "t->c"] {
+            let port = net.port(port) as usize;
+            net.plan.ports[port].watched = true;
+            net.plan.ports[port].recorded = true;
+        }
+        let mut free_from = [0; 9];
+        let mut planned = Vec::new();
+        for (link, from, lasts) in failures {
+            if from < free_from[link] {
+                continue;
+            }
+            free_from[link] = from + lasts;
+            let (a, b) = links[link];
+            planned.push(failure(&net, &format!("{a}->{b}"), from, from + lasts));
+        }
+        net.plan.failures = planned;
+        net.plan.end = at_us(1500);
+        let mut few = net.run();
+        net.plan.events = Events::Everywhere;
+        let many = net.run();
+        few.counters.events = many.counters.events;
+        prop_assert!(few == many, "the runs differ: {:?} and {:?}", few.counters, many.counters);
+    }
+}
