@@ -27,7 +27,15 @@ TESTS = {
         "tests/test_analysis_boundary.py",
         "tests/test_analyse.py",
     ),
-    "book": ("tests/test_book.py",),
+    "book": (
+        "tests/test_book_hotspot.py",
+        "tests/test_book_judging.py",
+        "tests/test_book_tables.py",
+        "tests/test_book_figures.py",
+        "tests/test_book_files.py",
+        "tests/test_book_record.py",
+        "tests/test_book.py",
+    ),
 }
 # Tests that take longer are put off until the others have passed, s.
 QUICK_S = 2.0

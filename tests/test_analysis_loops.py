@@ -297,3 +297,10 @@ def test_what_cannot_be_is_refused(make: Any, words: str) -> None:
         make()
     assert isinstance(caught.value, qcnlab.Error)
     assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.01])
+def test_the_final_value_is_that_of_the_loop_at_rest(delay: float) -> None:
+    """L(0) = 3 / 4, so that 3 / 7 is left of a step; the coefficients of s do not matter."""
+    loop = Loop([0.1, 0.2, 3.0], [1.0, 5.0, 7.0, 4.0], delay)
+    assert loop.step(end_s=1.0).final == pytest.approx(3 / 7, rel=1e-12)

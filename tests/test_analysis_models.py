@@ -220,3 +220,28 @@ def test_ten_seconds_of_the_fluid_take_less_than_one_of_the_processor() -> None:
         Qcn(sources=10).fluid(10.0)
         taken.append(time.process_time() - begun)
     assert min(taken) < 1
+
+
+def test_the_rest_of_qcn_with_a_kept_first_cycle() -> None:
+    """By hand, for frames of 1500 octets: p = 0.01, cycles of 100 frames, five of them.
+
+    Four cycles after the kept one: eta = p / (0.99^-100 - 1) and zeta = eta 0.99^(4 * 100) / 2,
+    since 1 + 100 p = 2. The target is zeta R_AI / p above what sources send, for the share of
+    frames in later cycles; the kept cycle adds 100 eta of it.
+    """
+    model = Qcn(
+        sources=10, capacity_bps=10e9, frame_bytes=1500, sampling_probability=0.01,
+        cycle_bytes=150e3, fast_recovery_cycles=5, ai_rate_bps=5e6, first_cycle="kept",
+    )  # fmt: skip
+    eta = 0.01 / (0.99**-100 - 1)
+    zeta = eta * 0.99**400 / 2
+    gap = zeta * 5e6 / 0.01
+    rest = model.equilibrium()
+    assert rest.current_rate_bps == pytest.approx(1e9)
+    assert rest.target_rate_bps == pytest.approx(1e9 + gap * (1 + 100 * eta))
+    # The rise, eta times the gap in frames/s for each frame, is cut by Gd p F for each of them.
+    share, rise = 1e9 / 12_000, eta * gap / 12_000
+    assert rest.feedback_bytes == pytest.approx(rise / (model.cut_per_byte * 0.01 * share))
+    restarted = model.with_(first_cycle="restarted").equilibrium()
+    zeta = eta * 0.99**500
+    assert restarted.target_rate_bps == pytest.approx(1e9 + zeta * 5e6 / 0.01)

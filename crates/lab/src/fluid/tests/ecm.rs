@@ -38,3 +38,31 @@ fn the_edge_of_stability_depends_on_the_delay() {
         assert!(std > 0.5 * mean, "{delay} us: {mean} / {std}");
     }
 }
+
+/// A tenth of the time between two samples, 12 frames of 1500 octets at 10 Gb/s, which is 14.4 us. With a gain of 0.02 the
+/// loop is faster: for a frame of feedback, 23.4375 units, a message takes 0.46875 of the rate off, and each source hears
+/// of 34 722.2 messages a second. Gain times w by samples: 833 333.3 * 0.46875 * 34 722.2 * 2 / 69 444.4 = 390 625 / s.
+#[test]
+fn a_step_is_a_tenth_of_the_fastest_time() {
+    for (parameters, us) in [("{}", 1.44), (r#"{"gd": 0.02}"#, 0.256)] {
+        near(solved("ecm", parameters, 1e-4, None).step_s * 1e6, us, 1e-9, parameters);
+    }
+}
+
+/// Two sources on 10 Gb/s: 5.5 Gb/s each, at the set point of 24 kB, unless the start says more.
+#[test]
+fn sources_start_a_tenth_above_their_share() {
+    let first = |initial| {
+        let trajectory = solved("ecm", "{}", 1e-4, initial);
+        ["queue_bytes", "rate_bps", "current_rate_bps"].map(|column| trajectory.column(column).expect(column)[0])
+    };
+    for (initial, expected) in [
+        (None, [24e3, 11e9, 5.5e9]),
+        (Some(r#"{"from": "equilibrium"}"#), [24e3, 10e9, 5e9]),
+        (Some(r#"{"queue_bytes": 30e3, "current_rate_bps": 4e9}"#), [30e3, 8e9, 4e9]),
+    ] {
+        for (value, expected) in first(initial).into_iter().zip(expected) {
+            near(value / expected, 1.0, 1e-12, &format!("{initial:?}"));
+        }
+    }
+}

@@ -72,6 +72,8 @@ fn steps_and_spans_that_cannot_be_are_refused() {
         &asked(1.0, Some(1e-3), 1e-3),
         "step_s = 0.001 must be above 0 and at most the shortest delay, 0.0002 s; leave it out for 4.000e-6 s",
     );
+    let none = asked(1.0, Some(0.0), 1e-3);
+    assert!(none.to_string().starts_with("step_s = 0 must be above 0 and at most the shortest delay"), "{none}");
     says(&asked(0.0, None, 1e-3), "end_s = 0 s must be above 0 and finite");
     says(&asked(1.0, None, f64::NAN), "every_s = NaN s must be above 0 and finite");
     says(&asked(1.0, None, 1e-9), "1000000000 rows are more than the 20000000 allowed; lengthen every_s");

@@ -235,6 +235,12 @@ fn a_step_longer_than_the_shortest_lag_is_refused() {
     let mut nothing = |_: f64, _: &[f64]| ();
     let error = integrate(&pure_delay(1.0), &[1.0], (2.0, 1.5, 1.0), &mut nothing, &mut || true);
     assert_eq!(error, Err(FluidError::Step { step: 1.5, shortest: 1.0, default: 0.02 }));
+    let none = integrate(&pure_delay(1.0), &[1.0], (2.0, 0.0, 1.0), &mut nothing, &mut || true);
+    assert_eq!(none, Err(FluidError::Step { step: 0.0, shortest: 1.0, default: 0.02 }));
+    // As long as the lag may be, and a rounding error more.
+    for step in [1.0, 1.0 + 5e-10] {
+        assert_eq!(integrate(&pure_delay(1.0), &[1.0], (2.0, step, 1.0), &mut nothing, &mut || true), Ok(()));
+    }
 }
 
 #[test]

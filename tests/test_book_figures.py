@@ -1,0 +1,193 @@
+"""What the book's traces show: read off the axes, against the tables of the run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.lines import Line2D
+
+import qcnlab
+from conftest import HOTSPOT, SHORT
+from qcnlab.book import trace_figures
+from qcnlab.book.cases import Case, Hot
+from qcnlab.book.entries import Figure
+from qcnlab.book.runner import CaseResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+    from qcnlab.results import Result
+
+HOT = Hot(0.01, 0.025, 0.04, 33e3, 150e3, "", 0.5, 10.0)
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return qcnlab.run(qcnlab.load(HOTSPOT).with_(*SHORT), reps=2, seed=1)
+
+
+def figure(form: str, **changes: Any) -> Figure:
+    base = Figure(form, ("a",), ("QCN",), None, "Gb/s", "", "", (), None)
+    return replace(base, **changes)
+
+
+def drawn(result: Result, asked: Figure, hot: Hot | None = HOT) -> Canvas:
+    cases = {
+        name: CaseResult(Case(name, HOTSPOT, SHORT, 2, "", "", (), hot), result, {})
+        for name in asked.cases
+    }
+    return trace_figures.draw(asked, cases)
+
+
+def shown(axes: Axes) -> list[np.ndarray]:
+    """Return the heights of each filled band, lowest and highest by column."""
+    return [np.array(band.get_paths()[0].vertices)[:, 1] for band in axes.collections]
+
+
+def words(canvas: Canvas) -> list[str]:
+    return [text.get_text() for text in canvas.legends[0].get_texts()]
+
+
+def test_columns_keep_the_least_and_the_largest_and_fill_gaps() -> None:
+    time, value = np.array([0.0, 0.1, 0.2, 1.0, 3.0]), np.array([5.0, 1.0, 3.0, 2.0, 7.0])
+    low, high = trace_figures._columns(time, value, np.array([0.0, 1.0, 2.0, 3.0, 4.0]))
+    # The sample at 1.0 belongs to the second column; the third has none, and takes the last one.
+    assert (low.tolist(), high.tolist()) == ([1.0, 2.0, 2.0, 7.0], [5.0, 2.0, 2.0, 7.0])
+    low, _ = trace_figures._columns(np.array([1.5]), np.array([4.0]), np.array([0.0, 1.0, 2.0]))
+    assert np.isnan(low[0])
+    assert low[1] == 4.0
+
+
+def test_a_queue_in_kilobytes_with_its_set_point(result: Result) -> None:
+    canvas = drawn(result, figure("queue"))
+    (axes,) = canvas.axes
+    queues = result.queues.to_polars().filter(
+        pl.col("port").cast(pl.String) == result.summary["bottleneck"]["port"]
+    )
+    highest = float(queues["queue_bytes"].max()) / 1e3
+    band, one = shown(axes)
+    assert band.max() == pytest.approx(highest)
+    first = queues.filter(pl.col("replication") == 0)["queue_bytes"].max()
+    assert one.max() == pytest.approx(float(first) / 1e3)
+    lines = [line.get_ydata()[0] for line in axes.lines]
+    assert lines == [pytest.approx(33.0)]
+    assert axes.get_ylim() == pytest.approx((0.0, 1.05 * highest))
+    assert axes.get_xlim() == pytest.approx((0.0, 0.04))
+    assert (axes.get_ylabel(), axes.get_xlabel()) == ("queue (KB)", "time (s)")
+    assert (axes.get_title(), axes.get_visible()) == ("QCN", True)
+    assert words(canvas) == ["one run", "range of 2 runs", "set point", "hotspot"]
+
+
+def test_a_queue_on_a_logarithmic_axis_is_in_octets(result: Result) -> None:
+    canvas = drawn(result, figure("queue-log", window=(0.005, 0.03)))
+    (axes,) = canvas.axes
+    assert (axes.get_yscale(), axes.get_ylim()) == ("log", pytest.approx((1e3, 2e7)))
+    assert (axes.get_ylabel(), axes.get_xlim()) == ("queue (B)", pytest.approx((0.005, 0.03)))
+    # An empty queue is drawn at the lower end.
+    assert min(band.min() for band in shown(axes)) == 1e3
+    assert [line.get_ydata()[0] for line in axes.lines] == [pytest.approx(33e3)]
+
+
+def test_throughput_is_the_sum_of_the_flows(result: Result) -> None:
+    sums = (
+        result.throughput.to_polars()
+        .group_by("replication", "time_s")
+        .agg(pl.col("rate_bps").sum())
+    )
+    highest = float(sums["rate_bps"].max()) * 1e-9
+    for unit, factor in (("Gb/s", 1.0), ("MB/s", 125.0)):
+        (axes,) = drawn(result, figure("throughput", unit=unit)).axes
+        assert max(band.max() for band in shown(axes)) == pytest.approx(highest * factor)
+        assert axes.get_ylabel() == f"throughput\n({unit})"
+
+
+def test_flows_have_a_line_each(result: Result) -> None:
+    canvas = drawn(result, figure("flows", unit="MB/s"))
+    (axes,) = canvas.axes
+    rates = result.throughput.to_polars().filter(pl.col("replication") == 0)
+    names = rates["source"].cast(pl.String).unique().sort().to_list()
+    assert words(canvas) == [*names, "hotspot"]
+    assert len(axes.lines) == len(names) == 2
+    for name, line in zip(names, axes.lines, strict=True):
+        own = rates.filter(pl.col("source").cast(pl.String) == name).sort("time_s")
+        assert np.asarray(line.get_ydata()) == pytest.approx(own["rate_bps"].to_numpy() * 125e-9)
+        assert np.asarray(line.get_xdata()) == pytest.approx(own["time_s"].to_numpy())
+    colours = [line.get_color() for line in axes.lines]
+    assert colours[0] != colours[1]
+    one = drawn(result, figure("flows", flows=names[1]))
+    assert words(one) == [names[1], "hotspot"]
+
+
+def test_many_flows_have_one_name(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_figures.plots, "SOURCES", trace_figures.plots.SOURCES[:1])
+    canvas = drawn(result, figure("flows"))
+    assert words(canvas) == ["each of 2 flows, one run", "hotspot"]
+    assert len({line.get_color() for line in canvas.axes[0].lines}) == 1
+
+
+def test_panels_for_cases_and_ports(result: Result) -> None:
+    port = str(result.summary["bottleneck"]["port"])
+    two = figure("queue", cases=("a", "b"), names=("A", "B"), ports=(port, port))
+    canvas = drawn(result, two)
+    assert [axes.get_title() for axes in canvas.axes] == [
+        f"A: {port}",
+        f"A: {port}",
+        f"B: {port}",
+        f"B: {port}",
+    ]
+    # Four stand one below the other, each 1.4 inches high; each names its axis.
+    assert tuple(canvas.get_size_inches()) == pytest.approx((6.4, 0.65 + 4 * 1.4))
+    assert [axes.get_ylabel() for axes in canvas.axes] == ["queue (KB)"] * 4
+    assert [axes.get_xlabel() for axes in canvas.axes] == ["", "", "", "time (s)"]
+
+
+def test_more_than_four_panels_stand_in_three_columns(result: Result) -> None:
+    names = ("A", "B", "C", "D", "E")
+    canvas = drawn(result, figure("queue", cases=names, names=names))
+    assert [axes.get_visible() for axes in canvas.axes] == [True] * 5 + [False]
+    assert tuple(canvas.get_size_inches()) == pytest.approx((9.0, 0.65 + 2 * 1.25))
+    labels = [axes.get_ylabel() for axes in canvas.axes]
+    assert labels == ["queue (KB)", "", "", "queue (KB)", "", ""]
+
+
+def test_a_published_mark_stands_after_the_end_of_the_hotspot(result: Result) -> None:
+    canvas = drawn(result, figure("throughput", mark=5.0))
+    (axes,) = canvas.axes
+    at = [line.get_xdata()[0] for line in axes.lines]
+    assert at == [pytest.approx(0.030)]
+    assert words(canvas) == ["one run", "range of 2 runs", "hotspot", "published: 5 ms"]
+
+
+def test_one_run_has_no_range(result: Result) -> None:
+    alone = qcnlab.run(qcnlab.load(HOTSPOT).with_(*SHORT), reps=1, seed=1)
+    canvas = drawn(alone, figure("throughput"))
+    assert words(canvas) == ["one run", "hotspot"]
+    assert len(canvas.axes[0].collections) == 1
+
+
+def test_a_hotspot_of_sources_is_shaded_where_it_begins_in_the_figure(result: Result) -> None:
+    """A port's own hotspot is shaded by what is known of the run, and not twice."""
+    asked = figure("throughput")
+    case = CaseResult(Case("a", HOTSPOT, SHORT, 2, "", "", (), HOT), result, {})
+    assert not trace_figures._overloaded(asked, case)
+    steady = qcnlab.run(
+        qcnlab.load("one-source-into-9g-rtt200us").with_("warmup=1 ms", "duration=5 ms"), reps=1
+    )
+    calm = replace(case, result=steady)
+    assert trace_figures._overloaded(asked, calm)
+    assert not trace_figures._overloaded(replace(asked, window=(0.01, 0.04)), calm)
+    assert trace_figures._overloaded(replace(asked, window=(0.009, 0.04)), calm)
+    assert not trace_figures._overloaded(asked, replace(calm, case=replace(calm.case, hot=None)))
+    assert not trace_figures._overloaded(asked, replace(calm, result=None))
+
+
+def test_the_set_point_line_looks_like_its_name(result: Result) -> None:
+    canvas = drawn(result, figure("queue"))
+    handle = next(entry for entry in canvas.legends[0].get_lines() if isinstance(entry, Line2D))
+    line = canvas.axes[0].lines[0]
+    assert (handle.get_color(), handle.get_linewidth()) == (line.get_color(), line.get_linewidth())

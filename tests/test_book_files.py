@@ -1,0 +1,142 @@
+"""Reading the book's files, and what is wrong with a row by its evidence."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from qcnlab.book import evidence
+from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN
+from qcnlab.book.evidence import Evidence, RowEvidence, Run
+from qcnlab.book.toml_table import BookError, TomlTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def table(**tree: Any) -> TomlTable:
+    return TomlTable("deck009.toml", tree)
+
+
+def test_values_that_are_there_and_that_are_not() -> None:
+    keys = table(
+        text="a", flag=True, number=2, count=1, pair=[1, 2.5], word="x", words=["x", "y"],
+        array=[{"k": 1}], table={"k": 2}, tables={"one": {"k": 3}}, any=[0],
+    )  # fmt: skip
+    assert (keys.text("text"), keys.one_of("text", ("a", "b")), keys.flag("flag")) == (
+        "a",
+        "a",
+        True,
+    )
+    assert (keys.number("number"), keys.count("count"), keys.pair("pair")) == (2.0, 1, (1.0, 2.5))
+    assert (keys.words("word"), keys.words("words")) == (["x"], ["x", "y"])
+    assert [each.number("k") for each in keys.array("array")] == [1.0]
+    inner, each = keys.table("table"), keys.tables("tables")
+    assert inner is not None
+    assert inner.number("k") == 2.0
+    assert {name: one.number("k") for name, one in each.items()} == {"one": 3.0}
+    assert each["one"].where == "deck009.toml, case one"
+    assert (keys.value("any"), keys.value("none"), keys.names()[0]) == ([0], None, "text")
+    keys.end()
+    bare = table()
+    assert (bare.text("t", "d"), bare.one_of("t", ("d",), "d"), bare.flag("t")) == ("d", "d", False)
+    assert (bare.number("t"), bare.pair("t"), bare.words("t", ["d"])) == (None, None, ["d"])
+    assert (bare.array("t"), bare.table("t"), bare.tables("t")) == ([], None, {})
+
+
+@pytest.mark.parametrize(
+    ("ask", "tree", "why"),
+    [
+        (lambda t: t.text("k"), {}, "'k' is missing"),
+        (lambda t: t.text("k"), {"k": 1}, "'k' is a text, not 1"),
+        (lambda t: t.one_of("k", ("a", "b")), {"k": "c"}, "'k' is one of a, b, not 'c'"),
+        (lambda t: t.flag("k"), {"k": 1}, "'k' is true or false, not 1"),
+        (lambda t: t.number("k"), {"k": "1"}, "'k' is a number, not '1'"),
+        (lambda t: t.number("k"), {"k": True}, "'k' is a number, not True"),
+        (lambda t: t.count("k"), {}, "'k' is missing"),
+        (lambda t: t.count("k"), {"k": 0}, "'k' is a whole number above 0, not 0"),
+        (lambda t: t.count("k"), {"k": True}, "'k' is a whole number above 0, not True"),
+        (lambda t: t.count("k"), {"k": 1.5}, "'k' is a whole number above 0, not 1.5"),
+        (lambda t: t.pair("k"), {"k": [1]}, "'k' is two numbers in order"),
+        (lambda t: t.pair("k"), {"k": [2, 1]}, "'k' is two numbers in order"),
+        (lambda t: t.pair("k"), {"k": [1, "2"]}, "'k' is two numbers in order"),
+        (lambda t: t.pair("k"), {"k": [1, True]}, "'k' is two numbers in order"),
+        (lambda t: t.pair("k"), {"k": [1, float("nan")]}, "'k' is two numbers in order"),
+        (lambda t: t.pair("k"), {"k": 3}, "'k' is two numbers in order"),
+        (lambda t: t.words("k"), {}, "'k' is missing"),
+        (lambda t: t.words("k"), {"k": [1]}, "'k' is a text or a list of texts"),
+        (lambda t: t.words("k"), {"k": 1}, "'k' is a text or a list of texts"),
+        (lambda t: t.array("k"), {"k": [1]}, "'k' is a list of tables"),
+        (lambda t: t.array("k"), {"k": {}}, "'k' is a list of tables"),
+        (lambda t: t.table("k"), {"k": []}, "'k' is a table"),
+        (lambda t: t.tables("k"), {"k": {"a": 1}}, "'k' is a table of tables"),
+        (lambda t: t.tables("k"), {"k": []}, "'k' is a table of tables"),
+    ],
+)
+def test_what_is_refused(ask: Callable[[TomlTable], Any], tree: dict[str, Any], why: str) -> None:
+    with pytest.raises(BookError, match=r"^deck009\.toml: ") as refused:
+        ask(table(**tree))
+    assert why in str(refused.value)
+
+
+def test_keys_that_nobody_read_are_refused_with_the_nearest() -> None:
+    keys = table(published="a", publishd="b")
+    keys.name("9.1")
+    assert keys.text("published") == "a"
+    with pytest.raises(BookError) as refused:
+        keys.end()
+    said = "deck009.toml, row 9.1: unknown key 'publishd'; did you mean 'published'?"
+    assert str(refused.value) == said
+    keys.name("9.2")
+    assert keys.where == "deck009.toml, row 9.2"
+    with pytest.raises(BookError, match=r"unknown key 'x'$"):
+        table(x=1).end()
+
+
+def row(**changes: Any) -> Any:
+    known = {"id": "9.1", "claims": (1,), "verdict": ORDER, "remark": ""}
+    return SimpleNamespace(**(known | {"holds_without_control": ""} | changes))
+
+
+def recorded(
+    verdict: str = ORDER, control: bool | None = False, equal: bool | None = False
+) -> RowEvidence:
+    return RowEvidence("digest", verdict, control, equal, "", "")
+
+
+def test_faults_of_a_row() -> None:
+    def faults(of: Any, told: RowEvidence | None) -> list[str]:
+        return evidence._faults(of, "digest", told)
+
+    assert faults(row(), recorded()) == []
+    not_run = ["its claims have not been run since they were changed: qcnlab validate --controls"]
+    assert faults(row(), None) == not_run
+    assert evidence._faults(row(), "another", recorded()) == not_run
+    assert faults(row(), recorded(NUMBER)) == [f"it says '{ORDER}', and its runs '{NUMBER}'"]
+    for kind in (ORDER, NUMBER):
+        alone = faults(row(verdict=kind), recorded(kind, control=True))
+        assert alone == ["it holds without congestion control, and does not say why"]
+        same = faults(row(verdict=kind), recorded(kind, equal=True))
+        assert same == ["it holds with the compared cases made equal, and does not say why"]
+    assert faults(row(holds_without_control="why"), recorded(control=True, equal=True)) == []
+    missed = faults(row(verdict=MISSED), recorded(MISSED, control=True))
+    assert missed == ["it is not reproduced, and does not say what we get"]
+    assert faults(row(verdict=MISSED, remark="more"), recorded(MISSED)) == []
+
+
+def test_the_last_verdict_counts_while_the_claims_stay() -> None:
+    chapter: Any = SimpleNamespace(digest=lambda _: "digest")
+    known = Evidence((Run("2026-01-31", "abc1234", "0", {"9.1": recorded(NUMBER)}),))
+    assert evidence.verdict(chapter, row(), known) == NUMBER
+    assert evidence.verdict(chapter, row(id="9.2"), known) == UNRUN
+    assert evidence.verdict(chapter, row(claims=()), known) == DRAWN
+    changed: Any = SimpleNamespace(digest=lambda _: "another")
+    assert evidence.verdict(changed, row(), known) == UNRUN
+
+
+def test_rows_are_written_in_the_order_of_their_numbers() -> None:
+    run = Run("2026-01-31", "abc1234", "0", {name: recorded() for name in ("1.10", "1.9", "0.11")})
+    assert list(evidence._tree(run)["rows"]) == ["0.11", "1.9", "1.10"]
+    assert evidence._run(evidence._tree(run)) == run

@@ -1,0 +1,220 @@
+"""Numbers and demands of the book as its tables write them, and measures of whole tables."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from qcnlab.book import measures, tables
+from qcnlab.book.comparisons import HOLDS, UNDECIDED, Check
+from qcnlab.book.entries import Claim
+from qcnlab.book.values import Values
+from qcnlab.book.words import Word
+
+INF = math.inf
+
+
+def check(test: str, of: str = "recovery", **changes: Any) -> Check:
+    limits = changes.pop("limits", (-INF, INF))
+    interval = changes.pop("interval", None)
+    each = changes.pop("each", [3.0])
+    word = Word("short", "", test)
+    base = Claim(
+        "1-1-a", word, of, "a", None, ("", ""), None, "", None, math.nan, 0.0, -INF, INF, 1.0
+    )
+    return Check(replace(base, **changes), of, limits, Values.of(each), interval, HOLDS)
+
+
+def test_numbers_of_a_table() -> None:
+    assert [tables.figure(v) for v in (math.nan, INF, -INF, 12.345)] == [
+        "none",
+        "never",
+        "-",
+        "12.3",
+    ]
+    assert [tables.figure_signed(v) for v in (INF, -INF, 0.00042, -0.00042, 0.0, -1.234)] == [
+        "inf",
+        "-inf",
+        "0.0004",
+        "-0.0004",
+        "0",
+        "-1.23",
+    ]
+
+
+def test_median_and_quartiles() -> None:
+    of = Values.of
+    assert tables.spread_of(of([1.0, 2.0, 3.0]), 1.0, "ms") == "2 [1.5..2.5] ms"
+    assert tables.spread_of(of([2.0, 2.0]), 10.0, "ms") == "20 ms"
+    assert tables.spread_of(of([2.0]), 1.0, "") == "2"
+    assert tables.spread_of(of([INF, INF]), 1.0, "ms") == "never"
+    assert tables.spread_of(of([1.0, 2.0, INF, INF, INF]), 1.0, "ms") == "never [2..never] ms"
+    # Shares are in percent; a ratio of paired runs has no unit, a gain has the measure's.
+    assert tables.spread(check("limit", "underrun", each=[0.125])) == "12.5 %"
+    assert tables.spread(check("order", "underrun", each=[0.125])) == "0.125"
+    assert tables.spread(check("gain", "underrun", each=[0.125])) == "12.5 %"
+
+
+def test_what_is_demanded() -> None:
+    assert tables.demand(check("number", printed=4.0)) == "4 ms"
+    assert tables.demand(check("number", "underrun", printed=0.04)) == "4 %"
+    assert tables.demand(check("limit", limits=(-INF, 5.0))) == "< 5 ms"
+    assert tables.demand(check("limit", limits=(5.0, INF))) == "> 5 ms"
+    assert tables.demand(check("floor", limits=(5.0, INF))) == ">= 5 ms"
+    assert tables.demand(check("limit", limits=(2.0, 5.0))) == "2..5 ms"
+    assert tables.demand(check("every", limits=(2.0, 2.0))) == "2 ms"
+    assert tables.demand(check("order", limits=(1.05, INF))) == ">= 1.05"
+    assert tables.demand(check("order", limits=(-INF, 0.95))) == "<= 0.95"
+    assert tables.demand(check("equivalence", limits=(0.8, 1.25))) == "0.8..1.25"
+    assert tables.demand(check("gain", "underrun", limits=(0.0, INF))) == "> 0 %"
+
+
+def test_the_interval_that_decides() -> None:
+    assert tables.decided_by(check("limit")) == ""
+    assert tables.decided_by(check("order", interval=(-1.0, 2.5))) == "-1..2.5 ms"
+    assert tables.decided_by(check("order", "underrun", interval=(0.1, 0.2))) == "10..20 %"
+    assert tables.decided_by(check("equivalence", "underrun", interval=(0.9, INF))) == "0.9..inf"
+
+
+def test_what_a_check_is_about() -> None:
+    plain = check("limit", "queue_mean_bytes")
+    assert tables.name_of(plain) == "queue mean bytes: a"
+    assert tables.name_of(check("order", than="b", during="hss")) == "recovery (hss): a / b"
+    timed = check("limit", during=(0.5, 1.25), flows="h*")
+    assert tables.name_of(timed) == "recovery (0.5 to 1.25 s) of h*: a"
+    gain = check("gain", than="b", over=("c", "d"))
+    assert tables.name_of(gain) == "recovery: b less a, less the same of c"
+
+
+def judged(*checks: Check, borne_out: bool = True) -> Any:
+    row = SimpleNamespace(id="9.1", published="short", verdict="number reproduced")
+    return SimpleNamespace(row=row, verdict="order reproduced", checks=checks, borne_out=borne_out)
+
+
+def test_lines_of_a_row_name_it_once() -> None:
+    one = check("limit", limits=(-INF, 5.0))
+    two = replace(one, verdict=UNDECIDED)
+    assert tables.lines(judged(one, two)) == [
+        ("9.1", "short", "short", "recovery: a", "3 ms", "< 5 ms", "order reproduced"),
+        ("", "", "short", "recovery: a", "3 ms undecided", "< 5 ms", ""),
+    ]
+    said = "order reproduced\n(the row says: number reproduced)"
+    assert tables.lines(judged(borne_out=False)) == [("9.1", "short", "", "", "", "", said)]
+
+
+def test_counts_name_every_verdict() -> None:
+    counts = tables.count([judged(), judged()])
+    assert counts["order reproduced"] == 2
+    assert sum(counts.values()) == 2
+    assert tables.counted([judged(), judged()]) == "2 rows: 2 order reproduced"
+    assert tables.text_of("a" * 20 + " " + "b" * 20) == "a" * 20 + "\n" + "b" * 20
+
+
+def test_json_has_no_infinities() -> None:
+    told = tables._check(check("limit", limits=(-INF, 5.0), each=[1.0, 3.0], interval=(0.0, INF)))
+    assert json.loads(json.dumps(told, allow_nan=False)) == {
+        "entry": "1-1-a",
+        "word": "short",
+        "of": "recovery",
+        "case": "a",
+        "than": None,
+        "during": None,
+        "flows": "",
+        "limits": [None, 5.0],
+        "interval": [0.0, None],
+        "verdict": "holds",
+        "median": 2.0,
+        "first_quartile": 1.5,
+        "third_quartile": 2.5,
+        "min": 1.0,
+        "max": 3.0,
+        "values": [1.0, 3.0],
+    }
+    assert tables._check(check("limit"))["interval"] is None
+
+
+def recorded(monkeypatch: pytest.MonkeyPatch, **frames: dict[str, list[Any]]) -> Any:
+    """Return a run with these tables and a set point of 33 000 B."""
+    monkeypatch.setattr(measures, "facts", lambda _: SimpleNamespace(set_point_bytes=33_000.0))
+    whole = {name: pl.DataFrame(columns) for name, columns in frames.items()}
+
+    def table(name: str) -> Any:
+        return SimpleNamespace(to_polars=lambda: whole[name])
+
+    return SimpleNamespace(table=table)
+
+
+def test_cuts_while_bandwidth_is_available(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six frames are 9000 B: long at 10 ms only. A message counts 11 ms after that at the soonest.
+
+    At the message the queue must be short, too: the offset from 33 000 B above 24 000 B.
+    """
+    run = recorded(
+        monkeypatch,
+        queues={
+            "replication": [0, 0, 0, 1],
+            "time_s": [0.0, 0.010, 0.015, 0.020],
+            "queue_bytes": [8_999, 9_000, 0, 90_000],
+        },
+        messages={
+            "replication": [0, 0, 0, 0, 0, 1],
+            "time_s": [0.005, 0.0205, 0.022, 0.023, 0.024, 0.030],
+            "fb": [-1, -1, -1, -1, 0, -1],
+            "q_off_bytes": [30_000, 30_000, 24_001, 24_000, 30_000, 30_000],
+        },
+    )
+    # 22 ms alone: 5 and 20.5 are too soon, 23 has a long queue, 24 is no cut.
+    assert measures._cuts_while_available(run, 0) == 1.0
+    never_long = recorded(
+        monkeypatch,
+        queues={"replication": [0], "time_s": [0.0], "queue_bytes": [0]},
+        messages={
+            "replication": [0, 0],
+            "time_s": [0.010, 0.012],
+            "fb": [-1, -1],
+            "q_off_bytes": [30_000, 30_000],
+        },
+    )
+    assert measures._cuts_while_available(never_long, 0) == 1.0
+
+
+def test_push_backs_are_counted_by_their_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = recorded(
+        monkeypatch,
+        messages={"replication": [0, 0, 0, 1], "kind": ["push-back", "cnm", "push-back", "cnm"]},
+    )
+    assert [measures._push_backs(run, index) for index in (0, 1)] == [2.0, 0.0]
+
+
+def test_frames_from_a_cut_to_hyper_active_increase(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples of 1 ms at 12 Mb/s are a frame of 12 000 bits each.
+
+    The rate falls to 12 Mb/s at 1 ms and stays; the target jumps by 26 Mb/s at 5 ms. From the
+    sample of the cut, at 1 ms, to the one before the jump, at 4 ms, three frames are sent. A step
+    of 25 Mb/s is none, nor is one at the highest rate, nor one before any cut.
+    """
+    mega = 1e6
+    rates = {
+        "replication": [0] * 8,
+        "source": ["a"] * 8,
+        "time_s": [index * 1e-3 for index in range(8)],
+        "current_rate_bps": [rate * mega for rate in (48, 12, 12, 12, 12, 12, 12, 48)],
+        "target_rate_bps": [rate * mega for rate in (10, 10, 35, 35, 35, 61, 100, 200)],
+    }
+    assert measures._hai_after(recorded(monkeypatch, rates=rates), 0) == pytest.approx(3.0)
+    # The first of two steps after a cut counts, and the fewest of all sources.
+    other = dict(
+        rates, source=["b"] * 8, target_rate_bps=[mega * r for r in (0, 0, 0, 0, 30, 30, 60, 60)]
+    )
+    both = {name: rates[name] + other[name] for name in rates}
+    assert measures._hai_after(recorded(monkeypatch, rates=both), 0) == pytest.approx(2.0)
+    calm = dict(rates, target_rate_bps=[mega] * 8)
+    assert math.isnan(measures._hai_after(recorded(monkeypatch, rates=calm), 0))
+    uncut = dict(rates, current_rate_bps=[mega * r for r in (12, 12, 12, 12, 12, 12, 12, 48)])
+    assert math.isnan(measures._hai_after(recorded(monkeypatch, rates=uncut), 0))
