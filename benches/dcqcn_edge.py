@@ -21,6 +21,7 @@ from qcnlab.analysis.boundary import _highest_capacity, _star
 
 POINTS = [(2, us) for us in (4, 16, 24, 60, 110)]
 POINTS += [(5, us) for us in (4, 24)] + [(10, us) for us in (4, 16, 24, 40)]
+RTTS_US = (4, 16, 24, 40, 60, 110)
 FACTORS = (1, 4, 16)
 SETTLED_S = 0.1
 
@@ -35,7 +36,7 @@ def deviations(points: list[tuple[int, int]], factors: list[int]) -> dict[tuple[
     known = modelled.read(scenario)
     contenders = _highest_capacity(known)
     base = known.kind.from_scenario(known.base["scheme"], contenders)
-    found: dict[tuple[int, int], list] = {point: [] for point in points}
+    rows_by_point: dict[tuple[int, int], list] = {point: [] for point in points}
     for factor in factors:
         for sources, rtt_us in points:
             model = base.with_(sources=sources)
@@ -45,12 +46,12 @@ def deviations(points: list[tuple[int, int]], factors: list[int]) -> dict[tuple[
             queues = qcnlab.run(short, reps=1, jobs=1).queues.to_polars()
             settled = queues.filter(pl.col("time_s") >= SETTLED_S)["queue_bytes"].cast(pl.Float64)
             share = float(settled.std(ddof=0)) / factor / model.queue_level()
-            found[sources, rtt_us].append(share)
+            rows_by_point[sources, rtt_us].append(share)
             print(f"{sources} sources, {rtt_us} us, M = {factor}: {share:.2f}", flush=True)
-    return found
+    return rows_by_point
 
 
-def draw(found: dict[tuple[int, int], list], factors: list[int], to: Path) -> None:
+def draw(rows_by_point: dict[tuple[int, int], list], factors: list[int], to: Path) -> None:
     """Draw the deviation over M, a panel for each number of sources."""
     from matplotlib.figure import Figure
 
@@ -58,13 +59,18 @@ def draw(found: dict[tuple[int, int], list], factors: list[int], to: Path) -> No
         figure = Figure(figsize=(9.0, 3.2), layout="constrained")
         panels = figure.subplots(1, 3, sharey=True)
         for axes, sources in zip(panels, (2, 5, 10), strict=True):
-            rows = {rtt: row for (n, rtt), row in found.items() if n == sources}
-            for index, (rtt_us, row) in enumerate(rows.items()):
-                pen = plots.source_style(index)
+            rows = {rtt: row for (n, rtt), row in rows_by_point.items() if n == sources}
+            for rtt_us, row in rows.items():
+                pen = plots.source_style(RTTS_US.index(rtt_us))
                 axes.plot(factors, row, marker="o", ms=4, lw=1.2, label=f"{rtt_us} us", **pen)
             noise = rows[4][0] / np.sqrt(factors)
             axes.plot(
-                factors, noise, color=plots.INK, lw=0.8, ls=(0, (1, 2)), label="noise of 4 us"
+                factors,
+                noise,
+                color=plots.INK,
+                lw=0.8,
+                ls=(0, (1, 2)),
+                label="4 us by the root of M",
             )
             axes.set_xscale("log", base=2)
             axes.set_yscale("log", base=2)
@@ -76,7 +82,7 @@ def draw(found: dict[tuple[int, int], list], factors: list[int], to: Path) -> No
             axes.set_xlabel("M times the flows")
             axes.legend(loc="lower left", fontsize=7)
         panels[0].set_ylabel("deviation of the queue (levels)")
-        figure.savefig(to)
+        figure.savefig(to, metadata={"Date": None} if to.suffix == ".svg" else None)
 
 
 def main() -> None:
@@ -86,11 +92,11 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=16, help="leave larger M out")
     arguments = parser.parse_args()
     factors = [factor for factor in FACTORS if factor <= arguments.most]
-    found = deviations(POINTS, factors)
-    for (sources, rtt_us), row in found.items():
+    rows_by_point = deviations(POINTS, factors)
+    for (sources, rtt_us), row in rows_by_point.items():
         print(f"| {sources} | {rtt_us} us | " + " | ".join(f"{share:.2f}" for share in row) + " |")
     if arguments.svg:
-        draw(found, factors, arguments.svg)
+        draw(rows_by_point, factors, arguments.svg)
 
 
 if __name__ == "__main__":

@@ -16,12 +16,12 @@ are left out, so that a swing which dies out after the start does not count.
 
 Where noise is large, `flows_factor` M tells it from a limit cycle: M times the flows, capacity,
 buffer and thresholds have the same fluid, and the noise falls as 1 / sqrt(M), while a limit cycle
-stays. Two sources of DCQCN at 4, 16, 24, 60 and 110 us have a deviation of 1.00, 1.01, 1.01, 1.11
-and 1.13 levels; with M = 16 it is 0.29, 0.29, 0.31, 0.37 and 0.56. They are steady up to 60 us and
-swing at 110, which M = 1 does not show. Ten sources at 4, 16, 24 and 40 us have 0.31, 0.37, 0.53
-and 0.60 levels with M = 1, and 0.17, 0.21, 0.24 and 0.61 with M = 16: at 24 us, where the fluid is
-bistable, single marks kick the few flows off their rest and not the many. (One run each, of 0.3 s
-for ten sources and 0.4 s for two.)
+stays. Two sources of DCQCN at 4, 16, 24, 60 and 110 us have a deviation of 0.99, 1.01, 0.99, 1.11
+and 1.13 levels; with M = 16 it is 0.29, 0.30, 0.31, 0.37 and 0.54. They are steady up to 60 us and
+swing at 110, which M = 1 does not show. Ten sources at 4, 16, 24 and 40 us have 0.31, 0.36, 0.53
+and 0.60 levels with M = 1, and 0.15, 0.22, 0.43 and 0.61 with M = 16: at 24 us, where the fluid is
+bistable, single marks throw few flows off their rest at once, and many after some tenths of a
+second. (One run each, of 0.3 s for ten sources and 0.4 s for two; `benches/dcqcn_edge.py`.)
 
 The packets run on a star with the bottleneck's capacity and ideal feedback. Its N sources are
 saturated, with links as fast as the bottleneck or, if that is more, as in the scenario. The buffer
