@@ -98,6 +98,11 @@ pub enum Unsupported {
         /// Its name.
         switch: String,
     },
+    /// Storms of pauses and watchdogs.
+    #[error(
+        "hosts of live runs send no storms of pauses, and live switches have no watchdog: leave [[pause_storm]] and [[watchdog]] out"
+    )]
+    Storm,
     /// Links that fail.
     #[error("links of live runs do not fail: leave [[failure]] out")]
     Failure,

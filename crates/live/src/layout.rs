@@ -117,6 +117,9 @@ impl Layout {
         if let Some(switch) = plan.nodes.iter().find(|node| node.quanta.is_some()) {
             return Err(Unsupported::Turns { switch: switch.name.clone() });
         }
+        if !plan.storms.is_empty() || plan.nodes.iter().any(|node| node.watchdog.is_some()) {
+            return Err(Unsupported::Storm);
+        }
         if !plan.failures.is_empty() {
             return Err(Unsupported::Failure);
         }

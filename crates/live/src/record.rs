@@ -353,6 +353,10 @@ fn add_counters(sum: &mut Counters, more: Counters) {
             messages_heard,
             messages_ignored,
             messages_lost,
+            packets_trimmed,
+            heads_ended,
+            storms_detected,
+            storms_ended,
             alarms,
             false_alarms
         }

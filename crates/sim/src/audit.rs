@@ -122,6 +122,16 @@ pub(crate) fn signals(counters: &Counters, signals: u64, probes: u64) -> Result<
     law("feedback", "probes sent = ended + under way", counters.probes_sent, counters.probes_ended + probes)
 }
 
+/// Checks the heads of packets that were cut: each reached its destination, was lost, or is under way.
+pub(crate) fn heads(counters: &Counters, heads: u64) -> Result<(), Violation> {
+    law(
+        "queue pairs",
+        "packets trimmed = heads ended + under way",
+        counters.packets_trimmed,
+        counters.heads_ended + heads,
+    )
+}
+
 /// Checks what RoCE packets carry: each entry is a packet or an acknowledgement in the fabric, or the newest that a
 /// receiver has not answered.
 pub(crate) fn packets(under_way: u64, in_fabric: u64, unanswered: u64) -> Result<(), Violation> {

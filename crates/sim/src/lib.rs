@@ -43,6 +43,7 @@ pub mod source;
 pub mod tcp;
 pub mod testing;
 pub mod trace;
+mod watchdog;
 pub mod wheel;
 mod wred;
 
@@ -52,9 +53,11 @@ pub use engine::{Control, Ending, Engine, Finished, Halt, PortState, Sink};
 pub use path_choice::PathChoice;
 pub use plan::{
     DomainPlan, DomainPort, Events, Feedback, FlowPlan, GeneratorPlan, LinkFailure, NodePlan, PausePlan, PauseRule,
-    PauseScope, PauseTarget, Plan, PortPlan, Process, Record, ReplayPlan, Reroute, ServiceChange, Ties, Traffic,
+    PauseScope, PauseStorm, PauseTarget, Plan, PortPlan, Process, Record, ReplayPlan, Reroute, ServiceChange, Ties,
+    Traffic, TrimPlan,
 };
 pub use replay::{ReplayError, ReplaySource, ReplayStream, ReplayedFrame};
 pub use shared_buffer::{Alpha, SharedBufferPlan, SharedInputPlan, SharedQueuePlan};
 pub use trace::{Counters, FlowTally, PauseRows, PointTally, RoceTally, TcpTally, Trace};
+pub use watchdog::{WatchdogAction, WatchdogPlan};
 pub use wred::WredPlan;

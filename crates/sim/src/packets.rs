@@ -37,6 +37,8 @@ pub(crate) enum AckKind {
     Positive,
     /// A packet is missing; the number of one that came out of order and was kept.
     Negative(Option<u32>),
+    /// The packet with this number was cut to its head.
+    Trimmed(u32),
 }
 
 /// The packets of a run that are under way.

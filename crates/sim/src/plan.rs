@@ -3,6 +3,7 @@
 use crate::path_choice::PathChoice;
 use crate::replay::ReplaySource;
 use crate::shared_buffer::SharedBufferPlan;
+use crate::watchdog::WatchdogPlan;
 use crate::wred::WredPlan;
 use crate::{roce, tcp};
 use qcnlab_schemes::ReactionPoint;
@@ -28,6 +29,8 @@ pub struct Plan {
     pub services: Vec<ServiceChange>,
     /// Failures of links; of one link none while it is down.
     pub failures: Vec<LinkFailure>,
+    /// Hosts that pause their links, whatever they hold.
+    pub storms: Vec<PauseStorm>,
     /// Changes of flows' paths.
     pub reroutes: Vec<Reroute>,
     /// Which of several paths a frame takes.
@@ -61,6 +64,16 @@ impl Plan {
         let later = self.reroutes.iter();
         let later = later.flat_map(|each| each.paths.iter().map(|path| (&self.flows[each.flow as usize], path)));
         first.chain(later)
+    }
+
+    /// For each port whether its link is in a storm of pauses at some time.
+    pub(crate) fn storming_ports(&self) -> Vec<bool> {
+        let mut storming = vec![false; self.ports.len()];
+        for port in self.storms.iter().map(|storm| storm.port as usize) {
+            storming[port] = true;
+            self.ports[port].peer.into_iter().for_each(|peer| storming[peer as usize] = true);
+        }
+        storming
     }
 
     /// For each port whether its link fails at some time.
@@ -155,6 +168,10 @@ pub struct NodePlan {
     pub shared_buffer: Option<SharedBufferPlan>,
     /// When it pauses the far ends of its links.
     pub pause: Option<PausePlan>,
+    /// What becomes of RoCE packets that its queues have no room for; `None` if they are dropped.
+    pub trim: Option<TrimPlan>,
+    /// When it takes a paused queue for stuck.
+    pub watchdog: Option<WatchdogPlan>,
     /// For each class the octets that a turn adds to what it may send (deficit round robin); 0 for a strict class. All
     /// strict classes go first, the highest first. `None` where all are strict. No flow starts at such a node.
     pub quanta: Option<[Bytes; 8]>,
@@ -170,6 +187,15 @@ impl NodePlan {
     pub(crate) fn pauses_by_holding(&self) -> bool {
         self.pause.is_some_and(|pause| pause.rule.resumes())
     }
+}
+
+/// How packets are cut to their heads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrimPlan {
+    /// What is left.
+    pub size: Bytes,
+    /// The class of heads, 0 to 7.
+    pub class: u8,
 }
 
 /// A queue and the link behind it.
@@ -372,6 +398,19 @@ pub struct LinkFailure {
     /// When it fails.
     pub from: Instant,
     /// When it comes back; [`Instant::NEVER`] if it does not.
+    pub until: Instant,
+}
+
+/// A host that pauses classes of its link again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseStorm {
+    /// The port that it sends pauses by.
+    pub port: u32,
+    /// The classes, a bit each; all eight for 802.3x.
+    pub classes: u8,
+    /// When it begins.
+    pub from: Instant,
+    /// When it sends XON.
     pub until: Instant,
 }
 

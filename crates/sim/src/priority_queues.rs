@@ -7,7 +7,9 @@
 use crate::deficit_round_robin::DeficitRoundRobin;
 use crate::frame::{Frame, Ring, flag};
 use crate::ids::{AdapterId, PortCpId, PortId};
+use crate::plan::TrimPlan;
 use crate::port::Fifo;
+use crate::watchdog::Watchdog;
 use crate::wred::Wred;
 use qcnlab_schemes::driver::ClassPause;
 use qcnlab_units::BitRate;
@@ -85,6 +87,10 @@ pub(crate) struct PriorityQueues {
     pub(crate) counts_inputs: bool,
     /// Whose turn it is, where some classes take turns.
     pub(crate) turns: Option<Box<DeficitRoundRobin>>,
+    /// How packets are cut for which a queue has no room, if they are.
+    pub(crate) trim: Option<TrimPlan>,
+    /// What takes its queues for stuck when pauses hold them up.
+    pub(crate) watchdog: Option<Box<Watchdog>>,
     /// Whether some queue may turn a frame away that has room.
     pub(crate) guarded: bool,
     /// Whether the port needs them whether or not anything is paused, and even with one class.
@@ -150,6 +156,8 @@ impl PriorityQueues {
             pause_frames_sent: 0,
             counts_inputs: false,
             turns: None,
+            trim: None,
+            watchdog: None,
             guarded: false,
             always: false,
             unpaused: None,
@@ -166,6 +174,12 @@ impl PriorityQueues {
     #[inline]
     pub(crate) fn of_class_mut(&mut self, class: u8) -> &mut ClassQueue {
         &mut self.queues[usize::from(self.position[usize::from(class)])]
+    }
+
+    /// Whether the watchdog has the queue of a class drop what comes to it.
+    pub(crate) fn drops(&self, class: u8) -> bool {
+        let position = usize::from(self.position[usize::from(class)]);
+        self.watchdog.as_ref().is_some_and(|watchdog| watchdog.drops(position))
     }
 
     /// Whether it counts a frame by the input that the frame came in over.

@@ -149,6 +149,14 @@ pub struct Counters {
     pub messages_ignored: u64,
     /// Signals lost with their frame.
     pub messages_lost: u64,
+    /// Packets that were cut to their heads.
+    pub packets_trimmed: u64,
+    /// Heads that reached their destination or were lost.
+    pub heads_ended: u64,
+    /// Storms of pauses that watchdogs detected.
+    pub storms_detected: u64,
+    /// Those of them that ended.
+    pub storms_ended: u64,
     /// Times a reaction point took the absence of an answer for bandwidth.
     pub alarms: u64,
     /// Those of them in which a congestion point on its path had had none since it asked.
@@ -195,6 +203,8 @@ pub struct RoceTally {
     pub nacks: u64,
     /// Timeouts.
     pub timeouts: u64,
+    /// Packets that were cut to their heads, as the sender heard.
+    pub trimmed: u64,
     /// When the last octet reached the receiver; [`Instant::NEVER`] if that did not happen.
     pub received: Instant,
 }

@@ -68,6 +68,7 @@ fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
         ties: Ties::Drawn,
         services: Vec::new(),
         failures: Vec::new(),
+        storms: Vec::new(),
         reroutes: Vec::new(),
         path_choice: PathChoice::Random,
         domain: None,

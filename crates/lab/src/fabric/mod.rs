@@ -8,12 +8,13 @@ pub(crate) use traffic::limiters;
 use crate::fairness::{Claim, max_min, proportional};
 use crate::flows::{Alone, Hop};
 use crate::scenario::{
-    Draw, FailedLink, Feedback, Multipath, NewPaths, PortDefence, ResolvedScenario, Scenario, ScenarioError, Ties,
+    Draw, FailedLink, Feedback, Multipath, NewPaths, PortDefence, ResolvedScenario, Scenario, ScenarioError, StormAt,
+    Ties,
 };
 use crate::topology::{Role, reverse};
 use qcnlab_sim::{
-    DomainPlan, Events, FlowPlan, GeneratorPlan, LinkFailure, NodePlan, PathChoice, Plan, PortPlan, Record, ReplayPlan,
-    Reroute, ServiceChange, SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic,
+    DomainPlan, Events, FlowPlan, GeneratorPlan, LinkFailure, NodePlan, PathChoice, PauseStorm, Plan, PortPlan, Record,
+    ReplayPlan, Reroute, ServiceChange, SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic, TrimPlan,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use serde_json::{Value, json};
@@ -29,6 +30,7 @@ pub(crate) struct Fabric {
     replays: Vec<ReplayPlan>,
     services: Vec<ServiceChange>,
     failures: Vec<LinkFailure>,
+    storms: Vec<PauseStorm>,
     reroutes: Vec<Reroute>,
     domain: Option<DomainPlan>,
     /// How each port defends the domain; `None` without one and where its node takes no part.
@@ -101,6 +103,7 @@ impl Fabric {
             announced: announced(scenario, &resolved, &kept),
             services: services(scenario, &resolved, &ports, index),
             failures: failures(&resolved, &index_of),
+            storms: storms(&resolved, &index_of),
             reroutes: reroutes(&resolved, index),
             bottleneck: index(resolved.bottleneck),
             entries: resolved.flows.iter().map(|flow| flow.traffic as u32).collect(),
@@ -192,6 +195,7 @@ impl Fabric {
             },
             services: self.services.clone(),
             failures: self.failures.clone(),
+            storms: self.storms.clone(),
             reroutes: self.reroutes.clone(),
             path_choice: match scenario.routing.multipath {
                 Multipath::RoundRobin => PathChoice::RoundRobin,
@@ -237,7 +241,8 @@ fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
 /// acknowledgements or pause frames travel.
 fn kept_ports(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<u32> {
     let acknowledged = scenario.traffic.iter().any(|traffic| traffic.transport_headers().is_some());
-    let back = scenario.feedback != Feedback::Ideal || resolved.pauses.iter().any(Option::is_some) || acknowledged;
+    let pauses = resolved.pauses.iter().any(Option::is_some) || !resolved.storms.is_empty();
+    let back = scenario.feedback != Feedback::Ideal || pauses || acknowledged;
     let recorded_too = |port: u32| resolved.hotspots.contains(&port) || resolved.bottleneck == port;
     let crossed = |port: u32| resolved.crossed[port as usize] || resolved.recorded[port as usize] || recorded_too(port);
     let forward = (0..resolved.network.ports()).filter(|port| crossed(*port));
@@ -275,6 +280,10 @@ fn nodes(scenario: &Scenario, resolved: &ResolvedScenario, index_of: &[Option<u3
         shared_buffer: resolved.shared_buffers[index as usize].as_ref().map(|plan| renumbered(plan, index_of)),
         pause: resolved.pauses[index as usize],
         quanta: resolved.quanta[index as usize],
+        watchdog: resolved.watchdogs[index as usize],
+        trim: resolved.switch(scenario, index).and_then(|switch| {
+            Some(TrimPlan { size: switch.trim_to?, class: switch.trim_priority.unwrap_or(7) as u8 })
+        }),
     };
     nodes.map(plan).collect()
 }
@@ -319,6 +328,15 @@ fn failures(resolved: &ResolvedScenario, index_of: &[Option<u32>]) -> Vec<LinkFa
         })
     };
     resolved.failed.iter().filter_map(one).collect()
+}
+
+/// The storms on links that anything crosses.
+fn storms(resolved: &ResolvedScenario, index_of: &[Option<u32>]) -> Vec<PauseStorm> {
+    let one = |storm: &StormAt| {
+        let (from, until) = (Instant::ZERO + storm.from, Instant::ZERO + storm.until);
+        Some(PauseStorm { port: index_of[storm.port as usize]?, classes: storm.classes, from, until })
+    };
+    resolved.storms.iter().filter_map(one).collect()
 }
 
 fn reroutes(resolved: &ResolvedScenario, index: impl Fn(u32) -> u32) -> Vec<Reroute> {

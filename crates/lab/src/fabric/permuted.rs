@@ -69,6 +69,7 @@ fn permuted(plan: &Plan, dice: &mut Dice) -> Plan {
     new.generators.iter_mut().flat_map(|each| &mut each.flows).for_each(|flow| *flow = flow_now[*flow as usize]);
     new.services.iter_mut().for_each(|change| change.port = port_now[change.port as usize]);
     new.failures.iter_mut().for_each(|failure| failure.port = port_now[failure.port as usize]);
+    new.storms.iter_mut().for_each(|storm| storm.port = port_now[storm.port as usize]);
     for each in &mut new.reroutes {
         each.flow = flow_now[each.flow as usize];
         each.paths.iter_mut().flatten().for_each(|port| *port = port_now[*port as usize]);

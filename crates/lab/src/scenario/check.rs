@@ -73,6 +73,7 @@ fn fabric(scenario: &Scenario, draw: Draw, known: Option<ResolvedScenario>) -> R
     sizes(scenario, &resolved)?;
     frames(scenario, &resolved)?;
     connections(scenario)?;
+    trimming(scenario)?;
     domain(scenario, &resolved)?;
     limiters(scenario, &resolved)?;
     telemetry(scenario, &resolved)?;
@@ -303,6 +304,25 @@ fn domain(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), Locate
     fault(DomainFault::NoTraffic { domain: domain.cnpvs }, &keys)
 }
 
+/// Switches cut packets to less than they have.
+fn trimming(scenario: &Scenario) -> Result<(), LocatedFault> {
+    let pairs = scenario.traffic.iter().filter(|traffic| traffic.queue_pair().is_some());
+    let shortest = pairs.map(|traffic| traffic.frame).min();
+    for (number, switch) in scenario.switches.iter().enumerate() {
+        let key = |name: &str| format!("switch.{number}.{name}");
+        match (switch.trim_to, shortest) {
+            (None, _) if switch.trim_priority.is_some() => {
+                return refuse(Fault::NothingTrimmed, &[key("trim_priority")]);
+            }
+            (Some(trim), Some(frame)) if trim >= frame => {
+                return refuse(Fault::TrimAboveFrame { trim, frame }, &[key("trim_to"), "traffic.0.frame".to_owned()]);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Every queue pair can send a packet, and its timeouts are in order.
 fn queue_pair(traffic: &Traffic, entry: usize) -> Result<(), LocatedFault> {
     let Some(config) = traffic.queue_pair() else { return Ok(()) };
@@ -333,11 +353,6 @@ fn signals(scenario: &Scenario) -> Result<(), LocatedFault> {
 /// A scheme that hears of acknowledgements controls traffic that has some.
 fn transport(scenario: &Scenario) -> Result<(), LocatedFault> {
     let events = scenario.scheme.events();
-    let unheard = [EventKind::Trim, EventKind::Pause].into_iter().find(|kind| events.contains(*kind));
-    if let Some(kind) = unheard {
-        let fault = Fault::UntoldEvent { scheme: scenario.scheme.name().to_owned(), event: kind.name() };
-        return refuse(fault, &["scheme.name"]);
-    }
     let without = |traffic: &Traffic| traffic.controlled && traffic.queue_pair().is_none();
     match scenario.traffic.iter().position(without) {
         Some(entry) if !events.is_empty() => {

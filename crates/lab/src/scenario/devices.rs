@@ -1,6 +1,6 @@
 //! What stands in a network and how it behaves: `[[switch]]`, `[[adapter]]`, `[pause]`, `[routing]`.
 
-use super::fields::{POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
+use super::fields::{FRAME, POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
 use qcnlab_schemes::params::{Fallback, Range};
 use qcnlab_schemes::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Span};
@@ -22,6 +22,11 @@ params! {
         /// Weights of classes that take turns on each output link (deficit round robin), such as "3: 2, 5: 1". Classes
         /// that it does not name are strict: they go first, the highest first. Left out, all are strict.
         weights: Option<String>, "DWRR weight, ETS", Range::ANY;
+        /// Cut RoCE packets that an output queue has no room for to this many octets, instead of dropping them: the head
+        /// goes on, and the receiver asks for the packet. Left out, they are dropped.
+        trim_to: Option<Bytes>, "packet trimming", FRAME;
+        /// Class of the heads; left out, 7.
+        trim_priority: Option<u32>, "PCP", Range::between(0.0, 7.0);
         /// Seed of the hash by which it chooses a way for each flow, with routing.multipath = "switch". Switches with one
         /// seed choose alike. Left out, each has its own.
         hash_seed: Option<u32>, "ECMP seed", Range::ANY;

@@ -280,14 +280,6 @@ pub enum Fault {
         /// The switch.
         switch: String,
     },
-    /// A scheme hears of events that the simulator does not tell of.
-    #[error("scheme '{scheme}' hears of each {event}, which the simulator does not tell of")]
-    UntoldEvent {
-        /// The scheme.
-        scheme: String,
-        /// What it hears of.
-        event: &'static str,
-    },
     /// TCP timeouts out of order.
     #[error("{name} ({least}) is above max_rto ({most})")]
     Rto {
@@ -340,6 +332,17 @@ pub enum Fault {
         /// The next.
         to: String,
     },
+    /// Heads as long as the frames that are cut.
+    #[error("trim_to ({trim}) is no shorter than the frames that it cuts ({frame})")]
+    TrimAboveFrame {
+        /// The heads.
+        trim: Bytes,
+        /// The frames.
+        frame: Bytes,
+    },
+    /// A class of heads where nothing is cut.
+    #[error("trim_priority is for heads of packets, and nothing is cut")]
+    NothingTrimmed,
     /// Weights of classes that cannot be read.
     #[error("'{text}' gives no weights of classes")]
     Weights {
@@ -629,6 +632,8 @@ impl Fault {
             Fault::NoLinkOnRoute { .. } => {
                 "via has every switch on the way, from the one at the sender to the one at the receiver".to_owned()
             }
+            Fault::TrimAboveFrame { .. } => "lower trim_to".to_owned(),
+            Fault::NothingTrimmed => "add trim_to = \"64 B\", or leave it out".to_owned(),
             Fault::Weights { .. } => {
                 "write \"3: 2, 5: 1\": classes from 0 to 7, each once, with weights from 1 to 1000".to_owned()
             }

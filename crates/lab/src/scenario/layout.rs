@@ -7,6 +7,7 @@ use super::routing::Route;
 use super::shapes::{Links, Topology};
 use super::shared_buffer::{SharedBuffer, SharedBufferKind};
 use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
+use super::watchdog::{PauseStorm, Watchdog};
 use super::wred::Wred;
 use qcnlab_schemes::params::{Choice, Field, Kind, Scalar, Variants};
 use qcnlab_units::{Quantity, Span};
@@ -127,6 +128,16 @@ pub(crate) const PAUSE: Section = Section {
     kind: None,
     fields: Pause::FIELDS,
 };
+/// `[[watchdog]]`.
+pub(crate) const WATCHDOG: Section = Section {
+    name: "watchdog",
+    about: "The PFC watchdog of switches; none or more.",
+    list: true,
+    single: true,
+    required: false,
+    kind: None,
+    fields: Watchdog::FIELDS,
+};
 /// `[routing]`.
 pub(crate) const ROUTING: Section = Section {
     name: "routing",
@@ -197,6 +208,16 @@ pub(crate) const FAILURE: Section = Section {
     kind: None,
     fields: Failure::FIELDS,
 };
+/// `[[pause_storm]]`.
+pub(crate) const PAUSE_STORM: Section = Section {
+    name: "pause_storm",
+    about: "A time during which a host pauses its link, whatever it holds; none or more.",
+    list: true,
+    single: false,
+    required: false,
+    kind: None,
+    fields: PauseStorm::FIELDS,
+};
 /// `[feedback]`.
 pub(crate) const FEEDBACK: Section = Section {
     name: "feedback",
@@ -219,7 +240,7 @@ pub(crate) const RECORD: Section = Section {
 };
 
 /// All tables with declared fields, in the order they are printed; the scheme's stands before `[record]`.
-pub(crate) const SECTIONS: [&Section; 16] = [
+pub(crate) const SECTIONS: [&Section; 18] = [
     &TOPOLOGY,
     &LINK,
     &SWITCH,
@@ -227,6 +248,7 @@ pub(crate) const SECTIONS: [&Section; 16] = [
     &WRED,
     &ADAPTER,
     &PAUSE,
+    &WATCHDOG,
     &ROUTING,
     &ROUTE,
     &DOMAIN,
@@ -234,6 +256,7 @@ pub(crate) const SECTIONS: [&Section; 16] = [
     &TRAFFIC,
     &HOTSPOT,
     &FAILURE,
+    &PAUSE_STORM,
     &FEEDBACK,
     &RECORD,
 ];

@@ -1,6 +1,6 @@
 //! Scenario files: from a TOML text to a checked, resolved [`Scenario`] and back.
 //!
-//! * `types`, `shapes`, `devices`, `shared_buffer`, `wred`, `failing`: what a scenario says; each table is declared there, once. `fields`
+//! * `types`, `shapes`, `devices`, `shared_buffer`, `wred`, `failing`, `watchdog`: what a scenario says; each table is declared there, once. `fields`
 //!   holds the ranges they share.
 //! * `domain`: who takes part in congestion notification; `defences`: what follows for each port.
 //! * `network`, `flows`, `drawing`, `replaying`, `connection`, `pausing`, `routing`, `scheduling`, `sharing`, `receiving`: parts of the resolved
@@ -56,6 +56,7 @@ mod slowing;
 pub(crate) mod text;
 mod types;
 mod warning;
+mod watchdog;
 mod wred;
 
 pub(crate) use counts::Counts;
@@ -65,6 +66,7 @@ pub(crate) use failing::FailedLink;
 pub(crate) use replaying::pace;
 pub(crate) use resolved::ResolvedScenario;
 pub(crate) use routing::NewPaths;
+pub(crate) use watchdog::StormAt;
 
 pub use defences::PortDefence;
 pub use devices::{Adapters, Multipath, Pause, PauseKind, PauseRule, PauseTarget, Routing, Switches};
@@ -83,6 +85,7 @@ pub use types::{
     BOTTLENECK, CongestionAvoidance, Feedback, Hotspot, Pairing, Record, RecoverGuard, RttFrom, Scenario, TcpFlavour,
     Ties, Times, Traffic, TrafficKind,
 };
+pub use watchdog::{PauseStorm, Watchdog, WatchdogAction};
 pub use wred::Wred;
 
 use document::Document;

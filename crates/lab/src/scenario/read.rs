@@ -9,8 +9,8 @@ use super::error::ScenarioError;
 use super::failing::Failure;
 use super::fault::Fault;
 use super::layout::{
-    self, ADAPTER, DEFENCE, DOMAIN, FAILURE, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTE, ROUTING, SCHEME_KEYS,
-    SECTIONS, SHARED_BUFFER, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC, WRED,
+    self, ADAPTER, DEFENCE, DOMAIN, FAILURE, FEEDBACK, HOTSPOT, LINK, PAUSE, PAUSE_STORM, RECORD, ROUTE, ROUTING,
+    SCHEME_KEYS, SECTIONS, SHARED_BUFFER, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC, WATCHDOG, WRED,
 };
 use super::position::Position;
 use super::renamed::renamed;
@@ -18,6 +18,7 @@ use super::routing::Route;
 use super::shapes::{Links, Topology};
 use super::shared_buffer::{SharedBuffer, SharedBufferKind};
 use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
+use super::watchdog::{PauseStorm, Watchdog};
 use super::wred::Wred;
 use crate::foreign;
 use crate::nearest::nearest;
@@ -66,6 +67,7 @@ impl Reader<'_> {
         let wreds = self.several(&WRED, |row| Wred::from_values(row.common))?;
         let adapters = self.several(&ADAPTER, |row| Adapters::from_values(row.common))?;
         let pauses = self.several(&PAUSE, |row| Pause::from_values(row.common))?;
+        let watchdogs = self.several(&WATCHDOG, |row| Watchdog::from_values(row.common))?;
         let routing = self.single(&ROUTING, |row| Routing::from_values(row.common))?;
         let routes = self.several(&ROUTE, |row| Route::from_values(row.common))?;
         let domain = match self.document.root.entry(DOMAIN.name) {
@@ -78,6 +80,7 @@ impl Reader<'_> {
         })?;
         let hotspots = self.several(&HOTSPOT, |row| Hotspot::from_values(row.common))?;
         let failures = self.several(&FAILURE, |row| Failure::from_values(row.common))?;
+        let pause_storms = self.several(&PAUSE_STORM, |row| PauseStorm::from_values(row.common))?;
         let feedback = self.single(&FEEDBACK, |row| Feedback::from_values(row.word, row.own))?;
         let scheme = self.scheme()?;
         let record = self.single(&RECORD, |row| Record::from_values(row.common))?;
@@ -93,6 +96,7 @@ impl Reader<'_> {
             wreds,
             adapters,
             pauses,
+            watchdogs,
             routing,
             routes,
             domain,
@@ -100,6 +104,7 @@ impl Reader<'_> {
             traffic,
             hotspots,
             failures,
+            pause_storms,
             feedback,
             scheme,
             record,

@@ -17,10 +17,11 @@ use super::routing::{NewPaths, paths, reroutes};
 use super::scheduling::quanta;
 use super::sharing::{SharedSite, shared_plan};
 use super::types::{Feedback, Pairing, Scenario, TrafficKind};
+use super::watchdog::{StormAt, storms, watchdogs};
 use super::wred::thresholds;
 use super::{Adapters, Switches};
 use crate::topology::{Network, Node, Role, reverse};
-use qcnlab_sim::{PausePlan, PauseRule, SharedBufferPlan, WredPlan};
+use qcnlab_sim::{PausePlan, PauseRule, SharedBufferPlan, WatchdogPlan, WredPlan};
 use qcnlab_units::{BitRate, Bytes, Span};
 use std::collections::HashMap;
 
@@ -61,6 +62,10 @@ pub(crate) struct ResolvedScenario {
     pub(crate) shared_buffers: Vec<Option<SharedBufferPlan>>,
     /// Octets that a turn of each class adds, for each switch whose classes take turns.
     pub(crate) quanta: Vec<Option<[Bytes; 8]>>,
+    /// The watchdog of each switch that has one.
+    pub(crate) watchdogs: Vec<Option<WatchdogPlan>>,
+    /// Hosts that pause their links.
+    pub(crate) storms: Vec<StormAt>,
     /// Thresholds of each port's queues.
     pub(crate) wred: Vec<Vec<WredPlan>>,
 }
@@ -75,6 +80,7 @@ impl ResolvedScenario {
         let mut sends = vec![0; network.nodes.len()];
         flows.iter().filter(|flow| flow.size.is_none()).for_each(|flow| sends[flow.source_index] += 1);
         let failed = failed_links(scenario, &network)?;
+        let storms = storms(scenario, &network)?;
         let mut paths = paths(scenario, &network, &flows)?;
         let mut reroutes = reroutes(scenario, &network, &flows, &paths, &failed)?;
         let wanted_bps = wanted(scenario, &network, &flows, &paths, &sends);
@@ -113,6 +119,8 @@ impl ResolvedScenario {
             shared: vec![None; network.nodes.len()],
             shared_buffers: vec![None; network.nodes.len()],
             quanta: vec![None; network.nodes.len()],
+            watchdogs: watchdogs(scenario, &network)?,
+            storms,
             wred: thresholds(scenario, &network)?,
             domain,
             network,

@@ -4,8 +4,8 @@ use super::devices::PauseKind;
 use super::drawing::Draw;
 use super::fields::values;
 use super::layout::{
-    ADAPTER, DEFENCE, DOMAIN, FAILURE, FEEDBACK, HOTSPOT, LINK, PAUSE, RECORD, ROUTE, ROUTING, SHARED_BUFFER, SWITCH,
-    Section, TOP, TOPOLOGY, TRAFFIC, WRED,
+    ADAPTER, DEFENCE, DOMAIN, FAILURE, FEEDBACK, HOTSPOT, LINK, PAUSE, PAUSE_STORM, RECORD, ROUTE, ROUTING,
+    SHARED_BUFFER, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC, WATCHDOG, WRED,
 };
 use super::types::Scenario;
 use crate::quantity::seconds;
@@ -124,6 +124,7 @@ impl Scenario {
             [alone] => drop(tree.insert(PAUSE.name.to_owned(), rows(PAUSE.fields, values(alone)).into())),
             several => insert_list(&mut tree, &PAUSE, several, form),
         }
+        insert_list(&mut tree, &WATCHDOG, &self.watchdogs, form);
         let routing = rows(ROUTING.fields, values(&self.routing));
         if !is_default(&routing, ROUTING.fields) {
             tree.insert(ROUTING.name.to_owned(), routing.into());
@@ -141,6 +142,7 @@ impl Scenario {
         tree.insert(TRAFFIC.name.to_owned(), traffic.collect());
         insert_list(&mut tree, &HOTSPOT, &self.hotspots, form);
         insert_list(&mut tree, &FAILURE, &self.failures, form);
+        insert_list(&mut tree, &PAUSE_STORM, &self.pause_storms, form);
         tree.insert(FEEDBACK.name.to_owned(), tagged(&self.feedback, form).into());
         tree.insert("scheme".to_owned(), scheme_tree(&self.scheme, form).into());
         tree.insert(RECORD.name.to_owned(), rows(RECORD.fields, values(&self.record)).into());

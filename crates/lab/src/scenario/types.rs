@@ -9,6 +9,7 @@ use super::fields::{FRAME, POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
 use super::routing::Route;
 use super::shapes::{Links, Topology};
 use super::shared_buffer::SharedBuffer;
+use super::watchdog::{PauseStorm, Watchdog};
 use super::wred::Wred;
 use crate::replay::{CaptureSurvey, CapturedDirection, FlowsBy, Replayed};
 use qcnlab_schemes::params::{Fallback, Range};
@@ -71,6 +72,8 @@ params! {
         pub adapters: Vec<Adapters>,
         /// When switches and hosts stop the links into them.
         pub pauses: Vec<Pause>,
+        /// When switches take a paused queue for stuck.
+        pub watchdogs: Vec<Watchdog>,
         /// How frames find their way.
         pub routing: Routing,
         /// Ways written out.
@@ -85,6 +88,8 @@ params! {
         pub hotspots: Vec<Hotspot>,
         /// When which link is down.
         pub failures: Vec<Failure>,
+        /// Hosts that pause their links, whatever they hold.
+        pub pause_storms: Vec<PauseStorm>,
         /// How signals travel back to the sources.
         pub feedback: Feedback,
         /// The scheme with all its parameters.

@@ -191,6 +191,10 @@ impl Engine {
             return FrameFacts::Data(flow);
         }
         match self.signalling.control_frames[frame.carries()] {
+            ControlFrame::Head(packet) => {
+                let number = self.network.packets.get(packet).number;
+                FrameFacts::Data(DataFacts { number, segment: true, ..flow })
+            }
             ControlFrame::Probe(probe) => FrameFacts::Probe { flow, probe },
             ControlFrame::Signal { signal, sampled, sampled_at } => FrameFacts::Signal(SignalFacts {
                 signal,

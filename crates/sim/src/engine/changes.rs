@@ -1,11 +1,12 @@
-//! Changes of the network on a schedule: service rates, links, paths.
+//! Changes of the network on a schedule: service rates, links, paths, storms of pauses, and the watchdogs' looks.
 
 use super::Engine;
 use super::schedule::Event;
-use crate::ids::{FlowId, Id, PathId, PortId};
-use crate::plan::Plan;
+use crate::ids::{FlowId, Id, NodeId, PathId, PortId};
+use crate::plan::{PauseStorm, Plan};
 use crate::port::{FarEnd, Mode};
-use qcnlab_units::{BitRate, Instant};
+use crate::watchdog::WatchdogPlan;
+use qcnlab_units::{BitRate, Instant, Span};
 use std::collections::VecDeque;
 
 /// What changes in the network.
@@ -19,6 +20,10 @@ pub(super) enum NetworkChange {
     Down(PortId),
     /// A flow's frames take other paths: so many, from this one on.
     Paths(FlowId, PathId, u32),
+    /// A host sends XOFF for these classes, again and again until this time, and then XON.
+    Storm(PortId, u8, Instant),
+    /// The watchdog of a node looks, and again after so long.
+    Poll(NodeId, Span),
 }
 
 /// The changes of a plan in order of time; of one instant, in the order of [`NetworkChange`]. Paths that a plan adds are
@@ -33,6 +38,13 @@ pub(super) fn changes(plan: &Plan) -> VecDeque<(Instant, NetworkChange)> {
         let paths = each.paths.len() as u32;
         changes.push((each.at, NetworkChange::Paths(FlowId::new(each.flow), PathId::new(first), paths)));
         first += paths;
+    }
+    let storm = |each: &PauseStorm| NetworkChange::Storm(PortId::new(each.port), each.classes, each.until);
+    changes.extend(plan.storms.iter().map(|each| (each.from, storm(each))));
+    for (node, each) in plan.nodes.iter().enumerate() {
+        if let Some(WatchdogPlan { poll, .. }) = each.watchdog {
+            changes.push((Instant::ZERO + poll, NetworkChange::Poll(NodeId::new(node as u32), poll)));
+        }
     }
     changes.sort_by_key(|(at, _)| *at);
     changes.into()
@@ -51,6 +63,8 @@ impl Engine {
                 NetworkChange::Up(port) => self.repair_link(now, port),
                 NetworkChange::Down(port) => self.fail_link(now, port),
                 NetworkChange::Paths(flow, first, paths) => self.reroute(flow, first, paths),
+                NetworkChange::Storm(port, classes, until) => self.storm(now, port, classes, until),
+                NetworkChange::Poll(node, poll) => self.poll_watchdog(now, node, poll),
             }
         }
     }

@@ -64,15 +64,21 @@ impl Engine {
         }
         frame.advance_hop();
         if frame.hop() < self.network.routes.paths[frame.path()].len {
-            return self.forward_probe(now, frame);
+            return match self.signalling.control_frames[frame.carries()] {
+                ControlFrame::Head(_) => self.forward_head(now, frame),
+                _ => self.forward_probe(now, frame),
+            };
         }
         let host = self.network.links[self.network.routes.last_port(frame.path())].to;
         self.network.nodes[host].control_received += frame.octets();
-        let ControlFrame::Probe(probe) = self.signalling.take(frame.carries()) else {
-            unreachable!("only probes travel forward");
-        };
-        self.recording.counters.probes_ended += 1;
-        self.probe_received(now, frame, &probe);
+        match self.signalling.take(frame.carries()) {
+            ControlFrame::Probe(probe) => {
+                self.recording.counters.probes_ended += 1;
+                self.probe_received(now, frame, &probe);
+            }
+            ControlFrame::Head(packet) => self.head_received(now, self.network.flow_of(&frame), packet),
+            ControlFrame::Signal { .. } => unreachable!("signals travel in reverse"),
+        }
     }
 
     /// A frame that travelled in reverse has reached its source.
@@ -112,6 +118,10 @@ impl Engine {
         match self.signalling.take(frame.carries()) {
             ControlFrame::Signal { .. } => counters.messages_lost += 1,
             ControlFrame::Probe(_) => counters.probes_ended += 1,
+            ControlFrame::Head(packet) => {
+                counters.heads_ended += 1;
+                self.network.packets.end(packet);
+            }
         }
     }
 }

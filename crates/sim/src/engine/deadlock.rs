@@ -41,6 +41,9 @@ impl Engine {
             if stuck.is_empty() {
                 return;
             }
+            if stuck.len() == before && self.is_watched(stuck.iter().map(|each| each.port)) {
+                return;
+            }
             if stuck.len() == before {
                 let circle = self.network.circle(now, &stuck);
                 return self.end_now(now, circle);

@@ -102,14 +102,15 @@ impl Engine {
         let names = recording.flow_names.iter().map(String::as_str);
         audit::flows(names, &recording.tallies, flow_of, network.ports.iter(), network.queues.iter())?;
         let in_flight: usize = self.signalling.in_flight.iter().map(VecDeque::len).sum();
-        let (signals, probes) = self.signalling.carried();
+        let (signals, probes, heads) = self.signalling.carried();
         audit::signals(&recording.counters, in_flight as u64 + signals, probes)?;
+        audit::heads(&recording.counters, heads)?;
         audit::acks(&recording.counters, network.ports.iter(), network.queues.iter())?;
-        self.audit_packets()
+        self.audit_packets(heads)
     }
 
     /// Checks what the packets of queue pairs carry.
-    fn audit_packets(&self) -> Result<(), Violation> {
+    fn audit_packets(&self, heads: u64) -> Result<(), Violation> {
         let network = &self.network;
         let is_pair = |flow| matches!(self.senders.flows[flow].source, Source::Roce(_));
         let held = network.ports.iter().flat_map(Port::held);
@@ -120,7 +121,7 @@ impl Engine {
             Source::Roce(pair) => pair.unanswered.newest.is_some(),
             _ => false,
         });
-        audit::packets(network.packets.under_way(), in_fabric, unanswered.count() as u64)
+        audit::packets(network.packets.under_way(), in_fabric + heads, unanswered.count() as u64)
     }
 
     /// Checks the octets in and out of every node.
@@ -202,14 +203,15 @@ impl Network {
 }
 
 impl Signalling {
-    /// How many signals and probes are carried by control frames.
-    fn carried(&self) -> (u64, u64) {
+    /// How many signals, probes and heads of packets are carried by control frames.
+    fn carried(&self) -> (u64, u64, u64) {
         let mut free: IdVec<ControlFrameId, bool> = self.control_frames.iter().map(|_| false).collect();
         self.free.iter().for_each(|id| free[*id] = true);
         let carried = self.control_frames.iter().zip(free.iter()).filter(|(_, free)| !**free);
-        carried.fold((0, 0), |(signals, probes), (control, _)| match control {
-            ControlFrame::Signal { .. } => (signals + 1, probes),
-            ControlFrame::Probe(_) => (signals, probes + 1),
+        carried.fold((0, 0, 0), |(signals, probes, heads), (control, _)| match control {
+            ControlFrame::Signal { .. } => (signals + 1, probes, heads),
+            ControlFrame::Probe(_) => (signals, probes + 1, heads),
+            ControlFrame::Head(_) => (signals, probes, heads + 1),
         })
     }
 }
@@ -241,6 +243,7 @@ fn roce_totals(pair: &QueuePair) -> RoceTally {
         retransmitted: stats.retransmitted,
         nacks: stats.nacks,
         timeouts: stats.timeouts,
+        trimmed: stats.trimmed,
         received: pair.received,
     }
 }

@@ -100,9 +100,10 @@ impl Engine {
 
     /// As [`forward`](Engine::forward), at a port with priority queues.
     fn forward_by_class(&mut self, now: Instant, id: PortId, queues: QueuesId, frame: Frame) {
-        let turned_away = self.network.queues[queues].guarded && self.network.turns_away(id, queues, &frame);
+        let guarded = self.network.queues[queues].guarded;
+        let turned_away = guarded && self.network.turns_away(id, queues, &frame);
         let admitted = !turned_away && self.enqueue_by_class(now, id, queues, frame);
-        if !admitted {
+        if !admitted && !(guarded && self.trim(now, id, queues, &frame)) {
             self.drop_data(now, id, &frame);
         }
         let queue = self.network.queues[queues].of_class(frame.class());
@@ -204,7 +205,11 @@ impl Engine {
                 true
             }
             Mode::Fifo(fifo) => self.enqueue_fifo(now, id, fifo, frame),
-            Mode::Queues(queues) => self.enqueue_by_class(now, id, queues, frame),
+            Mode::Queues(queues) => {
+                let guarded = self.network.queues[queues].guarded;
+                !(guarded && self.network.turns_away(id, queues, &frame))
+                    && self.enqueue_by_class(now, id, queues, frame)
+            }
         }
     }
 

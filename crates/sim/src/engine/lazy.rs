@@ -217,7 +217,8 @@ struct PortUse {
     flows: u32,
     /// It is the last of every path it is on, and of one at least; nobody answers segments behind it.
     only_last: bool,
-    /// Something other than data may pass it: signals, acknowledgements, probes; or it may fail.
+    /// Something other than data may pass it: signals, acknowledgements, probes; or it may fail or be
+    /// paused.
     by_others: bool,
 }
 
@@ -246,8 +247,9 @@ fn uses(plan: &Plan) -> Vec<PortUse> {
             }
         }
     }
-    for ((used, port), fails) in uses.iter_mut().zip(&plan.ports).zip(plan.failing_ports()) {
-        used.by_others |= fails;
+    let fail_or_storm = plan.failing_ports().into_iter().zip(plan.storming_ports());
+    for ((used, port), (fails, storms)) in uses.iter_mut().zip(&plan.ports).zip(fail_or_storm) {
+        used.by_others |= fails || storms;
         used.only_last &= used.flows > 0 && !plan.nodes[port.to as usize].counts();
     }
     uses

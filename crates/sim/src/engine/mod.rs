@@ -46,6 +46,8 @@ mod signals;
 mod stepping;
 mod transmission;
 mod transport;
+mod trimming;
+mod watching;
 
 use crate::audit::Violation;
 use crate::plan::{Events, Plan};

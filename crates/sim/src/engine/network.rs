@@ -244,14 +244,17 @@ impl Network {
         (Queue { len, capacity: port.capacity(), rate: port.rate() }, cp)
     }
 
-    /// Whether a queue drops a data frame that comes to it, whatever room it has.
+    /// Whether a queue drops a frame that comes to it, whatever room it has.
     #[cold]
     pub(super) fn turns_away(&mut self, id: PortId, queues: QueuesId, frame: &Frame) -> bool {
         let port = &mut self.ports[id];
+        let stuck = self.queues[queues].drops(frame.class());
         let queue = self.queues[queues].of_class_mut(frame.class());
         let len = Bytes::new(queue.octets + frame.octets());
         let found = Queue { len, capacity: port.capacity(), rate: port.rate() };
-        let drops = queue.wred.as_mut().is_some_and(|wred| wred.drops(frame.is(flag::CONTROLLED), found));
+        let early = !frame.is(flag::NOT_DATA)
+            && queue.wred.as_mut().is_some_and(|wred| wred.drops(frame.is(flag::CONTROLLED), found));
+        let drops = stuck || early;
         if drops {
             queue.dropped_frames += 1;
             port.count_dropped(frame.octets());

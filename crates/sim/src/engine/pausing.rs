@@ -62,7 +62,7 @@ impl Engine {
     }
 
     /// Queues a pause frame at a port, before all data.
-    fn send_pause_frame(&mut self, now: Instant, port: PortId, frame: PauseFrame) {
+    pub(super) fn send_pause_frame(&mut self, now: Instant, port: PortId, frame: PauseFrame) {
         self.use_priority_queues(now, port);
         let Some(id) = self.network.ports[port].queues() else { return };
         let queues = &mut self.network.queues[id];
@@ -90,6 +90,7 @@ impl Engine {
         }
         let Some(id) = self.network.ports[port].queues() else { return };
         self.pause_classes(now, id, frame);
+        self.tell_paused(now, port, frame);
         let queues = &self.network.queues[id];
         if let Mode::Lazy(sole) | Mode::Alone(sole) = mode {
             self.network.ports[port].paused_until = queues.queues[0].pause.until();
@@ -109,6 +110,13 @@ impl Engine {
         let whole_link = frame.classes == u8::MAX;
         for (position, queue) in queues.queues.iter_mut().enumerate() {
             if frame.classes & 1 << queue.class == 0 {
+                continue;
+            }
+            let ignored = queues
+                .watchdog
+                .as_mut()
+                .is_some_and(|watchdog| watchdog.on_pause(position, if frame.quanta == 0 { now.ps() } else { until }));
+            if ignored {
                 continue;
             }
             let ended = queue.pause.apply(now.ps(), until, frame.quanta == 0, frame.because);

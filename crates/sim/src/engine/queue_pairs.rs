@@ -3,8 +3,9 @@
 use super::Engine;
 use super::schedule::Event;
 use crate::frame::{Frame, Parts, flag};
-use crate::ids::{FlowId, Id, PacketId, PathId};
+use crate::ids::{FlowId, Id, PacketId, PathId, PortId};
 use crate::packets::AckKind;
+use crate::priority_queues::PauseFrame;
 use crate::queue_pair::{QueuePair, Unanswered};
 use crate::roce::Reply;
 use crate::source::Source;
@@ -12,7 +13,7 @@ use qcnlab_schemes::{Acknowledgement, Echo, EventKind, LossSign, NotificationPoi
 use qcnlab_units::{Instant, Span};
 
 impl Engine {
-    fn queue_pair(&mut self, flow: FlowId) -> &mut QueuePair {
+    pub(super) fn queue_pair(&mut self, flow: FlowId) -> &mut QueuePair {
         match &mut self.senders.flows[flow].source {
             Source::Roce(pair) => pair,
             _ => unreachable!("packets belong to queue pairs"),
@@ -38,6 +39,7 @@ impl Engine {
             Reply::Ack if self.is_held_back(now, flow) => self.schedule_pair_timer(flow),
             Reply::Ack => self.acknowledge(now, flow, AckKind::Positive),
             Reply::Nack(here) => self.acknowledge(now, flow, AckKind::Negative(here)),
+            Reply::Trimmed(number) => self.acknowledge(now, flow, AckKind::Trimmed(number)),
         }
     }
 
@@ -61,7 +63,7 @@ impl Engine {
     }
 
     /// A receiver answers the packets that it has not answered yet.
-    fn acknowledge(&mut self, now: Instant, flow: FlowId, kind: AckKind) {
+    pub(super) fn acknowledge(&mut self, now: Instant, flow: FlowId, kind: AckKind) {
         let class = self.senders.flows[flow].class;
         let pair = self.queue_pair(flow);
         let Unanswered { packets, marked, newest, credit } = std::mem::take(&mut pair.unanswered);
@@ -86,6 +88,7 @@ impl Engine {
         let newly = match record.kind {
             AckKind::Positive => pair.sender.on_ack(now, record.expected),
             AckKind::Negative(here) => pair.sender.on_nack(now, record.expected, here),
+            AckKind::Trimmed(number) => pair.sender.on_trimmed(now, record.expected, number),
         };
         let finished = &mut self.recording.tallies[flow].finished;
         let completes = pair.sender.finished() && *finished == Instant::NEVER.ps();
@@ -96,7 +99,7 @@ impl Engine {
             let limiter_id = sender.limiter;
             let limiter = &mut self.senders.limiters[limiter_id].driver;
             let flight = pair.flight();
-            if pair.hears(EventKind::Acknowledgement) {
+            if record.answered > 0 && pair.hears(EventKind::Acknowledgement) {
                 let ack = Acknowledgement {
                     newly,
                     packets: record.answered,
@@ -110,7 +113,11 @@ impl Engine {
             let negative =
                 matches!(record.kind, AckKind::Negative(_)).then_some(TransportEvent::NegativelyAcknowledged);
             let credited = record.credit.map(TransportEvent::Credited);
-            for event in [negative, credited].into_iter().flatten().filter(|event| pair.hears_of(event)) {
+            let trimmed = match record.kind {
+                AckKind::Trimmed(number) => Some(TransportEvent::Trimmed(pair.sender.payload_of(number))),
+                _ => None,
+            };
+            for event in [negative, trimmed, credited].into_iter().flatten().filter(|event| pair.hears_of(event)) {
                 limiter.rp.on_transport(now, &event, &flight, &mut limiter.dice);
             }
             pair.update_permits(&limiter.rp);
@@ -144,6 +151,26 @@ impl Engine {
         }
         self.schedule_pair_timer(flow);
         self.request_send(now, flow);
+    }
+
+    /// A pause of some classes of a port takes effect, or ends: the reaction points of its queue pairs may want to know.
+    pub(super) fn tell_paused(&mut self, now: Instant, port: PortId, frame: PauseFrame) {
+        if !self.senders.hear_pauses {
+            return;
+        }
+        let event = TransportEvent::Paused(frame.quanta > 0);
+        for flow in self.senders.flows.ids() {
+            let sender = &mut self.senders.flows[flow];
+            let Source::Roce(pair) = &mut sender.source else { continue };
+            if sender.port != port || frame.classes & 1 << sender.class == 0 || !pair.hears_of(&event) {
+                continue;
+            }
+            let limiter_id = sender.limiter;
+            let limiter = &mut self.senders.limiters[limiter_id].driver;
+            limiter.rp.on_transport(now, &event, &pair.flight(), &mut limiter.dice);
+            pair.update_permits(&limiter.rp);
+            self.rp_changed(now, limiter_id);
+        }
     }
 
     /// Keeps the pending event no later than a queue pair's next timer. An event that is early finds nothing due.

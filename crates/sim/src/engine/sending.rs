@@ -22,6 +22,8 @@ pub(super) struct Senders {
     pub(super) replays: Vec<Replay>,
     /// Whether reaction points send probes.
     pub(super) probe: bool,
+    /// Whether reaction points hear of pauses.
+    pub(super) hear_pauses: bool,
 }
 
 impl Engine {

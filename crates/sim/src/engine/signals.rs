@@ -3,7 +3,7 @@
 use super::Engine;
 use super::schedule::{Event, Schedule};
 use crate::frame::{Frame, flag};
-use crate::ids::{ControlFrameId, FlowId, IdVec, LimiterId, PortId};
+use crate::ids::{ControlFrameId, FlowId, IdVec, LimiterId, PacketId, PortId};
 use crate::plan::Feedback;
 use crate::source::Source;
 use qcnlab_schemes::registry::{AnyNp, AnyRp};
@@ -39,6 +39,8 @@ pub(super) enum ControlFrame {
     },
     /// Forward, along the path of a flow.
     Probe(Probe),
+    /// Forward, the head of a packet that was cut.
+    Head(PacketId),
 }
 
 impl Signalling {

@@ -13,6 +13,8 @@ pub enum Reply {
     Ack,
     /// It misses the packet that it expects; what came in its place, where it was kept.
     Nack(Option<u32>),
+    /// The packet with this number was cut to its head on the way.
+    Trimmed(u32),
 }
 
 /// Takes the packets of one message and answers.
@@ -87,6 +89,23 @@ impl QpReceiver {
         self.missed = Some((expected, now + self.nack_interval));
         self.answered();
         Reply::Nack(None)
+    }
+
+    /// The head of a packet arrives, which was cut on the way. Go-back-N says so as often as it says what it misses.
+    #[must_use]
+    pub fn on_head(&mut self, now: Instant, number: u32) -> Reply {
+        if self.arrived.missing_from(number) != number {
+            return self.answered();
+        }
+        let expected = self.arrived.expected();
+        if self.recovery == QpRecovery::GoBackN {
+            if self.missed.is_some_and(|(missed, until)| missed == expected && now < until) {
+                return self.answered();
+            }
+            self.missed = Some((expected, now + self.nack_interval));
+        }
+        self.answered();
+        Reply::Trimmed(number)
     }
 
     /// When to be woken; [`Instant::NEVER`] if no acknowledgement is held back.

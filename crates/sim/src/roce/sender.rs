@@ -3,6 +3,7 @@
 use super::{QpConfig, QpRecovery};
 use crate::arrived::Arrived;
 use qcnlab_units::{Bytes, Instant, Span};
+use std::collections::VecDeque;
 
 /// A packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct QpStats {
     pub nacks: u64,
     /// Times that the timer expired.
     pub timeouts: u64,
+    /// Packets that were cut to their heads.
+    pub trimmed: u64,
 }
 
 /// Sends one message, or a stream without end.
@@ -53,6 +56,9 @@ pub struct QpSender {
     /// What is acknowledged; the first missing one is una.
     acknowledged: Arrived,
     repair: Option<Repair>,
+    /// Selective repeat: packets that were cut to their heads and go again, and those of them that have gone.
+    cut: VecDeque<u32>,
+    cut_sent: Vec<u32>,
     rto: Span,
     rto_low: Span,
     few: u32,
@@ -92,6 +98,8 @@ impl QpSender {
             top: 0,
             acknowledged: Arrived::default(),
             repair: None,
+            cut: VecDeque::new(),
+            cut_sent: Vec::new(),
             rto: config.rto,
             rto_low: config.rto_low,
             few: config.rto_low_packets,
@@ -110,13 +118,20 @@ impl QpSender {
     /// the window are in flight.
     #[inline]
     pub fn ready(&self) -> bool {
-        self.next < self.end && self.in_flight() < self.own_window.min(self.permitted) || self.next_repair().is_some()
+        self.next < self.end && self.in_flight() < self.own_window.min(self.permitted)
+            || self.next_repair().is_some()
+            || !self.cut.is_empty()
     }
 
     /// The next packet that may go now, repairs first. It counts as sent.
     #[must_use]
     pub fn next_packet(&mut self, now: Instant) -> Option<QpPacket> {
         let number = match self.next_repair() {
+            _ if !self.cut.is_empty() => {
+                let cut = self.cut.pop_front()?;
+                self.cut_sent.push(cut);
+                cut
+            }
             Some(lost) => {
                 self.repair.as_mut()?.from = lost + 1;
                 lost
@@ -147,6 +162,10 @@ impl QpSender {
         }
         self.acknowledged.advance(expected);
         let una = self.una();
+        if !(self.cut.is_empty() && self.cut_sent.is_empty()) {
+            self.cut.retain(|number| *number >= una);
+            self.cut_sent.retain(|number| *number >= una);
+        }
         self.next = self.next.max(una);
         if self.repair.is_some_and(|repair| una >= repair.until) {
             self.repair = None;
@@ -181,6 +200,27 @@ impl QpSender {
         newly
     }
 
+    /// Everything below `expected` has arrived, and packet `number` was cut to its head; returns the octets that are
+    /// acknowledged for the first time.
+    pub fn on_trimmed(&mut self, now: Instant, expected: u32, number: u32) -> Bytes {
+        self.stats.trimmed += 1;
+        let newly = self.on_ack(now, expected);
+        if number >= self.top || self.acknowledged.missing_from(number) != number {
+            return newly;
+        }
+        match self.recovery {
+            QpRecovery::GoBackN if expected == self.una() => self.next = expected,
+            QpRecovery::GoBackN => {}
+            QpRecovery::SelectiveRepeat => self.cut.push_back(number),
+        }
+        newly
+    }
+
+    /// Octets of payload of a packet.
+    pub fn payload_of(&self, number: u32) -> Bytes {
+        Bytes::new(self.octets(number, number + 1))
+    }
+
     /// When to be woken; [`Instant::NEVER`] if nothing is outstanding.
     #[inline]
     pub const fn next_wake(&self) -> Instant {
@@ -197,6 +237,8 @@ impl QpSender {
             QpRecovery::GoBackN => self.next = self.una(),
             QpRecovery::SelectiveRepeat => {
                 self.repair = Some(Repair { until: self.top, from: self.una(), to: self.top });
+                self.cut.clear();
+                self.cut_sent.clear();
             }
         }
         self.restart_timer(now);
@@ -252,7 +294,10 @@ impl QpSender {
     #[inline]
     fn next_repair(&self) -> Option<u32> {
         let repair = self.repair?;
-        let lost = self.acknowledged.missing_from(repair.from);
+        let mut lost = self.acknowledged.missing_from(repair.from);
+        while self.cut_sent.contains(&lost) || self.cut.contains(&lost) {
+            lost = self.acknowledged.missing_from(lost + 1);
+        }
         (lost < repair.to).then_some(lost)
     }
 

@@ -108,6 +108,40 @@ fn selective_repeat_repeats_the_lost_packets_alone() {
     assert_eq!(sender.on_ack(us(30), 5), Bytes::new(4000));
 }
 
+/// Packet 2 of 0 to 5 is cut: its head overtakes 1, and it goes again once, although 3 says later that it is missing.
+#[test]
+fn a_packet_that_was_cut_goes_again_once() {
+    let config = config(QpRecovery::SelectiveRepeat);
+    let mut sender = QpSender::new(&config, Some(Bytes::new(7000)));
+    let mut receiver = QpReceiver::new(&config, 7);
+    sender.permit(Some(Bytes::new(6000)));
+    assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(receiver.on_packet(us(5), 0), Reply::Ack);
+    assert_eq!(receiver.on_head(us(5), 2), Reply::Trimmed(2));
+    assert_eq!(sender.on_trimmed(us(10), 1, 2), Bytes::new(1000));
+    assert_eq!(numbers(&mut sender, us(10)), [2, 6]);
+    assert_eq!(receiver.on_packet(us(6), 1), Reply::Ack);
+    assert_eq!(receiver.on_packet(us(6), 3), Reply::Nack(Some(3)));
+    sender.on_nack(us(11), 2, Some(3));
+    assert!(numbers(&mut sender, us(11)).is_empty());
+    assert_eq!(receiver.on_packet(us(15), 2), Reply::Ack);
+    assert_eq!((receiver.next_expected(), receiver.on_head(us(15), 2)), (4, Reply::Ack));
+    assert_eq!((sender.stats().trimmed, sender.stats().retransmitted, sender.payload_of(6)), (1, 1, Bytes::new(1000)));
+}
+
+/// Go-back-N goes back to what is missing, once for several heads.
+#[test]
+fn go_back_n_goes_back_to_a_packet_that_was_cut() {
+    let config = config(QpRecovery::GoBackN);
+    let mut sender = QpSender::new(&config, Some(Bytes::new(4000)));
+    let mut receiver = QpReceiver::new(&config, 4);
+    assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3]);
+    assert_eq!(receiver.on_packet(us(5), 0), Reply::Ack);
+    assert_eq!([2, 3].map(|cut| receiver.on_head(us(5), cut)), [Reply::Trimmed(2), Reply::Ack]);
+    sender.on_trimmed(us(10), 1, 2);
+    assert_eq!(numbers(&mut sender, us(10)), [1, 2, 3]);
+}
+
 /// The last packet is lost: nothing tells of it, and 320 us after the last progress it goes again.
 #[test]
 fn a_lost_last_packet_does_not_hang() {
@@ -189,6 +223,7 @@ proptest! {
                     Reply::Nothing => 0,
                     Reply::Ack => sender.on_ack(now, expected).get(),
                     Reply::Nack(here) => sender.on_nack(now, expected, here).get(),
+                    Reply::Trimmed(_) => unreachable!("nothing is cut"),
                 };
             }
             let _ = sender.on_wake(now);

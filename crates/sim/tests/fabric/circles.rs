@@ -6,7 +6,7 @@ use qcnlab_sim::Ending;
 use qcnlab_units::{BitRate, Instant, Span};
 
 /// A ring of three switches in which each flow crosses two links of it: pauses can close a circle.
-fn ring() -> Net {
+pub(crate) fn ring() -> Net {
     let mut net = Net::new(&["h1", "h2", "h3", "s1", "s2", "s3"]);
     for i in 1..=3 {
         net.link(&format!("h{i}"), &format!("s{i}"), TEN, Span::from_us(1));

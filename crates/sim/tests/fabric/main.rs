@@ -10,6 +10,9 @@ mod headroom;
 mod net;
 mod pauses;
 mod sharing;
+mod storms;
+mod told;
+mod trimming;
 mod turns;
 
 use net::Net;

@@ -35,6 +35,7 @@ impl Net {
                 replays: Vec::new(),
                 services: Vec::new(),
                 failures: Vec::new(),
+                storms: Vec::new(),
                 reroutes: Vec::new(),
                 path_choice: PathChoice::Random,
                 domain: None,

@@ -6,10 +6,11 @@ use crate::deficit_round_robin::DeficitRoundRobin;
 use crate::ids::{FlowId, Id, IdVec, InputId, NodeId, PortId, SinkId};
 use crate::input_buffer::InputBuffer;
 use crate::packets::Packets;
-use crate::plan::{Events, NodePlan, PauseRule, Plan};
+use crate::plan::{Events, NodePlan, PauseRule, Plan, Traffic};
 use crate::port::{Departures, FarEnd, Fifo, Mode, Port};
 use crate::priority_queues::PriorityQueues;
 use crate::shared_buffer::SharedBuffer;
+use crate::watchdog::Watchdog;
 use crate::wred::Wred;
 use qcnlab_schemes::{CpId, Dice, Purpose};
 use qcnlab_units::Instant;
@@ -70,7 +71,11 @@ fn by_watermarks(node: &NodePlan) -> bool {
 fn classes(plan: &Plan) -> IdVec<PortId, u8> {
     let mut classes: IdVec<PortId, u8> = plan.ports.iter().map(|_| 0).collect();
     let signals = plan.signal_class();
+    let heads = plan.nodes.iter().filter_map(|node| node.trim).fold(0, |all, trim| all | 1 << trim.class);
     for (flow, path) in plan.all_paths() {
+        if matches!(flow.traffic, Traffic::Roce { .. }) {
+            path.iter().for_each(|port| classes[PortId::new(*port)] |= heads);
+        }
         let acks = flow.traffic.ack_class(flow.class);
         let mut class = flow.class;
         for port in path {
@@ -125,17 +130,22 @@ impl Network {
     /// Gives priority queues to each port that something can pause, that carries several classes, or from which a
     /// departure frees a buffer.
     fn add_priority_queues(&mut self, plan: &Plan, classes: &IdVec<PortId, u8>) {
+        let storming = plan.storming_ports();
         for ((id, port), fails) in self.ports.ids().zip(&plan.ports).zip(plan.failing_ports()) {
             let (from, to) = (&plan.nodes[port.from as usize], &plan.nodes[port.to as usize]);
             let several = classes[id].count_ones() > 1;
-            let guarded = !port.wred.is_empty();
-            let always = several || guarded || fails;
+            let guarded = !port.wred.is_empty() || from.watchdog.is_some() || from.trim.is_some();
+            let own = guarded || fails || storming[id.number() as usize];
+            let always = several || own;
             if from.counts() || to.pause.is_some() || always || plan.events == Events::Everywhere {
                 let mut queues = PriorityQueues::new(id, classes[id], port.rate);
                 queues.pause_delay = port.delay.ps() + from.pause.map_or(0, |pause| pause.reaction.ps());
                 queues.counts_inputs = from.pauses_by_holding();
                 queues.guarded = guarded;
-                queues.always = guarded || fails;
+                queues.always = own;
+                queues.trim = from.trim;
+                let count = queues.queues.len();
+                queues.watchdog = from.watchdog.map(|plan| Box::new(Watchdog::new(plan, count)));
                 queues.turns = from.quanta.filter(|_| several).map(|quanta| {
                     let of_queue = queues.queues.iter().map(|queue| quanta[usize::from(queue.class)].get());
                     Box::new(DeficitRoundRobin::new(of_queue.collect()))

@@ -10,7 +10,7 @@ use crate::rate_limiter::RateLimiter;
 use crate::replay::Replay;
 use crate::sender::Sender;
 use crate::source::{Generator, Source};
-use qcnlab_schemes::{Dice, Purpose, ReactionPoint};
+use qcnlab_schemes::{Dice, EventKind, Purpose, ReactionPoint};
 use std::collections::HashMap;
 
 /// The senders of a plan, without adapters.
@@ -36,9 +36,11 @@ pub(super) fn senders(plan: &Plan) -> Senders {
         first_path += flow.paths.len() as u32;
     }
     let probe = limiters.iter().any(|limiter: &RateLimiter| limiter.driver.rp.capabilities().sends_probes);
+    let hears = |sender: &Sender| matches!(&sender.source, Source::Roce(pair) if pair.hears(EventKind::Pause));
+    let hear_pauses = flows.iter().any(hears);
     let generators = plan.generators.iter().map(|each| generator(plan, each)).collect();
     let replays = plan.replays.iter().map(replay).collect();
-    Senders { flows, limiters, adapters: IdVec::new(), generators, replays, probe }
+    Senders { flows, limiters, adapters: IdVec::new(), generators, replays, probe, hear_pauses }
 }
 
 fn replay(each: &ReplayPlan) -> Replay {

@@ -1,0 +1,59 @@
+//! Packets that are cut to their heads where a queue has no room for them, so that the receiver hears of the loss.
+//!
+//! The packet counts as dropped. Its head travels on as a control frame, in a class of its own, which may overtake what
+//! waits; the receiver answers it at once.
+
+use super::Engine;
+use super::signals::ControlFrame;
+use crate::frame::{Frame, flag};
+use crate::ids::{FlowId, PacketId, PortId, QueuesId};
+use crate::packets::AckKind;
+use crate::roce::Reply;
+use crate::source::Source;
+use qcnlab_units::Instant;
+
+impl Engine {
+    /// Cuts a packet that a queue has not taken, if its node does that and the packet is one of RoCE; returns whether.
+    #[cold]
+    pub(super) fn trim(&mut self, now: Instant, port: PortId, queues: QueuesId, frame: &Frame) -> bool {
+        let queues = &self.network.queues[queues];
+        let Some(plan) = queues.trim.filter(|_| !queues.drops(frame.class())) else { return false };
+        let flow = self.network.flow_of(frame);
+        if !frame.is(flag::SEGMENT) || !matches!(self.senders.flows[flow].source, Source::Roce(_)) {
+            return false;
+        }
+        if frame.is(flag::BUFFERED) {
+            self.free(now, frame);
+        }
+        self.recording.on_drop(now, port, flow, frame.octets());
+        self.recording.counters.packets_trimmed += 1;
+        let head = ControlFrame::Head(frame.packet());
+        let head = self.control_frame(head, plan.size, plan.class, frame.path(), frame.hop(), 0);
+        self.count_control_sent(&head);
+        self.forward_head(now, head);
+        true
+    }
+
+    /// The head of a packet comes to the next port of its path.
+    pub(super) fn forward_head(&mut self, now: Instant, head: Frame) {
+        let port = self.network.routes.ports_of(head.path())[usize::from(head.hop())];
+        if !self.enqueue(now, port, head) {
+            self.drop_control(now, head);
+        }
+    }
+
+    /// The head of a packet reaches the receiver, which asks for the packet.
+    pub(super) fn head_received(&mut self, now: Instant, flow: FlowId, packet: PacketId) {
+        self.recording.counters.heads_ended += 1;
+        let number = self.network.packets.get(packet).number;
+        let pair = self.queue_pair(flow);
+        let reply = pair.receiver.on_head(now, number);
+        if let Some(older) = pair.unanswered.newest.replace(packet) {
+            self.network.packets.end(older);
+        }
+        match reply {
+            Reply::Trimmed(number) => self.acknowledge(now, flow, AckKind::Trimmed(number)),
+            _ => self.acknowledge(now, flow, AckKind::Positive),
+        }
+    }
+}

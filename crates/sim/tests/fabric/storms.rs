@@ -1,0 +1,83 @@
+//! Hosts that pause their links without end, and watchdogs that take paused queues for stuck.
+
+use super::TEN;
+use super::circles::ring;
+use super::net::{Net, greedy};
+use qcnlab_sim::{Ending, Events, PauseStorm, WatchdogAction, WatchdogPlan};
+use qcnlab_units::{Instant, Span};
+
+/// a -> s -> c: frame k, from 0, is at s at 1.2 (k + 1) + 1 us. The host c pauses its link from 1 ms on: its pause frame
+/// takes 51.2 ns and 1 us, so it works at 1001.0512 us, when frame 832 is in transmission.
+fn paused_by_its_sink(until: u64, watchdog: Option<WatchdogAction>) -> Net {
+    let mut net = Net::new(&["a", "s", "c"]);
+    net.link("a", "s", TEN, Span::from_us(1));
+    net.link("s", "c", TEN, Span::from_us(1));
+    net.flow("a", "c", 0, greedy());
+    let at = |us| Instant::ZERO + Span::from_us(us);
+    net.plan.storms = vec![PauseStorm { port: net.port("c->s"), classes: u8::MAX, from: at(1000), until: at(until) }];
+    let plan = |action| WatchdogPlan {
+        detect: Span::from_us(300),
+        restore: Span::from_us(200),
+        poll: Span::from_us(100),
+        action,
+    };
+    net.plan.nodes[1].watchdog = watchdog.map(plan);
+    net
+}
+
+/// Until 2 ms: 833 frames before, and from 2001.0512 us on one each 1.2 us, 2498 of them before 5 ms. XOFF would go out
+/// again after half of 3.355 ms.
+#[test]
+fn a_storm_stops_the_link_until_it_is_over() {
+    let net = paused_by_its_sink(2000, None);
+    let done = net.run();
+    assert_eq!((done.flows[0].delivered, done.flows[0].dropped, done.counters.pause_frames), (833 + 2498, 0, 2));
+    let pauses = &done.trace.pauses;
+    assert_eq!((pauses.start.clone(), pauses.end.clone()), (vec![1_001_051_200], vec![2_001_051_200]));
+    assert_eq!((pauses.port.clone(), pauses.because.clone()), (vec![net.port("s->c")], vec![net.port("c->s")]));
+}
+
+/// Until 3 ms, and the switch looks each 100 us: at 1400 us it finds a pause of more than 300 us, and drops frames 833 to
+/// 1164, which wait. Up to 2748 come before 3300 us, when no pause has held for more than 200 us. From 2749 to 4162 they
+/// arrive before 5 ms.
+#[test]
+fn a_watchdog_drops_what_a_storm_holds_up() {
+    let done = paused_by_its_sink(3000, Some(WatchdogAction::Drop)).run();
+    assert_eq!((done.flows[0].delivered, done.flows[0].dropped), (833 + 1414, 1916));
+    assert_eq!((done.counters.storms_detected, done.counters.storms_ended), (1, 1));
+}
+
+/// Or it sends from 1400 us on: one frame each 1.2 us, 2999 of them before 5 ms.
+#[test]
+fn a_watchdog_sends_what_a_storm_holds_up() {
+    let done = paused_by_its_sink(3000, Some(WatchdogAction::Forward)).run();
+    assert_eq!((done.flows[0].delivered, done.flows[0].dropped), (833 + 2999, 0));
+}
+
+/// A circle of pauses ends the run, unless a watchdog breaks it: then traffic goes on, with losses, until the next.
+#[test]
+fn a_watchdog_breaks_a_circle_of_pauses() {
+    let mut net = ring();
+    net.plan.end = Instant::ZERO + Span::from_ms(5);
+    let stuck = net.run();
+    assert!(matches!(stuck.ending, Ending::Deadlock { .. }));
+    let plan = WatchdogPlan {
+        detect: Span::from_us(200),
+        restore: Span::from_us(100),
+        poll: Span::from_us(50),
+        action: WatchdogAction::Drop,
+    };
+    for switch in ["s1", "s2", "s3"] {
+        let node = net.node(switch) as usize;
+        net.plan.nodes[node].watchdog = Some(plan);
+    }
+    let mut few = net.run();
+    assert_eq!((few.ending.clone(), few.end), (Ending::Time, net.plan.end));
+    assert!(few.counters.storms_detected > 0 && few.counters.frames_dropped > 0, "{:?}", few.counters);
+    let delivered = |flows: &[qcnlab_sim::FlowTally]| flows.iter().map(|flow| flow.delivered).sum::<u64>();
+    assert!(delivered(&few.flows) > 4 * delivered(&stuck.flows));
+    net.plan.events = Events::Everywhere;
+    let many = net.run();
+    few.counters.events = many.counters.events;
+    assert!(few == many, "the runs differ: {:?} and {:?}", few.counters, many.counters);
+}
