@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-live bench-live-decks gate fuzz fuzz-live mutants new-scheme docs lint wheel clean
+.PHONY: help demo test test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-live bench-live-decks gate fuzz fuzz-live mutants new-scheme docs lab lint wheel clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -87,6 +87,9 @@ new-scheme: ## start a scheme from the template: make new-scheme NAME=slow_start
 
 docs: $(CORE) ## write the pages of schemes into docs/schemes
 	@$(BIN)/python -m qcnlab.pages docs/schemes
+
+lab: ## build the page that `qcnlab lab` opens (needs Node.js 20 and rustup target wasm32-unknown-unknown)
+	@web/build.sh
 
 lint: $(CORE) ## check format, types, stubs and imports between modules
 	cargo fmt --all --check

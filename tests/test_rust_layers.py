@@ -26,6 +26,7 @@ MAY_USE = {
     "lab": {"sim", "schemes", "wire", "capture", "units"},
     "live": {"lab", "sim", "schemes", "capture", "wire", "units"},
     "py": {"lab", "live"},
+    "wasm": {"lab"},
 }
 NAMES = sorted(manifest.parent.name for manifest in CRATES.glob("*/Cargo.toml"))
 

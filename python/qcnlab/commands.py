@@ -16,6 +16,7 @@ from qcnlab import (
     experiment_commands,
     file_commands,
     flow_commands,
+    laboratory,
     mib,
     run_command,
 )
@@ -66,6 +67,7 @@ app.command()(catalogue_commands.check)
 app.command(name="list")(catalogue_commands.list_)
 app.command()(catalogue_commands.explain)
 app.command()(file_commands.plot)
+app.command()(laboratory.lab)
 app.command()(file_commands.frames)
 app.command()(file_commands.dissector)
 app.command()(catalogue_commands.schema)

@@ -28,6 +28,7 @@ pub mod foreign;
 #[cfg(feature = "files")]
 mod frames;
 mod header;
+mod margins;
 mod metrics;
 #[cfg(feature = "files")]
 mod mib;

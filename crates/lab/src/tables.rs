@@ -51,6 +51,47 @@ pub struct Table {
     pub rows: usize,
 }
 
+impl Table {
+    /// Return the table as CSV with a line of column names. Numbers are the shortest that read back as the same; what is
+    /// missing is empty.
+    pub fn to_csv(&self) -> String {
+        let names: Vec<&str> = self.columns.iter().map(|column| column.name).collect();
+        let mut text = names.join(",");
+        text.push('\n');
+        for row in 0..self.rows {
+            let cells: Vec<String> = self.columns.iter().map(|column| column.data.cell(row)).collect();
+            text.push_str(&cells.join(","));
+            text.push('\n');
+        }
+        text
+    }
+}
+
+impl Data {
+    /// The value of a row as text.
+    fn cell(&self, row: usize) -> String {
+        fn optional<T: ToString>(value: Option<T>) -> String {
+            value.map(|value| value.to_string()).unwrap_or_default()
+        }
+        match self {
+            Data::U32(values) => values[row].to_string(),
+            Data::U64(values) => values[row].to_string(),
+            Data::F64(values) => values[row].to_string(),
+            Data::OptionalI64(values) => optional(values[row]),
+            Data::OptionalI32(values) => optional(values[row]),
+            Data::OptionalF64(values) => optional(values[row]),
+            Data::Word(values, words) => {
+                let word = &words[values[row] as usize];
+                if word.contains([',', '"', '\n']) {
+                    format!("\"{}\"", word.replace('"', "\"\""))
+                } else {
+                    word.clone()
+                }
+            }
+        }
+    }
+}
+
 /// Names of the tables of a run.
 pub const TABLES: &[&str] =
     &["queues", "rates", "throughput", "messages", "drops", "pauses", "windows", "flows", "metrics"];

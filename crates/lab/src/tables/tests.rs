@@ -1,6 +1,6 @@
 //! Every column of every table against rows that are written here by hand: each value occurs once.
 
-use super::{Data, METRICS, TABLES, Table};
+use super::{Column, Data, METRICS, TABLES, Table, table};
 use crate::fabric::Fabric;
 use crate::outcome::Outcome;
 use crate::replication::Replication;
@@ -292,4 +292,17 @@ fn metrics_have_their_names_values_and_units() {
     let values = cells(&metrics, "value");
     assert_eq!((&*values[0], &*values[1], &*values[2]), ("0", "-", "2"));
     assert_eq!(values[METRICS.len() + 2], "1000002");
+}
+
+#[test]
+fn a_table_as_csv() {
+    let words: Arc<[String]> = Arc::new(["a->b".to_owned(), "with, comma".to_owned()]);
+    let columns = vec![
+        Column { name: "replication", unit: "", data: Data::U32(vec![0, 0]) },
+        Column { name: "time_s", unit: "s", data: Data::F64(vec![0.1, 1e-7]) },
+        Column { name: "port", unit: "", data: Data::Word(vec![0, 1], words) },
+        Column { name: "fb", unit: "", data: Data::OptionalI32(vec![Some(-3), None]) },
+    ];
+    let text = table("messages", columns).to_csv();
+    assert_eq!(text, "replication,time_s,port,fb\n0,0.1,a->b,-3\n0,0.0000001,\"with, comma\",\n");
 }

@@ -1,0 +1,59 @@
+//! Recorded rows as numbers: times in seconds, sizes in octets, rates in bit/s.
+
+use qcnlab_lab::Trace;
+
+const PS: f64 = 1e-12;
+
+/// The rows of a table from row `from` on, column after column: their number, then each column. `None` if there is no
+/// such table.
+pub(crate) fn numbers(trace: &Trace, table: u32, from: usize) -> Option<Vec<f64>> {
+    let time = |times: &[u64]| times.iter().map(|ps| *ps as f64 * PS).collect::<Vec<f64>>();
+    let index = |numbers: &[u32]| numbers.iter().map(|number| f64::from(*number)).collect::<Vec<f64>>();
+    let whole = |numbers: &[u64]| numbers.iter().map(|number| *number as f64).collect::<Vec<f64>>();
+    let columns = match table {
+        0 => {
+            let rows = &trace.queues;
+            vec![time(rest(&rows.time, from)), index(rest(&rows.port, from)), whole(rest(&rows.bytes, from))]
+        }
+        1 => {
+            let rows = &trace.rates;
+            let rates = [&rows.current, &rows.target].map(|rates| whole(rest(rates, from)));
+            let [current, target] = rates;
+            vec![time(rest(&rows.time, from)), index(rest(&rows.flow, from)), current, target]
+        }
+        2 => {
+            let rows = &trace.throughput;
+            vec![time(rest(&rows.time, from)), index(rest(&rows.flow, from)), whole(rest(&rows.bytes, from))]
+        }
+        3 => {
+            let rows = &trace.messages;
+            let fb = rest(&rows.signal, from).iter().map(|signal| signal.fb().map_or(f64::NAN, f64::from));
+            vec![
+                time(rest(&rows.time, from)),
+                index(rest(&rows.port, from)),
+                index(rest(&rows.flow, from)),
+                fb.collect(),
+            ]
+        }
+        4 => {
+            let rows = &trace.pauses;
+            let ports = [&rows.port, &rows.because].map(|ports| index(rest(ports, from)));
+            let [port, because] = ports;
+            vec![time(rest(&rows.start, from)), time(rest(&rows.end, from)), port, because]
+        }
+        5 => {
+            let rows = &trace.drops;
+            let counts = [&rows.frames, &rows.bytes].map(|counts| whole(rest(counts, from)));
+            let [frames, octets] = counts;
+            vec![time(rest(&rows.time, from)), index(rest(&rows.port, from)), frames, octets]
+        }
+        _ => return None,
+    };
+    let mut all = vec![columns[0].len() as f64];
+    columns.into_iter().for_each(|column| all.extend(column));
+    Some(all)
+}
+
+fn rest<T>(rows: &[T], from: usize) -> &[T] {
+    rows.get(from..).unwrap_or_default()
+}
