@@ -22,7 +22,7 @@ test: $(CORE) ## run the Rust and the Python tests and the quick rows of the val
 	$(BIN)/python -m pytest
 	$(BIN)/python -m qcnlab validate --quick
 
-test-browser: $(CORE) ## open reports in Chromium (skips where there is none); pictures in target/screenshots
+test-browser: $(CORE) ## open reports and the laboratory in Chromium (skips where there is none); pictures in target/screenshots
 	@command -v npm >/dev/null || { echo "skipped: npm is missing (Node.js 20 or newer)" >&2; exit 0; }; \
 	cd tests/browser && npm ci --no-audit --no-fund --silent && node --test
 

@@ -49,14 +49,16 @@ export function schemeKnobs(values, parameters) {
   const knobs = own.flatMap((parameter) => {
     const { key, type, about, choices } = parameter
     const now = at(values, key)
-    const label = NAMES[key] ?? words(key)
+    // ECM's port has a w that no message depends on.
+    const idle = key === 'scheme.cp.w' && own.some((other) => other.key === 'scheme.rp.w')
+    const label = (idle ? null : NAMES[key]) ?? words(key)
     if (type === 'choice') return [{ key, label, type, about, choices }]
     if (type === 'boolean') return [{ key, label, type, about }]
     if (!SLIDES.includes(type) || typeof now !== 'number') return []
     const middle = parameter.default_base || now || 1
     return [{ key, label, type, about, ...around(now, { min: middle / 32, max: middle * 32 }) }]
   })
-  return knobs.sort((a, b) => rank(a.key) - rank(b.key)).map((knob) => ({ ...knob, first: FIRST.includes(knob.key) }))
+  return knobs.sort((a, b) => rank(a.key) - rank(b.key)).map((knob) => ({ ...knob, first: knob.label === NAMES[knob.key] }))
 }
 
 /** A range that holds the present value. */

@@ -4,7 +4,8 @@
 import { TABLE } from './lab.js'
 
 export const COLUMNS = 800
-const SOURCES = 10
+const SOURCES = 4
+const GIGA = 1e-9
 
 const empty = () => new Float64Array(COLUMNS).fill(NaN)
 
@@ -43,14 +44,15 @@ export class Series {
       if (port[row] !== bottleneck) continue
       const at = this.column(queueTime[row])
       const { low, high } = this.queue
-      if (!(octets[row] >= low[at])) low[at] = octets[row]
-      if (!(octets[row] <= high[at])) high[at] = octets[row]
+      const kilo = octets[row] * 1e-3
+      if (!(kilo >= low[at])) low[at] = kilo
+      if (!(kilo <= high[at])) high[at] = kilo
     }
     const [rates, rateTime, flow, current] = fresh('rates')
     for (let row = 0; row < rates; row++) {
       const at = this.column(rateTime[row])
-      if (flow[row] < this.rates.length) this.rates[flow[row]][at] = current[row]
-      this.sums.rate[at] += current[row]
+      if (flow[row] < this.rates.length) this.rates[flow[row]][at] = current[row] * GIGA
+      this.sums.rate[at] += current[row] * GIGA
       this.sums.count[at]++
       this.meanRate[at] = this.sums.rate[at] / this.sums.count[at]
     }
@@ -60,18 +62,18 @@ export class Series {
       if (!flows[binFlow[row]].crosses) continue
       this.octets[at] += binOctets[row]
       this.binsOf[at] += 1 / this.crossing
-      this.throughput[at] = (this.octets[at] * 8) / (this.binsOf[at] * this.bin)
+      this.throughput[at] = (this.octets[at] * 8 * GIGA) / (this.binsOf[at] * this.bin)
     }
     const [messages, messageTime] = fresh('messages')
     for (let row = 0; row < messages; row++) this.messages[this.column(messageTime[row])]++
     this.total += messages
   }
 
-  /** The curves up to `time`: of messages the number in each second. */
+  /** The curves up to `time`. */
   upTo(time) {
     const known = this.column(time)
-    const perSecond = COLUMNS / this.duration
-    const messages = this.messages.map((count, at) => (at <= known ? count * perSecond : NaN))
+    const perMs = COLUMNS / this.duration / 1000
+    const messages = this.messages.map((count, at) => (at <= known ? count * perMs : NaN))
     const { queue, rates, meanRate, throughput } = this
     return { low: queue.low, high: queue.high, rates, meanRate, throughput, messages, total: this.total }
   }

@@ -1,0 +1,170 @@
+// The laboratory in a real browser: it opens from disk, runs, and gives the numbers of the command line.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { ROOT, open, shot, skip, start } from "./browser.mjs";
+
+const PAGE = join(ROOT, "python", "qcnlab", "lab.html");
+const SHORT = "set=warmup=2 ms&set=hotspot.0.from=10 ms&set=hotspot.0.until=25 ms&set=duration=40 ms";
+const HOT = "og-hotspot-2src-10g-to-500m-rtt10us";
+const FABRICS = ["ig-4-culprits-1-victim-pause-1500kb-rtt5us", "victim-of-pfc-40g"];
+let browser;
+
+before(async () => { if (!skip) browser = await start(); });
+after(async () => browser?.close());
+
+/** Open the laboratory at a fragment. */
+async function lab(fragment, options) {
+  const page = await open(browser, PAGE, options);
+  if (fragment) {
+    await page.goto("about:blank");
+    await page.goto(`file://${PAGE}#${fragment}`);
+  }
+  return page;
+}
+const ended = (page) => page.waitForSelector("#metrics", { timeout: 120_000 });
+const metric = (page, name) => page.locator(`#metrics td[data-metric="${name}"]`).first().innerText();
+/** The pixels of the first figure, in short. */
+const picture = (page) => page.evaluate(() => {
+  const canvas = document.querySelector("figure canvas");
+  return [...canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data].reduce((sum, value, at) => (sum * 31 + value * (at % 97)) % 1e9, 7);
+});
+
+test("it opens from disk, runs two schemes, and nothing leaves the page", { skip }, async () => {
+  const page = await lab("");
+  await ended(page);
+  assert.equal(await page.locator("figure canvas").count(), 4);
+  assert.match(await page.locator("#title").innerText(), /hotspot/);
+  assert.match(await page.locator("table", { hasText: "Phase margin" }).first().innerText(), /QCN, as published/);
+  await shot(page, "lab-wide");
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
+test("it fits a telephone, in the dark", { skip }, async () => {
+  const page = await lab(`scenario=${HOT}&${SHORT}&run=qcn&run=ecm`, { width: 390, height: 844, scheme: "dark" });
+  await ended(page);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 390, `it is ${wide} wide`);
+  await shot(page, "lab-narrow-dark");
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
+test("a slider moved by the keyboard changes the curve and the link, and the link brings it back", { skip }, async () => {
+  const page = await lab(`scenario=${HOT}&${SHORT}&run=qcn`);
+  await ended(page);
+  const [curve, queue] = [await picture(page), await metric(page, "queue_mean_bytes")];
+  await page.locator('[data-key="scheme.cp.set_point"]').focus();
+  for (let press = 0; press < 60; press++) await page.keyboard.press("ArrowRight");
+  await page.waitForFunction(() => /set_point/.test(location.hash) && !document.querySelector("#metrics"));
+  await ended(page);
+  const higher = await metric(page, "queue_mean_bytes");
+  assert.notEqual(await picture(page), curve);
+  const number = (text) => Number(text.replaceAll(",", ""));
+  assert.ok(number(higher) > number(queue) * 1.3, `${queue} and then ${higher}`);
+  const link = await page.evaluate(() => location.hash.slice(1));
+  const again = await lab(link);
+  await ended(again);
+  assert.equal(await metric(again, "queue_mean_bytes"), higher);
+  assert.deepEqual([...page.faults, ...again.faults], []);
+  await page.context().close();
+  await again.context().close();
+});
+
+test("a mistake is told in words, and the last run stays", { skip }, async () => {
+  const page = await lab(`scenario=${HOT}&${SHORT}`);
+  await ended(page);
+  await page.getByLabel("Round trip, as text").fill("10 parsecs");
+  await page.keyboard.press("Tab");
+  await page.waitForSelector('[role="alert"]');
+  assert.match(await page.locator('[role="alert"]').innerText(), /parsecs/);
+  assert.equal(await page.locator("#metrics").count(), 1);
+  await page.context().close();
+});
+
+test("tables, scenarios and pictures can be kept", { skip }, async () => {
+  const page = await lab(`scenario=${HOT}&${SHORT}`);
+  await ended(page);
+  const kept = async (button) => {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: button }).click()]);
+    return readFileSync(await download.path());
+  };
+  const csv = (await kept("Table (CSV)")).toString().split("\n");
+  assert.equal(csv[0], "replication,time_s,port,queue_bytes");
+  // A sample each 100 us of 40 ms.
+  assert.ok(csv.length > 300, `${csv.length} lines`);
+  assert.match((await kept("Scenario (TOML)")).toString(), /\[scheme\]/);
+  assert.equal((await kept("Picture (PNG)")).subarray(1, 4).toString(), "PNG");
+  await page.context().close();
+});
+
+test("stars and two fabrics give the numbers of the command line, bit for bit", { skip, timeout: 600_000 }, async () => {
+  const page = await lab(`scenario=${HOT}&${SHORT}`);
+  await ended(page);
+  const scenarios = await page.evaluate(() => qcnlab.catalogue().scenarios);
+  // One block for each scenario: its name, then a line for each column.
+  const native = readFileSync(join(ROOT, "crates", "lab", "tests", "digests.txt"), "utf8");
+  const blocks = new Map(native.split(/^(?=\S)/m).map((block) => [block.slice(block.indexOf("/") + 1, block.indexOf("\n")), block.slice(block.indexOf("\n") + 1)]));
+  const wanted = scenarios.filter(({ name, text }) => /kind = "star"/.test(text) || FABRICS.includes(name));
+  assert.ok(wanted.length >= 27, `${wanted.length} scenarios`);
+  for (const { name, text } of wanted) {
+    const here = await page.evaluate(([text, name]) => qcnlab.ask("through", { asked: { text, name, set: [] } }), [text, `${name}.toml`]);
+    assert.equal(here.digests, blocks.get(name), name);
+  }
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
+test("a run in steps, as it is drawn, gives the same numbers as one that goes through", { skip }, async () => {
+  const page = await lab(`scenario=${FABRICS[0]}&set=duration=400 ms&run=qcn_byte_counter`);
+  await ended(page);
+  const shown = await page.evaluate(() => qcnlab.summaries());
+  const text = await page.evaluate((name) => qcnlab.catalogue().scenarios.find((one) => one.name === name).text, FABRICS[0]);
+  const through = await page.evaluate((text) => qcnlab.ask("through", { asked: { text, name: "a.toml", set: ["duration=400 ms"] } }), text);
+  assert.deepEqual(shown[0].metrics, through.summary.metrics);
+  assert.deepEqual(shown[0].counters, through.summary.counters);
+  await shot(page, "lab-victim");
+  await page.context().close();
+});
+
+test("it keeps its pace: frames while it runs, and speed beside native", { skip, timeout: 300_000 }, async (context) => {
+  const page = await lab("scenario=og-hotspot-2src-10g-to-500m-rtt200us&run=qcn&run=ecm&pace=0.1");
+  await page.waitForFunction(() => document.querySelectorAll("figure canvas").length === 4);
+  const client = await page.context().newCDPSession(page);
+  await client.send("Performance.enable", { timeDomain: "threadTicks" });
+  const metrics = async () => Object.fromEntries((await client.send("Performance.getMetrics")).metrics.map(({ name, value }) => [name, value]));
+  const before = await metrics();
+  const gaps = await page.evaluate(() => new Promise((resolve) => {
+    const times = [];
+    const step = (now) => (times.push(now), times.length < 181 ? requestAnimationFrame(step) : resolve(times.slice(1).map((time, at) => time - times[at])));
+    requestAnimationFrame(step);
+  }));
+  const after = await metrics();
+  gaps.sort((a, b) => a - b);
+  const mean = gaps.reduce((sum, gap) => sum + gap) / gaps.length;
+  // The processor time of the page's own thread, which does not depend on what else the machine does.
+  const busy = (1000 * (after.TaskDuration - before.TaskDuration)) / gaps.length;
+  context.diagnostic(`${(1000 / mean).toFixed(0)} frames a second in the mean, a frame each ${gaps[90].toFixed(1)} ms in the median; the page's thread computes ${busy.toFixed(1)} ms a frame`);
+  assert.ok(busy < 1000 / 60, `a frame takes ${busy} ms`);
+
+  const text = readFileSync(join(ROOT, "scenarios", "workloads", "w1-10-senders-cbr.toml"), "utf8");
+  const through = () => page.evaluate((text) => qcnlab.ask("through", { asked: { text, name: "w1.toml", set: [] } }).then(({ ms }) => ms), text);
+  const folder = mkdtempSync(join(tmpdir(), "qcnlab-"));
+  const native = (run) => {
+    execFileSync(join(ROOT, ".venv", "bin", "python"), ["-m", "qcnlab", "run", "w1-10-senders-cbr", "-o", run], { cwd: folder, stdio: "pipe" });
+    return 1000 * JSON.parse(readFileSync(join(folder, run, "summary.json"), "utf8")).cpu_s;
+  };
+  const best = [Infinity, Infinity];
+  for (let turn = 0; turn < 3; turn++) {
+    best[0] = Math.min(best[0], await through());
+    best[1] = Math.min(best[1], native(`run${turn}`));
+  }
+  rmSync(folder, { recursive: true });
+  context.diagnostic(`W1: ${best[0].toFixed(0)} ms in the page, ${best[1].toFixed(0)} ms native`);
+  assert.ok(best[0] < 3 * best[1], `${best[0]} ms in the page, ${best[1]} ms native`);
+  await page.context().close();
+});
