@@ -106,12 +106,12 @@ def _serve(begin: str, opens: bool) -> None:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found = self.path == "/"
-            self.send_response(200 if found else 404)
+            known = self.path == "/"
+            self.send_response(200 if known else 404)
             self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(page) if found else 0))
+            self.send_header("Content-Length", str(len(page) if known else 0))
             self.end_headers()
-            if found:
+            if known:
                 self.wfile.write(page)
 
         def log_message(self, format: str, *args: object) -> None:

@@ -34,7 +34,7 @@ pub extern "C" fn answer_octets() -> usize {
 }
 
 /// The input, as text.
-pub(crate) fn given() -> String {
+pub(crate) fn argument() -> String {
     INPUT.with_borrow(|input| String::from_utf8_lossy(input).into_owned())
 }
 

@@ -11,8 +11,9 @@ mod rows;
 mod runs;
 
 pub use answers::{answer, answer_octets, input};
+pub use runs::{advance, csv, digests, end, forget, ports, recorded, start};
 
-use answers::{give, given};
+use answers::{argument, give};
 use qcnlab_lab::Scenario;
 use serde_json::{Value, json};
 
@@ -32,7 +33,7 @@ pub extern "C" fn catalogue() -> u32 {
 /// and `warnings`.
 #[unsafe(no_mangle)]
 pub extern "C" fn check() -> u32 {
-    give(scenario(&given()).map(|scenario| {
+    give(scenario(&argument()).map(|scenario| {
         let tree = |text: String| serde_json::from_str::<Value>(&text).unwrap_or_default();
         json!({
             "name": scenario.name,
@@ -50,7 +51,7 @@ pub extern "C" fn check() -> u32 {
 /// As [`check`]; answers the margins of the control loops behind a scenario.
 #[unsafe(no_mangle)]
 pub extern "C" fn margins() -> u32 {
-    give(scenario(&given()).and_then(|scenario| scenario.margins_json().map_err(|why| why.to_string())))
+    give(scenario(&argument()).and_then(|scenario| scenario.margins_json().map_err(|why| why.to_string())))
 }
 
 /// Reads a scenario from what JavaScript wrote.

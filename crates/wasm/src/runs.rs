@@ -1,6 +1,6 @@
 //! Runs that JavaScript holds by a number.
 
-use crate::answers::{give, give_numbers, given};
+use crate::answers::{argument, give, give_numbers};
 use crate::{rows, scenario};
 use qcnlab_lab::units::Instant;
 use qcnlab_lab::{Outcome, SteppedRun};
@@ -41,7 +41,7 @@ fn ended<T>(run: usize, act: impl FnOnce(&Outcome) -> T) -> Result<T, String> {
 /// `{"run", "network"}`: its number, and what it is built of.
 #[unsafe(no_mangle)]
 pub extern "C" fn start(replication: u32) -> u32 {
-    let run = scenario(&given())
+    let run = scenario(&argument())
         .and_then(|scenario| SteppedRun::new(scenario, None, replication).map_err(|error| error.to_string()));
     give(run.map(|run| {
         let network = run.network_json();
@@ -119,7 +119,7 @@ pub extern "C" fn digests(run: usize) -> u32 {
 /// Answers a table of a run that has ended, as CSV; the input is the table's name.
 #[unsafe(no_mangle)]
 pub extern "C" fn csv(run: usize) -> u32 {
-    let name = given();
+    let name = argument();
     let text = ended(run, |outcome| outcome.table(&name).map(|table| table.to_csv()));
     give(text.and_then(|text| text.ok_or_else(|| format!("there is no table {name}"))))
 }
