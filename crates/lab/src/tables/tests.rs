@@ -1,6 +1,6 @@
 //! Every column of every table against rows that are written here by hand: each value occurs once.
 
-use super::{Column, Data, METRICS, TABLES, Table, table};
+use super::{Column, Data, METRICS, TABLES, Table};
 use crate::fabric::Fabric;
 use crate::outcome::Outcome;
 use crate::replication::Replication;
@@ -303,6 +303,6 @@ fn a_table_as_csv() {
         Column { name: "port", unit: "", data: Data::Word(vec![0, 1], words) },
         Column { name: "fb", unit: "", data: Data::OptionalI32(vec![Some(-3), None]) },
     ];
-    let text = table("messages", columns).to_csv();
+    let text = Table { name: "messages", columns, rows: 2 }.to_csv();
     assert_eq!(text, "replication,time_s,port,fb\n0,0.1,a->b,-3\n0,0.0000001,\"with, comma\",\n");
 }
