@@ -268,6 +268,13 @@ def test_equal_cases_have_no_order() -> None:
     assert judged(of, [1.0] * 8, values, same=True) == FAILS
 
 
+def test_values_equal_but_for_rounding_have_their_mean_as_interval() -> None:
+    # pytest makes a warning of scipy's, that it cannot tell these apart, an error.
+    values = np.array([0.3, 0.1 + 0.2, 0.3, 0.3])
+    assert np.ptp(values) > 0
+    assert comparisons.interval(values, 0.95) == pytest.approx((0.3, 0.3), abs=1e-15)
+
+
 def test_a_confidence_interval_is_the_t_interval_of_the_mean() -> None:
     # Mean 2, deviation 1 over 3: t(0.975, 2) = 4.3027, so 2 +- 4.3027 / sqrt(3) = 2 +- 2.4841.
     low, high = comparisons.interval(np.array([1.0, 2.0, 3.0]), 0.95)

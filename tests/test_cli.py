@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,7 +132,8 @@ def test_lists(cli: CommandLine, kind: str) -> None:
     entries = json.loads(cli("list", kind, "--json").stdout)
     plain = cli("list", kind)
     assert plain.returncode == 0
-    assert len(plain.stdout.splitlines()) == len(entries) + 2
+    if kind != "parameters":
+        assert len(plain.stdout.splitlines()) == len(entries) + 2
     for entry in entries:
         assert entry["key" if kind == "parameters" else "name"] in plain.stdout
 
@@ -255,6 +258,68 @@ def test_a_run_without_a_hotspot_says_so(cli: CommandLine) -> None:
     left = len(every.stdout.splitlines()) - len(done.stdout.splitlines())
     # The line that counts them, and the empty one above it.
     assert f"{left + 2} more metrics are none or 0 here; --all shows them." in done.stdout
+
+
+def test_parameters_stand_by_kind_and_once(cli: CommandLine) -> None:
+    plain = cli("list", "parameters").stdout
+    assert "\n[topology], kind star\n" in plain
+    part = plain[plain.index("Reaction points") :]
+    # Schemes with the same default share a line: `gd` is 1/128 in most of the QCN family.
+    lines = [line for line in part.splitlines() if line.startswith("scheme.rp.gd ")]
+    assert 1 <= len(lines) <= 4
+    assert any("qcn, " in line and "qcn_timer" in line for line in lines)
+
+
+FIELD = (
+    "PFC ECN FCT incast xoff xon watermark headroom victim deadlock CNP WRED DCTCP HPCC Qau BDP "
+    "AIMD head-of-line_blocking CP RP RTT PAUSE"
+)
+
+
+@pytest.mark.parametrize("word", FIELD.split())
+def test_explain_knows_the_words_of_the_field(cli: CommandLine, word: str) -> None:
+    done = cli("explain", word.replace("_", " "))
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if len(line) > 60]
+    assert len(set(lines)) == len(lines)
+
+
+def test_words_say_each_thing_once_and_point_to_what_there_is() -> None:
+    from qcnlab import catalogue
+    from qcnlab.words import words
+
+    called = [name.lower() for word in words() for name in {word["name"], *word["also"]}]
+    assert len(set(called)) == len(called)
+    for word in words():
+        assert word["about"].endswith(".")
+        for name in word["see"]:
+            assert catalogue.find(name), name
+
+
+def test_every_command_shows_examples_that_it_takes() -> None:
+    from typer.main import get_command
+
+    from qcnlab.commands import app
+    from qcnlab.examples import EXAMPLES
+
+    found: dict[str, Any] = {}
+
+    def walk(command: Any, name: str) -> None:
+        inner = getattr(command, "commands", None)
+        if inner is None:
+            found[name] = command
+        else:
+            for each, below in inner.items():
+                walk(below, f"{name} {each}".strip())
+
+    walk(get_command(app), "")
+    assert set(found) == set(EXAMPLES)
+    for name, lines in EXAMPLES.items():
+        for line in lines:
+            words = shlex.split(line.split(" > ")[0])
+            start = len(name.split())
+            assert words[:start] == name.split()
+            found[name].make_context(name, words[start:])
 
 
 def test_no_colour_without_a_terminal(cli: CommandLine) -> None:

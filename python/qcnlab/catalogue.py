@@ -11,6 +11,7 @@ from typing import Any
 from qcnlab import _core
 from qcnlab.errors import scenario_error
 from qcnlab.text import bold, paragraphs, table
+from qcnlab.words import words as field_words
 
 Entry = dict[str, Any]
 
@@ -62,8 +63,8 @@ def find(name: str) -> list[Entry]:
     Parameters
     ----------
     name : str
-        A metric, scheme, preset or scenario; or a parameter by its whole key, by its last part, or
-        by one of its aliases. Case does not matter.
+        A metric, scheme, preset or scenario; a parameter by its whole key, by its last part, or by
+        one of its aliases; or a word of the field. Case does not matter.
 
     Returns
     -------
@@ -98,6 +99,7 @@ def explain(entries: list[Entry], columns: int) -> str:
         "preset": _preset,
         "scenario": _scenario,
         "parameter": _parameter,
+        "word": _word,
     }
     return "\n\n".join(tell[entry["kind"]](entry, columns) for entry in _merged(entries))
 
@@ -126,17 +128,36 @@ def listing(kind: str, entries: list[Entry]) -> str:
     if kind == "metrics":
         rows = [(entry["name"], entry["unit"], entry["title"]) for entry in entries]
         return table(("metric", "unit", "meaning"), rows, left=3)
-    rows = [
-        (
-            entry["key"],
-            entry["scheme"] or "",
-            entry["type"],
-            _default(entry),
-            entry["aliases"] or "",
-        )
-        for entry in entries
-    ]
-    return table(("parameter", "scheme", "type", "default", "also called"), rows, left=5)
+    return _parameters(entries)
+
+
+def _parameters(entries: list[Entry]) -> str:
+    """Return a table for each kind of parameter; what several schemes share stands there once."""
+    groups: dict[str, dict[tuple[str, str, str, str], list[str]]] = {}
+    for entry in entries:
+        known = groups.setdefault(_group(entry), {})
+        row = (entry["key"], entry["type"], _default(entry), entry["aliases"] or "")
+        known.setdefault(row, []).extend([entry["scheme"]] if entry["scheme"] else [])
+    parts = []
+    for name, known in groups.items():
+        of_schemes = any(known.values())
+        last = ("of schemes",) if of_schemes else ()
+        rows = [
+            (*row, *([", ".join(of)] if of_schemes else []))
+            for row, of in (sorted(known.items()) if of_schemes else known.items())
+        ]
+        header = ("parameter", "type", "default", "also called", *last)
+        parts.append(f"{bold(name)}\n\n{table(header, rows, left=5)}")
+    return "\n\n".join(parts)
+
+
+def _group(entry: Entry) -> str:
+    """Return what a parameter is about: its table, and the kind that alone has it."""
+    names = {"": "The run", "scheme.cp": "Congestion points", "scheme.rp": "Reaction points"}
+    section = entry["key"].rpartition(".")[0]
+    kind = re.search(r"\bKinds? ([a-z_, ]+) only\.", entry["about"])
+    only = f", kind {kind[1]}" if kind and section in ("topology", "traffic") else ""
+    return names.get(section, f"[{section}]") + only
 
 
 def _default(entry: Entry) -> str:
@@ -156,6 +177,9 @@ def _index() -> list[tuple[set[str], Entry]]:
             index.append((called, {"kind": "preset", "scheme": entry["name"], **preset}))
     for entry in scenarios():
         index.append(({entry["name"]}, {"kind": "scenario", **entry}))
+    for entry in field_words():
+        called = {word.lower() for word in (entry["name"], *entry["also"])}
+        index.append((called, {"kind": "word", **entry}))
     for entry in parameters():
         index.append((_parameter_names(entry), {"kind": "parameter", **entry}))
     return index
@@ -260,6 +284,14 @@ def frame_note(scheme: str, cp: Entry) -> str:
 
 def _words(values: list[str]) -> str:
     return ", ".join(values) or "nothing"
+
+
+def _word(entry: Entry, columns: int) -> str:
+    lines = [_head("word", entry["name"], ", ".join(entry["also"]))]
+    lines.append(paragraphs(entry["about"], columns, "  "))
+    if entry["see"]:
+        lines.append(paragraphs(f"See also {', '.join(entry['see'])}.", columns, "  "))
+    return "\n".join(lines)
 
 
 def _preset(entry: Entry, columns: int) -> str:

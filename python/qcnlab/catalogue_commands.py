@@ -67,7 +67,8 @@ def explain(
     name: Annotated[
         str,
         typer.Argument(
-            help="A metric, scheme, preset, scenario, or parameter (key, last part, alias)."
+            help="A word of the field, metric, scheme, preset, scenario, or parameter (key, last "
+            "part, alias)."
         ),
     ],
     as_json: Json = False,

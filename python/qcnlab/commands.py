@@ -13,6 +13,7 @@ from qcnlab import (
     _core,
     catalogue_commands,
     conform,
+    examples,
     experiment_commands,
     file_commands,
     flow_commands,
@@ -27,7 +28,6 @@ from qcnlab.tuning import command as tuning
 app = typer.Typer(
     help="A congestion-management laboratory for Ethernet fabrics: QCN, ECM and their family.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -71,3 +71,16 @@ app.command()(laboratory.lab)
 app.command()(file_commands.frames)
 app.command()(file_commands.dissector)
 app.command()(catalogue_commands.schema)
+
+
+def _show_examples(commands: typer.Typer, group: str = "") -> None:
+    """Put the examples of each command below its help."""
+    for known in commands.registered_commands:
+        name = known.name or known.callback.__name__.replace("_", "-") if known.callback else ""
+        known.epilog = examples.epilog(f"{group}{name}")
+    for inner in commands.registered_groups:
+        if inner.typer_instance is not None:
+            _show_examples(inner.typer_instance, f"{inner.name} ")
+
+
+_show_examples(app)

@@ -139,8 +139,12 @@ def _gain(claim: Claim, more: Array) -> Check:
     return Check(claim, claim.of, limits, Values.of(list(more)), (low, high), verdict)
 
 
+ROUNDING = 1e-13
+"""Values that differ by less of their mean than this differ by rounding alone."""
+
+
 def interval(differences: Array, level: float) -> tuple[float, float]:
-    """Return the t interval of the mean, by scipy; one that does not vary is its mean alone.
+    """Return the t interval of the mean, by scipy; of values that do not vary it is their mean.
 
     One replication, or one that is not a number, gives no interval: minus to plus infinity.
     """
@@ -148,7 +152,10 @@ def interval(differences: Array, level: float) -> tuple[float, float]:
 
     if len(differences) < 2 or not np.all(np.isfinite(differences)):
         return -math.inf, math.inf
+    mean = float(np.mean(differences))
     if np.ptp(differences) == 0:
         return float(differences[0]), float(differences[0])
+    if np.ptp(differences) <= ROUNDING * abs(mean):
+        return mean, mean
     bounds = stats.ttest_1samp(differences, 0.0).confidence_interval(level)
     return float(bounds.low), float(bounds.high)

@@ -27,14 +27,6 @@ def report(
     """Write one HTML file about runs or a sweep, which opens offline; print its path.
 
     It shows what was run, numbers with their definitions, and curves that zoom together.
-
-    Examples
-    --------
-      qcnlab report runs/FOLDER
-
-      qcnlab report runs/ONE runs/OTHER -o both.html
-
-      qcnlab report runs/sweep-FOLDER
     """
     from qcnlab.errors import FolderError
     from qcnlab.folders import write_whole

@@ -1,0 +1,64 @@
+"""The examples that each command shows in its help."""
+
+from __future__ import annotations
+
+STAR = "og-hotspot-2src-10g-to-500m-rtt10us"
+PAUSED = "ig-4-culprits-1-victim-pause-1500kb-rtt5us"
+INCAST = "incast-16-to-1-100g"
+
+EXAMPLES = {
+    "run": (
+        f"run {STAR}",
+        f"run {STAR} -s scheme.name=ecm -s topology.rtt='50 us' --reps 5",
+        f"run {PAUSED} --capture 'core->*'",
+    ),
+    "sweep": (
+        f"sweep {STAR} --vary scheme.name=ecm,qcn --vary topology.rtt='20 us,200 us' --reps 5",
+        f"sweep {INCAST} --vary topology.sources=4..8 --metric fct_p99_ms --dry-run",
+    ),
+    "tune": (f"tune {STAR} --vary scheme.cp.w=1..8 --minimize queue_std_bytes --trials 20",),
+    "fct": ("fct runs/FOLDER", "fct runs/FOLDER --buckets '10 KB,1 MB' --csv"),
+    "compare": (
+        "compare runs/ONE runs/OTHER",
+        f"compare {INCAST} -s scheme.name=none,dcqcn,hpcc -o compare.svg",
+        "compare runs/ONE runs/OTHER --latex",
+    ),
+    "report": (
+        "report runs/FOLDER",
+        "report runs/ONE runs/OTHER -o both.html",
+        "report runs/sweep-FOLDER",
+    ),
+    "demo": ("demo", "demo --quick"),
+    "analyse": (f"analyse {STAR}", f"analyse {STAR} --sweep --reps 2"),
+    "validate": ("validate 1.5", "validate deck001 --quick"),
+    "check": ("check my.toml", "check *.toml --json"),
+    "list": ("list schemes", "list parameters", "list scenarios --json"),
+    "explain": ("explain qcn", "explain Q_EQ", "explain headroom", "explain recovery_ms"),
+    "plot": ("plot runs/FOLDER", "plot runs/FOLDER -o queue.pdf"),
+    "frames": ("frames capture.pcapng", "frames capture.pcapng --kind CNM"),
+    "dissector": ("dissector --install",),
+    "schema": ("schema > qcnlab.schema.json",),
+    "mib": ("mib runs/FOLDER", "mib runs/FOLDER --node 'edge*' --json"),
+    "conform rp": ("conform rp capture.pcapng", "conform rp capture.pcapng --preset DECK001"),
+    "conform cp": ("conform cp capture.pcapng",),
+    "live doctor": ("live doctor",),
+    "live run": (f"live run {STAR}", f"live run {STAR} --scale 1000 --traffic iperf3"),
+    "live compare": (f"live compare {STAR}",),
+    "live up": (f"live up {STAR}",),
+}
+"""What follows `qcnlab`, for each command."""
+
+
+def epilog(command: str) -> str | None:
+    """Return the last part of a command's help; `None` where it has no examples.
+
+    Parameters
+    ----------
+    command : str
+        Its name, after that of its group: `live run`.
+    """
+    lines = EXAMPLES.get(command)
+    if not lines:
+        return None
+    # The mark keeps lines as they are.
+    return "\b\nExamples:\n" + "\n".join(f"  qcnlab {line}" for line in lines)
