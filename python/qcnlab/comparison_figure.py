@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter
 
 from qcnlab import text
 from qcnlab.completion_figure import draw_distributions, draw_slowdowns
 from qcnlab.facts import Facts, facts
 from qcnlab.notebook import ShownFigure
-from qcnlab.plots import FAINT, above, envelope, one, shade, source_style, style
+from qcnlab.plots import FAINT, IN_MB, envelope, one, shade, source_style, style, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from qcnlab.comparison import Comparison
     from qcnlab.completion import Completions
     from qcnlab.results import Result
+
+LEGEND = 5
+"""So many runs stand in a line of the legend."""
 
 
 def comparison_figure(comparison: Comparison) -> Figure:
@@ -36,15 +39,18 @@ def comparison_figure(comparison: Comparison) -> Figure:
             draw_slowdowns(grid[1][0], completions)
             draw_distributions(grid[1][1], completions)
         more = any(result.summary["replications"] > 1 for result in comparison.results)
+        lines, labels = grid[0][0].get_legend_handles_labels()
+        about = ""
         figure.suptitle(" and ".join([", ".join(comparison.labels[:-1]), comparison.labels[-1]]),
                         x=0.01, ha="left")  # fmt: skip
         if more:
-            figure.supxlabel(
-                "over time: the first replication of each run"
-                + ("; slowdowns and completion times: all" if completions else ""),
-                color=FAINT,
-                fontsize=8,
-            )
+            about = "over time: the first replication of each run"
+            about += "; slowdowns and completion times: all" if completions else ""
+        legend = figure.legend(
+            lines, labels, loc="outside lower left", ncols=LEGEND, title=about or None
+        )
+        legend.get_title().set_color(FAINT)
+        legend.get_title().set_fontsize(8)
     return figure
 
 
@@ -69,10 +75,12 @@ def _draw_queues(axes: Axes, comparison: Comparison, known: list[Facts]) -> None
         axes.plot(time, queue, lw=0.9, label=label, **source_style(number))
         _mark_deadlock(axes, result, number)
     ports = dict.fromkeys(result.summary["bottleneck"]["port"] for result in comparison.results)
-    axes.set_ylabel("queue (KB)")
     axes.set_ylim(bottom=0)
-    axes.set_title(f"queue at {', '.join(ports)}", loc="left", fontsize=8, color=FAINT, pad=16)
-    axes.legend(**above(4))
+    in_mb = axes.get_ylim()[1] >= IN_MB
+    axes.set_ylabel(f"queue ({'MB' if in_mb else 'KB'})")
+    scale = 1e3 if in_mb else 1.0
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / scale:,.6g}"))
+    axes.set_title(f"queue at {', '.join(ports)}", loc="left", fontsize=8, color=FAINT)
     _time_axis(axes, known)
 
 
@@ -87,9 +95,7 @@ def _draw_throughput(axes: Axes, comparison: Comparison, known: list[Facts]) -> 
     bins = dict.fromkeys(text.duration(each.throughput_bin_s) for each in known)
     axes.set_ylabel("throughput (Gb/s)")
     axes.set_ylim(bottom=0)
-    axes.set_title(
-        f"all flows, in bins of {', '.join(bins)}", loc="left", fontsize=8, color=FAINT, pad=16
-    )
+    axes.set_title(f"all flows, in bins of {', '.join(bins)}", loc="left", fontsize=8, color=FAINT)
     _time_axis(axes, known)
 
 
@@ -112,6 +118,4 @@ def _mark_deadlock(axes: Axes, result: Result, number: int) -> None:
 
 
 def _time_axis(axes: Axes, known: list[Facts]) -> None:
-    axes.set_xlim(0, max(each.duration_s for each in known))
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.set_xlabel("time (s)")
+    time_axis(axes, max(known, key=lambda each: each.duration_s))

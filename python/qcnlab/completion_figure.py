@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from qcnlab import text
 from qcnlab.notebook import ShownFigure
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from qcnlab.completion import Completions, Group
 
 MOST_TICKS = 10
+NEAR = 5.0
+"""Times whose largest is less than so many times the smallest have a linear axis."""
 CLASSES = 4
 """One run's flows are drawn in so many classes of size at most."""
 LINES = {50: "-", 95: (0, (4, 1.2)), 99: (0, (1, 1))}
@@ -128,7 +130,13 @@ def draw_distributions(axes: Axes, runs: Sequence[tuple[str, Completions]]) -> N
                 open_ends.append((done[-1], share[-1], line_style["color"]))
         else:
             axes.plot([], [], label=label, **line_style)
-    axes.set_xscale("log")
+    known = [each for _, took, _ in lines for each in took if each > 0]
+    if max(known, default=1.0) >= NEAR * min(known, default=1.0):
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0), numticks=8))
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text.duration(value, 3)))
     axes.set_xlabel("completion time")
     end = axes.get_xlim()[1]

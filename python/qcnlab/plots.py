@@ -17,6 +17,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from qcnlab import text
 from qcnlab.facts import Facts, facts
 from qcnlab.folders import whole
 from qcnlab.notebook import ShownFigure
@@ -38,6 +39,12 @@ DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 MANY = 4
 POINTS = 900
 PNG_DPI = 160
+IN_MB = 10_000.0
+"""An axis that ends above so many KB has MB."""
+FEW_BINS = 100
+"""So few bins are drawn as steps, so that nobody takes their mean for a course."""
+LONG = 20
+"""Characters of a label that leave room for its unit beside it."""
 TITLE = 72
 """Characters in a line of a title."""
 
@@ -106,7 +113,9 @@ def run_figure(result: Result, replication: int = 0) -> Figure:
     with style():
         figure = ShownFigure(figsize=(7.2, 6.2 if len(rates) else 4.6), layout="constrained")
         axes = figure.subplots(3 if len(rates) else 2, 1, sharex=True)
-        draw_queue(axes[0], one(result.queues.to_polars(), replication), known)
+        queues = one(result.queues.to_polars(), replication)
+        draw_queue(axes[0], queues, known)
+        _fit_queue(axes[0], queues, known)
         draw_throughput(axes[1], one(result.throughput.to_polars(), replication), known)
         if len(rates):
             draw_rates(axes[2], rates, known)
@@ -149,9 +158,23 @@ def draw_queue(
         axes.axhline(level, color=INK, lw=0.8, ls=(0, (4, 2)))
         if name_set_point:
             note(axes, 0.995, level, f"set point {level:g} KB", va="bottom")
-    axes.set_ylabel("queue (KB)")
+    at = f" at {ports[0]}" if len(ports) == 1 and name_set_point else ""
+    axes.set_ylabel(f"queue{at} (KB)" if len(at) < LONG else f"queue{at}\n(KB)")
     axes.set_ylim(0, None if known.buffer_bytes is None else known.buffer_bytes / 1e3 * 1.06)
     axes.margins(x=0)
+
+
+def _fit_queue(axes: Axes, frame: pl.DataFrame, known: Facts) -> None:
+    """End the axis above the queue where that is far below the limit of the buffer; name MB."""
+    longest = float(frame["queue_bytes"].to_numpy().max(initial=0))
+    most = max(longest, known.set_point_bytes or 0.0)
+    if known.buffer_bytes is not None and 0 < most < known.buffer_bytes / 2:
+        axes.set_ylim(0, most / 1e3 * 1.25)
+    if axes.get_ylim()[1] >= IN_MB:
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / 1e3:g}"))
+        axes.set_ylabel(axes.get_ylabel().replace("(KB)", "(MB)"))
+    else:
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
 
 
 def draw_throughput(
@@ -162,7 +185,11 @@ def draw_throughput(
     sources = sorted(frame["source"].unique(), key=natural)
     total = frame.group_by("time_s").agg(pl.col("rate_bps").sum()).sort("time_s")
     time, rate = envelope(total["time_s"].to_numpy(), total["rate_bps"].to_numpy() / 1e9)
-    axes.plot(time, rate, color=color, lw=1.0, label="all sources")
+    steps = "steps-post" if each and len(total) <= FEW_BINS else "default"
+    if steps != "default":
+        time, rate = np.append(time, time[-1] + known.throughput_bin_s), np.append(rate, rate[-1])
+        note(axes, 0.995, 0, f"bins of {text.duration(known.throughput_bin_s)}", va="bottom")
+    axes.plot(time, rate, color=color, lw=1.0, label="all sources", drawstyle=steps)
     if each and 1 < len(sources) <= MANY:
         for index, source in enumerate(sources):
             part = frame.filter(pl.col("source") == source)
@@ -273,10 +300,10 @@ def name_hotspot(axes: Axes, known: Facts, y: float) -> None:
         )
 
 
-def note(axes: Axes, x: float, y: float, text: str, **text_style: Any) -> None:
-    """Write `text` over the lines at `x` (fraction of the axes) and `y` (data)."""
+def note(axes: Axes, x: float, y: float, words: str, **text_style: Any) -> None:
+    """Write `words` over the lines at `x` (fraction of the axes) and `y` (data)."""
     axes.annotate(
-        text,
+        words,
         (x, y),
         xycoords=("axes fraction", "data"),
         xytext=(0, 1),
@@ -301,10 +328,24 @@ def above(columns: int) -> dict[str, Any]:
 
 
 def time_axis(axes: Axes, known: Facts) -> None:
-    """Label the time axis from 0 to the end of the run."""
+    """Label the time axis from 0 to the end of the run, in the unit that fits it."""
+    scale, unit = time_unit(known.duration_s)
     axes.set_xlim(0, known.duration_s)
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.set_xlabel("time (s)")
+    axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / scale:.6g}"))
+    axes.set_xlabel(f"time ({unit})")
+
+
+def time_unit(duration_s: float) -> tuple[float, str]:
+    """Return what times of a run are divided by, and the unit.
+
+    >>> time_unit(2.5), time_unit(0.06), time_unit(40e-6)
+    ((1.0, 's'), (0.001, 'ms'), (1e-06, 'us'))
+    """
+    for scale, unit in ((1.0, "s"), (1e-3, "ms")):
+        if duration_s >= 0.5 * scale:
+            return scale, unit
+    return 1e-6, "us"
 
 
 def envelope(time: Array, value: Array, points: int = POINTS) -> tuple[Array, Array]:

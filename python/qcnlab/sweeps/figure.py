@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from qcnlab.sweeps.result import Sweep
 
 MOST_TICKS = 9
+BESIDE = 0.08
+"""How far apart lines stand at a value without an order."""
+MOST_WORDS = 56
+"""Letters of what a key is; a longer one is told by its last part alone."""
 ABOUT = 110
 """Characters in a line of the words above the axes."""
 WIDE = 5.0
@@ -39,13 +44,18 @@ def sweep_figure(sweep: Sweep, metric: str) -> Figure:
         figure = ShownFigure(figsize=(6.4, 4.0), layout="constrained")
         plane = figure.subplots()
         at = _positions(axes[0])
+        ordered = _is_ordered(axes[0])
         lines = len(axes[1].values) if len(axes) == 2 else 1
         some, none, bound, stood = False, False, False, False
         for line in range(lines):
             points = [sweep.over(i * lines + line, metric) for i in range(len(at))]
             label = axes[1].words[line] if len(axes) == 2 else ""
             marks = [_mark(sweep, i * lines + line, metric) for i in range(len(at))]
-            _line(plane, at, points, source_style(line)["color"], label, marks)
+            # Values without an order have no line between them and stand side by side.
+            beside = 0.0 if ordered else (line - (lines - 1) / 2) * BESIDE
+            shifted = [each + beside for each in at]
+            color = source_style(line)["color"]
+            _line(plane, shifted, points, color, label, marks, joined=ordered)
             bound |= "^" in marks
             stood |= "s" in marks
             some |= any(_lacks(each) and each["median"] is not None for each in points)
@@ -53,7 +63,7 @@ def sweep_figure(sweep: Sweep, metric: str) -> Figure:
         _first_axis(plane, axes[0], at)
         _metric_axis(plane, sweep, metric, known)
         if len(axes) == 2:
-            plane.legend(title=axes[1].key, loc="best")
+            plane.legend(title=axis_words(axes[1].key), loc="best")
         figure.suptitle(textwrap.fill(sweep.name, TITLE), x=0.01, ha="left")
         about = _about(sweep, metric, some=some, none=none)
         about += "; triangles: at least so much, flows did not finish" if bound else ""
@@ -69,12 +79,15 @@ def _mark(sweep: Sweep, point: int, metric: str) -> str:
     return "^" if sweep.is_lower_bound(point, metric) else "o"
 
 
+def _is_ordered(axis: Axis) -> bool:
+    """Return whether the values of an axis are numbers."""
+    values = axis.numbers()
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
 def _positions(axis: Axis) -> list[float]:
     values = axis.numbers()
-    numeric = all(
-        isinstance(value, int | float) and not isinstance(value, bool) for value in values
-    )
-    return [float(value) for value in values] if numeric else [float(i) for i in range(len(values))]
+    return [float(each) for each in (values if _is_ordered(axis) else range(len(values)))]
 
 
 def _line(
@@ -84,6 +97,8 @@ def _line(
     color: str,
     label: str,
     marks: list[str],
+    *,
+    joined: bool,
 ) -> None:
     order = sorted(range(len(at)), key=lambda i: at[i])
     shown = [i for i in order if points[i]["median"] is not None]
@@ -91,7 +106,9 @@ def _line(
     y = [points[i]["median"] for i in shown]
     low = [points[i]["min"] for i in shown]
     high = [points[i]["max"] for i in shown]
-    plane.plot(x, y, color=color, lw=1.0, label=label)
+    plane.plot(x, y, color=color, lw=1.0 if joined else 0, label=None if not joined else label)
+    if not joined:
+        plane.plot([], [], color=color, ls="none", marker="o", ms=4, label=label)
     plane.vlines(x, low, high, color=color, lw=2.5, alpha=0.35)
     full = [i for i, point in enumerate(shown) if not _lacks(points[point])]
     hollow = [i for i, point in enumerate(shown) if _lacks(points[point])]
@@ -117,14 +134,34 @@ def _lacks(points: dict[str, Any]) -> bool:
 
 
 def _first_axis(plane: Axes, axis: Axis, at: list[float]) -> None:
-    if min(at) > 0 and max(at) >= WIDE * min(at):
+    if _is_ordered(axis) and min(at) > 0 and max(at) >= WIDE * min(at):
         plane.set_xscale("log")
     step = -(-len(at) // MOST_TICKS)
     ticks = sorted(range(len(at)), key=lambda i: at[i])[::step]
     plane.xaxis.set_major_locator(FixedLocator([at[i] for i in ticks]))
     plane.xaxis.set_minor_locator(NullLocator())
+    if not _is_ordered(axis):
+        plane.set_xlim(min(at) - 0.5, max(at) + 0.5)
     plane.set_xticklabels([axis.words[i] for i in ticks])
-    plane.set_xlabel(axis.key)
+    plane.set_xlabel(axis_words(axis.key))
+
+
+def axis_words(key: str) -> str:
+    """Return what a key is, in words, with its last part.
+
+    >>> axis_words("topology.buffer")
+    'limit of the bottleneck queue (buffer)'
+    >>> axis_words("scheme.name")
+    'which scheme controls congestion (name)'
+    """
+    plain = re.sub(r"\.\d+(?=\.|$)", "", key)
+    last = plain.rpartition(".")[2]
+    for entry in catalogue.parameters():
+        if entry["key"] == plain:
+            said = re.split(r"[.;,:(]", str(entry["about"]), maxsplit=1)[0].strip()
+            if len(said) <= MOST_WORDS:
+                return f"{said[:1].lower()}{said[1:]} ({last})"
+    return last.replace("_", " ")
 
 
 def _metric_axis(plane: Axes, sweep: Sweep, metric: str, known: dict[str, Any]) -> None:
