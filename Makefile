@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-live bench-live-decks gate fuzz fuzz-live mutants new-scheme docs lab lint wheel clean
+.PHONY: help demo test test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-live bench-live-decks gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -90,6 +90,9 @@ docs: $(CORE) ## write the pages of schemes into docs/schemes
 
 lab: ## build the page that `qcnlab lab` opens (needs Node.js 20 and rustup target wasm32-unknown-unknown)
 	@web/build.sh
+
+site: $(CORE) ## build the documentation's site into target/site/html: guide, reference, gallery, book; checks its links
+	@$(BIN)/python docs/site/build.py
 
 lint: $(CORE) ## check format, types, stubs and imports between modules
 	cargo fmt --all --check

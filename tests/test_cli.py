@@ -302,24 +302,24 @@ def test_every_command_shows_examples_that_it_takes() -> None:
     from qcnlab.commands import app
     from qcnlab.examples import EXAMPLES
 
-    found: dict[str, Any] = {}
+    commands: dict[str, Any] = {}
 
     def walk(command: Any, name: str) -> None:
         inner = getattr(command, "commands", None)
         if inner is None:
-            found[name] = command
+            commands[name] = command
         else:
             for each, below in inner.items():
                 walk(below, f"{name} {each}".strip())
 
     walk(get_command(app), "")
-    assert set(found) == set(EXAMPLES)
+    assert set(commands) == set(EXAMPLES)
     for name, lines in EXAMPLES.items():
         for line in lines:
             words = shlex.split(line.split(" > ")[0])
             start = len(name.split())
             assert words[:start] == name.split()
-            found[name].make_context(name, words[start:])
+            commands[name].make_context(name, words[start:])
 
 
 def test_no_colour_without_a_terminal(cli: CommandLine) -> None:

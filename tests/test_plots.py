@@ -38,7 +38,13 @@ def test_the_figure_of_a_run(result: qcnlab.Result, tmp_path: Path) -> None:
         texts.append((tmp_path / name).read_text(encoding="utf-8"))
     assert texts[0] == texts[1]
     assert not re.search(r"<dc:date>|Created with", texts[0])
-    for words in ("queue at switch->sink (KB)", "throughput (Gb/s)", "rate (Gb/s)", "time (s)", "set point 33 KB"):
+    for words in (
+        "queue at switch-&gt;sink (KB)",
+        "throughput (Gb/s)",
+        "rate (Gb/s)",
+        "time (ms)",
+        "set point",
+    ):
         assert words in texts[0]
 
 

@@ -80,7 +80,7 @@ def test_figures(short: qcnlab.Scenario, folder: Path) -> None:
     axes = swept.plot("jain").axes[0]
     labels = [str(line.get_label()) for line in axes.lines]
     assert [label for label in labels if label[0] != "_"] == ["10 us", "200 us"]
-    assert axes.get_xlabel() == "topology.sources"
+    assert axes.get_xlabel() == "number of sources (sources)"
     assert axes.get_ylabel() == "Jain index"
     with pytest.raises(qcnlab.ScenarioError, match="queue_mean_bytes"):
         swept.plot("queue_mean")

@@ -185,7 +185,7 @@ def draw_throughput(
     sources = sorted(frame["source"].unique(), key=natural)
     total = frame.group_by("time_s").agg(pl.col("rate_bps").sum()).sort("time_s")
     time, rate = envelope(total["time_s"].to_numpy(), total["rate_bps"].to_numpy() / 1e9)
-    steps = "steps-post" if each and len(total) <= FEW_BINS else "default"
+    steps = "steps-post" if each and 0 < len(total) <= FEW_BINS else "default"
     if steps != "default":
         time, rate = np.append(time, time[-1] + known.throughput_bin_s), np.append(rate, rate[-1])
         note(axes, 0.995, 0, f"bins of {text.duration(known.throughput_bin_s)}", va="bottom")

@@ -150,7 +150,7 @@ def axis_words(key: str) -> str:
     """Return what a key is, in words, with its last part.
 
     >>> axis_words("topology.buffer")
-    'limit of the bottleneck queue (buffer)'
+    "room in the bottleneck's queue (buffer)"
     >>> axis_words("scheme.name")
     'which scheme controls congestion (name)'
     """

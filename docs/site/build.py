@@ -1,0 +1,313 @@
+"""Build the site of the documentation into target/site/html; `make site` calls this.
+
+The pages are those of the repository, with three kinds of pages that are generated here: a gallery,
+whose commands are run; the reference of commands, metrics, parameters and words; and the notebooks.
+A link that leads nowhere ends the build.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "target" / "site"
+PAGES = SITE / "pages"
+HTML = SITE / "html"
+LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?(?:\s+\"[^\"]*\")?\))")
+STAR = "og-hotspot-2src-10g-to-500m-rtt10us"
+PAUSED = "ig-4-culprits-1-victim-pause-1500kb-rtt5us"
+INCAST = "incast-16-to-1-100g"
+
+GALLERY = (
+    (
+        "QCN in a hotspot",
+        "A link drops to 0.5 Gb/s for a second. QCN holds the queue at its set point and climbs "
+        "back after the end.",
+        (f"run {STAR} --reps 1 -o star", "plot star -o star.png"),
+        "star.png",
+    ),
+    (
+        "Schemes over each other",
+        "Sixteen senders of RoCE answer one receiver at once, without control and under two "
+        "schemes.",
+        (f"compare {INCAST} -s scheme.name=none,dcqcn,hpcc --reps 1 -o incast.png",),
+        "incast.png",
+    ),
+    (
+        "A congestion tree",
+        "PAUSE stops links for a queue that they may have no part in.",
+        (f"run {PAUSED} -s scheme.name=none -o paused", "plot paused"),
+        "paused/tree.png",
+    ),
+    (
+        "Control over the same port",
+        "The same network with and without QCN: the victim keeps its rate where no link is "
+        "stopped.",
+        (f"compare {PAUSED} -s scheme.name=none,qcn -o victim.png",),
+        "victim.png",
+    ),
+    (
+        "A sweep",
+        "Medians and ranges over round-trip times.",
+        (
+            f"sweep {STAR} --vary topology.rtt='20 us,50 us,100 us,200 us' --vary "
+            "scheme.name=ecm,qcn --reps 3 --metric queue_std_bytes -s 'warmup=100 ms' -s "
+            "'hotspot.0.from=200 ms' -s 'hotspot.0.until=300 ms' -s 'duration=400 ms' -o swept",
+        ),
+        "swept/sweep.png",
+    ),
+    (
+        "Completion times",
+        "Slowdowns by size, and the distribution of completion times.",
+        (
+            f"run {INCAST} -s scheme.name=dcqcn -s 'traffic.0.size=2 MB' --reps 5 -o flows",
+            "plot flows",
+        ),
+        "flows/fct.png",
+    ),
+)
+"""Title, words, commands and the figure that they leave."""
+
+SECTIONS = (
+    ("Guide", "docs/guide"),
+    ("Concepts", "docs/concepts"),
+    ("Lessons", "docs/lessons"),
+    ("Reference", "docs/reference"),
+    ("Schemes", "docs/schemes"),
+    ("Validation book", "docs/book"),
+    ("Decisions", "docs/decisions"),
+)
+
+
+def main() -> None:
+    """Build everything; print how long each part took."""
+    clock = Clock()
+    if SITE.exists():
+        shutil.rmtree(SITE)
+    PAGES.mkdir(parents=True)
+    sources = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    for source in sources:
+        stage(source)
+    for picture in (ROOT / "docs").rglob("*"):
+        if picture.suffix in (".png", ".svg"):
+            copy(picture)
+    shutil.copy(ROOT / "docs/site/site.css", PAGES)
+    clock.tell(f"{len(sources)} pages")
+    reference()
+    notebooks()
+    clock.tell("reference and notebooks")
+    gallery()
+    clock.tell("gallery, its commands run")
+    config = (ROOT / "docs/site/zensical.toml").read_text(encoding="utf-8")
+    nav = json.dumps(navigation())
+    (SITE / "zensical.toml").write_text(config.replace('"@NAV@"', inline(json.loads(nav))))
+    command = [Path(sys.executable).with_name("zensical"), "build", "--strict", "--clean"]
+    subprocess.run(command, cwd=SITE, check=True, stdout=subprocess.DEVNULL)
+    clock.tell("zensical")
+    broken = [*dead_links(), *outside_loads()]
+    if broken:
+        sys.exit("\n".join(broken))
+    clock.tell("links checked")
+    print(HTML / "index.html")
+
+
+class Clock:
+    """Tells how long each part of the build took."""
+
+    def __init__(self) -> None:
+        self.last = time.perf_counter()
+
+    def tell(self, what: str) -> None:
+        """Print the seconds since the last call."""
+        now = time.perf_counter()
+        print(f"{now - self.last:6.1f} s  {what}")
+        self.last = now
+
+
+def staged(path: Path) -> Path:
+    """Return where a file of the repository stands among the pages."""
+    inner = path.relative_to(ROOT)
+    if path.name == "README.md":
+        inner = inner.with_name("index.md")
+    elif path.suffix not in (".md", ".png", ".svg", ".ipynb"):
+        inner = inner.with_name(f"{inner.name}.txt")
+    return PAGES / inner
+
+
+def stage(source: Path) -> None:
+    """Put a page among the pages; what it links to comes with it."""
+    target = staged(source)
+
+    def moved(match: re.Match[str]) -> str:
+        link = match[2]
+        if re.match(r"[a-z]+:", link):
+            return match[0]
+        there = (source.parent / link).resolve()
+        if not there.exists():
+            sys.exit(f"{source.relative_to(ROOT)} links to {link}, which is not there")
+        return f"{match[1]}{relative(copy(there), target)}{match[3]}"
+
+    write(target, LINK.sub(moved, source.read_text(encoding="utf-8")))
+
+
+def relative(path: Path, page: Path) -> str:
+    """Return the link from a page to a staged file."""
+    return Path(os.path.relpath(path, page.parent)).as_posix()
+
+
+def copy(there: Path) -> Path:
+    """Stage what a page links to: a file as it is, a folder as a list of its files."""
+    if there.is_dir():
+        if (there / "README.md").exists():
+            return staged(there / "README.md")
+        target = PAGES / there.relative_to(ROOT) / "index.md"
+        if not target.exists():
+            files = sorted(path for path in there.rglob("*") if path.is_file())
+            lines = [f"* [{f.relative_to(there)}]({relative(copy(f), target)})" for f in files]
+            write(target, f"# {there.relative_to(ROOT)}\n\n" + "\n".join(lines) + "\n")
+        return target
+    target = staged(there)
+    if there.suffix == ".ipynb":
+        return target.with_suffix(".md")
+    if there.suffix != ".md" and not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(there, target)
+    return target
+
+
+def write(target: Path, text: str) -> None:
+    """Write a page."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+
+
+def qcnlab(words: str, folder: Path) -> str:
+    """Run a command; return what it printed."""
+    line = [sys.executable, "-m", "qcnlab", *shlex.split(words)]
+    done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"qcnlab {words}\n{done.stderr}")
+    return done.stdout
+
+
+def reference() -> None:
+    """Write the pages of commands, metrics, parameters and words."""
+    from qcnlab import catalogue
+    from qcnlab.examples import EXAMPLES
+    from qcnlab.words import words
+
+    parts = ["# Commands\n"]
+    for name in EXAMPLES:
+        parts.append(f"## qcnlab {name}\n\n```text\n{qcnlab(f'{name} --help', SITE)}```\n")
+    write(PAGES / "docs/reference/commands.md", "\n".join(parts))
+    parts = ["# Metrics\n"]
+    for entry in catalogue.metrics():
+        unit = f" ({entry['unit']})" if entry["unit"] else ""
+        source = f" *{entry['source']}*" if entry["source"] else ""
+        parts.append(f"`{entry['name']}`{unit}: **{entry['title']}**. {entry['about']}{source}\n")
+    write(PAGES / "docs/reference/metrics.md", "\n".join(parts))
+    parts = ["# Words of the field\n", "`qcnlab explain WORD` prints these.\n"]
+    for word in sorted(words(), key=lambda each: str(each["name"]).lower()):
+        also = f" ({', '.join(word['also'])})" if word["also"] else ""
+        parts.append(f"**{word['name']}**{also}: {word['about']}\n")
+    write(PAGES / "docs/reference/words.md", "\n".join(parts))
+    listed = qcnlab("list parameters", SITE)
+    write(PAGES / "docs/reference/parameters.md", f"# Parameters\n\n```text\n{listed}```\n")
+
+
+def notebooks() -> None:
+    """Write the notebooks as pages; tests execute them."""
+    for path in sorted((ROOT / "examples/notebooks").glob("*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        parts = []
+        for cell in cells:
+            text = "".join(cell["source"])
+            parts.append(text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```")
+        write(staged(path).with_suffix(".md"), "\n\n".join(parts) + "\n")
+
+
+def gallery() -> None:
+    """Run the commands of the gallery and write its page."""
+    folder = SITE / "gallery"
+    folder.mkdir()
+    parts = ["# Gallery\n", "Every figure with the commands that made it, just now.\n"]
+    for title, words, commands, figure in GALLERY:
+        for command in commands:
+            qcnlab(command, folder)
+        name = figure.replace("/", "-")
+        (PAGES / "gallery").mkdir(exist_ok=True)
+        shutil.copy(folder / figure, PAGES / "gallery" / name)
+        lines = "\n".join(f"qcnlab {command}" for command in commands)
+        parts.append(f"## {title}\n\n{words}\n\n![{title}]({name})\n\n```\n{lines}\n```\n")
+    write(PAGES / "gallery/index.md", "\n".join(parts))
+
+
+def navigation() -> list[dict[str, object]]:
+    """Return the pages in the order of the menu."""
+    nav: list[dict[str, object]] = [{"qcnlab": "index.md"}, {"Gallery": "gallery/index.md"}]
+    books = sorted((PAGES / "examples/notebooks").glob("*.md"))
+    for title, folder in SECTIONS:
+        pages = sorted((PAGES / folder).glob("*.md"), key=lambda p: (p.name != "index.md", p.name))
+        if title == "Guide":
+            pages += books
+        if pages:
+            nav.append({title: [p.relative_to(PAGES).as_posix() for p in pages]})
+    about = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+    return [*nav, {"Project": about}]
+
+
+def inline(value: object) -> str:
+    """Return lists and tables of text as TOML in one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k)} = {inline(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(inline, value)) + "]"
+    return json.dumps(value)
+
+
+def dead_links() -> list[str]:
+    """Return the links of the site that lead to no file or no anchor."""
+    ids: dict[Path, set[str]] = {}
+
+    def anchors(page: Path) -> set[str]:
+        if page not in ids:
+            ids[page] = set(re.findall(r'\bid="?([^"\s>]+)', page.read_text(encoding="utf-8")))
+        return ids[page]
+
+    broken = []
+    for page in HTML.rglob("*.html"):
+        if page.name == "404.html":
+            continue
+        text = page.read_text(encoding="utf-8")
+        for link in set(re.findall(r'\b(?:href|src)="?([^"\s>]+)', text)):
+            if re.match(r"[a-z]+:|//", link):
+                continue
+            path, _, anchor = link.partition("#")
+            there = (page.parent / path).resolve() if path else page
+            if not there.exists():
+                broken.append(f"{page.relative_to(HTML)}: {link} is not there")
+            elif anchor and there.suffix == ".html" and anchor not in anchors(there):
+                broken.append(f"{page.relative_to(HTML)}: {link} has no such anchor")
+    return broken
+
+
+def outside_loads() -> list[str]:
+    """Return what pages would load from the network."""
+    loads = re.compile(r"<(?:script|img|link|iframe)\b[^>]*\b(?:src|href)=\"?(https?:[^\"\s>]+)")
+    return [
+        f"{page.relative_to(HTML)} would load {address}"
+        for page in HTML.rglob("*.html")
+        for address in loads.findall(page.read_text(encoding="utf-8"))
+    ]
+
+
+if __name__ == "__main__":
+    main()
