@@ -28,6 +28,11 @@ EXAMPLES = {
         "report runs/ONE runs/OTHER -o both.html",
         "report runs/sweep-FOLDER",
     ),
+    "lab": (
+        "lab",
+        f"lab {STAR} --schemes qcn,ecm -s topology.rtt=100us",
+        "lab --lesson 2 --no-open",
+    ),
     "demo": ("demo", "demo --quick"),
     "analyse": (f"analyse {STAR}", f"analyse {STAR} --sweep --reps 2"),
     "validate": ("validate 1.5", "validate deck001 --quick"),

@@ -30,11 +30,6 @@ def fragment(
         Schemes side by side; without any the scenario's own.
     lesson : int, optional
         The lesson beside it, from 1.
-
-    Examples
-    --------
-    >>> fragment("one-source-into-9g-rtt10us", ["topology.rtt=20us"], ["qcn", "ecm"], None)
-    'scenario=one-source-into-9g-rtt10us&set=topology.rtt=20us&run=qcn&run=ecm'
     """
     words = [] if lesson is None else [("lesson", str(lesson))]
     if scenario is not None and (scenario.endswith(".toml") or "/" in scenario):
