@@ -143,6 +143,9 @@ def test_panels_for_cases_and_ports(result: Result) -> None:
     # Four stand one below the other, each 1.4 inches high; each names its axis.
     assert tuple(canvas.get_size_inches()) == pytest.approx((6.4, 0.65 + 4 * 1.4))
     assert [axes.get_ylabel() for axes in canvas.axes] == ["queue (KB)"] * 4
+    first, *others = canvas.axes
+    assert all(first.get_shared_x_axes().joined(first, axes) for axes in others)
+    assert all(first.get_shared_y_axes().joined(first, axes) for axes in others)
     assert [axes.get_xlabel() for axes in canvas.axes] == ["", "", "", "time (s)"]
 
 
