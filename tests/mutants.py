@@ -119,7 +119,9 @@ class Baseline:
             line = tests.test(package)
             subprocess.run([*line[:2], "--no-run", *line[2:]], cwd=TREE, check=True)
             begun = time.monotonic()
-            subprocess.run(line, cwd=TREE, check=True, stdout=subprocess.DEVNULL)
+            done = subprocess.run(line, cwd=TREE, capture_output=True, text=True)
+            if done.returncode:
+                sys.exit(f"tests of {package} fail where nothing is planted:\n{done.stdout}")
             self.known[package, tests] = time.monotonic() - begun
         return self.known[package, tests]
 
