@@ -23,9 +23,10 @@ use qcnlab_wire::{CnTag, Codec, EtherType, Frame, MacControl, Payload, VlanTag};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// How late a frame may leave and still count as having left when it should have: a limiter that is later than this
-/// starts anew, so that time lost is not made good by a burst.
-const MOST_CATCH_UP: u64 = 2_000_000_000;
+/// How late a frame may leave and still count as having left when it should have, ps: a limiter that is later than this
+/// starts anew, so that time lost is not made good by a burst. As long as a loop of a valid run may not look, so that
+/// in such a run every frame leaves its limiter when the law says.
+const MOST_CATCH_UP: u64 = 5_000_000_000;
 /// Octets that wait for a limiter without a limit of its own.
 const MOST_WAITING: u64 = 8 << 20;
 /// CNMs that a limiter hears back to back.

@@ -5,6 +5,10 @@ use qcnlab_capture::{CaptureError, CaptureWriter, FrameToWrite, Interface, Secti
 use qcnlab_units::Instant;
 use std::io::Write;
 
+/// How the comment of an interface begins in captures of qcnlab: what reads them knows by it that frames have no FCS, and
+/// that one clock stamps them.
+const STAMPS: &str = "frames are stamped when their last octet leaves the port";
+
 /// Writes what a run captured: an interface for each port, with what it sent and what it received, frames in order of
 /// time since the start of the run.
 ///
@@ -23,6 +27,10 @@ pub fn write_capture(run: &LiveRun, out: impl Write, application: &str) -> Resul
             name: way.name.clone(),
             description: format!("port of {}", run.nodes[way.from as usize]),
             speed: Some(way.shape.rate),
+            comment: format!(
+                "{STAMPS}; the link takes {} ns, the way into the next queue included",
+                way.shape.delay / 1000
+            ),
             ..Interface::default()
         };
         interfaces.push(writer.add_interface(&interface)?);

@@ -13,9 +13,9 @@ use qcnlab_units::{Bytes, Instant, Span};
 use std::net::{SocketAddrV4, UdpSocket};
 use std::os::fd::AsFd;
 
-/// Frames that a saturated source keeps at its limiter: what the limiter may make good at 100 Mb/s after a late look, and as
-/// many again.
-const KEPT: u32 = 32;
+/// Frames that a saturated source keeps at its limiter: the 42 that the limiter may make good at 100 Mb/s after a late
+/// look, and half as many again.
+const KEPT: u32 = 64;
 /// Frames that a source sends at a time at most, so that the loop gets to other work.
 const MOST_AT_ONCE: u32 = 16;
 

@@ -70,6 +70,7 @@ pub fn examine() -> Vec<Finding> {
     for (name, argument, use_of) in [
         ("iperf3", "--version", "traffic of another maker's: install iperf3"),
         ("tshark", "--version", "an independent reader of our frames: install tshark"),
+        ("unshare", "-V", "user namespaces by hand, `unshare -Urn qcnlab live run ...`: install util-linux"),
         ("ip", "-V", "`live up` with named namespaces: install iproute2"),
     ] {
         let answered = Command::new(name).arg(argument).output();
@@ -111,6 +112,9 @@ fn try_network() -> Vec<Finding> {
         [VethEnd { name: "a0", address: MacAddress::local(1) }, VethEnd { name: "b0", address: MacAddress::local(2) }];
     let veth = Links::open().and_then(|links| links.make_veth(&ends[0], &ends[1], None, 1600));
     findings.push(finding("veth pairs", true, text(veth, "made"), "use a kernel with CONFIG_VETH"));
+    let htb = Links::open().and_then(|links| links.shape_by_htb("a0"));
+    let remedy = "none is needed: limiters are our own; a kernel with CONFIG_NET_SCH_HTB has it";
+    findings.push(finding("kernel shaper HTB", false, text(htb, "made; live runs do not use it"), remedy));
     let socket = PacketSocket::open(None).map(drop);
     findings.push(finding("packet sockets", true, text(socket, "opened"), "use a kernel with CONFIG_PACKET"));
     let tap = Tap::create("tap0").map(drop);

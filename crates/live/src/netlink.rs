@@ -15,6 +15,11 @@ const NEW_LINK: u16 = 16;
 const NEW_ADDRESS: u16 = 20;
 const NEW_NEIGHBOUR: u16 = 28;
 
+const NEW_QUEUEING: u16 = 36;
+
+const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
+const TCA_HTB_INIT: u16 = 2;
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
@@ -161,6 +166,23 @@ impl Links {
             .fixed(&link(interface_index(name)?, 0, 0))
             .attribute(IFLA_MASTER, &interface_index(bridge)?.to_ne_bytes());
         self.ask(message, &format!("make {name} a port of {bridge}"))
+    }
+
+    /// Has the kernel's hierarchical token bucket (HTB) queue what an interface sends, without any class.
+    pub(crate) fn shape_by_htb(&self, name: &str) -> Result<(), SysError> {
+        // Family, interface, handle 1:0, parent the root, no information; then version 3, rate to quantum 10.
+        let mut fixed = [0; 20];
+        fixed[4..8].copy_from_slice(&interface_index(name)?.to_ne_bytes());
+        fixed[8..12].copy_from_slice(&0x0001_0000u32.to_ne_bytes());
+        fixed[12..16].copy_from_slice(&u32::MAX.to_ne_bytes());
+        let mut options = [0; 20];
+        options[..4].copy_from_slice(&3u32.to_ne_bytes());
+        options[4..8].copy_from_slice(&10u32.to_ne_bytes());
+        let message = Message::new(NEW_QUEUEING, CREATE)
+            .fixed(&fixed)
+            .attribute(TCA_KIND, b"htb\0")
+            .nested(TCA_OPTIONS, |message| message.attribute(TCA_HTB_INIT, &options));
+        self.ask(message, &format!("shape {name} by HTB"))
     }
 
     /// Sets an interface up.

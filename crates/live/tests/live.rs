@@ -2,7 +2,7 @@
 //! so and counted; with QCNLAB_REQUIRE_LIVE=1 that is a failure.
 
 use qcnlab_capture::{CaptureReader, Direction, InterfaceId};
-use qcnlab_lab::{Control, Scenario};
+use qcnlab_lab::{ConformOptions, Control, Scenario, conform_rp};
 use qcnlab_live::{Intruder, LiveError, LiveOptions, LiveRun, examine, run, write_capture};
 use qcnlab_schemes::Signal;
 use qcnlab_sim::{Counters, FlowTally, Trace};
@@ -79,6 +79,28 @@ fn a_hotspot_is_answered_by_cnms_and_lower_rates() {
     assert!(run.unaccounted.abs() < 200, "{}", run.unaccounted);
     every_cnm_conforms(&run);
     every_cut_follows_a_cnm(&run);
+    the_law_accepts_the_adapters(&run);
+}
+
+/// The adapters' own capture, held against the law of the reaction point with the scenario's parameters at its scale. Each
+/// frame leaves its limiter when the law says, within 20 ns, on whatever machine, unless a loop was 5 ms late.
+fn the_law_accepts_the_adapters(run: &LiveRun) {
+    let file = std::env::temp_dir().join(format!("qcnlab-live-{}.pcapng", std::process::id()));
+    let mut octets = Vec::new();
+    write_capture(run, &mut octets, "test").expect("memory takes it");
+    std::fs::write(&file, octets).expect("the folder for temporary files takes it");
+    let mut options = ConformOptions::new("DECK001");
+    let slowed = ["rp.time_reset=1.5 s", "rp.ai_rate=50 Kb/s", "rp.hai_rate=500 Kb/s", "rp.min_rate=100 Kb/s"];
+    options.set = slowed.map(str::to_owned).to_vec();
+    let report = conform_rp(&file, &options);
+    let _ = std::fs::remove_file(&file);
+    let report: serde_json::Value = serde_json::from_str(&report.expect("it can be read")).expect("JSON");
+    assert_eq!(report["tolerances"]["uncaptured_bytes"], 0, "the capture is told to be qcnlab's");
+    // A limiter that is looked at more than 5 ms late starts anew.
+    let late_us = run.timing.to_json()["lateness"]["max_us"].as_u64().expect("frames left");
+    if late_us < 5_000 {
+        assert_eq!(report["verdict"], "conforms", "{late_us} us late at most: {report:#}");
+    }
 }
 
 /// Each CNM in the capture is what 802.1Q says, octet by octet, says what the trace says, and is about a frame that the
