@@ -188,7 +188,7 @@ def test_a_run_that_fails_on_a_worker_names_its_point(
 
 @pytest.mark.parametrize(
     ("on", "words"),
-    [("dusk", "'dusk' is no cluster"), ("dask://", "is no cluster"), ("ray", "is no cluster")],
+    [("dusk", "'dusk' is no cluster"), ("dask://", "is no cluster"), ("ray://h", "is no cluster")],
 )
 def test_what_is_no_cluster_is_refused(cli: CommandLine, on: str, words: str) -> None:
     done = cli("sweep", HOTSPOT, *SHORT_FLAGS, "--vary", "seed=1,2", "--on", on)
@@ -201,3 +201,71 @@ def test_what_is_no_cluster_is_refused(cli: CommandLine, on: str, words: str) ->
 def test_what_runs_nothing_is_refused(short: qcnlab.Scenario) -> None:
     with pytest.raises(TypeError, match="5 runs nothing: give 'dask'"):
         qcnlab.sweep(short, vary={"seed": [1]}, on=5)
+
+
+@pytest.fixture(scope="module")
+def ray() -> Any:
+    """Ray on two processes of this machine; skipped where it is not installed."""
+    ray = pytest.importorskip("ray")
+    ray.init(
+        address="local",
+        num_cpus=2,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="ERROR",
+    )
+    yield ray
+    ray.shutdown()
+
+
+def test_ray_gives_the_same_bytes(
+    short: qcnlab.Scenario, here: dict[str, bytes], ray: Any, tmp_path: Path
+) -> None:
+    sweep(short, tmp_path / "out", "ray")
+    assert ray.is_initialized(), "a cluster that was there is left alone"
+    assert files(tmp_path / "out") == here
+
+
+def test_a_ray_worker_that_is_killed_loses_and_doubles_nothing(
+    short: qcnlab.Scenario, here: dict[str, bytes], ray: Any, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    process = ray.remote(lambda: os.getpid())
+    pids = set(ray.get([process.remote() for _ in range(20)]))
+    killed: list[int] = []
+
+    def kill() -> None:
+        journal = out / "runs.jsonl"
+        while not journal.exists() or journal.read_bytes().count(b"\n") < 3:
+            time.sleep(0.005)
+        # A process of Ray that is at a task is named after it.
+        while not killed:
+            busy = [pid for pid in pids if title(pid).startswith(b"ray::_call")]
+            killed.extend(busy[:1])
+        os.kill(killed[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    sweep(short, out, "ray")
+    killer.join(timeout=1)
+    assert len(killed) == 1
+    assert files(out) == here
+    assert len((out / "runs.jsonl").read_bytes().splitlines()) == 1 + RUNS
+
+
+def title(pid: int) -> bytes:
+    """Return the name under which a process runs, empty if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def test_a_failure_on_ray_is_told_as_it_is_here(
+    short: qcnlab.Scenario, ray: Any, tmp_path: Path
+) -> None:
+    # The module is found here, and not by Ray's processes.
+    vary: dict[str, list[object]] = {"scheme.name": ["qcn", "python:test_foreign:Raises"]}
+    with pytest.raises(qcnlab.Error, match="there is no module 'test_foreign'") as raised:
+        qcnlab.sweep(short, vary=vary, reps=1, out=tmp_path / "out", on="ray")
+    assert "Traceback" not in str(raised.value)

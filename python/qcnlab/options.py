@@ -33,7 +33,9 @@ Jobs = Annotated[
 ]
 On = Annotated[
     str | None,
-    typer.Option("--on", metavar="CLUSTER", help="Run on dask (this machine) or dask://HOST:PORT."),
+    typer.Option(
+        "--on", metavar="CLUSTER", help="Run on dask or ray (this machine), or dask://HOST:PORT."
+    ),
 ]
 Reps = Annotated[
     int | None,

@@ -177,15 +177,11 @@ def of_sweep(sweep: Sweep, source: str, command: str) -> str:
         ("this page", command),
         ("read from", source),
         ("seed", str(sweep.seed)),
-        ("replications", str(sweep.replications)),
+        ("replications", sweep.replications_in_words),
         ("qcnlab", _core.__version__),
     ]))  # fmt: skip
-    runs = len(sweep.metrics)
-    points = runs // sweep.replications
-    under = (
-        f"A sweep of {text.counted(points, 'point')}, "
-        f"{text.counted(sweep.replications, 'replication')} each."
-    )
+    points = text.counted(len(sweep.runs), "point")
+    under = f"A sweep of {points}, {sweep.replications_in_words} each."
     return page.shell(sweep.title or sweep.name, under, "\n".join(parts))
 
 

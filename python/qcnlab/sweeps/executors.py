@@ -1,4 +1,4 @@
-"""Runs of a sweep on an executor: processes here, a Dask cluster, or any other.
+"""Runs of a sweep on an executor: processes here, a cluster of Dask or Ray, or any other.
 
 A task is a few runs. It carries the text of the scenario and what is set at its points, never
 tables, and comes back with the metrics of its runs. The process that started the sweep hands out
@@ -8,7 +8,6 @@ tasks and alone writes the journal, so a task that is lost or comes back twice c
 from __future__ import annotations
 
 import os
-import re
 import socket
 import time
 from collections.abc import Iterator, Sequence
@@ -16,20 +15,19 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab import _core
-from qcnlab.errors import Error, MissingPackage
+from qcnlab.errors import Error
 from qcnlab.folders import core_digest
+from qcnlab.sweeps.clusters import WORDS, is_cluster, named, of_client
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from qcnlab.sweeps.clusters import Crew
     from qcnlab.sweeps.grid import Grid
     from qcnlab.sweeps.store import Run, Values
-
-    Crew = tuple[Executor, Callable[[], int]]
 
 POLL_S = 0.2
 """How often Ctrl-C and new workers are looked for."""
@@ -38,7 +36,6 @@ TASK_S = 1.0
 MOST_IN_A_TASK = 256
 AHEAD = 2
 """Tasks handed out for each worker: one runs, one waits, so that none is idle."""
-CLUSTER = re.compile(r"dask://[^/]+:\d+")
 
 Ended = list[tuple["Run", "Values | Exception"]]
 
@@ -103,12 +100,12 @@ def _portable(outcome: Values | Exception) -> Values | Exception:
 def check_on(on: object) -> None:
     """Raise `Error` or `TypeError` for what is no executor; `None` is this process."""
     if isinstance(on, str):
-        if on != "dask" and not CLUSTER.fullmatch(on):
-            raise Error(f"'{on}' is no cluster: write dask, or dask://HOST:PORT")
+        if not is_cluster(on):
+            raise Error(f"'{on}' is no cluster: write {WORDS}")
     elif on is not None and not isinstance(on, Executor) and not hasattr(on, "get_executor"):
         raise TypeError(
-            f"{on!r} runs nothing: give 'dask', 'dask://HOST:PORT', a Dask client, or an executor "
-            "of concurrent.futures"
+            f"{on!r} runs nothing: give 'dask', 'ray', 'dask://HOST:PORT', 'ray://HOST:PORT', a "
+            "Dask client, or an executor of concurrent.futures"
         )
 
 
@@ -116,54 +113,15 @@ def check_on(on: object) -> None:
 def executor(on: object, jobs: int | None) -> Iterator[Crew]:
     """Yield the executor that `on` names or is, and a function that counts its workers.
 
-    `on` is ``dask`` (a cluster of this machine, for as long as the body runs),
-    ``dask://HOST:PORT``, a client of Dask, or any executor of `concurrent.futures`.
+    `on` is the name of a cluster, a client of Dask, or any executor of `concurrent.futures`.
     """
     if isinstance(on, str):
-        with _dask(on, jobs) as client:
-            yield _executor_of(client), lambda: jobs or _threads(client)
+        with named(on, jobs) as crew:
+            yield crew
     elif isinstance(on, Executor):
         yield on, lambda: jobs or int(getattr(on, "_max_workers", 0)) or os.cpu_count() or 1
     else:
-        yield _executor_of(on), lambda: jobs or _threads(on)
-
-
-@contextmanager
-def _dask(on: str, jobs: int | None) -> Iterator[Any]:
-    address = on.removeprefix("dask").removeprefix("://")
-    try:
-        distributed: Any = import_module("distributed")
-    except ImportError as error:
-        raise MissingPackage(f"--on {on} needs {error.name}: pip install 'qcnlab[dask]'") from error
-    if address:
-        try:
-            client = distributed.Client(f"tcp://{address}", timeout="10s")
-        except (OSError, ValueError) as error:
-            raise Error(f"no scheduler of Dask answers at {address}: {error}") from error
-        with client:
-            yield client
-        return
-    workers = jobs or os.cpu_count() or 1
-    with (
-        distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            silence_logs=50,
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
-def _executor_of(client: Any) -> Executor:
-    executor: Executor = client.get_executor(pure=False)
-    return executor
-
-
-def _threads(client: Any) -> int:
-    return sum(client.nthreads().values()) or 1
+        yield of_client(on, jobs)
 
 
 def run_on(
@@ -212,9 +170,11 @@ def _failed(future: Future[tuple[Ended, float]]) -> bool:
 def _result(future: Future[tuple[Ended, float]]) -> tuple[Ended, float]:
     try:
         return future.result()
-    except Error:
-        raise
     except Exception as error:
+        # Ray's errors are also of the type of what a task raised, which is their cause.
+        cause = getattr(error, "cause", error)
+        if isinstance(cause, Error):
+            raise cause from None
         raise Error(
             f"the executor failed: {type(error).__name__}: {error}; runs that ended are kept"
         ) from error

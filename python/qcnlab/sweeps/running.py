@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from os import PathLike
 
-    from qcnlab.sweeps.executors import Crew
+    from qcnlab.sweeps.clusters import Crew
     from qcnlab.sweeps.grid import Grid
     from qcnlab.sweeps.store import Manifest, Run, Values
 
@@ -67,8 +67,9 @@ def sweep(
         As in `run`.
     on : executor or client or str, optional
         Where the runs are made: an executor of `concurrent.futures`, a client of Dask, ``"dask"``
-        for a Dask cluster of this machine, or ``"dask://HOST:PORT"``. `jobs` is then the number of
-        workers, or of tasks at once. The result is the same to the byte.
+        or ``"ray"`` for a cluster of this machine, ``"dask://HOST:PORT"`` or ``"ray://HOST:PORT"``.
+        `jobs` is then the number of workers, or of tasks at once. The result is the same to the
+        byte.
     precision : Precision, optional
         Instead of `reps`: each point gets replications until its metric is known so well.
 

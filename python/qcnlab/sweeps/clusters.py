@@ -1,0 +1,116 @@
+"""Clusters of Dask and Ray, as executors of `concurrent.futures`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from qcnlab.errors import Error, MissingPackage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Crew = tuple[Executor, Callable[[], int]]
+
+NAMED = re.compile(r"(?P<engine>dask|ray)(?:://(?P<address>[^/]+:\d+))?")
+WORDS = "dask, ray, dask://HOST:PORT or ray://HOST:PORT"
+
+
+def is_cluster(name: str) -> bool:
+    """Return whether a name is one of a cluster: `dask`, `ray`, `dask://host:8786`.
+
+    >>> is_cluster("ray://host:10001"), is_cluster("dusk")
+    (True, False)
+    """
+    return NAMED.fullmatch(name) is not None
+
+
+@contextmanager
+def named(name: str, jobs: int | None) -> Iterator[Crew]:
+    """Yield an executor on the cluster of this name, and a function that counts its workers.
+
+    Without an address it is a cluster of this machine, for as long as the body runs. Raises `Error`
+    where no cluster answers, and `MissingPackage`.
+    """
+    matched = NAMED.fullmatch(name)
+    engine, address = (matched["engine"], matched["address"]) if matched else ("", None)
+    module = {"dask": "distributed", "ray": "ray"}[engine]
+    try:
+        package: Any = import_module(module)
+    except ImportError as error:
+        raise MissingPackage(
+            f"--on {name} needs {error.name}: pip install 'qcnlab[{engine}]'"
+        ) from error
+    with (_dask if engine == "dask" else _ray)(package, address, jobs) as crew:
+        yield crew
+
+
+def of_client(client: Any, jobs: int | None) -> Crew:
+    """Return the executor of a client of Dask, and a function that counts its workers."""
+    executor: Executor = client.get_executor(pure=False)
+    return executor, lambda: jobs or sum(client.nthreads().values()) or 1
+
+
+@contextmanager
+def _dask(distributed: Any, address: str | None, jobs: int | None) -> Iterator[Crew]:
+    if address:
+        try:
+            client = distributed.Client(f"tcp://{address}", timeout="10s")
+        except (OSError, ValueError) as error:
+            raise Error(f"no scheduler of Dask answers at {address}: {error}") from error
+        with client:
+            yield of_client(client, jobs)
+        return
+    with (
+        distributed.LocalCluster(
+            n_workers=jobs or os.cpu_count() or 1,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=50,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield of_client(client, jobs)
+
+
+class _Ray(Executor):
+    """Tasks of Ray. A task whose worker dies is given to another one."""
+
+    def __init__(self, ray: Any) -> None:
+        self._remote = ray.remote(max_retries=-1, num_cpus=1)(_call)
+
+    def submit(self, work: Any, /, *arguments: Any, **_: Any) -> Future[Any]:
+        """Hand out a task."""
+        future: Future[Any] = self._remote.remote(work, *arguments).future()
+        return future
+
+
+def _call(work: Any, *arguments: Any) -> Any:
+    return work(*arguments)
+
+
+@contextmanager
+def _ray(ray: Any, address: str | None, jobs: int | None) -> Iterator[Crew]:
+    own = not ray.is_initialized()
+    if own:
+        how: dict[str, Any] = {"address": f"ray://{address}"}
+        if address is None:
+            cpus = jobs or os.cpu_count() or 1
+            how = {"address": "local", "num_cpus": cpus, "include_dashboard": False}
+        try:
+            ray.init(log_to_driver=False, logging_level="ERROR", **how)
+        # Ray raises all kinds, a bare Exception among them, when it does not start.
+        except Exception as error:
+            where = f"at {address}" if address else "here"
+            raise Error(f"no cluster of Ray answers {where}: {error}") from error
+    try:
+        yield _Ray(ray), lambda: jobs or int(ray.cluster_resources().get("CPU", 1)) or 1
+    finally:
+        if own:
+            ray.shutdown()
