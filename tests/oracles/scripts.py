@@ -19,6 +19,7 @@ HERE = Path(__file__).resolve().parent
 if str(HERE) not in sys.path:
     sys.path.insert(0, str(HERE))
 
+import cubic  # noqa: E402
 import laws  # noqa: E402
 import verified  # noqa: E402
 from laws.common import Reference  # noqa: E402
@@ -50,6 +51,8 @@ def stale() -> list[str]:
     there = {path.name: path.read_text() for path in FOLDER.glob("*.csv")}
     names = sorted(wanted.keys() | there.keys())
     old = [name for name in names if wanted.get(name) != there.get(name)]
+    if not cubic.FILE.exists() or cubic.FILE.read_text() != cubic.text():
+        old.append(cubic.FILE.name)
     page = PAGE.read_text() if PAGE.exists() else ""
     return old if page == verified.page(references()) else [*old, PAGE.name]
 
@@ -61,6 +64,7 @@ def write() -> None:
         path.unlink()
     for name, text in scripts().items():
         (FOLDER / name).write_text(text)
+    cubic.FILE.write_text(cubic.text())
     PAGE.write_text(verified.page(references()))
 
 

@@ -26,6 +26,8 @@ class Subject:
     by_hand: str
     simulator: str = NOTHING
     scripts: tuple[str, ...] = ()
+    second: str = ""
+    """Of the second implementation, where it is not of a scheme."""
 
 
 FIELD = "HPCC's simulator, a star of 16 ([RoCE](roce.md))"
@@ -68,7 +70,11 @@ FEATURES = (
     Subject("`burst`", "crates/lab/tests/burst.rs", scripts=("qcn_burst",)),
     Subject("Feedback as frames", "crates/sim/tests/probes.rs"),
     Subject("TCP Reno, NewReno", "crates/sim/src/tcp/sender/tests.rs", "ns-3 (`make bench-tcp`)"),
-    Subject("TCP CUBIC", "crates/sim/src/tcp/cubic.rs"),
+    Subject(
+        "TCP CUBIC",
+        "crates/sim/src/tcp/cubic.rs",
+        second="windows after 2214 acknowledgements and losses, within two octets",
+    ),
     Subject("TCP BIC", "crates/sim/src/tcp/bic.rs"),
     Subject("Delayed acknowledgements", "crates/sim/src/tcp/receiver.rs"),
     Subject("Finite flows and incast over TCP", "crates/lab/tests/finite_tcp.rs"),
@@ -102,6 +108,7 @@ def cells(subject: Subject, scripts: Sequence[str], covers: str) -> str:
     hand = f"[yes](../../{subject.by_hand})"
     name = f"{len(scripts)} script{'s' * (len(scripts) != 1)}"
     second = f"{name}: {covers}" if covers and scripts else name if scripts else NOTHING
+    second = subject.second or second
     return f"| {subject.name} | {hand} | {second} | {subject.simulator} |"
 
 

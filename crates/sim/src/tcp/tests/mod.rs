@@ -1,6 +1,7 @@
 //! Connections over links that lose, reorder and queue.
 
 mod bottleneck;
+mod cubic;
 mod lossy;
 
 use super::{Config, Flavour};
