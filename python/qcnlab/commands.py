@@ -20,6 +20,7 @@ from qcnlab import (
     laboratory,
     mib,
     run_command,
+    warmup,
 )
 from qcnlab.live import command as live
 from qcnlab.report import command as report
@@ -56,6 +57,7 @@ def _root(
 app.command()(mib.mib)
 app.command()(run_command.run)
 app.command()(experiment_commands.sweep)
+app.command()(warmup.warmup)
 app.command()(tuning.tune)
 app.command()(flow_commands.fct)
 app.command()(flow_commands.compare)

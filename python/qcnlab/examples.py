@@ -17,6 +17,7 @@ EXAMPLES = {
         f"sweep {INCAST} --vary topology.sources=4..8 --metric fct_p99_ms --dry-run",
     ),
     "tune": (f"tune {STAR} --vary scheme.cp.w=1..8 --minimize queue_std_bytes --trials 20",),
+    "warmup": (f"warmup {STAR} --reps 10",),
     "fct": ("fct runs/FOLDER", "fct runs/FOLDER --buckets '10 KB,1 MB' --csv"),
     "compare": (
         "compare runs/ONE runs/OTHER",
