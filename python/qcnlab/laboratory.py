@@ -30,6 +30,11 @@ def fragment(
         Schemes side by side; without any the scenario's own.
     lesson : int, optional
         The lesson beside it, from 1.
+
+    Examples
+    --------
+    >>> fragment("one-source-into-9g-rtt10us", ["topology.rtt=20us"], ["qcn", "ecm"], None)
+    'scenario=one-source-into-9g-rtt10us&set=topology.rtt=20us&run=qcn&run=ecm'
     """
     words = [] if lesson is None else [("lesson", str(lesson))]
     if scenario is not None and (scenario.endswith(".toml") or "/" in scenario):
@@ -67,14 +72,6 @@ def lab(
 
     It is one file that runs the engine in the page; nothing leaves it. Where a browser refuses
     files, --serve hands it out on 127.0.0.1.
-
-    Examples
-    --------
-      qcnlab lab
-
-      qcnlab lab og-hotspot-2src-10g-to-500m-rtt10us --schemes qcn,ecm -s topology.rtt=100us
-
-      qcnlab lab --lesson 2 --no-open
     """
     from qcnlab.api import load
 
