@@ -7,6 +7,7 @@ A link that leads nowhere ends the build.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +24,7 @@ SITE = ROOT / "target" / "site"
 PAGES = SITE / "pages"
 HTML = SITE / "html"
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?(?:\s+\"[^\"]*\")?\))")
+SHIM = "https://unpkg.com/iframe-worker/shim"
 STAR = "og-hotspot-2src-10g-to-500m-rtt10us"
 PAUSED = "ig-4-culprits-1-victim-pause-1500kb-rtt5us"
 INCAST = "incast-16-to-1-100g"
@@ -93,7 +96,9 @@ def main() -> None:
     if SITE.exists():
         shutil.rmtree(SITE)
     PAGES.mkdir(parents=True)
-    sources = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    own = ROOT / "docs/site"
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if not page.is_relative_to(own)]
+    sources = [*ROOT.glob("*.md"), *pages]
     for source in sources:
         stage(source)
     for picture in (ROOT / "docs").rglob("*"):
@@ -111,6 +116,7 @@ def main() -> None:
     (SITE / "zensical.toml").write_text(config.replace('"@NAV@"', inline(json.loads(nav))))
     command = [Path(sys.executable).with_name("zensical"), "build", "--strict", "--clean"]
     subprocess.run(command, cwd=SITE, check=True, stdout=subprocess.DEVNULL)
+    vendor()
     clock.tell("zensical")
     broken = [*dead_links(), *outside_loads()]
     if broken:
@@ -190,12 +196,18 @@ def write(target: Path, text: str) -> None:
 
 
 def qcnlab(words: str, folder: Path) -> str:
-    """Run a command; return what it printed."""
-    line = [sys.executable, "-m", "qcnlab", *shlex.split(words)]
-    done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"qcnlab {words}\n{done.stderr}")
-    return done.stdout
+    """Run a command in this process; return what it printed."""
+    from qcnlab.cli import main as command
+
+    out, err = io.StringIO(), io.StringIO()
+    with chdir(folder), redirect_stdout(out), redirect_stderr(err):
+        try:
+            command(shlex.split(words))
+        except SystemExit as ended:
+            code = ended.code
+    if code:
+        sys.exit(f"qcnlab {words}\n{err.getvalue()}")
+    return out.getvalue()
 
 
 def reference() -> None:
@@ -271,6 +283,15 @@ def inline(value: object) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(inline, value)) + "]"
     return json.dumps(value)
+
+
+def vendor() -> None:
+    """Put the script that lets search work from disk beside the pages; zensical would fetch it."""
+    shutil.copy(ROOT / "docs/site/vendor/iframe-worker.js", HTML / "assets")
+    for page in HTML.rglob("*.html"):
+        up = relative(HTML / "assets/iframe-worker.js", page)
+        text = page.read_text(encoding="utf-8")
+        page.write_text(text.replace(SHIM, up), encoding="utf-8")
 
 
 def dead_links() -> list[str]:
