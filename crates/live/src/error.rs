@@ -94,7 +94,7 @@ pub enum Unsupported {
     #[error(
         "the classes of switch {switch} take turns; live switches serve the highest class first: leave weights out"
     )]
-    Turns {
+    Weights {
         /// Its name.
         switch: String,
     },

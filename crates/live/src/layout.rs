@@ -115,7 +115,7 @@ impl Layout {
             return Err(Unsupported::SharedBuffer { switch: switch.name.clone() });
         }
         if let Some(switch) = plan.nodes.iter().find(|node| node.quanta.is_some()) {
-            return Err(Unsupported::Turns { switch: switch.name.clone() });
+            return Err(Unsupported::Weights { switch: switch.name.clone() });
         }
         if !plan.storms.is_empty() || plan.nodes.iter().any(|node| node.watchdog.is_some()) {
             return Err(Unsupported::Storm);

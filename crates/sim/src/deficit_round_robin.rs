@@ -34,14 +34,14 @@ impl DeficitRoundRobin {
     }
 
     /// Whether a queue takes turns.
-    pub(crate) fn takes_turns(&self, position: usize) -> bool {
+    pub(crate) fn is_weighted(&self, position: usize) -> bool {
         self.quanta[position] > 0
     }
 
     /// Chooses the queue that sends the frame at its head; `None` if no queue may send.
     pub(crate) fn serve(&mut self, head: impl Fn(usize) -> Head) -> Option<usize> {
         let may_send = |position: &usize| matches!(head(*position), Head::Octets(_));
-        if !(0..self.quanta.len()).filter(|position| self.takes_turns(*position)).any(|position| may_send(&position)) {
+        if !(0..self.quanta.len()).filter(|position| self.is_weighted(*position)).any(|position| may_send(&position)) {
             return None;
         }
         loop {
@@ -66,7 +66,7 @@ impl DeficitRoundRobin {
 
     /// A queue has sent its last frame: it keeps nothing for later.
     pub(crate) fn emptied(&mut self, position: usize) {
-        if !self.takes_turns(position) {
+        if !self.is_weighted(position) {
             return;
         }
         self.deficits[position] = 0;

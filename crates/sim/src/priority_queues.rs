@@ -86,7 +86,7 @@ pub(crate) struct PriorityQueues {
     /// which output holds most of an input's octets, and what waits for a paused link.
     pub(crate) counts_inputs: bool,
     /// Whose turn it is, where some classes take turns.
-    pub(crate) turns: Option<Box<DeficitRoundRobin>>,
+    pub(crate) round_robin: Option<Box<DeficitRoundRobin>>,
     /// How packets are cut for which a queue has no room, if they are.
     pub(crate) trim: Option<TrimPlan>,
     /// What takes its queues for stuck when pauses hold them up.
@@ -155,7 +155,7 @@ impl PriorityQueues {
             pause_delay: 0,
             pause_frames_sent: 0,
             counts_inputs: false,
-            turns: None,
+            round_robin: None,
             trim: None,
             watchdog: None,
             guarded: false,
@@ -213,10 +213,10 @@ impl PriorityQueues {
         let queue = &mut self.queues[usize::from(position)];
         let frame = queue.frames.pop();
         queue.octets -= frame.octets();
-        if let Some(turns) = &mut self.turns
+        if let Some(round_robin) = &mut self.round_robin
             && queue.frames.is_empty()
         {
-            turns.emptied(usize::from(position));
+            round_robin.emptied(usize::from(position));
         }
         (frame, queue.octets, queue.cp)
     }
@@ -231,10 +231,10 @@ impl PriorityQueues {
         queue.octets -= frame.octets();
         queue.accepted_frames -= 1;
         queue.dropped_frames += 1;
-        if let Some(turns) = &mut self.turns
+        if let Some(round_robin) = &mut self.round_robin
             && queue.frames.is_empty()
         {
-            turns.emptied(position);
+            round_robin.emptied(position);
         }
         Some(frame)
     }

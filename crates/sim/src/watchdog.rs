@@ -61,7 +61,7 @@ impl Watchdog {
 
     /// Looks at a queue. `paused` has when its pause in force began and until when it holds, ps; `waits` says whether
     /// frames wait there.
-    pub(crate) fn look(&mut self, now: Instant, position: usize, paused: Option<(u64, u64)>, waits: bool) -> Finding {
+    pub(crate) fn check(&mut self, now: Instant, position: usize, paused: Option<(u64, u64)>, waits: bool) -> Finding {
         let storm = &mut self.storms[position];
         match (*storm, paused) {
             (Some(until), _) if now.ps() >= until.saturating_add(self.plan.restore.ps()) => {
@@ -108,13 +108,13 @@ mod tests {
         };
         let mut watchdog = Watchdog::new(plan, 2);
         let paused = Some((us(10).ps(), us(200).ps()));
-        assert_eq!(watchdog.look(us(109), 1, paused, true), Finding::Nothing);
-        assert_eq!(watchdog.look(us(110), 1, paused, false), Finding::Nothing, "nothing waits");
-        assert_eq!(watchdog.look(us(110), 1, paused, true), Finding::StormBegins);
+        assert_eq!(watchdog.check(us(109), 1, paused, true), Finding::Nothing);
+        assert_eq!(watchdog.check(us(110), 1, paused, false), Finding::Nothing, "nothing waits");
+        assert_eq!(watchdog.check(us(110), 1, paused, true), Finding::StormBegins);
         assert!(watchdog.drops(1) && !watchdog.drops(0));
         assert!(!watchdog.on_pause(1, us(300).ps()) && !watchdog.on_pause(0, us(300).ps()));
-        assert_eq!(watchdog.look(us(349), 1, None, true), Finding::Nothing);
-        assert_eq!(watchdog.look(us(350), 1, None, true), Finding::StormEnds);
+        assert_eq!(watchdog.check(us(349), 1, None, true), Finding::Nothing);
+        assert_eq!(watchdog.check(us(350), 1, None, true), Finding::StormEnds);
         assert!(!watchdog.drops(1));
     }
 
@@ -128,7 +128,7 @@ mod tests {
         };
         let mut watchdog = Watchdog::new(plan, 1);
         assert!(!watchdog.on_pause(0, 5));
-        assert_eq!(watchdog.look(us(1), 0, Some((0, u64::MAX)), true), Finding::StormBegins);
+        assert_eq!(watchdog.check(us(1), 0, Some((0, u64::MAX)), true), Finding::StormBegins);
         assert!(watchdog.on_pause(0, 5) && !watchdog.drops(0));
     }
 }

@@ -1,7 +1,9 @@
-//! What stands in a network and how it behaves: `[[switch]]`, `[[adapter]]`, `[pause]`, `[routing]`.
+//! What stands in a network and how it behaves: `[[switch]]`, `[[adapter]]`, `[pause]`, `[routing]`, `[[route]]`, `[[wred]]`,
+//! `[[watchdog]]`.
 
 use super::fields::{FRAME, POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
 use qcnlab_schemes::params::{Fallback, Range};
+use qcnlab_schemes::parts::ecn::MarkAt;
 use qcnlab_schemes::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Span};
 
@@ -162,5 +164,72 @@ params! {
         /// How long after a link fails or comes back flows take other ways; left out, they keep theirs, and what needs
         /// the link is lost.
         converges_after: Option<Span>, "", UP_TO_LONGEST;
+    }
+}
+
+params! {
+    /// A way that frames take instead of a shortest one. Where several tables fit two hosts, routing.multipath chooses
+    /// among their ways. A way written out is kept when a link on it fails.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Route {
+        /// Hosts whose frames take it: a name or a pattern.
+        from: String, "", Range::ANY;
+        /// Hosts that they go to: a name or a pattern.
+        to: String, "", Range::ANY;
+        /// The switches on it, in order, such as "leaf1, spine2, leaf2".
+        via: String, "", Range::ANY;
+    }
+}
+
+params! {
+    /// Thresholds of output queues of switches, for marks and early drops. Of several tables the first that fits a
+    /// queue holds. With dcqcn and dctcp, frames under congestion control are marked by these thresholds instead of the
+    /// scheme's own; all other data frames cannot carry a mark and are dropped when they arrive.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Wred {
+        /// Ports of switches, written from->to: a name, or a pattern in which * stands for any characters and {1..4}
+        /// for numbers.
+        ports: String, "", Range::ANY, Fallback::Text("*");
+        /// Classes of their queues, such as "3" or "0, 3..5".
+        priorities: String, "", Range::ANY, Fallback::Text("0..7");
+        /// Up to this queue length nothing is marked or dropped.
+        k_min: Bytes, "Kmin, green_min_threshold", Range::at_least(0.0);
+        /// Above this queue length everything is.
+        k_max: Bytes, "Kmax, green_max_threshold", Range::at_least(0.0);
+        /// Probability at k_max; the ramp from k_min leads there.
+        p_max: f64, "Pmax, green_drop_probability", Range::between(0.0, 1.0), Fallback::Text("1");
+        /// When a frame is marked.
+        mark_at: MarkAt, "", Range::ANY, Fallback::Text("departure");
+        /// The port's rate that the thresholds are for: at another they grow and shrink with it. Left out, they are the
+        /// same at every port.
+        thresholds_for: Option<BitRate>, "", Range::POSITIVE;
+    }
+}
+
+choice! {
+    /// What a watchdog does with a queue in a storm of pauses.
+    pub enum WatchdogAction {
+        /// What waits is lost, and what comes is dropped.
+        Drop = "drop",
+        /// Frames are sent as if nothing were paused.
+        Forward = "forward",
+    }
+}
+
+params! {
+    /// The PFC watchdog of switches: it takes a queue that is paused for too long for stuck. Of several tables the first
+    /// whose pattern fits a switch holds.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Watchdog {
+        /// Switches that have it: a name or a pattern.
+        only: String, "", Range::ANY, Fallback::Text("*");
+        /// How long a queue with frames is paused without a break before that is a storm.
+        detect_after: Span, "detection_time", POSITIVE_UP_TO_LONGEST, Fallback::Text("200 ms");
+        /// How long no pause holds before the storm is over.
+        restore_after: Span, "restoration_time", UP_TO_LONGEST, Fallback::Text("200 ms");
+        /// How often the switch looks; left out, a quarter of detect_after.
+        poll: Option<Span>, "POLL_INTERVAL", POSITIVE_UP_TO_LONGEST;
+        /// What it does in a storm.
+        action: WatchdogAction, "", Range::ANY, Fallback::Text("drop");
     }
 }

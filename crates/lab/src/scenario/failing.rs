@@ -1,27 +1,11 @@
-//! Links that fail: the table `[[failure]]`.
+//! Links that fail: from the tables of `[[failure]]` to links.
 
 use super::fault::Fault;
-use super::fields::{POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
+use super::incidents::Failure;
 use super::located::LocatedFault;
 use super::types::Scenario;
 use crate::topology::Network;
-use qcnlab_schemes::params;
-use qcnlab_schemes::params::Range;
 use qcnlab_units::Span;
-
-params! {
-    /// A time during which a link is down in both directions. Frames on it, and those that wait for it at a switch, are
-    /// lost; hosts hold theirs back.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct Failure {
-        /// The link, written as one of its ports: from->to.
-        link: String, "", Range::ANY;
-        /// When it fails.
-        from: Span, "", UP_TO_LONGEST;
-        /// When it comes back; left out, it stays down.
-        until: Option<Span>, "", POSITIVE_UP_TO_LONGEST;
-    }
-}
 
 /// A failure with the number of its link.
 #[derive(Clone, Copy, Debug)]

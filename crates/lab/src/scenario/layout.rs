@@ -1,14 +1,11 @@
 //! The shape of a scenario file, as data over the tables declared in `types`.
 
-use super::devices::{Adapters, Pause, Routing, Switches};
+use super::devices::{Adapters, Pause, Route, Routing, Switches, Watchdog, Wred};
 use super::domain::{Defence, Domain};
-use super::failing::Failure;
-use super::routing::Route;
+use super::incidents::{Failure, PauseStorm};
 use super::shapes::{Links, Topology};
 use super::shared_buffer::{SharedBuffer, SharedBufferKind};
 use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
-use super::watchdog::{PauseStorm, Watchdog};
-use super::wred::Wred;
 use qcnlab_schemes::params::{Choice, Field, Kind, Scalar, Variants};
 use qcnlab_units::{Quantity, Span};
 

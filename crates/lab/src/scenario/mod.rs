@@ -1,10 +1,10 @@
 //! Scenario files: from a TOML text to a checked, resolved [`Scenario`] and back.
 //!
-//! * `types`, `shapes`, `devices`, `shared_buffer`, `wred`, `failing`, `watchdog`: what a scenario says; each table is declared there, once. `fields`
-//!   holds the ranges they share.
+//! * `types`, `shapes`, `devices`, `shared_buffer`, `incidents`: what a scenario says; each table is declared there, once.
+//!   `fields` holds the ranges they share.
 //! * `domain`: who takes part in congestion notification; `defences`: what follows for each port.
-//! * `network`, `flows`, `drawing`, `replaying`, `connection`, `pausing`, `routing`, `scheduling`, `sharing`, `receiving`: parts of the resolved
-//!   scenario.
+//! * `network`, `flows`, `drawing`, `replaying`, `connection`, `pausing`, `failing`, `routing`, `watchdog`, `wred`, `scheduling`,
+//!   `sharing`, `receiving`: parts of the resolved scenario.
 //! * `resolved`: what follows from the tables before time zero, put together.
 //! * `layout`: the shape of a file, as data over those tables.
 //! * `document`: from text to a tree of keys and values, each with its `position`.
@@ -30,6 +30,7 @@ mod failing;
 mod fault;
 mod fields;
 mod flows;
+mod incidents;
 pub(crate) mod layout;
 mod located;
 mod network;
@@ -69,24 +70,24 @@ pub(crate) use routing::NewPaths;
 pub(crate) use watchdog::StormAt;
 
 pub use defences::PortDefence;
-pub use devices::{Adapters, Multipath, Pause, PauseKind, PauseRule, PauseTarget, Routing, Switches};
+pub use devices::{
+    Adapters, Multipath, Pause, PauseKind, PauseRule, PauseTarget, Route, Routing, Switches, Watchdog, WatchdogAction,
+    Wred,
+};
 pub use domain::{Defence, DefenceMode, Domain};
 pub use domain_fault::DomainFault;
 pub use error::ScenarioError;
-pub use failing::Failure;
 pub use fault::Fault;
 pub use fields::LONGEST;
 pub use flows::FlowSpec;
+pub use incidents::{Failure, PauseStorm};
 pub use pause_fault::PauseFault;
-pub use routing::Route;
 pub use shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};
 pub use shared_buffer::{SharedBuffer, SharedBufferKind};
 pub use types::{
     BOTTLENECK, CongestionAvoidance, Feedback, Hotspot, Pairing, Record, RecoverGuard, RttFrom, Scenario, TcpFlavour,
     Ties, Times, Traffic, TrafficKind,
 };
-pub use watchdog::{PauseStorm, Watchdog, WatchdogAction};
-pub use wred::Wred;
 
 use document::Document;
 use position::Position;

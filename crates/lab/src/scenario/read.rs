@@ -2,24 +2,21 @@
 
 use super::check;
 use super::counts::Counts;
-use super::devices::{Adapters, Pause, Routing, Switches};
+use super::devices::{Adapters, Pause, Route, Routing, Switches, Watchdog, Wred};
 use super::document::{Content, Document, DocumentEntry, DocumentNode, scalar};
 use super::domain::{Defence, Domain};
 use super::error::ScenarioError;
-use super::failing::Failure;
 use super::fault::Fault;
+use super::incidents::{Failure, PauseStorm};
 use super::layout::{
     self, ADAPTER, DEFENCE, DOMAIN, FAILURE, FEEDBACK, HOTSPOT, LINK, PAUSE, PAUSE_STORM, RECORD, ROUTE, ROUTING,
     SCHEME_KEYS, SECTIONS, SHARED_BUFFER, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC, WATCHDOG, WRED,
 };
 use super::position::Position;
 use super::renamed::renamed;
-use super::routing::Route;
 use super::shapes::{Links, Topology};
 use super::shared_buffer::{SharedBuffer, SharedBufferKind};
 use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
-use super::watchdog::{PauseStorm, Watchdog};
-use super::wred::Wred;
 use crate::foreign;
 use crate::nearest::nearest;
 use qcnlab_schemes::foreign::{Parameters, quantity};

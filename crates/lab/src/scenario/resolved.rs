@@ -140,12 +140,12 @@ impl ResolvedScenario {
         resolved.shared = shared_tables(scenario, &resolved)?;
         resolved.pauses = resolved.pausing(scenario)?;
         resolved.shared_buffers = resolved.sharing(scenario)?;
-        resolved.quanta = resolved.turns(scenario)?;
+        resolved.quanta = resolved.weighted(scenario)?;
         Ok(resolved)
     }
 
     /// What a turn of each class adds, for each switch whose classes take turns.
-    fn turns(&self, scenario: &Scenario) -> Result<Vec<Option<[Bytes; 8]>>, LocatedFault> {
+    fn weighted(&self, scenario: &Scenario) -> Result<Vec<Option<[Bytes; 8]>>, LocatedFault> {
         let longest = scenario.traffic.iter().map(|traffic| traffic.frame).max().unwrap_or_default();
         let of_table = |(number, table)| quanta(table, number, longest);
         let of_tables = scenario.switches.iter().enumerate().map(of_table).collect::<Result<Vec<_>, _>>()?;

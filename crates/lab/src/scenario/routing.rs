@@ -1,6 +1,6 @@
 //! The ways that flows take: shortest ones, those that `[[route]]` gives, and other ones while links are down.
 
-use super::devices::Multipath;
+use super::devices::{Multipath, Route};
 use super::failing::FailedLink;
 use super::fault::Fault;
 use super::flows::FlowSpec;
@@ -8,27 +8,11 @@ use super::located::{LocatedFault, read_pattern};
 use super::types::Scenario;
 use crate::pattern::Pattern;
 use crate::topology::{Network, Role, Routes, TopologyError, reverse};
-use qcnlab_schemes::params;
-use qcnlab_schemes::params::Range;
 use qcnlab_units::Span;
 
 /// Seed of the hash that chooses a flow's path: the same in every replication, so that what a scenario's
 /// metrics speak of is one thing.
 const PATH_SEED: u64 = 0;
-
-params! {
-    /// A way that frames take instead of a shortest one. Where several tables fit two hosts, routing.multipath chooses
-    /// among their ways. A way written out is kept when a link on it fails.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct Route {
-        /// Hosts whose frames take it: a name or a pattern.
-        from: String, "", Range::ANY;
-        /// Hosts that they go to: a name or a pattern.
-        to: String, "", Range::ANY;
-        /// The switches on it, in order, such as "leaf1, spine2, leaf2".
-        via: String, "", Range::ANY;
-    }
-}
 
 /// A flow's paths from some time on.
 #[derive(Clone, Debug)]

@@ -1,16 +1,13 @@
 //! What a scenario says, as plain values; each table of a file is declared here, once.
 
 use super::counts::Counts;
-use super::devices::{Adapters, Pause, Routing, Switches};
+use super::devices::{Adapters, Pause, Route, Routing, Switches, Watchdog, Wred};
 use super::document::Document;
 use super::domain::{Defence, Domain};
-use super::failing::Failure;
 use super::fields::{FRAME, POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
-use super::routing::Route;
+use super::incidents::{Failure, PauseStorm};
 use super::shapes::{Links, Topology};
 use super::shared_buffer::SharedBuffer;
-use super::watchdog::{PauseStorm, Watchdog};
-use super::wred::Wred;
 use crate::replay::{CaptureSurvey, CapturedDirection, FlowsBy, Replayed};
 use qcnlab_schemes::params::{Fallback, Range};
 use qcnlab_schemes::registry::Config;

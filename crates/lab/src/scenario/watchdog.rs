@@ -1,60 +1,14 @@
-//! Queues that pauses hold up for too long, and hosts that send pauses without end: the tables `[[watchdog]]` and
-//! `[[pause_storm]]`.
+//! From the tables `[[watchdog]]` and `[[pause_storm]]` to the watchdog of each switch and to hosts that send pauses without end.
 
+use super::devices::WatchdogAction;
 use super::fault::Fault;
-use super::fields::{POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
+use super::incidents::PauseStorm;
 use super::located::{LocatedFault, read_pattern};
 use super::pausing::class_list;
 use super::types::Scenario;
 use crate::topology::{Network, Role};
-use qcnlab_schemes::params::{Fallback, Range};
-use qcnlab_schemes::{choice, params};
 use qcnlab_sim::WatchdogPlan;
 use qcnlab_units::Span;
-
-choice! {
-    /// What a watchdog does with a queue in a storm of pauses.
-    pub enum WatchdogAction {
-        /// What waits is lost, and what comes is dropped.
-        Drop = "drop",
-        /// Frames are sent as if nothing were paused.
-        Forward = "forward",
-    }
-}
-
-params! {
-    /// The PFC watchdog of switches: it takes a queue that is paused for too long for stuck. Of several tables the first
-    /// whose pattern fits a switch holds.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct Watchdog {
-        /// Switches that have it: a name or a pattern.
-        only: String, "", Range::ANY, Fallback::Text("*");
-        /// How long a queue with frames is paused without a break before that is a storm.
-        detect_after: Span, "detection_time", POSITIVE_UP_TO_LONGEST, Fallback::Text("200 ms");
-        /// How long no pause holds before the storm is over.
-        restore_after: Span, "restoration_time", UP_TO_LONGEST, Fallback::Text("200 ms");
-        /// How often the switch looks; left out, a quarter of detect_after.
-        poll: Option<Span>, "POLL_INTERVAL", POSITIVE_UP_TO_LONGEST;
-        /// What it does in a storm.
-        action: WatchdogAction, "", Range::ANY, Fallback::Text("drop");
-    }
-}
-
-params! {
-    /// A host that pauses classes of its link again and again, whatever it holds: a defect of adapters (slow receiver,
-    /// PFC storm).
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct PauseStorm {
-        /// The host.
-        host: String, "", Range::ANY;
-        /// Classes that it pauses, such as "3" or "0, 3..5"; "0..7" pauses the whole link.
-        priorities: String, "", Range::ANY, Fallback::Text("0..7");
-        /// When it begins.
-        from: Span, "", UP_TO_LONGEST;
-        /// When it sends XON.
-        until: Span, "", POSITIVE_UP_TO_LONGEST;
-    }
-}
 
 /// A storm with the port that its host sends pauses by.
 #[derive(Clone, Copy, Debug)]

@@ -101,9 +101,9 @@ impl Engine {
     /// As [`forward`](Engine::forward), at a port with priority queues.
     fn forward_by_class(&mut self, now: Instant, id: PortId, queues: QueuesId, frame: Frame) {
         let guarded = self.network.queues[queues].guarded;
-        let turned_away = guarded && self.network.turns_away(id, queues, &frame);
-        let admitted = !turned_away && self.enqueue_by_class(now, id, queues, frame);
-        if !admitted && !(guarded && self.trim(now, id, queues, &frame)) {
+        let refused = guarded && self.network.refuses(id, queues, &frame);
+        let admitted = !refused && self.enqueue_by_class(now, id, queues, frame);
+        if !admitted && (!guarded || !self.trim(now, id, queues, &frame)) {
             self.drop_data(now, id, &frame);
         }
         let queue = self.network.queues[queues].of_class(frame.class());
@@ -206,9 +206,8 @@ impl Engine {
             }
             Mode::Fifo(fifo) => self.enqueue_fifo(now, id, fifo, frame),
             Mode::Queues(queues) => {
-                let guarded = self.network.queues[queues].guarded;
-                !(guarded && self.network.turns_away(id, queues, &frame))
-                    && self.enqueue_by_class(now, id, queues, frame)
+                let refused = self.network.queues[queues].guarded && self.network.refuses(id, queues, &frame);
+                !refused && self.enqueue_by_class(now, id, queues, frame)
             }
         }
     }

@@ -246,14 +246,14 @@ impl Network {
 
     /// Whether a queue drops a frame that comes to it, whatever room it has.
     #[cold]
-    pub(super) fn turns_away(&mut self, id: PortId, queues: QueuesId, frame: &Frame) -> bool {
+    pub(super) fn refuses(&mut self, id: PortId, queues: QueuesId, frame: &Frame) -> bool {
         let port = &mut self.ports[id];
         let stuck = self.queues[queues].drops(frame.class());
         let queue = self.queues[queues].of_class_mut(frame.class());
         let len = Bytes::new(queue.octets + frame.octets());
-        let found = Queue { len, capacity: port.capacity(), rate: port.rate() };
+        let queue_with_it = Queue { len, capacity: port.capacity(), rate: port.rate() };
         let early = !frame.is(flag::NOT_DATA)
-            && queue.wred.as_mut().is_some_and(|wred| wred.drops(frame.is(flag::CONTROLLED), found));
+            && queue.wred.as_mut().is_some_and(|wred| wred.drops(frame.is(flag::CONTROLLED), queue_with_it));
         let drops = stuck || early;
         if drops {
             queue.dropped_frames += 1;

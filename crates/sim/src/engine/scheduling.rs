@@ -11,9 +11,9 @@ use qcnlab_units::Instant;
 impl Engine {
     /// As [`start_transmission`](Engine::start_transmission), between frames of classes, at a port of a switch.
     #[cold]
-    pub(super) fn start_by_turns(&mut self, now: Instant, id: QueuesId) {
+    pub(super) fn start_by_weight(&mut self, now: Instant, id: QueuesId) {
         let queues = &mut self.network.queues[id];
-        let Some(turns) = &mut queues.turns else { return };
+        let Some(round_robin) = &mut queues.round_robin else { return };
         let head = |queue: &ClassQueue| {
             if queue.frames.is_empty() {
                 Head::Empty
@@ -24,9 +24,10 @@ impl Engine {
             }
         };
         let of_class = &queues.queues;
-        let strict = (0..of_class.len())
-            .find(|position| !turns.takes_turns(*position) && matches!(head(&of_class[*position]), Head::Octets(_)));
-        let next = strict.or_else(|| turns.serve(|position| head(&of_class[position])));
+        let strict = (0..of_class.len()).find(|position| {
+            !round_robin.is_weighted(*position) && matches!(head(&of_class[*position]), Head::Octets(_))
+        });
+        let next = strict.or_else(|| round_robin.serve(|position| head(&of_class[position])));
         let at = match next {
             Some(position) => {
                 let queue = &of_class[position];

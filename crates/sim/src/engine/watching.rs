@@ -14,13 +14,13 @@ impl Engine {
             let output = self.network.nodes[node].outputs[output];
             let Some(queues) = self.network.ports[output].queues() else { continue };
             for position in 0..self.network.queues[queues].queues.len() {
-                self.watch_queue(now, output, queues, position);
+                self.check_queue(now, output, queues, position);
             }
         }
         self.plan_change(now + poll, NetworkChange::Poll(node, poll));
     }
 
-    fn watch_queue(&mut self, now: Instant, port: PortId, id: QueuesId, position: usize) {
+    fn check_queue(&mut self, now: Instant, port: PortId, id: QueuesId, position: usize) {
         let queues = &mut self.network.queues[id];
         let Some(watchdog) = &mut queues.watchdog else { return };
         let queue = &queues.queues[position];
@@ -28,7 +28,7 @@ impl Engine {
         let paused = in_force.map(|(since, _, _)| (since, queue.pause.until()));
         let sends = queues.transmitting == Transmitting::Head(position as u8);
         let action = watchdog.action();
-        match watchdog.look(now, position, paused, !queue.frames.is_empty() && !sends) {
+        match watchdog.check(now, position, paused, !queue.frames.is_empty() && !sends) {
             Finding::Nothing => {}
             Finding::StormEnds => self.recording.counters.storms_ended += 1,
             Finding::StormBegins => {

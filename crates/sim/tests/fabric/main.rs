@@ -13,7 +13,7 @@ mod sharing;
 mod storms;
 mod told;
 mod trimming;
-mod turns;
+mod weights;
 
 use net::Net;
 use qcnlab_units::{BitRate, Span};

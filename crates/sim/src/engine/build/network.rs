@@ -146,7 +146,7 @@ impl Network {
                 queues.trim = from.trim;
                 let count = queues.queues.len();
                 queues.watchdog = from.watchdog.map(|plan| Box::new(Watchdog::new(plan, count)));
-                queues.turns = from.quanta.filter(|_| several).map(|quanta| {
+                queues.round_robin = from.quanta.filter(|_| several).map(|quanta| {
                     let of_queue = queues.queues.iter().map(|queue| quanta[usize::from(queue.class)].get());
                     Box::new(DeficitRoundRobin::new(of_queue.collect()))
                 });
