@@ -7,6 +7,7 @@ import math
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 
 BENCHES = (
-    "bench", "counts_against_peers", "gate", "growth", "live_speed", "ns2", "ns3", "peers",
+    "bench", "counts_against_peers", "gate", "growth",
+    "live_against_simulated", "live_speed", "ns2", "ns3", "peers",
     "phases", "tcp_against_ns3",
 )  # fmt: skip
 
@@ -79,6 +81,17 @@ def test_forwarders_are_told_by_their_medians() -> None:
             "40 [40..40]",
         )
     ]
+
+
+def test_the_page_says_why_live_runs_are_left_out() -> None:
+    reason = "live run 2: switches: did not look for 7.2 ms; the limit is 5 ms"
+    both = SimpleNamespace(
+        runs_text=lambda: "medians [least..most] of 30 replications and of 1 live runs",
+        reasons=lambda: [reason],
+    )
+    lines = bench("live_against_simulated").outside(both)
+    words = "Medians [least..most] of 30 replications and of 1 live runs."
+    assert lines == [words, "", f"* {reason}", ""]
 
 
 def test_the_exponent_of_a_power_is_found() -> None:

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 import qcnlab
+import qcnlab.dissector
 
 QCNLAB = [sys.executable, "-m", "qcnlab"]
 
@@ -115,6 +116,38 @@ def test_a_run_writes_an_ordinary_folder(machine: None, scenario: Path, tmp_path
     assert bool(live["timing"]["reasons"]) != valid
     for arguments in (["plot", str(folder)], ["frames", str(folder / "capture.pcapng")]):
         subprocess.run([*QCNLAB, *arguments], capture_output=True, check=True)
+
+
+def test_tshark_reads_the_frames_of_a_run(machine: None, scenario: Path, tmp_path: Path) -> None:
+    if shutil.which("tshark") is None:
+        if os.environ.get("QCNLAB_REQUIRE_LIVE") == "1":
+            pytest.fail("live: tshark is not installed")
+        pytest.skip("live: tshark is not installed")
+    folder = tmp_path / "run"
+    command = [*QCNLAB, "live", "run", str(scenario), "-o", str(folder), "--capture"]
+    subprocess.run(command, capture_output=True, check=True)
+    result = qcnlab.open_run(folder)
+    (tmp_path / "qcnlab.lua").write_text(qcnlab.dissector.source(), encoding="utf-8")
+
+    def tshark(filter_: str, *fields: str) -> list[str]:
+        wanted = [word for field in fields for word in ("-e", field)]
+        script = f"lua_script:{tmp_path / 'qcnlab.lua'}"
+        command = ["tshark", "-X", script, "-r", str(folder / "capture.pcapng"), "-Y", filter_]
+        done = subprocess.run(
+            [*command, "-T", "fields", *wanted], capture_output=True, text=True, check=True
+        )
+        return done.stdout.splitlines()
+
+    # Each CNM is seen when the switch has sent it and when the host has received it; one may be
+    # on its way at either end of the run.
+    cnms = tshark("cnm", "eth.src", "vlan.priority", "cnm.fb")
+    sent = result.summary["counters"]["messages_sent"]
+    heard = result.summary["counters"]["messages_heard"]
+    assert abs(len(cnms) - sent - heard) < 4
+    # From the switch, node 2 of the star, whose address ends in its number from 1.
+    assert {row.split("\t")[0] for row in cnms} == {"02:00:00:00:00:03"}
+    assert {row.split("\t")[1] for row in cnms} == {"6"}
+    assert tshark("_ws.malformed && cnm", "frame.number") == []
 
 
 def test_what_cannot_be_run_is_said_in_one_line(tmp_path: Path) -> None:
