@@ -39,9 +39,9 @@ def view(
     bins = max(len(rate) for rate in rates.values())
     lost = drops or {}
     traces = Traces(
-        np.arange(len(samples)) * queue_ms * 1e-3,
+        np.arange(len(samples), dtype=np.float64) * queue_ms * 1e-3,
         samples,
-        np.arange(bins) * bin_ms * 1e-3,
+        np.arange(bins, dtype=np.float64) * bin_ms * 1e-3,
         rates,
         np.array(list(lost)),
         np.array(list(lost.values()), dtype=float),

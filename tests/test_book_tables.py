@@ -200,7 +200,7 @@ def test_frames_from_a_cut_to_hyper_active_increase(monkeypatch: pytest.MonkeyPa
     of 25 Mb/s is none, nor is one at the highest rate, nor one before any cut.
     """
     mega = 1e6
-    rates = {
+    rates: dict[str, list[Any]] = {
         "replication": [0] * 8,
         "source": ["a"] * 8,
         "time_s": [index * 1e-3 for index in range(8)],
