@@ -152,19 +152,20 @@ test("it keeps its pace: frames while it runs, and speed beside native", { skip,
   assert.ok(busy < 1000 / 60, `a frame takes ${busy} ms`);
 
   const text = readFileSync(join(ROOT, "scenarios", "workloads", "w1-10-senders-cbr.toml"), "utf8");
-  const through = () => page.evaluate((text) => qcnlab.ask("through", { asked: { text, name: "w1.toml", set: [] } }).then(({ ms }) => ms), text);
+  const through = () => page.evaluate((text) => qcnlab.ask("through", { asked: { text, name: "w1.toml", set: ["duration=5 s"] } }).then(({ ms }) => ms), text);
   const folder = mkdtempSync(join(tmpdir(), "qcnlab-"));
   const native = (run) => {
-    execFileSync(join(ROOT, ".venv", "bin", "python"), ["-m", "qcnlab", "run", "w1-10-senders-cbr", "-o", run], { cwd: folder, stdio: "pipe" });
-    return 1000 * JSON.parse(readFileSync(join(folder, run, "summary.json"), "utf8")).cpu_s;
+    execFileSync(join(ROOT, ".venv", "bin", "python"), ["-m", "qcnlab", "run", "w1-10-senders-cbr", "-s", "duration=5 s", "-o", run], { cwd: folder, stdio: "pipe" });
+    return 1000 * JSON.parse(readFileSync(join(folder, run, "meta.json"), "utf8")).wall_s;
   };
+  // Both by the clock on the wall, in turn, so that what else the machine does slows both.
   const best = [Infinity, Infinity];
-  for (let turn = 0; turn < 3; turn++) {
+  for (let turn = 0; turn < 5; turn++) {
     best[0] = Math.min(best[0], await through());
     best[1] = Math.min(best[1], native(`run${turn}`));
   }
   rmSync(folder, { recursive: true });
-  context.diagnostic(`W1: ${best[0].toFixed(0)} ms in the page, ${best[1].toFixed(0)} ms native`);
+  context.diagnostic(`W1 for 5 s: ${best[0].toFixed(0)} ms in the page, ${best[1].toFixed(0)} ms native`);
   assert.ok(best[0] < 3 * best[1], `${best[0]} ms in the page, ${best[1]} ms native`);
   await page.context().close();
 });

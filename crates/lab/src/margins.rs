@@ -240,7 +240,8 @@ mod tests {
     #[test]
     fn loops_are_those_of_the_python_package() {
         let star = "og-hotspot-2src-10g-to-500m-rtt200us";
-        let expected: [(&str, &[&str], usize, [[f64; 3]; 2]); 4] = [
+        type Case<'a> = (&'a str, &'a [&'a str], usize, [[f64; 3]; 2]);
+        let expected: [Case<'_>; 4] = [
             (
                 star,
                 &[],

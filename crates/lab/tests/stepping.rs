@@ -8,7 +8,7 @@ fn in_steps(scenario: &Scenario, step: Span) -> (String, Vec<PortState>) {
     let mut stepped = SteppedRun::new(scenario.clone(), None, 0).unwrap();
     let (mut at, mut ports) = (Instant::ZERO, Vec::new());
     loop {
-        at = at + step;
+        at += step;
         if !stepped.advance(at).unwrap() {
             break;
         }
