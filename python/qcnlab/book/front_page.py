@@ -256,7 +256,7 @@ def _laws(
     unrun = [
         _link(one) for one in reproduced if not any(one.row.id in t.rows for t in laws.values())
     ]
-    missing = f" Of the reproduced rows {', '.join(unrun)} was not run." if unrun else ""
+    missing = f" Not run: {', '.join(unrun)}." if unrun else ""
     return [*lines, "", _deaf(", ".join(deaf)) + missing, ""]
 
 
