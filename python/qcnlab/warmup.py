@@ -120,29 +120,29 @@ def warmup(
 ) -> None:
     """Find where the beginning of a run ends, by MSER-5, and suggest a warm-up."""
     ready = api.load(scenario).with_(*(changes or []))
-    found = beginnings(api.run(ready, reps=reps, seed=seed, jobs=jobs))
-    ends = [each.end_s for each in found if each.end_s is not None]
+    told = beginnings(api.run(ready, reps=reps, seed=seed, jobs=jobs))
+    ends = [each.end_s for each in told if each.end_s is not None]
     longest = max(ends, default=None)
     own = _seconds(str(ready.to_dict()["warmup"]))
     if as_json:
         print_json({
             "warmup_s": own,
-            "suggested_s": longest if len(ends) == len(found) else None,
-            "replications": [vars(each) for each in found],
+            "suggested_s": longest if len(ends) == len(told) else None,
+            "replications": [vars(each) for each in told],
         })  # fmt: skip
         return
     print(f"{ready.name}: the queue of the bottleneck, before the first hotspot if there is one")
     if longest is not None:
-        means = [each.mean_bytes for each in found if each.mean_bytes is not None]
+        means = [each.mean_bytes for each in told if each.mean_bytes is not None]
         print(
             f"the beginning ends after {text.number(1000 * median(ends))} ms "
             f"[{text.number(1000 * min(ends))}..{text.number(1000 * longest)}] in {len(ends)} of "
-            f"{text.counted(len(found), 'replication')}; behind it the queue is "
+            f"{text.counted(len(told), 'replication')}; behind it the queue is "
             f"{text.number(median(means))} B [{text.number(min(means))}..{text.number(max(means))}]"
         )
-    if len(ends) < len(found):
+    if len(ends) < len(told):
         print(
-            f"in {len(found) - len(ends)} it does not end in the first half: make the run longer, "
+            f"in {len(told) - len(ends)} it does not end in the first half: make the run longer, "
             "or take it that this queue does not settle"
         )
     elif longest is not None:
