@@ -113,4 +113,5 @@ def test_margins_of_the_published_loops() -> None:
     # The raw data of the paper's figures have 13.41 and 5.25 degrees.
     dcqcn = models.dcqcn_margin(["sources=4", "delay_us=0"])["phase_margin"]
     timely = models.timely_margin(["sources=4"])["phase_margin"]
-    assert (dcqcn, timely) == (pytest.approx(13.41, abs=0.01), pytest.approx(5.25, abs=0.01))
+    assert dcqcn == pytest.approx(13.41, abs=0.01)
+    assert timely == pytest.approx(5.25, abs=0.01)
