@@ -175,12 +175,13 @@ impl OpenLoop {
     /// Frequencies at which |L| = 1, rad/s: between 10^-2 and 10^10, 100 steps a decade, then halved.
     fn gain_crossovers(&self) -> Vec<f64> {
         let grid: Vec<f64> = (0..=1200).map(|step| 10f64.powf(f64::from(step) / 100.0 - 2.0)).collect();
-        let crossed = grid.windows(2).filter(|pair| self.excess(pair[0]) * self.excess(pair[1]) < 0.0);
+        let above = |w: f64| self.excess(w) > 0.0;
+        let crossed = grid.windows(2).filter(|pair| above(pair[0]) != above(pair[1]));
         let halve = |pair: &[f64]| {
             let (mut low, mut high) = (pair[0], pair[1]);
             for _ in 0..60 {
                 let middle = (low * high).sqrt();
-                if self.excess(low) * self.excess(middle) <= 0.0 { high = middle } else { low = middle }
+                if above(low) == above(middle) { low = middle } else { high = middle }
             }
             (low * high).sqrt()
         };
