@@ -157,6 +157,7 @@ impl ForeignScheme for PyScheme {
             Ok(CpCapabilities {
                 sees_departures: overrides(py, object, "on_departure")?,
                 marks_departures: overrides(py, object, "departure_mark")?,
+                marks_arrivals: overrides(py, object, "on_arrival")?,
                 stamps_departures: stamps.is_some_and(|stamps| stamps.is_truthy().unwrap_or(false)),
             })
         });

@@ -270,7 +270,8 @@ macro_rules! families {
 
             /// Whether its congestion points take part in anything.
             pub fn has_congestion_points(&self) -> bool {
-                let takes_part = |cp: CpCapabilities| cp.marks_departures || cp.stamps_departures;
+                let takes_part =
+                    |cp: CpCapabilities| cp.marks_departures || cp.marks_arrivals || cp.stamps_departures;
                 self.speaks() || takes_part(self.congestion_point(CpId(0)).capabilities())
             }
 

@@ -118,14 +118,20 @@ pub struct CpCapabilities {
     pub sees_departures: bool,
     /// Whether it may mark departing frames, by [`CongestionPoint::departure_mark`].
     pub marks_departures: bool,
+    /// Whether it marks frames at their arrival.
+    pub marks_arrivals: bool,
     /// Whether it stamps telemetry on departing packets, by [`CongestionPoint::departure_stamp`].
     pub stamps_departures: bool,
 }
 
 impl CpCapabilities {
     /// It acts on arrivals and probes alone.
-    pub const ARRIVALS_ONLY: CpCapabilities =
-        CpCapabilities { sees_departures: false, marks_departures: false, stamps_departures: false };
+    pub const ARRIVALS_ONLY: CpCapabilities = CpCapabilities {
+        sees_departures: false,
+        marks_departures: false,
+        marks_arrivals: false,
+        stamps_departures: false,
+    };
 }
 
 /// The optional abilities of a reaction point.

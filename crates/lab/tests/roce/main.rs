@@ -113,6 +113,15 @@ fn near(name: &str, what: &str, ours: f64, theirs: f64, part: f64) {
     assert!(off <= (theirs * part).max(1.1), "{name}: {what} {ours:.2} where the field's simulator has {theirs}");
 }
 
+/// DCTCP as published marks frames at their arrival. At 100 Gb/s its K is ten times 97.5 KB, and the queue of sixteen
+/// flows stays within K and a window's growth, a packet of each: 975 + 17 KB. Without marks it grows for ever.
+#[test]
+fn dctcp_as_published_keeps_the_queue_at_its_threshold() {
+    let text = star(16, 1048, 60, "20 ms", "name = \"dctcp\"", "").replace("HPCC_SIMULATOR", "SIGCOMM2010");
+    let (mean, _, peak) = queue(&done(&text), 10);
+    assert!((780.0..992.0).contains(&mean) && peak < 1072.0, "mean {mean:.0} KB, peak {peak:.0} KB");
+}
+
 /// Our queue counts the packet that is being sent, theirs does not.
 #[test]
 fn long_flows_have_the_queue_of_the_fields_simulator() {

@@ -81,7 +81,11 @@ impl CongestionPoint for RampCp {
     }
 
     fn capabilities(&self) -> CpCapabilities {
-        CpCapabilities { marks_departures: self.params.mark_at == MarkAt::Departure, ..CpCapabilities::ARRIVALS_ONLY }
+        CpCapabilities {
+            marks_departures: self.params.mark_at == MarkAt::Departure,
+            marks_arrivals: self.params.mark_at == MarkAt::Arrival,
+            ..CpCapabilities::ARRIVALS_ONLY
+        }
     }
 
     #[inline]

@@ -137,7 +137,7 @@ impl Routes {
 
 impl PortCp {
     pub(super) fn new(cp: AnyCp, dice: Dice, port: PortId, class: Option<u8>) -> PortCp {
-        let CpCapabilities { sees_departures, marks_departures, stamps_departures } = cp.capabilities();
+        let CpCapabilities { sees_departures, marks_departures, stamps_departures, .. } = cp.capabilities();
         PortCp { cp, dice, port, class, sent: 0, sees_departures, marks_departures, stamps_departures }
     }
 

@@ -176,3 +176,15 @@ fn the_rate_form_moves_once_a_round_trip() {
     assert!((stream.rp.alpha - (15.0 / 16.0 + 1.0 / 16.0 / 101.0)).abs() < 1e-12, "{}", stream.rp.alpha);
     assert!(matches!(stream.rp.state, DctcpState::Rate(_)));
 }
+
+/// Nobody sends DCTCP a signal, yet its ports are needed: they mark, at arrival or at departure.
+#[test]
+fn ports_that_mark_are_there_wherever_they_mark() {
+    for (preset, mark_at) in [("SIGCOMM2010", MarkAt::Arrival), ("HPCC_SIMULATOR", MarkAt::Departure)] {
+        let config = crate::registry::Config::find("dctcp", Some(preset)).expect("a preset of DCTCP");
+        let capabilities = config.congestion_point(crate::roles::CpId(0)).capabilities();
+        assert_eq!(capabilities.marks_arrivals, mark_at == MarkAt::Arrival, "{preset}");
+        assert_eq!(capabilities.marks_departures, mark_at == MarkAt::Departure, "{preset}");
+        assert!(config.has_congestion_points(), "{preset}");
+    }
+}
