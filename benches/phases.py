@@ -31,16 +31,21 @@ RUNS = {
 }
 PHASES = {
     "pending events": r"sim/src/wheel\.rs",
-    "dispatch": r"sim/src/(ids|engine/(mod|schedule))\.rs",
+    "dispatch": r"sim/src/(ids|engine/(mod|schedule|stepping|changes))\.rs",
     "sources, limiters": (
         r"sim/src/(engine/(sending|lazy|replaying)|source|replay|rate_limiter|adapter|sender)\.rs"
         r"|schemes/src/driver/"
     ),
-    "ports, links": r"sim/src/(engine/(hop|network|services|domain)|port|frame)\.rs",
-    "priority queues": r"sim/src/(engine/transmission|priority_queues)\.rs",
-    "pauses, input buffers": (
-        r"sim/src/(engine/(pausing|deadlock|input_accounting|shared_memory)|input_buffer|shared_buffer)"
+    "ports, links": (
+        r"sim/src/(engine/(hop|network|services|domain|failures|trimming)|port|frame|path_choice|wred)"
         r"\.rs"
+    ),
+    "priority queues": (
+        r"sim/src/(engine/(transmission|scheduling)|priority_queues|deficit_round_robin)\.rs"
+    ),
+    "pauses, input buffers": (
+        r"sim/src/(engine/(pausing|deadlock|input_accounting|shared_memory|watching)|input_buffer"
+        r"|shared_buffer|watchdog)\.rs"
     ),
     "TCP, RoCE": (
         r"sim/src/(tcp/|roce/|connection|queue_pair|packets|arrived|engine/(transport|queue_pairs))"

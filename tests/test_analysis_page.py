@@ -51,7 +51,7 @@ def test_what_other_thresholds_say_follows_from_the_table_of_deviations() -> Non
             if deviation**2 - noise**2 >= 0.25**2 and deviation >= growth * noise
         ]
 
-    said = re.findall(r"^\| (none|1\.\d\d(?: to 1\.\d\d)?) \|(.*)\|$", page, re.MULTILINE)
+    said = re.findall(r"^\| ((?:none|1\.\d\d) to 1\.\d\d) \|(.*)\|$", page, re.MULTILINE)
     assert len(said) == 5
     for growths, cells in said:
         for growth in growths.replace("none", "0").split(" to "):
