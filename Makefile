@@ -64,7 +64,7 @@ bench-live: ## measure the live switch beside the kernel bridge and a plain forw
 	cargo build --release --quiet -p qcnlab-live --example forwarders
 	@$(PYTHON) benches/live_speed.py $(ARGS)
 
-bench-live-decks: $(CORE) ## hold live runs of decks 001, 002 and 003 against simulated ones; writes docs/reference/live.md (12 minutes at most)
+bench-live-decks: $(CORE) ## hold live runs of decks 001, 002 and 003 against simulated ones; writes docs/reference/live.md (14 minutes at most)
 	@$(BIN)/python benches/live_against_simulated.py $(ARGS)
 
 gate: ## compare the engine's instruction counts with the accepted ones (needs valgrind)
