@@ -1,4 +1,4 @@
-//! BIC: Xu, Harfoush, Rhee, "Binary Increase Congestion CongestionControl for Fast Long-Distance Networks", INFOCOM 2004.
+//! BIC: Xu, Harfoush, Rhee, "Binary Increase Congestion Control for Fast Long-Distance Networks", INFOCOM 2004.
 //!
 //! After a loss the window searches the one it had: each round trip it goes half of the way, at most S_max
 //! and at least S_min segments. Beyond, the same steps come in reverse order: S_min, then as far as it has
