@@ -1,0 +1,76 @@
+"""TCP flows through a switch finish when a second implementation says, to the picosecond."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+import qcnlab
+
+sys.path.insert(0, str(Path(__file__).parent / "oracles"))
+from tcp_switch import Flow, Setting, run
+
+HORIZON = 900_000_000_000
+"""0.9 s, ps: each flow has finished by then."""
+
+
+def scenario(setting: Setting, flows: list[Flow]) -> str:
+    """Return the same network and flows as a scenario file."""
+    links = "".join(
+        f'[[link]]\nfrom = "{host}"\nto = "switch"\ndelay = "{delay} ps"\n'
+        for host, delay in setting.delays.items()
+    )
+    rows = "\n".join(f"{f.source},{f.to},{f.size} B,{f.start} ps," for f in flows)
+    return f"""title = "TCP through a switch"
+duration = "{HORIZON} ps"
+[topology]
+kind = "graph"
+rate = "{setting.rate_bps} b/s"
+delay = "1 us"
+{links}[switch]
+output_buffer = "{setting.queue_bytes} B"
+[[traffic]]
+kind = "tcp_list"
+flavour = "{"newreno" if setting.newreno else "reno"}"
+frame = "1500 B"
+min_rto = "5 ms"
+initial_rto = "5 ms"
+delayed_ack = "{setting.ack_delay} ps"
+flows = '''
+from,to,size,start,class
+{rows}
+'''
+[scheme]
+name = "none"
+"""
+
+
+@pytest.mark.parametrize("newreno", [False, True], ids=["reno", "newreno"])
+@pytest.mark.parametrize("ack_delay", [0, 200_000_000], ids=["each", "delayed"])
+@pytest.mark.parametrize("incast", [False, True], ids=["apart", "incast"])
+def test_every_flow_finishes_at_the_same_picosecond(
+    tmp_path: Path, *, newreno: bool, ack_delay: int, incast: bool
+) -> None:
+    """Nine hosts with links of unequal length, so that only equal lengths could need a draw."""
+    seed = f"{newreno} {ack_delay} {incast}"
+    draw = random.Random(seed)
+    delays = {f"host{i}": 1_000_000 + draw.randrange(1_000_000) for i in range(1, 10)}
+    setting = Setting(delays, queue_bytes=30_000, ack_delay=ack_delay, newreno=newreno)
+    flows = []
+    for i in range(2, 10):
+        start = 1_000_000_000 + (0 if incast else draw.randrange(1_000_000_000))
+        flows.append(Flow(f"host{i}", "host1", draw.randrange(50_000, 1_000_000), start))
+    results = run(setting, flows, HORIZON)
+    file = tmp_path / "tcp.toml"
+    file.write_text(scenario(setting, flows))
+    table = qcnlab.run(qcnlab.load(file)).flows.to_polars()
+    columns = ("finished_s", "retransmitted_frames", "timeouts")
+    ours = [tuple(row[name] for name in columns) for row in table.iter_rows(named=True)]
+    finished = [(r.done or 0) / 1e12 for r in results]
+    assert [row[0] for row in ours] == pytest.approx(finished, abs=1e-12)
+    assert [row[1:] for row in ours] == [(r.retransmitted, r.timeouts) for r in results]
+    assert sum(r.retransmitted for r in results) > 20, "the queue overflows"
+    assert sum(r.timeouts for r in results) > 1, "and timers run out"
