@@ -2,8 +2,10 @@
 //!
 //! Groups are the priority groups of [`driver`](qcnlab_schemes::driver).
 
-use crate::ids::PortId;
+use crate::frame::Frame;
+use crate::ids::{IdVec, PortId, SharedBufferId};
 use crate::plan::{NodePlan, PauseRule, PauseScope};
+use crate::shared_buffer::SharedBuffer;
 use qcnlab_schemes::driver::PauseSender;
 
 /// The buffer for the frames that arrive at a node over one link.
@@ -15,8 +17,12 @@ pub(crate) struct InputBuffer {
     pub(crate) position: u32,
     memory: u64,
     high: u64,
+    /// The memory that it shares with the other inputs of its node.
+    pub(crate) shared: Option<SharedBufferId>,
     /// Octets that may still be admitted without being counted.
     allowance: u64,
+    /// The allowance of an empty buffer.
+    full_allowance: u64,
     /// As long as no class has more octets, nothing is dropped and nothing paused.
     safe_class_octets: u64,
     /// Octets held of each class; as of the last count if frames are admitted uncounted.
@@ -61,7 +67,9 @@ impl InputBuffer {
             position,
             memory,
             high,
+            shared: None,
             allowance: 0,
+            full_allowance: memory.min(high),
             safe_class_octets: memory.min(high) / u64::from(classes.count_ones().max(1)),
             by_class: [0; 8],
             pause,
@@ -97,6 +105,17 @@ impl InputBuffer {
         self.allowance = self.memory.saturating_sub(self.held()).min(self.high.saturating_sub(most));
     }
 
+    /// Joins a memory that it shares. Of an empty one its allowance is `full`.
+    pub(crate) const fn share(&mut self, memory: SharedBufferId, full: u64) {
+        self.shared = Some(memory);
+        self.full_allowance = full;
+    }
+
+    /// Sets the allowance to its part of what the shared memory can take.
+    pub(crate) const fn allow(&mut self, octets: u64) {
+        self.allowance = octets;
+    }
+
     /// Has every frame counted from now on.
     pub(crate) const fn end_allowance(&mut self) {
         self.allowance = 0;
@@ -104,8 +123,7 @@ impl InputBuffer {
 
     /// Whether the allowance is at least a quarter of that of an empty buffer.
     pub(crate) const fn has_room(&self) -> bool {
-        let most = if self.memory < self.high { self.memory } else { self.high };
-        self.allowance >= most / 4
+        self.allowance > 0 && self.allowance >= self.full_allowance / 4
     }
 
     /// Starts a new count with nothing held.
@@ -150,6 +168,15 @@ impl InputBuffer {
         self.by_class[usize::from(class)] -= size;
     }
 
+    /// As [`release`](InputBuffer::release), of a frame whose node need not be told, in the memory that it shares too.
+    pub(crate) fn release_departed(&mut self, frame: &Frame, memories: &mut IdVec<SharedBufferId, SharedBuffer>) {
+        let (class, size) = (frame.link_class(), frame.octets());
+        self.release(class, size);
+        if let Some(shared) = self.shared {
+            memories[shared].release(self.position, self.group(class).0, size);
+        }
+    }
+
     /// Octets that decide whether a group is paused.
     pub(crate) fn occupancy(&self, group: u8) -> u64 {
         match &self.pause {
@@ -158,6 +185,13 @@ impl InputBuffer {
             }
             _ => self.held(),
         }
+    }
+
+    /// The group of frames of `class` in a shared memory, and whether pauses stop it.
+    #[inline]
+    pub(crate) fn group(&self, class: u8) -> (u8, bool) {
+        let paused = self.pause.as_ref().and_then(|pause| pause.sender.group(class));
+        (paused.unwrap_or(class), paused.is_some())
     }
 
     /// The group of `class`, if it has just risen above its high watermark.

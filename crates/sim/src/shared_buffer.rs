@@ -34,6 +34,17 @@ impl Alpha {
     pub const fn of(self, free: u64) -> u64 {
         if self.exponent < 0 { free >> self.exponent.unsigned_abs() } else { free.saturating_mul(1 << self.exponent) }
     }
+
+    /// Octets that may be taken of `free` ones before somebody who holds `used` and takes them all has reached this part
+    /// of what is left.
+    const fn room(self, used: u64, free: u64) -> u64 {
+        let (part, whole) = match self.exponent {
+            ..0 => (1, 1 << self.exponent.unsigned_abs()),
+            _ => (1 << self.exponent, 1),
+        };
+        // The most x with used + x + 1 <= (free - x) part / whole.
+        (free.saturating_mul(part)).saturating_sub((used + 1) * whole) / (part + whole)
+    }
 }
 
 /// What a node's shared buffer is made of.
@@ -185,6 +196,60 @@ impl SharedBuffer {
         }
         self.check();
         true
+    }
+
+    /// Admits a frame to a group if it fits without headroom and leaves the group below its threshold; otherwise changes
+    /// nothing and returns false. What has left and is still counted can only make it refuse.
+    #[inline]
+    pub(crate) fn admit_safe(&mut self, input: u32, group: u8, size: u64, queue: Option<QueueLimit>) -> bool {
+        let takes = self.takes(size);
+        let GroupUse { reserve, shared, headroom } = self.inputs[input as usize].groups[usize::from(group)];
+        let reserve = takes.min(self.reserve - reserve);
+        let rest = takes - reserve;
+        let free = self.shared.saturating_sub(self.shared_used);
+        let fits_queue = queue.is_none_or(|queue| queue.len + size <= queue.alpha.of(free));
+        let used = self.shared_used + rest;
+        if headroom > 0 || rest > free || !fits_queue || shared + rest >= self.threshold(input, used) {
+            return false;
+        }
+        let group = &mut self.inputs[input as usize].groups[usize::from(group)];
+        group.reserve += reserve;
+        group.shared += rest;
+        self.reserve_used += reserve;
+        self.shared_used = used;
+        self.check();
+        true
+    }
+
+    /// Counts nothing as held.
+    pub(crate) fn reset_count(&mut self) {
+        self.inputs.iter_mut().for_each(|input| input.groups = [GroupUse::default(); 8]);
+        (self.shared_used, self.headroom_used, self.reserve_used) = (0, 0, 0);
+    }
+
+    /// Counts a frame of a group that is held while no group has headroom in use.
+    pub(crate) fn count(&mut self, input: u32, group: u8, size: u64) {
+        let takes = self.takes(size);
+        let group = &mut self.inputs[input as usize].groups[usize::from(group)];
+        let reserve = takes.min(self.reserve - group.reserve);
+        group.reserve += reserve;
+        group.shared += takes - reserve;
+        self.reserve_used += reserve;
+        self.shared_used += takes - reserve;
+    }
+
+    /// Octets that can be admitted before a group is at its threshold, or a queue at its own, even if nothing leaves;
+    /// `queues` are the queues that have one. None in a buffer of cells, of which a frame takes more than its octets.
+    pub(crate) fn room(&self, queues: impl Iterator<Item = QueueLimit>) -> u64 {
+        if self.cell > 1 {
+            return 0;
+        }
+        let free = self.shared.saturating_sub(self.shared_used);
+        let of_inputs = self.inputs.iter().filter_map(|input| {
+            let most = input.groups.iter().map(|group| group.shared).max().unwrap_or(0);
+            Some(input.alpha?.room(most, free))
+        });
+        of_inputs.chain(queues.map(|queue| queue.alpha.room(queue.len, free))).fold(free, u64::min)
     }
 
     /// Frees what a frame of a group took.

@@ -88,7 +88,12 @@ impl Engine {
         match self.network.ports[id].mode {
             Mode::Queues(queues) => self.rescale_transmission(now, queues, old),
             Mode::Alone(sole) => self.link_changed(now, sole.sender),
-            Mode::Plain | Mode::Fifo(_) | Mode::Lazy(_) => {}
+            Mode::Fifo(fifo) => {
+                if let Some(queues) = fifo.queues {
+                    self.reschedule_adapter(now, queues);
+                }
+            }
+            Mode::Plain | Mode::Lazy(_) => {}
         }
     }
 }

@@ -6,7 +6,7 @@
 //! paused groups and removes those whose buffer can come down by what moves,
 //! until nothing changes. What is left can never resume.
 
-use super::network::{Counting, Network};
+use super::network::Network;
 use super::schedule::Event;
 use super::{Ending, Engine};
 use crate::ids::{InputId, PortId};
@@ -68,7 +68,7 @@ impl Network {
     /// Whether what moves cannot bring the buffer that a paused group waits for down to its low watermark.
     fn stays_above_low(&self, each: &PausedGroup, stuck: &[PausedGroup]) -> bool {
         let input = &self.inputs[each.input];
-        if let Counting::Shared(shared) = self.nodes[self.links[each.port].to].counting {
+        if let Some(shared) = self.nodes[self.links[each.port].to].shared {
             let held = self.held_shared(each, stuck);
             return self.shared_buffers[shared].stays_paused(&held, input.position, each.group);
         }

@@ -84,9 +84,11 @@ impl Engine {
         for (link, port) in network.links.iter().zip(network.ports.iter()) {
             audit::port(&link.name, port, port.queues().map(|queues| &network.queues[queues]))?;
         }
-        for ((id, input), promised) in network.inputs.enumerate().zip(promised) {
+        for ((id, input), promised) in network.inputs.enumerate().zip(promised.iter().copied()) {
             let link = &network.links[input.port];
-            audit::allowance(&link.name, promised, input.allowance())?;
+            if input.shared.is_none() {
+                audit::allowance(&link.name, promised, input.allowance())?;
+            }
             let mut held = 0;
             for output in &network.nodes[link.to].outputs {
                 let queued = network.recount_queued_from(*output, id, u8::MAX);
@@ -96,7 +98,7 @@ impl Engine {
             audit::input(&link.name, input, held)?;
         }
         self.audit_nodes()?;
-        network.audit_shared_buffers()?;
+        network.audit_shared_buffers(&promised)?;
         let flow_of = |frame: &Frame| network.flow_of(frame);
         let recording = &self.recording;
         let names = recording.flow_names.iter().map(String::as_str);
@@ -163,10 +165,13 @@ impl Network {
         })
     }
 
-    /// Checks shared buffers: what is in use is what the groups use, and what the frames that wait take.
-    fn audit_shared_buffers(&self) -> Result<(), Violation> {
-        for node in self.nodes.iter() {
-            let Counting::Shared(shared) = node.counting else { continue };
+    /// Checks shared buffers: what is in use is what the groups use, and what the frames that wait take; and there is
+    /// room for what was `promised` to each input.
+    fn audit_shared_buffers(&self, promised: &[u64]) -> Result<(), Violation> {
+        for (id, node) in self.nodes.enumerate() {
+            let Some(shared) = node.shared else { continue };
+            let promised = self.inputs.iter().zip(promised).filter(|(input, _)| self.links[input.port].to == id);
+            audit::allowance(&node.name, promised.map(|(_, octets)| octets).sum(), self.shared_room(id))?;
             let memory = &self.shared_buffers[shared];
             let waiting = node.outputs.iter().flat_map(|output| self.queued(*output));
             let taken =

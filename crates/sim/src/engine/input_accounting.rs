@@ -1,9 +1,10 @@
 //! What input buffers hold: counted frame by frame, or only where it matters.
 //!
-//! As long as a node with watermarks has sent no XOFF, it does not matter what an input holds until that might be
-//! too much. Each input then has an allowance: the octets that it admits whatever has left. When an allowance is used
-//! up, the frames in the node's queues are counted again. If an input then has little room, every frame is counted in
-//! and out, until a periodic check finds that all inputs have room again.
+//! As long as a node that pauses its links by what it holds has sent no XOFF, it does not matter what an input holds
+//! until that might be too much. Each input then has an allowance: the octets that it admits whatever has left. Of a
+//! [shared buffer](crate::shared_buffer) each has an equal part of what all may take. When an allowance is used up, the
+//! frames in the node's queues are counted again. If an input then has little room, every frame is counted in and out,
+//! until a periodic check finds that all inputs have room again.
 
 use super::Engine;
 use super::network::{Counting, Network};
@@ -27,17 +28,16 @@ impl Engine {
 
     fn admit_counted(&mut self, now: Instant, port: PortId, input: InputId, frame: &Frame) -> bool {
         let node = self.network.links[port].to;
-        let counting = self.network.nodes[node].counting;
-        if let Counting::Shared(shared) = counting {
-            return self.admit_shared(now, port, shared, frame);
-        }
-        if counting == Counting::ByAllowance {
+        if self.network.nodes[node].counting == Counting::ByAllowance {
             self.network.recount(now, node);
             let buffer = &mut self.network.inputs[input];
             if buffer.has_room() && buffer.admit_uncounted(frame.octets()) {
                 return true;
             }
             self.network.start_counting(node);
+        }
+        if let Some(shared) = self.network.inputs[input].shared {
+            return self.admit_shared(now, port, input, shared, frame);
         }
         if self.network.inputs[input].admit_safe(frame.link_class(), frame.octets()) {
             return true;
@@ -70,9 +70,11 @@ impl Engine {
         match self.network.nodes[node].counting {
             Counting::EachFrame => {}
             Counting::ByAllowance => return,
-            Counting::Shared(shared) => return self.free_shared(now, input, shared, frame),
         }
         let buffer = &mut self.network.inputs[input];
+        if let Some(shared) = buffer.shared {
+            return self.free_shared(now, input, shared, frame);
+        }
         buffer.release(frame.link_class(), frame.octets());
         if let Some(group) = buffer.xon_due(frame.link_class()) {
             self.send_xon(now, input, group);
@@ -85,6 +87,9 @@ impl Network {
     #[cold]
     pub(super) fn recount(&mut self, now: Instant, node: NodeId) {
         self.for_each_input(node, InputBuffer::reset_count);
+        if let Some(shared) = self.nodes[node].shared {
+            self.shared_buffers[shared].reset_count();
+        }
         for output in 0..self.nodes[node].outputs.len() {
             let output = self.nodes[node].outputs[output];
             self.update_queue(now, output);
@@ -92,10 +97,26 @@ impl Network {
             let queues = port.queues().map(|queues| &self.queues[queues]);
             let queued = queues.into_iter().flat_map(|queues| queues.waiting()).chain(port.waiting());
             for frame in queued.filter(|frame| frame.is(flag::BUFFERED)) {
-                self.inputs[self.routes.input_of(frame)].count(frame.link_class(), frame.octets());
+                let (class, size) = (frame.link_class(), frame.octets());
+                let input = &mut self.inputs[self.routes.input_of(frame)];
+                input.count(class, size);
+                if let Some(shared) = input.shared {
+                    self.shared_buffers[shared].count(input.position, input.group(class).0, size);
+                }
             }
         }
-        self.for_each_input(node, InputBuffer::renew_allowance);
+        self.renew_allowances(node);
+    }
+
+    /// Sets the allowances of a node's inputs to what they have room for.
+    fn renew_allowances(&mut self, node: NodeId) {
+        if self.nodes[node].shared.is_none() {
+            return self.for_each_input(node, InputBuffer::renew_allowance);
+        }
+        let mut inputs = 0;
+        self.for_each_input(node, |_| inputs += 1);
+        let part = self.shared_room(node) / inputs.max(1);
+        self.for_each_input(node, |input| input.allow(part));
     }
 
     /// Has every frame counted in and out of a node, whose count is up to date.
@@ -109,7 +130,7 @@ impl Network {
     pub(super) fn check_for_room(&mut self, now: Instant) {
         for node in std::mem::take(&mut self.near_watermarks) {
             self.update_outputs(now, node);
-            self.for_each_input(node, InputBuffer::renew_allowance);
+            self.renew_allowances(node);
             let mut room = self.nodes[node].paused_groups == 0;
             self.for_each_input(node, |input| room &= input.has_room());
             if room {
@@ -155,11 +176,9 @@ impl Network {
             // All outputs have an event at the end of each transmission.
             return;
         }
-        for output in 0..self.nodes[node].outputs.len() {
-            let output = self.nodes[node].outputs[output];
-            if let Mode::Fifo(fifo) = self.ports[output].mode
-                && fifo.queues.is_some()
-            {
+        for output in 0..self.nodes[node].computing.len() {
+            let output = self.nodes[node].computing[output];
+            if matches!(self.ports[output].mode, Mode::Fifo(_)) {
                 self.update_queue(now, output);
             }
         }
@@ -175,7 +194,7 @@ impl Network {
                 continue;
             }
             frame.clear(flag::BUFFERED);
-            self.inputs[self.routes.input_of(frame)].release(frame.link_class(), frame.octets());
+            self.inputs[self.routes.input_of(frame)].release_departed(frame, &mut self.shared_buffers);
         }
     }
 }

@@ -48,9 +48,13 @@ pub(super) struct Link {
 pub(super) struct Node {
     pub(super) name: String,
     pub(super) outputs: Vec<PortId>,
+    /// Those of them that compute departures while nothing is paused, and have priority queues for when something is.
+    pub(super) computing: Vec<PortId>,
     /// Priority groups of its inputs that were sent XOFF.
     pub(super) paused_groups: u32,
     pub(super) counting: Counting,
+    /// The memory that all its inputs share.
+    pub(super) shared: Option<SharedBufferId>,
     /// Octets of control frames and acknowledgements that it sent.
     pub(super) control_sent: u64,
     /// Octets of control frames and acknowledgements that ended here.
@@ -64,8 +68,6 @@ pub(super) enum Counting {
     EachFrame,
     /// Frames are admitted uncounted, as far as the inputs' allowances go.
     ByAllowance,
-    /// Each frame is counted in and out, by a buffer that all inputs share.
-    Shared(SharedBufferId),
 }
 
 /// The congestion point of a queue, with its random stream.
@@ -214,7 +216,7 @@ impl Network {
 
     /// Shows each departure to the congestion point of the queue, and has it free the buffer of its frame if it does.
     fn show_departed(&mut self, now: Instant, id: PortId, cp: PortCpId) {
-        let Network { ports, cps, packets, inputs, routes, .. } = self;
+        let Network { ports, cps, packets, inputs, shared_buffers, routes, .. } = self;
         let (port, cp) = (&mut ports[id], &mut cps[cp]);
         let frees = matches!(port.mode, Mode::Fifo(Fifo { departures: Departures::ShownAndFreed(_), .. }));
         while let Some(left) = port.next_departed(now) {
@@ -225,7 +227,7 @@ impl Network {
             cp.on_departure(left, queue.len);
             if frees && frame.is(flag::BUFFERED) {
                 port.last_departed().clear(flag::BUFFERED);
-                inputs[routes.input_of(&frame)].release(frame.link_class(), frame.octets());
+                inputs[routes.input_of(&frame)].release_departed(&frame, shared_buffers);
             }
         }
     }

@@ -4,7 +4,7 @@ use super::Engine;
 use super::schedule::Event;
 use crate::adapter::Adapter;
 use crate::frame::{Frame, flag};
-use crate::ids::{AdapterId, FlowId, GeneratorId, IdVec, LimiterId};
+use crate::ids::{AdapterId, FlowId, GeneratorId, IdVec, LimiterId, QueuesId};
 use crate::port::Mode;
 use crate::rate_limiter::RateLimiter;
 use crate::replay::Replay;
@@ -107,6 +107,17 @@ impl Engine {
         self.schedule_adapter(now, adapter);
     }
 
+    /// The transmissions of a first-in first-out port end at other times than before: its adapter, if a flow waits there,
+    /// serves after them.
+    pub(super) fn reschedule_adapter(&mut self, now: Instant, queues: QueuesId) {
+        if let Some(adapter) = self.network.queues[queues].adapter
+            && self.senders.adapters[adapter].ready != 0
+        {
+            let free = self.network.ports[self.senders.adapters[adapter].port].busy_until();
+            self.schedule.set(Event::AdapterService(adapter), free.max(now));
+        }
+    }
+
     /// Has an adapter serve when its link is free.
     fn schedule_adapter(&mut self, now: Instant, id: AdapterId) {
         let adapter = &self.senders.adapters[id];
@@ -116,6 +127,9 @@ impl Engine {
             Mode::Queues(queues) if !self.network.queues[queues].is_idle() => {}
             Mode::Queues(_) if adapter.flows == 1 => self.serve_adapter(now, id),
             Mode::Queues(queues) => self.start_transmission(now, queues),
+            Mode::Fifo(fifo) if fifo.queues.is_some() && adapter.flows == 1 && port.busy_until() <= now => {
+                self.serve_adapter(now, id);
+            }
             Mode::Plain | Mode::Alone(_) | Mode::Fifo(_) | Mode::Lazy(_) => {
                 self.schedule.set(Event::AdapterService(id), port.busy_until().max(now));
             }

@@ -1,20 +1,34 @@
 //! Buffers that all inputs and outputs of a node share: who is admitted, and who is paused.
 
 use super::Engine;
+use super::network::Network;
 use crate::frame::{Frame, flag};
-use crate::ids::{InputId, PortId, SharedBufferId};
-use crate::shared_buffer::QueueLimit;
+use crate::ids::{InputId, NodeId, PortId, SharedBufferId};
+use crate::port::Mode;
+use crate::shared_buffer::{Alpha, QueueLimit};
 use qcnlab_units::Instant;
 
 impl Engine {
     /// Admits a frame that arrived over `port` to the shared buffer of its node; returns false when it is dropped.
-    pub(super) fn admit_shared(&mut self, now: Instant, port: PortId, shared: SharedBufferId, frame: &Frame) -> bool {
-        let Some(input) = self.network.ports[port].input() else { return true };
+    pub(super) fn admit_shared(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        input: InputId,
+        shared: SharedBufferId,
+        frame: &Frame,
+    ) -> bool {
         let (class, size) = (frame.link_class(), frame.octets());
         let buffer = &self.network.inputs[input];
-        let paused = buffer.pause.as_ref().and_then(|pause| pause.sender.group(class));
-        let (position, group, lossless) = (buffer.position, paused.unwrap_or(class), paused.is_some());
-        let limit = if lossless { None } else { self.queue_limit(frame) };
+        let (position, (group, lossless)) = (buffer.position, buffer.group(class));
+        let limit_of = |network: &Network| if lossless { None } else { network.queue_limit(frame) };
+        let limit = limit_of(&self.network);
+        if self.network.shared_buffers[shared].admit_safe(position, group, size, limit) {
+            self.network.inputs[input].count(class, size);
+            return true;
+        }
+        self.network.update_outputs(now, self.network.links[port].to);
+        let limit = limit_of(&self.network);
         let memory = &mut self.network.shared_buffers[shared];
         if !memory.admit(position, group, size, lossless, limit) {
             self.network.inputs[input].count_dropped(size);
@@ -35,36 +49,51 @@ impl Engine {
         let (class, size) = (frame.link_class(), frame.octets());
         let buffer = &mut self.network.inputs[input];
         buffer.release(class, size);
-        let paused = buffer.pause.as_ref().and_then(|pause| Some((pause, pause.sender.group(class)?)));
-        let group = paused.map_or(class, |(_, group)| group);
-        let waits = paused.is_some_and(|(pause, group)| pause.sender.is_xoff(group));
+        let (group, stopped) = buffer.group(class);
+        let waits = stopped && buffer.pause.as_ref().is_some_and(|pause| pause.sender.is_xoff(group));
         let memory = &mut self.network.shared_buffers[shared];
         memory.release(buffer.position, group, size);
         if waits && memory.xon_due(buffer.position, group) {
             self.send_xon(now, input, group);
         }
     }
+}
+
+impl Network {
+    /// Octets that can be admitted to the shared buffer of a node, whatever leaves, before anything is due.
+    pub(super) fn shared_room(&self, node: NodeId) -> u64 {
+        let node = &self.nodes[node];
+        let Some(shared) = node.shared else { return 0 };
+        let queues = node.outputs.iter().filter_map(|output| {
+            Some(QueueLimit { alpha: self.queue_alpha(*output)?, len: self.ports[*output].queue_len().get() })
+        });
+        self.shared_buffers[shared].room(queues)
+    }
+
+    fn queue_alpha(&self, output: PortId) -> Option<Alpha> {
+        if self.queue_alphas.is_empty() { None } else { self.queue_alphas[output] }
+    }
 
     /// The threshold of the queue that a frame at a node is for, if it has one.
     fn queue_limit(&self, frame: &Frame) -> Option<QueueLimit> {
-        if self.network.queue_alphas.is_empty() {
+        if self.queue_alphas.is_empty() {
             return None;
         }
         let output = self.next_port(frame)?;
-        let alpha = self.network.queue_alphas[output]?;
-        let len = match self.network.ports[output].queues() {
-            Some(queues) => self.network.queues[queues].of_class(frame.class()).octets,
-            None => self.network.ports[output].queue_len().get(),
+        let alpha = self.queue_alpha(output)?;
+        let len = match self.ports[output].mode {
+            Mode::Queues(queues) => self.queues[queues].of_class(frame.class()).octets,
+            _ => self.ports[output].queue_len().get(),
         };
         Some(QueueLimit { alpha, len })
     }
 
     /// The port that a frame which has just arrived at a node leaves by; `None` if it ends there.
     fn next_port(&self, frame: &Frame) -> Option<PortId> {
-        let (ports, hop) = (self.network.routes.ports_of(frame.path()), usize::from(frame.hop()));
+        let (ports, hop) = (self.routes.ports_of(frame.path()), usize::from(frame.hop()));
         if frame.is(flag::REVERSE) {
             // Its hop counts from the port it meets next, plus one, and that is the one it has just crossed.
-            return ports.get(hop.checked_sub(2)?).map(|port| self.network.reverse_of(*port));
+            return ports.get(hop.checked_sub(2)?).map(|port| self.reverse_of(*port));
         }
         ports.get(hop + 1).copied()
     }

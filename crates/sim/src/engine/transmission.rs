@@ -178,6 +178,7 @@ impl Engine {
         {
             self.schedule.set(Event::Arrival(queues.port), arrival);
         }
+        self.reschedule_adapter(now, id);
         true
     }
 }

@@ -138,7 +138,59 @@ fn what_can_never_leave_keeps_a_group_paused() {
     assert!(!buffer.stays_paused(&held(1000, 1000), 0, 3));
 }
 
+/// One greedy group is at its threshold with 10 000 of 90 000 octets, so 9999 are sure to stay below it. With 8000 in use
+/// x more of the same group: 8000 + x below (82 000 - x) / 8, so x up to 1999; of the other group 9110, which is more. Of
+/// alpha 2, x below 2 (90 000 - x): 59 999.
+#[test]
+fn there_is_room_up_to_the_first_threshold() {
+    let mut buffer = buffer(&plan(90_000, -3));
+    assert_eq!(buffer.room([].into_iter()), 9999);
+    assert!(buffer.admit_safe(1, 3, 8000, None));
+    assert_eq!(buffer.room([].into_iter()), 1999);
+    assert!(buffer.admit_safe(1, 3, 1999, None) && !buffer.admit_safe(1, 3, 1, None) && !buffer.xoff_due(1, 3));
+    buffer.reset_count();
+    assert_eq!(buffer.used(), 0);
+    assert_eq!(super::SharedBuffer::new(&plan(90_000, 1), &[0, 1]).room([].into_iter()), 59_999);
+    // A queue that holds 20 000 and may hold a quarter: 20 000 + x below (90 000 - x) / 4, 1999.
+    let queue = QueueLimit { alpha: Alpha::two_to(-2), len: 20_000 };
+    assert_eq!(buffer.room([queue].into_iter()), 1999);
+    assert_eq!(
+        super::SharedBuffer::new(&SharedBufferPlan { cell: Bytes::new(80), ..plan(90_000, 0) }, &[0, 1])
+            .room([].into_iter()),
+        0
+    );
+}
+
 proptest! {
+    /// However the octets that there is room for are spread over the groups, all are admitted and none is at its
+    /// threshold; and a count from nothing gives what admitting gave.
+    #[test]
+    fn room_reaches_no_threshold(
+        before in prop::collection::vec((0u32..2, 0u8..8, 64u64..9000), 0..20),
+        shares in prop::collection::vec((0u32..2, 0u8..8, 1u64..5000), 1..200),
+        reserve in 0u64..4000,
+        exponent in -8i8..8,
+    ) {
+        let plan = SharedBufferPlan { reserve: Bytes::new(reserve), ..plan(200_000, exponent) };
+        let mut held = buffer(&plan);
+        let mut inside: Vec<_> =
+            before.into_iter().filter(|(input, group, size)| held.admit_safe(*input, *group, *size, None)).collect();
+        let mut room = held.room([].into_iter());
+        for (input, group, size) in shares {
+            let size = size.min(room);
+            room -= size;
+            if size == 0 {
+                break;
+            }
+            prop_assert!(held.admit(input, group, size, false, None) && !held.xoff_due(input, group));
+            inside.push((input, group, size));
+        }
+        let mut counted = buffer(&plan);
+        inside.iter().for_each(|(input, group, size)| counted.count(*input, *group, *size));
+        prop_assert_eq!(counted.used(), held.used());
+        prop_assert!((0..2).all(|input| counted.inputs[input].groups == held.inputs[input].groups));
+    }
+
     /// Whatever comes and goes, each frame frees what it took, the shared part is never overdrawn, and an empty buffer
     /// has everything back.
     #[test]

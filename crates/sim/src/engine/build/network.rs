@@ -6,7 +6,7 @@ use crate::deficit_round_robin::DeficitRoundRobin;
 use crate::ids::{FlowId, Id, IdVec, InputId, NodeId, PortId, SinkId};
 use crate::input_buffer::InputBuffer;
 use crate::packets::Packets;
-use crate::plan::{Events, NodePlan, PauseRule, Plan, Traffic};
+use crate::plan::{Events, Plan, Traffic};
 use crate::port::{Departures, FarEnd, Fifo, Mode, Port};
 use crate::priority_queues::PriorityQueues;
 use crate::shared_buffer::SharedBuffer;
@@ -28,8 +28,10 @@ pub(super) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<FlowId>>) {
     let nodes = plan.nodes.iter().map(|node| Node {
         name: node.name.clone(),
         outputs: Vec::new(),
+        computing: Vec::new(),
         paused_groups: 0,
         counting: Counting::EachFrame,
+        shared: None,
         control_sent: 0,
         control_received: 0,
     });
@@ -60,11 +62,6 @@ pub(super) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<FlowId>>) {
     network.packets = Packets::new(network.cps.iter().any(PortCp::stamps));
     network.find_hop_inputs();
     (network, sinks)
-}
-
-/// Whether a node pauses its links by watermarks.
-fn by_watermarks(node: &NodePlan) -> bool {
-    node.pause.is_some_and(|pause| matches!(pause.rule, PauseRule::Watermarks { .. }))
 }
 
 /// The classes that each port carries, a bit each.
@@ -177,7 +174,12 @@ impl Network {
             let inputs: Vec<u32> =
                 self.links.enumerate().filter(|(_, link)| link.to == node).map(|(port, _)| port.number()).collect();
             let buffer = self.shared_buffers.push(SharedBuffer::new(shared, &inputs));
-            self.nodes[node].counting = Counting::Shared(buffer);
+            self.nodes[node].shared = Some(buffer);
+            let room = self.shared_room(node) / inputs.len().max(1) as u64;
+            self.inputs
+                .iter_mut()
+                .filter(|input| self.links[input.port].to == node)
+                .for_each(|input| input.share(buffer, room));
             if self.queue_alphas.is_empty() && !shared.queues.is_empty() {
                 self.queue_alphas = plan.ports.iter().map(|_| None).collect();
             }
@@ -259,27 +261,27 @@ impl Network {
 
 impl Engine {
     /// Has ports with priority queues of one class compute departures while nothing is paused. Their node pauses its
-    /// links by watermarks, or does not pause them, and no flow starts there.
+    /// links by what it holds of each, or does not count what it holds.
     pub(super) fn choose_fifo(&mut self, plan: &Plan) {
         if plan.events == Events::Everywhere {
             return;
         }
         let network = &mut self.network;
-        let mut starts: IdVec<PortId, bool> = plan.ports.iter().map(|_| false).collect();
-        self.senders.flows.iter().for_each(|sender| starts[sender.port] = true);
         for (id, planned) in network.ports.ids().zip(&plan.ports) {
             let Mode::Queues(queues) = network.ports[id].mode else { continue };
             let [queue] = &network.queues[queues].queues[..] else { continue };
             let from = &plan.nodes[planned.from as usize];
-            let by_watermarks = by_watermarks(from);
+            let by_holding = from.pauses_by_holding();
             let shown = queue.cp.filter(|cp| network.cps[*cp].observes_departures());
-            if starts[id] || network.queues[queues].always || (!by_watermarks && from.counts()) {
+            if network.queues[queues].always || (!by_holding && from.counts()) {
                 continue;
             }
             let departures = shown.map_or(Departures::Unobserved, Departures::Shown);
             network.ports[id].mode = Mode::Fifo(Fifo { cp: queue.cp, departures, queues: Some(queues) });
-            if by_watermarks {
-                network.nodes[NodeId::new(planned.from)].counting = Counting::ByAllowance;
+            let node = &mut network.nodes[NodeId::new(planned.from)];
+            node.computing.push(id);
+            if by_holding {
+                node.counting = Counting::ByAllowance;
             }
         }
         for node in network.nodes.ids() {

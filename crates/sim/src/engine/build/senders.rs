@@ -68,7 +68,8 @@ impl Engine {
         for sender in self.senders.flows.iter_mut() {
             let queues = match self.network.ports[sender.port].mode {
                 Mode::Queues(queues) => Some(queues),
-                Mode::Plain | Mode::Alone(_) | Mode::Fifo(_) | Mode::Lazy(_) => None,
+                Mode::Fifo(fifo) => fifo.queues,
+                Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => None,
             };
             if sender.lazy || flows_at[&sender.port] == 1 && queues.is_none() {
                 continue;
