@@ -15,7 +15,7 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
-from qcnlab.sweeps import executors
+from qcnlab.sweeps import executors, runs
 
 TABLES = ("metrics.parquet", "metrics.csv", "runs.jsonl", "sweep.svg")
 VARY: dict[str, list[object]] = {"topology.sources": [2, 3, 4], "topology.rtt": ["10 us", "0.2 ms"]}
@@ -91,6 +91,29 @@ def test_a_dask_worker_that_is_killed_loses_and_doubles_nothing(
     assert len(killed) == 1
     assert files(out) == here
     assert len((out / "runs.jsonl").read_bytes().splitlines()) == 1 + RUNS
+
+
+def test_parts_are_the_same_bytes_when_a_dask_worker_is_killed(
+    short: qcnlab.Scenario, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "ROWS_IN_A_PART", 5)
+    sweep(short, tmp_path / "here", None)
+    out = tmp_path / "out"
+
+    def kill() -> None:
+        while not (out / "metrics/part-00000.parquet").exists():
+            time.sleep(0.002)
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    sweep(short, out, client)
+    killer.join()
+    for path in (tmp_path / "here").rglob("*.*"):
+        if path.suffix != ".png":
+            there = out / path.relative_to(tmp_path / "here")
+            assert there.read_bytes() == path.read_bytes(), there
+    assert len(list((out / "metrics").iterdir())) == 4  # 18 runs, 5 in a part
 
 
 def test_the_command_runs_on_a_cluster(

@@ -18,7 +18,7 @@ import pytest
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, command
 from qcnlab.sweeps.grid import Axis, read
-from qcnlab.sweeps.store import _line
+from qcnlab.sweeps.journal import of_run
 
 TABLES = ("metrics.parquet", "metrics.csv", "runs.jsonl", "sweep.svg")
 VARY: dict[str, list[object]] = {"topology.sources": [2, 5], "topology.rtt": ["10us", "0.2 ms"]}
@@ -256,7 +256,7 @@ def go_on(short: qcnlab.Scenario, out: Path) -> qcnlab.Sweep:
 def test_only_what_is_missing_is_run(short: qcnlab.Scenario, half: Path, folder: Path) -> None:
     lines = (half / "runs.jsonl").read_bytes().splitlines(keepends=True)
     record = json.loads(lines[1])
-    lines[1] = _line((record["point"], record["replication"]), [-7.0, *record["metrics"][1:]])
+    lines[1] = of_run((record["point"], record["replication"]), [-7.0, *record["metrics"][1:]])
     (half / "runs.jsonl").write_bytes(b"".join(lines))
     swept = go_on(short, half).to_polars()
     kept = swept.filter(pl.col("recovery_ms") == -7)

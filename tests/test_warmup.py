@@ -1,4 +1,4 @@
-"""Where the beginning of a run ends."""
+"""Where the initial transient of a run ends."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_step_is_left_out_to_the_mean_of_five() -> None:
     assert mser5([100.0] * 12 + [1.0] * 88) == 15
 
 
-def test_a_series_that_is_steady_has_no_beginning() -> None:
+def test_a_series_that_is_steady_has_no_transient() -> None:
     assert mser5([3.0] * 100) == 0
 
 

@@ -90,12 +90,12 @@ def sweep(
         precision,
         most,
     )
-    summary, words = command.sweep(options)
+    told = command.sweep(options)
     if as_json:
-        print_json(summary)
+        print_json(told.summary())
     else:
-        print(words)
-    if command.has_deadlock(summary):
+        print(told.words)
+    if told.deadlock:
         raise typer.Exit(1)
 
 

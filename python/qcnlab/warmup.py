@@ -1,6 +1,7 @@
-"""Where the beginning of a run ends: MSER-5 on the queue of the bottleneck, and `qcnlab warmup`.
+"""Where the initial transient ends: MSER-5 on the queue of the bottleneck, and `qcnlab warmup`.
 
-MSER (White 1997) leaves out so many values from the beginning that the standard error of the mean
+The initial transient is the start of a run, before the queue is in its steady state. MSER (White
+1997) leaves out so many values from the start that the standard error of the mean
 of the rest, as if they were independent, is least. MSER-5 takes means of five values first.
 """
 
@@ -27,15 +28,15 @@ LEAST = 10
 
 
 @dataclass(frozen=True)
-class Beginning:
-    """The beginning of one replication.
+class Transient:
+    """The initial transient of one replication.
 
     Attributes
     ----------
     end_s : float or None
-        Where it ends; `None` if it does not end in the first half of what is looked at.
+        Where it ends; `None` if it does not end in the first half of the series.
     mean_bytes : float or None
-        Mean of the queue behind it.
+        Mean of the queue after it.
     """
 
     replication: int
@@ -44,7 +45,7 @@ class Beginning:
 
 
 def mser5(values: Sequence[float]) -> int | None:
-    """Return how many values the beginning has; `None` if it reaches beyond the first half.
+    """Return how many values the initial transient has; `None` if it is longer than the first half.
 
     Examples
     --------
@@ -73,8 +74,8 @@ def mser5(values: Sequence[float]) -> int | None:
     return None if cut >= half - 1 else cut * BATCH
 
 
-def beginnings(result: Result) -> list[Beginning]:
-    """Return the beginning of each replication, from the queue before the first hotspot.
+def transients(result: Result) -> list[Transient]:
+    """Return the initial transient of each replication, from the queue before the first hotspot.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def beginnings(result: Result) -> list[Beginning]:
 
     Returns
     -------
-    list of Beginning
+    list of Transient
         In the order of replications.
     """
     import polars as pl
@@ -99,9 +100,9 @@ def beginnings(result: Result) -> list[Beginning]:
         queue, times = part["queue_bytes"].to_numpy(), part["time_s"].to_numpy()
         cut = mser5(queue.astype(float).tolist())
         if cut is None:
-            told.append(Beginning(int(str(number)), None, None))
+            told.append(Transient(int(str(number)), None, None))
         else:
-            told.append(Beginning(int(str(number)), float(times[cut]), float(queue[cut:].mean())))
+            told.append(Transient(int(str(number)), float(times[cut]), float(queue[cut:].mean())))
     return told
 
 
@@ -118,9 +119,9 @@ def warmup(
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
-    """Find where the beginning of a run ends, by MSER-5, and suggest a warm-up."""
+    """Find where the initial transient of a run ends, by MSER-5, and suggest a warm-up."""
     ready = api.load(scenario).with_(*(changes or []))
-    told = beginnings(api.run(ready, reps=reps, seed=seed, jobs=jobs))
+    told = transients(api.run(ready, reps=reps, seed=seed, jobs=jobs))
     ends = [each.end_s for each in told if each.end_s is not None]
     longest = max(ends, default=None)
     own = _seconds(str(ready.to_dict()["warmup"]))
@@ -135,9 +136,9 @@ def warmup(
     if longest is not None:
         means = [each.mean_bytes for each in told if each.mean_bytes is not None]
         print(
-            f"the beginning ends after {text.number(1000 * median(ends))} ms "
+            f"the initial transient ends after {text.number(1000 * median(ends))} ms "
             f"[{text.number(1000 * min(ends))}..{text.number(1000 * longest)}] in {len(ends)} of "
-            f"{text.counted(len(told), 'replication')}; behind it the queue is "
+            f"{text.counted(len(told), 'replication')}; after it the queue is "
             f"{text.number(median(means))} B [{text.number(min(means))}..{text.number(max(means))}]"
         )
     if len(ends) < len(told):

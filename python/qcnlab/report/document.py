@@ -8,7 +8,7 @@ import tomllib
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import _core, comparison, endings, metrics_text, text
+from qcnlab import _core, catalogue, comparison, endings, metrics_text, text
 from qcnlab.completion_figure import completion_figure
 from qcnlab.errors import AnalysisError
 from qcnlab.facts import facts
@@ -161,13 +161,14 @@ def of_sweep(sweep: Sweep, source: str, command: str) -> str:
         A whole page.
     """
     head, left, rows, notes = sweep.cells()
-    shown = [name for name in head[left:] if name in sweep.metrics.columns]
+    names = [entry["name"] for entry in catalogue.metrics()]
+    shown = [name for name in head[left:] if name in names]
     parts = ["<h2>What was run</h2>", page.facts(
         [(axis.key, ", ".join(axis.words)) for axis in sweep.axes]
     )]  # fmt: skip
     parts += ["<h2>Medians and ranges</h2>", page.table(head, rows, left=left)]
     parts += [f'<p class="note">{escape(each)}</p>' for each in notes]
-    if len(sweep.axes) <= 2:
+    if sweep.why_no_figure is None:
         parts.append("<h2>Figures</h2>")
         for name in dict.fromkeys([sweep.lead(), *shown[:3]]):
             parts.append(page.drawn(sweep.plot(name), f"sweep-{name}", name))

@@ -60,7 +60,7 @@ def of_client(client: Any, jobs: int | None) -> Crew:
 def _dask(distributed: Any, address: str | None, jobs: int | None) -> Iterator[Crew]:
     if address:
         try:
-            client = distributed.Client(f"tcp://{address}", timeout="10s")
+            client = distributed.Client(f"tcp://{address}", timeout="30s")
         except (OSError, ValueError) as error:
             raise Error(f"no scheduler of Dask answers at {address}: {error}") from error
         with client:

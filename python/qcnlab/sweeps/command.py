@@ -6,7 +6,7 @@ import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qcnlab import text
 from qcnlab.api import load
@@ -14,13 +14,16 @@ from qcnlab.errors import scenario_error
 from qcnlab.folders import ROOT
 from qcnlab.sweeps.executors import check_on
 from qcnlab.sweeps.grid import build, read, word
+from qcnlab.sweeps.manifest import name_of
 from qcnlab.sweeps.precision import Precision, of_manifest, read_precision
 from qcnlab.sweeps.result import check_metric, write_figure
 from qcnlab.sweeps.running import describe, perform
-from qcnlab.sweeps.store import Store, name_of
+from qcnlab.sweeps.store import Store
 
 if TYPE_CHECKING:
-    from qcnlab.sweeps.store import Manifest
+    from collections.abc import Callable
+
+    from qcnlab.sweeps.manifest import Manifest
 
 
 @dataclass(frozen=True)
@@ -71,13 +74,23 @@ class Options:
         return shlex.join(words if self.out is None else [*words, "-o", str(folder)])
 
 
-def sweep(options: Options) -> tuple[dict[str, Any], str]:
+class Told(NamedTuple):
+    """What `qcnlab sweep` says."""
+
+    words: str
+    summary: Callable[[], dict[str, Any]]
+    """Returns the same for JSON: of a large sweep it is larger than all else."""
+    deadlock: bool
+    """Whether a run ended in a deadlock."""
+
+
+def sweep(options: Options) -> Told:
     """Run what is missing of a sweep. When interrupted, print on stderr how to continue.
 
     Returns
     -------
-    tuple of dict and str
-        The summary, for JSON, and the same as text.
+    Told
+        The result in words and for JSON.
 
     Raises
     ------
@@ -115,23 +128,21 @@ def sweep(options: Options) -> tuple[dict[str, Any], str]:
         )
     except (KeyboardInterrupt, SystemExit):
         print(
-            f"{len(store.done)} of {total} runs are done and kept in '{folder}'; to go on:\n"
+            f"{len(store.runs)} of {total} runs are done and kept in '{folder}'; to go on:\n"
             f"  {known['command']}",
             file=sys.stderr,
         )
         raise
-    if options.metrics and len(result.axes) <= 2:
+    if options.metrics and result.why_no_figure is None:
         write_figure(result.plot(options.metrics[0]), folder)
     words = result.text(text.width(), options.metrics, options.level)
-    if len(result.axes) > 2:
-        words += f"\n\nNo figure: {len(result.axes)} keys vary, a figure shows one or two."
-    return {"folder": str(folder), **result.summary()}, f"{words}\n\n{folder}"
-
-
-def has_deadlock(summary: dict[str, Any]) -> bool:
-    """Return whether a run of a sweep ended in a deadlock; `summary` is what `sweep` returned."""
-    points = summary["points"] if isinstance(summary["points"], list) else []
-    return any(point["metrics"]["deadlock_ms"]["max"] is not None for point in points)
+    if result.why_no_figure is not None:
+        words += f"\n\nNo figure: {result.why_no_figure}."
+    return Told(
+        f"{words}\n\n{folder}",
+        lambda: {"folder": str(folder), **result.summary()},
+        result.has("deadlock_ms"),
+    )
 
 
 def _at_most(known: Manifest, points: int) -> str:
@@ -140,7 +151,7 @@ def _at_most(known: Manifest, points: int) -> str:
     return f"{most}{points * known['replications']}"
 
 
-def _planned(store: Store, points: int, simulated_s: float) -> tuple[dict[str, Any], str]:
+def _planned(store: Store, points: int, simulated_s: float) -> Told:
     have = store.peek()
     known = store.known
     total = points * known["replications"]
@@ -171,4 +182,4 @@ def _planned(store: Store, points: int, simulated_s: float) -> tuple[dict[str, A
         f"{'up to ' if least else ''}{text.number(simulated_s)} s of simulated time",
         f"{store.folder}" + (f": {have} runs are there already" if have else ""),
     ]
-    return summary, "\n".join(lines)
+    return Told("\n".join(lines), lambda: summary, deadlock=False)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from qcnlab import _core
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from qcnlab.sweeps.clusters import Crew
     from qcnlab.sweeps.grid import Grid
-    from qcnlab.sweeps.store import Run, Values
+    from qcnlab.sweeps.runs import Run, Values
 
 POLL_S = 0.2
 """How often Ctrl-C and new workers are looked for."""
@@ -127,37 +128,39 @@ def executor(on: object, jobs: int | None) -> Iterator[Crew]:
 def run_on(
     crew: Crew,
     grid: Grid,
-    missing: Sequence[Run],
+    wanted: Iterator[Run],
+    count: int,
     seed: int | None,
     ended: Callable[[Ended], None],
 ) -> None:
-    """Do the runs that are missing on what `executor` yields.
+    """Do the `count` runs that are wanted on what `executor` yields.
 
     `ended` gets each some time after it ends.
 
     Raises `Error` when the executor fails: its workers are gone, or are of another build.
     """
-    queue = list(reversed(missing))
+    left = count
     build, source = core_digest(), grid.base._core.source()
     pool, workers = crew
     under_way: dict[Future[tuple[Ended, float]], int] = {}
     size = 1
     try:
-        while queue or under_way:
-            while queue and len(under_way) < AHEAD * workers():
-                runs = tuple(queue.pop() for _ in range(min(size, len(queue))))
+        while left or under_way:
+            while left and len(under_way) < AHEAD * workers():
+                runs = tuple(islice(wanted, min(size, left)))
+                left -= len(runs)
                 points = {point: grid.changes_at(point) for point, _ in runs}
                 work = Work(build, source, seed, points, runs)
                 under_way[pool.submit(work_on, work)] = len(runs)
             done, _ = wait(under_way, timeout=POLL_S, return_when=FIRST_COMPLETED)
             # A failure ends the sweep, so what ended beside it is kept first.
             for future in sorted(done, key=_failed):
-                count = under_way.pop(future)
+                size_of = under_way.pop(future)
                 outcome, seconds = _result(future)
                 ended(outcome)
-                fair = max(1, len(queue) // (2 * AHEAD * workers()))
-                wanted = round(TASK_S * count / max(seconds, 1e-6))
-                size = max(1, min(wanted, fair, MOST_IN_A_TASK))
+                fair = max(1, left // (2 * AHEAD * workers()))
+                in_time = round(TASK_S * size_of / max(seconds, 1e-6))
+                size = max(1, min(in_time, fair, MOST_IN_A_TASK))
     finally:
         for future in under_way:
             future.cancel()

@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from qcnlab import catalogue, text
-from qcnlab.errors import scenario_error
 from qcnlab.notebook import ShownFigure
 from qcnlab.plots import FAINT, TITLE, source_style, style
 
@@ -34,11 +33,6 @@ WIDE = 5.0
 def sweep_figure(sweep: Sweep, metric: str) -> Figure:
     """Draw medians and ranges of `metric`; a line for each value of the second key."""
     axes = sweep.axes
-    if len(axes) > 2:
-        raise scenario_error(
-            f"{len(axes)} keys vary; a figure shows one or two",
-            hint="to_polars() has them all, for a figure of your own",
-        )
     known = next(entry for entry in catalogue.metrics() if entry["name"] == metric)
     with style():
         figure = ShownFigure(figsize=(6.4, 4.0), layout="constrained")
@@ -47,6 +41,7 @@ def sweep_figure(sweep: Sweep, metric: str) -> Figure:
         ordered = _is_ordered(axes[0])
         lines = len(axes[1].values) if len(axes) == 2 else 1
         some, none, bound, stood = False, False, False, False
+        lows: list[float] = []
         for line in range(lines):
             points = [sweep.over(i * lines + line, metric) for i in range(len(at))]
             label = axes[1].words[line] if len(axes) == 2 else ""
@@ -58,10 +53,11 @@ def sweep_figure(sweep: Sweep, metric: str) -> Figure:
             _line(plane, shifted, points, color, label, marks, joined=ordered)
             bound |= "^" in marks
             stood |= "s" in marks
+            lows += [each["min"] for each in points if each["min"] is not None]
             some |= any(_lacks(each) and each["median"] is not None for each in points)
             none |= any(each["median"] is None for each in points)
         _first_axis(plane, axes[0], at)
-        _metric_axis(plane, sweep, metric, known)
+        _metric_axis(plane, lows, known)
         if len(axes) == 2:
             plane.legend(title=axis_words(axes[1].key), loc="best")
         figure.suptitle(textwrap.fill(sweep.name, TITLE), x=0.01, ha="left")
@@ -164,13 +160,12 @@ def axis_words(key: str) -> str:
     return last.replace("_", " ")
 
 
-def _metric_axis(plane: Axes, sweep: Sweep, metric: str, known: dict[str, Any]) -> None:
+def _metric_axis(plane: Axes, lows: list[float], known: dict[str, Any]) -> None:
     unit = f" ({known['unit']})" if known["unit"] else ""
     plane.set_ylabel(f"{known['title']}{unit}")
     plane.yaxis.set_major_formatter(FuncFormatter(lambda value, _: text.number(value)))
-    values = [value for value in sweep.to_polars()[metric] if value is not None]
     low, high = plane.get_ylim()
-    if (low > 0 and high < 20 * low) or low < 0 <= min(values, default=-1):
+    if (low > 0 and high < 20 * low) or low < 0 <= min(lows, default=-1):
         plane.set_ylim(0, high)
 
 

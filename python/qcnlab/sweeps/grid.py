@@ -126,14 +126,18 @@ def word(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def positions(axes: Sequence[Axis]) -> list[tuple[int, ...]]:
-    """Return, for each point, the indices of its values on the axes."""
-    return list(product(*(range(len(axis.values)) for axis in axes)))
+def position(axes: Sequence[Axis], point: int) -> list[int]:
+    """Return the indices of a point's values on the axes."""
+    at = []
+    for axis in reversed(axes):
+        point, index = divmod(point, len(axis.values))
+        at.append(index)
+    return at[::-1]
 
 
 def label(axes: Sequence[Axis], point: int) -> str:
     """Return the name of a point: `topology.sources=5, topology.rtt=40 us`."""
-    at = positions(axes)[point]
+    at = position(axes, point)
     return ", ".join(f"{axis.key}={axis.words[i]}" for axis, i in zip(axes, at, strict=True))
 
 

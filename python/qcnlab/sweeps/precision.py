@@ -9,7 +9,6 @@ of threads, on a cluster, and after a stop.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -162,37 +161,6 @@ def of_manifest(known: Mapping[str, Any]) -> Precision | None:
 def to_manifest(precision: Precision) -> dict[str, Any]:
     """Return what `of_manifest` reads."""
     return asdict(precision)
-
-
-def missing(
-    known: Mapping[str, Any],
-    points: int,
-    done: Mapping[tuple[int, int], Sequence[float | None]],
-) -> list[tuple[int, int]]:
-    """Return the runs that are wanted next, by point and replication; none if all are there.
-
-    `known` is the manifest, and `done` has the metrics of the runs that have ended. With a
-    precision more may be wanted when these have ended.
-    """
-    precision = of_manifest(known)
-    if precision is None:
-        every = ((p, r) for p in range(points) for r in range(known["replications"]))
-        return [run for run in every if run not in done]
-    index = known["metrics"].index(precision.metric)
-    wanted: list[tuple[int, int]] = []
-    for point in range(points):
-        values: list[float | None] = []
-        while (run := (point, len(values))) in done:
-            values.append(done[run][index])
-        every = ((point, r) for r in range(precision.runs(values)))
-        wanted += [run for run in every if run not in done]
-    return wanted
-
-
-def counts(points: int, done: Mapping[tuple[int, int], object]) -> list[int]:
-    """Return the number of runs at each point."""
-    of = Counter(point for point, _ in done)
-    return [of[point] for point in range(points)]
 
 
 def told(precision: Precision, values: Sequence[float | None]) -> str:

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import prod
 from statistics import median
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from qcnlab import catalogue, intervals, text
 from qcnlab.errors import AnalysisError, scenario_error
 from qcnlab.folders import write_sums, write_whole
-from qcnlab.sweeps.grid import Axis, label, positions
-from qcnlab.sweeps.precision import counts, of_manifest, told
+from qcnlab.sweeps.grid import label, position
+from qcnlab.sweeps.manifest import is_in_parts
+from qcnlab.sweeps.precision import of_manifest, told
 from qcnlab.tables import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import polars as pl
     from matplotlib.figure import Figure
 
     from qcnlab.intervals import Interval
+    from qcnlab.sweeps.grid import Axis
+    from qcnlab.sweeps.manifest import Manifest
     from qcnlab.sweeps.precision import Precision
-    from qcnlab.sweeps.store import Manifest, Run, Values
+    from qcnlab.sweeps.runs import Floats, Runs
 
 LEADS = ("recovery_ms", "slowdown_mean", "queue_mean_bytes")
 """The first of these that a run has is drawn when no metric is named."""
@@ -39,7 +43,10 @@ SHOWN = (
 """The metrics that the text shows when none is named."""
 MOST_NAMED = 6
 """So many points that did not reach a precision are named."""
-
+MOST_SHOWN = 1000
+"""So many points are in a table of text."""
+MOST_DRAWN, MOST_LINES = 10_000, 50
+"""So many points and lines a figure has at most."""
 
 WIDE = 140
 """Letters in a line of a table that is not for a terminal."""
@@ -79,10 +86,11 @@ class Sweep:
     0.0
     """
 
-    def __init__(self, known: Manifest, done: Mapping[Run, Values]) -> None:
+    def __init__(self, known: Manifest, runs: Runs) -> None:
         self._known = known
-        self._done = done
-        self._axes = tuple(Axis(key, tuple(values)) for key, values in known["vary"].items())
+        self._ended = runs
+        self._axes = runs.axes
+        self._columns: dict[str, Floats] = {}
 
     @property
     def name(self) -> str:
@@ -107,7 +115,18 @@ class Sweep:
     @cached_property
     def runs(self) -> list[int]:
         """The number of runs at each point, in the order of points."""
-        return counts(prod(len(axis.values) for axis in self._axes), self._done)
+        return [int(count) for count in self._ended.counts]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The row of each point's first run, and the number of rows."""
+        return [0, *np.cumsum(self._ended.counts).tolist()]
+
+    def _column(self, metric: str) -> Floats:
+        """Return a metric of all runs; NaN where a run has none."""
+        if metric not in self._columns:
+            self._columns[metric] = self._ended.column(metric)
+        return self._columns[metric]
 
     @property
     def precision(self) -> Precision | None:
@@ -132,10 +151,8 @@ class Sweep:
         bit/s or B where it has a unit (`topology.rtt_s`), `replication`, and a column for each
         metric under its own name; missing where a run has none.
         """
-        frame = self._frame()
-        units = {axis.column: axis.unit for axis in self._axes if axis.unit}
-        units |= {entry["name"]: entry["unit"] for entry in catalogue.metrics() if entry["unit"]}
-        return Table("metrics", frame, frame.columns, units, len(frame))
+        frame = self._ended.frame()
+        return Table("metrics", frame, frame.columns, self._ended.units(), len(frame))
 
     def to_polars(self) -> pl.DataFrame:
         """Return `metrics` as a data frame of polars.
@@ -146,6 +163,22 @@ class Sweep:
             A row for each run.
         """
         return self.metrics.to_polars()
+
+    def scan(self) -> pl.LazyFrame:
+        """Return `metrics` as a lazy frame of polars.
+
+        Of a sweep whose table is in parts only what is asked for is read.
+
+        Returns
+        -------
+        polars.LazyFrame
+            A row for each run.
+        """
+        import polars as pl
+
+        if self._ended.in_memory_count:
+            return self.to_polars().lazy()
+        return pl.scan_parquet(self._ended.files)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return `metrics` as an Arrow C stream capsule, without copying."""
@@ -173,7 +206,7 @@ class Sweep:
                     "runs": self.runs[point],
                     "metrics": {name: self.over(point, name) for name in self._known["metrics"]},
                 }
-                for point, values in enumerate(self._points())
+                for point, values in self._points()
             ],
         }
 
@@ -201,10 +234,11 @@ class Sweep:
             If there is no such metric.
         """
         index = self._index(metric)
-        count = prod(len(axis.values) for axis in self._axes)
+        count = self._ended.points
         if not 0 <= point < count:
             raise IndexError(f"there is no point {point} among {count}")
-        values = [self._done[point, rep][index] for rep in range(self.runs[point])]
+        column = self._column(metric)[self._starts[point] : self._starts[point + 1]].tolist()
+        values = [None if value != value else value for value in column]
         known = [value for value in values if value is not None]
         return {
             "unit": catalogue.metrics()[index]["unit"],
@@ -278,7 +312,7 @@ class Sweep:
         str
             The first of recovery time, mean slowdown and mean queue that some run has.
         """
-        return next((name for name in LEADS if self._has(name)), LEADS[-1])
+        return next((name for name in LEADS if self.has(name)), LEADS[-1])
 
     def plot(self, metric: str | None = None) -> Figure:
         """Draw a metric over the first key that varies, with a line for each value of the second.
@@ -298,11 +332,25 @@ class Sweep:
         Raises
         ------
         ScenarioError
-            For an unknown metric, or where more than two keys vary.
+            For an unknown metric, or for more keys, lines or points than a figure shows.
         """
         from qcnlab.sweeps.figure import sweep_figure
 
+        if (reason := self.why_no_figure) is not None:
+            raise scenario_error(reason, hint="to_polars() has them all, for a figure of your own")
         return sweep_figure(self, self._checked(metric) if metric else self.lead())
+
+    @property
+    def why_no_figure(self) -> str | None:
+        """Why a figure of this sweep cannot be drawn; `None` if it can."""
+        if len(self._axes) > 2:
+            return f"{len(self._axes)} keys vary; a figure shows one or two"
+        lines = len(self._axes[1].values) if len(self._axes) == 2 else 1
+        if lines > MOST_LINES:
+            return f"{self._axes[1].key} has {lines:,} values; a figure shows {MOST_LINES} lines"
+        if self._ended.points > MOST_DRAWN:
+            return f"there are {self._ended.points:,} points; a figure shows {MOST_DRAWN:,}"
+        return None
 
     def text(self, columns: int, metrics: Sequence[str] = (), level: float | None = None) -> str:
         """Return a table of medians and ranges, or confidence intervals, at each point.
@@ -371,7 +419,7 @@ class Sweep:
     def _head(self) -> str:
         """Return what varies, and how many points and replications there are."""
         seed = "" if "seed" in self.vary else f", seed {self.seed}"
-        points = text.counted(prod(len(axis.values) for axis in self._axes), "point")
+        points = text.counted(self._ended.points, "point")
         varied = ", ".join(axis.key for axis in self._axes)
         return f"{self.name}, varied: {varied}\n{points}, {self.replications_in_words} each{seed}"
 
@@ -389,12 +437,14 @@ class Sweep:
         names = [self._checked(name) for name in metrics]
         keys = _short([axis.key for axis in self._axes])
         words = [axis.words for axis in self._axes]
+        shown = min(self._ended.points, MOST_SHOWN)
         heads = [
-            [words[axis][value] for axis, value in enumerate(at)] for at in positions(self._axes)
+            [words[axis][value] for axis, value in enumerate(position(self._axes, point))]
+            for point in range(shown)
         ]
-        wanted = names or [name for name in SHOWN if self._has(name)]
+        wanted = names or [name for name in SHOWN if self.has(name)]
         cells = [[self._cell(point, name, level) for name in wanted] for point in range(len(heads))]
-        notes = self._notes(wanted)
+        notes = self._notes(wanted, shown)
         last = [name for name, cells_of in notes.items() if any(cells_of)]
         count = len(wanted)
         while True:
@@ -404,7 +454,10 @@ class Sweep:
                 for point, (at, row) in enumerate(zip(heads, cells, strict=True))
             ]
             if names or count <= 1 or text.table_width(head, rows) <= columns:
-                return head, len(keys), rows, [NOTES[name] for name in last]
+                about = [NOTES[name] for name in last]
+                if shown < self._ended.points:
+                    about.append(f"These are the first {shown:,} of {self._ended.points:,} points.")
+                return head, len(keys), rows, about
             count -= 1
 
     def deadlocks(self, point: int) -> list[int]:
@@ -457,11 +510,11 @@ class Sweep:
             return ">= " * at_least + str(self.interval(point, name, level))
         return text.spread(self.over(point, name), name, at_least=at_least)
 
-    def _notes(self, shown: Sequence[str]) -> dict[str, list[str]]:
-        """Return, for each point, how many flows did not finish and how it ended, if badly."""
+    def _notes(self, shown: Sequence[str], points: int) -> dict[str, list[str]]:
+        """Return, of the first points, how many flows did not finish and how they ended."""
         unfinished, deadlock = [], []
         bounded = any(name in catalogue.lower_bounds() for name in shown)
-        for point in range(prod(len(axis.values) for axis in self._axes)):
+        for point in range(points):
             left, stood = self.over(point, "unfinished"), self.deadlocks(point)
             some = bounded and "unfinished" not in shown and left["max"]
             unfinished.append(text.spread(left, "unfinished") if some else "")
@@ -469,16 +522,16 @@ class Sweep:
             first = self.over(point, "deadlock_ms")["min"]
             deadlock.append(f"{many}at {text.number(first)} ms" if stood else "")
         precision = self.precision
-        reached = [""] * len(self.runs)
+        reached = [""] * points
         if precision is not None:
-            values = [self.over(point, precision.metric)["values"] for point in range(len(reached))]
+            values = [self.over(point, precision.metric)["values"] for point in range(points)]
             reached = [f"{told(precision, each)} of {len(each)}" for each in values]
         return {"unfinished": unfinished, "deadlock": deadlock, "precision": reached}
 
     def write_into(self, folder: Path) -> None:
-        """Write `metrics.parquet`, `metrics.csv` and, of one or two keys, the figure as SVG, PNG.
+        """Write `metrics.parquet`, `metrics.csv` and, where one can be drawn, the figure.
 
-        Each is there whole or as it was before.
+        Each is there whole or as it was before. A table in parts is there already.
 
         Parameters
         ----------
@@ -492,38 +545,38 @@ class Sweep:
         """
         from qcnlab.run_files import parquet
 
-        write_whole(folder / "metrics.parquet", parquet(self.metrics))
-        write_whole(folder / "metrics.csv", self.to_polars().write_csv().encode())
-        write_sums(folder, ("metrics.parquet", "metrics.csv"))
-        if len(self._axes) <= 2:
+        if not is_in_parts(self._known):
+            write_whole(folder / "metrics.parquet", parquet(self.metrics))
+            write_whole(folder / "metrics.csv", self.to_polars().write_csv().encode())
+            write_sums(folder, ("metrics.parquet", "metrics.csv"))
+        if self.why_no_figure is None:
             write_figure(self.plot(), folder)
 
-    def _frame(self) -> pl.DataFrame:
-        import polars as pl
+    def _points(self) -> Iterator[tuple[int, list[Any]]]:
+        """Yield each point with its values."""
+        for point in range(self._ended.points):
+            at = position(self._axes, point)
+            yield point, [axis.values[i] for axis, i in zip(self._axes, at, strict=True)]
 
-        at = positions(self._axes)
-        every = [(point, rep) for point, runs in enumerate(self.runs) for rep in range(runs)]
-        columns = [pl.Series("point", [point for point, _ in every], pl.UInt32)]
-        for number, axis in enumerate(self._axes):
-            values = axis.numbers()
-            columns.append(
-                pl.Series(axis.column, [values[at[point][number]] for point, _ in every])
-            )
-        columns.append(pl.Series("replication", [rep for _, rep in every], pl.UInt32))
-        for index, name in enumerate(self._known["metrics"]):
-            values = [self._done[run][index] for run in every]
-            columns.append(pl.Series(name, values, pl.Float64))
-        return pl.DataFrame(columns)
+    def has(self, metric: str) -> bool:
+        """Return whether some run has a metric.
 
-    def _points(self) -> list[list[Any]]:
-        return [
-            [axis.values[value] for axis, value in zip(self._axes, at, strict=True)]
-            for at in positions(self._axes)
-        ]
+        Parameters
+        ----------
+        metric : str
+            A metric.
 
-    def _has(self, metric: str) -> bool:
-        index = self._index(metric)
-        return any(values[index] is not None for values in self._done.values())
+        Returns
+        -------
+        bool
+            False of recovery times, for example, where no run recovered.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such metric.
+        """
+        return not bool(np.isnan(self._column(self._checked(metric))).all())
 
     def _index(self, metric: str) -> int:
         return int(self._known["metrics"].index(self._checked(metric)))
@@ -540,14 +593,14 @@ class Sweep:
 
         head, left, rows, notes = self._table((), notebook.COLUMNS)
         blocks = [notebook.table(head, rows, left=left), *map(notebook.words, notes)]
-        if len(self._axes) <= 2:
+        if self.why_no_figure is None:
             blocks.append(notebook.image(self.plot()))
         return notebook.part(self.title or self.name, self._head(), *blocks)
 
     def __repr__(self) -> str:
         """Return scenario, what varies and the number of runs."""
         varied = ", ".join(f"{axis.key} ({len(axis.values)})" for axis in self._axes)
-        return f"<Sweep {self.name}: {varied}, {len(self._done)} runs>"
+        return f"<Sweep {self.name}: {varied}, {len(self._ended)} runs>"
 
 
 def check_metric(name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +14,22 @@ from qcnlab.errors import Error
 from qcnlab.progress import Bar
 from qcnlab.sweeps.executors import check_on, executor, run_on
 from qcnlab.sweeps.grid import build
-from qcnlab.sweeps.precision import Precision, missing
+from qcnlab.sweeps.manifest import manifest
+from qcnlab.sweeps.precision import Precision
 from qcnlab.sweeps.result import Sweep, check_metric
-from qcnlab.sweeps.store import Store, manifest, read
+from qcnlab.sweeps.runs import Runs
+from qcnlab.sweeps.store import Store, read
 from qcnlab.text import counted
 from qcnlab.values import within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from os import PathLike
 
     from qcnlab.sweeps.clusters import Crew
     from qcnlab.sweeps.grid import Grid
-    from qcnlab.sweeps.store import Manifest, Run, Values
+    from qcnlab.sweeps.manifest import Manifest
+    from qcnlab.sweeps.runs import Run, Values
 
 AT_ONCE = 4096
 """So many runs are handed to the core at once; their scenarios are in memory together."""
@@ -166,14 +170,21 @@ def perform(
 ) -> Sweep:
     """Run what is missing and keep it in `store`, if there is one, with tables and figure."""
     with nullcontext() if store is None else store.opened():
-        done = {} if store is None else store.done
-        runs = missing(known, len(grid), done)
-        with nullcontext() if on is None or not runs else executor(on, jobs) as crew:
-            while runs:
-                _run(grid, runs, seed, done, store, jobs=jobs, progress=progress, crew=crew)
+        runs = Runs(known) if store is None else store.runs
+        count, wanted = runs.missing(runs.parts)
+        with nullcontext() if on is None or not count else executor(on, jobs) as crew:
+            for parts in runs.stretches:
+                count, wanted = runs.missing(parts)
                 # With a precision what has ended says whether more is wanted.
-                runs = missing(known, len(grid), done)
-        result = Sweep(known, done)
+                while count:
+                    _run(
+                        grid, wanted, count, seed, runs, store,
+                        jobs=jobs, progress=progress, crew=crew,
+                    )  # fmt: skip
+                    count, wanted = runs.missing(parts)
+                if store is not None:
+                    store.settle(parts)
+        result = Sweep(known, runs)
         if store is not None:
             store.finish()
             result.write_into(store.folder)
@@ -182,9 +193,10 @@ def perform(
 
 def _run(
     grid: Grid,
-    runs: Sequence[Run],
+    wanted: Iterator[Run],
+    count: int,
     seed: int | None,
-    done: dict[Run, Values],
+    runs: Runs,
     store: Store | None,
     *,
     jobs: int | None,
@@ -198,50 +210,53 @@ def _run(
         for run, outcome in batch:
             if isinstance(outcome, Exception):
                 failed[run] = outcome
-            elif run not in done:
+            elif run not in runs:
                 whole.append((run, outcome))
         if store is not None:
             store.add(whole)
-        done.update(whole)
-
-    with Bar(f"{len(runs)} runs", progress) as bar:
-        if crew is None:
-            _run_here(grid, runs, seed, ended, jobs, bar)
         else:
-            have = len(done)
+            for run, values in whole:
+                runs.add(run, values)
 
-            def count(batch: Iterable[tuple[Run, Values | Exception]]) -> None:
+    with Bar(f"{count} runs", progress) as bar:
+        if crew is None:
+            _run_here(grid, wanted, count, seed, ended, jobs, bar)
+        else:
+            have = len(runs)
+
+            def told(batch: Iterable[tuple[Run, Values | Exception]]) -> None:
                 ended(batch)
-                bar((len(done) - have + len(failed)) / len(runs))
+                bar((len(runs) - have + len(failed)) / count)
 
-            run_on(crew, grid, runs, seed, count)
+            run_on(crew, grid, wanted, count, seed, told)
     if failed:
         raise _at_its_point(grid, failed)
 
 
 def _run_here(
     grid: Grid,
-    runs: Sequence[Run],
+    wanted: Iterator[Run],
+    count: int,
     seed: int | None,
     ended: Callable[[Iterable[tuple[Run, Values | Exception]]], None],
     jobs: int | None,
     bar: Bar,
 ) -> None:
     """Do runs on the threads of this process."""
-    for start in range(0, len(runs), AT_ONCE):
-        part = runs[start : start + AT_ONCE]
+    for start in range(0, count, AT_ONCE):
+        part = list(islice(wanted, AT_ONCE))
         points = sorted({point for point, _ in part})
         at = {point: index for index, point in enumerate(points)}
         cores = [grid.scenario(point)._core for point in points]
         tasks = [(at[point], replication) for point, replication in part]
 
         def hand_on(
-            batch: list[tuple[int, list[float | None] | Exception]], part: Sequence[Run] = part
+            batch: list[tuple[int, list[float | None] | Exception]], part: list[Run] = part
         ) -> None:
             ended((part[task], outcome) for task, outcome in batch)
 
         def tell(share: float, start: int = start, size: int = len(part)) -> None:
-            bar((start + share * size) / len(runs))
+            bar((start + share * size) / count)
 
         _core.run_each(cores, tasks, hand_on, seed=seed, jobs=jobs, progress=tell)
 

@@ -3,96 +3,47 @@
 `sweep.json`, the manifest, says what the sweep is. `runs.jsonl`, the journal, has a line for each
 run that has ended, written when it ends, so a sweep that is stopped, even by a kill, goes on where
 it was. A line that is half written or damaged is recognised by its checksum, and its run is run
-again. The tables and the figure are
-there once all runs are.
+again. The tables and the figure are there once all runs are.
+
+A sweep that can have many runs is kept in parts: `metrics` has a file of the table for each part
+whose runs have ended. The journal then has the checksum of that file, and the lines of its runs are
+left out when the journal is written again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 import os
-import tomllib
-import zlib
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from qcnlab import _core
-from qcnlab.errors import FolderError, ScenarioError
-from qcnlab.folders import (
-    SUMS,
-    core_digest,
-    is_abandoned,
-    is_partial,
-    parse_json,
-    read_json,
-    read_summed,
-    write_whole,
+from qcnlab.errors import FolderError
+from qcnlab.folders import SUMS, is_abandoned, is_partial, read_summed, whole, write_whole
+from qcnlab.run_files import parquet
+from qcnlab.sweeps import journal
+from qcnlab.sweeps.manifest import (
+    MANIFEST,
+    differences,
+    identity,
+    is_in_parts,
+    is_of_a_layout,
+    read_manifest,
+    to_json,
 )
-from qcnlab.sweeps.grid import word
-from qcnlab.sweeps.precision import Precision, missing, of_manifest, to_manifest
+from qcnlab.sweeps.runs import Runs
+from qcnlab.tables import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from io import FileIO
+    from pathlib import Path
 
-    from qcnlab.sweeps.grid import Grid
+    from qcnlab.sweeps.manifest import Manifest
+    from qcnlab.sweeps.runs import Run, Values
 
-FORMAT = 1
-"""Version of the folder's layout, kept in the manifest."""
-MANIFEST, JOURNAL = "sweep.json", "runs.jsonl"
-RESULTS = ("metrics.parquet", "metrics.csv", SUMS, "sweep.svg", "sweep.png")
+JOURNAL, PARTS = "runs.jsonl", "metrics"
 TABLES = ("metrics.parquet", "metrics.csv")
-MOST_TOLD = 6
-"""So many differences between sweeps are printed."""
-
-Run = tuple[int, int]
-"""A point and a replication."""
-Values = list[float | None]
-"""The metrics of a run, in the order of the manifest."""
-Manifest = dict[str, Any]
-
-
-def manifest(
-    grid: Grid,
-    replications: int | Precision,
-    seed: int | None,
-    metrics: Sequence[str],
-    command: str,
-) -> Manifest:
-    """Return what identifies a sweep, and the command that continues it.
-
-    With a precision `replications` is the most that a point can get.
-    """
-    first = grid.scenario(0)
-    stated: Manifest = {}
-    if isinstance(replications, Precision):
-        stated = {"precision": to_manifest(replications)}
-        replications = replications.most
-    return {
-        "format": FORMAT,
-        "qcnlab": _core.__version__,
-        "core": core_digest()[:16],
-        "scenario": first.name,
-        "title": first.title,
-        "vary": {axis.key: list(axis.values) for axis in grid.axes},
-        "replications": replications,
-        **stated,
-        "seed": first.seed if seed is None else seed,
-        "metrics": list(metrics),
-        "first_point": first.to_toml(),
-        "points": grid.digest,
-        "command": command,
-    }
-
-
-def name_of(known: Manifest) -> str:
-    """Return a short name of its own for a sweep; every build of qcnlab returns the same."""
-    keys = ("vary", "replications", "precision", "seed", "points")
-    own = {key: known[key] for key in keys if key in known}
-    return f"sweep-{known['scenario']}-{_digest(own)[:8]}"
+RESULTS = (*TABLES, SUMS, "sweep.svg", "sweep.png")
 
 
 class Store:
@@ -100,8 +51,8 @@ class Store:
 
     Attributes
     ----------
-    done : dict
-        Metrics of the runs that have ended, by point and replication.
+    runs : Runs
+        The runs that have ended.
     notes : list of str
         What was damaged in the folder.
     """
@@ -109,11 +60,18 @@ class Store:
     def __init__(self, folder: Path, known: Manifest, *, fresh: bool = False) -> None:
         self.folder = folder
         self.known = known
-        self.done: dict[Run, Values] = {}
+        self.runs = Runs(known)
         self.notes: list[str] = []
         self._fresh = fresh
-        self._id = _identity(known)
+        self._id = identity(known)
         self._journal: FileIO | None = None
+        self._parts: dict[int, journal.PartLine] = {}
+        self._lines = 0
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the table of this sweep is in parts."""
+        return is_in_parts(self.known)
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -126,7 +84,7 @@ class Store:
             self.folder.mkdir(parents=True, exist_ok=True)
             with held(self.folder):
                 self._prepare()
-                self._journal = (self.folder / JOURNAL).open("ab", buffering=0)
+                self._open()
                 try:
                     yield
                 finally:
@@ -135,50 +93,87 @@ class Store:
             raise _unwritable(self.folder, error) from error
 
     def add(self, ended: Sequence[tuple[Run, Values]]) -> None:
-        """Write runs that have ended to the journal; after an `OSError` nothing more is written."""
+        """Write runs that have ended to the journal; after an `OSError` nothing more is written.
+
+        A part of which no run can be missing any more becomes a file.
+        """
         if self._journal is None:
             return
-        lines = b"".join(_line(run, values) for run, values in ended)
-        try:
-            if self._journal.write(lines) != len(lines):
-                raise OSError(f"the disk took only a part of {JOURNAL}")
-        except OSError:
-            self._close()
-            raise
-        self.done.update(ended)
+        self._write(b"".join(journal.of_run(run, values) for run, values in ended))
+        self._lines += len(ended)
+        parts = {self.runs.add(run, values) for run, values in ended}
+        if self.in_parts and "precision" not in self.known:
+            for part in sorted(filter(self.runs.is_full, parts)):
+                self._keep(part)
+
+    def settle(self, parts: range) -> None:
+        """Make files of parts whose runs have all ended, where the table is in parts."""
+        if self.in_parts:
+            for part in filter(self.runs.is_open, parts):
+                self._keep(part)
 
     def finish(self) -> None:
-        """Sort the journal; all runs must be there."""
+        """Sort the journal, and write the checksums of parts; all runs must be there."""
         self._write_journal()
+        if self.in_parts:
+            write_whole(self.folder / SUMS, self.sums())
+
+    def sums(self) -> bytes:
+        """Return the checksums of the parts' files, as `sha256sum` prints them."""
+        known = (self._parts[part] for part in sorted(self._parts))
+        return "".join(f"{part.sha256}  {part_name(part.part)}\n" for part in known).encode()
 
     def peek(self) -> int:
         """Count the runs that are there, and change nothing; raises `FolderError` as `opened`."""
         if not self.folder.exists() or self._fresh:
             return 0
         try:
-            self._take(*self._stored())
+            self._refuse_others()
+            self._take(read_manifest(self.folder))
         except OSError as error:
             raise _unwritable(self.folder, error) from error
-        return len(self.done)
+        return len(self.runs)
+
+    def _keep(self, part: int) -> None:
+        """Write a part's file, then its line into the journal; the lines of its runs are over."""
+        path = self.folder / part_name(part)
+        path.parent.mkdir(exist_ok=True)
+        frame = self.runs.frame([part])
+        octets = parquet(Table("metrics", frame, frame.columns, self.runs.units(), len(frame)))
+        line = journal.PartLine(part, hashlib.sha256(octets).hexdigest())
+        write_whole(path, octets)
+        self._write(journal.of_part(line))
+        self._parts[part] = line
+        self.runs.keep_in(part, path)
+        if self._is_long():
+            self._close()
+            self._write_journal()
+            self._open()
+
+    def _is_long(self) -> bool:
+        """Return whether most lines of the journal are of runs that are in files."""
+        return self._lines > 2 * self.runs.in_memory_count
 
     def _prepare(self) -> None:
+        self._refuse_others()
         if self._fresh:
             self._clear()
-        keep = self._take(*self._stored())
+        keep = self._take(read_manifest(self.folder))
+        left = filter(_is_left_over, [*self.folder.iterdir(), *self._part_files()])
         results = () if keep else (self.folder / name for name in RESULTS)
-        for path in (*results, *filter(_is_left_over, self.folder.iterdir())):
+        for path in (*results, *left):
             path.unlink(missing_ok=True)
+        for path in self._part_files():
+            if path not in self.runs.files:
+                path.unlink()
         if not keep:
-            write_whole(self.folder / MANIFEST, _json({**self.known, "sum": _digest(self.known)}))
+            write_whole(self.folder / MANIFEST, to_json(self.known))
+        if not keep or self._is_long():
             self._write_journal()
 
-    def _stored(self) -> tuple[Manifest | None, list[bytes]]:
-        """Return the manifest, `None` if it cannot be read, and the lines of the journal."""
-        self._refuse_others()
-        lines = []
-        if (self.folder / JOURNAL).exists():
-            lines = (self.folder / JOURNAL).read_bytes().split(b"\n")
-        return read_manifest(self.folder), lines
+    def _part_files(self) -> list[Path]:
+        parts = self.folder / PARTS
+        return sorted(parts.iterdir()) if self.in_parts and parts.is_dir() else []
 
     def _refuse_others(self) -> None:
         has = [path for path in self.folder.iterdir() if not is_partial(path)]
@@ -188,51 +183,109 @@ class Store:
                 "choose another with -o DIR"
             )
 
-    def _take(self, whole: Manifest | None, lines: list[bytes]) -> bool:
+    def _take(self, there: Manifest | None) -> bool:
         """Take the runs of the journal; return whether the folder can stay as it is."""
         self.notes.clear()
-        if whole is not None and _identity(whole) != self._id:
+        self._parts.clear()
+        self.runs = Runs(self.known)
+        if there is not None and identity(there) != self._id:
             raise FolderError(
                 f"'{self.folder}' holds another sweep:\n"
-                + "\n".join(f"  {each}" for each in _differences(whole, self.known))
+                + "\n".join(f"  {each}" for each in differences(there, self.known))
                 + "\nchoose another folder with -o DIR, or start this one over with --fresh"
             )
-        owner = _owner(lines)
+        path = self.folder / JOURNAL
+        lines = journal.lines(path)
+        owner = journal.owner(next(lines, b""))
         if owner is not None and owner != self._id:
             raise FolderError(
                 f"the runs in '{self.folder}' are another sweep's and its {MANIFEST} is damaged; "
                 "choose another folder with -o DIR, or start this one over with --fresh"
             )
-        if whole is None and owner is None and any(lines[1:]):
+        if there is None and owner is None and any(line.strip(b"\n") for line in lines):
             raise FolderError(
-                f"the head of '{self.folder / JOURNAL}' is damaged, so nobody can tell which "
+                f"the head of '{path}' is damaged, so nobody can tell which "
                 "sweep its runs are of; start over with --fresh"
             )
-        if whole is None and (owner is not None or (self.folder / MANIFEST).exists()):
+        if there is None and (owner is not None or (self.folder / MANIFEST).exists()):
             self.notes.append(f"{MANIFEST} was damaged or missing and is written again")
-        size = len(self.known["metrics"])
-        self.done, damaged = _runs(lines[1:], self.points(), self.known["replications"], size)
+        lost = self._take_parts()
+        damaged, ended = self._take_runs()
         if damaged:
             many = "a line of" if damaged == 1 else f"{damaged} lines of"
             self.notes.append(f"{many} {JOURNAL} half written or damaged; what it held is rerun")
-        return whole is not None and owner is not None and not damaged and not lines[-1]
+        self.notes += [f"{name} damaged or missing; what it held is rerun" for name in lost]
+        return there is not None and owner is not None and not damaged and not lost and ended
 
-    def points(self) -> int:
-        """Return the number of points."""
-        count = 1
-        for values in self.known["vary"].values():
-            count *= len(values)
-        return count
+    def _take_parts(self) -> list[str]:
+        """Take the parts whose files are as they were written; return the names of the others."""
+        lost = []
+        for text in filter(journal.is_part, journal.lines(self.folder / JOURNAL)):
+            with suppress(ValueError):
+                line = journal.read_part(text)
+                path = self.folder / part_name(line.part)
+                if _sha256(path) != line.sha256:
+                    lost.append(part_name(line.part))
+                elif line.part in self.runs.parts and self.runs.is_open(line.part):
+                    self._parts[line.part] = line
+                    self.runs.keep_in(line.part, path)
+        return lost
+
+    def _take_runs(self) -> tuple[int, bool]:
+        """Take the runs of lines; return how many lines are damaged, and whether the last ends."""
+        known, runs = self.known, self.runs
+        damaged, last = 0, b""
+        self._lines = 0
+        for number, line in enumerate(journal.lines(self.folder / JOURNAL)):
+            last = line
+            if not number or not line.strip(b"\n"):
+                continue
+            try:
+                if journal.is_part(line):
+                    journal.read_part(line)
+                    continue
+                run, values = journal.read_run(
+                    line, runs.points, runs.replications, len(known["metrics"])
+                )
+            except ValueError:
+                damaged += 1
+            else:
+                self._lines += 1
+                runs.add(run, values)
+        return damaged, not last or last.endswith(b"\n")
 
     def _clear(self) -> None:
-        self._refuse_others()
         for name in (*RESULTS, JOURNAL, MANIFEST):
             (self.folder / name).unlink(missing_ok=True)
+        parts = self.folder / PARTS
+        if parts.is_dir():
+            for path in parts.glob("part-*.parquet"):
+                path.unlink()
+
+    def _write(self, lines: bytes) -> None:
+        if self._journal is None:
+            return
+        try:
+            if self._journal.write(lines) != len(lines):
+                raise OSError(f"the disk took only a part of {JOURNAL}")
+        except OSError:
+            self._close()
+            raise
 
     def _write_journal(self) -> None:
-        head = json.dumps({"sweep": self._id}).encode() + b"\n"
-        lines = (_line(run, self.done[run]) for run in sorted(self.done))
-        write_whole(self.folder / JOURNAL, head + b"".join(lines))
+        """Write the journal anew: its head, the parts, and the runs that are in no file, sorted."""
+        with whole(self.folder / JOURNAL) as partial, partial.open("wb") as file:
+            file.write(journal.head(self._id))
+            for part in sorted(self._parts):
+                file.write(journal.of_part(self._parts[part]))
+            for run, values in self.runs.in_memory():
+                file.write(journal.of_run(run, values))
+            file.flush()
+            os.fsync(file.fileno())
+        self._lines = self.runs.in_memory_count
+
+    def _open(self) -> None:
+        self._journal = (self.folder / JOURNAL).open("ab", buffering=0)
 
     def _close(self) -> None:
         if self._journal is not None:
@@ -242,74 +295,62 @@ class Store:
             self._journal = None
 
 
-def read(folder: Path) -> tuple[Manifest, dict[Run, Values]]:
+def part_name(part: int) -> str:
+    """Return the name of a part's file in the folder.
+
+    >>> part_name(7)
+    'metrics/part-00007.parquet'
+    """
+    return f"{PARTS}/part-{part:05d}.parquet"
+
+
+def _sha256(path: Path) -> str | None:
+    """Return the SHA-256 of a file in hex, `None` of one that is not there."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None
+
+
+def read(folder: Path) -> tuple[Manifest, Runs]:
     """Read a sweep's folder; raises `FolderError` if it is none or runs are missing."""
     known = read_manifest(folder)
     if known is None:
         about = "its manifest is damaged" if (folder / MANIFEST).exists() else "it has no manifest"
         raise FolderError(f"'{folder}' is not a sweep's folder: {about} ({MANIFEST})")
-    if known["format"] != FORMAT:
+    if not is_of_a_layout(known):
         raise FolderError(f"'{folder}' was written by another version of qcnlab")
     store = Store(folder, known)
     have = store.peek()
-    lacks = len(missing(known, store.points(), store.done))
+    lacks, _ = store.runs.missing(store.runs.parts)
     if lacks:
         more = "or more " if "precision" in known else ""
+        damaged = "".join(f"\n  {note}" for note in store.notes)
         raise FolderError(
             f"the sweep in '{folder}' is not complete: {lacks} {more}of {have + lacks} runs are "
-            f"missing; to go on: {known['command']}"
+            f"missing; to go on: {known['command']}{damaged}"
         )
+    for path, about in _damaged(store):
+        raise FolderError(
+            f"'{path}': {about}; to write it again from the journal: {known['command']}"
+        )
+    return known, store.runs
+
+
+def _damaged(store: Store) -> Iterator[tuple[Path, str]]:
+    """Yield the tables and lists of checksums that are not as they were written, and why."""
+    if store.in_parts:
+        path = store.folder / SUMS
+        if not path.exists() or path.read_bytes() != store.sums():
+            yield path, "it is missing or damaged"
+        return
     for name in TABLES:
         try:
-            read_summed(folder / name)
+            read_summed(store.folder / name)
         except (OSError, ValueError) as error:
-            about = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            raise FolderError(
-                f"'{folder / name}': {about}; to write it again from the journal: "
-                f"{known['command']}"
-            ) from error
-    return known, store.done
-
-
-def read_manifest(folder: Path) -> Manifest | None:
-    """Return the manifest of a folder, `None` if there is none that is whole."""
-    try:
-        value = read_json(folder / MANIFEST)
-    except (OSError, ValueError):
-        return None
-    if not _is_manifest(value) or value.pop("sum", None) != _digest(value):
-        return None
-    return dict(value)
-
-
-def _is_manifest(value: Any) -> bool:
-    """Return whether `value` has the keys of a manifest that are read, with the right types."""
-    if not isinstance(value, dict):
-        return False
-    texts = ("scenario", "title", "points", "command")
-    counts = ("replications", "seed", "format")
-    vary, metrics = value.get("vary"), value.get("metrics")
-    return (
-        all(isinstance(value.get(key), str) for key in texts)
-        and all(type(value.get(key)) is int for key in counts)
-        and value["replications"] > 0
-        and isinstance(metrics, list)
-        and all(isinstance(name, str) for name in metrics)
-        and isinstance(vary, dict)
-        and all(isinstance(values, list) and values for values in vary.values())
-        and _is_precision(value)
-    )
-
-
-def _is_precision(value: Manifest) -> bool:
-    """Return whether a manifest states no precision, or one that can be."""
-    if "precision" not in value:
-        return True
-    try:
-        stated = of_manifest(value)
-    except (TypeError, ScenarioError):
-        return False
-    return stated is not None and stated.metric in value["metrics"]
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            yield store.folder / name, why
 
 
 def _is_left_over(path: Path) -> bool:
@@ -317,126 +358,6 @@ def _is_left_over(path: Path) -> bool:
     if path.name.startswith(".sweep."):
         return is_abandoned(path)
     return is_partial(path)
-
-
-def _identity(known: Manifest) -> str:
-    return _digest({key: value for key, value in known.items() if key != "command"})[:16]
-
-
-def _digest(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-
-
-def _json(value: object) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def _line(run: Run, values: Values) -> bytes:
-    record = {"point": run[0], "replication": run[1], "metrics": values}
-    text = json.dumps(record, separators=(",", ":")).encode()
-    return text[:-1] + b',"sum":"%08x"}\n' % zlib.crc32(text)
-
-
-def _unsealed(line: bytes) -> bytes:
-    """Return the record of a line of the journal; raise `ValueError` if its checksum is wrong."""
-    record, mark, check = line.rpartition(b',"sum":"')
-    record += b"}"
-    if not mark or check != b'%08x"}' % zlib.crc32(record):
-        raise ValueError
-    return record
-
-
-def _owner(lines: list[bytes]) -> str | None:
-    try:
-        head = parse_json(lines[0])
-        return str(head["sweep"])
-    except (ValueError, IndexError, KeyError, TypeError):
-        return None
-
-
-def _runs(
-    lines: list[bytes], points: int, replications: int, size: int
-) -> tuple[dict[Run, Values], int]:
-    """Return the runs that are whole, and the number of lines that are not."""
-    runs: dict[Run, Values] = {}
-    damaged = 0
-    for line in filter(None, lines):
-        try:
-            record = parse_json(_unsealed(line))
-            run = (_whole_number(record["point"]), _whole_number(record["replication"]))
-            values = [None if each is None else _number(each) for each in record["metrics"]]
-            if not (0 <= run[0] < points and 0 <= run[1] < replications and len(values) == size):
-                raise ValueError
-            runs.setdefault(run, values)
-        except (ValueError, KeyError, TypeError, OverflowError):
-            damaged += 1
-    return runs, damaged
-
-
-def _whole_number(value: object) -> int:
-    if type(value) is not int:
-        raise TypeError
-    return value
-
-
-def _number(value: object) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value):  # type: ignore[arg-type]
-        raise ValueError
-    return float(value)  # type: ignore[arg-type]
-
-
-def _differences(there: Manifest, here: Manifest) -> list[str]:
-    """Return the differences of two sweeps in words."""
-    told = []
-    if there.get("scenario") != here["scenario"]:
-        told.append(f"scenario: there {there.get('scenario')}, here {here['scenario']}")
-    keys = dict.fromkeys([*there["vary"], *here["vary"]])
-    for key in keys:
-        old, new = (_varied(known["vary"], key) for known in (there, here))
-        if old != new:
-            told.append(f"{key}: there {old}, here {new}")
-    if list(there["vary"]) != list(here["vary"]) and not told:
-        told.append("the order of what varies")
-    for key in ("replications", "precision", "seed", "qcnlab"):
-        old, new = (known.get(key, "none") for known in (there, here))
-        if old != new:
-            told.append(f"{key}: there {old}, here {new}")
-    old_keys, new_keys = (_flat(known) for known in (there, here))
-    for key in dict.fromkeys([*old_keys, *new_keys]):
-        old, new = old_keys.get(key, "nothing"), new_keys.get(key, "nothing")
-        if old != new and key not in keys:
-            told.append(f"{key}: there {old}, here {new}")
-    if there.get("core") != here["core"]:
-        told.append("the build of qcnlab: results of two builds are not put together")
-    if not told:
-        told.append("what the points resolve to")
-    more = len(told) - MOST_TOLD
-    return told if more <= 0 else [*told[:MOST_TOLD], f"and {more} more"]
-
-
-def _varied(vary: Mapping[str, list[Any]], key: str) -> str:
-    return ", ".join(word(value) for value in vary[key]) if key in vary else "not varied"
-
-
-def _flat(known: Manifest) -> dict[str, str]:
-    """Return the values of the first point as text, by their dotted keys."""
-    values: dict[str, str] = {}
-
-    def walk(at: str, value: Any) -> None:
-        if isinstance(value, dict):
-            for key, below in value.items():
-                walk(f"{at}.{key}" if at else key, below)
-        elif isinstance(value, list) and value and isinstance(value[0], dict):
-            for number, below in enumerate(value):
-                walk(f"{at}.{number}", below)
-        else:
-            values[at] = word(value)
-
-    with suppress(ValueError):
-        walk("", tomllib.loads(str(known.get("first_point", ""))))
-    values.pop("seed", None)
-    values.pop("replications", None)
-    return values
 
 
 @contextmanager
