@@ -68,6 +68,10 @@ def test_a_number_is_near_within_half_a_digit_or_between_the_quartiles() -> None
     # Quartiles 7 and 12 are 5 apart: half of 10, and more than half of 9.
     assert number([4.0, 10.0, 14.0], 10.0, 0.5) == HOLDS
     assert number([4.0, 10.0, 14.0], 9.0, 1.0) == UNDECIDED
+    # The same below zero.
+    assert number([-14.0, -10.0, -4.0], -10.0, 0.5) == HOLDS
+    assert number([-14.0, -10.0, -4.0], -9.0, 1.0) == UNDECIDED
+    assert number([-0.752], -0.75, 0.005) == HOLDS
     assert number([math.nan], 10.0, 0.5) == FAILS
 
 

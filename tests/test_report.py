@@ -171,6 +171,13 @@ def test_only_settings_that_are_no_defaults_are_told(paused: Result) -> None:
     assert rows["pause.kind"] == ("link", "none")
     assert "pause.hysteresis" not in rows
     assert "title" not in rows
+    # What follows another key is told where it does not.
+    assert "record.throughput_bin" not in rows
+    short = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=2 ms", "warmup=0 s")
+    result = qcnlab.run(short.with_("record.throughput_bin=10 us"), reps=1)
+    own = {row[0]: row[1:3] for row in settings(result)}
+    assert own["record.throughput_bin"] == ("10 us", "1 ms, finer below 100 ms")
+    assert "record.rates_every" not in own
 
 
 def test_the_network_marks_the_bottleneck(paused: Result) -> None:

@@ -188,11 +188,11 @@ def test_metrics_are_what_the_tables_say(result: qcnlab.Result) -> None:
         this = pl.col("replication") == replication
         assert drops.filter(this)["frames"].sum() == values["drops"]
         assert len(messages.filter(this)) == values["messages"]
-        # 15 bins of 1 ms at a service rate of 0.5 Gb/s; 38 bins from the end of warm-up.
+        # 30 bins of 0.5 ms at a service rate of 0.5 Gb/s; 76 bins from the end of warm-up.
         hot = float(throughput.filter(this & during)["rate_bps"].sum())
-        assert hot / 15 / 0.5e9 == pytest.approx(values["util_during"])
+        assert hot / 30 / 0.5e9 == pytest.approx(values["util_during"])
         warm = float(throughput.filter(this & (pl.col("time_s") > 0.002 - 1e-9))["rate_bps"].sum())
-        assert warm / 38 / 1e9 == pytest.approx(values["bottleneck_gbps"])
+        assert warm / 76 / 1e9 == pytest.approx(values["bottleneck_gbps"])
         mean = queues.filter(this & during)["queue_bytes"].mean()
         assert mean == pytest.approx(values["queue_during_bytes"])
 

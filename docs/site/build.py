@@ -1,7 +1,8 @@
 """Build the site of the documentation into target/site/html; `make site` calls this.
 
-The pages are those of the repository, with three kinds of pages that are generated here: a gallery,
-whose commands are run; the reference of commands, metrics, parameters and words; and the notebooks.
+The pages are those of the repository, with four kinds of pages that are generated here: a gallery,
+whose commands are run; the reference of commands, metrics, parameters and words; the lessons, with
+the laboratory as a file beside them; and the notebooks.
 A link that leads nowhere ends the build.
 """
 
@@ -25,6 +26,8 @@ PAGES = SITE / "pages"
 HTML = SITE / "html"
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?(?:\s+\"[^\"]*\")?\))")
 SHIM = "https://unpkg.com/iframe-worker/shim"
+LAB = "lab.html"
+"""The laboratory, beside the lessons."""
 STAR = "og-hotspot-2src-10g-to-500m-rtt10us"
 PAUSED = "ig-4-culprits-1-victim-pause-1500kb-rtt5us"
 INCAST = "incast-16-to-1-100g"
@@ -108,7 +111,8 @@ def main() -> None:
     clock.tell(f"{len(sources)} pages")
     reference()
     notebooks()
-    clock.tell("reference and notebooks")
+    lessons()
+    clock.tell("reference, notebooks and lessons")
     gallery()
     clock.tell("gallery, its commands run")
     config = (ROOT / "docs/site/zensical.toml").read_text(encoding="utf-8")
@@ -246,6 +250,19 @@ def notebooks() -> None:
         write(staged(path).with_suffix(".md"), "\n\n".join(parts) + "\n")
 
 
+def lessons() -> None:
+    """Write the lessons as pages; what they run opens in the laboratory."""
+    parts = ["# Lessons\n", "Ten minutes each, with questions and answers for students.\n"]
+    for number, path in enumerate(sorted((ROOT / "web/src/lessons").glob("*.html")), 1):
+        html = path.read_text(encoding="utf-8").replace('href="#', f'target="lab" href="{LAB}#')
+        title = re.sub(r"</?h1>", "", html.splitlines()[0])
+        body = re.sub(r"<h2>(.*?)</h2>", r"\n## \1\n", html.partition("\n")[2])
+        beside = f'<p><a target="lab" href="{LAB}#lesson={number}">The laboratory beside it</a></p>'
+        write(PAGES / f"docs/lessons/{path.stem}.md", f"# {title}\n\n{beside}\n{body}")
+        parts.append(f"{number}. [{title}]({path.stem}.md)")
+    write(PAGES / "docs/lessons/index.md", "\n".join(parts) + "\n")
+
+
 def gallery() -> None:
     """Run the commands of the gallery and write its page."""
     folder = SITE / "gallery"
@@ -292,6 +309,7 @@ def vendor() -> None:
         up = relative(HTML / "assets/iframe-worker.js", page)
         text = page.read_text(encoding="utf-8")
         page.write_text(text.replace(SHIM, up), encoding="utf-8")
+    shutil.copy(ROOT / "python/qcnlab/lab.html", HTML / "docs/lessons" / LAB)
 
 
 def dead_links() -> list[str]:
@@ -305,7 +323,7 @@ def dead_links() -> list[str]:
 
     broken = []
     for page in HTML.rglob("*.html"):
-        if page.name == "404.html":
+        if page.name in ("404.html", LAB):
             continue
         text = page.read_text(encoding="utf-8")
         for link in set(re.findall(r'\b(?:href|src)="?([^"\s>]+)', text)):
@@ -315,6 +333,9 @@ def dead_links() -> list[str]:
             there = (page.parent / path).resolve() if path else page
             if not there.exists():
                 broken.append(f"{page.relative_to(HTML)}: {link} is not there")
+            elif there.name == LAB:
+                # What stands behind its # is what it sets up.
+                continue
             elif anchor and there.suffix == ".html" and anchor not in anchors(there):
                 broken.append(f"{page.relative_to(HTML)}: {link} has no such anchor")
     return broken

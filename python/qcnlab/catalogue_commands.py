@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from qcnlab import _core, text
+from qcnlab import _core, shell_words, text
 from qcnlab.options import Json, print_json
 
 
@@ -68,7 +68,8 @@ def explain(
         str,
         typer.Argument(
             help="A word of the field, metric, scheme, preset, scenario, or parameter (key, last "
-            "part, alias)."
+            "part, alias).",
+            autocompletion=shell_words.known_names,
         ),
     ],
     as_json: Json = False,

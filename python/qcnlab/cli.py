@@ -145,11 +145,17 @@ def _open_streams() -> None:
 
 
 def _guarded(arguments: Sequence[str] | None) -> int:
+    from qcnlab import shell_words
     from qcnlab.commands import app
     from qcnlab.errors import Error, LawViolation
 
+    def run() -> object:
+        return app(arguments, prog_name="qcnlab", standalone_mode=False)
+
     try:
-        code = app(arguments, prog_name="qcnlab", standalone_mode=False)
+        if os.environ.get("_QCNLAB_COMPLETE") == "complete_bash":
+            shell_words.in_bash(run)
+        code = run()
     except LawViolation as error:
         return _tell(error, CHECK_FAILED)
     except Error as error:

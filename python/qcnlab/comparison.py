@@ -6,10 +6,11 @@ replications; how many flows did not finish stands beside what depends on it.
 
 from __future__ import annotations
 
+import json
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import catalogue, endings, intervals, markup, text
+from qcnlab import _core, catalogue, endings, intervals, markup, text
 from qcnlab.errors import AnalysisError
 
 if TYPE_CHECKING:
@@ -65,7 +66,12 @@ class Comparison:
             raise AnalysisError(f"{len(results)} runs have {len(labels)} names")
         self.results = list(results)
         self.level = level
-        self.differences = differences([_settings(result) for result in results])
+        following = [followed(result) for result in results]
+        self.differences = {
+            key: values
+            for key, values in differences([_settings(result) for result in results]).items()
+            if any(own.get(key) != value for own, value in zip(following, values, strict=True))
+        }
         self.labels = list(labels) or _labels(self.results, self.differences)
         self.metrics = list(metrics) or self._shown()
         known = {entry["name"] for entry in catalogue.metrics()}
@@ -446,6 +452,31 @@ def _settings(result: Result) -> dict[str, str]:
     values["seed"] = str(result.summary["seed"])
     values["replications"] = str(result.summary["replications"])
     return values
+
+
+def followed(result: Result) -> dict[str, str]:
+    """Return what keys that follow others are where a file leaves them out."""
+    tree = tomllib.loads(result.config)
+    following = [key for key in flat(tree) if _is_rule(key)]
+    for key in following:
+        table, _, last = key.rpartition(".")
+        del tree[table][last]
+    try:
+        plain = _core.Scenario.from_json(json.dumps(tree))
+    except _core.ScenarioError:
+        # A scheme from outside, or a file, that is not there.
+        return {}
+    known = flat(tomllib.loads(plain.to_toml()))
+    return {key: known[key] for key in following}
+
+
+def _is_rule(key: str) -> bool:
+    """Whether a key that is left out follows other keys, so that its default is no value."""
+    return any(
+        each["default"] and _core.quantity(each["default"]) is None
+        for each in catalogue.parameters()
+        if each["key"] == key and each["type"] in ("size", "rate", "time")
+    )
 
 
 def preset_of(result: Result) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from qcnlab import intervals, text
+from qcnlab import intervals, shell_words, text
 from qcnlab.api import MOST_REPS
 from qcnlab.options import Changes, File, Jobs, Json, On, Reps, Seed, keep, print_json
 
@@ -20,13 +20,17 @@ def sweep(
             "--vary",
             metavar="KEY=V,V,...",
             help="A key and its values, 2..5 for 2,3,4,5; repeat it for a grid.",
+            autocompletion=shell_words.changes,
         ),
     ],
     changes: Changes = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            "--metric", metavar="NAME", help="What is shown; the first is drawn. May be repeated."
+            "--metric",
+            metavar="NAME",
+            help="What is shown; the first is drawn. May be repeated.",
+            autocompletion=shell_words.metrics,
         ),
     ] = None,
     seed: Seed = None,

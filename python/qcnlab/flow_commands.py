@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qcnlab import shell_words
 from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED
 from qcnlab.completion import SHARE
 
@@ -101,6 +102,7 @@ def compare(
         typer.Argument(
             metavar="RUN|SCENARIO...",
             help="Run folders; scenario files or names, which are run.",
+            autocompletion=shell_words.scenarios_or_files,
         ),
     ],
     changes: Annotated[
@@ -111,11 +113,17 @@ def compare(
             metavar="KEY=V,V,...",
             help="Change a key of the scenarios; with several values each is run: "
             "scheme.name=none,qcn. May be repeated.",
+            autocompletion=shell_words.changes,
         ),
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", metavar="NAME", help="What is shown. May be repeated."),
+        typer.Option(
+            "--metric",
+            metavar="NAME",
+            help="What is shown. May be repeated.",
+            autocompletion=shell_words.metrics,
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, max=MOST_SEED, help="Seed of runs.")] = None,
     reps: Annotated[

@@ -11,6 +11,9 @@ from urllib.parse import quote
 
 import typer
 
+from qcnlab import shell_words
+from qcnlab.options import Changes
+
 PAGE = Path(__file__).with_name("lab.html")
 """The page; `make lab` builds it."""
 
@@ -48,14 +51,22 @@ def fragment(
 
 def lab(
     scenario: Annotated[
-        str | None, typer.Argument(metavar="[NAME|FILE]", help="A scenario to begin with.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME|FILE]",
+            help="A scenario to begin with.",
+            autocompletion=shell_words.scenarios_or_files,
+        ),
     ] = None,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a value; repeatable."),
-    ] = None,
+    changes: Changes = None,
     schemes: Annotated[
-        str, typer.Option("--schemes", metavar="A,B", help="Schemes to run side by side.")
+        str,
+        typer.Option(
+            "--schemes",
+            metavar="A,B",
+            help="Schemes to run side by side.",
+            autocompletion=shell_words.schemes,
+        ),
     ] = "",
     lesson: Annotated[
         int | None, typer.Option("--lesson", min=1, max=6, help="Open with a lesson, 1 to 6.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from qcnlab import shell_words
 from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED
 
 if TYPE_CHECKING:
@@ -21,10 +22,21 @@ T = TypeVar("T")
 
 Changes = Annotated[
     list[str] | None,
-    typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key; may be repeated."),
+    typer.Option(
+        "-s",
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a key; may be repeated.",
+        autocompletion=shell_words.changes,
+    ),
 ]
 File = Annotated[
-    str, typer.Argument(metavar="FILE|NAME", help="A scenario file, or a shipped scenario.")
+    str,
+    typer.Argument(
+        metavar="FILE|NAME",
+        help="A scenario file, or a shipped scenario.",
+        autocompletion=shell_words.scenarios_or_files,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Jobs = Annotated[

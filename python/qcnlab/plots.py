@@ -185,16 +185,23 @@ def draw_throughput(
     sources = sorted(frame["source"].unique(), key=natural)
     total = frame.group_by("time_s").agg(pl.col("rate_bps").sum()).sort("time_s")
     time, rate = envelope(total["time_s"].to_numpy(), total["rate_bps"].to_numpy() / 1e9)
-    steps = "steps-post" if each and 0 < len(total) <= FEW_BINS else "default"
-    if steps != "default":
-        time, rate = np.append(time, time[-1] + known.throughput_bin_s), np.append(rate, rate[-1])
+    few = each and 0 < len(total) <= FEW_BINS
+    if few:
         note(axes, 0.995, 0, f"bins of {text.duration(known.throughput_bin_s)}", va="bottom")
-    axes.plot(time, rate, color=color, lw=1.0, label="all sources", drawstyle=steps)
+    steps = "steps-post" if few else "default"
+
+    def draw(time: Array, rate: Array, **style: Any) -> None:
+        if few:
+            time = np.append(time, time[-1] + known.throughput_bin_s)
+            rate = np.append(rate, rate[-1])
+        axes.plot(time, rate, drawstyle=steps, **style)
+
+    draw(time, rate, color=color, lw=1.0, label="all sources")
     if each and 1 < len(sources) <= MANY:
         for index, source in enumerate(sources):
             part = frame.filter(pl.col("source") == source)
             time, rate = envelope(part["time_s"].to_numpy(), part["rate_bps"].to_numpy() / 1e9)
-            axes.plot(time, rate, **source_style(index), lw=0.8, label=source)
+            draw(time, rate, **source_style(index), lw=0.8, label=source)
         axes.legend(**above(1 + len(sources)))
     axes.set_ylabel("throughput (Gb/s)")
     highest = float(total["rate_bps"].to_numpy().max(initial=0.0))

@@ -68,6 +68,10 @@ const FRAME: u64 = 24;
 const QUEUE_ROW: u64 = 20;
 const RATES_ROW: u64 = 28;
 const BIN_ROW: u64 = 52;
+/// Octets of a row of a bin that is not kept, while it waits for the metrics, and how many bins may wait: a short run
+/// with few events is over before they are read.
+const UNREAD_BIN_ROW: u64 = 26;
+const UNREAD_BINS: u64 = 100;
 const MESSAGE_ROW: u64 = 16 + size_of::<Signal>() as u64;
 /// Octets of a table when it is made of rows and written, for each octet of the rows.
 const WRITING: f64 = 2.5;
@@ -145,7 +149,11 @@ impl Estimate {
     /// What a run takes while it goes on, without its rows.
     fn running(scenario: &Scenario) -> Estimate {
         let Counts { nodes, ports, flows, connections, hops, frames, .. } = scenario.counts;
+        let record = &scenario.record;
+        let bins = scenario.duration.ps() / record.throughput_bin.ps().max(1);
+        let unread = if record.tables { 0 } else { flows.saturating_mul(bins.min(UNREAD_BINS)) };
         Estimate::default()
+            .with(Part::Bins, unread.saturating_mul(UNREAD_BIN_ROW))
             .with(Part::Network, RUN + nodes * NODE + ports * PORT)
             .with(Part::Flows, flows * FLOW + connections * CONNECTION + hops * HOP)
             .with(Part::Frames, frames.saturating_mul(FRAME))

@@ -152,7 +152,7 @@ fn properties(fields: &[Field], default: impl Fn(&Field) -> Option<Value>) -> Ma
 fn written(field: &Field) -> Option<Value> {
     match field.fallback? {
         Fallback::Text(text) => Some(serde_json::from_str(text).unwrap_or_else(|_| text.into())),
-        Fallback::Same(_) | Fallback::Half(_) => None,
+        Fallback::Same(_) | Fallback::Half(_) | Fallback::Rule(_) => None,
     }
 }
 

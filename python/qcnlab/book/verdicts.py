@@ -187,7 +187,7 @@ def _number(values: Values, limits: tuple[float, float], claim: Claim) -> str:
     near = limits[0] <= values.median <= limits[1]
     if not near and not values.between_quartiles(claim.printed):
         return FAILS
-    wide = values.third_quartile - values.first_quartile > claim.printed / 2
+    wide = values.third_quartile - values.first_quartile > abs(claim.printed) / 2
     return UNDECIDED if wide else HOLDS
 
 

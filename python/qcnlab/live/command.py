@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from qcnlab import text
+from qcnlab.options import Changes, File, Json
 
 app = typer.Typer(
     help="Run scenarios on real frames between network namespaces of this machine (Linux).",
@@ -18,18 +19,10 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Name = Annotated[
-    str, typer.Argument(metavar="FILE|NAME", help="A scenario file, or a shipped scenario.")
-]
-Changes = Annotated[
-    list[str] | None,
-    typer.Option("-s", "--set", metavar="KEY=VALUE", help="Change a key; may be repeated."),
-]
 Scale = Annotated[
     int, typer.Option("--scale", min=1, max=100_000, help="Run so many times slower.")
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed; the scenario's own if not given.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Out = Annotated[
     Path | None,
     typer.Option("-o", "--out", metavar="DIR", help="Folder; runs/live-... if not given."),
@@ -72,7 +65,7 @@ def doctor_text(findings: list[dict[str, Any]]) -> str:
 
 @app.command()
 def run(
-    scenario: Name,
+    scenario: File,
     changes: Changes = None,
     scale: Scale = 100,
     traffic: Annotated[
@@ -118,7 +111,7 @@ def run(
 
 @app.command()
 def up(
-    scenario: Name,
+    scenario: File,
     changes: Changes = None,
     scale: Scale = 100,
     traffic: Annotated[
@@ -149,7 +142,7 @@ def up(
 
 @app.command()
 def compare(
-    scenario: Name,
+    scenario: File,
     changes: Changes = None,
     scale: Scale = 100,
     seed: Seed = None,

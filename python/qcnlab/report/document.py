@@ -88,11 +88,7 @@ def _one(result: Result, sheet: charts.Sheet) -> tuple[str, str, str]:
         _settings(result, known),
         "<h2>Key numbers</h2>",
         _numbers(result),
-        "<h2>Over time</h2>",
-        _which_replication([result]),
-        TOOLS,
-        charts.queues(sheet, [""], [result]),
-        charts.throughput(sheet, [""], [result]),
+        *_over_time(sheet, [""], [result]),
         charts.rates(sheet, result),
         charts.windows(sheet, result),
         charts.events(sheet, [""], [result]),
@@ -120,11 +116,7 @@ def _several(results: Sequence[Result], sheet: charts.Sheet) -> tuple[str, str, 
         "<h2>Key numbers</h2>",
         page.table(numbers, cells, left=2),
         "".join(f'<p class="note">{escape(each)}</p>' for each in remarks),
-        "<h2>Over time</h2>",
-        _which_replication(results),
-        TOOLS,
-        charts.queues(sheet, labels, results),
-        charts.throughput(sheet, labels, results),
+        *_over_time(sheet, labels, results),
         charts.events(sheet, labels, results),
     ]
     for label, result in named:
@@ -144,22 +136,7 @@ def _several(results: Sequence[Result], sheet: charts.Sheet) -> tuple[str, str, 
 
 
 def of_sweep(sweep: Sweep, source: str, command: str) -> str:
-    """Return a report of a sweep: what varied, its table and its figures.
-
-    Parameters
-    ----------
-    sweep : Sweep
-        The sweep.
-    source : str
-        Where it was read from.
-    command : str
-        The command that makes the report.
-
-    Returns
-    -------
-    str
-        A whole page.
-    """
+    """Return a report of a sweep from folder `source`: what varied, its table and its figures."""
     head, left, rows, notes = sweep.cells()
     names = [entry["name"] for entry in catalogue.metrics()]
     shown = [name for name in head[left:] if name in names]
@@ -302,11 +279,17 @@ def left_out(result: Result, name: str) -> str:
     return "; ".join(said)
 
 
-def _which_replication(results: Sequence[Result]) -> str:
+def _over_time(sheet: charts.Sheet, labels: Sequence[str], results: Sequence[Result]) -> list[str]:
+    """Return the heading of the curves, their window, and queues and throughput."""
     many = max(result.summary["replications"] for result in results)
-    if many == 1:
-        return ""
-    return f'<p class="note">Curves show the first of {many} replications.</p>'
+    first = f'<p class="note">Curves show the first of {many} replications.</p>'
+    return [
+        "<h2>Over time</h2>",
+        first if many > 1 else "",
+        TOOLS,
+        charts.queues(sheet, labels, results),
+        charts.throughput(sheet, labels, results),
+    ]
 
 
 def _flows(named: Sequence[tuple[str, Result]]) -> str:

@@ -25,6 +25,7 @@ def settings(result: Result) -> list[tuple[str, str, str, str]]:
     """
     preset = comparison.preset_of(result)
     scheme = str(result.summary["scheme"])
+    followed = comparison.followed(result)
     rows = []
     for key, value in comparison.flat(tomllib.loads(result.config)).items():
         if WORDS.match(key):
@@ -36,7 +37,7 @@ def settings(result: Result) -> list[tuple[str, str, str, str]]:
         else:
             default = str(entry["default"]) if entry and entry["default"] is not None else ""
             known = default or ("required" if entry and entry["required"] else "left out")
-        if not _same(value, default):
+        if not _same(value, followed.get(key, default)):
             about = str(entry["about"]).split(". ")[0].rstrip(".") if entry else ""
             rows.append((key, value, known, about))
     return rows

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from qcnlab import shell_words
 from qcnlab.options import Changes, File, Jobs, Json, On, Reps, Seed, print_json
 
 
@@ -19,15 +20,26 @@ def tune(
             "--vary",
             metavar="KEY=LOW..HIGH[:log]",
             help="What is searched, a range or choices a,b,c. May be repeated.",
+            autocompletion=shell_words.changes,
         ),
     ],
     minimize: Annotated[
         list[str] | None,
-        typer.Option("--minimize", metavar="METRIC", help="Make it small. May be repeated."),
+        typer.Option(
+            "--minimize",
+            metavar="METRIC",
+            help="Make it small. May be repeated.",
+            autocompletion=shell_words.metrics,
+        ),
     ] = None,
     maximize: Annotated[
         list[str] | None,
-        typer.Option("--maximize", metavar="METRIC", help="Make it large. May be repeated."),
+        typer.Option(
+            "--maximize",
+            metavar="METRIC",
+            help="Make it large. May be repeated.",
+            autocompletion=shell_words.metrics,
+        ),
     ] = None,
     subject_to: Annotated[
         list[str] | None,
@@ -38,7 +50,10 @@ def tune(
     over: Annotated[
         list[str] | None,
         typer.Option(
-            "--over", metavar="KEY=V,V,...", help="Conditions of each trial. May be repeated."
+            "--over",
+            metavar="KEY=V,V,...",
+            help="Conditions of each trial. May be repeated.",
+            autocompletion=shell_words.changes,
         ),
     ] = None,
     mean: Annotated[

@@ -9,7 +9,7 @@
 //! * `layout`: the shape of a file, as data over those tables.
 //! * `document`: from text to a tree of keys and values, each with its `position`.
 //! * `overrides`: changes to that tree. `slowing`: the scenario at another pace.
-//! * `read`: from the tree to a scenario.
+//! * `read`: from the tree to a scenario. `fineness`: how finely a run is written down where the file does not say.
 //! * `check`: what cannot work although every value by itself could.
 //! * `fault`, `pause_fault`, `domain_fault`: what can be wrong. `located`: a fault with the keys it concerns. `error`: a fault as a
 //!   message, with the line and a caret.
@@ -29,6 +29,7 @@ mod error;
 mod failing;
 mod fault;
 mod fields;
+mod fineness;
 mod flows;
 mod incidents;
 pub(crate) mod layout;

@@ -7,6 +7,7 @@ use super::document::{Content, Document, DocumentEntry, DocumentNode, scalar};
 use super::domain::{Defence, Domain};
 use super::error::ScenarioError;
 use super::fault::Fault;
+use super::fineness;
 use super::incidents::{Failure, PauseStorm};
 use super::layout::{
     self, ADAPTER, DEFENCE, DOMAIN, FAILURE, FEEDBACK, HOTSPOT, LINK, PAUSE, PAUSE_STORM, RECORD, ROUTE, ROUTING,
@@ -80,7 +81,11 @@ impl Reader<'_> {
         let pause_storms = self.several(&PAUSE_STORM, |row| PauseStorm::from_values(row.common))?;
         let feedback = self.single(&FEEDBACK, |row| Feedback::from_values(row.word, row.own))?;
         let scheme = self.scheme()?;
-        let record = self.single(&RECORD, |row| Record::from_values(row.common))?;
+        let duration = match of("duration", TOP.fields, &top) {
+            Some(Value::Time(duration)) => duration,
+            other => unreachable!("a duration is a time, not {other:?}"),
+        };
+        let record = self.single(&RECORD, |row| Record::from_values(fineness::follow(duration, row.common)))?;
         let name = stem(&self.document.name);
         let origin = Arc::clone(origin);
         Ok(Scenario::from_values(
@@ -263,7 +268,7 @@ impl Reader<'_> {
                 Some(entry) => self.value(field, &entry.node)?,
                 None => match field.fallback {
                     Some(Fallback::Text(text)) => Some(fallback(field, text)),
-                    Some(Fallback::Same(_) | Fallback::Half(_)) => None,
+                    Some(Fallback::Same(_) | Fallback::Half(_) | Fallback::Rule(_)) => None,
                     None if field.optional => None,
                     None => {
                         let example = layout::example(field);

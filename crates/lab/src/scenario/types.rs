@@ -495,10 +495,11 @@ params! {
         queues: Option<String>, "", Range::ANY;
         /// Distance of queue samples.
         queue_every: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("100 us");
-        /// Distance of rate samples.
-        rates_every: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("1 ms");
-        /// Length of a throughput bin.
-        throughput_bin: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("1 ms");
+        /// Distance of rate samples. Left out, it is 1 ms or, in a run shorter than 100 ms, the least of 1, 2, 5, 10, ...
+        /// us of which at most 100 fill the run.
+        rates_every: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Rule("1 ms, finer below 100 ms");
+        /// Length of a throughput bin. Left out, it follows the duration as `rates_every` does.
+        throughput_bin: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Rule("1 ms, finer below 100 ms");
         /// How long throughput must last to count: at 95 % of its mean before the hotspot for `recovery_ms`, at the
         /// limit for `regain_ms`. Rounded up to whole bins.
         recovery_hold: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("10 ms");

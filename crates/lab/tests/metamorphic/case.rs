@@ -137,8 +137,10 @@ pub(crate) fn schemes() -> Vec<&'static str> {
     catalogue().iter().map(|listing| listing.name).filter(|name| !hears(name)).collect()
 }
 
+/// The text with a scheme, written down as finely whatever its duration.
 pub(crate) fn with_scheme(text: &str, scheme: &str) -> String {
-    format!("{text}[scheme]\nname = \"{scheme}\"\n")
+    let record = "[record]\nrates_every = \"1 ms\"\nthroughput_bin = \"1 ms\"\n";
+    format!("{text}[scheme]\nname = \"{scheme}\"\n{record}")
 }
 
 pub(crate) fn scenario(text: &str, overrides: &[&str]) -> Scenario {

@@ -179,13 +179,15 @@ pub enum Fallback {
     Same(&'static str),
     /// Half of what another field of the same table holds.
     Half(&'static str),
+    /// What the reader of the file computes of other tables, in a few words; what the field means says how.
+    Rule(&'static str),
 }
 
 impl fmt::Display for Fallback {
     /// The fallback in words, for lists.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fallback::Text(text) => f.write_str(text),
+            Fallback::Text(text) | Fallback::Rule(text) => f.write_str(text),
             Fallback::Same(field) => write!(f, "as {field}"),
             Fallback::Half(field) => write!(f, "half of {field}"),
         }
