@@ -1,7 +1,8 @@
 """Bugs to plant in `qcnlab.analysis` and `qcnlab.book`, and what their own tests make of each.
 
-A mutant changes one thing: an operator, a comparison, a number, a truth value, a sign, or what a
-function returns. Texts, annotations and drawing are left alone. `tests/mutants.py` draws from them.
+A mutant changes one thing: an operator, a comparison, a number (by one, a large one twofold), a
+truth value, a sign, or what a function returns. Texts, annotations and drawing are left alone.
+`tests/mutants.py` draws from them.
 """
 
 from __future__ import annotations
@@ -19,26 +20,12 @@ from pathlib import Path
 FOLDERS = ("python/qcnlab/analysis", "python/qcnlab/book")
 # What only draws.
 LEFT_OUT = {"draw.py", "boundary_figure.py", "overlay_figure.py", "figures.py"}
-TESTS = {
-    "analysis": (
-        "tests/test_analysis_loops.py",
-        "tests/test_analysis_models.py",
-        "tests/test_analysis_exact_loops.py",
-        "tests/test_analysis_boundary.py",
-        "tests/test_analyse.py",
-    ),
-    "book": (
-        "tests/test_book_hotspot.py",
-        "tests/test_book_judging.py",
-        "tests/test_book_tables.py",
-        "tests/test_book_figures.py",
-        "tests/test_book_files.py",
-        "tests/test_book_record.py",
-        "tests/test_book.py",
-    ),
-}
+# Of each folder the files of tests that its mutants meet.
+TESTS = {"analysis": "tests/test_analys*.py", "book": "tests/test_book*.py"}
 # Tests that take longer are put off until the others have passed, s.
 QUICK_S = 2.0
+# One more of so many is next to nothing: from here on a number is doubled.
+LARGE = 1000
 
 SWAPPED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Add: (r"\+", "-"),
@@ -168,7 +155,8 @@ class _Finder(ast.NodeVisitor):
         if isinstance(node.value, bool):
             self.add(self.begin(node), self.end(node), str(not node.value))
         elif isinstance(node.value, int | float):
-            self.add(self.begin(node), self.end(node), repr(node.value + 1))
+            other = 2 * node.value if abs(node.value) >= LARGE else node.value + 1
+            self.add(self.begin(node), self.end(node), repr(other))
 
     def visit_Return(self, node: ast.Return) -> None:
         if node.value is not None and not _is_none(node.value):
@@ -234,10 +222,16 @@ class Mutants:
             return 124, ""
         return done.returncode, done.stdout + done.stderr
 
+    def _tests(self, part: str) -> list[str]:
+        """Return the files of tests of a part, those of whole commands last."""
+        return sorted(
+            (str(file.relative_to(self.tree)) for file in self.tree.glob(TESTS[part])), reverse=True
+        )
+
     def _baseline(self, part: str) -> tuple[list[str], float, float]:
         """Return the slow tests of a part, and how long the quick ones and the slow ones take."""
         if part not in self.slow:
-            files = list(TESTS[part])
+            files = self._tests(part)
             code, said = self._run([*files, "--durations=0"], None)
             if code:
                 raise SystemExit(f"the tests of {part} fail where nothing is planted:\n{said}")
@@ -259,7 +253,7 @@ class Mutants:
         file.write_bytes(source[: mutant.start] + mutant.text.encode() + source[mutant.end :])
         try:
             late = [f"--deselect={test}" for test in slow]
-            code, said = self._run([*TESTS[part], *late], max(60.0, 8 * quick_s))
+            code, said = self._run([*self._tests(part), *late], max(60.0, 8 * quick_s))
             if code == 0 and slow:
                 code, said = self._run(slow, max(60.0, 8 * slow_s))
         finally:

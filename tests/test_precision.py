@@ -60,6 +60,35 @@ def test_rounds_grow_by_half_and_end_at_the_most() -> None:
     assert never.runs([float(k) for k in range(20)]) == 20
 
 
+def test_the_most_may_be_the_least() -> None:
+    """Then there is one round of as many, whether it is enough or not."""
+    for values in ([], [5.0] * 6, [float(k) for k in range(6)]):
+        assert Precision("drops", 0.01, least=6, most=6).runs(values) == 6
+    with pytest.raises(qcnlab.ScenarioError, match="at least 6 and at most 5 replications"):
+        Precision("drops", 0.01, least=6, most=5)
+    assert Precision("drops", 0.01, least=2, most=2).runs([]) == 2
+    with pytest.raises(qcnlab.ScenarioError, match="at least 1 and at most 5"):
+        Precision("drops", 0.01, least=1, most=5)
+
+
+def test_a_round_that_would_reach_the_most_is_the_last_one() -> None:
+    # 4, 6, 9: with 9 as the most the third round is it; with 10 there is one more.
+    rising = [float(k) for k in range(20)]
+    assert [Precision("drops", 0.01, least=4, most=9).runs(rising[:n]) for n in (0, 4, 6, 9)] == [
+        4, 6, 9, 9,
+    ]  # fmt: skip
+    assert Precision("drops", 0.01, least=4, most=10).runs(rising[:9]) == 10
+    # Enough in the last round is enough, and never more than the most.
+    assert Precision("drops", 0.01, least=4, most=9).runs([1.0, 2.0] * 3 + [5.0] * 14) == 9
+
+
+def test_the_most_is_never_below_what_each_point_gets() -> None:
+    assert read_precision("5%", "drops", 300, None).most == 300
+    assert read_precision("5%", "drops", 300, 300).most == 300
+    known = read_precision("5%", "drops", None, None)
+    assert (known.least, known.most) == (10, 200)
+
+
 def test_a_round_that_is_enough_is_the_last_one() -> None:
     # Eight equal values are enough in the round of 6; the rest does not count.
     assert Precision("drops", 0.01, least=4, most=20).runs([5.0] * 6 + [9.0, 1.0]) == 6

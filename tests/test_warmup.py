@@ -29,6 +29,35 @@ def test_a_step_is_left_out_to_the_mean_of_five() -> None:
     assert mser5([100.0] * 12 + [1.0] * 88) == 15
 
 
+def of_means(*means: float) -> list[float]:
+    """Return a series with these means: five values about each."""
+    return [value for mean in means for value in (mean - 1, mean - 1, mean, mean + 1, mean + 1)]
+
+
+def test_the_cut_with_the_least_error_worked_by_hand() -> None:
+    """Means of five of 10, 2, 0, 2, 0, 2, 0, 2, 0, 2: the squares' sum over the number's square.
+
+    With all ten the mean is 2: 64 + 5 * 0 + 4 * 4 = 80, over 100 is 0.8. Without the first the sum
+    is 10 over 9: 20 - 100 / 9 = 8.889, over 81 is 0.110. Without two the mean is 1: 8 / 64 = 0.125;
+    without three 16 - 64 / 7 = 6.857, over 49 is 0.140; without four 6 / 36 = 0.167. One is cut.
+    """
+    series = of_means(10, 2, 0, 2, 0, 2, 0, 2, 0, 2)
+    assert mser5(series) == 5
+    # Values that make no whole mean of five are not looked at.
+    assert mser5([*series, 1e9, 1e9, 1e9, 1e9]) == 5
+
+
+def test_a_cut_at_the_last_mean_of_the_first_half_tells_nothing() -> None:
+    # Of ten means four may be cut. Behind three of 9 all are 0; behind four, that is the last cut.
+    assert mser5(of_means(9, 9, 9, 0, 0, 0, 0, 0, 0, 0)) == 15
+    assert mser5(of_means(9, 9, 9, 9, 0, 0, 0, 0, 0, 0)) is None
+
+
+def test_ten_means_of_five_are_enough() -> None:
+    assert mser5([3.0] * 50) == 0
+    assert mser5([3.0] * 49) is None
+
+
 def test_a_series_that_is_steady_has_no_transient() -> None:
     assert mser5([3.0] * 100) == 0
 

@@ -1,4 +1,8 @@
-"""CUBIC once more, from RFC 9438 alone: windows in segments, without rounding.
+"""CUBIC once more, by RFC 9438: windows in segments, in whole octets only at a loss.
+
+It is not independent: it was written after `crates/sim/src/tcp/cubic.rs` had been read, and `whole`
+was added afterwards because the two differed without it. It finds slips of arithmetic, and hardly a
+misreading of the RFC.
 
 It writes `crates/sim/src/tcp/tests/cubic.csv`, a row for each acknowledgement and loss with the
 window that follows, in octets. The tests of the simulator's TCP play the rows.

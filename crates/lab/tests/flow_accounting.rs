@@ -159,6 +159,41 @@ fn loss_that_nothing_repairs_is_warned_of() {
     assert_eq!(limited(&["pause.kind=link", "switch.input_memory=150 KB"]), Vec::<String>::new());
 }
 
+/// Go-back-N where frames of a flow may overtake one another, on any of the ways that let them; nothing else is warned of.
+#[test]
+fn repairs_that_frames_which_overtake_make_costly_are_warned_of() {
+    let text = RANDOM.replace("kind = \"flows\"", "kind = \"roce_flows\"");
+    let warnings = |overrides: &[&str]| scenario(text.trim_start(), overrides).warnings();
+    for multipath in ["frame", "round_robin", "flowlet"] {
+        let spray = format!("routing.multipath={multipath}");
+        let [one] = &warnings(&[&spray])[..] else { panic!("{multipath}: {:?}", warnings(&[&spray])) };
+        assert!(
+            one.starts_with("traffic.0 repairs by go-back-N, and frames of a flow may overtake one another"),
+            "{one}"
+        );
+        assert!(one.ends_with("use recovery = \"selective_repeat\", or another routing.multipath"), "{one}");
+        assert_eq!(warnings(&[&spray, "traffic.0.recovery=selective_repeat"]), Vec::<String>::new());
+    }
+    assert_eq!(warnings(&[]), Vec::<String>::new());
+    assert_eq!(warnings(&["routing.multipath=flow"]), Vec::<String>::new());
+    let open = RANDOM.trim_start();
+    assert_eq!(scenario(open, &["routing.multipath=frame"]).warnings(), Vec::<String>::new(), "no queue pair");
+}
+
+/// Heads must be shorter than the shortest packet that they are cut from.
+#[test]
+fn heads_as_long_as_the_frames_are_refused() {
+    let text = RANDOM.replace("kind = \"flows\"", "kind = \"roce_flows\"");
+    let text = text.replace("[[traffic]]\nkind = \"roce", "[switch]\ntrim_to = \"64 B\"\n[[traffic]]\nkind = \"roce");
+    scenario(text.trim_start(), &["switch.trim_to=1499 B"]);
+    let parsed = Scenario::parse(text.trim_start(), "file.toml").expect("a good file");
+    for long in ["1500 B", "1501 B"] {
+        let refused = parsed.with_overrides(&[&format!("switch.trim_to={long}")]).expect_err(long).to_string();
+        let said = format!("trim_to ({long}) is no shorter than the frames that it cuts (1500 B)");
+        assert!(refused.contains(&said) && refused.contains("lower trim_to"), "{refused}");
+    }
+}
+
 /// `drain = false` is as if it were not there.
 #[test]
 fn keys_that_say_the_default_leave_the_hash_alone() {

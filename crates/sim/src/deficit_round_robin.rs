@@ -122,6 +122,18 @@ mod tests {
         assert_eq!(queues.deficits[1], 0);
     }
 
+    /// A frame as long as the deficit uses it up: the turn passes on with nothing left, and an octet less does not reach.
+    #[test]
+    fn a_quantum_may_be_used_up_exactly() {
+        let mut queues = DeficitRoundRobin::new(vec![1500, 1500]);
+        assert_eq!((queues.serve(|_| Head::Octets(1500)), queues.deficits[0]), (Some(0), 0));
+        assert_eq!(queues.serve(|_| Head::Octets(1500)), Some(1));
+        // One octet more than the quantum waits for the next turn, and leaves 1499 of both.
+        let head = |position| Head::Octets(if position == 0 { 1501 } else { 1500 });
+        assert_eq!([0; 3].map(|_| queues.serve(head)), [Some(1), Some(0), Some(1)]);
+        assert_eq!(queues.deficits, [1499, 0]);
+    }
+
     /// Queues without a quantum have no turns, and a port where nothing may be sent waits.
     #[test]
     fn strict_queues_are_not_served_here() {

@@ -86,4 +86,19 @@ mod tests {
         assert!(kept < 10, "{kept}");
         assert!(chooser.choose(us(20_000), 1) == 0);
     }
+
+    /// A pause of the whole gap, to the picosecond, ends no flowlet; a picosecond more does.
+    #[test]
+    fn a_gap_just_reached_ends_no_flowlet() {
+        let gap = Span::from_us(50);
+        let apart = |pause: Span| {
+            let mut chooser = chooser(PathChoice::Flowlets(gap));
+            let paths: Vec<u32> =
+                (1..100).map(|frame| chooser.choose(Instant::from_ps(pause.ps() * frame), 64)).collect();
+            paths.windows(2).filter(|pair| pair[0] != pair[1]).count()
+        };
+        assert_eq!(apart(gap), 0);
+        // 98 draws of 64 paths: all but one or two differ from the one before.
+        assert!(apart(gap + Span::from_ps(1)) > 88);
+    }
 }

@@ -118,6 +118,27 @@ mod tests {
         assert!(!watchdog.drops(1));
     }
 
+    /// To the picosecond: `detect` after the pause began, and `restore` after the last one ended.
+    #[test]
+    fn times_just_reached_are_enough() {
+        let plan = WatchdogPlan {
+            detect: Span::from_us(100),
+            restore: Span::from_us(50),
+            poll: Span::from_us(10),
+            action: WatchdogAction::Drop,
+        };
+        let mut watchdog = Watchdog::new(plan, 1);
+        let paused = Some((us(10).ps(), us(200).ps()));
+        let before = |at: Instant| Instant::from_ps(at.ps() - 1);
+        assert_eq!(watchdog.check(before(us(110)), 0, paused, true), Finding::Nothing);
+        assert_eq!(watchdog.check(us(110), 0, paused, true), Finding::StormBegins);
+        assert_eq!(watchdog.check(before(us(250)), 0, None, true), Finding::Nothing);
+        assert_eq!(watchdog.check(us(250), 0, None, true), Finding::StormEnds);
+        // A pause without an end keeps the storm.
+        assert_eq!(watchdog.check(us(110), 0, Some((us(10).ps(), u64::MAX)), true), Finding::StormBegins);
+        assert_eq!(watchdog.check(us(1_000_000_000), 0, None, true), Finding::Nothing);
+    }
+
     #[test]
     fn pauses_are_ignored_where_frames_are_sent_on() {
         let plan = WatchdogPlan {

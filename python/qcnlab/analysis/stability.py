@@ -54,7 +54,7 @@ def is_neutral_and_unstable(num: Array, den: Array) -> bool:
 
 def gain_crossovers(num: Array, den: Array) -> Array:
     """Return the frequencies, rad/s, at which |N(jw)| = |D(jw)|."""
-    unit = natural_frequency(den) or 1.0
+    unit = natural_frequency(den)
     scaled_num, scaled_den = stretched(num, unit), stretched(den, unit)
     size = abs(scaled_den[0])
     balance = total(squared_size(scaled_den / size), -squared_size(scaled_num / size))
@@ -68,11 +68,21 @@ def crossings(num: Array, den: Array) -> list[Crossing]:
     each = []
     for frequency in gain_crossovers(num, den):
         loop = np.polyval(num, 1j * frequency) / np.polyval(den, 1j * frequency)
-        angle = (math.pi + float(np.angle(loop))) % (2 * math.pi)
         direction = int(np.sign(np.polyval(slope, frequency**2)))
-        if direction and angle / (2 * math.pi) < 1 - EDGE:
-            each.append(Crossing(float(frequency), angle / float(frequency), direction))
+        if direction:
+            each.append(
+                Crossing(float(frequency), _first_delay(complex(loop), frequency), direction)
+            )
     return each
+
+
+def _first_delay(loop: complex, frequency: float) -> float:
+    """Return the shortest delay, s, that turns L(jw) = `loop` of size 1 to -1.
+
+    A pole that lies on the axis without delay crosses at 0, though L is -1 but for rounding.
+    """
+    share = (0.5 + float(np.angle(loop)) / (2 * math.pi)) % 1
+    return 0.0 if share > 1 - EDGE else share * 2 * math.pi / float(frequency)
 
 
 def unstable_poles(num: Array, den: Array, delay_s: float) -> int:

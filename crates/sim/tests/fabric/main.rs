@@ -6,6 +6,7 @@ mod early_drops;
 mod events;
 mod failures;
 mod headroom;
+mod held_back;
 #[path = "../net/mod.rs"]
 mod net;
 mod pauses;

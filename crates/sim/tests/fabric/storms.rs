@@ -37,6 +37,21 @@ fn a_storm_stops_the_link_until_it_is_over() {
     assert_eq!((pauses.port.clone(), pauses.because.clone()), (vec![net.port("s->c")], vec![net.port("c->s")]));
 }
 
+/// An XOFF holds for 65535 times 51.2 ns, and the next is due after half of that, 1677.696 us. A storm that ends at that
+/// instant sends XON there, and not XOFF: the link is free when that is at s, 1.0512 us later.
+#[test]
+fn a_storm_is_over_at_its_last_instant() {
+    let mut net = paused_by_its_sink(2000, None);
+    net.plan.storms[0].until = net.plan.storms[0].from + Span::from_ns(1_677_696);
+    let done = net.run();
+    assert_eq!(done.counters.pause_frames, 2);
+    assert_eq!(done.trace.pauses.end, [2_678_747_200]);
+    // One nanosecond longer, and an XOFF goes out before the XON, whose 51.2 ns the link needs first.
+    net.plan.storms[0].until = net.plan.storms[0].until + Span::from_ns(1);
+    let done = net.run();
+    assert_eq!((done.counters.pause_frames, done.trace.pauses.end), (3, vec![2_678_798_400]));
+}
+
 /// Until 3 ms, and the switch looks each 100 us: at 1400 us it finds a pause of more than 300 us, and drops frames 833 to
 /// 1164, which wait. Up to 2748 come before 3300 us, when no pause has held for more than 200 us. From 2749 to 4162 they
 /// arrive before 5 ms.

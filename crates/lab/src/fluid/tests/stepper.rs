@@ -185,6 +185,40 @@ fn a_jump_of_the_state_is_heard_a_lag_later() {
     }
 }
 
+/// The state jumps to 3 at 1, and to 5 before the next step would end.
+struct Twice;
+
+impl System for Twice {
+    fn size(&self) -> usize {
+        2
+    }
+
+    fn lags(&self) -> Vec<Lag> {
+        vec![Lag::Constant(0.4)]
+    }
+
+    fn slope(&self, _time: f64, _state: &[f64], past: &HistoryView<'_>, slope: &mut [f64]) {
+        slope.copy_from_slice(&[0.0, past.ago(0, 0.4).get(0)]);
+    }
+
+    fn jumps(&self) -> Vec<f64> {
+        vec![1.0, 1.03]
+    }
+
+    fn jump(&self, time: f64, state: &mut [f64]) {
+        state[0] = if time < 1.02 { 3.0 } else { 5.0 };
+    }
+}
+
+/// What is read at a jump is the state just after it, and not what stands a step later.
+#[test]
+fn two_jumps_within_a_step_are_heard_apart() {
+    for (time, state) in rows(&Twice, &[0.0, 0.0], 3.0, 0.07, 0.1) {
+        let heard = 3.0 * (time - 1.4).clamp(0.0, 0.03) + 5.0 * (time - 1.43).max(0.0);
+        near(state[1], heard, 1e-12, &format!("at {time}"));
+    }
+}
+
 /// Reference values of JiTCDDE 1.8.3 (tests/oracles/jitcdde_reference.py), tolerances 1e-11 and 1e-10.
 #[test]
 fn agrees_with_another_solver() {

@@ -1,0 +1,385 @@
+"""The book's first page and its chapters' pages, on a book of four rows worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from qcnlab.book import front_page, pages, trials
+from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED, Check
+from qcnlab.book.derived import Entry
+from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN, Fixed
+from qcnlab.book.evidence import Evidence, RowEvidence, Run
+from qcnlab.book.front_page import Told
+from qcnlab.book.trials import Outcome, Trial
+from qcnlab.book.values import Values
+from qcnlab.book.verdicts import Judged, Shown
+
+
+def row(number: str, **changes: Any) -> Any:
+    known = {
+        "id": number, "chapter": "deck009", "what": f"what {number}", "published": f"said {number}",
+        "claims": (1,), "verdict": ORDER, "holds_without_control": f"why {number}",
+        "fixed": Fixed("2026-01-31", "abc1234", ""), "changes": (), "quick": False,
+        "location": "Slide 3", "reading": "", "because": "", "off_by": "", "remark": "",
+        "figures": (), "cases": (), "shown": (),
+    }  # fmt: skip
+    return SimpleNamespace(**(known | changes))
+
+
+def told(number: str, verdict: str, **changes: Any) -> Told:
+    known: dict[str, Any] = {"without_control": False, "made_equal": False}
+    recorded = RowEvidence("digest", verdict, **(known | changes), ours="3 ms", demanded="< 5 ms")
+    return Told(row(number), verdict, recorded)
+
+
+def outcome(before: str, after: str, *, moved: bool = False) -> Outcome:
+    """Return an outcome by the first letters of its verdicts."""
+    words = {"h": HOLDS, "f": FAILS, "u": UNDECIDED}
+    return Outcome(
+        "digest", tuple(words[one] for one in before), tuple(words[one] for one in after),
+        "worst", ("a: 1", "b: 2"), moved,
+    )  # fmt: skip
+
+
+def trial(rows: dict[str, Outcome], commit: str = "abc1234") -> Trial:
+    return Trial("2026-02-01", commit, "0", rows)
+
+
+def link(number: str) -> str:
+    return f"[{number}](deck009.md#row-{number.replace('.', '-')})"
+
+
+def table(lines: list[str]) -> list[list[str]]:
+    """Return the cells of the rows that name a row of the book."""
+    return [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in lines
+        if line.startswith("| [9.")
+    ]
+
+
+def test_outcomes_of_a_changed_law() -> None:
+    one = outcome("hhuf", "hfhh")
+    assert (one.lost, one.won) == (1, 2)
+    assert (outcome("hu", "uu").lost, outcome("uf", "fu").won) == (1, 0)
+    # Of three claims that held two hold no longer.
+    assert front_page._mark(outcome("hhhf", "ffhf")) == "2/3"
+    assert front_page._mark(outcome("hf", "hf", moved=True)) == "m"
+    assert front_page._mark(outcome("hf", "hf")) == "."
+
+
+def test_which_law_each_row_watches() -> None:
+    """Row 9.1 loses one of two claims, 9.2 none; 9.3 was not run, 9.5 is missed."""
+    laws = {
+        "gain": trial(
+            {"9.1": outcome("hh", "hf"), "9.2": outcome("h", "h"), "9.5": outcome("h", "f")}
+        ),
+        "timer": trial({"9.1": outcome("hh", "hh", moved=True)}, "def5678"),
+    }
+    touched = {"gain": {"9.1", "9.2", "9.5"}, "timer": {"9.1", "9.2"}}
+    every = [told("9.1", NUMBER), told("9.2", ORDER), told("9.3", ORDER), told("9.5", MISSED)]
+    lines = front_page._laws(every, laws, touched)
+    assert [line for line in lines if line.startswith("* ")] == ["* A: gain", "* B: timer"]
+    assert table(lines) == [
+        [link("9.1"), NUMBER, "1/2", "m"],
+        [link("9.2"), ORDER, ".", "?"],
+        [link("9.5"), MISSED, "1/1", ""],
+    ]
+    last = lines[-2]
+    assert last.startswith(f"**No claim of {link('9.2')} fails under any of them.**")
+    assert last.endswith(f" Not run: {link('9.3')}.")
+    assert "They ran at commit abc1234 and def5678." in "\n".join(lines)
+    assert "| row | verdict | A | B |" in lines
+    heard = front_page._laws([told("9.1", NUMBER)], laws, touched)
+    assert heard[-2] == "Every reproduced row notices at least one of them."
+    assert front_page._laws(every, {}, touched) == []
+    # A row that is not reproduced is neither deaf nor unrun.
+    missed = front_page._laws(
+        [told("9.2", MISSED), told("9.3", MISSED), told("9.1", NUMBER)], laws, touched
+    )
+    assert missed[-2] == "Every reproduced row notices at least one of them."
+
+
+def test_rows_that_are_reproduced_with_the_laws_that_they_notice() -> None:
+    laws = {
+        "gain": trial({"9.1": outcome("hh", "hf"), "9.2": outcome("h", "h")}),
+        "timer": trial({"9.1": outcome("hh", "hh")}),
+    }
+    every = [
+        told("9.1", NUMBER, without_control=True),
+        told("9.2", ORDER, without_control=True, made_equal=True),
+        told("9.3", ORDER),
+        told("9.4", MISSED),
+        Told(row("9.6"), NUMBER, None),
+    ]
+    assert table(front_page._reproduced(every, laws)) == [
+        [link("9.1"), "said 9.1", "3 ms", "< 5 ms", "without control", "1 of 2"],
+        [
+            link("9.2"),
+            "said 9.2",
+            "3 ms",
+            "< 5 ms",
+            "without control and with equal cases",
+            "0 of 1",
+        ],
+        [link("9.3"), "said 9.3", "3 ms", "< 5 ms", "", ""],
+    ]
+
+
+def test_rows_that_hold_under_a_control() -> None:
+    every = [
+        told("9.1", NUMBER, made_equal=True), told("9.2", ORDER),
+        told("9.4", MISSED, made_equal=True), Told(row("9.6"), ORDER, None),
+    ]  # fmt: skip
+    chapters = (
+        SimpleNamespace(name="deck009", rows=(row("9.1"), row("9.2"))),
+        SimpleNamespace(name="paper010", rows=(row("10.1"),)),
+    )
+    book: Any = SimpleNamespace(chapters=chapters)
+    run = Run("2026-02-01", "abc1234", "0123", {"9.1": every[0].recorded})  # type: ignore[dict-item]
+    lines = front_page._controls(book, every, Evidence((run,)))
+    assert table(lines) == [
+        [link("9.1"), "with equal cases", "why 9.1"],
+        [link("9.6"), "controls not run", "why 9.6"],
+    ]
+    assert "Of 3 rows that are reproduced these hold" in "\n".join(lines)
+    assert (
+        "* 1 row with claims (deck009): commit abc1234, core of SHA-256 0123..., by 2026-02-01"
+        in lines
+    )
+
+
+def test_rows_with_fewer_or_more_claims_in_another_reading() -> None:
+    readings = {
+        "other": trial(
+            {"9.1": outcome("hh", "hf"), "9.2": outcome("u", "h"), "9.3": outcome("hu", "uh")}
+        ),
+        "third": trial({"9.4": outcome("hh", "ff")}),
+    }
+    lines = front_page._readings(readings)
+    assert lines[-4:-1] == [
+        "|---|---|---|---|",
+        "| other | 3 | 9.1 | 9.2 |",
+        "| third | 1 | 9.4 |  |",
+    ]
+    assert front_page._readings({}) == []
+
+
+def test_rows_that_are_not_reproduced_say_what_we_get() -> None:
+    every = [told("9.1", NUMBER), told("9.4", MISSED), Told(row("9.6"), MISSED, None)]
+    assert table(front_page._missed(every)) == [
+        [link("9.4"), "what 9.4", "said 9.4", "3 ms", "< 5 ms"]
+    ]
+
+
+def test_entries_without_a_row_are_counted_over_chapters() -> None:
+    one, two = (Entry(f"009-{n}-a", f"title {n}", "claim", f"quote {n}") for n in (1, 2))
+    lines = front_page._unused({"deck009": [one], "deck010": [], "paper011": [two]})
+    assert "derived 2 more claims" in "\n".join(lines)
+    assert lines[-3:-1] == [
+        "| 009-1-a | title 1 | claim | quote 1 |",
+        "| 009-2-a | title 2 | claim | quote 2 |",
+    ]
+    assert front_page._unused({"deck009": []}) == []
+
+
+def test_verdicts_are_counted_by_chapter() -> None:
+    chapters = (
+        SimpleNamespace(name="deck009", title="Nine"), SimpleNamespace(name="deck010", title="Ten"),
+    )  # fmt: skip
+    book: Any = SimpleNamespace(chapters=chapters)
+    other = Told(row("10.1", chapter="deck010"), ORDER, None)
+    every = [told("9.1", NUMBER), told("9.2", ORDER), told("9.3", ORDER), other]
+    lines = front_page._counts(book, every)
+    assert "4 rows:" in lines
+    counts = [
+        line.split(" | ")[1] for line in lines if line.startswith((f"| {NUMBER}", f"| {ORDER}"))
+    ]
+    assert counts == ["1", "3"]
+    assert lines[-3:-1] == [
+        "| [Nine](deck009.md) | 1 | 2 | 0 | 0 |", "| [Ten](deck010.md) | 0 | 1 | 0 | 0 |",
+    ]  # fmt: skip
+    # Rows that were not run have a column where there are some.
+    unrun = front_page._counts(book, [*every, Told(row("9.7"), UNRUN, None)])
+    assert unrun[-3] == "| [Nine](deck009.md) | 1 | 2 | 0 | 0 | 1 |"
+
+
+def test_rows_reworded_after_they_were_fixed_are_named() -> None:
+    late, same, early = (
+        Fixed(date, "", "why") for date in ("2026-02-01", "2026-01-31", "2026-01-30")
+    )
+    rows = (
+        row("9.1", changes=(late,)), row("9.2", changes=(same,)), row("9.3"),
+        row("9.4", changes=(early, late)),
+    )  # fmt: skip
+    book: Any = SimpleNamespace(chapters=(SimpleNamespace(rows=rows),))
+    assert front_page._reworded(book) == "The claims of 2 rows (9.1, 9.4)"
+
+
+def test_words_have_their_meanings() -> None:
+    words = {"short": SimpleNamespace(name="short", meaning="a short queue")}
+    book: Any = SimpleNamespace(words=words)
+    assert front_page._words(book)[-1] == "| short | a short queue |"
+
+
+# A chapter's page.
+
+
+def check(verdict: str = HOLDS, *, composite: bool = False, of_claim: str = HOLDS) -> Check:
+    word = SimpleNamespace(name="short", test="limit", composite=composite)
+    claim: Any = SimpleNamespace(
+        entry="009-1-a", word=word, of="recovery", case="a", than=None, during=None, flows="",
+        either="",
+    )  # fmt: skip
+    limits = (-float("inf"), 5.0)
+    return Check(claim, "recovery", limits, Values.of([3.0]), None, verdict, of_claim)
+
+
+def judged(of: Any, *checks: Check, shown: tuple[Any, ...] = ()) -> Judged:
+    return Judged(of, checks, tuple(one.verdict for one in checks), shown)
+
+
+def page(**changes: Any) -> pages._Page:
+    chapter: Any = SimpleNamespace(title="Nine", cases={})
+    known: dict[str, Any] = {
+        "chapter": chapter, "case_results": {}, "folder": Path(), "recorded": Evidence(()),
+        "readings": {},
+    }  # fmt: skip
+    return pages._Page(**(known | changes))
+
+
+def test_the_page_of_a_chapter_has_a_table_and_a_section_for_each_row() -> None:
+    one = row("9.1", claims=(SimpleNamespace(prints_number=False),))
+    two = row("9.2", claims=())
+    lines = page().text([judged(one, check(FAILS, of_claim=FAILS)), judged(two)]).splitlines()
+    assert lines[0] == "# Nine"
+    assert lines[2] == "2 rows: 1 drawn for comparison, 1 not reproduced."
+    assert "| [9.1](#row-9-1) | said 9.1 | recovery: 3 ms | not reproduced |" in lines
+    assert "| [9.2](#row-9-2) | said 9.2 |  | drawn for comparison |" in lines
+    assert [line for line in lines if line.startswith("## ")] == ["## Row 9-1", "## Row 9-2"]
+
+
+def test_the_section_of_a_row() -> None:
+    of = row(
+        "9.1", claims=(SimpleNamespace(prints_number=True),), reading="a plot", because="why so",
+        off_by="off by 3", remark="more",
+    )  # fmt: skip
+    reading = SimpleNamespace(name="other", of="queue_mean_bytes")
+    seen: Any = Shown(reading, Values.of([2000.0]))  # type: ignore[arg-type]
+    lines = list(page()._row(judged(of, check(), shown=(seen,))))
+    assert lines[:4] == ["## Row 9-1", "", "what 9.1. (Slide 3.)", ""]
+    assert lines[4] == f"Published: said 9.1. Verdict: **{NUMBER}**."
+    assert lines[6] == "Our reading of it: a plot"
+    assert "| 009-1-a, short | recovery: a | 3 ms | < 5 ms |  | holds |" in lines
+    assert [line for line in lines if line in ("why so", "off by 3", "more")] == [
+        "why so", "off by 3", "more",
+    ]  # fmt: skip
+    assert "| other | queue mean bytes | 2 KB |" in lines
+    assert "Fixed 2026-01-31 at abc1234." in lines
+    bare = list(page()._row(judged(row("9.2", claims=()))))
+    assert bare == [
+        "## Row 9-2", "", "what 9.2. (Slide 3.)", "",
+        f"Published: said 9.2. Verdict: **{DRAWN}**.",
+    ]  # fmt: skip
+
+
+def test_a_check_that_does_not_hold_is_in_bold() -> None:
+    assert pages._check(check(FAILS)).endswith("| **fails** |")
+    assert pages._check(check(UNDECIDED, composite=True, of_claim=FAILS)).startswith(
+        "| 009-1-a, short: fails, where this | recovery: a |"
+    )
+
+
+def test_how_many_claims_hold_with_another_reading() -> None:
+    assert pages._held(outcome("hhuf", "hfff")) == "1 of 4, 2 without it"
+    readings = {
+        "other": trial({"9.1": outcome("hh", "hf")}),
+        "third": trial({"9.9": outcome("h", "h")}),
+    }
+    with_claims = list(page(readings=readings)._readings(judged(row("9.1"))))
+    assert with_claims[-1] == "| other | 1 of 2, 2 without it | worst |"
+    assert len(with_claims) == 4
+    shown = list(page(readings=readings)._readings(judged(row("9.1", claims=()))))
+    assert shown[-1] == "| other | a: 1; b: 2 |"
+    assert list(page(readings=readings)._readings(judged(row("9.2")))) == []
+
+
+def test_the_history_of_a_row() -> None:
+    later = Fixed("2026-02-01", "def5678", "a window was wrong.")
+    of = row("9.1", changes=(later, replace(later, commit="", reason="again.")))
+    said = pages._history(judged(of), None)
+    assert said == (
+        "Fixed 2026-01-31 at abc1234. Changed 2026-02-01 at def5678: a window was wrong. "
+        "Changed 2026-02-01: again."
+    )
+    recorded = RowEvidence("digest", ORDER, True, None, "", "")
+    assert pages._history(judged(of), recorded) == (
+        said + " Without control: holds; with equal cases: not asked. why 9.1"
+    )
+    recorded = RowEvidence("digest", ORDER, False, True, "", "")
+    assert pages._history(judged(row("9.1", holds_without_control="")), recorded).endswith(
+        " Without control: does not hold; with equal cases: holds."
+    )
+
+
+def test_the_commands_of_a_row_are_those_of_its_scenarios() -> None:
+    cases = {
+        "a": SimpleNamespace(model="", command="qcnlab run a"),
+        "b": SimpleNamespace(model="lag_loop", command="no"),
+    }
+    chapter: Any = SimpleNamespace(title="Nine", cases=cases)
+    lines = list(page(chapter=chapter)._commands(judged(row("9.1", cases=("a", "b")))))
+    assert lines[4:6] == ["qcnlab validate 9.1", "qcnlab run a"]
+    assert len(lines) == 9
+    assert list(page(chapter=chapter)._commands(judged(row("9.1", cases=("b",))))) == []
+
+
+def test_figures_of_a_row_are_numbered_from_the_second_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    saved: list[Any] = []
+    monkeypatch.setattr(pages, "save", lambda figure, results, path: saved.append(path))
+    a, c = SimpleNamespace(cases=("a",)), SimpleNamespace(cases=("a", "c"))
+    of = row("9.1", figures=(a, c, a))
+    lines = list(page(case_results={"a": None, "b": None})._figures(judged(of)))
+    # The second has a case that was not run.
+    assert lines == ["", "![what 9.1](img/9-1.png)", "", "![what 9.1](img/9-1-3.png)"]
+    assert saved == [Path("img/9-1.png"), Path("img/9-1-3.png")]
+
+
+# Trials.
+
+
+def measured(*each: float) -> Check:
+    return replace(check(), values=Values.of(each))
+
+
+def test_a_measure_moves_where_its_median_leaves_the_range_by_five_percent() -> None:
+    before = measured(10.0, 12.0, 20.0)
+    # The median is 12; 20 is in the range, 21 out of it and 75 % more.
+    assert not trials._moves(before, measured(20.0))
+    assert not trials._moves(before, measured(10.0))
+    assert trials._moves(before, measured(21.0))
+    assert trials._moves(before, measured(9.9))
+    close = measured(100.0)
+    # Within 5 % of the larger: 105.2 less 100 is 4.9 % of 105.2.
+    assert not trials._moves(close, measured(105.2))
+    assert trials._moves(close, measured(105.3))
+    nan = float("nan")
+    assert trials._moves(close, measured(nan))
+    assert trials._moves(measured(nan), close)
+    assert not trials._moves(measured(nan), measured(nan))
+
+
+def test_what_a_row_shows_is_of_the_changed_cases_alone() -> None:
+    def one(case: str, value: float) -> Any:
+        reading: Any = SimpleNamespace(name=f"of {case}", of="recovery", case=case)
+        return Shown(reading, Values.of([value]))
+
+    of = judged(row("9.1"), check(), shown=(one("a", 1.0), one("b", 2.0)))
+    assert trials._shown(of, {("deck009", "b"), ("deck010", "a")}) == ["of b: 2 ms"]
+    assert trials._worst(of) == "recovery: a: 3 ms"
+    assert trials._worst(judged(row("9.1"))) == ""
