@@ -17,14 +17,14 @@ HORIZON = 900_000_000_000
 """0.9 s, ps: each flow has finished by then."""
 
 
-def scenario(setting: Setting, flows: list[Flow]) -> str:
-    """Return the same network and flows as a scenario file."""
+def scenario(setting: Setting, flows: list[Flow]) -> qcnlab.Scenario:
+    """Return the same network and flows for the laboratory."""
     links = "".join(
         f'[[link]]\nfrom = "{host}"\nto = "switch"\ndelay = "{delay} ps"\n'
         for host, delay in setting.delays.items()
     )
     rows = "\n".join(f"{f.source},{f.to},{f.size} B,{f.start} ps," for f in flows)
-    return f"""title = "TCP through a switch"
+    return qcnlab.Scenario.from_toml(f"""title = "TCP through a switch"
 duration = "{HORIZON} ps"
 [topology]
 kind = "graph"
@@ -45,14 +45,14 @@ from,to,size,start,class
 '''
 [scheme]
 name = "none"
-"""
+""")
 
 
 @pytest.mark.parametrize("newreno", [False, True], ids=["reno", "newreno"])
 @pytest.mark.parametrize("ack_delay", [0, 200_000_000], ids=["each", "delayed"])
 @pytest.mark.parametrize("incast", [False, True], ids=["apart", "incast"])
 def test_every_flow_finishes_at_the_same_picosecond(
-    tmp_path: Path, *, newreno: bool, ack_delay: int, incast: bool
+    *, newreno: bool, ack_delay: int, incast: bool
 ) -> None:
     """Nine hosts with links of unequal length, so that only equal lengths could need a draw."""
     seed = f"{newreno} {ack_delay} {incast}"
@@ -64,9 +64,7 @@ def test_every_flow_finishes_at_the_same_picosecond(
         start = 1_000_000_000 + (0 if incast else draw.randrange(1_000_000_000))
         flows.append(Flow(f"host{i}", "host1", draw.randrange(50_000, 1_000_000), start))
     results = run(setting, flows, HORIZON)
-    file = tmp_path / "tcp.toml"
-    file.write_text(scenario(setting, flows))
-    table = qcnlab.run(qcnlab.load(file)).flows.to_polars()
+    table = qcnlab.run(scenario(setting, flows)).flows.to_polars()
     columns = ("finished_s", "retransmitted_frames", "timeouts")
     ours = [tuple(row[name] for name in columns) for row in table.iter_rows(named=True)]
     finished = [(r.done or 0) / 1e12 for r in results]

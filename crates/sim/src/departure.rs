@@ -21,8 +21,10 @@ pub enum FrameFacts {
     Data(DataFacts),
     /// An acknowledgement, in reverse.
     Ack {
-        /// The flow it belongs to, its size and its class; `number` is the segment that it expects next.
+        /// The flow it belongs to, its size and its class; `number` is the segment or packet that it expects next.
         flow: DataFacts,
+        /// Whether it says that this one is missing: a negative acknowledgement of RoCE.
+        negative: bool,
     },
     /// A signal to a reaction point.
     Signal(SignalFacts),

@@ -8,7 +8,7 @@ use qcnlab_schemes::{CpId, ProbeKind, Signal};
 use qcnlab_sim::{DataFacts, Departure, FrameFacts, PauseScope, SignalFacts};
 use qcnlab_wire::{
     Aeth, AethKind, Bcn, Bth, CnTag, CnTlv, Cnm, Codec, Cpid, Frame, IpEcn, Ipv4Header, Ipv4Packet, Lldp, MacAddress,
-    MacControl, Pause, Payload, Pfc, PfcTlv, Probe, ProbeAnswer, Quanta, QuantizedFb, QueueReport, QueueUnits,
+    MacControl, NakCode, Pause, Payload, Pfc, PfcTlv, Probe, ProbeAnswer, Quanta, QuantizedFb, QueueReport, QueueUnits,
     RoceExtension, RoceOpcode, RocePacket, SchemeBody, SchemeMessage, SchemeTag, Segment, TcpHeader, Tlv, UdpHeader,
     UdpPayload, VlanTag, WireError,
 };
@@ -109,7 +109,7 @@ impl Translator {
         self.comment.clear();
         let (written, headers) = match departure.frame {
             FrameFacts::Data(data) => self.data_frame(data)?,
-            FrameFacts::Ack { flow } => self.acknowledgement(flow)?,
+            FrameFacts::Ack { flow, negative } => self.acknowledgement(flow, negative)?,
             FrameFacts::Signal(signal) => self.signal(signal)?,
             FrameFacts::Probe { flow, probe } => {
                 let cpid = match probe.kind {
@@ -154,7 +154,7 @@ impl Translator {
         (tag != SchemeTag { probe: false, mark: 0, limited_by: None }).then_some(tag)
     }
 
-    fn acknowledgement(&mut self, facts: DataFacts) -> Result<(usize, usize), WireError> {
+    fn acknowledgement(&mut self, facts: DataFacts, negative: bool) -> Result<(usize, usize), WireError> {
         let flow = self.flows[facts.flow as usize];
         let position = 1u32.wrapping_add(flow.stream_position(facts.number) as u32);
         let header = TcpHeader {
@@ -163,7 +163,7 @@ impl Translator {
             ..TcpHeader::new(TCP_PORT, flow.port, 1, u16::MAX)
         };
         let segment = match flow.protocol {
-            Protocol::Roce => roce_acknowledgement(flow, facts.number),
+            Protocol::Roce => roce_acknowledgement(flow, facts.number, negative),
             Protocol::Tcp { .. } | Protocol::Udp => Segment::Tcp { header, reserved: 0, payload: &[] },
         };
         let payload = ipv4(flow.destination, flow.source, IpEcn::ZERO, segment)?;
@@ -362,17 +362,19 @@ fn data_frame<'a>(
     Ok(Frame { cn_tag, scheme_tag, ..tagged(flow.destination, flow.source, facts.class, payload) })
 }
 
-/// An acknowledgement of everything before packet `expected`, from the destination of a flow.
-fn roce_acknowledgement(flow: FlowOnWire, expected: u32) -> Segment<'static> {
+/// An acknowledgement of everything before packet `expected`, from the destination of a flow. A negative one has the
+/// number of the packet that is missing, a positive one that of the last before it.
+fn roce_acknowledgement(flow: FlowOnWire, expected: u32, negative: bool) -> Segment<'static> {
     let bth = Bth {
         opcode: RoceOpcode::RC_ACKNOWLEDGE,
         partition: 0xFFFF,
         destination_qp: flow.port.into(),
-        psn: expected.wrapping_sub(1) & 0x00FF_FFFF,
+        psn: if negative { expected } else { expected.wrapping_sub(1) } & 0x00FF_FFFF,
         ..Bth::default()
     };
     // No credit count: 31.
-    let aeth = Aeth { kind: AethKind::Ack { credits: 31 }, msn: 0 };
+    let kind = if negative { AethKind::Nak(NakCode::SEQUENCE_ERROR) } else { AethKind::Ack { credits: 31 } };
+    let aeth = Aeth { kind, msn: 0 };
     let packet = RocePacket { bth, extension: RoceExtension::Aeth(aeth), payload: &[], icrc: Some([0; 4]) };
     udp(flow.port, RocePacket::UDP_PORT, UdpPayload::Roce(packet))
 }

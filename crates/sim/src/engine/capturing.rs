@@ -10,6 +10,7 @@ use super::schedule::Event;
 use crate::departure::{DataFacts, Departure, FrameFacts, SignalFacts};
 use crate::frame::{Frame, flag};
 use crate::ids::{FlowId, Id, IdVec, LimiterId, PortId, QueuesId};
+use crate::packets::AckKind;
 use crate::priority_queues::PauseFrame;
 use crate::source::Source;
 use qcnlab_schemes::Signal;
@@ -178,14 +179,16 @@ impl Engine {
     fn facts_of(&self, frame: Frame) -> FrameFacts {
         use super::signals::ControlFrame;
         let mut flow = data_facts(self.network.flow_of(&frame), &frame);
+        let mut negative = false;
         if frame.is(flag::SEGMENT | flag::ACK)
             && matches!(self.senders.flows[self.network.flow_of(&frame)].source, Source::Roce(_))
         {
             let packet = self.network.packets.get(frame.packet());
             flow.number = if frame.is(flag::ACK) { packet.expected } else { packet.number };
+            negative = packet.kind != AckKind::Positive;
         }
         if frame.is(flag::ACK) {
-            return FrameFacts::Ack { flow };
+            return FrameFacts::Ack { flow, negative };
         }
         if !frame.is(flag::CONTROL) {
             return FrameFacts::Data(flow);

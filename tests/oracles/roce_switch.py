@@ -1,0 +1,186 @@
+"""Messages over RoCE queue pairs through one switch, once more: go-back-N.
+
+Hosts at one switch with a drop-tail queue at each port. A queue pair sends its message in packets,
+as fast as its link takes them while a window permits. The receiver acknowledges each packet that it
+expects, and answers one beyond it with a negative acknowledgement, upon which the sender goes back.
+When nothing new is acknowledged for the timeout, it goes back by itself. It says when the last
+octet of each message is acknowledged. The laboratory must say the same
+(`tests/test_roce_reference.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from switch import Link, Packet, World
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A switch with links of one rate, and what queue pairs are told. Times in ps."""
+
+    delays: dict[str, int]
+    """Of each host's link, one way."""
+    rate_bps: int = 10_000_000_000
+    queue_bytes: int = 60_000
+    frame_bytes: int = 1062
+    header_bytes: int = 62
+    ack_bytes: int = 66
+    window_bytes: int | None = None
+    rto: int = 1_000_000_000
+    nack_interval: int = 50_000_000
+
+
+@dataclass(frozen=True)
+class Message:
+    """Octets from one host to another, at most one message from a host."""
+
+    source: str
+    to: str
+    size: int
+    start: int
+
+
+@dataclass
+class Result:
+    """What became of a message."""
+
+    done: int | None = None
+    retransmitted: int = 0
+    timeouts: int = 0
+
+
+@dataclass(frozen=True)
+class Nack(Packet):
+    """A negative acknowledgement: this number is missing."""
+
+
+class QueuePair:
+    """The sending end."""
+
+    def __init__(self, setting: Setting, world: World, message: Message):
+        self.s, self.world, self.message = setting, world, message
+        self.result = Result()
+        self.payload = setting.frame_bytes - setting.header_bytes
+        self.packets = -(-message.size // self.payload)
+        self.una = self.next = self.highest = 0
+        self.started = False
+        self.alarm: int | None = None
+
+    def octets(self, first: int, end: int) -> int:
+        size = self.message.size
+        return min(end * self.payload, size) - min(first * self.payload, size)
+
+    def take(self) -> int | None:
+        """Return the number of the packet that goes now, if one may."""
+        if not self.started or self.next >= self.packets:
+            return None
+        window = self.s.window_bytes
+        if window is not None and self.octets(self.una, self.next + 1) > window:
+            return None
+        number = self.next
+        self.next += 1
+        self.result.retransmitted += number < self.highest
+        self.highest = max(self.highest, self.next)
+        if self.alarm is None:
+            self.start_timer()
+        return number
+
+    def start_timer(self) -> None:
+        due = self.alarm = self.world.now + self.s.rto
+        self.world.at(due, lambda: self.on_timer(due))
+
+    def on_timer(self, due: int) -> None:
+        if self.alarm != due:
+            return
+        self.alarm = None
+        self.result.timeouts += 1
+        self.next = self.una
+        self.wake()
+
+    def on_ack(self, number: int, *, negative: bool) -> None:
+        if number > self.una:
+            self.una = number
+            self.next = max(self.next, number)
+            self.alarm = None
+            if self.una < self.packets:
+                self.start_timer()
+            else:
+                self.result.done = self.world.now
+        if negative and number == self.una:
+            self.next = number
+        self.wake()
+
+    wake: Callable[[], None]
+
+
+class Network:
+    """Hosts, the switch, and the queue pairs."""
+
+    def __init__(self, setting: Setting, messages: list[Message]) -> None:
+        self.setting, self.messages, self.world = setting, messages, World()
+        rate, room = setting.rate_bps, setting.queue_bytes
+        self.up: dict[str, Link] = {}
+        self.down: dict[str, Link] = {}
+        for host, delay in setting.delays.items():
+            self.up[host] = Link(self.world, rate, delay, None, self.forward)
+            self.down[host] = Link(self.world, rate, delay, room, self.arrive)
+        self.pairs = [QueuePair(setting, self.world, message) for message in messages]
+        self.expected = [0] * len(messages)
+        self.nacked: list[tuple[int, int] | None] = [None] * len(messages)
+        self.nacks: list[tuple[int, int]] = []
+        for index, message in enumerate(messages):
+            serve = partial(self.serve, index)
+            self.pairs[index].wake = serve
+            self.up[message.source].idle = serve
+            self.world.at(message.start, partial(self.start, index))
+
+    def start(self, index: int) -> None:
+        self.pairs[index].started = True
+        self.serve(index)
+
+    def serve(self, index: int) -> None:
+        """Send the next packet, if the link is free and the queue pair has one."""
+        message, pair = self.messages[index], self.pairs[index]
+        link = self.up[message.source]
+        if link.queue:
+            return
+        number = pair.take()
+        if number is not None:
+            octets = pair.octets(number, number + 1) + self.setting.header_bytes
+            link.send(Packet(index, message.to, octets, number, is_ack=False))
+
+    def forward(self, packet: Packet) -> None:
+        self.down[packet.to].send(packet)
+
+    def arrive(self, packet: Packet) -> None:
+        index = packet.flow
+        if packet.is_ack:
+            self.pairs[index].on_ack(packet.number, negative=isinstance(packet, Nack))
+            return
+        expected = self.expected[index]
+        if packet.number <= expected:
+            self.expected[index] += packet.number == expected
+            self.answer(index, Packet)
+        elif self.may_nack(index):
+            self.nacked[index] = (expected, self.world.now)
+            self.nacks.append((index, expected))
+            self.answer(index, Nack)
+
+    def may_nack(self, index: int) -> bool:
+        last = self.nacked[index]
+        if last is None or last[0] != self.expected[index]:
+            return True
+        return self.world.now >= last[1] + self.setting.nack_interval
+
+    def answer(self, index: int, kind: type[Packet]) -> None:
+        message, number = self.messages[index], self.expected[index]
+        answer = kind(index, message.source, self.setting.ack_bytes, number, is_ack=True)
+        self.up[message.to].send(answer)
+
+    def run(self, until: int) -> list[Result]:
+        """Return what became of each message by `until`, ps."""
+        self.world.run(until)
+        return [pair.result for pair in self.pairs]

@@ -1,0 +1,81 @@
+"""Links of a switch and its hosts, once more: events, first-come queues, transmission, delay."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+PS = 1_000_000_000_000
+
+
+@dataclass(frozen=True)
+class Packet:
+    """A segment or an acknowledgement of a flow."""
+
+    flow: int
+    to: str
+    octets: int
+    number: int
+    is_ack: bool
+
+
+class World:
+    """Events in the order of time; of one instant in the order below."""
+
+    END, ARRIVAL, SERVICE = range(3)
+    """A transmission ends; a frame arrives, or anything else; a network card looks for a packet."""
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.heap: list[tuple[int, int, int, Callable[[], None]]] = []
+        self.count = 0
+
+    def at(self, time: int, what: Callable[[], None], order: int = ARRIVAL) -> None:
+        self.count += 1
+        heapq.heappush(self.heap, (time, order, self.count, what))
+
+    def run(self, until: int) -> None:
+        while self.heap and self.heap[0][0] <= until:
+            self.now, _, _, what = heapq.heappop(self.heap)
+            what()
+
+
+class Link:
+    """One direction: a first-come queue, transmission and propagation."""
+
+    def __init__(
+        self,
+        world: World,
+        rate_bps: int,
+        delay: int,
+        room: int | None,
+        deliver: Callable[[Packet], None],
+    ) -> None:
+        self.world, self.rate_bps, self.delay = world, rate_bps, delay
+        self.room, self.deliver = room, deliver
+        self.queue: deque[Packet] = deque()
+        self.octets = 0
+        self.idle: Callable[[], None] | None = None
+
+    def send(self, packet: Packet) -> None:
+        if self.room is not None and self.octets + packet.octets > self.room:
+            return
+        self.queue.append(packet)
+        self.octets += packet.octets
+        if len(self.queue) == 1:
+            self.begin()
+
+    def begin(self) -> None:
+        bits = self.queue[0].octets * 8
+        self.world.at(self.world.now + bits * PS // self.rate_bps, self.end, World.END)
+
+    def end(self) -> None:
+        packet = self.queue.popleft()
+        self.octets -= packet.octets
+        self.world.at(self.world.now + self.delay, lambda: self.deliver(packet))
+        if self.queue:
+            self.begin()
+        elif self.idle is not None:
+            self.world.at(self.world.now, self.idle, World.SERVICE)
