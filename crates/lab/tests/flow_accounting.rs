@@ -194,6 +194,25 @@ fn heads_as_long_as_the_frames_are_refused() {
     }
 }
 
+/// Heads are cut of RoCE packets alone, and REPS leaves ways that are marked: HPCC's ports mark none.
+#[test]
+fn what_acts_nowhere_is_warned_of() {
+    let said = |overrides: &[&str]| scenario(RANDOM.trim_start(), overrides).warnings().join("\n");
+    let cuts = said(&["switch.trim_to=64 B"]);
+    assert!(
+        cuts.starts_with("switch.0.trim_to cuts RoCE packets, and no traffic is over RoCE: it acts nowhere"),
+        "{cuts}"
+    );
+    let roce = ["switch.trim_to=64 B", "traffic.0.kind=roce_flows"];
+    assert!(!said(&roce).contains("trim_to"));
+    let reps = ["routing.multipath=reps", "traffic.0.kind=roce_flows", "traffic.1.kind=roce_list", "scheme.name=hpcc"];
+    let text = said(&reps);
+    assert!(text.contains("the ports of scheme 'hpcc' mark none: it leaves those alone that lose packets"), "{text}");
+    assert!(text.contains("traffic.0 repairs by go-back-N"), "{text}");
+    let marked = said(&[&reps[..3], &["scheme.name=dcqcn"]].concat());
+    assert!(!marked.contains("mark none"), "{marked}");
+}
+
 /// `drain = false` is as if it were not there.
 #[test]
 fn keys_that_say_the_default_leave_the_hash_alone() {

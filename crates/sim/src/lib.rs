@@ -36,6 +36,7 @@ mod queue_pair;
 pub mod rate_limiter;
 pub mod recorder;
 pub mod replay;
+mod reps;
 pub mod roce;
 pub mod sender;
 pub mod shared_buffer;
@@ -57,6 +58,7 @@ pub use plan::{
     Traffic, TrimPlan,
 };
 pub use replay::{ReplayError, ReplaySource, ReplayStream, ReplayedFrame};
+pub use reps::RepsPlan;
 pub use shared_buffer::{Alpha, SharedBufferPlan, SharedInputPlan, SharedQueuePlan};
 pub use trace::{Counters, FlowTally, PauseRows, PointTally, RoceTally, TcpTally, Trace};
 pub use watchdog::{WatchdogAction, WatchdogPlan};

@@ -1,5 +1,6 @@
 //! Which of a flow's paths its next frame takes.
 
+use crate::reps::{RecycledEntropies, RepsPlan};
 use qcnlab_schemes::Dice;
 use qcnlab_units::{Instant, Span};
 
@@ -13,6 +14,8 @@ pub enum PathChoice {
     RoundRobin,
     /// That of the frame before; one drawn at random if that left the limiter longer ago than this gap.
     Flowlets(Span),
+    /// That of a packet that was acknowledged without a mark, by REPS; one drawn at random where there is none.
+    Recycled(RepsPlan),
 }
 
 /// The choices of one flow.
@@ -24,11 +27,17 @@ pub(crate) struct PathChooser {
     path: Option<u32>,
     /// When the frame before left.
     last: Instant,
+    /// The ways that are recycled, if they are.
+    recycled: Option<RecycledEntropies>,
 }
 
 impl PathChooser {
     pub(crate) const fn new(choice: PathChoice, dice: Dice) -> PathChooser {
-        PathChooser { choice, dice, path: None, last: Instant::ZERO }
+        let recycled = match choice {
+            PathChoice::Recycled(plan) => Some(RecycledEntropies::new(plan)),
+            _ => None,
+        };
+        PathChooser { choice, dice, path: None, last: Instant::ZERO, recycled }
     }
 
     /// The path, of so many, of a frame that leaves now.
@@ -46,6 +55,24 @@ impl PathChooser {
                 let path = self.path.filter(|path| goes_on && *path < paths);
                 *self.path.insert(path.unwrap_or_else(|| self.dice.below(paths)))
             }
+            PathChoice::Recycled(_) => match self.recycled.as_mut().and_then(RecycledEntropies::next_way) {
+                Some(path) => path % paths,
+                None => self.dice.below(paths),
+            },
+        }
+    }
+
+    /// A frame that took this path is acknowledged.
+    pub(crate) fn acknowledged(&mut self, now: Instant, path: u32, marked: bool) {
+        if let Some(recycled) = &mut self.recycled {
+            recycled.acknowledged(now, path, marked);
+        }
+    }
+
+    /// The flow's retransmission timer ran out.
+    pub(crate) fn timed_out(&mut self, now: Instant) {
+        if let Some(recycled) = &mut self.recycled {
+            recycled.timed_out(now);
         }
     }
 }
@@ -100,5 +127,17 @@ mod tests {
         assert_eq!(apart(gap), 0);
         // 98 draws of 64 paths: all but one or two differ from the one before.
         assert!(apart(gap + Span::from_ps(1)) > 88);
+    }
+
+    /// Path 3 of four comes again once; of two paths, after the others have failed, it is 3 mod 2.
+    #[test]
+    fn a_recycled_path_is_one_that_is_there() {
+        let plan = RepsPlan { freeze: Span::from_us(1), explore: 0 };
+        let mut chooser = chooser(PathChoice::Recycled(plan));
+        chooser.acknowledged(us(1), 3, false);
+        chooser.acknowledged(us(1), 3, false);
+        assert_eq!((chooser.choose(us(2), 4), chooser.choose(us(2), 2)), (3, 1));
+        let drawn: Vec<u32> = (0..64).map(|_| chooser.choose(us(3), 4)).collect();
+        assert!((0..4).all(|path| drawn.contains(&path)), "{drawn:?}");
     }
 }

@@ -362,6 +362,11 @@ impl Port {
         self.up_capacity = Some(std::mem::take(&mut self.capacity));
     }
 
+    /// Whether its link has failed.
+    pub(crate) const fn is_down(&self) -> bool {
+        self.up_capacity.is_some()
+    }
+
     /// The link comes back.
     pub(crate) fn come_up(&mut self) {
         self.capacity = self.up_capacity.take().unwrap_or(self.capacity);

@@ -22,6 +22,8 @@ pub(crate) struct PauseFrame {
     pub(crate) classes: u8,
     /// For how long they pause, in quanta of 512 bit times; 0 resumes them.
     pub(crate) quanta: u16,
+    /// Whether a host sends it in a storm, whatever it holds.
+    pub(crate) storm: bool,
     /// The port whose queue holds most of the octets that led to it.
     pub(crate) because: PortId,
 }
@@ -82,6 +84,8 @@ pub(crate) struct PriorityQueues {
     pub(crate) pause_delay: u64,
     /// How many pause frames were transmitted.
     pub(crate) pause_frames_sent: u64,
+    /// Those of them that were sent in a storm.
+    pub(crate) storm_frames_sent: u64,
     /// Whether its queues are counted by input, too. They are where the node pauses links by watermarks: it has to know
     /// which output holds most of an input's octets, and what waits for a paused link.
     pub(crate) counts_inputs: bool,
@@ -154,6 +158,7 @@ impl PriorityQueues {
             link,
             pause_delay: 0,
             pause_frames_sent: 0,
+            storm_frames_sent: 0,
             counts_inputs: false,
             round_robin: None,
             trim: None,

@@ -2,6 +2,7 @@
 
 use crate::frame::{Frame, Parts, Payload, flag};
 use crate::ids::{AdapterId, FlowId, Id, LimiterId, PathId, PortId};
+use crate::packets::PacketRecord;
 use crate::path_choice::PathChooser;
 use crate::plan::{FlowPlan, Plan};
 use crate::port::Port;
@@ -32,7 +33,7 @@ pub(crate) struct Sender {
     /// Frames that may wait at the source.
     pub(crate) room: u64,
     /// Chooses the path of each frame where there are several.
-    chooser: Option<Box<PathChooser>>,
+    pub(crate) chooser: Option<Box<PathChooser>>,
 }
 
 impl Sender {
@@ -85,6 +86,17 @@ impl Sender {
     pub(crate) fn next_plain_frame(&mut self, now: Instant, flow: FlowId, limiter: &mut RateLimiter) -> Frame {
         let payload = self.source.take_plain(now, self.frame);
         self.frame_of(payload, now, flow, limiter)
+    }
+
+    /// An acknowledgement has come: tells what chooses the paths which one is free of marks. A packet that was cut to its
+    /// head is none that it answers. Paths that the flow no longer has tell nothing.
+    #[inline]
+    pub(crate) fn path_acknowledged(&mut self, now: Instant, record: &PacketRecord) {
+        let Some(chooser) = &mut self.chooser else { return };
+        let path = record.path.checked_sub(self.first_path.number()).filter(|path| *path < self.paths);
+        if let Some(path) = path {
+            chooser.acknowledged(now, path, record.answered == 0 || record.marked > 0);
+        }
     }
 
     #[inline(always)]

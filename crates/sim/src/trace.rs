@@ -131,6 +131,12 @@ pub struct Counters {
     pub frames_refused: u64,
     /// Pause frames that switches and adapters sent, XON included.
     pub pause_frames: u64,
+    /// Those of them that hosts sent in a storm of pauses.
+    pub storm_frames: u64,
+    /// Frames dropped because a watchdog took their queue for stuck.
+    pub watchdog_drops: u64,
+    /// Frames lost with a link that failed, or dropped because their link was down.
+    pub link_drops: u64,
     /// Acknowledgements that receivers sent.
     pub acks_sent: u64,
     /// Acknowledgements that reached their senders.

@@ -53,7 +53,7 @@ def of_fabric(tree: dict[str, Any]) -> Iterator[str]:
     switches = _tables(tree, "switch")
     if tree["feedback"]["kind"] != "ideal":
         yield "length and waiting of the messages on their way through the fabric"
-    if tree.get("routing", {}).get("multipath") == "frame":
+    if tree.get("routing", {}).get("multipath") in ("frame", "round_robin", "flowlet", "reps"):
         yield "frames that overtake each other on several ways"
     if any("input_memory" in each for each in switches):
         yield "the memory by input"

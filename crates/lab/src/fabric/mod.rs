@@ -14,7 +14,8 @@ use crate::scenario::{
 use crate::topology::{Role, reverse};
 use qcnlab_sim::{
     DomainPlan, Events, FlowPlan, GeneratorPlan, LinkFailure, NodePlan, PathChoice, PauseStorm, Plan, PortPlan, Record,
-    ReplayPlan, Reroute, ServiceChange, SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic, TrimPlan,
+    ReplayPlan, RepsPlan, Reroute, ServiceChange, SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic,
+    TrimPlan,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use serde_json::{Value, json};
@@ -76,6 +77,10 @@ pub(crate) struct Shares {
 
 /// The gap between flowlets, unless a scenario gives another.
 const FLOWLET_GAP: Span = Span::from_us(100);
+/// How long recycled ways are frozen, and packets that explore after that, unless a scenario says otherwise: as in
+/// uet-htsim (exit_freeze_after, explore_counter).
+const REPS_FREEZE: Span = Span::from_ms(10);
+const REPS_EXPLORE: u32 = 16;
 /// Flows of which shares are worked out.
 const MOST_SHARED: usize = 2000;
 
@@ -200,6 +205,10 @@ impl Fabric {
             path_choice: match scenario.routing.multipath {
                 Multipath::RoundRobin => PathChoice::RoundRobin,
                 Multipath::Flowlet => PathChoice::Flowlets(scenario.routing.flowlet_gap.unwrap_or(FLOWLET_GAP)),
+                Multipath::Reps => PathChoice::Recycled(RepsPlan {
+                    freeze: scenario.routing.reps_freeze.unwrap_or(REPS_FREEZE),
+                    explore: scenario.routing.reps_explore.unwrap_or(REPS_EXPLORE),
+                }),
                 _ => PathChoice::Random,
             },
             domain: self.domain.clone(),

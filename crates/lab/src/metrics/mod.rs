@@ -179,7 +179,8 @@ pub const METRICS: &[Metric] = &[
         name: "drops",
         title: "drops",
         unit: "frames",
-        about: "Frames that full queues discarded in the whole run.",
+        about: "Data frames that were discarded in the whole run: for lack of room, early, by watchdogs, and with failed \
+                links.",
         source: "-",
         definition: Definition::Run(|view| Some(view.done.counters.frames_dropped as f64)),
     },
@@ -363,6 +364,42 @@ pub const METRICS: &[Metric] = &[
         about: "Pause frames sent in the whole run, those that let go included.",
         source: "-",
         definition: Definition::Run(|view| Some(view.done.counters.pause_frames as f64)),
+    },
+    Metric {
+        name: "storm_frames",
+        title: "pause frames of storms",
+        unit: "frames",
+        about: "Pause frames that the hosts of [[pause_storm]] sent in their storms, those that let go included; \
+                pause_frames counts them, too. None without such a table.",
+        source: "-",
+        definition: Definition::Run(|view| view.count_if(view.parts.storms, |counters| counters.storm_frames)),
+    },
+    Metric {
+        name: "watchdog_drops",
+        title: "drops by watchdogs",
+        unit: "frames",
+        about: "Data frames that were dropped because a watchdog took their queue for stuck: those that waited there, and \
+                those that came. drops counts them, too. None without [[watchdog]].",
+        source: "-",
+        definition: Definition::Run(|view| view.count_if(view.parts.watchdogs, |counters| counters.watchdog_drops)),
+    },
+    Metric {
+        name: "link_drops",
+        title: "drops by failed links",
+        unit: "frames",
+        about: "Data frames that were lost with a link of [[failure]]: on it, waiting for it at a switch, or coming to it \
+                while it was down. drops counts them, too. None without such a table.",
+        source: "-",
+        definition: Definition::Run(|view| view.count_if(view.parts.failures, |counters| counters.link_drops)),
+    },
+    Metric {
+        name: "trimmed",
+        title: "trimmed packets",
+        unit: "frames",
+        about: "RoCE packets that switches cut to their heads, each as often as it was cut, in the whole run. drops counts \
+                them, too. None where no switch has trim_to.",
+        source: "-",
+        definition: Definition::Run(|view| view.count_if(view.parts.trimming, |counters| counters.packets_trimmed)),
     },
     Metric {
         name: "paused_frac",

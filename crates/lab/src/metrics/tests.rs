@@ -313,6 +313,34 @@ fn totals_are_those_of_the_engine() {
     expected.into_iter().for_each(|(name, value)| measured.is(name, value));
 }
 
+/// What a scenario has not, it does not count: storms, watchdogs, failures and trimming have metrics of their own.
+#[test]
+fn totals_of_what_a_scenario_has() {
+    let counters = Counters {
+        storm_frames: 31,
+        watchdog_drops: 32,
+        link_drops: 33,
+        packets_trimmed: 34,
+        heads_ended: 935,
+        storms_detected: 936,
+        ..Counters::default()
+    };
+    let of = |table: &str| {
+        let scenario = scenario(&HOTSPOT.replace("[scheme]", &format!("{table}[scheme]")), &[]);
+        let fabric = fabric(&scenario);
+        let done = Finished { counters, ..finished(&scenario, rows(&fabric), vec![FlowTally::default(); 3]) };
+        let measured = Measured::of(&scenario, &fabric, &done);
+        ["storm_frames", "watchdog_drops", "link_drops", "trimmed"].map(|name| measured.get(name))
+    };
+    assert_eq!(of(""), [None; 4]);
+    let storm = "[[pause_storm]]\nhost = \"host3\"\nfrom = \"40 ms\"\nuntil = \"41 ms\"\n";
+    assert_eq!(of(storm), [Some(31.0), None, None, None]);
+    assert_eq!(of("[[watchdog]]\ndetect_after = \"1 ms\"\n"), [None, Some(32.0), None, None]);
+    let failure = "[[failure]]\nlink = \"switch->host2\"\nfrom = \"40 ms\"\n";
+    assert_eq!(of(failure), [None, None, Some(33.0), None]);
+    assert_eq!(of("[[switch]]\ntrim_to = \"64 B\"\n"), [None, None, None, Some(34.0)]);
+}
+
 /// In a deadlock at 8.5 ms, before the hotspot: three whole bins of 900 thousand octets since 5 ms, the samples of 5 to 8
 /// ms, and a link that was stopped from 1 to 5 ms.
 #[test]

@@ -6,7 +6,7 @@ use super::meter::Meter;
 use super::tallies::{SampleStats, Streak};
 use crate::fabric::{Fabric, Shares};
 use crate::scenario::Scenario;
-use qcnlab_sim::{Ending, Finished, FlowTally, RoceTally, TcpTally};
+use qcnlab_sim::{Counters, Ending, Finished, FlowTally, RoceTally, TcpTally};
 use std::ops::Range;
 
 /// A run as metrics see it: the sums of the meter, and the totals.
@@ -14,8 +14,18 @@ pub(super) struct RunView<'a> {
     pub(super) done: &'a Finished,
     pub(super) meter: Meter,
     pub(super) hotspot_bps: Option<f64>,
+    pub(super) parts: Parts,
     fabric: &'a Fabric,
     completions: Vec<Completion>,
+}
+
+/// What a scenario may have that discards frames or sends them.
+#[derive(Clone, Copy)]
+pub(super) struct Parts {
+    pub(super) storms: bool,
+    pub(super) watchdogs: bool,
+    pub(super) failures: bool,
+    pub(super) trimming: bool,
 }
 
 const MS: f64 = 1e9;
@@ -25,7 +35,18 @@ impl<'a> RunView<'a> {
         meter.close(done.end.ps());
         let hotspot_bps = scenario.hotspots.first().map(|hotspot| hotspot.rate.as_f64());
         let completions = completions(fabric, done).into_iter().flatten().collect();
-        RunView { done, meter, hotspot_bps, fabric, completions }
+        let parts = Parts {
+            storms: !scenario.pause_storms.is_empty(),
+            watchdogs: !scenario.watchdogs.is_empty(),
+            failures: !scenario.failures.is_empty(),
+            trimming: scenario.switches.iter().any(|switch| switch.trim_to.is_some()),
+        };
+        RunView { done, meter, hotspot_bps, parts, fabric, completions }
+    }
+
+    /// A total of the run, if the scenario has what it counts.
+    pub(super) fn count_if(&self, has: bool, of: fn(&Counters) -> u64) -> Option<f64> {
+        has.then(|| of(&self.done.counters) as f64)
     }
 
     /// A rate as a share of what the link carries.

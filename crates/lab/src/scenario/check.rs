@@ -8,6 +8,7 @@ use super::fault::Fault;
 use super::located::LocatedFault;
 use super::position::Position;
 use super::resolved::ResolvedScenario;
+use super::routing::check_recycling;
 use super::types::{Scenario, Traffic, TrafficKind};
 use crate::foreign::LoadError;
 use qcnlab_schemes::{CongestionPoint, CpId, EventKind};
@@ -65,6 +66,7 @@ impl Scenario {
 fn fabric(scenario: &Scenario, draw: Draw, known: Option<ResolvedScenario>) -> Result<ResolvedScenario, LocatedFault> {
     signals(scenario)?;
     transport(scenario)?;
+    check_recycling(scenario)?;
     let resolved = match known {
         Some(known) => known,
         None => ResolvedScenario::of(scenario, draw)?,

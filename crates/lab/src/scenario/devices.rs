@@ -24,8 +24,8 @@ params! {
         /// Weights of classes that take turns on each output link (deficit round robin), such as "3: 2, 5: 1". Classes
         /// that it does not name are strict: they go first, the highest first. Left out, all are strict.
         weights: Option<String>, "DWRR weight, ETS", Range::ANY;
-        /// Cut RoCE packets that an output queue has no room for to this many octets, instead of dropping them: the head
-        /// goes on, and the receiver asks for the packet. Left out, they are dropped.
+        /// Cut RoCE packets that find no room in an output queue or in the switch's memory to this many octets, instead of
+        /// dropping them: the head goes on, and the receiver asks for the packet. Left out, they are dropped.
         trim_to: Option<Bytes>, "packet trimming", FRAME;
         /// Class of the heads; left out, 7.
         trim_priority: Option<u32>, "PCP", Range::between(0.0, 7.0);
@@ -148,8 +148,21 @@ choice! {
         RoundRobin = "round_robin",
         /// Each flowlet one, at random: a frame that leaves more than flowlet_gap after the one before begins a new one.
         Flowlet = "flowlet",
+        /// Each packet that of one that was acknowledged without a mark, once, and one at random where there is none
+        /// (recycled entropies). For RoCE with an acknowledgement of each packet; frames may overtake one another.
+        Reps = "reps",
         /// All flows the first.
         Single = "single",
+    }
+}
+
+impl Multipath {
+    /// Whether frames of a flow take all its ways, so that they may overtake one another.
+    pub(crate) const fn spreads_flows(self) -> bool {
+        match self {
+            Multipath::Frame | Multipath::RoundRobin | Multipath::Flowlet | Multipath::Reps => true,
+            Multipath::Flow | Multipath::Switch | Multipath::Single => false,
+        }
     }
 }
 
@@ -161,6 +174,10 @@ params! {
         multipath: Multipath, "ECMP, packet spraying", Range::ANY, Fallback::Text("flow");
         /// Flowlets: the gap after which another way is drawn; left out, 100 us.
         flowlet_gap: Option<Span>, "", UP_TO_LONGEST;
+        /// REPS: how long after a retransmission timeout only recycled ways are used; left out, 10 ms.
+        reps_freeze: Option<Span>, "exit_freeze_after", UP_TO_LONGEST;
+        /// REPS: packets of a flow that take ways at random after that; left out, 16.
+        reps_explore: Option<u32>, "explore_counter", Range::between(0.0, 1e6);
         /// How long after a link fails or comes back flows take other ways; left out, they keep theirs, and what needs
         /// the link is lost.
         converges_after: Option<Span>, "", UP_TO_LONGEST;

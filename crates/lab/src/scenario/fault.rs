@@ -343,6 +343,30 @@ pub enum Fault {
     /// A class of heads where nothing is cut.
     #[error("trim_priority is for heads of packets, and nothing is cut")]
     NothingTrimmed,
+    /// Ways that are recycled, of traffic without acknowledgements of packets.
+    #[error(
+        "routing.multipath = \"reps\" recycles the ways of acknowledged packets, and traffic.{traffic} (kind {kind}) has none"
+    )]
+    NotAcknowledged {
+        /// The entry of traffic, from 0.
+        traffic: usize,
+        /// Its kind.
+        kind: &'static str,
+    },
+    /// Ways that are recycled, with one acknowledgement for several packets.
+    #[error(
+        "routing.multipath = \"reps\" needs an acknowledgement of each packet, and one for {every} tells the way of one alone"
+    )]
+    Coalesced {
+        /// Packets that an acknowledgement answers.
+        every: u32,
+    },
+    /// A key of recycled ways where nothing is recycled.
+    #[error("{key} is for routing.multipath = \"reps\"")]
+    NothingRecycled {
+        /// The key.
+        key: &'static str,
+    },
     /// Weights of classes that cannot be read.
     #[error("'{text}' gives no weights of classes")]
     Weights {
@@ -633,6 +657,12 @@ impl Fault {
                 "via has every switch on the way, from the one at the sender to the one at the receiver".to_owned()
             }
             Fault::TrimAboveFrame { .. } => "lower trim_to".to_owned(),
+            Fault::NotAcknowledged { .. } => {
+                "use kind \"roce\", \"roce_list\", \"roce_flows\" or \"roce_incast\", or another routing.multipath"
+                    .to_owned()
+            }
+            Fault::Coalesced { .. } => "leave ack_every out, or use another routing.multipath".to_owned(),
+            Fault::NothingRecycled { key } => format!("add multipath = \"reps\", or leave {key} out"),
             Fault::NothingTrimmed => "add trim_to = \"64 B\", or leave it out".to_owned(),
             Fault::Weights { .. } => {
                 "write \"3: 2, 5: 1\": classes from 0 to 7, each once, with weights from 1 to 1000".to_owned()

@@ -8,6 +8,7 @@ use super::located::{LocatedFault, read_pattern};
 use super::types::Scenario;
 use crate::pattern::Pattern;
 use crate::topology::{Network, Role, Routes, TopologyError, reverse};
+use qcnlab_schemes::params::Variants;
 use qcnlab_units::Span;
 
 /// Seed of the hash that chooses a flow's path: the same in every replication, so that what a scenario's
@@ -35,6 +36,27 @@ pub(super) fn paths(
         None => ways.of(flow).map_err(|error| no_way(flow, error)),
     };
     flows.iter().map(path).collect()
+}
+
+/// Ways are recycled where each packet of each flow is acknowledged by itself.
+pub(super) fn check_recycling(scenario: &Scenario) -> Result<(), LocatedFault> {
+    let routing = &scenario.routing;
+    if routing.multipath != Multipath::Reps {
+        let keys = [("reps_freeze", routing.reps_freeze.is_some()), ("reps_explore", routing.reps_explore.is_some())];
+        return match keys.into_iter().find(|(_, there)| *there) {
+            Some((key, _)) => Err(LocatedFault::new(Fault::NothingRecycled { key }, &[format!("routing.{key}")])),
+            None => Ok(()),
+        };
+    }
+    for (entry, traffic) in scenario.traffic.iter().enumerate() {
+        let (fault, key) = match traffic.queue_pair() {
+            None => (Fault::NotAcknowledged { traffic: entry, kind: traffic.kind.word() }, "kind"),
+            Some(config) if config.ack_every > 1 => (Fault::Coalesced { every: config.ack_every }, "ack_every"),
+            Some(_) => continue,
+        };
+        return Err(LocatedFault::new(fault, &[format!("traffic.{entry}.{key}"), "routing.multipath".to_owned()]));
+    }
+    Ok(())
 }
 
 /// What changes when links fail and come back, if routes ever hear of it. A flow that has no other way keeps its own.
@@ -105,14 +127,16 @@ impl<'a> Ways<'a> {
             Multipath::Switch => {
                 self.routes.by_switch(from, to, &flow.name, |switch| self.seeds[switch as usize]).map(|path| vec![path])
             }
-            Multipath::Frame | Multipath::RoundRobin | Multipath::Flowlet => self.routes.all(from, to),
+            Multipath::Frame | Multipath::RoundRobin | Multipath::Flowlet | Multipath::Reps => {
+                self.routes.all(from, to)
+            }
         }
     }
 
     /// Those of the ways given that a flow uses.
     fn chosen(&self, flow: &FlowSpec, mut paths: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
         match self.multipath {
-            Multipath::Frame | Multipath::RoundRobin | Multipath::Flowlet => paths,
+            Multipath::Frame | Multipath::RoundRobin | Multipath::Flowlet | Multipath::Reps => paths,
             Multipath::Single => paths.drain(..1).collect(),
             Multipath::Flow | Multipath::Switch => {
                 let hash = crate::topology::flow_hash(&flow.name, PATH_SEED);

@@ -4,6 +4,7 @@ use super::devices::Multipath;
 use super::drawing::Draw;
 use super::resolved::ResolvedScenario;
 use super::types::{Scenario, Traffic};
+use qcnlab_schemes::{CongestionPoint, CpCapabilities, CpId};
 use qcnlab_sim::roce::QpRecovery;
 
 impl Scenario {
@@ -11,19 +12,19 @@ impl Scenario {
     pub fn warnings(&self) -> Vec<String> {
         let entries: Vec<usize> =
             (0..self.traffic.len()).filter(|entry| repairs_no_loss(&self.traffic[*entry])).collect();
-        let overtaken = self.overtaken();
+        let plain = [self.overtaken(), self.unmarked(), self.uncut()].concat();
         if entries.is_empty() && self.domain.is_none() {
-            return overtaken;
+            return plain;
         }
         let draw = Draw { seed: self.seed, replication: 0 };
         let Ok(resolved) = self.resolve(draw) else { unreachable!("a checked scenario can be resolved") };
         let lost = entries.into_iter().filter_map(|entry| loss_without_repair(self, &resolved, entry));
-        lost.chain(of_the_domain(&resolved)).chain(overtaken).collect()
+        lost.chain(of_the_domain(&resolved)).chain(plain).collect()
     }
 
     /// Says of traffic that repairs by go-back-N that its frames overtake one another.
     fn overtaken(&self) -> Vec<String> {
-        if !matches!(self.routing.multipath, Multipath::Frame | Multipath::RoundRobin | Multipath::Flowlet) {
+        if !self.routing.multipath.spreads_flows() {
             return Vec::new();
         }
         let repeats =
@@ -36,6 +37,35 @@ impl Scenario {
             )
         };
         entries.map(one).collect()
+    }
+
+    /// Says that REPS cannot tell ways apart where nothing is marked.
+    fn unmarked(&self) -> Vec<String> {
+        let CpCapabilities { marks_departures, marks_arrivals, .. } =
+            self.scheme.congestion_point(CpId(0)).capabilities();
+        if self.routing.multipath != Multipath::Reps || marks_departures || marks_arrivals {
+            return Vec::new();
+        }
+        vec![format!(
+            "routing.multipath = \"reps\" leaves ways whose packets are marked, and the ports of scheme '{}' mark none: it leaves \
+             those alone that lose packets",
+            self.scheme.name()
+        )]
+    }
+
+    /// Says of switches that cut packets that there are none.
+    fn uncut(&self) -> Vec<String> {
+        if self.traffic.iter().any(|traffic| traffic.queue_pair().is_some()) {
+            return Vec::new();
+        }
+        let tables = self.switches.iter().enumerate().filter(|(_, switch)| switch.trim_to.is_some());
+        let one = |(table, _)| {
+            format!(
+                "switch.{table}.trim_to cuts RoCE packets, and no traffic is over RoCE: it acts nowhere; leave it out, or use \
+                 kind \"roce\", \"roce_list\", \"roce_flows\" or \"roce_incast\""
+            )
+        };
+        tables.map(one).collect()
     }
 }
 

@@ -5,6 +5,7 @@
 //! Its time is whole nanoseconds: 1048 octets take 83 ns at 100 Gb/s instead of 83.84. Links are that much faster here.
 
 mod switches;
+mod ways;
 
 use qcnlab_lab::{Control, Options, Replication, Scenario, run};
 use qcnlab_units::Instant;

@@ -66,10 +66,12 @@ impl Engine {
         queues.pauses_in_flight.clear();
         self.network.ports[id].go_down();
         while let Some(frame) = self.network.ports[id].lose_on_the_wire() {
-            self.lose_with_link(now, id, &frame);
+            self.recording.counters.link_drops += u64::from(!frame.is(flag::NOT_DATA));
+            self.lose(now, id, &frame);
         }
         for position in 0..self.network.queues[queues_id].queues.len() {
             while let Some(frame) = self.network.queues[queues_id].take_waiting(position) {
+                self.recording.counters.link_drops += u64::from(!frame.is(flag::NOT_DATA));
                 self.lose_waiting(now, id, queues_id, position, frame);
             }
             let queue = &self.network.queues[queues_id].queues[position];
@@ -91,10 +93,10 @@ impl Engine {
             self.free(now, &frame);
         }
         self.network.ports[id].lose_waiting(frame.octets());
-        self.lose_with_link(now, id, &frame);
+        self.lose(now, id, &frame);
     }
 
-    fn lose_with_link(&mut self, now: Instant, id: PortId, frame: &Frame) {
+    fn lose(&mut self, now: Instant, id: PortId, frame: &Frame) {
         if frame.is(flag::NOT_DATA) {
             self.lose_control(*frame);
         } else {
@@ -113,7 +115,11 @@ impl Engine {
         };
         let because = queues.port;
         for classes in groups {
-            self.pause_classes(now, id, crate::priority_queues::PauseFrame { classes, quanta: 0, because });
+            self.pause_classes(
+                now,
+                id,
+                crate::priority_queues::PauseFrame { classes, quanta: 0, storm: false, because },
+            );
         }
     }
 

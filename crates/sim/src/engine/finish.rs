@@ -37,6 +37,7 @@ impl Engine {
             counters.frames_refused += tally.refused;
         }
         counters.pause_frames = self.network.queues.iter().map(|queues| queues.pause_frames_sent).sum();
+        counters.storm_frames = self.network.queues.iter().map(|queues| queues.storm_frames_sent).sum();
         counters.frame_hops = self.network.ports.iter().map(|port| port.count.accepted_frames).sum();
         self.audit()?;
         let flows = self.senders.flows.iter().zip(self.recording.tallies.iter());

@@ -103,8 +103,11 @@ impl Engine {
         let guarded = self.network.queues[queues].guarded;
         let refused = guarded && self.network.refuses(id, queues, &frame);
         let admitted = !refused && self.enqueue_by_class(now, id, queues, frame);
-        if !admitted && (!guarded || !self.trim(now, id, queues, &frame)) {
-            self.drop_data(now, id, &frame);
+        if !admitted {
+            self.count_why_dropped(id, queues, &frame);
+            if !guarded || !self.trim(now, id, queues, &frame) {
+                self.drop_data(now, id, &frame);
+            }
         }
         let queue = self.network.queues[queues].of_class(frame.class());
         let (cp, len) = (queue.cp, queue.octets);
@@ -271,6 +274,17 @@ impl Engine {
             self.start_transmission(now, queues);
         }
         true
+    }
+
+    /// Counts a data frame that a queue has not taken, if a watchdog or a link that is down is to blame.
+    #[cold]
+    fn count_why_dropped(&mut self, id: PortId, queues: QueuesId, frame: &Frame) {
+        let counters = &mut self.recording.counters;
+        if self.network.queues[queues].drops(frame.class()) {
+            counters.watchdog_drops += 1;
+        } else if self.network.ports[id].is_down() {
+            counters.link_drops += 1;
+        }
     }
 
     /// A data frame does not fit the queue of a port.

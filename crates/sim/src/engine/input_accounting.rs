@@ -58,7 +58,7 @@ impl Engine {
     pub(super) fn lose_at_input(&mut self, now: Instant, port: PortId, frame: &Frame) {
         if frame.is(flag::NOT_DATA) {
             self.lose_control(*frame);
-        } else {
+        } else if !self.trim_at_input(now, port, frame) {
             self.lose_data(now, port, frame);
         }
     }

@@ -24,7 +24,7 @@ impl Engine {
             self.network.nodes[node].paused_groups += u32::from(!was_xoff);
             self.schedule.set(Event::PauseRefresh(input), Instant::from_ps(sender.next_refresh()));
         }
-        let frame = PauseFrame { classes: sender.classes(group), quanta: sender.quanta(), because };
+        let frame = PauseFrame { classes: sender.classes(group), quanta: sender.quanta(), storm: false, because };
         let reverse = pause.reverse;
         self.send_pause_frame(now, reverse, frame);
         if self.network.nodes[node].paused_groups == 1 {
@@ -42,7 +42,7 @@ impl Engine {
         let Some(because) = pause.because[usize::from(group)] else { return };
         self.network.nodes[node].paused_groups -= u32::from(pause.sender.is_xoff(group));
         pause.sender.on_xon(now, group);
-        let frame = PauseFrame { classes: pause.sender.classes(group), quanta: 0, because };
+        let frame = PauseFrame { classes: pause.sender.classes(group), quanta: 0, storm: false, because };
         let reverse = pause.reverse;
         self.send_pause_frame(now, reverse, frame);
     }

@@ -84,6 +84,7 @@ impl Engine {
     pub(super) fn packet_acknowledged(&mut self, now: Instant, flow: FlowId, id: PacketId) {
         let record = *self.network.packets.get(id);
         let sender = &mut self.senders.flows[flow];
+        sender.path_acknowledged(now, &record);
         let Source::Roce(pair) = &mut sender.source else { unreachable!("packets belong to queue pairs") };
         let newly = match record.kind {
             AckKind::Positive => pair.sender.on_ack(now, record.expected),
@@ -138,6 +139,9 @@ impl Engine {
         pair.wake = Instant::NEVER;
         let lost = pair.sender.on_wake(now);
         let due = pair.receiver.on_wake(now);
+        if lost && let Some(chooser) = &mut sender.chooser {
+            chooser.timed_out(now);
+        }
         let event = TransportEvent::Lost(LossSign::Timeout);
         if lost && pair.hears_of(&event) {
             let limiter_id = sender.limiter;

@@ -28,6 +28,7 @@ impl Engine {
         let port = &self.network.ports[queues.port];
         if let Some(pause) = queues.pause_frames.pop_front() {
             queues.pause_frames_sent += 1;
+            queues.storm_frames_sent += u64::from(pause.storm);
             queues.transmitting = Transmitting::Pause(pause);
             queues.ends = now.ps() + port.transmission(PAUSE_FRAME);
             return self.schedule.set(Event::TransmissionEnd(id), Instant::from_ps(queues.ends));

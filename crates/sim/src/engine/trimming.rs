@@ -1,7 +1,8 @@
-//! Packets that are cut to their heads where a queue has no room for them, so that the receiver hears of the loss.
+//! Packets that are cut to their heads where a queue, or the memory of its node, has no room for them, so that the
+//! receiver hears of the loss.
 //!
 //! The packet counts as dropped. Its head travels on as a control frame, in a class of its own, which may overtake what
-//! waits; the receiver answers it at once.
+//! waits and is not counted in the memory of the node that cut it; the receiver answers it at once.
 
 use super::Engine;
 use super::signals::ControlFrame;
@@ -13,7 +14,19 @@ use crate::source::Source;
 use qcnlab_units::Instant;
 
 impl Engine {
+    /// Cuts a packet that arrived over `port`, and that the memory of its node has not taken, as [`trim`](Engine::trim)
+    /// does; returns whether.
+    #[cold]
+    pub(super) fn trim_at_input(&mut self, now: Instant, port: PortId, frame: &Frame) -> bool {
+        let mut onward = *frame;
+        onward.advance_hop();
+        let output = self.network.routes.ports_of(frame.path()).get(usize::from(onward.hop())).copied();
+        let Some(queues) = output.and_then(|output| self.network.ports[output].queues()) else { return false };
+        self.trim(now, port, queues, &onward)
+    }
+
     /// Cuts a packet that a queue has not taken, if its node does that and the packet is one of RoCE; returns whether.
+    /// Its loss is written down at `port`.
     #[cold]
     pub(super) fn trim(&mut self, now: Instant, port: PortId, queues: QueuesId, frame: &Frame) -> bool {
         let queues = &self.network.queues[queues];

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::changes::NetworkChange;
+use crate::frame::flag;
 use crate::ids::{NodeId, PortId, QueuesId};
 use crate::priority_queues::{PauseFrame, Transmitting};
 use crate::watchdog::{Finding, WatchdogAction};
@@ -36,6 +37,7 @@ impl Engine {
                 match action {
                     WatchdogAction::Drop => {
                         while let Some(frame) = self.network.queues[id].take_waiting(position) {
+                            self.recording.counters.watchdog_drops += u64::from(!frame.is(flag::NOT_DATA));
                             self.lose_waiting(now, port, id, position, frame);
                         }
                     }
@@ -64,7 +66,7 @@ impl Engine {
         let goes_on = now < until;
         let quanta = if goes_on { u16::MAX } else { 0 };
         let half = Span::from_ps(self.network.queues[id].quanta_ps(quanta) / 2);
-        self.send_pause_frame(now, port, PauseFrame { classes, quanta, because: port });
+        self.send_pause_frame(now, port, PauseFrame { classes, quanta, storm: true, because: port });
         if goes_on {
             self.plan_change((now + half).min(until), NetworkChange::Storm(port, classes, until));
         }

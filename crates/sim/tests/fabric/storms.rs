@@ -32,6 +32,7 @@ fn a_storm_stops_the_link_until_it_is_over() {
     let net = paused_by_its_sink(2000, None);
     let done = net.run();
     assert_eq!((done.flows[0].delivered, done.flows[0].dropped, done.counters.pause_frames), (833 + 2498, 0, 2));
+    assert_eq!(done.counters.storm_frames, 2, "XOFF and XON of the storm are all that there are");
     let pauses = &done.trace.pauses;
     assert_eq!((pauses.start.clone(), pauses.end.clone()), (vec![1_001_051_200], vec![2_001_051_200]));
     assert_eq!((pauses.port.clone(), pauses.because.clone()), (vec![net.port("s->c")], vec![net.port("c->s")]));
@@ -60,6 +61,7 @@ fn a_watchdog_drops_what_a_storm_holds_up() {
     let done = paused_by_its_sink(3000, Some(WatchdogAction::Drop)).run();
     assert_eq!((done.flows[0].delivered, done.flows[0].dropped), (833 + 1414, 1916));
     assert_eq!((done.counters.storms_detected, done.counters.storms_ended), (1, 1));
+    assert_eq!((done.counters.watchdog_drops, done.counters.link_drops), (1916, 0));
 }
 
 /// Or it sends from 1400 us on: one frame each 1.2 us, 2999 of them before 5 ms.
@@ -67,6 +69,7 @@ fn a_watchdog_drops_what_a_storm_holds_up() {
 fn a_watchdog_sends_what_a_storm_holds_up() {
     let done = paused_by_its_sink(3000, Some(WatchdogAction::Forward)).run();
     assert_eq!((done.flows[0].delivered, done.flows[0].dropped), (833 + 2999, 0));
+    assert_eq!(done.counters.watchdog_drops, 0);
 }
 
 /// A circle of pauses ends the run, unless a watchdog breaks it: then traffic goes on, with losses, until the next.

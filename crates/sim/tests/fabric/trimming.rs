@@ -4,7 +4,7 @@ use super::net::Net;
 use super::two_to_one;
 use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::testing::queue_pair;
-use qcnlab_sim::{Events, Traffic, TrimPlan};
+use qcnlab_sim::{Alpha, Events, SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic, TrimPlan};
 use qcnlab_units::{Bytes, Instant, Span};
 
 /// Two messages of 1000 packets meet at a queue of 20 packets.
@@ -41,6 +41,44 @@ fn what_is_cut_goes_again_and_nothing_else() {
     let many = net.run();
     few.counters.events = many.counters.events;
     assert!(few == many, "the runs differ: {:?} and {:?}", few.counters, many.counters);
+}
+
+/// The same with a shared buffer of 120 KB, of which the queue may hold a quarter of what is free: with b octets queued,
+/// (120 - b) / 4 KB, so at most 24 KB, 22 packets of 1048 octets. What exceeds that is cut, and its head goes on.
+#[test]
+fn a_shared_buffer_cuts_what_exceeds_the_threshold_of_a_queue() {
+    let mut net = incast(QpRecovery::SelectiveRepeat, true);
+    let (switch, output) = (net.node("s"), net.port("s->c"));
+    net.plan.ports[output as usize].capacity = None;
+    net.plan.ports[output as usize].recorded = true;
+    let inputs = (0u32..).zip(&net.plan.ports).filter(|(_, port)| port.to == switch);
+    let input = |(port, _)| SharedInputPlan { port, headroom: Bytes::ZERO, alpha: None };
+    net.plan.nodes[switch as usize].shared_buffer = Some(SharedBufferPlan {
+        shared: Bytes::new(120_000),
+        reserve: Bytes::ZERO,
+        headroom_pool: None,
+        cell: Bytes::new(1),
+        xon: Bytes::ZERO,
+        xon_offset: Bytes::ZERO,
+        inputs: inputs.map(input).collect(),
+        queues: vec![SharedQueuePlan { port: output, alpha: Alpha::two_to(-2) }],
+    });
+    let mut few = net.run();
+    let roce: Vec<_> = few.flows.iter().map(|flow| flow.roce.unwrap()).collect();
+    let trimmed = few.counters.packets_trimmed;
+    assert!(trimmed > 100 && trimmed == few.counters.frames_dropped, "{:?}", few.counters);
+    assert_eq!(roce.iter().map(|pair| pair.retransmitted).sum::<u64>(), trimmed);
+    assert!(roce.iter().all(|pair| pair.timeouts == 0 && pair.acknowledged_bytes == 1_000_000), "{roce:?}");
+    let peak = few.trace.queues.bytes.iter().max().copied();
+    assert!(peak.is_some_and(|peak| peak > 20 * 1048 && peak < 22 * 1048 + 20 * 64), "{peak:?}");
+    net.plan.events = Events::Everywhere;
+    let many = net.run();
+    few.counters.events = many.counters.events;
+    assert!(few == many, "the runs differ: {:?} and {:?}", few.counters, many.counters);
+    // Without trim_to they are dropped, and timeouts repair them.
+    net.plan.nodes[switch as usize].trim = None;
+    let dropped = net.run();
+    assert!(dropped.counters.packets_trimmed == 0 && dropped.counters.frames_dropped > 100);
 }
 
 /// Go-back-N completes, too. Without heads more is sent again or waits for the timeout.
