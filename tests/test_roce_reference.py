@@ -89,6 +89,6 @@ def test_a_capture_has_the_same_negative_acknowledgements(tmp_path: Path) -> Non
     run_captured(scenario(setting, messages), Capture("host1->switch", "headers"), file, reps=1)
     abouts = [str(frame["about"]) for frame in frames(file)]
     named = re.compile(r"queue pair 0xc(\w+) sequence (\d+) NAK sequence error")
-    found = [match for about in abouts if (match := named.search(about))]
-    assert [(int(match[1], 16), int(match[2])) for match in found] == network.nacks
+    matches = [match for about in abouts if (match := named.search(about))]
+    assert [(int(match[1], 16), int(match[2])) for match in matches] == network.nacks
     assert len(network.nacks) >= 10
