@@ -9,7 +9,11 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+<<<<<<< HEAD
 .PHONY: help demo test test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-sweeps bench-live bench-live-decks gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel wheel-test audit clean
+=======
+.PHONY: help demo test test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-live bench-live-decks bench-live-limiters gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel wheel-test audit clean
+>>>>>>> 7feebc1 (Live: the kernel's shaper HTB paces in the adapter's place, told over netlink)
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -69,6 +73,9 @@ bench-live: ## measure the live switch beside the kernel bridge and a plain forw
 
 bench-live-decks: $(CORE) ## hold live runs of decks 001, 002 and 003 against simulated ones; writes docs/reference/live.md (14 minutes at most)
 	@$(BIN)/python benches/live_against_simulated.py $(ARGS)
+
+bench-live-limiters: $(CORE) ## compare who paces in live runs, the adapter or the kernel's HTB; writes docs/reference/live-limiters.md (7 minutes)
+	@$(BIN)/python benches/live_limiters.py $(ARGS)
 
 gate: ## compare the engine's instruction counts with the accepted ones (needs valgrind)
 	cargo build --release --quiet -p qcnlab-lab --example workload

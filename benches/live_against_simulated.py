@@ -8,19 +8,14 @@ uses: live runs outside the limits of `docs/concepts/live.md` are left out, with
 from __future__ import annotations
 
 import argparse
-import datetime
-import os
-import platform
-import subprocess
 import sys
-import textwrap
 from dataclasses import dataclass
-from pathlib import Path
+
+from live_pages import ROOT, wrapped, written_by
 
 from qcnlab import api, plots, text
 from qcnlab.live import comparing
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/reference/live.md"
 IMAGES = ROOT / "docs/img"
 REPS = 30
@@ -183,17 +178,8 @@ def ratio(row: dict[str, object]) -> str:
 
 def head(left_out: list[Experiment]) -> str:
     """Return the page's head: what, when, on which build and machine, and what was not run."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
-    today = datetime.datetime.now(tz=datetime.UTC).date()
-    machine = f"{platform.system()} {platform.release().split('-')[0]}, {os.cpu_count()} CPUs"
     paragraph = (
-        f"Written by `make bench-live-decks` on {today} at commit {commit}; {machine}. Both sides "
+        f"{written_by('bench-live-decks')}. Both sides "
         "have the same scenario at the same scale, with times stretched and rates shrunk by one "
         "factor ([what is real and what is not](../concepts/live.md)). Medians [least..most] over "
         "replications; live runs outside the timing limits are left out, and counted. Times in "
@@ -204,11 +190,6 @@ def head(left_out: list[Experiment]) -> str:
         missing = "; ".join(each.heading for each in left_out)
         paragraph += f" Not run this time: {missing}."
     return f"# Live runs beside simulated ones\n\n{wrapped(paragraph)}"
-
-
-def wrapped(paragraph: str) -> str:
-    """Return a paragraph in lines of the page's width."""
-    return textwrap.fill(paragraph, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def main() -> None:

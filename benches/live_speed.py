@@ -11,18 +11,16 @@ example built: cargo build --release -p qcnlab-live --example forwarders.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+from live_pages import ROOT, wrapped, written_by
+
 FORWARDERS = ROOT / "target/release/examples/forwarders"
 HEAD = (
     "frame, B", "forwarder", "thousand frames/s", "Mb/s", "CPU a frame, us",
@@ -68,17 +66,8 @@ def markdown(table: list[tuple[str, ...]]) -> str:
 
 def page(table: list[tuple[str, ...]], repeats: int, load: float) -> str:
     """Return the page: what, when, on which build and machine, and the table."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
-    today = datetime.datetime.now(tz=datetime.UTC).date()
-    machine = f"{platform.system()} {platform.release().split('-')[0]}, {os.cpu_count()} CPUs"
     paragraphs = (
-        f"Written by `make bench-live` on {today} at commit {commit}; {machine}, load average "
+        f"{written_by('bench-live')}, load average "
         f"{load:.1f} when it began. Medians [least..most] of {repeats} rounds, in each of which "
         "the three take turns on the same two veth pairs between three namespaces, with the same "
         "frames: an 802.1Q tag, a CN-TAG, UDP.",
@@ -90,10 +79,7 @@ def page(table: list[tuple[str, ...]], repeats: int, load: float) -> str:
         "wait, and the column behind it what one core does with that. Latency is that of single "
         "frames 1 ms apart, sender and receiver and both wake-ups included.",
     )
-    body = "\n\n".join(
-        textwrap.fill(each, 120, break_long_words=False, break_on_hyphens=False)
-        for each in paragraphs
-    )
+    body = "\n\n".join(wrapped(each) for each in paragraphs)
     return f"# What the live switch costs\n\n{body}\n\n{markdown(table)}\n"
 
 

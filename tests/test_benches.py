@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 BENCHES = (
     "bench", "counts_against_peers", "gate", "growth",
-    "live_against_simulated", "live_speed", "ns2", "ns3", "peers",
+    "live_against_simulated", "live_limiters", "live_pages", "live_speed", "ns2", "ns3", "peers",
     "phases", "tcp_against_ns3",
 )  # fmt: skip
 

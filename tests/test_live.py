@@ -68,6 +68,21 @@ def machine() -> None:
 
 
 @pytest.fixture
+def shaper(machine: None) -> None:
+    """Skip unless the kernel has the shaper HTB."""
+    done = subprocess.run(
+        [*QCNLAB, "live", "doctor", "--json"], capture_output=True, text=True, check=False
+    )
+    findings = {each["what"]: each for each in json.loads(done.stdout)["findings"]}
+    finding = findings["kernel shaper HTB"]
+    if not finding["works"]:
+        reason = f"live: {finding['what']}: {finding['said']}"
+        if os.environ.get("QCNLAB_REQUIRE_LIVE") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+
+@pytest.fixture
 def scenario(tmp_path: Path) -> Path:
     path = tmp_path / "two.toml"
     path.write_text(SCENARIO)
@@ -116,6 +131,25 @@ def test_a_run_writes_an_ordinary_folder(machine: None, scenario: Path, tmp_path
     assert bool(live["timing"]["reasons"]) != valid
     for arguments in (["plot", str(folder)], ["frames", str(folder / "capture.pcapng")]):
         subprocess.run([*QCNLAB, *arguments], capture_output=True, check=True)
+
+
+def test_a_run_says_who_paced(shaper: None, scenario: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    command = [*QCNLAB, "live", "run", str(scenario), "--limiter", "htb", "-o", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    result = qcnlab.open_run(folder)
+    limiter = result.meta["live"]["limiter"]
+    assert limiter["kind"] == "htb"
+    assert "live at 1/100, paced by HTB: " in result.summary["title"]
+    assert "\nlimiter: htb; " in done.stdout
+    # One reaction point a sender; 8 octets of tags beyond what the kernel sees.
+    senders = [each for each in limiter["shapers"] if each["classes"]]
+    assert [each["host"] for each in senders] == ["source1", "source2"]
+    assert [each["classes"][0]["overhead_bytes"] for each in senders] == [8, 8]
+    assert all(each["rate_changes"] > 1 for each in senders)
+    percentiles = limiter["spacing"]["percentiles"]
+    assert len(percentiles) == 101
+    assert percentiles == sorted(percentiles)
 
 
 def test_tshark_reads_the_frames_of_a_run(machine: None, scenario: Path, tmp_path: Path) -> None:
@@ -181,10 +215,21 @@ def test_what_cannot_be_run_is_said_in_one_line(tmp_path: Path) -> None:
 def test_nothing_is_left_behind(
     machine: None, scenario: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
+    nothing_is_left(scenario, tmp_path, number, "adapter")
+
+
+def test_nothing_of_the_kernel_shaper_is_left_behind(
+    shaper: None, scenario: Path, tmp_path: Path
+) -> None:
+    nothing_is_left(scenario, tmp_path, signal.SIGKILL, "htb")
+
+
+def nothing_is_left(scenario: Path, tmp_path: Path, number: signal.Signals, limiter: str) -> None:
+    """End a run by a signal: interfaces and names are those of before."""
     before = interfaces()
     namespaces = named()
     folder = tmp_path / "run"
-    command = [*QCNLAB, "live", "run", str(scenario), "-o", str(folder)]
+    command = [*QCNLAB, "live", "run", str(scenario), "--limiter", limiter, "-o", str(folder)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(2.0)
     assert process.poll() is None

@@ -288,6 +288,7 @@ def live_run(
     *,
     scale: int,
     traffic: str = "own",
+    limiter: str = "adapter",
     seed: int | None = None,
     capture: tuple[Path, int] | None = None,
     progress: Callable[[float], object] | None = None,

@@ -3,22 +3,25 @@
 //! A frame that the host's stack sends belongs to a flow, and the flow to a limiter: a reaction point with its pacer.
 //! There it waits, gets its 802.1Q tag and its CN-TAG, and goes to the port when the pacer allows and the port is free.
 //! CNMs from the link are heard by the limiter that their CN-TAG names, and go no further. What belongs to no limiter
-//! (acknowledgements, other traffic) goes to the port at once.
+//! (acknowledgements, other traffic) goes to the port at once. Where the kernel's shaper paces, frames have waited there
+//! before they come here, and the limiter holds them for the port alone.
 
 use crate::defence::{self, DefenceEnd, DefendedPort, Mode};
 use crate::head::{Head, whole, with_tags};
 use crate::layout::{DISCARD, Layout, VLAN, ip, mac};
+use crate::limiters::{HostLimiter, limiters_of};
 use crate::port::{Port, Queued};
 use crate::record::Records;
+use crate::shaper::{LimiterKind, ShapedClass};
 use crate::signals;
+use crate::spacing::Spaced;
 use crate::switch::{Capture, Due};
 use crate::sys::socket::Received;
 use crate::view::View;
 use qcnlab_capture::Direction;
-use qcnlab_schemes::driver::Limiter;
-use qcnlab_schemes::{Dice, Purpose, ReactionPoint};
+use qcnlab_schemes::ReactionPoint;
 use qcnlab_sim::{FlowPlan, Plan, Traffic};
-use qcnlab_units::{Bytes, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use qcnlab_wire::{CnTag, Codec, EtherType, Frame, MacControl, Payload, VlanTag};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,58 +30,6 @@ use std::sync::Arc;
 /// starts anew, so that time lost is not made good by a burst. As long as a loop of a valid run may not look, so that
 /// in such a run every frame leaves its limiter when the law says.
 const MOST_CATCH_UP: u64 = 5_000_000_000;
-/// Octets that wait for a limiter without a limit of its own.
-const MOST_WAITING: u64 = 8 << 20;
-/// CNMs that a limiter hears back to back.
-const CNM_BURST: u64 = 100;
-/// Octets at line rate for each CNM that a limiter hears in the long run: a quarter of the shortest interval between
-/// two samples of one congestion point, 18.5 KB less its jitter.
-const OCTETS_PER_CNM: u64 = 4_000;
-
-/// Lets so many events pass in a burst, and one each interval in the long run.
-#[derive(Debug)]
-struct TokenBucket {
-    /// When the bucket would be empty, ps, counted in intervals before now.
-    full_at: u64,
-    interval: u64,
-    burst: u64,
-}
-
-impl TokenBucket {
-    fn new(interval: u64, burst: u64) -> TokenBucket {
-        TokenBucket { full_at: 0, interval, burst }
-    }
-
-    fn take(&mut self, now: u64) -> bool {
-        let base = self.full_at.max(now);
-        if base + self.interval > now + self.interval * self.burst {
-            return false;
-        }
-        self.full_at = base + self.interval;
-        true
-    }
-}
-
-/// A limiter of the host, and the frames that wait for it.
-#[derive(Debug)]
-struct HostLimiter {
-    rpid: u16,
-    /// Its number in the plan.
-    number: u32,
-    driver: Limiter,
-    waiting: VecDeque<Queued>,
-    octets: u64,
-    room: u64,
-    /// The latest instant that the reaction point was told of, ps.
-    told: u64,
-    cnms: TokenBucket,
-    /// Signals that it has heard.
-    heard: u64,
-    /// Whether its frames carry a CN-TAG.
-    cn_tag: bool,
-    class: u8,
-    flows: Vec<u32>,
-}
 
 /// A host's adapter, without its descriptors.
 pub(crate) struct Adapter {
@@ -119,39 +70,10 @@ pub(crate) enum FromLink<'a> {
 }
 
 impl Adapter {
-    pub(crate) fn new(plan: &Plan, layout: Arc<Layout>, host: u32, capture: Capture) -> Adapter {
+    pub(crate) fn new(plan: &Plan, layout: Arc<Layout>, host: u32, kind: LimiterKind, capture: Capture) -> Adapter {
         let uplink = layout.uplink(host);
-        let rate = layout.ways[uplink as usize].shape.rate;
         let peer = layout.ways[uplink as usize].to;
-        let mut limiters: Vec<HostLimiter> = Vec::new();
-        let mut limiter_of = vec![None; plan.flows.len()];
-        for (index, (flow, ends)) in
-            plan.flows.iter().zip(&layout.flows).enumerate().filter(|(_, (_, ends))| ends.source == host)
-        {
-            let known = limiters.iter().position(|limiter| limiter.rpid == ends.rpid);
-            let position = known.unwrap_or_else(|| {
-                let dice = Dice::new(plan.seed, plan.replication, &flow.name, Purpose::Reaction);
-                let rp = plan.scheme.reaction_point(rate);
-                let interval = rate.time_for_rounded_up(Bytes::new(OCTETS_PER_CNM)).ps().max(1);
-                limiters.push(HostLimiter {
-                    rpid: ends.rpid,
-                    number: flow.limiter,
-                    driver: Limiter::new(rp, flow.frame, flow.burst, flow.rate_step, dice, Instant::ZERO),
-                    waiting: VecDeque::new(),
-                    octets: 0,
-                    room: flow.room.map_or(MOST_WAITING, Bytes::get).min(MOST_WAITING),
-                    told: 0,
-                    cnms: TokenBucket::new(interval, CNM_BURST),
-                    heard: 0,
-                    cn_tag: flow.cn_tag && flow.controlled,
-                    class: flow.class,
-                    flows: Vec::new(),
-                });
-                limiters.len() - 1
-            });
-            limiters[position].flows.push(index as u32);
-            limiter_of[index] = Some(position);
-        }
+        let (limiters, limiter_of) = limiters_of(plan, &layout, host, kind);
         let mut untagged = [None; 8];
         for (index, flow) in plan.flows.iter().enumerate() {
             let Some(position) = limiter_of[index] else { continue };
@@ -250,6 +172,7 @@ impl Adapter {
             return;
         }
         limiter.octets += size;
+        limiter.took_frames = true;
         limiter.waiting.push_back(frame);
         if let Some(flow) = flow {
             self.waiting_of[flow as usize] += 1;
@@ -460,7 +383,7 @@ impl Adapter {
             let position = (self.next_turn + offset) % count;
             let limiter = &self.limiters[position];
             let Some(first) = limiter.waiting.front() else { continue };
-            let next = limiter.driver.pacer.next();
+            let next = limiter.next();
             if next == Instant::NEVER {
                 continue;
             }
@@ -478,15 +401,10 @@ impl Adapter {
     fn release(&mut self, position: usize, at: u64) {
         self.next_turn = position + 1;
         let limiter = &mut self.limiters[position];
-        let Some(frame) = limiter.waiting.pop_front() else { return };
+        let Some(mut frame) = limiter.waiting.pop_front() else { return };
         let size = frame.len();
         limiter.octets -= size;
-        limiter.told = limiter.told.max(at);
-        let told = Instant::from_ps(limiter.told);
-        if !limiter.driver.never_limits {
-            let _ = limiter.driver.on_sent(told, Bytes::new(size), limiter.octets);
-            let _ = limiter.driver.changed_wake();
-        }
+        frame.spaced = Some(Spaced { limiter: position as u16, after: limiter.on_sent(at, size) });
         if let Some(flow) = frame.flow {
             self.waiting_of[flow as usize] -= 1;
             let count = &mut self.records.flows[flow as usize];
@@ -518,7 +436,48 @@ impl Adapter {
             let left = at.saturating_sub(self.layout.ways[self.uplink as usize].shape.delay);
             self.records.capture(left, self.uplink, Direction::Sent, &frame.octets, snap, share);
         }
-        Some(Due { way: self.uplink, at, octets: frame.octets })
+        Some(Due { way: self.uplink, at, octets: frame.octets, spaced: frame.spaced })
+    }
+
+    /// A frame of a limiter was put on the link at `now`.
+    pub(crate) fn left(&mut self, now: u64, spaced: Spaced) {
+        let Some(limiter) = self.limiters.get_mut(usize::from(spaced.limiter)) else { return };
+        if spaced.after > 0 && limiter.left > 0 {
+            self.records.spacing.count(now.saturating_sub(limiter.left), spaced.after);
+        }
+        limiter.left = now;
+    }
+
+    /// What each limiter wants of the kernel's shaper.
+    pub(crate) fn shaped_classes(&self) -> Vec<ShapedClass> {
+        self.limiters.iter().map(HostLimiter::shaped_class).collect()
+    }
+
+    /// The rate at which the shaper keeps the link busy and no more: the shaper counts the frames' octets, and the link
+    /// takes time for its overhead, too.
+    pub(crate) fn shaped_line_rate(&self) -> BitRate {
+        let shape = self.layout.ways[self.uplink as usize].shape;
+        let rate = |limiter: &HostLimiter| {
+            let class = limiter.shaped_class();
+            let counted = u128::from(limiter.counted(class.frame).get());
+            let takes = u128::from(class.frame.get() + shape.overhead);
+            u64::try_from(u128::from(shape.rate.get()) * counted / takes.max(1)).unwrap_or(u64::MAX)
+        };
+        self.limiters.iter().map(rate).min().map_or(shape.rate, BitRate::bps)
+    }
+
+    /// The rate of each limiter; `None` where it limits nothing.
+    pub(crate) fn limits(&self) -> impl Iterator<Item = Option<BitRate>> {
+        self.limiters.iter().map(|limiter| limiter.driver.pacer.rate())
+    }
+
+    /// Tells each limiter that took frames what waits for it in the kernel; `backlog` says it, by position.
+    pub(crate) fn ask_backlogs(&mut self, backlog: impl Fn(usize) -> u64) {
+        for (position, limiter) in self.limiters.iter_mut().enumerate() {
+            if std::mem::take(&mut limiter.took_frames) && limiter.driver.pacer.rate().is_some() {
+                limiter.in_kernel = backlog(position);
+            }
+        }
     }
 
     /// When something has to be done next, ps.
@@ -536,7 +495,7 @@ impl Adapter {
         for limiter in &self.limiters {
             let shown = &view.limiters[limiter.number as usize];
             shown.rate.set(limiter.driver.rp.gauge().current_rate.get());
-            shown.waiting.set(limiter.octets);
+            shown.waiting.set(limiter.octets + limiter.in_kernel);
             shown.heard.set(limiter.heard);
         }
         self.records.forget_rows();
@@ -602,14 +561,6 @@ pub(crate) fn udp_destination(destination: u32) -> std::net::SocketAddrV4 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A burst of 3, then one in 10 ps.
-    #[test]
-    fn a_flood_passes_at_its_rate() {
-        let mut bucket = TokenBucket::new(10, 3);
-        let passed = |bucket: &mut TokenBucket, at| (0..10).filter(|_| bucket.take(at)).count();
-        assert_eq!([0, 5, 10, 15, 40, 1000].map(|at| passed(&mut bucket, at)), [3, 0, 1, 0, 3, 3]);
-    }
 
     /// 312 octets: 14 of Ethernet, 4 + 4 of tags, 20 of IPv4 and 8 of UDP leave 262.
     #[test]

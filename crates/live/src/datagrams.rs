@@ -1,12 +1,14 @@
 //! UDP senders and the receiver of a host: real datagrams through the host's own stack.
 //!
 //! They run in the adapter's loop. A saturated source keeps a few frames at its limiter; the others send when their
-//! process says so, and a frame for which the limiter has no room is refused, as in the simulator.
+//! process says so, and a frame for which the limiter has no room is refused, as in the simulator. Where the kernel's
+//! shaper paces, frames wait in its classes: the socket says when there is no room.
 
 use crate::adapter::{Adapter, udp_destination, udp_payload};
 use crate::layout::{DISCARD, Layout, ip};
+use crate::shaper::{LimiterKind, mark_of};
 use crate::sys::SysError;
-use crate::sys::socket::{set_receive_buffer, take_datagrams};
+use crate::sys::socket::{set_mark, set_receive_buffer, set_send_buffer, take_datagrams, tell_drops};
 use qcnlab_schemes::{Dice, Purpose};
 use qcnlab_sim::{Plan, Process, Traffic};
 use qcnlab_units::{Bytes, Instant, Span};
@@ -18,6 +20,9 @@ use std::os::fd::AsFd;
 const KEPT: u32 = 64;
 /// Frames that a source sends at a time at most, so that the loop gets to other work.
 const MOST_AT_ONCE: u32 = 16;
+
+/// Octets of a socket that wait in the kernel's shaper at most.
+const MOST_IN_KERNEL: u64 = 16 << 20;
 
 /// When a source offers frames.
 #[derive(Debug)]
@@ -45,6 +50,7 @@ struct Source {
     stop: Instant,
     left: u64,
     frame: u64,
+    limiter: LimiterKind,
 }
 
 /// All of a host's senders of datagrams, and its receiver.
@@ -66,7 +72,7 @@ fn socket(address: SocketAddrV4) -> Result<UdpSocket, SysError> {
 
 impl Datagrams {
     /// The senders and the receiver of `host`; the calling thread is in its namespace.
-    pub(crate) fn new(plan: &Plan, layout: &Layout, host: u32) -> Result<Datagrams, SysError> {
+    pub(crate) fn new(plan: &Plan, layout: &Layout, host: u32, limiter: LimiterKind) -> Result<Datagrams, SysError> {
         let mut sources = Vec::new();
         for (index, (flow, ends)) in (0u32..).zip(plan.flows.iter().zip(&layout.flows)) {
             if ends.source != host {
@@ -82,7 +88,8 @@ impl Datagrams {
                 Traffic::Fed | Traffic::Replayed | Traffic::Tcp { .. } | Traffic::Roce { .. } => continue,
             };
             let start = jittered(plan, &flow.name, flow.start, flow.start_jitter);
-            sources.push(Source::open(plan, layout, &[index], offer, start, flow.stop, left, &flow.name)?);
+            let name = &flow.name;
+            sources.push(Source::open(plan, layout, &[index], offer, start, flow.stop, left, name, limiter)?);
         }
         for generator in &plan.generators {
             if layout.flows[generator.flows[0] as usize].source != host {
@@ -98,8 +105,8 @@ impl Datagrams {
                 }
             };
             let name = &generator.name;
-            let source = Source::open(plan, layout, &generator.flows, offer, start, generator.stop, u64::MAX, name)?;
-            sources.push(source);
+            let (flows, stop) = (&generator.flows, generator.stop);
+            sources.push(Source::open(plan, layout, flows, offer, start, stop, u64::MAX, name, limiter)?);
         }
         let receives = layout.flows.iter().any(|flow| flow.destination == host && !flow.tcp);
         let receiver = if receives {
@@ -157,6 +164,7 @@ impl Source {
         stop: Instant,
         left: u64,
         name: &str,
+        limiter: LimiterKind,
     ) -> Result<Source, SysError> {
         let first = &plan.flows[flows[0] as usize];
         let mut sockets = Vec::new();
@@ -165,6 +173,16 @@ impl Source {
             let socket = socket(SocketAddrV4::new(ip(ends.source).into(), ends.port))?;
             let to = udp_destination(ends.destination);
             socket.connect(to).map_err(|error| SysError::new(format!("connect a UDP socket to {to}"), error))?;
+            if limiter == LimiterKind::Htb {
+                // What a class holds beyond its own room is refused there; a saturated source keeps few frames.
+                let kept = match offer {
+                    Offer::Saturated { .. } => u64::from(KEPT) * first.frame.get(),
+                    _ => first.room.map_or(MOST_IN_KERNEL, Bytes::get).saturating_mul(2).min(MOST_IN_KERNEL),
+                };
+                set_mark(socket.as_fd(), mark_of(ends.rpid))?;
+                set_send_buffer(socket.as_fd(), kept)?;
+                tell_drops(socket.as_fd())?;
+            }
             sockets.push(socket);
         }
         Ok(Source {
@@ -178,6 +196,7 @@ impl Source {
             stop,
             left,
             frame: first.frame.get(),
+            limiter,
         })
     }
 
@@ -195,15 +214,15 @@ impl Source {
         while self.next <= now && self.next < self.stop && self.left > 0 && rounds < MOST_AT_ONCE {
             rounds += 1;
             if let Offer::Saturated { apart } = self.offer {
-                let waiting = adapter.waiting(self.flows[0]) + rounds - 1;
-                if waiting >= KEPT {
-                    // Asked again when a frame has gone.
-                    if apart == Span::ZERO {
-                        self.next = Instant::ZERO;
-                    }
+                let room = match self.limiter {
+                    LimiterKind::Adapter => adapter.waiting(self.flows[0]) + rounds - 1 < KEPT,
+                    LimiterKind::Htb => true,
+                };
+                if !room || !self.put(0) {
+                    // Asked again when a frame has gone, or at the next one's time.
+                    self.next = if apart == Span::ZERO { Instant::ZERO } else { now + apart };
                     return sent;
                 }
-                self.put(0);
                 sent += 1;
                 self.left = self.left.saturating_sub(self.frame);
                 self.next = if apart == Span::ZERO { Instant::ZERO } else { self.next.max(now) + apart };
@@ -211,8 +230,11 @@ impl Source {
             }
             let which = if self.flows.len() == 1 { 0 } else { self.dice.below(self.flows.len() as u32) as usize };
             let flow = self.flows[which];
-            if adapter.room_for(flow) >= self.frame * u64::from(rounds) {
-                self.put(which);
+            let room = match self.limiter {
+                LimiterKind::Adapter => adapter.room_for(flow) >= self.frame * u64::from(rounds),
+                LimiterKind::Htb => true,
+            };
+            if room && self.put(which) {
                 sent += 1;
             } else {
                 adapter.refuse(flow);
@@ -243,11 +265,11 @@ impl Source {
         }
     }
 
-    /// Hands a datagram to the stack; its first octets are its number. One that the stack does not take is lost there,
-    /// as a real one is.
-    fn put(&mut self, which: usize) {
+    /// Hands a datagram to the stack; its first octets are its number. Returns whether the stack took it.
+    fn put(&mut self, which: usize) -> bool {
         self.payload[..8].copy_from_slice(&self.sent[which].to_be_bytes());
-        self.sent[which] += 1;
-        let _ = self.sockets[which].send(&self.payload);
+        let taken = self.sockets[which].send(&self.payload).is_ok();
+        self.sent[which] += u64::from(taken);
+        taken
     }
 }

@@ -1,10 +1,12 @@
 //! What this machine can do of a live run, each with the reason and the remedy where it cannot.
 
 use crate::netlink::{Links, VethEnd};
+use crate::shaper::{KernelShaper, ShapedClass};
 use crate::sys::namespace::{Namespace, become_root_of_user_namespace, is_root, threads};
 use crate::sys::scheduling::{SchedulingClass, ask_for_best, lock_memory};
 use crate::sys::socket::PacketSocket;
 use crate::sys::tap::Tap;
+use qcnlab_units::{BitRate, Bytes};
 use qcnlab_wire::MacAddress;
 use serde_json::{Value, json};
 use std::process::Command;
@@ -112,15 +114,22 @@ fn try_network() -> Vec<Finding> {
         [VethEnd { name: "a0", address: MacAddress::local(1) }, VethEnd { name: "b0", address: MacAddress::local(2) }];
     let veth = Links::open().and_then(|links| links.make_veth(&ends[0], &ends[1], None, 1600));
     findings.push(finding("veth pairs", true, text(veth, "made"), "use a kernel with CONFIG_VETH"));
-    let htb = Links::open().and_then(|links| links.shape_by_htb("a0"));
-    let remedy = "none is needed: limiters are our own; a kernel with CONFIG_NET_SCH_HTB has it";
-    findings.push(finding("kernel shaper HTB", false, text(htb, "made; live runs do not use it"), remedy));
+    let remedy = "none is needed unless for --limiter htb: a kernel with CONFIG_NET_SCH_HTB has it";
+    findings.push(finding("kernel shaper HTB", false, text(try_shaper("a0"), "a class was made and changed"), remedy));
     let socket = PacketSocket::open(None).map(drop);
     findings.push(finding("packet sockets", true, text(socket, "opened"), "use a kernel with CONFIG_PACKET"));
     let tap = Tap::create("tap0").map(drop);
     let remedy = "load the module tun, and allow it: modprobe tun; chmod a+rw /dev/net/tun";
     findings.push(finding("TAP interfaces", true, text(tap, "made"), remedy));
     findings
+}
+
+/// Makes a class of HTB and changes its rate.
+fn try_shaper(interface: &str) -> Result<(), crate::sys::SysError> {
+    let (frame, overhead, line) = (Bytes::new(1500), Bytes::ZERO, BitRate::mbps(100));
+    let class = ShapedClass { rpid: 1, frame, burst: frame, overhead, room: Bytes::new(150_000) };
+    let mut shaper = KernelShaper::open(interface, 0, line, vec![class])?;
+    shaper.set(0, 0, BitRate::mbps(5))
 }
 
 /// The findings as JSON.

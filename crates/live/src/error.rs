@@ -78,6 +78,11 @@ pub enum Unsupported {
         /// The flow's name.
         flow: String,
     },
+    /// Traffic that carries no marks, behind the kernel's shaper.
+    #[error(
+        "the kernel's shaper tells reaction points apart by marks on our own senders' sockets: use --traffic own, or --limiter adapter"
+    )]
+    HtbTraffic,
     /// A run too short for iperf3.
     #[error("iperf3 needs a run of {seconds} s; set a longer duration or a larger --scale")]
     IperfTime {
@@ -149,6 +154,9 @@ pub enum LiveError {
     /// The system refused something.
     #[error("{0}; `qcnlab live doctor` tells what this machine can do")]
     System(#[from] SysError),
+    /// The kernel has no shaper, or does not let it be used.
+    #[error("the kernel cannot pace by HTB ({0}): use --limiter adapter, or a kernel with CONFIG_NET_SCH_HTB")]
+    NoHtb(SysError),
     /// The slowed scenario cannot work, or there is no outcome.
     #[error("{0}")]
     Run(#[from] RunError),

@@ -4,6 +4,7 @@ use crate::adapter::{Adapter, FromLink};
 use crate::congestion::{controlled_classes, points};
 use crate::head::with_tags;
 use crate::layout::{Layout, mac};
+use crate::shaper::LimiterKind;
 use crate::signals;
 use crate::switch::{Capture, Switches};
 use crate::sys::socket::Received;
@@ -87,7 +88,7 @@ fn cnm(cp: u32, fb: u8) -> Vec<u8> {
 fn random_octets_pass_through_switch_and_adapter() {
     let plan = plan();
     let (mut switches, layout) = switches(&plan);
-    let mut adapter = Adapter::new(&plan, Arc::clone(&layout), 0, NOTHING);
+    let mut adapter = Adapter::new(&plan, Arc::clone(&layout), 0, LimiterKind::Adapter, NOTHING);
     let mut dice = Dice::new(1, 0, "hostile", Purpose::Traffic);
     let way = from_source(&layout);
     let kinds = [0x8100u16, 0x22E7, 0x22E9, 0x8808, 0x88CC, 0x0800, 0x88B5, 0x88B6];
@@ -155,7 +156,7 @@ fn a_cnm_from_outside_the_domain_goes_nowhere() {
 fn a_flood_of_cnms_is_heard_at_its_rate() {
     let plan = plan();
     let (_, layout) = switches(&plan);
-    let mut adapter = Adapter::new(&plan, layout, 0, NOTHING);
+    let mut adapter = Adapter::new(&plan, layout, 0, LimiterKind::Adapter, NOTHING);
     let flood = cnm(0, 1);
     for ms in 0..100u64 {
         for _ in 0..1000 {
@@ -174,7 +175,7 @@ fn a_flood_of_cnms_is_heard_at_its_rate() {
 fn stray_cnms_change_no_rate() {
     let plan = plan();
     let (_, layout) = switches(&plan);
-    let mut adapter = Adapter::new(&plan, Arc::clone(&layout), 0, NOTHING);
+    let mut adapter = Adapter::new(&plan, Arc::clone(&layout), 0, LimiterKind::Adapter, NOTHING);
     let mut stranger = cnm(0, 63);
     stranger[18..20].copy_from_slice(&7u16.to_be_bytes());
     let mut elsewhere = cnm(0, 63);
@@ -224,7 +225,7 @@ fn a_cnm_behind_other_tags_is_obeyed_by_nobody() {
         hidden.splice(12..12, tags.iter().copied());
         switches.receive(0, way, frame(&hidden));
         switches.advance(1_000_000_000_000);
-        let mut adapter = Adapter::new(&plan, Arc::clone(&layout), 0, NOTHING);
+        let mut adapter = Adapter::new(&plan, Arc::clone(&layout), 0, LimiterKind::Adapter, NOTHING);
         if let Some(due) = switches.take_due(u64::MAX) {
             adapter.take_from_link(0, frame(&due.octets));
         }

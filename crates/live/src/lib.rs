@@ -12,8 +12,10 @@
 //! * [`defence`]: how ports defend a congestion notification domain, by LLDP.
 //! * [`head`], [`signals`]: what is read of frames, and signals as frames.
 //! * [`port`], [`inputs`], [`congestion`], [`switch`], [`adapter`]: the data plane, told the time and handed frames.
+//! * [`limiters`]: a host's reaction points with their pacers. [`shaper`]: the kernel's HTB in the pacers' place.
 //! * [`loops`]: the event loops that drive it. [`datagrams`], [`streams`]: own traffic. [`iperf`]: another maker's.
 //! * [`record`], [`health`], [`gate`]: what a run records, what it measures of itself, and whether that will do.
+//!   [`spacing`]: how far apart frames leave their limiters.
 //! * [`forwarders`]: what the switch costs, beside the kernel's bridge.
 //! * [`intruder`]: a host that was taken over, for tests and fuzzing.
 //! * [`names`], [`view`]: names for the namespaces of a network that stands, and what it shows of itself.
@@ -39,6 +41,7 @@ mod inputs;
 mod intruder;
 mod iperf;
 mod layout;
+mod limiters;
 mod loops;
 mod names;
 mod netlink;
@@ -46,7 +49,9 @@ mod network;
 mod port;
 mod record;
 mod session;
+mod shaper;
 mod signals;
+mod spacing;
 mod streams;
 mod switch;
 mod sys;
@@ -62,6 +67,7 @@ pub use intruder::{Intruder, IntruderEnd};
 pub use iperf::IperfEnd;
 pub use record::Refused;
 pub use session::{LiveOptions, LiveRun, Standing, TrafficSource, prepare_process, run, slowed, stand};
+pub use shaper::{KernelLimit, LimiterKind};
 pub use streams::StreamEnd;
 pub use sys::SysError;
 pub use view::View;

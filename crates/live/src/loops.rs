@@ -7,6 +7,7 @@ use crate::health::{Lateness, LoopHealth, LoopMeter};
 use crate::layout::Layout;
 use crate::network::{WIRE, interface, stack_drops};
 use crate::record::Records;
+use crate::shaper::{KernelShaper, ShaperEnd};
 use crate::switch::Switches;
 use crate::sys::poll::wait;
 use crate::sys::scheduling::SchedulingClass;
@@ -58,6 +59,8 @@ pub(crate) struct LoopEnd {
     pub(crate) datagrams: (u64, u64),
     /// Frames that the stack dropped because the adapter did not take them.
     pub(crate) stack_drops: u64,
+    /// What the kernel's shaper did, where it paced.
+    pub(crate) shaper: Option<ShaperEnd>,
 }
 
 /// The sockets of the switches: one for all links, and which interface is which way.
@@ -139,7 +142,7 @@ pub(crate) fn run_switches(
     let mut health = meter.finish("switches", class, lateness, monotonic_ns() - started);
     (health.receive_drops, health.send_failures) = (socket.socket.drops(), failures);
     let (records, held) = switches.finish();
-    LoopEnd { records, health, held, datagrams: (0, 0), stack_drops: 0 }
+    LoopEnd { records, health, held, datagrams: (0, 0), stack_drops: 0, shaper: None }
 }
 
 /// The two sides of an adapter.
@@ -147,13 +150,15 @@ pub(crate) struct HostSockets {
     tap: Tap,
     wire: PacketSocket,
     wire_index: i32,
+    /// The kernel's shaper on the stack's side, where it paces.
+    shaper: Option<KernelShaper>,
 }
 
 impl HostSockets {
     /// Opens the side of the link; the calling thread is in the host's namespace.
-    pub(crate) fn open(tap: Tap) -> Result<HostSockets, LiveError> {
+    pub(crate) fn open(tap: Tap, shaper: Option<KernelShaper>) -> Result<HostSockets, LiveError> {
         let wire_index = interface_index(WIRE)?;
-        Ok(HostSockets { tap, wire: PacketSocket::open(Some(wire_index))?, wire_index })
+        Ok(HostSockets { tap, wire: PacketSocket::open(Some(wire_index))?, wire_index, shaper })
     }
 }
 
@@ -167,14 +172,15 @@ pub(crate) fn run_adapter(
     name: &str,
     mut adapter: Adapter,
     mut datagrams: Datagrams,
-    sockets: &HostSockets,
+    sockets: HostSockets,
     class: SchedulingClass,
     running: Running<'_>,
 ) -> LoopEnd {
+    let HostSockets { tap, wire, wire_index, mut shaper } = sockets;
     let (mut batch, mut lateness, mut failures) = (Batch::new(), Lateness::new(), 0);
     let mut room = vec![0; ROOM];
     running.wait_for_start();
-    let _ = sockets.wire.drops();
+    let _ = wire.drops();
     let (mut meter, started) = (LoopMeter::start(), monotonic_ns());
     let (mut ready, mut next_view) = (FROM_WIRE | FROM_STACK, running.first_view());
     loop {
@@ -189,16 +195,22 @@ pub(crate) fn run_adapter(
         }
         let mut again = false;
         if ready & FROM_WIRE != 0 {
-            let count = batch.receive(&sockets.wire).unwrap_or(0);
+            let count = batch.receive(&wire).unwrap_or(0);
             adapter.advance(now.ps());
+            if let Some(shaper) = &mut shaper {
+                shaper.follow(now.ps(), adapter.limits());
+            }
             for index in 0..count {
                 if let FromLink::ToStack(frame) = adapter.take_from_link(now.ps(), batch.frame(index)) {
                     // A frame that the stack does not take is lost, as in a card whose host is too slow.
-                    let _ = sockets.tap.write(frame);
+                    let _ = tap.write(frame);
                 }
             }
             if count > 0 {
                 datagrams.receive();
+            }
+            if let Some(shaper) = &mut shaper {
+                shaper.follow(now.ps(), adapter.limits());
             }
             again |= count == BATCH;
         }
@@ -206,7 +218,7 @@ pub(crate) fn run_adapter(
         if offered > 0 || ready & FROM_STACK != 0 {
             let mut read = 0;
             while read < MOST_FROM_STACK.max(offered) && adapter.takes_frames() {
-                match sockets.tap.read(&mut room) {
+                match tap.read(&mut room) {
                     Ok(Some(octets)) => adapter.take_from_stack(now.ps(), &room[..octets]),
                     Ok(None) | Err(_) => break,
                 }
@@ -217,10 +229,20 @@ pub(crate) fn run_adapter(
             }
             again |= read == MOST_FROM_STACK;
         }
+        if let Some(shaper) = &shaper {
+            adapter.ask_backlogs(|position| shaper.backlog(position));
+        }
         adapter.advance(running.clock.now().ps());
+        if let Some(shaper) = &mut shaper {
+            shaper.follow(running.clock.now().ps(), adapter.limits());
+        }
         while let Some(due) = adapter.take_due(running.clock.now().ps()) {
-            lateness.count(due.at, running.clock.now().ps());
-            if sockets.wire.send(sockets.wire_index, &due.octets).is_err() {
+            let left = running.clock.now().ps();
+            lateness.count(due.at, left);
+            if let Some(spaced) = due.spaced {
+                adapter.left(left, spaced);
+            }
+            if wire.send(wire_index, &due.octets).is_err() {
                 failures += 1;
             }
         }
@@ -233,13 +255,14 @@ pub(crate) fn run_adapter(
         let now = running.clock.now().ps();
         meter.waits(planned.max(now));
         let sleep = planned.saturating_sub(now).min(LONGEST_SLEEP) / 1000;
-        let both = [sockets.wire.as_fd(), sockets.tap.as_fd()];
+        let both = [wire.as_fd(), tap.as_fd()];
         ready = wait(if adapter.takes_frames() { &both } else { &both[..1] }, sleep);
     }
     let mut health = meter.finish(name, class, lateness, monotonic_ns() - started);
-    (health.receive_drops, health.send_failures) = (sockets.wire.drops(), failures);
+    (health.receive_drops, health.send_failures) = (wire.drops(), failures);
     datagrams.receive();
     let (records, held) = adapter.finish();
     let got = (datagrams.received, datagrams.received_octets);
-    LoopEnd { records, health, held, datagrams: got, stack_drops: stack_drops() }
+    let shaper = shaper.map(KernelShaper::finish);
+    LoopEnd { records, health, held, datagrams: got, stack_drops: stack_drops(), shaper }
 }

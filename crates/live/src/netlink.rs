@@ -9,17 +9,18 @@ use qcnlab_wire::MacAddress;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-const ACKNOWLEDGE: u16 = 0x1 | 0x4; // NLM_F_REQUEST, NLM_F_ACK
-const CREATE: u16 = ACKNOWLEDGE | 0x200 | 0x400; // and NLM_F_EXCL, NLM_F_CREATE
+const REQUEST: u16 = 0x1; // NLM_F_REQUEST
+/// A question whose answer comes to who asks: NLM_F_REQUEST, NLM_F_ECHO.
+pub(crate) const QUESTION: u16 = REQUEST | 0x8;
+/// An order that is answered by an error number: NLM_F_REQUEST, NLM_F_ACK.
+pub(crate) const ACKNOWLEDGE: u16 = REQUEST | 0x4;
+/// An order to make what is not there: and NLM_F_EXCL, NLM_F_CREATE.
+pub(crate) const CREATE: u16 = ACKNOWLEDGE | 0x200 | 0x400;
 const NEW_LINK: u16 = 16;
 const NEW_ADDRESS: u16 = 20;
 const NEW_NEIGHBOUR: u16 = 28;
+const ERROR: u16 = 2;
 
-const NEW_QUEUEING: u16 = 36;
-
-const TCA_KIND: u16 = 1;
-const TCA_OPTIONS: u16 = 2;
-const TCA_HTB_INIT: u16 = 2;
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
@@ -27,6 +28,7 @@ const IFLA_MASTER: u16 = 10;
 const IFLA_TXQLEN: u16 = 13;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_NET_NS_FD: u16 = 28;
+const IFLA_GSO_MAX_SEGS: u16 = 40;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
@@ -37,10 +39,10 @@ const NDA_LLADDR: u16 = 2;
 const IFF_UP: u32 = 1;
 
 /// A message under construction.
-struct Message(Vec<u8>);
+pub(crate) struct Message(Vec<u8>);
 
 impl Message {
-    fn new(kind: u16, flags: u16) -> Message {
+    pub(crate) fn new(kind: u16, flags: u16) -> Message {
         let mut octets = vec![0; 4];
         octets.extend(kind.to_ne_bytes());
         octets.extend(flags.to_ne_bytes());
@@ -48,12 +50,13 @@ impl Message {
         Message(octets)
     }
 
-    fn fixed(mut self, octets: &[u8]) -> Message {
+    /// The fixed part of its kind.
+    pub(crate) fn fixed(mut self, octets: &[u8]) -> Message {
         self.0.extend(octets);
         self
     }
 
-    fn attribute(mut self, kind: u16, value: &[u8]) -> Message {
+    pub(crate) fn attribute(mut self, kind: u16, value: &[u8]) -> Message {
         self.0.extend(((4 + value.len()) as u16).to_ne_bytes());
         self.0.extend(kind.to_ne_bytes());
         self.0.extend(value);
@@ -62,7 +65,7 @@ impl Message {
     }
 
     /// An attribute made of a fixed part and further attributes.
-    fn nested(mut self, kind: u16, inside: impl FnOnce(Message) -> Message) -> Message {
+    pub(crate) fn nested(mut self, kind: u16, inside: impl FnOnce(Message) -> Message) -> Message {
         let start = self.0.len();
         self.0.extend([0, 0]);
         self.0.extend(kind.to_ne_bytes());
@@ -77,6 +80,18 @@ impl Message {
         self.0[..4].copy_from_slice(&length.to_ne_bytes());
         self.0
     }
+}
+
+/// The attributes among these octets: kind and value of each. What is cut off is left out.
+pub(crate) fn attributes(mut octets: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let length = usize::from(u16::from_ne_bytes([*octets.first()?, *octets.get(1)?]));
+        // The two upper bits say how the value is written.
+        let kind = u16::from_ne_bytes([*octets.get(2)?, *octets.get(3)?]) & 0x3FFF;
+        let value = octets.get(4..length)?;
+        octets = octets.get(length.next_multiple_of(4)..).unwrap_or(&[]);
+        Some((kind, value))
+    })
 }
 
 /// The fixed part of a link: family, kind, index, flags and which of them change.
@@ -168,21 +183,12 @@ impl Links {
         self.ask(message, &format!("make {name} a port of {bridge}"))
     }
 
-    /// Has the kernel's hierarchical token bucket (HTB) queue what an interface sends, without any class.
-    pub(crate) fn shape_by_htb(&self, name: &str) -> Result<(), SysError> {
-        // Family, interface, handle 1:0, parent the root, no information; then version 3, rate to quantum 10.
-        let mut fixed = [0; 20];
-        fixed[4..8].copy_from_slice(&interface_index(name)?.to_ne_bytes());
-        fixed[8..12].copy_from_slice(&0x0001_0000u32.to_ne_bytes());
-        fixed[12..16].copy_from_slice(&u32::MAX.to_ne_bytes());
-        let mut options = [0; 20];
-        options[..4].copy_from_slice(&3u32.to_ne_bytes());
-        options[4..8].copy_from_slice(&10u32.to_ne_bytes());
-        let message = Message::new(NEW_QUEUEING, CREATE)
-            .fixed(&fixed)
-            .attribute(TCA_KIND, b"htb\0")
-            .nested(TCA_OPTIONS, |message| message.attribute(TCA_HTB_INIT, &options));
-        self.ask(message, &format!("shape {name} by HTB"))
+    /// Has the stack hand segments of TCP to an interface one by one, so that what queues there sees frames.
+    pub(crate) fn send_single_segments(&self, name: &str) -> Result<(), SysError> {
+        let message = Message::new(NEW_LINK, ACKNOWLEDGE)
+            .fixed(&link(interface_index(name)?, 0, 0))
+            .attribute(IFLA_GSO_MAX_SEGS, &1u32.to_ne_bytes());
+        self.ask(message, &format!("have segments handed to {name} one by one"))
     }
 
     /// Sets an interface up.
@@ -219,16 +225,29 @@ impl Links {
     }
 
     /// Sends a message; the answer is an error number, 0 for none.
-    fn ask(&self, message: Message, what: &str) -> Result<(), SysError> {
+    pub(crate) fn ask(&self, message: Message, what: &str) -> Result<(), SysError> {
         let answer = self.0.ask(&message.finish()).map_err(|error| SysError::new(what, error))?;
-        let word =
-            |at: usize| answer.get(at..at + 4).and_then(|octets| Some(i32::from_ne_bytes(octets.try_into().ok()?)));
-        match word(16) {
+        match error_number(&answer) {
             Some(0) => Ok(()),
             Some(error) => Err(SysError::new(what, io::Error::from_raw_os_error(-error))),
             None => Err(SysError::new(what, io::Error::other("the kernel's answer is too short"))),
         }
     }
+
+    /// Sends a question; the answer is a message of the kernel's, or an error number.
+    pub(crate) fn question(&self, message: Message, what: &str) -> Result<Vec<u8>, SysError> {
+        let answer = self.0.ask(&message.finish()).map_err(|error| SysError::new(what, error))?;
+        if answer.get(4..6) == Some(&ERROR.to_ne_bytes()) {
+            let error = error_number(&answer).unwrap_or(0);
+            return Err(SysError::new(what, io::Error::from_raw_os_error(-error)));
+        }
+        Ok(answer)
+    }
+}
+
+/// The error number of an answer: behind its header.
+fn error_number(answer: &[u8]) -> Option<i32> {
+    Some(i32::from_ne_bytes(answer.get(16..20)?.try_into().ok()?))
 }
 
 #[cfg(test)]
@@ -247,5 +266,9 @@ mod tests {
         assert_eq!(message[20..24], 3i32.to_ne_bytes());
         assert_eq!(message[32..34], 12u16.to_ne_bytes());
         assert_eq!((&message[36..38], &message[40..]), (&6u16.to_ne_bytes()[..], &b"ab\0\0"[..]));
+        // And read back: one attribute with one in it; one that is cut off is none.
+        let (kind, inside) = attributes(&message[32..]).next().expect("one attribute");
+        assert_eq!((kind, attributes(inside).collect::<Vec<_>>()), (IFLA_LINKINFO, vec![(IFLA_INFO_KIND, &b"ab"[..])]));
+        assert_eq!(attributes(&message[32..40]).count(), 0);
     }
 }

@@ -4,6 +4,7 @@
 //! looks: a late look makes frames late, not the port slower. Frames then stay in the delay line for the propagation
 //! of the link, and are handed out to be put on the real one.
 
+use crate::spacing::Spaced;
 use qcnlab_schemes::driver::{ClassPause, EndedPause};
 use qcnlab_units::{BitRate, Bytes};
 use std::collections::VecDeque;
@@ -26,6 +27,8 @@ pub(crate) struct Queued {
     pub(crate) input: Option<u16>,
     /// When it came, ps.
     pub(crate) arrived: u64,
+    /// The limiter that it left, and how far behind the frame before.
+    pub(crate) spaced: Option<Spaced>,
 }
 
 impl Queued {

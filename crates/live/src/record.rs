@@ -1,6 +1,7 @@
 //! What threads record, and how it becomes the trace of one run.
 
 use crate::defence::DefenceEnd;
+use crate::spacing::Spacing;
 use qcnlab_capture::Direction;
 use qcnlab_schemes::Signal;
 use qcnlab_schemes::driver::LimiterTally;
@@ -153,6 +154,8 @@ pub(crate) struct Records {
     pub(crate) pauses_not_recorded: u64,
     /// What ports came to that defend a domain.
     pub(crate) defences: Vec<DefenceEnd>,
+    /// How far apart frames left their limiters.
+    pub(crate) spacing: Spacing,
 }
 
 impl Records {
@@ -245,6 +248,7 @@ pub(crate) struct Merged {
     pub(crate) not_captured: u64,
     pub(crate) pauses_not_recorded: u64,
     pub(crate) defences: Vec<DefenceEnd>,
+    pub(crate) spacing: Spacing,
 }
 
 /// Puts rows of several columns in order of time.
@@ -271,6 +275,7 @@ pub(crate) fn merge(all: Vec<Records>, flows: usize) -> Merged {
         not_captured: 0,
         pauses_not_recorded: 0,
         defences: Vec::new(),
+        spacing: Spacing::default(),
     };
     let (mut throughput, mut drops) = (BTreeMap::new(), BTreeMap::new());
     let mut limiters = BTreeMap::new();
@@ -300,6 +305,7 @@ pub(crate) fn merge(all: Vec<Records>, flows: usize) -> Merged {
         merged.not_captured += records.not_captured;
         merged.pauses_not_recorded += records.pauses_not_recorded;
         merged.defences.extend(records.defences);
+        merged.spacing.add(&records.spacing);
     }
     merged.limiters = limiters.into_values().collect();
     let trace = &mut merged.trace;

@@ -12,8 +12,11 @@ use crate::iperf::{self, IperfEnd};
 use crate::layout::{Layout, ip};
 use crate::loops::{HostSockets, LoopEnd, Running, SwitchSocket, run_adapter, run_switches};
 use crate::names::Names;
-use crate::network::{Spaces, WIRE, assert_ours, build, interface, prepare_host};
+use crate::netlink::Links;
+use crate::network::{STACK, Spaces, WIRE, assert_ours, build, interface, prepare_host};
 use crate::record::{CapturedFrame, Merged, Records, Refused, merge};
+use crate::shaper::{KernelLimit, KernelShaper, LimiterKind, ShaperEnd};
+use crate::spacing::Spacing;
 use crate::streams::{StreamEnd, Streaming};
 use crate::switch::{Capture, Switches};
 use crate::sys::SysError;
@@ -62,6 +65,8 @@ pub struct LiveOptions {
     pub scale: u32,
     /// Who makes the traffic.
     pub traffic: TrafficSource,
+    /// Who paces frames at the rates that reaction points say.
+    pub limiter: LimiterKind,
     /// Octets of each frame that a capture keeps; 0 for no capture.
     pub snap: usize,
     /// Seed; the scenario's own if `None`.
@@ -74,7 +79,15 @@ pub struct LiveOptions {
 
 impl Default for LiveOptions {
     fn default() -> LiveOptions {
-        LiveOptions { scale: 100, traffic: TrafficSource::Own, snap: 0, seed: None, intruder: None, real_time: true }
+        LiveOptions {
+            scale: 100,
+            traffic: TrafficSource::Own,
+            limiter: LimiterKind::Adapter,
+            snap: 0,
+            seed: None,
+            intruder: None,
+            real_time: true,
+        }
     }
 }
 
@@ -99,24 +112,34 @@ pub struct LiveRun {
     pub pauses_not_recorded: u64,
     /// What ports came to that defend a domain.
     pub defences: Vec<DefenceEnd>,
+    /// The rates that the kernel's shaper was told, where it paced, in order of time for each host.
+    pub kernel_limits: Vec<KernelLimit>,
+    shapers: Vec<(String, ShaperEnd)>,
+    spacing: Spacing,
     /// The captured frames.
     pub(crate) captured: Vec<CapturedFrame>,
     pub(crate) not_captured: u64,
     pub(crate) layout: Arc<Layout>,
     pub(crate) nodes: Vec<String>,
     scale: u32,
+    limiter: LimiterKind,
     /// Frames of each flow that were sent and neither delivered nor dropped nor held at the end.
     pub unaccounted: i64,
 }
 
 impl LiveRun {
-    /// The run's own account: scale, verdict on its timing, odd frames, streams.
+    /// The run's own account: scale, limiters, verdict on its timing, odd frames, streams.
     pub fn account_json(&self) -> Value {
         let refused: serde_json::Map<String, Value> =
             self.refused.by_name().into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
         let received = |stream: &&StreamEnd| stream.tally.segments == 0;
         json!({
             "scale": self.scale,
+            "limiter": {
+                "kind": self.limiter.name(),
+                "spacing": self.spacing.to_json(),
+                "shapers": self.shapers.iter().map(|(host, end)| end.to_json(host)).collect::<Vec<_>>(),
+            },
             "timing": self.timing.to_json(),
             "refused": refused,
             "unaccounted_frames": self.unaccounted,
@@ -246,11 +269,15 @@ pub fn run(scenario: &Scenario, options: &LiveOptions, control: &Control) -> Res
         intruder: rest.intruder,
         pauses_not_recorded: rest.pauses_not_recorded,
         defences: rest.defences,
+        kernel_limits: rest.shapers.iter().flat_map(|(_, end)| end.limits.iter().copied()).collect(),
+        shapers: rest.shapers,
+        spacing: rest.spacing,
         captured: rest.captured,
         not_captured: rest.not_captured,
         layout: rest.layout,
         nodes: rest.nodes,
         scale: options.scale,
+        limiter: options.limiter,
         unaccounted: rest.unaccounted,
     })
 }
@@ -265,6 +292,8 @@ struct Rest {
     intruder: Option<IntruderEnd>,
     pauses_not_recorded: u64,
     defences: Vec<DefenceEnd>,
+    shapers: Vec<(String, ShaperEnd)>,
+    spacing: Spacing,
     captured: Vec<CapturedFrame>,
     not_captured: u64,
     layout: Arc<Layout>,
@@ -287,6 +316,7 @@ struct Session<'a> {
     start: Start,
     failed: AtomicBool,
     capture: Capture,
+    limiter: LimiterKind,
     /// The CPU that all threads of the run share.
     cpu: Option<usize>,
     real_time: bool,
@@ -363,6 +393,9 @@ fn run_plan(
         layout = layout.defended(defences);
     }
     let layout = Arc::new(layout);
+    if options.limiter == LimiterKind::Htb && options.traffic != TrafficSource::Own {
+        return Err(Unsupported::HtbTraffic.into());
+    }
     if options.traffic == TrafficSource::Iperf3 {
         iperf::check(plan)?;
     }
@@ -402,6 +435,7 @@ fn run_plan(
         start: OnceLock::new(),
         failed: AtomicBool::new(false),
         capture: Capture { snap: options.snap, share: threads },
+        limiter: options.limiter,
         cpu: last_cpu(),
         real_time: options.real_time,
         intruder,
@@ -498,41 +532,48 @@ fn run_part(session: &Session<'_>, part: Part, own: bool, control: &Control) -> 
         }
         Part::Adapter(host) => {
             let ready = enter(&spaces.hosts[&host]).and_then(|()| {
+                let limiter = session.limiter;
                 let tap = prepare_host(plan, layout, host)?;
-                let datagrams = if own { Datagrams::new(plan, layout, host)? } else { Datagrams::none() };
-                Ok((HostSockets::open(tap)?, datagrams))
+                let adapter = Adapter::new(plan, Arc::clone(layout), host, limiter, session.capture);
+                let shaper = match limiter {
+                    LimiterKind::Adapter => None,
+                    LimiterKind::Htb => Some(shaper_of(&adapter, host)?),
+                };
+                let datagrams = if own { Datagrams::new(plan, layout, host, limiter)? } else { Datagrams::none() };
+                Ok((adapter, HostSockets::open(tap, shaper)?, datagrams))
             });
-            let ((sockets, datagrams), clock) = session.begin(ready)?;
+            let ((adapter, sockets, datagrams), clock) = session.begin(ready)?;
             let class = session.schedule(LOOP_PRIORITY);
-            let adapter = Adapter::new(plan, Arc::clone(layout), host, session.capture);
             let name = &plan.nodes[host as usize].name;
-            Ok(PartEnd::Loop(host, run_adapter(name, adapter, datagrams, &sockets, class, running(clock))))
+            Ok(PartEnd::Loop(host, run_adapter(name, adapter, datagrams, sockets, class, running(clock))))
         }
         Part::Sender(flow) => {
             let ready = enter(&spaces.hosts[&layout.flows[flow as usize].source]);
             let ((), clock) = session.begin(ready)?;
             session.schedule(APPLICATION_PRIORITY);
-            let (end, records) = Streaming { plan, layout, clock, stop }.send(flow)?;
+            let (end, records) = Streaming { plan, layout, limiter: session.limiter, clock, stop }.send(flow)?;
             Ok(PartEnd::Sender(end, records))
         }
         Part::Receiver(host) => {
             let ready = enter(&spaces.hosts[&host]);
             let ((), clock) = session.begin(ready)?;
             session.schedule(APPLICATION_PRIORITY);
-            Ok(PartEnd::Receiver(Streaming { plan, layout, clock, stop }.receive(host)?))
+            Ok(PartEnd::Receiver(Streaming { plan, layout, limiter: session.limiter, clock, stop }.receive(host)?))
         }
         Part::IperfServer(flow) => {
             let ready = enter(&spaces.hosts[&layout.flows[flow as usize].destination]);
             let ((), clock) = session.begin(ready)?;
             session.schedule(APPLICATION_PRIORITY);
-            Ok(PartEnd::IperfServer(Streaming { plan, layout, clock, stop }.serve_iperf(flow)?))
+            Ok(PartEnd::IperfServer(
+                Streaming { plan, layout, limiter: session.limiter, clock, stop }.serve_iperf(flow)?,
+            ))
         }
         Part::IperfClient(flow) => {
             let ends = &layout.flows[flow as usize];
             let ready = enter(&spaces.hosts[&ends.destination]);
             let ((), clock) = session.begin(ready)?;
             session.schedule(APPLICATION_PRIORITY);
-            let streaming = Streaming { plan, layout, clock, stop };
+            let streaming = Streaming { plan, layout, limiter: session.limiter, clock, stop };
             while !Streaming::iperf_is_ready(flow) && !streaming.over() {
                 std::thread::sleep(Duration::from_millis(5));
             }
@@ -552,6 +593,15 @@ fn run_part(session: &Session<'_>, part: Part, own: bool, control: &Control) -> 
             Ok(PartEnd::Intruder(intrude(HostileFrames::new(layout, host, seed), &wire, &far_end, over)))
         }
     }
+}
+
+/// Has the kernel's shaper pace what the stack of a host sends; the calling thread is in its namespace.
+fn shaper_of(adapter: &Adapter, host: u32) -> Result<KernelShaper, LiveError> {
+    let shape = || {
+        Links::open()?.send_single_segments(STACK)?;
+        KernelShaper::open(STACK, host, adapter.shaped_line_rate(), adapter.shaped_classes())
+    };
+    shape().map_err(LiveError::NoHtb)
 }
 
 /// The host with a name.
@@ -589,13 +639,16 @@ fn put_together(
 ) -> (Finished, Rest) {
     let (mut all, mut loops, mut streams, mut datagrams) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut held, mut stack_drops, mut iperf3, mut intruder) = (0, 0, Vec::new(), None);
+    let mut shapers = Vec::new();
     for end in ends {
         match end {
             PartEnd::Loop(node, end) => {
                 held += end.held.iter().sum::<u64>();
                 stack_drops += end.stack_drops;
                 if node != u32::MAX {
-                    datagrams.push((plan.nodes[node as usize].name.clone(), end.datagrams.0, end.datagrams.1));
+                    let name = &plan.nodes[node as usize].name;
+                    datagrams.push((name.clone(), end.datagrams.0, end.datagrams.1));
+                    shapers.extend(end.shaper.map(|end| (name.clone(), end)));
                 }
                 all.push(end.records);
                 loops.push(end.health);
@@ -659,6 +712,8 @@ fn put_together(
         intruder,
         pauses_not_recorded: merged.pauses_not_recorded,
         defences: std::mem::take(&mut merged.defences),
+        shapers,
+        spacing: std::mem::take(&mut merged.spacing),
         captured: std::mem::take(&mut merged.captured),
         not_captured: merged.not_captured,
         layout,

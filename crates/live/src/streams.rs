@@ -5,8 +5,9 @@
 
 use crate::layout::{Layout, TCP_PORT, ip};
 use crate::record::Records;
+use crate::shaper::{LimiterKind, mark_of};
 use crate::sys::SysError;
-use crate::sys::socket::{TcpState, clamp_window, set_congestion_control, set_receive_buffer, tcp_state};
+use crate::sys::socket::{TcpState, clamp_window, connect_from, set_congestion_control, set_receive_buffer, tcp_state};
 use crate::sys::time::Clock;
 use qcnlab_sim::tcp::Flavour;
 use qcnlab_sim::{Plan, TcpTally, Traffic};
@@ -54,6 +55,7 @@ pub struct StreamEnd {
 pub(crate) struct Streaming<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) layout: &'a Layout,
+    pub(crate) limiter: LimiterKind,
     pub(crate) clock: Clock,
     pub(crate) stop: &'a AtomicBool,
 }
@@ -93,8 +95,9 @@ impl Streaming<'_> {
         }
         let from = SocketAddrV4::new(ip(ends.source).into(), ends.port);
         let to = SocketAddrV4::new(ip(ends.destination).into(), TCP_PORT);
+        let mark = (self.limiter == LimiterKind::Htb).then(|| mark_of(ends.rpid));
         let mut stream = loop {
-            match connect(from, to) {
+            match connect_from(from, to, mark) {
                 Ok(stream) => break stream,
                 Err(_) if self.over() => return Ok((end, records)),
                 Err(error) if self.clock.now() > connects + Span::from_ms(5000) => {
@@ -237,11 +240,6 @@ fn sample(records: &mut Records, now: Instant, flow: u32, stream: &TcpStream) {
     rows.flow.push(flow);
     rows.window.push(u64::from(window) * u64::from(segment));
     rows.flight.push(u64::from(unacknowledged) * u64::from(segment));
-}
-
-/// Connects from a port of our choice.
-fn connect(from: SocketAddrV4, to: SocketAddrV4) -> std::io::Result<TcpStream> {
-    crate::sys::socket::connect_from(from, to)
 }
 
 #[cfg(test)]

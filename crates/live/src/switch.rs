@@ -15,6 +15,7 @@ use crate::layout::{Layout, VLAN, mac};
 use crate::port::{Port, Queued};
 use crate::record::Records;
 use crate::signals;
+use crate::spacing::Spaced;
 use crate::sys::socket::Received;
 use crate::view::View;
 use qcnlab_capture::Direction;
@@ -73,6 +74,8 @@ pub(crate) struct Due {
     /// When it should have been, ps.
     pub(crate) at: u64,
     pub(crate) octets: Vec<u8>,
+    /// The limiter that it left, where it left one of a host.
+    pub(crate) spaced: Option<Spaced>,
 }
 
 impl Switches {
@@ -219,7 +222,7 @@ impl Switches {
     pub(crate) fn take_due(&mut self, now: u64) -> Option<Due> {
         for (index, port) in self.ports.iter_mut().enumerate() {
             let Some((at, frame)) = port.as_mut().and_then(|port| port.take_arrived(now)) else { continue };
-            let mut due = Due { way: index as u32, at, octets: frame.octets };
+            let mut due = Due { way: index as u32, at, octets: frame.octets, spaced: None };
             if self.defended[index].as_ref().is_some_and(|port| port.untags(frame.class)) && !frame.is_signal {
                 take_cn_tag_off(&mut due.octets);
             }
@@ -378,8 +381,16 @@ impl Switches {
             return self.dropped(now, out, flow, acknowledges, head.ether_type, size);
         }
         let is_signal = signals::is_signal(head.ether_type);
-        let queued =
-            Queued { octets, class, came_as, is_signal, flow, input: input.map(|input| input as u16), arrived: now };
+        let queued = Queued {
+            octets,
+            class,
+            came_as,
+            is_signal,
+            flow,
+            input: input.map(|input| input as u16),
+            arrived: now,
+            spaced: None,
+        };
         let Some(port) = &mut self.ports[out as usize] else { return };
         let back = port.enqueue(now, queued).err();
         let (len, capacity, rate) = (port.queue_len(class), port.capacity(), port.rate());

@@ -3,7 +3,9 @@
 
 use qcnlab_capture::{CaptureReader, Direction, InterfaceId};
 use qcnlab_lab::{ConformOptions, Control, Scenario, conform_rp};
-use qcnlab_live::{Intruder, LiveError, LiveOptions, LiveRun, examine, run, write_capture};
+use qcnlab_live::{
+    Finding, Intruder, KernelLimit, LimiterKind, LiveError, LiveOptions, LiveRun, examine, run, write_capture,
+};
 use qcnlab_schemes::Signal;
 use qcnlab_sim::{Counters, FlowTally, Trace};
 use qcnlab_wire::{Codec, Frame, MacAddress, Payload, Tlv};
@@ -276,6 +278,102 @@ preset = "DECK001"
     assert!(counters.acks_heard > 100, "{counters:?}");
 }
 
+/// When the adapter of a host heard CNMs, ps.
+fn heard_at(captured: &(Vec<String>, Vec<Seen>), wire: &str) -> Vec<u64> {
+    let (names, frames) = captured;
+    let is_cnm = |octets: &[u8]| octets[20..22] == [0x22, 0xE7];
+    let of = frames.iter().filter(|(port, _, sent, octets)| names[*port as usize] == wire && !sent && is_cnm(octets));
+    of.map(|(_, at, ..)| *at).collect()
+}
+
+/// The kernel's shaper paces. After each CNM that a host hears the kernel says a lower rate of its class than before, and
+/// no class lets more pass than its rates allow.
+fn the_kernel_shaper_is_slower_after_each_cnm() {
+    let run = live(HOTSPOT, &LiveOptions { snap: 128, limiter: LimiterKind::Htb, ..LiveOptions::default() });
+    let (_, counters, flows) = trace(&run);
+    let captured = captured(&run);
+    let mut all_heard = 0;
+    for host in 0..2u32 {
+        let limits: Vec<&KernelLimit> = run.kernel_limits.iter().filter(|limit| limit.host == host).collect();
+        assert!(limits.iter().all(|limit| limit.rpid == 1 && limit.read_bps == limit.asked_bps / 8 * 8), "{limits:?}");
+        assert_eq!(limits[0].read_bps, 100_000_000, "the link's");
+        let heard = heard_at(&captured, &format!("source{}->switch", host + 1));
+        assert!(!heard.is_empty(), "host {host} hears CNMs");
+        all_heard += heard.len() as u64;
+        for at in heard {
+            let before = limits.iter().rev().find(|limit| limit.at_ps < at).expect("the first is at 0");
+            let after = limits.iter().find(|limit| limit.at_ps >= at).expect("a change follows");
+            // The scenario's lowest rate, 10 Mb/s, at scale 100.
+            assert!(after.read_bps < before.read_bps || before.read_bps == 100_000, "{before:?} {after:?}");
+        }
+        // Octets that the rates allow over 4.5 s, and a few frames and 2 % for changes in the middle of a frame.
+        let ends = limits.iter().skip(1).map(|limit| limit.at_ps).chain([4_500_000_000_000]);
+        let allowed: f64 =
+            limits.iter().zip(ends).map(|(limit, end)| limit.read_bps as f64 / 8e12 * (end - limit.at_ps) as f64).sum();
+        let sent = flows[host as usize].sent_bytes as f64;
+        assert!(sent < 1.02 * allowed + 30_000.0, "host {host} sent {sent}, allowed were {allowed}");
+    }
+    assert_eq!(counters.messages_heard, all_heard);
+    assert!(flows.iter().all(|flow| flow.delivered > 100), "{flows:?}");
+    let account = run.account_json();
+    assert_eq!(account["limiter"]["kind"], "htb");
+    for shaper in account["limiter"]["shapers"].as_array().expect("a list") {
+        // 802.1Q tag and CN-TAG, which the kernel does not see.
+        let class = &shaper["classes"][0];
+        let none = ["rate_changes_read_back_unlike", "rate_changes_refused"].map(|name| shaper[name].as_u64());
+        assert!(shaper["host"] == "sink" || (class["overhead_bytes"] == 8 && class["burst_bytes"] == 1500), "{shaper}");
+        assert_eq!(none, [Some(0), Some(0)], "{shaper}");
+    }
+}
+
+/// Two streams of one host, each with a reaction point and a class of its own, arrive whole through the kernel's shaper.
+fn tcp_through_the_kernel_shaper_arrives_whole() {
+    let run = live(
+        r#"
+duration = "40 ms"
+
+[topology]
+kind = "star"
+sources = 2
+rate = "10 Gb/s"
+rtt = "20 us"
+buffer = "150 KB"
+
+[[traffic]]
+kind = "tcp"
+from = "source1"
+frame = "1500 B"
+
+[[traffic]]
+kind = "tcp"
+from = "source1"
+frame = "1500 B"
+size = "4 MB"
+
+[[hotspot]]
+from = "1 ms"
+until = "10 ms"
+rate = "2 Gb/s"
+
+[scheme]
+name = "qcn"
+preset = "DECK001"
+"#,
+        &LiveOptions { limiter: LimiterKind::Htb, ..LiveOptions::default() },
+    );
+    let received: Vec<(u64, u64)> = [0, 1]
+        .map(|flow| run.streams.iter().find(|end| end.flow == flow && end.tally.segments == 0))
+        .map(|end| end.expect("the stream was read"))
+        .map(|end| (end.octets, end.wrong))
+        .to_vec();
+    assert!(received[0].0 > 100_000 && received[1].0 == 4_000_000, "{received:?}");
+    assert!(received.iter().all(|(_, wrong)| *wrong == 0), "{received:?}");
+    for rpid in [1, 2] {
+        let lowest = run.kernel_limits.iter().filter(|limit| limit.rpid == rpid).map(|limit| limit.read_bps).min();
+        assert!(lowest.is_some_and(|lowest| lowest < 100_000_000), "RPID {rpid}: {lowest:?}");
+    }
+}
+
 /// Responses of 500 KB from three hosts to one at the same time, again after 20 ms of the scenario's time: over TCP each
 /// has a completion time, which is no shorter than its octets take alone. A flow of datagrams with an end has one, too.
 fn finite_flows_have_completion_times() {
@@ -439,6 +537,12 @@ fn a_stop_is_heard_within_a_second() {
     assert!(ended.as_secs_f64() < 1.0, "{ended:?}");
 }
 
+/// Tests that need the kernel's shaper, HTB.
+const SHAPED: &[(&str, fn())] = &[
+    ("the_kernel_shaper_is_slower_after_each_cnm", the_kernel_shaper_is_slower_after_each_cnm),
+    ("tcp_through_the_kernel_shaper_arrives_whole", tcp_through_the_kernel_shaper_arrives_whole),
+];
+
 const TESTS: &[(&str, fn())] = &[
     ("a_hotspot_is_answered_by_cnms_and_lower_rates", a_hotspot_is_answered_by_cnms_and_lower_rates),
     ("pfc_stops_its_class_and_no_other", pfc_stops_its_class_and_no_other),
@@ -453,19 +557,23 @@ const TESTS: &[(&str, fn())] = &[
 
 fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let missing: Vec<String> = examine()
-        .into_iter()
-        .filter(|finding| finding.needed && !finding.works)
-        .map(|finding| format!("{}: {}", finding.what, finding.said))
-        .collect();
+    let findings = examine();
+    let lacks = |wanted: &dyn Fn(&Finding) -> bool| {
+        let missing = findings.iter().filter(|finding| wanted(finding) && !finding.works);
+        missing.map(|finding| format!("{}: {}", finding.what, finding.said)).collect::<Vec<_>>().join("; ")
+    };
+    let missing = lacks(&|finding| finding.needed);
+    let missing_shaper = lacks(&|finding| finding.needed || finding.what == "kernel shaper HTB");
+    let plain = TESTS.iter().map(|test| (test, &missing));
+    let shaped = SHAPED.iter().map(|test| (test, &missing_shaper));
     let required = std::env::var("QCNLAB_REQUIRE_LIVE").is_ok_and(|value| value == "1");
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
-    for (name, test) in TESTS {
+    for ((name, test), missing) in plain.chain(shaped) {
         if !wanted.is_empty() && !wanted.iter().any(|part| name.contains(part.as_str())) {
             continue;
         }
         if !missing.is_empty() {
-            println!("test {name} ... SKIPPED live: {}", missing.join("; "));
+            println!("test {name} ... SKIPPED live: {missing}");
             skipped += 1;
             continue;
         }

@@ -1,7 +1,7 @@
 //! What the simulator has and live runs do not is refused in words, before anything is built.
 
 use qcnlab_lab::{Control, Scenario};
-use qcnlab_live::{LiveOptions, run};
+use qcnlab_live::{LimiterKind, LiveOptions, TrafficSource, run};
 
 const STAR: &str = r#"
 duration = "10 ms"
@@ -39,4 +39,15 @@ fn what_live_runs_lack_is_named() {
     assert!(refusal(wred).contains("leave [[wred]] out"), "{}", refusal(wred));
     let storm = "[[pause_storm]]\nhost = \"sink\"\nfrom = \"1 ms\"\nuntil = \"2 ms\"";
     assert!(refusal(storm).contains("leave [[pause_storm]] and [[watchdog]] out"), "{}", refusal(storm));
+}
+
+/// Only our own senders mark their frames with the class of their reaction point.
+#[test]
+fn the_kernel_shaper_takes_own_traffic_alone() {
+    let scenario = Scenario::parse(STAR, "test.toml").expect("the simulator can run it");
+    for traffic in [TrafficSource::None, TrafficSource::Iperf3] {
+        let options = LiveOptions { limiter: LimiterKind::Htb, traffic, ..LiveOptions::default() };
+        let error = run(&scenario, &options, &Control::default()).expect_err("nothing marks these frames");
+        assert!(error.to_string().contains("use --traffic own, or --limiter adapter"), "{error}");
+    }
 }

@@ -12,6 +12,8 @@ struct Request {
     scale: u32,
     /// Who makes the traffic: own, iperf3 or none.
     traffic: String,
+    /// Who paces: adapter or htb.
+    limiter: String,
     seed: Option<u64>,
     /// A file, and the octets of each frame that it keeps.
     capture: Option<(PathBuf, usize)>,
@@ -23,7 +25,7 @@ mod linux {
     use super::*;
     use crate::running::{Attended, attended};
     use qcnlab_lab::Control;
-    use qcnlab_live::{LiveError, LiveOptions, Standing, TrafficSource};
+    use qcnlab_live::{LimiterKind, LiveError, LiveOptions, Standing, TrafficSource};
     use std::fs::File;
     use std::io::BufWriter;
     use std::sync::OnceLock;
@@ -53,6 +55,12 @@ mod linux {
         }
     }
 
+    fn limiter_of(py: Python<'_>, name: &str) -> PyResult<LimiterKind> {
+        let all = [LimiterKind::Adapter, LimiterKind::Htb];
+        let known = all.into_iter().find(|kind| kind.name() == name);
+        known.ok_or_else(|| errors::of_any(py, &format!("limiter is adapter or htb, not {name}")))
+    }
+
     pub(super) fn stand(
         py: Python<'_>,
         scenario: &Scenario,
@@ -75,10 +83,10 @@ mod linux {
     }
 
     pub(super) fn run(py: Python<'_>, scenario: &Scenario, request: Request) -> PyResult<(Outcome, String)> {
-        let Request { scale, traffic, seed, capture, progress } = request;
-        let traffic = traffic_of(py, &traffic)?;
+        let Request { scale, traffic, limiter, seed, capture, progress } = request;
+        let (traffic, limiter) = (traffic_of(py, &traffic)?, limiter_of(py, &limiter)?);
         let snap = capture.as_ref().map_or(0, |(_, snap)| *snap);
-        let options = LiveOptions { scale, traffic, snap, seed, ..LiveOptions::default() };
+        let options = LiveOptions { scale, traffic, limiter, snap, seed, ..LiveOptions::default() };
         let slow = qcnlab_live::slowed(&scenario.0, scale).map_err(|fault| of_live(py, &fault))?;
         // Before any thread is started: what is not root enters a user namespace, which only one thread can.
         qcnlab_live::prepare_process().map_err(|fault| of_live(py, &fault))?;
@@ -142,17 +150,22 @@ pub(crate) fn live_slowed(py: Python<'_>, scenario: &Scenario, scale: u32) -> Py
 
 /// A live run: its outcome, and its own account as JSON. `capture` is a file and the octets of each frame it keeps.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, scale, traffic = "own", seed = None, capture = None, progress = None))]
+#[pyo3(signature = (
+    scenario, *, scale, traffic = "own", limiter = "adapter", seed = None, capture = None, progress = None
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords of one Python function")]
 pub(crate) fn live_run(
     py: Python<'_>,
     scenario: &Scenario,
     scale: u32,
     traffic: &str,
+    limiter: &str,
     seed: Option<u64>,
     capture: Option<(PathBuf, usize)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Outcome, String)> {
-    linux::run(py, scenario, Request { scale, traffic: traffic.to_owned(), seed, capture, progress })
+    let (traffic, limiter) = (traffic.to_owned(), limiter.to_owned());
+    linux::run(py, scenario, Request { scale, traffic, limiter, seed, capture, progress })
 }
 
 /// Leaves the network of a scenario standing until a signal comes. Meanwhile `show` gets what it shows as JSON, the

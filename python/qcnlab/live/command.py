@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from qcnlab import text
-from qcnlab.options import Changes, File, Json
+from qcnlab.options import Changes, File, Json, Seed, print_json
 
 app = typer.Typer(
     help="Run scenarios on real frames between network namespaces of this machine (Linux).",
@@ -22,7 +22,6 @@ app = typer.Typer(
 Scale = Annotated[
     int, typer.Option("--scale", min=1, max=100_000, help="Run so many times slower.")
 ]
-Seed = Annotated[int | None, typer.Option(min=0, help="Seed; the scenario's own if not given.")]
 Out = Annotated[
     Path | None,
     typer.Option("-o", "--out", metavar="DIR", help="Folder; runs/live-... if not given."),
@@ -37,6 +36,13 @@ class TrafficSource(StrEnum):
     none = "none"
 
 
+class LimiterKind(StrEnum):
+    """Who paces the frames of a live run."""
+
+    adapter = "adapter"
+    htb = "htb"
+
+
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Tell what this machine can do of live runs, and what to do about the rest."""
@@ -44,7 +50,7 @@ def doctor(as_json: Json = False) -> None:
 
     machine = examine()
     if as_json:
-        print(json.dumps({"able": machine.able, "findings": machine.findings}, indent=2))
+        print_json({"able": machine.able, "findings": machine.findings})
     else:
         print(doctor_text(machine.findings))
         can = "This machine can run scenarios live."
@@ -74,6 +80,12 @@ def run(
             "--traffic", help="The scenario's own senders, iperf3 in their place, or nobody."
         ),
     ] = TrafficSource.own,
+    limiter: Annotated[
+        LimiterKind,
+        typer.Option(
+            "--limiter", help="Who paces: the adapter in user space, or the kernel's shaper HTB."
+        ),
+    ] = LimiterKind.adapter,
     seed: Seed = None,
     out: Out = None,
     capture: Annotated[
@@ -95,6 +107,7 @@ def run(
             ready,
             scale=scale,
             traffic=traffic.value,
+            limiter=limiter.value,
             seed=seed,
             capture=folder.path / running.CAPTURE if capture else None,
         )
@@ -102,10 +115,11 @@ def run(
     timing = result.meta["live"]["timing"]
     if as_json:
         summary = {"folder": str(folder.final), **result.summary, "live": result.meta["live"]}
-        print(json.dumps(summary, indent=2))
+        print_json(summary)
         return
     print(metrics_text(result))
-    print("\n" + timing_text(timing))
+    print("\n" + limiter_text(result.meta["live"]["limiter"]))
+    print(timing_text(timing))
     print(f"\n{folder.final}")
 
 
@@ -180,12 +194,25 @@ def compare(
     timings = [result.meta["live"]["timing"] for result in both.live]
     if as_json:
         rows = {"folder": str(folder.final), "scale": scale, "rows": both.rows(), "timing": timings}
-        print(json.dumps(rows, indent=2))
+        print_json(rows)
         return
     print(both.table())
     for number, timing in enumerate(timings, 1):
         print(f"live run {number}: {timing_text(timing)}")
     print(f"\n{folder.final}")
+
+
+def limiter_text(limiter: dict[str, Any]) -> str:
+    """Return who paced and how evenly, in words."""
+    spacing = limiter["spacing"]
+    if spacing is None:
+        return f"limiter: {limiter['kind']}; no frame had to wait for it"
+    at = spacing["percentiles"]
+    return (
+        f"limiter: {limiter['kind']}; {spacing['frames']:,} frames followed another at "
+        f"{at[1]:.2f} to {at[99]:.2f} of the distance that the rate asks for (1 % to 99 %), "
+        f"standard deviation {spacing['std']:.2f}"
+    )
 
 
 def timing_text(timing: dict[str, Any]) -> str:

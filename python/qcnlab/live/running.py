@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Traffic = Literal["own", "iperf3", "none"]
 """Who makes the traffic of a live run."""
+Limiter = Literal["adapter", "htb"]
+"""Who paces frames at the rates that reaction points say: the adapter, or the kernel's HTB."""
 SCALE = 100
 """How many times slower than its scenario a live run is, unless it gets another number."""
 INVALID = "INVALID TIMING"
@@ -95,6 +97,7 @@ def run(
     *,
     scale: int = SCALE,
     traffic: Traffic = "own",
+    limiter: Limiter = "adapter",
     seed: int | None = None,
     capture: Path | None = None,
     progress: bool | None = None,
@@ -113,6 +116,10 @@ def run(
         Who makes the scenario's traffic: the data plane, iperf3 (TCP, constant and saturated
         flows), or nobody. Then the network stands for the duration of the scenario, and carries
         what others send.
+    limiter : {"adapter", "htb"}, default "adapter"
+        Who paces frames at the rates that the reaction points say: the adapter in user space, or
+        the kernel's shaper HTB, which takes the data plane's own traffic alone. `meta["live"]`
+        has it under ``limiter``, with how far apart frames left.
     seed : int, optional
         Seed of random numbers; the scenario's own by default.
     capture : Path, optional
@@ -138,6 +145,7 @@ def run(
             scenario._core,
             scale=scale,
             traffic=traffic,
+            limiter=limiter,
             seed=seed,
             capture=None if capture is None else (capture, SNAP),
             progress=bar,
@@ -147,5 +155,6 @@ def run(
     result.meta["live"] = live
     title = result.summary["title"] or result.summary["scenario"]
     label = "" if live["timing"]["valid"] else f"{INVALID}: "
-    result.summary["title"] = f"{label}live at 1/{live['scale']}: {title}"
+    paced = ", paced by HTB" if limiter == "htb" else ""
+    result.summary["title"] = f"{label}live at 1/{live['scale']}{paced}: {title}"
     return result

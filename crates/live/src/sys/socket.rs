@@ -29,6 +29,14 @@ fn set(socket: BorrowedFd<'_>, level: i32, option: i32, value: i32, what: &str) 
     checked(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, pointer, size) }, what).map(drop)
 }
 
+/// Sets for how long a call of a socket may block, us.
+fn set_timeout(socket: BorrowedFd<'_>, option: i32, most_us: u32) {
+    let most = libc::timeval { tv_sec: (most_us / 1_000_000).into(), tv_usec: (most_us % 1_000_000).into() };
+    let size = size_of::<libc::timeval>() as libc::socklen_t;
+    // SAFETY: the timeval lives through the call, and the size is its own.
+    let _ = unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const most).cast(), size) };
+}
+
 /// Reads an option of `N` octets; returns how many the kernel filled.
 fn get<const N: usize>(socket: BorrowedFd<'_>, level: i32, option: i32) -> io::Result<([u8; N], usize)> {
     let mut value = [0u8; N];
@@ -236,7 +244,10 @@ impl Netlink {
             unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE) };
         checked(descriptor, "open a netlink socket")?;
         // SAFETY: the descriptor was just opened, and nobody else owns it.
-        Ok(Netlink(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+        let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
+        // The kernel answers at once, or not at all.
+        set_timeout(socket.as_fd(), libc::SO_RCVTIMEO, 1_000_000);
+        Ok(Netlink(socket))
     }
 
     /// Sends a message and reads the answer.
@@ -281,6 +292,25 @@ pub(crate) fn take_datagrams(socket: BorrowedFd<'_>) -> (u64, u64) {
 pub(crate) fn clamp_window(socket: BorrowedFd<'_>, octets: u32) -> Result<(), SysError> {
     let octets = i32::try_from(octets).unwrap_or(i32::MAX);
     set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, octets, "clamp a TCP window")
+}
+
+/// Marks what a socket sends (`SO_PRIORITY`): a shaper of the kernel's tells its classes apart by it.
+pub(crate) fn set_mark(socket: BorrowedFd<'_>, mark: u32) -> Result<(), SysError> {
+    set(socket, libc::SOL_SOCKET, libc::SO_PRIORITY, mark.cast_signed(), "mark a socket")
+}
+
+/// Has a UDP socket say when the kernel drops what it sends.
+pub(crate) fn tell_drops(socket: BorrowedFd<'_>) -> Result<(), SysError> {
+    set(socket, libc::IPPROTO_IP, libc::IP_RECVERR, 1, "have drops told")
+}
+
+/// Sets how many octets of a socket's may wait in the kernel, about twice as many with what it keeps beside them.
+pub(crate) fn set_send_buffer(socket: BorrowedFd<'_>, octets: u64) -> Result<(), SysError> {
+    let octets = i32::try_from(octets).unwrap_or(i32::MAX / 2);
+    if set(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, octets, "set the send buffer").is_ok() {
+        return Ok(());
+    }
+    set(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, octets, "set the send buffer")
 }
 
 /// Sets the receive buffer of a socket.
@@ -332,10 +362,11 @@ pub(crate) fn tcp_state(socket: BorrowedFd<'_>) -> Option<TcpState> {
     })
 }
 
-/// Connects a TCP socket from an address and port of our choice.
+/// Connects a TCP socket from an address and port of our choice, with a mark if it is to have one.
 pub(crate) fn connect_from(
     from: std::net::SocketAddrV4,
     to: std::net::SocketAddrV4,
+    mark: Option<u32>,
 ) -> io::Result<std::net::TcpStream> {
     // SAFETY: plain numbers.
     let descriptor = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
@@ -345,13 +376,11 @@ pub(crate) fn connect_from(
     // SAFETY: the descriptor was just opened, and nobody else owns it.
     let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
     let _ = set(socket.as_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1, "reuse an address");
-    let most = libc::timeval { tv_sec: 0, tv_usec: 500_000 };
-    let most_size = size_of::<libc::timeval>() as libc::socklen_t;
-    // SAFETY: the timeval lives through the call, and the size is its own. Without it a connect may take minutes.
-    let _ = unsafe {
-        let option = libc::SO_SNDTIMEO;
-        libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const most).cast(), most_size)
-    };
+    if let Some(mark) = mark {
+        set_mark(socket.as_fd(), mark).map_err(|error| error.source)?;
+    }
+    // Without it a connect may take minutes.
+    set_timeout(socket.as_fd(), libc::SO_SNDTIMEO, 500_000);
     let address = |of: std::net::SocketAddrV4| libc::sockaddr_in {
         sin_family: libc::AF_INET as u16,
         sin_port: of.port().to_be(),
