@@ -9,11 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-<<<<<<< HEAD
-.PHONY: help demo test test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-sweeps bench-live bench-live-decks gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel wheel-test audit clean
-=======
-.PHONY: help demo test test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-live bench-live-decks bench-live-limiters gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel wheel-test audit clean
->>>>>>> 7feebc1 (Live: the kernel's shaper HTB paces in the adapter's place, told over netlink)
+.PHONY: help demo test test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-sweeps bench-live bench-live-decks bench-live-limiters gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel wheel-test audit clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
