@@ -1,10 +1,11 @@
-"""Flows through one switch that pauses its links by watermarks, once more: IEEE 802.3x.
+"""Flows through one switch that pauses its links, once more: PAUSE and PFC of one class.
 
-Hosts at one switch. The switch counts the octets that it holds of each input. Above the high
-watermark it sends PAUSE over the input's link, at or below the low one it sends a PAUSE of no time.
-A pause frame is the next to go, takes its time on the link, and stops the host once the frame that
-it sends has ended. It says when the last octet of each flow has arrived, and how many pause frames
-went out. The laboratory must say the same (`tests/test_pause_reference.py`).
+Hosts at one switch, which counts the octets that it holds of each input: between a high and a low
+watermark, or in a memory that all inputs share as the switches of HPCC's simulator have it
+(`switch-mmu.cc`). A pause frame crosses the link beside what is sent there, and stops the host once
+the frame that it sends has ended. It says when the last octet of each flow has arrived, how many
+frames were lost, and how many pause frames went out. The laboratory must say the same
+(`tests/test_pause_reference.py`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Setting:
     pause_bytes: int = 64
     high_bytes: int = 30_000
     low_bytes: int = 20_000
+    shared_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,77 @@ class Flow:
     to: str
     size: int
     start: int
+
+
+class Watermarks:
+    """Octets of each input between two marks."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.held = dict.fromkeys(setting.delays, 0)
+
+    def take(self, source: str, octets: int) -> bool:
+        self.held[source] += octets
+        return True
+
+    def free(self, source: str, octets: int) -> None:
+        self.held[source] -= octets
+
+    def stops(self, source: str) -> bool:
+        return self.held[source] > self.setting.high_bytes
+
+    def goes(self, source: str) -> bool:
+        return self.held[source] <= self.setting.low_bytes
+
+
+class SharedMemory:
+    """The memory of the switches of HPCC's simulator: reserves, what all share, and headroom."""
+
+    RESERVE = 4096
+    XON_OFFSET = 3072
+
+    def __init__(self, setting: Setting) -> None:
+        rate = setting.rate_bps
+        self.room = {host: 3 * (rate * delay // (8 * PS)) for host, delay in setting.delays.items()}
+        kept = sum(self.room.values()) + self.RESERVE * len(setting.delays)
+        self.shared = (setting.shared_bytes or 0) - kept
+        self.used = 0
+        self.own = dict.fromkeys(setting.delays, 0)
+        self.headroom = dict.fromkeys(setting.delays, 0)
+
+    def limit(self) -> int:
+        return (self.shared - self.used) >> 3
+
+    def beyond(self, source: str) -> int:
+        return max(self.own[source] - self.RESERVE, 0)
+
+    def take(self, source: str, octets: int) -> bool:
+        full = octets + self.headroom[source] > self.room[source]
+        if full and octets + self.beyond(source) > self.limit():
+            return False
+        new = self.own[source] + octets - self.RESERVE
+        if new > 0 and new > self.limit():
+            self.headroom[source] += octets
+            return True
+        self.own[source] += octets
+        self.used += max(min(octets, new), 0)
+        return True
+
+    def free(self, source: str, octets: int) -> None:
+        of_headroom = min(self.headroom[source], octets)
+        self.headroom[source] -= of_headroom
+        rest = octets - of_headroom
+        self.used -= min(rest, self.beyond(source))
+        self.own[source] -= rest
+
+    def stops(self, source: str) -> bool:
+        return self.headroom[source] > 0 or self.beyond(source) >= self.limit()
+
+    def goes(self, source: str) -> bool:
+        if self.headroom[source] > 0:
+            return False
+        beyond = self.beyond(source)
+        return beyond == 0 or beyond + self.XON_OFFSET <= self.limit()
 
 
 class Stoppable(Link):
@@ -77,6 +150,7 @@ class Network:
     flows: list[Flow]
     world: World = field(default_factory=World)
     pause_frames: int = 0
+    drops: int = 0
 
     def __post_init__(self) -> None:
         s = self.setting
@@ -90,7 +164,7 @@ class Network:
         }
         for link in self.down.values():
             link.tell = self.leave
-        self.held = dict.fromkeys(s.delays, 0)
+        self.memory = Watermarks(s) if s.shared_bytes is None else SharedMemory(s)
         self.paused = dict.fromkeys(s.delays, False)
         self.left = [flow.size for flow in self.flows]
         self.done: list[int | None] = [None for _ in self.flows]
@@ -106,16 +180,18 @@ class Network:
 
     def forward(self, packet: Packet) -> None:
         source = self.flows[packet.flow].source
-        self.held[source] += packet.octets
+        if not self.memory.take(source, packet.octets):
+            self.drops += 1
+            return
         self.down[packet.to].send(packet)
-        if self.held[source] > self.setting.high_bytes and not self.paused[source]:
+        if not self.paused[source] and self.memory.stops(source):
             self.paused[source] = True
             self.pause(source, self.up[source].stop)
 
     def leave(self, packet: Packet) -> None:
         source = self.flows[packet.flow].source
-        self.held[source] -= packet.octets
-        if self.held[source] <= self.setting.low_bytes and self.paused[source]:
+        self.memory.free(source, packet.octets)
+        if self.paused[source] and self.memory.goes(source):
             self.paused[source] = False
             self.pause(source, self.up[source].go)
 
