@@ -180,8 +180,8 @@ pub trait CongestionPoint {
         0
     }
 
-    /// Returns what to write on a packet that left at `now`, after the port had sent `sent` octets; `queue` is what
-    /// stays. Called with [`CpCapabilities::stamps_departures`] only.
+    /// Returns what to write on a packet that leaves its queue at `now`, when its transmission starts; the port has sent
+    /// `sent` octets before it, and `queue` is what stays. Called with [`CpCapabilities::stamps_departures`] only.
     fn departure_stamp(&mut self, now: Instant, sent: Bytes, queue: Queue) -> HopTelemetry {
         HopTelemetry { left_at: now, sent, queue: queue.len, rate: queue.rate }
     }

@@ -280,10 +280,10 @@ impl Port {
         Some(Instant::from_ps(left))
     }
 
-    /// Octets that it had sent before `frame`, which has just left.
+    /// Octets of the frames that have left, as of the last update.
     #[inline]
-    pub(crate) const fn sent_before(&self, frame: &Frame) -> u64 {
-        self.count.accepted_bytes - self.queued - frame.octets()
+    pub(crate) const fn sent(&self) -> u64 {
+        self.count.accepted_bytes - self.queued
     }
 
     /// The frame that left last; it has not arrived yet.

@@ -234,15 +234,15 @@ impl Engine {
     #[inline(always)]
     fn enqueue_fifo(&mut self, now: Instant, id: PortId, fifo: Fifo, frame: Frame) -> bool {
         let mut port = &mut self.network.ports[id];
-        if matches!(fifo.departures, Departures::Shown(_) | Departures::ShownAndFreed(_))
-            || !port.surely_fits(frame.octets())
-        {
+        let shown = matches!(fifo.departures, Departures::Shown(_) | Departures::ShownAndFreed(_));
+        if shown || !port.surely_fits(frame.octets()) {
             self.network.update_queue(now, id);
             port = &mut self.network.ports[id];
         }
         if !port.admit_fifo(frame.octets()) {
             return false;
         }
+        let starts = shown && port.queue_len().get() == frame.octets();
         if matches!(port.far_end, FarEnd::CountingSink) {
             if port.ring().is_full() {
                 self.make_room(now, id);
@@ -251,6 +251,9 @@ impl Engine {
             port.transmit(now, frame);
         } else if let Some(arrival) = port.transmit(now, frame) {
             self.schedule.set(Event::Arrival(id), arrival);
+        }
+        if starts {
+            self.network.stamp_first(now, id);
         }
         true
     }

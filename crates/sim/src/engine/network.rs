@@ -161,9 +161,10 @@ impl PortCp {
         self.stamps_departures
     }
 
-    /// Has it write on a RoCE packet that leaves `queue`; before it, the port had sent `sent` octets.
+    /// Has it write on a RoCE packet whose transmission starts; it has left `queue`, and before it the port had sent `sent`
+    /// octets.
     #[inline]
-    pub(super) fn stamp_departing(
+    pub(super) fn stamp_started(
         &mut self,
         now: Instant,
         frame: &Frame,
@@ -223,13 +224,41 @@ impl Network {
             let queue = Queue { len: port.queue_len(), capacity: port.capacity(), rate: port.rate() };
             cp.mark_departing(left, port.last_departed(), queue);
             let frame = *port.last_departed();
-            cp.stamp_departing(left, &frame, packets, port.sent_before(&frame), queue);
+            if cp.stamps_departures {
+                stamp_first(left, port, cp, packets);
+            }
             cp.on_departure(left, queue.len);
             if frees && frame.is(flag::BUFFERED) {
                 port.last_departed().clear(flag::BUFFERED);
                 inputs[routes.input_of(&frame)].release_departed(&frame, shared_buffers);
             }
         }
+    }
+
+    /// A first-in first-out port starts the transmission of its oldest frame now: has its congestion point write on that.
+    #[inline]
+    pub(super) fn stamp_first(&mut self, now: Instant, id: PortId) {
+        let Mode::Fifo(Fifo { departures: Departures::Shown(cp) | Departures::ShownAndFreed(cp), .. }) =
+            self.ports[id].mode
+        else {
+            return;
+        };
+        if self.cps[cp].stamps_departures {
+            stamp_first(now, &self.ports[id], &mut self.cps[cp], &mut self.packets);
+        }
+    }
+
+    /// A port starts the transmission of the frame at the head of one of its priority queues now: has the queue's
+    /// congestion point write on that.
+    #[inline]
+    pub(super) fn stamp_head(&mut self, now: Instant, id: QueuesId, position: usize) {
+        let queues = &self.queues[id];
+        let queue = &queues.queues[position];
+        let Some(cp) = queue.cp.filter(|cp| self.cps[*cp].stamps_departures) else { return };
+        let (port, frame) = (&self.ports[queues.port], queue.frames.at(queue.frames.head()));
+        let len = Bytes::new(queue.octets - frame.octets());
+        let queue = Queue { len, capacity: port.capacity(), rate: port.rate() };
+        self.cps[cp].stamp_started(now, frame, &mut self.packets, port.sent(), queue);
     }
 
     /// The queue that frames of a class wait in at a port, as of the last update, and its congestion point.
@@ -336,5 +365,15 @@ impl Network {
     #[inline(always)]
     pub(super) fn flow_of(&self, frame: &Frame) -> FlowId {
         self.routes.paths[frame.path()].flow
+    }
+}
+
+/// The oldest frame of a first-in first-out port, if there is one, starts its transmission now: `cp` writes on it.
+#[inline]
+fn stamp_first(now: Instant, port: &Port, cp: &mut PortCp, packets: &mut Packets) {
+    if let Some(frame) = port.waiting().next() {
+        let len = Bytes::new(port.queue_len().get() - frame.octets());
+        let queue = Queue { len, capacity: port.capacity(), rate: port.rate() };
+        cp.stamp_started(now, frame, packets, port.sent(), queue);
     }
 }

@@ -43,5 +43,8 @@ impl Engine {
             }
         };
         self.schedule.set(Event::TransmissionEnd(id), Instant::from_ps(at));
+        if let Some(position) = next {
+            self.network.stamp_head(now, id, position);
+        }
     }
 }

@@ -50,10 +50,15 @@ impl Engine {
             if let Some(adapter) = adapter.filter(|_| queue.frames.is_empty()) {
                 return self.schedule.set(Event::AdapterService(adapter), now);
             }
+            let stamped = queue.cp.is_some();
             let size = queue.frames.at(queue.frames.head()).octets();
             queues.transmitting = Transmitting::Head(position);
             queues.ends = now.ps() + port.transmission(size);
-            return self.schedule.set(Event::TransmissionEnd(id), Instant::from_ps(queues.ends));
+            self.schedule.set(Event::TransmissionEnd(id), Instant::from_ps(queues.ends));
+            if stamped {
+                self.network.stamp_head(now, id, usize::from(position));
+            }
+            return;
         }
         if resumes < u64::MAX {
             self.schedule.set(Event::TransmissionEnd(id), Instant::from_ps(resumes));
@@ -99,10 +104,6 @@ impl Engine {
             self.network.cps[cp].mark_departing(now, &mut frame, queue);
         }
         port.put_on_the_wire(now, frame);
-        if let Some(cp) = cp {
-            let sent = port.sent_before(&frame);
-            self.network.cps[cp].stamp_departing(now, &frame, &mut self.network.packets, sent, queue);
-        }
         if port.far_end == FarEnd::CountingSink {
             if port.ring().is_full() {
                 self.make_room(now, port_id);
@@ -169,7 +170,8 @@ impl Engine {
         if paused || !queues.pause_frames.is_empty() || queues.transmissions_due > 0 {
             return false;
         }
-        let port = &mut self.network.ports[queues.port];
+        let port_id = queues.port;
+        let port = &mut self.network.ports[port_id];
         port.mode = Mode::Fifo(fifo);
         let queue = &mut queues.queues[0];
         queue.reset_count();
@@ -177,9 +179,10 @@ impl Engine {
         if let Some(arrival) = port.next_arrival()
             && port.far_end != FarEnd::CountingSink
         {
-            self.schedule.set(Event::Arrival(queues.port), arrival);
+            self.schedule.set(Event::Arrival(port_id), arrival);
         }
         self.reschedule_adapter(now, id);
+        self.network.stamp_first(now, port_id);
         true
     }
 }

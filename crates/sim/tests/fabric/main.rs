@@ -12,6 +12,7 @@ mod net;
 mod pauses;
 mod sharing;
 mod storms;
+mod telemetry;
 mod told;
 mod trimming;
 mod weights;
