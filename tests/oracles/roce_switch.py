@@ -73,12 +73,16 @@ class QueuePair:
         size = self.message.size
         return min(end * self.payload, size) - min(first * self.payload, size)
 
+    def frame(self, number: int) -> int:
+        """Return the octets of a packet's frame."""
+        return self.octets(number, number + 1) + self.s.header_bytes
+
     def take(self) -> int | None:
         """Return the number of the packet that goes now, if one may."""
         if not self.started or self.next >= self.packets:
             return None
         window = self.s.window_bytes
-        if window is not None and self.octets(self.una, self.next + 1) > window:
+        if window is not None and self.octets(self.una, self.next) >= window:
             return None
         number = self.next
         self.next += 1
@@ -111,13 +115,15 @@ class QueuePair:
                 self.result.done = self.world.now
         if negative and number == self.una:
             self.next = number
-        self.wake()
 
     wake: Callable[[], None]
 
 
 class Network:
     """Hosts, the switch, and the queue pairs."""
+
+    port: type[Link] = Link
+    pair: Callable[..., QueuePair] = QueuePair
 
     def __init__(self, setting: Setting, messages: list[Message]) -> None:
         self.setting, self.messages, self.world = setting, messages, World()
@@ -126,8 +132,8 @@ class Network:
         self.down: dict[str, Link] = {}
         for host, delay in setting.delays.items():
             self.up[host] = Link(self.world, rate, delay, None, self.forward)
-            self.down[host] = Link(self.world, rate, delay, room, self.arrive)
-        self.pairs = [QueuePair(setting, self.world, message) for message in messages]
+            self.down[host] = self.port(self.world, rate, delay, room, self.arrive)
+        self.pairs = [self.pair(setting, self.world, message) for message in messages]
         self.expected = [0] * len(messages)
         self.nacked: list[tuple[int, int] | None] = [None] * len(messages)
         self.nacks: list[tuple[int, int]] = []
@@ -149,8 +155,11 @@ class Network:
             return
         number = pair.take()
         if number is not None:
-            octets = pair.octets(number, number + 1) + self.setting.header_bytes
-            link.send(Packet(index, message.to, octets, number, is_ack=False))
+            link.send(Packet(index, message.to, pair.frame(number), number, is_ack=False))
+
+    def hear(self, pair: QueuePair, packet: Packet) -> None:
+        """Take an acknowledgement."""
+        pair.on_ack(packet.number, negative=isinstance(packet, Nack))
 
     def forward(self, packet: Packet) -> None:
         self.down[packet.to].send(packet)
@@ -158,7 +167,8 @@ class Network:
     def arrive(self, packet: Packet) -> None:
         index = packet.flow
         if packet.is_ack:
-            self.pairs[index].on_ack(packet.number, negative=isinstance(packet, Nack))
+            self.hear(self.pairs[index], packet)
+            self.pairs[index].wake()
             return
         expected = self.expected[index]
         if packet.number <= expected:
