@@ -189,7 +189,9 @@ def head(left_out: list[Experiment]) -> str:
     if left_out:
         missing = "; ".join(each.heading for each in left_out)
         paragraph += f" Not run this time: {missing}."
-    return f"# Live runs beside simulated ones\n\n{wrapped(paragraph)}"
+    why = "takes minutes, and namespaces and TAP; `make bench-live-decks` runs them"
+    marker = f"<!-- no block of this page is run: {why} -->"
+    return f"# Live runs beside simulated ones\n\n{marker}\n\n{wrapped(paragraph)}"
 
 
 def main() -> None:

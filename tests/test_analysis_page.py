@@ -1,31 +1,12 @@
-"""The class on gains and round trips: its Python and its commands run."""
+"""The page on DCQCN's stability: what its Python prints, and what follows from its tables."""
 
 from __future__ import annotations
 
 import re
-import shlex
 
 import pytest
 
-from conftest import ROOT, CommandLine
-
-PAGE = (ROOT / "docs/concepts/why-aimd-needs-its-gain-set-per-rtt.md").read_text(encoding="utf-8")
-PYTHON = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-COMMANDS = [line for line in PAGE.splitlines() if line.startswith("qcnlab ")]
-
-
-def test_the_python_of_the_page_runs() -> None:
-    assert len(PYTHON) >= 4
-    names: dict[str, object] = {}
-    for block in PYTHON:
-        exec(block, names)
-
-
-@pytest.mark.parametrize("line", [line for line in COMMANDS if "--sweep" not in line])
-def test_a_command_of_the_page_runs(line: str, cli: CommandLine) -> None:
-    words = shlex.split(line, comments=True)[1:]
-    done = cli(*words, "-s", "warmup=20 ms", "-s", "duration=100 ms")
-    assert done.returncode == 0, done.stderr
+from conftest import ROOT
 
 
 def test_the_python_of_the_page_on_dcqcn_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,28 +1,14 @@
-"""What the documents tell a reader to type works as typed."""
+"""What the README says of the book is so, and it explains its terms."""
 
 from __future__ import annotations
 
 import re
-import shlex
-from contextlib import chdir
-from typing import TYPE_CHECKING
 
 import pytest
 
-import qcnlab
-from conftest import HOTSPOT, ROOT, SHORT, CommandLine
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from conftest import ROOT
 
 README = (ROOT / "README.md").read_text()
-
-# How to make the runs that the README shows short.
-SHORTER = {
-    HOTSPOT: ["-s", "duration=1.1 s", "-s", "hotspot.until=1.05 s"],
-    "tcp-9-senders-qcn-and-pause-rtt25us": ["-s", "duration=1.1 s", "-s", "hotspot.until=1.05 s"],
-}
-
 
 VERDICTS = (
     "number reproduced",
@@ -31,42 +17,6 @@ VERDICTS = (
     "not reproduced",
     "not run yet",
 )
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-
-
-def commands() -> list[list[str]]:
-    lines = [line for block in blocks("") for line in block.splitlines()]
-    return [shlex.split(line, comments=True) for line in lines if line.startswith("qcnlab ")]
-
-
-def test_the_scenario_is_one() -> None:
-    [text] = blocks("toml")
-    assert qcnlab.Scenario.from_toml(text).name
-
-
-def test_the_python_runs(tmp_path: Path) -> None:
-    [text] = blocks("python")
-    with chdir(tmp_path):
-        exec(text, {})
-    assert (tmp_path / "hotspot.svg").exists()
-
-
-@pytest.mark.parametrize("words", commands(), ids=" ".join)
-def test_the_commands_run(words: list[str], cli: CommandLine) -> None:
-    arguments = ["3" if word == "50" else word for word in words[1:]]
-    if "runs/FOLDER" in arguments:
-        result = qcnlab.run(qcnlab.load(HOTSPOT).with_(*SHORT), reps=1)
-        folder = str(result.save(cli.folder / "one"))
-        arguments = [folder if word == "runs/FOLDER" else word for word in arguments]
-    if "my.toml" in arguments:
-        (cli.folder / "my.toml").write_text(blocks("toml")[0])
-    if arguments[0] in ("run", "sweep"):
-        arguments += SHORTER.get(arguments[1], ["-s", "duration=0.4 s"])
-    done = cli(*arguments)
-    assert done.returncode == 0, done.stderr
 
 
 def test_the_counts_of_the_book_are_the_books() -> None:

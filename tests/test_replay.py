@@ -34,7 +34,7 @@ def test_check_prints_what_the_page_shows(replayed: Path, cli: CommandLine) -> N
     done = cli("check", f"{replayed}/replay.toml")
     assert done.returncode == 0, done.stderr
     shown = re.sub(r"sha256 \w{64}", "sha256 ...", done.stdout.replace(f"{replayed}/", ""))
-    blocks = re.findall(r"^```\n(replay.toml: ok.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```text\n(replay.toml: ok.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     assert [shown] == blocks
 
 

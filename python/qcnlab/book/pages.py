@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from qcnlab.book.verdicts import Judged, Shown
 
 IMAGES = "img"
+NOT_RUN = (
+    "<!-- no block of this page is run: rows take seconds to minutes of a core; `make validate` "
+    "runs them, and tests check each scenario -->"
+)
+"""Why the commands on a page are not run by the tests of the documents."""
 
 
 def write(
@@ -68,7 +73,7 @@ class _Page:
     readings: Mapping[str, Trial]
 
     def text(self, judged: Sequence[Judged]) -> str:
-        lines = [f"# {self.chapter.title}", "", tables.counted(judged) + ".", ""]
+        lines = [f"# {self.chapter.title}", "", NOT_RUN, "", tables.counted(judged) + ".", ""]
         lines += header("row", "published", "ours, worst: median [quartiles]", "verdict")
         for each in judged:
             ours = ""

@@ -1,7 +1,7 @@
 //! How finely rates and throughput are written down where a file does not say.
 
 use super::types::Record;
-use qcnlab_schemes::params::{Field, Table, Value};
+use qcnlab_schemes::params::{Field, Value};
 use qcnlab_units::Span;
 
 /// Keys of `[record]` that follow the duration.
