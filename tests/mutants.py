@@ -14,6 +14,7 @@ kept, so that a run that was stopped goes on.
     make mutants                             # 200 drawn at random
     make mutants ARGS="--sample 0"           # all of them: a night
     make mutants ARGS="--most 40"            # go on for 40 more of them
+    make mutants ARGS="--package qcnlab-sim" # 200 drawn from the engine alone
     make mutants ARGS="--page docs/reference/mutants.md"
 """
 
@@ -248,7 +249,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="seed of the draw")
     packages = [*PACKAGES, PYTHON]
     parser.add_argument(
-        "--package", choices=packages, action="append", help="of this package alone"
+        "--package", choices=packages, action="append", help="draw from this package alone"
     )
     parser.add_argument("--most", type=int, default=sys.maxsize, help="stop after so many more")
     parser.add_argument("--page", type=Path, help="write the page here instead of printing it")
@@ -256,7 +257,10 @@ def main() -> None:
     kept = Kept(clone([TREE, PYTHON_TREE]))
     baseline = Baseline()
     of_python = python_mutants.Mutants(PYTHON_TREE, ROOT)
-    known = {package: listed(package) for package in PACKAGES} | {PYTHON: of_python.names()}
+    chosen = [package for package in packages if package in (arguments.package or packages)]
+    known = {
+        package: of_python.names() if package == PYTHON else listed(package) for package in chosen
+    }
     mutants = [(package, name) for package, names in known.items() for name in names]
     count = min(arguments.sample or len(mutants), len(mutants))
     drawn: dict[str, list[str]] = defaultdict(list)
@@ -268,7 +272,7 @@ def main() -> None:
     # In turns, so that a run that is stopped has tested some of each.
     waiting = {
         package: chunks([name for name in drawn[package] if name not in kept.outcomes[package]])
-        for package in arguments.package or packages
+        for package in chosen
     }
     left = arguments.most
     while waiting and left > 0:

@@ -4,6 +4,7 @@ mod dcqcn;
 mod ecm;
 mod qcn;
 mod requests;
+mod slopes;
 mod stepper;
 mod timely;
 
