@@ -1,11 +1,12 @@
 """HPCC on queue pairs through one switch, once more, from the paper's algorithm 1.
 
-The switch writes on each packet that leaves a port when that was, what stays behind, and what the
-port has sent so far. Acknowledgements carry it back. Senders set their windows from it, and pace
-what they send. Readings where the paper leaves a choice are the laboratory's: a packet goes while
-fewer octets than the window are in flight, the window is capped at its first value, and a new rate
-counts for what is left of a wait. When a message ends depends on the last digit of every number, so
-that single messages differ; many of them together do not (`tests/test_hpcc_reference.py`).
+A port of the switch writes on each packet when its transmission starts, what then stays behind, and
+what the port has sent before. Acknowledgements carry it back. Senders set their windows from it,
+and pace what they send. Readings where the paper leaves a choice are the laboratory's: a packet
+goes while fewer octets than the window are in flight, the window is capped at its first value, and
+a new rate counts for what is left of a wait. When a message ends depends on the last digit of every
+number, so that single messages differ; many of them together do not
+(`tests/test_hpcc_reference.py`).
 """
 
 from __future__ import annotations
@@ -46,18 +47,18 @@ class HpccSetting(Setting):
 
 
 class StampingLink(Link):
-    """A port that writes telemetry."""
+    """A port that writes telemetry as a transmission starts."""
 
     sent = 0
 
-    def end(self) -> None:
+    def begin(self) -> None:
         packet = self.queue[0]
-        self.sent += packet.octets
         if not packet.is_ack:
-            hop = Hop(self.world.now // 1000 * 1000, self.octets - packet.octets, self.sent)
             flow, to, octets, number = packet.flow, packet.to, packet.octets, packet.number
+            hop = Hop(self.world.now // 1000 * 1000, self.octets - octets, self.sent)
             self.queue[0] = Stamped(flow, to, octets, number, is_ack=False, hop=hop)
-        super().end()
+        self.sent += packet.octets
+        super().begin()
 
 
 class HpccPair(QueuePair):
