@@ -1,11 +1,11 @@
-"""Messages under HPCC take as long as in a second implementation, on average."""
+"""Messages under HPCC take as long as in a second implementation."""
 
 from __future__ import annotations
 
 import random
 import sys
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 
 import pytest
 
@@ -72,15 +72,13 @@ def test_a_message_alone_takes_as_long() -> None:
     assert ours == pytest.approx(theirs, rel=1e-5)
 
 
-def test_messages_together_take_as_long_on_average() -> None:
-    """A hundred messages, four at a time.
+def test_two_messages_take_as_long() -> None:
+    """They share the link, and the last digits of every number decide where each rate settles.
 
-    Means of a hundred lie 0.8 % apart by chance alone; over 800 messages the ratio of the means was
-    1.001 +- 0.003. A load by the longer of two queues moves it by 7 %, one without the average over
-    a round trip by 8 %, and a reference window set at each acknowledgement by 31 %.
+    Times differ by 0.2 % on average. A load by the longer of two queues, or by the present one
+    alone, one that is not averaged over a round trip, and other numbers of additive stages make it
+    2 to 5 %, a target of 0.94 as well; a reference window set at each acknowledgement, 43 %.
     """
-    pairs = [times(seed, 4) for seed in range(25)]
-    ours = [time for pair in pairs for time in pair[0]]
-    theirs = [time for pair in pairs for time in pair[1]]
-    assert fmean(ours) == pytest.approx(fmean(theirs), rel=0.03)
-    assert stdev(ours) == pytest.approx(stdev(theirs), rel=0.1)
+    pairs = [times(seed, 2) for seed in range(20)]
+    apart = [abs(a / b - 1) for ours, theirs in pairs for a, b in zip(ours, theirs, strict=True)]
+    assert fmean(apart) < 0.005
