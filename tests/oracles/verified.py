@@ -56,7 +56,7 @@ SCHEMES = (
         "hpcc",
         f"{FAMILY}/hpcc/tests.rs",
         FIELD,
-        second="window form: messages through a switch, one and two at a time, within 0.5 % on average",
+        second="window form: messages through a switch, alone and by twos, within 0.5 % on average",
     ),
 )
 
