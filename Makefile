@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-sweeps bench-live bench-live-decks bench-live-limiters gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel wheel-test audit clean
+.PHONY: help demo test extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-sweeps bench-live bench-live-decks bench-live-limiters gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel wheel-test audit clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -27,6 +27,9 @@ test-browser: $(CORE) ## open reports and the laboratory in Chromium (skips wher
 	cd tests/browser; npm ci --no-audit --no-fund --silent || \
 	{ echo "skipped: npm could not install the driver of the browser" >&2; exit 0; }; \
 	node --test
+
+extras: $(VENV)/.tools ## install Ray and DuckDB, 90 MB, so that `make test` covers sweeps on Ray and tables in DuckDB
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements-ci.lock
 
 validate: $(CORE) ## run the validation book, its controls, readings and changed laws, write its pages (ARGS=--quick: two minutes)
 	@$(BIN)/python -m qcnlab validate $(if $(ARGS),$(ARGS),--controls --readings --laws --pages docs/book)

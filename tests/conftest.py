@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -76,6 +78,13 @@ class CommandLine:
 
 def command(arguments: Sequence[str]) -> list[str]:
     return [sys.executable, "-m", "qcnlab", *arguments]
+
+
+def extra(module: str) -> Any:
+    """Return a module that only an extra has; where it is missing, skip, but fail in CI."""
+    if "QCNLAB_REQUIRE_EXTRAS" in os.environ:
+        return import_module(module)
+    return pytest.importorskip(module)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import qcnlab
-from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
+from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, extra
 from qcnlab.sweeps import executors, runs
 
 TABLES = ("metrics.parquet", "metrics.csv", "runs.jsonl", "sweep.svg")
@@ -43,7 +43,7 @@ def here(short: qcnlab.Scenario, tmp_path_factory: pytest.TempPathFactory) -> di
 @pytest.fixture(scope="module")
 def client() -> Any:
     """A Dask cluster of two processes of this machine."""
-    distributed = pytest.importorskip("distributed")
+    distributed = extra("distributed")
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
@@ -229,7 +229,7 @@ def test_what_runs_nothing_is_refused(short: qcnlab.Scenario) -> None:
 @pytest.fixture(scope="module")
 def ray() -> Any:
     """Ray on two processes of this machine; skipped where it is not installed."""
-    ray = pytest.importorskip("ray")
+    ray = extra("ray")
     ray.init(
         address="local",
         num_cpus=2,

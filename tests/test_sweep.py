@@ -17,6 +17,7 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, command
+from qcnlab.sweeps import grid
 from qcnlab.sweeps.grid import Axis, read
 from qcnlab.sweeps.journal import of_run
 
@@ -183,6 +184,27 @@ def test_bad_jobs(cli: CommandLine, jobs: str) -> None:
     assert done.returncode == 2
     assert "'--jobs'" in done.stderr
     assert cli.left() == []
+
+
+@pytest.mark.parametrize("key", ["scheme.cp.w", "seed", "topology.sources"])
+def test_a_long_axis_of_whole_numbers_is_that_of_its_scenarios(
+    short: qcnlab.Scenario, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    vary = {"topology.rtt": ["10 us", "20 us"], key: [str(number) for number in range(1, 31)]}
+    one_by_one = grid.build(short, (), vary, seeded=False, progress=False)
+    monkeypatch.setattr(grid, "LONG", 10)
+    together = grid.build(short, (), vary, seeded=False, progress=False)
+    assert together.axes == one_by_one.axes
+    assert together.digest != one_by_one.digest
+    other = grid.build(
+        short, (), {**vary, key: [*vary[key][:-1], "31"]}, seeded=False, progress=False
+    )
+    assert other.digest != together.digest
+
+
+def test_a_dry_run_names_the_ends_of_a_long_axis(cli: CommandLine) -> None:
+    done = cli("sweep", HOTSPOT, *SHORT_FLAGS, "--vary", "seed=1..2000", "--dry-run")
+    assert "seed    1, 2, 3, ..., 2000 (2,000 values)" in done.stdout
 
 
 def test_a_dry_run_writes_nothing(cli: CommandLine) -> None:

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import qcnlab
-from conftest import HOTSPOT, SHORT_FLAGS
+from conftest import HOTSPOT, SHORT_FLAGS, extra
 from qcnlab import Precision
 from qcnlab.sweeps import runs as runs_module
 from qcnlab.sweeps.grid import build
@@ -100,7 +100,7 @@ def test_it_is_opened_lazily(folder: Path, undivided: qcnlab.Sweep) -> None:
 
 
 def test_duckdb_reads_the_folder(folder: Path, undivided: qcnlab.Sweep) -> None:
-    duckdb = pytest.importorskip("duckdb")
+    duckdb = extra("duckdb")
     query = f"SELECT sum(drops) FROM '{folder}/metrics/*.parquet'"
     [(drops,)] = duckdb.sql(query).fetchall()
     assert drops == undivided.to_polars()["drops"].sum()

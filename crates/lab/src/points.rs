@@ -1,11 +1,12 @@
 //! The points of a sweep: one scenario under many lists of assignments.
 
-use crate::scenario::{ResolvedScenario, Scenario, ScenarioError};
+use crate::scenario::{Assignment, ResolvedScenario, Scenario, ScenarioError};
 use qcnlab_units::Span;
 use rayon::prelude::*;
+use std::collections::HashMap;
 
 /// So many points are checked one after the other. What follows from a point is used for the next one if they differ
-/// in nothing but keys of `scheme`.
+/// in nothing but keys of `scheme` and `seed`.
 const IN_A_ROW: usize = 64;
 
 /// Checks `base` under each list of assignments, on all cores; returns the simulated time of one run at each point.
@@ -18,22 +19,44 @@ pub fn check_points(base: &Scenario, points: &[Vec<String>]) -> Vec<Result<Span,
 }
 
 fn in_a_row(base: &Scenario, points: &[Vec<String>]) -> Vec<Result<Span, ScenarioError>> {
-    let mut before: Option<(&[String], ResolvedScenario)> = None;
+    let mut before: Option<(&[String], Scenario, ResolvedScenario)> = None;
+    let mut read = Read::default();
     let check = |point| {
-        let known = before.take().filter(|(other, _)| differ_in_scheme(other, point)).map(|(_, resolved)| resolved);
-        let (duration, resolved) = base.check_overrides(point, known)?;
-        before = Some((point, resolved));
+        let known = before.take().filter(|(other, scenario, _)| follows(scenario, other, point));
+        let known = known.map(|(_, scenario, resolved)| (scenario, resolved));
+        let (scenario, resolved) = base.check_overrides(&read.all(base, point)?, known)?;
+        let duration = scenario.duration;
+        before = Some((point, scenario, resolved));
         Ok(duration)
     };
     points.iter().map(Vec::as_slice).map(check).collect()
 }
 
-/// Whether two lists of assignments differ in nothing but keys of `scheme`.
-fn differ_in_scheme(one: &[String], other: &[String]) -> bool {
-    fn rest(point: &[String]) -> impl Iterator<Item = &String> {
-        point.iter().filter(|assignment| !assignment.trim_start().starts_with("scheme."))
+/// Assignments that have been read; most of a point are those of the one before.
+#[derive(Default)]
+struct Read<'a>(HashMap<&'a str, Assignment>);
+
+impl<'a> Read<'a> {
+    /// The assignments of a point, in their order.
+    fn all(&mut self, base: &Scenario, point: &'a [String]) -> Result<Vec<&Assignment>, ScenarioError> {
+        for text in point {
+            if !self.0.contains_key(&**text) {
+                self.0.insert(text, base.read_assignment(text)?);
+            }
+        }
+        Ok(point.iter().map(|text| &self.0[&**text]).collect())
     }
-    rest(one).eq(rest(other))
+}
+
+/// Whether what follows from `scenario`, made by `one` list of assignments, follows from the `other` list, too: they
+/// differ in nothing but keys of `scheme`, or in the seed where no flows are drawn from it.
+fn follows(scenario: &Scenario, one: &[String], other: &[String]) -> bool {
+    let seeded = scenario.draws_flows();
+    let matters = |assignment: &&String| {
+        let key = assignment.split('=').next().unwrap_or_default().trim();
+        !key.starts_with("scheme.") && (seeded || key != "seed")
+    };
+    one.iter().filter(matters).eq(other.iter().filter(matters))
 }
 
 #[cfg(test)]
@@ -78,6 +101,22 @@ mod tests {
         for (point, together) in points.iter().zip(&checked) {
             let alone = base.with_overrides(point).map(|scenario| scenario.duration);
             assert_eq!(together.as_ref().map_err(ToString::to_string), alone.as_ref().map_err(ToString::to_string));
+        }
+    }
+
+    #[test]
+    fn a_seed_that_draws_flows_is_checked_with_them() {
+        // Seeds that are none are refused after one that is; drawn flows are drawn anew for each seed.
+        for name in ["one-source-into-9g-rtt10us", "dumbbell-web-search-10g"] {
+            let base = shipped(name);
+            let points = points(&["seed=1", "seed=2, scheme.name=none", "seed=-1", "seed=none", " seed = 3 "]);
+            let checked = check_points(&base, &points);
+            let refused: Vec<bool> = checked.iter().map(Result::is_err).collect();
+            assert_eq!(refused, [false, false, true, true, false], "{name}");
+            for (point, together) in points.iter().zip(&checked) {
+                let alone = base.with_overrides(point).map(|scenario| scenario.duration);
+                assert_eq!(together.as_ref().map_err(ToString::to_string), alone.as_ref().map_err(ToString::to_string));
+            }
         }
     }
 

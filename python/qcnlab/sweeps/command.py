@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from qcnlab.sweeps.manifest import Manifest
 
 
+MOST_LISTED = 100
+"""So many values of an axis are printed before the runs."""
+
+
 @dataclass(frozen=True)
 class Options:
     """The options of `qcnlab sweep`."""
@@ -145,6 +149,14 @@ def sweep(options: Options) -> Told:
     )
 
 
+def _listed(values: list[Any]) -> str:
+    """Return the values of an axis in words; of many the first and the last."""
+    if len(values) <= MOST_LISTED:
+        return ", ".join(map(word, values))
+    first = ", ".join(map(word, values[:3]))
+    return f"{first}, ..., {word(values[-1])} ({len(values):,} values)"
+
+
 def _at_most(known: Manifest, points: int) -> str:
     """Return how many runs there can be, in words."""
     most = "at most " if "precision" in known else ""
@@ -171,7 +183,7 @@ def _planned(store: Store, points: int, simulated_s: float) -> Told:
         "done": have,
         "simulated_s": simulated_s,
     }
-    rows = [(key, ", ".join(map(word, values))) for key, values in known["vary"].items()]
+    rows = [(key, _listed(values)) for key, values in known["vary"].items()]
     lines = [
         known["title"],
         "",

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 MOST_POINTS = 100_000
 CHUNK = 2000
 """So many points are checked between two looks at Ctrl-C."""
+LONG = 1000
+"""More whole numbers than these on an axis are not looked up in a scenario each."""
 MOST_TOLD = 12
 """So many faults are printed in full."""
 RANGE = re.compile(r"(\d+)\.\.(\d+)(?:\.\.(\d+))?")
+WHOLE = re.compile(r"0|[1-9]\d*")
 SUFFIX = {"s": ("_s", "s"), "bit/s": ("_bps", "bit/s"), "B": ("_bytes", "B")}
 """By the unit of a quantity: the suffix of its column, and the unit of the numbers in it."""
 NO_TABLES = "record.tables=false"
@@ -87,7 +90,10 @@ class Grid:
     assignments: tuple[tuple[str, ...], ...]
     """By axis, what sets each of its values."""
     digest: str
-    """SHA-256 over the hashes of the points at which one value at a time varies, in hex."""
+    """SHA-256 over the hashes of the points at which one value at a time varies, in hex.
+
+    Of a long axis of whole numbers it is over these.
+    """
     simulated_s: float
     """Simulated time of one run at each point."""
 
@@ -244,21 +250,40 @@ def _axes(
     stride = len(grid)
     for key, values in texts.items():
         stride //= len(values)
-        scenarios = [grid.scenario(index * stride) for index in range(len(values))]
-        for scenario in scenarios:
-            seen(scenario.hash.encode())
-        trees = [scenario.to_dict() for scenario in scenarios]
-        assigned = (text.partition("=")[2].strip() for text in values)
-        resolved = [
-            own if (own := _at(tree, key.split("."))) is not None else text
-            for tree, text in zip(trees, assigned, strict=True)
-        ]
-        axis = Axis(key, tuple(resolved))
-        (most, times), *_ = Counter(axis.words).most_common(1)
+        assigned = [text.partition("=")[2].strip() for text in values]
+
+        if len(values) > LONG and _are_whole(key, assigned, grid, stride):
+            axis, words = Axis(key, tuple(map(int, assigned))), assigned
+            seen(",".join(assigned).encode())
+        else:
+            scenarios = [grid.scenario(index * stride) for index in range(len(values))]
+            for scenario in scenarios:
+                seen(scenario.hash.encode())
+            resolved = [_value(scenario, key) for scenario in scenarios]
+            pairs = zip(resolved, assigned, strict=True)
+            axis = Axis(key, tuple(text if own is None else own for own, text in pairs))
+            words = axis.words
+        (most, times), *_ = Counter(words).most_common(1)
         if times > 1:
             raise scenario_error(f"'{key}' is varied over {most} twice")
         axes.append(axis)
     return tuple(axes)
+
+
+def _are_whole(key: str, assigned: list[str], grid: Grid, stride: int) -> bool:
+    """Return whether texts are whole numbers that a scenario has as they are written."""
+    if not all(map(WHOLE.fullmatch, assigned)):
+        return False
+    ends = (0, len(assigned) - 1)
+    owns = [_value(grid.scenario(index * stride), key) for index in ends]
+    return all(
+        type(own) is int and own == int(assigned[i]) for own, i in zip(owns, ends, strict=True)
+    )
+
+
+def _value(scenario: Scenario, key: str) -> Any:
+    """Return what a scenario has under a dotted key, `None` if it has nothing there."""
+    return _at(scenario.to_dict(), key.split("."))
 
 
 def _at(tree: Any, steps: list[str]) -> Any:

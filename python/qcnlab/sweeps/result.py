@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import accumulate
 from statistics import median
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from qcnlab import catalogue, intervals, text
 from qcnlab.errors import AnalysisError, scenario_error
@@ -120,7 +119,7 @@ class Sweep:
     @cached_property
     def _starts(self) -> list[int]:
         """The row of each point's first run, and the number of rows."""
-        return [0, *np.cumsum(self._ended.counts).tolist()]
+        return list(accumulate(self.runs, initial=0))
 
     def _column(self, metric: str) -> Floats:
         """Return a metric of all runs; NaN where a run has none."""
@@ -576,6 +575,8 @@ class Sweep:
         ScenarioError
             If there is no such metric.
         """
+        import numpy as np
+
         return not bool(np.isnan(self._column(self._checked(metric))).all())
 
     def _index(self, metric: str) -> int:

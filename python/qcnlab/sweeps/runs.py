@@ -9,8 +9,6 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from qcnlab import catalogue
 from qcnlab.sweeps.grid import Axis
 from qcnlab.sweeps.precision import of_manifest
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
@@ -59,6 +58,8 @@ class _Part:
     __slots__ = ("there", "values")
 
     def __init__(self, rows: int, metrics: int) -> None:
+        import numpy as np
+
         self.values: Floats = np.empty((rows, metrics))
         self.there = np.zeros(rows, dtype=bool)
 
@@ -70,6 +71,8 @@ class Runs:
     """
 
     def __init__(self, known: Mapping[str, Any]) -> None:
+        import numpy as np
+
         self._axes = tuple(Axis(key, tuple(values)) for key, values in known["vary"].items())
         self._metrics: list[str] = known["metrics"]
         self._precision = of_manifest(known)
@@ -157,6 +160,7 @@ class Runs:
     def keep_in(self, part: int, path: Path) -> None:
         """Leave a part whose runs have ended to its file, which holds them."""
         if self._open.pop(part, None) is None:
+            import numpy as np
             import polars as pl
 
             points = pl.read_parquet(path, columns=["point"])["point"].to_numpy()
@@ -178,6 +182,8 @@ class Runs:
 
     def _lacking(self, index: int) -> Iterator[Run]:
         """Yield the runs of a part that are not there."""
+        import numpy as np
+
         numbers, part = self._range(index), self._open.get(index)
         rows = range(len(numbers)) if part is None else np.flatnonzero(~part.there).tolist()
         for row in rows:
@@ -185,6 +191,8 @@ class Runs:
 
     def _wanted(self, index: int, precision: Precision) -> Iterator[Run]:
         """Yield the runs that bring each point of a part nearer to a precision."""
+        import numpy as np
+
         numbers, part = self._range(index), self._open.get(index)
         metric = self._metrics.index(precision.metric)
         for start in range(0, len(numbers), self.replications):
@@ -201,6 +209,7 @@ class Runs:
 
     def column(self, metric: str) -> Floats:
         """Return a metric of all runs that are there, in their order; NaN where a run has none."""
+        import numpy as np
         import polars as pl
 
         index = self._metrics.index(metric)
@@ -215,6 +224,8 @@ class Runs:
 
     def in_memory(self) -> Iterator[tuple[Run, Values]]:
         """Yield the runs that are in no file, in their order."""
+        import numpy as np
+
         for index in sorted(self._open):
             numbers, part = self._range(index), self._open[index]
             for row in np.flatnonzero(part.there).tolist():
@@ -231,6 +242,7 @@ class Runs:
         return pl.concat(chosen, rechunk=True) if len(chosen) != 1 else chosen[0]
 
     def _frame(self, index: int) -> pl.DataFrame:
+        import numpy as np
         import polars as pl
 
         if index in self._files:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from qcnlab.errors import FolderError
@@ -51,8 +52,6 @@ class Store:
 
     Attributes
     ----------
-    runs : Runs
-        The runs that have ended.
     notes : list of str
         What was damaged in the folder.
     """
@@ -60,13 +59,17 @@ class Store:
     def __init__(self, folder: Path, known: Manifest, *, fresh: bool = False) -> None:
         self.folder = folder
         self.known = known
-        self.runs = Runs(known)
         self.notes: list[str] = []
         self._fresh = fresh
         self._id = identity(known)
         self._journal: FileIO | None = None
         self._parts: dict[int, journal.PartLine] = {}
         self._lines = 0
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The runs that have ended."""
+        return Runs(self.known)
 
     @property
     def in_parts(self) -> bool:

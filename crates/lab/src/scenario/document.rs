@@ -5,6 +5,7 @@ use super::fault::Fault;
 use super::position::Position;
 use qcnlab_schemes::params::Scalar;
 use std::ops::Range;
+use std::sync::Arc;
 use toml_parser::lexer::TokenKind;
 
 /// Levels that a key may have. Tables in tables are walked by functions that call themselves, so there must be an end;
@@ -30,7 +31,7 @@ pub(crate) struct Document {
     /// The name used in messages.
     pub(crate) name: String,
     /// The text; empty when positions are not known.
-    pub(crate) text: String,
+    pub(crate) text: Arc<str>,
     /// The tree.
     pub(crate) root: DocumentNode,
 }
@@ -52,12 +53,12 @@ pub(crate) enum Content {
     Foreign(&'static str),
 }
 
-/// A key of a table and its value.
+/// A key of a table and its value, which documents share until one of them changes it.
 #[derive(Clone, Debug)]
 pub(crate) struct DocumentEntry {
     pub(crate) key: String,
     pub(crate) position: Position,
-    pub(crate) node: DocumentNode,
+    pub(crate) node: Arc<DocumentNode>,
 }
 
 impl Content {
@@ -86,7 +87,7 @@ impl DocumentNode {
         path.split('.').try_fold(self, |node, step| match &node.content {
             Content::List(nodes) => nodes.get(step.parse::<usize>().ok()?),
             _ if step == "0" => Some(node),
-            _ => node.entry(step).map(|e| &e.node),
+            _ => node.entry(step).map(|e| &*e.node),
         })
     }
 }
@@ -96,7 +97,7 @@ impl Document {
     pub(crate) fn from_toml(text: &str, name: &str) -> Result<Document, ScenarioError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let empty = DocumentNode { content: Content::Table(Vec::new()), position: Position::Span(0..0) };
-        let mut document = Document { name: name.to_owned(), text: text.to_owned(), root: empty };
+        let mut document = Document { name: name.to_owned(), text: text.into(), root: empty };
         if let Some(span) = too_deep(text) {
             return Err(document.error(Fault::TooDeep { limit: MOST_LEVELS }, &Position::Span(span)));
         }
@@ -118,7 +119,7 @@ impl Document {
     /// Reads JSON text of the same shape.
     pub(crate) fn from_json(text: &str, name: &str) -> Result<Document, ScenarioError> {
         let empty = DocumentNode { content: Content::Table(Vec::new()), position: Position::Key(String::new()) };
-        let mut document = Document { name: name.to_owned(), text: String::new(), root: empty };
+        let mut document = Document { name: name.to_owned(), text: "".into(), root: empty };
         match serde_json::from_str(text) {
             Ok(value) => {
                 document.root = json_node(&value, "");
@@ -128,7 +129,7 @@ impl Document {
                 let line_start: usize =
                     text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
                 let at = line_start + error.column().saturating_sub(1);
-                document.text = text.to_owned();
+                document.text = text.into();
                 let what = error.to_string();
                 let what = what.split(" at line ").next().unwrap_or(&what).to_owned();
                 Err(document.error(Fault::Syntax { what, cut_off: error.is_eof() }, &Position::Span(at..at)))
@@ -153,7 +154,7 @@ fn toml_table(table: toml::de::DeTable<'_>) -> Content {
         .map(|(key, value)| DocumentEntry {
             position: Position::Span(key.span()),
             key: key.into_inner().into_owned(),
-            node: toml_node(value),
+            node: Arc::new(toml_node(value)),
         })
         .collect();
     entries.sort_by_key(|e| match &e.position {
@@ -227,7 +228,11 @@ fn json_node(value: &serde_json::Value, path: &str) -> DocumentNode {
             map.iter()
                 .map(|(key, value)| {
                     let path = below(key);
-                    DocumentEntry { key: key.clone(), node: json_node(value, &path), position: Position::Key(path) }
+                    DocumentEntry {
+                        key: key.clone(),
+                        node: Arc::new(json_node(value, &path)),
+                        position: Position::Key(path),
+                    }
                 })
                 .collect(),
         ),

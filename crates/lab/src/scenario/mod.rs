@@ -65,6 +65,8 @@ pub(crate) use counts::Counts;
 pub(crate) use defences::{Defended, Mode, automatic_alternate};
 pub(crate) use drawing::Draw;
 pub(crate) use failing::FailedLink;
+#[cfg(feature = "threads")]
+pub(crate) use overrides::Assignment;
 pub(crate) use replaying::pace;
 pub(crate) use resolved::ResolvedScenario;
 pub(crate) use routing::NewPaths;
@@ -152,18 +154,32 @@ impl Scenario {
     }
 
     /// Checks the scenario with assignments applied, as [`Scenario::with_overrides`] does. `known` is what came out for
-    /// assignments that differ in nothing but keys of `scheme`.
+    /// assignments that differ in nothing but keys of `scheme` and, where no flows are drawn, `seed`.
     ///
     /// # Errors
     /// As [`Scenario::with_overrides`].
     #[cfg(feature = "threads")]
-    pub(crate) fn check_overrides<S: AsRef<str>>(
+    pub(crate) fn check_overrides(
         &self,
-        assignments: &[S],
-        known: Option<ResolvedScenario>,
-    ) -> Result<(qcnlab_units::Span, ResolvedScenario), ScenarioError> {
-        let scenario = read::values(&self.changed(assignments)?)?;
-        check::resolved(&scenario, known).map(|resolved| (scenario.duration, resolved))
+        assignments: &[&Assignment],
+        known: Option<(Scenario, ResolvedScenario)>,
+    ) -> Result<(Scenario, ResolvedScenario), ScenarioError> {
+        let document = Arc::new(overrides::apply_read(&self.origin, assignments)?);
+        let (scenario, known) = match known {
+            Some((scenario, resolved)) => (read::seed_and_scheme(scenario, &document)?, Some(resolved)),
+            None => (read::values(&document)?, None),
+        };
+        let resolved = check::resolved(&scenario, known)?;
+        Ok((scenario, resolved))
+    }
+
+    /// Reads one assignment for [`Scenario::check_overrides`].
+    ///
+    /// # Errors
+    /// When it names nothing.
+    #[cfg(feature = "threads")]
+    pub(crate) fn read_assignment(&self, text: &str) -> Result<Assignment, ScenarioError> {
+        Assignment::read(text, &self.origin)
     }
 
     fn changed<S: AsRef<str>>(&self, assignments: &[S]) -> Result<Arc<Document>, ScenarioError> {

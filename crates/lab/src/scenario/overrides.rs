@@ -12,16 +12,21 @@ use std::sync::Arc;
 
 /// `document` with `assignments` applied in their order.
 pub(crate) fn apply(document: &Document, assignments: &[&str]) -> Result<Document, ScenarioError> {
-    let mut changed = document.clone();
     let assignments: Vec<Assignment> =
         assignments.iter().map(|text| Assignment::read(text, document)).collect::<Result<_, _>>()?;
+    apply_read(document, &assignments.iter().collect::<Vec<_>>())
+}
+
+/// As [`apply`], of assignments that have been read.
+pub(crate) fn apply_read(document: &Document, assignments: &[&Assignment]) -> Result<Document, ScenarioError> {
+    let mut changed = document.clone();
     for assignment in assignments.iter().filter(|a| a.path == ["scheme", "name"]) {
         let before = changed.root.find("scheme.name").map(|n| n.content.words());
         if before.is_some_and(|before| before != assignment.value.words()) {
             changed.root.forget("scheme", &["preset", "cp", "rp"]);
         }
     }
-    for assignment in &assignments {
+    for assignment in assignments {
         let node = DocumentNode { content: assignment.value.clone(), position: assignment.position.clone() };
         set(&mut changed.root, "", &assignment.path, node)
             .map_err(|fault| document.error(fault, &assignment.position))?;
@@ -29,14 +34,16 @@ pub(crate) fn apply(document: &Document, assignments: &[&str]) -> Result<Documen
     Ok(changed)
 }
 
-struct Assignment {
+/// A key and the value that it is to have.
+pub(crate) struct Assignment {
     path: Vec<String>,
     value: Content,
     position: Position,
 }
 
 impl Assignment {
-    fn read(text: &str, document: &Document) -> Result<Assignment, ScenarioError> {
+    /// Reads `dotted.key=value`; a message is about `document`.
+    pub(crate) fn read(text: &str, document: &Document) -> Result<Assignment, ScenarioError> {
         let position = Position::Override(Arc::from(text));
         let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty()) else {
             return Err(document.error(Fault::NoAssignment, &position));
@@ -64,11 +71,11 @@ fn set(node: &mut DocumentNode, at: &str, path: &[String], value: DocumentNode) 
                 entries.push(DocumentEntry {
                     key: step.clone(),
                     position: position.clone(),
-                    node: DocumentNode { content, position },
+                    node: Arc::new(DocumentNode { content, position }),
                 });
                 entries.len() - 1
             });
-            set(&mut entries[index].node, &below, rest, value)
+            set(Arc::make_mut(&mut entries[index].node), &below, rest, value)
         }
         Content::List(nodes) => {
             let count = nodes.len();
@@ -87,7 +94,7 @@ impl DocumentNode {
     fn forget(&mut self, table: &str, keys: &[&str]) {
         if let Content::Table(entries) = &mut self.content
             && let Some(entry) = entries.iter_mut().find(|e| e.key == table)
-            && let Content::Table(entries) = &mut entry.node.content
+            && let Content::Table(entries) = &mut Arc::make_mut(&mut entry.node).content
         {
             entries.retain(|e| !keys.contains(&&*e.key));
         }

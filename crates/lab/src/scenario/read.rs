@@ -24,6 +24,8 @@ use qcnlab_schemes::foreign::{Parameters, quantity};
 use qcnlab_schemes::params::{Choice, Fallback, Field, Kind, ParamError, Scalar, Table, Value, Variants};
 use qcnlab_schemes::registry::{Config, Unknown, catalogue};
 use qcnlab_units::{BitRate, Bytes};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -40,6 +42,18 @@ pub(crate) fn values(document: &Arc<Document>) -> Result<Scenario, ScenarioError
     let mut scenario = Reader { document }.scenario(document)?;
     check::load(&mut scenario)?;
     Ok(scenario)
+}
+
+/// Reads what a document that differs from that of `known` in `seed` and keys of `scheme` alone says otherwise.
+#[cfg(feature = "threads")]
+pub(crate) fn seed_and_scheme(known: Scenario, document: &Arc<Document>) -> Result<Scenario, ScenarioError> {
+    let reader = Reader { document };
+    let seed = TOP.fields.iter().zip(reader.top()?).find_map(|(field, value)| match value {
+        Some(Value::Integer(seed)) if field.name == "seed" => Some(seed),
+        _ => None,
+    });
+    let seed = seed.unwrap_or_else(|| unreachable!("a seed has a fallback"));
+    Ok(Scenario { seed, scheme: reader.scheme()?, origin: Arc::clone(document), ..known })
 }
 
 struct Reader<'a> {
@@ -119,20 +133,20 @@ impl Reader<'_> {
         let sections = SECTIONS.iter().map(|s| s.name).chain(["scheme"]);
         let known: Vec<&str> = TOP.fields.iter().map(|f| f.name).chain(sections).collect();
         let nowhere = Position::Key(String::new());
-        let table = self.table(&self.document.root, "key = value")?;
+        let table = self.table(&self.document.root, &|| "key = value".to_owned())?;
         for entry in table {
             if !known.contains(&&*entry.key) {
                 return Err(self.unknown(entry, &TOP.title(), &known, TOP.fields));
             }
         }
-        self.values(table, TOP.fields, &TOP.title(), &nowhere)
+        self.values(table, TOP.fields, &|| TOP.title(), &nowhere)
     }
 
     /// The one table of a section, present or not.
     fn single<T>(&self, section: &Section, build: impl Fn(TableValues) -> T) -> Result<T, ScenarioError> {
         match self.document.root.entry(section.name) {
             Some(entry) => {
-                self.row(section, self.table(&entry.node, &section.title())?, &entry.node.position).map(build)
+                self.row(section, self.table(&entry.node, &|| section.title())?, &entry.node.position).map(build)
             }
             None if section.required => Err(self.missing_section(section)),
             None => self.row(section, &[], &Position::Key(String::new())).map(build),
@@ -145,7 +159,7 @@ impl Reader<'_> {
             None => &[],
             Some(entry) => match &entry.node.content {
                 Content::List(nodes) => &nodes[..],
-                Content::Table(_) if section.single => std::slice::from_ref(&entry.node),
+                Content::Table(_) if section.single => std::slice::from_ref(&*entry.node),
                 _ => {
                     let position = match &entry.node.position {
                         by_override @ Position::Override(_) => by_override,
@@ -160,7 +174,7 @@ impl Reader<'_> {
         }
         nodes
             .iter()
-            .map(|node| self.row(section, self.table(node, &section.title())?, &node.position).map(&build))
+            .map(|node| self.row(section, self.table(node, &|| section.title())?, &node.position).map(&build))
             .collect()
     }
 
@@ -197,11 +211,11 @@ impl Reader<'_> {
                 let chosen_by = table.iter().find(|e| e.key == "kind").map(|e| &e.node.position);
                 let position =
                     chosen_by.filter(|position| matches!(position, Position::Override(_))).unwrap_or(position);
-                (key.choices[kind].name, self.values(table, key.fields[kind], &section.title(), position)?)
+                (key.choices[kind].name, self.values(table, key.fields[kind], &|| section.title(), position)?)
             }
             _ => ("", Vec::new()),
         };
-        Ok(TableValues { word, own, common: self.values(table, section.fields, &section.title(), position)? })
+        Ok(TableValues { word, own, common: self.values(table, section.fields, &|| section.title(), position)? })
     }
 
     fn refuse_unknown(
@@ -259,7 +273,7 @@ impl Reader<'_> {
         &self,
         table: &[DocumentEntry],
         fields: &'static [Field],
-        title: &str,
+        title: &dyn Fn() -> String,
         position: &Position,
     ) -> Result<Vec<Option<Value>>, ScenarioError> {
         let mut values = Vec::with_capacity(fields.len());
@@ -272,7 +286,7 @@ impl Reader<'_> {
                     None if field.optional => None,
                     None => {
                         let example = layout::example(field);
-                        let fault = Fault::MissingKey { key: field.name, table: title.to_owned(), example };
+                        let fault = Fault::MissingKey { key: field.name, table: title(), example };
                         return Err(self.fault(fault, position));
                     }
                 },
@@ -332,11 +346,15 @@ impl Reader<'_> {
     }
 
     /// The entries of a table that is written `title`.
-    fn table<'n>(&self, node: &'n DocumentNode, title: &str) -> Result<&'n [DocumentEntry], ScenarioError> {
+    fn table<'n>(
+        &self,
+        node: &'n DocumentNode,
+        title: &dyn Fn() -> String,
+    ) -> Result<&'n [DocumentEntry], ScenarioError> {
         match &node.content {
             Content::Table(entries) => Ok(entries),
             other => {
-                let example = format!("{title}, and its keys in the lines below it");
+                let example = format!("{}, and its keys in the lines below it", title());
                 let fault = Fault::Shape { actual: other.words(), expected: "a table", example };
                 Err(self.fault(fault, &node.position))
             }
@@ -351,7 +369,7 @@ impl Reader<'_> {
             let example = "[scheme] with name = \"qcn\", or \"none\"";
             return Err(missing("scheme", &TOP.title(), example, &Position::Key(String::new())));
         };
-        let table = self.table(&entry.node, "[scheme]")?;
+        let table = self.table(&entry.node, &|| "[scheme]".to_owned())?;
         let Some(name_entry) = table.iter().find(|e| e.key == "name") else {
             return Err(missing("name", "[scheme]", "name = \"qcn\", or \"none\"", &entry.node.position));
         };
@@ -397,7 +415,7 @@ impl Reader<'_> {
         let settings = |key: &str| match table.iter().find(|entry| entry.key == key) {
             None => Ok(Vec::new()),
             Some(entry) => {
-                let entries = self.table(&entry.node, &format!("[{}]", layout::dotted("scheme", key)))?;
+                let entries = self.table(&entry.node, &|| format!("[{}]", layout::dotted("scheme", key)))?;
                 entries.iter().map(|entry| self.foreign_parameter(entry)).collect()
             }
         };
@@ -426,7 +444,7 @@ impl Reader<'_> {
 
     fn parameters(&self, target: &mut dyn Table, node: &DocumentNode, title: &str) -> Result<(), ScenarioError> {
         let fields = target.fields();
-        for entry in self.table(node, title)? {
+        for entry in self.table(node, &|| title.to_owned())? {
             let Some(index) = fields.iter().position(|f| f.name == entry.key) else {
                 let known: Vec<&str> = fields.iter().map(|f| f.name).collect();
                 return Err(self.unknown(entry, title, &known, fields));
@@ -455,8 +473,15 @@ fn all_keys(document: &Document) -> Vec<String> {
     keys
 }
 
-/// The value a table declares for a field left out.
-fn fallback(field: &Field, text: &str) -> Value {
+/// The value a table declares for a field left out. It is read once: a sweep needs it at each of its points.
+fn fallback(field: &'static Field, text: &str) -> Value {
+    thread_local! {
+        static READ: RefCell<HashMap<*const Field, Value>> = RefCell::default();
+    }
+    READ.with_borrow_mut(|known| known.entry(field).or_insert_with(|| read_fallback(field, text)).clone())
+}
+
+fn read_fallback(field: &Field, text: &str) -> Value {
     let content = match field.kind {
         Kind::Text => Content::Scalar(Scalar::Text(text.to_owned())),
         _ => scalar(text),
