@@ -66,7 +66,13 @@ def test_json_is_the_written_summary(cli: CommandLine) -> None:
 
 
 def test_the_fluid_settles_where_the_packets_do(steady: qcnlab.Scenario) -> None:
-    numbers = overlay(steady, seed=3).comparison()
+    answer = overlay(steady, seed=3)
+    # The hotspot lasts as long as what is drawn: from 0.2 to 0.4 s, in 4000 steps.
+    time = answer.fluid["time_s"]
+    assert (time[0], time[-1], len(time)) == (pytest.approx(0.2), pytest.approx(0.4), 4001)
+    assert answer.packets["time_s"].min() >= 0.2
+    assert answer.packets["time_s"].max() <= 0.4
+    numbers = answer.comparison()
     assert numbers["fluid_queue_mean_bytes"] == pytest.approx(33e3, rel=0.01)
     assert numbers["packets_queue_mean_bytes"] == pytest.approx(33e3, rel=0.15)
 

@@ -39,6 +39,7 @@ from qcnlab.analysis.model import ScenarioModel
 from qcnlab.analysis.overlay import Overlay, _rates, _start, _trace
 from qcnlab.analysis.responses import Response, Trajectory
 
+overlay_module: Any = sys.modules[overlay.__module__]
 HOTSPOT = "og-hotspot-2src-10g-to-500m-rtt200us"
 NAN = math.nan
 
@@ -736,8 +737,7 @@ def test_the_comparison_is_over_the_second_half_of_what_is_drawn() -> None:
 def test_one_verdict_for_each_capacity_the_analysed_phase_first() -> None:
     free, hot, again = phase("outside the hotspot", 5e9), phase("hotspot", 5e8), phase("x", 5e9)
     calm = phase("outside the hotspot", 10e9, None)
-    source = sys.modules[overlay.__module__]
-    verdicts = source._verdicts(known(calm, free, hot, again))
+    verdicts = overlay_module._verdicts(known(calm, free, hot, again))
     assert [each.phase for each in verdicts] == [hot, free]
     assert [each.model.capacity_bps for each in verdicts] == [5e8, 5e9]
     critical = verdicts[0].critical_delays()
@@ -749,12 +749,28 @@ def test_one_verdict_for_each_capacity_the_analysed_phase_first() -> None:
 
 
 def test_the_buffer_goes_to_a_fluid_that_has_one() -> None:
-    source = sys.modules[overlay.__module__]
     at = known(phase("hotspot", 5e8))
-    assert source._buffer(at, Qcn()) == {"buffer_bytes": 150e3}
-    assert source._buffer(at, Dcqcn()) == {}
+    assert overlay_module._buffer(at, Qcn()) == {"buffer_bytes": 150e3}
+    assert overlay_module._buffer(at, Dcqcn()) == {}
     at.bottleneck.buffer_bytes = None
-    assert source._buffer(at, Qcn()) == {}
+    assert overlay_module._buffer(at, Qcn()) == {}
+
+
+def test_traces_of_an_overlay_are_fine_enough_and_fit_into_memory() -> None:
+    """0.2 s in 1000 points are 200 us; a second of 8000 flows in two million rows is 4 ms."""
+    asked: list[Any] = []
+    scenario: Any = SimpleNamespace(with_=asked.append)
+    at = known(phase("hotspot", 5e8))
+    at.base["record"] = {"queue_every": 1e-3, "rates_every": 5e-5}
+    overlay_module._recorded(scenario, at, 0.2)
+    at.bottleneck.flows = 8000
+    at.base["record"] = {"queue_every": 1e-2, "rates_every": 1e-3}
+    overlay_module._recorded(scenario, at, 0.2)
+    shared = {"record.tables": True, "record.bottleneck": "a->b", "record.queues": "a->b"}
+    assert asked == [
+        shared | {"record.queue_every": "200000 ns", "record.rates_every": "50000 ns"},
+        shared | {"record.queue_every": "4000000 ns", "record.rates_every": "1000000 ns"},
+    ]
 
 
 def test_the_rtt_in_words_names_a_range_where_sources_differ() -> None:
@@ -765,10 +781,9 @@ def test_the_rtt_in_words_names_a_range_where_sources_differ() -> None:
 
 
 def test_the_verdict_of_a_phase_in_words() -> None:
-    source = sys.modules[overlay.__module__]
     at = phase("hotspot", 5e8)
     all_known = known(at)
-    (verdict,) = source._verdicts(all_known)
+    (verdict,) = overlay_module._verdicts(all_known)
     lines = command._verdict_text(all_known, verdict).splitlines()
     assert lines[0] == "hotspot: 3 sources, 0.5 Gb/s, RTT 20 us (10 us to 30 us)"
     rest = verdict.equilibrium

@@ -57,6 +57,7 @@ meaning = "a short queue"
 test = "all"
 parts = [{ of = "level", during = "hs", below = 5.0 }]
 """
+HOT = "hot = {from=0.003, until=0.009, duration=0.01, set_point=33e3, rate=0.5, after=10}"
 HEAD = f"""
 title = "A deck"
 
@@ -65,7 +66,7 @@ scenario = "{HOTSPOT}"
 set = {json.dumps(list(SHORT))}
 replications = 2
 because = "short"
-hot = {{ from = 0.003, until = 0.009, duration = 0.01, set_point = 33e3, rate = 0.5, after = 10 }}
+{HOT}
 kind = {{ qcn = [], ecm = ["scheme.name=ecm"] }}
 """
 ROW = """
@@ -144,6 +145,21 @@ def test_every_word_is_used_or_named_by_another(whole: book.Book) -> None:
         (HOTSPOT, "no-such-scenario", "case 'qcn' cannot be built"),
         ("warmup=2 ms", "warmup=2 m", "case 'qcn' cannot be built"),
         ("replications = 2", "replications = 0", "a whole number above 0"),
+        ('slide = "1"', 'slide = "1"\nfigure = "2"', "by one of slide, figure, section"),
+        ('slide = "1"', "", "by one of slide, figure, section"),
+        ('word = "short"', 'word = "short", than = "ecm"', "'short' does not compare"),
+        ('word = "beyond", of', 'word = "less", than = "qcm", of', "'less' takes no 'above'"),
+        (', case = "qcn", below = 151e3', ', case = "qcn"', "'beyond' needs 'above' or 'below'"),
+        ("below = 151e3", "below = 151e3, printed = 3", "'beyond' takes no 'printed'"),
+        ('"beyond"', '"number"', "'number' needs 'printed'"),
+        ("below = 151e3", 'below = 151e3, over = ["qcn"]', "takes no two cases, over"),
+        ('word = "short"', 'word = "short", over = ["qcn", "ecm"]', "takes no two cases, over"),
+        ('of = "queue_mean_bytes", ', "", "'beyond' needs a measure, of"),
+        ('names = ["{kind}"]', 'names = ["a", "b", "c"]', "the figure has 2 cases and 3 names"),
+        ('form = "queue"', 'form = "cake"', "'form' is one of queue"),
+        ("below = 151e3", 'below = 151e3, during = "now"', "'during' is one of pre"),
+        ("below = 151e3", "below = 151e3, during = [2, 1]", "'during' is two numbers in order"),
+        (HOT, "", "case 'qcn' has no 'hot', by which 'short' is measured"),
     ],
 )
 def test_what_is_wrong_is_refused_with_file_and_row(
@@ -155,6 +171,96 @@ def test_what_is_wrong_is_refused_with_file_and_row(
         book.load(write(text.replace(old, new)))
     assert "deck009.toml" in str(error.value)
     assert said in str(error.value)
+
+
+def test_a_row_is_read_key_by_key(write: Callable[[str], Path]) -> None:
+    row = """
+[[row]]
+id = "9.2"
+figure = "7"
+what = "w"
+published = "p"
+reading = "r"
+verdict = "not reproduced"
+remark = "m"
+off_by = "o"
+because = "b"
+holds_without_control = "h"
+quick = true
+fixed = { date = "2026-01-31", commit = "abc1234" }
+changes = [{ date = "2026-02-01", commit = "def5678", reason = "x" }]
+
+[[row.shown]]
+name = "{kind} now"
+of = "jain"
+case = "{kind}"
+during = [0.5, 1]
+flows = "h*"
+limit = 3
+
+[[row.claims]]
+entry = "009-1-a"
+word = "less"
+of = "level"
+case = "{kind}"
+than = "qcn"
+ratio = 1.5
+either = "{kind}"
+
+[[row.claims]]
+entry = "009-1-b"
+word = "number"
+of = "jain"
+case = "qcn"
+printed = 0.5
+within = 0.25
+during = "rec"
+
+[[row.claims]]
+entry = "009-1-c"
+word = "beyond"
+of = "drops"
+case = "qcn"
+above = 2
+flows = "a b"
+limit = 4
+
+[[row.figures]]
+form = "throughput"
+cases = "qcn"
+names = "Q"
+window = [1, 2]
+unit = "MB/s"
+flows = "h*"
+mark = 6
+ports = ["p"]
+"""
+    (chapter,) = book.load(write(HEAD + ROW + row)).chapters
+    _, of = chapter.rows
+    assert (of.location, of.reading, of.remark, of.off_by) == ("Figure 7", "r", "m", "o")
+    assert (of.because, of.holds_without_control, of.quick) == ("b", "h", True)
+    assert of.changes == (Fixed("2026-02-01", "def5678", "x"),)
+    shown = [(one.name, one.case, one.during, one.flows, one.limit) for one in of.shown]
+    assert shown == [
+        ("QCN now", "qcn", (0.5, 1.0), "h*", 3.0),
+        ("ECM now", "ecm", (0.5, 1.0), "h*", 3.0),
+    ]
+    same, ecm, number, beyond = of.claims
+    assert (same.case, same.than, same.either, same.ratio) == ("qcn", "qcn", "qcn", 1.5)
+    assert (ecm.case, ecm.than, ecm.either) == ("ecm", "qcn", "ecm")
+    assert (number.printed, number.within, number.during) == (0.5, 0.25, "rec")
+    assert (number.above, number.below, number.than) == (-math.inf, math.inf, None)
+    assert (beyond.above, beyond.below, beyond.flows, beyond.limit) == (2, math.inf, "a b", 4)
+    assert math.isnan(beyond.printed)
+    assert (beyond.within, beyond.ratio, beyond.over, beyond.either) == (0, 1, ("", ""), "")
+    (figure,) = of.figures
+    assert (figure.cases, figure.names, figure.window) == (("qcn",), ("Q",), (1, 2))
+    assert (figure.unit, figure.flows, figure.mark, figure.ports) == ("MB/s", "h*", 6, ("p",))
+    # The word's own ratio, unless the claim has one; the chapter's rows before this one.
+    plain = chapter.rows[0]
+    assert (plain.quick, plain.changes[0].commit, plain.location) == (False, "", "Slide 1")
+    assert plain.figures[0].unit == "Gb/s"
+    assert plain.figures[0].names == ("QCN", "ECM")
 
 
 def claim(test: str, **changes: Any) -> book.Claim:

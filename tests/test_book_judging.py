@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -210,6 +211,12 @@ def test_sameness_lies_inside_fails_outside_and_is_open_across() -> None:
     assert same(0.8, 0.8) == FAILS
     assert same(0.7, 1.1) == UNDECIDED
     assert same(math.nan) == FAILS
+
+
+def test_a_time_that_never_came_counts_as_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparisons, "facts", lambda _: SimpleNamespace(duration_s=0.25))
+    assert comparisons._longest(CaseResult(CASE, object(), {})) == 250.0  # type: ignore[arg-type]
+    assert comparisons._longest(of_model(m=1.0)) == INF
 
 
 def test_ratios_of_zero() -> None:

@@ -109,6 +109,33 @@ def test_a_flow_that_did_not_finish_is_no_quick_one() -> None:
     assert of("fct_p90_ms", half) == float("inf")
 
 
+def test_flows_are_those_of_the_replication_that_have_a_size_below_the_limit() -> None:
+    """Of five: 1, 2 and 3 ms with 1, 2 and 3 KB, an endless one, and one of another replication."""
+    table: dict[str, list[Any]] = {
+        "replication": [0, 0, 0, 0, 1],
+        "size_bytes": [1000, 2000, 3000, None, 1000],
+        "completion_s": [0.001, 0.002, 0.003, 0.5, 0.7],
+        "standalone_s": [0.001, 0.001, 0.001, 0.001, 0.001],
+    }
+    five: Result = Table(flows=table)  # type: ignore[assignment]
+    assert of("fct_p90_ms", five) == pytest.approx(3.0)
+    assert of("field_slowdown_p95", five) == pytest.approx(3.0)
+    # Below 3000 octets there are two, of which one has 2 ms; below 3001 three.
+    assert of("fct_p90_ms", five, 3000.0) == pytest.approx(2.0)
+    assert of("fct_p90_ms", five, 3001.0) == pytest.approx(3.0)
+    assert np.isnan(of("fct_p50_ms", five, 1000.0))
+    assert np.isnan(of("field_slowdown_p95", five, 1000.0))
+    assert completion.MEASURES["fct_p50_ms"][2](five, 1, None) == pytest.approx(700.0)
+
+
+def test_a_quantile_is_the_first_value_that_so_many_do_not_exceed() -> None:
+    # Of 20 flows 95 % are 19, of 21 they are 19.95: the 20th; half of five is 2.5: the third.
+    for count, nineteen in ((20, 19.0), (21, 20.0)):
+        many = flows([0.001 * (i + 1) for i in range(count)])
+        assert of("field_slowdown_p95", many) == pytest.approx(nineteen)
+    assert of("fct_p50_ms", flows([0.001 * (i + 1) for i in range(5)])) == pytest.approx(3.0)
+
+
 def test_margins_of_the_published_loops() -> None:
     # The raw data of the paper's figures have 13.41 and 5.25 degrees.
     dcqcn = models.dcqcn_margin(["sources=4", "delay_us=0"])["phase_margin"]

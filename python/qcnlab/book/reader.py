@@ -167,7 +167,7 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
     than = table.text("than", "")
     over = table.words("over", [])
     table.end()
-    if (word.test == "gain") != (len(over) == 2):
+    if len(over) != (2 if word.test == "gain" else 0):
         table.refuse(f"'{name}' {'needs' if word.test == 'gain' else 'takes no'} two cases, over")
     _check_numbers(table, word, numbers)
     if (word.test in words.PAIRED) != bool(than):
