@@ -1,8 +1,6 @@
 // The laboratory in a real browser: it opens from disk, runs, and gives the numbers of the command line.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { ROOT, open, shot, skip, start } from "./browser.mjs";
@@ -11,6 +9,8 @@ const PAGE = join(ROOT, "python", "qcnlab", "lab.html");
 const SHORT = "set=warmup=2 ms&set=hotspot.0.from=10 ms&set=hotspot.0.until=25 ms&set=duration=40 ms";
 const HOT = "og-hotspot-2src-10g-to-500m-rtt10us";
 const FABRICS = ["ig-4-culprits-1-victim-pause-1500kb-rtt5us", "victim-of-pfc-40g"];
+/** Frames that are measured together: a question to the browser takes longer than one. */
+const FRAMES = 5;
 let browser;
 
 before(async () => { if (!skip) browser = await start(); });
@@ -131,41 +131,54 @@ test("a run in steps, as it is drawn, gives the same numbers as one that goes th
   await page.context().close();
 });
 
-test("it keeps its pace: frames while it runs, and speed beside native", { skip, timeout: 300_000 }, async (context) => {
+test("a lesson opens with its own setup running, and the next one with its own", { skip }, async () => {
+  const page = await lab("lesson=3");
+  await ended(page);
+  const hash = () => page.evaluate(() => decodeURIComponent(location.hash));
+  assert.equal(await hash(), "#lesson=3&scenario=og-hotspot-2src-10g-to-500m-rtt200us&run=qcn&run=qcn|scheme.cp.sample_base=1.5 MB");
+  assert.match(await page.locator(".legend").innerText(), /sample_base 1.5 MB/);
+  // 2,047 frames are lost with 150 KB between samples, as the lesson says.
+  assert.equal(await metric(page, "drops"), "2,047");
+  await shot(page, "lab-lesson-wide");
+  await page.getByRole("button", { name: "Next" }).click();
+  await page.waitForFunction(() => /ig-4-culprits/.test(location.hash) && !document.querySelector("#metrics"));
+  await ended(page);
+  assert.equal(await hash(), "#lesson=4&scenario=ig-4-culprits-1-victim-pause-1500kb-rtt5us&run=none");
+  await page.getByRole("button", { name: "Lessons" }).click();
+  assert.equal(await page.locator("article").count(), 0);
+  assert.equal(await hash(), "#scenario=ig-4-culprits-1-victim-pause-1500kb-rtt5us&run=none");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.getByRole("button", { name: "Lessons" }).click();
+  await ended(page);
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+  await shot(page, "lab-lesson-narrow");
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
+test("a frame takes the page less than a sixtieth of a second while it runs", { skip, timeout: 300_000 }, async (context) => {
   const page = await lab("scenario=og-hotspot-2src-10g-to-500m-rtt200us&run=qcn&run=ecm&pace=0.1");
   await page.waitForFunction(() => document.querySelectorAll("figure canvas").length === 4);
   const client = await page.context().newCDPSession(page);
   await client.send("Performance.enable", { timeDomain: "threadTicks" });
-  const metrics = async () => Object.fromEntries((await client.send("Performance.getMetrics")).metrics.map(({ name, value }) => [name, value]));
-  const before = await metrics();
-  const gaps = await page.evaluate(() => new Promise((resolve) => {
-    const times = [];
-    const step = (now) => (times.push(now), times.length < 181 ? requestAnimationFrame(step) : resolve(times.slice(1).map((time, at) => time - times[at])));
-    requestAnimationFrame(step);
-  }));
-  const after = await metrics();
-  gaps.sort((a, b) => a - b);
-  const mean = gaps.reduce((sum, gap) => sum + gap) / gaps.length;
   // The processor time of the page's own thread, which does not depend on what else the machine does.
-  const busy = (1000 * (after.TaskDuration - before.TaskDuration)) / gaps.length;
-  context.diagnostic(`${(1000 / mean).toFixed(0)} frames a second in the mean, a frame each ${gaps[90].toFixed(1)} ms in the median; the page's thread computes ${busy.toFixed(1)} ms a frame`);
-  assert.ok(busy < 1000 / 60, `a frame takes ${busy} ms`);
-
-  const text = readFileSync(join(ROOT, "scenarios", "workloads", "w1-10-senders-cbr.toml"), "utf8");
-  const through = () => page.evaluate((text) => qcnlab.ask("through", { asked: { text, name: "w1.toml", set: ["duration=5 s"] } }).then(({ ms }) => ms), text);
-  const folder = mkdtempSync(join(tmpdir(), "qcnlab-"));
-  const native = (run) => {
-    execFileSync(join(ROOT, ".venv", "bin", "python"), ["-m", "qcnlab", "run", "w1-10-senders-cbr", "-s", "duration=5 s", "-o", run], { cwd: folder, stdio: "pipe" });
-    return 1000 * JSON.parse(readFileSync(join(folder, run, "meta.json"), "utf8")).wall_s;
-  };
-  // Both by the clock on the wall, in turn, so that what else the machine does slows both.
-  const best = [Infinity, Infinity];
-  for (let turn = 0; turn < 5; turn++) {
-    best[0] = Math.min(best[0], await through());
-    best[1] = Math.min(best[1], native(`run${turn}`));
+  const busy = async () => 1000 * (await client.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration").value;
+  const frames = () => page.evaluate((count) => new Promise((resolve) => {
+    const began = performance.now();
+    const step = () => (count-- > 0 ? requestAnimationFrame(step) : resolve(performance.now() - began));
+    requestAnimationFrame(step);
+  }), FRAMES);
+  const taken = [];
+  let wall = 0;
+  for (let turn = 0; turn < 40; turn++) {
+    const before = await busy();
+    wall += await frames();
+    taken.push(((await busy()) - before) / FRAMES);
   }
-  rmSync(folder, { recursive: true });
-  context.diagnostic(`W1 for 5 s: ${best[0].toFixed(0)} ms in the page, ${best[1].toFixed(0)} ms native`);
-  assert.ok(best[0] < 3 * best[1], `${best[0]} ms in the page, ${best[1]} ms native`);
+  taken.sort((a, b) => a - b);
+  const rate = (1000 * FRAMES * taken.length) / wall;
+  context.diagnostic(`${rate.toFixed(0)} frames a second here; the page computes ${taken[20].toFixed(1)} ms a frame in the median, ${taken[37].toFixed(1)} ms in 95 %`);
+  // 38 of 40 are 95 %.
+  assert.ok(taken[37] < 1000 / 60, `${taken[37]} ms a frame`);
   await page.context().close();
 });

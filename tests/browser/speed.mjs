@@ -1,0 +1,46 @@
+// How fast the laboratory is beside the command line: W1, in Chromium and native. `make bench-lab` runs it and writes the page.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { ROOT, open, skip, start } from "./browser.mjs";
+
+const TURNS = 7;
+const DURATION = "duration=5 s";
+const NAME = "w1-10-senders-cbr";
+if (skip) {
+  console.error(`skipped: ${skip}`);
+  process.exit(0);
+}
+const folder = mkdtempSync(join(tmpdir(), "qcnlab-"));
+const browser = await start();
+const page = await open(browser, join(ROOT, "python", "qcnlab", "lab.html"));
+await page.waitForSelector("#metrics", { timeout: 120_000 });
+const text = readFileSync(join(ROOT, "scenarios", "workloads", `${NAME}.toml`), "utf8");
+const through = () =>
+  page.evaluate(([text, set]) => qcnlab.ask("through", { asked: { text, name: "w1.toml", set: [set] } }).then(({ ms }) => ms), [text, DURATION]);
+const native = (run) => {
+  execFileSync(join(ROOT, ".venv", "bin", "python"), ["-m", "qcnlab", "run", NAME, "-s", DURATION, "-o", run], { cwd: folder, stdio: "pipe" });
+  return 1000 * JSON.parse(readFileSync(join(folder, run, "meta.json"), "utf8")).wall_s;
+};
+// In turn, so that what else the machine does slows both; the least time of each is what it slowed least.
+const pairs = [];
+for (let turn = 0; turn < TURNS; turn++) pairs.push([await through(), native(`run${turn}`)]);
+const version = browser.version();
+await browser.close();
+rmSync(folder, { recursive: true });
+
+const [here, there] = [0, 1].map((side) => Math.min(...pairs.map((pair) => pair[side])));
+const share = there / here;
+const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: ROOT }).toString().trim();
+const words = `W1 for 5 s: ${here.toFixed(0)} ms in the page, ${there.toFixed(0)} ms native; the page has ${(100 * share).toFixed(0)} % of the native speed`;
+console.log(`${words} (the least of ${TURNS} turns each)`);
+const paragraphs = [
+  "# The laboratory's speed",
+  "`make bench-lab` writes this page. It runs W1 (ten constant senders, 10 Gb/s) for 5 s of simulated time in the laboratory,\n" +
+    `in Chromium, and with \`qcnlab run\`, ${TURNS} times in turn, and takes the least wall time of each. No test asserts it.\n` +
+    "What drawing costs, `make test-browser` asserts in processor time of the page's thread: less than a sixtieth of a second for a frame.",
+  `Measured on ${new Date().toISOString().slice(0, 10)} at commit ${commit}; Chromium ${version}, ${cpus().length} CPUs (${cpus()[0].model.trim()}).`,
+  ["| | W1 for 5 s, wall time | share of native |", "|---|---|---|", `| Chromium | ${here.toFixed(0)} ms | ${(100 * share).toFixed(0)} % |`, `| native | ${there.toFixed(0)} ms | 100 % |`].join("\n"),
+];
+writeFileSync(join(ROOT, "docs", "reference", "lab-speed.md"), `${paragraphs.join("\n\n")}\n`);
