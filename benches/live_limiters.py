@@ -174,7 +174,7 @@ def figure(all_runs: dict[str, dict[Variant, list[Result]]]) -> Figure:
         planes[-1].legend(loc="lower right", fontsize="x-small")
         every = [each for runs in all_runs.values() for each in runs.values()]
         if not all(any(valid(result) for result in results) for results in every):
-            drawn.suptitle(f"{live.INVALID} where no run was within the limits", x=0.01, ha="left")
+            drawn.suptitle(f"{live.INVALID}: not every line has a valid run", x=0.01, ha="left")
         return drawn
 
 
@@ -186,17 +186,22 @@ def command(experiment: Experiment) -> str:
     )
 
 
+def outside(result: Result) -> str:
+    """Return the first limit that a run passed, and how many more."""
+    first, *more = result.meta["live"]["timing"]["reasons"]
+    return f"{first}; {len(more)} more" if more else str(first)
+
+
 def part(experiment: Experiment, runs: dict[Variant, list[Result]]) -> str:
     """Return an experiment's part of the page."""
     table = [HEAD, tuple("---" for _ in HEAD), *(row(*each) for each in runs.items())]
     reasons = [
-        f"* {variant}: {reason}"
+        f"* {variant}: {outside(used(results)[0])}"
         for variant, results in runs.items()
         if not any(valid(each) for each in results)
-        for reason in used(results)[0].meta["live"]["timing"]["reasons"]
     ]
     if reasons:
-        label = f"{live.INVALID} of every run, so that the row is not to be relied on:"
+        label = f"{live.INVALID} of every run of these, so that their rows are not to be relied on:"
         reasons = [label, "", *reasons, ""]
     return "\n".join(
         (
@@ -225,8 +230,8 @@ def page(all_runs: dict[str, dict[Variant, list[Result]]], repeats: int, load: f
         "[least..most] of the runs with valid timing, or of all where none has it.",
         "A gap is the time from one frame of a limiter to the next, when both were put on the "
         "link, divided by the time that the rate asks for: 1 is a frame that leaves when the law "
-        "says, 0 one that follows at once. Frames count while the reaction point limits and "
-        "another one waits. At `1 %` one frame of a hundred came closer.",
+        "says, 0 one that follows at once. Frames count while the reaction point limits, its rate "
+        "stays, and another one waits. At `1 %` one frame of a hundred came closer.",
         f"A burst of {BURST} frames is `[adapter] burst`. The adapter lets so many octets go back "
         "to back and then waits for all of them. HTB saves up so many while it is late or has "
         "nothing to send, and goes on at the rate.",

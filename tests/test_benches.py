@@ -94,6 +94,34 @@ def test_the_page_says_why_live_runs_are_left_out() -> None:
     assert lines == [words, "", f"* {reason}", ""]
 
 
+def live_run(valid: bool, std: float, queue: float) -> SimpleNamespace:
+    """Return a run whose gaps and queues are these."""
+    spacing = {"frames": 1000, "std": std, "percentiles": [number / 50 for number in range(101)]}
+    timing = {"valid": valid, "cpu_share": 0.25, "reasons": ["switches: late"]}
+    names = ("queue_mean_bytes", "queue_std_bytes", "queue_during_bytes")
+    return SimpleNamespace(
+        meta={"live": {"timing": timing, "limiter": {"spacing": spacing}}},
+        summary={"metrics": {name: {"median": queue} for name in names}},
+    )
+
+
+def test_runs_with_valid_timing_alone_tell_how_evenly_frames_left() -> None:
+    limiters = bench("live_limiters")
+    htb = limiters.VARIANTS[1]
+    runs = [live_run(True, 0.1, 20e3), live_run(False, 9.0, 90e3), live_run(True, 0.3, 40e3)]
+    queue = "30.0 [20.0..40.0]"
+    same = ("0.02 [0.02..0.02]", "1.00 [1.00..1.00]", "1.98 [1.98..1.98]")
+    expected = ("htb", "1", "2 of 3", "2,000", *same, "0.20 [0.10..0.30]", queue, queue, queue)
+    assert limiters.row(htb, runs) == (*expected, "25 [25..25]")
+    # Where no run is valid, all count, and the page says why none is.
+    words = limiters.part(limiters.EXPERIMENTS[0], {htb: [live_run(False, 9.0, 90e3)]})
+    assert "| htb | 1 | 0 of 1 | 1,000 |" in words
+    assert (
+        "INVALID TIMING of every run of these, so that their rows are not to be relied on:" in words
+    )
+    assert "* htb, 1 frame: switches: late" in words
+
+
 def test_the_exponent_of_a_power_is_found() -> None:
     points = [{"size": size, "mib": 0.5 * size**1.5} for size in (3.0, 10.0, 100.0, 1000.0)]
     assert math.isclose(bench("growth").exponent(points, "mib"), 1.5)

@@ -12,7 +12,7 @@ use crate::layout::{DISCARD, Layout, VLAN, ip, mac};
 use crate::limiters::{HostLimiter, limiters_of};
 use crate::port::{Port, Queued};
 use crate::record::Records;
-use crate::shaper::{LimiterKind, ShapedClass};
+use crate::shaper::{LimiterKind, ShapedClass, WantedRate};
 use crate::signals;
 use crate::spacing::Spaced;
 use crate::switch::{Capture, Due};
@@ -466,9 +466,14 @@ impl Adapter {
         self.limiters.iter().map(rate).min().map_or(shape.rate, BitRate::bps)
     }
 
-    /// The rate of each limiter; `None` where it limits nothing.
-    pub(crate) fn limits(&self) -> impl Iterator<Item = Option<BitRate>> {
-        self.limiters.iter().map(|limiter| limiter.driver.pacer.rate())
+    /// What each limiter asks of the kernel's shaper.
+    pub(crate) fn wanted_rates(&self, line: BitRate) -> impl Iterator<Item = WantedRate> {
+        self.limiters.iter().map(move |limiter| limiter.wanted(line))
+    }
+
+    /// Looks at what waits for the link behind the kernel's shaper.
+    pub(crate) fn update_back_pressure(&mut self) {
+        self.limiters.iter_mut().for_each(HostLimiter::update_back_pressure);
     }
 
     /// Tells each limiter that took frames what waits for it in the kernel; `backlog` says it, by position.

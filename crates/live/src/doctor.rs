@@ -1,7 +1,7 @@
 //! What this machine can do of a live run, each with the reason and the remedy where it cannot.
 
 use crate::netlink::{Links, VethEnd};
-use crate::shaper::{KernelShaper, ShapedClass};
+use crate::shaper::{KernelShaper, ShapedClass, WantedRate};
 use crate::sys::namespace::{Namespace, become_root_of_user_namespace, is_root, threads};
 use crate::sys::scheduling::{SchedulingClass, ask_for_best, lock_memory};
 use crate::sys::socket::PacketSocket;
@@ -129,7 +129,8 @@ fn try_shaper(interface: &str) -> Result<(), crate::sys::SysError> {
     let (frame, overhead, line) = (Bytes::new(1500), Bytes::ZERO, BitRate::mbps(100));
     let class = ShapedClass { rpid: 1, frame, burst: frame, overhead, room: Bytes::new(150_000) };
     let mut shaper = KernelShaper::open(interface, 0, line, vec![class])?;
-    shaper.set(0, 0, BitRate::mbps(5))
+    let slower = BitRate::mbps(5);
+    shaper.set(0, 0, WantedRate { reaction: slower, asked: slower })
 }
 
 /// The findings as JSON.

@@ -2,7 +2,7 @@
 
 use crate::layout::{CN_TAG, Layout, TAGGED_HEADER};
 use crate::port::Queued;
-use crate::shaper::{LimiterKind, ShapedClass};
+use crate::shaper::{LimiterKind, ShapedClass, WantedRate};
 use qcnlab_schemes::driver::Limiter;
 use qcnlab_schemes::{Dice, Purpose, ReactionPoint};
 use qcnlab_sim::Plan;
@@ -20,6 +20,21 @@ const CNM_BURST: u64 = 100;
 const OCTETS_PER_CNM: u64 = 4_000;
 /// Octets of an Ethernet header without tags.
 const PLAIN_HEADER: u64 = 14;
+
+/// Frames that wait behind the kernel's shaper when it is slowed down, and when it is all but stopped.
+const MANY_BEHIND_KERNEL: u64 = 4;
+const TOO_MANY_BEHIND_KERNEL: u64 = 32;
+
+/// How much of its rate a limiter asks of the kernel's shaper: less while frames that passed it wait for the link, which
+/// was busy, paused, or not looked at. A card tells its queue to stop for that; a TAP interface would drop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BackPressure {
+    None,
+    /// Nine tenths of the rate.
+    Slow,
+    /// And no more than a hundredth of the link.
+    Hold,
+}
 
 /// Lets so many events pass in a burst, and one each interval in the long run.
 #[derive(Debug)]
@@ -58,6 +73,7 @@ pub(crate) struct HostLimiter {
     pub(crate) room: u64,
     /// Octets that wait for it in the kernel's shaper, as last told.
     pub(crate) in_kernel: u64,
+    back_pressure: BackPressure,
     /// Whether it took frames since the kernel was last asked what waits there.
     pub(crate) took_frames: bool,
     /// The latest instant that the reaction point was told of, ps.
@@ -69,8 +85,8 @@ pub(crate) struct HostLimiter {
     pub(crate) cn_tag: bool,
     pub(crate) class: u8,
     pub(crate) flows: Vec<u32>,
-    /// Octets of the last frame that it let pass with another one waiting behind; 0 for none.
-    before: Bytes,
+    /// The last frame that it let pass with another one waiting behind: its octets, and the rate then.
+    before: Option<(Bytes, BitRate)>,
     /// When the last frame was put on the link, ps; 0 for none.
     pub(crate) left: u64,
     frame: Bytes,
@@ -91,22 +107,45 @@ impl HostLimiter {
     }
 
     /// A frame of `size` octets passes, and is no longer among those that wait. Returns the distance that the law asks
-    /// for between the last frame and this one, ps; 0 where it asks for none.
+    /// for between the last frame and this one, ps; 0 where it asks for none, or where the rate has changed since.
     pub(crate) fn on_sent(&mut self, at: u64, size: u64) -> u64 {
-        let asked = match self.driver.pacer.rate() {
-            Some(rate) if rate > BitRate::ZERO && self.before > Bytes::ZERO => {
-                rate.time_for_rounded_up(self.counted(self.before)).ps()
-            }
+        let rate = self.driver.pacer.rate().filter(|rate| *rate > BitRate::ZERO);
+        let asked = match (rate, self.before) {
+            (Some(rate), Some((before, then))) if rate == then => rate.time_for_rounded_up(self.counted(before)).ps(),
             _ => 0,
         };
         self.told = self.told.max(at);
         let behind = self.octets + self.in_kernel;
-        self.before = if behind > 0 { Bytes::new(size) } else { Bytes::ZERO };
+        self.before = rate.filter(|_| behind > 0).map(|rate| (Bytes::new(size), rate));
         if !self.driver.never_limits {
             let _ = self.driver.on_sent(Instant::from_ps(self.told), Bytes::new(size), behind);
             let _ = self.driver.changed_wake();
         }
         asked
+    }
+
+    /// Looks at what waits behind the kernel's shaper.
+    pub(crate) fn update_back_pressure(&mut self) {
+        let frames = self.octets / self.frame.get().max(1);
+        self.back_pressure = match self.back_pressure {
+            _ if frames > TOO_MANY_BEHIND_KERNEL => BackPressure::Hold,
+            BackPressure::None if frames > MANY_BEHIND_KERNEL => BackPressure::Slow,
+            BackPressure::Hold if frames <= MANY_BEHIND_KERNEL => BackPressure::Slow,
+            _ if frames == 0 => BackPressure::None,
+            same => same,
+        };
+    }
+
+    /// What it asks of the kernel's shaper, on a link of this rate.
+    pub(crate) fn wanted(&self, line: BitRate) -> WantedRate {
+        let reaction = self.driver.pacer.rate().map_or(line, |rate| rate.min(line));
+        let slow = BitRate::bps(reaction.get() / 10 * 9);
+        let asked = match self.back_pressure {
+            BackPressure::None => reaction,
+            BackPressure::Slow => slow,
+            BackPressure::Hold => slow.min(BitRate::bps(line.get() / 100)),
+        };
+        WantedRate { reaction, asked }
     }
 
     /// What a frame of so many octets counts at its rate.
@@ -156,6 +195,7 @@ pub(crate) fn limiters_of(
                 octets: 0,
                 room: if kind == LimiterKind::Htb { most.max(LEAST_BEHIND_KERNEL) } else { most },
                 in_kernel: 0,
+                back_pressure: BackPressure::None,
                 took_frames: false,
                 told: 0,
                 cnms: TokenBucket::new(interval, CNM_BURST),
@@ -163,7 +203,7 @@ pub(crate) fn limiters_of(
                 cn_tag: flow.cn_tag && flow.controlled,
                 class: flow.class,
                 flows: Vec::new(),
-                before: Bytes::ZERO,
+                before: None,
                 left: 0,
                 frame: flow.frame,
                 most,

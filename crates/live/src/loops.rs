@@ -198,7 +198,7 @@ pub(crate) fn run_adapter(
             let count = batch.receive(&wire).unwrap_or(0);
             adapter.advance(now.ps());
             if let Some(shaper) = &mut shaper {
-                shaper.follow(now.ps(), adapter.limits());
+                shaper.follow(now.ps(), adapter.wanted_rates(shaper.line()));
             }
             for index in 0..count {
                 if let FromLink::ToStack(frame) = adapter.take_from_link(now.ps(), batch.frame(index)) {
@@ -210,7 +210,7 @@ pub(crate) fn run_adapter(
                 datagrams.receive();
             }
             if let Some(shaper) = &mut shaper {
-                shaper.follow(now.ps(), adapter.limits());
+                shaper.follow(running.clock.now().ps(), adapter.wanted_rates(shaper.line()));
             }
             again |= count == BATCH;
         }
@@ -234,7 +234,8 @@ pub(crate) fn run_adapter(
         }
         adapter.advance(running.clock.now().ps());
         if let Some(shaper) = &mut shaper {
-            shaper.follow(running.clock.now().ps(), adapter.limits());
+            adapter.update_back_pressure();
+            shaper.follow(running.clock.now().ps(), adapter.wanted_rates(shaper.line()));
         }
         while let Some(due) = adapter.take_due(running.clock.now().ps()) {
             let left = running.clock.now().ps();

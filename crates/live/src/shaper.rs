@@ -77,6 +77,15 @@ pub(crate) struct ShapedClass {
     pub(crate) room: Bytes,
 }
 
+/// What a reaction point asks of its class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WantedRate {
+    /// The reaction point's rate; the link's where it limits nothing.
+    pub(crate) reaction: BitRate,
+    /// The rate for the class: lower while too much waits behind it.
+    pub(crate) asked: BitRate,
+}
+
 /// A rate that the kernel was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelLimit {
@@ -86,7 +95,9 @@ pub struct KernelLimit {
     pub rpid: u16,
     /// When it was in force, ps.
     pub at_ps: u64,
-    /// The rate that was asked for, bit/s.
+    /// The reaction point's rate, bit/s; the link's where it limits nothing.
+    pub reaction_bps: u64,
+    /// The rate that was asked for, bit/s: lower while frames that passed the class wait for the link.
     pub asked_bps: u64,
     /// The rate that the kernel then said, bit/s.
     pub read_bps: u64,
@@ -150,8 +161,8 @@ pub(crate) struct KernelShaper {
     interface: i32,
     host: u32,
     line: BitRate,
-    /// The rate that each class was last told.
-    asked: Vec<BitRate>,
+    /// What each class was last told.
+    asked: Vec<WantedRate>,
     end: ShaperEnd,
 }
 
@@ -168,7 +179,8 @@ impl KernelShaper {
         classes: Vec<ShapedClass>,
     ) -> Result<KernelShaper, SysError> {
         let (links, interface) = (Links::open()?, interface_index(name)?);
-        let asked = vec![line; classes.len()];
+        let all_of_it = WantedRate { reaction: line, asked: line };
+        let asked = vec![all_of_it; classes.len()];
         let end = ShaperEnd { classes, ..ShaperEnd::default() };
         let mut shaper = KernelShaper { links, interface, host, line, asked, end };
         shaper.make_root(name)?;
@@ -181,7 +193,7 @@ impl KernelShaper {
             shaper.give_queue(class)?;
         }
         for position in 0..all.len() {
-            shaper.set(0, position, line)?;
+            shaper.set(0, position, all_of_it)?;
         }
         Ok(shaper)
     }
@@ -249,8 +261,9 @@ impl KernelShaper {
     }
 
     /// Sets a class to a rate and reads back what the kernel made of it.
-    pub(crate) fn set(&mut self, now: u64, position: usize, rate: BitRate) -> Result<(), SysError> {
-        self.asked[position] = rate;
+    pub(crate) fn set(&mut self, now: u64, position: usize, wanted: WantedRate) -> Result<(), SysError> {
+        self.asked[position] = wanted;
+        let rate = wanted.asked;
         let class = &self.end.classes[position];
         self.tell(ACKNOWLEDGE, class.rpid, LINK, self.share(rate), rate, class)?;
         let read = self.state(position)?.ceiling;
@@ -258,17 +271,27 @@ impl KernelShaper {
         self.end.unlike += u64::from(read != octets(rate));
         if self.end.limits.len() < MOST_CHANGES {
             let rpid = self.end.classes[position].rpid;
-            let limit = KernelLimit { host: self.host, rpid, at_ps: now, asked_bps: rate.get(), read_bps: read * 8 };
-            self.end.limits.push(limit);
+            self.end.limits.push(KernelLimit {
+                host: self.host,
+                rpid,
+                at_ps: now,
+                reaction_bps: wanted.reaction.get(),
+                asked_bps: rate.get(),
+                read_bps: read * 8,
+            });
         }
         Ok(())
     }
 
-    /// Sets the classes whose rate is another one now; `None` for that of the link.
-    pub(crate) fn follow(&mut self, now: u64, rates: impl Iterator<Item = Option<BitRate>>) {
-        for (position, rate) in rates.enumerate() {
-            let rate = rate.map_or(self.line, |rate| rate.min(self.line));
-            if self.asked[position] != rate && self.set(now, position, rate).is_err() {
+    /// The rate of the link, as the shaper counts.
+    pub(crate) fn line(&self) -> BitRate {
+        self.line
+    }
+
+    /// Sets the classes of which something else is wanted now.
+    pub(crate) fn follow(&mut self, now: u64, wanted: impl Iterator<Item = WantedRate>) {
+        for (position, wanted) in wanted.enumerate() {
+            if self.asked[position] != wanted && self.set(now, position, wanted).is_err() {
                 self.end.failed += 1;
             }
         }
@@ -324,4 +347,47 @@ fn class_state(answer: &[u8]) -> Option<ClassState> {
         backlog: word(queue, 4)?.into(),
         drops: word(queue, 8)?.into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLASS: ShapedClass = ShapedClass {
+        rpid: 3,
+        frame: Bytes::new(1500),
+        burst: Bytes::new(15_000),
+        overhead: Bytes::new(8),
+        room: Bytes::new(150_000),
+    };
+
+    /// 5 Mb/s are 625 000 octets a second; 15 000 octets take 24 ms at it, 375 000 ticks of 64 ns, and 12 ms, 187 500
+    /// ticks, at twice the rate.
+    #[test]
+    fn a_class_is_told_octets_a_second_and_ticks() {
+        let told = parameters(BitRate::mbps(5), BitRate::mbps(10), &CLASS);
+        let word = |at: usize| u32::from_ne_bytes([told[at], told[at + 1], told[at + 2], told[at + 3]]);
+        assert_eq!([8, 20, 24, 28, 32, 36, 40].map(word), [625_000, 1_250_000, 375_000, 187_500, 1500, 0, 0]);
+        assert_eq!((told[1], told[2..4] == 8u16.to_ne_bytes()), (ETHERNET, true));
+        // HTB has no rate of zero.
+        assert_eq!(octets(BitRate::ZERO), 1000);
+        assert_eq!((mark_of(3), mark_of(LINK)), (0x0001_0003, 0x0001_FFFF));
+    }
+
+    /// The kernel's answer about a class with a ceiling of 1 250 000 octets a second, 4500 octets and 2 drops.
+    #[test]
+    fn what_the_kernel_says_of_a_class_is_read() {
+        let queue: Vec<u8> = [3u32, 4500, 2, 0, 0].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let answer = Message::new(NEW_CLASS, 0)
+            .fixed(&[0; 20])
+            .attribute(TCA_KIND, b"htb\0")
+            .nested(TCA_OPTIONS, |message| {
+                message.attribute(TCA_HTB_PARMS, &parameters(BitRate::mbps(5), BitRate::mbps(10), &CLASS))
+            })
+            .nested(TCA_STATS2, |message| message.attribute(TCA_STATS_QUEUE, &queue))
+            .finish();
+        let state = ClassState { ceiling: 1_250_000, backlog: 4500, drops: 2 };
+        assert_eq!(class_state(&answer), Some(state));
+        assert_eq!(class_state(&answer[..answer.len() - 1]), None, "cut off");
+    }
 }
