@@ -229,6 +229,8 @@ def test_what_runs_nothing_is_refused(short: qcnlab.Scenario) -> None:
 @pytest.fixture(scope="module")
 def ray() -> Any:
     """Ray on two processes of this machine; skipped where it is not installed."""
+    # Ray's workers are at niceness 15 otherwise, and starve beside other tests.
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112
     ray = extra("ray")
     ray.init(
         address="local",

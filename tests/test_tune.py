@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import qcnlab
@@ -140,6 +141,35 @@ def test_two_objectives_have_a_front(short: qcnlab.Scenario) -> None:
             other.scores[0] < one.scores[0] and other.scores[1] < one.scores[1] for other in every
         )
     assert tuned.plot().axes[0].get_ylabel() == "drops (frames)"
+
+
+def test_three_objectives_are_drawn_pair_by_pair(short: qcnlab.Scenario) -> None:
+    goals = ["queue_mean_bytes", "drops", "queue_std_bytes"]
+    tuned = search(short, minimize=goals, trials=3, reps=1)
+    planes = tuned.plot().axes
+    assert [plane.get_xlabel().split(" (")[0] for plane in planes] == [
+        "queue mean", "queue mean", "drops"
+    ]  # fmt: skip
+    drawn = next(line for line in planes[2].lines if line.get_label() == "front")
+    across, up = (np.asarray(each).tolist() for each in drawn.get_data())
+    assert list(zip(across, up, strict=True)) == [trial.scores[1:] for trial in tuned.front]
+
+
+def test_the_best_is_compared_pair_by_pair_with_the_next_seed(short: qcnlab.Scenario) -> None:
+    tuned = search(short, trials=8, reps=6)
+    assert tuned.best.number
+    best, base = tuned.again[tuned.best.number], tuned.again[0]
+    metric = "queue_mean_bytes"
+    pairs = zip(best.metrics[metric][1], base.metrics[metric][1], strict=True)
+    differences = sorted(a - b for a, b in pairs if a is not None and b is not None)
+    near, far = tuned.differences(tuned.best, metric)
+    # Of six values the interval of 95 % reaches from the least to the largest.
+    assert (far.low, far.high, far.runs) == (differences[0], differences[-1], 6)
+    assert far.median == (differences[2] + differences[3]) / 2
+    assert tuned.conditions == ["topology.rtt=10 us", "topology.rtt=200 us"]
+    assert f"  topology.rtt=10 us: {near}" in tuned.text().splitlines()
+    with pytest.raises(qcnlab.ScenarioError, match="has no metric 'drops'"):
+        tuned.differences(tuned.best, "drops")
 
 
 def test_another_search_is_refused(short: qcnlab.Scenario, folder: Path, tmp_path: Path) -> None:

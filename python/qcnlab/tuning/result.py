@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import text
-from qcnlab.errors import scenario_error
+from qcnlab import intervals, text
+from qcnlab.errors import MissingPackage, ScenarioError, scenario_error
+from qcnlab.sweeps.grid import read
 from qcnlab.tuning.goals import Constraint, Objective, Runs
 
 if TYPE_CHECKING:
@@ -15,6 +17,12 @@ if TYPE_CHECKING:
 
     import polars as pl
     from matplotlib.figure import Figure
+
+    from qcnlab.intervals import Interval
+
+
+MOST_DRAWN = 4
+"""So many objectives are drawn, each over each other one."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +121,50 @@ class Tuning:
         if not self.front:
             raise scenario_error("no trial keeps all bounds", hint="more trials, or wider bounds")
         return self.front[0]
+
+    @property
+    def conditions(self) -> list[str]:
+        """The conditions in words, `topology.rtt=10 us`; one empty text without any."""
+        texts = [f"{key}={value}" for key, value in self._known["over"].items()]
+        values = read(texts, "--over")
+        named = [[f"{key}={value}" for value in each] for key, each in values.items()]
+        return [", ".join(each) for each in product(*named)]
+
+    def differences(
+        self, trial: Trial, metric: str, level: float = intervals.LEVEL
+    ) -> list[Interval]:
+        """Return by how much a trial's metric exceeds that of the scenario as it is.
+
+        The two are compared replication by replication, which meet the same random numbers; with
+        the next seed where both were run with it (`again`).
+
+        Parameters
+        ----------
+        trial : Trial
+            One of `trials` that was not refused.
+        metric : str
+            One of an objective or a bound.
+        level : float, default 0.95
+            The confidence level.
+
+        Returns
+        -------
+        list of Interval
+            One for each condition.
+
+        Raises
+        ------
+        ScenarioError
+            Of a trial that was refused, and of another metric.
+        MissingPackage
+            Without scipy.
+        """
+        both = {0, trial.number} <= self.again.keys()
+        one, base = (self.again[trial.number], self.again[0]) if both else (trial, self.baseline)
+        if metric not in one.metrics or metric not in base.metrics:
+            raise scenario_error(f"trial {trial.number} has no metric '{metric}'")
+        pairs = zip(one.metrics[metric], base.metrics[metric], strict=True)
+        return [intervals.of_difference(a, b, level) for a, b in pairs]
 
     def command(self, trial: Trial) -> str:
         """Return the command that runs a trial again.
@@ -218,10 +270,27 @@ class Tuning:
         elif front == [self.baseline]:
             lines.append("No trial beats the scenario as it is.")
         lines += [self.command(trial) for trial in shown[1:]]
+        if self.again and shown[1:]:
+            lines += ["", *self._told(shown[1])]
         return "\n".join(lines).rstrip("\n")
 
+    def _told(self, best: Trial) -> list[str]:
+        """Return by how much the best trial differs, in words; nothing without scipy."""
+        metric = self.objectives[0].metric
+        try:
+            differences = self.differences(best, metric)
+        except (MissingPackage, ScenarioError):
+            return []
+        seed = self._known["seed"] + 1
+        head = (
+            f"{metric} of trial {best.number} less that of the scenario as it is, with seed {seed}:"
+        )
+        conditions = zip(self.conditions, differences, strict=True)
+        told = [f"  {name + ': ' if name else ''}{each}" for name, each in conditions]
+        return [head, *told, "Median [95 % interval] of the differences of so many pairs of runs."]
+
     def plot(self) -> Figure:
-        """Draw the scores of all trials; of two objectives one over the other, with the front.
+        """Draw the scores of all trials; of several objectives each over each other, and the front.
 
         Returns
         -------
@@ -231,12 +300,12 @@ class Tuning:
         Raises
         ------
         ScenarioError
-            Of more than two objectives.
+            Of more than four objectives.
         """
         from qcnlab.tuning.figure import tuning_figure
 
-        if len(self.objectives) > 2:
-            raise scenario_error("a figure shows one or two objectives")
+        if len(self.objectives) > MOST_DRAWN:
+            raise scenario_error(f"a figure shows {MOST_DRAWN} objectives at most")
         searched = ", ".join(f"{key} in {value}" for key, value in self._known["space"].items())
         return tuning_figure(self, self._known["name"], searched)
 

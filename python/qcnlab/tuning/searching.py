@@ -20,7 +20,7 @@ from qcnlab.sweeps.grid import build
 from qcnlab.sweeps.result import Sweep, check_metric
 from qcnlab.sweeps.running import describe, perform
 from qcnlab.tuning.goals import Constraint, Objective, read_constraint
-from qcnlab.tuning.result import Trial, Tuning
+from qcnlab.tuning.result import MOST_DRAWN, Trial, Tuning
 from qcnlab.tuning.sampler import Sampler
 from qcnlab.tuning.space import read_space
 from qcnlab.tuning.store import Kept
@@ -275,7 +275,7 @@ def _write(tuned: Tuning, folder: Path) -> None:
     from qcnlab.plots import save
 
     write_whole(folder / "trials.csv", tuned.to_polars().write_csv().encode())
-    if len(tuned.objectives) <= 2:
+    if len(tuned.objectives) <= MOST_DRAWN:
         figure = tuned.plot()
         for suffix in (".svg", ".png"):
             save(figure, folder / f"tune{suffix}")
