@@ -27,6 +27,8 @@ CHAIN = "chain-20-stages-pause-1500kb-rtt2us"
 PAUSE = str(HERE / "incast-16-senders-pause.toml")
 ROCE = str(HERE / "star-16-senders-roce.toml")
 PFC = str(HERE / "star-16-senders-pfc.toml")
+FAT_TREE = str(HERE / "fat-tree-16-hosts-roce.toml")
+FAT_TREE_PFC = str(HERE / "fat-tree-16-hosts-pfc.toml")
 OF_64 = ["topology.sources=64", "switch.input_memory=250 kB"]
 W1 = ["w1-10-senders-cbr", "duration=2 s"]
 TRACES = ["record.tables=true", "record.queue_every=10 us"]
@@ -51,6 +53,8 @@ WORKLOADS = {
     "W10 64, RoCE, DCQCN, PFC": [ROCE, *OF_64, "duration=60 ms"],
     "W10 64, PFC alone": [PFC, *OF_64, "duration=60 ms"],
     "W10 16, RoCE, HPCC, PFC": [ROCE, "scheme.name=hpcc", "duration=60 ms"],
+    "W11 fat-tree, RoCE, DCQCN": [FAT_TREE],
+    "W11 fat-tree, PFC alone": [FAT_TREE_PFC],
 }
 PAIRS = {
     "all traces": ("W1, all traces", "W1  10 constant senders"),
@@ -59,6 +63,7 @@ PAIRS = {
     "QCN and PFC": ("W5  W1 with QCN and PFC", "W1  10 constant senders"),
     "RoCE and DCQCN, 16": ("W10 16, RoCE, DCQCN, PFC", "W10 16, PFC alone"),
     "RoCE and DCQCN, 64": ("W10 64, RoCE, DCQCN, PFC", "W10 64, PFC alone"),
+    "RoCE and DCQCN, fat-tree": ("W11 fat-tree, RoCE, DCQCN", "W11 fat-tree, PFC alone"),
 }
 ROUNDS_OF_PAIRS = 15
 GRID = {"scheme.rp.ai_rate": [f"{rate} Mb/s" for rate in range(1, 21)]}

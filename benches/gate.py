@@ -30,6 +30,8 @@ HOTSPOT = [
 ]
 PAUSE = str(HERE / "incast-16-senders-pause.toml")
 ROCE = str(HERE / "star-16-senders-roce.toml")
+FAT_TREE = str(HERE / "fat-tree-16-hosts-roce.toml")
+FAT_TREE_PFC = str(HERE / "fat-tree-16-hosts-pfc.toml")
 WORKLOADS = {
     "w1: ten constant senders, no control": (["w1-10-senders-cbr"], "10 ms", "30 ms"),
     "w4: fat-tree of 4-port switches": (["w4-fat-tree-k4-cbr"], "1 ms", "3 ms"),
@@ -38,6 +40,8 @@ WORKLOADS = {
     "w6: two sources, QCN, hotspot": (HOTSPOT, "15 ms", "35 ms"),
     "w9: incast of 16 senders, PAUSE alone": ([PAUSE], "1 ms", "3 ms"),
     "w10: 16 senders, RoCE, DCQCN, PFC": ([ROCE], "3 ms", "6 ms"),
+    "w11: fat-tree, RoCE, DCQCN, PFC": ([FAT_TREE], "500 us", "1500 us"),
+    "w11: fat-tree, PFC alone": ([FAT_TREE_PFC], "500 us", "1500 us"),
 }
 
 

@@ -17,7 +17,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from gate import HOTSPOT, PAUSE, ROCE, WORKLOAD
+from gate import FAT_TREE, HOTSPOT, PAUSE, ROCE, WORKLOAD
 
 RUNS = {
     "W1": (["w1-10-senders-cbr"], "10 ms", "30 ms"),
@@ -28,6 +28,7 @@ RUNS = {
     "W6": (HOTSPOT, "15 ms", "35 ms"),
     "W9": ([PAUSE], "1 ms", "3 ms"),
     "W10": ([ROCE], "3 ms", "6 ms"),
+    "W11": ([FAT_TREE], "500 us", "1500 us"),
 }
 PHASES = {
     "pending events": r"sim/src/wheel\.rs",

@@ -13,7 +13,7 @@
 //! The laws of [`conformance`](crate::conformance) drive each machine beside a copy that takes the shortcuts, and
 //! compare the two.
 
-use qcnlab_units::Bytes;
+use qcnlab_units::{BitRate, Bytes};
 
 /// Shortcuts around a [`CongestionPoint`](crate::roles::CongestionPoint).
 pub trait CpFastPath {
@@ -23,6 +23,14 @@ pub trait CpFastPath {
     fn count_only(&mut self, controlled: bool, admitted: bool, size: Bytes) -> bool {
         let _ = (controlled, admitted, size);
         false
+    }
+
+    /// Returns the most octets that a departure may leave behind without meaning anything at a port of `rate`: the frame
+    /// is neither marked nor stamped, and nothing is drawn or remembered. `None` if departures always count. An engine
+    /// need not show these departures.
+    fn quiet_up_to(&self, rate: BitRate) -> Option<Bytes> {
+        let _ = rate;
+        None
     }
 }
 

@@ -103,6 +103,9 @@ pub(crate) struct Port {
     /// Octets queued, the frame in transmission included.
     queued: u64,
     capacity: u64,
+    /// Up to so many octets the queue need not be updated for a congestion point that sees departures: those that leave
+    /// no more behind mean nothing to it.
+    pub(crate) quiet: u64,
     /// The capacity while the link is up, if it is down.
     up_capacity: Option<u64>,
     delay: u64,
@@ -140,6 +143,7 @@ impl Port {
             busy_until: 0,
             queued: 0,
             capacity: capacity.map_or(u64::MAX, Bytes::get),
+            quiet: u64::MAX,
             up_capacity: None,
             delay: delay.ps(),
             paused_until: 0,
@@ -189,6 +193,19 @@ impl Port {
     #[inline(always)]
     pub(crate) const fn observes_departures(&self) -> bool {
         matches!(self.mode, Mode::Fifo(fifo) if !matches!(fifo.departures, Departures::Unobserved))
+    }
+
+    /// Whether its queue must be updated before a frame leaves the ring: something is done about its departure.
+    #[inline(always)]
+    pub(crate) const fn minds_arrivals(&self) -> bool {
+        match self.mode {
+            Mode::Fifo(fifo) => match fifo.departures {
+                Departures::Unobserved => false,
+                Departures::Shown(_) => self.queued > self.quiet,
+                Departures::FreeBuffers | Departures::ShownAndFreed(_) => true,
+            },
+            Mode::Plain | Mode::Queues(_) | Mode::Alone(_) | Mode::Lazy(_) => false,
+        }
     }
 
     /// Octets queued, as of the last update.
@@ -252,10 +269,11 @@ impl Port {
         }
     }
 
-    /// Whether a frame of `size` octets fits even if nothing has left since the last update.
+    /// Whether a frame of `size` octets fits even if nothing has left since the last update, and the queue stays quiet
+    /// with it.
     #[inline(always)]
-    pub(crate) const fn surely_fits(&self, size: u64) -> bool {
-        self.queued + size <= self.capacity
+    pub(crate) fn surely_fits(&self, size: u64) -> bool {
+        self.queued + size <= self.capacity.min(self.quiet)
     }
 
     /// Removes what has left by `now` from the queue.

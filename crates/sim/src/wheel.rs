@@ -1,4 +1,4 @@
-//! Pending events: one slot an entity, in a timing wheel of three levels.
+//! Pending events: one slot an entity, in a timing wheel of four levels.
 //!
 //! Each entity (a link, a source, a timer) has at most one pending event, so the
 //! wheel holds no event objects: only, for each entity, a time and its neighbours
@@ -9,8 +9,10 @@
 //! hash of the instant and the entity's key. So the order needs no state, and it
 //! is the same whatever else is pending.
 //!
-//! A bucket of the first level is 2^17 ps (131 ns) wide; a level has 4096 buckets;
-//! a bucket of one level is as wide as the whole level below: 537 us, 2.2 s, 2.5 h.
+//! A level has 4096 buckets; a bucket of one level is as wide as the whole level
+//! below. Those of the first level are as wide as events are apart, as far as that
+//! is known beforehand, and 2^17 ps (131 ns) wide at most: then the levels are
+//! 537 us, 2.2 s and 2.5 h long, and nothing is in the fourth.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -18,10 +20,13 @@ use std::collections::BinaryHeap;
 /// Number of an entity.
 pub type Entity = u32;
 
-const SHIFT: u32 = 17;
 const BITS: u32 = 12;
 const BUCKETS: usize = 1 << BITS;
-const LEVELS: usize = 3;
+const LEVELS: usize = 4;
+/// How wide buckets of the first level are at least and at most, as exponents of two. A first level shorter than most
+/// waits would put every event into two buckets, one after the other.
+const NARROWEST: u32 = 11;
+const WIDEST: u32 = 17;
 const NONE: u32 = u32::MAX;
 
 /// Where an entity's event is kept.
@@ -122,6 +127,8 @@ impl Slot {
 /// The pending events of a run.
 pub struct Wheel {
     slots: Vec<Slot>,
+    /// A bucket of the first level is two to the power of this wide, ps.
+    shift: u32,
     heads: Box<[[u32; BUCKETS]; LEVELS]>,
     /// A bit for each bucket with events, and a bit for each of those words.
     words: [[u64; BUCKETS / 64]; LEVELS],
@@ -136,7 +143,7 @@ pub struct Wheel {
 
 impl Wheel {
     /// Times at or past this do not fit.
-    pub const HORIZON: u64 = 1 << (SHIFT + BITS * LEVELS as u32);
+    pub const HORIZON: u64 = 1 << 53;
 
     /// A wheel for entities `0..entities`, with nothing pending. At one instant the lower number comes first.
     pub fn new(entities: usize) -> Wheel {
@@ -152,6 +159,7 @@ impl Wheel {
     fn of(slots: Vec<Slot>) -> Wheel {
         Wheel {
             slots,
+            shift: WIDEST,
             heads: Box::new([[NONE; BUCKETS]; LEVELS]),
             words: [[0; BUCKETS / 64]; LEVELS],
             summary: [0; LEVELS],
@@ -161,11 +169,18 @@ impl Wheel {
         }
     }
 
+    /// The same for events that are `apart` ps from one to the next on average, with nothing pending.
+    #[must_use]
+    pub fn spaced(mut self, apart: u64) -> Wheel {
+        self.shift = apart.max(1).ilog2().clamp(NARROWEST, WIDEST);
+        self
+    }
+
     /// Sets the entity's pending event to `time`, replacing any it had.
     /// A time past the horizon leaves it without one.
     #[inline]
     pub fn set(&mut self, entity: Entity, time: u64) {
-        let bucket = time >> SHIFT;
+        let bucket = time >> self.shift;
         let in_first_level = bucket > self.current && (bucket ^ self.current) >> BITS == 0;
         if in_first_level && self.slots[entity as usize].location == IDLE {
             self.link::<0>(entity, time, bucket as usize);
@@ -259,7 +274,7 @@ impl Wheel {
     }
 
     fn insert(&mut self, entity: Entity, time: u64) {
-        let bucket = time >> SHIFT;
+        let bucket = time >> self.shift;
         if bucket <= self.current {
             return self.insert_late(entity, time);
         }
@@ -268,8 +283,10 @@ impl Wheel {
             self.link::<0>(entity, time, bucket as usize);
         } else if apart >> (2 * BITS) == 0 {
             self.link::<1>(entity, time, (bucket >> BITS) as usize);
-        } else {
+        } else if apart >> (3 * BITS) == 0 {
             self.link::<2>(entity, time, (bucket >> (2 * BITS)) as usize);
+        } else {
+            self.link::<3>(entity, time, (bucket >> (3 * BITS)) as usize);
         }
     }
 
@@ -437,7 +454,7 @@ mod tests {
 
     /// Gaps over every level, and none at all; whole buckets of each level, which end where a bucket begins.
     fn gap() -> impl Strategy<Value = u64> {
-        let whole = (0..3u32, 0..4u64).prop_map(|(level, n)| n << (SHIFT + BITS * level));
+        let whole = (NARROWEST..=WIDEST, 0..3u32, 0..4u64).prop_map(|(shift, level, n)| n << (shift + BITS * level));
         prop_oneof![Just(0), 0..1000u64, 0..1u64 << 20, 0..1u64 << 31, 0..1u64 << 43, Just(u64::MAX / 2), whole]
     }
 
@@ -445,10 +462,12 @@ mod tests {
         #[test]
         fn behaves_like_a_sorted_set(
             draws: bool,
+            apart in NARROWEST..=WIDEST,
             steps in prop::collection::vec((0..12u32, gap(), 0..4u8), 1..400),
         ) {
             let ties: Vec<Tie> = (0..12).map(|n| Tie::new((n / 4) as u8, key(n))).collect();
             let mut wheel = if draws { Wheel::drawing(ties.clone()) } else { Wheel::new(12) };
+            wheel = wheel.spaced(1 << apart);
             let mut model = Model { ties: draws.then_some(ties), pending: BTreeSet::new() };
             let mut now = 0;
             for (entity, gap, what) in steps {

@@ -47,11 +47,17 @@ impl RampCp {
         RampCp { params }
     }
 
+    /// Both thresholds at a port of `rate`, octets.
+    fn thresholds(&self, rate: BitRate) -> (f64, f64) {
+        let RampParams { k_min, k_max, thresholds_for, .. } = self.params;
+        let scale = thresholds_for.map_or(1.0, |own| rate.as_f64() / own.as_f64());
+        (k_min.as_f64() * scale, k_max.as_f64() * scale)
+    }
+
     /// Probability of a mark.
     pub(crate) fn probability(&self, queue: Queue) -> f64 {
-        let RampParams { k_min, k_max, p_max, thresholds_for, .. } = self.params;
-        let scale = thresholds_for.map_or(1.0, |rate| queue.rate.as_f64() / rate.as_f64());
-        let (len, low, high) = (queue.len.as_f64(), k_min.as_f64() * scale, k_max.as_f64() * scale);
+        let p_max = self.params.p_max;
+        let (len, (low, high)) = (queue.len.as_f64(), self.thresholds(queue.rate));
         if len <= low {
             0.0
         } else if len > high {
@@ -98,6 +104,10 @@ impl CpFastPath for RampCp {
     #[inline]
     fn count_only(&mut self, _: bool, _: bool, _: Bytes) -> bool {
         self.params.mark_at == MarkAt::Departure
+    }
+
+    fn quiet_up_to(&self, rate: BitRate) -> Option<Bytes> {
+        Some(Bytes::new(self.thresholds(rate).0 as u64))
     }
 }
 

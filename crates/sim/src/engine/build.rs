@@ -17,7 +17,7 @@ use crate::trace::{Counters, Tally};
 use crate::wheel::Wheel;
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{Dice, Purpose};
-use qcnlab_units::{Bytes, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// How often the control is read, in events; a power of two.
 const CHECK_EVERY: u64 = 1 << 14;
@@ -35,7 +35,7 @@ impl Engine {
         let senders = senders::senders(plan);
         let check_every = if matches!(plan.scheme, Config::Foreign(_)) { CHECK_FOREIGN_EVERY } else { CHECK_EVERY };
         let mut engine = Engine {
-            schedule: Schedule::new(Sizes::default()),
+            schedule: Schedule::new(Sizes::default(), Span::ZERO),
             signalling: Signalling {
                 feedback: plan.feedback,
                 notification_points: plan.flows.iter().map_while(|_| plan.scheme.notification_point()).collect(),
@@ -66,6 +66,7 @@ impl Engine {
         engine.find_defended(plan);
         engine.choose_lazy(plan);
         engine.choose_fifo(plan);
+        engine.network.ports.ids().for_each(|port| engine.network.find_quiet(port));
         engine.add_adapters();
         engine.schedule = engine.schedule_of(plan);
         engine.schedule_first();
@@ -77,12 +78,12 @@ impl Engine {
     fn schedule_of(&self, plan: &Plan) -> Schedule {
         let sizes = self.sizes(plan);
         if plan.ties == Ties::PortOrder {
-            return Schedule::new(sizes);
+            return Schedule::new(sizes, frames_apart(plan));
         }
         let key = |name: &str| Dice::new(plan.seed, plan.replication, name, Purpose::Order).below(u32::MAX);
         let ports: IdVec<PortId, u32> = plan.ports.iter().map(|port| key(&port.name)).collect();
         let flows: IdVec<FlowId, u32> = plan.flows.iter().map(|flow| key(&flow.name)).collect();
-        Schedule::drawing(sizes, |event| match event {
+        Schedule::drawing(sizes, frames_apart(plan), |event| match event {
             Event::TransmissionEnd(queues) | Event::PauseEffect(queues) => ports[self.network.queues[queues].port],
             Event::Arrival(port) => ports[port],
             Event::PauseRefresh(input) => ports[self.network.inputs[input].port],
@@ -164,6 +165,25 @@ fn tally(flow: &FlowPlan) -> Tally {
         Traffic::Tcp { .. } | Traffic::Roce { .. } => None,
     };
     Tally::new(total)
+}
+
+/// The mean time between two frames that enter a link anywhere, if everybody sends as much as the links on the way can
+/// carry. There is about one event for each.
+fn frames_apart(plan: &Plan) -> Span {
+    let mut bits = vec![0u64; plan.ports.len()];
+    let mut frame = Bytes::ZERO;
+    for flow in &plan.flows {
+        let line = plan.ports[flow.paths[0][0] as usize].rate;
+        let wants = match flow.traffic {
+            Traffic::Constant { rate } | Traffic::Saturated { ceiling: Some(rate), .. } => rate.min(line),
+            _ => line,
+        };
+        flow.paths[0].iter().for_each(|port| bits[*port as usize] = bits[*port as usize].saturating_add(wants.get()));
+        frame = frame.max(flow.frame);
+    }
+    let carried = bits.iter().zip(&plan.ports).map(|(bits, port)| port.rate.get().min(*bits));
+    let rate = carried.fold(0, u64::saturating_add);
+    BitRate::bps(rate).time_for_rounded_up(frame)
 }
 
 /// The longest time from the end of a transmission on a flow's last link to the sink.

@@ -78,10 +78,11 @@ impl Engine {
         let port = &mut self.network.ports[id];
         let old = port.rate();
         port.change_rate(now, rate);
+        self.network.find_quiet(id);
         if let Some(flow) = lazy_sender {
             self.schedule_lazy_arrival(flow);
-        } else if port.far_end != FarEnd::CountingSink
-            && let Some(arrival) = port.next_arrival()
+        } else if self.network.ports[id].far_end != FarEnd::CountingSink
+            && let Some(arrival) = self.network.ports[id].next_arrival()
         {
             self.schedule.set(Event::Arrival(id), arrival);
         }

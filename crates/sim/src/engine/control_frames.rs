@@ -43,7 +43,7 @@ impl Engine {
         let Some(before) = usize::from(frame.hop()).checked_sub(1) else {
             return self.control_received(now, frame);
         };
-        let port = self.network.reverse_of(self.network.routes.ports_of(frame.path())[before]);
+        let port = self.network.routes.back(frame.path(), before);
         if !self.enqueue(now, port, frame) {
             self.drop_control(now, frame);
         }

@@ -15,7 +15,7 @@ impl Engine {
     #[inline]
     pub(super) fn arrive(&mut self, now: Instant, id: PortId) {
         let mut port = &mut self.network.ports[id];
-        if port.observes_departures() {
+        if port.minds_arrivals() {
             self.network.update_queue(now, id);
             port = &mut self.network.ports[id];
         }
@@ -234,8 +234,7 @@ impl Engine {
     #[inline(always)]
     fn enqueue_fifo(&mut self, now: Instant, id: PortId, fifo: Fifo, frame: Frame) -> bool {
         let mut port = &mut self.network.ports[id];
-        let shown = matches!(fifo.departures, Departures::Shown(_) | Departures::ShownAndFreed(_));
-        if shown || !port.surely_fits(frame.octets()) {
+        if matches!(fifo.departures, Departures::ShownAndFreed(_)) || !port.surely_fits(frame.octets()) {
             self.network.update_queue(now, id);
             port = &mut self.network.ports[id];
         }

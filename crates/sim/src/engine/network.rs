@@ -9,7 +9,7 @@ use crate::priority_queues::PriorityQueues;
 use crate::shared_buffer::{Alpha, SharedBuffer};
 use qcnlab_schemes::parts::ecn::RampParams;
 use qcnlab_schemes::registry::AnyCp;
-use qcnlab_schemes::{CongestionPoint, CpCapabilities, Dice, Queue};
+use qcnlab_schemes::{CongestionPoint, CpCapabilities, CpFastPath, Dice, Queue};
 use qcnlab_units::{Bytes, Instant};
 
 /// What frames travel through.
@@ -88,6 +88,8 @@ pub(super) struct PortCp {
 pub(super) struct Routes {
     pub(super) paths: IdVec<PathId, Path>,
     pub(super) ports: Vec<PortId>,
+    /// For each port of each path, the port of the other direction.
+    pub(super) back: Vec<Option<PortId>>,
     /// For each port of each path, the input buffers that hold the frames queued there.
     pub(super) inputs: Vec<HopInputs>,
 }
@@ -121,6 +123,13 @@ impl Routes {
     pub(super) fn ports_of(&self, path: PathId) -> &[PortId] {
         let path = self.paths[path];
         &self.ports[path.start as usize..path.start as usize + usize::from(path.len)]
+    }
+
+    /// The port over which a frame that travels in reverse goes back, as `ports_of(path)[hop]` leads forward.
+    #[inline]
+    pub(super) fn back(&self, path: PathId, hop: usize) -> PortId {
+        let port = self.back[self.paths[path].start as usize + hop];
+        port.expect("a link that something travels back over has two directions")
     }
 
     /// The last port of a path.
@@ -196,6 +205,22 @@ impl PortCp {
 }
 
 impl Network {
+    /// Finds up to which length the queue of a port is quiet: departures that leave no more behind mean nothing.
+    ///
+    /// A frame that comes to a quiet queue and leaves it quiet may be queued before the departures until then are
+    /// counted: they leave less behind than what is counted with it.
+    pub(super) fn find_quiet(&mut self, id: PortId) {
+        let port = &mut self.ports[id];
+        let fifo = match port.mode {
+            Mode::Fifo(fifo) => Some(fifo),
+            Mode::Queues(queues) => self.queues[queues].unpaused,
+            Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => None,
+        };
+        if let Some(Departures::Shown(cp) | Departures::ShownAndFreed(cp)) = fifo.map(|fifo| fifo.departures) {
+            port.quiet = self.cps[cp].cp.quiet_up_to(port.rate()).map_or(0, Bytes::get);
+        }
+    }
+
     /// Removes from a port's queue what has left, and does what is to be done about departures.
     #[inline(always)]
     pub(super) fn update_queue(&mut self, now: Instant, id: PortId) {

@@ -2,7 +2,7 @@
 
 use crate::ids::{AdapterId, FlowId, GeneratorId, Id, InputId, LimiterId, PortId, QueuesId};
 use crate::wheel::{Entity, Tie, Wheel};
-use qcnlab_units::Instant;
+use qcnlab_units::{Instant, Span};
 
 /// Something that happens at a time of its own. Events of one instant happen in the order of this list; within a kind
 /// the order is [drawn](crate::Ties::Drawn) or that of the components' numbers.
@@ -101,8 +101,9 @@ impl Event {
 }
 
 impl Schedule {
-    /// Nothing pending for so many components; within a kind the lower number comes first.
-    pub(super) fn new(sizes: Sizes) -> Schedule {
+    /// Nothing pending for so many components, whose events are `apart` on average; within a kind the lower number comes
+    /// first.
+    pub(super) fn new(sizes: Sizes, apart: Span) -> Schedule {
         let mut next = sizes.queues as Entity;
         let mut kind = |count: usize| {
             let first = next;
@@ -125,15 +126,16 @@ impl Schedule {
             queue_sample: kind(1),
             rate_sample: kind(1),
         };
-        Schedule { wheel: Wheel::new(next as usize), first }
+        Schedule { wheel: Wheel::new(next as usize).spaced(apart.ps()), first }
     }
 
     /// As [`new`](Schedule::new), but within a kind the order is drawn, from a key for each component.
-    pub(super) fn drawing(sizes: Sizes, key: impl Fn(Event) -> u32) -> Schedule {
-        let mut schedule = Schedule::new(sizes);
+    pub(super) fn drawing(sizes: Sizes, apart: Span, key: impl Fn(Event) -> u32) -> Schedule {
+        let mut schedule = Schedule::new(sizes, apart);
         let entities = 0..=schedule.first.rate_sample;
         let events = entities.map(|entity| schedule.event(entity));
-        schedule.wheel = Wheel::drawing(events.map(|event| Tie::new(event.kind(), key(event))));
+        let ties: Vec<Tie> = events.map(|event| Tie::new(event.kind(), key(event))).collect();
+        schedule.wheel = Wheel::drawing(ties).spaced(apart.ps());
         schedule
     }
 
@@ -285,7 +287,7 @@ mod tests {
 
     #[test]
     fn events_of_one_instant_happen_in_the_written_order() {
-        let mut schedule = Schedule::new(TWO_OF_EACH);
+        let mut schedule = Schedule::new(TWO_OF_EACH, Span::from_us(1));
         let at = Instant::from_ps(5_000_000);
         let happened = happens(&mut schedule, at);
         assert_eq!(happened, all());
@@ -296,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_drawn_order_keeps_that_of_the_kinds() {
-        let mut schedule = Schedule::drawing(TWO_OF_EACH, |event| match event {
+        let mut schedule = Schedule::drawing(TWO_OF_EACH, Span::from_us(1), |event| match event {
             Event::Arrival(port) => 10 + port.number(),
             Event::Release(limiter) => 20 + limiter.number(),
             _ => 0,

@@ -97,7 +97,7 @@ fn class_after(plan: &Plan, port: u32, class: u8) -> u8 {
 
 /// Paths end to end in one list, and for each last port the flows that end there.
 fn routes(plan: &Plan) -> (Routes, IdVec<SinkId, Vec<FlowId>>) {
-    let mut routes = Routes { paths: IdVec::new(), ports: Vec::new(), inputs: Vec::new() };
+    let mut routes = Routes { paths: IdVec::new(), ports: Vec::new(), back: Vec::new(), inputs: Vec::new() };
     let mut sink_of: HashMap<u32, SinkId> = HashMap::new();
     let mut sinks: IdVec<SinkId, Vec<FlowId>> = IdVec::new();
     let mut members: Vec<(SinkId, u32)> = Vec::with_capacity(plan.flows.len());
@@ -119,6 +119,7 @@ fn routes(plan: &Plan) -> (Routes, IdVec<SinkId, Vec<FlowId>>) {
         let start = routes.ports.len() as u32;
         routes.paths.push(Path { start, len: path.len() as u8, flow: FlowId::new(number), sink, member });
         routes.ports.extend(path.iter().copied().map(PortId::new));
+        routes.back.extend(path.iter().map(|port| plan.ports[*port as usize].peer.map(PortId::new)));
     }
     (routes, sinks)
 }
