@@ -241,7 +241,8 @@ impl Engine {
         if !port.admit_fifo(frame.octets()) {
             return false;
         }
-        let starts = shown && port.queue_len().get() == frame.octets();
+        // Where a congestion point stamps telemetry, no queue is quiet.
+        let starts = port.quiet == 0 && port.queue_len().get() == frame.octets();
         if matches!(port.far_end, FarEnd::CountingSink) {
             if port.ring().is_full() {
                 self.make_room(now, id);
