@@ -26,8 +26,9 @@ LEFT_OUT = frozenset(("title", "about", "source", "name"))
 SHOWN = (
     "bottleneck_gbps", "aggregate_gbps", "victim_gbps", "queue_mean_bytes", "queue_std_bytes",
     "queue_max_bytes", "recovery_ms", "onset_ms", "drops", "messages", "pause_frames",
-    "paused_frac", "jain", "rate_ratio", "started", "unfinished", "fct_mean_ms", "fct_p99_ms",
-    "slowdown_mean", "slowdown_p99", "timeouts", "retransmitted", "deadlock_ms",
+    "storm_frames", "watchdog_drops", "link_drops", "trimmed", "paused_frac", "jain", "rate_ratio",
+    "started", "unfinished", "fct_mean_ms", "fct_p99_ms", "slowdown_mean", "slowdown_p99",
+    "timeouts", "retransmitted", "deadlock_ms",
 )  # fmt: skip
 """The metrics that are shown, where a run has them, when none is named."""
 UNLESS_ZERO = frozenset(
