@@ -63,6 +63,23 @@ fn an_incast_of_64() {
     assert_eq!(run.done.counters.frames_dropped, 0);
 }
 
+/// The same with HPCC and TIMELY, where we have nothing of the field's simulator. With HPCC nobody sends a second window
+/// before it hears of the first: the queue stays below 64 windows of 105 KB (100 Gb/s for 8.4 us), with headers 7.4 MB. Of
+/// TIMELY, which has no window, the first 8.4 us are as much, and it goes on at line rate until a round trip shows the queue. 64
+/// times 500 packets of 1090 octets take 2.76 ms at 101 Gb/s, of 1056 octets 2.68.
+#[test]
+fn an_incast_of_64_with_hpcc_and_timely() {
+    for (scheme, least_ms, most_kb) in [("hpcc", 2.76, 7_400.0), ("timely", 2.67, 32_000.0)] {
+        let run = done(&star(64, "20 ms", "kind = \"roce\"\nsize = \"500 kB\"", scheme));
+        let ((mean, last), (_, _, peak)) = (completion(&run), queue(&run, 0));
+        let pauses = run.done.counters.pause_frames;
+        println!("{scheme}, incast of 64: {mean:.3} {last:.3} ms, {peak:.0} KB, {pauses} pause frames");
+        assert!(mean > least_ms / 2.0 && mean <= last && last > least_ms, "{scheme}: {mean} {last} ms");
+        assert!(peak < most_kb, "{scheme}: {peak} KB");
+        assert_eq!(run.done.counters.frames_dropped, 0, "{scheme}");
+    }
+}
+
 /// 16 senders and PAUSE alone. Of 32 MiB less 17 times 4 KiB and 37 500 octets, 32.85 MB, each may hold 1/24: 21.90 MB in
 /// all, with 65 KB of reserves and what comes after XOFF, 2 us and a frame, 26 KB each: 22.38 MB. Theirs peaks at 22.37.
 #[test]
