@@ -24,6 +24,7 @@ from qcnlab.run_files import (
     write_parquet,
 )
 from qcnlab.tables import NAMES, Table
+from qcnlab.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -409,7 +410,7 @@ class Result:
         summary = self._summary
         return (
             f"<Result {self.name}: scheme {summary['scheme']}, "
-            f"{summary['replications']} replications, seed {summary['seed']}>"
+            f"{counted(summary['replications'], 'replication')}, seed {summary['seed']}>"
         )
 
 

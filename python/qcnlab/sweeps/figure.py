@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 MOST_TICKS = 9
 BESIDE = 0.08
 """How far apart lines stand at a value without an order."""
-MOST_WORDS = 56
+MOST_WORDS = 70
 """Letters of what a key is; a longer one is told by its last part alone."""
-ABOUT = 110
+BOX = 36
+"""Characters in a line of the words above the lines' names."""
+ABOUT = 96
 """Characters in a line of the words above the axes."""
 WIDE = 5.0
 """The axis is logarithmic if its largest value is so many times its smallest, or more."""
@@ -59,8 +61,11 @@ def sweep_figure(sweep: Sweep, metric: str) -> Figure:
         _first_axis(plane, axes[0], at)
         _metric_axis(plane, lows, known)
         if len(axes) == 2:
-            plane.legend(title=axis_words(axes[1].key), loc="best")
-        figure.suptitle(textwrap.fill(sweep.name, TITLE), x=0.01, ha="left")
+            title = textwrap.fill(axis_words(axes[1].key), BOX)
+            plane.legend(title=title, loc="best", title_fontsize="small")
+        keys = " and ".join(axis.key for axis in axes)
+        words = f"{known['title'][:1].upper()}{known['title'][1:]} by {keys}"
+        figure.suptitle(textwrap.fill(words, TITLE), x=0.01, ha="left")
         about = _about(sweep, metric, some=some, none=none)
         about += "; triangles: at least so much, flows did not finish" if bound else ""
         about += "; squares: up to a deadlock" if stood else ""
@@ -149,6 +154,8 @@ def axis_words(key: str) -> str:
     "room in the bottleneck's queue (buffer)"
     >>> axis_words("scheme.name")
     'which scheme controls congestion (name)'
+    >>> axis_words("topology.rtt")
+    'propagation from a source to the congestion point and back (rtt)'
     """
     plain = re.sub(r"\.\d+(?=\.|$)", "", key)
     last = plain.rpartition(".")[2]
@@ -170,7 +177,7 @@ def _metric_axis(plane: Axes, lows: list[float], known: dict[str, Any]) -> None:
 
 
 def _about(sweep: Sweep, metric: str, *, some: bool, none: bool) -> str:
-    words = " and ".join(axis.key for axis in sweep.axes) + " varied"
+    words = sweep.name
     if max(sweep.runs) > 1:
         words += f"; medians and ranges of {sweep.replications_in_words}"
     never = text.NEVER.get(metric, "have no value")
