@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import threading
 import time
@@ -71,17 +72,20 @@ def test_a_dask_client_gives_the_same_bytes(
     assert files(tmp_path / "out") == here
 
 
+@pytest.mark.parametrize("seed", range(3))
 def test_a_dask_worker_that_is_killed_loses_and_doubles_nothing(
-    short: qcnlab.Scenario, here: dict[str, bytes], client: Any, tmp_path: Path
+    short: qcnlab.Scenario, here: dict[str, bytes], client: Any, tmp_path: Path, seed: int
 ) -> None:
     out = tmp_path / "out"
     killed: list[int] = []
+    dice = random.Random(seed)
+    lines = dice.randint(1, 10)
 
     def kill() -> None:
         journal = out / "runs.jsonl"
-        while not journal.exists() or journal.read_bytes().count(b"\n") < 3:
+        while not journal.exists() or journal.read_bytes().count(b"\n") < lines:
             time.sleep(0.005)
-        killed.append(next(iter(client.run(os.getpid).values())))
+        killed.append(dice.choice(list(client.run(os.getpid).values())))
         os.kill(killed[0], signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
@@ -91,6 +95,32 @@ def test_a_dask_worker_that_is_killed_loses_and_doubles_nothing(
     assert len(killed) == 1
     assert files(out) == here
     assert len((out / "runs.jsonl").read_bytes().splitlines()) == 1 + RUNS
+
+
+def test_a_dask_worker_that_is_added_changes_no_byte(
+    short: qcnlab.Scenario, here: dict[str, bytes], tmp_path: Path
+) -> None:
+    distributed = extra("distributed")
+    out = tmp_path / "out"
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+
+        def add() -> None:
+            journal = out / "runs.jsonl"
+            while not journal.exists() or journal.read_bytes().count(b"\n") < 2:
+                time.sleep(0.002)
+            cluster.scale(2)
+
+        adder = threading.Thread(target=add)
+        adder.start()
+        sweep(short, out, client)
+        adder.join()
+        client.wait_for_workers(2, timeout=60)
+    assert files(out) == here
 
 
 def test_parts_are_the_same_bytes_when_a_dask_worker_is_killed(
