@@ -36,6 +36,29 @@ enum BackPressure {
     Hold,
 }
 
+impl BackPressure {
+    /// What it becomes when so many frames wait.
+    fn with_waiting(self, frames: u64) -> BackPressure {
+        match self {
+            _ if frames > TOO_MANY_BEHIND_KERNEL => BackPressure::Hold,
+            BackPressure::None if frames > MANY_BEHIND_KERNEL => BackPressure::Slow,
+            BackPressure::Hold if frames <= MANY_BEHIND_KERNEL => BackPressure::Slow,
+            _ if frames == 0 => BackPressure::None,
+            same => same,
+        }
+    }
+
+    /// The rate to ask for in place of `rate`, on a link of rate `line`.
+    fn lowered(self, rate: BitRate, line: BitRate) -> BitRate {
+        let slow = BitRate::bps(rate.get() / 10 * 9);
+        match self {
+            BackPressure::None => rate,
+            BackPressure::Slow => slow,
+            BackPressure::Hold => slow.min(BitRate::bps(line.get() / 100)),
+        }
+    }
+}
+
 /// Lets so many events pass in a burst, and one each interval in the long run.
 #[derive(Debug)]
 pub(crate) struct TokenBucket {
@@ -126,26 +149,13 @@ impl HostLimiter {
 
     /// Looks at what waits behind the kernel's shaper.
     pub(crate) fn update_back_pressure(&mut self) {
-        let frames = self.octets / self.frame.get().max(1);
-        self.back_pressure = match self.back_pressure {
-            _ if frames > TOO_MANY_BEHIND_KERNEL => BackPressure::Hold,
-            BackPressure::None if frames > MANY_BEHIND_KERNEL => BackPressure::Slow,
-            BackPressure::Hold if frames <= MANY_BEHIND_KERNEL => BackPressure::Slow,
-            _ if frames == 0 => BackPressure::None,
-            same => same,
-        };
+        self.back_pressure = self.back_pressure.with_waiting(self.octets / self.frame.get().max(1));
     }
 
     /// What it asks of the kernel's shaper, on a link of this rate.
     pub(crate) fn wanted(&self, line: BitRate) -> WantedRate {
         let reaction = self.driver.pacer.rate().map_or(line, |rate| rate.min(line));
-        let slow = BitRate::bps(reaction.get() / 10 * 9);
-        let asked = match self.back_pressure {
-            BackPressure::None => reaction,
-            BackPressure::Slow => slow,
-            BackPressure::Hold => slow.min(BitRate::bps(line.get() / 100)),
-        };
-        WantedRate { reaction, asked }
+        WantedRate { reaction, asked: self.back_pressure.lowered(reaction, line) }
     }
 
     /// What a frame of so many octets counts at its rate.
@@ -226,5 +236,23 @@ mod tests {
         let mut bucket = TokenBucket::new(10, 3);
         let passed = |bucket: &mut TokenBucket, at| (0..10).filter(|_| bucket.take(at)).count();
         assert_eq!([0, 5, 10, 15, 40, 1000].map(|at| passed(&mut bucket, at)), [3, 0, 1, 0, 3, 3]);
+    }
+
+    /// Five frames slow it down until none waits, 33 all but stop it until four wait. Of 50 Mb/s on a link of 100 nine
+    /// tenths are 45, of 0.5 Mb/s 0.45, and a hundredth of the link is 1.
+    #[test]
+    fn what_waits_behind_the_kernel_slows_it_down() {
+        use BackPressure::{Hold, None, Slow};
+        let mut state = None;
+        let mut after = |frames| {
+            state = state.with_waiting(frames);
+            state
+        };
+        let waiting = [4, 5, 1, 0, 33, 32, 5, 4, 1, 0, 40, 0, 0];
+        let expected = [None, Slow, Slow, None, Hold, Hold, Hold, Slow, Slow, None, Hold, Slow, None];
+        assert_eq!(waiting.map(&mut after), expected);
+        let asked = |state: BackPressure, rate| state.lowered(BitRate::bps(rate), BitRate::mbps(100)).get();
+        assert_eq!([None, Slow, Hold].map(|state| asked(state, 50_000_000)), [50_000_000, 45_000_000, 1_000_000]);
+        assert_eq!([None, Slow, Hold].map(|state| asked(state, 500_000)), [500_000, 450_000, 450_000]);
     }
 }

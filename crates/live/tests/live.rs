@@ -166,11 +166,8 @@ fn every_cut_follows_a_cnm(run: &LiveRun) {
     }
 }
 
-/// Two classes from each of two senders into one port: class 3 is paused before the memory for its input is full, and
-/// no frame of it is lost; class 5, which nothing pauses, goes on meanwhile.
-fn pfc_stops_its_class_and_no_other() {
-    let run = live(
-        r#"
+/// Two classes from each of two senders into one port; PFC pauses one of them.
+const TWO_CLASSES: &str = r#"
 duration = "25 ms"
 
 [topology]
@@ -202,9 +199,12 @@ priority = 5
 
 [scheme]
 name = "none"
-"#,
-        &LiveOptions { snap: 64, ..LiveOptions::default() },
-    );
+"#;
+
+/// Two classes from each of two senders into one port: class 3 is paused before the memory for its input is full, and
+/// no frame of it is lost; class 5, which nothing pauses, goes on meanwhile.
+fn pfc_stops_its_class_and_no_other() {
+    let run = live(TWO_CLASSES, &LiveOptions { snap: 64, ..LiveOptions::default() });
     let (trace, counters, flows) = trace(&run);
     assert!(counters.pause_frames > 0 && !trace.pauses.start.is_empty(), "{counters:?}");
     assert!(trace.pauses.class.iter().all(|class| *class == Some(3)), "{:?}", trace.pauses.class);
@@ -375,6 +375,23 @@ preset = "DECK001"
     }
 }
 
+/// A link that is paused holds the kernel's shaper, too: what it let pass waits, little follows, and no frame is lost.
+fn a_pause_holds_the_kernel_shaper() {
+    let run = live(TWO_CLASSES, &LiveOptions { limiter: LimiterKind::Htb, ..LiveOptions::default() });
+    let (trace, counters, flows) = trace(&run);
+    assert!(counters.pause_frames > 0 && !trace.pauses.start.is_empty(), "{counters:?}");
+    assert!(flows.iter().all(|flow| flow.delivered > 20), "{flows:?}");
+    assert_eq!(counters.frames_dropped, 0, "{flows:?}");
+    // The stack's interface holds 1000 frames, 120 ms on a link of 100 Mb/s, while a loop does not look.
+    let timing = run.timing.to_json();
+    let gaps = timing["loops"].as_array().expect("a list").iter().filter_map(|each| each["longest_gap_us"].as_u64());
+    if gaps.max().is_some_and(|longest| longest < 50_000) {
+        assert_eq!(timing["stack_drops"], 0);
+    }
+    // A hundredth of the link of 100 Mb/s, for the class of priority 3 at least.
+    assert!(run.kernel_limits.iter().any(|limit| limit.read_bps == 1_000_000), "{:?}", run.kernel_limits);
+}
+
 /// Responses of 500 KB from three hosts to one at the same time, again after 20 ms of the scenario's time: over TCP each
 /// has a completion time, which is no shorter than its octets take alone. A flow of datagrams with an end has one, too.
 fn finite_flows_have_completion_times() {
@@ -541,6 +558,7 @@ fn a_stop_is_heard_within_a_second() {
 /// Tests that need the kernel's shaper, HTB.
 const SHAPED: &[(&str, fn())] = &[
     ("the_kernel_shaper_is_slower_after_each_cnm", the_kernel_shaper_is_slower_after_each_cnm),
+    ("a_pause_holds_the_kernel_shaper", a_pause_holds_the_kernel_shaper),
     ("tcp_through_the_kernel_shaper_arrives_whole", tcp_through_the_kernel_shaper_arrives_whole),
 ];
 
