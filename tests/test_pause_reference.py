@@ -11,19 +11,13 @@ import pytest
 import qcnlab
 
 sys.path.insert(0, str(Path(__file__).parent / "oracles"))
+import laboratory
+from laboratory import HORIZON
 from pause_switch import Flow, Network, Setting
-
-HORIZON = 100_000_000_000
-"""0.1 s, ps: each flow has arrived by then."""
 
 
 def scenario(setting: Setting, flows: list[Flow]) -> qcnlab.Scenario:
     """Return the same network and flows for the laboratory."""
-    links = "".join(
-        f'[[link]]\nfrom = "{host}"\nto = "switch"\ndelay = "{delay} ps"\n'
-        for host, delay in setting.delays.items()
-    )
-    rows = "\n".join(f"{f.source},{f.to},{f.size} B,{f.start} ps," for f in flows)
     watermarks = f"""[switch]
 input_memory = "100 KB"
 [pause]
@@ -39,22 +33,9 @@ kind = "priority"
 priorities = "0"
 rule = "dynamic"
 """
-    return qcnlab.Scenario.from_toml(f"""title = "PAUSE"
-duration = "{HORIZON} ps"
-[topology]
-kind = "graph"
-rate = "{setting.rate_bps} b/s"
-delay = "1 us"
-{links}{watermarks if setting.shared_bytes is None else shared}[[traffic]]
-kind = "list"
-frame = "{setting.frame_bytes} B"
-flows = '''
-from,to,size,start,class
-{rows}
-'''
-[scheme]
-name = "none"
-""")
+    switch = watermarks if setting.shared_bytes is None else shared
+    traffic = f'kind = "list"\nframe = "{setting.frame_bytes} B"'
+    return laboratory.scenario(setting, flows, switch=switch, traffic=traffic)
 
 
 @pytest.mark.parametrize("shared_bytes", [None, 150_000, 450_000])

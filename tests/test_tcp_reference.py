@@ -11,41 +11,25 @@ import pytest
 import qcnlab
 
 sys.path.insert(0, str(Path(__file__).parent / "oracles"))
+import laboratory
+from laboratory import HORIZON
 from tcp_switch import Flow, Setting, run
-
-HORIZON = 900_000_000_000
-"""0.9 s, ps: each flow has finished by then."""
 
 
 def scenario(setting: Setting, flows: list[Flow]) -> qcnlab.Scenario:
     """Return the same network and flows for the laboratory."""
-    links = "".join(
-        f'[[link]]\nfrom = "{host}"\nto = "switch"\ndelay = "{delay} ps"\n'
-        for host, delay in setting.delays.items()
-    )
-    rows = "\n".join(f"{f.source},{f.to},{f.size} B,{f.start} ps," for f in flows)
-    return qcnlab.Scenario.from_toml(f"""title = "TCP through a switch"
-duration = "{HORIZON} ps"
-[topology]
-kind = "graph"
-rate = "{setting.rate_bps} b/s"
-delay = "1 us"
-{links}[switch]
-output_buffer = "{setting.queue_bytes} B"
-[[traffic]]
-kind = "tcp_list"
+    return laboratory.scenario(
+        setting,
+        flows,
+        switch=f'[switch]\noutput_buffer = "{setting.queue_bytes} B"',
+        traffic=f"""kind = "tcp_list"
 flavour = "{"newreno" if setting.newreno else "reno"}"
 frame = "1500 B"
 min_rto = "5 ms"
 initial_rto = "5 ms"
 delayed_ack = "{setting.ack_delay} ps"
-flows = '''
-from,to,size,start,class
-{rows}
-'''
-[scheme]
-name = "none"
-""")
+""",
+    )
 
 
 @pytest.mark.parametrize("newreno", [False, True], ids=["reno", "newreno"])

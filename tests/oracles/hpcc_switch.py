@@ -5,7 +5,7 @@ what the port has sent before. Acknowledgements carry it back. Senders set their
 and pace what they send. Readings where the paper leaves a choice are the laboratory's: a packet
 goes while fewer octets than the window are in flight, the window is capped at its first value, and
 a new rate counts for what is left of a wait. When a message ends depends on the last digit of every
-number; `tests/test_hpcc_reference.py` says how close the two come.
+number; `tests/test_roce_reference.py` says how close the two come.
 """
 
 from __future__ import annotations

@@ -1,0 +1,111 @@
+"""DCTCP on queue pairs through one switch, once more, from RFC 8257 and its paper.
+
+A port marks each packet that makes its queue longer than K. Acknowledgements echo the marks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from roce_switch import Message, Network, QueuePair, Setting
+from switch import PS, Link, Packet, World
+
+
+@dataclass(frozen=True)
+class Marked(Packet):
+    """A packet or an acknowledgement with its mark."""
+
+    mark: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DctcpSetting(Setting):
+    """Parameters of the algorithm; `base_rtt` in ps."""
+
+    base_rtt: int
+    threshold: int
+    g: float = 1 / 16
+
+
+class MarkingLink(Link):
+    """A port that marks."""
+
+    threshold = 0
+
+    def send(self, packet: Packet) -> None:
+        if not packet.is_ack and self.octets + packet.octets > self.threshold:
+            flow, to, octets, number = packet.flow, packet.to, packet.octets, packet.number
+            packet = Marked(flow, to, octets, number, is_ack=False, mark=True)
+        super().send(packet)
+
+
+class DctcpPair(QueuePair):
+    """The sending end with its window."""
+
+    def __init__(self, setting: DctcpSetting, world: World, message: Message) -> None:
+        super().__init__(setting, world, message)
+        self.d = setting
+        self.window = setting.rate_bps * setting.base_rtt // (8 * PS)
+        self.counted = 0
+        self.ssthresh = self.window
+        self.alpha = 1.0
+        self.acked = self.marked = 0
+        self.window_end = 0
+        self.cut_end = 0
+
+    def take(self) -> int | None:
+        if self.octets(self.una, self.next) >= self.window:
+            return None
+        return super().take()
+
+    def hear(self, octets: int, *, mark: bool) -> None:
+        self.acked += octets
+        self.marked += octets * mark
+        if self.una > self.window_end:
+            share = self.marked / self.acked
+            self.alpha += self.d.g * (share - self.alpha)
+            self.acked = self.marked = 0
+            self.window_end = self.next
+        if mark and self.una > self.cut_end:
+            self.window = max(int(self.window * (1 - self.alpha / 2)), 2 * self.payload)
+            self.ssthresh, self.counted = self.window, 0
+            self.cut_end = self.next
+        if self.una > self.cut_end:
+            self.grow(octets)
+
+    def grow(self, octets: int) -> None:
+        if self.window < self.ssthresh:
+            self.window += octets
+            return
+        self.counted += octets
+        if self.counted >= self.window:
+            self.counted -= self.window
+            self.window += self.payload
+
+
+class DctcpNetwork(Network):
+    """Hosts, the switch, and the queue pairs under DCTCP."""
+
+    port = MarkingLink
+    pair = DctcpPair
+
+    def __init__(self, setting: DctcpSetting, messages: list[Message]) -> None:
+        super().__init__(setting, messages)
+        for link in self.down.values():
+            if isinstance(link, MarkingLink):
+                link.threshold = setting.threshold
+
+    def arrive(self, packet: Packet) -> None:
+        self.mark = isinstance(packet, Marked) and packet.mark
+        super().arrive(packet)
+
+    def hear(self, pair: QueuePair, packet: Packet) -> None:
+        before = pair.una
+        super().hear(pair, packet)
+        if isinstance(pair, DctcpPair):
+            pair.hear(pair.octets(before, pair.una), mark=self.mark)
+
+    def answer(self, index: int, kind: type[Packet]) -> None:
+        to, number = self.messages[index].source, self.expected[index]
+        answer = Marked(index, to, self.setting.ack_bytes, number, is_ack=True, mark=self.mark)
+        self.up[self.messages[index].to].send(answer)
