@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-live bench-live-decks bench-live-limiters gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel wheel-test audit clean
+.PHONY: help demo test extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-live bench-live-decks bench-live-limiters gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel wheel-test wheel-here audit clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -127,6 +127,11 @@ wheel: $(RELEASE)/.done ## build a manylinux2014 wheel (linked by zig) and a sou
 
 wheel-test: ## install the newest wheel of dist/ into a clean environment and run the demonstration without a network
 	@$(PYTHON) tests/built_wheel.py "$$(ls -t dist/qcnlab-*.whl | head -1)"
+
+wheel-here: $(CORE) ## build a wheel for this machine alone from what is compiled, and test it as wheel-test does
+	@rm -rf target/wheel-here
+	@$(BIN)/maturin build --release --quiet --compatibility linux --out target/wheel-here
+	@$(PYTHON) tests/built_wheel.py --here target/wheel-here/qcnlab-*.whl
 
 audit: $(RELEASE)/.done ## write bills of materials into dist/, check licences, look for known weaknesses (needs a network for these)
 	@mkdir -p dist

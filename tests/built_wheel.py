@@ -1,8 +1,9 @@
 """Install a wheel into a clean environment and run the demonstration there without a network.
 
     python tests/built_wheel.py dist/qcnlab-*.whl
+    python tests/built_wheel.py --here target/wheels/qcnlab-*.whl
 
-Prints the wheel's name and size, and how long each step took. Dependencies come from a package
+With --here the wheel may be for this machine alone. Prints the wheel's name and size, and how long each step took. Dependencies come from a package
 index. The demonstration runs in a network namespace of its own where the system allows one, else
 with proxies that lead nowhere.
 """
@@ -21,10 +22,10 @@ from zipfile import ZipFile
 LICENCES = {"LICENSE-APACHE", "LICENSE-MIT"}
 
 
-def main(wheel: Path) -> None:
-    """Check one wheel; raise `SystemExit` or `CalledProcessError` if anything is wrong."""
+def main(wheel: Path, *, here: bool) -> None:
+    """Check one wheel, which may be for this machine alone if `here`; raise `SystemExit` or `CalledProcessError` if anything is wrong."""
     print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
-    metadata(wheel)
+    metadata(wheel, here=here)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         started = time.monotonic()
@@ -43,9 +44,9 @@ def main(wheel: Path) -> None:
         print(f"demonstration {how} in {time.monotonic() - started:.0f} s")
 
 
-def metadata(wheel: Path) -> None:
-    """Refuse a wheel without its licences, or built for this machine alone."""
-    if not any(system in wheel.name for system in ("manylinux", "macosx", "win")):
+def metadata(wheel: Path, *, here: bool) -> None:
+    """Refuse a wheel without its licences or its bill of materials, or for this machine alone."""
+    if not here and not any(system in wheel.name for system in ("manylinux", "macosx", "win")):
         raise SystemExit(f"{wheel.name} is for this machine alone: build it with `make wheel`")
     with ZipFile(wheel) as archive:
         names = archive.namelist()
@@ -54,6 +55,8 @@ def metadata(wheel: Path) -> None:
     missing = LICENCES - {Path(name).name for name in names}
     if missing or "License-Expression: Apache-2.0 OR MIT" not in text:
         raise SystemExit(f"the licences are not in the wheel: {sorted(missing)}")
+    if not any(name.endswith("cyclonedx.json") for name in names):
+        raise SystemExit("the bill of materials of the crates is not in the wheel")
 
 
 def without_network() -> list[str]:
@@ -78,6 +81,7 @@ def offline() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    wheels = [word for word in sys.argv[1:] if word != "--here"]
+    if len(wheels) != 1:
         raise SystemExit(__doc__)
-    main(Path(sys.argv[1]))
+    main(Path(wheels[0]), here="--here" in sys.argv)
