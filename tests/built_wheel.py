@@ -3,9 +3,9 @@
     python tests/built_wheel.py dist/qcnlab-*.whl
     python tests/built_wheel.py --here target/wheels/qcnlab-*.whl
 
-With --here the wheel may be for this machine alone. Prints the wheel's name and size, and how long each step took. Dependencies come from a package
-index. The demonstration runs in a network namespace of its own where the system allows one, else
-with proxies that lead nowhere.
+With --here the wheel may be for this machine alone. Prints the wheel's name and size, and how long
+each step took. Dependencies come from a package index. The demonstration runs in a network
+namespace of its own where the system allows one, else with proxies that lead nowhere.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LICENCES = {"LICENSE-APACHE", "LICENSE-MIT"}
 
 
 def main(wheel: Path, *, here: bool) -> None:
-    """Check one wheel, which may be for this machine alone if `here`; raise `SystemExit` or `CalledProcessError` if anything is wrong."""
+    """Check one wheel; raise `SystemExit` or `CalledProcessError` if anything is wrong."""
     print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
     metadata(wheel, here=here)
     with tempfile.TemporaryDirectory() as scratch:
