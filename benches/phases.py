@@ -38,7 +38,7 @@ PHASES = {
         r"|schemes/src/driver/"
     ),
     "ports, links": (
-        r"sim/src/(engine/(hop|network|services|domain|failures|trimming)|port|frame|path_choice|wred)"
+        r"sim/src/(engine/(hop|network|services|domain|failures|trimming)|port|frame|path_choice|reps|wred)"
         r"\.rs"
     ),
     "priority queues": (

@@ -32,7 +32,12 @@ pub(crate) fn replicate(
     rep: u32,
     control: &Control,
 ) -> Result<Replication, RunError> {
-    let run = |plan: Plan, observer: &mut dyn FnMut(&Trace)| Engine::new(&plan).run_watched(control, observer);
+    let run = |plan: Plan, observer: &mut dyn FnMut(&Trace)| {
+        let engine = Engine::new(&plan);
+        // It takes memory for each flow, and the run needs it no more.
+        drop(plan);
+        engine.run_watched(control, observer)
+    };
     measured(scenario, seed, fabric, rep, control, run)
 }
 

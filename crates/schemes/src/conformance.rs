@@ -248,9 +248,9 @@ pub fn congestion_point<C: CongestionPoint + CpFastPath + Clone>(
         match step {
             CpStep::Frame(frame, len) => {
                 let after = len.saturating_sub(frame.size);
-                let quiet = copy.quiet_up_to(queue(after).rate).is_some_and(|most| after <= most);
+                let ignored = copy.ignores_departures_up_to(queue(after).rate).is_some_and(|most| after <= most);
                 cp.on_departure(now, after);
-                if !quiet {
+                if !ignored {
                     copy.on_departure(now, after);
                 }
                 let answer = cp.on_arrival(now, frame, queue(*len), &mut rolls);
@@ -261,7 +261,7 @@ pub fn congestion_point<C: CongestionPoint + CpFastPath + Clone>(
                 assert_eq!(answer, again, "a copy went another way");
                 check_action(frame, answer, id, speaks);
                 let mark = cp.departure_mark(now, frame.controlled, queue(after), &mut rolls);
-                let again = match quiet {
+                let again = match ignored {
                     true => 0,
                     false => copy.departure_mark(now, frame.controlled, queue(after), &mut copy_rolls),
                 };
@@ -269,7 +269,7 @@ pub fn congestion_point<C: CongestionPoint + CpFastPath + Clone>(
                 let (stamp, other) =
                     (cp.departure_stamp(now, *len, queue(after)), copy.departure_stamp(now, *len, queue(after)));
                 assert_eq!(stamp, other, "a copy went another way");
-                assert!(!quiet || !cp.capabilities().stamps_departures, "a departure is not quiet that is stamped");
+                assert!(!ignored || !cp.capabilities().stamps_departures, "a departure is ignored that is stamped");
                 assert!(stamp.left_at <= now && stamp.sent <= *len && stamp.queue <= after, "{stamp:?} says too much");
                 assert!(
                     mark == 0 || (cp.capabilities().marks_departures && frame.controlled),

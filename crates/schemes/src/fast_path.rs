@@ -28,7 +28,7 @@ pub trait CpFastPath {
     /// Returns the most octets that a departure may leave behind without meaning anything at a port of `rate`: the frame
     /// is neither marked nor stamped, and nothing is drawn or remembered. `None` if departures always count. An engine
     /// need not show these departures.
-    fn quiet_up_to(&self, rate: BitRate) -> Option<Bytes> {
+    fn ignores_departures_up_to(&self, rate: BitRate) -> Option<Bytes> {
         let _ = rate;
         None
     }

@@ -105,7 +105,7 @@ pub(crate) struct Port {
     capacity: u64,
     /// Up to so many octets the queue need not be updated for a congestion point that sees departures: those that leave
     /// no more behind mean nothing to it.
-    pub(crate) quiet: u64,
+    pub(crate) ignored_up_to: u64,
     /// The capacity while the link is up, if it is down.
     up_capacity: Option<u64>,
     delay: u64,
@@ -143,7 +143,7 @@ impl Port {
             busy_until: 0,
             queued: 0,
             capacity: capacity.map_or(u64::MAX, Bytes::get),
-            quiet: u64::MAX,
+            ignored_up_to: u64::MAX,
             up_capacity: None,
             delay: delay.ps(),
             paused_until: 0,
@@ -201,7 +201,7 @@ impl Port {
         match self.mode {
             Mode::Fifo(fifo) => match fifo.departures {
                 Departures::Unobserved => false,
-                Departures::Shown(_) => self.queued > self.quiet,
+                Departures::Shown(_) => self.queued > self.ignored_up_to,
                 Departures::FreeBuffers | Departures::ShownAndFreed(_) => true,
             },
             Mode::Plain | Mode::Queues(_) | Mode::Alone(_) | Mode::Lazy(_) => false,
@@ -269,11 +269,11 @@ impl Port {
         }
     }
 
-    /// Whether a frame of `size` octets fits even if nothing has left since the last update, and the queue stays quiet
-    /// with it.
+    /// Whether a frame of `size` octets fits even if nothing has left since the last update, and departures may be
+    /// ignored with it.
     #[inline(always)]
     pub(crate) fn surely_fits(&self, size: u64) -> bool {
-        self.queued + size <= self.capacity.min(self.quiet)
+        self.queued + size <= self.capacity.min(self.ignored_up_to)
     }
 
     /// Removes what has left by `now` from the queue.

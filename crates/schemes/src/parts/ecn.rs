@@ -106,7 +106,7 @@ impl CpFastPath for RampCp {
         self.params.mark_at == MarkAt::Departure
     }
 
-    fn quiet_up_to(&self, rate: BitRate) -> Option<Bytes> {
+    fn ignores_departures_up_to(&self, rate: BitRate) -> Option<Bytes> {
         Some(Bytes::new(self.thresholds(rate).0 as u64))
     }
 }

@@ -66,7 +66,7 @@ impl Engine {
         engine.find_defended(plan);
         engine.choose_lazy(plan);
         engine.choose_fifo(plan);
-        engine.network.ports.ids().for_each(|port| engine.network.find_quiet(port));
+        engine.network.ports.ids().for_each(|port| engine.network.find_ignored(port));
         engine.add_adapters();
         engine.schedule = engine.schedule_of(plan);
         engine.schedule_first();

@@ -78,7 +78,7 @@ impl Engine {
         let port = &mut self.network.ports[id];
         let old = port.rate();
         port.change_rate(now, rate);
-        self.network.find_quiet(id);
+        self.network.find_ignored(id);
         if let Some(flow) = lazy_sender {
             self.schedule_lazy_arrival(flow);
         } else if self.network.ports[id].far_end != FarEnd::CountingSink

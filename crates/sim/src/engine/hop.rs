@@ -241,8 +241,8 @@ impl Engine {
         if !port.admit_fifo(frame.octets()) {
             return false;
         }
-        // Where a congestion point stamps telemetry, no queue is quiet.
-        let starts = port.quiet == 0 && port.queue_len().get() == frame.octets();
+        // Where a congestion point stamps telemetry, no departure is ignored.
+        let starts = port.ignored_up_to == 0 && port.queue_len().get() == frame.octets();
         if matches!(port.far_end, FarEnd::CountingSink) {
             if port.ring().is_full() {
                 self.make_room(now, id);

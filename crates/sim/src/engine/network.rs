@@ -205,11 +205,11 @@ impl PortCp {
 }
 
 impl Network {
-    /// Finds up to which length the queue of a port is quiet: departures that leave no more behind mean nothing.
+    /// Finds up to which length of a port's queue its congestion point ignores departures.
     ///
-    /// A frame that comes to a quiet queue and leaves it quiet may be queued before the departures until then are
-    /// counted: they leave less behind than what is counted with it.
-    pub(super) fn find_quiet(&mut self, id: PortId) {
+    /// A frame that does not make the queue longer than that may be queued before the departures until then are counted:
+    /// they leave less behind than what is counted with it.
+    pub(super) fn find_ignored(&mut self, id: PortId) {
         let port = &mut self.ports[id];
         let fifo = match port.mode {
             Mode::Fifo(fifo) => Some(fifo),
@@ -217,7 +217,7 @@ impl Network {
             Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => None,
         };
         if let Some(Departures::Shown(cp) | Departures::ShownAndFreed(cp)) = fifo.map(|fifo| fifo.departures) {
-            port.quiet = self.cps[cp].cp.quiet_up_to(port.rate()).map_or(0, Bytes::get);
+            port.ignored_up_to = self.cps[cp].cp.ignores_departures_up_to(port.rate()).map_or(0, Bytes::get);
         }
     }
 
