@@ -16,6 +16,7 @@ from qcnlab.captures import Capture, frames, run_captured
 
 sys.path.insert(0, str(Path(__file__).parent / "oracles"))
 import laboratory
+from dcqcn_switch import DcqcnNetwork, DcqcnSetting
 from dctcp_switch import DctcpNetwork, DctcpSetting
 from hpcc_switch import HpccNetwork, HpccSetting
 from laboratory import HORIZON
@@ -136,3 +137,31 @@ def test_under_hpcc_two_messages_take_as_long() -> None:
     pairs = [under_hpcc(seed, 2) for seed in range(20)]
     apart = [abs(a / b - 1) for ours, theirs in pairs for a, b in zip(ours, theirs, strict=True)]
     assert fmean(apart) < 0.005
+
+
+def test_under_dcqcn_two_messages_take_as_long() -> None:
+    """Marks are certain above one threshold; rates are whole numbers in the laboratory alone.
+
+    Times differ by 0.1 % on average. Steps of 44 in place of 40 Mb/s make it 0.3 %, fast recovery
+    over four events 0.4 %.
+    """
+    apart = []
+    for seed in range(20):
+        delays, messages = drawn(seed, 2)
+        messages = [replace(message, size=2 * message.size) for message in messages]
+        setting = DcqcnSetting(delays, queue_bytes=10_000_000, threshold=30_000)
+        network = DcqcnNetwork(setting, messages)
+        results = network.run(HORIZON)
+        scheme = f"""name = "dcqcn"
+preset = "SIGCOMM2015"
+cp.k_min = "{setting.threshold} B"
+cp.k_max = "{setting.threshold} B"
+cp.p_max = 1
+rp.byte_reset = "{setting.byte_counter} B"
+"""
+        result = qcnlab.run(scenario(setting, messages, scheme))
+        assert result.metric("messages") == network.cnps
+        ours = result.flows.to_polars()["completion_s"].to_list()
+        for time, theirs, message in zip(ours, results, messages, strict=True):
+            apart.append(abs(time / (((theirs.done or 0) - message.start) / 1e12) - 1))
+    assert fmean(apart) < 0.002

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from roce_switch import Message, Network, QueuePair, Setting
+from roce_switch import Message, Network, PacedPair, QueuePair, Setting
 from switch import PS, Link, Packet, World
 
 HEADER = 42
@@ -60,7 +60,7 @@ class StampingLink(Link):
         super().begin()
 
 
-class HpccPair(QueuePair):
+class HpccPair(PacedPair):
     """The sending end with its window and its pace."""
 
     def __init__(self, setting: HpccSetting, world: World, message: Message) -> None:
@@ -72,36 +72,14 @@ class HpccPair(QueuePair):
         self.stage = 0
         self.last: Hop | None = None
         self.update_at = 0
-        self.due = 0.0
-        self.waiting_bits = 0.0
-        self.since = 0
-
-    def rate(self) -> float:
-        return self.window / self.h.base_rtt * 8 * PS
 
     def frame(self, number: int) -> int:
         return super().frame(number) + HEADER
 
     def take(self) -> int | None:
-        if self.waiting_bits > 1e-9:
-            return None
         if self.octets(self.una, self.next) >= self.window:
             return None
-        number = super().take()
-        if number is not None:
-            self.waiting_bits = 8.0 * self.frame(number)
-            self.since = self.world.now
-            self.arm()
-        return number
-
-    def arm(self) -> None:
-        due = self.due = self.world.now + self.waiting_bits * PS / self.rate()
-        self.world.at(round(due), lambda: self.release(due), World.SERVICE)
-
-    def release(self, due: float) -> None:
-        if due == self.due:
-            self.waiting_bits = 0.0
-            self.wake()
+        return super().take()
 
     def hear(self, number: int, hop: Hop) -> None:
         """Algorithm 1, NewAck."""
@@ -111,15 +89,10 @@ class HpccPair(QueuePair):
         else:
             self.measure(old, hop)
             anew = number > self.update_at
-            if self.waiting_bits > 0:
-                passed = (self.world.now - self.since) * self.rate() / PS
-                self.waiting_bits = max(self.waiting_bits - passed, 0.0)
-                self.since = self.world.now
             self.window = min(self.compute(anew=anew), self.first)
+            self.set_rate(self.window / self.h.base_rtt * 8 * PS)
             if anew:
                 self.update_at = self.next
-            if self.waiting_bits > 0:
-                self.arm()
         self.last = hop
 
     def measure(self, old: Hop, hop: Hop) -> None:

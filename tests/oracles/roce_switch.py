@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from switch import Link, Packet, World
+from switch import PS, Link, Packet, World
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,45 @@ class QueuePair:
             self.next = number
 
     wake: Callable[[], None]
+
+
+class PacedPair(QueuePair):
+    """The sending end with a rate: after a packet it waits until its bits have passed at it."""
+
+    def __init__(self, setting: Setting, world: World, message: Message) -> None:
+        super().__init__(setting, world, message)
+        self.rate = float(setting.rate_bps)
+        self.bits = 0.0
+        self.since = 0
+        self.due = 0.0
+
+    def take(self) -> int | None:
+        if self.bits > 0:
+            return None
+        number = super().take()
+        if number is not None:
+            self.bits, self.since = 8.0 * self.frame(number), self.world.now
+            self.wait()
+        return number
+
+    def wait(self) -> None:
+        due = self.due = self.world.now + self.bits * PS / self.rate
+        self.world.at(round(due), lambda: self.release(due), World.SERVICE)
+
+    def release(self, due: float) -> None:
+        if due == self.due:
+            self.bits = 0.0
+            self.wake()
+
+    def set_rate(self, rate: float) -> None:
+        """Set the rate, also for what is left of a wait."""
+        waits = self.bits > 0
+        if waits:
+            passed = (self.world.now - self.since) * self.rate / PS
+            self.bits, self.since = max(self.bits - passed, 1e-9), self.world.now
+        self.rate = rate
+        if waits:
+            self.wait()
 
 
 class Network:

@@ -1,0 +1,141 @@
+"""DCQCN on queue pairs through one switch, once more, from its paper.
+
+A port marks each packet that leaves more than a threshold behind. The receiver answers a marked
+packet with a CNP, at most one in 50 us; it takes the propagation delay back. CNPs cut the sender's
+rate; a timer and a byte counter raise it. Readings where the paper leaves a choice are the
+laboratory's: each CNP sets the target, fast recovery ends at the fifth event, and the byte counter
+begins each cycle at zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from roce_switch import Message, Network, PacedPair, Setting
+from switch import Link, Packet, World
+
+
+@dataclass(frozen=True)
+class Marked(Packet):
+    """A packet with a mark."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DcqcnSetting(Setting):
+    """Parameters of the algorithm; times in ps."""
+
+    threshold: int
+    cnp_interval: int = 50_000_000
+    alpha_period: int = 55_000_000
+    timer: int = 55_000_000
+    byte_counter: int = 100_000
+    fast_recovery: int = 5
+    g: float = 1 / 256
+    additive_bps: float = 40e6
+    hyper_bps: float = 200e6
+    least_bps: float = 100e6
+
+
+class MarkingLink(Link):
+    """A port that marks what leaves it."""
+
+    threshold = 0
+
+    def end(self) -> None:
+        packet = self.queue[0]
+        if not packet.is_ack and self.octets - packet.octets > self.threshold:
+            flow, to, octets, number = packet.flow, packet.to, packet.octets, packet.number
+            self.queue[0] = Marked(flow, to, octets, number, is_ack=False)
+        super().end()
+
+
+class DcqcnPair(PacedPair):
+    """The sending end with its timer, byte counter and alpha."""
+
+    def __init__(self, setting: DcqcnSetting, world: World, message: Message) -> None:
+        super().__init__(setting, world, message)
+        self.d = setting
+        self.target = self.rate
+        self.alpha = 1.0
+        self.limited = False
+        self.ticks = self.cycles = self.counted = 0
+        self.timer_due = self.alpha_due = 0
+
+    def take(self) -> int | None:
+        number = super().take()
+        if number is not None and self.limited:
+            self.counted += self.frame(number)
+            if self.counted >= self.d.byte_counter:
+                self.counted = 0
+                self.cycles += 1
+                self.increase()
+        return number
+
+    def set_rate(self, rate: float) -> None:
+        super().set_rate(max(min(rate, float(self.d.rate_bps)), self.d.least_bps))
+        self.limited = self.rate < self.d.rate_bps
+
+    def on_cnp(self) -> None:
+        self.target = self.rate
+        self.set_rate(self.rate * (1 - self.alpha / 2))
+        self.alpha = (1 - self.d.g) * self.alpha + self.d.g
+        self.ticks = self.cycles = self.counted = 0
+        self.start_ticks()
+        self.start_alpha()
+
+    def start_ticks(self) -> None:
+        due = self.timer_due = self.world.now + self.d.timer
+        self.world.at(due, lambda: self.on_tick(due))
+
+    def start_alpha(self) -> None:
+        due = self.alpha_due = self.world.now + self.d.alpha_period
+        self.world.at(due, lambda: self.on_alpha(due))
+
+    def on_tick(self, due: int) -> None:
+        if due == self.timer_due and self.limited:
+            self.ticks += 1
+            self.start_ticks()
+            self.increase()
+
+    def on_alpha(self, due: int) -> None:
+        if due == self.alpha_due:
+            self.alpha *= 1 - self.d.g
+            self.start_alpha()
+
+    def increase(self) -> None:
+        most, least = max(self.ticks, self.cycles), min(self.ticks, self.cycles)
+        if least > self.d.fast_recovery:
+            self.target += self.d.hyper_bps * (least - self.d.fast_recovery)
+        elif most >= self.d.fast_recovery:
+            self.target += self.d.additive_bps
+        self.set_rate((self.rate + self.target) / 2)
+
+
+class DcqcnNetwork(Network):
+    """Hosts, the switch, and the queue pairs under DCQCN."""
+
+    port = MarkingLink
+    pair = DcqcnPair
+
+    def __init__(self, setting: DcqcnSetting, messages: list[Message]) -> None:
+        super().__init__(setting, messages)
+        self.d = setting
+        self.told: list[int | None] = [None] * len(messages)
+        self.cnps = 0
+        for link in self.down.values():
+            if isinstance(link, MarkingLink):
+                link.threshold = setting.threshold
+
+    def arrive(self, packet: Packet) -> None:
+        super().arrive(packet)
+        if isinstance(packet, Marked):
+            index = packet.flow
+            last = self.told[index]
+            if last is None or self.world.now >= last + self.d.cnp_interval:
+                self.told[index] = self.world.now
+                self.cnps += 1
+                message, pair = self.messages[index], self.pairs[index]
+                delays = self.setting.delays
+                back = self.world.now + delays[message.to] + delays[message.source]
+                if isinstance(pair, DcqcnPair):
+                    self.world.at(back, pair.on_cnp)
