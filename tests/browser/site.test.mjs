@@ -34,3 +34,16 @@ test("search works from disk", { skip: why }, async () => {
   assert.deepEqual(page.faults, []);
   await page.context().close();
 });
+
+test("a lesson of the site opens its runs in the laboratory beside it", { skip: why }, async () => {
+  for (const [name, width] of [["site-lesson-wide", 1280], ["site-lesson-narrow", 390]]) {
+    const page = await open(browser, join(HTML, "docs/lessons/3-lag-and-sampling.html"), { width });
+    await shot(page, name);
+    const link = page.getByRole("link", { name: "150 KB and 50 KB", exact: true });
+    const [lab] = await Promise.all([page.context().waitForEvent("page"), link.click()]);
+    await lab.waitForSelector("#metrics", { timeout: 120_000 });
+    assert.match(decodeURIComponent(lab.url()), /lab\.html#lesson=3&.*sample_base=50 KB$/);
+    assert.deepEqual(page.faults, []);
+    await page.context().close();
+  }
+});

@@ -68,9 +68,9 @@ const FRAME: u64 = 24;
 const QUEUE_ROW: u64 = 20;
 const RATES_ROW: u64 = 28;
 const BIN_ROW: u64 = 52;
-/// Octets of a row of a bin that is not kept, while it waits for the metrics, and how many bins may wait: a short run
-/// with few events is over before they are read.
-const UNREAD_BIN_ROW: u64 = 26;
+/// Octets of a row of a bin that is not kept, while it waits for the metrics in columns that grow, and how many bins may
+/// wait: a short run with few events is over before they are read.
+const UNREAD_BIN_ROW: u64 = 48;
 const UNREAD_BINS: u64 = 100;
 const MESSAGE_ROW: u64 = 16 + size_of::<Signal>() as u64;
 /// Octets of a table when it is made of rows and written, for each octet of the rows.
