@@ -50,7 +50,7 @@ pub struct MemoryShortage {
 }
 
 /// Octets of a run whatever its scenario: its thread, and the table of pending events.
-const RUN: u64 = 128 << 10;
+const RUN: u64 = 144 << 10;
 /// Octets of a node, with its name.
 const NODE: u64 = 256;
 /// Octets of a port, with its name and empty queues.
@@ -70,7 +70,7 @@ const RATES_ROW: u64 = 28;
 const BIN_ROW: u64 = 52;
 /// Octets of a row of a bin that is not kept, while it waits for the metrics in columns that grow, and how many bins may
 /// wait: a short run with few events is over before they are read.
-const UNREAD_BIN_ROW: u64 = 48;
+const UNREAD_BIN_ROW: u64 = 26;
 const UNREAD_BINS: u64 = 100;
 const MESSAGE_ROW: u64 = 16 + size_of::<Signal>() as u64;
 /// Octets of a table when it is made of rows and written, for each octet of the rows.

@@ -48,7 +48,7 @@ fn a_storm_is_over_at_its_last_instant() {
     assert_eq!(done.counters.pause_frames, 2);
     assert_eq!(done.trace.pauses.end, [2_678_747_200]);
     // One nanosecond longer, and an XOFF goes out before the XON, whose 51.2 ns the link needs first.
-    net.plan.storms[0].until = net.plan.storms[0].until + Span::from_ns(1);
+    net.plan.storms[0].until += Span::from_ns(1);
     let done = net.run();
     assert_eq!((done.counters.pause_frames, done.trace.pauses.end), (3, vec![2_678_798_400]));
 }
