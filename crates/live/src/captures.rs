@@ -1,6 +1,6 @@
 //! The capture of a live run as pcapng.
 
-use crate::session::LiveRun;
+use crate::outcome::LiveRun;
 use qcnlab_capture::{CaptureError, CaptureWriter, FrameToWrite, Interface, Section};
 use qcnlab_units::Instant;
 use std::io::Write;

@@ -4,30 +4,27 @@
 use crate::adapter::Adapter;
 use crate::congestion::{controlled_classes, points};
 use crate::datagrams::Datagrams;
-use crate::defence::DefenceEnd;
 use crate::error::{LiveError, Unsupported};
-use crate::gate::{Scales, Timing, cpu_ticks};
-use crate::intruder::{Cable, HostileFrames, Intruder, IntruderEnd, intrude};
-use crate::iperf::{self, IperfEnd};
+use crate::gate::cpu_ticks;
+use crate::intruder::{Cable, HostileFrames, Intruder, intrude};
+use crate::iperf;
 use crate::layout::{Layout, ip};
-use crate::loops::{HostSockets, LoopEnd, Running, SwitchSocket, run_adapter, run_switches};
+use crate::loops::{HostSockets, Running, SwitchSocket, run_adapter, run_switches};
 use crate::names::Names;
 use crate::netlink::Links;
 use crate::network::{STACK, Spaces, WIRE, assert_ours, build, interface, prepare_host};
-use crate::record::{CapturedFrame, Merged, Records, Refused, merge};
-use crate::shaper::{KernelLimit, KernelShaper, LimiterKind, ShaperEnd};
-use crate::spacing::Spacing;
-use crate::streams::{StreamEnd, Streaming};
+use crate::outcome::{LiveRun, PartEnd, Rest, put_together};
+use crate::shaper::{KernelShaper, LimiterKind};
+use crate::streams::Streaming;
 use crate::switch::{Capture, Switches};
 use crate::sys::SysError;
 use crate::sys::namespace::{become_root_of_user_namespace, is_root, threads};
 use crate::sys::scheduling::{SchedulingClass, ask_for_best, last_cpu, lock_memory, stay_on};
 use crate::sys::time::Clock;
 use crate::view::View;
-use qcnlab_lab::{Control, Outcome, PortDefence, Scenario, port_defences, run_elsewhere};
-use qcnlab_sim::{Ending, Feedback, Finished, FlowTally, Plan, Traffic};
-use qcnlab_units::{Bytes, Instant};
-use serde_json::{Value, json};
+use qcnlab_lab::{Control, PortDefence, Scenario, port_defences, run_elsewhere};
+use qcnlab_sim::{Feedback, Finished, Plan, Traffic};
+use qcnlab_units::Instant;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,91 +86,6 @@ impl Default for LiveOptions {
             real_time: true,
         }
     }
-}
-
-/// What a live run gave.
-#[derive(Debug)]
-pub struct LiveRun {
-    /// The outcome of the slowed scenario, as of a simulated one.
-    pub outcome: Outcome,
-    /// What the run measured of itself.
-    pub timing: Timing,
-    /// What hostile or odd frames were met.
-    pub refused: Refused,
-    /// Both ends of TCP streams: octets, and those of them that were wrong.
-    pub streams: Vec<StreamEnd>,
-    /// What iperf3 says of each flow, where it made the traffic.
-    pub iperf3: Vec<IperfEnd>,
-    /// Datagrams that applications received, by host.
-    pub datagrams: Vec<(String, u64, u64)>,
-    /// What the intruder did, where there was one.
-    pub intruder: Option<IntruderEnd>,
-    /// Pauses that found the record of them full.
-    pub pauses_not_recorded: u64,
-    /// What ports came to that defend a domain.
-    pub defences: Vec<DefenceEnd>,
-    /// The rates that the kernel's shaper was told, where it paced, in order of time for each host.
-    pub kernel_limits: Vec<KernelLimit>,
-    shapers: Vec<(String, ShaperEnd)>,
-    spacing: Spacing,
-    /// The captured frames.
-    pub(crate) captured: Vec<CapturedFrame>,
-    pub(crate) not_captured: u64,
-    pub(crate) layout: Arc<Layout>,
-    pub(crate) nodes: Vec<String>,
-    scale: u32,
-    limiter: LimiterKind,
-    /// Frames of each flow that were sent and neither delivered nor dropped nor held at the end.
-    pub unaccounted: i64,
-}
-
-impl LiveRun {
-    /// The run's own account: scale, limiters, verdict on its timing, odd frames, streams.
-    pub fn account_json(&self) -> Value {
-        let refused: serde_json::Map<String, Value> =
-            self.refused.by_name().into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
-        let received = |stream: &&StreamEnd| stream.tally.segments == 0;
-        json!({
-            "scale": self.scale,
-            "limiter": {
-                "kind": self.limiter.name(),
-                "spacing": self.spacing.to_json(),
-                "shapers": self.shapers.iter().map(|(host, end)| end.to_json(host)).collect::<Vec<_>>(),
-            },
-            "timing": self.timing.to_json(),
-            "refused": refused,
-            "unaccounted_frames": self.unaccounted,
-            "stream_octets_received": self.streams.iter().filter(received).map(|stream| stream.octets).sum::<u64>(),
-            "stream_octets_wrong": self.streams.iter().map(|stream| stream.wrong).sum::<u64>(),
-            "iperf3": self.iperf3.iter().map(iperf_json).collect::<Vec<_>>(),
-            "datagrams_received": self.datagrams.iter().map(|(_, count, _)| count).sum::<u64>(),
-            "frames_not_captured": self.not_captured,
-            "pauses_not_recorded": self.pauses_not_recorded,
-            "defences": self.defences.iter().map(defence_json).collect::<Vec<_>>(),
-            "not_scaled": ["the kernel's smallest retransmission timeout of 200 ms", "scheduling of threads"],
-        })
-    }
-}
-
-fn defence_json(end: &DefenceEnd) -> Value {
-    let modes: serde_json::Map<String, Value> =
-        end.modes.iter().map(|(priority, mode)| (priority.to_string(), (*mode).into())).collect();
-    json!({
-        "port": end.port,
-        "modes": modes,
-        "settled_s": end.settled_at as f64 * 1e-12,
-        "announcements_heard": end.announcements,
-        "as_scenario": end.as_settled,
-    })
-}
-
-fn iperf_json(end: &IperfEnd) -> Value {
-    json!({
-        "flow": end.flow,
-        "received_bytes": end.received,
-        "seconds": end.seconds,
-        "error": end.error,
-    })
 }
 
 /// A network that stands.
@@ -259,46 +171,7 @@ pub fn run(scenario: &Scenario, options: &LiveOptions, control: &Control) -> Res
         Ok::<Finished, LiveError>(done)
     })??;
     let rest = rest.unwrap_or_else(|| unreachable!("an outcome has a run"));
-    Ok(LiveRun {
-        outcome,
-        timing: rest.timing,
-        refused: rest.refused,
-        streams: rest.streams,
-        iperf3: rest.iperf3,
-        datagrams: rest.datagrams,
-        intruder: rest.intruder,
-        pauses_not_recorded: rest.pauses_not_recorded,
-        defences: rest.defences,
-        kernel_limits: rest.shapers.iter().flat_map(|(_, end)| end.limits.iter().copied()).collect(),
-        shapers: rest.shapers,
-        spacing: rest.spacing,
-        captured: rest.captured,
-        not_captured: rest.not_captured,
-        layout: rest.layout,
-        nodes: rest.nodes,
-        scale: options.scale,
-        limiter: options.limiter,
-        unaccounted: rest.unaccounted,
-    })
-}
-
-/// What a run gives beside its trace.
-struct Rest {
-    timing: Timing,
-    refused: Refused,
-    streams: Vec<StreamEnd>,
-    iperf3: Vec<IperfEnd>,
-    datagrams: Vec<(String, u64, u64)>,
-    intruder: Option<IntruderEnd>,
-    pauses_not_recorded: u64,
-    defences: Vec<DefenceEnd>,
-    shapers: Vec<(String, ShaperEnd)>,
-    spacing: Spacing,
-    captured: Vec<CapturedFrame>,
-    not_captured: u64,
-    layout: Arc<Layout>,
-    nodes: Vec<String>,
-    unaccounted: i64,
+    Ok(LiveRun::new(outcome, rest, options.scale, options.limiter))
 }
 
 /// What a thread is told when all are ready.
@@ -364,16 +237,6 @@ enum Part {
     IperfClient(u32),
     IperfServer(u32),
     Intruder(u32),
-}
-
-/// What a thread of a session gave.
-enum PartEnd {
-    Loop(u32, LoopEnd),
-    Sender(StreamEnd, Records),
-    Receiver(Vec<StreamEnd>),
-    IperfClient,
-    IperfServer(IperfEnd),
-    Intruder(IntruderEnd),
 }
 
 fn run_plan(
@@ -628,98 +491,4 @@ fn name_all(
     let named = Names::give(names.chain([(switches.as_str(), &spaces.switches)]))?;
     let _ = to.set(Standing { view: View::new(plan, layout), hosts, switches });
     Ok(named)
-}
-
-fn put_together(
-    plan: &Plan,
-    layout: Arc<Layout>,
-    ends: Vec<PartEnd>,
-    steal: f64,
-    memory_locked: bool,
-) -> (Finished, Rest) {
-    let (mut all, mut loops, mut streams, mut datagrams) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (mut held, mut stack_drops, mut iperf3, mut intruder) = (0, 0, Vec::new(), None);
-    let mut shapers = Vec::new();
-    for end in ends {
-        match end {
-            PartEnd::Loop(node, end) => {
-                held += end.held.iter().sum::<u64>();
-                stack_drops += end.stack_drops;
-                if node != u32::MAX {
-                    let name = &plan.nodes[node as usize].name;
-                    datagrams.push((name.clone(), end.datagrams.0, end.datagrams.1));
-                    shapers.extend(end.shaper.map(|end| (name.clone(), end)));
-                }
-                all.push(end.records);
-                loops.push(end.health);
-            }
-            PartEnd::Sender(end, records) => {
-                all.push(records);
-                streams.push(end);
-            }
-            PartEnd::Receiver(ends) => streams.extend(ends),
-            PartEnd::IperfServer(end) => iperf3.push(end),
-            PartEnd::IperfClient => {}
-            PartEnd::Intruder(end) => intruder = Some(end),
-        }
-    }
-    let mut merged = merge(all, plan.flows.len());
-    let fastest = plan.ports.iter().map(|port| port.rate).max_by_key(|rate| rate.get());
-    let fastest = fastest.unwrap_or_else(|| unreachable!("a plan has ports"));
-    let longest = plan.flows.iter().map(|flow| flow.frame).max_by_key(|frame| frame.get()).unwrap_or(Bytes::new(1500));
-    let set_point = plan.scheme.set_point().unwrap_or(Bytes::new(33_000));
-    let us = |octets: Bytes| fastest.time_for_rounded_up(octets).seconds() * 1e6;
-    let scales = Scales { frame_us: us(longest), set_point_us: us(set_point) };
-    let tally = |(flow, count): (usize, &crate::record::FlowCount)| {
-        let planned = &plan.flows[flow];
-        let total = planned.traffic.total().map(Bytes::get);
-        let mut tally = FlowTally {
-            sent: count.sent,
-            sent_bytes: count.sent_octets,
-            delivered: count.delivered,
-            delivered_bytes: count.delivered_octets,
-            dropped: count.dropped,
-            refused: count.refused,
-            total_bytes: total,
-            started: planned.start,
-            finished: if count.finished > 0 { Instant::from_ps(count.finished) } else { Instant::NEVER },
-            ..FlowTally::default()
-        };
-        if let Traffic::Tcp { .. } = planned.traffic {
-            let mut tcp = qcnlab_sim::TcpTally::default();
-            for stream in streams.iter().filter(|stream| stream.flow as usize == flow) {
-                tcp.in_order_bytes += stream.tally.in_order_bytes;
-                tcp.segments += stream.tally.segments;
-                tcp.retransmitted += stream.tally.retransmitted;
-                if let Some(finished) = stream.finished {
-                    tally.finished = Instant::from_ps(finished);
-                }
-            }
-            tally.tcp = Some(tcp);
-        }
-        tally
-    };
-    let flows: Vec<FlowTally> = merged.flows.iter().enumerate().map(tally).collect();
-    let counters = merged.counters;
-    let accounted = counters.frames_delivered + counters.frames_dropped + held;
-    let unaccounted = counters.frames_sent as i64 - accounted as i64;
-    let rest = Rest {
-        timing: Timing::new(loops, steal, stack_drops, memory_locked, scales),
-        refused: merged.refused,
-        streams,
-        iperf3,
-        datagrams,
-        intruder,
-        pauses_not_recorded: merged.pauses_not_recorded,
-        defences: std::mem::take(&mut merged.defences),
-        shapers,
-        spacing: std::mem::take(&mut merged.spacing),
-        captured: std::mem::take(&mut merged.captured),
-        not_captured: merged.not_captured,
-        layout,
-        nodes: plan.nodes.iter().map(|node| node.name.clone()).collect(),
-        unaccounted,
-    };
-    let Merged { trace, points, limiters, .. } = merged;
-    (Finished { trace, counters, flows, points, limiters, end: plan.end, ending: Ending::Time }, rest)
 }

@@ -349,11 +349,11 @@ frame = "1500 B"
 kind = "tcp"
 from = "source1"
 frame = "1500 B"
-size = "4 MB"
+size = "1500 KB"
 
 [[hotspot]]
 from = "1 ms"
-until = "10 ms"
+until = "5 ms"
 rate = "2 Gb/s"
 
 [scheme]
@@ -367,7 +367,7 @@ preset = "DECK001"
         .map(|end| end.expect("the stream was read"))
         .map(|end| (end.octets, end.wrong))
         .to_vec();
-    assert!(received[0].0 > 100_000 && received[1].0 == 4_000_000, "{received:?}");
+    assert!(received[0].0 > 100_000 && received[1].0 == 1_500_000, "{received:?}");
     assert!(received.iter().all(|(_, wrong)| *wrong == 0), "{received:?}");
     for rpid in [1, 2] {
         let lowest = run.kernel_limits.iter().filter(|limit| limit.rpid == rpid).map(|limit| limit.read_bps).min();
