@@ -188,3 +188,24 @@ fn ports_that_mark_are_there_wherever_they_mark() {
         assert!(config.has_congestion_points(), "{preset}");
     }
 }
+
+/// Alpha 1 halves a window, and two packets of 1000 octets are the least.
+#[test]
+fn a_cut_leaves_two_packets() {
+    for (before, after) in [(10_000, 5000), (4000, 2000), (3000, 2000)] {
+        let mut stream = DctcpStream::new(DctcpRpParams { initial_window: Some(Bytes::new(before)), ..RP_RFC8257 });
+        stream.sent = 10_000;
+        stream.ack(true);
+        assert_eq!(stream.window(), after, "from {before}");
+    }
+}
+
+/// At its threshold it is no longer in slow start: 10 000 octets are acknowledged for a packet more, not one.
+#[test]
+fn a_window_starts_in_congestion_avoidance() {
+    let mut stream = DctcpStream::new(DctcpRpParams { initial_window: Some(Bytes::new(10_000)), ..RP_RFC8257 });
+    stream.acks(9, false);
+    assert_eq!(stream.window(), 10_000);
+    stream.acks(1, false);
+    assert_eq!(stream.window(), 11_000);
+}

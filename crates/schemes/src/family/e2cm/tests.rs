@@ -113,3 +113,19 @@ fn sources_keep_a_port_busy_and_share_it() {
     assert!(seen.total() > 9.8 && fabric.drops == drops, "{seen:?}");
     assert!(seen.gbps.iter().all(|gbps| (2.0..3.0).contains(gbps)), "{seen:?}");
 }
+
+/// After the 22 500 octets of the second probe a third finds as many: no growth. Fbp = 7500 - 22 500 = -15 000 octets,
+/// 234.375 pages: 4 % of 4233.6 are 169.3.
+#[test]
+fn a_queue_on_the_path_that_stays_has_not_grown() {
+    let (mut rp, probe) = limited(STILL);
+    rp.on_signal(us(100), &Signal::Returned(probe), &mut dice());
+    send(&mut rp, us(100), 20);
+    let second = rp.take_probe(us(100)).expect("30 000 octets");
+    send(&mut rp, us(200), 30);
+    rp.on_signal(us(300), &Signal::Returned(second), &mut dice());
+    let third = rp.take_probe(us(300)).expect("45 000 octets more");
+    send(&mut rp, us(400), 30);
+    rp.on_signal(us(500), &Signal::Returned(third), &mut dice());
+    assert_eq!((rp.path_len, kbps(&rp)), (22_500, 4_064_256));
+}

@@ -201,3 +201,82 @@ fn a_message_and_a_push_back_restart_the_timer() {
     push_back(&mut rp, ms(8));
     assert_eq!(rp.next_wake(), ms(13));
 }
+
+/// Frames until the next cycle ends by octets.
+fn frames_of_a_cycle(rp: &mut Fb99Rp) -> u32 {
+    let before = limiter(rp).cycles.stage;
+    (1..)
+        .find(|_| {
+            let _ = rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
+            limiter(rp).cycles.stage != before
+        })
+        .expect("a cycle")
+}
+
+/// 150 000 octets are 100 frames: the 101st ends each cycle, and begins the count anew.
+#[test]
+fn the_byte_counter_begins_anew_when_it_ended_a_cycle() {
+    let mut rp = rp(EXACT);
+    assert_eq!([0; 3].map(|_| frames_of_a_cycle(&mut rp)), [101; 3]);
+}
+
+/// Sixty frames, the timer, and forty-one: the timer's end leaves the count alone, unless both restart.
+#[test]
+fn the_timer_leaves_the_byte_counter_alone() {
+    for (restart_both, frames) in [(false, 41), (true, 101)] {
+        let mut rp = rp(Fb99RpParams { restart_both, ..EXACT });
+        for _ in 0..60 {
+            let _ = rp.on_sent(ms(1), FRAME, FRAME, &mut dice());
+        }
+        rp.on_wake(ms(5), &mut dice());
+        assert_eq!(limiter(&mut rp).cycles.stage, 1);
+        assert_eq!(frames_of_a_cycle(&mut rp), frames);
+    }
+}
+
+/// Seven messages of the first cycle halve 10 000 to 78.125 and leave the target. The first cycle's end takes a target more
+/// than ten times as high to an eighth, 1250: (78.125 + 1250) / 2 = 664.0625, then 957.
+#[test]
+fn a_far_target_is_reduced_at_the_end_of_the_first_cycle() {
+    for (target_rate_reduction, first, second) in [(true, 664, 957), (false, 5039, 7519)] {
+        let own = qcn::QcnRpParams { target_rate_reduction, ..EXACT.limiter };
+        let mut rp = Fb99::reaction_point(&Fb99RpParams { limiter: own, ..EXACT }, LINE.into());
+        for _ in 0..7 {
+            let cnm = Cnm { cp: CpId(0), quantized_fb: 64, q_offset: -10_000, q_delta: 0 };
+            rp.on_signal(ms(0), &Signal::Cnm(cnm), &mut dice());
+        }
+        let rate = |rp: &Fb99Rp| rp.gauge().current_rate.get() / 1_000_000;
+        assert_eq!(rate(&rp), 78);
+        rp.on_wake(ms(5), &mut dice());
+        assert_eq!(rate(&rp), first);
+        rp.on_wake(ms(10), &mut dice());
+        assert_eq!(rate(&rp), second);
+    }
+}
+
+/// The fifth cycle is the last of fast recovery, and not past it.
+#[test]
+fn at_the_end_of_fast_recovery_fb99_goes_back() {
+    for (before, after) in [(5, 4), (6, 6)] {
+        let mut rp = rp(Fb99RpParams { stretch_later: StretchLater::Stay, ..EXACT });
+        limiter(&mut rp).cycles.stage = before;
+        push_back(&mut rp, ms(1));
+        assert_eq!(limiter(&mut rp).cycles.stage, after);
+    }
+}
+
+/// Three ms after fast recovery, five before: the sixth cycle is the first that is timed by the other.
+#[test]
+fn the_timer_after_fast_recovery_may_be_another() {
+    let mut rp = rp(Fb99RpParams { time_reset_later: Some(Span::from_ms(3)), ..EXACT });
+    let mut last = ms(0);
+    let cycles: Vec<u64> = (0..8)
+        .map(|_| {
+            let (at, since) = (rp.next_wake(), last);
+            rp.on_wake(at, &mut dice());
+            last = at;
+            at.since(since).ps() / 1_000_000_000
+        })
+        .collect();
+    assert_eq!(cycles, [5, 5, 5, 5, 5, 5, 3, 3]);
+}

@@ -172,3 +172,16 @@ fn idle_intervals_count_after_the_one_with_frames() {
         assert_eq!(offered(&mut cp, at, 0), rate, "at {at}");
     }
 }
+
+/// Interval ends stay at whole milliseconds after the first frame, however long nothing came: asked at 9.5 ms, the port has
+/// offered 50 anew. 625 000 octets up to 10 ms are half of the capacity: 100, averaged with 50.
+#[test]
+fn intervals_go_on_behind_idle_ones() {
+    let mut cp = cp();
+    arrive(&mut cp, us(0), 1250, 0);
+    assert_eq!(offered(&mut cp, us(9500), 0), 50.0);
+    arrive(&mut cp, us(9600), 625_000, 24_000);
+    assert_eq!(offered(&mut cp, us(9999), 24_000), 50.0);
+    assert_eq!(offered(&mut cp, us(10_000), 24_000), 75.0);
+    assert_eq!(offered(&mut cp, us(10_999), 24_000), 75.0);
+}

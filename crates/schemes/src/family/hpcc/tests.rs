@@ -196,3 +196,18 @@ fn too_many_flows_leave_a_standing_queue() {
     let (load, queue) = settled(200, 80, |_| BDP / 200.0);
     assert!(load > 1.0 && (queue / 7_875.0 - 1.0).abs() < 0.05, "{load}, {queue} octets");
 }
+
+/// As published a window is what it controls; the simulator's form has one only where it follows the rate.
+#[test]
+fn windows_are_permitted_where_there_is_one() {
+    for (form, window, permits) in [
+        (HpccForm::Window, WindowRule::Open, true),
+        (HpccForm::Window, WindowRule::Fixed, true),
+        (HpccForm::Rate, WindowRule::Open, false),
+        (HpccForm::Rate, WindowRule::Fixed, true),
+        (HpccForm::Rate, WindowRule::Scaled, true),
+    ] {
+        let rp = Hpcc::reaction_point(&HpccRpParams { form, window, ..RP_SIGCOMM2019 }, ENDPOINT);
+        assert_eq!(rp.capabilities().permits_windows, permits, "{form:?} {window:?}");
+    }
+}

@@ -109,3 +109,23 @@ fn the_card_steers_as_the_switch_does() {
     assert!(card.total() > 0.97 && switch.total() > 0.97, "{card:?} {switch:?}");
     assert!((card.queue.0 / switch.queue.0 - 1.0).abs() < 0.2, "{card:?} {switch:?}");
 }
+
+/// Frames of other flows do not count, and discarded ones only where that is asked for; of these none is in the queue, so
+/// that any queue is told.
+#[test]
+fn discarded_frames_count_where_that_is_asked_for() {
+    let kilobyte = Arrival { size: Bytes::new(1000), ..frame() };
+    let discarded = Arrival { admitted: false, ..kilobyte };
+    for count_discarded in [false, true] {
+        let mut cp = NicFb::congestion_point(&NicFbCpParams { count_discarded, ..CP_DECK002 }, CpId(2));
+        let foreign = Arrival { controlled: false, ..kilobyte };
+        assert_eq!(cp.on_arrival(us(0), &foreign, queue(20_000), &mut dice()), CpAction::Nothing);
+        let told = cp.on_arrival(us(0), &discarded, queue(1000), &mut dice());
+        let message = QueueLen { cp: CpId(2), len: Bytes::new(1000), arrived: Bytes::new(1000) };
+        assert_eq!(told, if count_discarded { CpAction::Send(Signal::QueueLen(message)) } else { CpAction::Nothing });
+        // As long as the frame itself, the queue was empty before it.
+        assert_eq!(cp.on_arrival(us(0), &kilobyte, queue(1000), &mut dice()), CpAction::Nothing);
+        let told = cp.on_arrival(us(0), &kilobyte, queue(1001), &mut dice());
+        assert_eq!(told, CpAction::Send(Signal::QueueLen(QueueLen { len: Bytes::new(1001), ..message })));
+    }
+}

@@ -270,3 +270,30 @@ fn the_rate_in_an_answer_weighs_growth() {
         assert_eq!((rate(&rp), rp.w()), (5000, w));
     }
 }
+
+/// A path probe that comes back from the destination found room everywhere: one unit of 255 of a tenth of the line rate,
+/// 3.9, is added at a round trip of 0. A directed probe that comes back instead of its answer says nothing.
+#[test]
+fn only_a_path_probe_that_comes_back_raises() {
+    for (way, after) in [(Probing::Path, 5003), (Probing::Directed, 5000)] {
+        let (mut rp, probe) = probing(QcnPlusRpParams { probing: way, ..EXACT });
+        rp.on_signal(ms(0), &Signal::Returned(probe), &mut dice());
+        assert_eq!(rate(&rp), after, "{way:?}");
+    }
+}
+
+/// 128 and more cycles lead back to the line rate; with nothing waiting there the limiter ends, and so does the probe loop.
+#[test]
+fn probing_ends_with_the_limiter_and_never_begins_where_it_is_off() {
+    let (mut rp, _) = probing(EXACT);
+    assert_ne!(rp.next_wake(), Instant::NEVER);
+    for _ in 0..20_000 {
+        let _ = rp.on_sent(us(1), FRAME, Bytes::ZERO, &mut dice());
+    }
+    assert_eq!((rp.limit(), rp.next_wake()), (None, Instant::NEVER));
+    assert_eq!(rp.take_probe(ms(1000)), None);
+    let mut silent = self::rp(QcnPlusRpParams { probing: Probing::None, ..EXACT });
+    silent.on_signal(ms(0), &full(), &mut dice());
+    assert!(silent.limit().is_some());
+    assert_eq!(silent.take_probe(ms(0)), None);
+}

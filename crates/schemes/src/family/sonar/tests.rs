@@ -187,3 +187,55 @@ fn silence_after_silence_is_one_alarm() {
     rp.on_wake(us(15_200), &mut dice());
     assert_eq!(rates(&rp), (9383, 10_015));
 }
+
+/// Frames until the rate changes, by the byte counter alone.
+fn frames_of_a_cycle(rp: &mut SonarRp) -> u32 {
+    let before = rp.gauge();
+    (1..)
+        .find(|_| {
+            let _ = send(rp, us(1));
+            rp.gauge() != before
+        })
+        .expect("a cycle")
+}
+
+/// 150 000 octets are 100 frames, and half of them 50: the next one ends the cycle. Five cycles of fast recovery from 7500 to
+/// 10 000; from the sixth on each adds 5 to the target, and cycles are short.
+#[test]
+fn cycles_by_octets_are_short_after_fast_recovery() {
+    let limiter = qcn::QcnRpParams { jitter_width: 0.0, ..RP_DECK000.limiter };
+    let mut rp = rp(SonarRpParams { limiter, ..RP_DECK000 });
+    let cycles: Vec<(u32, (u64, u64))> = (0..7).map(|_| (frames_of_a_cycle(&mut rp), rates(&rp))).collect();
+    assert_eq!(
+        cycles,
+        [
+            (101, (8750, 10_000)),
+            (101, (9375, 10_000)),
+            (101, (9687, 10_000)),
+            (101, (9843, 10_000)),
+            (101, (9921, 10_000)),
+            (51, (9963, 10_005)),
+            (51, (9986, 10_010)),
+        ]
+    );
+}
+
+/// Cuts in the first cycle leave the target at 10 000; at 78 the end of that cycle takes it to an eighth, where that is
+/// asked for: (78.125 + 1250) / 2 = 664. Otherwise it stays: 5039.
+#[test]
+fn a_far_target_is_reduced_at_the_end_of_the_first_cycle_where_that_is_asked_for() {
+    for (target_rate_reduction, first, second) in
+        [(true, (664, 1250), (957, 1250)), (false, (5039, 10_000), (7519, 10_000))]
+    {
+        let limiter = qcn::QcnRpParams { jitter_width: 0.0, target_rate_reduction, ..RP_DECK000.limiter };
+        let mut rp = Sonar::reaction_point(&SonarRpParams { limiter, ..RP_DECK000 }, LINE.into());
+        for _ in 0..7 {
+            rp.on_signal(us(0), &cnm(64), &mut dice());
+        }
+        assert_eq!(rates(&rp), (78, 10_000));
+        let _ = frames_of_a_cycle(&mut rp);
+        assert_eq!(rates(&rp), first);
+        let _ = frames_of_a_cycle(&mut rp);
+        assert_eq!(rates(&rp), second);
+    }
+}

@@ -158,3 +158,16 @@ fn the_patched_form_settles_at_its_closed_form() {
     let share = flows[0].rp.rate.as_f64() / flows[1].rp.rate.as_f64();
     assert!((share - 1.0).abs() < 0.01, "and the rates at {share} of each other");
 }
+
+/// 10 Gb/s for 20 us are 25 000 octets; at half of the rate half of them.
+#[test]
+fn the_window_is_open_fixed_or_follows_the_rate() {
+    use crate::parts::window::WindowRule;
+    for (window, octets) in
+        [(WindowRule::Open, None), (WindowRule::Fixed, Some(25_000)), (WindowRule::Scaled, Some(12_500))]
+    {
+        let mut stream = TimelyStream::new(TimelyRpParams { window, ..RP_SIGCOMM2015 });
+        stream.at(BitRate::gbps(5));
+        assert_eq!(stream.rp.window(), octets.map(Bytes::new), "{window:?}");
+    }
+}
