@@ -210,23 +210,47 @@ def _checked(
     progress: bool | None,
 ) -> float:
     """Check all points; return the simulated time of a run at each."""
-    simulated_s = 0.0
+    # Points that differ in the scheme or the seed alone share most of the work if they are checked
+    # one after the other.
+    simulated_s, faults = _check(base, changes, texts, sorted(texts, key=_is_light), progress)
+    if faults:
+        _, faults = _check(base, changes, texts, list(texts), progress)
+        raise _refused(faults, count)
+    return simulated_s
+
+
+def _is_light(key: str) -> bool:
+    return key == "seed" or key.startswith("scheme.")
+
+
+def _check(
+    base: Scenario,
+    changes: Sequence[str],
+    texts: Mapping[str, list[str]],
+    order: list[str],
+    progress: bool | None,
+) -> tuple[float, dict[str, list[str]]]:
+    """Check all points, the last key of `order` varying fastest.
+
+    Return the simulated time of a run at each, and the points that cannot be by what is wrong.
+    """
+    simulated_s, done = 0.0, 0
     faults: dict[str, list[str]] = {}
-    done = 0
-    points = product(*texts.values())
+    back = [order.index(key) for key in texts]
+    count = prod(len(values) for values in texts.values())
+    points = product(*(texts[key] for key in order))
     with Bar(f"checking {count:,} points", progress) as bar:
         while chunk := list(islice(points, CHUNK)):
-            changed = [[*changes, *chosen, NO_TABLES] for chosen in chunk]
-            for chosen, checked in zip(chunk, base._core.check_points(changed), strict=True):
+            changed = [[*changes, *(chosen[i] for i in back), NO_TABLES] for chosen in chunk]
+            for point, checked in zip(changed, base._core.check_points(changed), strict=True):
                 if isinstance(checked, ScenarioError):
-                    faults.setdefault(str(checked).rstrip("\n"), []).append(", ".join(chosen))
+                    words = ", ".join(point[len(changes) : -1])
+                    faults.setdefault(str(checked).rstrip("\n"), []).append(words)
                 else:
                     simulated_s += checked
             done += len(chunk)
             bar(done / count)
-    if faults:
-        raise _refused(faults, count)
-    return simulated_s
+    return simulated_s, faults
 
 
 def _check_keys(texts: Mapping[str, list[str]], changes: Sequence[str], *, seeded: bool) -> None:
