@@ -25,7 +25,7 @@ const BUCKETS: usize = 1 << BITS;
 const LEVELS: usize = 4;
 /// How wide buckets of the first level are at least and at most, as exponents of two. A first level shorter than most
 /// waits would put every event into two buckets, one after the other.
-const NARROWEST: u32 = 11;
+const NARROWEST: u32 = 13;
 const WIDEST: u32 = 17;
 const NONE: u32 = u32::MAX;
 
