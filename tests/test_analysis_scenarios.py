@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+import pkgutil
 import sys
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -69,6 +71,19 @@ QCN: dict[str, Any] = {
         "short_cycles": True, "target_rate_reduction": True,
     },
 }  # fmt: skip
+
+
+def test_models_and_answers_cannot_be_changed() -> None:
+    """Every dataclass of the analysis is frozen: `with_` makes another."""
+    of_analysis: list[Any] = [
+        kind
+        for module in pkgutil.iter_modules(qcnlab.analysis.__path__, "qcnlab.analysis.")
+        for kind in vars(importlib.import_module(module.name)).values()
+        if isinstance(kind, type) and kind.__module__ == module.name and is_dataclass(kind)
+    ]
+    assert len(of_analysis) > 20
+    loose = [kind.__name__ for kind in of_analysis if not kind.__dataclass_params__.frozen]
+    assert loose == []
 
 
 # Values that differ from source to source.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import math
-from dataclasses import replace
+import pkgutil
+from dataclasses import is_dataclass, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from qcnlab import book
 from qcnlab.book import completion, hotspot, measures, traces, trials, values, variants
 from qcnlab.book.cases import Case, Hot
 from qcnlab.book.measures import MEASURES
@@ -53,6 +56,19 @@ def recorded() -> Any:
         },
         drops={"replication": [1, 0, 1], "time_s": [0.5, 0.25, 0.75], "frames": [2, 3, 4]},
     )
+
+
+def test_what_was_read_cannot_be_changed() -> None:
+    """Every dataclass of the book is frozen: traces and results are kept and shared."""
+    of_book: list[Any] = [
+        kind
+        for module in pkgutil.iter_modules(book.__path__, "qcnlab.book.")
+        for kind in vars(importlib.import_module(module.name)).values()
+        if isinstance(kind, type) and kind.__module__ == module.name and is_dataclass(kind)
+    ]
+    assert len(of_book) > 25
+    loose = [kind.__name__ for kind in of_book if not kind.__dataclass_params__.frozen]
+    assert loose == []
 
 
 def test_traces_of_each_replication() -> None:
