@@ -13,7 +13,7 @@ import pytest
 
 from conftest import HOTSPOT, ROOT, SHORT, CommandLine
 from qcnlab import book
-from qcnlab.book import comparisons, evidence, hotspot, runner, trials, variants, verdicts
+from qcnlab.book import command, comparisons, evidence, hotspot, runner, trials, variants, verdicts
 from qcnlab.book.cases import Hot
 from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED
 from qcnlab.book.entries import VERDICTS, Fixed
@@ -489,6 +489,28 @@ def test_validate_fails_if_a_verdict_is_not_borne_out(
     assert "not reproduced" in done.stdout
     assert "(the row says: order reproduced)" in " ".join(done.stdout.split())
     assert cli("validate", "9.9", "--book", book_folder).returncode == 2
+
+
+def test_validate_runs_all_rows_and_writes_nothing_unless_asked(
+    write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def results(chosen: book.Book, **how: Any) -> dict[str, dict[str, Any]]:
+        asked.append(([row.id for row in chosen.chapters[0].rows], how))
+        return {chapter.name: {} for chapter in chosen.chapters}
+
+    monkeypatch.setattr(command, "results", results)
+    folder = write(HEAD + ROW)
+    told, words, fine = command.validate([], book=folder)
+    # The row states a verdict, which nothing that was run bears out.
+    assert (told["count"]["not run yet"], fine) == (1, False)
+    assert "1 row: 1 not run yet" in words
+    plain = {"quick": False, "jobs": None, "folder": runner.CACHE, "finished": False}
+    assert asked == [(["9.1"], plain)]
+    command.validate([], book=folder, finished=True, jobs=2, cache=folder / "kept")
+    assert asked[1][1] == {"quick": False, "jobs": 2, "folder": folder / "kept", "finished": True}
+    assert sorted(path.name for path in folder.iterdir()) == ["deck009.toml", "words.toml"]
 
 
 def test_evidence_refuses_what_cannot_fail_and_what_was_not_run(
