@@ -257,7 +257,8 @@ def lessons() -> None:
         html = path.read_text(encoding="utf-8").replace('href="#', f'target="lab" href="{LAB}#')
         title = re.sub(r"</?h1>", "", html.splitlines()[0])
         body = re.sub(r"<h2>(.*?)</h2>", r"\n## \1\n", html.partition("\n")[2])
-        beside = f'<p><a target="lab" href="{LAB}#lesson={number}">Open it with the laboratory beside it</a></p>'
+        link = f'<a target="lab" href="{LAB}#lesson={number}">'
+        beside = f"<p>{link}Open it with the laboratory beside it</a></p>"
         write(PAGES / f"docs/lessons/{path.stem}.md", f"# {title}\n\n{beside}\n{body}")
         parts.append(f"{number}. [{title}]({path.stem}.md)")
     write(PAGES / "docs/lessons/index.md", "\n".join(parts) + "\n")
