@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,25 @@ from qcnlab.errors import Error, MissingPackage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Crew = tuple[Executor, Callable[[], int]]
+
+@dataclass(frozen=True)
+class Crew:
+    """Workers that tasks are handed to.
+
+    Attributes
+    ----------
+    executor : concurrent.futures.Executor
+        Takes tasks.
+    workers : callable
+        Counts the workers.
+    ship : callable
+        Returns what stands for an argument of many tasks: on a cluster it goes to each worker once.
+    """
+
+    executor: Executor
+    workers: Callable[[], int]
+    ship: Callable[[Any], Any] = lambda argument: argument
+
 
 NAMED = re.compile(r"(?P<engine>dask|ray)(?:://(?P<address>[^/]+:\d+))?")
 WORDS = "dask, ray, dask://HOST:PORT or ray://HOST:PORT"
@@ -32,7 +51,7 @@ def is_cluster(name: str) -> bool:
 
 @contextmanager
 def named(name: str, jobs: int | None) -> Iterator[Crew]:
-    """Yield an executor on the cluster of this name, and a function that counts its workers.
+    """Yield the workers of the cluster of this name.
 
     Without an address it is a cluster of this machine, for as long as the body runs. Raises `Error`
     where no cluster answers, and `MissingPackage`.
@@ -51,9 +70,17 @@ def named(name: str, jobs: int | None) -> Iterator[Crew]:
 
 
 def of_client(client: Any, jobs: int | None) -> Crew:
-    """Return the executor of a client of Dask, and a function that counts its workers."""
-    executor: Executor = client.get_executor(pure=False)
-    return executor, lambda: jobs or sum(client.nthreads().values()) or 1
+    """Return the workers of a client of Dask."""
+    return Crew(
+        client.get_executor(pure=False),
+        lambda: jobs or sum(client.nthreads().values()) or 1,
+        # The result of a task can be made again where the worker that has it dies.
+        lambda argument: client.submit(_same, argument, pure=False),
+    )
+
+
+def _same(argument: Any) -> Any:
+    return argument
 
 
 @contextmanager
@@ -110,7 +137,9 @@ def _ray(ray: Any, address: str | None, jobs: int | None) -> Iterator[Crew]:
             where = f"at {address}" if address else "here"
             raise Error(f"no cluster of Ray answers {where}: {error}") from error
     try:
-        yield _Ray(ray), lambda: jobs or int(ray.cluster_resources().get("CPU", 1)) or 1
+        yield Crew(
+            _Ray(ray), lambda: jobs or int(ray.cluster_resources().get("CPU", 1)) or 1, ray.put
+        )
     finally:
         if own:
             ray.shutdown()

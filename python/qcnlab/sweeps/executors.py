@@ -1,8 +1,9 @@
 """Runs of a sweep on an executor: processes here, a cluster of Dask or Ray, or any other.
 
-A task is a few runs. It carries the text of the scenario and what is set at its points, never
-tables, and comes back with the metrics of its runs. The process that started the sweep hands out
-tasks and alone writes the journal, so a task that is lost or comes back twice changes nothing.
+A task is a few runs. It carries what is set at its points, never tables; the text of the scenario,
+which all tasks need, goes to each worker of a cluster once. A task comes back with the metrics of
+its runs. The process that started the sweep hands out tasks and alone writes the journal, so a task
+that is lost or comes back twice changes nothing.
 """
 
 from __future__ import annotations
@@ -21,12 +22,11 @@ from typing import TYPE_CHECKING
 from qcnlab import _core
 from qcnlab.errors import Error
 from qcnlab.folders import core_digest
-from qcnlab.sweeps.clusters import WORDS, is_cluster, named, of_client
+from qcnlab.sweeps.clusters import WORDS, Crew, is_cluster, named, of_client
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from qcnlab.sweeps.clusters import Crew
     from qcnlab.sweeps.grid import Grid
     from qcnlab.sweeps.runs import Run, Values
 
@@ -49,21 +49,20 @@ class Work:
     ----------
     build : str
         Digest of the core of the process that hands out the work.
-    source : tuple of str
-        Name and text of the scenario that all points share.
     points : dict
         By point, what is set there.
     """
 
     build: str
-    source: tuple[str, str]
     seed: int | None
     points: dict[int, list[str]]
     runs: tuple[Run, ...]
 
 
-def work_on(work: Work) -> tuple[Ended, float]:
+def work_on(work: Work, source: tuple[str, str]) -> tuple[Ended, float]:
     """Do the runs of `work`, one after the other; also return the seconds that they took.
+
+    `source` is the name and the text of the scenario that all points share.
 
     Raises `Error` if this process has another build of qcnlab.
     """
@@ -73,7 +72,7 @@ def work_on(work: Work) -> tuple[Ended, float]:
             "builds are not put together: install the same wheel there"
         )
     started = time.perf_counter()
-    base = _base(*work.source)
+    base = _base(*source)
     points = sorted(work.points)
     cores = [base.override(work.points[point]) for point in points]
     tasks = [(points.index(point), replication) for point, replication in work.runs]
@@ -112,7 +111,7 @@ def check_on(on: object) -> None:
 
 @contextmanager
 def executor(on: object, jobs: int | None) -> Iterator[Crew]:
-    """Yield the executor that `on` names or is, and a function that counts its workers.
+    """Yield the workers that `on` names or is.
 
     `on` is the name of a cluster, a client of Dask, or any executor of `concurrent.futures`.
     """
@@ -120,7 +119,7 @@ def executor(on: object, jobs: int | None) -> Iterator[Crew]:
         with named(on, jobs) as crew:
             yield crew
     elif isinstance(on, Executor):
-        yield on, lambda: jobs or int(getattr(on, "_max_workers", 0)) or os.cpu_count() or 1
+        yield Crew(on, lambda: jobs or int(getattr(on, "_max_workers", 0)) or os.cpu_count() or 1)
     else:
         yield of_client(on, jobs)
 
@@ -140,25 +139,24 @@ def run_on(
     Raises `Error` when the executor fails: its workers are gone, or are of another build.
     """
     left = count
-    build, source = core_digest(), grid.base._core.source()
-    pool, workers = crew
+    build, source = core_digest(), crew.ship(grid.base._core.source())
     under_way: dict[Future[tuple[Ended, float]], int] = {}
     size = 1
     try:
         while left or under_way:
-            while left and len(under_way) < AHEAD * workers():
+            while left and len(under_way) < AHEAD * crew.workers():
                 runs = tuple(islice(wanted, min(size, left)))
                 left -= len(runs)
                 points = {point: grid.changes_at(point) for point, _ in runs}
-                work = Work(build, source, seed, points, runs)
-                under_way[pool.submit(work_on, work)] = len(runs)
+                work = Work(build, seed, points, runs)
+                under_way[crew.executor.submit(work_on, work, source)] = len(runs)
             done, _ = wait(under_way, timeout=POLL_S, return_when=FIRST_COMPLETED)
             # A failure ends the sweep, so what ended beside it is kept first.
             for future in sorted(done, key=_failed):
                 size_of = under_way.pop(future)
                 outcome, seconds = _result(future)
                 ended(outcome)
-                fair = max(1, left // (2 * AHEAD * workers()))
+                fair = max(1, left // (2 * AHEAD * crew.workers()))
                 in_time = round(TASK_S * size_of / max(seconds, 1e-6))
                 size = max(1, min(in_time, fair, MOST_IN_A_TASK))
     finally:
