@@ -262,13 +262,21 @@ def ray() -> Any:
     # Ray's workers are at niceness 15 otherwise, and starve beside other tests.
     os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112
     ray = extra("ray")
-    ray.init(
-        address="local",
-        num_cpus=2,
-        include_dashboard=False,
-        log_to_driver=False,
-        logging_level="ERROR",
-    )
+    for trial in range(3):
+        try:
+            ray.init(
+                address="local",
+                num_cpus=2,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level="ERROR",
+            )
+            break
+        # Ray gives its own processes half a minute to start, which a busy machine may not keep.
+        except Exception:
+            ray.shutdown()
+            if trial == 2:
+                raise
     yield ray
     ray.shutdown()
 
@@ -284,28 +292,34 @@ def test_ray_gives_the_same_bytes(
 def test_a_ray_worker_that_is_killed_loses_and_doubles_nothing(
     short: qcnlab.Scenario, here: dict[str, bytes], ray: Any, tmp_path: Path
 ) -> None:
-    out = tmp_path / "out"
+    """The whole sweep may pass while this thread sleeps; then it is made once more."""
     process = ray.remote(lambda: os.getpid())
     pids = set(ray.get([process.remote() for _ in range(20)]))
     killed: list[int] = []
 
-    def kill() -> None:
+    def kill(out: Path, ended: threading.Event) -> None:
         journal = out / "runs.jsonl"
         while not journal.exists() or journal.read_bytes().count(b"\n") < 3:
             time.sleep(0.005)
         # A process of Ray that is at a task is named after it.
-        while not killed:
+        while not killed and not ended.is_set():
             busy = [pid for pid in pids if title(pid).startswith(b"ray::_call")]
             killed.extend(busy[:1])
-        os.kill(killed[0], signal.SIGKILL)
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
 
-    killer = threading.Thread(target=kill, daemon=True)
-    killer.start()
-    sweep(short, out, "ray")
-    killer.join(timeout=1)
+    for trial in range(3):
+        out, ended = tmp_path / f"out{trial}", threading.Event()
+        killer = threading.Thread(target=kill, args=(out, ended), daemon=True)
+        killer.start()
+        sweep(short, out, "ray")
+        ended.set()
+        killer.join(timeout=10)
+        assert files(out) == here
+        assert len((out / "runs.jsonl").read_bytes().splitlines()) == 1 + RUNS
+        if killed:
+            break
     assert len(killed) == 1
-    assert files(out) == here
-    assert len((out / "runs.jsonl").read_bytes().splitlines()) == 1 + RUNS
 
 
 def title(pid: int) -> bytes:
