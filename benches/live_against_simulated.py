@@ -40,6 +40,7 @@ KERNEL = {
     "traffic.flavour": "newreno",
     "traffic.min_rto": f"{200_000 // SCALE_OF_NINE} us",
     "traffic.initial_rto": f"{1_000_000 // SCALE_OF_NINE} us",
+    "traffic.max_rto": f"{120_000 // SCALE_OF_NINE} ms",
 }
 NINE = (
     "Nine TCP connections at a hotspot of 2 Gb/s, shortened to 40 ms. Live it is the TCP of "
