@@ -7,6 +7,7 @@ mod events;
 mod failures;
 mod headroom;
 mod held_back;
+mod listener;
 #[path = "../net/mod.rs"]
 mod net;
 mod pauses;

@@ -1,91 +1,25 @@
 //! What ports write on packets, and when: as a packet's transmission starts, of what stays in its queue then.
 
 use super::TEN;
+use super::listener::Listener;
 use super::net::Net;
-use qcnlab_schemes::foreign::{Foreign, ForeignCp, ForeignRp, ForeignScheme, Parameters};
-use qcnlab_schemes::registry::Config;
-use qcnlab_schemes::transport::{EventKind, EventKinds, Flight, TransportEvent};
-use qcnlab_schemes::{
-    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Dice, Endpoint, Gauge, Queue, ReactionPoint,
-    RpCapabilities, Signal, SignalKind, Stamp,
-};
+use qcnlab_schemes::transport::{EventKind, EventKinds, TransportEvent};
 use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::testing::queue_pair;
 use qcnlab_sim::{Events, PauseStorm, Traffic};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
-use std::sync::{Arc, Mutex};
 
 /// What a port wrote: when, ns, octets sent before, octets that stayed.
 type Written = (f64, u64, u64);
 
-/// A scheme whose ports write telemetry, and whose senders keep it.
-#[derive(Clone, Debug, Default)]
-struct Reader {
-    parameters: Parameters,
-    read: Arc<Mutex<Vec<Written>>>,
-}
-
-impl ForeignScheme for Reader {
-    fn name(&self) -> &str {
-        "test:reader"
-    }
-    fn parameters(&self) -> &Parameters {
-        &self.parameters
-    }
-    fn fingerprint(&self) -> &str {
-        "reader 1"
-    }
-    fn hears(&self) -> &[SignalKind] {
-        &[]
-    }
-    fn speaks(&self) -> &[SignalKind] {
-        &[]
-    }
-    fn congestion_point(&self, _: CpId) -> Box<dyn ForeignCp> {
-        Box::new(self.clone())
-    }
-    fn reaction_point(&self, _: Endpoint) -> Box<dyn ForeignRp> {
-        Box::new(self.clone())
-    }
-}
-
-impl CongestionPoint for Reader {
-    fn capabilities(&self) -> CpCapabilities {
-        CpCapabilities { stamps_departures: true, ..CpCapabilities::ARRIVALS_ONLY }
-    }
-    fn on_arrival(&mut self, _: Instant, _: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
-        CpAction::Nothing
-    }
-}
-
-impl ReactionPoint for Reader {
-    fn capabilities(&self) -> RpCapabilities {
-        RpCapabilities { events: EventKinds::NONE.with(EventKind::Acknowledgement), ..RpCapabilities::LIMITER }
-    }
-    fn on_sent(&mut self, _: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
-        Stamp::default()
-    }
-    fn on_signal(&mut self, _: Instant, _: &Signal, _: &mut Dice) {}
-    fn on_transport(&mut self, _: Instant, event: &TransportEvent<'_>, _: &Flight, _: &mut Dice) {
-        let TransportEvent::Acknowledged(ack) = event else { unreachable!("it hears of nothing else") };
-        let written = ack.hops.iter().map(|hop| (hop.left_at.ps() as f64 / 1e3, hop.sent.get(), hop.queue.get()));
-        self.read.lock().unwrap().extend(written);
-    }
-    fn on_wake(&mut self, _: Instant, _: &mut Dice) {}
-    fn next_wake(&self) -> Instant {
-        Instant::NEVER
-    }
-    fn limit(&self) -> Option<BitRate> {
-        None
-    }
-    fn gauge(&self) -> Gauge {
-        Gauge::at(TEN)
-    }
+fn read(_: Instant, event: &TransportEvent<'_>, written: &mut Vec<Written>) {
+    let TransportEvent::Acknowledged(ack) = event else { unreachable!("it hears of nothing else") };
+    written.extend(ack.hops.iter().map(|hop| (hop.left_at.ps() as f64 / 1e3, hop.sent.get(), hop.queue.get())));
 }
 
 /// a sends two packets of 1048 octets, b one 100 ns later. On their links a packet takes 838.4 ns, and 1 us of way: they
 /// are at s at 1838.4, 1938.4 (b) and 2676.8 ns. Its link to c has 5 Gb/s: a packet takes 1676.8 ns.
-fn three_packets() -> (Net, Reader) {
+fn three_packets() -> (Net, Listener<Written>) {
     let mut net = Net::new(&["a", "b", "c", "s"]);
     for (host, rate) in [("a", TEN), ("b", TEN), ("c", BitRate::gbps(5))] {
         net.link(host, "s", rate, Span::from_us(1));
@@ -99,8 +33,10 @@ fn three_packets() -> (Net, Reader) {
     let port = net.port("s->c") as usize;
     net.plan.ports[port].watched = true;
     net.plan.ports[port].capacity = Some(Bytes::new(100_000));
-    let reader = Reader::default();
-    net.plan.scheme = Config::Foreign(Foreign::from(Arc::new(reader.clone()) as Arc<dyn ForeignScheme>));
+    let events = EventKinds::NONE.with(EventKind::Acknowledgement);
+    let mut reader = Listener::new(events, read);
+    reader.stamps = true;
+    reader.listen(&mut net);
     (net, reader)
 }
 
@@ -113,7 +49,7 @@ fn telemetry_is_of_the_start_of_a_transmission() {
         let (mut net, reader) = three_packets();
         net.plan.events = events;
         net.run();
-        assert_eq!(*reader.read.lock().unwrap(), expected, "{events:?}");
+        assert_eq!(reader.heard(), expected, "{events:?}");
     }
 }
 
@@ -128,6 +64,6 @@ fn a_packet_that_waited_for_a_pause_has_the_telemetry_of_its_start() {
         let at = |us| Instant::ZERO + Span::from_us(us);
         net.plan.storms = vec![PauseStorm { port: net.port("c->s"), classes: 1 << 3, from: at(1), until: at(6) }];
         net.run();
-        assert_eq!(*reader.read.lock().unwrap(), expected, "{events:?}");
+        assert_eq!(reader.heard(), expected, "{events:?}");
     }
 }

@@ -1,0 +1,116 @@
+//! A scheme that does nothing to traffic and keeps what its reaction points are told.
+
+use super::TEN;
+use super::net::Net;
+use qcnlab_schemes::foreign::{Foreign, ForeignCp, ForeignNp, ForeignRp, ForeignScheme, Parameters};
+use qcnlab_schemes::registry::Config;
+use qcnlab_schemes::transport::{EventKinds, Flight, TransportEvent};
+use qcnlab_schemes::{
+    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Dice, Echo, Endpoint, Gauge, NotificationPoint, Queue,
+    ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp,
+};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+
+/// What is kept of an event.
+type Hear<T> = fn(Instant, &TransportEvent<'_>, &mut Vec<T>);
+
+/// The scheme, and all its machines.
+#[derive(Clone, Debug)]
+pub(super) struct Listener<T> {
+    /// What reaction points hear of.
+    events: EventKinds,
+    hear: Hear<T>,
+    heard: Arc<Mutex<Vec<T>>>,
+    /// Whether ports write telemetry.
+    pub(super) stamps: bool,
+    /// How long receivers hold an acknowledgement back, if they do.
+    pub(super) holds: Option<Span>,
+    parameters: Parameters,
+}
+
+impl<T: Clone + Debug + Send + 'static> Listener<T> {
+    pub(super) fn new(events: EventKinds, hear: Hear<T>) -> Listener<T> {
+        let heard = Arc::default();
+        Listener { events, hear, heard, stamps: false, holds: None, parameters: Parameters::default() }
+    }
+
+    /// Makes it the scheme of a network.
+    pub(super) fn listen(&self, net: &mut Net) {
+        net.plan.scheme = Config::Foreign(Foreign::from(Arc::new(self.clone()) as Arc<dyn ForeignScheme>));
+    }
+
+    /// What was kept so far, in the order in which it was heard.
+    pub(super) fn heard(&self) -> Vec<T> {
+        self.heard.lock().unwrap().clone()
+    }
+}
+
+impl<T: Clone + Debug + Send + 'static> ForeignScheme for Listener<T> {
+    fn name(&self) -> &str {
+        "test:listener"
+    }
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+    fn fingerprint(&self) -> &str {
+        "listener 1"
+    }
+    fn hears(&self) -> &[SignalKind] {
+        &[]
+    }
+    fn speaks(&self) -> &[SignalKind] {
+        &[]
+    }
+    fn congestion_point(&self, _: CpId) -> Box<dyn ForeignCp> {
+        Box::new(self.clone())
+    }
+    fn reaction_point(&self, _: Endpoint) -> Box<dyn ForeignRp> {
+        Box::new(self.clone())
+    }
+    fn notification_point(&self) -> Option<Box<dyn ForeignNp>> {
+        self.holds.map(|_| Box::new(self.clone()) as Box<dyn ForeignNp>)
+    }
+}
+
+impl<T> CongestionPoint for Listener<T> {
+    fn capabilities(&self) -> CpCapabilities {
+        CpCapabilities { stamps_departures: self.stamps, ..CpCapabilities::ARRIVALS_ONLY }
+    }
+    fn on_arrival(&mut self, _: Instant, _: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
+        CpAction::Nothing
+    }
+}
+
+impl<T> ReactionPoint for Listener<T> {
+    fn capabilities(&self) -> RpCapabilities {
+        RpCapabilities { events: self.events, ..RpCapabilities::LIMITER }
+    }
+    fn on_sent(&mut self, _: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
+        Stamp::default()
+    }
+    fn on_signal(&mut self, _: Instant, _: &Signal, _: &mut Dice) {}
+    fn on_transport(&mut self, now: Instant, event: &TransportEvent<'_>, _: &Flight, _: &mut Dice) {
+        (self.hear)(now, event, &mut self.heard.lock().unwrap());
+    }
+    fn on_wake(&mut self, _: Instant, _: &mut Dice) {}
+    fn next_wake(&self) -> Instant {
+        Instant::NEVER
+    }
+    fn limit(&self) -> Option<BitRate> {
+        None
+    }
+    fn gauge(&self) -> Gauge {
+        Gauge::at(TEN)
+    }
+}
+
+impl<T> NotificationPoint for Listener<T> {
+    fn shapes_acknowledgements(&self) -> bool {
+        true
+    }
+    fn on_acknowledging(&mut self, _: Instant, echo: &mut Echo) {
+        echo.delay = self.holds.unwrap_or(Span::ZERO);
+    }
+}
