@@ -13,10 +13,11 @@ import qcnlab
 sys.path.insert(0, str(Path(__file__).parent / "oracles"))
 import laboratory
 from laboratory import HORIZON
-from pause_switch import Flow, Network, Setting
+from pause_switch import Network, PauseSetting
+from switch import Transfer
 
 
-def scenario(setting: Setting, flows: list[Flow]) -> qcnlab.Scenario:
+def scenario(setting: PauseSetting, flows: list[Transfer]) -> qcnlab.Scenario:
     """Return the same network and flows for the laboratory."""
     watermarks = f"""[switch]
 input_memory = "100 KB"
@@ -55,8 +56,8 @@ def test_every_flow_finishes_at_the_same_picosecond(
     flows = []
     for index, source in enumerate(hosts[receivers:]):
         to, start = hosts[index % receivers], 1_000_000_000 + draw.randrange(100_000_000)
-        flows.append(Flow(source, to, draw.randrange(100_000, 300_000), start))
-    network = Network(Setting(delays, shared_bytes=shared_bytes), flows)
+        flows.append(Transfer(source, to, draw.randrange(100_000, 300_000), start))
+    network = Network(PauseSetting(delays, shared_bytes=shared_bytes), flows)
     finished = [None if done is None else done / 1e12 for done in network.run(HORIZON)]
     result = qcnlab.run(scenario(network.setting, flows))
     ours = result.flows.to_polars()["finished_s"].to_list()

@@ -20,11 +20,12 @@ from dcqcn_switch import DcqcnNetwork, DcqcnSetting
 from dctcp_switch import DctcpNetwork, DctcpSetting
 from hpcc_switch import HpccNetwork, HpccSetting
 from laboratory import HORIZON
-from roce_switch import Message, Network, Setting
+from roce_switch import Network, RoceSetting
+from switch import Transfer
 
 
 def scenario(
-    setting: Setting, messages: list[Message], scheme: str = 'name = "none"'
+    setting: RoceSetting, messages: list[Transfer], scheme: str = 'name = "none"'
 ) -> qcnlab.Scenario:
     """Return the same network and messages for the laboratory."""
     window = "none" if setting.window_bytes is None else f"{setting.window_bytes} B"
@@ -43,14 +44,14 @@ nack_interval = "{setting.nack_interval} ps"
     )
 
 
-def drawn(seed: int, senders: int) -> tuple[dict[str, int], list[Message]]:
+def drawn(seed: int, senders: int) -> tuple[dict[str, int], list[Transfer]]:
     """Draw links of unequal length, and a message from each host but the first to the first."""
     draw = random.Random(seed)
     delays = {f"host{i}": 1_000_000 + draw.randrange(1_000_000) for i in range(1, senders + 2)}
     messages = []
     for host in list(delays)[1:]:
         start = 1_000_000_000 + draw.randrange(100_000_000)
-        messages.append(Message(host, "host1", draw.randrange(100_000, 300_000), start))
+        messages.append(Transfer(host, "host1", draw.randrange(100_000, 300_000), start))
     return delays, messages
 
 
@@ -61,7 +62,7 @@ def test_every_message_finishes_at_the_same_picosecond(
 ) -> None:
     """Four senders' windows do not fit the queue: losses, and windows of packets sent again."""
     delays, messages = drawn(seed, 4)
-    setting = Setting(delays, window_bytes=window_bytes)
+    setting = RoceSetting(delays, window_bytes=window_bytes)
     results = Network(setting, messages).run(HORIZON)
     table = qcnlab.run(scenario(setting, messages)).flows.to_polars()
     finished = [(result.done or 0) / 1e12 for result in results]
@@ -74,7 +75,7 @@ def test_every_message_finishes_at_the_same_picosecond(
 def test_a_capture_has_the_same_negative_acknowledgements(tmp_path: Path) -> None:
     """In RoCEv2 one says which packet is missing, and a positive one which was the last."""
     delays, messages = drawn(0, 4)
-    setting = Setting(delays, window_bytes=60_000)
+    setting = RoceSetting(delays, window_bytes=60_000)
     network = Network(setting, messages)
     network.run(HORIZON)
     file = tmp_path / "roce.pcapng"

@@ -13,10 +13,11 @@ import qcnlab
 sys.path.insert(0, str(Path(__file__).parent / "oracles"))
 import laboratory
 from laboratory import HORIZON
-from tcp_switch import Flow, Setting, run
+from switch import Transfer
+from tcp_switch import TcpSetting, run
 
 
-def scenario(setting: Setting, flows: list[Flow]) -> qcnlab.Scenario:
+def scenario(setting: TcpSetting, flows: list[Transfer]) -> qcnlab.Scenario:
     """Return the same network and flows for the laboratory."""
     return laboratory.scenario(
         setting,
@@ -42,11 +43,11 @@ def test_every_flow_finishes_at_the_same_picosecond(
     seed = f"{newreno} {ack_delay} {incast}"
     draw = random.Random(seed)
     delays = {f"host{i}": 1_000_000 + draw.randrange(1_000_000) for i in range(1, 10)}
-    setting = Setting(delays, queue_bytes=30_000, ack_delay=ack_delay, newreno=newreno)
+    setting = TcpSetting(delays, queue_bytes=30_000, ack_delay=ack_delay, newreno=newreno)
     flows = []
     for i in range(2, 10):
         start = 1_000_000_000 + (0 if incast else draw.randrange(1_000_000_000))
-        flows.append(Flow(f"host{i}", "host1", draw.randrange(50_000, 1_000_000), start))
+        flows.append(Transfer(f"host{i}", "host1", draw.randrange(50_000, 1_000_000), start))
     results = run(setting, flows, HORIZON)
     table = qcnlab.run(scenario(setting, flows)).flows.to_polars()
     columns = ("finished_s", "retransmitted_frames", "timeouts")

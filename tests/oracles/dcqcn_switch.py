@@ -9,19 +9,14 @@ begins each cycle at zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from roce_switch import Message, Network, PacedPair, Setting
-from switch import Link, Packet, World
-
-
-@dataclass(frozen=True)
-class Marked(Packet):
-    """A packet with a mark."""
+from roce_switch import Network, PacedPair, RoceSetting
+from switch import Link, Packet, Transfer, World
 
 
 @dataclass(frozen=True, kw_only=True)
-class DcqcnSetting(Setting):
+class DcqcnSetting(RoceSetting):
     """Parameters of the algorithm; times in ps."""
 
     threshold: int
@@ -37,22 +32,21 @@ class DcqcnSetting(Setting):
 
 
 class MarkingLink(Link):
-    """A port that marks what leaves it."""
+    """A port that marks what leaves more than a threshold behind."""
 
     threshold = 0
 
     def end(self) -> None:
         packet = self.queue[0]
         if not packet.is_ack and self.octets - packet.octets > self.threshold:
-            flow, to, octets, number = packet.flow, packet.to, packet.octets, packet.number
-            self.queue[0] = Marked(flow, to, octets, number, is_ack=False)
+            self.queue[0] = replace(packet, mark=True)
         super().end()
 
 
 class DcqcnPair(PacedPair):
     """The sending end with its timer, byte counter and alpha."""
 
-    def __init__(self, setting: DcqcnSetting, world: World, message: Message) -> None:
+    def __init__(self, setting: DcqcnSetting, world: World, message: Transfer) -> None:
         super().__init__(setting, world, message)
         self.d = setting
         self.target = self.rate
@@ -114,21 +108,22 @@ class DcqcnPair(PacedPair):
 class DcqcnNetwork(Network):
     """Hosts, the switch, and the queue pairs under DCQCN."""
 
-    port = MarkingLink
     pair = DcqcnPair
 
-    def __init__(self, setting: DcqcnSetting, messages: list[Message]) -> None:
-        super().__init__(setting, messages)
+    def __init__(self, setting: DcqcnSetting, messages: list[Transfer]) -> None:
         self.d = setting
+        super().__init__(setting, messages)
         self.told: list[int | None] = [None] * len(messages)
         self.cnps = 0
-        for link in self.down.values():
-            if isinstance(link, MarkingLink):
-                link.threshold = setting.threshold
+
+    def port(self, delay: int) -> Link:
+        link = MarkingLink(self.world, self.d.rate_bps, delay, self.d.queue_bytes, self.arrive)
+        link.threshold = self.d.threshold
+        return link
 
     def arrive(self, packet: Packet) -> None:
         super().arrive(packet)
-        if isinstance(packet, Marked):
+        if packet.mark:
             index = packet.flow
             last = self.told[index]
             if last is None or self.world.now >= last + self.d.cnp_interval:

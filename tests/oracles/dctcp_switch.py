@@ -5,21 +5,14 @@ A port marks each packet that makes its queue longer than K. Acknowledgements ec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from roce_switch import Message, Network, QueuePair, Setting
-from switch import PS, Link, Packet, World
-
-
-@dataclass(frozen=True)
-class Marked(Packet):
-    """A packet or an acknowledgement with its mark."""
-
-    mark: bool = False
+from roce_switch import Network, QueuePair, RoceSetting
+from switch import PS, Link, Packet, Transfer, World
 
 
 @dataclass(frozen=True, kw_only=True)
-class DctcpSetting(Setting):
+class DctcpSetting(RoceSetting):
     """Parameters of the algorithm; `base_rtt` in ps."""
 
     base_rtt: int
@@ -28,21 +21,19 @@ class DctcpSetting(Setting):
 
 
 class MarkingLink(Link):
-    """A port that marks."""
+    """A port that marks what makes its queue longer than a threshold."""
 
     threshold = 0
 
     def send(self, packet: Packet) -> None:
-        if not packet.is_ack and self.octets + packet.octets > self.threshold:
-            flow, to, octets, number = packet.flow, packet.to, packet.octets, packet.number
-            packet = Marked(flow, to, octets, number, is_ack=False, mark=True)
-        super().send(packet)
+        long = self.octets + packet.octets > self.threshold
+        super().send(replace(packet, mark=True) if long and not packet.is_ack else packet)
 
 
 class DctcpPair(QueuePair):
     """The sending end with its window."""
 
-    def __init__(self, setting: DctcpSetting, world: World, message: Message) -> None:
+    def __init__(self, setting: DctcpSetting, world: World, message: Transfer) -> None:
         super().__init__(setting, world, message)
         self.d = setting
         self.window = setting.rate_bps * setting.base_rtt // (8 * PS)
@@ -86,17 +77,21 @@ class DctcpPair(QueuePair):
 class DctcpNetwork(Network):
     """Hosts, the switch, and the queue pairs under DCTCP."""
 
-    port = MarkingLink
     pair = DctcpPair
+    mark = False
 
-    def __init__(self, setting: DctcpSetting, messages: list[Message]) -> None:
+    def __init__(self, setting: DctcpSetting, messages: list[Transfer]) -> None:
+        self.threshold = setting.threshold
         super().__init__(setting, messages)
-        for link in self.down.values():
-            if isinstance(link, MarkingLink):
-                link.threshold = setting.threshold
+
+    def port(self, delay: int) -> Link:
+        rate, room = self.setting.rate_bps, self.setting.queue_bytes
+        link = MarkingLink(self.world, rate, delay, room, self.arrive)
+        link.threshold = self.threshold
+        return link
 
     def arrive(self, packet: Packet) -> None:
-        self.mark = isinstance(packet, Marked) and packet.mark
+        self.mark = packet.mark
         super().arrive(packet)
 
     def hear(self, pair: QueuePair, packet: Packet) -> None:
@@ -107,5 +102,5 @@ class DctcpNetwork(Network):
 
     def answer(self, index: int, kind: type[Packet]) -> None:
         to, number = self.messages[index].source, self.expected[index]
-        answer = Marked(index, to, self.setting.ack_bytes, number, is_ack=True, mark=self.mark)
+        answer = kind(index, to, self.setting.ack_bytes, number, is_ack=True, mark=self.mark)
         self.up[self.messages[index].to].send(answer)

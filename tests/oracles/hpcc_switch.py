@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from roce_switch import Message, Network, PacedPair, QueuePair, Setting
-from switch import PS, Link, Packet, World
+from roce_switch import Network, PacedPair, QueuePair, RoceSetting
+from switch import PS, Link, Packet, Transfer, World
 
 HEADER = 42
 """Octets of telemetry on packets and acknowledgements."""
@@ -36,7 +36,7 @@ class Stamped(Packet):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HpccSetting(Setting):
+class HpccSetting(RoceSetting):
     """Parameters of the algorithm; `base_rtt` in ps, `additive` in octets."""
 
     base_rtt: int
@@ -63,7 +63,7 @@ class StampingLink(Link):
 class HpccPair(PacedPair):
     """The sending end with its window and its pace."""
 
-    def __init__(self, setting: HpccSetting, world: World, message: Message) -> None:
+    def __init__(self, setting: HpccSetting, world: World, message: Transfer) -> None:
         super().__init__(setting, world, message)
         self.h = setting
         self.first = setting.rate_bps * setting.base_rtt / (8 * PS)
@@ -118,8 +118,11 @@ class HpccPair(PacedPair):
 class HpccNetwork(Network):
     """Hosts, the switch, and the queue pairs under HPCC."""
 
-    port = StampingLink
     pair = HpccPair
+
+    def port(self, delay: int) -> Link:
+        rate, room = self.setting.rate_bps, self.setting.queue_bytes
+        return StampingLink(self.world, rate, delay, room, self.arrive)
 
     def arrive(self, packet: Packet) -> None:
         self.hop = packet.hop if isinstance(packet, Stamped) else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Sequence
+
+from switch import Setting, Transfer
 
 import qcnlab
 
@@ -11,34 +12,8 @@ HORIZON = 900_000_000_000
 """Duration of a run, ps; all flows have ended by then."""
 
 
-class Network(Protocol):
-    """Hosts at one switch: the delay of each link one way, ps, and the rate of all."""
-
-    @property
-    def delays(self) -> Mapping[str, int]: ...
-
-    @property
-    def rate_bps(self) -> int: ...
-
-
-class Transfer(Protocol):
-    """Octets from one host to another, from a time on, ps."""
-
-    @property
-    def source(self) -> str: ...
-
-    @property
-    def to(self) -> str: ...
-
-    @property
-    def size(self) -> int: ...
-
-    @property
-    def start(self) -> int: ...
-
-
 def scenario(
-    network: Network,
+    setting: Setting,
     transfers: Sequence[Transfer],
     *,
     switch: str,
@@ -48,14 +23,14 @@ def scenario(
     """Return the scenario: what its tables say of switch, traffic and scheme is TOML."""
     links = "".join(
         f'[[link]]\nfrom = "{host}"\nto = "switch"\ndelay = "{delay} ps"\n'
-        for host, delay in network.delays.items()
+        for host, delay in setting.delays.items()
     )
     rows = "\n".join(f"{t.source},{t.to},{t.size} B,{t.start} ps," for t in transfers)
     return qcnlab.Scenario.from_toml(f"""title = "Hosts at a switch"
 duration = "{HORIZON} ps"
 [topology]
 kind = "graph"
-rate = "{network.rate_bps} b/s"
+rate = "{setting.rate_bps} b/s"
 delay = "1 us"
 {links}{switch}
 [[traffic]]

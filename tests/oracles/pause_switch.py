@@ -14,37 +14,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from switch import PS, Link, Packet, World
+from switch import PS, Link, Packet, Setting, Transfer, World
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A switch with links of one rate, and its watermarks. Times in ps."""
+@dataclass(frozen=True, kw_only=True)
+class PauseSetting(Setting):
+    """When the switch pauses."""
 
-    delays: dict[str, int]
-    """Of each host's link, one way."""
-    rate_bps: int = 10_000_000_000
     frame_bytes: int = 1500
     pause_bytes: int = 64
     high_bytes: int = 30_000
     low_bytes: int = 20_000
     shared_bytes: int | None = None
-
-
-@dataclass(frozen=True)
-class Flow:
-    """Octets from one host to another, at most one flow from a host."""
-
-    source: str
-    to: str
-    size: int
-    start: int
+    """Octets of a shared memory, in the place of the watermarks."""
 
 
 class Watermarks:
     """Octets of each input between two marks."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: PauseSetting) -> None:
         self.setting = setting
         self.held = dict.fromkeys(setting.delays, 0)
 
@@ -68,7 +56,7 @@ class SharedMemory:
     RESERVE = 4096
     XON_OFFSET = 3072
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: PauseSetting) -> None:
         rate = setting.rate_bps
         self.room = {host: 3 * (rate * delay // (8 * PS)) for host, delay in setting.delays.items()}
         kept = sum(self.room.values()) + self.RESERVE * len(setting.delays)
@@ -146,8 +134,8 @@ class Told(Link):
 class Network:
     """Hosts, the switch, and the flows."""
 
-    setting: Setting
-    flows: list[Flow]
+    setting: PauseSetting
+    flows: list[Transfer]
     world: World = field(default_factory=World)
     pause_frames: int = 0
     drops: int = 0
@@ -171,7 +159,7 @@ class Network:
         for index, flow in enumerate(self.flows):
             self.world.at(flow.start, partial(self.send, index, flow))
 
-    def send(self, index: int, flow: Flow) -> None:
+    def send(self, index: int, flow: Transfer) -> None:
         left = flow.size
         while left > 0:
             octets = min(left, self.setting.frame_bytes)

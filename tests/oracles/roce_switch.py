@@ -14,42 +14,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from switch import PS, Link, Packet, World
+from switch import PS, Link, Packet, Result, Setting, Transfer, World
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A switch with links of one rate, and what queue pairs are told. Times in ps."""
+@dataclass(frozen=True, kw_only=True)
+class RoceSetting(Setting):
+    """What queue pairs are told. Times in ps."""
 
-    delays: dict[str, int]
-    """Of each host's link, one way."""
-    rate_bps: int = 10_000_000_000
-    queue_bytes: int = 60_000
     frame_bytes: int = 1062
     header_bytes: int = 62
     ack_bytes: int = 66
     window_bytes: int | None = None
     rto: int = 1_000_000_000
     nack_interval: int = 50_000_000
-
-
-@dataclass(frozen=True)
-class Message:
-    """Octets from one host to another, at most one message from a host."""
-
-    source: str
-    to: str
-    size: int
-    start: int
-
-
-@dataclass
-class Result:
-    """What became of a message."""
-
-    done: int | None = None
-    retransmitted: int = 0
-    timeouts: int = 0
 
 
 @dataclass(frozen=True)
@@ -60,7 +37,7 @@ class Nack(Packet):
 class QueuePair:
     """The sending end."""
 
-    def __init__(self, setting: Setting, world: World, message: Message):
+    def __init__(self, setting: RoceSetting, world: World, message: Transfer):
         self.s, self.world, self.message = setting, world, message
         self.result = Result()
         self.payload = setting.frame_bytes - setting.header_bytes
@@ -122,7 +99,7 @@ class QueuePair:
 class PacedPair(QueuePair):
     """The sending end with a rate: after a packet it waits until its bits have passed at it."""
 
-    def __init__(self, setting: Setting, world: World, message: Message) -> None:
+    def __init__(self, setting: RoceSetting, world: World, message: Transfer) -> None:
         super().__init__(setting, world, message)
         self.rate = float(setting.rate_bps)
         self.bits = 0.0
@@ -159,19 +136,17 @@ class PacedPair(QueuePair):
 
 
 class Network:
-    """Hosts, the switch, and the queue pairs."""
+    """Hosts, the switch, and the queue pairs; at most one message from a host."""
 
-    port: type[Link] = Link
     pair: Callable[..., QueuePair] = QueuePair
 
-    def __init__(self, setting: Setting, messages: list[Message]) -> None:
+    def __init__(self, setting: RoceSetting, messages: list[Transfer]) -> None:
         self.setting, self.messages, self.world = setting, messages, World()
-        rate, room = setting.rate_bps, setting.queue_bytes
         self.up: dict[str, Link] = {}
         self.down: dict[str, Link] = {}
         for host, delay in setting.delays.items():
-            self.up[host] = Link(self.world, rate, delay, None, self.forward)
-            self.down[host] = self.port(self.world, rate, delay, room, self.arrive)
+            self.up[host] = Link(self.world, setting.rate_bps, delay, None, self.forward)
+            self.down[host] = self.port(delay)
         self.pairs = [self.pair(setting, self.world, message) for message in messages]
         self.expected = [0] * len(messages)
         self.nacked: list[tuple[int, int] | None] = [None] * len(messages)
@@ -181,6 +156,11 @@ class Network:
             self.pairs[index].wake = serve
             self.up[message.source].idle = serve
             self.world.at(message.start, partial(self.start, index))
+
+    def port(self, delay: int) -> Link:
+        """Return a port of the switch with the link behind it."""
+        rate, room = self.setting.rate_bps, self.setting.queue_bytes
+        return Link(self.world, rate, delay, room, self.arrive)
 
     def start(self, index: int) -> None:
         self.pairs[index].started = True

@@ -11,6 +11,35 @@ PS = 1_000_000_000_000
 
 
 @dataclass(frozen=True)
+class Setting:
+    """Hosts at a switch: the delay of each host's link one way, ps, and the rate of all."""
+
+    delays: dict[str, int]
+    rate_bps: int = 10_000_000_000
+    queue_bytes: int | None = 60_000
+    """Octets that the queue of a port holds; any number if `None`."""
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """Octets from one host to another, from a time on, ps."""
+
+    source: str
+    to: str
+    size: int
+    start: int
+
+
+@dataclass
+class Result:
+    """When a transfer ended, ps, and what it took."""
+
+    done: int | None = None
+    retransmitted: int = 0
+    timeouts: int = 0
+
+
+@dataclass(frozen=True)
 class Packet:
     """A segment or an acknowledgement of a flow."""
 
@@ -19,6 +48,7 @@ class Packet:
     octets: int
     number: int
     is_ack: bool
+    mark: bool = False
 
 
 class World:

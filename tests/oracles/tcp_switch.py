@@ -17,17 +17,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from switch import PS, Link, Packet, World
+from switch import PS, Link, Packet, Result, Setting, Transfer, World
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A switch with links of one rate, and what the ends of connections are told. Times in ps."""
+@dataclass(frozen=True, kw_only=True)
+class TcpSetting(Setting):
+    """What the ends of connections are told. Times in ps."""
 
-    delays: dict[str, int]
-    """Of each host's link, one way."""
-    rate_bps: int = 10_000_000_000
-    queue_bytes: int = 60_000
     frame_bytes: int = 1500
     header_bytes: int = 40
     ack_bytes: int = 64
@@ -39,25 +35,6 @@ class Setting:
     granularity: int = 1_000_000_000
     ack_delay: int = 0
     newreno: bool = False
-
-
-@dataclass(frozen=True)
-class Flow:
-    """Octets from one host to another."""
-
-    source: str
-    to: str
-    size: int
-    start: int
-
-
-@dataclass
-class Result:
-    """What became of a flow."""
-
-    done: int | None = None
-    retransmitted: int = 0
-    timeouts: int = 0
 
 
 @dataclass
@@ -83,7 +60,9 @@ class Receiver:
 class Sender:
     """Slow start, congestion avoidance, fast retransmit, fast recovery, and the timer."""
 
-    def __init__(self, setting: Setting, world: World, flow: Flow, send: Callable[[int], None]):
+    def __init__(
+        self, setting: TcpSetting, world: World, flow: Transfer, send: Callable[[int], None]
+    ):
         self.s, self.world, self.flow, self.send = setting, world, flow, send
         self.result = Result()
         self.mss = setting.frame_bytes - setting.header_bytes
@@ -215,7 +194,9 @@ class Sender:
 class NewReno(Sender):
     """RFC 6582: recovery lasts until everything sent before it has arrived."""
 
-    def __init__(self, setting: Setting, world: World, flow: Flow, send: Callable[[int], None]):
+    def __init__(
+        self, setting: TcpSetting, world: World, flow: Transfer, send: Callable[[int], None]
+    ):
         super().__init__(setting, world, flow, send)
         self.recover = -1
         self.first_partial = True
@@ -246,7 +227,7 @@ class NewReno(Sender):
 class Network:
     """Hosts, the switch, and the connections between the hosts."""
 
-    def __init__(self, setting: Setting, flows: list[Flow]) -> None:
+    def __init__(self, setting: TcpSetting, flows: list[Transfer]) -> None:
         self.setting, self.flows, self.world = setting, flows, World()
         rate, room = setting.rate_bps, setting.queue_bytes
         self.up: dict[str, Link] = {}
@@ -294,7 +275,7 @@ class Network:
             self.world.at(due, lambda: self.acknowledge(index) if receiver.held == due else None)
 
 
-def run(setting: Setting, flows: list[Flow], until: int) -> list[Result]:
+def run(setting: TcpSetting, flows: list[Transfer], until: int) -> list[Result]:
     """Return what became of each flow by `until`, ps."""
     network = Network(setting, flows)
     network.world.run(until)
