@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, extra
 from qcnlab.sweeps import executors, runs
+from qcnlab.sweeps.clusters import Crew, of_client
 
 TABLES = ("metrics.parquet", "metrics.csv", "runs.jsonl", "sweep.svg")
 VARY: dict[str, list[object]] = {"topology.sources": [2, 3, 4], "topology.rtt": ["10 us", "0.2 ms"]}
@@ -70,6 +72,32 @@ def test_a_dask_client_gives_the_same_bytes(
 ) -> None:
     sweep(short, tmp_path / "out", client)
     assert files(tmp_path / "out") == here
+
+
+def test_the_scenario_goes_to_a_dask_worker_once(
+    short: qcnlab.Scenario, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every task gets the same result of one task in the place of the scenario's text."""
+    distributed = extra("distributed")
+    sent = []
+
+    class Watched(Executor):
+        def __init__(self, executor: Executor) -> None:
+            self.executor = executor
+
+        def submit(self, work: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+            sent.append(arguments[1])
+            return self.executor.submit(work, *arguments, **options)
+
+    def watched(client: Any, jobs: int | None) -> Crew:
+        crew = of_client(client, jobs)
+        return replace(crew, executor=Watched(crew.executor))
+
+    monkeypatch.setattr(executors, "of_client", watched)
+    sweep(short, tmp_path / "out", client)
+    assert len(sent) > 1
+    assert isinstance(sent[0], distributed.Future)
+    assert all(source is sent[0] for source in sent)
 
 
 @pytest.mark.parametrize("seed", range(3))
