@@ -35,7 +35,7 @@ class Experiment:
 
 
 # Nine adapters and a switch on one core want more time for a frame than 100 Mb/s leave.
-SCALE_OF_NINE = 250
+SCALE_OF_NINE = 500
 KERNEL = {
     "traffic.flavour": "newreno",
     "traffic.min_rto": f"{200_000 // SCALE_OF_NINE} us",
@@ -44,8 +44,8 @@ KERNEL = {
 }
 NINE = (
     "Nine TCP connections at a hotspot of 2 Gb/s, shortened to 40 ms. Live it is the TCP of "
-    "Linux, with NewReno; the kernel's least timeout of 200 ms and first one of 1 s are 0.8 "
-    "and 4 ms of the scenario's time, and simulated as such."
+    "Linux, with NewReno; the kernel's least timeout of 200 ms and first one of 1 s are 0.4 "
+    "and 2 ms of the scenario's time, and simulated as such."
 )
 
 
@@ -74,7 +74,7 @@ EXPERIMENTS = (
         "deck001",
         "Deck 001, two sources at a hotspot",
         "og-hotspot-2src-10g-to-500m-rtt10us",
-        100,
+        200,
         2,
         {
             "warmup": "30 ms",

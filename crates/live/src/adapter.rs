@@ -7,6 +7,7 @@
 //! before they come here, and the limiter holds them for the port alone.
 
 use crate::defence::{self, DefenceEnd, DefendedPort, Mode};
+use crate::gate::{fastest, longest_gap};
 use crate::head::{Head, whole, with_tags};
 use crate::layout::{DISCARD, Layout, VLAN, ip, mac};
 use crate::limiters::{HostLimiter, limiters_of};
@@ -25,11 +26,6 @@ use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use qcnlab_wire::{CnTag, Codec, EtherType, Frame, MacControl, Payload, VlanTag};
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// How late a frame may leave and still count as having left when it should have, ps: a limiter that is later than this
-/// starts anew, so that time lost is not made good by a burst. As long as a loop of a valid run may not look, so that
-/// in such a run every frame leaves its limiter when the law says.
-const MOST_CATCH_UP: u64 = 5_000_000_000;
 
 /// A host's adapter, without its descriptors.
 pub(crate) struct Adapter {
@@ -56,6 +52,10 @@ pub(crate) struct Adapter {
     rates_every: u64,
     next_rates: u64,
     end: u64,
+    /// How late a frame may leave and still count as having left when it should have, ps: a limiter that is later than
+    /// this starts anew, so that time lost is not made good by a burst. As long as a loop of a valid run may not look, so
+    /// that in such a run every frame leaves its limiter when the law says.
+    most_catch_up: u64,
     capture: Capture,
     room: Vec<u8>,
     pub(crate) records: Records,
@@ -96,6 +96,7 @@ impl Adapter {
             rates_every: if rates_every == Span::ZERO { u64::MAX } else { rates_every.ps() },
             next_rates: 0,
             end: plan.end.ps(),
+            most_catch_up: longest_gap(fastest(plan)).ps(),
             room: Vec::with_capacity(2048),
             defended: layout.defended_port(uplink),
             untagged,
@@ -370,7 +371,7 @@ impl Adapter {
                 return;
             }
             let Some((position, at)) = self.next_release().filter(|(_, at)| *at <= now) else { return };
-            self.release(position, at.max(now.saturating_sub(MOST_CATCH_UP)));
+            self.release(position, at.max(now.saturating_sub(self.most_catch_up)));
         }
     }
 

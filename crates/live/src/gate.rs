@@ -5,6 +5,8 @@
 
 use crate::health::{Lateness, LoopHealth};
 use crate::sys::scheduling::SchedulingClass;
+use qcnlab_sim::Plan;
+use qcnlab_units::{BitRate, Bytes, Span};
 use serde_json::{Value, json};
 
 /// The label of a run outside the limits.
@@ -17,8 +19,10 @@ pub struct Limits {
     pub late_99_frames: f64,
     /// Of the lateness of 99.9 % of frames, as a share of the time that the set point's octets take at that rate.
     pub late_999_set_points: f64,
-    /// Of the longest time that a loop did not look when it should have, ms.
-    pub gap_ms: f64,
+    /// Of the longest time that a loop did not look when it should have: octets that the fastest link sends in it.
+    pub gap_octets: Bytes,
+    /// No scale allows a longer one: the least of the kernel's timers that act in a run, that of delayed acknowledgements.
+    pub gap_most: Span,
     /// Of the CPU that all loops take; they share one core.
     pub cpu_share: f64,
     /// Of the time that a hypervisor took from this machine.
@@ -26,8 +30,14 @@ pub struct Limits {
 }
 
 /// The limits of `docs/concepts/live.md`.
-pub const LIMITS: Limits =
-    Limits { late_99_frames: 1.25, late_999_set_points: 0.5, gap_ms: 5.0, cpu_share: 0.8, steal_share: 0.01 };
+pub const LIMITS: Limits = Limits {
+    late_99_frames: 1.25,
+    late_999_set_points: 0.5,
+    gap_octets: Bytes::new(60_000),
+    gap_most: Span::from_ms(40),
+    cpu_share: 0.8,
+    steal_share: 0.01,
+};
 
 /// What a run is held against.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +46,19 @@ pub(crate) struct Scales {
     pub(crate) frame_us: f64,
     /// Time of the set point's octets on it, us; of 33 KB for schemes without one.
     pub(crate) set_point_us: f64,
+    /// The longest time that a loop may not look.
+    pub(crate) gap: Span,
+}
+
+/// The rate of the fastest link.
+pub(crate) fn fastest(plan: &Plan) -> BitRate {
+    let fastest = plan.ports.iter().map(|port| port.rate).max_by_key(|rate| rate.get());
+    fastest.unwrap_or_else(|| unreachable!("a plan has ports"))
+}
+
+/// The longest time that a loop may not look, and as late as a limiter still makes good what it lost.
+pub(crate) fn longest_gap(fastest: BitRate) -> Span {
+    fastest.time_for_rounded_up(LIMITS.gap_octets).min(LIMITS.gap_most)
 }
 
 /// What a run measured of itself.
@@ -85,6 +108,10 @@ impl Timing {
         self.loops.iter().map(|each| each.cpu_share).sum()
     }
 
+    fn gap_ms(&self) -> f64 {
+        self.scales.gap.seconds() * 1000.0
+    }
+
     fn find_reasons(&self) -> Vec<String> {
         let mut reasons = Vec::new();
         let limits = LIMITS;
@@ -101,9 +128,9 @@ impl Timing {
                     "{name}: 0.1 % of frames left more than {late} us late; the limit is {most_999:.0} us"
                 ));
             }
-            let gap_ms = each.longest_gap_us as f64 / 1000.0;
-            if gap_ms > limits.gap_ms {
-                reasons.push(format!("{name}: did not look for {gap_ms:.1} ms; the limit is {} ms", limits.gap_ms));
+            let (gap_ms, most_ms) = (each.longest_gap_us as f64 / 1000.0, self.gap_ms());
+            if gap_ms > most_ms {
+                reasons.push(format!("{name}: did not look for {gap_ms:.1} ms; the limit is {most_ms:.1} ms"));
             }
             if each.receive_drops > 0 {
                 reasons.push(format!("{name}: {} frames found no room in the socket", each.receive_drops));
@@ -171,7 +198,7 @@ impl Timing {
             "limits": {
                 "late_99_us": LIMITS.late_99_frames * self.scales.frame_us,
                 "late_999_us": LIMITS.late_999_set_points * self.scales.set_point_us,
-                "gap_ms": LIMITS.gap_ms,
+                "gap_ms": self.gap_ms(),
                 "cpu_share": LIMITS.cpu_share,
                 "steal_share": LIMITS.steal_share,
             },
@@ -211,10 +238,24 @@ mod tests {
         }
     }
 
+    /// 60,000 octets take 4.8 ms at 100 Mb/s, 48 at 10, where the kernel's timer of 40 ms comes first.
+    #[test]
+    fn a_slower_link_leaves_a_loop_more_time() {
+        assert_eq!(
+            [1000, 100, 40, 10].map(|mbps| longest_gap(BitRate::mbps(mbps))),
+            [Span::from_us(480), Span::from_us(4800), Span::from_us(12_000), Span::from_ms(40),]
+        );
+        let scales = Scales { frame_us: 120.0, set_point_us: 2640.0, gap: longest_gap(BitRate::mbps(100)) };
+        let timing =
+            |longest_gap_us| Timing::new(vec![LoopHealth { longest_gap_us, ..health(0) }], 0.0, 0, true, scales);
+        assert!(timing(4_800).is_valid());
+        assert_eq!(timing(4_900).reasons(), ["switches: did not look for 4.9 ms; the limit is 4.8 ms"]);
+    }
+
     /// 1500 octets at 100 Mb/s take 120 us, times 1.25 150 us; 33 KB 2640 us, half of it 1320 us.
     #[test]
     fn a_run_is_valid_within_all_limits_and_says_which_it_breaks() {
-        let scales = Scales { frame_us: 120.0, set_point_us: 2640.0 };
+        let scales = Scales { frame_us: 120.0, set_point_us: 2640.0, gap: Span::from_us(4800) };
         let timing = |health| Timing::new(vec![health], 0.0, 0, true, scales);
         assert!(timing(health(150)).is_valid());
         let late = timing(health(151));

@@ -1,7 +1,7 @@
 //! What a live run gives: the outcome of a scenario like any other, and the run's own account beside it.
 
 use crate::defence::DefenceEnd;
-use crate::gate::{Scales, Timing};
+use crate::gate::{Scales, Timing, fastest, longest_gap};
 use crate::intruder::IntruderEnd;
 use crate::iperf::IperfEnd;
 use crate::layout::Layout;
@@ -189,12 +189,11 @@ pub(crate) fn put_together(
         }
     }
     let mut merged = merge(all, plan.flows.len());
-    let fastest = plan.ports.iter().map(|port| port.rate).max_by_key(|rate| rate.get());
-    let fastest = fastest.unwrap_or_else(|| unreachable!("a plan has ports"));
+    let fastest = fastest(plan);
     let longest = plan.flows.iter().map(|flow| flow.frame).max_by_key(|frame| frame.get()).unwrap_or(Bytes::new(1500));
     let set_point = plan.scheme.set_point().unwrap_or(Bytes::new(33_000));
     let us = |octets: Bytes| fastest.time_for_rounded_up(octets).seconds() * 1e6;
-    let scales = Scales { frame_us: us(longest), set_point_us: us(set_point) };
+    let scales = Scales { frame_us: us(longest), set_point_us: us(set_point), gap: longest_gap(fastest) };
     let tally = |(flow, count): (usize, &crate::record::FlowCount)| {
         let planned = &plan.flows[flow];
         let total = planned.traffic.total().map(Bytes::get);
