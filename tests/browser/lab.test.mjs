@@ -149,6 +149,7 @@ test("a lesson opens with its own setup running, and the next one with its own",
   assert.equal(await hash(), "#scenario=ig-4-culprits-1-victim-pause-1500kb-rtt5us&run=none");
   await page.setViewportSize({ width: 390, height: 844 });
   await page.getByRole("button", { name: "Lessons" }).click();
+  await page.waitForFunction(() => /lesson=1&/.test(location.hash) && !document.querySelector("#metrics"));
   await ended(page);
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
   await shot(page, "lab-lesson-narrow");
