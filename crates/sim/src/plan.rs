@@ -41,7 +41,7 @@ pub struct Plan {
     pub domain: Option<DomainPlan>,
     /// The scheme of watched ports' congestion points and of senders.
     pub scheme: Config,
-    /// The run ends here; what is due at this instant does not happen.
+    /// The run ends here. Transmissions that end at this instant have ended; nothing else that is due then happens.
     pub end: Instant,
     /// Whether it ends before, when each flow with an end has finished or has lost a frame that nothing sends again.
     pub drains: bool,

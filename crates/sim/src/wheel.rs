@@ -12,7 +12,8 @@
 //! A level has 4096 buckets; a bucket of one level is as wide as the whole level
 //! below. Those of the first level are as wide as events are apart, as far as that
 //! is known beforehand, and 2^17 ps (131 ns) wide at most: then the levels are
-//! 537 us, 2.2 s and 2.5 h long, and nothing is in the fourth.
+//! 537 us, 2.2 s and 2.5 h long, and nothing is in the fourth. The first level
+//! goes round: it holds what is less than its whole length ahead.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -23,10 +24,11 @@ pub type Entity = u32;
 const BITS: u32 = 12;
 const BUCKETS: usize = 1 << BITS;
 const LEVELS: usize = 4;
-/// How wide buckets of the first level are at least and at most, as exponents of two. A first level shorter than most
-/// waits would put every event into two buckets, one after the other.
-const NARROWEST: u32 = 13;
+/// How wide buckets of the first level are at least and at most, as exponents of two.
+const NARROWEST: u32 = 9;
 const WIDEST: u32 = 17;
+/// How wide they need not be, whatever waits there are.
+const WIDE_ENOUGH: u32 = 13;
 const NONE: u32 = u32::MAX;
 
 /// Where an entity's event is kept.
@@ -169,11 +171,22 @@ impl Wheel {
         }
     }
 
-    /// The same for events that are `apart` ps from one to the next on average, with nothing pending.
+    /// The same for events that are `apart` ps from one to the next on average, most of them set less than `ahead` ps
+    /// before their time, with nothing pending. A first level shorter than that would put every event into two buckets,
+    /// one after the other.
     #[must_use]
-    pub fn spaced(mut self, apart: u64) -> Wheel {
-        self.shift = apart.max(1).ilog2().clamp(NARROWEST, WIDEST);
+    pub fn spaced(mut self, apart: u64, ahead: u64) -> Wheel {
+        let covers = |shift: &u32| ahead >> shift < BUCKETS as u64 - 1;
+        let narrowest = (NARROWEST..WIDE_ENOUGH).find(covers).unwrap_or(WIDE_ENOUGH);
+        self.shift = apart.max(1).ilog2().clamp(narrowest, WIDEST);
         self
+    }
+
+    /// Whether an event of this bucket of the first level's width is kept there: after the current one, and less than a
+    /// round ahead.
+    #[inline(always)]
+    const fn is_near(&self, bucket: u64) -> bool {
+        bucket.wrapping_sub(self.current + 1) < BUCKETS as u64 - 1
     }
 
     /// Sets the entity's pending event to `time`, replacing any it had.
@@ -181,8 +194,7 @@ impl Wheel {
     #[inline]
     pub fn set(&mut self, entity: Entity, time: u64) {
         let bucket = time >> self.shift;
-        let in_first_level = bucket > self.current && (bucket ^ self.current) >> BITS == 0;
-        if in_first_level && self.slots[entity as usize].location == IDLE {
+        if self.is_near(bucket) && self.slots[entity as usize].location == IDLE {
             self.link::<0>(entity, time, bucket as usize);
         } else {
             self.replace(entity, time);
@@ -278,10 +290,11 @@ impl Wheel {
         if bucket <= self.current {
             return self.insert_late(entity, time);
         }
+        if self.is_near(bucket) {
+            return self.link::<0>(entity, time, bucket as usize);
+        }
         let apart = bucket ^ self.current;
-        if apart >> BITS == 0 {
-            self.link::<0>(entity, time, bucket as usize);
-        } else if apart >> (2 * BITS) == 0 {
+        if apart >> (2 * BITS) == 0 {
             self.link::<1>(entity, time, (bucket >> BITS) as usize);
         } else if apart >> (3 * BITS) == 0 {
             self.link::<2>(entity, time, (bucket >> (2 * BITS)) as usize);
@@ -337,17 +350,35 @@ impl Wheel {
                 self.drain_to_open(bucket);
                 return true;
             }
-            let Some((level, bucket)) = (1..LEVELS).find_map(|level| Some((level, self.after(level)?))) else {
+            if !self.next_round() {
                 return false;
-            };
-            let width = BITS * level as u32;
-            let above = self.current >> (width + BITS) << (width + BITS);
-            self.current = above | (bucket as u64) << width;
-            self.spread(level, bucket);
-            if !self.late.is_empty() {
+            }
+            if !(self.open.is_empty() && self.late.is_empty()) {
                 return true;
             }
         }
+    }
+
+    /// Begins a round of the first level: the next one, if something is there already, or the one in which the next
+    /// bucket of a higher level begins; false when nothing is pending.
+    fn next_round(&mut self) -> bool {
+        let higher = (1..LEVELS).find_map(|level| Some((level, self.after(level)?)));
+        let begins = |(level, bucket): (usize, usize)| {
+            let width = BITS * level as u32;
+            self.current >> (width + BITS) << (width + BITS) | (bucket as u64) << width
+        };
+        let next = (self.current | (BUCKETS as u64 - 1)) + 1;
+        let at = if self.summary[0] != 0 { Some(next) } else { higher.map(begins) };
+        let Some(at) = at else { return false };
+        let spreads = higher.filter(|higher| begins(*higher) == at);
+        self.current = at;
+        if self.heads[0][0] != NONE {
+            self.drain_to_open(0);
+        }
+        if let Some((level, bucket)) = spreads {
+            self.spread(level, bucket);
+        }
+        true
     }
 
     /// The first bucket of `level` with events after the current one.
@@ -467,7 +498,7 @@ mod tests {
         ) {
             let ties: Vec<Tie> = (0..12).map(|n| Tie::new((n / 4) as u8, key(n))).collect();
             let mut wheel = if draws { Wheel::drawing(ties.clone()) } else { Wheel::new(12) };
-            wheel = wheel.spaced(1 << apart);
+            wheel = wheel.spaced(1 << apart, 0);
             let mut model = Model { ties: draws.then_some(ties), pending: BTreeSet::new() };
             let mut now = 0;
             for (entity, gap, what) in steps {
@@ -486,6 +517,34 @@ mod tests {
             }
             prop_assert_eq!(wheel.pop(), None);
         }
+    }
+
+    /// Buckets of 2^9 ps last for 2.097 us in 4096, so waits of 1.084 us let events 0.6 ns apart have them, and events 3 ns
+    /// apart have 2^11 = 2048 ps. Waits of 5 us need 2^11: 8.4 us. Longer ones than 33.5 us do not count.
+    #[test]
+    fn buckets_are_as_wide_as_events_are_apart_and_a_round_as_long_as_they_wait() {
+        let width = |apart, ahead| Wheel::new(0).spaced(apart, ahead).shift;
+        assert_eq!([width(600, 1_084_000), width(3000, 1_084_000), width(600, 5_000_000)], [9, 11, 11]);
+        assert_eq!([width(1, 0), width(1, u64::MAX), width(1 << 20, 0)], [9, 13, 17]);
+    }
+
+    /// In a round of 4096 buckets one may be set up to 4095 ahead, past the end of the round; what is beyond waits in the
+    /// second level, and comes between.
+    #[test]
+    fn a_round_goes_on_where_it_began() {
+        let mut wheel = Wheel::new(5).spaced(1 << 9, 0);
+        let bucket = |n: u64| n << 9;
+        wheel.set(0, bucket(4000));
+        assert_eq!(wheel.pop(), Some((bucket(4000), 0)));
+        for (entity, n) in [(1, 4096), (2, 4100), (3, 8095), (4, 8096)] {
+            wheel.set(entity, bucket(n));
+        }
+        let level = |wheel: &Wheel, entity: usize| wheel.slots[entity].location as usize / BUCKETS;
+        assert_eq!([1, 2, 3, 4].map(|entity| level(&wheel, entity)), [0, 0, 0, 1]);
+        assert_eq!(wheel.pop(), Some((bucket(4096), 1)));
+        wheel.set(0, bucket(8097));
+        let order: Vec<Entity> = std::iter::from_fn(|| wheel.pop()).map(|event| event.1).collect();
+        assert_eq!(order, [2, 3, 4, 0]);
     }
 
     #[test]

@@ -6,11 +6,11 @@ mod senders;
 use super::changes::changes;
 use super::domain::Domain;
 use super::recording::Recording;
-use super::schedule::{Event, Schedule, Sizes};
+use super::schedule::{Event, Schedule, Sizes, Spacing};
 use super::signals::Signalling;
 use super::{Ending, Engine};
 use crate::ids::{FlowId, Id, IdVec, PortId};
-use crate::plan::{FlowPlan, Plan, Ties, Traffic};
+use crate::plan::{FlowPlan, Plan, PortPlan, Ties, Traffic};
 use crate::recorder::Recorder;
 use crate::source::Source;
 use crate::trace::{Counters, Tally};
@@ -35,7 +35,7 @@ impl Engine {
         let senders = senders::senders(plan);
         let check_every = if matches!(plan.scheme, Config::Foreign(_)) { CHECK_FOREIGN_EVERY } else { CHECK_EVERY };
         let mut engine = Engine {
-            schedule: Schedule::new(Sizes::default(), Span::ZERO),
+            schedule: Schedule::new(Sizes::default(), Spacing::default()),
             signalling: Signalling {
                 feedback: plan.feedback,
                 notification_points: plan.flows.iter().map_while(|_| plan.scheme.notification_point()).collect(),
@@ -78,12 +78,12 @@ impl Engine {
     fn schedule_of(&self, plan: &Plan) -> Schedule {
         let sizes = self.sizes(plan);
         if plan.ties == Ties::PortOrder {
-            return Schedule::new(sizes, frames_apart(plan));
+            return Schedule::new(sizes, spacing(plan));
         }
         let key = |name: &str| Dice::new(plan.seed, plan.replication, name, Purpose::Order).below(u32::MAX);
         let ports: IdVec<PortId, u32> = plan.ports.iter().map(|port| key(&port.name)).collect();
         let flows: IdVec<FlowId, u32> = plan.flows.iter().map(|flow| key(&flow.name)).collect();
-        Schedule::drawing(sizes, frames_apart(plan), |event| match event {
+        Schedule::drawing(sizes, spacing(plan), |event| match event {
             Event::TransmissionEnd(queues) | Event::PauseEffect(queues) => ports[self.network.queues[queues].port],
             Event::Arrival(port) => ports[port],
             Event::PauseRefresh(input) => ports[self.network.inputs[input].port],
@@ -167,9 +167,9 @@ fn tally(flow: &FlowPlan) -> Tally {
     Tally::new(total)
 }
 
-/// The mean time between two frames that enter a link anywhere, if everybody sends as much as the links on the way can
-/// carry. There is about one event for each.
-fn frames_apart(plan: &Plan) -> Span {
+/// Events are as far apart as frames that enter a link anywhere, if everybody sends as much as the links on the way can
+/// carry. Most are set when a frame enters a link, for when it reaches the far end.
+fn spacing(plan: &Plan) -> Spacing {
     let mut bits = vec![0u64; plan.ports.len()];
     let mut frame = Bytes::ZERO;
     for flow in &plan.flows {
@@ -183,7 +183,11 @@ fn frames_apart(plan: &Plan) -> Span {
     }
     let carried = bits.iter().zip(&plan.ports).map(|(bits, port)| port.rate.get().min(*bits));
     let rate = carried.fold(0, u64::saturating_add);
-    BitRate::bps(rate).time_for_rounded_up(frame)
+    let crosses = |port: &PortPlan| port.delay + port.latency + port.rate.time_for_rounded_up(frame + port.overhead);
+    Spacing {
+        apart: BitRate::bps(rate).time_for_rounded_up(frame),
+        ahead: plan.ports.iter().map(crosses).max().unwrap_or(Span::ZERO),
+    }
 }
 
 /// The longest time from the end of a transmission on a flow's last link to the sink.

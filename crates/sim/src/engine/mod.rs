@@ -92,7 +92,7 @@ pub struct Finished {
     pub points: Vec<PointTally>,
     /// Totals of each limiter.
     pub limiters: Vec<LimiterTally>,
-    /// When it ended: what was due at this instant did not happen.
+    /// When it ended: transmissions that end at this instant have ended, nothing else that was due then happened.
     pub end: Instant,
     /// Why it ended then.
     pub ending: Ending,
@@ -194,10 +194,10 @@ impl Engine {
         self.finish(observer)
     }
 
-    /// Does what is due before the loop's stop.
+    /// Does what is due before the loop's stop, and ends the transmissions that end then.
     fn go_on(&mut self, attendants: &mut Attendants<'_>) -> Result<(), Halt> {
         while let Some((now, entity)) = self.schedule.next() {
-            if now >= self.stop {
+            if now >= self.stop && !(now == self.stop && self.schedule.is_transmission_end(entity)) {
                 self.schedule.put_back(now, entity);
                 break;
             }

@@ -53,6 +53,15 @@ pub(super) struct Sizes {
     pub(super) inputs: usize,
 }
 
+/// How events lie in time, as far as that is known beforehand.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spacing {
+    /// From one to the next, on average.
+    pub(super) apart: Span,
+    /// From when it is set until it happens, for most of them at most.
+    pub(super) ahead: Span,
+}
+
 /// The pending events, and the numbers they have in the timing wheel.
 pub(super) struct Schedule {
     wheel: Wheel,
@@ -101,9 +110,8 @@ impl Event {
 }
 
 impl Schedule {
-    /// Nothing pending for so many components, whose events are `apart` on average; within a kind the lower number comes
-    /// first.
-    pub(super) fn new(sizes: Sizes, apart: Span) -> Schedule {
+    /// Nothing pending for so many components; within a kind the lower number comes first.
+    pub(super) fn new(sizes: Sizes, spacing: Spacing) -> Schedule {
         let mut next = sizes.queues as Entity;
         let mut kind = |count: usize| {
             let first = next;
@@ -126,16 +134,17 @@ impl Schedule {
             queue_sample: kind(1),
             rate_sample: kind(1),
         };
-        Schedule { wheel: Wheel::new(next as usize).spaced(apart.ps()), first }
+        let wheel = Wheel::new(next as usize).spaced(spacing.apart.ps(), spacing.ahead.ps());
+        Schedule { wheel, first }
     }
 
     /// As [`new`](Schedule::new), but within a kind the order is drawn, from a key for each component.
-    pub(super) fn drawing(sizes: Sizes, apart: Span, key: impl Fn(Event) -> u32) -> Schedule {
-        let mut schedule = Schedule::new(sizes, apart);
+    pub(super) fn drawing(sizes: Sizes, spacing: Spacing, key: impl Fn(Event) -> u32) -> Schedule {
+        let mut schedule = Schedule::new(sizes, spacing);
         let entities = 0..=schedule.first.rate_sample;
         let events = entities.map(|entity| schedule.event(entity));
         let ties: Vec<Tie> = events.map(|event| Tie::new(event.kind(), key(event))).collect();
-        schedule.wheel = Wheel::drawing(ties).spaced(apart.ps());
+        schedule.wheel = Wheel::drawing(ties).spaced(spacing.apart.ps(), spacing.ahead.ps());
         schedule
     }
 
@@ -193,6 +202,11 @@ impl Schedule {
             Event::QueueSample => first.queue_sample,
             Event::RateSample => first.rate_sample,
         }
+    }
+
+    /// Whether the event with this number is the end of a transmission.
+    pub(super) const fn is_transmission_end(&self, entity: Entity) -> bool {
+        entity < self.first.network_change
     }
 
     /// The event with this number. Frequent kinds are tried first.
@@ -287,7 +301,7 @@ mod tests {
 
     #[test]
     fn events_of_one_instant_happen_in_the_written_order() {
-        let mut schedule = Schedule::new(TWO_OF_EACH, Span::from_us(1));
+        let mut schedule = Schedule::new(TWO_OF_EACH, Spacing::default());
         let at = Instant::from_ps(5_000_000);
         let happened = happens(&mut schedule, at);
         assert_eq!(happened, all());
@@ -298,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_drawn_order_keeps_that_of_the_kinds() {
-        let mut schedule = Schedule::drawing(TWO_OF_EACH, Span::from_us(1), |event| match event {
+        let mut schedule = Schedule::drawing(TWO_OF_EACH, Spacing::default(), |event| match event {
             Event::Arrival(port) => 10 + port.number(),
             Event::Release(limiter) => 20 + limiter.number(),
             _ => 0,

@@ -27,8 +27,9 @@ pub struct PortState {
 }
 
 impl Engine {
-    /// Advances the run: what is due before `until` happens, what is due then or later does not. `observer` then sees
-    /// the rows so far, as in [`run_watched`](Engine::run_watched). False when the run has come to its end.
+    /// Advances the run: what is due before `until` happens, and transmissions that end then have ended; nothing else
+    /// that is due then or later happens. `observer` then sees the rows so far, as in
+    /// [`run_watched`](Engine::run_watched). False when the run has come to its end.
     ///
     /// # Errors
     /// As [`run`](Engine::run), but the audit waits for [`end`](Engine::end).

@@ -3,8 +3,8 @@
 use super::TEN;
 use super::net::{Net, greedy};
 use qcnlab_schemes::registry::Config;
-use qcnlab_sim::{Events, Process, Traffic};
-use qcnlab_units::{BitRate, Bytes, Span};
+use qcnlab_sim::{Events, PausePlan, PauseRule, PauseScope, PauseTarget, Process, Traffic};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// Long queues under PAUSE: whatever needs an event, the same pauses of the same links for the same reason.
 #[test]
@@ -56,4 +56,36 @@ fn more_events_change_nothing_in_a_fabric() {
     assert!(few.counters.messages_sent > 10 && many.counters.events > few.counters.events);
     few.counters.events = many.counters.events;
     assert!(few == many, "the runs differ");
+}
+
+/// Frames of 1500 octets take 1.2 us at 10 Gb/s. Of a source that begins at 0 s over a link of 1 us, the first leaves the
+/// switch at 1.2 + 1 + 1.2 = 3.4 us and the n-th at 3.4 + 1.2 (n - 1) us, so the third at 5.8 us. A run that ends then has
+/// its octets in the bin that ends then, whether the switch computes departures or has an event for each, as it has
+/// everywhere or while it may pause its links by a threshold; one that ends a picosecond before does not.
+#[test]
+fn a_transmission_that_ends_with_the_run_counts_with_and_without_an_event() {
+    let octets = |end: Span, events, threshold| {
+        let mut net = Net::new(&["a", "c", "s"]);
+        for host in ["a", "c"] {
+            net.link(host, "s", TEN, Span::from_us(1));
+        }
+        net.flow("a", "c", 0, greedy());
+        if threshold {
+            let s = net.node("s") as usize;
+            let (threshold, stops) = (Bytes::new(1_000_000), PauseTarget::Arriving);
+            let rule = PauseRule::Threshold { threshold, quanta: 1875, stops };
+            net.plan.nodes[s].pause = Some(PausePlan { scope: PauseScope::Link, rule, reaction: Span::ZERO });
+        }
+        (net.plan.events, net.plan.end, net.plan.record.bin) = (events, Instant::ZERO + end, end);
+        let done = net.run();
+        let delivered = done.flows[0].delivered;
+        assert_eq!(delivered, 2, "the third frame has not crossed the last link");
+        done.trace.throughput.bytes.iter().sum::<u64>()
+    };
+    let end = Span::from_ns(5800);
+    let cases = [Events::WhereNeeded, Events::Everywhere].map(|events| [(events, false), (events, true)]);
+    for (events, threshold) in cases.into_iter().flatten() {
+        assert_eq!(octets(end, events, threshold), 3 * 1500, "{events:?}");
+        assert_eq!(octets(end - Span::from_ps(1), events, threshold), 2 * 1500, "{events:?}");
+    }
 }
