@@ -73,10 +73,10 @@ bench-live: ## measure the live switch beside the kernel bridge and a plain forw
 	cargo build --release --quiet -p qcnlab-live --example forwarders
 	@$(PYTHON) benches/live_speed.py $(ARGS)
 
-bench-live-decks: $(CORE) ## hold live runs of decks 001, 002 and 003 against simulated ones; writes docs/reference/live.md (14 minutes at most)
+bench-live-decks: $(CORE) ## hold live runs of decks 001, 002 and 003 against simulated ones; writes docs/reference/live.md (15 minutes at most; ARGS="deck001 deck002": these alone)
 	@$(BIN)/python benches/live_against_simulated.py $(ARGS)
 
-bench-live-limiters: $(CORE) ## compare who paces in live runs, the adapter or the kernel's HTB; writes docs/reference/live-limiters.md (7 minutes)
+bench-live-limiters: $(CORE) ## compare who paces in live runs, the adapter or the kernel's HTB; writes docs/reference/live-limiters.md (15 minutes at most; ARGS="deck001": this alone)
 	@$(BIN)/python benches/live_limiters.py $(ARGS)
 
 gate: ## compare the engine's instruction counts with the accepted ones (needs valgrind)

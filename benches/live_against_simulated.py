@@ -1,24 +1,48 @@
 """Run the decks' experiments live and simulated at the same scale: `make bench-live-decks`.
 
 Writes `docs/reference/live.md` with the tables, and a figure of each experiment into `docs/img`.
-Takes 7 minutes, 14 where each live run has to be made twice, and wants a machine that nothing else
-uses: live runs outside the limits of `docs/concepts/live.md` are left out, with the reasons.
+Takes 15 minutes at most, and wants a machine that nothing else uses: live runs outside the limits
+of `docs/concepts/live.md` are left out, with the reasons, and repeated as it says there.
+
+    python benches/live_against_simulated.py [NAME ...] [--valid 2] [--tries 8] [--minutes 13]
+
+With names only these experiments are run; of the others the page keeps what was measured before.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from live_pages import ROOT, wrapped, written_by
+from live_pages import (
+    ROOT,
+    Rule,
+    chosen,
+    counted_by,
+    counts_of,
+    is_valid,
+    outside,
+    parts_of,
+    rule_options,
+    run_in_turn,
+    when_and_where,
+    wrapped,
+)
 
-from qcnlab import api, plots, text
+from qcnlab import api, live, plots, text
 from qcnlab.live import comparing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from qcnlab.results import Result
 
 PAGE = ROOT / "docs/reference/live.md"
 IMAGES = ROOT / "docs/img"
 REPS = 30
+CLOSE = 0.1
+"""How far apart two medians may lie and still count as close."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +53,7 @@ class Experiment:
     heading: str
     scenario: str
     scale: int
-    live_reps: int
-    changes: dict[str, str]
+    changes: dict[str, str] = field(hash=False)
     about: str
 
 
@@ -63,7 +86,6 @@ def nine(kind: str, words: str) -> Experiment:
         f"Deck 003, {words}",
         f"tcp-9-senders-{kind}-rtt25us",
         SCALE_OF_NINE,
-        1,
         changes,
         NINE,
     )
@@ -75,7 +97,6 @@ EXPERIMENTS = (
         "Deck 001, two sources at a hotspot",
         "og-hotspot-2src-10g-to-500m-rtt10us",
         200,
-        2,
         {
             "warmup": "30 ms",
             "hotspot.from": "60 ms",
@@ -91,7 +112,6 @@ EXPERIMENTS = (
             heading,
             scenario,
             800,
-            1,
             {
                 "warmup": "5 ms",
                 "hotspot.from": "15 ms",
@@ -117,39 +137,66 @@ EXPERIMENTS = (
 )
 
 
+def scenario_of(experiment: Experiment) -> api.Scenario:
+    """Return an experiment's scenario, shortened."""
+    return api.load(experiment.scenario).with_(experiment.changes)
+
+
 def command(experiment: Experiment) -> str:
     """Return the command that repeats an experiment."""
     changes = " ".join(f'-s {key}="{value}"' for key, value in experiment.changes.items())
-    return (
-        f"qcnlab live compare {experiment.scenario} --scale {experiment.scale} "
-        f"--live-reps {experiment.live_reps} {changes}"
-    )
+    return f"qcnlab live compare {experiment.scenario} --scale {experiment.scale} {changes}"
 
 
-def run(experiment: Experiment) -> str:
-    """Run an experiment, draw its figure, and return its part of the page."""
-    scenario = api.load(experiment.scenario).with_(experiment.changes)
-    both = comparing.compare(
-        scenario, scale=experiment.scale, reps=REPS, live_reps=experiment.live_reps
-    )
-    image = plots.save(both.figure(), IMAGES / f"live-{experiment.name}.svg")
-    print(f"{experiment.heading}\n{both.table()}\n", flush=True)
-    rows = []
-    for row in both.rows():
-        cells = (f"`{row['metric']}`", row["unit"], shown(row, "simulated"), shown(row, "live"))
-        rows.append(f"| {' | '.join([*cells, ratio(row)])} |")
+def run_live(experiment: Experiment, before: int) -> Result:
+    """Run an experiment live, each time with another seed, and tell of it."""
+    scenario = scenario_of(experiment)
+    result = live.run(scenario, scale=experiment.scale, seed=scenario.seed + before)
+    verdict = "valid" if is_valid(result) else f"{live.INVALID}: {outside(result)}"
+    print(f"{experiment.name}, run {before + 1}: {verdict}", flush=True)
+    return result
+
+
+def compare(experiment: Experiment, runs: list[Result]) -> comparing.Comparison:
+    """Simulate an experiment, and hold its live runs against that."""
+    slow = live.slowed(scenario_of(experiment), experiment.scale)
+    return comparing.Comparison(api.run(slow, reps=REPS), runs, experiment.scale)
+
+
+def part(
+    experiment: Experiment, both: comparing.Comparison, when: str, before: Sequence[str]
+) -> str:
+    """Return an experiment's part of the page; `before` are the counts of earlier measurements."""
+    rows = both.rows()
+    table = [
+        (f"`{row['metric']}`", row["unit"], shown(row, "simulated"), shown(row, "live"), ratio(row))
+        for row in rows
+    ]
+    words = both.runs_text().replace("\n", ". ").rstrip(".").replace("medians", "Medians", 1)
+    reasons = [
+        f"* run {number}: {outside(run)}"
+        for number, run in enumerate(both.live, 1)
+        if not is_valid(run)
+    ]
     lines = [
         f"## {experiment.heading}",
         "",
         wrapped(experiment.about),
         "",
-        f"![live and simulated](../img/{image.name})",
+        f"![live and simulated](../img/live-{experiment.name}.svg)",
         "",
         "| metric | unit | simulated | live | live / simulated |",
         "|---|---|---|---|---|",
-        *rows,
+        *(f"| {' | '.join(cells)} |" for cells in table),
         "",
-        *outside(both),
+        wrapped(f"{words}. {apart(rows)}"),
+        "",
+        "Measured, the last time as shown:",
+        "",
+        *before,
+        counted_by(when, both.live),
+        "",
+        *(["Outside the limits of timing:", "", *reasons, ""] if reasons else []),
         "```",
         command(experiment),
         "```",
@@ -157,10 +204,21 @@ def run(experiment: Experiment) -> str:
     return "\n".join(lines)
 
 
-def outside(both: comparing.Comparison) -> list[str]:
-    """Return of how many runs the medians are, and why others are outside the limits."""
-    words = both.runs_text().replace("\n", " ").rstrip(".").replace("medians", "Medians", 1)
-    return [wrapped(f"{words}."), "", *(f"* {reason}" for reason in both.reasons()), ""]
+def apart(rows: Sequence[dict[str, Any]]) -> str:
+    """Return in words which medians lie further apart than 10 %, and whether within the spread."""
+    inside, beyond = [], []
+    for row in rows:
+        middle, value = row["simulated"], row["live"]
+        if middle is None or value is None or abs(value - middle) <= CLOSE * middle:
+            continue
+        within = row["simulated_min"] <= value <= row["simulated_max"]
+        (inside if within else beyond).append(f"`{row['metric']}`")
+    said = []
+    if inside:
+        said.append(f"More than 10 % apart, but within the simulated spread: {', '.join(inside)}.")
+    if beyond:
+        said.append(f"More than 10 % apart and outside that spread: {', '.join(beyond)}.")
+    return " ".join(said or ["No two medians lie more than 10 % apart."])
 
 
 def shown(row: dict[str, object], which: str) -> str:
@@ -177,36 +235,45 @@ def ratio(row: dict[str, object]) -> str:
     return "-" if row["ratio"] is None else f"{row['ratio']:.2f}"
 
 
-def head(left_out: list[Experiment]) -> str:
-    """Return the page's head: what, when, on which build and machine, and what was not run."""
+def page(parts: dict[str, str]) -> str:
+    """Return the page: what it is, and the parts by their headings, those that there are."""
     paragraph = (
-        f"{written_by('bench-live-decks')}. Both sides "
+        "Written by `make bench-live-decks`; each part says when it was measured. Both sides "
         "have the same scenario at the same scale, with times stretched and rates shrunk by one "
         "factor ([what is real and what is not](../concepts/live.md)). Medians [least..most] over "
-        "replications; live runs outside the timing limits are left out, and counted. Times in "
+        "replications; live runs outside the timing limits are left out, and counted: [how often "
+        "a run is made](../concepts/live.md#how-often-a-run-is-made). Times in "
         "the tables are those of the slowed scenario, the axes of figures those of the scenario "
         "itself."
     )
-    if left_out:
-        missing = "; ".join(each.heading for each in left_out)
-        paragraph += f" Not run this time: {missing}."
+    missing = [each.heading for each in EXPERIMENTS if each.heading not in parts]
+    if missing:
+        paragraph += f" Not measured yet: {'; '.join(missing)}."
     why = "takes minutes, and namespaces and TAP; `make bench-live-decks` runs them"
     marker = f"<!-- no block of this page is run: {why} -->"
-    return f"# Live runs beside simulated ones\n\n{marker}\n\n{wrapped(paragraph)}"
+    head = f"# Live runs beside simulated ones\n\n{marker}\n\n{wrapped(paragraph)}"
+    there = [parts[each.heading] for each in EXPERIMENTS if each.heading in parts]
+    return "\n\n".join([head, *there]) + "\n"
 
 
 def main() -> None:
-    """Run all experiments, or those named, and write the page of these."""
+    """Run all experiments, or those named, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="; ".join(each.name for each in EXPERIMENTS))
-    names = parser.parse_args().names
-    unknown = set(names) - {each.name for each in EXPERIMENTS}
-    if unknown:
-        sys.exit(f"no experiment {', '.join(sorted(unknown))}")
-    chosen = [each for each in EXPERIMENTS if not names or each.name in names]
-    left_out = [each for each in EXPERIMENTS if each not in chosen]
-    parts = [run(each) for each in chosen]
-    PAGE.write_text("\n\n".join([head(left_out), *parts]) + "\n", encoding="utf-8")
+    rule_options(parser)
+    options = parser.parse_args()
+    wanted = chosen(EXPERIMENTS, options.names)
+    rule = Rule(options.valid, options.tries, options.minutes)
+    when = when_and_where()
+    runs = run_in_turn(wanted, run_live, is_valid, rule)
+    parts = parts_of(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
+    for experiment in wanted:
+        both = compare(experiment, runs[experiment])
+        plots.save(both.figure(), IMAGES / f"live-{experiment.name}.svg")
+        print(f"{experiment.heading}\n{both.table()}\n", flush=True)
+        before = counts_of(parts.get(experiment.heading, ""))
+        parts[experiment.heading] = part(experiment, both, when, before)
+    PAGE.write_text(page(parts), encoding="utf-8")
 
 
 if __name__ == "__main__":

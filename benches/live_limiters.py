@@ -2,12 +2,14 @@
 
 Each experiment is run with both limiters, each with its shortest burst and with one of ten frames,
 in turn, so that a machine that others use spoils none of them alone. Writes
-`docs/reference/live-limiters.md` and its figure: how far apart frames left beside what their rates
-ask for, and what that does to the switch's queue. Takes 7 minutes, and wants a machine that nothing
-else uses: runs outside the limits of `docs/concepts/live.md` are labelled, and left out where
-others are valid.
+`docs/reference/live-limiters.md` and its figures: how far apart frames left beside what their rates
+ask for, and what that does to the switch's queue. Takes 15 minutes at most, and wants a machine
+that nothing else uses: runs outside the limits of `docs/concepts/live.md` are counted, left out
+where others are valid, and repeated as it says there.
 
-    python benches/live_limiters.py [--repeats 3] [--page FILE]
+    python benches/live_limiters.py [NAME ...] [--valid 2] [--tries 8] [--minutes 13] [--page FILE]
+
+With names only these experiments are run; of the others the page keeps what was measured before.
 """
 
 from __future__ import annotations
@@ -15,21 +17,36 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from live_pages import ROOT, wrapped, written_by
+from live_pages import (
+    ROOT,
+    Rule,
+    chosen,
+    counted_by,
+    counts_of,
+    is_valid,
+    outside,
+    parts_of,
+    rule_options,
+    run_in_turn,
+    when_and_where,
+    wrapped,
+)
 
 from qcnlab import api, live, plots
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.figure import Figure
 
     from qcnlab.results import Result
 
 PAGE = ROOT / "docs/reference/live-limiters.md"
-IMAGE = ROOT / "docs/img/live-limiters.svg"
+IMAGES = ROOT / "docs/img"
 HEAD = (
     "limiter", "burst, frames", "valid runs", "frames", "gap at 1 %", "50 %", "99 %", "std of gaps",
     "queue, KB", "std of queue, KB", "queue in the hotspot, KB", "CPU, %",
@@ -43,15 +60,22 @@ class Experiment:
     """A scenario, shortened so that it can be run live eight times or more."""
 
     name: str
+    heading: str
     scenario: str
     scale: int
     frame: int
-    changes: dict[str, str]
+    changes: dict[str, str] = field(hash=False)
     about: str
+
+    @property
+    def image(self) -> str:
+        """Return the name of its figure."""
+        return f"live-limiters-{self.name}.svg"
 
 
 EXPERIMENTS = (
     Experiment(
+        "deck001",
         "Deck 001, two sources at a hotspot",
         "og-hotspot-2src-10g-to-500m-rtt10us",
         100,
@@ -65,6 +89,7 @@ EXPERIMENTS = (
         "Two sources of 1500-octet frames share a link of 100 Mb/s, which serves 5 Mb/s for 3 s.",
     ),
     Experiment(
+        "deck002-card",
         "Deck 002, feedback in the card",
         "one-source-two-switches-nic-feedback-10g-to-1g",
         400,
@@ -114,12 +139,7 @@ def run(experiment: Experiment, variant: Variant, seed: int) -> Result:
 
 def used(results: list[Result]) -> list[Result]:
     """Return the runs whose timing is valid, or all where none is."""
-    return [each for each in results if valid(each)] or results
-
-
-def valid(result: Result) -> bool:
-    """Return whether the timing of a run lies within the limits."""
-    return bool(result.meta["live"]["timing"]["valid"])
+    return [each for each in results if is_valid(each)] or results
 
 
 def middle(values: list[float], digits: int) -> str:
@@ -143,7 +163,7 @@ def row(variant: Variant, results: list[Result]) -> tuple[str, ...]:
     return (
         variant.limiter,
         str(variant.frames),
-        f"{sum(valid(each) for each in results)} of {len(results)}",
+        f"{sum(map(is_valid, results))} of {len(results)}",
         f"{sum(each['frames'] for each in spacings):,}",
         *(middle([each["percentiles"][at] for each in spacings], 2) for at in (1, 50, 99)),
         middle([each["std"] for each in spacings], 2),
@@ -154,26 +174,24 @@ def row(variant: Variant, results: list[Result]) -> tuple[str, ...]:
     )
 
 
-def figure(all_runs: dict[str, dict[Variant, list[Result]]]) -> Figure:
-    """Draw the distribution of gaps: a plane for each experiment, a line for each variant."""
+def figure(experiment: Experiment, runs: dict[Variant, list[Result]]) -> Figure:
+    """Draw the distribution of gaps: a line for each variant."""
     from qcnlab.notebook import ShownFigure
 
     with plots.style():
         drawn = ShownFigure(figsize=(7.2, 3.4), layout="constrained")
-        planes = drawn.subplots(1, len(all_runs), sharey=True, squeeze=False)[0]
-        for plane, (name, runs) in zip(planes, all_runs.items(), strict=True):
-            for number, (variant, results) in enumerate(runs.items()):
-                spacing = used(results)[0].meta["live"]["limiter"]["spacing"]
-                line = plots.source_style(number)
-                plane.plot(spacing["percentiles"], range(101), **line, label=str(variant))
-            plane.set_xscale("log")
-            plane.set_xlim(0.02, 20)
-            plane.set_title(name, fontsize="small")
-            plane.set_xlabel("gap / gap at the limiter's rate")
-        planes[0].set_ylabel("frames, %")
-        planes[-1].legend(loc="lower right", fontsize="x-small")
-        every = [each for runs in all_runs.values() for each in runs.values()]
-        if not all(any(valid(result) for result in results) for results in every):
+        plane = drawn.subplots()
+        for number, (variant, results) in enumerate(runs.items()):
+            spacing = used(results)[0].meta["live"]["limiter"]["spacing"]
+            line = plots.source_style(number)
+            plane.plot(spacing["percentiles"], range(101), **line, label=str(variant))
+        plane.set_xscale("log")
+        plane.set_xlim(0.02, 20)
+        plane.set_title(experiment.heading, fontsize="small")
+        plane.set_xlabel("gap / gap at the limiter's rate")
+        plane.set_ylabel("frames, %")
+        plane.legend(loc="lower right", fontsize="x-small")
+        if not all(any(map(is_valid, results)) for results in runs.values()):
             drawn.suptitle(f"{live.INVALID}: not every line has a valid run", x=0.01, ha="left")
         return drawn
 
@@ -186,30 +204,37 @@ def command(experiment: Experiment) -> str:
     )
 
 
-def outside(result: Result) -> str:
-    """Return the first limit that a run passed, and how many more."""
-    first, *more = result.meta["live"]["timing"]["reasons"]
-    return f"{first}; {len(more)} more" if more else str(first)
-
-
-def part(experiment: Experiment, runs: dict[Variant, list[Result]]) -> str:
-    """Return an experiment's part of the page."""
+def part(
+    experiment: Experiment,
+    runs: dict[Variant, list[Result]],
+    when: str,
+    before: Sequence[str] = (),
+) -> str:
+    """Return an experiment's part of the page; `before` are the counts of earlier measurements."""
     table = [HEAD, tuple("---" for _ in HEAD), *(row(*each) for each in runs.items())]
     reasons = [
         f"* {variant}: {outside(used(results)[0])}"
         for variant, results in runs.items()
-        if not any(valid(each) for each in results)
+        if not any(map(is_valid, results))
     ]
     if reasons:
         label = f"{live.INVALID} of every run of these, so that their rows are not to be relied on:"
         reasons = [label, "", *reasons, ""]
+    every = [each for results in runs.values() for each in results]
     return "\n".join(
         (
-            f"## {experiment.name}",
+            f"## {experiment.heading}",
             "",
             wrapped(experiment.about),
             "",
+            f"![how far apart frames left](../img/{experiment.image})",
+            "",
             *(f"| {' | '.join(line)} |" for line in table),
+            "",
+            "Measured, the last time as shown:",
+            "",
+            *before,
+            counted_by(when, every),
             "",
             *reasons,
             "```",
@@ -219,14 +244,15 @@ def part(experiment: Experiment, runs: dict[Variant, list[Result]]) -> str:
     )
 
 
-def page(all_runs: dict[str, dict[Variant, list[Result]]], repeats: int, load: float) -> str:
-    """Return the page: what, when, on which build and machine, and a part for each experiment."""
+def page(parts: dict[str, str]) -> str:
+    """Return the page: what it is, and the parts by their headings, those that there are."""
     paragraphs = (
-        f"{written_by('bench-live-limiters')}, load average {load:.1f} when it began. The law, the "
+        "Written by `make bench-live-limiters`; each part says when it was measured. The law, the "
         "rates and the switch are the same; who paces differs: the adapter in user space, or the "
         "kernel's HTB at the interface of the host's stack ([the limiter of the kernel]"
         "(../concepts/live.md#the-limiter-of-the-kernel)). "
-        f"Each was run {repeats} times, the four of an experiment in turn. Medians "
+        "The four of an experiment were run in turn ([how often a run is made]"
+        "(../concepts/live.md#how-often-a-run-is-made)). Medians "
         "[least..most] of the runs with valid timing, or of all where none has it.",
         "A gap is the time from one frame of a limiter to the next, when both were put on the "
         "link, divided by the time that the rate asks for: 1 is a frame that leaves when the law "
@@ -237,32 +263,35 @@ def page(all_runs: dict[str, dict[Variant, list[Result]]], repeats: int, load: f
         "nothing to send, and goes on at the rate.",
     )
     words = "\n\n".join(wrapped(each) for each in paragraphs)
-    image = "![how far apart frames left](../img/live-limiters.svg)"
-    parts = [part(each, all_runs[each.name]) for each in EXPERIMENTS]
+    there = [parts[each.heading] for each in EXPERIMENTS if each.heading in parts]
     title = "# Who paces: the adapter beside the kernel's HTB"
     why = "takes minutes, and namespaces and TAP; `make bench-live-limiters` runs them"
     marker = f"<!-- no block of this page is run: {why} -->"
-    return "\n\n".join([title, marker, words, image, *parts]) + "\n"
+    return "\n\n".join([title, marker, words, *there]) + "\n"
 
 
 def main() -> None:
-    """Run, and write the page and its figure."""
+    """Run all experiments, or those named, and write the page and the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=3, help="runs of each (default 3)")
+    parser.add_argument("names", nargs="*", help="; ".join(each.name for each in EXPERIMENTS))
+    rule_options(parser)
     parser.add_argument("--page", type=Path, default=PAGE, help="write the page here")
-    parser.add_argument("--figure", type=Path, default=IMAGE, help="draw the figure here")
+    parser.add_argument("--figures", type=Path, default=IMAGES, help="draw the figures here")
     options = parser.parse_args()
-    load = os.getloadavg()[0]
-    all_runs: dict[str, dict[Variant, list[Any]]] = {}
-    for experiment in EXPERIMENTS:
-        runs: dict[Variant, list[Any]] = {variant: [] for variant in VARIANTS}
-        for seed in range(options.repeats):
-            for variant in VARIANTS:
-                runs[variant].append(run(experiment, variant, seed))
-        all_runs[experiment.name] = runs
-        print(part(experiment, runs), flush=True)
-    plots.save(figure(all_runs), options.figure)
-    options.page.write_text(page(all_runs, options.repeats, load), encoding="utf-8")
+    wanted = chosen(EXPERIMENTS, options.names)
+    rule = Rule(options.valid, options.tries, options.minutes)
+    when = f"{when_and_where()}, load average {os.getloadavg()[0]:.1f} when it began"
+    pairs = [(experiment, variant) for experiment in wanted for variant in VARIANTS]
+    runs = run_in_turn(pairs, lambda pair, before: run(*pair, before), is_valid, rule)
+    page_before = options.page.read_text(encoding="utf-8") if options.page.exists() else ""
+    parts = parts_of(page_before)
+    for experiment in wanted:
+        own = {variant: runs[experiment, variant] for variant in VARIANTS}
+        plots.save(figure(experiment, own), options.figures / experiment.image)
+        before = counts_of(parts.get(experiment.heading, ""))
+        parts[experiment.heading] = part(experiment, own, when, before)
+        print(parts[experiment.heading], flush=True)
+    options.page.write_text(page(parts), encoding="utf-8")
 
 
 if __name__ == "__main__":

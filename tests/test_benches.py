@@ -83,15 +83,123 @@ def test_forwarders_are_told_by_their_medians() -> None:
     ]
 
 
-def test_the_page_says_why_live_runs_are_left_out() -> None:
-    reason = "live run 2: switches: did not look for 7.2 ms; the limit is 5 ms"
-    both = SimpleNamespace(
-        runs_text=lambda: "medians [least..most] of 30 replications and of 1 live runs",
-        reasons=lambda: [reason],
+def tried(outcomes: dict[str, str], rule: Any, costs: float) -> dict[str, str]:
+    """Return the runs that a rule makes of experiments whose runs are (v)alid or not, in turn."""
+    seconds = 0.0
+
+    def run(name: str, before: int) -> str:
+        nonlocal seconds
+        seconds += costs
+        return outcomes[name][before]
+
+    runs = bench("live_pages").run_in_turn(
+        list(outcomes), run, lambda outcome: outcome == "v", rule, lambda: seconds
     )
-    lines = bench("live_against_simulated").outside(both)
-    words = "Medians [least..most] of 30 replications and of 1 live runs."
-    assert lines == [words, "", f"* {reason}", ""]
+    return {name: "".join(made) for name, made in runs.items()}
+
+
+def test_an_experiment_is_run_until_two_of_eight_runs_are_valid() -> None:
+    rule = bench("live_pages").Rule()
+    assert (rule.valid, rule.tries, rule.minutes) == (2, 8, 13.0)
+    # The first is done after two runs, the second after five; the third never is.
+    outcomes = {"a": "vv------", "b": "-v--v---", "c": "--------"}
+    assert tried(outcomes, rule, costs=1.0) == {"a": "vv", "b": "-v--v", "c": "--------"}
+
+
+def test_no_run_begins_once_the_time_is_over_and_none_is_left_out() -> None:
+    rule = bench("live_pages").Rule(minutes=5.0)
+    outcomes = {"a": "--------", "b": "v-------", "c": "--------"}
+    # A run takes two minutes: three runs are over after six, and were all begun nevertheless.
+    assert tried(outcomes, rule, costs=120.0) == {"a": "-", "b": "v", "c": "-"}
+    # A run takes one: after five runs five minutes are over, and b has a valid one already.
+    assert tried(outcomes, rule, costs=60.0) == {"a": "--", "b": "v", "c": "--"}
+
+
+def test_words_of_the_rule_are_those_of_the_documents() -> None:
+    rule = bench("live_pages").Rule()
+    page = " ".join((ROOT / "docs/concepts/live.md").read_text(encoding="utf-8").split())
+    assert f"once it has {rule.valid} runs with valid timing, or {rule.tries} runs in all" in page
+    assert f"No run begins once {rule.minutes:.0f} minutes are over" in page
+
+
+def live_part(module: Any, experiment: Any, valid: list[bool], before: list[str]) -> str:
+    """Return the part of a page for an experiment whose runs are valid or not."""
+    simulated = {"simulated": 100.0, "simulated_min": 80.0, "simulated_max": 120.0}
+    live = {"live": 115.0, "live_min": 115.0, "live_max": 115.0, "ratio": 1.15}
+    row = {"metric": "queue_mean_bytes", "unit": "B", **simulated, **live}
+    both = SimpleNamespace(
+        rows=lambda: [row],
+        runs_text=lambda: f"medians of some; valid timing: {sum(valid)} of {len(valid)}",
+        live=[live_run(each, 0.1, 20e3) for each in valid],
+    )
+    return str(module.part(experiment, both, "2026-11-23 at commit abc", before))
+
+
+def test_a_page_counts_all_live_runs_and_says_why_some_are_left_out() -> None:
+    module = bench("live_against_simulated")
+    earlier = "* 2026-11-22 at commit def: 0 of 8 runs valid"
+    part = live_part(module, module.EXPERIMENTS[0], [False, True, True], [earlier])
+    lines = part.splitlines()
+    assert "| `queue_mean_bytes` | B | 100 [80..120] | 115 | 1.15 |" in lines
+    assert "Medians of some; valid timing: 2 of 3. More than 10 % apart, but" in part
+    assert bench("live_pages").counts_of(part) == [
+        earlier,
+        "* 2026-11-23 at commit abc: 2 of 3 runs valid",
+    ]
+    assert "* run 1: switches: late" in lines
+    assert not any(line.startswith("* run 2") for line in lines)
+
+
+def test_medians_are_apart_within_the_spread_or_outside_it() -> None:
+    apart = bench("live_against_simulated").apart
+
+    def row(name: str, live: float | None, middle: float | None = 100.0) -> dict[str, Any]:
+        return {
+            "metric": name,
+            "simulated": middle,
+            "simulated_min": 85.0 if middle else middle,
+            "simulated_max": 130.0 if middle else middle,
+            "live": live,
+        }
+
+    assert apart([row("a", 110.0), row("b", None)]) == "No two medians lie more than 10 % apart."
+    said = apart([row("a", 111.0), row("b", 89.0), row("c", 131.0), row("d", 32.0, 0.0)])
+    assert said == (
+        "More than 10 % apart, but within the simulated spread: `a`, `b`. "
+        "More than 10 % apart and outside that spread: `c`, `d`."
+    )
+
+
+@pytest.mark.parametrize("name", ["live_against_simulated", "live_limiters"])
+def test_a_page_keeps_what_was_not_measured_again(name: str) -> None:
+    module, pages = bench(name), bench("live_pages")
+    first, *others = module.EXPERIMENTS
+    old = module.page({each.heading: f"## {each.heading}\n\nold" for each in module.EXPERIMENTS})
+    parts = pages.parts_of(old)
+    parts[first.heading] = f"## {first.heading}\n\nnew"
+    new = module.page(parts)
+    assert new == old.replace("old", "new", 1)
+    assert all(pages.parts_of(new)[each.heading].endswith("old") for each in others)
+
+
+def test_the_pages_of_live_runs_have_every_experiment() -> None:
+    pages = bench("live_pages")
+    for name in ("live_against_simulated", "live_limiters"):
+        module = bench(name)
+        page = module.PAGE.read_text(encoding="utf-8")
+        parts = pages.parts_of(page)
+        assert list(parts) == [each.heading for each in module.EXPERIMENTS]
+        assert all(pages.counts_of(part) for part in parts.values())
+        assert module.page(parts) == page
+
+
+def test_experiments_are_chosen_by_name() -> None:
+    module = bench("live_pages")
+    both = [SimpleNamespace(name="a"), SimpleNamespace(name="b")]
+    assert module.chosen(both, []) == both
+    assert module.chosen(both, ["b"]) == both[1:]
+    with pytest.raises(SystemExit, match="no experiment c; there are a, b"):
+        module.chosen(both, ["b", "c"])
 
 
 def live_run(valid: bool, std: float, queue: float) -> SimpleNamespace:
@@ -114,7 +222,8 @@ def test_runs_with_valid_timing_alone_tell_how_evenly_frames_left() -> None:
     expected = ("htb", "1", "2 of 3", "2,000", *same, "0.20 [0.10..0.30]", queue, queue, queue)
     assert limiters.row(htb, runs) == (*expected, "25 [25..25]")
     # Where no run is valid, all count, and the page says why none is.
-    words = limiters.part(limiters.EXPERIMENTS[0], {htb: [live_run(False, 9.0, 90e3)]})
+    words = limiters.part(limiters.EXPERIMENTS[0], {htb: [live_run(False, 9.0, 90e3)]}, "today")
+    assert "* today: 0 of 1 runs valid" in words
     assert "| htb | 1 | 0 of 1 | 1,000 |" in words
     assert (
         "INVALID TIMING of every run of these, so that their rows are not to be relied on:" in words

@@ -13,22 +13,18 @@ pub enum Unsupported {
         name: String,
     },
     /// A signal without a standard frame.
-    #[error("the scheme {scheme} sends signals of kind {kind}; live frames carry CNMs and queue reports")]
+    #[error(
+        "the scheme {scheme} sends signals of kind {kind}; live frames carry CNMs and queue reports: use another scheme"
+    )]
     Signal {
         /// Its name.
         scheme: String,
         /// The signal.
         kind: &'static str,
     },
-    /// Receivers that take part.
-    #[error("the receivers of {scheme} answer marked frames; live receivers do not")]
-    Receivers {
-        /// Its name.
-        scheme: String,
-    },
-    /// Reaction points that probe.
-    #[error("the reaction points of {scheme} send probes; live adapters do not")]
-    Probes {
+    /// Reaction points that hear of acknowledgements.
+    #[error("the scheme {scheme} hears of acknowledgements; live adapters do not tell it: use another scheme")]
+    Acknowledgements {
         /// Its name.
         scheme: String,
     },
@@ -49,20 +45,26 @@ pub enum Unsupported {
         most: usize,
     },
     /// A flow with several paths.
-    #[error("the flow {flow} has several paths; live switches know one way to each host: set [routing] to one path")]
+    #[error(
+        "the flow {flow} has several paths; live switches know one way to each host: set routing.multipath to \"single\""
+    )]
     Paths {
         /// Its name.
         flow: String,
     },
+    /// Flows to one host that leave a switch by different links.
+    #[error(
+        "flows to {host} leave {switch} by several links; live switches know one way to each host: set routing.multipath to \"single\""
+    )]
+    Ways {
+        /// The host's name.
+        host: String,
+        /// The switch's name.
+        switch: String,
+    },
     /// A host that holds what it received.
     #[error("the host {host} has a receive buffer; live hosts read at once: leave receive_buffer and receive_rate out")]
     ReceiveBuffer {
-        /// Its name.
-        host: String,
-    },
-    /// A host with other than one link.
-    #[error("the host {host} has more than one link; live hosts have one")]
-    Uplinks {
         /// Its name.
         host: String,
     },

@@ -6,10 +6,10 @@ use crate::error::Unsupported;
 use crate::head::Conversation;
 use crate::port::PortShape;
 use qcnlab_lab::PortDefence;
+use qcnlab_schemes::SignalKind;
 use qcnlab_schemes::registry::Config;
-use qcnlab_schemes::{ReactionPoint, SignalKind};
 use qcnlab_sim::{Plan, Traffic};
-use qcnlab_units::{BitRate, Bytes};
+use qcnlab_units::Bytes;
 use qcnlab_wire::MacAddress;
 use std::collections::HashMap;
 
@@ -27,6 +27,8 @@ pub(crate) const MOST_QUEUED: u64 = 16 << 20;
 const MOST_CONNECTIONS: usize = 400;
 /// The longest frame.
 const LONGEST_FRAME: u64 = 9216;
+/// How the lab calls what reads from the receive buffer of a host, behind the host's name.
+const READER: &str = "/reader";
 /// Octets before the IPv4 packet of a frame with an 802.1Q tag, and of a CN-TAG.
 pub(crate) const TAGGED_HEADER: u64 = 18;
 pub(crate) const CN_TAG: u64 = 4;
@@ -103,7 +105,7 @@ impl Layout {
     /// # Errors
     /// When the plan has what the data plane does not.
     pub(crate) fn new(plan: &Plan) -> Result<Layout, Unsupported> {
-        check_scheme(&plan.scheme, plan.ports[0].rate)?;
+        check_scheme(&plan.scheme)?;
         if plan.flows.iter().any(|flow| matches!(flow.traffic, Traffic::Roce { .. })) {
             return Err(Unsupported::Roce);
         }
@@ -161,7 +163,7 @@ impl Layout {
             systems: plan.nodes.iter().map(|node| node.name.clone()).collect(),
             defences: Vec::new(),
         };
-        layout.find_ways(plan);
+        layout.find_ways(plan)?;
         Ok(layout)
     }
 
@@ -177,14 +179,19 @@ impl Layout {
     }
 
     /// Enters the way of each flow and the way back into the switches' tables.
-    fn find_ways(&mut self, plan: &Plan) {
+    fn find_ways(&mut self, plan: &Plan) -> Result<(), Unsupported> {
         for (flow, ends) in plan.flows.iter().zip(&self.flows) {
             for port in &flow.paths[0] {
                 let way = &self.ways[*port as usize];
-                self.table.insert((way.from, mac(ends.destination)), *port);
-                self.table.insert((way.to, mac(ends.source)), way.reverse);
+                for (from, to, by) in [(way.from, ends.destination, *port), (way.to, ends.source, way.reverse)] {
+                    if self.table.insert((from, mac(to)), by).is_some_and(|other| other != by) {
+                        let name = |node: u32| plan.nodes[node as usize].name.clone();
+                        return Err(Unsupported::Ways { host: name(to), switch: name(from) });
+                    }
+                }
             }
         }
+        Ok(())
     }
 
     pub(crate) fn is_host(&self, node: u32) -> bool {
@@ -235,20 +242,16 @@ impl Layout {
 }
 
 /// Refuses schemes whose signals or marks the data plane does not carry.
-fn check_scheme(scheme: &Config, rate: BitRate) -> Result<(), Unsupported> {
+fn check_scheme(scheme: &Config) -> Result<(), Unsupported> {
     if let Config::Foreign(foreign) = scheme {
         return Err(Unsupported::ForeignScheme { name: foreign.name().to_owned() });
     }
-    let name = || scheme.name().to_owned();
     let carried = [SignalKind::Cnm, SignalKind::QueueLen];
     if let Some(kind) = scheme.hears().iter().find(|kind| !carried.contains(kind)) {
-        return Err(Unsupported::Signal { scheme: name(), kind: kind.name() });
+        return Err(Unsupported::Signal { scheme: scheme.name().to_owned(), kind: kind.name() });
     }
-    if scheme.notification_point().is_some() {
-        return Err(Unsupported::Receivers { scheme: name() });
-    }
-    if scheme.reaction_point(rate).capabilities().sends_probes {
-        return Err(Unsupported::Probes { scheme: name() });
+    if !scheme.events().is_empty() {
+        return Err(Unsupported::Acknowledgements { scheme: scheme.name().to_owned() });
     }
     Ok(())
 }
@@ -305,16 +308,9 @@ fn roles(plan: &Plan, flows: &[FlowEnds], ways: &[Way]) -> Result<Vec<Role>, Uns
         roles[flow.source as usize] = Role::Host;
         roles[flow.destination as usize] = Role::Host;
     }
-    for (index, (node, role)) in (0u32..).zip(plan.nodes.iter().zip(&roles)) {
-        if *role != Role::Host {
-            continue;
-        }
-        if node.pause.is_some() || node.input_memory.is_some() {
-            return Err(Unsupported::ReceiveBuffer { host: node.name.clone() });
-        }
-        if ways.iter().filter(|way| way.from == index).count() != 1 {
-            return Err(Unsupported::Uplinks { host: node.name.clone() });
-        }
+    let mut readers = flows.iter().filter_map(|flow| plan.nodes[flow.destination as usize].name.strip_suffix(READER));
+    if let Some(host) = readers.next() {
+        return Err(Unsupported::ReceiveBuffer { host: host.to_owned() });
     }
     Ok(roles)
 }

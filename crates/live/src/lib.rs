@@ -19,7 +19,8 @@
 //! * [`forwarders`]: what the switch costs, beside the kernel's bridge.
 //! * [`intruder`]: a host that was taken over, for tests and fuzzing.
 //! * [`names`], [`view`]: names for the namespaces of a network that stands, and what it shows of itself.
-//! * [`session`]: a run from its scenario to its [`outcome`]. [`doctor`]: what this machine can do.
+//! * [`session`]: a run from its scenario and its [`options`] to its [`outcome`], on [`threads`].
+//!   [`doctor`]: what this machine can do.
 //!
 //! Nothing of the machine is touched: namespaces go with the process, and have names only where a network is to stand.
 #![cfg(target_os = "linux")]
@@ -46,6 +47,7 @@ mod loops;
 mod names;
 mod netlink;
 mod network;
+mod options;
 mod outcome;
 mod port;
 mod record;
@@ -56,6 +58,7 @@ mod spacing;
 mod streams;
 mod switch;
 mod sys;
+mod threads;
 mod view;
 
 pub use captures::write_capture;
@@ -66,9 +69,10 @@ pub use forwarders::{Forwarder, ForwarderMeasurement, measure_forwarder};
 pub use gate::{INVALID, LIMITS, Limits, Timing};
 pub use intruder::{Intruder, IntruderEnd};
 pub use iperf::IperfEnd;
+pub use options::{LiveOptions, TrafficSource};
 pub use outcome::LiveRun;
 pub use record::Refused;
-pub use session::{LiveOptions, Standing, TrafficSource, prepare_process, run, slowed, stand};
+pub use session::{Standing, prepare_process, run, slowed, stand};
 pub use shaper::{KernelLimit, LimiterKind};
 pub use streams::StreamEnd;
 pub use sys::SysError;

@@ -7,6 +7,7 @@ use crate::layout::{Layout, TCP_PORT, ip};
 use crate::record::Records;
 use crate::shaper::{LimiterKind, mark_of};
 use crate::sys::SysError;
+use crate::sys::scheduling::ask_for_best;
 use crate::sys::socket::{TcpState, clamp_window, connect_from, set_congestion_control, set_receive_buffer, tcp_state};
 use crate::sys::time::Clock;
 use qcnlab_sim::tcp::Flavour;
@@ -18,6 +19,8 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+/// Priority of applications among real-time threads.
+pub(crate) const APPLICATION_PRIORITY: i32 = 10;
 /// How often a thread looks whether the run is over.
 const POLL: Duration = Duration::from_millis(50);
 /// How long before its start a flow with an end has its connection made.
@@ -56,6 +59,7 @@ pub(crate) struct Streaming<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) layout: &'a Layout,
     pub(crate) limiter: LimiterKind,
+    pub(crate) real_time: bool,
     pub(crate) clock: Clock,
     pub(crate) stop: &'a AtomicBool,
 }
@@ -197,6 +201,10 @@ impl Streaming<'_> {
     }
 
     fn read(&self, mut stream: TcpStream, flow: Option<usize>, pattern: &[u8]) -> Option<StreamEnd> {
+        // A thread does not inherit real-time scheduling.
+        if self.real_time {
+            ask_for_best(APPLICATION_PRIORITY);
+        }
         stream.set_nonblocking(false).ok()?;
         stream.set_read_timeout(Some(POLL)).ok()?;
         let total = flow.and_then(|flow| match &self.plan.flows[flow].traffic {

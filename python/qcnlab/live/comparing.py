@@ -104,22 +104,15 @@ class Comparison:
         return text.table(head, rows, left=2) + "\n\n" + self.runs_text()
 
     def runs_text(self) -> str:
-        """Return how many runs the medians are of, and what was left out."""
+        """Return how many runs the medians are of, how many are valid, and what was left out."""
         count = self.simulated.summary["replications"]
-        words = f"medians [least..most] of {count} replications and of {len(self.used)} live runs"
-        if not self.valid:
+        valid, used = sum(map(_is_valid, self.live)), text.counted(len(self.used), "live run")
+        words = f"medians [least..most] of {count} replications and of {used}"
+        words += f"; valid timing: {valid} of {len(self.live)}"
+        if not valid:
             return f"{words}\n{INVALID}: the numbers of the live runs are not to be used."
-        left = len(self.live) - len(self.used)
-        return f"{words}; {left} more with {INVALID} left out" if left else words
-
-    def reasons(self) -> list[str]:
-        """Return why runs are outside the limits: a line for each limit that a run passed."""
-        runs = enumerate(self.live, 1)
-        return [
-            f"live run {number}: {reason}"
-            for number, run in runs
-            for reason in run.meta["live"]["timing"]["reasons"]
-        ]
+        left = len(self.live) > valid
+        return f"{words}, the others are {INVALID} and left out" if left else words
 
     def figure(self) -> Figure:
         """Draw throughput, queue and rates of both over the scenario's own time."""

@@ -4,8 +4,12 @@ use super::net::Net;
 use super::two_to_one;
 use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::testing::queue_pair;
-use qcnlab_sim::{Alpha, Events, SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic, TrimPlan};
-use qcnlab_units::{Bytes, Instant, Span};
+use qcnlab_sim::{
+    Alpha, Control, Departure, Engine, Events, FrameFacts, SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic,
+    TrimPlan,
+};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use std::ops::ControlFlow;
 
 /// Two messages of 1000 packets meet at a queue of 20 packets.
 fn incast(recovery: QpRecovery, trim: bool) -> Net {
@@ -91,4 +95,39 @@ fn messages_complete_with_either_recovery() {
         }
         assert!(cut.flows.iter().all(|flow| flow.roce.unwrap().trimmed > 0) && dropped.counters.packets_trimmed == 0);
     }
+}
+
+/// What the receiver of four packets sends, as a capture of its port has it: when, which packet it expects, and whether
+/// that one is missing. The packets come to the switch each 838.4 ns, from 1838.4 ns on, and leave it in 2096 ns through
+/// a queue with room for one.
+fn answers(recovery: QpRecovery, trim: bool) -> Vec<(u64, u32, bool)> {
+    let mut net = Net::new(&["a", "c", "s"]);
+    net.link("a", "s", BitRate::gbps(10), Span::from_us(1));
+    net.link("s", "c", BitRate::gbps(4), Span::from_us(1));
+    let flow = net.flow("a", "c", 3, Traffic::Roce { config: queue_pair(recovery), total: Some(Bytes::new(4000)) });
+    net.plan.flows[flow as usize].frame = Bytes::new(1048);
+    let (output, receiver, switch) = (net.port("s->c") as usize, net.port("c->s"), net.node("s") as usize);
+    net.plan.ports[output].capacity = Some(Bytes::new(1048));
+    net.plan.nodes[switch].trim = trim.then_some(TrimPlan { size: Bytes::new(64), class: 7 });
+    net.plan.end = Instant::ZERO + Span::from_us(8);
+    let mut rows = Vec::new();
+    let mut sink = |departure: &Departure| {
+        let FrameFacts::Ack { flow, negative } = departure.frame else { panic!("{departure:?}") };
+        rows.push((departure.at.ps() / 100, flow.number, negative));
+        ControlFlow::Continue(())
+    };
+    Engine::run_captured(net.plan, &[receiver], &Control::default(), &mut |_| {}, &mut sink).unwrap();
+    rows
+}
+
+/// Packet 0 is received at 4934.4 ns, and its acknowledgement of 60 octets takes 120 ns. Packets 1 and 2 find no room. Cut,
+/// their heads leave behind packet 0, 128 ns each, and are received at 5062.4 and 5190.4 ns; packet 3, which finds room
+/// at 4353.6 ns, at 7449.6 ns. Each of the three says that packet 1 is missing; without heads, packet 3 alone.
+#[test]
+fn the_answer_to_a_head_is_captured_as_a_negative_one() {
+    let (whole, late) = ((50_544, 1, false), (75_696, 1, true));
+    let heads = [whole, (51_824, 1, true), (53_104, 1, true), late];
+    assert_eq!(answers(QpRecovery::SelectiveRepeat, true), heads);
+    assert_eq!(answers(QpRecovery::SelectiveRepeat, false), [whole, late]);
+    assert_eq!(answers(QpRecovery::GoBackN, false), [whole, late]);
 }
