@@ -19,26 +19,37 @@ import laboratory
 from dcqcn_switch import DcqcnNetwork, DcqcnSetting
 from dctcp_switch import DctcpNetwork, DctcpSetting
 from hpcc_switch import HpccNetwork, HpccSetting
+from irn_switch import IrnNetwork, IrnSetting
 from laboratory import HORIZON
 from roce_switch import Network, RoceSetting
 from switch import Result, Transfer
+from trim_switch import CuttingLink, TrimNetwork, TrimSetting
 
 
 def scenario(
-    setting: RoceSetting, messages: list[Transfer], scheme: str = 'name = "none"'
+    setting: RoceSetting,
+    messages: list[Transfer],
+    scheme: str = 'name = "none"',
+    *,
+    more: str = "",
+    switch: str = "",
 ) -> qcnlab.Scenario:
-    """Return the same network and messages for the laboratory."""
+    """Return the same network and messages for the laboratory.
+
+    `more` is of the table of the traffic, `switch` of that of the switch.
+    """
     window = "none" if setting.window_bytes is None else f"{setting.window_bytes} B"
     return laboratory.scenario(
         setting,
         messages,
-        switch=f'[switch]\noutput_buffer = "{setting.queue_bytes} B"',
+        switch=f'[switch]\noutput_buffer = "{setting.queue_bytes} B"\n{switch}',
         traffic=f"""kind = "roce_list"
 cn_tag = false
 frame = "{setting.frame_bytes} B"
 window_limit = "{window}"
 rto = "{setting.rto} ps"
 nack_interval = "{setting.nack_interval} ps"
+{more}
 """,
         scheme=scheme,
     )
@@ -70,6 +81,49 @@ def test_every_message_finishes_at_the_same_picosecond(
     ours = table.select("retransmitted_frames", "timeouts").rows()
     assert ours == [(result.retransmitted, result.timeouts) for result in results]
     assert sum(result.retransmitted for result in results) > 100
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("few", [0, 3])
+@pytest.mark.parametrize("window_bytes", [None, 30_000, 60_000])
+def test_with_selective_repeat_every_message_finishes_at_the_same_picosecond(
+    *, window_bytes: int | None, few: int, seed: int
+) -> None:
+    """IRN: the same losses are repaired at the same times, by acknowledgements and by timeouts."""
+    delays, messages = drawn(seed, 4)
+    setting = IrnSetting(delays, window_bytes=window_bytes, few=few)
+    results = IrnNetwork(setting, messages).run(HORIZON)
+    more = f"""recovery = "selective_repeat"
+rto_low = "{setting.rto_low} ps"
+rto_low_packets = {few}
+"""
+    table = qcnlab.run(scenario(setting, messages, more=more)).flows.to_polars()
+    finished = [(result.done or 0) / 1e12 for result in results]
+    assert table["finished_s"].to_list() == pytest.approx(finished, abs=1e-12)
+    ours = table.select("retransmitted_frames", "timeouts").rows()
+    assert ours == [(result.retransmitted, result.timeouts) for result in results]
+    assert sum(result.retransmitted for result in results) > 50
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("window_bytes", [None, 30_000])
+def test_with_trimming_every_message_finishes_at_the_same_picosecond(
+    *, window_bytes: int | None, seed: int
+) -> None:
+    """A full queue cuts packets to their heads, and each that was cut is sent again at once."""
+    delays, messages = drawn(seed, 4)
+    setting = TrimSetting(delays, window_bytes=window_bytes)
+    network = TrimNetwork(setting, messages)
+    results = network.run(HORIZON)
+    more, switch = 'recovery = "selective_repeat"', f'trim_to = "{setting.head_bytes} B"'
+    run = qcnlab.run(scenario(setting, messages, more=more, switch=switch))
+    table = run.flows.to_polars()
+    finished = [(result.done or 0) / 1e12 for result in results]
+    assert table["finished_s"].to_list() == pytest.approx(finished, abs=1e-12)
+    assert table["retransmitted_frames"].to_list() == [r.retransmitted for r in results]
+    assert table["timeouts"].sum() == 0
+    cut = sum(port.trimmed for port in network.down.values() if isinstance(port, CuttingLink))
+    assert run.metric("trimmed") == cut > 500
 
 
 def test_a_capture_has_the_same_negative_acknowledgements(tmp_path: Path) -> None:

@@ -27,6 +27,12 @@ class PauseSetting(Setting):
     low_bytes: int = 20_000
     shared_bytes: int | None = None
     """Octets of a shared memory, in the place of the watermarks."""
+    rates: dict[str, int] = field(default_factory=dict)
+    """Rates of links that have another than `rate_bps`, that of hosts."""
+
+    def rate(self, source: str) -> int:
+        """Return the rate of a link."""
+        return self.rates.get(source, self.rate_bps)
 
 
 class Watermarks:
@@ -50,6 +56,11 @@ class Watermarks:
         return self.held[source] <= self.setting.low_bytes
 
 
+def doublings(rate: int, of: int) -> int:
+    """Return by how many doublings, at most 3, a rate is above another, a part for a whole."""
+    return next(n for n in range(4) if n == 3 or rate <= of << n)
+
+
 class SharedMemory:
     """The memory of the switches of HPCC's simulator: reserves, what all share, and headroom."""
 
@@ -57,26 +68,29 @@ class SharedMemory:
     XON_OFFSET = 3072
 
     def __init__(self, setting: PauseSetting) -> None:
-        rate = setting.rate_bps
-        self.room = {host: 3 * (rate * delay // (8 * PS)) for host, delay in setting.delays.items()}
+        delays = setting.delays.items()
+        self.room = {host: 3 * (setting.rate(host) * delay // (8 * PS)) for host, delay in delays}
+        self.shift = {
+            host: 3 - doublings(setting.rate(host), setting.rate_bps) for host, _ in delays
+        }
         kept = sum(self.room.values()) + self.RESERVE * len(setting.delays)
         self.shared = (setting.shared_bytes or 0) - kept
         self.used = 0
         self.own = dict.fromkeys(setting.delays, 0)
         self.headroom = dict.fromkeys(setting.delays, 0)
 
-    def limit(self) -> int:
-        return (self.shared - self.used) >> 3
+    def limit(self, source: str) -> int:
+        return (self.shared - self.used) >> self.shift[source]
 
     def beyond(self, source: str) -> int:
         return max(self.own[source] - self.RESERVE, 0)
 
     def take(self, source: str, octets: int) -> bool:
         full = octets + self.headroom[source] > self.room[source]
-        if full and octets + self.beyond(source) > self.limit():
+        if full and octets + self.beyond(source) > self.limit(source):
             return False
         new = self.own[source] + octets - self.RESERVE
-        if new > 0 and new > self.limit():
+        if new > 0 and new > self.limit(source):
             self.headroom[source] += octets
             return True
         self.own[source] += octets
@@ -91,13 +105,13 @@ class SharedMemory:
         self.own[source] -= rest
 
     def stops(self, source: str) -> bool:
-        return self.headroom[source] > 0 or self.beyond(source) >= self.limit()
+        return self.headroom[source] > 0 or self.beyond(source) >= self.limit(source)
 
     def goes(self, source: str) -> bool:
         if self.headroom[source] > 0:
             return False
         beyond = self.beyond(source)
-        return beyond == 0 or beyond + self.XON_OFFSET <= self.limit()
+        return beyond == 0 or beyond + self.XON_OFFSET <= self.limit(source)
 
 
 class Stoppable(Link):

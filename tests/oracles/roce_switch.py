@@ -54,12 +54,16 @@ class QueuePair:
         """Return the octets of a packet's frame."""
         return self.octets(number, number + 1) + self.s.header_bytes
 
+    def ready(self) -> bool:
+        """Return whether a packet may go now."""
+        if not self.started or self.next >= self.packets:
+            return False
+        window = self.s.window_bytes
+        return window is None or self.octets(self.una, self.next) < window
+
     def take(self) -> int | None:
         """Return the number of the packet that goes now, if one may."""
-        if not self.started or self.next >= self.packets:
-            return None
-        window = self.s.window_bytes
-        if window is not None and self.octets(self.una, self.next) >= window:
+        if not self.ready():
             return None
         number = self.next
         self.next += 1
@@ -76,9 +80,9 @@ class QueuePair:
     def on_timer(self, due: int) -> None:
         if self.alarm != due:
             return
-        self.alarm = None
         self.result.timeouts += 1
         self.next = self.una
+        self.start_timer()
         self.wake()
 
     def on_ack(self, number: int, *, negative: bool) -> None:

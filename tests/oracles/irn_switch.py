@@ -1,0 +1,128 @@
+"""Messages over RoCE queue pairs through one switch, once more: IRN's selective repeat.
+
+Written from the paper (Mittal and others, Revisiting Network Support for RDMA, SIGCOMM 2018,
+section 3). A receiver keeps what comes out of order, and answers each such packet with a negative
+acknowledgement: what it expects, and what came. That or a timeout begins a recovery: the sender
+sends the first packet that is missing, then each one below something that came, once, and new
+packets when no more is known to be missing. It ends when all that had been sent when it began has
+been acknowledged. The timeout is short while few packets are in flight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from roce_switch import Nack, Network, QueuePair, RoceSetting
+from switch import Packet, Transfer, World
+
+
+@dataclass(frozen=True, kw_only=True)
+class IrnSetting(RoceSetting):
+    """The short timeout, ps, and how many packets are few."""
+
+    rto_low: int = 100_000_000
+    few: int = 0
+
+
+@dataclass(frozen=True)
+class Selective(Nack):
+    """A negative acknowledgement that names what came."""
+
+    came: int = 0
+
+
+class IrnPair(QueuePair):
+    """The sending end."""
+
+    def __init__(self, setting: IrnSetting, world: World, message: Transfer) -> None:
+        super().__init__(setting, world, message)
+        self.irn = setting
+        self.came: set[int] = set()
+        self.recovery: int | None = None
+        self.scan = self.lost_below = 0
+
+    def recover(self, lost_below: int) -> None:
+        """Begin: what was not acknowledged below a number is known to be lost."""
+        self.recovery, self.lost_below = self.highest, lost_below
+        self.scan = self.una
+
+    def missing(self) -> int | None:
+        """Return the next packet that is known to be lost and was not sent again."""
+        below = max(self.came, default=0)
+        for number in range(max(self.scan, self.una), max(below, self.lost_below)):
+            if not self.settled(number):
+                return number
+        return None
+
+    def settled(self, number: int) -> bool:
+        return number in self.came
+
+    def take(self) -> int | None:
+        number = self.missing() if self.recovery is not None else None
+        if number is None:
+            return super().take()
+        self.scan = number + 1
+        self.result.retransmitted += 1
+        if self.alarm is None:
+            self.start_timer()
+        return number
+
+    def start_timer(self) -> None:
+        low = self.next - self.una <= self.irn.few
+        due = self.alarm = self.world.now + (self.irn.rto_low if low else self.irn.rto)
+        self.world.at(due, lambda: self.on_timer(due))
+
+    def on_timer(self, due: int) -> None:
+        if self.alarm == due:
+            self.result.timeouts += 1
+            self.recover(self.highest)
+            self.start_timer()
+            self.wake()
+
+    def on_ack(self, number: int, *, negative: bool) -> None:
+        super().on_ack(number, negative=False)
+        if self.recovery is not None and self.una >= self.recovery:
+            self.recovery = None
+
+    def on_selective(self, came: int) -> None:
+        if came >= self.una:
+            self.came.add(came)
+        if self.recovery is None:
+            self.recover(self.una + 1)
+
+
+class IrnNetwork(Network):
+    """Hosts, the switch, and the queue pairs."""
+
+    pair: Callable[..., IrnPair] = IrnPair
+
+    def __init__(self, setting: IrnSetting, messages: list[Transfer]) -> None:
+        super().__init__(setting, messages)
+        self.here: list[set[int]] = [set() for _ in messages]
+
+    def hear(self, pair: QueuePair, packet: Packet) -> None:
+        super().hear(pair, packet)
+        if isinstance(pair, IrnPair) and isinstance(packet, Selective):
+            pair.on_selective(packet.came)
+
+    def arrive(self, packet: Packet) -> None:
+        if packet.is_ack:
+            super().arrive(packet)
+            return
+        index, here = packet.flow, self.here[packet.flow]
+        here.add(packet.number)
+        in_order = packet.number <= self.expected[index]
+        while self.expected[index] in here:
+            here.discard(self.expected[index])
+            self.expected[index] += 1
+        to, number, octets = (
+            self.messages[index].source,
+            self.expected[index],
+            self.setting.ack_bytes,
+        )
+        self.up[self.messages[index].to].send(
+            Packet(index, to, octets, number, is_ack=True)
+            if in_order
+            else Selective(index, to, octets, number, is_ack=True, came=packet.number)
+        )
