@@ -33,7 +33,7 @@ def test_few_values_have_no_interval() -> None:
     assert of_median([1.0, 2.0, 3.0, 4.0, 5.0]) == Interval(3.0, None, None, 5)
     assert of_median([1.0, 2.0, 3.0, 4.0, 5.0], 0.9) == Interval(3.0, 1.0, 5.0, 5)
     assert of_median([None, None]) == Interval(None, None, None, 0)
-    assert str(of_median([1.0, 2.0])) == "1.5 of 2, too few"
+    assert str(of_median([1.0, 2.0])) == "1.5 of 2, too few for an interval"
     for level in (0.0, 1.0, 95.0):
         with pytest.raises(qcnlab.AnalysisError, match="between 0 and 1"):
             of_median([1.0], level)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
-import shutil
 import signal
 import subprocess
 import time
@@ -17,6 +15,8 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, command
+from damage import FLIPS, flipped_and_told
+from qcnlab import _core
 from qcnlab.sweeps import grid
 from qcnlab.sweeps.grid import Axis, read
 from qcnlab.sweeps.journal import of_run
@@ -176,6 +176,36 @@ def test_all_bad_points_are_told_at_once(cli: CommandLine) -> None:
     assert done.stderr.startswith("error: 5 of 6 points of the sweep cannot be run\n")
     assert "at scheme.cp.set_point=200 KB, topology.sources=2" in done.stderr
     assert "at scheme.cp.set_point=33, topology.sources=2:\n" in done.stderr
+
+
+def test_points_that_only_two_keys_together_make_bad_are_told(cli: CommandLine) -> None:
+    # A set point lies below the buffer, and a hotspot ends within the run.
+    vary = ("--vary", "topology.buffer=150 KB,100 KB", "--vary", "scheme.cp.set_point=33 KB,120 KB")
+    ends = ("--vary", "hotspot.until=1.5 s,2.4 s", "--vary", "duration=2.5 s,2 s")
+    done = cli("sweep", HOTSPOT, *vary, *ends)
+    assert done.returncode == 2
+    first, *told = done.stderr.split("\n\nat ")
+    # Of 16: a quarter by the first two keys, a quarter of the rest by the others.
+    assert first == "error: 7 of 16 points of the sweep cannot be run"
+    ended = "topology.buffer=150 KB, scheme.cp.set_point=33 KB, hotspot.until=2.4 s, duration=2 s"
+    above = (
+        "topology.buffer=100 KB, scheme.cp.set_point=120 KB, hotspot.until=1.5 s, duration=2.5 s"
+    )
+    assert [each.split(":\n")[0] for each in told] == [f"{ended} and 3 more", f"{above} and 2 more"]
+    assert "after the end" in told[0] or "2.4 s" in told[0]
+    assert "120 KB" in told[1] and "100 KB" in told[1]
+
+
+def test_the_checks_of_a_sweep_build_few_networks(short: qcnlab.Scenario) -> None:
+    """As many as there are numbers of sources, whatever else varies and in whatever order."""
+    sources = [f"topology.sources={number}" for number in range(1, 21)]
+    for other in ("topology.rtt={} us", "scheme.rp.ai_rate={} Mb/s", "topology.buffer=1{}0 KB"):
+        many = [other.format(number) for number in range(1, 21)]
+        for axes in ([sources, many], [many, sources]):
+            points = _core.Grid(short._core, [], axes, [])
+            _, refused, networks = points.check(0, 400)
+            # Each thread begins its rows of points with a network of its own.
+            assert refused == 0 and 20 <= networks <= 20 + 2 * (os.cpu_count() or 1)
 
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "two", "5000"])
@@ -434,22 +464,6 @@ def test_two_at_once_are_refused(short: qcnlab.Scenario, half: Path) -> None:
 
 
 def test_a_flipped_bit_is_told_or_harmless(folder: Path, tmp_path: Path) -> None:
-    dice = random.Random(1)
-    whole = qcnlab.open_sweep(folder).summary()
-    out = tmp_path / "out"
-    shutil.copytree(folder, out)
-    told = 0
-    for name in ("sweep.json", "runs.jsonl", "metrics.parquet", "metrics.csv", "SHA256SUMS"):
-        data = (folder / name).read_bytes()
-        for _ in range(30):
-            flipped = bytearray(data)
-            flipped[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
-            (out / name).write_bytes(flipped)
-            try:
-                assert qcnlab.open_sweep(out).summary() == whole, name
-            except qcnlab.FolderError as error:
-                assert str(out) in str(error)
-                told += 1
-        (out / name).write_bytes(data)
+    names = ("sweep.json", "runs.jsonl", "metrics.parquet", "metrics.csv", "SHA256SUMS")
     # Only the head of the journal, which names its sweep once more, may be damaged in silence.
-    assert told >= 140
+    assert flipped_and_told(folder, tmp_path / "out", names) >= len(names) * FLIPS - 10

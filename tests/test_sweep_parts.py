@@ -17,6 +17,7 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, extra
+from damage import FLIPS, flipped_and_told
 from qcnlab import Precision
 from qcnlab.sweeps import runs as runs_module
 from qcnlab.sweeps.grid import build
@@ -163,28 +164,11 @@ def test_a_kill_in_the_middle_of_a_part_loses_nothing(
 def test_a_flipped_bit_of_any_file_is_told(
     short: qcnlab.Scenario, folder: Path, tmp_path: Path
 ) -> None:
-    dice = random.Random(1)
-    whole = qcnlab.open_sweep(folder).summary()
     out = tmp_path / "out"
-    shutil.copytree(folder, out)
-    flips, told = 0, 0
-    for name in ("sweep.json", "runs.jsonl", "SHA256SUMS", *(f"metrics/{part}" for part in PARTS)):
-        data = (folder / name).read_bytes()
-        # The head of the journal names the sweep once more, and may be damaged in silence.
-        start = data.index(b"\n") if name == "runs.jsonl" else 0
-        for _ in range(30):
-            flipped = bytearray(data)
-            flipped[dice.randrange(start, len(data))] ^= 1 << dice.randrange(8)
-            (out / name).write_bytes(flipped)
-            flips += 1
-            try:
-                assert qcnlab.open_sweep(out).summary() == whole, name
-            except qcnlab.FolderError as error:
-                assert str(out) in str(error)
-                told += 1
-        (out / name).write_bytes(data)
-    # White space of the manifest means nothing.
-    assert told >= flips - 3
+    names = ("sweep.json", "runs.jsonl", "SHA256SUMS", *(f"metrics/{part}" for part in PARTS))
+    # The head of the journal names the sweep once more, and may be damaged in silence; white space
+    # of the manifest means nothing.
+    assert flipped_and_told(folder, out, names, "runs.jsonl") >= len(names) * FLIPS - 3
     part = out / "metrics" / PARTS[1]
     part.write_bytes(part.read_bytes()[:-1] + b"\0")
     with pytest.raises(qcnlab.FolderError, match=r"3 of 8 runs are missing(.|\n)*part-00001"):

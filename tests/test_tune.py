@@ -125,6 +125,7 @@ def test_the_command_of_a_trial_runs_it_again(cli: CommandLine) -> None:
     swept = json.loads(cli(*words, "--json").stdout)
     medians = [point["metrics"]["queue_std_bytes"]["median"] for point in swept["points"]]
     assert max(medians) == trial["queue_std_bytes"]
+    assert words[-6:-4] == ["--metric", "queue_std_bytes"]
     with_goal = cli("tune", HOTSPOT, *SHORT_FLAGS, *goals, "--reps", "1", "--trials", "1")
     assert with_goal.returncode == 0, with_goal.stderr
     assert "as it is" in with_goal.stdout
@@ -173,8 +174,16 @@ def test_the_best_is_compared_pair_by_pair_with_the_next_seed(short: qcnlab.Scen
 
 
 def test_another_search_is_refused(short: qcnlab.Scenario, folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(qcnlab.FolderError, match=r"another search: it differs in .*seed"):
-        search(short, seed=6, out=folder)
+    for changed, words in (
+        ({"seed": 6}, "seed: there 5, here 6"),
+        ({"reps": 1}, "replications: there 2, here 1"),
+        ({"minimize": (), "maximize": "queue_mean_bytes"}, "here maximize queue_mean_bytes"),
+        ({"subject_to": ()}, "bounds: there bottleneck_gbps>=2.5, here none"),
+        ({"over": {}}, "conditions: there topology.rtt=10 us,200 us, here none"),
+        ({"mean": True}, "the mean of the conditions: there no, here yes"),
+    ):
+        with pytest.raises(qcnlab.FolderError, match=f"holds another search:\n(.|\n)*{words}"):
+            search(short, **{"subject_to": "bottleneck_gbps>=2.5", "out": folder} | changed)
     (tmp_path / "mine.txt").write_text("keep")
     with pytest.raises(qcnlab.FolderError, match="is no search's folder and is left as it is"):
         search(short, out=tmp_path)
@@ -190,6 +199,20 @@ BAD = {
     "an end that cannot be": (("--vary", "scheme.cp.set_point=1 KB..9 GB"), "override"),
     "a bad bound": (("--vary", "scheme.cp.w=1.0..2.0", "--subject-to", "drops"), "a bound is"),
     "no such metric": (("--vary", "scheme.cp.w=1.0..2.0", "--minimize", "queue"), "no metric"),
+    "twice a key": (("--vary", "scheme.cp.w=1..2", "--vary", "scheme.cp.w=3..4"), "varied twice"),
+    "set and searched": (("--vary", "scheme.cp.w=1..2", "-s", "scheme.cp.w=3"), "both set and"),
+    "searched over itself": (
+        ("--vary", "topology.rtt=1 us..9 us", "--over", "topology.rtt=1 us,2 us"),
+        "both searched and a condition",
+    ),
+    "set over": (
+        ("--vary", "scheme.cp.w=1..2", "-s", "topology.rtt=1 us", "--over", "topology.rtt=2 us"),
+        "both set and a condition",
+    ),
+    "a seed": (("--vary", "seed=1..9"), "'seed' cannot be searched"),
+    "seeds over": (("--vary", "scheme.cp.w=1..2", "--over", "seed=1,2"), "cannot be a condition"),
+    "replications": (("--vary", "replications=1..9"), "--reps"),
+    "two ways": (("--vary", "scheme.cp.w=1..2", "--maximize", "drops"), "'drops' is wanted twice"),
     "no cluster": (("--vary", "scheme.cp.w=1.0..2.0", "--on", "x"), "is no cluster"),
 }
 
@@ -203,6 +226,39 @@ def test_bad_searches_are_refused_before_any_run(cli: CommandLine, case: str) ->
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert cli.left() == []
+
+
+def test_bounds_that_no_trial_keeps_are_told_with_the_nearest(
+    short: qcnlab.Scenario,
+) -> None:
+    tuned = search(short, subject_to=["jain>=0", "drops=-5"], trials=3, reps=1)
+    assert tuned.front == []
+    # Every run drops something, and the trial that drops least exceeds the bound least.
+    every = [tuned.baseline, *tuned.trials]
+    worst = {trial.number: max(one[0] or 0.0 for one in trial.metrics["drops"]) for trial in every}
+    nearest = min(worst, key=lambda number: worst[number])
+    name = f"Trial {nearest}" if nearest else "The scenario as it is"
+    lines = tuned.text().splitlines()
+    assert lines[0].endswith(": minimize queue_mean_bytes, subject to jain>=0, drops=-5")
+    told = f"No trial keeps all bounds. {name} comes nearest (drops=-5: {worst[nearest]:,.0f})."
+    assert told in lines
+    if nearest:
+        assert tuned.command(every[nearest]) in lines
+    # 15 ms after the hotspot QCN has not recovered.
+    never = search(short, subject_to="recovery_ms<=1", trials=1, reps=1)
+    told = "The scenario as it is comes nearest (recovery_ms<=1: a run does not have it)."
+    assert f"No trial keeps all bounds. {told}" in never.text().splitlines()
+
+
+def test_trials_that_cannot_be_run_are_told(short: qcnlab.Scenario) -> None:
+    # Each value is fine by itself, but a set point lies below the buffer.
+    vary = {"scheme.cp.set_point": "100 KB,110 KB", "topology.buffer": "50 KB,60 KB"}
+    tuned = search(short, vary=vary, trials=3, reps=1)
+    assert tuned.front == [tuned.baseline]
+    lines = tuned.text().splitlines()
+    at = lines.index("3 trials of 3 cannot be run; trial 1:")
+    assert "set point" in "".join(lines[at:])
+    assert tuned.to_polars()["refused"].is_null().to_list() == [True, False, False, False]
 
 
 def test_a_goal_is_needed(cli: CommandLine) -> None:

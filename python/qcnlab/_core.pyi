@@ -88,10 +88,10 @@ class Scenario:
     def override(self, assignments: Sequence[str]) -> Scenario: ...
     def source(self) -> tuple[str, str]:
         """Return the name of its file and the JSON from which `from_json` makes it again."""
-    def check_points(self, points: Sequence[Sequence[str]]) -> list[float | ScenarioError]:
-        """Return the duration, in s, under each list of assignments, or its error."""
     def to_toml(self) -> str: ...
     def to_json(self) -> str: ...
+    def value(self, key: str) -> str | None:
+        """Return the value of a dotted key of the resolved scenario as JSON, if it has one."""
     def to_base_json(self) -> str:
         """Return the resolved scenario as JSON, quantities as numbers in octets, bit/s or s."""
     def memory(
@@ -118,6 +118,34 @@ class Scenario:
     @property
     def duration_s(self) -> float: ...
     def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Grid:
+    """One scenario under every combination of the assignments of some axes."""
+
+    def __new__(
+        cls,
+        base: Scenario,
+        before: Sequence[str],
+        axes: Sequence[Sequence[str]],
+        after: Sequence[str],
+    ) -> Grid: ...
+    def check(self, start: int, stop: int) -> tuple[int, int, int]:
+        """Check the points at positions of the core's own order.
+
+        Return the simulated time of one run at each that can be run, in ps, the number of points
+        that cannot be run, and how often a network was built.
+        """
+    def along(self, axis: int, key: str, hashed: bool) -> list[tuple[str | None, str | None]]:
+        """Return what the scenarios have at each value of an axis, the others at their first.
+
+        The value of a key as JSON and, if `hashed`, the hash. All points can be run.
+        """
+    def refusals(self, most: int) -> tuple[int, list[tuple[int, int, ScenarioError]]]:
+        """Return how many reasons there are why points that were checked cannot be run.
+
+        Of the first `most` also the first point, the number of points, and the error.
+        """
 
 @final
 class Table:

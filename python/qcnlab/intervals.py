@@ -50,7 +50,7 @@ class Interval:
             return "none"
         middle = text.number(self.median)
         if self.low is None or self.high is None:
-            return f"{middle} of {self.runs}, too few"
+            return f"{middle} of {self.runs}, too few for an interval"
         return f"{middle} [{text.number(self.low)}..{text.number(self.high)}] of {self.runs}"
 
     @property

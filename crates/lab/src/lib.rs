@@ -27,6 +27,8 @@ pub mod fluid;
 pub mod foreign;
 #[cfg(feature = "files")]
 mod frames;
+#[cfg(feature = "threads")]
+mod grid;
 mod header;
 mod margins;
 mod metrics;
@@ -35,8 +37,6 @@ mod mib;
 mod nearest;
 mod outcome;
 mod pattern;
-#[cfg(feature = "threads")]
-mod points;
 mod quantity;
 mod replay;
 mod replication;
@@ -64,13 +64,13 @@ pub use error::RunError;
 pub use estimate::{Estimate, MemoryShortage, Part};
 #[cfg(feature = "files")]
 pub use frames::{CapturedRows, RowsError};
+#[cfg(feature = "threads")]
+pub use grid::{Checked, Grid, Refusal};
 pub use metrics::{METRICS, Metric, Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window};
 #[cfg(feature = "files")]
 pub use mib::{MIB_OBJECTS, MibError, MibObject, mib_json, mib_objects_markdown};
 pub use outcome::Outcome;
 pub use pattern::PatternError;
-#[cfg(feature = "threads")]
-pub use points::check_points;
 pub use qcnlab_schemes as schemes;
 pub use qcnlab_sim::{Control, Ending, PortState, Trace};
 pub use qcnlab_units as units;

@@ -7,6 +7,7 @@ mod errors;
 mod facts;
 mod fluid;
 mod foreign;
+mod grid;
 mod interruption;
 mod live;
 mod metrics;
@@ -32,6 +33,8 @@ mod _core {
     use super::facts::Dice;
     #[pymodule_export]
     use super::fluid::{fluid, fluid_models};
+    #[pymodule_export]
+    use super::grid::Grid;
     #[pymodule_export]
     use super::live::{live_doctor, live_run, live_slowed, live_stand};
     #[pymodule_export]

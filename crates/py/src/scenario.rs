@@ -44,18 +44,6 @@ impl Scenario {
         (name.to_owned(), json)
     }
 
-    /// Each list of assignments that can be run gives a duration in s, each other one its error.
-    fn check_points(&self, py: Python<'_>, points: Vec<Vec<String>>) -> PyResult<Vec<Py<PyAny>>> {
-        let checked = py.detach(|| qcnlab_lab::check_points(&self.0, &points));
-        checked
-            .into_iter()
-            .map(|point| match point {
-                Ok(duration) => Ok(duration.seconds().into_pyobject(py)?.into_any().unbind()),
-                Err(fault) => Ok(errors::of_scenario(py, &fault).into_value(py).into_any()),
-            })
-            .collect()
-    }
-
     fn warnings(&self) -> Vec<String> {
         self.0.warnings()
     }
@@ -70,6 +58,10 @@ impl Scenario {
 
     fn to_json(&self) -> String {
         self.0.to_json()
+    }
+
+    fn value(&self, key: &str) -> Option<String> {
+        self.0.value(key)
     }
 
     fn to_base_json(&self) -> String {

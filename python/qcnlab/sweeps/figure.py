@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from typing import TYPE_CHECKING, Any
@@ -110,7 +111,12 @@ def _line(
     plane.plot(x, y, color=color, lw=1.0 if joined else 0, label=None if not joined else label)
     if not joined:
         plane.plot([], [], color=color, ls="none", marker="o", ms=4, label=label)
-    plane.vlines(x, low, high, color=color, lw=2.5, alpha=0.35)
+    # One line with gaps: a legend keeps clear of lines, and not of what `vlines` draws.
+    gaps = [math.nan] * len(x)
+    across, up = ([each for three in zip(*of, strict=True) for each in three] for of in (
+        (x, x, gaps), (low, high, gaps),
+    ))  # fmt: skip
+    plane.plot(across, up, color=color, lw=2.5, alpha=0.35, solid_capstyle="butt")
     full = [i for i, point in enumerate(shown) if not _lacks(points[point])]
     hollow = [i for i, point in enumerate(shown) if _lacks(points[point])]
     for picked, face in ((full, color), (hollow, "white")):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import islice, product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from qcnlab.api import Scenario
 
 MOST_POINTS = 100_000
-CHUNK = 2000
-"""So many points are checked between two looks at Ctrl-C."""
+POLL_S = 0.2
+"""About how often Ctrl-C is looked for while points are checked."""
+FIRST = 256
+"""So many points are checked before the first look at Ctrl-C."""
 LONG = 1000
-"""More whole numbers than these on an axis are not looked up in a scenario each."""
+"""A longer axis is identified by its values, a shorter one by the hashes of its scenarios."""
 MOST_TOLD = 12
 """So many faults are printed in full."""
 RANGE = re.compile(r"(\d+)\.\.(\d+)(?:\.\.(\d+))?")
@@ -92,7 +94,7 @@ class Grid:
     digest: str
     """SHA-256 over the hashes of the points at which one value at a time varies, in hex.
 
-    Of a long axis of whole numbers it is over these.
+    Of a long axis it is over its values.
     """
     simulated_s: float
     """Simulated time of one run at each point."""
@@ -107,11 +109,7 @@ class Grid:
 
     def changes_at(self, point: int) -> list[str]:
         """Return the assignments that make the scenario at a point of `base`."""
-        chosen: list[str] = []
-        for values in reversed(self.assignments):
-            point, index = divmod(point, len(values))
-            chosen.append(values[index])
-        return [*self.changes, *reversed(chosen), NO_TABLES]
+        return [*self.changes, *_assignments_at(self.assignments, point), NO_TABLES]
 
     def label(self, point: int) -> str:
         """Return the name of a point: `topology.sources=5, topology.rtt=40 us`."""
@@ -194,63 +192,31 @@ def build(
     count = prod(len(values) for values in texts.values())
     if count > MOST_POINTS:
         raise scenario_error(f"the grid has {count:,} points; at most {MOST_POINTS:,} can be run")
-    simulated_s = _checked(base, changes, texts, count, progress)
+    points = _core.Grid(base._core, list(changes), list(texts.values()), [NO_TABLES])
+    simulated_s = _check(points, texts, count, progress)
     assignments = tuple(tuple(values) for values in texts.values())
     grid = Grid((), base, tuple(changes), assignments, "", simulated_s)
     digest = hashlib.sha256(grid.scenario(0).hash.encode())
-    axes = _axes(texts, grid, digest.update)
+    axes = _axes(points, texts, grid, digest.update)
     return replace(grid, axes=axes, digest=digest.hexdigest())
 
 
-def _checked(
-    base: Scenario,
-    changes: Sequence[str],
-    texts: Mapping[str, list[str]],
-    count: int,
-    progress: bool | None,
+def _check(
+    points: _core.Grid, texts: Mapping[str, list[str]], count: int, progress: bool | None
 ) -> float:
     """Check all points; return the simulated time of a run at each."""
-    # Points that differ in the scheme or the seed alone share most of the work if they are checked
-    # one after the other.
-    simulated_s, faults = _check(base, changes, texts, sorted(texts, key=_is_light), progress)
-    if faults:
-        _, faults = _check(base, changes, texts, list(texts), progress)
-        raise _refused(faults, count)
-    return simulated_s
-
-
-def _is_light(key: str) -> bool:
-    return key == "seed" or key.startswith("scheme.")
-
-
-def _check(
-    base: Scenario,
-    changes: Sequence[str],
-    texts: Mapping[str, list[str]],
-    order: list[str],
-    progress: bool | None,
-) -> tuple[float, dict[str, list[str]]]:
-    """Check all points, the last key of `order` varying fastest.
-
-    Return the simulated time of a run at each, and the points that cannot be by what is wrong.
-    """
-    simulated_s, done = 0.0, 0
-    faults: dict[str, list[str]] = {}
-    back = [order.index(key) for key in texts]
-    count = prod(len(values) for values in texts.values())
-    points = product(*(texts[key] for key in order))
+    simulated_ps, refused, done, size = 0, 0, 0, FIRST
     with Bar(f"checking {count:,} points", progress) as bar:
-        while chunk := list(islice(points, CHUNK)):
-            changed = [[*changes, *(chosen[i] for i in back), NO_TABLES] for chosen in chunk]
-            for point, checked in zip(changed, base._core.check_points(changed), strict=True):
-                if isinstance(checked, ScenarioError):
-                    words = ", ".join(point[len(changes) : -1])
-                    faults.setdefault(str(checked).rstrip("\n"), []).append(words)
-                else:
-                    simulated_s += checked
-            done += len(chunk)
+        while done < count:
+            begun = time.monotonic()
+            more_ps, more_refused, _ = points.check(done, done + size)
+            simulated_ps, refused = simulated_ps + more_ps, refused + more_refused
+            done = min(done + size, count)
             bar(done / count)
-    return simulated_s, faults
+            size = 2 * size if time.monotonic() - begun < POLL_S / 2 else max(1, size // 2)
+    if refused:
+        raise _refused(points, texts, refused, count)
+    return simulated_ps / 1e12
 
 
 def _check_keys(texts: Mapping[str, list[str]], changes: Sequence[str], *, seeded: bool) -> None:
@@ -267,26 +233,33 @@ def _check_keys(texts: Mapping[str, list[str]], changes: Sequence[str], *, seede
 
 
 def _axes(
-    texts: Mapping[str, list[str]], grid: Grid, seen: Callable[[bytes], object]
+    points: _core.Grid,
+    texts: Mapping[str, list[str]],
+    grid: Grid,
+    seen: Callable[[bytes], object],
 ) -> tuple[Axis, ...]:
-    """Return what varies; `seen` gets the hash of each point at which one value varies."""
+    """Return what varies; `seen` gets the hash of each point at which one value varies.
+
+    Of an axis longer than `LONG` it gets the values.
+    """
     axes = []
     stride = len(grid)
-    for key, values in texts.items():
+    for number, (key, values) in enumerate(texts.items()):
         stride //= len(values)
         assigned = [text.partition("=")[2].strip() for text in values]
-
-        if len(values) > LONG and _are_whole(key, assigned, grid, stride):
+        long = len(values) > LONG
+        if long and _are_whole(key, assigned, grid, stride):
             axis, words = Axis(key, tuple(map(int, assigned))), assigned
-            seen(",".join(assigned).encode())
         else:
-            scenarios = [grid.scenario(index * stride) for index in range(len(values))]
-            for scenario in scenarios:
-                seen(scenario.hash.encode())
-            resolved = [_value(scenario, key) for scenario in scenarios]
+            own = points.along(number, key, not long)
+            resolved = [None if value is None else json.loads(value) for value, _ in own]
             pairs = zip(resolved, assigned, strict=True)
-            axis = Axis(key, tuple(text if own is None else own for own, text in pairs))
+            axis = Axis(key, tuple(text if value is None else value for value, text in pairs))
             words = axis.words
+            for _, hash_ in own:
+                seen((hash_ or "").encode())
+        if long:
+            seen(",".join(words).encode())
         (most, times), *_ = Counter(words).most_common(1)
         if times > 1:
             raise scenario_error(f"'{key}' is varied over {most} twice")
@@ -299,29 +272,16 @@ def _are_whole(key: str, assigned: list[str], grid: Grid, stride: int) -> bool:
     if not all(map(WHOLE.fullmatch, assigned)):
         return False
     ends = (0, len(assigned) - 1)
-    owns = [_value(grid.scenario(index * stride), key) for index in ends]
-    return all(
-        type(own) is int and own == int(assigned[i]) for own, i in zip(owns, ends, strict=True)
-    )
+    return all(grid.scenario(i * stride)._core.value(key) == assigned[i] for i in ends)
 
 
-def _value(scenario: Scenario, key: str) -> Any:
-    """Return what a scenario has under a dotted key, `None` if it has nothing there."""
-    return _at(scenario.to_dict(), key.split("."))
-
-
-def _at(tree: Any, steps: list[str]) -> Any:
-    """Return the value under a dotted key; in a list of one its number may be left out."""
-    for number, step in enumerate(steps):
-        if isinstance(tree, list):
-            if step.isdecimal() and int(step) < len(tree):
-                tree = tree[int(step)]
-                continue
-            return _at(tree[0], steps[number:]) if len(tree) == 1 else None
-        if not isinstance(tree, dict) or step not in tree:
-            return None
-        tree = tree[step]
-    return tree
+def _assignments_at(axes: Sequence[Sequence[str]], point: int) -> list[str]:
+    """Return the assignment of each axis at a point."""
+    chosen: list[str] = []
+    for values in reversed(axes):
+        point, index = divmod(point, len(values))
+        chosen.append(values[index])
+    return chosen[::-1]
 
 
 def _assignment(key: str, value: object) -> str:
@@ -366,15 +326,20 @@ def _refusal(option: str, text: str, message: str, hint: str | None = None) -> S
     return scenario_error(message, hint=hint, argument=f'in {option} "{text}"')
 
 
-def _refused(faults: Mapping[str, list[str]], count: int) -> ScenarioError:
-    bad = sum(len(points) for points in faults.values())
+def _refused(
+    points: _core.Grid, texts: Mapping[str, list[str]], bad: int, count: int
+) -> ScenarioError:
+    reasons, told = points.refusals(MOST_TOLD)
     lines = [f"error: {bad} of {count} points of the sweep cannot be run"]
-    for fault, points in list(faults.items())[:MOST_TOLD]:
-        more = f" and {len(points) - 1} more" if len(points) > 1 else ""
-        lines += ["", f"at {points[0]}{more}:", fault]
-    if len(faults) > MOST_TOLD:
-        lines += ["", f"and {len(faults) - MOST_TOLD} other faults"]
-    error = ScenarioError("\n".join(lines))
-    error.file, error.line, error.column = None, None, None
-    error.message, error.hint = lines[0].removeprefix("error: "), None
-    return error
+    for first, members, error in told:
+        if not isinstance(error, ScenarioError):
+            raise error
+        more = f" and {members - 1} more" if members > 1 else ""
+        at = ", ".join(_assignments_at(list(texts.values()), first))
+        lines += ["", f"at {at}{more}:", str(error).rstrip("\n")]
+    if reasons > len(told):
+        lines += ["", f"and {reasons - len(told)} other faults"]
+    refusal = ScenarioError("\n".join(lines))
+    refusal.file, refusal.line, refusal.column = None, None, None
+    refusal.message, refusal.hint = lines[0].removeprefix("error: "), None
+    return refusal

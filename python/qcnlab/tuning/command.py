@@ -87,7 +87,11 @@ def tune(
         "maximize": maximize or [],
         "subject_to": subject_to or [],
     }
-    space = dict(_split(text) for text in vary)
+    space: dict[str, str] = {}
+    for key, values in map(_split, vary):
+        if key in space:
+            raise typer.BadParameter(f"--vary '{key}={values}': '{key}' is varied twice")
+        space[key] = values
     try:
         tuned = search(
             base, scenario, changes or [], space, goals, read(over or [], "--over"),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import textwrap
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from qcnlab import catalogue, text
 from qcnlab.notebook import ShownFigure
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from qcnlab.tuning.goals import Objective
     from qcnlab.tuning.result import Trial, Tuning
 
+WIDE = 20.0
+"""An axis is logarithmic if its largest score is more than so many times its smallest."""
 ACROSS = 3
 """So many pairs of objectives stand beside each other."""
 ABOUT = 100
@@ -58,7 +62,10 @@ def _over_trials(plane: Axes, tuned: Tuning) -> None:
             across, up, color=SOURCES[1], lw=1.2, label="best so far", drawstyle="steps-post"
         )
     plane.set_xlabel("trial")
-    _score_axis(plane, tuned, 0, trials)
+    plane.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _score_axis(plane, "y", tuned, 0)
+    if trials:
+        plane.legend(loc="best")
 
 
 def _one_over_other(plane: Axes, tuned: Tuning, pair: tuple[int, int]) -> None:
@@ -73,19 +80,27 @@ def _one_over_other(plane: Axes, tuned: Tuning, pair: tuple[int, int]) -> None:
             *zip(*front, strict=True),
             ls="none", marker="o", ms=7, mfc="none", mec=SOURCES[1], label="front",
         )  # fmt: skip
-    plane.set_xlabel(_axis(tuned.objectives[across]))
-    _score_axis(plane, tuned, up, _finite(tuned))
-
-
-def _score_axis(plane: Axes, tuned: Tuning, number: int, trials: list[Trial]) -> None:
-    plane.set_ylabel(_axis(tuned.objectives[number]))
-    up = tuple(trial.scores[number] for trial in trials)
-    if up and min(up) > 0 and max(up) > 20 * min(up):
-        plane.set_yscale("log")
-    else:
-        plane.yaxis.set_major_formatter(lambda value, _: text.number(value))
-    if trials:
+    for trial in tuned.front:
+        if trial.number:
+            at = (trial.scores[across], trial.scores[up])
+            plane.annotate(
+                str(trial.number), at, (4, 4), textcoords="offset points", fontsize=7, color=FAINT
+            )
+    _score_axis(plane, "x", tuned, across)
+    _score_axis(plane, "y", tuned, up)
+    if _finite(tuned):
         plane.legend(loc="best")
+
+
+def _score_axis(plane: Axes, which: Literal["x", "y"], tuned: Tuning, number: int) -> None:
+    """Name an axis, make it logarithmic if scores span decades, and write out its numbers."""
+    axis = plane.xaxis if which == "x" else plane.yaxis
+    axis.set_label_text(_axis(tuned.objectives[number]))
+    scores = [trial.scores[number] for trial in _finite(tuned)]
+    if scores and min(scores) > 0 and max(scores) > WIDE * min(scores):
+        (plane.set_xscale if which == "x" else plane.set_yscale)("log")
+        axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(lambda value, _: text.number(value))
 
 
 def _finite(tuned: Tuning) -> list[Trial]:

@@ -66,6 +66,17 @@ class Constraint:
             return math.inf
         return max(self._excess(value) for value in filter_none(values))
 
+    def worst(self, runs: Runs) -> float | None:
+        """Return the value that exceeds the bound most, `None` if a run does not have the metric.
+
+        >>> Constraint("jain", ">=", 0.9).worst([[0.95, 0.8], [0.85, 1.0]])
+        0.8
+        """
+        values = [value for one in runs for value in one]
+        if any(value is None for value in values):
+            return None
+        return max(filter_none(values), key=self._excess, default=None)
+
     def _excess(self, value: float) -> float:
         over = value - self.bound
         if self.sign == "=":

@@ -11,6 +11,7 @@ from qcnlab import intervals, text
 from qcnlab.errors import MissingPackage, ScenarioError, scenario_error
 from qcnlab.sweeps.grid import read
 from qcnlab.tuning.goals import Constraint, Objective, Runs
+from qcnlab.tuning.space import read_space
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,6 +184,10 @@ class Tuning:
         over = [
             word for key, value in known["over"].items() for word in ("--vary", f"{key}={value}")
         ]
+        if over:
+            metrics = [each.metric for each in self.objectives]
+            metrics += [each.metric for each in self.constraints]
+            over += [word for metric in dict.fromkeys(metrics) for word in ("--metric", metric)]
         changes = [*known["changes"], *(f"{key}={value}" for key, value in trial.values.items())]
         return shlex.join(
             [
@@ -234,8 +239,8 @@ class Tuning:
         """
         known = self._known
         keys = list(known["space"])
-        front = self.front
-        shown = [self.baseline, *(trial for trial in front if trial.number)]
+        front, nearest = self.front, self._nearest()
+        shown = [self.baseline, *(trial for trial in front or [nearest] if trial.number)]
         rows = [
             [
                 str(trial.number) if trial.number else "as it is",
@@ -254,9 +259,9 @@ class Tuning:
             f"{'minimize' if each.smallest else 'maximize'} {each.metric}"
             for each in self.objectives
         )
-        bounds = "".join(f", {each}" for each in self.constraints)
+        bounds = ", ".join(map(str, self.constraints))
         lines = [
-            f"{known['name']}: {goal}{bounds}",
+            f"{known['name']}: {goal}{f', subject to {bounds}' if bounds else ''}",
             f"{text.counted(len(self.trials), 'trial')}, {text.counted(runs, 'run')} each: "
             f"{text.counted(known['conditions'], 'condition')}, "
             f"{text.counted(known['replications'], 'replication')}, seed {known['seed']}; "
@@ -266,13 +271,37 @@ class Tuning:
             "",
         ]
         if not front:
-            lines.append("No trial keeps all bounds.")
+            lines += [f"No trial keeps all bounds. {self._missed(nearest)}", ""]
         elif front == [self.baseline]:
-            lines.append("No trial beats the scenario as it is.")
+            lines += ["No trial beats the scenario as it is.", ""]
+        if refused := [trial for trial in self.trials if trial.refused is not None]:
+            lines += [
+                f"{text.counted(len(refused), 'trial')} of {len(self.trials)} cannot be run; "
+                f"trial {refused[0].number}:",
+                *(f"  {line}" for line in str(refused[0].refused).rstrip().splitlines()),
+                "",
+            ]
         lines += [self.command(trial) for trial in shown[1:]]
         if self.again and shown[1:]:
             lines += ["", *self._told(shown[1])]
         return "\n".join(lines).rstrip("\n")
+
+    def _nearest(self) -> Trial:
+        """Return the trial, or the scenario as it is, that exceeds its bounds least."""
+        ran = [trial for trial in self._trials if trial.refused is None]
+        return min(ran, key=lambda trial: trial.violation, default=self.baseline)
+
+    def _missed(self, trial: Trial) -> str:
+        """Return which bounds a trial does not keep, in words."""
+        told = []
+        for bound in self.constraints:
+            runs = trial.metrics.get(bound.metric, [])
+            if bound.violation(runs) > 0:
+                worst = bound.worst(runs)
+                words = "a run does not have it" if worst is None else text.number(worst)
+                told.append(f"{bound}: {words}")
+        name = f"Trial {trial.number}" if trial.number else "The scenario as it is"
+        return f"{name} comes nearest ({'; '.join(told)})."
 
     def _told(self, best: Trial) -> list[str]:
         """Return by how much the best trial differs, in words; nothing without scipy."""
@@ -306,8 +335,13 @@ class Tuning:
 
         if len(self.objectives) > MOST_DRAWN:
             raise scenario_error(f"a figure shows {MOST_DRAWN} objectives at most")
-        searched = ", ".join(f"{key} in {value}" for key, value in self._known["space"].items())
-        return tuning_figure(self, self._known["name"], searched)
+        known = self._known
+        searched = "; ".join(each.words for each in read_space(known["space"]))
+        scores = f"medians of {text.counted(known['replications'], 'run')}"
+        if known["conditions"] > 1:
+            which = "mean" if known["mean"] else "worst"
+            scores = f"{which} of {known['conditions']} conditions, {scores}"
+        return tuning_figure(self, known["name"], f"{searched} ({scores})")
 
     def _beats(self, one: Trial, other: Trial) -> bool:
         """Return whether `one` is better or, if it is as good in all objectives, earlier."""

@@ -7,6 +7,7 @@ the sampler again for every trial that is kept and tells it the outcome; it is t
 from __future__ import annotations
 
 import math
+from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from qcnlab.sweeps.running import describe, perform
 from qcnlab.tuning.goals import Constraint, Objective, read_constraint
 from qcnlab.tuning.result import MOST_DRAWN, Trial, Tuning
 from qcnlab.tuning.sampler import Sampler
-from qcnlab.tuning.space import read_space
+from qcnlab.tuning.space import check_keys, read_space
 from qcnlab.tuning.store import Kept
 from qcnlab.values import several, within
 
@@ -141,6 +142,7 @@ def search(
     objectives = _objectives(goals)
     constraints = [read_constraint(text) for text in goals["subject_to"]]
     conditions = {key: several(key, values) for key, values in over.items()}
+    check_keys([dimension.key for dimension in space], changes, list(conditions))
     for dimension in space:
         for value in dimension.ends():
             base.with_(*changes, f"{dimension.key}={value}")
@@ -209,6 +211,9 @@ def _objectives(goals: Mapping[str, Sequence[str]]) -> list[Objective]:
         )
     for name, _ in named:
         check_metric(name)
+    twice = [name for name, times in Counter(name for name, _ in named).items() if times > 1]
+    if twice:
+        raise scenario_error(f"'{twice[0]}' is wanted twice", hint="a metric is one objective")
     return [Objective(name, smallest) for name, smallest in named]
 
 

@@ -11,7 +11,7 @@ from qcnlab.errors import ScenarioError, scenario_error
 from qcnlab.sweeps.grid import read
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+?)(?P<log>:log)?")
 DIGITS = 4
@@ -48,6 +48,12 @@ class Range:
         text = str(round(rounded)) if self.unit == "B" else f"{rounded * factor:.10g}"
         return f"{text} {unit}".strip()
 
+    @property
+    def words(self) -> str:
+        """What is searched, as people say it."""
+        low, high = self.ends()
+        return f"{self.key} from {low} to {high}{', by factors' if self.log else ''}"
+
     def ends(self) -> tuple[str, str]:
         """Return the lowest and the highest value."""
         if self.whole:
@@ -65,6 +71,11 @@ class Choice:
     def suggest(self, trial: Any) -> str:
         """Return the value that a trial of Optuna gets."""
         return str(trial.suggest_categorical(self.key, list(self.values)))
+
+    @property
+    def words(self) -> str:
+        """What is searched, as people say it."""
+        return f"{self.key}: {', '.join(self.values)}"
 
     def ends(self) -> tuple[str, ...]:
         """Return all values."""
@@ -84,6 +95,29 @@ def read_space(vary: Mapping[str, str]) -> list[Dimension]:
     if not vary:
         raise scenario_error("nothing is searched", hint='--vary "KEY=LOW..HIGH" names a key')
     return [_dimension(key, str(text).strip()) for key, text in vary.items()]
+
+
+NOT_SEARCHED = {
+    "seed": "--seed gives all trials the same random numbers",
+    "replications": "--reps gives each trial as many",
+}
+
+
+def check_keys(searched: Iterable[str], changes: Iterable[str], over: Iterable[str]) -> None:
+    """Raise `ScenarioError` for keys that cannot be searched, or are set or a condition, too."""
+    fixed = {change.partition("=")[0].strip() for change in changes}
+    for key in over:
+        if key in NOT_SEARCHED:
+            raise scenario_error(f"'{key}' cannot be a condition", hint=NOT_SEARCHED[key])
+        if key in fixed:
+            raise scenario_error(f"'{key}' is both set and a condition")
+    for key in searched:
+        if key in NOT_SEARCHED:
+            raise scenario_error(f"'{key}' cannot be searched", hint=NOT_SEARCHED[key])
+        if key in fixed:
+            raise scenario_error(f"'{key}' is both set and searched")
+        if key in set(over):
+            raise scenario_error(f"'{key}' is both searched and a condition")
 
 
 def _dimension(key: str, text: str) -> Dimension:

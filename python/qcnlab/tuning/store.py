@@ -17,6 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+TOLD = {
+    "scenario": "scenario",
+    "changes": "set",
+    "space": "searched",
+    "objectives": "objectives",
+    "constraints": "bounds",
+    "over": "conditions",
+    "mean": "the mean of the conditions",
+    "replications": "replications",
+    "seed": "seed",
+}
+"""What identifies a search, in words."""
 MANIFEST, JOURNAL = "tune.json", "trials.jsonl"
 
 
@@ -75,10 +87,10 @@ def _read(folder: Path, known: dict[str, Any]) -> list[Trial]:
     except ValueError as error:
         raise FolderError(f"'{manifest}' is damaged: {error}") from error
     if there != known:
-        differs = ", ".join(key for key in known if there.get(key) != known[key])
         raise FolderError(
-            f"'{folder}' holds another search: it differs in {differs}; choose another folder "
-            "with -o DIR"
+            f"'{folder}' holds another search:\n"
+            + "\n".join(f"  {each}" for each in _differences(there, known))
+            + "\nchoose another folder with -o DIR"
         )
     trials: list[Trial] = []
     whole = b""
@@ -92,6 +104,37 @@ def _read(folder: Path, known: dict[str, Any]) -> list[Trial]:
     if journal.exists() and journal.read_bytes() != whole:
         write_whole(journal, whole)
     return trials
+
+
+def _differences(there: Any, here: dict[str, Any]) -> list[str]:
+    """Return the differences of two searches in words."""
+    if not isinstance(there, dict):
+        return ["there is no search"]
+    told = [
+        f"{words}: there {_told(there.get(key))}, here {_told(here[key])}"
+        for key, words in TOLD.items()
+        if there.get(key) != here[key]
+    ]
+    if there.get("build") != here["build"]:
+        told.append("the build of qcnlab: results of two builds are not put together")
+    return told or ["what the conditions resolve to"]
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, dict):
+        return _told([f"{key}={each}" for key, each in value.items()])
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return " and ".join(map(_told_one, value)) or "none"
+    return str(value)
+
+
+def _told_one(value: Any) -> str:
+    """Return an entry of a list; an objective is a metric, and whether it is made small."""
+    if isinstance(value, list) and len(value) == 2:
+        return f"{'minimize' if value[1] else 'maximize'} {value[0]}"
+    return str(value)
 
 
 def _sum(record: str) -> str:

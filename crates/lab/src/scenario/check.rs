@@ -1,5 +1,6 @@
 //! Refuses scenarios whose values contradict one another.
 
+use super::anew::Anew;
 use super::counts::Counts;
 use super::domain_fault::DomainFault;
 use super::drawing::Draw;
@@ -38,18 +39,25 @@ pub(crate) fn check(scenario: &Scenario) -> Result<Counts, ScenarioError> {
 }
 
 /// Refuse a scenario whose parts contradict one another; return what follows from it. `known` is what follows from a
-/// scenario that differs in nothing but its scheme.
+/// scenario that was checked, with what has to be made anew for this one.
 pub(crate) fn resolved(
     scenario: &Scenario,
-    known: Option<ResolvedScenario>,
+    known: Option<(ResolvedScenario, Anew)>,
 ) -> Result<ResolvedScenario, ScenarioError> {
     let draw = Draw { seed: scenario.seed, replication: 0 };
-    // Who takes part in a domain depends on what the scheme hears; nothing else of it follows from the scheme.
-    let known = known.filter(|_| scenario.domain.is_none());
+    let rest = |()| match known {
+        None | Some((_, Anew::Ways)) => fabric(scenario, draw, None),
+        Some((known, Anew::Nothing)) => {
+            #[cfg(test)]
+            tests::assert_follows(scenario, draw, &known);
+            Ok(known)
+        }
+        Some(known) => fabric(scenario, draw, Some(known)),
+    };
     times(scenario)
         .and_then(|()| arrivals(scenario))
         .and_then(|()| hotspots(scenario))
-        .and_then(|()| fabric(scenario, draw, known))
+        .and_then(rest)
         .map_err(|fault| error(scenario, fault))
 }
 
@@ -63,14 +71,20 @@ impl Scenario {
     }
 }
 
-fn fabric(scenario: &Scenario, draw: Draw, known: Option<ResolvedScenario>) -> Result<ResolvedScenario, LocatedFault> {
+fn fabric(
+    scenario: &Scenario,
+    draw: Draw,
+    known: Option<(ResolvedScenario, Anew)>,
+) -> Result<ResolvedScenario, LocatedFault> {
     signals(scenario)?;
     transport(scenario)?;
     check_recycling(scenario)?;
     let resolved = match known {
-        Some(known) => known,
-        None => ResolvedScenario::of(scenario, draw)?,
+        Some((known, Anew::Checks)) => known,
+        known => ResolvedScenario::of(scenario, draw, known.map(|(known, _)| known))?,
     };
+    #[cfg(test)]
+    tests::assert_follows(scenario, draw, &resolved);
     buffer_once(scenario, &resolved)?;
     sizes(scenario, &resolved)?;
     frames(scenario, &resolved)?;
@@ -436,4 +450,20 @@ fn rows(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), LocatedF
     }
     let finest = parts.iter().max_by_key(|(rows, _)| *rows).map_or("record", |(_, key)| key);
     refuse(Fault::TooManyRows { rows, limit: MOST_ROWS }, &[finest, "record", "topology.sources", "duration"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is kept of another scenario is what follows from this one, but for propagation delays.
+    pub(super) fn assert_follows(scenario: &Scenario, draw: Draw, kept: &ResolvedScenario) {
+        let Ok(fresh) = ResolvedScenario::of(scenario, draw, None) else { panic!("{scenario:?} does not resolve") };
+        let words = |resolved: &ResolvedScenario| {
+            let mut resolved = resolved.clone();
+            resolved.network.links.iter_mut().for_each(|link| link.delay = Span::ZERO);
+            format!("{resolved:?}")
+        };
+        assert_eq!(words(kept), words(&fresh));
+    }
 }

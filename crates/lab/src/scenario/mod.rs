@@ -9,13 +9,14 @@
 //! * `layout`: the shape of a file, as data over those tables.
 //! * `document`: from text to a tree of keys and values, each with its `position`.
 //! * `overrides`: changes to that tree. `slowing`: the scenario at another pace.
-//! * `read`: from the tree to a scenario. `fineness`: how finely a run is written down where the file does not say.
+//! * `read`: from the tree to a scenario. `anew`: how much of it is checked again where one table differs. `fineness`: how finely a run is written down where the file does not say.
 //! * `check`: what cannot work although every value by itself could.
 //! * `fault`, `pause_fault`, `domain_fault`: what can be wrong. `located`: a fault with the keys it concerns. `error`: a fault as a
 //!   message, with the line and a caret.
 //! * `warning`: what can be run, but may not mean what its author thinks.
 //! * `text`: from a scenario to TOML, JSON and a hash.
 
+mod anew;
 mod check;
 mod connection;
 mod counts;
@@ -61,12 +62,15 @@ mod warning;
 mod watchdog;
 mod wred;
 
+pub(crate) use anew::Anew;
+pub(crate) use check::resolved;
 pub(crate) use counts::Counts;
 pub(crate) use defences::{Defended, Mode, automatic_alternate};
+pub(crate) use document::Document;
 pub(crate) use drawing::Draw;
 pub(crate) use failing::FailedLink;
-#[cfg(feature = "threads")]
-pub(crate) use overrides::Assignment;
+pub(crate) use overrides::{Assignment, apply_read};
+pub(crate) use read::{again, values};
 pub(crate) use replaying::pace;
 pub(crate) use resolved::ResolvedScenario;
 pub(crate) use routing::NewPaths;
@@ -92,7 +96,6 @@ pub use types::{
     Ties, Times, Traffic, TrafficKind,
 };
 
-use document::Document;
 use position::Position;
 use std::sync::Arc;
 
@@ -153,31 +156,18 @@ impl Scenario {
         Ok(Scenario { name, ..read::read(self.changed(assignments)?)? })
     }
 
-    /// Checks the scenario with assignments applied, as [`Scenario::with_overrides`] does. `known` is what came out for
-    /// assignments that differ in nothing but keys of `scheme` and, where no flows are drawn, `seed`.
+    /// Return the text it was read from, with assignments applied.
     ///
     /// # Errors
-    /// As [`Scenario::with_overrides`].
-    #[cfg(feature = "threads")]
-    pub(crate) fn check_overrides(
-        &self,
-        assignments: &[&Assignment],
-        known: Option<(Scenario, ResolvedScenario)>,
-    ) -> Result<(Scenario, ResolvedScenario), ScenarioError> {
-        let document = Arc::new(overrides::apply_read(&self.origin, assignments)?);
-        let (scenario, known) = match known {
-            Some((scenario, resolved)) => (read::seed_and_scheme(scenario, &document)?, Some(resolved)),
-            None => (read::values(&document)?, None),
-        };
-        let resolved = check::resolved(&scenario, known)?;
-        Ok((scenario, resolved))
+    /// When an assignment contradicts the text or another one.
+    pub(crate) fn document(&self, assignments: &[&Assignment]) -> Result<Document, ScenarioError> {
+        overrides::apply_read(&self.origin, assignments)
     }
 
-    /// Reads one assignment for [`Scenario::check_overrides`].
+    /// Reads one assignment.
     ///
     /// # Errors
     /// When it names nothing.
-    #[cfg(feature = "threads")]
     pub(crate) fn read_assignment(&self, text: &str) -> Result<Assignment, ScenarioError> {
         Assignment::read(text, &self.origin)
     }

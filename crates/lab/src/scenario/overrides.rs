@@ -20,7 +20,7 @@ pub(crate) fn apply(document: &Document, assignments: &[&str]) -> Result<Documen
 /// As [`apply`], of assignments that have been read.
 pub(crate) fn apply_read(document: &Document, assignments: &[&Assignment]) -> Result<Document, ScenarioError> {
     let mut changed = document.clone();
-    for assignment in assignments.iter().filter(|a| a.path == ["scheme", "name"]) {
+    for assignment in assignments.iter().filter(|assignment| assignment.names_a_scheme()) {
         let before = changed.root.find("scheme.name").map(|n| n.content.words());
         if before.is_some_and(|before| before != assignment.value.words()) {
             changed.root.forget("scheme", &["preset", "cp", "rp"]);
@@ -53,6 +53,21 @@ impl Assignment {
         }
         let path = key.split('.').map(|step| step.trim().to_owned()).collect();
         Ok(Assignment { path, value: scalar(value), position })
+    }
+
+    /// Return the first step of the key, which names its table or is a key of the file itself.
+    pub(crate) fn section(&self) -> &str {
+        &self.path[0]
+    }
+
+    /// Whether it names a scheme, which drops what the text says of another one.
+    pub(crate) fn names_a_scheme(&self) -> bool {
+        self.path == ["scheme", "name"]
+    }
+
+    /// Whether both are about one table, so that their order may matter.
+    pub(crate) fn meets(&self, other: &Assignment) -> bool {
+        self.section() == other.section()
     }
 }
 

@@ -1,5 +1,9 @@
 //! From a document to a scenario: checks every key, reads every value, fills in every default.
 
+mod again;
+
+pub(crate) use again::again;
+
 use super::check;
 use super::counts::Counts;
 use super::devices::{Adapters, Pause, Route, Routing, Switches, Watchdog, Wred};
@@ -23,7 +27,7 @@ use crate::nearest::nearest;
 use qcnlab_schemes::foreign::{Parameters, quantity};
 use qcnlab_schemes::params::{Choice, Fallback, Field, Kind, ParamError, Scalar, Table, Value, Variants};
 use qcnlab_schemes::registry::{Config, Unknown, catalogue};
-use qcnlab_units::{BitRate, Bytes};
+use qcnlab_units::{BitRate, Bytes, Span};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
@@ -44,18 +48,6 @@ pub(crate) fn values(document: &Arc<Document>) -> Result<Scenario, ScenarioError
     Ok(scenario)
 }
 
-/// Reads what a document that differs from that of `known` in `seed` and keys of `scheme` alone says otherwise.
-#[cfg(feature = "threads")]
-pub(crate) fn seed_and_scheme(known: Scenario, document: &Arc<Document>) -> Result<Scenario, ScenarioError> {
-    let reader = Reader { document };
-    let seed = TOP.fields.iter().zip(reader.top()?).find_map(|(field, value)| match value {
-        Some(Value::Integer(seed)) if field.name == "seed" => Some(seed),
-        _ => None,
-    });
-    let seed = seed.unwrap_or_else(|| unreachable!("a seed has a fallback"));
-    Ok(Scenario { seed, scheme: reader.scheme()?, origin: Arc::clone(document), ..known })
-}
-
 struct Reader<'a> {
     document: &'a Document,
 }
@@ -70,36 +62,29 @@ struct TableValues {
 impl Reader<'_> {
     fn scenario(&self, origin: &Arc<Document>) -> Result<Scenario, ScenarioError> {
         let top = self.top()?;
-        let topology = self.single(&TOPOLOGY, |row| Topology::from_values(row.word, row.own))?;
-        let links = self.several(&LINK, |row| Links::from_values(row.common))?;
-        let switches = self.several(&SWITCH, |row| Switches::from_values(row.common))?;
-        let shared_buffers = self.several(&SHARED_BUFFER, |row| {
-            SharedBuffer::from_values(row.common, SharedBufferKind::from_values(row.word, row.own))
-        })?;
-        let wreds = self.several(&WRED, |row| Wred::from_values(row.common))?;
-        let adapters = self.several(&ADAPTER, |row| Adapters::from_values(row.common))?;
-        let pauses = self.several(&PAUSE, |row| Pause::from_values(row.common))?;
-        let watchdogs = self.several(&WATCHDOG, |row| Watchdog::from_values(row.common))?;
-        let routing = self.single(&ROUTING, |row| Routing::from_values(row.common))?;
-        let routes = self.several(&ROUTE, |row| Route::from_values(row.common))?;
-        let domain = match self.document.root.entry(DOMAIN.name) {
-            Some(_) => Some(self.single(&DOMAIN, |row| Domain::from_values(row.common))?),
-            None => None,
-        };
-        let defences = self.several(&DEFENCE, |row| Defence::from_values(row.common))?;
-        let traffic = self.several(&TRAFFIC, |row| {
-            Traffic::from_values(row.common, TrafficKind::from_values(row.word, row.own), None, None)
-        })?;
-        let hotspots = self.several(&HOTSPOT, |row| Hotspot::from_values(row.common))?;
-        let failures = self.several(&FAILURE, |row| Failure::from_values(row.common))?;
-        let pause_storms = self.several(&PAUSE_STORM, |row| PauseStorm::from_values(row.common))?;
-        let feedback = self.single(&FEEDBACK, |row| Feedback::from_values(row.word, row.own))?;
+        let topology = self.topology()?;
+        let links = self.links()?;
+        let switches = self.switches()?;
+        let shared_buffers = self.shared_buffers()?;
+        let wreds = self.wreds()?;
+        let adapters = self.adapters()?;
+        let pauses = self.pauses()?;
+        let watchdogs = self.watchdogs()?;
+        let routing = self.routing()?;
+        let routes = self.routes()?;
+        let domain = self.domain()?;
+        let defences = self.defences()?;
+        let traffic = self.traffic()?;
+        let hotspots = self.hotspots()?;
+        let failures = self.failures()?;
+        let pause_storms = self.pause_storms()?;
+        let feedback = self.feedback()?;
         let scheme = self.scheme()?;
         let duration = match of("duration", TOP.fields, &top) {
             Some(Value::Time(duration)) => duration,
             other => unreachable!("a duration is a time, not {other:?}"),
         };
-        let record = self.single(&RECORD, |row| Record::from_values(fineness::follow(duration, row.common)))?;
+        let record = self.record(duration)?;
         let name = stem(&self.document.name);
         let origin = Arc::clone(origin);
         Ok(Scenario::from_values(
@@ -127,6 +112,86 @@ impl Reader<'_> {
             Counts::default(),
             origin,
         ))
+    }
+
+    fn topology(&self) -> Result<Topology, ScenarioError> {
+        self.single(&TOPOLOGY, |row| Topology::from_values(row.word, row.own))
+    }
+
+    fn links(&self) -> Result<Vec<Links>, ScenarioError> {
+        self.several(&LINK, |row| Links::from_values(row.common))
+    }
+
+    fn switches(&self) -> Result<Vec<Switches>, ScenarioError> {
+        self.several(&SWITCH, |row| Switches::from_values(row.common))
+    }
+
+    fn shared_buffers(&self) -> Result<Vec<SharedBuffer>, ScenarioError> {
+        self.several(&SHARED_BUFFER, |row| {
+            SharedBuffer::from_values(row.common, SharedBufferKind::from_values(row.word, row.own))
+        })
+    }
+
+    fn wreds(&self) -> Result<Vec<Wred>, ScenarioError> {
+        self.several(&WRED, |row| Wred::from_values(row.common))
+    }
+
+    fn adapters(&self) -> Result<Vec<Adapters>, ScenarioError> {
+        self.several(&ADAPTER, |row| Adapters::from_values(row.common))
+    }
+
+    fn pauses(&self) -> Result<Vec<Pause>, ScenarioError> {
+        self.several(&PAUSE, |row| Pause::from_values(row.common))
+    }
+
+    fn watchdogs(&self) -> Result<Vec<Watchdog>, ScenarioError> {
+        self.several(&WATCHDOG, |row| Watchdog::from_values(row.common))
+    }
+
+    fn routing(&self) -> Result<Routing, ScenarioError> {
+        self.single(&ROUTING, |row| Routing::from_values(row.common))
+    }
+
+    fn routes(&self) -> Result<Vec<Route>, ScenarioError> {
+        self.several(&ROUTE, |row| Route::from_values(row.common))
+    }
+
+    fn domain(&self) -> Result<Option<Domain>, ScenarioError> {
+        match self.document.root.entry(DOMAIN.name) {
+            Some(_) => self.single(&DOMAIN, |row| Domain::from_values(row.common)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn defences(&self) -> Result<Vec<Defence>, ScenarioError> {
+        self.several(&DEFENCE, |row| Defence::from_values(row.common))
+    }
+
+    fn traffic(&self) -> Result<Vec<Traffic>, ScenarioError> {
+        self.several(&TRAFFIC, |row| {
+            Traffic::from_values(row.common, TrafficKind::from_values(row.word, row.own), None, None)
+        })
+    }
+
+    fn hotspots(&self) -> Result<Vec<Hotspot>, ScenarioError> {
+        self.several(&HOTSPOT, |row| Hotspot::from_values(row.common))
+    }
+
+    fn failures(&self) -> Result<Vec<Failure>, ScenarioError> {
+        self.several(&FAILURE, |row| Failure::from_values(row.common))
+    }
+
+    fn pause_storms(&self) -> Result<Vec<PauseStorm>, ScenarioError> {
+        self.several(&PAUSE_STORM, |row| PauseStorm::from_values(row.common))
+    }
+
+    fn feedback(&self) -> Result<Feedback, ScenarioError> {
+        self.single(&FEEDBACK, |row| Feedback::from_values(row.word, row.own))
+    }
+
+    /// What is written down in a run so long.
+    fn record(&self, duration: Span) -> Result<Record, ScenarioError> {
+        self.single(&RECORD, |row| Record::from_values(fineness::follow(duration, row.common)))
     }
 
     fn top(&self) -> Result<Vec<Option<Value>>, ScenarioError> {

@@ -13,7 +13,7 @@ use super::pause_fault::PauseFault;
 use super::pausing::{Site, part, pause_plan};
 use super::receiving::add_readers;
 use super::replaying;
-use super::routing::{NewPaths, paths, reroutes};
+use super::routing::{NewPaths, paths, reroutes, take_same_ways};
 use super::scheduling::quanta;
 use super::sharing::{SharedSite, shared_plan};
 use super::types::{Feedback, Pairing, Scenario, TrafficKind};
@@ -71,8 +71,13 @@ pub(crate) struct ResolvedScenario {
 }
 
 impl ResolvedScenario {
-    /// Resolves a scenario, with the flows of one draw.
-    pub(super) fn of(scenario: &Scenario, draw: Draw) -> Result<ResolvedScenario, LocatedFault> {
+    /// Resolves a scenario, with the flows of one draw. Between the same nodes flows take the ways that they take in
+    /// `known`, which has the same tables of routing and switches.
+    pub(super) fn of(
+        scenario: &Scenario,
+        draw: Draw,
+        known: Option<ResolvedScenario>,
+    ) -> Result<ResolvedScenario, LocatedFault> {
         let mut network = network(scenario)?;
         let domain = ResolvedDomain::of(scenario, &network)?;
         let mut tables = tables(scenario, &network)?;
@@ -81,7 +86,11 @@ impl ResolvedScenario {
         flows.iter().filter(|flow| flow.size.is_none()).for_each(|flow| sends[flow.source_index] += 1);
         let failed = failed_links(scenario, &network)?;
         let storms = storms(scenario, &network)?;
-        let mut paths = paths(scenario, &network, &flows)?;
+        let same = |known: &ResolvedScenario| take_same_ways((&known.network, &known.flows), (&network, &flows));
+        let mut paths = match known.filter(same) {
+            Some(known) => known.paths,
+            None => paths(scenario, &network, &flows)?,
+        };
         let mut reroutes = reroutes(scenario, &network, &flows, &paths, &failed)?;
         let wanted_bps = wanted(scenario, &network, &flows, &paths, &sends);
         let outside = network.links.len();

@@ -7,7 +7,7 @@ use super::flows::FlowSpec;
 use super::located::{LocatedFault, read_pattern};
 use super::types::Scenario;
 use crate::pattern::Pattern;
-use crate::topology::{Network, Role, Routes, TopologyError, reverse};
+use crate::topology::{Link, Network, Role, Routes, TopologyError, reverse};
 use qcnlab_schemes::params::Variants;
 use qcnlab_units::Span;
 
@@ -36,6 +36,18 @@ pub(super) fn paths(
         None => ways.of(flow).map_err(|error| no_way(flow, error)),
     };
     flows.iter().map(path).collect()
+}
+
+/// Whether flows take the ways that others take under the same tables of routing and switches: they have the same names
+/// and hosts, and links join the same nodes.
+pub(super) fn take_same_ways(before: (&Network, &[FlowSpec]), now: (&Network, &[FlowSpec])) -> bool {
+    let ends = |link: &Link| (link.a, link.b);
+    let hosts = |flow: &FlowSpec| (flow.source_index, flow.sink_index);
+    let (links, flows) = ((&before.0.links, &now.0.links), (before.1, now.1));
+    before.0.nodes == now.0.nodes
+        && links.0.iter().map(ends).eq(links.1.iter().map(ends))
+        && flows.0.iter().map(hosts).eq(flows.1.iter().map(hosts))
+        && flows.0.iter().map(|flow| &flow.name).eq(flows.1.iter().map(|flow| &flow.name))
 }
 
 /// Ways are recycled where each packet of each flow is acknowledged by itself.

@@ -46,6 +46,12 @@ macro_rules! shape {
                 frame_overhead: Bytes, "", OVERHEAD, Fallback::Text("0 B");
             }
         }
+
+        impl $name {
+            const fn take_delays(&mut self, other: &$name) {
+                (self.delay, self.trunk_delay) = (other.delay, other.trunk_delay);
+            }
+        }
     };
 }
 
@@ -224,6 +230,24 @@ pub(crate) struct BuiltInBottleneck {
 }
 
 impl Topology {
+    /// Return this topology with the propagation delays of another one of its kind.
+    #[must_use]
+    pub(crate) const fn with_delays_of(mut self, other: &Topology) -> Topology {
+        use Topology as T;
+        match (&mut self, other) {
+            (T::Star(own), T::Star(other)) => (own.rtt, own.sink_delay) = (other.rtt, other.sink_delay),
+            (T::Switch(own), T::Switch(other)) => own.delay = other.delay,
+            (T::Graph(own), T::Graph(other)) if own.delay.is_some() && other.delay.is_some() => own.delay = other.delay,
+            (T::Chain(own), T::Chain(other)) => own.take_delays(other),
+            (T::ParkingLot(own), T::ParkingLot(other)) => own.take_delays(other),
+            (T::Tree(own), T::Tree(other)) => own.take_delays(other),
+            (T::LeafSpine(own), T::LeafSpine(other)) => own.take_delays(other),
+            (T::FatTree(own), T::FatTree(other)) => own.take_delays(other),
+            _ => {}
+        }
+        self
+    }
+
     /// Return the bottleneck that this topology is built around, if it is built around one.
     pub(crate) const fn built_in_bottleneck(&self) -> Option<BuiltInBottleneck> {
         match self {

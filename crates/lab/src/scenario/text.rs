@@ -74,6 +74,14 @@ impl Scenario {
         Value::Object(self.tree_as(base_json)).to_string()
     }
 
+    /// Return the value of a dotted key of the resolved scenario as JSON, if it has one. In a list of one entry the number
+    /// of the entry may be left out.
+    pub fn value(&self, key: &str) -> Option<String> {
+        let steps: Vec<&str> = key.split('.').map(str::trim).collect();
+        let tree = Value::Object(self.tree());
+        value_at(&tree, &steps).map(Value::to_string)
+    }
+
     /// 64 hex digits over the resolved scenario and the version of this crate;
     /// words for people, the seed and the number of replications do not count. Of a scheme from outside its
     /// fingerprint counts.
@@ -153,6 +161,19 @@ impl Scenario {
 impl PartialEq for Scenario {
     fn eq(&self, other: &Scenario) -> bool {
         self.tree() == other.tree()
+    }
+}
+
+fn value_at<'a>(tree: &'a Value, steps: &[&str]) -> Option<&'a Value> {
+    let Some((step, rest)) = steps.split_first() else { return Some(tree) };
+    match tree {
+        Value::Object(table) => value_at(table.get(*step)?, rest),
+        Value::Array(entries) => match (step.parse::<usize>(), &entries[..]) {
+            (Ok(entry), _) => value_at(entries.get(entry)?, rest),
+            (Err(_), [alone]) => value_at(alone, steps),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

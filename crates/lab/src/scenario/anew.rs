@@ -1,0 +1,72 @@
+//! What has to be made anew where a scenario differs in one table from another one that was checked.
+
+use super::devices::{Pause, PauseKind};
+use super::shapes::{Links, Star, Topology};
+use super::types::{Scenario, Traffic, TrafficKind};
+
+/// What has to be made anew for a scenario that differs from one that was checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Anew {
+    /// Nothing: the times, which are always compared, are all that can contradict each other otherwise.
+    Nothing,
+    /// The checks. What follows from the tables is the same.
+    Checks,
+    /// What follows from the tables, and the checks; ways where nodes, links or flows differ.
+    Network,
+    /// All of it.
+    Ways,
+}
+
+/// Whether what follows from a scenario depends on when its run ends.
+pub(super) fn depends_on_its_end(scenario: &Scenario) -> bool {
+    let timed = |traffic: &Traffic| traffic.kind.arrives() || matches!(traffic.kind, TrafficKind::Capture { .. });
+    !scenario.failures.is_empty() || !scenario.pause_storms.is_empty() || scenario.traffic.iter().any(timed)
+}
+
+/// Whether a buffer follows from how much a link can bring after a pause.
+fn keeps_headroom(scenario: &Scenario) -> bool {
+    let stops = |pause: &Pause| pause.kind != PauseKind::None;
+    scenario.pauses.iter().any(stops) || !scenario.shared_buffers.is_empty()
+}
+
+/// Propagation delays are asked for by headroom alone; the built-in bottleneck's buffer and the overhead of frames by
+/// checks.
+pub(super) fn of_topology(scenario: &Scenario, topology: &Topology) -> Anew {
+    let before = &scenario.topology;
+    if before == topology {
+        return Anew::Nothing;
+    }
+    if keeps_headroom(scenario) {
+        return Anew::Network;
+    }
+    let moved = before.clone().with_delays_of(topology);
+    if moved == *topology {
+        return Anew::Nothing;
+    }
+    match (moved, topology) {
+        (Topology::Star(star), Topology::Star(now)) => {
+            let same = Star { buffer: now.buffer, frame_overhead: now.frame_overhead, ..star } == *now;
+            if same { Anew::Checks } else { Anew::Network }
+        }
+        _ => Anew::Network,
+    }
+}
+
+/// As for a topology: delays are asked for by headroom alone.
+pub(super) fn of_links(scenario: &Scenario, links: &[Links]) -> Anew {
+    let moved = |(before, now): (&Links, &Links)| Links { delay: now.delay, ..before.clone() } == *now;
+    let kept = scenario.links.iter().zip(links).all(|(before, now)| before.delay.is_some() == now.delay.is_some());
+    let same = scenario.links.len() == links.len() && kept && scenario.links.iter().zip(links).all(moved);
+    if same && !keeps_headroom(scenario) { Anew::Nothing } else { Anew::Network }
+}
+
+/// The length of frames is asked for by checks, and by what counts in longest frames.
+pub(super) fn of_traffic(scenario: &Scenario, traffic: &[Traffic]) -> Anew {
+    let counts_frames = keeps_headroom(scenario) || scenario.switches.iter().any(|switch| switch.weights.is_some());
+    let plain = |kind: &TrafficKind| matches!(kind, TrafficKind::Saturated { size: None, .. });
+    let longer = |(before, now): (&Traffic, &Traffic)| {
+        plain(&before.kind) && Traffic { frame: now.frame, ..before.clone() } == *now
+    };
+    let same = scenario.traffic.len() == traffic.len() && scenario.traffic.iter().zip(traffic).all(longer);
+    if same && !counts_frames { Anew::Checks } else { Anew::Network }
+}

@@ -1,0 +1,199 @@
+"""Rows and chapters of the book, what runs make of them, and the evidence that is kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from made_up_book import CASE, book, chapter, check, claim, judged, row
+from qcnlab.book import evidence, provenance, verdicts
+from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED
+from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN, Book, Chapter, Claim, as_dict
+from qcnlab.book.evidence import Evidence, RowEvidence, Run
+from qcnlab.book.reader import load
+from qcnlab.book.toml_table import BookError
+from qcnlab.book.verdicts import Judged
+
+
+def test_the_cases_of_a_row_are_those_of_claims_readings_and_figures_once_each() -> None:
+    gain = claim("gain", case="a", than="b", over=("c", "d"))
+    assert gain.cases == ("a", "b", "c", "d")
+    shown: Any = SimpleNamespace(case="e")
+    drawn: Any = SimpleNamespace(cases=("a", "f"))
+    of = row("9.1", claim(), gain, shown=(shown,), figures=(drawn,))
+    assert of.claimed == ("a", "b", "c", "d")
+    assert of.cases == ("a", "b", "c", "d", "e", "f")
+    assert (claim().prints_number, claim(printed=0.0).prints_number) == (False, True)
+
+
+def test_a_book_of_some_rows() -> None:
+    shown: Any = SimpleNamespace(case="a")
+    one, two = row("9.1", claim(), quick=True, shown=(shown,)), row("9.2", claim(), shown=(shown,))
+    other = Chapter("deck010", "Ten", Path(), {"a": CASE}, (row("10.1", chapter="deck010"),))
+    whole = Book((*book(one, two).chapters, other), {})
+
+    def ids(of: Book) -> list[str]:
+        return [each.id for part in of.chapters for each in part.rows]
+
+    assert ids(whole.only(())) == ["9.1", "9.2", "10.1"]
+    assert ids(whole.only(("9.2",))) == ["9.2"]
+    assert ids(whole.only(("deck010", "9.1"))) == ["9.1", "10.1"]
+    quick = whole.only((), quick=True)
+    assert ids(quick) == ["9.1"]
+    # What quick rows show is left out, and of the others it stays.
+    assert quick.chapters[0].rows[0].shown == ()
+    assert whole.only(("9.2",)).chapters[0].rows[0].shown == (shown,)
+    with pytest.raises(BookError, match=r"no row or chapter '9\.3'.*chapters deck009, deck010"):
+        whole.only(("9.3",))
+    off = whole.without_control()
+    assert off.chapters[0].cases["a"].name == "a without control"
+    assert off.chapters[0].rows[0].shown == ()
+    assert as_dict(one)["fixed"] == {"date": "2026-01-31", "commit": "abc1234"}
+
+
+def test_a_digest_changes_with_claims_and_cases_that_they_are_about() -> None:
+    of = row("9.1", claim())
+    same = chapter(of).digest(of)
+    assert len(same) == 12
+    assert chapter(of, a=CASE, b=replace(CASE, name="b")).digest(of) == same
+    assert chapter(of, a=replace(CASE, replications=11)).digest(of) != same
+    other = row("9.1", claim(below=5.0))
+    assert chapter(other).digest(other) != same
+    worded = row("9.1", claim(), remark="more")
+    assert chapter(worded).digest(worded) == same
+
+
+def test_a_row_is_in_one_chapter_alone(tmp_path: Path) -> None:
+    head = 'title = "A deck"\n[[row]]\nid = "9.1"\nslide = "1"\nwhat = "w"\npublished = "p"\n'
+    rest = 'verdict = "drawn for comparison"\nfixed = { date = "2026-01-31", commit = "abc1234" }\n'
+    (tmp_path / "words.toml").write_text("")
+    for name in ("deck009", "paper010"):
+        (tmp_path / f"{name}.toml").write_text(head + rest)
+    with pytest.raises(BookError, match=r"paper010\.toml: row 9\.1 is in .*deck009\.toml already"):
+        load(tmp_path)
+
+
+def test_what_the_runs_make_of_a_row() -> None:
+    printed = claim("number", printed=3.0)
+    assert judged(row("9.1")).verdict == DRAWN
+    assert Judged(row("9.1", claim()), (), (), ()).verdict == UNRUN
+    assert judged(row("9.1", claim()), check(claim())).verdict == ORDER
+    assert judged(row("9.1", claim(), printed), check(claim()), check(printed)).verdict == NUMBER
+    missed = judged(row("9.1", claim()), check(claim(), UNDECIDED, UNDECIDED))
+    assert (missed.verdict, missed.holds) == (MISSED, False)
+    assert not Judged(row("9.1", claim()), (), (), ()).holds
+
+
+def test_a_number_outside_the_quartiles_says_by_how_much_it_is_off() -> None:
+    near, far = claim("number", printed=3.0), claim("number", printed=3.2)
+    stated = row("9.1", far, verdict=NUMBER)
+    assert judged(stated, check(far)).off == (check(far),)
+    assert not judged(stated, check(far)).borne_out
+    assert judged(replace(stated, off_by="0.2"), check(far)).borne_out
+    assert judged(stated, check(near)).off == ()
+    assert judged(stated, check(near)).borne_out
+    # A limit is no number; a number that fails is not off, it fails.
+    assert judged(stated, check(claim())).off == ()
+    assert judged(stated, check(far, FAILS, FAILS)).off == ()
+    assert not judged(replace(stated, verdict=ORDER), check(near)).borne_out
+
+
+def test_the_worst_check_is_one_that_fails_of_a_claim_that_does_not_hold() -> None:
+    fine, open_, bad = (
+        check(claim(of="m"), HOLDS, HOLDS), check(claim(), HOLDS, FAILS),
+        check(claim(), FAILS, FAILS),
+    )  # fmt: skip
+    of = row("9.1", claim())
+    assert judged(of, fine, open_, bad).worst is bad
+    assert judged(of, fine, open_).worst is open_
+    assert judged(of, fine).worst is fine
+    assert judged(of).worst is None
+    # One of several claims of which one is enough is no worst one.
+    either = check(claim(either="x"), FAILS, FAILS)
+    assert judged(of, fine, either).worst is fine
+
+
+def test_evidence_of_rows_with_claims_that_were_run() -> None:
+    pair = claim("order", case="a", than="b")
+    model = replace(CASE, name="b", model="lag_loop")
+    packets, theory = row("9.1", claim()), row("9.2", replace(pair, case="b"))
+    unrun, drawn = row("9.3", claim()), row("9.4")
+    whole = book(packets, theory, unrun, drawn, a=CASE, b=model)
+    bad = check(claim(), FAILS, FAILS)
+    as_is = [
+        judged(packets, bad), judged(theory, check(pair)), Judged(unrun, (), (), ()), judged(drawn),
+    ]  # fmt: skip
+    off = [judged(packets, check(claim())), *as_is[1:]]
+    same = [as_is[0], judged(theory, check(pair, FAILS, FAILS)), *as_is[2:]]
+    told = evidence.gather(whole, as_is, off, same)
+    assert list(told) == ["9.1", "9.2"]
+    one, two = told["9.1"], told["9.2"]
+    assert (one.verdict, one.without_control, one.made_equal) == (MISSED, True, None)
+    assert (one.ours, one.demanded) == ("drops: a: 3 frames (short: fails)", "< 5 frames")
+    assert one.claims == whole.chapters[0].digest(packets)
+    # Row 9.2 compares cases; its model has no control.
+    assert (two.verdict, two.without_control, two.made_equal) == (ORDER, None, False)
+    assert not two.ours.endswith(")")
+
+
+def test_evidence_keeps_what_other_builds_gave_of_other_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build: Any = SimpleNamespace(commit="abc1234", core="0123")
+    monkeypatch.setattr(provenance, "build", lambda _: build)
+    whole = book(row("9.1", claim()), row("9.2", claim()))
+
+    def told(verdict: str) -> RowEvidence:
+        return RowEvidence("digest", verdict, None, None, "", "")
+
+    old = Run("2026-01-01", "000", "0", {"9.1": told(MISSED), "9.9": told(MISSED)})
+    gone = Run("2026-01-02", "001", "0", {"9.2": told(MISSED)})
+    now = Run("2026-01-03", "abc1234", "0123", {"9.2": told(MISSED), "9.8": told(MISSED)})
+    tree = [evidence._tree(run) for run in (old, gone, now)]
+    (tmp_path / "evidence.json").write_text(json.dumps(tree))
+    evidence.write(tmp_path, whole, {"9.1": told(ORDER), "9.2": told(ORDER)}, build)
+    runs = evidence.read(tmp_path).runs
+    assert [(run.commit, list(run.rows)) for run in runs] == [
+        ("000", ["9.9"]), ("abc1234", ["9.1", "9.2", "9.8"]),
+    ]  # fmt: skip
+    assert runs[1].rows["9.1"].verdict == ORDER
+    assert runs[1].rows["9.8"].verdict == MISSED
+    monkeypatch.setattr(provenance, "build", lambda _: None)
+    with pytest.raises(BookError, match="the repository changed during the run"):
+        evidence.write(tmp_path, whole, {}, build)
+    (tmp_path / "evidence.json").write_text("{")
+    with pytest.raises(BookError, match="qcnlab validate --controls writes it"):
+        evidence.read(tmp_path)
+
+
+def test_faults_are_of_rows_with_claims() -> None:
+    whole = book(row("9.1", claim()), row("9.2"))
+    assert evidence.faults(whole, Evidence(())) == [
+        "row 9.1: its claims have not been run since they were changed: qcnlab validate --controls"
+    ]
+
+
+def test_claims_that_share_a_name_are_told_how_many_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+
+    def one(of: Claim, results: Any, *, same: bool, several: int) -> Any:
+        asked.append(several)
+        return HOLDS, [check(of)]
+
+    monkeypatch.setattr(verdicts, "_claim", one)
+    of = row("9.1", claim(), claim(either="x"), claim(either="x"), claim(either="y"))
+    result: Any = {"a": None}
+    told = verdicts._row(of, result)
+    assert asked == [1, 2, 2, 1]
+    assert told.verdicts == (HOLDS, HOLDS, HOLDS)
+    assert [one.of_claim for one in told.checks] == [HOLDS] * 4
+    # A row with a case that was not run has no verdict.
+    unrun = verdicts._row(row("9.1", claim(), claim(case="b")), result)
+    assert (unrun.verdicts, unrun.checks) == ((), ())
