@@ -90,7 +90,7 @@ fuzz-live: ## send hostile frames into a live network at full rate for 10 minute
 	cargo build --release --quiet -p qcnlab-live --example fuzz
 	@nice -n 10 target/release/examples/fuzz $(ARGS)
 
-mutants: $(CORE) target/tools/bin/cargo-mutants ## plant 200 bugs one at a time and count those that the tests notice (ARGS="--sample 0": all, a night)
+mutants: $(CORE) target/tools/bin/cargo-mutants ## plant 200 bugs and count those that the tests notice (ARGS="--sample 0": all)
 	@nice -n 19 $(PYTHON) tests/mutants.py $(ARGS)
 
 target/tools/bin/cargo-mutants:

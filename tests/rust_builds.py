@@ -1,0 +1,313 @@
+"""Build many mutants of a Rust package together, and put each to the package's tests.
+
+`rust_mutants` plants them. What rustc refuses among them is taken out until the rest compiles; each
+of these is then built alone, which tells a mutant that does not compile from one that merely cannot
+be chosen when the program runs. The tests of one mutant are a few processes with its number in
+their environment, stopped at the first failure.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from rust_mutants import CHOICE, VARIABLE, Lines, Mutant, Planted, plant
+
+# Tests may take so many times the processor seconds that they take where nothing is planted, and
+# at least so many.
+TIMES = 8
+LEAST_S = 20
+# Waiting is not computing: a test that waits for ever is stopped after this, s.
+WAIT_S = 900
+# A mutant may ask for all memory there is, KiB.
+MEMORY_KIB = 4_000_000
+# Unit tests that take longer, s, are run by module first.
+SLOW_S = 3.0
+
+# Where property tests keep the cases that failed: those of another mutant take no part.
+SEEDS = "tests/*.proptest-regressions"
+
+# What rustc says of a function that is no constant one and should be.
+CONSTANT = re.compile(
+    r"cannot call non-const [\w ]*`(?:[^`]*::)?(\w+)(?:::<[^`]*>)?` in (?:const|static)"
+)
+
+Told = Callable[[str, str], None]
+
+
+def listed(tool: Path, tree: Path, package: str) -> dict[str, Mutant]:
+    """Return the mutants that cargo-mutants lists for a package of the workspace `tree`."""
+    line = [str(tool), "mutants", "--list", "--colors=never", "--package", package]
+    said = [
+        subprocess.run([*line, *more], cwd=tree, check=True, capture_output=True, text=True).stdout
+        for more in ([], ["--json"])
+    ]
+    lines: dict[str, Lines] = {}
+    mutants = {}
+    for name, entry in zip(said[0].splitlines(), json.loads(said[1]), strict=True):
+        path, span = entry["file"], entry["span"]
+        if path not in lines:
+            lines[path] = Lines((tree / path).read_bytes())
+        start, end = (lines[path].offset(**span[edge]) for edge in ("start", "end"))
+        mutants[name] = Mutant(name, path, entry["genre"], start, end, entry["replacement"])
+    return mutants
+
+
+def module(path: str) -> str:
+    """Return the module whose unit tests a mutant of a file meets first."""
+    parts = path.split("/src/", 1)[1].removesuffix(".rs").split("/")
+    return "::".join(parts[: 2 if parts[0] in {"family", "parts", "params"} else 1])
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A place that rustc reports an error at."""
+
+    path: str
+    start: int
+    end: int
+    words: str
+
+
+class Refused(Exception):
+    """A package does not compile."""
+
+    def __init__(self, faults: list[Fault], said: str) -> None:
+        super().__init__(said)
+        self.faults = faults
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A test program, and the tests of it that are run."""
+
+    program: str
+    only: str = ""
+
+
+class Bench:
+    """The sources and tests of a package in a clone of the workspace."""
+
+    def __init__(self, tree: Path, package: str, laws: list[str]) -> None:
+        self.tree, self.package, self.laws = tree, package, laws
+        self.folder = tree / "crates" / package.removeprefix("qcnlab-")
+        self.root = str((self.folder / "src/lib.rs").relative_to(tree))
+        self.sources: dict[str, bytes] = {}
+        self.seeds = {file: file.read_bytes() for file in self.folder.glob(SEEDS)}
+        self.limits: dict[Stage, float] = {}
+
+    def source(self, path: str) -> bytes:
+        """Return the text of a file as it is committed."""
+        if path not in self.sources:
+            self.sources[path] = (self.tree / path).read_bytes()
+        return self.sources[path]
+
+    def write(self, texts: dict[str, bytes]) -> None:
+        """Put texts into the tree, and what is committed where there is none."""
+        for path in {*self.sources, *texts}:
+            text = texts.get(path, self.source(path))
+            if (self.tree / path).read_bytes() != text:
+                (self.tree / path).write_bytes(text)
+
+    def build(self, targets: list[str]) -> dict[str, Path]:
+        """Build test programs; return them by the name of their target."""
+        line = ["cargo", "test", "--no-run", "--profile=mutants", "--message-format=json"]
+        done = subprocess.run(
+            [*line, f"--package={self.package}", *targets],
+            cwd=self.tree,
+            capture_output=True,
+            text=True,
+        )
+        told = [json.loads(text) for text in done.stdout.splitlines() if text.startswith("{")]
+        if done.returncode:
+            messages = [entry["message"] for entry in told if entry["reason"] == "compiler-message"]
+            errors = [message for message in messages if message["level"] == "error"]
+            words = "".join(error["rendered"] for error in errors) or done.stderr
+            raise Refused([fault for error in errors for fault in faults(error)], words)
+        return {
+            entry["target"]["name"]: Path(entry["executable"])
+            for entry in told
+            if entry["reason"] == "compiler-artifact" and entry.get("executable")
+        }
+
+    def build_all(self) -> dict[str, Path]:
+        """Build the unit tests, then the laws."""
+        programs = self.build(["--lib"])
+        if self.laws:
+            programs |= self.build([f"--test={law}" for law in self.laws])
+        return programs
+
+    def plant(self, mutants: Iterable[Mutant], fixed: set[str]) -> dict[str, Planted]:
+        """Write all mutants that can be chosen into the tree."""
+        of_file: dict[str, list[Mutant]] = defaultdict(list)
+        for mutant in mutants:
+            of_file[mutant.path].append(mutant)
+        planted, first = {}, 1
+        for file in sorted(self.folder.glob("src/**/*.rs")):
+            path = str(file.relative_to(self.tree))
+            planted[path] = plant(self.source(path), of_file[path], first, fixed)
+            first += len(planted[path].numbers)
+        planted[self.root].text += CHOICE.encode()
+        self.write({path: texts.text for path, texts in planted.items()})
+        return planted
+
+    def build_together(self, mutants: dict[str, Mutant]) -> tuple[dict[str, Path], dict[str, int]]:
+        """Build as many mutants as compile together; return programs, and numbers by name."""
+        left = dict(mutants)
+        # Functions that constants need.
+        fixed: set[str] = set()
+        while True:
+            planted = self.plant(left.values(), fixed)
+            try:
+                programs = self.build_all()
+                break
+            except Refused as refused:
+                needed = {
+                    name for fault in refused.faults for name in CONSTANT.findall(fault.words)
+                }
+                wrong = [fault for fault in refused.faults if not CONSTANT.search(fault.words)]
+                out = {name for fault in wrong for name in blamed(planted, fault)}
+                if not out and needed <= fixed:
+                    raise
+                names = ", ".join(sorted(out | needed))
+                print(f"{self.package}: not with the others: {names}", file=sys.stderr)
+                fixed |= needed
+                left = {name: mutant for name, mutant in left.items() if name not in out}
+        return programs, {
+            name: k for texts in planted.values() for name, k in texts.numbers.items()
+        }
+
+    # Running.
+
+    def stages(self, programs: dict[str, Path], mutant: Mutant | None) -> list[tuple[Stage, Path]]:
+        """Return what is run for a mutant, in order."""
+        names = sorted(programs, key=lambda name: (name in self.laws, name))
+        stages = [(Stage(name), programs[name]) for name in names]
+        unit = stages[0][0]
+        if mutant and self.limits.get(unit, 0) > TIMES * SLOW_S:
+            stages.insert(0, (Stage(unit.program, module(mutant.path)), stages[0][1]))
+        return stages
+
+    def measure(self, programs: dict[str, Path]) -> None:
+        """Run all tests where no mutant is chosen: they must pass. Keep how long they may take."""
+        for stage, program in self.stages(programs, None):
+            outcome, seconds = self.run(program, stage.only, 0, None)
+            if outcome != "missed":
+                sys.exit(f"{stage.program} of {self.package} fails where nothing is planted")
+            self.limits[stage] = TIMES * seconds
+            print(f"{self.package}: {stage.program} {seconds:.1f} s", file=sys.stderr)
+
+    def forget(self) -> None:
+        """Take back what property tests wrote down."""
+        for file in self.folder.glob(SEEDS):
+            if file not in self.seeds:
+                file.unlink(missing_ok=True)
+            elif file.read_bytes() != self.seeds[file]:
+                file.write_bytes(self.seeds[file])
+
+    def run(self, program: Path, only: str, number: int, limit: float | None) -> tuple[str, float]:
+        """Run a test program with a mutant; return what became of it, and its processor seconds."""
+        self.forget()
+        bounds = f"ulimit -v {MEMORY_KIB} 2>/dev/null; "
+        if limit is not None:
+            bounds += f"ulimit -St {max(LEAST_S, round(limit))}; "
+        words = ["--test-threads=1", *([only] if only else [])]
+        environment = os.environ | {
+            VARIABLE: str(number),
+            "CARGO_MANIFEST_DIR": str(self.folder),
+            "PROPTEST_MAX_SHRINK_ITERS": "0",
+            "RUST_BACKTRACE": "0",
+        }
+        process = subprocess.Popen(
+            ["sh", "-c", bounds + 'exec "$@"', "sh", str(program), *words],
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+        )
+        waiting = threading.Timer(WAIT_S, process.kill)
+        waiting.start()
+        failed = False
+        assert process.stdout
+        for line in process.stdout:
+            if re.match(r"test .* FAILED$", line.rstrip()):
+                failed = True
+                process.kill()
+        _, status, used = os.wait4(process.pid, 0)
+        waiting.cancel()
+        code = process.returncode = os.waitstatus_to_exitcode(status)
+        process.stdout.close()
+        seconds = used.ru_utime + used.ru_stime
+        if failed:
+            return "caught", seconds
+        if code in (-signal.SIGXCPU, -signal.SIGKILL):
+            return "timeout", seconds
+        return ("caught" if code else "missed"), seconds
+
+    def outcome(self, programs: dict[str, Path], mutant: Mutant, number: int) -> str:
+        """Put a mutant to all tests; return what became of it."""
+        for stage, program in self.stages(programs, mutant):
+            limit = self.limits[Stage(stage.program)]
+            outcome, _ = self.run(program, stage.only, number, limit)
+            if outcome != "missed":
+                return outcome
+        return "missed"
+
+    def test_together(self, mutants: dict[str, Mutant], jobs: int, told: Told) -> list[str]:
+        """Build mutants together and test each; return the names of those that are left out."""
+        programs, numbers = self.build_together(mutants)
+        self.measure(programs)
+        with ThreadPoolExecutor(jobs) as pool:
+            running = {
+                pool.submit(self.outcome, programs, mutants[name], number): name
+                for name, number in numbers.items()
+            }
+            for done in as_completed(running):
+                told(running[done], done.result())
+        return [name for name in mutants if name not in numbers]
+
+    def test_alone(self, mutant: Mutant) -> str:
+        """Build one mutant as cargo-mutants writes it, and test it."""
+        self.write({mutant.path: mutant.alone(self.source(mutant.path))})
+        try:
+            programs = self.build_all()
+        except Refused:
+            return "unviable"
+        if not self.limits:
+            self.write({})
+            self.measure(self.build_all())
+            return self.test_alone(mutant)
+        return self.outcome(programs, mutant, 0)
+
+
+def faults(error: dict[str, object]) -> list[Fault]:
+    """Return the places of an error: where it is, or what it mentions besides."""
+    spans = error["spans"]
+    assert isinstance(spans, list)
+    primary = [span for span in spans if span["is_primary"]]
+    return [
+        Fault(span["file_name"], span["byte_start"], span["byte_end"], str(error["message"]))
+        for span in primary or spans
+    ]
+
+
+def blamed(planted: dict[str, Planted], fault: Fault) -> frozenset[str]:
+    """Return the mutants that an error is laid to: those around it, or all of its file."""
+    if fault.path not in planted:
+        return frozenset()
+    texts = planted[fault.path]
+    if mark := texts.at_fault(fault.start, fault.end):
+        return mark.names
+    return frozenset(texts.numbers)

@@ -1,0 +1,168 @@
+"""Mutants planted together do what each of them does alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import mutants as page
+import rust_builds
+from rust_mutants import CHOICE, VARIABLE, Lines, Mutant, Planted, plant
+
+# What main prints where nothing is planted, worked by hand: charge(7, 5): 7 > 5, so 5.
+# charge(3, 5): -3 + 3 * 2 = 3. kind(0), kind(-4), kind(4). 5 + 2 = 7.
+PROGRAM = """\
+fn charge(x: i64, most: i64) -> i64 {
+    if x > most && most >= 0 { most } else { -x + x * 2 }
+}
+
+fn kind(x: i64) -> &'static str {
+    match x {
+        0 => "none",
+        y if y < 0 => "owed",
+        _ => "some",
+    }
+}
+
+const fn twice(x: i64) -> i64 {
+    x * 2
+}
+
+fn main() {
+    let mut sum = 5;
+    sum += twice(1);
+    println!("{} {} {} {} {} {}", charge(7, 5), charge(3, 5), kind(0), kind(-4), kind(4), sum);
+}
+"""
+PLAIN = "5 3 none owed some 7"
+BODY = "if x > most && most >= 0 { most } else { -x + x * 2 }"
+# Genre, what is replaced and with what, and what main prints then.
+CHANGES = [
+    # A function's value: charge is 1.
+    (
+        "FnValue",
+        "if x > most && most >= 0 { most } else { -x + x * 2 }",
+        "1",
+        "1 1 none owed some 7",
+    ),
+    # charge(7, 5): 7 < 5 does not hold, so -7 + 14 = 7. charge(3, 5): 3 < 5, so 5.
+    ("BinaryOperator", ">", "<", "7 5 none owed some 7", "x > most"),
+    # charge(3, 5): 3 > 5 or 5 >= 0, so 5.
+    ("BinaryOperator", "&&", "||", "5 5 none owed some 7"),
+    # The minus binds less than what takes the place of the product: (-3 + 3) + 2 = 2.
+    ("BinaryOperator", "*", "+", "5 2 none owed some 7", "* 2 }"),
+    # -3 - 6 = -9.
+    ("BinaryOperator", "+", "-", "5 -9 none owed some 7", "+ x"),
+    # 3 + 6 = 9.
+    ("UnaryOperator", "-", "", "5 9 none owed some 7", "-x"),
+    # 0 falls to the last arm: it is not below 0.
+    ("MatchArm", '0 => "none",', "", "5 3 some owed some 7"),
+    ("MatchArmGuard", "y < 0", "true", "5 3 none owed owed 7"),
+    ("MatchArmGuard", "y < 0", "false", "5 3 none some some 7"),
+    # 4 > 0 and -4 is not.
+    ("BinaryOperator", "<", ">", "5 3 none some owed 7", "< 0"),
+    # 1 + 2 = 3, and 5 + 3 = 8.
+    ("BinaryOperator", "*", "+", "5 3 none owed some 8", "* 2\n"),
+    # 5 - 2 = 3.
+    ("BinaryOperator", "+=", "-=", "5 3 none owed some 3"),
+]
+
+
+def mutant(genre: str, old: str, new: str, at: str | None = None) -> Mutant:
+    start = PROGRAM.index(at or old)
+    start += (at or old).index(old)
+    return Mutant(f"{at or old}: {new}", "main.rs", genre, start, start + len(old), new)
+
+
+def everything() -> list[tuple[Mutant, str]]:
+    return [
+        (mutant(genre, old, new, at[0] if at else None), printed)
+        for genre, old, new, printed, *at in CHANGES
+    ]
+
+
+def compiled(text: bytes, folder: Path) -> Path:
+    source = folder / "main.rs"
+    source.write_bytes(text)
+    line = ["rustc", "--edition=2024", "-Awarnings", "-o", str(folder / "main"), str(source)]
+    subprocess.run(line, check=True)
+    return folder / "main"
+
+
+def printed(program: Path, number: int) -> str:
+    environment = os.environ | {VARIABLE: str(number)}
+    line = [str(program)]
+    return subprocess.run(
+        line, env=environment, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def planted() -> Planted:
+    return plant(PROGRAM.encode(), [mutant for mutant, _ in everything()])
+
+
+def test_each_genre_is_chosen_when_the_program_runs(planted: Planted, tmp_path: Path) -> None:
+    program = compiled(planted.text + CHOICE.encode(), tmp_path)
+    assert printed(program, 0) == PLAIN
+    for mutant, expected in everything():
+        assert printed(program, planted.numbers[mutant.name]) == expected, mutant.name
+
+
+def test_a_mutant_alone_prints_the_same(tmp_path: Path) -> None:
+    first, last = everything()[3], everything()[-1]
+    for mutant, expected in (first, last):
+        program = compiled(mutant.alone(PROGRAM.encode()), tmp_path)
+        assert printed(program, 0) == expected, mutant.name
+
+
+def test_what_stands_in_a_mutants_place_holds_no_others(planted: Planted) -> None:
+    text = planted.text.decode()
+    number = planted.numbers["&&: ||"]
+    assert f"{number} => x > most || most >= 0, " in text
+
+
+def test_constants_take_no_part() -> None:
+    constant = mutant("BinaryOperator", "*", "+", "* 2\n")
+    assert plant(PROGRAM.encode(), [constant], fixed={"twice"}).numbers == {}
+    # Where no constant needs the function it is made a plain one.
+    assert b"\n fn twice" in plant(PROGRAM.encode(), [constant]).text
+
+
+def test_a_function_that_constants_need_is_found_by_what_rustc_says() -> None:
+    for words in (
+        "cannot call non-const associated function `span::Span::from_ps` in constants",
+        "cannot call non-const function `from_ps` in constant functions",
+        "cannot call non-const method `Span::<T>::from_ps` in statics",
+    ):
+        assert rust_builds.CONSTANT.findall(words) == ["from_ps"]
+
+
+def test_an_error_is_laid_to_the_innermost_mutant(planted: Planted) -> None:
+    where = planted.text.index(b"x > most || most")
+    fault = rust_builds.Fault("main.rs", where, where + 4, "no such operator")
+    assert rust_builds.blamed({"main.rs": planted}, fault) == {"&&: ||"}
+    # Outside all of them every mutant of the file is out.
+    fault = rust_builds.Fault("main.rs", 0, 2, "something else")
+    assert rust_builds.blamed({"main.rs": planted}, fault) == set(planted.numbers)
+
+
+def test_columns_are_characters() -> None:
+    lines = Lines("a\n\N{GREEK SMALL LETTER MU} + b\n".encode())
+    # Two octets for the letter, one for the space.
+    assert lines.offset(2, 3) == 2 + 3
+
+
+def test_modules_that_mutants_meet_first() -> None:
+    assert rust_builds.module("crates/sim/src/engine/hop.rs") == "engine"
+    assert rust_builds.module("crates/schemes/src/family/qcn/rp.rs") == "family::qcn"
+
+
+def test_intervals_of_a_share() -> None:
+    # Wilson: 9 of 10: (0.9 + 3.8416/20) / 1.38416 = 0.7890;
+    # 1.96 sqrt(0.009 + 3.8416/400) / 1.38416 = 1.96 * 0.136395 / 1.38416 = 0.1931.
+    assert page.interval(9, 10) == "59.6 to 98.2 %"
+    assert page.interval(0, 0) == "-"
