@@ -8,6 +8,7 @@ their environment, stopped at the first failure.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -20,13 +21,14 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rust_mutants import CHOICE, VARIABLE, Lines, Mutant, Planted, plant
 
 # Tests may take so many times the processor seconds that they take where nothing is planted, and
 # at least so many.
 TIMES = 8
-LEAST_S = 20
+LEAST_S = 5
 # Waiting is not computing: a test that waits for ever is stopped after this, s.
 WAIT_S = 900
 # A mutant may ask for all memory there is, KiB.
@@ -41,6 +43,9 @@ SEEDS = "tests/*.proptest-regressions"
 CONSTANT = re.compile(
     r"cannot call non-const [\w ]*`(?:[^`]*::)?(\w+)(?:::<[^`]*>)?` in (?:const|static)"
 )
+
+# An operator, or a trait, that a type does not have.
+MISSING = {"E0277", "E0368", "E0369", "E0600"}
 
 Told = Callable[[str, str], None]
 
@@ -77,6 +82,7 @@ class Fault:
     start: int
     end: int
     words: str
+    code: str = ""
 
 
 class Refused(Exception):
@@ -93,6 +99,15 @@ class Stage:
 
     program: str
     only: str = ""
+
+
+@dataclass(frozen=True)
+class Together:
+    """Test programs with many mutants, the numbers of these, and what surely does not compile."""
+
+    programs: dict[str, Path]
+    numbers: dict[str, int]
+    unviable: set[str]
 
 
 class Bench:
@@ -161,11 +176,12 @@ class Bench:
         self.write({path: texts.text for path, texts in planted.items()})
         return planted
 
-    def build_together(self, mutants: dict[str, Mutant]) -> tuple[dict[str, Path], dict[str, int]]:
-        """Build as many mutants as compile together; return programs, and numbers by name."""
+    def build_together(self, mutants: dict[str, Mutant]) -> Together:
+        """Build as many mutants as compile together."""
         left = dict(mutants)
         # Functions that constants need.
         fixed: set[str] = set()
+        unviable: set[str] = set()
         while True:
             planted = self.plant(left.values(), fixed)
             try:
@@ -175,17 +191,20 @@ class Bench:
                 needed = {
                     name for fault in refused.faults for name in CONSTANT.findall(fault.words)
                 }
-                wrong = [fault for fault in refused.faults if not CONSTANT.search(fault.words)]
-                out = {name for fault in wrong for name in blamed(planted, fault)}
+                out: set[str] = set()
+                for fault in refused.faults:
+                    if not CONSTANT.search(fault.words):
+                        members, is_certain = blamed(planted, fault)
+                        out |= members
+                        unviable |= members if is_certain else set()
                 if not out and needed <= fixed:
                     raise
                 names = ", ".join(sorted(out | needed))
                 print(f"{self.package}: not with the others: {names}", file=sys.stderr)
                 fixed |= needed
                 left = {name: mutant for name, mutant in left.items() if name not in out}
-        return programs, {
-            name: k for texts in planted.values() for name, k in texts.numbers.items()
-        }
+        numbers = {name: k for texts in planted.values() for name, k in texts.numbers.items()}
+        return Together(programs, numbers, unviable)
 
     # Running.
 
@@ -237,16 +256,19 @@ class Bench:
             text=True,
             errors="replace",
         )
-        waiting = threading.Timer(WAIT_S, process.kill)
+        # Not `process.kill`, which would wait for it, and lose what it used.
+        kill = functools.partial(os.kill, process.pid, signal.SIGKILL)
+        waiting = threading.Timer(WAIT_S, kill)
         waiting.start()
         failed = False
         assert process.stdout
         for line in process.stdout:
             if re.match(r"test .* FAILED$", line.rstrip()):
                 failed = True
-                process.kill()
-        _, status, used = os.wait4(process.pid, 0)
+                kill()
+                break
         waiting.cancel()
+        _, status, used = os.wait4(process.pid, 0)
         code = process.returncode = os.waitstatus_to_exitcode(status)
         process.stdout.close()
         seconds = used.ru_utime + used.ru_stime
@@ -267,16 +289,18 @@ class Bench:
 
     def test_together(self, mutants: dict[str, Mutant], jobs: int, told: Told) -> list[str]:
         """Build mutants together and test each; return the names of those that are left out."""
-        programs, numbers = self.build_together(mutants)
-        self.measure(programs)
+        together = self.build_together(mutants)
+        for name in together.unviable:
+            told(name, "unviable")
+        self.measure(together.programs)
         with ThreadPoolExecutor(jobs) as pool:
             running = {
-                pool.submit(self.outcome, programs, mutants[name], number): name
-                for name, number in numbers.items()
+                pool.submit(self.outcome, together.programs, mutants[name], number): name
+                for name, number in together.numbers.items()
             }
             for done in as_completed(running):
                 told(running[done], done.result())
-        return [name for name in mutants if name not in numbers]
+        return [name for name in mutants if name not in {*together.numbers, *together.unviable}]
 
     def test_alone(self, mutant: Mutant) -> str:
         """Build one mutant as cargo-mutants writes it, and test it."""
@@ -285,29 +309,28 @@ class Bench:
             programs = self.build_all()
         except Refused:
             return "unviable"
-        if not self.limits:
-            self.write({})
-            self.measure(self.build_all())
-            return self.test_alone(mutant)
         return self.outcome(programs, mutant, 0)
 
 
-def faults(error: dict[str, object]) -> list[Fault]:
+def faults(error: dict[str, Any]) -> list[Fault]:
     """Return the places of an error: where it is, or what it mentions besides."""
-    spans = error["spans"]
-    assert isinstance(spans, list)
-    primary = [span for span in spans if span["is_primary"]]
+    primary = [span for span in error["spans"] if span["is_primary"]]
+    code = (error["code"] or {}).get("code", "")
     return [
-        Fault(span["file_name"], span["byte_start"], span["byte_end"], str(error["message"]))
-        for span in primary or spans
+        Fault(span["file_name"], span["byte_start"], span["byte_end"], error["message"], code)
+        for span in primary or error["spans"]
     ]
 
 
-def blamed(planted: dict[str, Planted], fault: Fault) -> frozenset[str]:
-    """Return the mutants that an error is laid to: those around it, or all of its file."""
+def blamed(planted: dict[str, Planted], fault: Fault) -> tuple[set[str], bool]:
+    """Return the mutants that an error is laid to, and whether they would fail alone too.
+
+    They are those around it, or else all of its file. A mutant that asks for an operation that its
+    operands do not have, or for the default of a type without one, does not compile in any text.
+    """
     if fault.path not in planted:
-        return frozenset()
+        return set(), False
     texts = planted[fault.path]
     if mark := texts.at_fault(fault.start, fault.end):
-        return mark.names
-    return frozenset(texts.numbers)
+        return set(mark.names), mark.is_mutant and fault.code in MISSING
+    return set(texts.numbers), False

@@ -85,6 +85,8 @@ class Mark:
     start: int
     end: int
     names: frozenset[str]
+    # Whether it is what stands in a mutant's place.
+    is_mutant: bool
 
 
 @dataclass
@@ -211,13 +213,14 @@ class Writer:
                 self.arm(mutant, f"{number} => ".encode(), before + mutant.text.encode() + after)
             self.out += b"})"
         names = frozenset(mutant.name for mutant in mutants)
-        self.marks.append(Mark(begun, len(self.out), names))
+        self.marks.append(Mark(begun, len(self.out), names, is_mutant=False))
 
     def arm(self, mutant: Mutant, before: bytes, text: bytes) -> None:
         """Write what stands in a mutant's place."""
         begun = len(self.out)
         self.out += before + text + b", "
-        self.marks.append(Mark(begun, len(self.out), frozenset({mutant.name})))
+        name = frozenset({mutant.name})
+        self.marks.append(Mark(begun, len(self.out), name, is_mutant=True))
 
 
 def plant(

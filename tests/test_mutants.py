@@ -143,11 +143,15 @@ def test_a_function_that_constants_need_is_found_by_what_rustc_says() -> None:
 
 def test_an_error_is_laid_to_the_innermost_mutant(planted: Planted) -> None:
     where = planted.text.index(b"x > most || most")
-    fault = rust_builds.Fault("main.rs", where, where + 4, "no such operator")
-    assert rust_builds.blamed({"main.rs": planted}, fault) == {"&&: ||"}
+    files = {"main.rs": planted}
+    fault = rust_builds.Fault("main.rs", where, where + 4, "no such operator", "E0369")
+    assert rust_builds.blamed(files, fault) == ({"&&: ||"}, True)
+    # Types that do not meet may meet where the mutant stands alone.
+    fault = rust_builds.Fault("main.rs", where, where + 4, "mismatched types", "E0308")
+    assert rust_builds.blamed(files, fault) == ({"&&: ||"}, False)
     # Outside all of them every mutant of the file is out.
-    fault = rust_builds.Fault("main.rs", 0, 2, "something else")
-    assert rust_builds.blamed({"main.rs": planted}, fault) == set(planted.numbers)
+    fault = rust_builds.Fault("main.rs", 0, 2, "something else", "E0369")
+    assert rust_builds.blamed(files, fault) == (set(planted.numbers), False)
 
 
 def test_columns_are_characters() -> None:
@@ -166,3 +170,35 @@ def test_intervals_of_a_share() -> None:
     # 1.96 sqrt(0.009 + 3.8416/400) / 1.38416 = 1.96 * 0.136395 / 1.38416 = 0.1931.
     assert page.interval(9, 10) == "59.6 to 98.2 %"
     assert page.interval(0, 0) == "-"
+
+
+def program(folder: Path, text: str) -> Path:
+    file = folder / "program"
+    file.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    file.chmod(0o755)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("echo 'test a ... ok'", "missed"),
+        # It is stopped at the first failure.
+        ("echo 'test a ... FAILED'; while :; do sleep 1; done", "caught"),
+        ("exit 101", "caught"),
+        ("while :; do :; done", "timeout"),
+        (f'test "${VARIABLE}" = 7', "missed"),
+    ],
+)
+def test_what_becomes_of_a_mutant(
+    text: str, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rust_builds, "LEAST_S", 1)
+    folder = tmp_path / "crates/sim/tests"
+    folder.mkdir(parents=True)
+    bench = rust_builds.Bench(tmp_path, "qcnlab-sim", [])
+    # A case that an earlier mutant failed on is taken back.
+    kept = folder / "star.proptest-regressions"
+    kept.write_text("cc 1234\n", encoding="utf-8")
+    assert bench.run(program(tmp_path, text), "", 7, 1.0)[0] == outcome
+    assert not kept.exists()
