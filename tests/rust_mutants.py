@@ -137,7 +137,7 @@ def constant_functions(node: Node) -> Iterator[Node]:
         yield from constant_functions(child)
 
 
-def place(root: Node, mutant: Mutant, fixed: Collection[str]) -> Site | None:
+def site_of(root: Node, mutant: Mutant, fixed: Collection[str]) -> Site | None:
     """Return where a mutant is planted, or nothing where it cannot be chosen."""
     node = root.descendant_for_byte_range(mutant.start, mutant.end)
     if node is None or is_constant(node, fixed):
@@ -233,7 +233,7 @@ def plant(
     root = RUST.parse(source).root_node
     members: dict[Site, list[Mutant]] = defaultdict(list)
     for mutant in mutants:
-        if at := place(root, mutant, fixed):
+        if at := site_of(root, mutant, fixed):
             members[at].append(mutant)
     sites = list(members)
     for function in constant_functions(root):
