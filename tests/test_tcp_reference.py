@@ -13,7 +13,7 @@ import qcnlab
 sys.path.insert(0, str(Path(__file__).parent / "oracles"))
 import laboratory
 from laboratory import HORIZON
-from switch import Transfer
+from switch import Result, Transfer
 from tcp_switch import TcpSetting, run
 
 
@@ -24,8 +24,9 @@ def scenario(setting: TcpSetting, flows: list[Transfer]) -> qcnlab.Scenario:
         flows,
         switch=f'[switch]\noutput_buffer = "{setting.queue_bytes} B"',
         traffic=f"""kind = "tcp_list"
-flavour = "{"newreno" if setting.newreno else "reno"}"
+flavour = "{setting.flavour}"
 frame = "1500 B"
+max_window = "{setting.most_bytes} B"
 min_rto = "5 ms"
 initial_rto = "5 ms"
 delayed_ack = "{setting.ack_delay} ps"
@@ -33,21 +34,8 @@ delayed_ack = "{setting.ack_delay} ps"
     )
 
 
-@pytest.mark.parametrize("newreno", [False, True], ids=["reno", "newreno"])
-@pytest.mark.parametrize("ack_delay", [0, 200_000_000], ids=["each", "delayed"])
-@pytest.mark.parametrize("incast", [False, True], ids=["apart", "incast"])
-def test_every_flow_finishes_at_the_same_picosecond(
-    *, newreno: bool, ack_delay: int, incast: bool
-) -> None:
-    """Nine hosts with links of unequal length, so that only equal lengths could need a draw."""
-    seed = f"{newreno} {ack_delay} {incast}"
-    draw = random.Random(seed)
-    delays = {f"host{i}": 1_000_000 + draw.randrange(1_000_000) for i in range(1, 10)}
-    setting = TcpSetting(delays, queue_bytes=30_000, ack_delay=ack_delay, newreno=newreno)
-    flows = []
-    for i in range(2, 10):
-        start = 1_000_000_000 + (0 if incast else draw.randrange(1_000_000_000))
-        flows.append(Transfer(f"host{i}", "host1", draw.randrange(50_000, 1_000_000), start))
+def compare(setting: TcpSetting, flows: list[Transfer]) -> list[Result]:
+    """Hold our flows against the second implementation's, and return its results."""
     results = run(setting, flows, HORIZON)
     table = qcnlab.run(scenario(setting, flows)).flows.to_polars()
     columns = ("finished_s", "retransmitted_frames", "timeouts")
@@ -55,5 +43,39 @@ def test_every_flow_finishes_at_the_same_picosecond(
     finished = [(r.done or 0) / 1e12 for r in results]
     assert [row[0] for row in ours] == pytest.approx(finished, abs=1e-12)
     assert [row[1:] for row in ours] == [(r.retransmitted, r.timeouts) for r in results]
+    return results
+
+
+@pytest.mark.parametrize("flavour", ["reno", "newreno"])
+@pytest.mark.parametrize("ack_delay", [0, 200_000_000], ids=["each", "delayed"])
+@pytest.mark.parametrize("incast", [False, True], ids=["apart", "incast"])
+def test_every_flow_finishes_at_the_same_picosecond(
+    *, flavour: str, ack_delay: int, incast: bool
+) -> None:
+    """Nine hosts with links of unequal length, so that only equal lengths could need a draw."""
+    seed = f"{flavour == 'newreno'} {ack_delay} {incast}"
+    draw = random.Random(seed)
+    delays = {f"host{i}": 1_000_000 + draw.randrange(1_000_000) for i in range(1, 10)}
+    setting = TcpSetting(delays, queue_bytes=30_000, ack_delay=ack_delay, flavour=flavour)
+    flows = []
+    for i in range(2, 10):
+        start = 1_000_000_000 + (0 if incast else draw.randrange(1_000_000_000))
+        flows.append(Transfer(f"host{i}", "host1", draw.randrange(50_000, 1_000_000), start))
+    results = compare(setting, flows)
     assert sum(r.retransmitted for r in results) > 20, "the queue overflows"
     assert sum(r.timeouts for r in results) > 1, "and timers run out"
+
+
+@pytest.mark.parametrize(("senders", "seed"), [(2, 0), (2, 1), (2, 2), (2, 3), (3, 4)])
+def test_under_bic_every_flow_finishes_at_the_same_picosecond(*, senders: int, seed: int) -> None:
+    """Windows of some hundred segments: searches go the largest step first, end, and probe."""
+    draw = random.Random(seed)
+    delays = {f"host{i}": 1_000_000 + draw.randrange(20_000_000) for i in range(1, 5)}
+    setting = TcpSetting(delays, queue_bytes=1_000_000, flavour="bic", most_bytes=10_000_000)
+    flows = []
+    for i in range(2, 2 + senders):
+        size = draw.randrange(60_000_000, 80_000_000)
+        start = 1_000_000_000 + draw.randrange(1_000_000_000)
+        flows.append(Transfer(f"host{i}", "host1", size, start))
+    results = compare(setting, flows)
+    assert sum(r.retransmitted for r in results) > 500, "the queue overflows"

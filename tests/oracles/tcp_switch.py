@@ -1,4 +1,4 @@
-"""TCP flows of finite size through one switch, once more, from RFC 5681, 6298 and 6582.
+"""TCP flows of finite size through one switch, once more, from RFC 5681, 6298 and 6582, and BIC.
 
 Hosts at one switch with a drop-tail queue at each port; every segment and every acknowledgement is
 a frame. It says when the last octet of each flow is there in order, how often a
@@ -8,7 +8,8 @@ sender retransmitted, and how often its timer ran out. The laboratory must say t
 Readings where the RFCs leave a choice are the laboratory's: octets are counted in congestion
 avoidance, a window beyond the receiver's does not grow, a fast retransmission starts the timer
 anew, a round trip is timed from the hand-over to the network card, nothing keeps a second recovery
-from following the first, and there is no limited transmit.
+from following the first, timeouts are whole multiples of the timer's granularity, and there is no
+limited transmit.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class TcpSetting(Setting):
     most_rto: int = 60 * PS
     granularity: int = 1_000_000_000
     ack_delay: int = 0
-    newreno: bool = False
+    flavour: str = "reno"
 
 
 @dataclass
@@ -188,7 +189,8 @@ class Sender:
             self.rttvar = (3 * self.rttvar + abs(self.srtt - rtt)) // 4
             self.srtt = (7 * self.srtt + rtt) // 8
         rto = self.srtt + max(self.s.granularity, 4 * self.rttvar)
-        self.rto = min(max(rto, self.s.least_rto), self.s.most_rto)
+        rto = -(-max(rto, self.s.least_rto) // self.s.granularity) * self.s.granularity
+        self.rto = min(rto, self.s.most_rto)
 
 
 class NewReno(Sender):
@@ -224,6 +226,69 @@ class NewReno(Sender):
         return True
 
 
+class Bic(NewReno):
+    """Binary increase: Xu, Harfoush, Rhee, INFOCOM 2004, from its pseudo code.
+
+    Windows are segments here. Readings are the laboratory's: slow start comes first, an
+    acknowledgement of part of a segment counts as that part of one, a search goes S_min at least,
+    and a loss counts as earlier than the last one if its window is smaller (the pseudo code has put
+    a default maximum in the place of that of the last loss by the time that a window is larger).
+    """
+
+    S_MAX = 32.0
+    S_MIN = 0.01
+    BETA = 0.125
+    LOW_WINDOW = 14
+
+    def __init__(
+        self, setting: TcpSetting, world: World, flow: Transfer, send: Callable[[int], None]
+    ):
+        super().__init__(setting, world, flow, send)
+        self.max_win: float | None = None
+        self.slow_start: tuple[float, float] | None = None
+        self.fraction = 0.0
+
+    def halve(self) -> None:
+        super().halve()
+        self.slow_start, self.fraction = None, 0.0
+        window = self.cwnd / self.mss
+        if window < self.LOW_WINDOW:
+            return
+        earlier = self.max_win is not None and window < self.max_win
+        self.ssthresh = self.cwnd * (1 - self.BETA)
+        self.max_win = window * (2 - self.BETA) / 2 if earlier else window
+
+    def grown(self, octets: int) -> int:
+        if self.cwnd < max(self.ssthresh, self.LOW_WINDOW * self.mss):
+            return super().grown(octets)
+        cwnd = (self.cwnd + self.fraction) / self.mss
+        cwnd += self.step(cwnd) * octets / self.mss / cwnd
+        if self.max_win is not None and cwnd >= self.max_win:
+            self.probe(cwnd)
+        whole = int(cwnd * self.mss)
+        self.fraction = cwnd * self.mss - whole
+        return whole
+
+    def step(self, cwnd: float) -> float:
+        """Return how far the window goes in a round trip: S_max where no maximum is known."""
+        if self.slow_start is not None:
+            return self.slow_start[0]
+        if self.max_win is None:
+            return self.S_MAX
+        return min(max((self.max_win - cwnd) / 2, self.S_MIN), self.S_MAX)
+
+    def probe(self, cwnd: float) -> None:
+        """Beyond the maximum: a segment in a round trip, then two, four and so on up to S_max."""
+        if self.slow_start is None:
+            self.slow_start = (1.0, cwnd + 1.0)
+        elif cwnd >= self.slow_start[1]:
+            step = min(2 * self.slow_start[0], self.S_MAX)
+            self.slow_start = (step, cwnd + step)
+
+
+FLAVOURS = {"reno": Sender, "newreno": NewReno, "bic": Bic}
+
+
 class Network:
     """Hosts, the switch, and the connections between the hosts."""
 
@@ -238,8 +303,9 @@ class Network:
         self.senders: list[Sender] = []
         self.receivers: list[Receiver] = []
         for index, flow in enumerate(flows):
-            kind = NewReno if setting.newreno else Sender
-            sender = kind(setting, self.world, flow, partial(self.segment, index))
+            sender = FLAVOURS[setting.flavour](
+                setting, self.world, flow, partial(self.segment, index)
+            )
             self.senders.append(sender)
             self.receivers.append(Receiver(sender.segments))
             self.world.at(flow.start, sender.fill)

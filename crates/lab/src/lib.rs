@@ -80,11 +80,11 @@ pub use replication::Replication;
 #[cfg(feature = "threads")]
 pub use run::run;
 pub use scenario::{
-    Adapters, BOTTLENECK, Chain, CongestionAvoidance, Defence, DefenceMode, Domain, DomainFault, Failure, FatTree,
-    Fault, Feedback, FlowSpec, Graph, Hotspot, LONGEST, LeafSpine, Links, Multipath, OneSwitch, Pairing, ParkingLot,
-    Pause, PauseFault, PauseKind, PauseRule, PauseStorm, PauseTarget, PortDefence, Record, RecoverGuard, Route,
-    Routing, RttFrom, Scenario, ScenarioError, SharedBuffer, SharedBufferKind, Star, Switches, TcpFlavour, Ties, Times,
-    Topology, Traffic, TrafficKind, Tree, Watchdog, WatchdogAction, Wred,
+    Adapters, BOTTLENECK, BicProbing, BicStep, Chain, CongestionAvoidance, Defence, DefenceMode, Domain, DomainFault,
+    Failure, FatTree, Fault, Feedback, FlowSpec, Graph, Hotspot, LONGEST, LeafSpine, Links, Multipath, OneSwitch,
+    Pairing, ParkingLot, Pause, PauseFault, PauseKind, PauseRule, PauseStorm, PauseTarget, PortDefence, Record,
+    RecoverGuard, Route, Routing, RttFrom, Scenario, ScenarioError, SharedBuffer, SharedBufferKind, Star, Switches,
+    TcpFlavour, Ties, Times, Topology, Traffic, TrafficKind, Tree, Watchdog, WatchdogAction, Wred,
 };
 pub use schema::schema_json;
 pub use shipped::{Shipped, shipped};

@@ -1,7 +1,7 @@
 //! Configurations that tests of transports start from.
 
 use crate::roce::{QpConfig, QpRecovery};
-use crate::tcp::{self, CongestionAvoidance, Flavour, RecoverGuard, RttFrom};
+use crate::tcp::{self, BicProbing, BicStep, CongestionAvoidance, Flavour, RecoverGuard, RttFrom};
 use qcnlab_units::{Bytes, Span};
 
 /// A connection as deck 003 has it: frames of 1518 octets, one segment at first, 65 536 octets at most, retransmission
@@ -22,6 +22,8 @@ pub fn connection(flavour: Flavour) -> tcp::Config {
         congestion_avoidance: CongestionAvoidance::ByteCounting,
         recover_guard: RecoverGuard::ByFlavour,
         rtt_from: RttFrom::Handover,
+        bic_step: BicStep::EachAck,
+        bic_probing: BicProbing::Doubling,
     }
 }
 

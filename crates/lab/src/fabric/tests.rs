@@ -2,7 +2,7 @@
 
 use super::Fabric;
 use crate::scenario::{Draw, Scenario};
-use qcnlab_sim::tcp::{self, CongestionAvoidance, RecoverGuard, RttFrom};
+use qcnlab_sim::tcp::{self, BicProbing, BicStep, CongestionAvoidance, RecoverGuard, RttFrom};
 use qcnlab_sim::{FlowPlan, PausePlan, PauseRule, PauseScope, PauseTarget, Plan, PortPlan, Process, Traffic};
 use qcnlab_units::{BitRate, Bytes, Span};
 
@@ -302,6 +302,17 @@ fn connections_fill_frames_and_hear_acknowledgements() {
         let plan = super::tests::plan(&text, &[&format!("traffic.{key}")]);
         let Traffic::Tcp { config, .. } = &plan.flows[0].traffic else { panic!("no TCP") };
         assert_eq!(readings(config), expected, "{key}");
+    }
+    let of_bic = [
+        ("each_ack", "doubling", (BicStep::EachAck, BicProbing::Doubling)),
+        ("each_round", "mirrored", (BicStep::EachRound, BicProbing::Mirrored)),
+    ];
+    for (step, probing, expected) in of_bic {
+        let keys = ["flavour=bic", &format!("bic_step={step}"), &format!("bic_probing={probing}")]
+            .map(|key| format!("traffic.{key}"));
+        let plan = super::tests::plan(&text, &keys.each_ref().map(String::as_str));
+        let Traffic::Tcp { config, .. } = &plan.flows[0].traffic else { panic!("no TCP") };
+        assert_eq!((config.bic_step, config.bic_probing), expected);
     }
 }
 

@@ -13,7 +13,7 @@ use super::routing::check_recycling;
 use super::types::{Scenario, Traffic, TrafficKind};
 use crate::foreign::LoadError;
 use qcnlab_schemes::{CongestionPoint, CpId, EventKind};
-use qcnlab_sim::tcp::{Config, CongestionAvoidance, Flavour};
+use qcnlab_sim::tcp::{BicProbing, BicStep, Config, CongestionAvoidance, Flavour};
 use qcnlab_units::{BitRate, Bytes, Span};
 
 /// Congestion points one run may have.
@@ -278,6 +278,15 @@ fn connections(scenario: &Scenario) -> Result<(), LocatedFault> {
         let grows_by_itself = matches!(config.flavour, Flavour::Cubic | Flavour::Bic);
         if grows_by_itself && config.congestion_avoidance != CongestionAvoidance::ByteCounting {
             return refuse(Fault::OwnGrowth, &[key("congestion_avoidance"), key("flavour")]);
+        }
+        let of_bic = [
+            ("bic_step", config.bic_step != BicStep::EachAck),
+            ("bic_probing", config.bic_probing != BicProbing::Doubling),
+        ];
+        for (name, other) in of_bic {
+            if other && config.flavour != Flavour::Bic {
+                return refuse(Fault::OnlyBic { key: name }, &[key(name), key("flavour")]);
+            }
         }
         for (name, least) in [("min_rto", min_rto), ("initial_rto", initial_rto)] {
             if least > max_rto {

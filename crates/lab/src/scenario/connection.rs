@@ -1,6 +1,8 @@
 //! The transport of a traffic entry: TCP connections or RoCE queue pairs.
 
-use super::types::{CongestionAvoidance, RecoverGuard, Recovery, RttFrom, TcpFlavour, Traffic, TrafficKind};
+use super::types::{
+    BicProbing, BicStep, CongestionAvoidance, RecoverGuard, Recovery, RttFrom, TcpFlavour, Traffic, TrafficKind,
+};
 use qcnlab_sim::roce;
 use qcnlab_sim::tcp::{self, Config, Flavour};
 use qcnlab_units::Bytes;
@@ -25,6 +27,8 @@ impl Traffic {
                 congestion_avoidance,
                 recover_guard,
                 rtt_from,
+                bic_step,
+                bic_probing,
                 ..
             }
             | TcpFlows {
@@ -41,6 +45,8 @@ impl Traffic {
                 congestion_avoidance,
                 recover_guard,
                 rtt_from,
+                bic_step,
+                bic_probing,
                 ..
             }
             | TcpIncast {
@@ -57,6 +63,8 @@ impl Traffic {
                 congestion_avoidance,
                 recover_guard,
                 rtt_from,
+                bic_step,
+                bic_probing,
                 ..
             }
             | TcpList {
@@ -73,6 +81,8 @@ impl Traffic {
                 congestion_avoidance,
                 recover_guard,
                 rtt_from,
+                bic_step,
+                bic_probing,
                 ..
             } => Some(Config {
                 flavour: flavour.into(),
@@ -89,6 +99,8 @@ impl Traffic {
                 congestion_avoidance: congestion_avoidance.into(),
                 recover_guard: recover_guard.into(),
                 rtt_from: rtt_from.into(),
+                bic_step: bic_step.into(),
+                bic_probing: bic_probing.into(),
             }),
             _ => None,
         }
@@ -224,6 +236,24 @@ impl From<RttFrom> for tcp::RttFrom {
         match from {
             RttFrom::Handover => tcp::RttFrom::Handover,
             RttFrom::Departure => tcp::RttFrom::Departure,
+        }
+    }
+}
+
+impl From<BicStep> for tcp::BicStep {
+    fn from(step: BicStep) -> tcp::BicStep {
+        match step {
+            BicStep::EachAck => tcp::BicStep::EachAck,
+            BicStep::EachRound => tcp::BicStep::EachRound,
+        }
+    }
+}
+
+impl From<BicProbing> for tcp::BicProbing {
+    fn from(probing: BicProbing) -> tcp::BicProbing {
+        match probing {
+            BicProbing::Doubling => tcp::BicProbing::Doubling,
+            BicProbing::Mirrored => tcp::BicProbing::Mirrored,
         }
     }
 }

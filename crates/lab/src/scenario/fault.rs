@@ -242,6 +242,12 @@ pub enum Fault {
     /// Growth in congestion avoidance for a flavour that has its own.
     #[error("congestion_avoidance is for flavours reno and newreno: cubic and bic grow by their own laws")]
     OwnGrowth,
+    /// A reading of BIC for a flavour that is another.
+    #[error("{key} is for flavour bic: leave it out, or set flavour = \"bic\"")]
+    OnlyBic {
+        /// The key.
+        key: &'static str,
+    },
     /// RoCE timeouts out of order.
     #[error("rto_low ({low}) is above rto ({high})")]
     RtoLow {

@@ -92,8 +92,8 @@ pub use pause_fault::PauseFault;
 pub use shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};
 pub use shared_buffer::{SharedBuffer, SharedBufferKind};
 pub use types::{
-    BOTTLENECK, CongestionAvoidance, Feedback, Hotspot, Pairing, Record, RecoverGuard, RttFrom, Scenario, TcpFlavour,
-    Ties, Times, Traffic, TrafficKind,
+    BOTTLENECK, BicProbing, BicStep, CongestionAvoidance, Feedback, Hotspot, Pairing, Record, RecoverGuard, RttFrom,
+    Scenario, TcpFlavour, Ties, Times, Traffic, TrafficKind,
 };
 
 use position::Position;

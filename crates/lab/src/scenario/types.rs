@@ -216,6 +216,26 @@ choice! {
 }
 
 choice! {
+    /// When BIC chooses how far its window goes in a round trip.
+    pub enum BicStep {
+        /// At each acknowledgement, as the paper's pseudo code has it and Linux does.
+        EachAck = "each_ack",
+        /// Once a round trip, as the paper's words have it.
+        EachRound = "each_round",
+    }
+}
+
+choice! {
+    /// How BIC goes beyond the window that it had at the last loss.
+    pub enum BicProbing {
+        /// By one segment in a round trip, then two, four and so on, as in the paper.
+        Doubling = "doubling",
+        /// By the steps of the search in reverse order, from the smallest on; Linux does so, with other numbers.
+        Mirrored = "mirrored",
+    }
+}
+
+choice! {
     /// How a RoCE transport repairs lost packets.
     pub enum Recovery {
         /// Everything from the lost packet on goes again.
@@ -269,6 +289,10 @@ macro_rules! traffic_kinds {
                         recover_guard: RecoverGuard, "recover", Range::ANY, Fallback::Text("by_flavour");
                         /// From when the round trip of a segment is counted.
                         rtt_from: RttFrom, "RTT", Range::ANY, Fallback::Text("handover");
+                        /// When BIC chooses how far its window goes in a round trip.
+                        bic_step: BicStep, "", Range::ANY, Fallback::Text("each_ack");
+                        /// How BIC goes beyond the window that it had at the last loss.
+                        bic_probing: BicProbing, "", Range::ANY, Fallback::Text("doubling");
                     },
                 )*
                 $(

@@ -1,17 +1,19 @@
 //! BIC: Xu, Harfoush, Rhee, "Binary Increase Congestion Control for Fast Long-Distance Networks", INFOCOM 2004.
 //!
-//! After a loss the window searches the one it had: each round trip it goes half of the way, at most S_max
-//! and at least S_min segments. Beyond, the same steps come in reverse order: S_min, then as far as it has
-//! come, so doubling, up to S_max. Below `LOW_WINDOW` it is Reno.
+//! After a loss the window searches the one it had: it goes half of the way a round trip, at most S_max and at least
+//! S_min segments. Beyond that window it probes, with steps that double up to S_max. Below `LOW_WINDOW` it is Reno.
+//! [`BicStep`] says when a step is chosen, [`BicProbing`] which is the first beyond the old window.
 
-use super::CongestionAvoidance;
 use super::progress::Progress;
 use super::reno::Reno;
+use super::{BicProbing, BicStep, Config, CongestionAvoidance};
 
 /// Largest step a round trip, segments.
 const S_MAX: f64 = 32.0;
 /// Smallest step a round trip, segments.
 const S_MIN: f64 = 0.01;
+/// First step beyond the old window if the steps double from a segment on.
+const FIRST_PROBE: f64 = 1.0;
 /// What a loss takes off the window.
 const BETA: f64 = 0.125;
 /// Windows below this many segments are Reno's.
@@ -21,63 +23,85 @@ const LOW_WINDOW: u64 = 14;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Bic {
     mss: u64,
+    chosen: BicStep,
+    probing: BicProbing,
     /// The window the search looks for, octets; `None` before the first loss.
     w_max: Option<f64>,
-    /// The present round trip.
-    round: Option<Round>,
+    /// The present step; `None` after a loss, until the window grows.
+    stage: Option<Stage>,
     reno: Reno,
 }
 
-/// A window's worth of acknowledgements.
+/// A step on its way.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Round {
+struct Stage {
     /// The window at its start, octets and a fraction.
     base: f64,
-    /// How far the window goes, octets.
+    /// How far the window goes in a round trip, octets.
     step: f64,
     /// Octets acknowledged so far.
     acked: f64,
-}
-
-impl Round {
-    fn window(&self) -> f64 {
-        self.base + self.step * (self.acked / self.base)
-    }
+    /// The window now.
+    window: f64,
 }
 
 impl Bic {
-    pub(super) fn new(mss: u64) -> Bic {
-        Bic { mss, w_max: None, round: None, reno: Reno::new(mss, CongestionAvoidance::ByteCounting) }
+    pub(super) fn new(config: &Config) -> Bic {
+        let mss = config.mss.get().max(1);
+        Bic {
+            mss,
+            chosen: config.bic_step,
+            probing: config.bic_probing,
+            w_max: None,
+            stage: None,
+            reno: Reno::new(mss, CongestionAvoidance::ByteCounting),
+        }
     }
 
-    /// A step is chosen when a round begins and spread over its acknowledgements.
+    /// A step is spread over the acknowledgements of a window of octets.
     pub(super) fn grown(&mut self, ack: Progress) -> u64 {
         if ack.window < LOW_WINDOW * self.mss {
             return self.reno.grown(ack);
         }
-        let mut round = self.round.unwrap_or_else(|| self.begin(ack.window as f64));
-        round.acked += ack.octets as f64;
-        if round.acked >= round.base {
-            round = self.begin(round.base + round.step);
-        }
-        self.round = Some(round);
-        round.window() as u64
+        let mut stage = self.stage.unwrap_or_else(|| self.begin(ack.window as f64, None));
+        stage.acked += ack.octets as f64;
+        let over = match self.chosen {
+            BicStep::EachRound => {
+                stage.window = stage.base + stage.step * (stage.acked / stage.base).min(1.0);
+                stage.acked >= stage.base
+            }
+            BicStep::EachAck => {
+                stage.window += stage.step * ack.octets as f64 / stage.window;
+                let doubles = self.probing == BicProbing::Doubling && self.is_beyond(stage.base);
+                !doubles || stage.window >= stage.base + stage.step
+            }
+        };
+        self.stage = Some(if over { self.begin(stage.window, Some(stage)) } else { stage });
+        stage.window as u64
     }
 
-    fn begin(&self, window: f64) -> Round {
+    fn is_beyond(&self, window: f64) -> bool {
+        self.w_max.is_some_and(|w_max| window >= w_max)
+    }
+
+    fn begin(&self, window: f64, before: Option<Stage>) -> Stage {
         let mss = self.mss as f64;
-        let way = match self.w_max {
-            Some(w_max) if window < w_max => (w_max - window) / 2.0,
-            Some(w_max) => window - w_max,
-            None => f64::INFINITY,
+        let way = match (self.w_max, self.probing) {
+            (None, _) => f64::INFINITY,
+            (Some(w_max), _) if window < w_max => (w_max - window) / 2.0,
+            (Some(w_max), BicProbing::Mirrored) => window - w_max,
+            (Some(_), BicProbing::Doubling) => match before {
+                Some(stage) if self.is_beyond(stage.base) => 2.0 * stage.step,
+                _ => FIRST_PROBE * mss,
+            },
         };
-        Round { base: window, step: way.clamp(S_MIN * mss, S_MAX * mss), acked: 0.0 }
+        Stage { base: window, step: way.clamp(S_MIN * mss, S_MAX * mss), acked: 0.0, window }
     }
 
     /// Takes beta off the window, and looks for less than before when the loss came earlier (fast convergence).
     /// A timeout is a loss like any other.
     pub(super) fn on_loss(&mut self, window: u64, flight: u64) -> u64 {
-        self.round = None;
+        self.stage = None;
         let halved = self.reno.on_loss(flight);
         if window < LOW_WINDOW * self.mss {
             return halved;
@@ -92,25 +116,92 @@ impl Bic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qcnlab_units::{Instant, Span};
+    use crate::tcp::Flavour;
+    use crate::testing;
+    use qcnlab_units::{Bytes, Instant, Span};
 
     const MSS: u64 = 1000;
+
+    fn bic(bic_step: BicStep, bic_probing: BicProbing) -> Bic {
+        Bic::new(&Config { mss: Bytes::new(MSS), bic_step, bic_probing, ..testing::connection(Flavour::Bic) })
+    }
 
     /// Windows after each of `rounds` round trips, in octets.
     fn rounds(bic: &mut Bic, mut window: u64, rounds: usize) -> Vec<u64> {
         (0..rounds)
             .map(|_| {
                 for _ in 0..window.div_ceil(MSS) {
-                    window = bic.grown(Progress { now: Instant::ZERO, octets: MSS, window, rtt: Span::ZERO });
+                    window = acked(bic, window);
                 }
                 window
             })
             .collect()
     }
 
+    /// The window after the acknowledgement of a segment.
+    fn acked(bic: &mut Bic, window: u64) -> u64 {
+        bic.grown(Progress { now: Instant::ZERO, octets: MSS, window, rtt: Span::ZERO })
+    }
+
+    #[test]
+    fn each_acknowledgement_goes_its_part_of_half_the_way() {
+        let mut bic = bic(BicStep::EachAck, BicProbing::Doubling);
+        // 80 segments: 70, the way is 10. The first acknowledgement: 70 + 5 / 70 = 70.071428. The second: half the way
+        // is 4.964286; 70.071428 + 4.964286 / 70.071428 = 70.142275. The third: 4.928863 / 70.142275 = 0.070269.
+        let mut window = bic.on_loss(80_000, 80_000);
+        assert_eq!(window, 70_000);
+        for expected in [70_071, 70_142, 70_212] {
+            window = acked(&mut bic, window);
+            assert_eq!(window, expected);
+        }
+    }
+
+    #[test]
+    fn each_acknowledgement_goes_its_part_of_the_largest_step() {
+        let mut bic = bic(BicStep::EachAck, BicProbing::Doubling);
+        // 1024 segments: 896, half of the way is 64 > 32: 896 + 32 / 896 = 896.035714, + 32 / 896.035714 = 896.071427.
+        let mut window = bic.on_loss(1_024_000, 1_024_000);
+        for expected in [896_035, 896_071] {
+            window = acked(&mut bic, window);
+            assert_eq!(window, expected);
+        }
+    }
+
+    #[test]
+    fn an_acknowledgement_of_two_segments_goes_twice_as_far() {
+        let mut bic = bic(BicStep::EachAck, BicProbing::Doubling);
+        // 5 of 70 segments for two of them: 70 + 10 / 70 = 70.142857.
+        let window = bic.on_loss(80_000, 80_000);
+        let two = Progress { now: Instant::ZERO, octets: 2 * MSS, window, rtt: Span::ZERO };
+        assert_eq!(bic.grown(two), 70_142);
+    }
+
+    #[test]
+    fn past_the_old_window_it_goes_a_segment_then_two_then_four() {
+        let mut each = bic(BicStep::EachRound, BicProbing::Doubling);
+        each.on_loss(100_000, 100_000);
+        // 1, 2, 4, 8, 16, 32, 32 segments.
+        let expected = [101_000, 103_000, 107_000, 115_000, 131_000, 163_000, 195_000];
+        assert_eq!(rounds(&mut each, 100_000, 7), expected);
+        // At each acknowledgement: 1 / 100, 1 / 100.01, ..., until 101 segments; then 2 / 101 and so on. The first 100
+        // give 100 + 0.995, 0.01 less for each that came before; the 101st passes 101.
+        let mut each = bic(BicStep::EachAck, BicProbing::Doubling);
+        each.on_loss(100_000, 100_000);
+        let mut window = 100_000;
+        for _ in 0..100 {
+            window = acked(&mut each, window);
+        }
+        assert_eq!(window, 100_995);
+        // 100.995062 + 1 / 100.995062 = 101.004964; + 2 / 101.004964 = 101.024765.
+        for expected in [101_004, 101_024] {
+            window = acked(&mut each, window);
+            assert_eq!(window, expected);
+        }
+    }
+
     #[test]
     fn the_search_halves_the_way() {
-        let mut bic = Bic::new(MSS);
+        let mut bic = bic(BicStep::EachRound, BicProbing::Doubling);
         // 80 segments: ssthresh 80 * 7/8 = 70, the way is 10: 75, 77.5, 78.75, 79.375.
         let window = bic.on_loss(80_000, 80_000);
         assert_eq!(window, 70_000);
@@ -119,7 +210,7 @@ mod tests {
 
     #[test]
     fn far_away_it_goes_the_largest_step() {
-        let mut bic = Bic::new(MSS);
+        let mut bic = bic(BicStep::EachRound, BicProbing::Doubling);
         // 1024 segments: 896, the way is 128: half is 64 > 32, so 928, 960 (way 64, half 32: 992), then
         // 16, 8, 4.
         let window = bic.on_loss(1_024_000, 1_024_000);
@@ -128,8 +219,8 @@ mod tests {
     }
 
     #[test]
-    fn past_the_old_window_the_steps_double() {
-        let mut bic = Bic::new(MSS);
+    fn past_the_old_window_mirrored_steps_come_in_reverse_order() {
+        let mut bic = bic(BicStep::EachRound, BicProbing::Mirrored);
         bic.on_loss(100_000, 100_000);
         // From the old window itself: 0.01, then 0.01, 0.02, 0.04, ... segments: 100 + 0.01 * 2^n.
         let windows = rounds(&mut bic, 100_000, 14);
@@ -140,7 +231,7 @@ mod tests {
 
     #[test]
     fn near_the_old_window_it_goes_the_smallest_step() {
-        let mut bic = Bic::new(MSS);
+        let mut bic = bic(BicStep::EachRound, BicProbing::Doubling);
         bic.on_loss(100_000, 100_000);
         // A way of 16 octets: half is 8 < 10.
         assert_eq!(rounds(&mut bic, 99_984, 2), [99_994, 100_004]);
@@ -148,7 +239,7 @@ mod tests {
 
     #[test]
     fn an_earlier_loss_converges_fast() {
-        let mut bic = Bic::new(MSS);
+        let mut bic = bic(BicStep::EachRound, BicProbing::Doubling);
         bic.on_loss(100_000, 100_000);
         // 96 < 100: looks for 96 * 1.875 / 2 = 90; falls to 84, goes 3, then 1.5.
         let window = bic.on_loss(96_000, 96_000);
@@ -158,7 +249,7 @@ mod tests {
 
     #[test]
     fn small_windows_are_renos() {
-        let mut bic = Bic::new(MSS);
+        let mut bic = bic(BicStep::EachRound, BicProbing::Doubling);
         assert_eq!(bic.on_loss(13_000, 12_000), 6000);
         assert_eq!(rounds(&mut bic, 6000, 3), [7000, 8000, 9000]);
     }

@@ -20,7 +20,7 @@ impl CongestionControl {
         match config.flavour {
             Flavour::Reno | Flavour::NewReno => CongestionControl::Reno(Reno::new(mss, config.congestion_avoidance)),
             Flavour::Cubic => CongestionControl::Cubic(Cubic::new(mss)),
-            Flavour::Bic => CongestionControl::Bic(Bic::new(mss)),
+            Flavour::Bic => CongestionControl::Bic(Bic::new(config)),
         }
     }
 

@@ -66,6 +66,28 @@ pub struct Config {
     pub recover_guard: RecoverGuard,
     /// From when a segment's round trip is counted.
     pub rtt_from: RttFrom,
+    /// When BIC chooses a step.
+    pub bic_step: BicStep,
+    /// How BIC goes beyond the window that it had.
+    pub bic_probing: BicProbing,
+}
+
+/// When BIC chooses how far its window goes in a round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BicStep {
+    /// At each acknowledgement, as the paper's pseudo code has it and Linux does.
+    EachAck,
+    /// Once a round trip, as the paper's words have it.
+    EachRound,
+}
+
+/// How BIC goes beyond the window that it had at the last loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BicProbing {
+    /// By one segment in a round trip, then two, four and so on, as in the paper.
+    Doubling,
+    /// By the steps of the search in reverse order, from the smallest on; Linux does so, with other numbers.
+    Mirrored,
 }
 
 /// How the window of Reno and NewReno grows in congestion avoidance (RFC 5681, 3.1).

@@ -4,7 +4,7 @@
 //! `pipe` segments, the queue `room` more, so a loss comes when the windows exceed `pipe + room`.
 
 use super::config;
-use crate::tcp::{Config, Flavour, TcpReceiver, TcpSender};
+use crate::tcp::{BicProbing, BicStep, Config, Flavour, TcpReceiver, TcpSender};
 use qcnlab_units::{Bytes, Instant, Span};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -259,7 +259,9 @@ fn bic_searches_and_probes() {
     // A pipe of 100 and room for 20. A loss at 125 looks for 125 and finds the room full after two steps, at 122.5.
     // That is less than 125, so the next search looks for 122.5 * 15 / 16 = 114.8, finds it, and probes beyond by
     // 0.01, 0.02, ... up to 5.1 segments, which ends at 125 again.
-    let mut link = Bottleneck::new(&unlimited(Flavour::Bic), 1, TEN_US, 100, 20);
+    let by_rounds =
+        Config { bic_step: BicStep::EachRound, bic_probing: BicProbing::Mirrored, ..unlimited(Flavour::Bic) };
+    let mut link = Bottleneck::new(&by_rounds, 1, TEN_US, 100, 20);
     link.run(100_000);
     link.recoveries.clear();
     link.run(200_000);
