@@ -27,8 +27,8 @@ def scenario(setting: TcpSetting, flows: list[Transfer]) -> qcnlab.Scenario:
 flavour = "{setting.flavour}"
 frame = "1500 B"
 max_window = "{setting.most_bytes} B"
-min_rto = "5 ms"
-initial_rto = "5 ms"
+min_rto = "{setting.least_rto} ps"
+initial_rto = "{setting.first_rto} ps"
 delayed_ack = "{setting.ack_delay} ps"
 """,
     )
@@ -66,16 +66,25 @@ def test_every_flow_finishes_at_the_same_picosecond(
     assert sum(r.timeouts for r in results) > 1, "and timers run out"
 
 
-@pytest.mark.parametrize(("senders", "seed"), [(2, 0), (2, 1), (2, 2), (2, 3), (3, 4)])
-def test_under_bic_every_flow_finishes_at_the_same_picosecond(*, senders: int, seed: int) -> None:
+@pytest.mark.parametrize("queue_bytes", [300_000, 1_000_000])
+@pytest.mark.parametrize(("senders", "seed"), [(2, 0), (3, 0), (3, 1)])
+def test_under_bic_every_flow_finishes_at_the_same_picosecond(
+    *, queue_bytes: int, senders: int, seed: int
+) -> None:
     """Windows of some hundred segments: searches go the largest step first, end, and probe."""
     draw = random.Random(seed)
     delays = {f"host{i}": 1_000_000 + draw.randrange(20_000_000) for i in range(1, 5)}
-    setting = TcpSetting(delays, queue_bytes=1_000_000, flavour="bic", most_bytes=10_000_000)
+    setting = TcpSetting(
+        delays,
+        queue_bytes=queue_bytes,
+        flavour="bic",
+        most_bytes=10_000_000,
+        least_rto=1_000_000_000,
+    )
     flows = []
     for i in range(2, 2 + senders):
-        size = draw.randrange(60_000_000, 80_000_000)
+        size = draw.randrange(30_000_000, 40_000_000)
         start = 1_000_000_000 + draw.randrange(1_000_000_000)
         flows.append(Transfer(f"host{i}", "host1", size, start))
     results = compare(setting, flows)
-    assert sum(r.retransmitted for r in results) > 500, "the queue overflows"
+    assert sum(r.retransmitted for r in results) > 100, "the queue overflows"

@@ -1,8 +1,8 @@
 //! Which machines take the shortcuts of an engine. The laws compare what each does with and without them.
 
 use qcnlab_schemes::registry::{Config, catalogue};
-use qcnlab_schemes::{CpFastPath, CpId, RpFastPath};
-use qcnlab_units::{BitRate, Bytes};
+use qcnlab_schemes::{Cnm, CpFastPath, CpId, Dice, Purpose, ReactionPoint, RpFastPath, Signal};
+use qcnlab_units::{BitRate, Bytes, Instant};
 
 const FRAME: Bytes = Bytes::new(1500);
 
@@ -42,4 +42,26 @@ fn the_first_frame_of_a_run_is_only_counted_where_a_scheme_can_tell() {
         ("hpcc", true, true, true),
     ];
     assert_eq!(seen, expected);
+}
+
+/// The same of reaction points that limit: whether a frame far from the end of a byte-counter cycle is only counted, and
+/// whether the frame that ends the cycle is.
+#[test]
+fn a_frame_is_only_counted_while_a_limiter_counts_it_and_no_cycle_ends() {
+    let cnm = Signal::Cnm(Cnm { cp: CpId(0), quantized_fb: 32, q_offset: -10_000, q_delta: 0 });
+    let line = BitRate::gbps(10);
+    // A cycle has 150 000 octets: it ends with a frame of one more.
+    for (name, first, last) in [
+        ("qcn", true, false),
+        ("qcn_byte_counter", true, false),
+        ("qcn_timer", true, true),
+        ("af_qcn", true, false),
+        ("qcn_plus", false, false),
+    ] {
+        let mut rp = Config::find(name, None).expect("listed").reaction_point(line);
+        rp.on_signal(Instant::ZERO, &cnm, &mut Dice::new(1, 0, "shortcuts", Purpose::Reaction));
+        assert!(rp.limit().is_some_and(|rate| rate < line), "{name}");
+        assert_eq!(rp.count_only(FRAME, FRAME), first, "{name}: one frame");
+        assert_eq!(rp.count_only(Bytes::new(150_001), FRAME), last, "{name}: the end of a cycle");
+    }
 }

@@ -211,3 +211,35 @@ fn a_source_that_hears_an_undeclared_kind_breaks_a_law() {
     let steps = [RpStep::Hear(Signal::Cnp), RpStep::Hear(Signal::Echo(CP))];
     conformance::reaction_point(&Abrupt { rate: LINE_RATE }, LINE_RATE, &[SignalKind::Cnp], &steps);
 }
+
+/// What is said of each scheme: what its ports send, then what its receivers send. The others send nothing.
+#[test]
+fn a_listing_says_what_ports_and_receivers_send() {
+    use SignalKind::{Answer, Bcn, Cnm, Cnp, Echo, PushBack, QueueLen, Reflection, Returned};
+    let said: Vec<(&str, Vec<SignalKind>)> = catalogue()
+        .iter()
+        .map(|listing| (listing.name, listing.speaks()))
+        .filter(|(_, kinds)| !kinds.is_empty())
+        .collect();
+    let expected = vec![
+        ("qcn", vec![Cnm]),
+        ("qcn_byte_counter", vec![Cnm]),
+        ("qcn_timer", vec![Cnm]),
+        ("af_qcn", vec![Cnm]),
+        // Ports echo special frames, and push back.
+        ("qcn_sonar", vec![Cnm, Echo]),
+        ("fb99", vec![Cnm, PushBack]),
+        ("ecm", vec![Bcn]),
+        ("ecm_q", vec![Bcn]),
+        ("ecm_plus", vec![Cnm]),
+        // Receivers answer marked frames and probes, and reflect what ports wrote on frames.
+        ("dcqcn", vec![Cnp]),
+        ("qcn_plus", vec![Cnm, Answer, Returned]),
+        ("nic_fb", vec![QueueLen]),
+        ("fecn", vec![Returned]),
+        ("qcn_three_point", vec![Reflection]),
+        ("qcn_fb_hat", vec![Cnm]),
+        ("e2cm", vec![Bcn, Returned]),
+    ];
+    assert_eq!(said, expected);
+}

@@ -163,6 +163,9 @@ fn in_whole_steps(rate: BitRate, step: u64) -> BitRate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dice::Purpose;
+    use crate::registry::Config;
+    use crate::roles::{Bcn, CpId};
 
     /// Steps of 9.6 Mb/s: 100 Mb/s are ten of them, 96; 1 Mb/s is one; nothing is none.
     #[test]
@@ -172,5 +175,39 @@ mod tests {
         assert_eq!([stepped(96_000_000), stepped(95_999_999)], [96_000_000, 86_400_000]);
         assert_eq!([stepped(1_000_000), stepped(0)], [9_600_000, 0]);
         assert_eq!(in_whole_steps(BitRate::bps(7), 1), BitRate::bps(7));
+    }
+
+    /// ECM's reaction point limits at negative feedback. Of 1 page that is next to nothing, so that 1875 pages of positive
+    /// feedback, a tenth of 10 Gb/s, end it.
+    #[test]
+    fn it_counts_how_often_and_for_how_long_it_limits() {
+        let us = |n| Instant::ZERO + Span::from_us(n);
+        let rp = Config::find("ecm", None).expect("listed").reaction_point(BitRate::gbps(10));
+        let dice = Dice::new(1, 0, "limiter", Purpose::Reaction);
+        let mut limiter = Limiter::new(rp, Bytes::new(1500), None, None, dice, us(0));
+        let mut hear = |at, pages: i64| {
+            let bcn = Bcn { cp: CpId(1), q_offset: 64 * pages, q_delta: 0, stop: false };
+            limiter.on_signal(us(at), &Signal::Bcn(bcn));
+            (limiter.update_pacer(us(at)), limiter.tally(us(at + 5)))
+        };
+        let tally = |created, limited, limits| LimiterTally { created, limited: Span::from_us(limited), limits };
+        assert_eq!(hear(2, 1), (false, tally(0, 0, false)));
+        assert_eq!(hear(10, -1), (true, tally(1, 5, true)));
+        // A second cut is of the same limiter: 25 us since 10 us.
+        assert_eq!(hear(30, -1), (true, tally(1, 25, true)));
+        assert_eq!(hear(40, 1875), (true, tally(1, 30, false)));
+        assert_eq!(hear(60, -1), (true, tally(2, 35, true)));
+        // Asked for a time before it began, it has not limited again yet.
+        assert_eq!(limiter.tally(us(50)), tally(2, 30, true));
+    }
+
+    /// A rate of the reaction point that does not change leaves the pacer as it is.
+    #[test]
+    fn a_rate_that_stays_is_no_change() {
+        let rp = Config::find("none", None).expect("listed").reaction_point(BitRate::gbps(10));
+        let dice = Dice::new(1, 0, "limiter", Purpose::Reaction);
+        let mut limiter = Limiter::new(rp, Bytes::new(1500), None, None, dice, Instant::ZERO);
+        assert!(!limiter.update_pacer(Instant::ZERO));
+        assert_eq!((limiter.never_limits, limiter.changed_wake()), (true, None));
     }
 }

@@ -161,3 +161,28 @@ impl fmt::Display for Scalar {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Range;
+
+    fn field(kind: Kind, optional: bool) -> Field {
+        Field { name: "x", about: "", aliases: "", kind, range: Range::ANY, optional, fallback: None }
+    }
+
+    /// "none" unsets what may be unset; of free text it is a value, and anything else is read as ever.
+    #[test]
+    fn none_unsets_what_may_be_unset() {
+        let none = Scalar::Text("none".to_owned());
+        assert_eq!(field(Kind::Rate, true).read_optional(&none), Ok(None));
+        assert!(field(Kind::Rate, false).read_optional(&none).is_err());
+        let text = Ok(Some(Value::Text("none".to_owned())));
+        assert_eq!(field(Kind::Text, true).read_optional(&none), text);
+        let rate = Scalar::Text("3 Mb/s".to_owned());
+        for optional in [true, false] {
+            let read = field(Kind::Rate, optional).read_optional(&rate);
+            assert_eq!(read, Ok(Some(Value::Rate(qcnlab_units::BitRate::mbps(3)))));
+        }
+    }
+}

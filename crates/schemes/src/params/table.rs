@@ -122,3 +122,26 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     }
     index == a.len() && index == b.len()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A value makes some of an optional field; no value makes none of it, and none is no value.
+    #[test]
+    fn an_optional_field_holds_a_value_or_none() {
+        let seven = Value::Size(Bytes::new(7));
+        assert_eq!(<Option<Bytes> as Param>::from_value(seven.clone()), Some(Bytes::new(7)));
+        assert_eq!(<Option<Bytes> as Param>::from_option(Some(seven.clone())), Some(Bytes::new(7)));
+        assert_eq!(<Option<Bytes> as Param>::from_option(None), None);
+        assert_eq!((Some(Bytes::new(7)).to_value(), None::<Bytes>.to_value()), (Some(seven), None));
+    }
+
+    /// A whole number that is too large is the largest.
+    #[test]
+    fn whole_numbers_of_32_bits_end_at_the_largest() {
+        let read = |x| <u32 as Param>::from_value(Value::Integer(x));
+        assert_eq!([read(7), read(u64::from(u32::MAX)), read(1 << 40)], [7, u32::MAX, u32::MAX]);
+        assert_eq!(7u32.to_value(), Some(Value::Integer(7)));
+    }
+}

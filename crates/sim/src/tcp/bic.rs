@@ -28,17 +28,17 @@ pub(super) struct Bic {
     /// The window the search looks for, octets; `None` before the first loss.
     w_max: Option<f64>,
     /// The present step; `None` after a loss, until the window grows.
-    stage: Option<Stage>,
+    step: Option<SearchStep>,
     reno: Reno,
 }
 
 /// A step on its way.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Stage {
+struct SearchStep {
     /// The window at its start, octets and a fraction.
     base: f64,
     /// How far the window goes in a round trip, octets.
-    step: f64,
+    length: f64,
     /// Octets acknowledged so far.
     acked: f64,
     /// The window now.
@@ -53,7 +53,7 @@ impl Bic {
             chosen: config.bic_step,
             probing: config.bic_probing,
             w_max: None,
-            stage: None,
+            step: None,
             reno: Reno::new(mss, CongestionAvoidance::ByteCounting),
         }
     }
@@ -63,45 +63,45 @@ impl Bic {
         if ack.window < LOW_WINDOW * self.mss {
             return self.reno.grown(ack);
         }
-        let mut stage = self.stage.unwrap_or_else(|| self.begin(ack.window as f64, None));
-        stage.acked += ack.octets as f64;
+        let mut step = self.step.unwrap_or_else(|| self.begin(ack.window as f64, None));
+        step.acked += ack.octets as f64;
         let over = match self.chosen {
             BicStep::EachRound => {
-                stage.window = stage.base + stage.step * (stage.acked / stage.base).min(1.0);
-                stage.acked >= stage.base
+                step.window = step.base + step.length * (step.acked / step.base).min(1.0);
+                step.acked >= step.base
             }
             BicStep::EachAck => {
-                stage.window += stage.step * ack.octets as f64 / stage.window;
-                let doubles = self.probing == BicProbing::Doubling && self.is_beyond(stage.base);
-                !doubles || stage.window >= stage.base + stage.step
+                step.window += step.length * ack.octets as f64 / step.window;
+                let doubles = self.probing == BicProbing::Doubling && self.is_beyond(step.base);
+                !doubles || step.window >= step.base + step.length
             }
         };
-        self.stage = Some(if over { self.begin(stage.window, Some(stage)) } else { stage });
-        stage.window as u64
+        self.step = Some(if over { self.begin(step.window, Some(step)) } else { step });
+        step.window as u64
     }
 
     fn is_beyond(&self, window: f64) -> bool {
         self.w_max.is_some_and(|w_max| window >= w_max)
     }
 
-    fn begin(&self, window: f64, before: Option<Stage>) -> Stage {
+    fn begin(&self, window: f64, before: Option<SearchStep>) -> SearchStep {
         let mss = self.mss as f64;
         let way = match (self.w_max, self.probing) {
             (None, _) => f64::INFINITY,
             (Some(w_max), _) if window < w_max => (w_max - window) / 2.0,
             (Some(w_max), BicProbing::Mirrored) => window - w_max,
             (Some(_), BicProbing::Doubling) => match before {
-                Some(stage) if self.is_beyond(stage.base) => 2.0 * stage.step,
+                Some(step) if self.is_beyond(step.base) => 2.0 * step.length,
                 _ => FIRST_PROBE * mss,
             },
         };
-        Stage { base: window, step: way.clamp(S_MIN * mss, S_MAX * mss), acked: 0.0, window }
+        SearchStep { base: window, length: way.clamp(S_MIN * mss, S_MAX * mss), acked: 0.0, window }
     }
 
     /// Takes beta off the window, and looks for less than before when the loss came earlier (fast convergence).
     /// A timeout is a loss like any other.
     pub(super) fn on_loss(&mut self, window: u64, flight: u64) -> u64 {
-        self.stage = None;
+        self.step = None;
         let halved = self.reno.on_loss(flight);
         if window < LOW_WINDOW * self.mss {
             return halved;

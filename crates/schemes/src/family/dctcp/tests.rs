@@ -209,3 +209,24 @@ fn a_window_starts_in_congestion_avoidance() {
     stream.acks(1, false);
     assert_eq!(stream.window(), 11_000);
 }
+
+/// A timeout of 40 packets leaves 2, and slow start to 20: 18 acknowledgements. From there 20 packets are acknowledged for
+/// one more. Half of 3 packets is less than 2, which is the least threshold: no slow start.
+#[test]
+fn slow_start_after_a_timeout_ends_at_half_the_window() {
+    for (before, to_threshold, threshold) in [(40_000, 18, 20_000), (3000, 0, 2000)] {
+        let initial_window = Some(Bytes::new(before));
+        let mut stream = DctcpStream::new(DctcpRpParams { initial_window, ..RP_RFC8257 });
+        stream.sent = before;
+        let flight = stream.flight();
+        stream.rp.on_transport(us(1), &TransportEvent::Lost(LossSign::Timeout), &flight, &mut dice());
+        assert_eq!(stream.window(), 2000);
+        stream.acknowledged = before;
+        stream.acks(to_threshold, false);
+        assert_eq!(stream.window(), threshold, "from {before}");
+        stream.acks(threshold / 1000 - 1, false);
+        assert_eq!(stream.window(), threshold, "from {before}: a packet is missing");
+        stream.acks(1, false);
+        assert_eq!(stream.window(), threshold + 1000, "from {before}");
+    }
+}

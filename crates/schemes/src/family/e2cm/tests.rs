@@ -129,3 +129,16 @@ fn a_queue_on_the_path_that_stays_has_not_grown() {
     rp.on_signal(us(500), &Signal::Returned(third), &mut dice());
     assert_eq!((rp.path_len, kbps(&rp)), (22_500, 4_064_256));
 }
+
+/// On a path without delay a probe is back at the instant at which it left, and counts. One that left later than now, or
+/// before the last cut, does not.
+#[test]
+fn a_probe_counts_from_the_instant_at_which_it_left() {
+    for (asked_at, rate) in [(us(9), 5_000_000), (us(10), 5_040_000), (us(11), 5_000_000)] {
+        let mut rp = E2cm::reaction_point(&STILL, LINE.into());
+        rp.on_signal(us(10), &full(), &mut dice());
+        let probe = rp.take_probe(us(10)).expect("a limiter asks at once");
+        rp.on_signal(us(10), &Signal::Returned(Probe { asked_at, ..probe }), &mut dice());
+        assert_eq!(kbps(&rp), rate, "asked at {asked_at}");
+    }
+}

@@ -196,3 +196,48 @@ fn full_scale_of_ibms_parameters() {
     rp.on_wake(ms(20), &mut dice());
     assert_eq!(rp.limit(), Some(BitRate::bps(5_999_280_000)));
 }
+
+/// Feedback of zero is no congestion: it makes no limiter, and takes none over from another congestion point.
+#[test]
+fn feedback_of_zero_neither_limits_nor_holds() {
+    let mut rp = rp();
+    rp.on_signal(ms(0), &message(1, 0), &mut dice());
+    assert_eq!((rp.limit(), rp.holder()), (None, None));
+    rp.on_signal(ms(0), &message(1, -1875), &mut dice());
+    rp.on_signal(ms(0), &message(2, 0), &mut dice());
+    assert_eq!((rp.limit(), rp.holder()), (Some(BitRate::gbps(5)), Some(CpId(1))));
+}
+
+/// Frames name the congestion point that limits them, a stopped source's too.
+#[test]
+fn frames_carry_the_tag_of_the_holder() {
+    let mut rp = rp();
+    let tag = |rp: &mut EcmRp| rp.on_sent(ms(0), Bytes::new(1500), Bytes::ZERO, &mut dice());
+    assert_eq!(tag(&mut rp), Stamp { limited_by: None, probe: false });
+    rp.on_signal(ms(0), &message(7, -1), &mut dice());
+    assert_eq!(tag(&mut rp), Stamp { limited_by: Some(CpId(7)), probe: false });
+    let stop = Signal::Bcn(Bcn { cp: CpId(8), q_offset: 0, q_delta: 0, stop: true });
+    rp.on_signal(ms(0), &stop, &mut dice());
+    assert_eq!(tag(&mut rp), Stamp { limited_by: Some(CpId(8)), probe: false });
+}
+
+/// A step that ends at the line rate exactly ends the limiter: 10 Gb/s less 1 Mb/s, and a drift of 1 Mb/s.
+#[test]
+fn a_limiter_ends_at_the_line_rate_exactly() {
+    let max_rate = Some(BitRate::mbps(5001));
+    let mut rp = Ecm::reaction_point(&EcmRpParams { max_rate, ..RP_DECK001 }, LINE.into());
+    // 5001 Mb/s less a half are 2500.5; 2500 steps of 1 Mb/s later it is half a step short, and one more is beyond.
+    rp.on_signal(ms(0), &message(1, -1875), &mut dice());
+    rp.on_wake(ms(2500), &mut dice());
+    assert_eq!((rp.gauge().current_rate, rp.holder()), (BitRate::bps(5_000_500_000), Some(CpId(1))));
+    rp.on_wake(ms(2501), &mut dice());
+    assert_eq!((rp.gauge().current_rate, rp.holder()), (BitRate::mbps(5001), None));
+    // 5002 Mb/s less a half are 2501; 2501 steps later it is there.
+    let max_rate = Some(BitRate::mbps(5002));
+    let mut rp = Ecm::reaction_point(&EcmRpParams { max_rate, ..RP_DECK001 }, LINE.into());
+    rp.on_signal(ms(0), &message(1, -1875), &mut dice());
+    rp.on_wake(ms(2500), &mut dice());
+    assert_eq!(rp.holder(), Some(CpId(1)));
+    rp.on_wake(ms(2501), &mut dice());
+    assert_eq!((rp.holder(), rp.next_wake()), (None, Instant::NEVER));
+}

@@ -185,3 +185,14 @@ fn intervals_go_on_behind_idle_ones() {
     assert_eq!(offered(&mut cp, us(10_000), 24_000), 75.0);
     assert_eq!(offered(&mut cp, us(10_999), 24_000), 75.0);
 }
+
+/// With `capacity` an idle port offers all of it only if nothing is queued; with octets queued it offers what it did.
+#[test]
+fn an_idle_port_with_a_queue_offers_what_it_did() {
+    for (len, rate) in [(0, 10_000.0), (1, 1050.0)] {
+        let mut cp = Fecn::congestion_point(&FecnCpParams { after_idle: AfterIdle::Capacity, ..CP_FECN2007 }, CpId(0));
+        arrive(&mut cp, us(0), 1250, 0);
+        assert_eq!(offered(&mut cp, ms(1), 0), 1050.0);
+        assert_eq!(offered(&mut cp, ms(9), len), rate, "{len} octets queued");
+    }
+}

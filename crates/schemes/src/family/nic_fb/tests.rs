@@ -129,3 +129,14 @@ fn discarded_frames_count_where_that_is_asked_for() {
         assert_eq!(told, CpAction::Send(Signal::QueueLen(QueueLen { len: Bytes::new(1001), ..message })));
     }
 }
+
+/// 10 Gb/s are no whole number of steps of 3 Mb/s, 9999 are; yet a card that does not limit passes its line rate.
+#[test]
+fn the_line_rate_is_no_rate_step() {
+    let rate_step = Some(BitRate::mbps(3));
+    let mut rp = NicFb::reaction_point(&NicFbRpParams { rate_step, ..EXACT }, LINE.into());
+    assert_eq!((rp.limit(), rp.gauge().current_rate), (None, LINE));
+    // 5625 are 1875 steps.
+    assert_eq!(messages_to_a_cut(&mut rp, 0, 60_000), Some(151));
+    assert_eq!(rp.limit(), Some(BitRate::mbps(5625)));
+}

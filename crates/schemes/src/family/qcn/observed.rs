@@ -68,3 +68,98 @@ impl QcnRp {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::params::{QcnRpParams, RP_DECK001};
+    use super::*;
+    use crate::roles::{Cnm, CpId, ReactionPoint, Signal};
+    use crate::testing::{FRAME, LINE, dice, ms};
+
+    const EXACT: QcnRpParams = QcnRpParams { jitter_width: 0.0, ..RP_DECK001 };
+
+    /// 10 Gb/s less 32/128: 7500 Mb/s.
+    fn limited(params: QcnRpParams) -> QcnRp {
+        let mut rp = QcnRp::new(params, LINE);
+        let cnm = Cnm { cp: CpId(0), quantized_fb: 32, q_offset: -10_000, q_delta: 0 };
+        rp.on_signal(ms(0), &Signal::Cnm(cnm), &mut dice());
+        assert_eq!(rp.gauge().current_rate, BitRate::mbps(7500));
+        rp
+    }
+
+    fn rates(rp: &QcnRp) -> (BitRate, BitRate) {
+        (rp.gauge().current_rate, rp.gauge().target_rate)
+    }
+
+    /// A limiter counts, unless it has no byte counter or is at line rate and waits to be released.
+    #[test]
+    fn who_counts_octets() {
+        assert!(!QcnRp::new(EXACT, LINE).counts_octets());
+        assert!(limited(EXACT).counts_octets());
+        assert!(!limited(QcnRpParams { clock: Clock::Timer, ..EXACT }).counts_octets());
+        let mut rp = limited(EXACT);
+        rp.set_target_rate(BitRate::gbps(20));
+        rp.on_time_cycle_observed(ms(1), false, &mut dice());
+        // Half the way from 7.5 to 20 Gb/s is 13.75.
+        assert_eq!((rates(&rp).0, rp.is_limiting(), rp.counts_octets()), (LINE, true, false));
+    }
+
+    /// 150 000 octets less a frame of 1500, and again; the cycle ends when it is said to, and a new one has all octets. The
+    /// rate goes half the way to 10 Gb/s.
+    #[test]
+    fn a_byte_cycle_ends_when_it_is_said_to() {
+        let mut rp = limited(EXACT);
+        assert_eq!((rp.byte_cycle_left(), QcnRp::new(EXACT, LINE).byte_cycle_left()), (Some(150_000), None));
+        rp.on_sent_observed(FRAME, FRAME, false, &mut dice());
+        assert_eq!((rp.byte_cycle_left(), rp.byte_stage()), (Some(148_500), 0));
+        rp.on_sent_observed(FRAME, FRAME, true, &mut dice());
+        assert_eq!((rp.byte_cycle_left(), rp.byte_stage()), (Some(150_000), 1));
+        assert_eq!(rates(&rp), (BitRate::mbps(8750), LINE));
+        let mut free = QcnRp::new(EXACT, LINE);
+        free.on_sent_observed(FRAME, FRAME, true, &mut dice());
+        assert!(!free.is_limiting());
+    }
+
+    /// A timer that is alone has no byte cycle to end, whatever is said.
+    #[test]
+    fn a_timer_alone_ends_no_byte_cycle() {
+        let mut rp = limited(QcnRpParams { clock: Clock::Timer, ..EXACT });
+        rp.on_sent_observed(FRAME, FRAME, true, &mut dice());
+        assert_eq!((rp.byte_stage(), rates(&rp).0), (0, BitRate::mbps(7500)));
+    }
+
+    /// 7.5, 8.75, 9.375 Gb/s, one timer cycle each, long before 15 ms.
+    #[test]
+    fn a_timer_cycle_ends_when_it_is_said_to() {
+        let mut rp = limited(EXACT);
+        assert_eq!((rp.time_stage(), QcnRp::new(EXACT, LINE).time_stage()), (0, 0));
+        for (stage, rate) in [(1, 8750), (2, 9375)] {
+            rp.on_time_cycle_observed(ms(u64::from(stage)), false, &mut dice());
+            assert_eq!((rp.time_stage(), rates(&rp).0), (stage, BitRate::mbps(rate)));
+        }
+        assert_eq!(rp.time_end(), ms(17), "the third ends 15 ms after the second");
+    }
+
+    /// At line rate it is released if nothing waits behind it, at a frame or at a timer cycle.
+    #[test]
+    fn it_is_released_at_line_rate_if_nothing_waits() {
+        for (nothing_waits, limits) in [(false, true), (true, false)] {
+            let mut rp = limited(EXACT);
+            rp.set_target_rate(BitRate::gbps(20));
+            rp.on_time_cycle_observed(ms(1), nothing_waits, &mut dice());
+            assert_eq!((rates(&rp).0, rp.is_limiting()), (LINE, limits));
+            rp.on_sent_observed(FRAME, Bytes::ZERO, false, &mut dice());
+            assert!(!rp.is_limiting(), "the last frame left nothing behind");
+        }
+    }
+
+    /// A device that breaks the law of the target: 7.5 Gb/s go half the way to 8.
+    #[test]
+    fn the_target_may_be_set() {
+        let mut rp = limited(EXACT);
+        rp.set_target_rate(BitRate::gbps(8));
+        assert_eq!(rates(&rp).1, BitRate::gbps(8));
+        rp.on_sent_observed(FRAME, FRAME, true, &mut dice());
+        assert_eq!(rates(&rp).0, BitRate::mbps(7750));
+    }
+}
