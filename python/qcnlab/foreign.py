@@ -113,6 +113,8 @@ class Endpoint(NamedTuple):
     """Round-trip time of a full packet where nothing queues, ps; 0 where it is not known."""
     mtu: int
     """Octets of payload in a full packet."""
+    longest_rtt: int = 0
+    """The same as `base_rtt` on the longest way between two hosts of the network, ps; at least `base_rtt`."""
 
 
 class Flight(NamedTuple):

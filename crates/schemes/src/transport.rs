@@ -16,6 +16,8 @@ pub struct Endpoint {
     pub line_rate: BitRate,
     /// Round-trip time of a full packet and its acknowledgement where nothing queues; zero where it is not known.
     pub base_rtt: Span,
+    /// The same on the longest way between two hosts of the network; at least `base_rtt`.
+    pub longest_rtt: Span,
     /// Octets of payload in a full packet (MTU).
     pub mtu: Bytes,
 }
@@ -30,7 +32,7 @@ impl Endpoint {
 impl From<BitRate> for Endpoint {
     /// A host of which only the line rate is known, with packets of 1500 octets.
     fn from(line_rate: BitRate) -> Endpoint {
-        Endpoint { line_rate, base_rtt: Span::ZERO, mtu: Bytes::new(1500) }
+        Endpoint { line_rate, base_rtt: Span::ZERO, longest_rtt: Span::ZERO, mtu: Bytes::new(1500) }
     }
 }
 
@@ -230,7 +232,12 @@ mod tests {
     /// 100 Gb/s for 13 us are 1.3 Mbit, 162 500 octets.
     #[test]
     fn a_window_at_line_rate_is_rate_times_round_trip() {
-        let endpoint = Endpoint { line_rate: BitRate::gbps(100), base_rtt: Span::from_us(13), mtu: Bytes::new(1000) };
+        let endpoint = Endpoint {
+            line_rate: BitRate::gbps(100),
+            base_rtt: Span::from_us(13),
+            longest_rtt: Span::from_us(13),
+            mtu: Bytes::new(1000),
+        };
         assert_eq!(endpoint.bdp(), Bytes::new(162_500));
         assert_eq!(Endpoint::from(BitRate::gbps(100)).bdp(), Bytes::new(1500));
     }

@@ -35,6 +35,8 @@ pub struct Plan {
     pub reroutes: Vec<Reroute>,
     /// Which of several paths a frame takes.
     pub path_choice: PathChoice,
+    /// The longest way between two hosts of the network, whether or not a flow takes it; empty where no scheme asks.
+    pub longest_way: Vec<LinkPlan>,
     /// How signals travel back.
     pub feedback: Feedback,
     /// The congestion notification domain; `None` where all ports and hosts take part in everything.
@@ -55,6 +57,31 @@ pub struct Plan {
     pub events: Events,
     /// Which of several equal events of one instant comes first.
     pub ties: Ties,
+}
+
+/// What a link adds to the time of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkPlan {
+    /// Its rate.
+    pub rate: BitRate,
+    /// Propagation, and the latency of what stands at its end.
+    pub delay: Span,
+    /// Octets that each frame takes on it beyond its own.
+    pub overhead: Bytes,
+}
+
+impl From<&PortPlan> for LinkPlan {
+    fn from(port: &PortPlan) -> LinkPlan {
+        LinkPlan { rate: port.rate, delay: port.delay + port.latency, overhead: port.overhead }
+    }
+}
+
+impl LinkPlan {
+    /// Twice its delay, and what a frame takes on it: its part of a base round-trip time, in which the acknowledgement
+    /// counts for nothing, as in HPCC's simulator.
+    pub fn round_trip(&self, frame: Bytes) -> Span {
+        self.delay + self.delay + self.rate.time_for_rounded_up(frame + self.overhead)
+    }
 }
 
 impl Plan {

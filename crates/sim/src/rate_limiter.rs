@@ -1,7 +1,7 @@
 //! Rate limiters: what limits the rate of flows of a host.
 
 use crate::ids::FlowId;
-use crate::plan::{FlowPlan, Plan, Traffic};
+use crate::plan::{FlowPlan, LinkPlan, Plan, Traffic};
 use qcnlab_schemes::driver::Limiter;
 use qcnlab_schemes::{Dice, Endpoint, Purpose, ReactionPoint};
 use qcnlab_units::{Instant, Span};
@@ -35,15 +35,13 @@ impl RateLimiter {
     }
 }
 
-/// What the reaction point of a flow knows: its base round-trip time is twice the delay of its first path, and what a full
-/// packet takes on each link; the acknowledgement counts for nothing, as in HPCC's simulator.
+/// What the reaction point of a flow knows: base round-trip times are those of full packets, of its first path and of the
+/// longest way of the network.
 fn endpoint(plan: &Plan, flow: &FlowPlan) -> Endpoint {
     let line_rate = plan.ports[flow.paths[0][0] as usize].rate;
     let Traffic::Roce { config, .. } = &flow.traffic else { return Endpoint { mtu: flow.frame, ..line_rate.into() } };
-    let base_rtt = flow.paths[0].iter().fold(Span::ZERO, |rtt, port| {
-        let port = &plan.ports[*port as usize];
-        let delay = port.delay + port.latency;
-        rtt + delay + delay + port.rate.time_for_rounded_up(flow.frame + port.overhead)
-    });
-    Endpoint { line_rate, base_rtt, mtu: config.payload }
+    let links = |sum: Span, link: LinkPlan| sum + link.round_trip(flow.frame);
+    let base_rtt = flow.paths[0].iter().map(|port| (&plan.ports[*port as usize]).into()).fold(Span::ZERO, links);
+    let longest_rtt = plan.longest_way.iter().copied().fold(Span::ZERO, links).max(base_rtt);
+    Endpoint { line_rate, base_rtt, longest_rtt, mtu: config.payload }
 }

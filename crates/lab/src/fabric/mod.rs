@@ -11,11 +11,11 @@ use crate::scenario::{
     Draw, FailedLink, Feedback, Multipath, NewPaths, PortDefence, ResolvedScenario, Scenario, ScenarioError, StormAt,
     Ties,
 };
-use crate::topology::{Role, reverse};
+use crate::topology::{Role, Routes, reverse};
 use qcnlab_sim::{
-    DomainPlan, Events, FlowPlan, GeneratorPlan, LinkFailure, NodePlan, PathChoice, PauseStorm, Plan, PortPlan, Record,
-    ReplayPlan, RepsPlan, Reroute, ServiceChange, SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic,
-    TrimPlan,
+    DomainPlan, Events, FlowPlan, GeneratorPlan, LinkFailure, LinkPlan, NodePlan, PathChoice, PauseStorm, Plan,
+    PortPlan, Record, ReplayPlan, RepsPlan, Reroute, ServiceChange, SharedBufferPlan, SharedInputPlan, SharedQueuePlan,
+    Traffic, TrimPlan,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use serde_json::{Value, json};
@@ -33,6 +33,7 @@ pub(crate) struct Fabric {
     failures: Vec<LinkFailure>,
     storms: Vec<PauseStorm>,
     reroutes: Vec<Reroute>,
+    longest_way: Vec<LinkPlan>,
     domain: Option<DomainPlan>,
     /// How each port defends the domain; `None` without one and where its node takes no part.
     pub(crate) defences: Vec<Option<PortDefence>>,
@@ -110,6 +111,7 @@ impl Fabric {
             failures: failures(&resolved, &index_of),
             storms: storms(&resolved, &index_of),
             reroutes: reroutes(&resolved, index),
+            longest_way: longest_way(scenario, &resolved),
             bottleneck: index(resolved.bottleneck),
             entries: resolved.flows.iter().map(|flow| flow.traffic as u32).collect(),
             link_bps: resolved.network.link(resolved.bottleneck).rate.as_f64(),
@@ -202,6 +204,7 @@ impl Fabric {
             failures: self.failures.clone(),
             storms: self.storms.clone(),
             reroutes: self.reroutes.clone(),
+            longest_way: self.longest_way.clone(),
             path_choice: match scenario.routing.multipath {
                 Multipath::RoundRobin => PathChoice::RoundRobin,
                 Multipath::Flowlet => PathChoice::Flowlets(scenario.routing.flowlet_gap.unwrap_or(FLOWLET_GAP)),
@@ -259,6 +262,19 @@ fn kept_ports(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<u32> {
     forward.chain(backward).collect()
 }
 
+/// Return the longest way between two hosts, where frames of 1500 octets are sent; none without queue pairs, whose schemes
+/// alone ask for it.
+fn longest_way(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<LinkPlan> {
+    if scenario.traffic.iter().all(|traffic| traffic.queue_pair().is_none()) {
+        return Vec::new();
+    }
+    let link = |port: u32| LinkPlan::from(&port_plan(scenario, resolved, port, &[]));
+    let time = |port: u32| link(port).round_trip(Bytes::new(1500)).ps();
+    let network = resolved.outside_network();
+    let way = Routes::new(&network).map(|mut routes| routes.longest(time));
+    way.unwrap_or_default().into_iter().map(link).collect()
+}
+
 fn port_plan(scenario: &Scenario, resolved: &ResolvedScenario, port: u32, index_of: &[Option<u32>]) -> PortPlan {
     let (from, to) = resolved.network.ends(port);
     let link = resolved.network.link(port);
@@ -274,7 +290,7 @@ fn port_plan(scenario: &Scenario, resolved: &ResolvedScenario, port: u32, index_
         watched: resolved.watched(scenario, port),
         wred: resolved.wred[port as usize].clone(),
         recorded: resolved.recorded[port as usize],
-        peer: index_of[reverse(port) as usize],
+        peer: index_of.get(reverse(port) as usize).copied().flatten(),
     }
 }
 

@@ -287,6 +287,14 @@ impl ResolvedScenario {
         }
     }
 
+    /// The network without what is inside hosts.
+    pub(crate) fn outside_network(&self) -> Network {
+        let mut network = self.network.clone();
+        network.nodes.truncate(network.nodes.len() - (network.links.len() - self.outside));
+        network.links.truncate(self.outside);
+        network
+    }
+
     /// How many ports lead from node to node; after them come those inside hosts.
     pub(crate) fn outside_ports(&self) -> u32 {
         2 * self.outside as u32

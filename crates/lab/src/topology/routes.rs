@@ -1,7 +1,8 @@
 //! Shortest paths between hosts.
 
 use super::{Network, Role, TopologyError, reverse};
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
 /// Most paths that [`Routes::all`] gives for a pair.
 pub const MOST_PATHS: u64 = 64;
@@ -157,6 +158,30 @@ impl<'a> Routes<'a> {
         Ok((0..kept).map(|i| self.ranked(from, to, end, rank(i))).collect())
     }
 
+    /// The longest way between two hosts, where each pair takes the first of its shortest paths and `time` says how long a
+    /// link is; the first of equal ones, and none without two hosts that reach each other.
+    pub fn longest(&mut self, time: impl Fn(u32) -> u64) -> Vec<u32> {
+        // Of the hosts at a switch, two with the longest links stand for all: one may be the other end.
+        let mut at_neighbour: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (host, port) in (0..).zip(&self.adapters).filter(|(_, port)| **port != FAR) {
+            at_neighbour.entry(self.network.ends(*port).1).or_default().push(host);
+        }
+        for hosts in at_neighbour.values_mut() {
+            hosts.sort_by_key(|host| Reverse(time(self.adapters[*host as usize])));
+            hosts.truncate(2);
+        }
+        let hosts: Vec<u32> = at_neighbour.into_values().flatten().collect();
+        let mut best: Option<(u64, Vec<u32>)> = None;
+        for (from, to) in hosts.iter().flat_map(|from| hosts.iter().map(move |to| (*from, *to))) {
+            let Ok(path) = self.first(from, to) else { continue };
+            let long = path.iter().map(|port| time(*port)).sum();
+            if best.as_ref().is_none_or(|(most, _)| long > *most) {
+                best = Some((long, path));
+            }
+        }
+        best.map_or_else(Vec::new, |(_, path)| path)
+    }
+
     /// The last switch before `to`, none between two hosts on one link; and the number of paths.
     fn way(&mut self, from: u32, to: u32) -> Result<(Option<u32>, u64), TopologyError> {
         let name = |node: u32| self.network.nodes[node as usize].name.clone();
@@ -294,6 +319,24 @@ mod tests {
         let expected = ["host1->switch1", "switch1->switch2", "switch2->switch3", "switch3->host6"];
         assert_eq!(names(&network, &paths[0]), expected);
         assert_eq!(names(&network, &routes.first(5, 4).unwrap()), ["host6->switch3", "switch3->host5"]);
+    }
+
+    /// A chain of three switches with two hosts each: the way from the first switch's host with the longer link to the last
+    /// switch's. And a switch alone, where one of the three hosts has a longer link than the others.
+    #[test]
+    fn the_longest_way_is_the_one_that_takes_longest() {
+        let network = chain(3, 2, CABLE, CABLE).unwrap();
+        let time = |port: u32| match network.port_name(port).as_str() {
+            "host6->switch3" | "switch3->host6" => 100,
+            "host2->switch1" | "switch1->host2" => 10,
+            _ => 1,
+        };
+        let longest = Routes::new(&network).unwrap().longest(time);
+        let expected = ["host2->switch1", "switch1->switch2", "switch2->switch3", "switch3->host6"];
+        assert_eq!(names(&network, &longest), expected);
+        let star = chain(1, 3, CABLE, CABLE).unwrap();
+        let longest = Routes::new(&star).unwrap().longest(|port| u64::from(star.port_name(port).contains("host2")) + 1);
+        assert_eq!(names(&star, &longest), ["host2->switch1", "switch1->host1"]);
     }
 
     #[test]

@@ -34,3 +34,26 @@ fn flows_that_join_get_their_share() {
         assert!(ratios.iter().all(|ratio| *ratio < 1.5), "{flows} flows: {ratios:.2?}");
     }
 }
+
+/// A near sender, 4.5 us from the sink and back, and three far ones, 13.4 us: 10 of 20 ms at 40 Gb/s, one run of each of five
+/// seeds. The paper reckons with one T for all. With a T of its own a packet in the queue, 1128 octets, is 5 % of the near
+/// sender's B T and 1.7 % of the others': it sees a fuller link than they do, and holds a tenth of their windows for ever. With one T for all a factor
+/// of two is left: additive steps are 33 octets, a twentieth of a percent of the window, and what a sender happens to see of the
+/// queue differs by more.
+#[test]
+fn a_near_sender_and_far_ones_share_where_they_reckon_with_one_round_trip_time() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/roce/unfairness-of-pfc-40g.toml");
+    let text = std::fs::read_to_string(path).expect("the scenario is shipped");
+    let ratios = |of: &str| {
+        let change = format!("scheme.rp.base_rtt_of={of}");
+        let scenario = Scenario::parse(&text, "near.toml")
+            .and_then(|s| s.with_overrides(&["scheme.name=hpcc", "traffic.start_jitter=100 us", &change]));
+        let options = Options { replications: Some(5), jobs: Some(1), ..Options::default() };
+        let outcome = run(&[scenario.expect("it is good")], &options, &Control::default()).expect("it runs").remove(0);
+        outcome.replications.iter().map(|run| largest_by_smallest(run, 4, 10, 20)).collect::<Vec<f64>>()
+    };
+    let (network, path) = (ratios("network"), ratios("path"));
+    println!("network {network:.2?}, path {path:.2?}");
+    assert!(network.iter().all(|ratio| *ratio < 3.0), "{network:.2?}");
+    assert!(path.iter().all(|ratio| *ratio > 6.0), "{path:.2?}");
+}

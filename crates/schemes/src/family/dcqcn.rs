@@ -37,7 +37,7 @@ use crate::params::{Field, Range};
 use crate::parts::drift::DriftParams;
 use crate::parts::ecn::{MarkAt, RampCp, RampParams};
 use crate::parts::stages::{HaiStep, StageTest};
-use crate::parts::window::WindowRule;
+use crate::parts::window::{BaseRttOf, WindowRule};
 use crate::roles::{CpId, Delivered, Endpoint, NotificationPoint, Signal, SignalKind};
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -144,8 +144,10 @@ params! {
         steps_for: Option<BitRate>, "", Range::POSITIVE;
         /// How many octets may be in flight, over RoCE.
         window: WindowRule, "HAS_WIN, VAR_WIN", Range::ANY;
-        /// The base round-trip time that the window is for; unset, that of the flow's path.
+        /// The base round-trip time that the window is for; unset, what `base_rtt_of` says.
         base_rtt: Option<Span>, "T", Range::at_least(1e3);
+        /// Which base round-trip time counts, where none is given.
+        base_rtt_of: BaseRttOf, "GLOBAL_T", Range::ANY;
     }
 }
 
@@ -184,6 +186,7 @@ const RP_SIGCOMM2015: DcqcnRpParams = DcqcnRpParams {
     steps_for: None,
     window: WindowRule::Open,
     base_rtt: None,
+    base_rtt_of: BaseRttOf::Path,
 };
 
 const CP_CONNECTX: RampParams =
@@ -216,6 +219,7 @@ const RP_CONNECTX: DcqcnRpParams = DcqcnRpParams {
     steps_for: None,
     window: WindowRule::Open,
     base_rtt: None,
+    base_rtt_of: BaseRttOf::Path,
 };
 
 const CP_HPCC_SIMULATOR: RampParams = RampParams {
@@ -238,6 +242,7 @@ const RP_HPCC_SIMULATOR: DcqcnRpParams = DcqcnRpParams {
     notice: Notice::Echo,
     target_capped: true,
     steps_for: Some(BitRate::gbps(100)),
+    base_rtt_of: BaseRttOf::Network,
     ..RP_CONNECTX
 };
 

@@ -31,7 +31,7 @@ pub use rp::DctcpRp;
 use crate::definition::{Family, Member, Preset, Status};
 use crate::params::{Field, Range};
 use crate::parts::ecn::{MarkAt, RampCp, RampParams};
-use crate::parts::window::WindowRule;
+use crate::parts::window::{BaseRttOf, WindowRule};
 use crate::roles::{CpId, Endpoint, NoNotification, SignalKind};
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Span};
@@ -86,8 +86,10 @@ params! {
         steps_for: Option<BitRate>, "", Range::POSITIVE;
         /// How many octets may be in flight, form rate.
         window: WindowRule, "HAS_WIN, VAR_WIN", Range::ANY;
-        /// The base round-trip time that windows are for; unset, that of the flow's path.
+        /// The base round-trip time that windows are for; unset, what `base_rtt_of` says.
         base_rtt: Option<Span>, "T", Range::at_least(1e3);
+        /// Which base round-trip time counts, where none is given.
+        base_rtt_of: BaseRttOf, "GLOBAL_T", Range::ANY;
     }
 }
 
@@ -105,6 +107,7 @@ const RP_RFC8257: DctcpRpParams = DctcpRpParams {
     steps_for: Some(BitRate::gbps(100)),
     window: WindowRule::Open,
     base_rtt: None,
+    base_rtt_of: BaseRttOf::Path,
 };
 
 const CP_SIGCOMM2010: DctcpCpParams =
@@ -117,7 +120,7 @@ const CP_HPCC_SIMULATOR: DctcpCpParams = DctcpCpParams {
 };
 
 const RP_HPCC_SIMULATOR: DctcpRpParams =
-    DctcpRpParams { form: DctcpForm::Rate, window: WindowRule::Scaled, ..RP_RFC8257 };
+    DctcpRpParams { form: DctcpForm::Rate, window: WindowRule::Scaled, base_rtt_of: BaseRttOf::Network, ..RP_RFC8257 };
 
 impl Family for Dctcp {
     type CpParams = DctcpCpParams;

@@ -30,7 +30,7 @@ use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::CpFastPath;
 use crate::params::{Field, Range};
-use crate::parts::window::WindowRule;
+use crate::parts::window::{BaseRttOf, WindowRule};
 use crate::roles::{
     Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Endpoint, HopTelemetry, NoNotification, Queue, SignalKind,
 };
@@ -86,8 +86,10 @@ params! {
         min_rate: BitRate, "MIN_RATE", Range::POSITIVE;
         /// How many octets may be in flight, form rate.
         window: WindowRule, "HAS_WIN, VAR_WIN", Range::ANY;
-        /// The base round-trip time, the same for all flows in the paper; unset, that of the flow's path.
+        /// The base round-trip time, the same for all flows in the paper; unset, what `base_rtt_of` says.
         base_rtt: Option<Span>, "T", Range::at_least(1e3);
+        /// Which base round-trip time counts, where none is given.
+        base_rtt_of: BaseRttOf, "GLOBAL_T", Range::ANY;
         /// Octets that telemetry adds to each data packet.
         header: Bytes, "", Range::between(0.0, 256.0);
         /// Octets that telemetry adds to each acknowledgement.
@@ -109,6 +111,7 @@ const RP_SIGCOMM2019: HpccRpParams = HpccRpParams {
     min_rate: BitRate::mbps(10),
     window: WindowRule::Scaled,
     base_rtt: None,
+    base_rtt_of: BaseRttOf::Network,
     header: Bytes::new(42),
     ack_header: Bytes::new(42),
 };
@@ -141,7 +144,7 @@ impl Family for Hpcc {
             Preset {
                 name: "SIGCOMM2019",
                 about: "As published: eta 0.95, five additive steps, W_AI for 100 flows, 42 octets of telemetry for five hops on \
-                        data and acknowledgements. The window is capped at its first value, line rate times base round-trip \
+                        data and acknowledgements; one T for all flows, that of the longest way. The window is capped at its first value, line rate times base round-trip \
                         time: the paper gives no cap, the authors' simulator caps the rate. The least rate of 10 Mb/s is ours.",
                 cp: CP_EXACT,
                 rp: RP_SIGCOMM2019,

@@ -29,7 +29,7 @@ use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::CpFastPath;
 use crate::params::{Field, Range};
-use crate::parts::window::WindowRule;
+use crate::parts::window::{BaseRttOf, WindowRule};
 use crate::roles::{Arrival, CongestionPoint, CpAction, CpId, Endpoint, NoNotification, Queue, SignalKind};
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -90,8 +90,10 @@ params! {
         first_rate: Option<BitRate>, "", Range::POSITIVE;
         /// How many octets may be in flight.
         window: WindowRule, "HAS_WIN, VAR_WIN", Range::ANY;
-        /// The base round-trip time that the window is for; unset, that of the flow's path.
+        /// The base round-trip time that the window is for; unset, what `base_rtt_of` says.
         base_rtt: Option<Span>, "T", Range::at_least(1e3);
+        /// Which base round-trip time counts, where none is given.
+        base_rtt_of: BaseRttOf, "GLOBAL_T", Range::ANY;
         /// Octets that it adds to each data packet, for the time at which it was sent.
         header: Bytes, "", Range::between(0.0, 256.0);
     }
@@ -115,6 +117,7 @@ const RP_SIGCOMM2015: TimelyRpParams = TimelyRpParams {
     first_rate: None,
     window: WindowRule::Open,
     base_rtt: None,
+    base_rtt_of: BaseRttOf::Path,
     header: Bytes::ZERO,
 };
 
@@ -128,6 +131,7 @@ const RP_HPCC_SIMULATOR: TimelyRpParams = TimelyRpParams {
     hai_below_low: true,
     steps_for: Some(BitRate::gbps(100)),
     min_rate: BitRate::gbps(1),
+    base_rtt_of: BaseRttOf::Network,
     header: Bytes::new(8),
     ..RP_SIGCOMM2015
 };

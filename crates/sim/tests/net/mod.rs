@@ -37,6 +37,7 @@ impl Net {
                 failures: Vec::new(),
                 storms: Vec::new(),
                 reroutes: Vec::new(),
+                longest_way: Vec::new(),
                 path_choice: PathChoice::Random,
                 domain: None,
                 feedback: Feedback::Frames { size: Bytes::new(64), class: 7 },

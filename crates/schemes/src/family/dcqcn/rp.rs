@@ -87,11 +87,11 @@ pub(super) struct DcqcnLimiter {
 
 impl DcqcnRp {
     /// A reaction point that does not limit yet.
-    pub(super) fn new(mut params: DcqcnRpParams, mut endpoint: Endpoint) -> DcqcnRp {
+    pub(super) fn new(mut params: DcqcnRpParams, endpoint: Endpoint) -> DcqcnRp {
         let line_rate = endpoint.line_rate;
         params.ai_rate = step_at(params.ai_rate, params.steps_for, line_rate);
         params.hai_rate = step_at(params.hai_rate, params.steps_for, line_rate);
-        endpoint.base_rtt = params.base_rtt.unwrap_or(endpoint.base_rtt);
+        let endpoint = endpoint.with_base_rtt(params.base_rtt, params.base_rtt_of);
         DcqcnRp { params, line_rate, endpoint, state: DcqcnState::Free(None) }
     }
 

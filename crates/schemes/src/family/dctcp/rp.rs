@@ -47,8 +47,8 @@ struct Observed {
 }
 
 impl DctcpRp {
-    pub(super) fn new(mut params: DctcpRpParams, mut endpoint: Endpoint) -> DctcpRp {
-        endpoint.base_rtt = params.base_rtt.unwrap_or(endpoint.base_rtt);
+    pub(super) fn new(mut params: DctcpRpParams, endpoint: Endpoint) -> DctcpRp {
+        let endpoint = endpoint.with_base_rtt(params.base_rtt, params.base_rtt_of);
         params.ai_rate = step_at(params.ai_rate, params.steps_for, endpoint.line_rate);
         let least = u64::from(params.min_window) * endpoint.mtu.get();
         let window = params.initial_window.unwrap_or(endpoint.bdp()).get().max(least);

@@ -7,8 +7,12 @@ use crate::testing::{dice, queue, us};
 use qcnlab_units::Instant;
 
 /// Packets of 1000 octets, 100 Gb/s, 8 us: a window of 100 000 octets.
-const ENDPOINT: Endpoint =
-    Endpoint { line_rate: BitRate::gbps(100), base_rtt: Span::from_us(8), mtu: Bytes::new(1000) };
+const ENDPOINT: Endpoint = Endpoint {
+    line_rate: BitRate::gbps(100),
+    base_rtt: Span::from_us(8),
+    longest_rtt: Span::from_us(8),
+    mtu: Bytes::new(1000),
+};
 
 struct DctcpStream {
     rp: DctcpRp,

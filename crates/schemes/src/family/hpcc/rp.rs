@@ -49,8 +49,8 @@ struct LastTelemetry {
 }
 
 impl HpccRp {
-    pub(super) fn new(params: HpccRpParams, mut endpoint: Endpoint) -> HpccRp {
-        endpoint.base_rtt = params.base_rtt.unwrap_or(endpoint.base_rtt);
+    pub(super) fn new(params: HpccRpParams, endpoint: Endpoint) -> HpccRp {
+        let endpoint = endpoint.with_base_rtt(params.base_rtt, params.base_rtt_of);
         let line_rate = endpoint.line_rate.as_f64();
         let bdp = endpoint.bdp().as_f64();
         let least_rate = params.min_rate.as_f64().min(line_rate);

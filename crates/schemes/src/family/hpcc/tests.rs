@@ -6,7 +6,8 @@ use crate::testing::dice;
 
 const B: BitRate = BitRate::gbps(100);
 /// 100 Gb/s and 13 us: 162 500 octets.
-const ENDPOINT: Endpoint = Endpoint { line_rate: B, base_rtt: Span::from_us(13), mtu: Bytes::new(1000) };
+const ENDPOINT: Endpoint =
+    Endpoint { line_rate: B, base_rtt: Span::from_us(13), longest_rtt: Span::from_us(13), mtu: Bytes::new(1000) };
 const BDP: f64 = 162_500.0;
 
 fn hop(us: u64, sent: u64, queue: u64) -> HopTelemetry {

@@ -37,11 +37,11 @@ struct Rhythm {
 }
 
 impl TimelyRp {
-    pub(super) fn new(mut params: TimelyRpParams, mut endpoint: Endpoint) -> TimelyRp {
+    pub(super) fn new(mut params: TimelyRpParams, endpoint: Endpoint) -> TimelyRp {
         let line_rate = endpoint.line_rate;
         params.ai_rate = step_at(params.ai_rate, params.steps_for, line_rate);
         params.hai_rate = step_at(params.hai_rate, params.steps_for, line_rate);
-        endpoint.base_rtt = params.base_rtt.unwrap_or(endpoint.base_rtt);
+        let endpoint = endpoint.with_base_rtt(params.base_rtt, params.base_rtt_of);
         TimelyRp {
             params,
             endpoint,

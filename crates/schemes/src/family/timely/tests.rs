@@ -4,8 +4,12 @@ use super::*;
 use crate::roles::{Acknowledgement, Flight, ReactionPoint, TransportEvent};
 use crate::testing::dice;
 
-const ENDPOINT: Endpoint =
-    Endpoint { line_rate: BitRate::gbps(10), base_rtt: Span::from_us(20), mtu: Bytes::new(1000) };
+const ENDPOINT: Endpoint = Endpoint {
+    line_rate: BitRate::gbps(10),
+    base_rtt: Span::from_us(20),
+    longest_rtt: Span::from_us(20),
+    mtu: Bytes::new(1000),
+};
 
 /// Decides once for each sample: a round trip of one packet.
 struct TimelyStream {
