@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import qcnlab
-from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, command
+from conftest import HOTSPOT, SHORT, SHORT_FLAGS, CommandLine, command
 
 
 def test_run_prints_metrics_and_writes_a_folder(cli: CommandLine) -> None:
@@ -28,6 +28,23 @@ def test_run_prints_metrics_and_writes_a_folder(cli: CommandLine) -> None:
         line = next(line for line in done.stdout.splitlines() if line.startswith(f"{name} "))
         assert metric["unit"] in line
     assert "median [min..max]" in done.stdout
+
+
+def test_run_tells_what_was_changed_of_a_shipped_scenario(cli: CommandLine) -> None:
+    """Its title speaks of the file's times: those of the run stand below."""
+    changes = ("-s", "scheme.name=ecm", "-s", "topology.rtt=20us")
+    done = cli("run", HOTSPOT, *SHORT_FLAGS, *changes, "--reps", "1", "-o", "out")
+    told = (
+        "duration=40 ms, warmup=2 ms, topology.rtt=20 us, hotspot.from=10 ms, hotspot.until=25 ms"
+    )
+    line = next(line for line in done.stdout.splitlines() if line.startswith("changed: "))
+    assert sorted(line.removeprefix("changed: ").split(", ")) == sorted(
+        [*told.split(", "), "scheme.name=ecm"]
+    )
+    # Of a file of one's own with another name nothing is known.
+    text = qcnlab.load(HOTSPOT).with_(*SHORT).to_toml()
+    (cli.folder / "own.toml").write_text(text)
+    assert "changed" not in cli("run", "own.toml", "--reps", "1").stdout
 
 
 def test_run_json_has_the_summary_and_the_folder(cli: CommandLine) -> None:

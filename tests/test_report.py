@@ -130,7 +130,9 @@ def test_a_sweep_has_its_table_and_figures(tmp_path: Path, cli: CommandLine) -> 
     assert done.returncode == 0, done.stderr
     html = (tmp_path / "s" / "report.html").read_text(encoding="utf-8")
     text = read(html)
-    assert "topology.rtt 10 us, 40 us" in text.words
+    assert "varied: topology.rtt 10 us, 40 us" in text.words
+    assert "changed duration=10 ms, warmup=1 ms" in text.words
+    assert "the sweep qcnlab sweep one-source-into-9g-rtt10us -s duration=10ms" in text.words
     assert html.count("<svg") >= 2
     refused = cli("report", "s", "s")
     assert refused.returncode == 2

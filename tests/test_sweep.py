@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -90,6 +91,20 @@ def test_figures(short: qcnlab.Scenario, folder: Path) -> None:
     three = qcnlab.sweep(short, vary={**VARY, "scheme.cp.w": [2]}, reps=1)
     with pytest.raises(qcnlab.ScenarioError, match="3 keys vary"):
         three.plot()
+
+
+def test_a_legend_keeps_clear_of_ranges(short: qcnlab.Scenario) -> None:
+    """Ranges are lines with gaps, which a legend keeps clear of: as many as there are points."""
+    swept = qcnlab.sweep(short, vary=VARY, reps=2, seed=3)
+    ranges = [line for line in swept.plot("drops").axes[0].lines if line.get_alpha() == 0.35]
+    assert len(ranges) == 2
+    for number, line in enumerate(ranges):
+        both = [swept.over(2 * source + number, "drops") for source in range(2)]
+        # Of each point the least, the largest and a gap.
+        drawn = [float(value) for value in np.asarray(line.get_ydata())]
+        assert drawn[0::3] == [each["min"] for each in both]
+        assert drawn[1::3] == [each["max"] for each in both]
+        assert np.isnan(drawn[2::3]).all()
 
 
 def test_what_is_set_holds_at_every_point(cli: CommandLine, short: qcnlab.Scenario) -> None:

@@ -141,7 +141,17 @@ def test_two_objectives_have_a_front(short: qcnlab.Scenario) -> None:
         assert not any(
             other.scores[0] < one.scores[0] and other.scores[1] < one.scores[1] for other in every
         )
-    assert tuned.plot().axes[0].get_ylabel() == "drops (frames)"
+    plane = tuned.plot().axes[0]
+    assert (plane.get_xlabel(), plane.get_ylabel()) == ("queue mean (B)", "drops (frames)")
+    # Each trial of the front has its number beside it, and numbers are written out.
+    assert [text.get_text() for text in plane.texts] == [
+        str(trial.number) for trial in tuned.front if trial.number
+    ]
+    assert plane.xaxis.get_major_formatter()(12_500.0, 0) == "12,500"
+    assert " ".join(plane.get_title("left").split()) == (
+        "scheme.cp.set_point from 20 KB to 60 KB; scheme.cp.w from 0.5 to 8.0 "
+        "(worst of 2 conditions, medians of 1 run)"
+    )
 
 
 def test_three_objectives_are_drawn_pair_by_pair(short: qcnlab.Scenario) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import catalogue, endings, text
+from qcnlab import catalogue, changes, endings, text
 from qcnlab.facts import facts
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from qcnlab.results import Result
 
 OF_HOTSPOT = frozenset(
@@ -19,6 +21,8 @@ OF_HOTSPOT = frozenset(
 """Metrics that a run without a hotspot cannot have."""
 
 
+MOST_CHANGED = 8
+"""So many changes of a scenario are told."""
 NOTHING = ("none", "no hotspot")
 """The words for a metric that a run does not have."""
 
@@ -43,13 +47,25 @@ def metrics_text(result: Result, *, every: bool = False) -> str:
 
 
 def head(result: Result) -> str:
-    """Return title, scheme, replications, seed and how the run ended, a line each."""
+    """Return title, changes, scheme, replications, seed and how the run ended, a line each."""
     summary = result.summary
     preset = f" ({summary['preset']})" if summary["preset"] else ""
     many = text.counted(summary["replications"], "replication")
     called = summary["title"] or summary["scenario"]
     lines = [called, f"scheme {summary['scheme']}{preset}, {many}, seed {summary['seed']}"]
+    changed = changed_words(result.name, result.config)
+    lines += [f"changed: {changed}"] if changed else []
     return "\n".join([*lines, *endings.lines(summary, drains=facts(result).drains)])
+
+
+def changed_words(name: str, config: str, but: Collection[str] = ()) -> str:
+    """Return in what a scenario differs from the shipped one of its name, in a line.
+
+    Keys in `but`, which vary, are left out. Empty where nothing differs.
+    """
+    told = [each for each in changes.of_shipped(name, config) if each.partition("=")[0] not in but]
+    more = f" and {len(told) - MOST_CHANGED} more" if len(told) > MOST_CHANGED else ""
+    return ", ".join(told[:MOST_CHANGED]) + more
 
 
 def header(result: Result) -> tuple[str, str, str, str]:

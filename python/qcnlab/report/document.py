@@ -140,9 +140,13 @@ def of_sweep(sweep: Sweep, source: str, command: str) -> str:
     head, left, rows, notes = sweep.cells()
     names = [entry["name"] for entry in catalogue.metrics()]
     shown = [name for name in head[left:] if name in names]
-    parts = ["<h2>What was run</h2>", page.facts(
-        [(axis.key, ", ".join(axis.words)) for axis in sweep.axes]
-    )]  # fmt: skip
+    keys = [axis.key for axis in sweep.axes]
+    changed = metrics_text.changed_words(sweep.name, sweep.first_point, but=keys)
+    parts = ["<h2>What was run</h2>", page.facts([
+        ("scenario", sweep.name),
+        *([("changed", changed)] if changed else []),
+        *((f"varied: {axis.key}", ", ".join(axis.words)) for axis in sweep.axes),
+    ])]  # fmt: skip
     parts += ["<h2>Medians and ranges</h2>", page.table(head, rows, left=left)]
     parts += [f'<p class="note">{escape(each)}</p>' for each in notes]
     if sweep.why_no_figure is None:
@@ -152,6 +156,7 @@ def of_sweep(sweep: Sweep, source: str, command: str) -> str:
     parts.append(_definitions(dict.fromkeys([sweep.lead(), *shown])))
     parts.append("<h2>How each number is made</h2>")
     parts.append(page.facts([
+        ("the sweep", sweep.command),
         ("this page", command),
         ("read from", source),
         ("seed", str(sweep.seed)),
@@ -196,6 +201,9 @@ def _about(result: Result) -> str:
     parts = [f'<p class="about">{escape(tree_of["about"])}</p>'] if tree_of.get("about") else []
     if tree_of.get("source"):
         parts.append(f'<p class="note">Source: {escape(tree_of["source"])}</p>')
+    if changed := metrics_text.changed_words(result.name, result.config):
+        words = f"Title and text are those of the shipped scenario. Changed here: {changed}."
+        parts.append(f'<p class="note">{escape(words)}</p>')
     return "".join(parts)
 
 

@@ -102,6 +102,16 @@ class Sweep:
         return str(self._known["title"])
 
     @property
+    def first_point(self) -> str:
+        """The resolved scenario of the first point, as TOML."""
+        return str(self._known["first_point"])
+
+    @property
+    def command(self) -> str:
+        """The command that runs what is missing, empty for a sweep without a folder."""
+        return str(self._known["command"])
+
+    @property
     def vary(self) -> dict[str, list[Any]]:
         """The keys that vary with their values as resolved, quantities as text with a unit."""
         return {axis.key: list(axis.values) for axis in self._axes}

@@ -11,7 +11,7 @@ from qcnlab import intervals, text
 from qcnlab.errors import MissingPackage, ScenarioError, scenario_error
 from qcnlab.sweeps.grid import read
 from qcnlab.tuning.goals import Constraint, Objective, Runs
-from qcnlab.tuning.space import read_space
+from qcnlab.tuning.space import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -336,7 +336,7 @@ class Tuning:
         if len(self.objectives) > MOST_DRAWN:
             raise scenario_error(f"a figure shows {MOST_DRAWN} objectives at most")
         known = self._known
-        searched = "; ".join(each.words for each in read_space(known["space"]))
+        searched = in_words(known["space"])
         scores = f"medians of {text.counted(known['replications'], 'run')}"
         if known["conditions"] > 1:
             which = "mean" if known["mean"] else "worst"

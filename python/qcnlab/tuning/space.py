@@ -48,12 +48,6 @@ class Range:
         text = str(round(rounded)) if self.unit == "B" else f"{rounded * factor:.10g}"
         return f"{text} {unit}".strip()
 
-    @property
-    def words(self) -> str:
-        """What is searched, as people say it."""
-        low, high = self.ends()
-        return f"{self.key} from {low} to {high}{', by factors' if self.log else ''}"
-
     def ends(self) -> tuple[str, str]:
         """Return the lowest and the highest value."""
         if self.whole:
@@ -71,11 +65,6 @@ class Choice:
     def suggest(self, trial: Any) -> str:
         """Return the value that a trial of Optuna gets."""
         return str(trial.suggest_categorical(self.key, list(self.values)))
-
-    @property
-    def words(self) -> str:
-        """What is searched, as people say it."""
-        return f"{self.key}: {', '.join(self.values)}"
 
     def ends(self) -> tuple[str, ...]:
         """Return all values."""
@@ -95,6 +84,20 @@ def read_space(vary: Mapping[str, str]) -> list[Dimension]:
     if not vary:
         raise scenario_error("nothing is searched", hint='--vary "KEY=LOW..HIGH" names a key')
     return [_dimension(key, str(text).strip()) for key, text in vary.items()]
+
+
+def in_words(vary: Mapping[str, str]) -> str:
+    """Return what is searched as people say it.
+
+    >>> in_words({"scheme.cp.w": "0.5..8", "scheme.rp.ai_rate": "1 Mb/s..9 Mb/s:log", "k": "a,b"})
+    'scheme.cp.w from 0.5 to 8; scheme.rp.ai_rate from 1 Mb/s to 9 Mb/s, by factors; k a,b'
+    """
+    told = []
+    for key, text in vary.items():
+        matched = RANGE.fullmatch(text.strip())
+        words = text if matched is None else f"from {matched['low']} to {matched['high']}"
+        told.append(f"{key} {words}{', by factors' if matched and matched['log'] else ''}")
+    return "; ".join(told)
 
 
 NOT_SEARCHED = {

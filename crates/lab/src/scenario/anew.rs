@@ -11,6 +11,9 @@ pub(crate) enum Anew {
     Nothing,
     /// The checks. What follows from the tables is the same.
     Checks,
+    /// When nodes pause, how buffers are shared and what else is planned for queues, and the checks. Nodes, links but for
+    /// their delays, and flows are the same.
+    Plans,
     /// What follows from the tables, and the checks; ways where nodes, links or flows differ.
     Network,
     /// All of it.
@@ -36,12 +39,13 @@ pub(super) fn of_topology(scenario: &Scenario, topology: &Topology) -> Anew {
     if before == topology {
         return Anew::Nothing;
     }
-    if keeps_headroom(scenario) {
-        return Anew::Network;
-    }
     let moved = before.clone().with_delays_of(topology);
-    if moved == *topology {
-        return Anew::Nothing;
+    match keeps_headroom(scenario) {
+        false if moved == *topology => return Anew::Nothing,
+        // The links of a graph have delays of their own.
+        true if moved == *topology && !matches!(topology, Topology::Graph(_)) => return Anew::Plans,
+        true => return Anew::Network,
+        false => {}
     }
     match (moved, topology) {
         (Topology::Star(star), Topology::Star(now)) => {
@@ -68,5 +72,9 @@ pub(super) fn of_traffic(scenario: &Scenario, traffic: &[Traffic]) -> Anew {
         plain(&before.kind) && Traffic { frame: now.frame, ..before.clone() } == *now
     };
     let same = scenario.traffic.len() == traffic.len() && scenario.traffic.iter().zip(traffic).all(longer);
-    if same && !counts_frames { Anew::Checks } else { Anew::Network }
+    match same {
+        true if counts_frames => Anew::Plans,
+        true => Anew::Checks,
+        false => Anew::Network,
+    }
 }

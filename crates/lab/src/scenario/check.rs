@@ -81,6 +81,11 @@ fn fabric(
     check_recycling(scenario)?;
     let resolved = match known {
         Some((known, Anew::Checks)) => known,
+        Some((mut known, Anew::Plans)) => {
+            scenario.topology.set_delays(&mut known.network);
+            known.plan(scenario)?;
+            known
+        }
         known => ResolvedScenario::of(scenario, draw, known.map(|(known, _)| known))?,
     };
     #[cfg(test)]

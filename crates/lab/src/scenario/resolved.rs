@@ -109,7 +109,9 @@ impl ResolvedScenario {
             change.paths.iter().flatten().for_each(|port| crossed[*port as usize] = true);
         }
         let usable = |port: u32| crossed[port as usize] || scenario.draws_flows();
-        let ports = Ports::new(&network, usable);
+        let named =
+            !scenario.hotspots.is_empty() || scenario.record.bottleneck.is_some() || scenario.record.queues.is_some();
+        let ports = Ports::new(&network, |port| named && usable(port));
         let hotspots = scenario.hotspots.iter().enumerate();
         let hotspots: Vec<u32> = hotspots
             .map(|(i, hotspot)| ports.find(&hotspot.port, &format!("hotspot.{i}"), "port"))
@@ -124,13 +126,13 @@ impl ResolvedScenario {
             None => hotspots.iter().chain([&bottleneck]).for_each(|port| recorded[*port as usize] = true),
         }
         let mut resolved = ResolvedScenario {
-            pauses: vec![None; network.nodes.len()],
-            shared: vec![None; network.nodes.len()],
-            shared_buffers: vec![None; network.nodes.len()],
-            quanta: vec![None; network.nodes.len()],
-            watchdogs: watchdogs(scenario, &network)?,
+            pauses: Vec::new(),
+            shared: Vec::new(),
+            shared_buffers: Vec::new(),
+            quanta: Vec::new(),
+            watchdogs: Vec::new(),
             storms,
-            wred: thresholds(scenario, &network)?,
+            wred: Vec::new(),
             domain,
             network,
             flows,
@@ -146,11 +148,19 @@ impl ResolvedScenario {
             tables,
             outside,
         };
-        resolved.shared = shared_tables(scenario, &resolved)?;
-        resolved.pauses = resolved.pausing(scenario)?;
-        resolved.shared_buffers = resolved.sharing(scenario)?;
-        resolved.quanta = resolved.weighted(scenario)?;
+        resolved.plan(scenario)?;
         Ok(resolved)
+    }
+
+    /// Works out what is planned for queues: watchdogs, thresholds, pauses, shared buffers, turns of classes.
+    pub(super) fn plan(&mut self, scenario: &Scenario) -> Result<(), LocatedFault> {
+        self.watchdogs = watchdogs(scenario, &self.network)?;
+        self.wred = thresholds(scenario, &self.network)?;
+        self.shared = shared_tables(scenario, self)?;
+        self.pauses = self.pausing(scenario)?;
+        self.shared_buffers = self.sharing(scenario)?;
+        self.quanta = self.weighted(scenario)?;
+        Ok(())
     }
 
     /// What a turn of each class adds, for each switch whose classes take turns.

@@ -1,6 +1,7 @@
 //! Shapes of networks: the tables `[topology]` and `[[link]]`.
 
 use super::fields::{COUNT, OVERHEAD, UP_TO_LONGEST, values};
+use crate::topology::{Network, Role};
 use qcnlab_schemes::params;
 use qcnlab_schemes::params::{Choice, Fallback, Field, Range, Value, Variants};
 use qcnlab_units::{BitRate, Bytes, Span};
@@ -246,6 +247,31 @@ impl Topology {
             _ => {}
         }
         self
+    }
+
+    /// Gives the links of its network, which is no graph's, the propagation delays of this topology.
+    pub(super) fn set_delays(&self, network: &mut Network) {
+        let Network { nodes, links } = network;
+        let (of_hosts, of_trunks) = match self {
+            Topology::Star(star) => (star.rtt.half_rounded_down(), star.sink_delay),
+            Topology::Switch(table) => (table.delay, table.delay),
+            Topology::Chain(table) => (table.delay, table.trunk_delay),
+            Topology::ParkingLot(table) => (table.delay, table.trunk_delay),
+            Topology::Tree(table) => (table.delay, table.trunk_delay),
+            Topology::LeafSpine(table) => (table.delay, table.trunk_delay),
+            Topology::FatTree(table) => (table.delay, table.trunk_delay),
+            Topology::Graph(_) => return,
+        };
+        let is_host = |node: u32| nodes[node as usize].role == Role::Host;
+        let sink = self.built_in_bottleneck().map(|bottleneck| bottleneck.sink);
+        for link in links {
+            match (is_host(link.a), is_host(link.b)) {
+                // Inside a host.
+                (true, true) => {}
+                (false, false) => link.delay = of_trunks,
+                _ => link.delay = if Some(link.b) == sink { of_trunks } else { of_hosts },
+            }
+        }
     }
 
     /// Return the bottleneck that this topology is built around, if it is built around one.

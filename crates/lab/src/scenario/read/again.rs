@@ -42,11 +42,11 @@ impl Reader<'_> {
                 scenario.links = links;
             }
             "switch" => (scenario.switches, anew) = (self.switches()?, Anew::Ways),
-            "shared_buffer" => scenario.shared_buffers = self.shared_buffers()?,
-            "wred" => scenario.wreds = self.wreds()?,
+            "shared_buffer" => (scenario.shared_buffers, anew) = (self.shared_buffers()?, Anew::Plans),
+            "wred" => (scenario.wreds, anew) = (self.wreds()?, Anew::Plans),
             "adapter" => scenario.adapters = self.adapters()?,
-            "pause" => scenario.pauses = self.pauses()?,
-            "watchdog" => scenario.watchdogs = self.watchdogs()?,
+            "pause" => (scenario.pauses, anew) = (self.pauses()?, Anew::Plans),
+            "watchdog" => (scenario.watchdogs, anew) = (self.watchdogs()?, Anew::Plans),
             "routing" => (scenario.routing, anew) = (self.routing()?, Anew::Ways),
             "route" => (scenario.routes, anew) = (self.routes()?, Anew::Ways),
             "domain" => scenario.domain = self.domain()?,

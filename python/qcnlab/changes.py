@@ -1,0 +1,83 @@
+"""In what a scenario differs from the shipped one of its name.
+
+Title and text of a scenario are those of its file, whatever was changed since.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from qcnlab import _core, catalogue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FOLLOWS = re.compile(r"(?:as|half of) (\w+)")
+LEFT_OUT = frozenset(("title", "about", "source", "seed", "replications", "record"))
+"""What is told elsewhere, or changes nothing in the network."""
+
+
+def of_shipped(name: str, config: str) -> list[str]:
+    """Return the keys of a resolved scenario that differ, as `key=value`.
+
+    Parameters
+    ----------
+    name : str
+        The scenario's name; of one that is not shipped nothing is told.
+    config : str
+        The resolved scenario as TOML.
+
+    Examples
+    --------
+    >>> import qcnlab
+    >>> name = "one-source-into-9g-rtt10us"
+    >>> of_shipped(name, qcnlab.load(name).with_("duration=3 s", "topology.rtt=1 ms").to_toml())
+    ['duration=3 s', 'topology.rtt=1 ms']
+    """
+    shipped = _shipped(name)
+    if shipped is None:
+        return []
+    own = tomllib.loads(config)
+    if own["scheme"]["name"] != shipped["scheme"]["name"]:
+        # Parameters of two schemes have nothing in common.
+        shipped = shipped | {"scheme": {**own["scheme"], "name": ""}}
+    told = [
+        each
+        for key in own
+        if key not in LEFT_OUT
+        for each in _differing(key, own[key], shipped.get(key))
+    ]
+    changed = {each.partition("=")[0] for each in told}
+    return [each for each in told if _leader(each.partition("=")[0]) not in changed]
+
+
+def _leader(key: str) -> str | None:
+    """Return the key that a key follows which is left out, if it follows one."""
+    for entry in catalogue.parameters():
+        if entry["key"] == key and (led := FOLLOWS.fullmatch(str(entry["default"]))):
+            return f"{key.rpartition('.')[0]}.{led[1]}"
+    return None
+
+
+@cache
+def _shipped(name: str) -> dict[str, Any] | None:
+    if name not in {entry["name"] for entry in catalogue.scenarios()}:
+        return None
+    return tomllib.loads(_core.Scenario.shipped(name).to_toml())
+
+
+def _differing(key: str, own: Any, other: Any) -> Iterator[str]:
+    if isinstance(own, dict):
+        for each, value in own.items():
+            under = other.get(each) if isinstance(other, dict) else None
+            yield from _differing(f"{key}.{each}", value, under)
+    elif isinstance(own, list):
+        for number, value in enumerate(own):
+            there = isinstance(other, list) and number < len(other)
+            at = key if len(own) == 1 else f"{key}.{number}"
+            yield from _differing(at, value, other[number] if there else None)
+    elif own != other:
+        yield f"{key}={str(own).lower() if isinstance(own, bool) else own}"
