@@ -128,9 +128,14 @@ impl Timing {
                     "{name}: 0.1 % of frames left more than {late} us late; the limit is {most_999:.0} us"
                 ));
             }
-            let (gap_ms, most_ms) = (each.longest_gap_us as f64 / 1000.0, self.gap_ms());
+            let (gap, most_ms) = (each.longest_gap, self.gap_ms());
+            let gap_ms = gap.us as f64 / 1000.0;
             if gap_ms > most_ms {
-                reasons.push(format!("{name}: did not look for {gap_ms:.1} ms; the limit is {most_ms:.1} ms"));
+                let (at, waited) = (gap.at as f64 / 1e12, gap.waited_us as f64 / 1000.0);
+                reasons.push(format!(
+                    "{name}: did not look for {gap_ms:.1} ms up to {at:.3} s, {waited:.1} ms of it behind another thread; \
+                     the limit is {most_ms:.1} ms"
+                ));
             }
             if each.receive_drops > 0 {
                 reasons.push(format!("{name}: {} frames found no room in the socket", each.receive_drops));
@@ -177,7 +182,9 @@ impl Timing {
                     "name": each.name,
                     "scheduling": each.class.to_string(),
                     "lateness": late(&each.lateness),
-                    "longest_gap_us": each.longest_gap_us,
+                    "longest_gap_us": each.longest_gap.us,
+                    "longest_gap_at_s": each.longest_gap.at as f64 / 1e12,
+                    "longest_gap_waited_us": each.longest_gap.waited_us,
                     "cpu_share": each.cpu_share,
                     "passes": each.passes,
                     "receive_drops": each.receive_drops,
@@ -221,6 +228,7 @@ pub(crate) fn cpu_ticks() -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::health::Gap;
 
     fn health(late_us: u64) -> LoopHealth {
         let mut lateness = Lateness::new();
@@ -230,7 +238,7 @@ mod tests {
             name: "switches".to_owned(),
             class: SchedulingClass::Fifo,
             lateness,
-            longest_gap_us: 4_000,
+            longest_gap: Gap { us: 4_000, at: 1_500_000_000_000, waited_us: 3_900 },
             cpu_share: 0.5,
             passes: 1,
             receive_drops: 0,
@@ -246,10 +254,14 @@ mod tests {
             [Span::from_us(480), Span::from_us(4800), Span::from_us(12_000), Span::from_ms(40),]
         );
         let scales = Scales { frame_us: 120.0, set_point_us: 2640.0, gap: longest_gap(BitRate::mbps(100)) };
-        let timing =
-            |longest_gap_us| Timing::new(vec![LoopHealth { longest_gap_us, ..health(0) }], 0.0, 0, true, scales);
+        let timing = |us| {
+            let longest_gap = Gap { us, ..health(0).longest_gap };
+            Timing::new(vec![LoopHealth { longest_gap, ..health(0) }], 0.0, 0, true, scales)
+        };
         assert!(timing(4_800).is_valid());
-        assert_eq!(timing(4_900).reasons(), ["switches: did not look for 4.9 ms; the limit is 4.8 ms"]);
+        let said =
+            "switches: did not look for 4.9 ms up to 1.500 s, 3.9 ms of it behind another thread; the limit is 4.8 ms";
+        assert_eq!(timing(4_900).reasons(), [said]);
     }
 
     /// 1500 octets at 100 Mb/s take 120 us, times 1.25 150 us; 33 KB 2640 us, half of it 1320 us.
@@ -261,7 +273,8 @@ mod tests {
         let late = timing(health(151));
         assert_eq!(late.reasons(), ["switches: 1 % of frames left more than 151 us late; the limit is 150 us"]);
         assert_eq!(late.to_json()["label"], INVALID);
-        let dropped = timing(LoopHealth { receive_drops: 1, longest_gap_us: 6_000, ..health(0) });
+        let dropped =
+            timing(LoopHealth { receive_drops: 1, longest_gap: Gap { us: 6_000, ..Gap::default() }, ..health(0) });
         assert_eq!(dropped.reasons().len(), 2);
         assert!(!Timing::new(vec![health(0)], 0.02, 0, true, scales).is_valid());
         // Two loops of half a core each: the one core that they share is busy throughout.

@@ -1,7 +1,10 @@
 //! What a loop measures of itself: how late frames left, how long it did not look, what its thread took.
 
 use crate::sys::scheduling::SchedulingClass;
-use crate::sys::time::thread_cpu_ns;
+use crate::sys::time::{thread_cpu_ns, thread_waited_ns};
+
+/// How often a loop asks how long its thread has waited for a CPU so far, ps.
+const ASK_EVERY: u64 = 100_000_000_000;
 
 /// Microseconds told apart by a [`Lateness`]; later frames count as this late.
 const MOST_US: usize = 100_000;
@@ -56,28 +59,53 @@ impl Lateness {
     }
 }
 
+/// A time in which a loop did not look when it should have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Gap {
+    pub(crate) us: u64,
+    /// When it ended, ps.
+    pub(crate) at: u64,
+    /// How much of it, at most, its thread was ready to run and another thread had the CPU.
+    pub(crate) waited_us: u64,
+}
+
 /// Measures a loop.
 #[derive(Debug)]
 pub(crate) struct LoopMeter {
     /// When the loop should look next, ps, as it said before it waited.
     planned: u64,
-    /// Whether it looks on purpose, to be ready at a deadline.
-    pub(crate) longest_gap: u64,
+    longest: Gap,
     passes: u64,
     cpu_at_start: u64,
+    /// How long its thread had waited for a CPU when that was asked last, ns, and when to ask next, ps.
+    waited: u64,
+    next_ask: u64,
 }
 
 impl LoopMeter {
     /// Starts with the calling thread.
     pub(crate) fn start() -> LoopMeter {
-        LoopMeter { planned: u64::MAX, longest_gap: 0, passes: 0, cpu_at_start: thread_cpu_ns() }
+        LoopMeter {
+            planned: u64::MAX,
+            longest: Gap::default(),
+            passes: 0,
+            cpu_at_start: thread_cpu_ns(),
+            waited: thread_waited_ns(),
+            next_ask: 0,
+        }
     }
 
     /// The loop looks at `now`, ps.
     pub(crate) fn starts_pass(&mut self, now: u64) {
         self.passes += 1;
-        if self.planned != u64::MAX {
-            self.longest_gap = self.longest_gap.max(now.saturating_sub(self.planned));
+        let us = if self.planned == u64::MAX { 0 } else { now.saturating_sub(self.planned) / 1_000_000 };
+        if us > self.longest.us {
+            let waited = thread_waited_ns().saturating_sub(self.waited) / 1000;
+            self.longest = Gap { us, at: now, waited_us: waited.min(us) };
+        }
+        if now >= self.next_ask {
+            self.waited = thread_waited_ns();
+            self.next_ask = now + ASK_EVERY;
         }
     }
 
@@ -93,7 +121,7 @@ impl LoopMeter {
             name: name.to_owned(),
             class,
             lateness,
-            longest_gap_us: self.longest_gap / 1_000_000,
+            longest_gap: self.longest,
             cpu_share: cpu as f64 / elapsed_ns.max(1) as f64,
             passes: self.passes,
             receive_drops: 0,
@@ -108,7 +136,7 @@ pub(crate) struct LoopHealth {
     pub(crate) name: String,
     pub(crate) class: SchedulingClass,
     pub(crate) lateness: Lateness,
-    pub(crate) longest_gap_us: u64,
+    pub(crate) longest_gap: Gap,
     /// Of one core.
     pub(crate) cpu_share: f64,
     pub(crate) passes: u64,
@@ -137,12 +165,16 @@ mod tests {
     #[test]
     fn a_gap_is_time_past_what_was_planned() {
         let mut meter = LoopMeter::start();
-        meter.starts_pass(100);
-        meter.waits(200);
-        meter.starts_pass(150);
-        assert_eq!(meter.longest_gap, 0, "woken early by a frame");
-        meter.waits(300);
-        meter.starts_pass(1300);
-        assert_eq!(meter.longest_gap, 1000);
+        let us = |us: u64| us * 1_000_000;
+        meter.starts_pass(us(100));
+        meter.waits(us(200));
+        meter.starts_pass(us(150));
+        assert_eq!(meter.longest, Gap::default(), "woken early by a frame");
+        for (planned, looked) in [(300, 1300), (1400, 1500)] {
+            meter.waits(us(planned));
+            meter.starts_pass(us(looked));
+            assert_eq!((meter.longest.us, meter.longest.at), (1000, us(1300)));
+        }
+        assert!(meter.longest.waited_us <= 1000);
     }
 }

@@ -21,6 +21,12 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     read_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// Nanoseconds that the calling thread was ready to run and another one had the CPU; 0 where the kernel does not tell.
+pub(crate) fn thread_waited_ns() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().nth(1).and_then(|waited| waited.parse().ok()).unwrap_or(0)
+}
+
 /// Tells the time of a run: picoseconds since its start, 0 before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
