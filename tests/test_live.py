@@ -184,26 +184,29 @@ def test_tshark_reads_the_frames_of_a_run(machine: None, scenario: Path, tmp_pat
     assert tshark("_ws.malformed && cnm", "frame.number") == []
 
 
+OWN_SCHEME = """
+from qcnlab.foreign import Scheme
+
+class Own(Scheme):
+    pass
+"""
+
+
 def test_what_cannot_be_run_is_said_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "live_scheme.py").write_text(OWN_SCHEME)
     for changes, words in (
         (["scheme.name=dcqcn"], "dcqcn"),
-        (["scheme.name=ecm"], "ecm"),
         (["topology.rate=200 Gb/s"], "use --scale"),
+        (["scheme.name=python:live_scheme:Own"], "live runs take schemes of the registry"),
     ):
         sets = [part for change in changes for part in ("-s", change)]
+        command = [*QCNLAB, "live", "run", "one-source-into-9g-rtt10us", *sets]
         done = subprocess.run(
-            [
-                *QCNLAB,
-                "live",
-                "run",
-                "one-source-into-9g-rtt10us",
-                *sets,
-                "-o",
-                str(tmp_path / "x"),
-            ],
+            [*command, "-o", str(tmp_path / "x")],
             capture_output=True,
             text=True,
             check=False,
+            cwd=tmp_path,
         )
         assert done.returncode == 2
         assert words in done.stderr
@@ -294,6 +297,12 @@ def standing(scenario: Path, prefix: str) -> Iterator[tuple[subprocess.Popen[str
             process.wait(timeout=10)
 
 
+def children(process: subprocess.Popen[Any]) -> set[int]:
+    """Return the processes that the threads of a process have started."""
+    lists = Path(f"/proc/{process.pid}/task").glob("*/children")
+    return {int(number) for each in lists for number in each.read_text().split()}
+
+
 root_only = pytest.mark.skipif(
     os.geteuid() != 0, reason="live: names of namespaces are root's to give"
 )
@@ -325,6 +334,16 @@ def test_a_standing_network_has_names_until_it_is_ended(machine: None, scenario:
 
 
 @root_only
+def test_a_standing_network_goes_within_a_second(machine: None, scenario: Path) -> None:
+    with standing(scenario, f"test{os.getpid()}-") as (process, _):
+        process.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        assert process.wait(timeout=10) == 0
+        # The rest is Python's own end.
+        assert time.monotonic() - sent < 2.0
+
+
+@root_only
 def test_names_of_a_killed_network_are_taken_back_by_the_next(
     machine: None, scenario: Path
 ) -> None:
@@ -337,13 +356,38 @@ def test_names_of_a_killed_network_are_taken_back_by_the_next(
     assert not any(name.startswith(prefix) for name in named())
 
 
-def test_iperf3_receives_what_our_counters_say(
-    machine: None, scenario: Path, tmp_path: Path
-) -> None:
+@pytest.fixture
+def iperf3(machine: None) -> None:
+    """Skip unless iperf3 is installed."""
     if shutil.which("iperf3") is None:
         if os.environ.get("QCNLAB_REQUIRE_LIVE") == "1":
             pytest.fail("live: iperf3 is not installed")
         pytest.skip("live: iperf3 is not installed")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_no_iperf3_is_left_behind(
+    iperf3: None, scenario: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    changes = ["-s", "duration=60 ms", "--traffic", "iperf3", "-o", str(tmp_path / "run")]
+    command = [*QCNLAB, "live", "run", str(scenario), *changes]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    started = time.monotonic()
+    # A server and a client for each of two flows.
+    while len(programs := children(process)) < 4 and process.poll() is None:
+        assert time.monotonic() - started < 20.0
+        time.sleep(0.05)
+    process.send_signal(number)
+    process.wait(timeout=10)
+    ended = time.monotonic()
+    while any(Path(f"/proc/{program}").exists() for program in programs):
+        assert time.monotonic() - ended < 2.0
+        time.sleep(0.05)
+
+
+def test_iperf3_receives_what_our_counters_say(
+    iperf3: None, scenario: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "run"
     changes = ["-s", "duration=50 ms", "--traffic", "iperf3"]
     command = [*QCNLAB, "live", "run", str(scenario), *changes, "-o", str(folder)]

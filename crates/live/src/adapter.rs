@@ -513,9 +513,9 @@ impl Adapter {
         self.limiters.iter().map(|limiter| limiter.driver.rp.gauge().current_rate.get())
     }
 
-    /// Closes the records. Also returns how many frames of each flow it still holds.
-    pub(crate) fn finish(mut self) -> (Records, Vec<u64>) {
-        let end = self.end;
+    /// Closes the records at the end of the run, or `now` if it was stopped before. Also returns how many frames of each flow it still holds.
+    pub(crate) fn finish(mut self, now: u64) -> (Records, Vec<u64>) {
+        let end = self.end.min(now);
         self.advance(end);
         let because = self.layout.ways[self.uplink as usize].reverse;
         let pauses: Vec<_> = self.port.last_pauses(end).collect();

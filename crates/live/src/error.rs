@@ -179,6 +179,12 @@ pub enum LiveError {
         /// Those that there are.
         hosts: String,
     },
+    /// A prefix that would name a file elsewhere.
+    #[error("the prefix '{prefix}' has a '/', and names of network namespaces have none; choose another")]
+    Prefix {
+        /// The prefix.
+        prefix: String,
+    },
     /// A name for a namespace that is in use.
     #[error("a network namespace is named {name} already; choose a prefix, or remove it: ip netns delete {name}")]
     NameTaken {

@@ -4,7 +4,7 @@ use crate::error::Unsupported;
 use crate::layout::{FIRST_PORT, ip};
 use crate::streams::Streaming;
 use crate::sys::SysError;
-use crate::sys::process::ask_to_end;
+use crate::sys::process::{ask_to_end, end_with_us};
 use qcnlab_sim::{Plan, Traffic};
 use qcnlab_units::{Instant, Span};
 use serde_json::Value;
@@ -39,6 +39,7 @@ pub struct IperfEnd {
 fn start(arguments: &[String]) -> Result<Child, SysError> {
     let mut command = Command::new("iperf3");
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    end_with_us(&mut command);
     command.spawn().map_err(|error| SysError::new("start iperf3", error))
 }
 

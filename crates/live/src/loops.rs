@@ -141,7 +141,7 @@ pub(crate) fn run_switches(
     }
     let mut health = meter.finish("switches", class, lateness, monotonic_ns() - started);
     (health.receive_drops, health.send_failures) = (socket.socket.drops(), failures);
-    let (records, held) = switches.finish();
+    let (records, held) = switches.finish(running.clock.now().ps());
     LoopEnd { records, health, held, datagrams: (0, 0), stack_drops: 0, shaper: None }
 }
 
@@ -262,7 +262,7 @@ pub(crate) fn run_adapter(
     let mut health = meter.finish(name, class, lateness, monotonic_ns() - started);
     (health.receive_drops, health.send_failures) = (wire.drops(), failures);
     datagrams.receive();
-    let (records, held) = adapter.finish();
+    let (records, held) = adapter.finish(running.clock.now().ps());
     let got = (datagrams.received, datagrams.received_octets);
     let shaper = shaper.map(KernelShaper::finish);
     LoopEnd { records, health, held, datagrams: got, stack_drops: stack_drops(), shaper }

@@ -41,7 +41,7 @@ pub struct Standing {
 /// until `control` is told to stop. `standing` is set when programs may use it.
 ///
 /// # Errors
-/// As [`run`], and when a name is taken or the process may not give names.
+/// As [`run`], when a name is taken or none, and when the process may not give names.
 pub fn stand(
     scenario: &Scenario,
     options: &LiveOptions,
@@ -49,6 +49,9 @@ pub fn stand(
     control: &Control,
     standing: &OnceLock<Standing>,
 ) -> Result<(), LiveError> {
+    if prefix.contains('/') {
+        return Err(LiveError::Prefix { prefix: prefix.to_owned() });
+    }
     if !is_root() {
         return Err(LiveError::NamesNeedRoot);
     }

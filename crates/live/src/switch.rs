@@ -550,9 +550,9 @@ impl Switches {
         self.records.forget_rows();
     }
 
-    /// Closes the records at the end of the run.
-    pub(crate) fn finish(mut self) -> (Records, Vec<u64>) {
-        let end = self.end;
+    /// Closes the records at the end of the run, or `now` if it was stopped before.
+    pub(crate) fn finish(mut self, now: u64) -> (Records, Vec<u64>) {
+        let end = self.end.min(now);
         self.advance(end);
         for (index, port) in (0u32..).zip(&self.ports) {
             let Some(port) = port else { continue };

@@ -1,9 +1,10 @@
 //! What the simulator has and live runs do not is refused in words, before anything is built.
 
 use qcnlab_lab::{Control, Scenario};
-use qcnlab_live::{LimiterKind, LiveError, LiveOptions, TrafficSource, run};
+use qcnlab_live::{LimiterKind, LiveError, LiveOptions, TrafficSource, run, stand};
 use qcnlab_schemes::registry::catalogue;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 const STAR: &str = r#"
 duration = "10 ms"
@@ -222,6 +223,15 @@ fn what_iperf3_does_not_make_is_refused_in_words() {
     let poisson = star(&["duration=40 ms", "traffic.kind=poisson", "traffic.rate=1 Gb/s"], "");
     let said = "iperf3 sends TCP, constant and saturated traffic; the flow source1 has another kind: use --traffic own";
     assert_eq!(refusal(&poisson, &options), said);
+}
+
+/// A prefix is a part of the name of a file.
+#[test]
+fn a_prefix_that_leads_elsewhere_is_refused_in_words() {
+    let standing = OnceLock::new();
+    let stood = stand(&star(&[], ""), &LiveOptions::default(), "../../x", &Control::default(), &standing);
+    let said = stood.expect_err("its files would lie elsewhere").to_string();
+    assert_eq!(said, "the prefix '../../x' has a '/', and names of network namespaces have none; choose another");
 }
 
 /// Each scheme of the registry runs or is refused by name: a new one wants a line here.
