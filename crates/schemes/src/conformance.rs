@@ -259,6 +259,7 @@ pub fn congestion_point<C: CongestionPoint + CpFastPath + Clone>(
                     false => copy.on_arrival(now, frame, queue(*len), &mut copy_rolls),
                 };
                 assert_eq!(answer, again, "a copy went another way");
+                assert!(!copy.ignores_arrivals() || answer == CpAction::Nothing, "an arrival is ignored that counts");
                 check_action(frame, answer, id, speaks);
                 let mark = cp.departure_mark(now, frame.controlled, queue(after), &mut rolls);
                 let again = match ignored {

@@ -22,6 +22,12 @@ pub trait CpFastPath {
     /// changes nothing and returns false.
     fn count_only(&mut self, controlled: bool, admitted: bool, size: Bytes) -> bool {
         let _ = (controlled, admitted, size);
+        self.ignores_arrivals()
+    }
+
+    /// Returns whether [`on_arrival`](crate::roles::CongestionPoint::on_arrival) never does anything. An engine need not
+    /// show arrivals. The same all through a run.
+    fn ignores_arrivals(&self) -> bool {
         false
     }
 

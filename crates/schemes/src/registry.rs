@@ -415,6 +415,9 @@ macro_rules! families {
             fn count_only(&mut self, controlled: bool, admitted: bool, size: Bytes) -> bool {
                 match self { $( AnyCp::$variant(cp) => cp.count_only(controlled, admitted, size), )* AnyCp::Foreign(cp) => cp.count_only(controlled, admitted, size) }
             }
+            fn ignores_arrivals(&self) -> bool {
+                match self { $( AnyCp::$variant(cp) => cp.ignores_arrivals(), )* AnyCp::Foreign(cp) => cp.ignores_arrivals() }
+            }
             fn ignores_departures_up_to(&self, rate: BitRate) -> Option<Bytes> {
                 match self { $( AnyCp::$variant(cp) => cp.ignores_departures_up_to(rate), )* AnyCp::Foreign(cp) => cp.ignores_departures_up_to(rate) }
             }

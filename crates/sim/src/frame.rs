@@ -144,9 +144,24 @@ impl Frame {
         self.word |= (flag as u64) << FLAGS;
     }
 
+    /// Sets flags that are where a frame has them.
+    #[inline]
+    pub(crate) const fn set_all(&mut self, flags: Flags) {
+        self.word |= flags.0;
+    }
+
     #[inline]
     pub(crate) const fn clear(&mut self, flag: u8) {
         self.word &= !((flag as u64) << FLAGS);
+    }
+
+    /// Moves it to the next port of its path, or back to the one before if it travels in reverse; returns whether it
+    /// does. Without a branch: which way the next frame goes cannot be foreseen.
+    #[inline]
+    pub(crate) const fn move_on(&mut self) -> bool {
+        let reverse = self.word >> (FLAGS + flag::REVERSE.trailing_zeros()) & 1;
+        self.word = self.word.wrapping_add((1 << HOP) - (reverse << (HOP + 1)));
+        reverse != 0
     }
 
     /// Moves it to the next port of its path.
@@ -170,6 +185,19 @@ impl Frame {
     pub(crate) fn write_mark(&mut self, mark: u8) {
         let mark = u64::from(mark.max(self.mark()));
         self.word = self.word & !(0xff << MARK) | mark << MARK;
+    }
+}
+
+/// Flags, where a frame has them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flags(u64);
+
+impl Flags {
+    /// None.
+    pub(crate) const NONE: Flags = Flags::of(0);
+
+    pub(crate) const fn of(flags: u8) -> Flags {
+        Flags((flags as u64) << FLAGS)
     }
 }
 
@@ -200,7 +228,7 @@ pub(crate) mod flag {
 /// Grows by doubling and never shrinks, so a run settles to no allocation.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring {
-    frames: Vec<Frame>,
+    frames: Box<[Frame]>,
     mask: u32,
     head: u32,
     tail: u32,
@@ -208,7 +236,7 @@ pub(crate) struct Ring {
 
 impl Ring {
     pub(crate) fn new() -> Ring {
-        Ring { frames: vec![Frame::default(); 8], mask: 7, head: 0, tail: 0 }
+        Ring { frames: vec![Frame::default(); 8].into(), mask: 7, head: 0, tail: 0 }
     }
 
     #[inline]
@@ -288,7 +316,7 @@ impl Ring {
             frames[(number & (size - 1)) as usize] = *self.at(number);
             number = number.wrapping_add(1);
         }
-        self.frames = frames;
+        self.frames = frames.into();
         self.mask = size - 1;
     }
 }

@@ -20,6 +20,12 @@ macro_rules! ids {
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub(crate) struct $name(u32);
 
+        impl $name {
+            /// The highest id.
+            #[allow(dead_code, reason = "few kinds need it")]
+            pub(crate) const MAX: $name = $name(u32::MAX);
+        }
+
         impl Id for $name {
             #[inline(always)]
             fn new(number: u32) -> $name {

@@ -19,9 +19,7 @@ pub(crate) struct InputBuffer {
     high: u64,
     /// The memory that it shares with the other inputs of its node.
     pub(crate) shared: Option<SharedBufferId>,
-    /// Octets that may still be admitted without being counted.
-    allowance: u64,
-    /// The allowance of an empty buffer.
+    /// The allowance of an empty buffer; what is left of it is kept at the port that feeds it.
     full_allowance: u64,
     /// As long as no class has more octets, nothing is dropped and nothing paused.
     safe_class_octets: u64,
@@ -68,7 +66,6 @@ impl InputBuffer {
             memory,
             high,
             shared: None,
-            allowance: 0,
             full_allowance: memory.min(high),
             safe_class_octets: memory.min(high) / u64::from(classes.count_ones().max(1)),
             by_class: [0; 8],
@@ -83,26 +80,11 @@ impl InputBuffer {
         self.by_class.iter().sum()
     }
 
-    /// Admits a frame without counting it, as far as the allowance goes.
-    #[inline(always)]
-    pub(crate) const fn admit_uncounted(&mut self, size: u64) -> bool {
-        let fits = size <= self.allowance;
-        if fits {
-            self.allowance -= size;
-        }
-        fits
-    }
-
-    /// Octets that may still be admitted without being counted.
-    pub(crate) const fn allowance(&self) -> u64 {
-        self.allowance
-    }
-
-    /// Sets the allowance to the octets that can be admitted before the memory is full or a group is at its high
-    /// watermark, even if nothing leaves.
-    pub(crate) fn renew_allowance(&mut self) {
+    /// Octets that can be admitted before the memory is full or a group is at its high watermark, even if nothing
+    /// leaves.
+    pub(crate) fn room(&self) -> u64 {
         let most = (0..8).map(|group| self.occupancy(group)).max().unwrap_or(0);
-        self.allowance = self.memory.saturating_sub(self.held()).min(self.high.saturating_sub(most));
+        self.memory.saturating_sub(self.held()).min(self.high.saturating_sub(most))
     }
 
     /// Joins a memory that it shares. Of an empty one its allowance is `full`.
@@ -111,19 +93,9 @@ impl InputBuffer {
         self.full_allowance = full;
     }
 
-    /// Sets the allowance to its part of what the shared memory can take.
-    pub(crate) const fn allow(&mut self, octets: u64) {
-        self.allowance = octets;
-    }
-
-    /// Has every frame counted from now on.
-    pub(crate) const fn end_allowance(&mut self) {
-        self.allowance = 0;
-    }
-
-    /// Whether the allowance is at least a quarter of that of an empty buffer.
-    pub(crate) const fn has_room(&self) -> bool {
-        self.allowance > 0 && self.allowance >= self.full_allowance / 4
+    /// Whether an allowance is at least a quarter of that of an empty buffer.
+    pub(crate) const fn is_much(&self, allowance: u64) -> bool {
+        allowance > 0 && allowance >= self.full_allowance / 4
     }
 
     /// Starts a new count with nothing held.
@@ -250,26 +222,21 @@ mod tests {
     }
 
     #[test]
-    fn the_allowance_reaches_no_watermark() {
+    fn what_there_is_room_for_reaches_no_watermark() {
         // 10 000 octets of memory, XOFF above 6000. Held are 1000 of class 3 and 5000 of class 0: 1000 more bring
         // the fuller one to its watermark, 4000 more fill the memory.
         let mut classes = input(PauseScope::Classes(0b1001));
         assert!(classes.admit(3, 1000) && classes.admit(0, 5000));
-        classes.renew_allowance();
-        assert_eq!(classes.allowance(), 1000);
-        assert!(!classes.has_room() && classes.admit_uncounted(1000) && !classes.admit_uncounted(1));
+        assert_eq!(classes.room(), 1000);
+        assert!(!classes.is_much(1000) && classes.is_much(1500));
         // 4500 and 5000 octets held: a class may have 1000 more, the memory 500.
         let mut full = input(PauseScope::Classes(0b1001));
         assert!(full.admit(3, 4500) && full.admit(0, 5000));
-        full.renew_allowance();
-        assert_eq!(full.allowance(), 500);
+        assert_eq!(full.room(), 500);
         // With 802.3x all of it counts.
         let mut link = input(PauseScope::Link);
         assert!(link.admit(3, 1000) && link.admit(0, 1500));
-        link.renew_allowance();
-        assert_eq!((link.allowance(), link.has_room()), (3500, true));
-        link.end_allowance();
-        assert!(!link.admit_uncounted(1));
+        assert_eq!((link.room(), link.is_much(3500)), (3500, true));
     }
 
     /// Of 10 000 octets and a watermark of 6000 four classes may have 1500 each before anything can be due.

@@ -9,7 +9,7 @@
 //! A port with [priority queues](crate::priority_queues) keeps waiting frames
 //! there, and only what is on the wire here.
 
-use crate::frame::{Frame, Ring};
+use crate::frame::{Flags, Frame, Ring, flag};
 use crate::ids::{FlowId, InputId, PortCpId, QueuesId};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -33,6 +33,8 @@ pub(crate) enum Mode {
 pub(crate) struct Fifo {
     /// The congestion point of its queue.
     pub(crate) cp: Option<PortCpId>,
+    /// The same, if it sees arrivals.
+    pub(crate) arrivals: Option<PortCpId>,
     /// What is done about departures.
     pub(crate) departures: Departures,
     /// The priority queues it changes to while something is paused; `None` if nothing can be.
@@ -96,42 +98,51 @@ impl FarEnd {
     }
 }
 
+/// What a hop needs stands together, in three cache lines.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Port {
-    /// When the last queued frame will have left.
-    busy_until: u64,
+    ring: Ring,
+    /// Number of the first frame in the ring that has not left.
+    leaving: u32,
     /// Octets queued, the frame in transmission included.
     queued: u64,
+    delay: u64,
+    /// When the last queued frame will have left.
+    busy_until: u64,
+    pub(crate) mode: Mode,
+    /// Octets that the far end still admits without a look at it: any number at a plain node, none of a defended link.
+    admits: u64,
+    /// The flags of frames that are admitted so.
+    admitted: Flags,
+    /// Picoseconds an octet; 0 when that is not a whole number.
+    ps_per_byte: u64,
+    pub(crate) count: PortCount,
+    overhead: u64,
     capacity: u64,
     /// Up to so many octets the queue need not be updated for a congestion point that sees departures: those that leave
     /// no more behind mean nothing to it.
     pub(crate) ignored_up_to: u64,
-    /// The capacity while the link is up, if it is down.
-    up_capacity: Option<u64>,
-    delay: u64,
     /// The port of a sender that has its link to itself is paused before this time.
     pub(crate) paused_until: u64,
-    /// Picoseconds an octet; 0 when that is not a whole number.
-    ps_per_byte: u64,
-    overhead: u64,
-    ring: Ring,
-    /// Number of the first frame in the ring that has not left.
-    leaving: u32,
-    pub(crate) mode: Mode,
-    pub(crate) far_end: FarEnd,
     rate: BitRate,
-    pub(crate) count: PortCount,
+    far_end: FarEnd,
+    /// The allowance of the buffer at the far end of a defended link.
+    defended_allowance: u64,
+    /// The capacity while the link is up, if it is down.
+    up_capacity: Option<u64>,
 }
 
 /// What a port counts from the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub(crate) struct PortCount {
     pub(crate) accepted_frames: u64,
     pub(crate) accepted_bytes: u64,
-    pub(crate) dropped_frames: u64,
-    pub(crate) dropped_bytes: u64,
     pub(crate) arrived_frames: u64,
     pub(crate) arrived_bytes: u64,
+    pub(crate) dropped_frames: u64,
+    pub(crate) dropped_bytes: u64,
     /// Accepted, and lost when the link failed.
     pub(crate) lost_frames: u64,
     pub(crate) lost_bytes: u64,
@@ -140,21 +151,24 @@ pub(crate) struct PortCount {
 impl Port {
     pub(crate) fn new(rate: BitRate, delay: Span, capacity: Option<Bytes>, overhead: Bytes) -> Port {
         Port {
-            busy_until: 0,
-            queued: 0,
-            capacity: capacity.map_or(u64::MAX, Bytes::get),
-            ignored_up_to: u64::MAX,
-            up_capacity: None,
-            delay: delay.ps(),
-            paused_until: 0,
-            ps_per_byte: rate.ps_per_byte().unwrap_or(0),
-            overhead: overhead.get(),
             ring: Ring::new(),
             leaving: 0,
+            queued: 0,
+            delay: delay.ps(),
+            busy_until: 0,
             mode: if capacity.is_none() { Mode::Plain } else { Mode::Fifo(Fifo::default()) },
-            far_end: FarEnd::Node,
-            rate,
+            admits: u64::MAX,
+            admitted: Flags::NONE,
+            ps_per_byte: rate.ps_per_byte().unwrap_or(0),
+            overhead: overhead.get(),
             count: PortCount::default(),
+            capacity: capacity.map_or(u64::MAX, Bytes::get),
+            ignored_up_to: u64::MAX,
+            paused_until: 0,
+            rate,
+            far_end: FarEnd::Node,
+            defended_allowance: 0,
+            up_capacity: None,
         }
     }
 
@@ -231,6 +245,59 @@ impl Port {
             FarEnd::Buffer(input) | FarEnd::DefendedBuffer(input) => Some(input),
             FarEnd::Node | FarEnd::CountingSink | FarEnd::Defended => None,
         }
+    }
+
+    /// What happens to frames at the far end.
+    #[inline(always)]
+    pub(crate) const fn far_end(&self) -> FarEnd {
+        self.far_end
+    }
+
+    /// Sets what happens to frames at the far end; a buffer has no allowance yet.
+    pub(crate) const fn set_far_end(&mut self, far_end: FarEnd) {
+        self.far_end = far_end;
+        (self.admits, self.admitted) = match far_end {
+            FarEnd::Node | FarEnd::CountingSink => (u64::MAX, Flags::NONE),
+            FarEnd::Buffer(_) => (0, Flags::of(flag::BUFFERED)),
+            FarEnd::Defended | FarEnd::DefendedBuffer(_) => (0, Flags::NONE),
+        };
+    }
+
+    /// Admits a frame that has arrived at the far end, if that needs no look at it.
+    #[inline(always)]
+    pub(crate) const fn admit_unseen(&mut self, frame: &mut Frame) -> bool {
+        let fits = frame.octets() <= self.admits;
+        if fits {
+            self.admits -= frame.octets();
+            frame.set_all(self.admitted);
+        }
+        fits
+    }
+
+    /// Octets that the buffer at the far end still admits without counting them.
+    pub(crate) const fn allowance(&self) -> u64 {
+        match self.far_end {
+            FarEnd::DefendedBuffer(_) => self.defended_allowance,
+            _ => self.admits,
+        }
+    }
+
+    /// The same, to change.
+    pub(crate) const fn allowance_mut(&mut self) -> &mut u64 {
+        match self.far_end {
+            FarEnd::DefendedBuffer(_) => &mut self.defended_allowance,
+            _ => &mut self.admits,
+        }
+    }
+
+    /// Uses up allowance of the buffer at the far end, if there is enough.
+    pub(crate) const fn use_allowance(&mut self, size: u64) -> bool {
+        let allowance = self.allowance_mut();
+        let fits = size <= *allowance;
+        if fits {
+            *allowance -= size;
+        }
+        fits
     }
 
     pub(crate) const fn capacity(&self) -> Bytes {

@@ -247,14 +247,15 @@ impl Wheel {
     #[inline]
     pub fn pop(&mut self) -> Option<(u64, Entity)> {
         loop {
-            if !self.late.is_empty()
-                && let Some(event) = self.pop_late()
-            {
-                return Some(event);
-            }
-            if let Some(Pending { time, entity, .. }) = self.open.pop() {
-                self.slots[entity as usize].location = IDLE;
-                return Some((time, entity));
+            // One comparison for both: mostly there are neither.
+            if self.late.len() + self.open.len() > 0 {
+                if let Some(event) = self.pop_late() {
+                    return Some(event);
+                }
+                if let Some(Pending { time, entity, .. }) = self.open.pop() {
+                    self.slots[entity as usize].location = IDLE;
+                    return Some((time, entity));
+                }
             }
             // Most buckets hold one event, which need not pass through the open list.
             if let Some(bucket) = self.after(0) {

@@ -210,8 +210,7 @@ const fn whole(value: u64, unit: u64) -> u64 {
 }
 
 impl CpFastPath for HpccCp {
-    #[inline]
-    fn count_only(&mut self, _: bool, _: bool, _: Bytes) -> bool {
+    fn ignores_arrivals(&self) -> bool {
         true
     }
 }

@@ -208,8 +208,7 @@ impl CongestionPoint for TimelyCp {
 }
 
 impl CpFastPath for TimelyCp {
-    #[inline]
-    fn count_only(&mut self, _: bool, _: bool, _: Bytes) -> bool {
+    fn ignores_arrivals(&self) -> bool {
         true
     }
 }

@@ -101,8 +101,7 @@ impl CongestionPoint for RampCp {
 }
 
 impl CpFastPath for RampCp {
-    #[inline]
-    fn count_only(&mut self, _: bool, _: bool, _: Bytes) -> bool {
+    fn ignores_arrivals(&self) -> bool {
         self.params.mark_at == MarkAt::Departure
     }
 

@@ -81,7 +81,7 @@ impl Engine {
         self.network.find_ignored(id);
         if let Some(flow) = lazy_sender {
             self.schedule_lazy_arrival(flow);
-        } else if self.network.ports[id].far_end != FarEnd::CountingSink
+        } else if self.network.ports[id].far_end() != FarEnd::CountingSink
             && let Some(arrival) = self.network.ports[id].next_arrival()
         {
             self.schedule.set(Event::Arrival(id), arrival);

@@ -43,22 +43,28 @@ impl Engine {
         let Some(before) = usize::from(frame.hop()).checked_sub(1) else {
             return self.control_received(now, frame);
         };
-        let port = self.network.routes.back(frame.path(), before);
+        let port = self.network.reverse_of(self.network.routes.ports_of(frame.path())[before]);
         if !self.enqueue(now, port, frame) {
             self.drop_control(now, frame);
         }
     }
 
-    /// A control frame or an acknowledgement reaches the far end of a link.
+    /// An acknowledgement, or a control frame that travels in reverse, has reached its host.
+    pub(super) fn came_back(&mut self, now: Instant, frame: Frame) {
+        let host = self.network.node_of(&frame);
+        self.network.nodes[host].control_received += frame.octets();
+        if frame.is(flag::BUFFERED) {
+            self.free(now, &frame);
+        }
+        self.control_received(now, frame);
+    }
+
+    /// A control frame reaches the far end of a link.
     pub(super) fn control_arrived(&mut self, now: Instant, mut frame: Frame) {
         if frame.is(flag::REVERSE) {
             frame.reverse_hop();
             if frame.hop() == 0 {
-                let host = self.network.node_of(&frame);
-                self.network.nodes[host].control_received += frame.octets();
-                if frame.is(flag::BUFFERED) {
-                    self.free(now, &frame);
-                }
+                return self.came_back(now, frame);
             }
             return self.forward_reverse(now, frame);
         }

@@ -41,11 +41,12 @@ impl Engine {
         let Some(domain) = &self.domain else { return };
         for (id, planned) in self.network.ports.ids().zip(&plan.ports) {
             let port = &mut self.network.ports[id];
-            port.far_end = match port.far_end {
+            let far_end = match port.far_end() {
                 FarEnd::Buffer(input) => FarEnd::DefendedBuffer(input),
                 FarEnd::Node if !domain.ports[id].changes_nothing() && !is_sink(plan, planned.to) => FarEnd::Defended,
                 same => same,
             };
+            port.set_far_end(far_end);
         }
         self.network.remaps = domain.ports.iter().any(|port| port.remaps != DomainPort::NEUTRAL.remaps);
     }

@@ -75,7 +75,8 @@ impl Engine {
     }
 
     fn audit(&mut self) -> Result<(), Violation> {
-        let promised: Vec<u64> = self.network.inputs.iter().map(InputBuffer::allowance).collect();
+        let allowance = |input: &InputBuffer| self.network.ports[input.port].allowance();
+        let promised: Vec<u64> = self.network.inputs.iter().map(allowance).collect();
         for node in self.network.nodes.ids() {
             if self.network.nodes[node].counting == Counting::ByAllowance {
                 self.network.recount(self.end, node);
@@ -88,7 +89,7 @@ impl Engine {
         for ((id, input), promised) in network.inputs.enumerate().zip(promised.iter().copied()) {
             let link = &network.links[input.port];
             if input.shared.is_none() {
-                audit::allowance(&link.name, promised, input.allowance())?;
+                audit::allowance(&link.name, promised, network.ports[input.port].allowance())?;
             }
             let mut held = 0;
             for output in &network.nodes[link.to].outputs {

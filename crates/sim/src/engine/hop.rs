@@ -22,44 +22,42 @@ impl Engine {
         if let Mode::Lazy(lazy) = port.mode
             && port.ring().is_empty()
         {
-            let frame = self.cross_empty_link(now, id, lazy.sender);
-            return self.arrived(now, id, frame);
+            let mut frame = self.cross_empty_link(now, id, lazy.sender);
+            let port = &mut self.network.ports[id];
+            let left = now.ps() - port.delay().ps();
+            let admitted = port.admit_unseen(&mut frame);
+            return self.arrived(now, id, frame, left, admitted);
         }
-        let frame = port.take_arrived();
+        let mut frame = port.take_arrived();
+        frame.clear(flag::BUFFERED);
+        let left = now.ps() - port.delay().ps();
+        let admitted = port.admit_unseen(&mut frame);
         if let Some(next) = port.next_arrival() {
             self.schedule.set(Event::Arrival(id), next);
         } else if let Some(flow) = port.lazy_sender() {
             self.schedule_lazy_arrival(flow);
         }
-        self.arrived(now, id, frame);
+        self.arrived(now, id, frame, left, admitted);
     }
 
-    /// A frame is at the far end of a link.
+    /// A frame that left a port at `left` is at the far end of its link, which has admitted it without a look or not yet.
     #[inline(always)]
-    fn arrived(&mut self, now: Instant, id: PortId, mut frame: Frame) {
-        let port = &self.network.ports[id];
-        let left = now.ps() - port.delay().ps();
-        frame.clear(flag::BUFFERED);
-        if let FarEnd::Buffer(input) = port.far_end {
-            let mut admitted = frame;
-            if !self.admit(now, id, input, &mut admitted) {
-                return self.show_discarded(now, admitted);
-            }
-            frame = admitted;
-        } else if port.far_end.is_defended() {
-            match self.arrived_defended(now, id, frame) {
-                Some(crossed) => frame = crossed,
+    fn arrived(&mut self, now: Instant, id: PortId, mut frame: Frame, left: u64, admitted: bool) {
+        if !admitted {
+            match self.admit_or_defend(now, id, frame) {
+                Some(admitted) => frame = admitted,
                 None => return,
             }
         }
-        if frame.is(flag::REVERSE | flag::CONTROL) {
+        if frame.is(flag::CONTROL) {
             return self.control_arrived(now, frame);
         }
         let path = self.network.routes.paths[frame.path()];
-        frame.advance_hop();
-        if frame.hop() < path.len {
-            let next = self.network.routes.ports[(path.start + u32::from(frame.hop())) as usize];
+        if let Some(next) = self.network.routes.move_on(&path, &mut frame) {
             return self.forward(now, next, frame);
+        }
+        if frame.is(flag::REVERSE) {
+            return self.came_back(now, frame);
         }
         if self.recording.deliver(now, &path, left, frame.octets()) {
             self.close_flow(now);
@@ -69,7 +67,7 @@ impl Engine {
         }
     }
 
-    /// A data frame arrives at a port's queue.
+    /// A data frame or an acknowledgement arrives at a port's queue.
     #[inline(always)]
     pub(super) fn forward(&mut self, now: Instant, id: PortId, frame: Frame) {
         let mode = self.network.ports[id].mode;
@@ -87,10 +85,11 @@ impl Engine {
     fn forward_fifo(&mut self, now: Instant, id: PortId, fifo: Fifo, frame: Frame) {
         let admitted = self.enqueue_fifo(now, id, fifo, frame);
         if !admitted {
-            self.drop_data(now, id, &frame);
+            self.drop_frame(now, id, &frame);
         }
-        if let Some(cp) = fifo.cp
-            && !self.counts_only(cp, &frame, admitted)
+        if let Some(cp) = fifo.arrivals
+            && !frame.is(flag::NOT_DATA)
+            && !self.counts_arrival(cp, &frame, admitted)
         {
             self.network.update_queue(now, id);
             let len = self.network.ports[id].queue_len();
@@ -100,6 +99,12 @@ impl Engine {
 
     /// As [`forward`](Engine::forward), at a port with priority queues.
     fn forward_by_class(&mut self, now: Instant, id: PortId, queues: QueuesId, frame: Frame) {
+        if frame.is(flag::NOT_DATA) {
+            if !self.enqueue(now, id, frame) {
+                self.drop_control(now, frame);
+            }
+            return;
+        }
         let guarded = self.network.queues[queues].guarded;
         let refused = guarded && self.network.refuses(id, queues, &frame);
         let admitted = !refused && self.enqueue_by_class(now, id, queues, frame);
@@ -121,22 +126,31 @@ impl Engine {
         }
     }
 
-    /// Whether a congestion point only counts an arrival and need not be shown the queue.
+    /// Whether a congestion point does not see arrivals, or only counts this one and need not be shown the queue.
     #[inline(always)]
     fn counts_only(&mut self, cp: PortCpId, frame: &Frame, admitted: bool) -> bool {
+        !self.network.cps[cp].sees_arrivals || self.counts_arrival(cp, frame, admitted)
+    }
+
+    /// As [`counts_only`](Engine::counts_only), of a congestion point that sees arrivals.
+    #[inline(always)]
+    fn counts_arrival(&mut self, cp: PortCpId, frame: &Frame, admitted: bool) -> bool {
         let size = Bytes::new(frame.octets());
         self.network.cps[cp].cp.count_only(frame.is(flag::CONTROLLED), admitted, size)
     }
 
-    /// A frame is at the far end of a defended link; `None` if an input buffer discards it there.
-    #[cold]
+    /// A frame is at the far end of a defended link, or of one whose input buffer has no allowance left for it; `None` if
+    /// that discards it.
     #[inline(never)]
-    fn arrived_defended(&mut self, now: Instant, id: PortId, mut frame: Frame) -> Option<Frame> {
-        let admitted = match self.network.ports[id].far_end {
-            FarEnd::DefendedBuffer(input) => self.admit(now, id, input, &mut frame),
-            _ => true,
+    fn admit_or_defend(&mut self, now: Instant, id: PortId, mut frame: Frame) -> Option<Frame> {
+        let far_end = self.network.ports[id].far_end();
+        let admitted = match far_end {
+            FarEnd::Buffer(input) | FarEnd::DefendedBuffer(input) => self.admit(now, id, input, &mut frame),
+            FarEnd::Node | FarEnd::Defended | FarEnd::CountingSink => true,
         };
-        frame = self.cross_defence(id, frame);
+        if far_end.is_defended() {
+            frame = self.cross_defence(id, frame);
+        }
         if admitted {
             return Some(frame);
         }
@@ -219,7 +233,7 @@ impl Engine {
     #[inline(always)]
     fn enqueue_plain(&mut self, now: Instant, id: PortId, frame: Frame) {
         let mut port = &mut self.network.ports[id];
-        if matches!(port.far_end, FarEnd::CountingSink) {
+        if matches!(port.far_end(), FarEnd::CountingSink) {
             if port.ring().is_full() {
                 self.make_room(now, id);
                 port = &mut self.network.ports[id];
@@ -243,7 +257,7 @@ impl Engine {
         }
         // Where a congestion point stamps telemetry, no departure is ignored.
         let starts = port.ignored_up_to == 0 && port.queue_len().get() == frame.octets();
-        if matches!(port.far_end, FarEnd::CountingSink) {
+        if matches!(port.far_end(), FarEnd::CountingSink) {
             if port.ring().is_full() {
                 self.make_room(now, id);
                 port = &mut self.network.ports[id];
@@ -288,6 +302,12 @@ impl Engine {
         } else if self.network.ports[id].is_down() {
             counters.link_drops += 1;
         }
+    }
+
+    /// A frame does not fit the queue of a port.
+    #[cold]
+    fn drop_frame(&mut self, now: Instant, id: PortId, frame: &Frame) {
+        if frame.is(flag::NOT_DATA) { self.drop_control(now, *frame) } else { self.drop_data(now, id, frame) }
     }
 
     /// A data frame does not fit the queue of a port.

@@ -19,7 +19,7 @@ impl Engine {
     #[inline(always)]
     pub(super) fn admit(&mut self, now: Instant, port: PortId, input: InputId, frame: &mut Frame) -> bool {
         let admitted =
-            self.network.inputs[input].admit_uncounted(frame.octets()) || self.admit_counted(now, port, input, frame);
+            self.network.ports[port].use_allowance(frame.octets()) || self.admit_counted(now, port, input, frame);
         if admitted {
             frame.set(flag::BUFFERED);
         }
@@ -30,8 +30,8 @@ impl Engine {
         let node = self.network.links[port].to;
         if self.network.nodes[node].counting == Counting::ByAllowance {
             self.network.recount(now, node);
-            let buffer = &mut self.network.inputs[input];
-            if buffer.has_room() && buffer.admit_uncounted(frame.octets()) {
+            let feeding = &mut self.network.ports[port];
+            if self.network.inputs[input].is_much(feeding.allowance()) && feeding.use_allowance(frame.octets()) {
                 return true;
             }
             self.network.start_counting(node);
@@ -86,7 +86,7 @@ impl Network {
     /// Counts what the inputs of a node hold, and renews their allowances.
     #[cold]
     pub(super) fn recount(&mut self, now: Instant, node: NodeId) {
-        self.for_each_input(node, InputBuffer::reset_count);
+        self.for_each_input(node, |input, _| input.reset_count());
         if let Some(shared) = self.nodes[node].shared {
             self.shared_buffers[shared].reset_count();
         }
@@ -111,17 +111,17 @@ impl Network {
     /// Sets the allowances of a node's inputs to what they have room for.
     fn renew_allowances(&mut self, node: NodeId) {
         if self.nodes[node].shared.is_none() {
-            return self.for_each_input(node, InputBuffer::renew_allowance);
+            return self.for_each_input(node, |input, allowance| *allowance = input.room());
         }
         let mut inputs = 0;
-        self.for_each_input(node, |_| inputs += 1);
+        self.for_each_input(node, |_, _| inputs += 1);
         let part = self.shared_room(node) / inputs.max(1);
-        self.for_each_input(node, |input| input.allow(part));
+        self.for_each_input(node, |_, allowance| *allowance = part);
     }
 
     /// Has every frame counted in and out of a node, whose count is up to date.
     fn start_counting(&mut self, node: NodeId) {
-        self.for_each_input(node, InputBuffer::end_allowance);
+        self.for_each_input(node, |_, allowance| *allowance = 0);
         self.set_counting(node, Counting::EachFrame);
         self.near_watermarks.push(node);
     }
@@ -132,11 +132,11 @@ impl Network {
             self.update_outputs(now, node);
             self.renew_allowances(node);
             let mut room = self.nodes[node].paused_groups == 0;
-            self.for_each_input(node, |input| room &= input.has_room());
+            self.for_each_input(node, |input, allowance| room &= input.is_much(*allowance));
             if room {
                 self.set_counting(node, Counting::ByAllowance);
             } else {
-                self.for_each_input(node, InputBuffer::end_allowance);
+                self.for_each_input(node, |_, allowance| *allowance = 0);
                 self.near_watermarks.push(node);
             }
         }
@@ -159,12 +159,13 @@ impl Network {
         }
     }
 
-    fn for_each_input(&mut self, node: NodeId, mut act: impl FnMut(&mut InputBuffer)) {
+    /// Has `act` see each input of a node, and its allowance.
+    fn for_each_input(&mut self, node: NodeId, mut act: impl FnMut(&mut InputBuffer, &mut u64)) {
         for output in &self.nodes[node].outputs {
             if let Some(ingress) = self.links[*output].reverse
                 && let Some(input) = self.ports[ingress].input()
             {
-                act(&mut self.inputs[input]);
+                act(&mut self.inputs[input], self.ports[ingress].allowance_mut());
             }
         }
     }

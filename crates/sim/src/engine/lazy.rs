@@ -32,12 +32,12 @@ impl Engine {
         for (port, used) in self.network.ports.iter_mut().zip(&uses) {
             // A run that drains must know at once that a flow has finished.
             if !plan.drains
-                && port.far_end == FarEnd::Node
+                && port.far_end() == FarEnd::Node
                 && !self.signalling.notifies()
                 && used.only_last
                 && !used.by_others
             {
-                port.far_end = FarEnd::CountingSink;
+                port.set_far_end(FarEnd::CountingSink);
             }
         }
         let mut flows_of = vec![0u32; self.senders.limiters.len()];
@@ -150,7 +150,7 @@ impl Engine {
     /// As [`count_delivered`](Engine::count_delivered), for all counting sinks.
     pub(super) fn count_all_delivered(&mut self, until: Instant) {
         for port in self.network.ports.ids() {
-            if self.network.ports[port].far_end == FarEnd::CountingSink {
+            if self.network.ports[port].far_end() == FarEnd::CountingSink {
                 self.count_delivered(until, port);
             }
         }

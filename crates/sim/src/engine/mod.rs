@@ -196,13 +196,16 @@ impl Engine {
 
     /// Does what is due before the loop's stop, and ends the transmissions that end then.
     fn go_on(&mut self, attendants: &mut Attendants<'_>) -> Result<(), Halt> {
+        let mut until_attended = self.attend_every - (self.recording.counters.events & (self.attend_every - 1));
         while let Some((now, entity)) = self.schedule.next() {
             if now >= self.stop && !(now == self.stop && self.schedule.is_transmission_end(entity)) {
                 self.schedule.put_back(now, entity);
                 break;
             }
             self.recording.counters.events += 1;
-            if self.recording.counters.events & (self.attend_every - 1) == 0 {
+            until_attended -= 1;
+            if until_attended == 0 {
+                until_attended = self.attend_every;
                 let event = self.schedule.event(entity);
                 self.attend(now, event, attendants)?;
             }

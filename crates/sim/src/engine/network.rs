@@ -1,7 +1,7 @@
 //! The state of the network: nodes, links, queues, buffers, congestion points and the routes through them.
 
 use crate::frame::{Frame, flag};
-use crate::ids::{FlowId, IdVec, InputId, NodeId, PathId, PortCpId, PortId, QueuesId, SharedBufferId, SinkId};
+use crate::ids::{FlowId, Id, IdVec, InputId, NodeId, PathId, PortCpId, PortId, QueuesId, SharedBufferId, SinkId};
 use crate::input_buffer::InputBuffer;
 use crate::packets::Packets;
 use crate::port::{Departures, Fifo, Mode, Port};
@@ -79,6 +79,8 @@ pub(super) struct PortCp {
     pub(super) class: Option<u8>,
     /// Messages that it sent.
     pub(super) sent: u64,
+    /// Whether it is to be shown arrivals at all.
+    pub(super) sees_arrivals: bool,
     sees_departures: bool,
     marks_departures: bool,
     stamps_departures: bool,
@@ -88,11 +90,15 @@ pub(super) struct PortCp {
 pub(super) struct Routes {
     pub(super) paths: IdVec<PathId, Path>,
     pub(super) ports: Vec<PortId>,
-    /// For each port of each path, the port of the other direction.
-    pub(super) back: Vec<Option<PortId>>,
+    /// For each port of each path and for its end, where a frame goes on that has come there: forward by that port, in
+    /// reverse by the other direction of the port before. [`END`] where its way ends.
+    pub(super) onward: Vec<[PortId; 2]>,
     /// For each port of each path, the input buffers that hold the frames queued there.
     pub(super) inputs: Vec<HopInputs>,
 }
+
+/// No port.
+pub(super) const END: PortId = PortId::MAX;
 
 /// One path of a flow.
 #[derive(Clone, Copy)]
@@ -125,11 +131,14 @@ impl Routes {
         &self.ports[path.start as usize..path.start as usize + usize::from(path.len)]
     }
 
-    /// The port over which a frame that travels in reverse goes back, as `ports_of(path)[hop]` leads forward.
-    #[inline]
-    pub(super) fn back(&self, path: PathId, hop: usize) -> PortId {
-        let port = self.back[self.paths[path].start as usize + hop];
-        port.expect("a link that something travels back over has two directions")
+    /// Moves a frame on by one link; returns the port that it goes on by, `None` at the end of its way.
+    #[inline(always)]
+    pub(super) fn move_on(&self, path: &Path, frame: &mut Frame) -> Option<PortId> {
+        let reverse = frame.move_on();
+        // Each path before has one entry more than ports.
+        let first = path.start + frame.path().number();
+        let next = self.onward[first as usize + usize::from(frame.hop())][usize::from(reverse)];
+        (next != END).then_some(next)
     }
 
     /// The last port of a path.
@@ -149,7 +158,8 @@ impl Routes {
 impl PortCp {
     pub(super) fn new(cp: AnyCp, dice: Dice, port: PortId, class: Option<u8>) -> PortCp {
         let CpCapabilities { sees_departures, marks_departures, stamps_departures, .. } = cp.capabilities();
-        PortCp { cp, dice, port, class, sent: 0, sees_departures, marks_departures, stamps_departures }
+        let sees_arrivals = !cp.ignores_arrivals();
+        PortCp { cp, dice, port, class, sent: 0, sees_arrivals, sees_departures, marks_departures, stamps_departures }
     }
 
     /// Has it mark by other thresholds, if it marks by a ramp; returns whether it does.
@@ -157,6 +167,7 @@ impl PortCp {
         let Some(own) = self.cp.as_ramp_mut() else { return false };
         own.set(ramp);
         self.marks_departures = self.cp.capabilities().marks_departures;
+        self.sees_arrivals = !self.cp.ignores_arrivals();
         true
     }
 

@@ -104,7 +104,7 @@ impl Engine {
             self.network.cps[cp].mark_departing(now, &mut frame, queue);
         }
         port.put_on_the_wire(now, frame);
-        if port.far_end == FarEnd::CountingSink {
+        if port.far_end() == FarEnd::CountingSink {
             if port.ring().is_full() {
                 self.make_room(now, port_id);
             }
@@ -177,7 +177,7 @@ impl Engine {
         queue.reset_count();
         port.take_back(now, &mut queue.frames);
         if let Some(arrival) = port.next_arrival()
-            && port.far_end != FarEnd::CountingSink
+            && port.far_end() != FarEnd::CountingSink
         {
             self.schedule.set(Event::Arrival(port_id), arrival);
         }

@@ -1,7 +1,7 @@
 //! Nodes, ports, queues, buffers, congestion points and routes of a plan.
 
 use super::super::Engine;
-use super::super::network::{Counting, HopInputs, Link, Network, Node, Path, PortCp, Routes};
+use super::super::network::{Counting, END, HopInputs, Link, Network, Node, Path, PortCp, Routes};
 use crate::deficit_round_robin::DeficitRoundRobin;
 use crate::ids::{FlowId, Id, IdVec, InputId, NodeId, PortId, SinkId};
 use crate::input_buffer::InputBuffer;
@@ -97,7 +97,7 @@ fn class_after(plan: &Plan, port: u32, class: u8) -> u8 {
 
 /// Paths end to end in one list, and for each last port the flows that end there.
 fn routes(plan: &Plan) -> (Routes, IdVec<SinkId, Vec<FlowId>>) {
-    let mut routes = Routes { paths: IdVec::new(), ports: Vec::new(), back: Vec::new(), inputs: Vec::new() };
+    let mut routes = Routes { paths: IdVec::new(), ports: Vec::new(), onward: Vec::new(), inputs: Vec::new() };
     let mut sink_of: HashMap<u32, SinkId> = HashMap::new();
     let mut sinks: IdVec<SinkId, Vec<FlowId>> = IdVec::new();
     let mut members: Vec<(SinkId, u32)> = Vec::with_capacity(plan.flows.len());
@@ -119,7 +119,10 @@ fn routes(plan: &Plan) -> (Routes, IdVec<SinkId, Vec<FlowId>>) {
         let start = routes.ports.len() as u32;
         routes.paths.push(Path { start, len: path.len() as u8, flow: FlowId::new(number), sink, member });
         routes.ports.extend(path.iter().copied().map(PortId::new));
-        routes.back.extend(path.iter().map(|port| plan.ports[*port as usize].peer.map(PortId::new)));
+        // Nothing travels back over a link without a peer.
+        let back = |port: &u32| plan.ports[*port as usize].peer.map_or(END, PortId::new);
+        let forward = path.iter().copied().map(PortId::new).chain([END]);
+        routes.onward.extend(forward.zip([END].into_iter().chain(path.iter().map(back))).map(<[PortId; 2]>::from));
     }
     (routes, sinks)
 }
@@ -162,7 +165,7 @@ impl Network {
                 let position = inputs_of[port.to as usize];
                 inputs_of[port.to as usize] += 1;
                 let input = InputBuffer::new(id, position, node, port.peer.map(PortId::new), classes[id]);
-                self.ports[id].far_end = FarEnd::Buffer(self.inputs.push(input));
+                self.ports[id].set_far_end(FarEnd::Buffer(self.inputs.push(input)));
             }
         }
     }
@@ -214,7 +217,8 @@ impl Network {
                     let cp = self.cps.push(self.new_cp(plan, &port.name, id, class));
                     let shown = self.cps[cp].observes_departures();
                     let departures = if shown { Departures::Shown(cp) } else { Departures::Unobserved };
-                    self.ports[id].mode = Mode::Fifo(Fifo { cp: Some(cp), departures, queues: None });
+                    let arrivals = Some(cp).filter(|cp| self.cps[*cp].sees_arrivals);
+                    self.ports[id].mode = Mode::Fifo(Fifo { cp: Some(cp), arrivals, departures, queues: None });
                 }
             }
         }
@@ -278,7 +282,8 @@ impl Engine {
                 continue;
             }
             let departures = shown.map_or(Departures::Unobserved, Departures::Shown);
-            network.ports[id].mode = Mode::Fifo(Fifo { cp: queue.cp, departures, queues: Some(queues) });
+            let arrivals = queue.cp.filter(|cp| network.cps[*cp].sees_arrivals);
+            network.ports[id].mode = Mode::Fifo(Fifo { cp: queue.cp, arrivals, departures, queues: Some(queues) });
             let node = &mut network.nodes[NodeId::new(planned.from)];
             node.computing.push(id);
             if by_holding {
