@@ -149,3 +149,97 @@ pub(crate) fn acks<'a>(
     let right = counters.acks_heard + counters.acks_lost + inside;
     law("connections", "acknowledgements sent = heard + lost + in the fabric", counters.acks_sent, right)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+    /// Numbers that fulfil a law; one more in any of them breaks it.
+    fn breaks_with_any<const N: usize>(numbers: [u64; N], checks: impl Fn([u64; N]) -> Result<(), Violation>) {
+        assert_eq!(checks(numbers), Ok(()));
+        for broken in 0..N {
+            let mut more = numbers;
+            more[broken] += 1;
+            assert!(checks(more).is_err(), "number {broken} of {numbers:?} is in no law");
+        }
+    }
+
+    /// 10 = 5 + 2 + 2 + 1 and 7 = 4 + 3; 6 = 4 + 2; 9 = 6 + 3; 8 = 5 + 3.
+    #[test]
+    fn counters_that_do_not_add_up_are_a_violation() {
+        breaks_with_any([10, 5, 2, 2, 1, 7, 4, 3], |[sent, heard, ignored, lost, under_way, probes, ended, inside]| {
+            let counters = Counters {
+                messages_sent: sent,
+                messages_heard: heard,
+                messages_ignored: ignored,
+                messages_lost: lost,
+                probes_sent: probes,
+                probes_ended: ended,
+                ..Counters::default()
+            };
+            signals(&counters, under_way, inside)
+        });
+        breaks_with_any([6, 4, 2], |[packets_trimmed, heads_ended, under_way]| {
+            heads(&Counters { packets_trimmed, heads_ended, ..Counters::default() }, under_way)
+        });
+        breaks_with_any([9, 6, 3], |[under_way, in_fabric, unanswered]| packets(under_way, in_fabric, unanswered));
+        breaks_with_any([8, 5, 3], |[acks_sent, acks_heard, acks_lost]| {
+            let counters = Counters { acks_sent, acks_heard, acks_lost, ..Counters::default() };
+            acks(&counters, [].iter(), [].iter())
+        });
+        breaks_with_any([8, 5, 3], |[sent, delivered, dropped]| {
+            let mut tally = Tally::new(None);
+            (tally.sent, tally.delivered, tally.dropped) = (sent, delivered, dropped);
+            let tallies: IdVec<FlowId, Tally> = [tally].into_iter().collect();
+            flows(["a"].into_iter(), &tallies, |_| unreachable!("nothing is held"), [].iter(), [].iter())
+        });
+    }
+
+    #[test]
+    fn octets_of_a_buffer_that_do_not_add_up_are_a_violation() {
+        breaks_with_any([5, 5], |[counted, queued]| queue_by_input("p", counted, queued));
+        // What is in use is held against both others.
+        breaks_with_any([5, 5, 5], |[used, by_group, taken]| shared_buffer("s", used, by_group, taken));
+        assert_eq!([4, 5].map(|promised| allowance("p", promised, 5)), [Ok(()), Ok(())]);
+        let said = allowance("p", 6, 5).expect_err("more than is free").to_string();
+        assert_eq!(
+            said,
+            "p: octets that may be admitted uncounted = as much of the free buffer: 6 on one side, 5 on the other"
+        );
+    }
+
+    /// 1000 octets come and 500 are sent; 900 leave, 200 are received, 300 find no room in an output, 100 in an input.
+    #[test]
+    fn octets_of_a_node_that_do_not_add_up_are_a_violation() {
+        breaks_with_any([1000, 500, 900, 200, 300, 100], |[arrived, sent, left, received, no_room, not_admitted]| {
+            let mut totals = NodeTotals::new(sent, received);
+            totals.add_input(&PortCount { arrived_bytes: arrived, accepted_bytes: 77, ..PortCount::default() });
+            totals.add_output(&PortCount { accepted_bytes: left, dropped_bytes: no_room, ..PortCount::default() });
+            totals.dropped += not_admitted;
+            totals.check("n")
+        });
+    }
+
+    /// A port that holds one frame of 1500 octets has accepted three, of which one arrived and one was lost with its link.
+    #[test]
+    fn frames_of_a_port_that_do_not_add_up_are_a_violation() {
+        let mut held = Port::new(BitRate::gbps(10), Span::from_us(5), None, Bytes::ZERO);
+        assert!(held.admit_fifo(1500));
+        held.transmit(Instant::ZERO, Frame::of_class(0, 1500));
+        breaks_with_any([3, 1, 1, 3600, 1600, 500], |numbers| {
+            let mut held = held.clone();
+            let [accepted_frames, arrived_frames, lost_frames, accepted_bytes, arrived_bytes, lost_bytes] = numbers;
+            held.count = PortCount {
+                accepted_frames,
+                arrived_frames,
+                lost_frames,
+                accepted_bytes,
+                arrived_bytes,
+                lost_bytes,
+                ..PortCount::default()
+            };
+            port("p", &held, None)
+        });
+    }
+}

@@ -1,6 +1,7 @@
 //! Whole runs of fabrics.
 
 mod circles;
+mod domain;
 mod draining;
 mod early_drops;
 mod events;
@@ -8,10 +9,12 @@ mod failures;
 mod headroom;
 mod held_back;
 mod listener;
+mod lost;
 #[path = "../net/mod.rs"]
 mod net;
 mod pauses;
 mod sharing;
+mod steps;
 mod storms;
 mod telemetry;
 mod told;
