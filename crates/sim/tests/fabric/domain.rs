@@ -4,7 +4,7 @@ use super::TEN;
 use super::net::{Net, greedy};
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{Control, Departure, DomainPlan, DomainPort, Engine, Feedback, FrameFacts};
-use qcnlab_units::{Bytes, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::ops::ControlFlow;
 
 /// Host a sends class 3 to c over two switches; what leaves s for t crosses a link with `rules`.
@@ -65,7 +65,7 @@ fn a_memory_behind_a_defended_link_drops_what_it_has_no_room_for() {
     let mut net = over_a_defence(DomainPort { remaps: [0, 1, 2, 2, 4, 5, 6, 7], ..DomainPort::NEUTRAL });
     let (switch, slow) = (net.node("t") as usize, net.port("t->c") as usize);
     net.plan.nodes[switch].input_memory = Some(Bytes::new(15_000));
-    net.plan.ports[slow].rate = qcnlab_units::BitRate::gbps(5);
+    net.plan.ports[slow].rate = BitRate::gbps(5);
     let done = net.run();
     // Half of the 81 frames that reach t in 100 us leave it, and ten stay.
     assert!(done.flows[0].dropped > 25 && done.flows[0].delivered > 30, "{:?}", done.flows);
@@ -119,4 +119,27 @@ fn a_port_watches_the_classes_of_its_domain() {
     };
     assert_eq!([said(0), said(1 << 3)], [vec![], vec![]], "class 3 has the link to itself, and never waits");
     assert_eq!(said(1 << 1), [1]);
+}
+
+/// Two flows of one host, of which the second meets a slow port. With its CN-TAG the limiter that paced a frame hears
+/// what is said about it; without one, that which answers for the priority, the first.
+#[test]
+fn without_a_cn_tag_the_limiter_of_the_priority_hears() {
+    for (untags, created) in [(0, [0, 1]), (1 << 3, [1, 0])] {
+        let mut net = Net::new(&["a", "c", "d", "s", "t"]);
+        for (from, to, gbps) in [("a", "s", 10), ("s", "t", 10), ("t", "c", 10), ("t", "d", 1)] {
+            net.link(from, to, BitRate::gbps(gbps), Span::from_us(1));
+        }
+        net.flow("a", "c", 3, greedy());
+        net.flow("a", "d", 3, greedy());
+        let (slow, defended) = (net.port("t->d") as usize, net.port("s->t") as usize);
+        net.plan.ports[slow].watched = true;
+        net.plan.ports[slow].capacity = Some(Bytes::new(150_000));
+        net.plan.scheme = Config::find("qcn", None).unwrap();
+        let mut ports = vec![DomainPort::NEUTRAL; net.plan.ports.len()];
+        ports[defended].untags = untags;
+        net.plan.domain = Some(DomainPlan { ports, untagged: vec![Some(0), Some(0)] });
+        let done = net.run();
+        assert_eq!([0, 1].map(|limiter: usize| done.limiters[limiter].created), created, "{:?}", done.limiters);
+    }
 }
