@@ -278,3 +278,6 @@ def test_a_sweep_of_hand_made_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     fluid = np.array([[0.25, 0.5, 0.5]])
     answer = boundary(qcnlab.load(HOTSPOT), sources=(2,), rtts_s=[1e-4, 2e-4, 4e-4], reps=1)
     assert answer.packets_swing[0] == pytest.approx([0.1, 0.1, 1.0])
+    deviations = iter([3.3e3] * 3)
+    boundary(qcnlab.load(HOTSPOT), sources=(2,), rtts_s=[1e-4, 2e-4, 4e-4])
+    assert ran[-1][1] == {"reps": 3, "seed": None, "jobs": None}

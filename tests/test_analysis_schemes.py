@@ -9,7 +9,7 @@ import pytest
 
 import qcnlab
 from modelled_bottleneck import CONTENDERS, QCN
-from qcnlab.analysis import Dcqcn, Ecm, Qcn, Timely
+from qcnlab.analysis import Dcqcn, Ecm, Loop, Qcn, Timely, gain
 from qcnlab.analysis.fluid import trajectory
 
 
@@ -228,3 +228,23 @@ def test_a_trajectory_has_4000_rows_after_its_start() -> None:
     short = trajectory("qcn", {}, 0.01, every_s=0.001, title="q")
     assert (len(short), short.title) == (11, "q")
     assert short.units["time_s"] == "s"
+
+
+def test_verdicts_in_words() -> None:
+    # 2 s / s at high frequency; the last coefficients, 5 / 3, are what counts at low frequency.
+    neutral = Loop([2.0, 5.0], [1.0, 3.0], 0.1)
+    assert neutral.margins().verdict == (
+        "unstable with any delay above 0: |L| stays at 2 at high frequency (neutral loop)"
+    )
+    two = Timely(sources=3).loop()
+    assert len(two.terms) == 2
+    # Where there are several delays there is no critical one.
+    assert two.margins().verdict == "stable"
+    zero = Loop([1.0, 0.0], [1.0, 1.0, 1.0])
+    assert zero.margins().verdict == "stable; stable with any delay"
+
+
+def test_a_loop_that_is_0_at_frequency_0_has_no_pole_there_at_any_gain() -> None:
+    assert gain._ends(Loop([1.0, 0.0], [1.0, 1.0, 1.0])) == []
+    # 1 + g (-2) / 3 = 0 at g = 1.5.
+    assert gain._ends(Loop([1.0, -2.0], [1.0, 1.0, 3.0])) == [1.5]

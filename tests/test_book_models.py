@@ -64,6 +64,9 @@ def test_the_lag_loop_of_a_row() -> None:
 def test_margins_take_their_delays_in_microseconds() -> None:
     at_50 = models.dcqcn_margin(["sources=10", "delay_us=50"])["phase_margin"]
     assert at_50 == pytest.approx(-6.58, abs=0.05)
+    # Beyond the ramp nothing rests, and the published curve goes on.
+    beyond = models.dcqcn_margin(["sources=64", "delay_us=50"])["phase_margin"]
+    assert beyond == pytest.approx(29.56, abs=0.01)
     # Without propagation: the published curve of ten sources.
     assert models.timely_margin(["sources=10"])["phase_margin"] == pytest.approx(28.53, abs=0.05)
 

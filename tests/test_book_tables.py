@@ -114,6 +114,9 @@ def test_counts_name_every_verdict() -> None:
     assert sum(counts.values()) == 2
     assert tables.counted([judged(), judged()]) == "2 rows: 2 order reproduced"
     assert tables.text_of("a" * 20 + " " + "b" * 20) == "a" * 20 + "\n" + "b" * 20
+    # A line has 34 characters at most.
+    assert tables.text_of("a" * 16 + " " + "b" * 17) == "a" * 16 + " " + "b" * 17
+    assert tables.text_of("a" * 17 + " " + "b" * 17) == "a" * 17 + "\n" + "b" * 17
 
 
 def test_json_has_no_infinities() -> None:

@@ -114,6 +114,18 @@ def test_it_stops_and_goes_on_to_the_same_bytes(
     assert (out / "trials.jsonl").read_bytes() == lines
 
 
+def test_without_bounds_it_goes_on_to_the_same_bytes(
+    short: qcnlab.Scenario, tmp_path: Path
+) -> None:
+    for name, stops in (("at once", (2,)), ("with a stop", (1, 2))):
+        for trials in stops:
+            search(short, over={}, reps=1, trials=trials, out=tmp_path / name)
+    for name in FILES:
+        assert (tmp_path / "at once" / name).read_bytes() == (
+            tmp_path / "with a stop" / name
+        ).read_bytes(), name
+
+
 def test_the_command_of_a_trial_runs_it_again(cli: CommandLine) -> None:
     goals = ("--vary", "scheme.cp.w=0.5..8.0", "--minimize", "queue_std_bytes")
     conditions = ("--over", "topology.rtt=10 us,200 us", "--reps", "2", "--trials", "2")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
@@ -131,7 +132,10 @@ def _ray(ray: Any, address: str | None, jobs: int | None) -> Iterator[Crew]:
             cpus = jobs or os.cpu_count() or 1
             how = {"address": "local", "num_cpus": cpus, "include_dashboard": False}
         try:
-            ray.init(log_to_driver=False, logging_level="ERROR", **how)
+            with warnings.catch_warnings():
+                # What it warns of is in the error, too.
+                warnings.simplefilter("ignore")
+                ray.init(log_to_driver=False, logging_level="ERROR", **how)
         # Ray raises all kinds, a bare Exception among them, when it does not start.
         except Exception as error:
             where = f"at {address}" if address else "here"

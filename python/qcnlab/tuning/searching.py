@@ -272,7 +272,7 @@ def judged(
         name: [swept.over(point, name)["values"] for point in points] for name in names
     }
     scores = tuple(each.score(metrics[each.metric], known["mean"]) for each in objectives)
-    violation = sum(each.violation(metrics[each.metric]) for each in constraints)
+    violation = sum((each.violation(metrics[each.metric]) for each in constraints), 0.0)
     return Trial(number, values, metrics, scores, violation)
 
 
