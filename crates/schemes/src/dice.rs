@@ -128,5 +128,8 @@ mod tests {
         let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
         // Standard error of the mean: 0.3 / sqrt(12 * 10000) = 0.00087.
         assert!((mean - 1.0).abs() < 0.004, "mean {mean}");
+        // Of 10 000 none within 0.01 of an end has a chance of (29/30)^10 000.
+        assert!(drawn.iter().any(|x| *x < 0.86) && drawn.iter().any(|x| *x > 1.14));
+        assert_eq!(dice.jitter(0.0), 1.0);
     }
 }

@@ -216,4 +216,13 @@ mod tests {
         pacer.on_sent(us(2), FRAME);
         assert_eq!(pacer.next(), us(36));
     }
+
+    /// 1540 + 20 octets at 1 Gb/s take 12.48 us: not the time of the usual 1500 + 20.
+    #[test]
+    fn a_frame_that_is_longer_by_twice_the_overhead_is_not_the_usual_one() {
+        let mut pacer = Pacer::new(FRAME, Pacing { overhead: Bytes::new(20), burst: Bytes::ZERO });
+        pacer.set_rate(us(0), Some(BitRate::gbps(1)));
+        pacer.on_sent(us(10), Bytes::new(1540));
+        assert_eq!(pacer.next(), us(10) + Span::from_ns(12_480));
+    }
 }

@@ -185,4 +185,48 @@ mod tests {
             assert_eq!(read, Ok(Some(Value::Rate(qcnlab_units::BitRate::mbps(3)))));
         }
     }
+
+    /// Each kind of field, with what it takes and what it refuses.
+    #[test]
+    fn each_kind_takes_its_own_scalars() {
+        let word = |word: &str| Scalar::Text(word.to_owned());
+        let read = |kind: Kind, scalar: &Scalar| field(kind, false).read(scalar);
+        let number = |x| Ok(Value::Number(x));
+        assert_eq!(read(Kind::Number, &Scalar::Integer(-3)), number(-3.0));
+        assert_eq!(read(Kind::Number, &Scalar::Real(0.5)), number(0.5));
+        assert_eq!(read(Kind::Number, &word("1/128")), number(1.0 / 128.0));
+        assert_eq!(read(Kind::Number, &word(" 0.25 ")), number(0.25));
+        for refused in [word("1/0"), word("x"), Scalar::Flag(true), Scalar::Real(f64::INFINITY)] {
+            assert!(matches!(read(Kind::Number, &refused), Err(ParamError::Kind { .. })), "{refused}");
+        }
+        for whole in [0, 7] {
+            assert_eq!(read(Kind::Integer, &Scalar::Integer(whole)), Ok(Value::Integer(whole.unsigned_abs())));
+        }
+        let range = "at least 0".to_owned();
+        let negative = Err(ParamError::Range { value: "-1".to_owned(), range });
+        assert_eq!(read(Kind::Integer, &Scalar::Integer(-1)), negative);
+        assert!(matches!(read(Kind::Integer, &Scalar::Real(1.0)), Err(ParamError::Kind { .. })));
+        for flag in [true, false] {
+            assert_eq!(read(Kind::Flag, &Scalar::Flag(flag)), Ok(Value::Flag(flag)));
+        }
+        assert!(matches!(read(Kind::Flag, &Scalar::Integer(1)), Err(ParamError::Kind { .. })));
+        assert_eq!(read(Kind::Size, &word("3 KB")), Ok(Value::Size(qcnlab_units::Bytes::new(3000))));
+        // A number without a unit says so.
+        assert!(matches!(read(Kind::Size, &Scalar::Integer(3)), Err(ParamError::Unit(_))));
+        assert!(matches!(read(Kind::Time, &Scalar::Flag(true)), Err(ParamError::Kind { .. })));
+        assert_eq!(read(Kind::Text, &word("a")), Ok(Value::Text("a".to_owned())));
+        assert!(matches!(read(Kind::Text, &Scalar::Integer(1)), Err(ParamError::Kind { .. })));
+    }
+
+    #[test]
+    fn a_choice_takes_its_words() {
+        use crate::params::table::Param;
+        use crate::parts::stages::StageTest;
+        let read = |scalar: &Scalar| field(<StageTest as Param>::KIND, false).read(scalar);
+        for word in ["gt", "ge"] {
+            assert_eq!(read(&Scalar::Text(word.to_owned())), Ok(Value::Text(word.to_owned())));
+        }
+        assert!(matches!(read(&Scalar::Text("lt".to_owned())), Err(ParamError::Choice { .. })));
+        assert!(matches!(read(&Scalar::Integer(1)), Err(ParamError::Kind { .. })));
+    }
 }

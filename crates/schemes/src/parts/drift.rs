@@ -108,4 +108,15 @@ mod tests {
         assert_eq!(drift.due(start + Span::from_us(4500)), Some(BitRate::mbps(3)));
         assert_eq!(drift.next(), start + Span::from_ms(5));
     }
+
+    #[test]
+    fn a_period_of_zero_never_runs_and_a_stopped_timer_is_not_due() {
+        let mut off = Drift::new(DriftParams::OFF);
+        off.start(Instant::ZERO);
+        assert_eq!((off.next(), off.due(Instant::ZERO)), (Instant::NEVER, None));
+        let mut drift = Drift::new(DriftParams::each(Span::from_ms(1), BitRate::mbps(1)));
+        drift.start(Instant::ZERO);
+        drift.stop();
+        assert_eq!((drift.next(), drift.due(Instant::ZERO + Span::from_ms(2))), (Instant::NEVER, None));
+    }
 }

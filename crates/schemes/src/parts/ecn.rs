@@ -132,4 +132,24 @@ mod tests {
             assert!((at(len, gbps) - p).abs() < 1e-12, "{len} at {gbps} Gb/s");
         }
     }
+
+    /// At the upper threshold the ramp ends, at 0.2, and above it all is marked; new thresholds hold from now on.
+    #[test]
+    fn the_ramp_ends_at_its_upper_threshold() {
+        let params = RampParams {
+            k_min: Bytes::new(10_000),
+            k_max: Bytes::new(20_000),
+            p_max: 0.2,
+            mark_at: MarkAt::Departure,
+            thresholds_for: None,
+        };
+        let mut ramp = RampCp::new(params);
+        let at = |ramp: &RampCp, len| {
+            let rate = BitRate::gbps(10);
+            ramp.probability(Queue { len: Bytes::new(len), capacity: Bytes::new(1 << 25), rate })
+        };
+        assert_eq!([10_000, 20_000, 20_001].map(|len| at(&ramp, len)), [0.0, 0.2, 1.0]);
+        ramp.set(RampParams { k_min: Bytes::new(20_000), k_max: Bytes::new(30_000), ..params });
+        assert_eq!([20_000, 25_000, 30_001].map(|len| at(&ramp, len)), [0.0, 0.1, 1.0]);
+    }
 }

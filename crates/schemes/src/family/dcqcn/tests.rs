@@ -2,7 +2,10 @@
 
 use super::rp::{DcqcnLimiter, DcqcnState};
 use super::*;
-use crate::roles::{Arrival, CongestionPoint, CpAction, ReactionPoint};
+use crate::parts::window::WindowRule;
+use crate::roles::{
+    Acknowledgement, Arrival, CongestionPoint, CpAction, EventKinds, Flight, ReactionPoint, TransportEvent,
+};
 use crate::testing::{FRAME, Fabric, delivered, dice, frame, ms, queue, us};
 
 const LINE: BitRate = BitRate::gbps(40);
@@ -335,4 +338,45 @@ fn it_drifts_as_long_as_it_limits() {
     hear(&mut fast, us(0));
     fast.on_wake(us(20), &mut dice());
     assert_eq!((fast.limit(), fast.next_wake()), (None, Instant::NEVER));
+}
+
+/// 40 Gb/s and 8 us: 40 000 octets.
+fn endpoint() -> Endpoint {
+    Endpoint { line_rate: LINE, base_rtt: Span::from_us(8), mtu: Bytes::new(1000) }
+}
+
+fn acknowledge(rp: &mut DcqcnRp, at: Instant, marked: u32) {
+    let newly = Bytes::new(1000);
+    let ack = Acknowledgement { newly, packets: 1, marked, sent_at: Instant::ZERO, path: 0, hops: &[] };
+    let flight = Flight { acknowledged: newly, sent: newly, in_flight: Bytes::ZERO };
+    rp.on_transport(at, &TransportEvent::Acknowledged(ack), &flight, &mut dice());
+}
+
+/// Marks are heard from CNPs or from acknowledgements, never from both; alpha 1 halves 40 Gb/s.
+#[test]
+fn a_mark_is_heard_one_way_alone() {
+    let (whole, half) = (LINE, BitRate::gbps(20));
+    for (notice, by_ack, by_cnp) in [(Notice::Cnp, whole, half), (Notice::Echo, half, whole)] {
+        let fresh = Dcqcn::reaction_point(&DcqcnRpParams { notice, ..RP_SIGCOMM2015 }, endpoint());
+        let (mut unmarked, mut marked, mut told) = (fresh.clone(), fresh.clone(), fresh.clone());
+        acknowledge(&mut unmarked, us(1), 0);
+        acknowledge(&mut marked, us(1), 1);
+        hear(&mut told, us(1));
+        assert_eq!([current(&unmarked), current(&marked), current(&told)], [whole, by_ack, by_cnp], "{notice:?}");
+        let events = if notice == Notice::Echo { EventKinds::ACKNOWLEDGEMENTS } else { EventKinds::NONE };
+        assert_eq!(fresh.capabilities().events, events);
+    }
+}
+
+/// At half the rate a window that follows it is half of 40 000 octets.
+#[test]
+fn a_window_is_permitted_where_there_is_one() {
+    for (window, octets) in
+        [(WindowRule::Open, None), (WindowRule::Fixed, Some(40_000)), (WindowRule::Scaled, Some(20_000))]
+    {
+        let mut rp = Dcqcn::reaction_point(&DcqcnRpParams { window, ..RP_SIGCOMM2015 }, endpoint());
+        hear(&mut rp, us(1));
+        assert_eq!(rp.window(), octets.map(Bytes::new), "{window:?}");
+        assert_eq!(rp.capabilities().permits_windows, octets.is_some(), "{window:?}");
+    }
 }

@@ -2,7 +2,8 @@
 
 use super::rp::DctcpState;
 use super::*;
-use crate::roles::{Acknowledgement, CongestionPoint, Flight, LossSign, ReactionPoint, TransportEvent};
+use crate::parts::window::WindowRule;
+use crate::roles::{Acknowledgement, CongestionPoint, EventKinds, Flight, LossSign, ReactionPoint, TransportEvent};
 use crate::testing::{dice, queue, us};
 use qcnlab_units::Instant;
 
@@ -232,5 +233,112 @@ fn slow_start_after_a_timeout_ends_at_half_the_window() {
         assert_eq!(stream.window(), threshold, "from {before}: a packet is missing");
         stream.acks(1, false);
         assert_eq!(stream.window(), threshold + 1000, "from {before}");
+    }
+}
+
+/// Acknowledges `newly` octets in `packets` packets, of which `marked` were marked.
+fn acknowledge(stream: &mut DctcpStream, newly: u64, packets: u32, marked: u32) {
+    stream.acknowledged += newly;
+    stream.sent = stream.sent.max(stream.acknowledged);
+    let newly = Bytes::new(newly);
+    let ack = Acknowledgement { newly, packets, marked, sent_at: Instant::ZERO, path: 0, hops: &[] };
+    let flight = stream.flight();
+    stream.rp.on_transport(us(1), &TransportEvent::Acknowledged(ack), &flight, &mut dice());
+}
+
+/// One of two packets was marked: half of the octets. 15/16 + 1/16 * 1/2.
+#[test]
+fn marks_of_an_acknowledgement_count_by_its_packets() {
+    let mut stream = DctcpStream::new(RP_RFC8257);
+    acknowledge(&mut stream, 2000, 2, 1);
+    assert!((stream.rp.alpha - 0.968_75).abs() < 1e-12, "{}", stream.rp.alpha);
+}
+
+#[test]
+fn a_window_of_data_without_octets_has_no_share_of_marks() {
+    let mut stream = DctcpStream::new(RP_RFC8257);
+    acknowledge(&mut stream, 0, 1, 0);
+    assert_eq!(stream.rp.alpha, 1.0);
+}
+
+/// 15 000 octets are a window of 10 000 and 5000 more, which count for the next: 6000 complete its 11 000.
+#[test]
+fn octets_beyond_a_window_count_for_the_next() {
+    let mut stream = DctcpStream::new(DctcpRpParams { initial_window: Some(Bytes::new(10_000)), ..RP_RFC8257 });
+    acknowledge(&mut stream, 15_000, 15, 0);
+    assert_eq!(stream.window(), 11_000);
+    acknowledge(&mut stream, 6000, 6, 0);
+    assert_eq!(stream.window(), 12_000);
+}
+
+/// The threshold is two packets at least, whatever the least window: from one packet half packets lead to 2000 octets in
+/// slow start, and then a half packet more changes nothing.
+#[test]
+fn the_threshold_after_a_timeout_is_two_packets_at_least() {
+    let params = DctcpRpParams { initial_window: Some(Bytes::new(3000)), min_window: 1, ..RP_RFC8257 };
+    let mut stream = DctcpStream::new(params);
+    stream.sent = 3000;
+    let flight = stream.flight();
+    stream.rp.on_transport(us(1), &TransportEvent::Lost(LossSign::Timeout), &flight, &mut dice());
+    assert_eq!(stream.window(), 1000);
+    stream.acknowledged = 3000;
+    for expected in [1500, 2000, 2000] {
+        acknowledge(&mut stream, 500, 1, 0);
+        assert_eq!(stream.window(), expected);
+    }
+}
+
+/// The rate form knows no loss, and rises once a round trip: 150 000 octets were sent when it last did. 5 of the 50 packets
+/// that were outstanding then are marked: a tenth.
+#[test]
+fn the_rate_form_rises_once_a_round_trip_and_knows_no_loss() {
+    let mut stream = DctcpStream::new(RP_HPCC_SIMULATOR);
+    let flight = stream.flight();
+    for event in [TransportEvent::Lost(LossSign::Gap), TransportEvent::NegativelyAcknowledged] {
+        stream.rp.on_transport(us(0), &event, &flight, &mut dice());
+        assert_eq!(stream.rp.limit(), Some(BitRate::gbps(100)));
+    }
+    stream.sent = 100_000;
+    stream.ack(true);
+    acknowledge(&mut stream, 99_000, 99, 0);
+    stream.sent = 150_000;
+    stream.ack(false);
+    assert_eq!(stream.rp.limit(), Some(BitRate::gbps(51)));
+    let alpha = stream.rp.alpha;
+    stream.ack(false);
+    assert_eq!(stream.rp.limit(), Some(BitRate::gbps(51)), "the round trip is not over");
+    for packet in 0..48 {
+        stream.ack(packet < 5);
+    }
+    assert_eq!((stream.acknowledged, stream.rp.alpha), (150_000, alpha));
+    acknowledge(&mut stream, 1000, 1, 0);
+    assert!((stream.rp.alpha - (15.0 / 16.0 * alpha + 0.1 / 16.0)).abs() < 1e-12, "{}", stream.rp.alpha);
+}
+
+/// The window form has a window and hears of losses; the rate form has a rate, hears of acknowledgements alone, and has a
+/// window where it is given one.
+#[test]
+fn each_form_takes_part_in_what_it_needs() {
+    for (form, window, limits, permits) in [
+        (DctcpForm::Window, WindowRule::Open, false, true),
+        (DctcpForm::Window, WindowRule::Fixed, false, true),
+        (DctcpForm::Rate, WindowRule::Open, true, false),
+        (DctcpForm::Rate, WindowRule::Fixed, true, true),
+    ] {
+        let rp = Dctcp::reaction_point(&DctcpRpParams { form, window, ..RP_RFC8257 }, ENDPOINT);
+        let capabilities = rp.capabilities();
+        assert_eq!((capabilities.limits, capabilities.permits_windows), (limits, permits), "{form:?} {window:?}");
+        let events = if limits { EventKinds::ACKNOWLEDGEMENTS } else { EventKinds::ARRIVALS_AND_LOSSES };
+        assert_eq!((capabilities.events, rp.next_wake()), (events, Instant::NEVER));
+        assert_eq!((rp.limit().is_some(), rp.window().is_some()), (limits, permits));
+    }
+}
+
+/// 50 000 octets in 8 us are 50 Gb/s; a window beyond what the link takes is its rate.
+#[test]
+fn a_window_shows_as_the_rate_that_it_permits() {
+    for (window, gbps) in [(50_000, 50), (100_000, 100), (300_000, 100)] {
+        let params = DctcpRpParams { initial_window: Some(Bytes::new(window)), ..RP_RFC8257 };
+        assert_eq!(Dctcp::reaction_point(&params, ENDPOINT).gauge().current_rate, BitRate::gbps(gbps));
     }
 }

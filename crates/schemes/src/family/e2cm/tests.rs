@@ -142,3 +142,14 @@ fn a_probe_counts_from_the_instant_at_which_it_left() {
         assert_eq!(kbps(&rp), rate, "asked at {asked_at}");
     }
 }
+
+/// A message that leaves the rate as it is, here room told by a congestion point that does not hold the limiter, makes no
+/// probe stale.
+#[test]
+fn a_message_that_changes_nothing_makes_no_probe_stale() {
+    let (mut rp, probe) = limited(STILL);
+    rp.on_signal(us(50), &Signal::Bcn(Bcn { cp: CpId(9), q_offset: 64, q_delta: 0, stop: false }), &mut dice());
+    assert_eq!(kbps(&rp), 5_000_000);
+    rp.on_signal(us(100), &Signal::Returned(probe), &mut dice());
+    assert_eq!(kbps(&rp), 5_040_000);
+}

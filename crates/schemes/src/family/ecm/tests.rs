@@ -118,6 +118,7 @@ fn who_is_told_what() {
     let message = |q_offset, q_delta| CpAction::Send(Signal::Bcn(Bcn { cp: CpId(1), q_offset, q_delta, stop: false }));
     // Above the set point any sampled frame's source; below it only one with this port's tag.
     assert_eq!(sample(CP_DECK001, 30_000, None), message(-6_000, 30_000));
+    assert_eq!(sample(CP_DECK001, 24_000, None), CpAction::Nothing, "at the set point it is not above it");
     assert_eq!(sample(CP_DECK001, 10_000, None), CpAction::Nothing);
     assert_eq!(sample(CP_DECK001, 10_000, Some(CpId(2))), CpAction::Nothing);
     assert_eq!(sample(CP_DECK001, 10_000, Some(CpId(1))), message(14_000, 10_000));

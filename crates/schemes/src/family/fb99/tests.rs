@@ -280,3 +280,16 @@ fn the_timer_after_fast_recovery_may_be_another() {
         .collect();
     assert_eq!(cycles, [5, 5, 5, 5, 5, 5, 3, 3]);
 }
+
+/// Only a push-back is one: what other schemes send leaves cycle and timer alone.
+#[test]
+fn other_signals_push_nothing_back() {
+    let mut rp = rp(EXACT);
+    assert_eq!((rp.limit(), Fb99::reaction_point(&EXACT, LINE.into()).limit()), (Some(BitRate::mbps(7500)), None));
+    for signal in [Signal::Echo(CpId(0)), Signal::Cnp] {
+        rp.on_signal(ms(1), &signal, &mut dice());
+        assert_eq!(rp.next_wake(), ms(5));
+    }
+    push_back(&mut rp, ms(1));
+    assert_eq!(rp.next_wake(), ms(6));
+}

@@ -196,3 +196,12 @@ fn an_idle_port_with_a_queue_offers_what_it_did() {
         assert_eq!(offered(&mut cp, ms(9), len), rate, "{len} octets queued");
     }
 }
+
+/// With an empty queue 1.1 of the capacity is shared out: twice the capacity is rho = 2 / 1.1, and 50 / rho = 27.5; averaged
+/// with 50: 38.75.
+#[test]
+fn the_overload_is_measured_against_what_is_shared_out() {
+    let mut cp = cp();
+    arrive(&mut cp, us(0), 2_500_000, 0);
+    assert_eq!(offered(&mut cp, ms(1), 0), 38.75);
+}

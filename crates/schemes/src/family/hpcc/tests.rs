@@ -212,3 +212,27 @@ fn windows_are_permitted_where_there_is_one() {
         assert_eq!(rp.capabilities().permits_windows, permits, "{form:?} {window:?}");
     }
 }
+
+/// q = 162 500 and a full link: U = 2, and each acknowledgement starts from Wc. That moves with the first acknowledgement
+/// beyond the 100 000 octets that were sent at the first; at just these it does not.
+#[test]
+fn a_round_trip_is_over_when_more_is_acknowledged_than_was_sent() {
+    let mut rp = window_form();
+    let news = |n: u64| [hop(13 * n, 162_500 * n, 162_500)];
+    let (once, twice) = (BDP * 0.475 + 81.25, (BDP * 0.475 + 81.25) * 0.475 + 81.25);
+    hear(&mut rp, &news(0), 1000, 100_000);
+    for (n, acknowledged, expected) in [(1, 100_000, once), (2, 101_000, once), (3, 102_000, twice)] {
+        hear(&mut rp, &news(n), acknowledged, 150_000);
+        assert!((rp.current - expected).abs() < 1e-6, "{acknowledged}: {} for {expected}", rp.current);
+    }
+}
+
+/// Both hops carried half of what they can, one in 13 us, one in 6.5 us. The first counts, with its time, a round trip.
+#[test]
+fn of_two_hops_as_full_the_first_counts() {
+    let mut rp = window_form();
+    hear(&mut rp, &[hop(0, 0, 0), hop(0, 0, 0)], 1000, 100_000);
+    let second = HopTelemetry { left_at: Instant::from_ps(6_500_000), ..hop(0, 40_625, 0) };
+    hear(&mut rp, &[hop(13, 81_250, 0), second], 2000, 100_000);
+    assert!((rp.load - 0.5).abs() < 1e-9, "{}", rp.load);
+}

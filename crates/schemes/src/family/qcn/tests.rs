@@ -542,3 +542,12 @@ fn without_adaptive_sampling_every_interval_is_the_base() {
     // Full-scale feedback: 18 500 octets are 12.3 frames, 150 000 are 100.
     assert_eq!((frames(true), frames(false)), (Some(13), Some(101)));
 }
+
+/// A queue of 60 000 is 27 000 above the set point; 50 000 after that are 17 000 above it, and 10 000 less.
+#[test]
+fn the_load_is_what_a_sample_would_find() {
+    let mut cp = QcnCp::new(CP_DECK001, CpId(0));
+    assert_eq!(cp.load(Bytes::new(60_000)), (-27_000, 60_000));
+    let _ = sample(&mut cp, 60_000, &arrival(true));
+    assert_eq!(cp.load(Bytes::new(50_000)), (-17_000, -10_000));
+}

@@ -239,3 +239,9 @@ fn a_far_target_is_reduced_at_the_end_of_the_first_cycle_where_that_is_asked_for
         assert_eq!(rates(&rp), second);
     }
 }
+
+#[test]
+fn it_limits_from_the_first_message_on() {
+    assert_eq!(Sonar::reaction_point(&RP_DECK000, LINE.into()).limit(), None);
+    assert_eq!(rp(RP_DECK000).limit(), Some(BitRate::mbps(7500)));
+}

@@ -175,3 +175,48 @@ fn the_window_is_open_fixed_or_follows_the_rate() {
         assert_eq!(stream.rp.window(), octets.map(Bytes::new), "{window:?}");
     }
 }
+
+/// At the lower threshold a round trip is not below it: the sixth good decision is a large step. At the upper one it is not
+/// above it: a step, and no cut.
+#[test]
+fn thresholds_belong_to_what_is_between_them() {
+    for (rtt, good, mbps) in [(50, 5, 1050), (500, 0, 1010)] {
+        let mut stream = TimelyStream::new(RP_SIGCOMM2015);
+        stream.sample(Span::from_us(rtt));
+        stream.rp.good = good;
+        assert_eq!(stream.at(BitRate::gbps(1)).sample(Span::from_us(rtt)), BitRate::mbps(mbps), "{rtt} us");
+    }
+}
+
+/// 5000 octets were sent at the first decision's acknowledgement: the next is due when more are acknowledged.
+#[test]
+fn a_round_trip_is_over_when_more_is_acknowledged_than_was_sent() {
+    let mut rp = Timely::reaction_point(&TimelyRpParams { segment: None, ..RP_SIGCOMM2015 }, ENDPOINT);
+    let good: Vec<u32> = [(1000, 5000), (5000, 9000), (6000, 9000)]
+        .map(|(acknowledged, sent)| {
+            let now = Instant::ZERO + Span::from_ms(1);
+            let newly = Bytes::new(1000);
+            let sent_at = Instant::ZERO + Span::from_us(900);
+            let ack = Acknowledgement { newly, packets: 1, marked: 0, sent_at, path: 0, hops: &[] };
+            let (acknowledged, sent) = (Bytes::new(acknowledged), Bytes::new(sent));
+            let flight = Flight { acknowledged, sent, in_flight: sent.saturating_sub(acknowledged) };
+            rp.on_transport(now, &TransportEvent::Acknowledged(ack), &flight, &mut dice());
+            rp.good
+        })
+        .to_vec();
+    // The first round trip has none before it.
+    assert_eq!(good, [0, 0, 1]);
+}
+
+/// It always limits; a window and octets of a header it has where it is given them. 25 000 octets are 10 Gb/s for 20 us.
+#[test]
+fn a_rate_a_window_and_a_header() {
+    for (window, octets) in [(WindowRule::Open, None), (WindowRule::Fixed, Some(25_000))] {
+        let params = TimelyRpParams { window, header: Bytes::new(8), ..RP_SIGCOMM2015 };
+        let rp = Timely::reaction_point(&params, ENDPOINT);
+        assert_eq!((rp.limit(), rp.next_wake()), (Some(BitRate::gbps(10)), Instant::NEVER));
+        assert_eq!(rp.window(), octets.map(Bytes::new));
+        assert_eq!(rp.capabilities().permits_windows, octets.is_some());
+        assert_eq!(rp.added_headers().data, Bytes::new(8));
+    }
+}
