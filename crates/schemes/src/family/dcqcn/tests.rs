@@ -342,7 +342,7 @@ fn it_drifts_as_long_as_it_limits() {
 
 /// 40 Gb/s and 8 us: 40 000 octets.
 fn endpoint() -> Endpoint {
-    Endpoint { line_rate: LINE, base_rtt: Span::from_us(8), mtu: Bytes::new(1000) }
+    Endpoint { base_rtt: Span::from_us(8), longest_rtt: Span::from_us(8), mtu: Bytes::new(1000), ..LINE.into() }
 }
 
 fn acknowledge(rp: &mut DcqcnRp, at: Instant, marked: u32) {
