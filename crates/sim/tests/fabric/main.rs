@@ -1,5 +1,6 @@
 //! Whole runs of fabrics.
 
+mod alarms;
 mod circles;
 mod domain;
 mod draining;
