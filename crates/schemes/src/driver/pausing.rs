@@ -267,6 +267,21 @@ mod tests {
         assert_eq!((pause.xoff(), pause.next_refresh(), pause.xon_due(3, |_| 0)), (0, u64::MAX, None));
     }
 
+    /// A pause of 1000 asked for at 100 is refreshed from 600 on. That leaves the group paused, and the others as they were.
+    #[test]
+    fn a_refresh_leaves_a_group_paused() {
+        let mut pause = sender(PauseScope::Classes(0b1111), MARKS);
+        for group in [1, 3] {
+            pause.on_xoff(Instant::from_ps(100), group, 1000);
+        }
+        let due = |pause: &PauseSender, now, group| pause.refresh_due(Instant::from_ps(now), group);
+        assert_eq!((due(&pause, 599, 3), due(&pause, 600, 3), due(&pause, 600, 2)), (false, true, false));
+        pause.on_xoff(Instant::from_ps(600), 3, 1000);
+        assert_eq!((pause.xoff(), due(&pause, 1099, 3), due(&pause, 1100, 3)), (0b1010, false, true));
+        pause.on_xon(Instant::from_ps(700), 1);
+        assert_eq!((pause.xoff(), due(&pause, 9000, 1)), (0b1000, false));
+    }
+
     #[test]
     fn the_next_refresh_is_the_first_of_all_groups() {
         let mut pause = sender(PauseScope::Classes(0b1001), MARKS);

@@ -100,3 +100,61 @@ fn power(mut base: f64, mut n: u64) -> f64 {
     }
     product
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: FlowId = FlowId(0);
+    const SECOND: FlowId = FlowId(1);
+
+    fn at(ns: u64) -> Instant {
+        Instant::ZERO + Span::from_ns(ns)
+    }
+
+    /// Intervals of 1 us, half of each counts; `octets` of two flows arrive in the first, of which the first weighs 3.
+    fn shares(octets: [u64; 2]) -> Shares {
+        let mut shares = Shares::new(Span::from_us(1), 0.5, 1, 3.0);
+        for (flow, octets) in [FIRST, SECOND].into_iter().zip(octets) {
+            shares.on_arrival(at(999), flow, Bytes::new(octets));
+        }
+        shares
+    }
+
+    #[test]
+    fn powers_are_products() {
+        let products = [1.0, 0.75, 0.5625, 0.421_875, 0.316_406_25, 0.237_304_687_5];
+        for (n, product) in products.into_iter().enumerate() {
+            assert_eq!(power(0.75, n as u64), product, "to the {n}");
+        }
+    }
+
+    /// 1000 octets each are 500 each on average. Of the 1000 the first may have 750 and the second 250: it is half above.
+    #[test]
+    fn a_share_is_by_weight() {
+        let mut shares = shares([1000, 1000]);
+        assert_eq!((shares.excess(FIRST), shares.excess(SECOND)), (0.0, 0.0), "the interval is not over");
+        shares.on_arrival(at(1000), FIRST, Bytes::ZERO);
+        assert_eq!((shares.excess(FIRST), shares.excess(SECOND)), (0.0, 0.5));
+        assert_eq!(shares.excess(FlowId(7)), 0.0, "a flow that never came");
+    }
+
+    /// 500 octets an interval; two intervals in which nothing came leave a quarter. The next ends at 4 us.
+    #[test]
+    fn intervals_in_which_nothing_came_count_as_zero() {
+        let mut shares = shares([1000, 0]);
+        shares.on_arrival(at(3500), FIRST, Bytes::ZERO);
+        assert_eq!((shares.flows[0].rate, shares.interval_end), (125.0, at(4000)));
+    }
+
+    /// 2 octets are 1 on average, and such a flow has a part in what is shared: 1000 octets are 500 of 501, of which a quarter
+    /// is 125.25. One octet is a half, and the flow is gone: then all is the second's.
+    #[test]
+    fn a_flow_below_an_octet_is_gone() {
+        for (octets, excess) in [(2, 1.0 - 125.25 / 500.0), (1, 0.0)] {
+            let mut shares = shares([octets, 1000]);
+            shares.on_arrival(at(1000), FIRST, Bytes::ZERO);
+            assert_eq!(shares.excess(SECOND), excess, "{octets} octets");
+        }
+    }
+}
