@@ -30,6 +30,32 @@ WORKERS = 2
 POINTS, ROWS = 10_000, 1_000_000
 GIB = 2**30
 
+
+def axis(key: str, count: int, unit: str, least: int = 1) -> str:
+    """Return an axis of so many values from the least on."""
+    return f"{key}=" + ",".join(f"{n} {unit}" for n in range(least, least + count))
+
+
+HOTSPOT, FABRIC = "og-hotspot-2src-10g-to-500m-rtt10us", "link-failure-leaf-spine-100g"
+DRY = {
+    "seeds, RTTs": (HOTSPOT, ["seed=1..1000", axis("topology.rtt", 100, "us")]),
+    "sources, RTTs": (HOTSPOT, ["topology.sources=1..100", axis("topology.rtt", 1000, "us")]),
+    "gains, rates of increase": (
+        HOTSPOT, ["scheme.cp.w=1..100", axis("scheme.rp.ai_rate", 1000, "Mb/s")],
+    ),
+    "buffers, frames": (
+        HOTSPOT, [axis("topology.buffer", 400, "KB", 100), axis("traffic.frame", 250, "B", 64)],
+    ),
+    "rates of links": (
+        HOTSPOT,
+        [axis("topology.rate", 400, "Gb/s"), axis("topology.bottleneck_rate", 250, "Gb/s")],
+    ),
+    "delays in a fabric with PFC": (
+        FABRIC, [axis("topology.delay", 400, "ns"), axis("topology.trunk_delay", 250, "ns")],
+    ),
+}  # fmt: skip
+"""Dry runs of 10^5 points by what varies."""
+
 Row = dict[str, Any]
 
 
@@ -162,8 +188,10 @@ def at_scale() -> list[Row]:
         grid = ("--vary", "topology.rtt=" + ",".join(f"{n} us" for n in range(1, 101)))
         grid += ("--vary", f"seed=1..{POINTS // 100}")
         add(f"{POINTS:,} points", command(*sweep, *grid, "--reps", "1", "-o", str(out)))
-        grid = (*grid[:-1], "seed=1..1000")
-        add("100,000 points, --dry-run", command(*sweep, *grid, "--dry-run"))
+        for what, (scenario, keys) in DRY.items():
+            axes = [word for key in keys for word in ("--vary", key)]
+            cost = command("-m", "qcnlab", "sweep", scenario, *axes, "--dry-run")
+            add(f"100,000 points, --dry-run: {what}", cost)
         add("qcnlab --version", command("-m", "qcnlab", "--version"))
     with tempfile.TemporaryDirectory() as parent:
         out = Path(parent) / "rows"
