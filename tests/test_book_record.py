@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,11 @@ def test_entries_without_a_row_are_those_that_no_claim_names() -> None:
 def test_an_outcome_counts_claims_that_are_lost_and_won() -> None:
     outcome = Outcome("", ("holds", "holds", "fails"), ("holds", "undecided", "holds"), "", ())
     assert (outcome.lost, outcome.won) == (1, 1)
+    # A change leaves no claim without a verdict.
+    short = replace(outcome, after=outcome.after[:-1])
+    for count in ("lost", "won"):
+        with pytest.raises(ValueError, match="zip"):
+            getattr(short, count)
 
 
 @pytest.mark.parametrize(

@@ -155,10 +155,10 @@ def test_two_objectives_have_a_front(short: qcnlab.Scenario) -> None:
         )
     plane = tuned.plot().axes[0]
     assert (plane.get_xlabel(), plane.get_ylabel()) == ("queue mean (B)", "drops (frames)")
-    # Each trial of the front has its number beside it, and numbers are written out.
-    assert [text.get_text() for text in plane.texts] == [
-        str(trial.number) for trial in tuned.front if trial.number
-    ]
+    # Trials of the front have their numbers beside them, unless these stood on each other.
+    numbers = [text.get_text() for text in plane.texts]
+    front = [str(trial.number) for trial in tuned.front if trial.number]
+    assert numbers[:1] == front[:1] and set(numbers) <= set(front)
     assert plane.xaxis.get_major_formatter()(12_500.0, 0) == "12,500"
     assert " ".join(plane.get_title("left").split()) == (
         "scheme.cp.set_point from 20 KB to 60 KB; scheme.cp.w from 0.5 to 8.0 "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from itertools import combinations
+from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from matplotlib.ticker import MaxNLocator, NullFormatter
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from qcnlab.tuning.result import Trial, Tuning
 
 WIDE = 20.0
-"""An axis is logarithmic if its largest score is more than so many times its smallest."""
+"""An axis is logarithmic if its largest score is more than so many times the median."""
+CLOSE = 0.05
+"""Numbers of trials nearer than this share of both axes would stand on each other."""
 ACROSS = 3
 """So many pairs of objectives stand beside each other."""
 ABOUT = 100
@@ -80,16 +83,36 @@ def _one_over_other(plane: Axes, tuned: Tuning, pair: tuple[int, int]) -> None:
             *zip(*front, strict=True),
             ls="none", marker="o", ms=7, mfc="none", mec=SOURCES[1], label="front",
         )  # fmt: skip
-    for trial in tuned.front:
-        if trial.number:
-            at = (trial.scores[across], trial.scores[up])
-            plane.annotate(
-                str(trial.number), at, (4, 4), textcoords="offset points", fontsize=7, color=FAINT
-            )
+    _numbered(plane, tuned, pair)
     _score_axis(plane, "x", tuned, across)
     _score_axis(plane, "y", tuned, up)
     if _finite(tuned):
         plane.legend(loc="best")
+
+
+def _numbered(plane: Axes, tuned: Tuning, pair: tuple[int, int]) -> None:
+    """Write the numbers of trials beside the front, where they do not stand on each other."""
+    spans = [
+        max(trial.scores[i] for trial in _finite(tuned))
+        - min(trial.scores[i] for trial in _finite(tuned))
+        for i in pair
+    ]
+    # On the side where no trial is better.
+    across, up = (-3.0 if tuned.objectives[i].smallest else 3.0 for i in pair)
+    told: list[tuple[float, ...]] = []
+    for trial in tuned.front:
+        at = tuple(trial.scores[i] for i in pair)
+        close = any(
+            all(abs(a - b) < CLOSE * span for a, b, span in zip(at, other, spans, strict=True))
+            for other in told
+        )
+        if trial.number and not close:
+            told.append(at)
+            plane.annotate(
+                str(trial.number), (at[0], at[1]), (across, up),
+                textcoords="offset points", fontsize=7, color=FAINT,
+                ha="right" if across < 0 else "left", va="top" if up < 0 else "bottom",
+            )  # fmt: skip
 
 
 def _score_axis(plane: Axes, which: Literal["x", "y"], tuned: Tuning, number: int) -> None:
@@ -97,7 +120,7 @@ def _score_axis(plane: Axes, which: Literal["x", "y"], tuned: Tuning, number: in
     axis = plane.xaxis if which == "x" else plane.yaxis
     axis.set_label_text(_axis(tuned.objectives[number]))
     scores = [trial.scores[number] for trial in _finite(tuned)]
-    if scores and min(scores) > 0 and max(scores) > WIDE * min(scores):
+    if scores and min(scores) > 0 and max(scores) > WIDE * median(scores):
         (plane.set_xscale if which == "x" else plane.set_yscale)("log")
         axis.set_minor_formatter(NullFormatter())
     axis.set_major_formatter(lambda value, _: text.number(value))
