@@ -22,6 +22,8 @@ pub(crate) struct PauseFrame {
     pub(crate) classes: u8,
     /// For how long they pause, in quanta of 512 bit times; 0 resumes them.
     pub(crate) quanta: u16,
+    /// Whether they pause until a frame resumes them, however long.
+    pub(crate) endless: bool,
     /// Whether a host sends it in a storm, whatever it holds.
     pub(crate) storm: bool,
     /// The port whose queue holds most of the octets that led to it.

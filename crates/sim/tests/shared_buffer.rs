@@ -45,7 +45,7 @@ fn share(net: &mut Net, switch: &str, shared: u64, headroom: u64) {
 
 fn pause(net: &mut Net, switch: &str, scope: PauseScope) {
     let switch = net.node(switch) as usize;
-    let rule = PauseRule::Dynamic { quanta: u16::MAX };
+    let rule = PauseRule::Dynamic { quanta: Some(u16::MAX) };
     net.plan.nodes[switch].pause = Some(PausePlan { scope, rule, reaction: Span::ZERO });
 }
 

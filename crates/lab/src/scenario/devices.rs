@@ -124,7 +124,7 @@ params! {
         /// Threshold: which links a frame stops that finds so many.
         stops: PauseTarget, "", Range::ANY, Fallback::Text("arriving");
         /// Time one pause frame asks for, in whole quanta of 512 bit times of the node's fastest link, rounded
-        /// up; left out, the longest, 65535 quanta.
+        /// up; left out, the longest, 65535 quanta, or no end in a shared buffer of kind hpcc_simulator.
         interval: Option<Span>, "pause interval", POSITIVE_UP_TO_LONGEST;
         /// Time from a pause frame's last octet to its effect.
         reaction: Span, "", UP_TO_LONGEST, Fallback::Text("0 s");

@@ -28,8 +28,9 @@ pub(super) struct Site<'a> {
     /// The memory whose filling its watermarks watch, and the key that sets it.
     pub(super) memory: Option<Bytes>,
     pub(super) memory_key: &'static str,
-    /// Whether it has a shared buffer instead.
+    /// Whether it has a shared buffer instead, and whether that is one in which pauses have no end of their own.
     pub(super) shared: bool,
+    pub(super) endless: bool,
     /// Limit of each of its output queues.
     pub(super) output_buffer: Option<Bytes>,
     /// Time from the end of a frame's reception to its output queue.
@@ -64,7 +65,8 @@ pub(super) fn pause_plan(site: &Site<'_>) -> Result<Option<PausePlan>, LocatedFa
                 let fault = PauseFault::NoSharedBuffer { node: site.name.to_owned() };
                 return refuse(fault, &[site.key("rule"), site.key("only")]);
             }
-            qcnlab_sim::PauseRule::Dynamic { quanta }
+            let endless = site.endless && pause.interval.is_none();
+            qcnlab_sim::PauseRule::Dynamic { quanta: (!endless).then_some(quanta) }
         }
         PauseRule::Watermarks | PauseRule::Threshold if site.shared => {
             let fault = PauseFault::RuleOfSharedBuffer { switch: site.name.to_owned() };

@@ -15,6 +15,7 @@ use super::receiving::add_readers;
 use super::replaying;
 use super::routing::{NewPaths, paths, reroutes, take_same_ways};
 use super::scheduling::quanta;
+use super::shared_buffer::SharedBufferKind;
 use super::sharing::{SharedSite, shared_plan};
 use super::types::{Feedback, Pairing, Scenario, TrafficKind};
 use super::watchdog::{StormAt, storms, watchdogs};
@@ -280,6 +281,9 @@ impl ResolvedScenario {
             memory,
             memory_key,
             shared: self.shared[node as usize].is_some(),
+            endless: self.shared[node as usize].is_some_and(|table| {
+                matches!(scenario.shared_buffers[table].kind, SharedBufferKind::HpccSimulator { .. })
+            }),
             output_buffer: switch.and_then(|switch| switch.output_buffer),
             latency: switch.map_or(Span::ZERO, |switch| switch.latency),
             of_node: self.key(node, ""),

@@ -52,7 +52,7 @@ variants! {
         },
         /// As the switches of HPCC's simulator: 4 KiB for each link into the switch and three times what the link
         /// carries in its delay as headroom; an eighth of what is free for each priority group at the rate of hosts,
-        /// twice that for each doubling of it; XON 3 KiB below.
+        /// twice that for each doubling of it; XON 3 KiB below, and pauses that hold until then.
         HpccSimulator = "hpcc_simulator" {
             /// The rate of hosts; left out, that of the first host's link.
             nic_rate: Option<BitRate>, "", Range::POSITIVE;

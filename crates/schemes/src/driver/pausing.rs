@@ -51,8 +51,8 @@ pub enum PauseRule {
     /// A buffer that all inputs share says when: XOFF when a group has reached its threshold there, again when half of
     /// the pause time is over, XON when it has come far enough below.
     Dynamic {
-        /// Pause time that an XOFF requests.
-        quanta: u16,
+        /// Pause time that an XOFF requests; `None`: it holds until XON, and is not sent again.
+        quanta: Option<u16>,
     },
 }
 
@@ -114,10 +114,14 @@ impl PauseSender {
     /// The pause time that an XOFF requests.
     pub fn quanta(&self) -> u16 {
         match self.plan.rule {
-            PauseRule::Watermarks { quanta, .. }
-            | PauseRule::Threshold { quanta, .. }
-            | PauseRule::Dynamic { quanta } => quanta,
+            PauseRule::Watermarks { quanta, .. } | PauseRule::Threshold { quanta, .. } => quanta,
+            PauseRule::Dynamic { quanta } => quanta.unwrap_or(u16::MAX),
         }
+    }
+
+    /// Whether an XOFF holds until XON, however long that is.
+    pub const fn is_endless(&self) -> bool {
+        matches!(self.plan.rule, PauseRule::Dynamic { quanta: None })
     }
 
     /// Groups that were sent XOFF and not XON since, a bit each.
@@ -156,10 +160,11 @@ impl PauseSender {
     /// XOFF goes out for a group; the pause that it asks for lasts so many ps.
     pub fn on_xoff(&mut self, now: Instant, group: u8, lasts: u64) {
         let at = usize::from(group);
-        self.requested_until[at] = now.ps() + lasts;
+        let endless = self.is_endless();
+        self.requested_until[at] = if endless { u64::MAX } else { now.ps() + lasts };
         if self.plan.rule.resumes() {
             self.xoff |= 1 << group;
-            self.refresh_at[at] = now.ps() + (lasts / 2).max(1);
+            self.refresh_at[at] = if endless { u64::MAX } else { now.ps() + (lasts / 2).max(1) };
         }
     }
 
@@ -250,6 +255,16 @@ mod tests {
         assert_eq!(groups, [Some(0), None, None, None, None, Some(5), Some(6), Some(7)]);
         let classes: Vec<u8> = [0, 5, 6, 7].map(|group| pause.classes(group)).to_vec();
         assert_eq!(classes, [0b1, 0b10_0000, 0b100_0000, 0b1000_0000]);
+    }
+
+    #[test]
+    fn an_endless_pause_is_not_sent_again() {
+        let mut pause = sender(PauseScope::Classes(8), PauseRule::Dynamic { quanta: None });
+        pause.on_xoff(Instant::from_ps(100), 3, 1000);
+        assert!(pause.is_endless() && pause.is_xoff(3));
+        assert_eq!((pause.quanta(), pause.next_refresh()), (65_535, u64::MAX));
+        pause.on_xon(Instant::from_ps(5000), 3);
+        assert_eq!((pause.xoff(), pause.next_refresh()), (0, u64::MAX));
     }
 
     #[test]

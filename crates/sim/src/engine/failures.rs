@@ -118,7 +118,7 @@ impl Engine {
             self.pause_classes(
                 now,
                 id,
-                crate::priority_queues::PauseFrame { classes, quanta: 0, storm: false, because },
+                crate::priority_queues::PauseFrame { classes, quanta: 0, endless: false, storm: false, because },
             );
         }
     }

@@ -24,7 +24,8 @@ impl Engine {
             self.network.nodes[node].paused_groups += u32::from(!was_xoff);
             self.schedule.set(Event::PauseRefresh(input), Instant::from_ps(sender.next_refresh()));
         }
-        let frame = PauseFrame { classes: sender.classes(group), quanta: sender.quanta(), storm: false, because };
+        let (classes, quanta, endless) = (sender.classes(group), sender.quanta(), sender.is_endless());
+        let frame = PauseFrame { classes, quanta, endless, storm: false, because };
         let reverse = pause.reverse;
         self.send_pause_frame(now, reverse, frame);
         if self.network.nodes[node].paused_groups == 1 {
@@ -42,7 +43,8 @@ impl Engine {
         let Some(because) = pause.because[usize::from(group)] else { return };
         self.network.nodes[node].paused_groups -= u32::from(pause.sender.is_xoff(group));
         pause.sender.on_xon(now, group);
-        let frame = PauseFrame { classes: pause.sender.classes(group), quanta: 0, storm: false, because };
+        let classes = pause.sender.classes(group);
+        let frame = PauseFrame { classes, quanta: 0, endless: false, storm: false, because };
         let reverse = pause.reverse;
         self.send_pause_frame(now, reverse, frame);
     }
@@ -106,7 +108,7 @@ impl Engine {
     /// Pauses or resumes the classes that a pause frame addresses, and records the pauses that end.
     pub(super) fn pause_classes(&mut self, now: Instant, id: QueuesId, frame: PauseFrame) {
         let queues = &mut self.network.queues[id];
-        let until = now.ps() + queues.quanta_ps(frame.quanta);
+        let until = if frame.endless { u64::MAX } else { now.ps() + queues.quanta_ps(frame.quanta) };
         let whole_link = frame.classes == u8::MAX;
         for (position, queue) in queues.queues.iter_mut().enumerate() {
             if frame.classes & 1 << queue.class == 0 {

@@ -66,7 +66,7 @@ impl Engine {
         let goes_on = now < until;
         let quanta = if goes_on { u16::MAX } else { 0 };
         let half = Span::from_ps(self.network.queues[id].quanta_ps(quanta) / 2);
-        self.send_pause_frame(now, port, PauseFrame { classes, quanta, storm: true, because: port });
+        self.send_pause_frame(now, port, PauseFrame { classes, quanta, endless: false, storm: true, because: port });
         if goes_on {
             self.plan_change((now + half).min(until), NetworkChange::Storm(port, classes, until));
         }
