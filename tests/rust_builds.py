@@ -209,8 +209,9 @@ class Bench:
     # Running.
 
     def stages(self, programs: dict[str, Path], mutant: Mutant | None) -> list[tuple[Stage, Path]]:
-        """Return what is run for a mutant, in order."""
-        names = sorted(programs, key=lambda name: (name in self.laws, name))
+        """Return what is run for a mutant: the unit tests, then the laws, the quickest first."""
+        times = {stage.program: seconds for stage, seconds in self.limits.items()}
+        names = sorted(programs, key=lambda name: (name in self.laws, times.get(name, 0.0)))
         stages = [(Stage(name), programs[name]) for name in names]
         unit = stages[0][0]
         if mutant and self.limits.get(unit, 0) > TIMES * SLOW_S:
