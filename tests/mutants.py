@@ -97,6 +97,11 @@ class Kept:
         if (self.folder / ALONE).exists():
             self.alone = set((self.folder / ALONE).read_text().splitlines())
 
+    def not_together(self, package: str) -> set[str]:
+        """Return the mutants of a package that do not compile, or were built alone."""
+        outcomes = self.outcomes[package].items()
+        return self.alone | {name for name, outcome in outcomes if outcome == "unviable"}
+
     def add(self, package: str, name: str, outcome: str, *, alone: bool = False) -> None:
         """Keep what became of a mutant, and whether it was built alone."""
         self.outcomes[package][name] = outcome
@@ -191,18 +196,22 @@ def main() -> None:
         drawn[package].append(name)
     left = arguments.most
     for package in chosen:
-        names = [name for name in drawn[package] if name not in kept.outcomes[package]][:left]
+        done = kept.outcomes[package]
+        names = [name for name in drawn[package] if name not in done][:left]
         left -= len(names)
+        keep = functools.partial(kept.add, package)
         if package == PYTHON:
             for name in names:
-                kept.add(package, name, of_python.tested([name])[name])
+                keep(name, of_python.tested([name])[name])
         elif names:
             bench = rust_builds.Bench(TREE, package, laws(package))
-            members = {name: of_rust[package][name] for name in names}
-            keep = functools.partial(kept.add, package)
-            alone = bench.test_together(members, arguments.jobs, keep)
-            for name in alone:
-                keep(name, bench.test_alone(members[name]), alone=True)
+            together = {
+                name: of_rust[package][name]
+                for name in drawn[package]
+                if name in names or (name in done and name not in kept.not_together(package))
+            }
+            for name in bench.test_together(together, list(done), arguments.jobs, keep):
+                keep(name, bench.test_alone(together[name]), alone=True)
             bench.write({})
     text = page(known, drawn, kept, arguments.seed)
     if arguments.page:

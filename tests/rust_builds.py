@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ from rust_mutants import CHOICE, VARIABLE, Lines, Mutant, Planted, plant
 
 # Tests may take so many times the processor seconds that they take where nothing is planted, and
 # at least so many.
-TIMES = 8
+TIMES = 4
 LEAST_S = 5
 # Waiting is not computing: a test that waits for ever is stopped after this, s.
 WAIT_S = 900
@@ -100,6 +100,10 @@ class Stage:
     program: str
     only: str = ""
 
+    def __str__(self) -> str:
+        """Return the program, and what is run of it."""
+        return f"{self.program} {self.only}".strip()
+
 
 @dataclass(frozen=True)
 class Together:
@@ -119,7 +123,7 @@ class Bench:
         self.root = str((self.folder / "src/lib.rs").relative_to(tree))
         self.sources: dict[str, bytes] = {}
         self.seeds = {file: file.read_bytes() for file in self.folder.glob(SEEDS)}
-        self.limits: dict[Stage, float] = {}
+        self.seconds: dict[Stage, float] = {}
 
     def source(self, path: str) -> bytes:
         """Return the text of a file as it is committed."""
@@ -210,22 +214,25 @@ class Bench:
 
     def stages(self, programs: dict[str, Path], mutant: Mutant | None) -> list[tuple[Stage, Path]]:
         """Return what is run for a mutant: the unit tests, then the laws, the quickest first."""
-        times = {stage.program: seconds for stage, seconds in self.limits.items()}
+        times = {
+            stage.program: seconds for stage, seconds in self.seconds.items() if not stage.only
+        }
         names = sorted(programs, key=lambda name: (name in self.laws, times.get(name, 0.0)))
         stages = [(Stage(name), programs[name]) for name in names]
         unit = stages[0][0]
-        if mutant and self.limits.get(unit, 0) > TIMES * SLOW_S:
+        if mutant and self.seconds.get(unit, 0.0) > SLOW_S:
             stages.insert(0, (Stage(unit.program, module(mutant.path)), stages[0][1]))
         return stages
 
-    def measure(self, programs: dict[str, Path]) -> None:
-        """Run all tests where no mutant is chosen: they must pass. Keep how long they may take."""
-        for stage, program in self.stages(programs, None):
-            outcome, seconds = self.run(program, stage.only, 0, None)
-            if outcome != "missed":
-                sys.exit(f"{stage.program} of {self.package} fails where nothing is planted")
-            self.limits[stage] = TIMES * seconds
-            print(f"{self.package}: {stage.program} {seconds:.1f} s", file=sys.stderr)
+    def measure(self, programs: dict[str, Path], mutants: Iterable[Mutant]) -> None:
+        """Run all tests where no mutant is chosen: they must pass. Keep how long they take."""
+        for mutant in (None, *mutants):
+            for stage, program in self.stages(programs, mutant):
+                if stage not in self.seconds:
+                    outcome, self.seconds[stage] = self.run(program, stage.only, 0, None)
+                    if outcome != "missed":
+                        sys.exit(f"{stage} of {self.package} fails where nothing is planted")
+                    print(f"{self.package}: {stage} {self.seconds[stage]:.1f} s", file=sys.stderr)
 
     def forget(self) -> None:
         """Take back what property tests wrote down."""
@@ -282,22 +289,28 @@ class Bench:
     def outcome(self, programs: dict[str, Path], mutant: Mutant, number: int) -> str:
         """Put a mutant to all tests; return what became of it."""
         for stage, program in self.stages(programs, mutant):
-            limit = self.limits[Stage(stage.program)]
+            limit = TIMES * self.seconds[stage]
             outcome, _ = self.run(program, stage.only, number, limit)
             if outcome != "missed":
                 return outcome
         return "missed"
 
-    def test_together(self, mutants: dict[str, Mutant], jobs: int, told: Told) -> list[str]:
-        """Build mutants together and test each; return the names of those that are left out."""
+    def test_together(
+        self, mutants: dict[str, Mutant], known: Collection[str], jobs: int, told: Told
+    ) -> list[str]:
+        """Build mutants together, test those not `known` yet, and return the names of those left out.
+
+        What is known is planted too, so that a run that goes on finds what it built before.
+        """
         together = self.build_together(mutants)
         for name in together.unviable:
             told(name, "unviable")
-        self.measure(together.programs)
+        self.measure(together.programs, mutants.values())
         with ThreadPoolExecutor(jobs) as pool:
             running = {
                 pool.submit(self.outcome, together.programs, mutants[name], number): name
                 for name, number in together.numbers.items()
+                if name not in known
             }
             for done in as_completed(running):
                 told(running[done], done.result())
