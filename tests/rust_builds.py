@@ -298,7 +298,7 @@ class Bench:
     def test_together(
         self, mutants: dict[str, Mutant], known: Collection[str], jobs: int, told: Told
     ) -> list[str]:
-        """Build mutants together, test those not `known` yet, and return the names of those left out.
+        """Build mutants together, test those not `known` yet; return the names of those left out.
 
         What is known is planted too, so that a run that goes on finds what it built before.
         """
