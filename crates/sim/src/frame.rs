@@ -160,7 +160,7 @@ impl Frame {
     #[inline]
     pub(crate) const fn move_on(&mut self) -> bool {
         let reverse = self.word >> (FLAGS + flag::REVERSE.trailing_zeros()) & 1;
-        self.word = self.word.wrapping_add((1 << HOP) - (reverse << (HOP + 1)));
+        self.word = self.word.wrapping_add(1 << HOP).wrapping_sub(reverse << (HOP + 1));
         reverse != 0
     }
 
