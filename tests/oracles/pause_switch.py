@@ -114,14 +114,66 @@ class SharedMemory:
         return beyond == 0 or beyond + self.XON_OFFSET <= self.limit(source)
 
 
+@dataclass(frozen=True, kw_only=True)
+class DynamicSetting(PauseSetting):
+    """A shared memory with numbers of its own; alpha is two to the power of `exponent`."""
+
+    shared_bytes: int | None = 300_000
+    reserve: int = 2000
+    headroom: int = 12_000
+    xon_offset: int = 5000
+    exponent: int = 0
+    pauses: bool = True
+
+
+class DynamicMemory(SharedMemory):
+    """By the words of the scenario guide: an input has its reserve, then alpha of what is free.
+
+    What goes beyond is headroom if the input is stopped, and lost if nothing stops it.
+    """
+
+    def __init__(self, setting: DynamicSetting) -> None:
+        self.setting = setting
+        self.RESERVE, self.XON_OFFSET = setting.reserve, setting.xon_offset
+        self.room = dict.fromkeys(setting.delays, setting.headroom if setting.pauses else 0)
+        kept = sum(self.room.values()) + setting.reserve * len(setting.delays)
+        self.shared = (setting.shared_bytes or 0) - kept
+        self.used = 0
+        self.own = dict.fromkeys(setting.delays, 0)
+        self.headroom = dict.fromkeys(setting.delays, 0)
+
+    def limit(self, source: str) -> int:
+        return int((self.shared - self.used) * 2.0**self.setting.exponent)
+
+    def take(self, source: str, octets: int) -> bool:
+        beyond = max(self.own[source] + octets - self.RESERVE, 0)
+        wanted = min(octets, beyond)
+        if beyond <= self.limit(source) and wanted <= self.shared - self.used:
+            self.own[source] += octets
+            self.used += wanted
+            return True
+        if octets + self.headroom[source] > self.room[source]:
+            return False
+        self.headroom[source] += octets
+        return True
+
+    def stops(self, source: str) -> bool:
+        return self.setting.pauses and super().stops(source)
+
+
 class Stoppable(Link):
     """A link that its far end can stop between two frames."""
 
-    stopped = False
+    stopped = busy = False
 
     def begin(self) -> None:
-        if not self.stopped:
+        if not self.stopped and not self.busy:
+            self.busy = True
             super().begin()
+
+    def end(self) -> None:
+        self.busy = False
+        super().end()
 
     def stop(self) -> None:
         self.stopped = True
@@ -166,12 +218,18 @@ class Network:
         }
         for link in self.down.values():
             link.tell = self.leave
-        self.memory = Watermarks(s) if s.shared_bytes is None else SharedMemory(s)
+        self.memory = self.memory_of(s)
         self.paused = dict.fromkeys(s.delays, False)
         self.left = [flow.size for flow in self.flows]
         self.done: list[int | None] = [None for _ in self.flows]
         for index, flow in enumerate(self.flows):
             self.world.at(flow.start, partial(self.send, index, flow))
+
+    @staticmethod
+    def memory_of(setting: PauseSetting) -> Watermarks | SharedMemory:
+        if isinstance(setting, DynamicSetting):
+            return DynamicMemory(setting)
+        return Watermarks(setting) if setting.shared_bytes is None else SharedMemory(setting)
 
     def send(self, index: int, flow: Transfer) -> None:
         left = flow.size

@@ -136,6 +136,12 @@ FEATURES = (
         "([RoCE](roce.md))",
     ),
     Subject(
+        "Shared buffers with dynamic thresholds",
+        "crates/sim/src/shared_buffer/tests.rs",
+        second="flows through a switch finish at the same picosecond, after as many pause frames; "
+        "without pauses as many frames are lost",
+    ),
+    Subject(
         "Classes by weight",
         "crates/sim/tests/fabric/weights.rs",
         second="flows through a switch finish at the same picosecond",
