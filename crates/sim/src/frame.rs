@@ -139,6 +139,13 @@ impl Frame {
         self.word & (flags as u64) << FLAGS != 0
     }
 
+    /// All bits if it acknowledges segments or packets, none if not.
+    #[inline(always)]
+    pub(crate) const fn all_bits_if_ack(&self) -> u32 {
+        let sign = self.word << (63 - FLAGS - flag::ACK.trailing_zeros());
+        (sign as i64 >> 63) as u32
+    }
+
     #[inline]
     pub(crate) const fn set(&mut self, flag: u8) {
         self.word |= (flag as u64) << FLAGS;

@@ -29,12 +29,12 @@ pub(crate) enum Mode {
 }
 
 /// What a first-in first-out port needs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fifo {
     /// The congestion point of its queue.
     pub(crate) cp: Option<PortCpId>,
-    /// The same, if it sees arrivals.
-    pub(crate) arrivals: Option<PortCpId>,
+    /// The same, if it sees arrivals; [`PortCpId::MAX`] otherwise.
+    pub(crate) arrivals: PortCpId,
     /// What is done about departures.
     pub(crate) departures: Departures,
     /// The priority queues it changes to while something is paused; `None` if nothing can be.
@@ -76,6 +76,12 @@ pub(crate) enum FarEnd {
     DefendedBuffer(InputId),
     /// It has reached its sink and is only counted, on demand: its arrival needs no event.
     CountingSink,
+}
+
+impl Fifo {
+    /// Without a congestion point.
+    pub(crate) const UNWATCHED: Fifo =
+        Fifo { cp: None, arrivals: PortCpId::MAX, departures: Departures::Unobserved, queues: None };
 }
 
 impl Departures {
@@ -156,7 +162,7 @@ impl Port {
             queued: 0,
             delay: delay.ps(),
             busy_until: 0,
-            mode: if capacity.is_none() { Mode::Plain } else { Mode::Fifo(Fifo::default()) },
+            mode: if capacity.is_none() { Mode::Plain } else { Mode::Fifo(Fifo::UNWATCHED) },
             admits: u64::MAX,
             admitted: Flags::NONE,
             ps_per_byte: rate.ps_per_byte().unwrap_or(0),

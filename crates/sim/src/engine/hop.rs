@@ -87,10 +87,9 @@ impl Engine {
         if !admitted {
             self.drop_frame(now, id, &frame);
         }
-        if let Some(cp) = fifo.arrivals
-            && !frame.is(flag::NOT_DATA)
-            && !self.counts_arrival(cp, &frame, admitted)
-        {
+        // One branch for both: no congestion point sees acknowledgements, and which frame is one cannot be foreseen.
+        let cp = PortCpId::new(fifo.arrivals.number() | frame.all_bits_if_ack());
+        if cp != PortCpId::MAX && !self.counts_arrival(cp, &frame, admitted) {
             self.network.update_queue(now, id);
             let len = self.network.ports[id].queue_len();
             self.show_arrival(now, id, cp, frame, len, admitted);

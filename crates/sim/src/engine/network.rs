@@ -93,6 +93,8 @@ pub(super) struct Routes {
     /// For each port of each path and for its end, where a frame goes on that has come there: forward by that port, in
     /// reverse by the other direction of the port before. [`END`] where its way ends.
     pub(super) onward: Vec<[PortId; 2]>,
+    /// Whether acknowledgements travel back over paths.
+    pub(super) acknowledged: bool,
     /// For each port of each path, the input buffers that hold the frames queued there.
     pub(super) inputs: Vec<HopInputs>,
 }
@@ -134,7 +136,12 @@ impl Routes {
     /// Moves a frame on by one link; returns the port that it goes on by, `None` at the end of its way.
     #[inline(always)]
     pub(super) fn move_on(&self, path: &Path, frame: &mut Frame) -> Option<PortId> {
-        let reverse = frame.move_on();
+        let reverse = if self.acknowledged {
+            frame.move_on()
+        } else {
+            frame.advance_hop();
+            false
+        };
         // Each path before has one entry more than ports.
         let first = path.start + frame.path().number();
         let next = self.onward[first as usize + usize::from(frame.hop())][usize::from(reverse)];

@@ -3,7 +3,7 @@
 use super::super::Engine;
 use super::super::network::{Counting, END, HopInputs, Link, Network, Node, Path, PortCp, Routes};
 use crate::deficit_round_robin::DeficitRoundRobin;
-use crate::ids::{FlowId, Id, IdVec, InputId, NodeId, PortId, SinkId};
+use crate::ids::{FlowId, Id, IdVec, InputId, NodeId, PortCpId, PortId, SinkId};
 use crate::input_buffer::InputBuffer;
 use crate::packets::Packets;
 use crate::plan::{Events, Plan, Traffic};
@@ -97,7 +97,13 @@ fn class_after(plan: &Plan, port: u32, class: u8) -> u8 {
 
 /// Paths end to end in one list, and for each last port the flows that end there.
 fn routes(plan: &Plan) -> (Routes, IdVec<SinkId, Vec<FlowId>>) {
-    let mut routes = Routes { paths: IdVec::new(), ports: Vec::new(), onward: Vec::new(), inputs: Vec::new() };
+    let mut routes = Routes {
+        paths: IdVec::new(),
+        ports: Vec::new(),
+        onward: Vec::new(),
+        acknowledged: plan.flows.iter().any(|flow| flow.traffic.acknowledged()),
+        inputs: Vec::new(),
+    };
     let mut sink_of: HashMap<u32, SinkId> = HashMap::new();
     let mut sinks: IdVec<SinkId, Vec<FlowId>> = IdVec::new();
     let mut members: Vec<(SinkId, u32)> = Vec::with_capacity(plan.flows.len());
@@ -217,7 +223,7 @@ impl Network {
                     let cp = self.cps.push(self.new_cp(plan, &port.name, id, class));
                     let shown = self.cps[cp].observes_departures();
                     let departures = if shown { Departures::Shown(cp) } else { Departures::Unobserved };
-                    let arrivals = Some(cp).filter(|cp| self.cps[*cp].sees_arrivals);
+                    let arrivals = if self.cps[cp].sees_arrivals { cp } else { PortCpId::MAX };
                     self.ports[id].mode = Mode::Fifo(Fifo { cp: Some(cp), arrivals, departures, queues: None });
                 }
             }
@@ -282,7 +288,7 @@ impl Engine {
                 continue;
             }
             let departures = shown.map_or(Departures::Unobserved, Departures::Shown);
-            let arrivals = queue.cp.filter(|cp| network.cps[*cp].sees_arrivals);
+            let arrivals = queue.cp.filter(|cp| network.cps[*cp].sees_arrivals).unwrap_or(PortCpId::MAX);
             network.ports[id].mode = Mode::Fifo(Fifo { cp: queue.cp, arrivals, departures, queues: Some(queues) });
             let node = &mut network.nodes[NodeId::new(planned.from)];
             node.computing.push(id);
