@@ -10,6 +10,7 @@ use qcnlab_schemes::ReactionPoint;
 pub use qcnlab_schemes::driver::{PausePlan, PauseRule, PauseScope, PauseTarget};
 use qcnlab_schemes::registry::Config;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// Everything an [`Engine`](crate::Engine) is built from.
@@ -20,7 +21,7 @@ pub struct Plan {
     /// One entry for each direction of each link.
     pub ports: Vec<PortPlan>,
     /// What is sent along which ports.
-    pub flows: Vec<FlowPlan>,
+    pub flows: FlowPlans,
     /// Generators, which put frames into the queues of flows whose traffic is [`Traffic::Fed`].
     pub generators: Vec<GeneratorPlan>,
     /// Replays, which put frames into the queues of flows whose traffic is [`Traffic::Replayed`].
@@ -287,6 +288,55 @@ pub struct FlowPlan {
     pub rate_step: Option<BitRate>,
     /// Octets that the limiter sends back to back, instead of the scheme's own number.
     pub burst: Option<Bytes>,
+}
+
+/// The flows of a plan. The plans of a scenario's replications, and the engines that run them, share one list; who changes
+/// a flow of a plan changes a copy.
+#[derive(Clone, Debug, Default)]
+pub struct FlowPlans(Arc<Vec<FlowPlan>>);
+
+impl From<Vec<FlowPlan>> for FlowPlans {
+    fn from(flows: Vec<FlowPlan>) -> FlowPlans {
+        FlowPlans(Arc::new(flows))
+    }
+}
+
+impl FromIterator<FlowPlan> for FlowPlans {
+    fn from_iter<T: IntoIterator<Item = FlowPlan>>(flows: T) -> FlowPlans {
+        flows.into_iter().collect::<Vec<_>>().into()
+    }
+}
+
+impl Deref for FlowPlans {
+    type Target = Vec<FlowPlan>;
+
+    fn deref(&self) -> &Vec<FlowPlan> {
+        &self.0
+    }
+}
+
+impl DerefMut for FlowPlans {
+    fn deref_mut(&mut self) -> &mut Vec<FlowPlan> {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+impl<'a> IntoIterator for &'a FlowPlans {
+    type Item = &'a FlowPlan;
+    type IntoIter = std::slice::Iter<'a, FlowPlan>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a mut FlowPlans {
+    type Item = &'a mut FlowPlan;
+    type IntoIter = std::slice::IterMut<'a, FlowPlan>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
 }
 
 /// What a source wants to send.

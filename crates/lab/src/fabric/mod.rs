@@ -13,9 +13,9 @@ use crate::scenario::{
 };
 use crate::topology::{Role, Routes, reverse};
 use qcnlab_sim::{
-    DomainPlan, Events, FlowPlan, GeneratorPlan, LinkFailure, LinkPlan, NodePlan, PathChoice, PauseStorm, Plan,
-    PortPlan, Record, ReplayPlan, RepsPlan, Reroute, ServiceChange, SharedBufferPlan, SharedInputPlan, SharedQueuePlan,
-    Traffic, TrimPlan,
+    DomainPlan, Events, FlowPlan, FlowPlans, GeneratorPlan, LinkFailure, LinkPlan, NodePlan, PathChoice, PauseStorm,
+    Plan, PortPlan, Record, ReplayPlan, RepsPlan, Reroute, ServiceChange, SharedBufferPlan, SharedInputPlan,
+    SharedQueuePlan, Traffic, TrimPlan,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct Fabric {
     pub(crate) nodes: Vec<NodePlan>,
     pub(crate) ports: Vec<PortPlan>,
-    pub(crate) flows: Vec<FlowPlan>,
+    pub(crate) flows: FlowPlans,
     generators: Vec<GeneratorPlan>,
     replays: Vec<ReplayPlan>,
     services: Vec<ServiceChange>,
@@ -123,7 +123,7 @@ impl Fabric {
             flow_names: flows.iter().map(|flow| flow.name.clone()).collect(),
             ports,
             replays,
-            flows,
+            flows: flows.into(),
             generators,
         })
     }

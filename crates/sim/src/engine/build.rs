@@ -47,7 +47,7 @@ impl Engine {
                 recorder: Recorder::new(plan.record, plan.flows.len(), sinks, longest_last_link(plan)),
                 counters: Counters::default(),
                 tallies: plan.flows.iter().map(tally).collect(),
-                flow_names: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
+                flows: plan.flows.clone(),
                 sampled: (0..).zip(&plan.ports).filter(|(_, p)| p.recorded).map(|(n, _)| PortId::new(n)).collect(),
             },
             network,

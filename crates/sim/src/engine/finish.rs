@@ -103,7 +103,7 @@ impl Engine {
         network.audit_shared_buffers(&promised)?;
         let flow_of = |frame: &Frame| network.flow_of(frame);
         let recording = &self.recording;
-        let names = recording.flow_names.iter().map(String::as_str);
+        let names = recording.flows.iter().map(|flow| flow.name.as_str());
         audit::flows(names, &recording.tallies, flow_of, network.ports.iter(), network.queues.iter())?;
         let in_flight: usize = self.signalling.in_flight.iter().map(VecDeque::len).sum();
         let (signals, probes, heads) = self.signalling.carried();

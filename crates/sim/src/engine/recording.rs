@@ -4,6 +4,7 @@ use super::Engine;
 use super::network::Path;
 use super::schedule::Event;
 use crate::ids::{FlowId, Id, IdVec, PortId};
+use crate::plan::FlowPlans;
 use crate::recorder::Recorder;
 use crate::source::Source;
 use crate::trace::{Counters, Tally};
@@ -15,7 +16,8 @@ pub(super) struct Recording {
     pub(super) recorder: Recorder,
     pub(super) counters: Counters,
     pub(super) tallies: IdVec<FlowId, Tally>,
-    pub(super) flow_names: Vec<String>,
+    /// Where their names are.
+    pub(super) flows: FlowPlans,
     /// The ports whose queues are sampled.
     pub(super) sampled: Vec<PortId>,
 }

@@ -4,8 +4,8 @@
 use proptest::test_runner::{FailurePersistence, FileFailurePersistence};
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
-    Control, Engine, Events, Feedback, Finished, FlowPlan, GeneratorPlan, Halt, NodePlan, PathChoice, PausePlan,
-    PauseRule, PauseScope, Plan, PortPlan, Process, Record, Ties, Traffic,
+    Control, Engine, Events, Feedback, Finished, FlowPlan, FlowPlans, GeneratorPlan, Halt, NodePlan, PathChoice,
+    PausePlan, PauseRule, PauseScope, Plan, PortPlan, Process, Record, Ties, Traffic,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::collections::VecDeque;
@@ -30,7 +30,7 @@ impl Net {
             plan: Plan {
                 nodes,
                 ports: Vec::new(),
-                flows: Vec::new(),
+                flows: FlowPlans::default(),
                 generators: Vec::new(),
                 replays: Vec::new(),
                 services: Vec::new(),
