@@ -185,6 +185,19 @@ def test_headroom_that_is_too_short() -> None:
         assert fmean(getattr(run, name) for run in us) == pytest.approx(mean, rel=0.1)
 
 
+def test_dcqcn_and_a_third_flow() -> None:
+    """Two pairs over one link; a third flow joins the first receiver after 100 us."""
+    hosts = [("a1", "s1"), ("a2", "s1"), ("b1", "s2"), ("b2", "s2"), ("c", "s2"), ("s1", "s2")]
+    messages = [message((f"a{i}", "s1", "s2", f"b{i}"), 3_000_000, 0) for i in (1, 2)]
+    messages.append(message(("c", "s2", "b1"), 1_500_000, 100 * US))
+    case = Case(wires(hosts), messages, [("s1", "s2")], 32 * MIB)
+    them = [theirs(case, dcqcn=True, seed=seed) for seed in range(1, 5)]
+    us = [ours(case, dcqcn=True, seed=seed) for seed in range(1, 31)]
+    mean = fmean(time for run in them for time in run.times)
+    assert fmean(time for run in us for time in run.times) == pytest.approx(mean, rel=0.03)
+    assert sum(run.pause_frames + run.drops for run in them + us) == 0
+
+
 def test_dcqcn_in_a_small_buffer() -> None:
     """Eight senders before the first marks have come back: pauses, then DCQCN."""
     case = star(8, 750_000)
