@@ -1,6 +1,8 @@
 //! Live runs on this machine: what must hold under any load. Where the machine cannot run them they are skipped, said
 //! so and counted; with QCNLAB_REQUIRE_LIVE=1 that is a failure.
 
+mod star;
+
 use qcnlab_capture::{CaptureReader, Direction, InterfaceId};
 use qcnlab_lab::{ConformOptions, Control, Scenario, conform_rp};
 use qcnlab_live::{
@@ -9,35 +11,18 @@ use qcnlab_live::{
 use qcnlab_schemes::Signal;
 use qcnlab_sim::{Counters, FlowTally, Trace};
 use qcnlab_wire::{Codec, Frame, MacAddress, Payload, Tlv};
+use star::STAR;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Two saturated senders, 10 Gb/s, that drops to 0.5 Gb/s for a third of the time: 4.5 s at scale 100.
-const HOTSPOT: &str = r#"
-duration = "45 ms"
-warmup = "5 ms"
-
-[topology]
-kind = "star"
-sources = 2
-rate = "10 Gb/s"
-rtt = "20 us"
-buffer = "150 KB"
-
-[[traffic]]
-kind = "saturated"
-frame = "1500 B"
-
-[[hotspot]]
-from = "15 ms"
-until = "30 ms"
-rate = "0.5 Gb/s"
-
-[scheme]
-name = "qcn"
-preset = "DECK001"
-"#;
+/// The star for 45 ms, whose port drops to 0.5 Gb/s for a third of the time: 4.5 s at scale 100.
+fn hotspot() -> String {
+    format!(
+        "duration = \"45 ms\"\nwarmup = \"5 ms\"\n{STAR}\n[[hotspot]]\nfrom = \"15 ms\"\nuntil = \"30 ms\"\n\
+         rate = \"0.5 Gb/s\"\n"
+    )
+}
 
 fn live(text: &str, options: &LiveOptions) -> LiveRun {
     let scenario = Scenario::parse(text, "test.toml").expect("the scenario can work");
@@ -71,7 +56,7 @@ fn captured(run: &LiveRun) -> (Vec<String>, Vec<Seen>) {
 }
 
 fn a_hotspot_is_answered_by_cnms_and_lower_rates() {
-    let run = live(HOTSPOT, &LiveOptions { snap: 1600, ..LiveOptions::default() });
+    let run = live(&hotspot(), &LiveOptions { snap: 1600, ..LiveOptions::default() });
     let (trace, counters, flows) = trace(&run);
     assert!(counters.frames_delivered > 1000 && counters.messages_sent > 5, "{counters:?}");
     assert!(flows.iter().all(|flow| flow.delivered > 100), "{flows:?}");
@@ -289,7 +274,7 @@ fn heard_at(captured: &(Vec<String>, Vec<Seen>), wire: &str) -> Vec<u64> {
 /// The kernel's shaper paces. After each CNM that a host hears the kernel says a lower rate of its class than before, and
 /// no class lets more pass than its rates allow.
 fn the_kernel_shaper_is_slower_after_each_cnm() {
-    let run = live(HOTSPOT, &LiveOptions { snap: 128, limiter: LimiterKind::Htb, ..LiveOptions::default() });
+    let run = live(&hotspot(), &LiveOptions { snap: 128, limiter: LimiterKind::Htb, ..LiveOptions::default() });
     let (_, counters, flows) = trace(&run);
     let captured = captured(&run);
     let mut all_heard = 0;
@@ -505,7 +490,7 @@ fn feedback_at_the_switch_and_in_the_card() {
 /// Everything goes on, each kind is counted, and the TCP of the others arrives octet by octet.
 fn hostile_frames_at_full_rate_stop_nobody_else() {
     let text =
-        HOTSPOT.replace("sources = 2", "sources = 3").replace("kind = \"saturated\"", "priority = 3\nkind = \"tcp\"");
+        hotspot().replace("sources = 2", "sources = 3").replace("kind = \"saturated\"", "priority = 3\nkind = \"tcp\"");
     let text = format!("{text}\n[feedback]\nkind = \"frames\"\n\n[domain]\npriorities = \"3\"\n");
     let intruder = Some(Intruder { host: "source3".to_owned(), seed: 1 });
     let run = live(&text, &LiveOptions { intruder, real_time: false, ..LiveOptions::default() });
@@ -533,7 +518,7 @@ fn nothing_of_the_machine_is_touched() {
     let named = || std::fs::read_dir("/run/netns").map_or(0, |entries| entries.count());
     let before = (own().expect("it can be read"), named());
     let changes = ["duration=8 ms", "warmup=1 ms", "hotspot.from=3 ms", "hotspot.until=5 ms"];
-    let scenario = Scenario::parse(HOTSPOT, "test.toml").and_then(|scenario| scenario.with_overrides(&changes));
+    let scenario = Scenario::parse(&hotspot(), "test.toml").and_then(|scenario| scenario.with_overrides(&changes));
     let scenario = scenario.expect("it works");
     run(&scenario, &LiveOptions::default(), &Control::default()).expect("it runs");
     assert_eq!((own().expect("it can be read"), named()), before);
@@ -542,7 +527,7 @@ fn nothing_of_the_machine_is_touched() {
 /// A run that is stopped ends within a second.
 fn a_stop_is_heard_within_a_second() {
     let control = Control::default();
-    let scenario = Scenario::parse(HOTSPOT, "test.toml").expect("it works");
+    let scenario = Scenario::parse(&hotspot(), "test.toml").expect("it works");
     let ended = std::thread::scope(|scope| {
         let running = scope.spawn(|| run(&scenario, &LiveOptions::default(), &control).err());
         std::thread::sleep(std::time::Duration::from_millis(1500));

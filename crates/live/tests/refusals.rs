@@ -1,29 +1,15 @@
 //! What the simulator has and live runs do not is refused in words, before anything is built.
 
+mod star;
+
 use qcnlab_lab::{Control, Scenario};
 use qcnlab_live::{LimiterKind, LiveError, LiveOptions, TrafficSource, run, stand};
 use qcnlab_schemes::registry::catalogue;
+use star::STAR;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-const STAR: &str = r#"
-duration = "10 ms"
-
-[topology]
-kind = "star"
-sources = 2
-rate = "10 Gb/s"
-rtt = "20 us"
-buffer = "150 KB"
-
-[[traffic]]
-kind = "saturated"
-frame = "1500 B"
-
-[scheme]
-name = "qcn"
-preset = "DECK001"
-"#;
+const TEN_MS: &str = "duration = \"10 ms\"\n";
 
 /// A feature that live runs lack: what of the star changes for it, the tables that are added, and the refusal.
 struct Lacking {
@@ -100,7 +86,7 @@ const LACKING: &[Lacking] = &[
 
 fn star(changes: &[&str], tables: &str) -> Scenario {
     let scenario =
-        Scenario::parse(&format!("{STAR}\n{tables}"), "test.toml").and_then(|all| all.with_overrides(changes));
+        Scenario::parse(&format!("{TEN_MS}{STAR}\n{tables}"), "test.toml").and_then(|all| all.with_overrides(changes));
     scenario.unwrap_or_else(|error| panic!("the simulator can run it, with {changes:?} and {tables}: {error}"))
 }
 
@@ -262,7 +248,8 @@ fn schemes_whose_signals_have_no_frames_are_refused_by_name() {
             _ => panic!("{name} is new: does it run live?"),
         };
         let kind = if matches!(name, "dctcp" | "hpcc" | "timely") { "roce" } else { "saturated" };
-        let text = STAR.replace("name = \"qcn\"\npreset = \"DECK001\"", &format!("name = \"{name}\""));
+        let text =
+            format!("{TEN_MS}{STAR}").replace("name = \"qcn\"\npreset = \"DECK001\"", &format!("name = \"{name}\""));
         let text = text.replace("saturated", kind);
         let scenario = Scenario::parse(&text, "test.toml");
         assert_eq!(refusal(&scenario.expect("the simulator can run it"), &LiveOptions::default()), said);

@@ -130,7 +130,7 @@ fn headroom_is_worked_out_for_each_delay() {
     let delays = axis("topology.delay", "1 us, 2 us, 100 us, 1 ms");
     assert_eq!(compare(&Grid::new(&base, &[], std::slice::from_ref(&delays), &[])), 4);
     let off = ["pause.kind=none".to_owned()];
-    assert_eq!(compare(&Grid::new(&base, &off, &[delays.clone()], &[])), 1);
+    assert_eq!(compare(&Grid::new(&base, &off, std::slice::from_ref(&delays), &[])), 1);
     // Links that are written out have delays of their own; those of a shape have two, which are set anew.
     let base = named("link-failure-leaf-spine-100g");
     let trunks = axis("topology.trunk_delay", "1 us, 3 us, 40 us");

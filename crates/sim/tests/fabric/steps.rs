@@ -26,7 +26,7 @@ fn a_bin_is_shown_when_its_last_frame_has_arrived() {
     let mut seen = 0;
     let mut at = Instant::ZERO;
     loop {
-        at = at + Span::from_ns(500);
+        at += Span::from_ns(500);
         let mut look = |trace: &Trace| {
             let shown = &trace.throughput;
             assert_eq!(shown.bytes, rows.bytes[..shown.bytes.len()], "at {at:?}");

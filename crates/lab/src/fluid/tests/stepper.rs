@@ -153,10 +153,10 @@ fn a_lag_that_depends_on_the_state_meets_its_breaks() {
     assert!(order > 3.8, "order {order}");
 }
 
-/// A start late in time: the state jumps at 1, and so does the slope of what hears it 0.4 later.
-struct Late;
+/// The state jumps at some times, each with what it jumps to; what hears it has it as its slope 0.4 later.
+struct Jumping(&'static [(f64, f64)]);
 
-impl System for Late {
+impl System for Jumping {
     fn size(&self) -> usize {
         2
     }
@@ -170,50 +170,28 @@ impl System for Late {
     }
 
     fn jumps(&self) -> Vec<f64> {
-        vec![1.0]
+        self.0.iter().map(|(at, _)| *at).collect()
     }
 
-    fn jump(&self, _time: f64, state: &mut [f64]) {
-        state[0] = 3.0;
+    fn jump(&self, time: f64, state: &mut [f64]) {
+        let last = self.0.iter().rev().find(|(at, _)| *at < time + 1e-9);
+        state[0] = last.expect("a jump is at its time").1;
     }
 }
 
+/// A start late in time.
 #[test]
 fn a_jump_of_the_state_is_heard_a_lag_later() {
-    for (time, state) in rows(&Late, &[0.0, 0.0], 3.0, 0.07, 0.1) {
+    for (time, state) in rows(&Jumping(&[(1.0, 3.0)]), &[0.0, 0.0], 3.0, 0.07, 0.1) {
         near(state[1], 3.0 * (time - 1.4).max(0.0), 1e-12, &format!("at {time}"));
     }
 }
 
-/// The state jumps to 3 at 1, and to 5 before the next step would end.
-struct Twice;
-
-impl System for Twice {
-    fn size(&self) -> usize {
-        2
-    }
-
-    fn lags(&self) -> Vec<Lag> {
-        vec![Lag::Constant(0.4)]
-    }
-
-    fn slope(&self, _time: f64, _state: &[f64], past: &HistoryView<'_>, slope: &mut [f64]) {
-        slope.copy_from_slice(&[0.0, past.ago(0, 0.4).get(0)]);
-    }
-
-    fn jumps(&self) -> Vec<f64> {
-        vec![1.0, 1.03]
-    }
-
-    fn jump(&self, time: f64, state: &mut [f64]) {
-        state[0] = if time < 1.02 { 3.0 } else { 5.0 };
-    }
-}
-
-/// What is read at a jump is the state just after it, and not what stands a step later.
+/// The second jump comes before the next step would end. What is read at a jump is the state just after it, and not what
+/// stands a step later.
 #[test]
 fn two_jumps_within_a_step_are_heard_apart() {
-    for (time, state) in rows(&Twice, &[0.0, 0.0], 3.0, 0.07, 0.1) {
+    for (time, state) in rows(&Jumping(&[(1.0, 3.0), (1.03, 5.0)]), &[0.0, 0.0], 3.0, 0.07, 0.1) {
         let heard = 3.0 * (time - 1.4).clamp(0.0, 0.03) + 5.0 * (time - 1.43).max(0.0);
         near(state[1], heard, 1e-12, &format!("at {time}"));
     }
