@@ -28,8 +28,8 @@ choice! {
 
 impl Endpoint {
     /// Returns what the reaction point knows, with the base round-trip time that it reckons with.
-    pub fn with_base_rtt(mut self, given: Option<Span>, of: BaseRttOf) -> Endpoint {
-        self.base_rtt = given.unwrap_or(match of {
+    pub fn with_base_rtt(mut self, set: Option<Span>, of: BaseRttOf) -> Endpoint {
+        self.base_rtt = set.unwrap_or(match of {
             BaseRttOf::Path => self.base_rtt,
             BaseRttOf::Network => self.longest_rtt,
         });
@@ -81,11 +81,11 @@ mod tests {
 
     #[test]
     fn the_base_round_trip_time_is_the_paths_or_the_networks_or_the_one_given() {
-        let (own, longest, given) = (Span::from_us(4), Span::from_us(10), Span::from_us(7));
+        let (own, longest, other) = (Span::from_us(4), Span::from_us(10), Span::from_us(7));
         let endpoint = Endpoint { base_rtt: own, longest_rtt: longest, ..BitRate::gbps(100).into() };
-        let seen = |given, of| endpoint.with_base_rtt(given, of).base_rtt;
+        let seen = |set, of| endpoint.with_base_rtt(set, of).base_rtt;
         assert_eq!([seen(None, BaseRttOf::Path), seen(None, BaseRttOf::Network)], [own, longest]);
-        assert_eq!([BaseRttOf::Path, BaseRttOf::Network].map(|of| seen(Some(given), of)), [given; 2]);
+        assert_eq!([BaseRttOf::Path, BaseRttOf::Network].map(|of| seen(Some(other), of)), [other; 2]);
     }
 
     /// 20 Mb/s for 100 Gb/s are 5 Mb/s at 25.

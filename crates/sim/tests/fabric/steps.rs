@@ -27,12 +27,12 @@ fn a_bin_is_shown_when_its_last_frame_has_arrived() {
     let mut at = Instant::ZERO;
     loop {
         at += Span::from_ns(500);
-        let mut look = |trace: &Trace| {
+        let mut show = |trace: &Trace| {
             let shown = &trace.throughput;
             assert_eq!(shown.bytes, rows.bytes[..shown.bytes.len()], "at {at:?}");
             seen = shown.bytes.len();
         };
-        if !engine.advance(at, &mut look).unwrap() {
+        if !engine.advance(at, &mut show).unwrap() {
             break;
         }
         // Bins that ended 7 us ago and before.
