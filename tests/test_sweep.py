@@ -163,6 +163,11 @@ BAD = {
     "no value": (("--vary", "topology.rtt"), "KEY=VALUE"),
     "an empty value": (("--vary", "topology.rtt=10 us,"), "a value is missing"),
     "twice the same": (("--vary", "topology.rtt=10 us,10us"), "over 10 us twice"),
+    "two names of a key": (
+        ("--vary", "hotspot.rate=1 Gb/s,2 Gb/s", "--vary", "hotspot.0.rate=3 Gb/s,4 Gb/s"),
+        "another key sets it, too",
+    ),
+    "tables": (("--vary", "record.tables=true,false"), "a sweep keeps no tables"),
     "twice a key": (("--vary", "seed=1", "--vary", "seed=2"), "'seed' is varied twice"),
     "a falling range": (("--vary", "topology.sources=5..2"), "ranges rise"),
     "an endless range": (("--vary", "topology.sources=1..999999999"), "100,000"),

@@ -222,6 +222,8 @@ def _check(
 def _check_keys(texts: Mapping[str, list[str]], changes: Sequence[str], *, seeded: bool) -> None:
     if "replications" in texts:
         raise scenario_error("replications cannot vary", hint="--reps gives each point as many")
+    if "record.tables" in texts:
+        raise scenario_error("record.tables cannot vary: a sweep keeps no tables")
     if "seed" in texts and seeded:
         raise scenario_error("'seed' is varied, so --seed cannot be given")
     fixed = {change.partition("=")[0].strip() for change in changes}
@@ -262,7 +264,10 @@ def _axes(
             seen(",".join(words).encode())
         (most, times), *_ = Counter(words).most_common(1)
         if times > 1:
-            raise scenario_error(f"'{key}' is varied over {most} twice")
+            raise scenario_error(
+                f"'{key}' is varied over {most} twice",
+                hint="a value is given twice, or another key sets it, too",
+            )
         axes.append(axis)
     return tuple(axes)
 
