@@ -114,7 +114,7 @@ class Endpoint(NamedTuple):
     mtu: int
     """Octets of payload in a full packet."""
     longest_rtt: int = 0
-    """The same as `base_rtt` on the longest way between two hosts of the network, ps; at least `base_rtt`."""
+    """The same as `base_rtt` on the longest way between two hosts, ps; at least `base_rtt`."""
 
 
 class Flight(NamedTuple):
