@@ -308,9 +308,10 @@ class Bench:
         self.measure(together.programs, mutants.values())
         with ThreadPoolExecutor(jobs) as pool:
             running = {
-                pool.submit(self.outcome, together.programs, mutants[name], number): name
-                for name, number in together.numbers.items()
-                if name not in known
+                # In the order of the draw, so that those of a run that was stopped are a draw too.
+                pool.submit(self.outcome, together.programs, mutant, together.numbers[name]): name
+                for name, mutant in mutants.items()
+                if name in together.numbers and name not in known
             }
             for done in as_completed(running):
                 told(running[done], done.result())
