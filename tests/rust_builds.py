@@ -37,7 +37,7 @@ MEMORY_KIB = 4_000_000
 SLOW_S = 3.0
 
 # Where property tests keep the cases that failed: those of another mutant take no part.
-SEEDS = "tests/*.proptest-regressions"
+SEEDS = ("tests/*.proptest-regressions", "proptest-regressions/**/*.txt")
 
 # What rustc says of a function that is no constant one and should be.
 CONSTANT = re.compile(
@@ -122,7 +122,7 @@ class Bench:
         self.folder = tree / "crates" / package.removeprefix("qcnlab-")
         self.root = str((self.folder / "src/lib.rs").relative_to(tree))
         self.sources: dict[str, bytes] = {}
-        self.seeds = {file: file.read_bytes() for file in self.folder.glob(SEEDS)}
+        self.seeds = {file: file.read_bytes() for file in self.kept_cases()}
         self.seconds: dict[Stage, float] = {}
 
     def source(self, path: str) -> bytes:
@@ -234,9 +234,13 @@ class Bench:
                         sys.exit(f"{stage} of {self.package} fails where nothing is planted")
                     print(f"{self.package}: {stage} {self.seconds[stage]:.1f} s", file=sys.stderr)
 
+    def kept_cases(self) -> list[Path]:
+        """Return the files that property tests keep their cases in."""
+        return [file for pattern in SEEDS for file in self.folder.glob(pattern)]
+
     def forget(self) -> None:
         """Take back what property tests wrote down."""
-        for file in self.folder.glob(SEEDS):
+        for file in self.kept_cases():
             if file not in self.seeds:
                 file.unlink(missing_ok=True)
             elif file.read_bytes() != self.seeds[file]:
