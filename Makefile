@@ -91,7 +91,7 @@ fuzz-live: ## send hostile frames into a live network at full rate for 10 minute
 	@nice -n 10 target/release/examples/fuzz $(ARGS)
 
 mutants: $(CORE) target/tools/bin/cargo-mutants ## plant 200 bugs and count those that the tests notice (ARGS="--sample 0": all)
-	@nice -n 19 $(PYTHON) tests/mutants.py $(ARGS)
+	@nice -n 19 $(BIN)/python tests/mutants.py $(ARGS)
 
 target/tools/bin/cargo-mutants:
 	cargo install --locked --version 25.3.1 --root target/tools cargo-mutants
