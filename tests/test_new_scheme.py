@@ -68,7 +68,16 @@ def test_a_new_scheme_is_listed_builds_and_passes_its_tests(copy: Path) -> None:
     assert "cheme_name" not in after[f"{SOURCE}/family/slow_start.rs"]
     formatted(copy, f"{SOURCE}/lib.rs")
     built = subprocess.run(
-        ["cargo", "test", "--lib", "--offline", "--quiet", "-p", "qcnlab-schemes", "slow_start"],
+        [
+            "cargo",
+            "test",
+            "--lib",
+            "--offline",
+            "--quiet",
+            "-p",
+            "qcnlab-schemes",
+            "family::slow_start",
+        ],
         cwd=copy,
         env={**os.environ, "CARGO_TARGET_DIR": str(copy / "target")},
         capture_output=True,

@@ -166,6 +166,15 @@ def test_two_objectives_have_a_front(short: qcnlab.Scenario) -> None:
     )
 
 
+def test_scores_that_are_never_numbers_leave_an_empty_figure(short: qcnlab.Scenario) -> None:
+    """Runs end 1 ms after the hotspot, so that no rate is back for 10 ms."""
+    late = short.with_("duration=26 ms", "hotspot.until=25 ms")
+    tuned = search(late, minimize=["recovery_ms", "drops"], trials=2, reps=1)
+    assert all(math.isinf(trial.scores[0]) for trial in [tuned.baseline, *tuned.trials])
+    plane = tuned.plot().axes[0]
+    assert plane.get_xlabel().startswith("recovery") and not plane.texts
+
+
 def test_three_objectives_are_drawn_pair_by_pair(short: qcnlab.Scenario) -> None:
     goals = ["queue_mean_bytes", "drops", "queue_std_bytes"]
     tuned = search(short, minimize=goals, trials=3, reps=1)

@@ -92,11 +92,10 @@ def _one_over_other(plane: Axes, tuned: Tuning, pair: tuple[int, int]) -> None:
 
 def _numbered(plane: Axes, tuned: Tuning, pair: tuple[int, int]) -> None:
     """Write the numbers of trials beside the front, where they do not stand on each other."""
-    spans = [
-        max(trial.scores[i] for trial in _finite(tuned))
-        - min(trial.scores[i] for trial in _finite(tuned))
-        for i in pair
-    ]
+    scores = [trial.scores for trial in _finite(tuned)]
+    if not scores:
+        return
+    spans = [max(each[i] for each in scores) - min(each[i] for each in scores) for i in pair]
     # On the side where no trial is better.
     across, up = (-3.0 if tuned.objectives[i].smallest else 3.0 for i in pair)
     told: list[tuple[float, ...]] = []
