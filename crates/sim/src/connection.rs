@@ -116,6 +116,19 @@ mod tests {
         Connection::new(&config, None, &flow, Instant::ZERO)
     }
 
+    /// Two segments are handed over. Room for just both takes both, an octet less the first alone.
+    #[test]
+    fn a_segment_that_fills_its_room_is_queued() {
+        let refused = |short| {
+            let mut connection = connection(RttFrom::Handover);
+            connection.room = 2 * (connection.mss + connection.headers) - short;
+            let mut refused = Vec::new();
+            connection.queue_segments(Instant::ZERO, |size| refused.push(size));
+            (refused.len(), connection.waiting.len())
+        };
+        assert_eq!([refused(0), refused(1)], [(0, 2), (1, 1)]);
+    }
+
     #[test]
     fn the_wait_at_the_limiter_counts_unless_the_round_trip_starts_at_the_departure() {
         let at = |us| Instant::ZERO + Span::from_us(us);

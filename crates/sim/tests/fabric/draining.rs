@@ -2,7 +2,7 @@
 
 use super::TEN;
 use super::net::{Net, greedy};
-use qcnlab_sim::{Ending, Events, FlowTally, Traffic};
+use qcnlab_sim::{Ending, Events, FlowTally, Process, Traffic};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// Two flows of 15 KB, ten frames, over links of 10 Gb/s and 1 us: 12 + 1.2 us of transmissions and 2 us of way for
@@ -50,4 +50,17 @@ fn a_run_drains_when_no_flow_can_finish_any_more() {
     assert!(done.end < Instant::ZERO + Span::from_us(40), "{:?}", done.end);
     net.plan.flows[finite].start = net.plan.end;
     assert_eq!(net.run().ending, Ending::Time);
+}
+
+/// A generator whose first frame would come when it stops makes none; one that stops a picosecond later makes one.
+#[test]
+fn a_generator_that_stops_as_it_starts_makes_no_frame() {
+    for (stop, frames) in [(0, 0), (1, 1)] {
+        let mut net = Net::new(&["a", "c", "s"]);
+        net.link("a", "s", TEN, Span::from_us(1));
+        net.link("s", "c", TEN, Span::from_us(1));
+        net.fed("a", "c", Process::Constant { rate: BitRate::gbps(1) });
+        net.plan.generators[0].stop = Instant::from_ps(stop);
+        assert_eq!(net.run().flows[0].sent, frames);
+    }
 }

@@ -3,8 +3,9 @@
 use super::TEN;
 use super::circles::ring;
 use super::net::{Net, greedy};
-use qcnlab_sim::{Ending, Events, PauseStorm, WatchdogAction, WatchdogPlan};
+use qcnlab_sim::{Control, Departure, Ending, Engine, Events, FrameFacts, PauseStorm, WatchdogAction, WatchdogPlan};
 use qcnlab_units::{Instant, Span};
+use std::ops::ControlFlow;
 
 /// a -> s -> c: frame k, from 0, is at s at 1.2 (k + 1) + 1 us. The host c pauses its link from 1 ms on: its pause frame
 /// takes 51.2 ns and 1 us, so it works at 1001.0512 us, when frame 832 is in transmission.
@@ -36,6 +37,44 @@ fn a_storm_stops_the_link_until_it_is_over() {
     let pauses = &done.trace.pauses;
     assert_eq!((pauses.start.clone(), pauses.end.clone()), (vec![1_001_051_200], vec![2_001_051_200]));
     assert_eq!((pauses.port.clone(), pauses.because.clone()), (vec![net.port("s->c")], vec![net.port("c->s")]));
+}
+
+/// The same port between steps: before the pause works, in the middle of it, as it ends, and 1 ms later. At 1500 us 1249
+/// frames have come and 833 gone, at 2001.0512 us 1666 have come. Then one goes each 1.2 us, 833 in 1 ms. What is due when a
+/// step ends has not happened yet: neither has the end of the pause.
+#[test]
+fn between_steps_a_port_says_whether_and_how_long_it_was_paused() {
+    let net = paused_by_its_sink(2000, None);
+    let mut engine = Engine::new(&net.plan);
+    let port = net.port("s->c") as usize;
+    let mut after = |ps| {
+        engine.advance(Instant::from_ps(ps), &mut |_| {}).unwrap();
+        let state = engine.port_states()[port];
+        (state.is_paused, state.paused.ps(), state.sent.get() / 1500, state.queue.get() / 1500)
+    };
+    let whole = 1_000_000_000;
+    assert_eq!(after(1_000_000_000), (false, 0, 831, 1));
+    assert_eq!(after(1_500_000_000), (true, 498_948_800, 833, 416));
+    assert_eq!(after(2_001_051_200), (true, whole, 833, 833));
+    assert_eq!(after(2_001_051_300), (false, whole, 833, 833));
+    let (is_paused, paused, sent, _) = after(3_001_051_300);
+    assert_eq!((is_paused, paused, sent), (false, whole, 833 + 833));
+}
+
+/// A capture of the host's port has its two pause frames when their last octets leave, 51.2 ns after they begin.
+#[test]
+fn pause_frames_are_captured_as_they_leave() {
+    let net = paused_by_its_sink(2000, None);
+    let mut rows = Vec::new();
+    let mut sink = |departure: &Departure| {
+        if let FrameFacts::Pause { classes, quanta } = departure.frame {
+            rows.push((departure.at.ps(), classes, quanta > 0));
+        }
+        ControlFlow::Continue(())
+    };
+    let port = net.port("c->s");
+    Engine::run_captured(net.plan, &[port], &Control::default(), &mut |_| {}, &mut sink).unwrap();
+    assert_eq!(rows, [(1_000_051_200, None, true), (2_000_051_200, None, false)]);
 }
 
 /// An XOFF holds for 65535 times 51.2 ns, and the next is due after half of that, 1677.696 us. A storm that ends at that
