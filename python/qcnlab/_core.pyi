@@ -13,6 +13,7 @@ __all__ = [
     "Dice",
     "Error",
     "Frames",
+    "Grid",
     "LawViolation",
     "Outcome",
     "Scenario",
