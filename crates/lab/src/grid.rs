@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// So many points at most are checked one after the other, by one thread.
 const IN_A_ROW: usize = 512;
 
-/// Every combination of the assignments of some axes, applied to one scenario. Grid are counted from 0, the last axis
+/// Every combination of the assignments of some axes, applied to one scenario. Points are counted from 0, the last axis
 /// varies fastest.
 pub struct Grid {
     base: Scenario,
@@ -52,13 +52,13 @@ struct SharedText {
 pub struct Checked {
     /// Simulated time of one run at each point that can be run, ps.
     pub simulated_ps: u128,
-    /// Grid that cannot be run.
+    /// Points that cannot be run.
     pub refused: usize,
     /// How often what follows from the tables was worked out.
     pub networks: usize,
 }
 
-/// Grid that are refused for the same reason.
+/// Points that are refused for the same reason.
 #[derive(Debug)]
 pub struct Refusal {
     /// The first of them.

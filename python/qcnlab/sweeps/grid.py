@@ -258,8 +258,8 @@ def _axes(
             pairs = zip(resolved, assigned, strict=True)
             axis = Axis(key, tuple(text if value is None else value for value, text in pairs))
             words = axis.words
-            for _, hash_ in own:
-                seen((hash_ or "").encode())
+            for hash_ in (hash_ for _, hash_ in own if hash_ is not None):
+                seen(hash_.encode())
         if long:
             seen(",".join(words).encode())
         (most, times), *_ = Counter(words).most_common(1)

@@ -1,4 +1,4 @@
-//! Grid of a grid: each is what its assignments make, however much of it was taken from the point before.
+//! Points of a grid: each is what its assignments make, however much of it was taken from the point before.
 //!
 //! In tests a scenario that keeps what follows from another one's tables works it out itself, too, and compares
 //! (`scenario::check`).
@@ -131,6 +131,12 @@ fn headroom_is_worked_out_for_each_delay() {
     assert_eq!(compare(&Grid::new(&base, &[], std::slice::from_ref(&delays), &[])), 4);
     let off = ["pause.kind=none".to_owned()];
     assert_eq!(compare(&Grid::new(&base, &off, std::slice::from_ref(&delays), &[])), 1);
+    // Where pauses begin after delays that nobody asked for, these are asked for then.
+    let kinds = axis("pause.kind", "link, none");
+    for axes in [[delays.clone(), kinds.clone()], [kinds, delays.clone()]] {
+        compare(&Grid::new(&base, &[], &axes, &[]));
+        compare(&Grid::new(&base, &off, &axes, &[]));
+    }
     // Links that are written out have delays of their own; those of a shape have two, which are set anew.
     let base = named("link-failure-leaf-spine-100g");
     let trunks = axis("topology.trunk_delay", "1 us, 3 us, 40 us");

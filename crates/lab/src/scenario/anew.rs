@@ -27,9 +27,16 @@ pub(super) fn depends_on_its_end(scenario: &Scenario) -> bool {
 }
 
 /// Whether a buffer follows from how much a link can bring after a pause.
-fn keeps_headroom(scenario: &Scenario) -> bool {
+pub(super) fn keeps_headroom(scenario: &Scenario) -> bool {
     let stops = |pause: &Pause| pause.kind != PauseKind::None;
     scenario.pauses.iter().any(stops) || !scenario.shared_buffers.is_empty()
+}
+
+/// What pauses and shared buffers, changed from those of `before`, have made anew. The links of a graph may have got other
+/// delays while no headroom asked for them.
+pub(super) fn of_headroom(before: bool, scenario: &Scenario) -> Anew {
+    let begins = !before && keeps_headroom(scenario) && matches!(scenario.topology, Topology::Graph(_));
+    if begins { Anew::Network } else { Anew::Plans }
 }
 
 /// Propagation delays are asked for by headroom alone; the built-in bottleneck's buffer and the overhead of frames by

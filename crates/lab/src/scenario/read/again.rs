@@ -1,7 +1,7 @@
 //! A scenario that differs in a few keys from one that was checked: only the tables of these keys are read again.
 
 use super::Reader;
-use crate::scenario::anew::{Anew, depends_on_its_end, of_links, of_topology, of_traffic};
+use crate::scenario::anew::{Anew, depends_on_its_end, keeps_headroom, of_headroom, of_links, of_topology, of_traffic};
 use crate::scenario::check;
 use crate::scenario::document::Document;
 use crate::scenario::error::ScenarioError;
@@ -30,6 +30,7 @@ impl Reader<'_> {
     /// Reads one section into `scenario`.
     fn section(&self, scenario: &mut Scenario, section: &str) -> Result<Anew, ScenarioError> {
         let mut anew = Anew::Network;
+        let headroom = keeps_headroom(scenario);
         match section {
             "topology" => {
                 let topology = self.topology()?;
@@ -42,10 +43,16 @@ impl Reader<'_> {
                 scenario.links = links;
             }
             "switch" => (scenario.switches, anew) = (self.switches()?, Anew::Ways),
-            "shared_buffer" => (scenario.shared_buffers, anew) = (self.shared_buffers()?, Anew::Plans),
+            "shared_buffer" => {
+                scenario.shared_buffers = self.shared_buffers()?;
+                anew = of_headroom(headroom, scenario);
+            }
             "wred" => (scenario.wreds, anew) = (self.wreds()?, Anew::Plans),
             "adapter" => scenario.adapters = self.adapters()?,
-            "pause" => (scenario.pauses, anew) = (self.pauses()?, Anew::Plans),
+            "pause" => {
+                scenario.pauses = self.pauses()?;
+                anew = of_headroom(headroom, scenario);
+            }
             "watchdog" => (scenario.watchdogs, anew) = (self.watchdogs()?, Anew::Plans),
             "routing" => (scenario.routing, anew) = (self.routing()?, Anew::Ways),
             "route" => (scenario.routes, anew) = (self.routes()?, Anew::Ways),
