@@ -124,6 +124,24 @@ fn feedback_from_the_card_does_as_well_as_from_the_switch() {
     }
 }
 
+/// Deck 002's source fills its link, and switches report their queue as long as something is queued. With clocks in step
+/// each frame finds the queue empty; with a clock one millionth slower behind it something is queued from the second
+/// frame on. A report is sent with each fourth frame of 312 octets (1248, the first sum from 1000 on), so that 12.5 MB in
+/// 10 ms are 10,016 reports. Nothing is that near to being full in a network, and frames that leave late do the same.
+#[test]
+fn a_card_hears_of_queues_at_rest_unless_clocks_are_in_step() {
+    let reports = |trunk_rate: &str| {
+        let trunk = [format!("topology.trunk_rate={trunk_rate}"), format!("hotspot.rate={trunk_rate}")];
+        let times = ["warmup=0 s", "duration=10 ms", "hotspot.from=9 ms", "hotspot.until=10 ms"];
+        let all = [&times[..], &[&trunk[0], &trunk[1]]].concat();
+        most(&outcome("one-source-two-switches-nic-feedback-10g-to-1g", 1, &all), "messages")
+    };
+    assert_eq!(reports("10 Gb/s"), 0.0);
+    assert_eq!(reports("10.00001 Gb/s"), 0.0);
+    let slow = reports("9.99999 Gb/s");
+    assert!((9_900.0..=10_016.0).contains(&slow), "{slow}");
+}
+
 const STABILITY: &str = "stability-10src-10g-rtt400us";
 
 fn hundred(more: &[&str]) -> Outcome {
