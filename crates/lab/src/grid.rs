@@ -5,7 +5,7 @@
 //! more by itself, so that it is told as it would be alone.
 
 use crate::scenario::{
-    Anew, Assignment, Document, ResolvedScenario, Scenario, ScenarioError, again, apply_read, resolved, values,
+    Assignment, Document, Recheck, ResolvedScenario, Scenario, ScenarioError, apply_read, reread, resolved, values,
 };
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -97,7 +97,7 @@ impl Grid {
             axes,
             refused: Mutex::default(),
         };
-        let cost: Vec<Anew> = (0..points.axes.len()).map(|axis| points.cost(axis)).collect();
+        let cost: Vec<Recheck> = (0..points.axes.len()).map(|axis| points.cost(axis)).collect();
         points.order.sort_by_key(|axis| std::cmp::Reverse(cost[*axis]));
         points
     }
@@ -152,13 +152,13 @@ impl Grid {
     }
 
     /// Return what has to be made anew where nothing but the value of an axis differs.
-    fn cost(&self, axis: usize) -> Anew {
+    fn cost(&self, axis: usize) -> Recheck {
         let mut at = vec![0; self.axes.len()];
         let first = self.document(&at).and_then(|document| values(&document).ok());
-        let Some(first) = first.filter(|_| self.axes[axis].texts.len() > 1) else { return Anew::Network };
+        let Some(first) = first.filter(|_| self.axes[axis].texts.len() > 1) else { return Recheck::Network };
         at[axis] = 1;
-        let second = self.document(&at).and_then(|document| again(first, &document, &[&self.axes[axis].section]).ok());
-        second.map_or(Anew::Network, |(_, anew)| anew)
+        let second = self.document(&at).and_then(|document| reread(first, &document, &[&self.axes[axis].section]).ok());
+        second.map_or(Recheck::Network, |(_, recheck)| recheck)
     }
 
     /// Checks points one after the other.
@@ -191,11 +191,11 @@ impl Grid {
             Some(Known { at: before, scenario, resolved }) => {
                 let differs = |axis: &usize| before[*axis] != at[*axis];
                 let sections: Vec<&str> = (0..at.len()).filter(differs).map(|axis| &*self.axes[axis].section).collect();
-                let (scenario, anew) = again(scenario, &document, &sections).ok()?;
-                (scenario, Some((resolved, anew)))
+                let (scenario, recheck) = reread(scenario, &document, &sections).ok()?;
+                (scenario, Some((resolved, recheck)))
             }
         };
-        *networks += usize::from(known.as_ref().is_none_or(|(_, anew)| *anew == Anew::Network));
+        *networks += usize::from(known.as_ref().is_none_or(|(_, recheck)| *recheck == Recheck::Network));
         let resolved = resolved(&scenario, known).ok()?;
         Some(Known { at: at.to_vec(), scenario, resolved })
     }

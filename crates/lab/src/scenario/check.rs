@@ -1,6 +1,5 @@
 //! Refuses scenarios whose values contradict one another.
 
-use super::anew::Anew;
 use super::counts::Counts;
 use super::domain_fault::DomainFault;
 use super::drawing::Draw;
@@ -8,6 +7,7 @@ use super::error::ScenarioError;
 use super::fault::Fault;
 use super::located::LocatedFault;
 use super::position::Position;
+use super::recheck::Recheck;
 use super::resolved::ResolvedScenario;
 use super::routing::check_recycling;
 use super::types::{Scenario, Traffic, TrafficKind};
@@ -42,12 +42,12 @@ pub(crate) fn check(scenario: &Scenario) -> Result<Counts, ScenarioError> {
 /// scenario that was checked, with what has to be made anew for this one.
 pub(crate) fn resolved(
     scenario: &Scenario,
-    known: Option<(ResolvedScenario, Anew)>,
+    known: Option<(ResolvedScenario, Recheck)>,
 ) -> Result<ResolvedScenario, ScenarioError> {
     let draw = Draw { seed: scenario.seed, replication: 0 };
     let rest = |()| match known {
-        None | Some((_, Anew::Ways)) => fabric(scenario, draw, None),
-        Some((known, Anew::Nothing)) => {
+        None | Some((_, Recheck::Ways)) => fabric(scenario, draw, None),
+        Some((known, Recheck::Nothing)) => {
             #[cfg(test)]
             tests::assert_follows(scenario, draw, &known);
             Ok(known)
@@ -74,14 +74,14 @@ impl Scenario {
 fn fabric(
     scenario: &Scenario,
     draw: Draw,
-    known: Option<(ResolvedScenario, Anew)>,
+    known: Option<(ResolvedScenario, Recheck)>,
 ) -> Result<ResolvedScenario, LocatedFault> {
     signals(scenario)?;
     transport(scenario)?;
     check_recycling(scenario)?;
     let resolved = match known {
-        Some((known, Anew::Checks)) => known,
-        Some((mut known, Anew::Plans)) => {
+        Some((known, Recheck::Checks)) => known,
+        Some((mut known, Recheck::Plans)) => {
             scenario.topology.set_delays(&mut known.network);
             known.plan(scenario)?;
             known

@@ -9,14 +9,14 @@
 //! * `layout`: the shape of a file, as data over those tables.
 //! * `document`: from text to a tree of keys and values, each with its `position`.
 //! * `overrides`: changes to that tree. `slowing`: the scenario at another pace.
-//! * `read`: from the tree to a scenario. `anew`: how much of it is checked again where one table differs. `fineness`: how finely a run is written down where the file does not say.
+//! * `read`: from the tree to a scenario. `recheck`: how much of it is checked again where one table differs. `fineness`:
+//!   how finely a run is written down where the file does not say.
 //! * `check`: what cannot work although every value by itself could.
 //! * `fault`, `pause_fault`, `domain_fault`: what can be wrong. `located`: a fault with the keys it concerns. `error`: a fault as a
 //!   message, with the line and a caret.
 //! * `warning`: what can be run, but may not mean what its author thinks.
 //! * `text`: from a scenario to TOML, JSON and a hash.
 
-mod anew;
 mod check;
 mod connection;
 mod counts;
@@ -45,6 +45,7 @@ mod position;
 mod ranges;
 mod read;
 mod receiving;
+mod recheck;
 mod renamed;
 mod replaying;
 mod resolved;
@@ -62,7 +63,6 @@ mod warning;
 mod watchdog;
 mod wred;
 
-pub(crate) use anew::Anew;
 pub(crate) use check::resolved;
 pub(crate) use counts::Counts;
 pub(crate) use defences::{Defended, Mode, automatic_alternate};
@@ -70,7 +70,8 @@ pub(crate) use document::Document;
 pub(crate) use drawing::Draw;
 pub(crate) use failing::FailedLink;
 pub(crate) use overrides::{Assignment, apply_read};
-pub(crate) use read::{again, values};
+pub(crate) use read::{reread, values};
+pub(crate) use recheck::Recheck;
 pub(crate) use replaying::pace;
 pub(crate) use resolved::ResolvedScenario;
 pub(crate) use routing::NewPaths;

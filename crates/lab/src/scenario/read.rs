@@ -1,8 +1,8 @@
 //! From a document to a scenario: checks every key, reads every value, fills in every default.
 
-mod again;
+mod reread;
 
-pub(crate) use again::again;
+pub(crate) use reread::reread;
 
 use super::check;
 use super::counts::Counts;

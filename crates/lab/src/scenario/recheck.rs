@@ -6,7 +6,7 @@ use super::types::{Scenario, Traffic, TrafficKind};
 
 /// What has to be made anew for a scenario that differs from one that was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Anew {
+pub(crate) enum Recheck {
     /// Nothing: the times, which are always compared, are all that can contradict each other otherwise.
     Nothing,
     /// The checks. What follows from the tables is the same.
@@ -34,45 +34,45 @@ pub(super) fn keeps_headroom(scenario: &Scenario) -> bool {
 
 /// What pauses and shared buffers, changed from those of `before`, have made anew. The links of a graph may have got other
 /// delays while no headroom asked for them.
-pub(super) fn of_headroom(before: bool, scenario: &Scenario) -> Anew {
+pub(super) fn of_headroom(before: bool, scenario: &Scenario) -> Recheck {
     let begins = !before && keeps_headroom(scenario) && matches!(scenario.topology, Topology::Graph(_));
-    if begins { Anew::Network } else { Anew::Plans }
+    if begins { Recheck::Network } else { Recheck::Plans }
 }
 
 /// Propagation delays are asked for by headroom alone; the built-in bottleneck's buffer and the overhead of frames by
 /// checks.
-pub(super) fn of_topology(scenario: &Scenario, topology: &Topology) -> Anew {
+pub(super) fn of_topology(scenario: &Scenario, topology: &Topology) -> Recheck {
     let before = &scenario.topology;
     if before == topology {
-        return Anew::Nothing;
+        return Recheck::Nothing;
     }
     let moved = before.clone().with_delays_of(topology);
     match keeps_headroom(scenario) {
-        false if moved == *topology => return Anew::Nothing,
+        false if moved == *topology => return Recheck::Nothing,
         // The links of a graph have delays of their own.
-        true if moved == *topology && !matches!(topology, Topology::Graph(_)) => return Anew::Plans,
-        true => return Anew::Network,
+        true if moved == *topology && !matches!(topology, Topology::Graph(_)) => return Recheck::Plans,
+        true => return Recheck::Network,
         false => {}
     }
     match (moved, topology) {
         (Topology::Star(star), Topology::Star(now)) => {
             let same = Star { buffer: now.buffer, frame_overhead: now.frame_overhead, ..star } == *now;
-            if same { Anew::Checks } else { Anew::Network }
+            if same { Recheck::Checks } else { Recheck::Network }
         }
-        _ => Anew::Network,
+        _ => Recheck::Network,
     }
 }
 
 /// As for a topology: delays are asked for by headroom alone.
-pub(super) fn of_links(scenario: &Scenario, links: &[Links]) -> Anew {
+pub(super) fn of_links(scenario: &Scenario, links: &[Links]) -> Recheck {
     let moved = |(before, now): (&Links, &Links)| Links { delay: now.delay, ..before.clone() } == *now;
     let kept = scenario.links.iter().zip(links).all(|(before, now)| before.delay.is_some() == now.delay.is_some());
     let same = scenario.links.len() == links.len() && kept && scenario.links.iter().zip(links).all(moved);
-    if same && !keeps_headroom(scenario) { Anew::Nothing } else { Anew::Network }
+    if same && !keeps_headroom(scenario) { Recheck::Nothing } else { Recheck::Network }
 }
 
 /// The length of frames is asked for by checks, and by what counts in longest frames.
-pub(super) fn of_traffic(scenario: &Scenario, traffic: &[Traffic]) -> Anew {
+pub(super) fn of_traffic(scenario: &Scenario, traffic: &[Traffic]) -> Recheck {
     let counts_frames = keeps_headroom(scenario) || scenario.switches.iter().any(|switch| switch.weights.is_some());
     let plain = |kind: &TrafficKind| matches!(kind, TrafficKind::Saturated { size: None, .. });
     let longer = |(before, now): (&Traffic, &Traffic)| {
@@ -80,8 +80,8 @@ pub(super) fn of_traffic(scenario: &Scenario, traffic: &[Traffic]) -> Anew {
     };
     let same = scenario.traffic.len() == traffic.len() && scenario.traffic.iter().zip(traffic).all(longer);
     match same {
-        true if counts_frames => Anew::Plans,
-        true => Anew::Checks,
-        false => Anew::Network,
+        true if counts_frames => Recheck::Plans,
+        true => Recheck::Checks,
+        false => Recheck::Network,
     }
 }

@@ -1,66 +1,68 @@
 //! A scenario that differs in a few keys from one that was checked: only the tables of these keys are read again.
 
 use super::Reader;
-use crate::scenario::anew::{Anew, depends_on_its_end, keeps_headroom, of_headroom, of_links, of_topology, of_traffic};
 use crate::scenario::check;
 use crate::scenario::document::Document;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::layout::TOP;
+use crate::scenario::recheck::{
+    Recheck, depends_on_its_end, keeps_headroom, of_headroom, of_links, of_topology, of_traffic,
+};
 use crate::scenario::types::Scenario;
 use qcnlab_schemes::params::Table;
 use std::sync::Arc;
 
 /// Reads again the tables of `known` in which `document` differs from its own: those named `sections`, where another
 /// name stands for the keys of the file itself. What differs then needs the checks that are returned.
-pub(crate) fn again(
+pub(crate) fn reread(
     known: Scenario,
     document: &Arc<Document>,
     sections: &[&str],
-) -> Result<(Scenario, Anew), ScenarioError> {
+) -> Result<(Scenario, Recheck), ScenarioError> {
     let reader = Reader { document };
     let mut scenario = Scenario { origin: Arc::clone(document), ..known };
-    let mut anew = Anew::Nothing;
+    let mut recheck = Recheck::Nothing;
     for section in sections {
-        anew = anew.max(reader.section(&mut scenario, section)?);
+        recheck = recheck.max(reader.section(&mut scenario, section)?);
     }
-    Ok((scenario, anew))
+    Ok((scenario, recheck))
 }
 
 impl Reader<'_> {
     /// Reads one section into `scenario`.
-    fn section(&self, scenario: &mut Scenario, section: &str) -> Result<Anew, ScenarioError> {
-        let mut anew = Anew::Network;
+    fn section(&self, scenario: &mut Scenario, section: &str) -> Result<Recheck, ScenarioError> {
+        let mut recheck = Recheck::Network;
         let headroom = keeps_headroom(scenario);
         match section {
             "topology" => {
                 let topology = self.topology()?;
-                anew = of_topology(scenario, &topology);
+                recheck = of_topology(scenario, &topology);
                 scenario.topology = topology;
             }
             "link" => {
                 let links = self.links()?;
-                anew = of_links(scenario, &links);
+                recheck = of_links(scenario, &links);
                 scenario.links = links;
             }
-            "switch" => (scenario.switches, anew) = (self.switches()?, Anew::Ways),
+            "switch" => (scenario.switches, recheck) = (self.switches()?, Recheck::Ways),
             "shared_buffer" => {
                 scenario.shared_buffers = self.shared_buffers()?;
-                anew = of_headroom(headroom, scenario);
+                recheck = of_headroom(headroom, scenario);
             }
-            "wred" => (scenario.wreds, anew) = (self.wreds()?, Anew::Plans),
+            "wred" => (scenario.wreds, recheck) = (self.wreds()?, Recheck::Plans),
             "adapter" => scenario.adapters = self.adapters()?,
             "pause" => {
                 scenario.pauses = self.pauses()?;
-                anew = of_headroom(headroom, scenario);
+                recheck = of_headroom(headroom, scenario);
             }
-            "watchdog" => (scenario.watchdogs, anew) = (self.watchdogs()?, Anew::Plans),
-            "routing" => (scenario.routing, anew) = (self.routing()?, Anew::Ways),
-            "route" => (scenario.routes, anew) = (self.routes()?, Anew::Ways),
+            "watchdog" => (scenario.watchdogs, recheck) = (self.watchdogs()?, Recheck::Plans),
+            "routing" => (scenario.routing, recheck) = (self.routing()?, Recheck::Ways),
+            "route" => (scenario.routes, recheck) = (self.routes()?, Recheck::Ways),
             "domain" => scenario.domain = self.domain()?,
             "defence" => scenario.defences = self.defences()?,
             "traffic" => {
                 let traffic = self.traffic()?;
-                anew = of_traffic(scenario, &traffic);
+                recheck = of_traffic(scenario, &traffic);
                 scenario.traffic = traffic;
                 check::load(scenario)?;
             }
@@ -68,7 +70,7 @@ impl Reader<'_> {
                 let hotspots = self.hotspots()?;
                 let ports = scenario.hotspots.iter().map(|hotspot| &hotspot.port);
                 if ports.eq(hotspots.iter().map(|hotspot| &hotspot.port)) {
-                    anew = Anew::Nothing;
+                    recheck = Recheck::Nothing;
                 }
                 scenario.hotspots = hotspots;
             }
@@ -78,26 +80,26 @@ impl Reader<'_> {
             "scheme" => {
                 scenario.scheme = self.scheme()?;
                 // Who takes part in a domain depends on what the scheme hears.
-                anew = if scenario.domain.is_some() { Anew::Network } else { Anew::Checks };
+                recheck = if scenario.domain.is_some() { Recheck::Network } else { Recheck::Checks };
             }
-            "record" => anew = self.record_again(scenario)?,
-            _ => anew = self.top_again(scenario)?,
+            "record" => recheck = self.reread_record(scenario)?,
+            _ => recheck = self.reread_top(scenario)?,
         }
-        Ok(anew)
+        Ok(recheck)
     }
 
-    fn record_again(&self, scenario: &mut Scenario) -> Result<Anew, ScenarioError> {
+    fn reread_record(&self, scenario: &mut Scenario) -> Result<Recheck, ScenarioError> {
         let record = self.record(scenario.duration)?;
         let before = std::mem::replace(&mut scenario.record, record);
         let now = &scenario.record;
         Ok(match (&before.bottleneck, &before.queues) == (&now.bottleneck, &now.queues) {
-            false => Anew::Network,
-            true if now.tables => Anew::Checks,
-            true => Anew::Nothing,
+            false => Recheck::Network,
+            true if now.tables => Recheck::Checks,
+            true => Recheck::Nothing,
         })
     }
 
-    fn top_again(&self, scenario: &mut Scenario) -> Result<Anew, ScenarioError> {
+    fn reread_top(&self, scenario: &mut Scenario) -> Result<Recheck, ScenarioError> {
         let times = |of: &Scenario| (of.duration, of.stop_arrivals);
         let (seed, before) = (scenario.seed, times(scenario));
         for (index, value) in self.top()?.into_iter().enumerate() {
@@ -107,7 +109,7 @@ impl Reader<'_> {
         let drawn = seed != scenario.seed && scenario.draws_flows();
         let timed = before != times(scenario) && depends_on_its_end(scenario);
         // How finely a run is written down follows from its duration.
-        let record = if before == times(scenario) { Anew::Nothing } else { self.record_again(scenario)? };
-        Ok(if drawn || timed { Anew::Network } else { record })
+        let record = if before == times(scenario) { Recheck::Nothing } else { self.reread_record(scenario)? };
+        Ok(if drawn || timed { Recheck::Network } else { record })
     }
 }
