@@ -26,26 +26,8 @@ import qcnlab.dissector
 QCNLAB = [sys.executable, "-m", "qcnlab"]
 
 # 3 s at scale 100: two senders meet at a link of their own rate.
-SCENARIO = """
-title = "Two senders"
-duration = "30 ms"
-warmup = "5 ms"
-
-[topology]
-kind = "star"
-sources = 2
-rate = "10 Gb/s"
-rtt = "20 us"
-buffer = "150 KB"
-
-[[traffic]]
-kind = "saturated"
-frame = "1500 B"
-
-[scheme]
-name = "qcn"
-preset = "DECK001"
-"""
+HEAD = 'title = "Two senders"\nduration = "30 ms"\nwarmup = "5 ms"\n'
+STAR = Path(__file__).parent.parent / "crates/live/tests/star/star.toml"
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +67,7 @@ def shaper(machine: None) -> None:
 @pytest.fixture
 def scenario(tmp_path: Path) -> Path:
     path = tmp_path / "two.toml"
-    path.write_text(SCENARIO)
+    path.write_text(HEAD + STAR.read_text())
     return path
 
 

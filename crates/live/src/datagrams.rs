@@ -4,8 +4,8 @@
 //! process says so, and a frame for which the limiter has no room is refused, as in the simulator. Where the kernel's
 //! shaper paces, frames wait in its classes: the socket says when there is no room.
 
-use crate::adapter::{Adapter, udp_destination, udp_payload};
-use crate::layout::{DISCARD, Layout, ip};
+use crate::adapter::Adapter;
+use crate::layout::{CN_TAG, DISCARD, Layout, TAGGED_HEADER, ip};
 use crate::shaper::{LimiterKind, mark_of};
 use crate::sys::SysError;
 use crate::sys::socket::{set_mark, set_receive_buffer, set_send_buffer, take_datagrams, tell_drops};
@@ -271,5 +271,27 @@ impl Source {
         let taken = self.sockets[which].send(&self.payload).is_ok();
         self.sent[which] += u64::from(taken);
         taken
+    }
+}
+
+/// Octets of a UDP payload in a frame of a flow, as it stands on the link.
+pub(crate) fn udp_payload(frame: u64, cn_tag: bool) -> usize {
+    const HEADERS: u64 = TAGGED_HEADER + 20 + 8;
+    frame.saturating_sub(HEADERS + if cn_tag { CN_TAG } else { 0 }).max(8) as usize
+}
+
+/// Where the datagrams of a flow go.
+fn udp_destination(destination: u32) -> SocketAddrV4 {
+    SocketAddrV4::new(ip(destination).into(), DISCARD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 312 octets: 14 of Ethernet, 4 + 4 of tags, 20 of IPv4 and 8 of UDP leave 262.
+    #[test]
+    fn a_frame_is_its_headers_and_its_data() {
+        assert_eq!((udp_payload(312, true), udp_payload(312, false), udp_payload(60, true)), (262, 266, 10));
     }
 }

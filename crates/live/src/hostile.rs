@@ -4,9 +4,10 @@ use crate::adapter::{Adapter, FromLink};
 use crate::congestion::{controlled_classes, points};
 use crate::head::with_tags;
 use crate::layout::{Layout, mac};
+use crate::record::Capture;
 use crate::shaper::LimiterKind;
 use crate::signals;
-use crate::switch::{Capture, Switches};
+use crate::switch::Switches;
 use crate::sys::socket::Received;
 use qcnlab_lab::{Scenario, run_elsewhere};
 use qcnlab_schemes::{Cnm, CpId, Dice, Purpose, Signal};
@@ -15,27 +16,13 @@ use qcnlab_wire::{CnTag, MacControl, Pause, Payload, Quanta, VlanTag};
 use qcnlab_wire::{Codec, Frame, MacAddress};
 use std::sync::Arc;
 
-const TEXT: &str = r#"
-duration = "1 s"
-
-[topology]
-kind = "star"
-sources = 2
-rate = "100 Mb/s"
-rtt = "1 ms"
-buffer = "60 KB"
-
-[[traffic]]
-kind = "saturated"
-frame = "1500 B"
-
-[scheme]
-name = "qcn"
-preset = "DECK001"
-"#;
+/// Two senders at 100 Mb/s, 1 ms away, and a queue of 60 KB: the star of the live tests, slowed.
+const CHANGES: [&str; 3] = ["topology.rate=100 Mb/s", "topology.rtt=1 ms", "topology.buffer=60 KB"];
 
 fn plan() -> Plan {
-    let scenario = Scenario::parse(TEXT, "hostile.toml").expect("it can work");
+    let text = format!("duration = \"1 s\"\n{}", include_str!("../tests/star/star.toml"));
+    let scenario = Scenario::parse(&text, "star.toml").and_then(|star| star.with_overrides(&CHANGES));
+    let scenario = scenario.expect("it can work");
     let mut plan = None;
     let _ = run_elsewhere(&scenario, 1, |made| {
         plan = Some(made);
@@ -44,7 +31,7 @@ fn plan() -> Plan {
     plan.expect("a scenario has a plan")
 }
 
-/// The layout of the scenario above, for tests of other files.
+/// The layout of that scenario, for tests of other files.
 pub(crate) fn layout() -> Layout {
     Layout::new(&plan()).expect("it can be laid out")
 }

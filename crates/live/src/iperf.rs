@@ -92,7 +92,7 @@ impl Streaming<'_> {
         words.extend([server_port(flow).to_string(), "--cport".to_owned(), (FIRST_PORT + flow as u16).to_string()]);
         words.extend(["-t".to_owned(), format!("{seconds:.0}")]);
         let line = self.plan.ports[planned.paths[0][0] as usize].rate.get();
-        let payload = crate::adapter::udp_payload(planned.frame.get(), planned.cn_tag && planned.controlled);
+        let payload = crate::datagrams::udp_payload(planned.frame.get(), planned.cn_tag && planned.controlled);
         let udp = |rate: u64| {
             // iperf3 counts the payload's bits; the scenario those of frames.
             let rate = rate as f64 * payload as f64 / planned.frame.get() as f64;

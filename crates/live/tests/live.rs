@@ -24,6 +24,13 @@ fn hotspot() -> String {
     )
 }
 
+/// The star for 40 ms with other traffic than its own, and tables behind it.
+fn star_with(traffic: &str, tables: &str) -> String {
+    let own = "[[traffic]]\nkind = \"saturated\"\nframe = \"1500 B\"\n";
+    assert!(STAR.contains(own));
+    format!("duration = \"40 ms\"\n{}\n{tables}", STAR.replace(own, traffic))
+}
+
 fn live(text: &str, options: &LiveOptions) -> LiveRun {
     let scenario = Scenario::parse(text, "test.toml").expect("the scenario can work");
     run(&scenario, options, &Control::default()).expect("it runs")
@@ -220,17 +227,7 @@ fn pfc_stops_its_class_and_no_other() {
 
 /// A stream that loses frames in a short queue, under QCN, arrives whole; one with an end finishes.
 fn tcp_delivers_every_octet() {
-    let run = live(
-        r#"
-duration = "40 ms"
-
-[topology]
-kind = "star"
-sources = 2
-rate = "10 Gb/s"
-rtt = "20 us"
-buffer = "45 KB"
-
+    let traffic = r#"
 [[traffic]]
 kind = "tcp"
 from = "source1"
@@ -241,13 +238,8 @@ kind = "tcp"
 from = "source2"
 frame = "1500 B"
 size = "4 MB"
-
-[scheme]
-name = "qcn"
-preset = "DECK001"
-"#,
-        &LiveOptions::default(),
-    );
+"#;
+    let run = live(&star_with(traffic, "").replace("150 KB", "45 KB"), &LiveOptions::default());
     let (_, counters, flows) = trace(&run);
     let received: Vec<(u32, u64, u64)> = run
         .streams
@@ -314,17 +306,7 @@ fn the_kernel_shaper_is_slower_after_each_cnm() {
 
 /// Two streams of one host, each with a reaction point and a class of its own, arrive whole through the kernel's shaper.
 fn tcp_through_the_kernel_shaper_arrives_whole() {
-    let run = live(
-        r#"
-duration = "40 ms"
-
-[topology]
-kind = "star"
-sources = 2
-rate = "10 Gb/s"
-rtt = "20 us"
-buffer = "150 KB"
-
+    let traffic = r#"
 [[traffic]]
 kind = "tcp"
 from = "source1"
@@ -335,18 +317,10 @@ kind = "tcp"
 from = "source1"
 frame = "1500 B"
 size = "1500 KB"
-
-[[hotspot]]
-from = "1 ms"
-until = "5 ms"
-rate = "2 Gb/s"
-
-[scheme]
-name = "qcn"
-preset = "DECK001"
-"#,
-        &LiveOptions { limiter: LimiterKind::Htb, ..LiveOptions::default() },
-    );
+"#;
+    let hotspot = "[[hotspot]]\nfrom = \"1 ms\"\nuntil = \"5 ms\"\nrate = \"2 Gb/s\"\n";
+    let options = LiveOptions { limiter: LimiterKind::Htb, ..LiveOptions::default() };
+    let run = live(&star_with(traffic, hotspot), &options);
     let received: Vec<(u64, u64)> = [0, 1]
         .map(|flow| run.streams.iter().find(|end| end.flow == flow && end.tally.segments == 0))
         .map(|end| end.expect("the stream was read"))

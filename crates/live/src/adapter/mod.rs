@@ -6,24 +6,23 @@
 //! (acknowledgements, other traffic) goes to the port at once. Where the kernel's shaper paces, frames have waited there
 //! before they come here, and the limiter holds them for the port alone.
 
+mod from_link;
+mod releasing;
+mod shaping;
+
 use crate::defence::{self, DefenceEnd, DefendedPort, Mode};
 use crate::gate::{fastest, longest_gap};
-use crate::head::{Head, whole, with_tags};
-use crate::layout::{DISCARD, Layout, VLAN, ip, mac};
+use crate::head::{Head, with_tags};
+use crate::layout::{Layout, VLAN, mac};
 use crate::limiters::{HostLimiter, limiters_of};
 use crate::port::{Port, Queued};
-use crate::record::Records;
-use crate::shaper::{LimiterKind, ShapedClass, WantedRate};
-use crate::signals;
-use crate::spacing::Spaced;
-use crate::switch::{Capture, Due};
-use crate::sys::socket::Received;
+use crate::record::{Capture, Records};
+use crate::shaper::LimiterKind;
 use crate::view::View;
-use qcnlab_capture::Direction;
 use qcnlab_schemes::ReactionPoint;
 use qcnlab_sim::{FlowPlan, Plan, Traffic};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
-use qcnlab_wire::{CnTag, Codec, EtherType, Frame, MacControl, Payload, VlanTag};
+use qcnlab_units::{Bytes, Instant, Span};
+use qcnlab_wire::{CnTag, VlanTag};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -185,65 +184,6 @@ impl Adapter {
         self.records.flows[flow as usize].refused += 1;
     }
 
-    /// A frame came over the link.
-    pub(crate) fn take_from_link(&mut self, now: u64, received: Received<'_>) -> FromLink<'_> {
-        if received.cut {
-            self.records.refused.oversize += 1;
-            return FromLink::Consumed;
-        }
-        let octets = whole(received.octets, received.tag);
-        let Some(head) = Head::read(&octets) else {
-            self.records.refused.malformed += 1;
-            return FromLink::Consumed;
-        };
-        if self.capture.snap > 0 {
-            let Capture { snap, share } = self.capture;
-            self.records.capture(now, self.uplink, Direction::Received, &octets, snap, share);
-        }
-        if head.ether_type == EtherType::MAC_CONTROL {
-            self.control(now, &octets);
-            return FromLink::Consumed;
-        }
-        if signals::is_signal(head.ether_type) {
-            self.signal(now, &head, &octets);
-            return FromLink::Consumed;
-        }
-        if head.ether_type == EtherType::LLDP {
-            self.hear_announcement(now, &octets);
-            return FromLink::Consumed;
-        }
-        let own = head.destination == mac(self.host) || head.destination.0[0] & 1 == 1;
-        if !own {
-            return FromLink::Consumed;
-        }
-        if let Some(of) = head.conversation(&octets) {
-            if let Some(flow) = self.layout.flow_of_frame(head.source, &of) {
-                let count = &mut self.records.flows[flow as usize];
-                count.delivered += 1;
-                count.delivered_octets += octets.len() as u64;
-                if count.finished == 0 && count.delivered_octets >= self.totals[flow as usize] {
-                    count.finished = now;
-                }
-            } else if self.layout.acknowledged_flow(&of).is_some() {
-                self.records.counters.acks_heard += 1;
-            }
-        }
-        let mut room = std::mem::take(&mut self.room);
-        head.untagged(&octets, &mut room);
-        self.room = room;
-        FromLink::ToStack(&self.room)
-    }
-
-    /// The switch announced itself.
-    fn hear_announcement(&mut self, now: u64, octets: &[u8]) {
-        let Some(port) = &mut self.defended else { return };
-        match defence::read(octets) {
-            Ok((announced, seconds)) => port.hear(now, announced, seconds),
-            Err(_) => self.records.refused.unreadable_announcements += 1,
-        }
-        self.announce(now);
-    }
-
     /// Has the host announce itself, where that is due.
     fn announce(&mut self, now: u64) {
         let Some(announced) = self.defended.as_mut().and_then(|port| port.announcement_due(now)) else { return };
@@ -251,82 +191,6 @@ impl Adapter {
         let system = &self.layout.systems[self.host as usize];
         let octets = defence::frame_of(announced, mac(self.host), name, system);
         let _ = self.port.enqueue(now, Queued { octets, class: 7, ..Queued::default() });
-    }
-
-    fn control(&mut self, now: u64, octets: &[u8]) {
-        let Ok((Frame { payload: Payload::MacControl(control), .. }, _)) = Frame::decode(octets) else {
-            self.records.refused.malformed += 1;
-            return;
-        };
-        let at = now + self.reaction;
-        match control {
-            MacControl::Pause(pause) => self.pend(at, u8::MAX, pause.time.0),
-            MacControl::Pfc(pfc) => {
-                for class in (0..8u8).filter(|class| pfc.enabled & 1 << class != 0) {
-                    self.pend(at, 1 << class, pfc.times[usize::from(class)].0);
-                }
-            }
-            MacControl::Other { .. } => self.records.refused.odd_control += 1,
-        }
-    }
-
-    fn pend(&mut self, at: u64, classes: u8, quanta: u16) {
-        const MOST: usize = 64;
-        if self.pending_pauses.len() >= MOST {
-            self.apply_pause();
-        }
-        self.pending_pauses.push_back((at, classes, quanta));
-    }
-
-    fn apply_pause(&mut self) {
-        let Some((at, classes, quanta)) = self.pending_pauses.pop_front() else { return };
-        let (uplink, because) = (self.uplink, self.layout.ways[self.uplink as usize].reverse);
-        let (whole_link, records) = (classes == u8::MAX, &mut self.records);
-        self.port.pause(at, classes, quanta, |class, (since, until, ())| {
-            if !whole_link || class == 0 {
-                let class = if whole_link { None } else { Some(class) };
-                records.on_pause(since, until, uplink, class, because);
-            }
-        });
-    }
-
-    /// A signal from the link: it must be for this host and name a reaction point that is here.
-    fn signal(&mut self, now: u64, head: &Head, octets: &[u8]) {
-        if head.destination != mac(self.host) {
-            self.records.refused.stray_signals += 1;
-            return;
-        }
-        let Ok(heard) = signals::read(octets) else {
-            self.records.refused.unreadable_signals += 1;
-            return;
-        };
-        if !self.reacts {
-            self.records.counters.messages_ignored += 1;
-            return;
-        }
-        let limiter = match (heard.rpid, heard.priority) {
-            (Some(rpid), _) => self.limiters.iter_mut().find(|limiter| limiter.rpid == rpid),
-            // Without CN-TAG the reaction point that answers for the frame's priority hears it.
-            (None, Some(priority)) => {
-                self.untagged[usize::from(priority & 7)].and_then(|position| self.limiters.get_mut(position))
-            }
-            (None, None) => None,
-        };
-        let Some(limiter) = limiter else {
-            self.records.refused.stray_signals += 1;
-            return;
-        };
-        if !limiter.cnms.take(now) {
-            self.records.refused.flooded_signals += 1;
-            return;
-        }
-        limiter.told = limiter.told.max(now);
-        let at = Instant::from_ps(limiter.told);
-        limiter.driver.on_signal(at, &heard.signal);
-        limiter.driver.update_pacer(at);
-        let _ = limiter.driver.changed_wake();
-        limiter.heard += 1;
-        self.records.counters.messages_heard += 1;
     }
 
     /// Brings everything up to `now`: wake-ups, pauses, releases and transmissions, each at its own instant.
@@ -362,60 +226,6 @@ impl Adapter {
         }
     }
 
-    /// Releases and transmits what can go by `now`.
-    fn transmit(&mut self, now: u64) {
-        loop {
-            let counters = &mut self.records.counters;
-            self.port.advance(now, |_| counters.frame_hops += 1);
-            if self.port.is_busy() {
-                return;
-            }
-            let Some((position, at)) = self.next_release().filter(|(_, at)| *at <= now) else { return };
-            self.release(position, at.max(now.saturating_sub(self.most_catch_up)));
-        }
-    }
-
-    /// Which limiter releases next, and when: the first that may; of equals that of the highest class, then in turn.
-    fn next_release(&self) -> Option<(usize, u64)> {
-        let free = self.port.free_at();
-        let count = self.limiters.len();
-        let mut best: Option<(usize, u64)> = None;
-        for offset in 0..count {
-            let position = (self.next_turn + offset) % count;
-            let limiter = &self.limiters[position];
-            let Some(first) = limiter.waiting.front() else { continue };
-            let next = limiter.next();
-            if next == Instant::NEVER {
-                continue;
-            }
-            let at = next.ps().max(first.arrived).max(free).max(self.port.paused_until(limiter.class));
-            let better = best.is_none_or(|(other, earliest)| {
-                at < earliest || (at == earliest && limiter.class > self.limiters[other].class)
-            });
-            if better {
-                best = Some((position, at));
-            }
-        }
-        best
-    }
-
-    fn release(&mut self, position: usize, at: u64) {
-        self.next_turn = position + 1;
-        let limiter = &mut self.limiters[position];
-        let Some(mut frame) = limiter.waiting.pop_front() else { return };
-        let size = frame.len();
-        limiter.octets -= size;
-        frame.spaced = Some(Spaced { limiter: position as u16, after: limiter.on_sent(at, size) });
-        if let Some(flow) = frame.flow {
-            self.waiting_of[flow as usize] -= 1;
-            let count = &mut self.records.flows[flow as usize];
-            count.sent += 1;
-            count.sent_octets += size;
-        }
-        // The port is free, so that there is room.
-        let _ = self.port.enqueue(at, frame);
-    }
-
     fn sample_rates(&mut self, at: u64) {
         for limiter in &self.limiters {
             let gauge = limiter.driver.rp.gauge();
@@ -425,63 +235,6 @@ impl Adapter {
                 rows.flow.push(*flow);
                 rows.current.push(gauge.current_rate.get());
                 rows.target.push(gauge.target_rate.get());
-            }
-        }
-    }
-
-    /// Takes a frame that has to be put on the link by `now`.
-    pub(crate) fn take_due(&mut self, now: u64) -> Option<Due> {
-        let (at, frame) = self.port.take_arrived(now)?;
-        if self.capture.snap > 0 {
-            let Capture { snap, share } = self.capture;
-            let left = at.saturating_sub(self.layout.ways[self.uplink as usize].shape.delay);
-            self.records.capture(left, self.uplink, Direction::Sent, &frame.octets, snap, share);
-        }
-        Some(Due { way: self.uplink, at, octets: frame.octets, spaced: frame.spaced })
-    }
-
-    /// A frame of a limiter was put on the link at `now`.
-    pub(crate) fn left(&mut self, now: u64, spaced: Spaced) {
-        let Some(limiter) = self.limiters.get_mut(usize::from(spaced.limiter)) else { return };
-        if spaced.after > 0 && limiter.left > 0 {
-            self.records.spacing.count(now.saturating_sub(limiter.left), spaced.after);
-        }
-        limiter.left = now;
-    }
-
-    /// What each limiter wants of the kernel's shaper.
-    pub(crate) fn shaped_classes(&self) -> Vec<ShapedClass> {
-        self.limiters.iter().map(HostLimiter::shaped_class).collect()
-    }
-
-    /// The rate at which the shaper keeps the link busy and no more: the shaper counts the frames' octets, and the link
-    /// takes time for its overhead, too.
-    pub(crate) fn shaped_line_rate(&self) -> BitRate {
-        let shape = self.layout.ways[self.uplink as usize].shape;
-        let rate = |limiter: &HostLimiter| {
-            let class = limiter.shaped_class();
-            let counted = u128::from(limiter.counted(class.frame).get());
-            let takes = u128::from(class.frame.get() + shape.overhead);
-            u64::try_from(u128::from(shape.rate.get()) * counted / takes.max(1)).unwrap_or(u64::MAX)
-        };
-        self.limiters.iter().map(rate).min().map_or(shape.rate, BitRate::bps)
-    }
-
-    /// What each limiter asks of the kernel's shaper.
-    pub(crate) fn wanted_rates(&self, line: BitRate) -> impl Iterator<Item = WantedRate> {
-        self.limiters.iter().map(move |limiter| limiter.wanted(line))
-    }
-
-    /// Looks at what waits for the link behind the kernel's shaper.
-    pub(crate) fn update_back_pressure(&mut self) {
-        self.limiters.iter_mut().for_each(HostLimiter::update_back_pressure);
-    }
-
-    /// Tells each limiter that took frames what waits for it in the kernel; `backlog` says it, by position.
-    pub(crate) fn ask_backlogs(&mut self, backlog: impl Fn(usize) -> u64) {
-        for (position, limiter) in self.limiters.iter_mut().enumerate() {
-            if std::mem::take(&mut limiter.took_frames) && limiter.driver.pacer.rate().is_some() {
-                limiter.in_kernel = backlog(position);
             }
         }
     }
@@ -521,10 +274,7 @@ impl Adapter {
         let pauses: Vec<_> = self.port.last_pauses(end).collect();
         let whole_link = pauses.len() == 8;
         for (class, (since, until, ())) in pauses {
-            if !whole_link || class == 0 {
-                let class = if whole_link { None } else { Some(class) };
-                self.records.on_pause(since, until, self.uplink, class, because);
-            }
+            self.records.on_class_pause(class, whole_link, (since, until), self.uplink, because);
         }
         let tally =
             |limiter: &HostLimiter| (limiter.number, limiter.driver.tally(Instant::from_ps(end.max(limiter.told))));
@@ -551,26 +301,4 @@ fn total_of_datagrams(flow: &FlowPlan) -> u64 {
 fn spread(of: &crate::head::Conversation) -> usize {
     let word = u32::from_be_bytes(of.destination) ^ u32::from(of.source_port) << 16 ^ u32::from(of.destination_port);
     (word.wrapping_mul(0x9E37_79B1) >> 8) as usize
-}
-
-/// Octets of a UDP payload in a frame of a flow, as it stands on the link.
-pub(crate) fn udp_payload(frame: u64, cn_tag: bool) -> usize {
-    const HEADERS: u64 = crate::layout::TAGGED_HEADER + 20 + 8;
-    frame.saturating_sub(HEADERS + if cn_tag { crate::layout::CN_TAG } else { 0 }).max(8) as usize
-}
-
-/// Where the datagrams of a flow go.
-pub(crate) fn udp_destination(destination: u32) -> std::net::SocketAddrV4 {
-    std::net::SocketAddrV4::new(ip(destination).into(), DISCARD)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// 312 octets: 14 of Ethernet, 4 + 4 of tags, 20 of IPv4 and 8 of UDP leave 262.
-    #[test]
-    fn a_frame_is_its_headers_and_its_data() {
-        assert_eq!((udp_payload(312, true), udp_payload(312, false), udp_payload(60, true)), (262, 266, 10));
-    }
 }
