@@ -4,9 +4,9 @@ use qcnlab_schemes::foreign::{Foreign, ForeignCp, ForeignNp, ForeignRp, ForeignS
 use qcnlab_schemes::params::Scalar;
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{
-    AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Dice, Echo, Endpoint, Flight,
-    FlowId, Gauge, HopTelemetry, NotificationPoint, Pacing, Probe, ProbeAction, ProbeKind, Purpose, Queue,
-    ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp, TransportEvent,
+    AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Dice, Echo, Endpoint,
+    EventKinds, Flight, FlowId, Gauge, HopTelemetry, NotificationPoint, Pacing, Probe, ProbeAction, ProbeKind, Purpose,
+    Queue, ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp, TransportEvent,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::sync::Arc;
@@ -21,6 +21,8 @@ struct Fixed {
 
 const RATE: BitRate = BitRate::gbps(3);
 const PROBE: Probe = Probe { kind: ProbeKind::Path, asked_at: Instant::ZERO, sent: Bytes::new(7), rate: RATE };
+const CAPABILITIES: RpCapabilities =
+    RpCapabilities { events: EventKinds::ARRIVALS_AND_LOSSES, ..RpCapabilities::PROBING_LIMITER };
 
 fn us(n: u64) -> Instant {
     Instant::ZERO + Span::from_us(n)
@@ -52,7 +54,7 @@ impl CongestionPoint for Fixed {
 
 impl ReactionPoint for Fixed {
     fn capabilities(&self) -> RpCapabilities {
-        RpCapabilities::PROBING_LIMITER
+        CAPABILITIES
     }
     fn on_sent(&mut self, now: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
         self.wake = Some(now + Span::from_us(10));
@@ -178,7 +180,7 @@ fn a_reaction_point_is_asked_anew_after_each_call() {
     assert_eq!(rp.next_wake(), us(22));
     rp.on_wake(us(22), &mut dice());
     assert_eq!(rp.next_wake(), us(52));
-    assert_eq!((rp.take_probe(us(23)), rp.capabilities()), (Some(PROBE), RpCapabilities::PROBING_LIMITER));
+    assert_eq!((rp.take_probe(us(23)), rp.capabilities()), (Some(PROBE), CAPABILITIES));
     assert_eq!(rp.pacing(), Pacing { overhead: Bytes::new(20), burst: Bytes::new(1500) });
     assert_eq!((rp.gauge(), rp.observation()), (Gauge::at(RATE), None));
     let flight = Flight { acknowledged: Bytes::ZERO, sent: Bytes::ZERO, in_flight: Bytes::ZERO };
@@ -252,4 +254,10 @@ fn what_breaks_the_contract_of_its_role_ends_the_run() {
         });
         assert!(said.contains("which it does not say it speaks"), "{said}");
     }
+}
+
+/// A scheme that does not say which events of a transport it hears of hears of those that its reaction points name.
+#[test]
+fn its_events_are_those_of_its_reaction_points() {
+    assert_eq!(config(Fixed::default()).events(), EventKinds::ARRIVALS_AND_LOSSES);
 }

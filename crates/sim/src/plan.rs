@@ -531,3 +531,29 @@ pub struct Record {
     /// shown once, by [`Engine::run_watched`](crate::Engine::run_watched).
     pub kept: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn receivers_acknowledge_connections_and_queue_pairs_alone() {
+        let tcp = Traffic::Tcp { config: testing::connection(tcp::Flavour::Reno), total: None };
+        let roce = Traffic::Roce { config: testing::queue_pair(roce::QpRecovery::GoBackN), total: None };
+        let others = [
+            Traffic::Saturated { ceiling: None, total: None },
+            Traffic::Constant { rate: BitRate::gbps(1) },
+            Traffic::Fed,
+            Traffic::Replayed,
+        ];
+        for traffic in &others {
+            assert!(!traffic.acknowledged() && traffic.ack_class(3).is_none(), "{traffic:?}");
+        }
+        assert!(tcp.acknowledged() && roce.acknowledged());
+        assert_eq!([tcp.ack_class(3), roce.ack_class(3)], [Some(3); 2]);
+        let mut config = testing::queue_pair(roce::QpRecovery::GoBackN);
+        config.ack_class = Some(5);
+        assert_eq!(Traffic::Roce { config, total: None }.ack_class(3), Some(5));
+    }
+}

@@ -548,6 +548,15 @@ mod tests {
         assert_eq!(order, [2, 3, 4, 0]);
     }
 
+    /// Buckets of 2^9 = 512 ps: 3 ps is in the one that is open from the start, 1000 ps in the next.
+    #[test]
+    fn what_is_set_for_the_bucket_that_is_open_comes_first() {
+        let mut wheel = Wheel::new(2).spaced(1 << 9, 0);
+        wheel.set(0, 1000);
+        wheel.set(1, 3);
+        assert_eq!([wheel.pop(), wheel.pop(), wheel.pop()], [Some((3, 1)), Some((1000, 0)), None]);
+    }
+
     #[test]
     fn one_instant_comes_out_in_the_order_of_numbers() {
         let mut wheel = Wheel::new(4);

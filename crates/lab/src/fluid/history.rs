@@ -137,3 +137,20 @@ impl<'a> DelayedState<'a> {
         y0[i] + rise * (y1[i] - y0[i]) + slope * f0[i] + end * f1[i]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The state is 1 up to 0 s, where it jumps to 2 and begins to grow by 3 each second. At 0 s it is what stands after the
+    /// jump, unless the moment just before is asked for; half a second later it is 2 + 3 / 2.
+    #[test]
+    fn the_first_step_holds_its_own_start() {
+        let mut history = History::new(&[1.0], 1);
+        let at = |history: &History, time: f64, nudge: f64| history.view(time + 1.0, &[0.0], nudge).ago(0, 1.0).get(0);
+        assert_eq!(at(&history, 0.0, 0.0), 1.0, "nothing is known but what was before");
+        history.push((0.0, 1.0), [&[2.0], &[3.0], &[5.0], &[3.0]]);
+        assert_eq!([at(&history, -0.5, 0.0), at(&history, 0.0, -1e-9)], [1.0, 1.0]);
+        assert_eq!([at(&history, 0.0, 0.0), at(&history, 0.5, 0.0)], [2.0, 3.5]);
+    }
+}

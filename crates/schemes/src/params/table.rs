@@ -137,6 +137,14 @@ mod tests {
         assert_eq!((Some(Bytes::new(7)).to_value(), None::<Bytes>.to_value()), (Some(seven), None));
     }
 
+    /// A name that begins as another does is another name.
+    #[test]
+    fn names_are_the_same_when_all_their_letters_are() {
+        let names = |a: &str, b: &str| same(a.as_bytes(), b.as_bytes());
+        assert!(names("gd", "gd") && names("", ""));
+        assert_eq!([names("gd", "gd_max"), names("gd_max", "gd"), names("gd", "gi"), names("", "g")], [false; 4]);
+    }
+
     /// A whole number that is too large is the largest.
     #[test]
     fn whole_numbers_of_32_bits_end_at_the_largest() {

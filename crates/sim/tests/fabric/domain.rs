@@ -143,3 +143,26 @@ fn without_a_cn_tag_the_limiter_of_the_priority_hears() {
         assert_eq!([0, 1].map(|limiter: usize| done.limiters[limiter].created), created, "{:?}", done.limiters);
     }
 }
+
+/// What the domain does to frames it does where they are forwarded. A receiver gets them as they left the last switch: DCQCN's
+/// marked ones are answered whatever the last link's rules say, and all else is the same too.
+#[test]
+fn the_last_links_rules_change_nothing_for_a_receiver() {
+    let run = |rules: DomainPort| {
+        let mut net = super::two_to_one(Span::from_us(1));
+        net.flow("a", "c", 3, greedy());
+        net.flow("b", "c", 3, greedy());
+        let out = net.port("s->c") as usize;
+        net.plan.ports[out].watched = true;
+        net.plan.ports[out].capacity = Some(Bytes::new(500_000));
+        net.plan.scheme = Config::find("dcqcn", None).unwrap();
+        let mut ports = vec![DomainPort::NEUTRAL; net.plan.ports.len()];
+        ports[out] = DomainPort { points: ports[out].points, ..rules };
+        net.plan.domain = Some(DomainPlan { ports, untagged: vec![Some(0), Some(1)] });
+        net.run()
+    };
+    let edge = DomainPort { untags: 1 << 3, remaps: [0, 1, 2, 2, 4, 5, 6, 7], ..DomainPort::NEUTRAL };
+    let (plain, ruled) = (run(DomainPort::NEUTRAL), run(edge));
+    assert!(plain.counters.messages_heard > 10, "{:?}", plain.counters);
+    assert!(plain == ruled, "{:?} and {:?}", plain.counters, ruled.counters);
+}

@@ -89,3 +89,21 @@ fn a_transmission_that_ends_with_the_run_counts_with_and_without_an_event() {
         assert_eq!(octets(end - Span::from_ps(1), events, threshold), 2 * 1500, "{events:?}");
     }
 }
+
+/// Over a link of 3 us alone, frame n leaves at 1.2 n us, and its octets are in the bin of 2 us in which it left. By 12 us
+/// seven have arrived, that of 8.4 us last; the three behind it left in time too.
+#[test]
+fn octets_count_in_the_bin_in_which_they_left_the_last_port() {
+    for events in [Events::WhereNeeded, Events::Everywhere] {
+        let mut net = Net::new(&["a", "b"]);
+        net.link("a", "b", TEN, Span::from_us(3));
+        net.flow("a", "b", 0, greedy());
+        (net.plan.events, net.plan.end) = (events, Instant::ZERO + Span::from_us(12));
+        net.plan.record.bin = Span::from_us(2);
+        let done = net.run();
+        assert_eq!(done.flows[0].delivered, 7, "{events:?}");
+        // 1.2 | 2.4, 3.6 | 4.8, 6.0 | 7.2 | 8.4, 9.6 | 10.8, 12.0 us.
+        let frames: Vec<u64> = done.trace.throughput.bytes.iter().map(|bytes| bytes / 1500).collect();
+        assert_eq!(frames, [1, 2, 2, 1, 2, 2], "{events:?}");
+    }
+}

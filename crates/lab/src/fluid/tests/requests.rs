@@ -72,6 +72,12 @@ fn steps_and_spans_that_cannot_be_are_refused() {
         &asked(1.0, Some(1e-3), 1e-3),
         "step_s = 0.001 must be above 0 and at most the shortest delay, 0.0002 s; leave it out for 4.000e-6 s",
     );
+    // DCQCN's delay of 4 us would allow 80 ns; a fifth of the longest step, a twentieth of 50 us, is more: 0.5 us.
+    let step_s = Some(1e-5);
+    says(
+        &solve("dcqcn", "{}", Timing { end_s: 1.0, step_s, every_s: 1e-3 }, None, &mut || true).expect_err("a fault"),
+        "step_s = 0.00001 must be above 0 and at most the shortest delay, 0.000004 s; leave it out for 5.000e-7 s",
+    );
     let none = asked(1.0, Some(0.0), 1e-3);
     assert!(none.to_string().starts_with("step_s = 0 must be above 0 and at most the shortest delay"), "{none}");
     says(&asked(0.0, None, 1e-3), "end_s = 0 s must be above 0 and finite");
