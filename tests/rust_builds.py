@@ -46,6 +46,8 @@ CONSTANT = re.compile(
 
 # An operator, or a trait, that a type does not have.
 MISSING = {"E0277", "E0368", "E0369", "E0600"}
+# A `match` does not cover all values.
+INCOMPLETE = "E0004"
 
 Told = Callable[[str, str], None]
 
@@ -346,10 +348,13 @@ def blamed(planted: dict[str, Planted], fault: Fault) -> tuple[set[str], bool]:
 
     They are those around it, or else all of its file. A mutant that asks for an operation that its
     operands do not have, or for the default of a type without one, does not compile in any text.
+    Nor does a `match` without an arm that it needs.
     """
     if fault.path not in planted:
         return set(), False
     texts = planted[fault.path]
+    if fault.code == INCOMPLETE and (mark := texts.at_fault(fault.start, fault.end, of_match=True)):
+        return set(mark.names), len(mark.names) == 1
     if mark := texts.at_fault(fault.start, fault.end):
         return set(mark.names), mark.is_mutant and fault.code in MISSING
     return set(texts.numbers), False

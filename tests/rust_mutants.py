@@ -74,7 +74,10 @@ class Site:
 
 
 def site(kind: str, start: int, end: int) -> Site:
-    """Return a site; `kind` is how its mutants are chosen: `return`, `arm`, `value`, or `const`."""
+    """Return a site; `kind` is how its mutants are chosen: `return`, `arm` or `value`.
+
+    Two have none: `const`, a word that is left out, and `match`, which is written as it is.
+    """
     return Site(start, int(end > start), -end, kind)
 
 
@@ -87,6 +90,8 @@ class Mark:
     names: frozenset[str]
     # Whether it is what stands in a mutant's place.
     is_mutant: bool
+    # Whether it is a `match` that these mutants take an arm from.
+    is_match: bool = False
 
 
 @dataclass
@@ -97,9 +102,13 @@ class Planted:
     numbers: dict[str, int]
     marks: list[Mark]
 
-    def at_fault(self, start: int, end: int) -> Mark | None:
-        """Return the innermost span with a mutant that holds an error."""
-        around = [mark for mark in self.marks if mark.start <= start and end <= mark.end]
+    def at_fault(self, start: int, end: int, *, of_match: bool = False) -> Mark | None:
+        """Return the innermost span with a mutant that holds an error, or the innermost `match`."""
+        around = [
+            mark
+            for mark in self.marks
+            if mark.start <= start and end <= mark.end and mark.is_match == of_match
+        ]
         return min(around, key=lambda mark: mark.end - mark.start, default=None)
 
 
@@ -137,6 +146,14 @@ def constant_functions(node: Node) -> Iterator[Node]:
         yield from constant_functions(child)
 
 
+def around(root: Node, mutant: Mutant, kind: str) -> Node | None:
+    """Return the innermost node of a kind that a mutant begins in."""
+    node = root.descendant_for_byte_range(mutant.start, mutant.start + 1)
+    while node is not None and node.type != kind:
+        node = node.parent
+    return node
+
+
 def site_of(root: Node, mutant: Mutant, fixed: Collection[str]) -> Site | None:
     """Return where a mutant is planted, or nothing where it cannot be chosen."""
     node = root.descendant_for_byte_range(mutant.start, mutant.end)
@@ -147,9 +164,7 @@ def site_of(root: Node, mutant: Mutant, fixed: Collection[str]) -> Site | None:
     if mutant.genre == "MatchArmGuard":
         return site("value", mutant.start, mutant.end)
     if mutant.genre == "MatchArm":
-        arm = root.descendant_for_byte_range(mutant.start, mutant.start + 1)
-        while arm is not None and arm.type != "match_arm":
-            arm = arm.parent
+        arm = around(root, mutant, "match_arm")
         pattern = arm and arm.child_by_field_name("pattern")
         return site("arm", pattern.end_byte, pattern.end_byte) if pattern else None
     if mutant.genre in {"BinaryOperator", "UnaryOperator"}:
@@ -170,6 +185,8 @@ class Writer:
     source: bytes
     members: dict[Site, list[Mutant]]
     number: int
+    # The mutants that take an arm from a `match`.
+    arms: dict[Site, list[Mutant]] = field(default_factory=dict)
     out: bytearray = field(default_factory=bytearray)
     numbers: dict[str, int] = field(default_factory=dict)
     marks: list[Mark] = field(default_factory=list)
@@ -191,6 +208,11 @@ class Writer:
         if at.kind == "const":
             return
         begun = len(self.out)
+        if at.kind == "match":
+            self.write(at.start, at.end, inner)
+            names = frozenset(mutant.name for mutant in self.arms[at])
+            self.marks.append(Mark(begun, len(self.out), names, is_mutant=False, is_match=True))
+            return
         mutants = self.members[at]
         first = self.number
         self.number += len(mutants)
@@ -235,12 +257,17 @@ def plant(
     for mutant in mutants:
         if at := site_of(root, mutant, fixed):
             members[at].append(mutant)
-    sites = list(members)
+    arms: dict[Site, list[Mutant]] = defaultdict(list)
+    for at in [at for at in members if at.kind == "arm"]:
+        for mutant in members[at]:
+            if match := around(root, mutant, "match_expression"):
+                arms[site("match", match.start_byte, match.end_byte)].append(mutant)
+    sites = [*members, *arms]
     for function in constant_functions(root):
         word = const_word(function)
         if word and not is_fixed(function, fixed):
             sites.append(site("const", word.start_byte, word.end_byte))
-    writer = Writer(source, members, first)
+    writer = Writer(source, members, first, arms)
     writer.write(0, len(source), sorted(sites))
     return Planted(bytes(writer.out), writer.numbers, writer.marks)
 

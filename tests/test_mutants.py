@@ -154,6 +154,36 @@ def test_an_error_is_laid_to_the_innermost_mutant(planted: Planted) -> None:
     assert rust_builds.blamed(files, fault) == (set(planted.numbers), False)
 
 
+# Without its last arm the match does not cover all values; a comparison in it is another mutant.
+SIGN = """\
+fn sign(x: i64) -> &'static str {
+    match x == 0 {
+        _ if x > 0 => "above",
+        true => "none",
+        false => "below",
+    }
+}
+"""
+
+
+def test_a_match_that_needs_its_arm_is_laid_to_the_mutant_that_takes_it() -> None:
+    def mutant(genre: str, old: str, new: str) -> Mutant:
+        start = SIGN.rindex(old)
+        return Mutant(f"{old}: {new}", "main.rs", genre, start, start + len(old), new)
+
+    arm = mutant("MatchArm", 'false => "below",', "")
+    texts = plant(SIGN.encode(), [arm, mutant("BinaryOperator", "==", "!=")])
+    assert len(texts.numbers) == 2
+    files = {"main.rs": texts}
+    # rustc points at what is matched.
+    start = texts.text.index(b"(match crate")
+    end = texts.text.index(b" {\n        _ if x > 0")
+    fault = rust_builds.Fault("main.rs", start, end, "not covered", "E0004")
+    assert rust_builds.blamed(files, fault) == ({arm.name}, True)
+    fault = rust_builds.Fault("main.rs", start, end, "mismatched types", "E0308")
+    assert rust_builds.blamed(files, fault) == ({"==: !="}, False)
+
+
 def test_columns_are_characters() -> None:
     lines = Lines("a\n\N{GREEK SMALL LETTER MU} + b\n".encode())
     # Two octets for the letter, one for the space.
