@@ -21,6 +21,7 @@ from dctcp_switch import DctcpNetwork, DctcpSetting
 from hpcc_switch import HpccNetwork, HpccSetting
 from irn_switch import IrnNetwork, IrnSetting
 from laboratory import HORIZON
+from marking import step
 from roce_switch import Network, RoceSetting
 from switch import Result, Transfer
 from trim_switch import CuttingLink, TrimNetwork, TrimSetting
@@ -148,16 +149,42 @@ def test_under_dctcp_every_message_finishes_at_the_same_picosecond(
 ) -> None:
     """DCTCP draws nothing, and all its numbers but alpha are whole."""
     delays, messages = drawn(seed, senders)
-    setting = DctcpSetting(delays, queue_bytes=10_000_000, base_rtt=20_000_000, threshold=30_000)
+    setting = DctcpSetting(delays, queue_bytes=10_000_000, base_rtt=20_000_000, ramp=step(30_000))
     results = DctcpNetwork(setting, messages).run(HORIZON)
     scheme = f"""name = "dctcp"
 preset = "SIGCOMM2010"
-cp.threshold = "{setting.threshold} B"
+cp.threshold = "{setting.ramp.k_min} B"
 rp.base_rtt = "{setting.base_rtt} ps"
 """
     table = qcnlab.run(scenario(setting, messages, scheme)).flows.to_polars()
     finished = [(result.done or 0) / 1e12 for result in results]
     assert table["finished_s"].to_list() == pytest.approx(finished, abs=1e-12)
+
+
+@pytest.mark.parametrize("mark_at", ["arrival", "departure"])
+@pytest.mark.parametrize("seed", range(3))
+def test_thresholds_of_a_queue_mark_the_same_packets(*, mark_at: str, seed: int) -> None:
+    """DCTCP with thresholds of the switch in the place of its own: what arrives or what leaves."""
+    delays, messages = drawn(seed, 3)
+    setting = DctcpSetting(
+        delays,
+        queue_bytes=10_000_000,
+        base_rtt=20_000_000,
+        ramp=step(10_000 + 20_000 * seed),
+        leaving=mark_at == "departure",
+    )
+    results = DctcpNetwork(setting, messages).run(HORIZON)
+    other = replace(setting, leaving=not setting.leaving)
+    scheme = f"""name = "dctcp"
+preset = "SIGCOMM2010"
+cp.threshold = "1 MB"
+rp.base_rtt = "{setting.base_rtt} ps"
+"""
+    switch = laboratory.wred(setting.ramp, ports="*->host1", priorities="0", mark_at=mark_at)
+    table = qcnlab.run(scenario(setting, messages, scheme, switch=switch)).flows.to_polars()
+    finished = [(result.done or 0) / 1e12 for result in results]
+    assert table["finished_s"].to_list() == pytest.approx(finished, abs=1e-12)
+    assert DctcpNetwork(other, messages).run(HORIZON) != results
 
 
 def apart(ours: list[float], results: list[Result], messages: list[Transfer]) -> list[float]:

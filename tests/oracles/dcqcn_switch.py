@@ -9,8 +9,10 @@ begins each cycle at zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import random
+from dataclasses import dataclass
 
+from marking import MarksLeaving, step
 from roce_switch import Network, PacedPair, RoceSetting
 from switch import Link, Packet, Transfer, World
 
@@ -29,18 +31,6 @@ class DcqcnSetting(RoceSetting):
     additive_bps: float = 40e6
     hyper_bps: float = 200e6
     least_bps: float = 100e6
-
-
-class MarkingLink(Link):
-    """A port that marks what leaves more than a threshold behind."""
-
-    threshold = 0
-
-    def end(self) -> None:
-        packet = self.queue[0]
-        if not packet.is_ack and self.octets - packet.octets > self.threshold:
-            self.queue[0] = replace(packet, mark=True)
-        super().end()
 
 
 class DcqcnPair(PacedPair):
@@ -117,8 +107,8 @@ class DcqcnNetwork(Network):
         self.cnps = 0
 
     def port(self, delay: int) -> Link:
-        link = MarkingLink(self.world, self.d.rate_bps, delay, self.d.queue_bytes, self.arrive)
-        link.threshold = self.d.threshold
+        link = MarksLeaving(self.world, self.d.rate_bps, delay, self.d.queue_bytes, self.arrive)
+        link.ramp, link.draw = step(self.d.threshold), random.Random()
         return link
 
     def arrive(self, packet: Packet) -> None:

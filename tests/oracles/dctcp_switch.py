@@ -1,12 +1,15 @@
 """DCTCP on queue pairs through one switch, once more, from RFC 8257 and its paper.
 
-A port marks each packet that makes its queue longer than K. Acknowledgements echo the marks.
+A port marks by a ramp (`marking.py`), which in DCTCP is a step at K, and as packets arrive.
+Acknowledgements echo the marks.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import random
+from dataclasses import dataclass
 
+from marking import MarksArriving, MarksLeaving, Ramp
 from roce_switch import Network, QueuePair, RoceSetting
 from switch import PS, Link, Packet, Transfer, World
 
@@ -16,18 +19,11 @@ class DctcpSetting(RoceSetting):
     """Parameters of the algorithm; `base_rtt` in ps."""
 
     base_rtt: int
-    threshold: int
+    ramp: Ramp
+    leaving: bool = False
+    """Whether packets are marked as they leave."""
     g: float = 1 / 16
-
-
-class MarkingLink(Link):
-    """A port that marks what makes its queue longer than a threshold."""
-
-    threshold = 0
-
-    def send(self, packet: Packet) -> None:
-        long = self.octets + packet.octets > self.threshold
-        super().send(replace(packet, mark=True) if long and not packet.is_ack else packet)
+    seed: int = 0
 
 
 class DctcpPair(QueuePair):
@@ -81,13 +77,14 @@ class DctcpNetwork(Network):
     mark = False
 
     def __init__(self, setting: DctcpSetting, messages: list[Transfer]) -> None:
-        self.threshold = setting.threshold
+        self.d, self.draw = setting, random.Random(setting.seed)
         super().__init__(setting, messages)
 
     def port(self, delay: int) -> Link:
         rate, room = self.setting.rate_bps, self.setting.queue_bytes
-        link = MarkingLink(self.world, rate, delay, room, self.arrive)
-        link.threshold = self.threshold
+        kind = MarksLeaving if self.d.leaving else MarksArriving
+        link = kind(self.world, rate, delay, room, self.arrive)
+        link.ramp, link.draw = self.d.ramp, self.draw
         return link
 
     def arrive(self, packet: Packet) -> None:

@@ -122,7 +122,7 @@ class Port:
         self.octets -= packet.octets
         packet = self.fabric.mark(self, packet)
         self.deliver(packet)
-        self.fabric.leave(self.here, came_from, packet)
+        self.fabric.leave(self.here, self.there, came_from, packet)
         self.go_on()
 
     def end_pause(self, pause: Pause) -> None:
@@ -229,7 +229,7 @@ class Fabric(Network):
         port = self.ports[node, way[way.index(node) + step]]
         memory, room = self.memory[node], self.setting.queue_bytes
         full = room is not None and port.octets + packet.octets > room
-        if full or (memory is not None and not memory.take(came_from, packet.octets)):
+        if full or (memory is not None and not memory.take(came_from, packet.octets, port.there)):
             self.drops += not packet.is_ack
             self.acks_lost += packet.is_ack
             return
@@ -238,12 +238,12 @@ class Fabric(Network):
             self.paused.add((node, came_from))
             self.pause(node, came_from, stop=True)
 
-    def leave(self, node: str, came_from: str, packet: Packet) -> None:
+    def leave(self, node: str, there: str, came_from: str, packet: Packet) -> None:
         """Take back the room of a packet that has left a switch."""
         memory = self.memory.get(node)
         if memory is None:
             return
-        memory.free(came_from, packet.octets)
+        memory.free(came_from, packet.octets, there)
         if (node, came_from) in self.paused and memory.goes(came_from):
             self.paused.remove((node, came_from))
             self.pause(node, came_from, stop=False)

@@ -68,7 +68,7 @@ class FieldPort(Port):
             packet, came_from = self.queue.popleft()
             self.octets -= packet.octets
             packet = self.fabric.mark(self, packet)
-            self.fabric.leave(self.here, came_from, packet)
+            self.fabric.leave(self.here, self.there, came_from, packet)
         elif not self.stopped and self.pull is not None:
             packet = self.pull()
         if packet is not None:

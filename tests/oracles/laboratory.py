@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from dynamic_switch import DynamicSetting
 from fabric import FabricSetting, Message
-from switch import Setting, Transfer
+from marking import Ramp
+from pause_switch import PauseSetting
+from switch import Flow, Setting, Transfer
 
 import qcnlab
+
+HPCC_SIMULATOR = """[shared_buffer]
+kind = "hpcc_simulator"
+size = "{size} B"
+[pause]
+kind = "priority"
+priorities = "0"
+rule = "dynamic"
+"""
+"""Tables of a memory that is shared as in HPCC's simulator."""
+
+WATERMARKS = """[switch]
+input_memory = "{memory}"
+[pause]
+kind = "link"
+high = "{high} B"
+low = "{low} B"
+"""
+"""Tables of a memory by inputs."""
 
 HORIZON = 900_000_000_000
 """Duration of a run, ps; all flows have ended by then."""
@@ -18,15 +40,23 @@ def scenario(
     transfers: Sequence[Transfer],
     *,
     switch: str,
-    traffic: str,
+    traffic: str | Callable[[Transfer], str],
     scheme: str = 'name = "none"',
 ) -> qcnlab.Scenario:
-    """Return the scenario: what its tables say of switch, traffic and scheme is TOML."""
+    """Return the scenario: what its tables say of switch, traffic and scheme is TOML.
+
+    `traffic` is of all transfers, or says what each has.
+    """
     links = "".join(
         f'[[link]]\nfrom = "{host}"\nto = "switch"\ndelay = "{delay} ps"\n'
         for host, delay in setting.delays.items()
     )
-    rows = "\n".join(f"{t.source},{t.to},{t.size} B,{t.start} ps," for t in transfers)
+    entries = (
+        [(traffic, transfers)]
+        if isinstance(traffic, str)
+        else [(traffic(transfer), [transfer]) for transfer in transfers]
+    )
+    tables = "".join(f"[[traffic]]\n{keys}\n{table(listed)}" for keys, listed in entries)
     return qcnlab.Scenario.from_toml(f"""title = "Hosts at a switch"
 duration = "{HORIZON} ps"
 [topology]
@@ -34,15 +64,77 @@ kind = "graph"
 rate = "{setting.rate_bps} b/s"
 delay = "1 us"
 {links}{switch}
-[[traffic]]
-{traffic}
-flows = '''
-from,to,size,start,class
-{rows}
-'''
-[scheme]
+{tables}[scheme]
 {scheme}
 """)
+
+
+def wred(ramp: Ramp, *, ports: str, priorities: str, mark_at: str = "departure") -> str:
+    """Return the table of the thresholds of some queues."""
+    return f"""[[wred]]
+ports = "{ports}"
+priorities = "{priorities}"
+k_min = "{ramp.k_min} B"
+k_max = "{ramp.k_max} B"
+p_max = {ramp.p_max}
+mark_at = "{mark_at}"
+"""
+
+
+def frames(flow: Transfer) -> str:
+    """Return the traffic of a flow that nothing repairs."""
+    assert isinstance(flow, Flow)
+    return f'kind = "list"\nframe = "{flow.frame_bytes} B"'
+
+
+def pausing(setting: PauseSetting, flows: Sequence[Flow], more: str = "") -> qcnlab.Scenario:
+    """Return the scenario of a switch that pauses its links, or whose ports share memory."""
+    if isinstance(setting, DynamicSetting):
+        switch = dynamic(setting)
+    elif setting.shared_bytes is not None:
+        switch = HPCC_SIMULATOR.format(size=setting.shared_bytes)
+    else:
+        marks = {"high": setting.high_bytes, "low": setting.low_bytes}
+        switch = WATERMARKS.format(memory="100 KB", **marks)
+    return scenario(setting, flows, switch=switch + more, traffic=frames)
+
+
+def alpha(exponent: int) -> str:
+    """Return a power of two as it is written."""
+    return f"{2**exponent}" if exponent >= 0 else f"1/{2**-exponent}"
+
+
+def dynamic(setting: DynamicSetting) -> str:
+    """Return the table of a shared memory with numbers of its own."""
+    lines = f"""[shared_buffer]
+size = "{setting.shared_bytes} B"
+reserve = "{setting.reserve} B"
+pg_alpha = "{alpha(setting.exponent)}"
+cell = "{setting.cell} B"
+"""
+    if setting.queue_exponent is not None:
+        lines += f'queue_alpha = "{alpha(setting.queue_exponent)}"\n'
+    if not setting.stopped:
+        return lines
+    if setting.pool is not None:
+        lines += f'headroom_pool = "{setting.pool} B"\n'
+    return f"""{lines}headroom = "{setting.headroom} B"
+xon = "{setting.xon} B"
+xon_offset = "{setting.xon_offset} B"
+[pause]
+kind = "priority"
+priorities = "{", ".join(map(str, setting.stopped))}"
+rule = "dynamic"
+"""
+
+
+def table(transfers: Sequence[Transfer]) -> str:
+    """Return the list of transfers."""
+    rows = "".join(
+        f"{t.source},{t.to},{t.size} B,{t.start} ps,{t.priority if isinstance(t, Flow) else ''}\n"
+        for t in transfers
+    )
+    return f"flows = '''\nfrom,to,size,start,class\n{rows}'''\n"
 
 
 def fabric(
@@ -67,24 +159,10 @@ def fabric(
     if setting.queue_bytes is not None:
         memory = f'[switch]\noutput_buffer = "{setting.queue_bytes} B"\n'
     elif setting.shared_bytes is not None:
-        memory = f"""[shared_buffer]
-kind = "hpcc_simulator"
-size = "{setting.shared_bytes} B"
-[pause]
-kind = "priority"
-priorities = "0"
-rule = "dynamic"
-"""
+        memory = HPCC_SIMULATOR.format(size=setting.shared_bytes)
     elif setting.high_bytes is not None:
-        memory = f"""[switch]
-input_memory = "10 MB"
-[pause]
-kind = "link"
-high = "{setting.high_bytes} B"
-low = "{setting.low_bytes} B"
-"""
+        memory = WATERMARKS.format(memory="10 MB", high=setting.high_bytes, low=setting.low_bytes)
     window = "none" if setting.window_bytes is None else f"{setting.window_bytes} B"
-    rows = "\n".join(f"{m.source},{m.to},{m.size} B,{m.start} ps," for m in messages)
     return qcnlab.Scenario.from_toml(f"""title = "Several switches"
 duration = "{HORIZON} ps"
 {more}
@@ -100,10 +178,6 @@ ack_frame = "{setting.ack_bytes} B"
 window_limit = "{window}"
 rto = "{setting.rto} ps"
 nack_interval = "{setting.nack_interval} ps"
-flows = '''
-from,to,size,start,class
-{rows}
-'''
-[scheme]
+{table(messages)}[scheme]
 {scheme}
 """)

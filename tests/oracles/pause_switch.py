@@ -10,18 +10,16 @@ frames were lost, and how many pause frames went out. The laboratory must say th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
-from switch import PS, Link, Packet, Setting, Transfer, World
+from switch import PS, Flow, FlowNetwork, Link, Packet, Setting, World
 
 
 @dataclass(frozen=True, kw_only=True)
 class PauseSetting(Setting):
     """When the switch pauses."""
 
-    frame_bytes: int = 1500
     pause_bytes: int = 64
     high_bytes: int = 30_000
     low_bytes: int = 20_000
@@ -42,11 +40,11 @@ class Watermarks:
         self.setting = setting
         self.held = dict.fromkeys(setting.delays, 0)
 
-    def take(self, source: str, octets: int) -> bool:
+    def take(self, source: str, octets: int, to: str) -> bool:
         self.held[source] += octets
         return True
 
-    def free(self, source: str, octets: int) -> None:
+    def free(self, source: str, octets: int, to: str) -> None:
         self.held[source] -= octets
 
     def stops(self, source: str) -> bool:
@@ -85,7 +83,7 @@ class SharedMemory:
     def beyond(self, source: str) -> int:
         return max(self.own[source] - self.RESERVE, 0)
 
-    def take(self, source: str, octets: int) -> bool:
+    def take(self, source: str, octets: int, to: str) -> bool:
         full = octets + self.headroom[source] > self.room[source]
         if full and octets + self.beyond(source) > self.limit(source):
             return False
@@ -97,7 +95,7 @@ class SharedMemory:
         self.used += max(min(octets, new), 0)
         return True
 
-    def free(self, source: str, octets: int) -> None:
+    def free(self, source: str, octets: int, to: str) -> None:
         of_headroom = min(self.headroom[source], octets)
         self.headroom[source] -= of_headroom
         rest = octets - of_headroom
@@ -112,53 +110,6 @@ class SharedMemory:
             return False
         beyond = self.beyond(source)
         return beyond == 0 or beyond + self.XON_OFFSET <= self.limit(source)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DynamicSetting(PauseSetting):
-    """A shared memory with numbers of its own; alpha is two to the power of `exponent`."""
-
-    shared_bytes: int | None = 300_000
-    reserve: int = 2000
-    headroom: int = 12_000
-    xon_offset: int = 5000
-    exponent: int = 0
-    pauses: bool = True
-
-
-class DynamicMemory(SharedMemory):
-    """By the words of the scenario guide: an input has its reserve, then alpha of what is free.
-
-    What goes beyond is headroom if the input is stopped, and lost if nothing stops it.
-    """
-
-    def __init__(self, setting: DynamicSetting) -> None:
-        self.setting = setting
-        self.RESERVE, self.XON_OFFSET = setting.reserve, setting.xon_offset
-        self.room = dict.fromkeys(setting.delays, setting.headroom if setting.pauses else 0)
-        kept = sum(self.room.values()) + setting.reserve * len(setting.delays)
-        self.shared = (setting.shared_bytes or 0) - kept
-        self.used = 0
-        self.own = dict.fromkeys(setting.delays, 0)
-        self.headroom = dict.fromkeys(setting.delays, 0)
-
-    def limit(self, source: str) -> int:
-        return int((self.shared - self.used) * 2.0**self.setting.exponent)
-
-    def take(self, source: str, octets: int) -> bool:
-        beyond = max(self.own[source] + octets - self.RESERVE, 0)
-        wanted = min(octets, beyond)
-        if beyond <= self.limit(source) and wanted <= self.shared - self.used:
-            self.own[source] += octets
-            self.used += wanted
-            return True
-        if octets + self.headroom[source] > self.room[source]:
-            return False
-        self.headroom[source] += octets
-        return True
-
-    def stops(self, source: str) -> bool:
-        return self.setting.pauses and super().stops(source)
 
 
 class Stoppable(Link):
@@ -196,51 +147,34 @@ class Told(Link):
         self.tell(packet)
 
 
-@dataclass
-class Network:
+class Network(FlowNetwork):
     """Hosts, the switch, and the flows."""
 
-    setting: PauseSetting
-    flows: list[Transfer]
-    world: World = field(default_factory=World)
-    pause_frames: int = 0
-    drops: int = 0
-
-    def __post_init__(self) -> None:
-        s = self.setting
-        self.up = {
-            host: Stoppable(self.world, s.rate_bps, delay, None, self.forward)
-            for host, delay in s.delays.items()
+    def __init__(self, setting: PauseSetting, flows: Sequence[Flow]) -> None:
+        super().__init__(flows)
+        self.setting = setting
+        self.pause_frames = self.drops = 0
+        self.up: dict[str, Stoppable] = {
+            host: Stoppable(self.world, setting.rate_bps, delay, None, self.forward)
+            for host, delay in setting.delays.items()
         }
-        self.down = {
-            host: Told(self.world, s.rate_bps, delay, None, self.arrive)
-            for host, delay in s.delays.items()
-        }
-        for link in self.down.values():
-            link.tell = self.leave
-        self.memory = self.memory_of(s)
-        self.paused = dict.fromkeys(s.delays, False)
-        self.left = [flow.size for flow in self.flows]
-        self.done: list[int | None] = [None for _ in self.flows]
-        for index, flow in enumerate(self.flows):
-            self.world.at(flow.start, partial(self.send, index, flow))
+        self.down = {host: self.port(delay) for host, delay in setting.delays.items()}
+        self.memory = self.memory_of(setting)
+        self.paused = dict.fromkeys(setting.delays, False)
+        self.pause_sent = dict.fromkeys(setting.delays, 0)
 
-    @staticmethod
-    def memory_of(setting: PauseSetting) -> Watermarks | SharedMemory:
-        if isinstance(setting, DynamicSetting):
-            return DynamicMemory(setting)
+    def port(self, delay: int) -> Link:
+        """Return a port of the switch with the link behind it."""
+        link = Told(self.world, self.setting.rate_bps, delay, None, self.arrive)
+        link.tell = self.leave
+        return link
+
+    def memory_of(self, setting: PauseSetting) -> Watermarks | SharedMemory:
         return Watermarks(setting) if setting.shared_bytes is None else SharedMemory(setting)
-
-    def send(self, index: int, flow: Transfer) -> None:
-        left = flow.size
-        while left > 0:
-            octets = min(left, self.setting.frame_bytes)
-            left -= octets
-            self.up[flow.source].send(Packet(index, flow.to, octets, 0, is_ack=False))
 
     def forward(self, packet: Packet) -> None:
         source = self.flows[packet.flow].source
-        if not self.memory.take(source, packet.octets):
+        if not self.memory.take(source, packet.octets, packet.to):
             self.drops += 1
             return
         self.down[packet.to].send(packet)
@@ -250,22 +184,13 @@ class Network:
 
     def leave(self, packet: Packet) -> None:
         source = self.flows[packet.flow].source
-        self.memory.free(source, packet.octets)
+        self.memory.free(source, packet.octets, packet.to)
         if self.paused[source] and self.memory.goes(source):
             self.paused[source] = False
             self.pause(source, self.up[source].go)
 
     def pause(self, host: str, what: Callable[[], None]) -> None:
         self.pause_frames += 1
-        crossing = self.setting.pause_bytes * 8 * PS // self.setting.rate_bps
-        self.world.at(self.world.now + crossing + self.setting.delays[host], what, World.END)
-
-    def arrive(self, packet: Packet) -> None:
-        self.left[packet.flow] -= packet.octets
-        if self.left[packet.flow] == 0:
-            self.done[packet.flow] = self.world.now
-
-    def run(self, until: int) -> list[int | None]:
-        """Return when the last octet of each flow arrived, ps."""
-        self.world.run(until)
-        return self.done
+        takes = self.setting.pause_bytes * 8 * PS // self.setting.rate_bps
+        sent = self.pause_sent[host] = max(self.world.now, self.pause_sent[host]) + takes
+        self.world.at(sent + self.setting.delays[host], what, World.END)

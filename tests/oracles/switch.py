@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 PS = 1_000_000_000_000
 
@@ -28,6 +29,14 @@ class Transfer:
     to: str
     size: int
     start: int
+
+
+@dataclass(frozen=True)
+class Flow(Transfer):
+    """A transfer in a class, in frames of a length."""
+
+    priority: int = 0
+    frame_bytes: int = 1500
 
 
 @dataclass
@@ -109,3 +118,33 @@ class Link:
             self.begin()
         elif self.idle is not None:
             self.world.at(self.world.now, self.idle, World.SERVICE)
+
+
+class FlowNetwork:
+    """Flows that hosts send as fast as their links take them, and that nothing repairs."""
+
+    up: Mapping[str, Link]
+
+    def __init__(self, flows: Sequence[Flow]) -> None:
+        self.world, self.flows = World(), flows
+        self.left = [flow.size for flow in flows]
+        self.done: list[int | None] = [None for _ in flows]
+        for index, flow in enumerate(flows):
+            self.world.at(flow.start, partial(self.send, index, flow))
+
+    def send(self, index: int, flow: Flow) -> None:
+        left = flow.size
+        while left > 0:
+            octets = min(left, flow.frame_bytes)
+            left -= octets
+            self.up[flow.source].send(Packet(index, flow.to, octets, 0, is_ack=False))
+
+    def arrive(self, packet: Packet) -> None:
+        self.left[packet.flow] -= packet.octets
+        if self.left[packet.flow] == 0:
+            self.done[packet.flow] = self.world.now
+
+    def run(self, until: int) -> list[int | None]:
+        """Return when the last octet of each flow arrived, ps."""
+        self.world.run(until)
+        return self.done

@@ -13,15 +13,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
 
-from switch import Link, Packet, Setting, Transfer, World
-
-
-@dataclass(frozen=True)
-class Flow(Transfer):
-    """A transfer in a class, in frames of a length."""
-
-    priority: int = 0
-    frame_bytes: int = 1500
+from switch import Flow, FlowNetwork, Link, Packet, Setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +43,10 @@ class WeightedLink(Link):
         self.waiting[priority].append(packet)
         if self.sending is None:
             self.begin()
+
+    def octets_of(self, priority: int) -> int:
+        """Return the octets of a class, the frame that is being sent included."""
+        return sum(packet.octets for packet in self.waiting[priority])
 
     def choose(self) -> int | None:
         """Return the class that sends its first frame."""
@@ -93,38 +89,17 @@ class WeightedLink(Link):
         self.begin()
 
 
-class Network:
+class Network(FlowNetwork):
     """Hosts at a switch; at most one flow from a host."""
 
     def __init__(self, setting: WeightsSetting, flows: list[Flow]) -> None:
-        self.world, self.flows = World(), flows
-        self.left = [flow.size for flow in flows]
-        self.done: list[int | None] = [None for _ in flows]
+        super().__init__(flows)
         self.up: dict[str, Link] = {}
         self.down: dict[str, WeightedLink] = {}
         for host, delay in setting.delays.items():
             self.up[host] = Link(self.world, setting.rate_bps, delay, None, self.forward)
             self.down[host] = WeightedLink(self.world, setting.rate_bps, delay, None, self.arrive)
             self.down[host].prepare(setting, flows)
-        for index, flow in enumerate(flows):
-            self.world.at(flow.start, partial(self.send, index, flow))
-
-    def send(self, index: int, flow: Flow) -> None:
-        left = flow.size
-        while left > 0:
-            octets = min(left, flow.frame_bytes)
-            left -= octets
-            self.up[flow.source].send(Packet(index, flow.to, octets, 0, is_ack=False))
 
     def forward(self, packet: Packet) -> None:
         self.down[packet.to].send(packet)
-
-    def arrive(self, packet: Packet) -> None:
-        self.left[packet.flow] -= packet.octets
-        if self.left[packet.flow] == 0:
-            self.done[packet.flow] = self.world.now
-
-    def run(self, until: int) -> list[int | None]:
-        """Return when the last octet of each flow arrived, ps."""
-        self.world.run(until)
-        return self.done

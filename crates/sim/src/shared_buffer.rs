@@ -16,6 +16,7 @@
 //! `xon_offset` below the threshold, or down to `xon`. The queue of a class that is never paused may have a threshold of
 //! its own. Frames that start at the switch itself are not counted.
 
+use crate::frame::Frame;
 use qcnlab_units::Bytes;
 
 /// Part of the free octets that one group or queue may use: a power of two.
@@ -88,7 +89,7 @@ pub struct SharedQueuePlan {
     pub alpha: Alpha,
 }
 
-/// The threshold of the queue that a frame is for, and its length.
+/// The threshold of the queue that a frame is for, and what its frames take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueLimit {
     pub(crate) alpha: Alpha,
@@ -157,6 +158,12 @@ impl SharedBuffer {
         if self.cell == 1 { size } else { size.div_ceil(self.cell) * self.cell }
     }
 
+    /// What the frames of a queue take, which have so many octets together. Cells are counted frame by frame.
+    #[inline]
+    pub(crate) fn take<'a>(&self, octets: u64, frames: impl Iterator<Item = &'a Frame>) -> u64 {
+        if self.cell == 1 { octets } else { frames.map(|frame| self.takes(frame.octets())).sum() }
+    }
+
     /// What a group of an input may use of the shared part, with `used` octets of it in use.
     #[inline]
     fn threshold(&self, input: u32, used: u64) -> u64 {
@@ -182,7 +189,7 @@ impl SharedBuffer {
         let group = &mut groups[usize::from(group)];
         let reserve = takes.min(self.reserve - group.reserve);
         let rest = takes - reserve;
-        let fits_queue = queue.is_none_or(|queue| queue.len + size <= queue.alpha.of(free));
+        let fits_queue = queue.is_none_or(|queue| queue.len + takes <= queue.alpha.of(free));
         if rest == 0 || (rest <= free && group.shared + rest <= threshold && fits_queue) {
             group.reserve += reserve;
             group.shared += rest;
@@ -207,7 +214,7 @@ impl SharedBuffer {
         let reserve = takes.min(self.reserve - reserve);
         let rest = takes - reserve;
         let free = self.shared.saturating_sub(self.shared_used);
-        let fits_queue = queue.is_none_or(|queue| queue.len + size <= queue.alpha.of(free));
+        let fits_queue = queue.is_none_or(|queue| queue.len + takes <= queue.alpha.of(free));
         let used = self.shared_used + rest;
         if headroom > 0 || rest > free || !fits_queue || shared + rest >= self.threshold(input, used) {
             return false;

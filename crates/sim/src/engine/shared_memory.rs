@@ -21,7 +21,7 @@ impl Engine {
         let (class, size) = (frame.link_class(), frame.octets());
         let buffer = &self.network.inputs[input];
         let (position, (group, lossless)) = (buffer.position, buffer.group(class));
-        let limit_of = |network: &Network| if lossless { None } else { network.queue_limit(frame) };
+        let limit_of = |network: &Network| if lossless { None } else { network.queue_limit(shared, frame) };
         let limit = limit_of(&self.network);
         if self.network.shared_buffers[shared].admit_safe(position, group, size, limit) {
             self.network.inputs[input].count(class, size);
@@ -75,15 +75,19 @@ impl Network {
     }
 
     /// The threshold of the queue that a frame at a node is for, if it has one.
-    fn queue_limit(&self, frame: &Frame) -> Option<QueueLimit> {
+    fn queue_limit(&self, shared: SharedBufferId, frame: &Frame) -> Option<QueueLimit> {
         if self.queue_alphas.is_empty() {
             return None;
         }
         let output = self.next_port(frame)?;
         let alpha = self.queue_alpha(output)?;
+        let memory = &self.shared_buffers[shared];
         let len = match self.ports[output].mode {
-            Mode::Queues(queues) => self.queues[queues].of_class(frame.class()).octets,
-            _ => self.ports[output].queue_len().get(),
+            Mode::Queues(queues) => {
+                let queue = self.queues[queues].of_class(frame.class());
+                memory.take(queue.octets, queue.frames.since(queue.frames.head()))
+            }
+            _ => memory.take(self.ports[output].queue_len().get(), self.ports[output].waiting()),
         };
         Some(QueueLimit { alpha, len })
     }

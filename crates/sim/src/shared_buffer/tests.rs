@@ -1,6 +1,8 @@
 //! Thresholds, headroom and conservation of a shared buffer, worked by hand.
 
 use super::*;
+use crate::frame::Parts;
+use crate::ids::{Id, PathId};
 use proptest::prelude::*;
 
 /// Two inputs of one class in use, without reserve; alpha two to the power of `exponent`.
@@ -126,6 +128,17 @@ fn frames_take_whole_cells() {
     assert_eq!(buffer.used(), 624);
     buffer.release(0, 3, 209);
     assert_eq!(buffer.used(), 208);
+}
+
+/// Frames of 64 octets in cells of 208: four in a queue take 832 of the 1040 that a quarter of 4160 is, a fifth all of it.
+#[test]
+fn the_threshold_of_a_queue_counts_cells() {
+    let mut buffer = buffer(&SharedBufferPlan { cell: Bytes::new(208), shared: Bytes::new(4160), ..plan(90_000, 0) });
+    let parts = Parts { path: PathId::new(0), tag: 0, size: 64, limited_by: 0, hop: 0, class: 3, flags: 0 };
+    let frames = [Frame::new(parts); 5];
+    let queue = |n: usize| Some(QueueLimit { alpha: Alpha::two_to(-2), len: buffer.take(320, frames[..n].iter()) });
+    let (four, five) = (queue(4), queue(5));
+    assert!(!buffer.admit(0, 3, 64, false, five) && buffer.admit(0, 3, 64, false, four));
 }
 
 /// Held 5000 and 4000 octets that can never leave, of 9000: nothing is free, so neither comes down to its threshold. With
