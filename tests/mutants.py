@@ -184,7 +184,7 @@ def main() -> None:
     arguments = parser.parse_args()
     kept = Kept(clone([TREE, PYTHON_TREE]))
     chosen = [package for package in packages if package in (arguments.package or packages)]
-    of_python = python_mutants.Mutants(PYTHON_TREE, ROOT)
+    of_python = python_mutants.Mutants(PYTHON_TREE, ROOT, kept.folder)
     of_rust = {
         package: rust_builds.listed(TOOL, TREE, package) for package in chosen if package != PYTHON
     }

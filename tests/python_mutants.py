@@ -8,24 +8,25 @@ truth value, a sign, or what a function returns. Texts, annotations and drawing 
 from __future__ import annotations
 
 import ast
+import functools
+import json
 import os
 import re
 import shutil
-import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from python_bench import OUT_OF_TIME, Bench, Entered, Seconds
 
 FOLDERS = ("python/qcnlab/analysis", "python/qcnlab/book")
 # What only draws.
 LEFT_OUT = {"draw.py", "boundary_figure.py", "overlay_figure.py", "figures.py"}
 # Of each folder the files of tests that its mutants meet.
 TESTS = {"analysis": "tests/test_analys*.py", "book": "tests/test_book*.py"}
-# Tests that take longer are put off until the others have passed, s.
-QUICK_S = 2.0
 # One more of so many is next to nothing: from here on a number is doubled.
 LARGE = 1000
+DAY_S = 86400
 
 SWAPPED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Add: (r"\+", "-"),
@@ -179,17 +180,38 @@ def mutants(path: str, source: str) -> list[Mutant]:
     return finder.mutants
 
 
-class Mutants:
-    """The mutants of a clone, and the tests that they are put to with the environment of `root`."""
+def enclosing(source: str, line: int) -> int:
+    """Return the first line of the innermost function around a line, 0 outside functions.
 
-    def __init__(self, tree: Path, root: Path) -> None:
-        self.tree = tree
+    It is the line of the first decorator, as in what Python compiles.
+    """
+    spans = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            if first <= line <= (node.end_lineno or first):
+                spans.append(first)
+    return max(spans, default=0)
+
+
+class Mutants:
+    """The mutants of a clone, and the tests that they are put to with the environment of `root`.
+
+    What each test takes and enters is kept in `folder`.
+    """
+
+    def __init__(self, tree: Path, root: Path, folder: Path) -> None:
+        self.tree, self.folder = tree, folder
         self.python = root / ".venv/bin/python"
         core = "python/qcnlab/_core.abi3.so"
         if (root / core).exists():
             shutil.copy2(root / core, tree / core)
         self.all = {mutant.name: mutant for mutant in self._find()}
-        self.slow: dict[str, tuple[list[str], float, float]] = {}
+        self.known: dict[str, tuple[Seconds, Entered]] = {}
+
+    @functools.cached_property
+    def _bench(self) -> Bench:
+        return Bench(self.python, self.tree)
 
     def _find(self) -> Iterator[Mutant]:
         for folder in FOLDERS:
@@ -206,58 +228,54 @@ class Mutants:
         """Return what became of each of the mutants `names`."""
         return {name: self._tested(self.all[name]) for name in names}
 
-    def _run(self, words: list[str], limit: float | None) -> tuple[int, str]:
-        """Run pytest in the clone; return its exit code, 124 when it ran out of time."""
-        environment = os.environ | {
-            "PYTHONPATH": f"{self.tree / 'python'}:{self.tree / 'tests'}",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "MPLBACKEND": "agg",
+    def _files(self, part: str) -> list[str]:
+        return sorted(str(file.relative_to(self.tree)) for file in self.tree.glob(TESTS[part]))
+
+    def _usual(self, part: str) -> tuple[Seconds, Entered]:
+        """Return what each test of a part takes where nothing is planted, and enters."""
+        if part not in self.known:
+            record = self.folder / f"{part}.tests"
+            if not record.exists():
+                files = self._files(part)
+                task = {"tests": files, "record": str(record), "folder": str(self.tree)}
+                code, said = self._bench.ask(task)
+                if code:
+                    record.unlink(missing_ok=True)
+                    raise SystemExit(f"the tests of {part} fail where nothing is planted:\n{said}")
+            self.known[part] = tuple(json.loads(record.read_text(encoding="utf-8")))
+        return self.known[part]
+
+    def ordered(self, mutant: Mutant) -> Seconds:
+        """Return the tests of a mutant, in order, and what each takes.
+
+        Those that enter its function are first, and of these and of the others the quick ones.
+
+        A mutant outside functions belongs to all functions of its file.
+        """
+        seconds, entered = self._usual(Path(mutant.path).parent.name)
+        line = enclosing((self.tree / mutant.path).read_text(encoding="utf-8"), mutant.line)
+        place = f"{mutant.path}:{line}" if line else f"{mutant.path}:"
+        near = {
+            test
+            for test, places in entered.items()
+            if any(at == place or (not line and at.startswith(place)) for at in places)
         }
-        line = [str(self.python), "-m", "pytest", "-x", "-p", "no:cacheprovider", *words]
-        try:
-            done = subprocess.run(
-                line, cwd=self.tree, env=environment, capture_output=True, text=True, timeout=limit
-            )
-        except subprocess.TimeoutExpired:
-            return 124, ""
-        return done.returncode, done.stdout + done.stderr
-
-    def _tests(self, part: str, module: str = "") -> list[str]:
-        """Return the files of tests of a part: those that name a module first, the slowest last."""
-        files = sorted(self.tree.glob(TESTS[part]), reverse=True)
-        named = re.compile(rf"\b{module}\b")
-        files.sort(key=lambda file: not named.search(file.read_text(encoding="utf-8")))
-        return [str(file.relative_to(self.tree)) for file in files]
-
-    def _baseline(self, part: str) -> tuple[list[str], float, float]:
-        """Return the slow tests of a part, and how long the quick ones and the slow ones take."""
-        if part not in self.slow:
-            begun = time.monotonic()
-            code, said = self._run([*self._tests(part), "--durations=0"], None)
-            if code:
-                raise SystemExit(f"the tests of {part} fail where nothing is planted:\n{said}")
-            took: dict[str, float] = {}
-            for seconds, test in re.findall(r"^\s*([\d.]+)s \w+\s+(\S+)", said, re.MULTILINE):
-                took[test] = took.get(test, 0.0) + float(seconds)
-            slow = [test for test, seconds in took.items() if seconds > QUICK_S]
-            late = sum(took[test] for test in slow)
-            self.slow[part] = (slow, time.monotonic() - begun - late, late)
-        return self.slow[part]
+        order = sorted(seconds, key=lambda test: (test not in near, seconds[test]))
+        return {test: seconds[test] for test in order}
 
     def _tested(self, mutant: Mutant) -> str:
-        part = Path(mutant.path).parent.name
-        slow, quick_s, slow_s = self._baseline(part)
+        usual = self.ordered(mutant)
+        files = self._files(Path(mutant.path).parent.name)
         file = self.tree / mutant.path
-        source = file.read_bytes()
+        source, stat = file.read_bytes(), file.stat()
         file.write_bytes(source[: mutant.start] + mutant.text.encode() + source[mutant.end :])
+        # Compiled files are told from stale ones by the time of the source, in seconds.
+        os.utime(file, (stat.st_atime, stat.st_mtime + DAY_S))
         try:
-            late = [f"--deselect={test}" for test in slow]
-            quick = [*self._tests(part, Path(mutant.path).stem), *late]
-            code, said = self._run(quick, max(60.0, 8 * quick_s))
-            if code == 0 and slow:
-                code, said = self._run(slow, max(60.0, 8 * slow_s))
+            code, said = self._bench.ask({"tests": files, "usual": usual})
         finally:
             file.write_bytes(source)
+            os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
         if "SyntaxError" in said:
             return "unviable"
-        return {0: "missed", 124: "timeout"}.get(code, "caught")
+        return {0: "missed", OUT_OF_TIME: "timeout"}.get(code, "caught")
