@@ -21,10 +21,11 @@ import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from types import FrameType
+import pytest
 
-    import pytest
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from types import FrameType
 
 LIBRARIES = ("matplotlib.pyplot", "pandas", "polars", "pyarrow", "scipy.integrate", "control")
 # A test may take so many times what it takes where nothing is planted, and so long at least, s.
@@ -51,7 +52,12 @@ class Timer:
         self.rank = {test: number for number, test in enumerate(usual)}
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Put the tests in order; those that a mutant has renamed come first."""
+        """Put the tests in order, and leave out the others of their files.
+
+        Where a mutant has renamed tests, all of their files are run, these first.
+        """
+        if self.rank.keys() <= {item.nodeid for item in items}:
+            items[:] = [item for item in items if item.nodeid in self.rank]
         items.sort(key=lambda item: self.rank.get(item.nodeid, -1))
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
@@ -62,44 +68,72 @@ class Timer:
 
 
 class Recorder:
-    """A pytest plugin that writes down what each test takes, and the functions it enters."""
+    """A pytest plugin that writes down what each test takes, and the functions it enters.
+
+    What a fixture enters counts for all tests that use it, and nothing that functions remember
+    outlives a test.
+    """
 
     def __init__(self, folder: str, file: Path) -> None:
         self.folder, self.file = f"{Path(folder).resolve()}/", file
         self.seconds: Seconds = {}
         self.entered: Entered = {}
+        self.of_fixtures: dict[int, set[str]] = {}
         self.begun = 0.0
-        self.codes: set[tuple[str, int]] = set()
+        self.now: set[str] = set()
+        sys.settrace(self.enter)
+
+    def pytest_collection_finish(self) -> None:
+        """Write down what importing the package and the tests enters, under no test's name."""
+        sys.settrace(None)
+        self.entered[""] = sorted(self.now)
 
     def enter(self, frame: FrameType, event: str, argument: Any) -> None:
         """Write down a function that is entered: a trace function that asks for no lines."""
         code = frame.f_code
         if code.co_filename.startswith(self.folder):
-            self.codes.add((code.co_filename, code.co_firstlineno))
+            self.now.add(f"{code.co_filename.removeprefix(self.folder)}:{code.co_firstlineno}")
 
-    def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Begin with a test."""
-        self.codes.clear()
-        self.begun = time.process_time()
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, Any, Any]:
+        """Write down what a fixture enters, besides what those that it uses do."""
+        before, self.now = self.now, set()
+        value = yield
+        self.of_fixtures.setdefault(id(fixturedef), set()).update(self.now)
+        self.now |= before
+        return value
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: Any) -> Generator[None, Any, Any]:
+        """Write down what a test takes and enters."""
+        forget()
+        self.now, self.begun = set(), time.process_time()
         sys.settrace(self.enter)
-
-    def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        """Write down a test that ended."""
+        value = yield
         sys.settrace(None)
-        self.seconds[nodeid] = time.process_time() - self.begun
-        self.entered[nodeid] = sorted(
-            f"{path.removeprefix(self.folder)}:{line}" for path, line in self.codes
-        )
+        self.seconds[item.nodeid] = time.process_time() - self.begun
+        for fixtures in item._fixtureinfo.name2fixturedefs.values():
+            for fixture in fixtures:
+                self.now |= self.of_fixtures.get(id(fixture), set())
+        self.entered[item.nodeid] = sorted(self.now)
+        return value
 
     def pytest_sessionfinish(self) -> None:
         """Keep all that was written down."""
         self.file.write_text(json.dumps([self.seconds, self.entered]), encoding="utf-8")
 
 
+def forget() -> None:
+    """Empty what the functions of the package and of the tests remember."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("qcnlab", "test_", "made_up_book", "conftest")):
+            for value in list(vars(module).values()):
+                if callable(clear := getattr(value, "cache_clear", None)):
+                    clear()
+
+
 def tested(task: dict[str, Any]) -> int:
     """Run the tests of a task in this process; return the exit code of pytest."""
-    import pytest
-
     plugin: Timer | Recorder
     if "record" in task:
         plugin = Recorder(task["folder"], Path(task["record"]))

@@ -254,18 +254,20 @@ class Mutants:
         """
         seconds, entered = self._usual(Path(mutant.path).parent.name)
         line = enclosing((self.tree / mutant.path).read_text(encoding="utf-8"), mutant.line)
-        place = f"{mutant.path}:{line}" if line else f"{mutant.path}:"
-        near = {
-            test
-            for test, places in entered.items()
-            if any(at == place or (not line and at.startswith(place)) for at in places)
-        }
-        order = sorted(seconds, key=lambda test: (test not in near, seconds[test]))
+        place = f"{mutant.path}:{line}"
+        if line and place not in entered[""]:
+            tests = {test for test in seconds if place in entered[test]}
+            return {test: seconds[test] for test in sorted(tests, key=seconds.__getitem__)}
+        file = f"{mutant.path}:"
+        far = {test: not any(at.startswith(file) for at in entered[test]) for test in seconds}
+        order = sorted(seconds, key=lambda test: (far[test], seconds[test]))
         return {test: seconds[test] for test in order}
 
     def _tested(self, mutant: Mutant) -> str:
         usual = self.ordered(mutant)
-        files = self._files(Path(mutant.path).parent.name)
+        if not usual:
+            return "missed"
+        files = sorted({test.partition("::")[0] for test in usual})
         file = self.tree / mutant.path
         source, stat = file.read_bytes(), file.stat()
         file.write_bytes(source[: mutant.start] + mutant.text.encode() + source[mutant.end :])
