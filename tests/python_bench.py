@@ -1,14 +1,19 @@
-"""Run tests in forks of a process that has imported the large libraries already.
+"""Run tests in forks of a process that has imported the package and collected its tests.
 
-It reads tasks from standard input, a line of JSON each, and answers each with a line: the exit code
-of pytest, the processor seconds, and what was said. A test may take `TIMES` the processor seconds
-that it takes where nothing is planted, and `LEAST_S` at least: the clock would count what other
-programs of the machine do. `tests/python_mutants.py` writes the tasks.
+A mutant inside a function takes the place of the function's code in a fork, which then runs the
+tests that it is given: nothing is imported or collected anew. A mutant elsewhere, or in a function
+that importing calls, is written into its file, and a fork that has imported only the large
+libraries runs pytest.
+
+A test may take `TIMES` the processor seconds that it takes where nothing is planted, and `LEAST_S`
+at least: the clock would count what other programs of the machine do.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib
+import inspect
 import json
 import os
 import resource
@@ -19,12 +24,13 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator, Iterator
     from types import FrameType
 
 LIBRARIES = ("matplotlib.pyplot", "pandas", "polars", "pyarrow", "scipy.integrate", "control")
@@ -33,59 +39,78 @@ TIMES = 8
 LEAST_S = 30
 # By the clock, for a test that waits and takes no processor time, s.
 WAIT_S = 3600
-MEMORY_OCTETS = 12 << 30
 OUT_OF_TIME = 124
+NOT_HERE = 125
+"""The exit code where a mutant cannot take the place of a function's code."""
 
 Seconds = dict[str, float]
 # The functions that a test enters, as `PATH:LINE` of their first line.
 Entered = dict[str, list[str]]
+Task = dict[str, Any]
 
 
-class Timer:
-    """A pytest plugin that runs tests in an order and bounds the processor time of each.
+def functions(code: CodeType) -> Iterator[CodeType]:
+    """Return the code of the functions of a module and its classes, without those inside them."""
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            if each.co_flags & inspect.CO_OPTIMIZED:
+                yield each
+            else:
+                yield from functions(each)
 
-    `usual` has the tests in their order, and what they take where nothing is planted.
+
+def replaced(path: str, old: str, new: str) -> tuple[CodeType, CodeType] | None:
+    """Return a function's code in `old` and in `new`, the source of a mutant.
+
+    `None` where no function has changed: a default has, or a constant of the module.
     """
+    before, after = (
+        list(functions(compile(text, path, "exec", dont_inherit=True))) for text in (old, new)
+    )
+    if len(before) == len(after):
+        for one, other in zip(before, after, strict=True):
+            if one != other:
+                return one, other
+    return None
 
-    def __init__(self, usual: Seconds) -> None:
-        self.usual = usual
-        self.rank = {test: number for number, test in enumerate(usual)}
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Put the tests in order, and leave out the others of their files.
+def plant(old: CodeType, new: CodeType) -> int:
+    """Give the functions that have code `old` the code `new`; return how many there are."""
 
-        Where a mutant has renamed tests, all of their files are run, these first.
-        """
-        if self.rank.keys() <= {item.nodeid for item in items}:
-            items[:] = [item for item in items if item.nodeid in self.rank]
-        items.sort(key=lambda item: self.rank.get(item.nodeid, -1))
+    def place(code: CodeType) -> tuple[str, str, int]:
+        return code.co_filename, code.co_qualname, code.co_firstlineno
 
-    def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Allow the test that begins its processor time."""
-        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        more = max(LEAST_S, TIMES * self.usual.get(nodeid, 0.0))
-        resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + more) + 1, hard))
+    count = 0
+    for each in gc.get_objects():
+        if type(each) is FunctionType and place(each.__code__) == place(old):
+            each.__code__ = new
+            count += 1
+    return count
+
+
+def allow(test: str, usual: Seconds) -> None:
+    """Bound the processor time of the test that begins."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    more = max(LEAST_S, TIMES * usual.get(test, 0.0))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + more) + 1, hard))
 
 
 class Recorder:
     """A pytest plugin that writes down what each test takes, and the functions it enters.
 
     What a fixture enters counts for all tests that use it, and nothing that functions remember
-    outlives a test.
+    outlives a test. What importing enters stands under no test's name.
     """
 
-    def __init__(self, folder: str, file: Path) -> None:
-        self.folder, self.file = f"{Path(folder).resolve()}/", file
+    def __init__(self) -> None:
+        self.folder = f"{Path.cwd()}/"
         self.seconds: Seconds = {}
         self.entered: Entered = {}
         self.of_fixtures: dict[int, set[str]] = {}
-        self.begun = 0.0
         self.now: set[str] = set()
-        sys.settrace(self.enter)
 
-    def pytest_collection_finish(self) -> None:
-        """Write down what importing the package and the tests enters, under no test's name."""
-        sys.settrace(None)
+    def collected(self) -> None:
+        """Keep what importing has entered."""
         self.entered[""] = sorted(self.now)
 
     def enter(self, frame: FrameType, event: str, argument: Any) -> None:
@@ -96,7 +121,7 @@ class Recorder:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, Any, Any]:
-        """Write down what a fixture enters, besides what those that it uses do."""
+        """Write down what a fixture enters."""
         before, self.now = self.now, set()
         value = yield
         self.of_fixtures.setdefault(id(fixturedef), set()).update(self.now)
@@ -107,20 +132,16 @@ class Recorder:
     def pytest_runtest_protocol(self, item: Any) -> Generator[None, Any, Any]:
         """Write down what a test takes and enters."""
         forget()
-        self.now, self.begun = set(), time.process_time()
+        self.now, begun = set(), time.process_time()
         sys.settrace(self.enter)
         value = yield
         sys.settrace(None)
-        self.seconds[item.nodeid] = time.process_time() - self.begun
+        self.seconds[item.nodeid] = time.process_time() - begun
         for fixtures in item._fixtureinfo.name2fixturedefs.values():
             for fixture in fixtures:
                 self.now |= self.of_fixtures.get(id(fixture), set())
         self.entered[item.nodeid] = sorted(self.now)
         return value
-
-    def pytest_sessionfinish(self) -> None:
-        """Keep all that was written down."""
-        self.file.write_text(json.dumps([self.seconds, self.entered]), encoding="utf-8")
 
 
 def forget() -> None:
@@ -132,71 +153,124 @@ def forget() -> None:
                     clear()
 
 
-def tested(task: dict[str, Any]) -> int:
-    """Run the tests of a task in this process; return the exit code of pytest."""
-    plugin: Timer | Recorder
-    if "record" in task:
-        plugin = Recorder(task["folder"], Path(task["record"]))
-    else:
-        plugin = Timer(task["usual"])
-        sys.dont_write_bytecode = True
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_OCTETS, MEMORY_OCTETS))
-    return int(pytest.main(["-x", "-p", "no:cacheprovider", *task["tests"]], plugins=[plugin]))
+class Collected:
+    """A pytest plugin that answers tasks with the tests that were collected."""
+
+    def __init__(self, recorder: Recorder, answers: IO[str]) -> None:
+        self.recorder, self.answers = recorder, answers
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Answer the tasks of standard input until it ends."""
+        sys.settrace(None)
+        self.recorder.collected()
+        tests = {item.nodeid: item for item in session.items}
+
+        def run(task: Task) -> int:
+            usual: Seconds = task.get("usual", {})
+            if "record" in task:
+                session.config.pluginmanager.register(self.recorder)
+            else:
+                pair = replaced(task["path"], task["old"], task["new"])
+                if pair is None or not plant(*pair):
+                    return NOT_HERE
+            items = [tests[name] for name in usual or tests]
+            for item, following in zip(items, [*items[1:], None], strict=True):
+                if usual:
+                    allow(item.nodeid, usual)
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                if session.testsfailed:
+                    return 1
+            if "record" in task:
+                known = [self.recorder.seconds, self.recorder.entered]
+                Path(task["record"]).write_text(json.dumps(known), encoding="utf-8")
+            return 0
+
+        serve(run, self.answers)
+        return True
 
 
-def fork(task: dict[str, Any], said: IO[bytes]) -> int:
+class Ordered:
+    """A pytest plugin that bounds the time of tests, and runs them in the order of `usual`."""
+
+    def __init__(self, usual: Seconds) -> None:
+        self.usual = usual
+        self.rank = {test: number for number, test in enumerate(usual)}
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Put the tests in order; those that a mutant has renamed come first."""
+        items.sort(key=lambda item: self.rank.get(item.nodeid, -1))
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Bound the time of a test."""
+        allow(nodeid, self.usual)
+
+
+def anew(task: Task) -> int:
+    """Import, collect and run the tests of a task."""
+    sys.dont_write_bytecode = True
+    words = ["-x", "-p", "no:cacheprovider", *task["files"]]
+    return int(pytest.main(words, plugins=[Ordered(task["usual"])]))
+
+
+def serve(run: Callable[[Task], int], answers: IO[str]) -> None:
+    """Answer each line of standard input, a task, by what `run` makes of it in a fork."""
+    for line in sys.stdin:
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
+            child = fork(run, json.loads(line), folder, said)
+            waiting = threading.Timer(WAIT_S, os.killpg, (child, signal.SIGKILL))
+            waiting.start()
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            waiting.cancel()
+            if code in (-signal.SIGXCPU, -signal.SIGKILL):
+                code = OUT_OF_TIME
+            said.seek(0)
+            words = said.read().decode(errors="replace")
+        print(json.dumps([code, words]), file=answers, flush=True)
+
+
+def fork(run: Callable[[Task], int], task: Task, folder: str, said: IO[bytes]) -> int:
     """Begin a task in a fork; return its process."""
     child = os.fork()
     if child:
         return child
-    os.setsid()
-    for stream in (1, 2):
-        os.dup2(said.fileno(), stream)
     code = 3
     try:
-        code = tested(task)
+        os.setsid()
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = folder
+        for stream in (1, 2):
+            os.dup2(said.fileno(), stream)
+        code = run(task)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
 
 
-def answer(task: dict[str, Any]) -> dict[str, Any]:
-    """Run the tests of a task; return its exit code, its processor seconds and what was said."""
-    with tempfile.TemporaryFile() as said:
-        child = fork(task, said)
-        waiting = threading.Timer(WAIT_S, os.killpg, (child, signal.SIGKILL))
-        waiting.start()
-        _, status, used = os.wait4(child, 0)
-        waiting.cancel()
-        code = os.waitstatus_to_exitcode(status)
-        if code in (-signal.SIGXCPU, -signal.SIGKILL):
-            code = OUT_OF_TIME
-        said.seek(0)
-        text = said.read().decode(errors="replace")
-    return {"code": code, "seconds": used.ru_utime + used.ru_stime, "said": text}
-
-
-def main() -> None:
-    """Answer the tasks of standard input until it ends."""
+def main(files: list[str]) -> None:
+    """Collect the tests of files and answer tasks; without files each task names its own."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    if files:
+        recorder = Recorder()
+        sys.settrace(recorder.enter)
+        words = ["-s", "-p", "no:cacheprovider", *files]
+        sys.exit(pytest.main(words, plugins=[Collected(recorder, answers)]))
     for name in LIBRARIES:
         importlib.import_module(name)
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    for line in sys.stdin:
-        print(json.dumps(answer(json.loads(line))), file=answers, flush=True)
+    serve(anew, answers)
 
 
 class Bench:
     """The process that answers tasks, in a clone, with an interpreter and an environment."""
 
-    def __init__(self, python: Path, tree: Path) -> None:
+    def __init__(self, python: Path, tree: Path, files: list[str]) -> None:
         environment = os.environ | {
             "PYTHONPATH": f"{tree / 'python'}:{tree / 'tests'}",
             "MPLBACKEND": "agg",
             "OPENBLAS_NUM_THREADS": "1",
         }
         self.process = subprocess.Popen(
-            [str(python), str(Path(__file__).resolve())],
+            [str(python), str(Path(__file__).resolve()), *files],
             cwd=tree,
             env=environment,
             stdin=subprocess.PIPE,
@@ -204,14 +278,14 @@ class Bench:
             text=True,
         )
 
-    def ask(self, task: dict[str, Any]) -> tuple[int, str]:
+    def ask(self, task: Task) -> tuple[int, str]:
         """Have a task done; return the exit code and what was said."""
         stdin, stdout = self.process.stdin, self.process.stdout
         assert stdin and stdout
         print(json.dumps(task), file=stdin, flush=True)
-        said = json.loads(stdout.readline())
-        return said["code"], said["said"]
+        code, said = json.loads(stdout.readline())
+        return code, said
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -8,7 +8,6 @@ truth value, a sign, or what a function returns. Texts, annotations and drawing 
 from __future__ import annotations
 
 import ast
-import functools
 import json
 import os
 import re
@@ -17,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from python_bench import OUT_OF_TIME, Bench, Entered, Seconds
+from python_bench import NOT_HERE, OUT_OF_TIME, Bench, Entered, Seconds
 
 FOLDERS = ("python/qcnlab/analysis", "python/qcnlab/book")
 # What only draws.
@@ -208,10 +207,14 @@ class Mutants:
             shutil.copy2(root / core, tree / core)
         self.all = {mutant.name: mutant for mutant in self._find()}
         self.known: dict[str, tuple[Seconds, Entered]] = {}
+        self.benches: dict[str, Bench] = {}
 
-    @functools.cached_property
-    def _bench(self) -> Bench:
-        return Bench(self.python, self.tree)
+    def _bench(self, part: str = "") -> Bench:
+        """Return a process that has collected the tests of a part, or none."""
+        if part not in self.benches:
+            files = self._files(part) if part else []
+            self.benches[part] = Bench(self.python, self.tree, files)
+        return self.benches[part]
 
     def _find(self) -> Iterator[Mutant]:
         for folder in FOLDERS:
@@ -236,48 +239,54 @@ class Mutants:
         if part not in self.known:
             record = self.folder / f"{part}.tests"
             if not record.exists():
-                files = self._files(part)
-                task = {"tests": files, "record": str(record), "folder": str(self.tree)}
-                code, said = self._bench.ask(task)
+                code, said = self._bench(part).ask({"record": str(record)})
                 if code:
-                    record.unlink(missing_ok=True)
                     raise SystemExit(f"the tests of {part} fail where nothing is planted:\n{said}")
             self.known[part] = tuple(json.loads(record.read_text(encoding="utf-8")))
         return self.known[part]
 
-    def ordered(self, mutant: Mutant) -> Seconds:
-        """Return the tests of a mutant, in order, and what each takes.
-
-        Those that enter its function are first, and of these and of the others the quick ones.
-
-        A mutant outside functions belongs to all functions of its file.
-        """
-        seconds, entered = self._usual(Path(mutant.path).parent.name)
-        line = enclosing((self.tree / mutant.path).read_text(encoding="utf-8"), mutant.line)
-        place = f"{mutant.path}:{line}"
-        if line and place not in entered[""]:
-            tests = {test for test in seconds if place in entered[test]}
-            return {test: seconds[test] for test in sorted(tests, key=seconds.__getitem__)}
-        file = f"{mutant.path}:"
-        far = {test: not any(at.startswith(file) for at in entered[test]) for test in seconds}
-        order = sorted(seconds, key=lambda test: (far[test], seconds[test]))
-        return {test: seconds[test] for test in order}
-
     def _tested(self, mutant: Mutant) -> str:
-        usual = self.ordered(mutant)
-        if not usual:
-            return "missed"
-        files = sorted({test.partition("::")[0] for test in usual})
-        file = self.tree / mutant.path
-        source, stat = file.read_bytes(), file.stat()
-        file.write_bytes(source[: mutant.start] + mutant.text.encode() + source[mutant.end :])
+        part, file = Path(mutant.path).parent.name, self.tree / mutant.path
+        octets = file.read_bytes()
+        source = octets.decode()
+        changed = (octets[: mutant.start] + mutant.text.encode() + octets[mutant.end :]).decode()
+        try:
+            compile(changed, str(file), "exec", dont_inherit=True)
+        except SyntaxError:
+            return "unviable"
+        seconds, entered = self._usual(part)
+        place = f"{mutant.path}:{enclosing(source, mutant.line)}"
+        code = NOT_HERE
+        if not place.endswith(":0") and place not in entered[""]:
+            near = {test: seconds[test] for test in seconds if place in entered[test]}
+            task = {"path": str(file), "old": source, "new": changed, "usual": quickest(near)}
+            code = self._bench(part).ask(task)[0] if near else 0
+        if code == NOT_HERE:
+            code = self._written(mutant, changed)
+        return {0: "missed", OUT_OF_TIME: "timeout"}.get(code, "caught")
+
+    def _written(self, mutant: Mutant, changed: str) -> int:
+        """Write a mutant into its file and run all tests of the part; return the exit code.
+
+        Those that enter a function of the file are the first.
+        """
+        part, file = Path(mutant.path).parent.name, self.tree / mutant.path
+        seconds, entered = self._usual(part)
+        mine = [t for t in seconds if any(at.startswith(f"{mutant.path}:") for at in entered[t])]
+        usual = quickest({test: seconds[test] for test in mine}) | quickest(
+            {test: seconds[test] for test in seconds.keys() - set(mine)}
+        )
+        octets, stat = file.read_bytes(), file.stat()
+        file.write_text(changed, encoding="utf-8")
         # Compiled files are told from stale ones by the time of the source, in seconds.
         os.utime(file, (stat.st_atime, stat.st_mtime + DAY_S))
         try:
-            code, said = self._bench.ask({"tests": files, "usual": usual})
+            return self._bench().ask({"files": self._files(part), "usual": usual})[0]
         finally:
-            file.write_bytes(source)
+            file.write_bytes(octets)
             os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-        if "SyntaxError" in said:
-            return "unviable"
-        return {0: "missed", OUT_OF_TIME: "timeout"}.get(code, "caught")
+
+
+def quickest(seconds: Seconds) -> Seconds:
+    """Return tests and what they take, the quickest first."""
+    return dict(sorted(seconds.items(), key=lambda each: each[1]))

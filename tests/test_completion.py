@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -178,3 +179,117 @@ def test_what_cannot_be_is_said(four: qcnlab.Result, tmp_path: Path) -> None:
     endless = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=2 ms", "warmup=0 s")
     with pytest.raises(AnalysisError, match="no flow of a size started"):
         qcnlab.run(endless, reps=1).fct()
+
+
+ENDS = """
+title = "Flows at the end of a run"
+duration = "1 ms"
+[topology]
+kind = "switch"
+hosts = 2
+rate = "10 Gb/s"
+delay = "1 us"
+[switch]
+output_buffer = "1 MB"
+[[traffic]]
+kind = "list"
+frame = "1500 B"
+flows = '''
+from,to,size,start
+host1,host2,1500 B,0 s
+host1,host2,3 KB,100 us
+host1,host2,4500 B,200 us
+host1,host2,6 KB,300 us
+host1,host2,7500 B,400 us
+host1,host2,15 KB,999 us
+'''
+[scheme]
+name = "none"
+"""
+
+
+@pytest.fixture(scope="module")
+def ends() -> qcnlab.Result:
+    """Five flows of k = 1 to 5 frames, each alone: 2 + 1.2 (k + 1) = 4.4, 5.6, 6.8, 8.0, 9.2 us.
+
+    The sixth begins 1 us before the end and would take 15.2 us.
+    """
+    return qcnlab.run(qcnlab.Scenario.from_toml(ENDS, "ends"), reps=1)
+
+
+def test_flows_count_from_their_start_and_unfinished_ones_at_least_alone(
+    ends: qcnlab.Result,
+) -> None:
+    fct = ends.fct(by="all")
+    assert (fct.started, fct.finished) == (6, 5)
+    took = fct.flows["took_s"].to_list()
+    assert took == pytest.approx([4.4e-6, 5.6e-6, 6.8e-6, 8e-6, 9.2e-6, 15.2e-6])
+    assert fct.flows["finished"].to_list() == [True] * 5 + [False]
+    (group,) = fct.groups
+    assert (group.label, group.smallest_bytes, group.largest_bytes) == ("all flows", 1500, 15_000)
+    # The third of six is p50; ceil(0.95 * 6) = 6.
+    assert group.fct_s[50] == Bound(pytest.approx(6.8e-6), at_least=False)
+    assert group.fct_s[95] == Bound(pytest.approx(15.2e-6), at_least=True)
+    # Element 6 / 2 = 3 from 0 is the fourth.
+    (group,) = ends.fct(by="all", percentile="element").groups
+    assert group.fct_s[50] == Bound(pytest.approx(8e-6), at_least=False)
+    assert repr(fct) == "<Completions ends: 5 of 6 flows finished>"
+
+
+def test_shares_and_edges_of_sizes(ends: qcnlab.Result) -> None:
+    def told(buckets: str) -> list[tuple[str, int]]:
+        return [(group.label, group.flows) for group in ends.fct(buckets=buckets).groups]
+
+    # 40 % of six: cuts at floor(2.4) = 2 and floor(4.8) = 4; the last group has what is left.
+    assert told("40%") == [("1.5 KB to 3 KB", 2), ("4.5 KB to 6 KB", 2), ("7.5 KB to 15 KB", 2)]
+    assert told(" 50 % ") == [("1.5 KB to 4.5 KB", 3), ("6 KB to 15 KB", 3)]
+    assert told("100%") == [("1.5 KB to 15 KB", 6)]
+    # 70 %: floor(4.2) = 4, and two are left.
+    assert told("70%") == [("1.5 KB to 6 KB", 4), ("7.5 KB to 15 KB", 2)]
+    # A size that is an edge belongs below it.
+    assert told("3 KB,6 KB") == [
+        ("up to 3 KB", 2),
+        ("above 3 KB, to 6 KB", 2),
+        ("above 6 KB", 2),
+    ]
+    # Groups without flows are left out.
+    assert told("1 KB,2 KB,20 KB") == [("above 1 KB, to 2 KB", 1), ("above 2 KB, to 20 KB", 5)]
+    for buckets in ("101%", "-5%", "x%", "0 KB,1 KB", "1 KB,1 KB"):
+        with pytest.raises(AnalysisError, match=f"buckets '{buckets}'"):
+            ends.fct(buckets=buckets)
+    # One size: one group, whatever the share.
+    same = re.sub(r"host2,\S+ K?B", "host2,3 KB", ENDS)
+    [group] = qcnlab.run(qcnlab.Scenario.from_toml(same, "same"), reps=1).fct().groups
+    assert (group.label, group.flows) == ("3 KB", 6)
+
+
+def test_the_table_for_people_has_the_unit_of_the_longest_median(ends: qcnlab.Result) -> None:
+    header, rows = ends.fct(by="all").cells()
+    assert header == [
+        "flows", "flows", "unfinished", "FCT p50 (us)", "FCT p95 (us)", "FCT p99 (us)",
+        "slowdown p50", "slowdown p95", "slowdown p99",
+    ]  # fmt: skip
+    assert rows == [
+        ["all flows", "6", "1", "6.8", ">= 15.2", ">= 15.2", "1", ">= 1", ">= 1"],
+    ]
+    told = ends.fct(by="all").summary()
+    assert (told["by"], told["buckets"], told["flows"], told["finished"]) == ("all", None, 6, 5)
+    assert ends.fct(buckets="50%").summary()["buckets"] == "50%"
+    records = ends.fct(by="all").records()
+    assert records[0]["fct_p50_s"] == pytest.approx(6.8e-6)
+    assert (records[0]["slowdown_p95"], records[0]["slowdown_p95_at_least"]) == (1.0, True)
+    words = ends.fct(buckets="50%").definitions()
+    assert "Groups: 50% of the flows each, in order of size." in words
+    assert not [line for line in ends.fct(buckets="3 KB").definitions() if "Groups:" in line]
+
+
+def test_the_edges_of_percentiles() -> None:
+    # None lies below the smallest and none above the largest; 7 % of 100 is 7, and not 7.000..1.
+    hundred = [float(n) for n in range(1, 101)]
+    finished = [True] * 100
+    assert [percentile(hundred, finished, p, "rank").value for p in (0, 7, 100)] == [1, 7, 100]
+    assert [percentile(hundred, finished, p, "element").value for p in (0, 7, 100)] == [1, 8, 100]
+    # Values need not be in order, and what is not finished may be infinite.
+    assert percentile([30.0, 10.0, 20.0], [False, True, True], 50, "rank") == Bound(20.0, False)
+    assert Bound(2e-6, at_least=True).words(1e-6) == ">= 2"
+    assert Bound(2e-6, at_least=False).words(1e-6) == "2"

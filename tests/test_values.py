@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import qcnlab
+from qcnlab.values import plain, several, within
 
 W = "scheme.cp.w"
 
@@ -90,3 +91,31 @@ def test_counts_are_whole(short: qcnlab.Scenario, name: str, value: object) -> N
 def test_none_is_no_scenario() -> None:
     with pytest.raises(TypeError, match="None is no scenario: give the name of one, or a file"):
         qcnlab.load(None)  # type: ignore[arg-type]
+
+
+def test_both_ends_of_a_range_belong_to_it() -> None:
+    assert [within("reps", number, 1, 10) for number in (1, 10)] == [1, 10]
+    assert within("reps", None, 1, 10) is None
+    assert type(within("reps", np.int64(3), 1, 10)) is int
+    for number in (0, 11):
+        with pytest.raises(ValueError, match=f"reps is {number}; it must be from 1 to 10"):
+            within("reps", number, 1, 10)
+
+
+def test_values_become_pythons_own_types() -> None:
+    given = {"a": (np.int64(1), True, np.float32(0.5)), 2: np.str_("x"), "path": Path("a/b")}
+    told = plain("key", given)
+    assert told == {"a": [1, True, 0.5], "2": "x", "path": "a/b"}
+    assert [type(value) for value in told["a"]] == [int, bool, float]
+    assert type(told["2"]) is str
+    # What is wrong is named with the keys that lead to it.
+    with pytest.raises(qcnlab.ScenarioError, match=r"'key\.a' is None"):
+        plain("key", {"a": None})
+
+
+def test_what_varies_is_a_list_of_values() -> None:
+    assert several("seed", range(2)) == [0, 1]
+    assert several("seed", (n for n in (np.int8(3), 0.5))) == [3, 0.5]
+    for one in ("12", b"12", {"a": 1}, 12):
+        with pytest.raises(qcnlab.ScenarioError, match="'seed' is varied over "):
+            several("seed", one)
