@@ -204,7 +204,9 @@ class Mutants:
         self.python = root / ".venv/bin/python"
         core = "python/qcnlab/_core.abi3.so"
         if (root / core).exists():
-            shutil.copy2(root / core, tree / core)
+            # A run that goes on keeps the file that it has mapped.
+            shutil.copy2(root / core, tree / f"{core}.new")
+            (tree / f"{core}.new").replace(tree / core)
         self.all = {mutant.name: mutant for mutant in self._find()}
         self.known: dict[str, tuple[Seconds, Entered]] = {}
         self.benches: dict[str, Bench] = {}
