@@ -42,7 +42,6 @@ TREE = ROOT / "target/mutants-tree"
 PYTHON_TREE = ROOT / "target/mutants-tree-python"
 KEPT = ROOT / "target/mutants"
 REASONS = ROOT / "tests/mutants_left.toml"
-PYTHON = "qcnlab (Python)"
 PACKAGES = ("qcnlab-schemes", "qcnlab-sim", "qcnlab-lab")
 # Packages whose unit tests take seconds. Their tests of whole scenarios take no part.
 SLOW = {"qcnlab-lab"}
@@ -174,7 +173,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, default=200, help="how many to draw; 0 for all")
     parser.add_argument("--seed", type=int, default=1, help="seed of the draw")
-    packages = [*PACKAGES, PYTHON]
+    packages = [*PACKAGES, *python_mutants.PACKAGES]
     parser.add_argument(
         "--package", choices=packages, action="append", help="draw from this package alone"
     )
@@ -186,9 +185,14 @@ def main() -> None:
     chosen = [package for package in packages if package in (arguments.package or packages)]
     of_python = python_mutants.Mutants(PYTHON_TREE, ROOT, kept.folder)
     of_rust = {
-        package: rust_builds.listed(TOOL, TREE, package) for package in chosen if package != PYTHON
+        package: rust_builds.listed(TOOL, TREE, package)
+        for package in chosen
+        if package in PACKAGES
     }
-    known = {package: list(of_rust.get(package, of_python.names())) for package in chosen}
+    known = {
+        package: list(of_rust[package]) if package in of_rust else of_python.names(package)
+        for package in chosen
+    }
     mutants = [(package, name) for package, names in known.items() for name in names]
     count = min(arguments.sample or len(mutants), len(mutants))
     drawn: dict[str, list[str]] = defaultdict(list)
@@ -200,7 +204,7 @@ def main() -> None:
         names = [name for name in drawn[package] if name not in done][:left]
         left -= len(names)
         keep = functools.partial(kept.add, package)
-        if package == PYTHON:
+        if package not in of_rust:
             for name in names:
                 keep(name, of_python.tested([name])[name])
         elif names:

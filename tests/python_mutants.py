@@ -1,4 +1,4 @@
-"""Bugs to plant in `qcnlab.analysis` and `qcnlab.book`, and what their own tests make of each.
+"""Bugs to plant in analysis, book and tables, and what their own tests make of each.
 
 A mutant changes one thing: an operator, a comparison, a number (by one, a large one twofold), a
 truth value, a sign, or what a function returns. Texts, annotations and drawing are left alone.
@@ -18,11 +18,29 @@ from pathlib import Path
 
 from python_bench import NOT_HERE, OUT_OF_TIME, Bench, Entered, Seconds
 
-FOLDERS = ("python/qcnlab/analysis", "python/qcnlab/book")
 # What only draws.
 LEFT_OUT = {"draw.py", "boundary_figure.py", "overlay_figure.py", "figures.py"}
-# Of each folder the files of tests that its mutants meet.
-TESTS = {"analysis": "tests/test_analys*.py", "book": "tests/test_book*.py"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """Files whose mutants meet the tests of other files; both are patterns under the root."""
+
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+VIEWS = ("comparison", "completion", "intervals", "tables", "text", "values", "warmup", "windows")
+PARTS = {
+    "analysis": Part(("python/qcnlab/analysis/*.py",), ("tests/test_analys*.py",)),
+    "book": Part(("python/qcnlab/book/*.py",), ("tests/test_book*.py",)),
+    "tables": Part(
+        tuple(f"python/qcnlab/{name}.py" for name in VIEWS),
+        tuple(f"tests/test_{name}.py" for name in (*VIEWS, "precision")),
+    ),
+}
+# The parts that mutants are drawn from together.
+PACKAGES = {"qcnlab (Python)": ("analysis", "book"), "qcnlab tables (Python)": ("tables",)}
 # One more of so many is next to nothing: from here on a number is doubled.
 LARGE = 1000
 DAY_S = 86400
@@ -207,7 +225,7 @@ class Mutants:
             # A run that goes on keeps the file that it has mapped.
             shutil.copy2(root / core, tree / f"{core}.new")
             (tree / f"{core}.new").replace(tree / core)
-        self.all = {mutant.name: mutant for mutant in self._find()}
+        self.all = {m.name: (part, m) for part in PARTS for m in self._find(part)}
         self.known: dict[str, tuple[Seconds, Entered]] = {}
         self.benches: dict[str, Bench] = {}
 
@@ -218,23 +236,24 @@ class Mutants:
             self.benches[part] = Bench(self.python, self.tree, files)
         return self.benches[part]
 
-    def _find(self) -> Iterator[Mutant]:
-        for folder in FOLDERS:
-            for file in sorted((self.tree / folder).glob("*.py")):
+    def _find(self, part: str) -> Iterator[Mutant]:
+        for pattern in PARTS[part].files:
+            for file in sorted(self.tree.glob(pattern)):
                 if file.name not in LEFT_OUT:
-                    path = f"{folder}/{file.name}"
+                    path = str(file.relative_to(self.tree))
                     yield from mutants(path, file.read_text(encoding="utf-8"))
 
-    def names(self) -> list[str]:
-        """Return the names of all mutants."""
-        return list(self.all)
+    def names(self, package: str) -> list[str]:
+        """Return the names of all mutants of a package."""
+        return [name for name, (part, _) in self.all.items() if part in PACKAGES[package]]
 
     def tested(self, names: list[str]) -> dict[str, str]:
         """Return what became of each of the mutants `names`."""
-        return {name: self._tested(self.all[name]) for name in names}
+        return {name: self._tested(*self.all[name]) for name in names}
 
     def _files(self, part: str) -> list[str]:
-        return sorted(str(file.relative_to(self.tree)) for file in self.tree.glob(TESTS[part]))
+        files = [file for pattern in PARTS[part].tests for file in self.tree.glob(pattern)]
+        return sorted(str(file.relative_to(self.tree)) for file in files)
 
     def _usual(self, part: str) -> tuple[Seconds, Entered]:
         """Return what each test of a part takes where nothing is planted, and enters."""
@@ -247,8 +266,8 @@ class Mutants:
             self.known[part] = tuple(json.loads(record.read_text(encoding="utf-8")))
         return self.known[part]
 
-    def _tested(self, mutant: Mutant) -> str:
-        part, file = Path(mutant.path).parent.name, self.tree / mutant.path
+    def _tested(self, part: str, mutant: Mutant) -> str:
+        file = self.tree / mutant.path
         octets = file.read_bytes()
         source = octets.decode()
         changed = (octets[: mutant.start] + mutant.text.encode() + octets[mutant.end :]).decode()
@@ -264,15 +283,15 @@ class Mutants:
             task = {"path": str(file), "old": source, "new": changed, "usual": quickest(near)}
             code = self._bench(part).ask(task)[0] if near else 0
         if code == NOT_HERE:
-            code = self._written(mutant, changed)
+            code = self._written(part, mutant, changed)
         return {0: "missed", OUT_OF_TIME: "timeout"}.get(code, "caught")
 
-    def _written(self, mutant: Mutant, changed: str) -> int:
+    def _written(self, part: str, mutant: Mutant, changed: str) -> int:
         """Write a mutant into its file and run all tests of the part; return the exit code.
 
         Those that enter a function of the file are the first.
         """
-        part, file = Path(mutant.path).parent.name, self.tree / mutant.path
+        file = self.tree / mutant.path
         seconds, entered = self._usual(part)
         mine = [t for t in seconds if any(at.startswith(f"{mutant.path}:") for at in entered[t])]
         usual = quickest({test: seconds[test] for test in mine}) | quickest(

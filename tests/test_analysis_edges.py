@@ -281,3 +281,16 @@ def test_a_sweep_of_hand_made_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     deviations = iter([3.3e3] * 3)
     boundary(qcnlab.load(HOTSPOT), sources=(2,), rtts_s=[1e-4, 2e-4, 4e-4])
     assert ran[-1][1] == {"reps": 3, "seed": None, "jobs": None}
+
+
+def test_one_source_and_one_replication_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    from qcnlab import api
+
+    source = sys.modules[boundary.__module__]
+    monkeypatch.setattr(api, "run_many", lambda stars, **_: [None for _ in stars])
+    monkeypatch.setattr(source, "_packets_std", lambda _: 0.0)
+    monkeypatch.setattr(source, "_fluid_swings", lambda *_: (np.zeros((1, 2)), None))
+    answer = boundary(qcnlab.load(HOTSPOT), sources=(1,), rtts_s=[1e-9, 1e-4], reps=1)
+    assert answer["sources"].tolist() == [1]
+    with pytest.raises(qcnlab.AnalysisError, match="flows_factor is 0; it must be 1 or more"):
+        boundary(qcnlab.load(HOTSPOT), flows_factor=0)

@@ -81,6 +81,11 @@ def test_a_queue_in_kilobytes_with_its_set_point(result: Result) -> None:
     assert axes.get_xlim() == pytest.approx((0.0, 0.04))
     assert (axes.get_ylabel(), axes.get_xlabel()) == ("queue (KB)", "time (s)")
     assert (axes.get_title(), axes.get_visible()) == ("QCN", True)
+    # The hotspot, from 10 to 25 ms, is shaded once.
+    [shade] = axes.patches
+    assert shade.get_extents().transformed(axes.transData.inverted()).intervalx == pytest.approx(
+        (0.010, 0.025)
+    )
     assert words(canvas) == ["one run", "range of 2 runs", "set point", "hotspot"]
 
 
