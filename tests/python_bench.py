@@ -77,12 +77,12 @@ def replaced(path: str, old: str, new: str) -> tuple[CodeType, CodeType] | None:
 def plant(old: CodeType, new: CodeType) -> int:
     """Give the functions that have code `old` the code `new`; return how many there are."""
 
-    def place(code: CodeType) -> tuple[str, str, int]:
+    def position(code: CodeType) -> tuple[str, str, int]:
         return code.co_filename, code.co_qualname, code.co_firstlineno
 
     count = 0
     for each in gc.get_objects():
-        if type(each) is FunctionType and place(each.__code__) == place(old):
+        if type(each) is FunctionType and position(each.__code__) == position(old):
             each.__code__ = new
             count += 1
     return count

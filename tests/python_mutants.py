@@ -276,10 +276,10 @@ class Mutants:
         except SyntaxError:
             return "unviable"
         seconds, entered = self._usual(part)
-        place = f"{mutant.path}:{enclosing(source, mutant.line)}"
+        position = f"{mutant.path}:{enclosing(source, mutant.line)}"
         code = NOT_HERE
-        if not place.endswith(":0") and place not in entered[""]:
-            near = {test: seconds[test] for test in seconds if place in entered[test]}
+        if not position.endswith(":0") and position not in entered[""]:
+            near = {test: seconds[test] for test in seconds if position in entered[test]}
             task = {"path": str(file), "old": source, "new": changed, "usual": quickest(near)}
             code = self._bench(part).ask(task)[0] if near else 0
         if code == NOT_HERE:

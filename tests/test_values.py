@@ -103,8 +103,8 @@ def test_both_ends_of_a_range_belong_to_it() -> None:
 
 
 def test_values_become_pythons_own_types() -> None:
-    given = {"a": (np.int64(1), True, np.float32(0.5)), 2: np.str_("x"), "path": Path("a/b")}
-    told = plain("key", given)
+    inputs = {"a": (np.int64(1), True, np.float32(0.5)), 2: np.str_("x"), "path": Path("a/b")}
+    told = plain("key", inputs)
     assert told == {"a": [1, True, 0.5], "2": "x", "path": "a/b"}
     assert [type(value) for value in told["a"]] == [int, bool, float]
     assert type(told["2"]) is str
