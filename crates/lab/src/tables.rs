@@ -337,7 +337,7 @@ fn flows(from: &NamedOutcome) -> Table {
         let all = per_run().flat_map(|run| metrics::completions(&run.fabric, &run.done));
         Data::OptionalF64(all.map(|one| one.filter(|one| one.finished).map(|one| of(&one))).collect())
     };
-    let started = tallies().map(|tally| tally.started.seconds()).collect();
+    let started = tallies().map(|t| (t.started != Instant::NEVER).then(|| t.started.seconds())).collect();
     let finished = tallies().map(|t| (t.finished != Instant::NEVER).then(|| t.finished.seconds())).collect();
     table(
         "flows",
@@ -347,7 +347,7 @@ fn flows(from: &NamedOutcome) -> Table {
             Column { name: "traffic", unit: "", data: numbered(|run, flow| run.fabric.entries[flow]) },
             Column { name: "priority", unit: "", data: numbered(|run, flow| run.fabric.flows[flow].class.into()) },
             Column { name: "size_bytes", unit: "B", data: Data::OptionalI64(size) },
-            Column { name: "start_s", unit: "s", data: Data::F64(started) },
+            Column { name: "start_s", unit: "s", data: Data::OptionalF64(started) },
             Column { name: "finished_s", unit: "s", data: Data::OptionalF64(finished) },
             Column { name: "completion_s", unit: "s", data: completed(|one| one.took.seconds()) },
             Column { name: "alone_s", unit: "s", data: alone(|alone| alone.ideal) },

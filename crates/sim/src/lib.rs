@@ -53,9 +53,9 @@ pub use departure::{DataFacts, Departure, FrameFacts, SignalFacts};
 pub use engine::{Control, Ending, Engine, Finished, Halt, PortState, Sink};
 pub use path_choice::PathChoice;
 pub use plan::{
-    DomainPlan, DomainPort, Events, Feedback, FlowPlan, FlowPlans, GeneratorPlan, LinkFailure, LinkPlan, NodePlan,
-    PausePlan, PauseRule, PauseScope, PauseStorm, PauseTarget, Plan, PortPlan, Process, Record, ReplayPlan, Reroute,
-    ServiceChange, Ties, Traffic, TrimPlan,
+    CompletesAt, DependencyPlan, DomainPlan, DomainPort, Events, Feedback, FlowPlan, FlowPlans, GeneratorPlan,
+    LinkFailure, LinkPlan, NodePlan, PausePlan, PauseRule, PauseScope, PauseStorm, PauseTarget, Plan, PortPlan,
+    Process, Record, ReplayPlan, Reroute, ServiceChange, Ties, Traffic, TrimPlan,
 };
 pub use replay::{ReplayError, ReplaySource, ReplayStream, ReplayedFrame};
 pub use reps::RepsPlan;

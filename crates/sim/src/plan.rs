@@ -26,6 +26,8 @@ pub struct Plan {
     pub generators: Vec<GeneratorPlan>,
     /// Replays, which put frames into the queues of flows whose traffic is [`Traffic::Replayed`].
     pub replays: Vec<ReplayPlan>,
+    /// Flows that wait for others to complete; at most one entry for each.
+    pub dependencies: Vec<DependencyPlan>,
     /// Changes of service rate, in order of time.
     pub services: Vec<ServiceChange>,
     /// Failures of links; of one link none while it is down.
@@ -269,7 +271,7 @@ pub struct FlowPlan {
     pub traffic: Traffic,
     /// Frame size; the last frame of a flow may be shorter.
     pub frame: Bytes,
-    /// When it starts.
+    /// When it starts; of a flow that [waits for others](Plan::dependencies), how long after they have completed.
     pub start: Instant,
     /// A random time up to this is added to the start.
     pub start_jitter: Span,
@@ -454,6 +456,27 @@ pub enum Process {
         /// Whether the times are exponential; otherwise each is its mean.
         exponential: bool,
     },
+}
+
+/// A flow that starts when others have completed, and its [`FlowPlan::start`] has passed since then. Its traffic and theirs
+/// are [`Traffic::Roce`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DependencyPlan {
+    /// The flow that waits.
+    pub flow: u32,
+    /// What it waits for, each flow once.
+    pub after: Vec<(u32, CompletesAt)>,
+    /// From then on it does not start.
+    pub until: Instant,
+}
+
+/// Where a message has to be complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompletesAt {
+    /// At the receiver: its last octet has come.
+    Receiver,
+    /// At the sender: its last octet has been acknowledged.
+    Sender,
 }
 
 /// A port serves at another rate from some instant on.

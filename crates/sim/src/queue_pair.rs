@@ -10,7 +10,6 @@ use qcnlab_units::{Bytes, Instant, Span};
 /// Both ends of a queue pair.
 #[derive(Clone, Debug)]
 pub(crate) struct QueuePair {
-    pub(crate) start: Instant,
     pub(crate) sender: QpSender,
     pub(crate) receiver: QpReceiver,
     pub(crate) total: Option<Bytes>,
@@ -47,7 +46,6 @@ impl QueuePair {
     pub(crate) fn new(config: &QpConfig, total: Option<Bytes>, start: Instant) -> QueuePair {
         let sender = QpSender::new(config, total);
         QueuePair {
-            start,
             receiver: QpReceiver::new(config, sender.packets()),
             sender,
             total,
@@ -72,6 +70,11 @@ impl QueuePair {
         self.headers += added.data.get();
         self.ack_frame += added.acknowledgement.get() as u16;
         self.update_permits(rp);
+    }
+
+    /// Its first packet may go from `start` on.
+    pub(crate) fn begin(&mut self, start: Instant) {
+        self.not_before = start;
     }
 
     /// Takes over what a reaction point permits beside its rate.
@@ -104,10 +107,10 @@ impl QueuePair {
         }
     }
 
-    /// When the next packet may go, if one may.
+    /// When the next packet may go, if one may. None may before it begins.
     #[inline(never)]
     pub(crate) fn next_ready(&self) -> Option<Instant> {
-        self.sender.ready().then_some(self.not_before)
+        (self.sender.ready() && self.not_before != Instant::NEVER).then_some(self.not_before)
     }
 
     /// Takes the next packet.

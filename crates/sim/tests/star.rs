@@ -70,6 +70,7 @@ fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
         failures: Vec::new(),
         storms: Vec::new(),
         reroutes: Vec::new(),
+        dependencies: Vec::new(),
         longest_way: Vec::new(),
         path_choice: PathChoice::Random,
         domain: None,

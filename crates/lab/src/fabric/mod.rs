@@ -8,14 +8,14 @@ pub(crate) use traffic::limiters;
 use crate::fairness::{Claim, max_min, proportional};
 use crate::flows::{Alone, Hop};
 use crate::scenario::{
-    Draw, FailedLink, Feedback, Multipath, NewPaths, PortDefence, ResolvedScenario, Scenario, ScenarioError, StormAt,
-    Ties,
+    Draw, FailedLink, Feedback, FlowSpec, Multipath, NewPaths, PortDefence, ResolvedScenario, Scenario, ScenarioError,
+    StormAt, Ties,
 };
 use crate::topology::{Role, Routes, reverse};
 use qcnlab_sim::{
-    DomainPlan, Events, FlowPlan, FlowPlans, GeneratorPlan, LinkFailure, LinkPlan, NodePlan, PathChoice, PauseStorm,
-    Plan, PortPlan, Record, ReplayPlan, RepsPlan, Reroute, ServiceChange, SharedBufferPlan, SharedInputPlan,
-    SharedQueuePlan, Traffic, TrimPlan,
+    CompletesAt, DependencyPlan, DomainPlan, Events, FlowPlan, FlowPlans, GeneratorPlan, LinkFailure, LinkPlan,
+    NodePlan, PathChoice, PauseStorm, Plan, PortPlan, Record, ReplayPlan, RepsPlan, Reroute, ServiceChange,
+    SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic, TrimPlan,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use serde_json::{Value, json};
@@ -33,6 +33,7 @@ pub(crate) struct Fabric {
     failures: Vec<LinkFailure>,
     storms: Vec<PauseStorm>,
     reroutes: Vec<Reroute>,
+    dependencies: Vec<DependencyPlan>,
     longest_way: Vec<LinkPlan>,
     domain: Option<DomainPlan>,
     /// How each port defends the domain; `None` without one and where its node takes no part.
@@ -111,6 +112,7 @@ impl Fabric {
             failures: failures(&resolved, &index_of),
             storms: storms(&resolved, &index_of),
             reroutes: reroutes(&resolved, index),
+            dependencies: dependencies(scenario, &resolved),
             longest_way: longest_way(scenario, &resolved),
             bottleneck: index(resolved.bottleneck),
             entries: resolved.flows.iter().map(|flow| flow.traffic as u32).collect(),
@@ -204,6 +206,7 @@ impl Fabric {
             failures: self.failures.clone(),
             storms: self.storms.clone(),
             reroutes: self.reroutes.clone(),
+            dependencies: self.dependencies.clone(),
             longest_way: self.longest_way.clone(),
             path_choice: match scenario.routing.multipath {
                 Multipath::RoundRobin => PathChoice::RoundRobin,
@@ -362,6 +365,19 @@ fn storms(resolved: &ResolvedScenario, index_of: &[Option<u32>]) -> Vec<PauseSto
         Some(PauseStorm { port: index_of[storm.port as usize]?, classes: storm.classes, from, until })
     };
     resolved.storms.iter().filter_map(one).collect()
+}
+
+/// A message is complete for its sender once it is acknowledged, for its receiver when it is there.
+fn dependencies(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<DependencyPlan> {
+    let until = Instant::ZERO + scenario.arrivals_end();
+    let one = |(flow, spec): (u32, &FlowSpec)| {
+        let heard = |before: &u32| match resolved.flows[*before as usize].sink_index == spec.source_index {
+            true => (*before, CompletesAt::Receiver),
+            false => (*before, CompletesAt::Sender),
+        };
+        (!spec.after.is_empty()).then(|| DependencyPlan { flow, after: spec.after.iter().map(heard).collect(), until })
+    };
+    (0..).zip(&resolved.flows).filter_map(one).collect()
 }
 
 fn reroutes(resolved: &ResolvedScenario, index: impl Fn(u32) -> u32) -> Vec<Reroute> {

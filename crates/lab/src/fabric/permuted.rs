@@ -74,6 +74,10 @@ fn permuted(plan: &Plan, dice: &mut Dice) -> Plan {
         each.flow = flow_now[each.flow as usize];
         each.paths.iter_mut().flatten().for_each(|port| *port = port_now[*port as usize]);
     }
+    for each in &mut new.dependencies {
+        each.flow = flow_now[each.flow as usize];
+        each.after.iter_mut().for_each(|(before, _)| *before = flow_now[*before as usize]);
+    }
     let memories = new.nodes.iter_mut().filter_map(|node| node.shared_buffer.as_mut());
     memories.flat_map(|memory| &mut memory.inputs).for_each(|input| input.port = port_now[input.port as usize]);
     if let (Some(new), Some(old)) = (&mut new.domain, &plan.domain) {

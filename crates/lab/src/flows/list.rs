@@ -2,8 +2,9 @@
 
 use super::MOST_FLOWS;
 use super::sheet::{CellFault, Sheet, SheetError, SheetRow};
+use crate::nearest::nearest;
 use qcnlab_units::{Bytes, Instant, Span};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// A flow of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,14 +19,23 @@ pub struct ListedFlow {
     pub start: Instant,
     /// Class of its frames, 0 to 7, where the list says one.
     pub class: Option<u8>,
+    /// Positions in the list of the flows that it waits for, from 0. Where there are any, `start` is how long after they
+    /// have completed it starts.
+    pub after: Vec<usize>,
     /// The line it stands in, from 1.
     pub line: u64,
 }
 
 const NEEDED: &[&str] = &["from", "to", "size", "start"];
-const OTHERS: &[&str] = &["class"];
+const OTHERS: &[&str] = &["class", "id", "after"];
+const ID: usize = 5;
+const AFTER: usize = 6;
 
-/// Reads flows from CSV with a header of `from`, `to`, `size`, `start` and, if you like, `class`, in any order.
+/// Reads flows from CSV with a header of `from`, `to`, `size`, `start` and, if you like, `class`, `id` and `after`, in any
+/// order.
+///
+/// A flow with ids of others in `after`, separated by blanks, waits for these. Each of them comes from its own sender, or
+/// goes to it: nobody else would know. `id` is any text without blanks that no other flow has.
 ///
 /// Sizes and times have their units (`64 KB`, `1.5 ms`). Lines that are empty or begin with # are passed over. `text`
 /// is what the file holds, `file` what errors call it, `hosts` the names that flows may go between.
@@ -33,17 +43,28 @@ const OTHERS: &[&str] = &["class"];
 /// # Errors
 /// The first fault, with line and column: a header that lacks or repeats a column or has one unknown, a line with
 /// too few or too many cells, a host that is unknown or sends to itself, a size or time without unit, a size of zero, a
-/// class above 7, or more than [`MOST_FLOWS`] flows.
+/// class above 7, an id that is there twice, a flow that waits for an id that is not there, for a flow between other hosts or
+/// in a circle, or more than [`MOST_FLOWS`] flows.
 pub fn read_flows(text: &[u8], file: &str, hosts: &[&str]) -> Result<Vec<ListedFlow>, SheetError> {
     let known: HashSet<&str> = hosts.iter().copied().collect();
     let mut sheet = Sheet::open(text, file, NEEDED, OTHERS)?;
-    let mut flows = Vec::new();
+    let (mut flows, mut ids, mut waits) = (Vec::new(), Ids::default(), Vec::new());
     while let Some(row) = sheet.next_row()? {
         if flows.len() == MOST_FLOWS {
             return Err(SheetError { column: None, ..row.fault(0, CellFault::TooMany { most: MOST_FLOWS }) });
         }
+        if let Some(id) = row.optional(ID)? {
+            ids.insert(&row, id, flows.len())?;
+        }
+        if let Some(after) = row.optional(AFTER)? {
+            waits.push((flows.len(), after.to_owned()));
+        }
         flows.push(flow(&row, &known, hosts)?);
     }
+    let column = sheet.column(AFTER);
+    let fault =
+        |(line, fault)| SheetError { file: file.to_owned(), line, column: column.clone(), fault: Box::new(fault) };
+    link(&mut flows, &ids, &waits).map_err(fault)?;
     Ok(flows)
 }
 
@@ -62,7 +83,102 @@ fn flow(row: &SheetRow<'_>, known: &HashSet<&str>, hosts: &[&str]) -> Result<Lis
         class.ok_or_else(|| row.fault(4, CellFault::Class { text: text.to_owned() }))
     };
     let class = row.optional(4)?.map(class).transpose()?;
-    Ok(ListedFlow { from, to, size, start, class, line: row.line() })
+    Ok(ListedFlow { from, to, size, start, class, after: Vec::new(), line: row.line() })
+}
+
+/// The flows that have an id, by it.
+#[derive(Default)]
+struct Ids(BTreeMap<String, usize>);
+
+impl Ids {
+    fn insert(&mut self, row: &SheetRow<'_>, id: &str, flow: usize) -> Result<(), SheetError> {
+        if id.contains(char::is_whitespace) {
+            return Err(row.fault(ID, CellFault::BlankInId { text: id.to_owned() }));
+        }
+        match self.0.insert(id.to_owned(), flow) {
+            Some(_) => Err(row.fault(ID, CellFault::TwinId { text: id.to_owned() })),
+            None => Ok(()),
+        }
+    }
+
+    fn find(&self, id: &str) -> Result<usize, CellFault> {
+        self.0.get(id).copied().ok_or_else(|| {
+            let nearest = nearest(id, self.0.keys().map(String::as_str));
+            CellFault::UnknownId { text: id.to_owned(), nearest }
+        })
+    }
+}
+
+/// Says which flows wait for which: `waits` has the ids that each names. A fault comes with its line.
+fn link(flows: &mut [ListedFlow], ids: &Ids, waits: &[(usize, String)]) -> Result<(), (u64, CellFault)> {
+    for (flow, names) in waits {
+        let line = flows[*flow].line;
+        for id in names.split_whitespace() {
+            let before = ids.find(id).map_err(|fault| (line, fault))?;
+            let (waits, other) = (&flows[*flow], &flows[before]);
+            if waits.from != other.to && waits.from != other.from {
+                let (id, from) = (id.to_owned(), waits.from.clone());
+                return Err((line, CellFault::Unheard { id, from }));
+            }
+            if !waits.after.contains(&before) {
+                flows[*flow].after.push(before);
+            }
+        }
+    }
+    match circle(flows) {
+        Some(flow) => Err((flows[flow].line, CellFault::WaitsForItself)),
+        None => Ok(()),
+    }
+}
+
+/// For each flow the positions of those that wait for it.
+fn waiters(flows: &[ListedFlow]) -> Vec<Vec<usize>> {
+    let mut waiters = vec![Vec::new(); flows.len()];
+    for (number, flow) in flows.iter().enumerate() {
+        flow.after.iter().for_each(|before| waiters[*before].push(number));
+    }
+    waiters
+}
+
+/// Return the first flow that waits for itself, directly or through others, if there is one.
+fn circle(flows: &[ListedFlow]) -> Option<usize> {
+    let waiters = waiters(flows);
+    let mut open: Vec<usize> = flows.iter().map(|flow| flow.after.len()).collect();
+    let mut free: Vec<usize> = (0..flows.len()).filter(|flow| open[*flow] == 0).collect();
+    while let Some(flow) = free.pop() {
+        for waiter in &waiters[flow] {
+            open[*waiter] -= 1;
+            free.extend((open[*waiter] == 0).then_some(*waiter));
+        }
+    }
+    // Those that merely wait for a circle are open, too. What an open flow waits for leads into the circle.
+    let mut at = open.iter().position(|open| *open > 0)?;
+    let mut seen = vec![false; flows.len()];
+    while !std::mem::replace(&mut seen[at], true) {
+        at = *flows[at].after.iter().find(|before| open[**before] > 0)?;
+    }
+    Some(at)
+}
+
+/// Return the flows of a list that start before `stop`, or may: without those whose time is later, and those that wait for
+/// one of these.
+pub fn starting_before(stop: Instant, flows: Vec<ListedFlow>) -> Vec<ListedFlow> {
+    let mut late: Vec<usize> = (0..flows.len()).filter(|flow| flows[*flow].start >= stop).collect();
+    if late.is_empty() {
+        return flows;
+    }
+    let waiters = waiters(&flows);
+    let mut starts = vec![true; flows.len()];
+    while let Some(flow) = late.pop() {
+        if std::mem::replace(&mut starts[flow], false) {
+            late.extend(&waiters[flow]);
+        }
+    }
+    let mut places = vec![0; flows.len()];
+    (0..flows.len()).filter(|flow| starts[*flow]).zip(0..).for_each(|(flow, place)| places[flow] = place);
+    let placed =
+        |flow: ListedFlow| ListedFlow { after: flow.after.iter().map(|other| places[*other]).collect(), ..flow };
+    flows.into_iter().zip(starts).filter(|(_, starts)| *starts).map(|(flow, _)| placed(flow)).collect()
 }
 
 #[cfg(test)]
@@ -83,7 +199,8 @@ mod tests {
         let flows = read_flows(text.as_bytes(), "flows.csv", HOSTS).unwrap();
         let flow = |from: &str, to: &str, size, start, class, line| {
             let (from, to) = (from.to_owned(), to.to_owned());
-            ListedFlow { from, to, size: Bytes::new(size), start: Instant::ZERO + Span::from_us(start), class, line }
+            let start = Instant::ZERO + Span::from_us(start);
+            ListedFlow { from, to, size: Bytes::new(size), start, class, after: Vec::new(), line }
         };
         assert_eq!(flows, [flow("host1", "host2", 64_000, 1500, Some(3), 4), flow("host3", "host1", 1, 0, None, 6)]);
         let other_order = read_flows(b"start,size,to,from\n1 us,1 KB,host1,host2", "flows.csv", HOSTS).unwrap();
@@ -93,16 +210,16 @@ mod tests {
 
     #[test]
     fn faults_of_the_header_are_named() {
-        assert_eq!(said(""), "flows.csv, line 1: the file is empty: write a header, from,to,size,start,class");
+        assert_eq!(said(""), "flows.csv, line 1: the file is empty: write a header, from,to,size,start,class,id,after");
         assert_eq!(said("# nothing\n\n"), said(""));
         assert_eq!(
             said("from,to,size\n"),
-            "flows.csv, line 1: the header has no 'start': it must have from,to,size,start,class"
+            "flows.csv, line 1: the header has no 'start': it must have from,to,size,start,class,id,after"
         );
         assert_eq!(
             said("\nfrom,to,sizes,start\n"),
             "flows.csv, line 2, column 3 (sizes): unknown column 'sizes'; did you mean 'size'?: \
-             the columns are from,to,size,start,class"
+             the columns are from,to,size,start,class,id,after"
         );
         assert_eq!(
             said("from,to,from\n"),
@@ -137,6 +254,58 @@ mod tests {
         let octets = b"from,to,size,start\nhost1,\xff,1 B,0 s\n";
         let fault = read_flows(octets, "flows.csv", HOSTS).unwrap_err();
         assert_eq!((fault.line, fault.column.unwrap().number, *fault.fault), (2, 2, CellFault::NotUtf8));
+    }
+
+    #[test]
+    fn flows_wait_for_others() {
+        let read =
+            |text: &str| read_flows(format!("from,to,size,start,id,after\n{text}").as_bytes(), "flows.csv", HOSTS);
+        let after = |text: &str| read(text).unwrap().into_iter().map(|flow| flow.after).collect::<Vec<_>>();
+        assert_eq!(
+            after(
+                "host2,host3,1 B,0 s,b,a\nhost1,host2,1 B,0 s,a,\nhost1,host3,1 B,1 us,,a a\nhost3,host1,1 B,0 s,c,b  d\n\
+                   host3,host2,1 B,0 s,d,\n"
+            ),
+            [vec![1], vec![], vec![1], vec![0, 4], vec![]]
+        );
+        let said = |text: &str| read(text).unwrap_err().to_string();
+        assert_eq!(
+            said("host1,host2,1 B,0 s,first,\nhost2,host3,1 B,0 s,,frist\n"),
+            "flows.csv, line 3, column 6 (after): no flow has the id 'frist'; did you mean 'first'?"
+        );
+        assert_eq!(
+            said("host1,host2,1 B,0 s,a,\nhost3,host1,1 B,0 s,,a\n"),
+            "flows.csv, line 3, column 6 (after): 'host3' neither sends flow 'a' nor receives it, and would not know when it \
+             has completed: let the flow wait for one that 'host3' sends or receives"
+        );
+        assert_eq!(
+            said("host1,host2,1 B,0 s,a,\nhost2,host3,1 B,0 s,a,\n"),
+            "flows.csv, line 3, column 5 (id): another flow has the id 'a', too: give each its own"
+        );
+        assert_eq!(
+            said("host1,host2,1 B,0 s,a b,\n"),
+            "flows.csv, line 2, column 5 (id): the id 'a b' has a blank: leave blanks out, they separate ids"
+        );
+        // d waits for the circle of b and c, and is not in it.
+        let circle = "host1,host2,1 B,0 s,d,c\nhost1,host2,1 B,0 s,b,c\nhost2,host1,1 B,0 s,c,b\n";
+        let told = said(circle);
+        assert!(told.starts_with("flows.csv, line 4, column 6 (after): the flow waits for itself"), "{told}");
+        assert!(said("host1,host2,1 B,0 s,a,a\n").contains("line 2, column 6 (after): the flow waits for itself"));
+    }
+
+    #[test]
+    fn what_waits_for_a_flow_that_never_starts_never_starts() {
+        let text = "from,to,size,start,id,after\nhost2,host3,1 B,0 s,b,a\nhost1,host2,1 B,0 s,x,\nhost1,host2,1 B,2 us,a,\n\
+                    host2,host1,1 B,1 us,y,x\nhost3,host2,1 B,0 s,c,b\nhost1,host3,1 B,0 s,z,y\n";
+        let left = |us| {
+            let flows = read_flows(text.as_bytes(), "flows.csv", HOSTS).unwrap();
+            let flows = starting_before(Instant::ZERO + Span::from_us(us), flows);
+            flows.into_iter().map(|flow| (flow.line, flow.after)).collect::<Vec<_>>()
+        };
+        // a starts at 2 us, so that until then b and c never do; y waits for x, z for y.
+        assert_eq!(left(2), [(3, vec![]), (5, vec![0]), (7, vec![1])]);
+        assert_eq!(left(3).len(), 6);
+        assert_eq!(left(1), [(3, vec![])]);
     }
 
     proptest! {

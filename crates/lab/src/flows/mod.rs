@@ -11,7 +11,7 @@ mod sizes_file;
 pub(crate) use addresses::{HostAddress, read_addresses};
 pub use arrivals::{Arrival, ArrivalsError, Incast, MOST_FLOWS, Poisson, permutation};
 pub use ideal::{Alone, Hop, ideal_completion};
-pub use list::{ListedFlow, read_flows};
+pub use list::{ListedFlow, read_flows, starting_before};
 pub use sheet::{CellFault, SheetColumn, SheetError};
 pub use sizes::{NAMED, NamedSizes, Sizes, SizesError};
 pub use sizes_file::read_sizes;

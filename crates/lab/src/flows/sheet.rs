@@ -137,6 +137,48 @@ pub enum CellFault {
         /// The cell.
         text: String,
     },
+    /// An id that could not be told from two.
+    #[error("the id '{text}' has a blank: leave blanks out, they separate ids")]
+    BlankInId {
+        /// The cell.
+        text: String,
+    },
+    /// An id that two flows have.
+    #[error("another flow has the id '{text}', too: give each its own")]
+    TwinId {
+        /// The cell.
+        text: String,
+    },
+    /// A flow that waits for one that is not there.
+    #[error("no flow has the id '{text}'{}", hint(nearest))]
+    UnknownId {
+        /// What it is called.
+        text: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+    },
+    /// A flow that waits for one that its sender knows nothing of.
+    #[error(
+        "'{from}' neither sends flow '{id}' nor receives it, and would not know when it has completed: let the flow wait \
+         for one that '{from}' sends or receives"
+    )]
+    Unheard {
+        /// The flow's id.
+        id: String,
+        /// Who would have to know.
+        from: String,
+    },
+    /// A flow that waits for itself.
+    #[error("the flow waits for itself, directly or through others: take one of the ids in the circle out")]
+    WaitsForItself,
+    /// A flow that waits, of a kind that cannot.
+    #[error(
+        "flows of kind {kind} cannot wait for others, because nothing says when one has completed: use kind roce_list"
+    )]
+    CannotWait {
+        /// The kind.
+        kind: &'static str,
+    },
     /// A flow that never starts.
     #[error("the flow starts at {start}, but the run ends at {end}: drop the line, or let the run last longer")]
     AfterTheRun {

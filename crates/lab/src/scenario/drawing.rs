@@ -4,7 +4,9 @@ use super::fault::Fault;
 use super::located::LocatedFault;
 use super::types::{Scenario, TrafficKind};
 use crate::files;
-use crate::flows::{CellFault, Incast, Poisson, SheetError, Sizes, read_flows, read_sizes};
+use crate::flows::{
+    CellFault, Incast, ListedFlow, Poisson, SheetError, Sizes, read_flows, read_sizes, starting_before,
+};
 use crate::topology::Network;
 use qcnlab_schemes::{Dice, Purpose};
 use qcnlab_units::{Bytes, Instant, Span};
@@ -26,10 +28,12 @@ pub(super) struct HostPair {
     pub(super) start: Span,
     pub(super) size: Option<Bytes>,
     pub(super) class: Option<u8>,
+    /// Positions among the pairs of the same entry of those that it waits for.
+    pub(super) after: Vec<usize>,
 }
 
-/// The flows that a CSV text lists. All of them start before the run ends: one that never starts is a mistake, as it is
-/// of other traffic.
+/// The flows that a CSV text lists. Those with a time of their own start before the run ends: one that never starts is a
+/// mistake, as it is of other traffic.
 pub(super) fn listed(
     scenario: &Scenario,
     network: &Network,
@@ -41,22 +45,34 @@ pub(super) fn listed(
     let hosts: Vec<&str> = network.hosts().map(|host| &*network.nodes[host as usize].name).collect();
     let flows = read_flows(text.as_bytes(), file, &hosts);
     let flows = flows.map_err(|error| LocatedFault::new(Fault::Sheet(error), &[&key]))?;
-    let end = scenario.duration;
-    let stop = scenario.arrivals_end();
-    if let Some(late) = flows.iter().find(|flow| flow.start >= Instant::ZERO + end) {
-        let fault = CellFault::AfterTheRun { start: late.start.since(Instant::ZERO), end };
-        let error = SheetError { file: file.to_owned(), line: late.line, column: None, fault: Box::new(fault) };
-        return Err(LocatedFault::new(Fault::Sheet(error), &["duration".to_owned(), key]));
+    let at = |flow: &ListedFlow, key: &str, fault| {
+        let error = SheetError { file: file.to_owned(), line: flow.line, column: None, fault: Box::new(fault) };
+        LocatedFault::new(Fault::Sheet(error), &[key.to_owned(), format!("traffic.{traffic}.flows")])
+    };
+    let kind = match scenario.traffic[traffic].kind {
+        TrafficKind::List { .. } => Some("list"),
+        TrafficKind::TcpList { .. } => Some("tcp_list"),
+        _ => None,
+    };
+    if let Some((kind, waiting)) = kind.zip(flows.iter().find(|flow| !flow.after.is_empty())) {
+        return Err(at(waiting, &key, CellFault::CannotWait { kind }));
     }
+    let end = scenario.duration;
+    let late = |flow: &&ListedFlow| flow.after.is_empty() && flow.start >= Instant::ZERO + end;
+    if let Some(flow) = flows.iter().find(late) {
+        return Err(at(flow, "duration", CellFault::AfterTheRun { start: flow.start.since(Instant::ZERO), end }));
+    }
+    let stop = Instant::ZERO + scenario.arrivals_end();
     let node = |name: &str| network.node(name).unwrap_or_else(|| unreachable!("a listed host is there"));
-    let pair = |flow: crate::flows::ListedFlow| HostPair {
+    let pair = |flow: ListedFlow| HostPair {
         from: node(&flow.from),
         to: node(&flow.to),
         start: flow.start.since(Instant::ZERO),
         size: Some(flow.size),
         class: flow.class,
+        after: flow.after,
     };
-    Ok(flows.into_iter().map(pair).filter(|pair| pair.start < stop).collect())
+    Ok(starting_before(stop, flows).into_iter().map(pair).collect())
 }
 
 /// The flows of one entry that are drawn for a replication.
@@ -105,6 +121,7 @@ pub(super) fn drawn(
         start: flow.start.since(Instant::ZERO),
         size: Some(flow.size),
         class: None,
+        after: Vec::new(),
     };
     Ok(flows.into_iter().map(pair).collect())
 }

@@ -35,6 +35,9 @@ pub struct FlowSpec {
     pub size: Option<Bytes>,
     /// Its class, if a file lists it.
     pub class: Option<u8>,
+    /// Positions of the flows that it waits for. Where there are any, `start` is how long after they have completed it
+    /// starts.
+    pub after: Box<[u32]>,
 }
 
 impl Scenario {
@@ -89,6 +92,7 @@ pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Resul
     let name = |node: u32| &network.nodes[node as usize].name;
     let sink = scenario.topology.built_in_bottleneck().map(|bottleneck| bottleneck.sink);
     for traffic in 0..scenario.traffic.len() {
+        let first = flows.len();
         for pair in pairs(scenario, network, traffic, draw)? {
             let count = of_pair.entry((pair.from, pair.to)).or_insert(0);
             *count += 1;
@@ -103,6 +107,7 @@ pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Resul
                 start: pair.start,
                 size: pair.size,
                 class: pair.class,
+                after: pair.after.into_iter().map(|before| (first + before) as u32).collect(),
             });
         }
         if flows.len() > 2 * MOST_FLOWS {
@@ -173,7 +178,7 @@ fn staggered(pairs: Vec<(u32, u32)>, mut start: Span, stagger: Span) -> Vec<Host
         if sender.replace(from).is_some_and(|before| before != from) {
             start = start + stagger;
         }
-        HostPair { from, to, start, size: None, class: None }
+        HostPair { from, to, start, size: None, class: None, after: Vec::new() }
     };
     pairs.into_iter().map(at).collect()
 }

@@ -164,6 +164,7 @@ pub(super) fn pairs(
         start: traffic.start + pace.time(flow.first),
         size: (*replay == Replayed::Flows).then(|| pace.octets(flow.octets)),
         class: flow.class,
+        after: Vec::new(),
     });
     let pairs: Vec<HostPair> = pairs.take_while(|pair| pair.start < until).collect();
     let first = traffic.start + pace.time(survey.ends().0);

@@ -4,6 +4,7 @@ mod network;
 mod senders;
 
 use super::changes::changes;
+use super::dependencies::Dependencies;
 use super::domain::Domain;
 use super::recording::Recording;
 use super::schedule::{Event, Schedule, Sizes, Spacing};
@@ -53,6 +54,7 @@ impl Engine {
             network,
             senders,
             domain: plan.domain.as_ref().map(|domain| Box::new(Domain::new(domain))),
+            dependencies: Dependencies::new(plan),
             changes: changes(plan),
             check_every,
             attend_every: check_every,
@@ -136,7 +138,9 @@ impl Engine {
                 }
                 Source::Fed { .. } | Source::Replayed(_) => {}
                 Source::Tcp(connection) => self.schedule.set(Event::SourceFrame(flow), connection.start),
-                Source::Roce(pair) => self.schedule.set(Event::SourceFrame(flow), pair.start),
+                // It waits for others.
+                Source::Roce(_) if sender.start == Instant::NEVER => {}
+                Source::Roce(_) => self.schedule.set(Event::SourceFrame(flow), sender.start),
             }
         }
         for (id, generator) in self.senders.generators.enumerate() {

@@ -25,6 +25,7 @@ mod capturing;
 mod changes;
 mod control_frames;
 mod deadlock;
+mod dependencies;
 mod domain;
 mod ending;
 mod failures;
@@ -56,6 +57,7 @@ use crate::trace::{Counters, FlowTally, PointTally, Trace};
 use capturing::Capture;
 pub use capturing::Sink;
 use changes::NetworkChange;
+use dependencies::Dependencies;
 use domain::Domain;
 pub use ending::Ending;
 use network::Network;
@@ -121,6 +123,8 @@ pub struct Engine {
     /// Who takes part in congestion notification, if not everybody.
     domain: Option<Box<Domain>>,
     recording: Recording,
+    /// Which flows wait for others to complete.
+    dependencies: Dependencies,
     /// Changes of the network that are still to come.
     changes: VecDeque<(Instant, NetworkChange)>,
     /// How often the control is read, in events; a power of two.

@@ -5,6 +5,7 @@ use super::schedule::Event;
 use crate::frame::{Frame, Parts, flag};
 use crate::ids::{FlowId, Id, PacketId, PathId, PortId};
 use crate::packets::AckKind;
+use crate::plan::CompletesAt;
 use crate::priority_queues::PauseFrame;
 use crate::queue_pair::{QueuePair, Unanswered};
 use crate::roce::Reply;
@@ -26,7 +27,8 @@ impl Engine {
         let number = self.network.packets.get(id).number;
         let pair = self.queue_pair(flow);
         let reply = pair.receiver.on_packet(now, number);
-        if pair.received == Instant::NEVER && pair.receiver.finished() {
+        let completes = pair.received == Instant::NEVER && pair.receiver.finished();
+        if completes {
             pair.received = now;
         }
         pair.unanswered.packets += 1;
@@ -40,6 +42,9 @@ impl Engine {
             Reply::Ack => self.acknowledge(now, flow, AckKind::Positive),
             Reply::Nack(here) => self.acknowledge(now, flow, AckKind::Negative(here)),
             Reply::Trimmed(number) => self.acknowledge(now, flow, AckKind::Trimmed(number)),
+        }
+        if completes {
+            self.flow_completed(now, flow, CompletesAt::Receiver);
         }
     }
 
@@ -126,6 +131,7 @@ impl Engine {
         }
         self.network.packets.end(id);
         if completes {
+            self.flow_completed(now, flow, CompletesAt::Sender);
             self.close_flow(now);
         }
         self.schedule_pair_timer(flow);

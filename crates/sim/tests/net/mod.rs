@@ -37,6 +37,7 @@ impl Net {
                 failures: Vec::new(),
                 storms: Vec::new(),
                 reroutes: Vec::new(),
+                dependencies: Vec::new(),
                 longest_way: Vec::new(),
                 path_choice: PathChoice::Random,
                 domain: None,

@@ -11,6 +11,7 @@ use crate::replay::Replay;
 use crate::sender::Sender;
 use crate::source::{Generator, Source};
 use qcnlab_schemes::{Dice, EventKind, Purpose, ReactionPoint};
+use qcnlab_units::Instant;
 use std::collections::HashMap;
 
 /// The senders of a plan, without adapters.
@@ -20,13 +21,16 @@ pub(super) fn senders(plan: &Plan) -> Senders {
     let mut limiters = IdVec::new();
     let mut later = vec![false; plan.flows.len()];
     plan.reroutes.iter().for_each(|each| later[each.flow as usize] |= each.paths.len() > 1);
-    for (flow, later) in plan.flows.iter().zip(later) {
+    let mut waits = vec![false; plan.flows.len()];
+    plan.dependencies.iter().for_each(|each| waits[each.flow as usize] = true);
+    for ((flow, later), waits) in plan.flows.iter().zip(later).zip(waits) {
         let start = Sender::start(plan, flow);
         if flow.limiter as usize == limiters.len() {
             limiters.push(RateLimiter::new(plan, flow, flows.next_id(), start));
         }
         assert!((flow.limiter as usize) < limiters.len(), "limiters are numbered from 0 without gaps");
-        let mut sender = Sender::new(plan, flow, start, PathId::new(first_path), later || flow.paths.len() > 1);
+        let begins = if waits { Instant::NEVER } else { start };
+        let mut sender = Sender::new(plan, flow, begins, PathId::new(first_path), later || flow.paths.len() > 1);
         if let Source::Roce(pair) = &mut sender.source
             && flow.controlled
         {

@@ -1,0 +1,91 @@
+//! Flows that wait for others to complete.
+
+use super::Engine;
+use super::schedule::Event;
+use crate::ids::{FlowId, Id};
+use crate::plan::{CompletesAt, Plan};
+use crate::source::Source;
+use qcnlab_units::{Instant, Span};
+use std::collections::HashMap;
+
+/// Which flows wait for which.
+#[derive(Default)]
+pub(super) struct Dependencies {
+    waiting: Vec<WaitingFlow>,
+    /// For each flow that others wait for their positions in `waiting`, in the plan's order, and where it has to be
+    /// complete.
+    waiters: HashMap<FlowId, Vec<(CompletesAt, u32)>>,
+}
+
+/// A flow that has not started.
+struct WaitingFlow {
+    flow: FlowId,
+    /// How many flows it still waits for; `None` if it never starts.
+    open: Option<usize>,
+    /// From when the last of them is complete to its start.
+    delay: Span,
+    /// From then on it does not start.
+    until: Instant,
+}
+
+impl Dependencies {
+    pub(super) fn new(plan: &Plan) -> Dependencies {
+        let mut all = Dependencies::default();
+        for (number, each) in (0..).zip(&plan.dependencies) {
+            for (before, at) in &each.after {
+                all.waiters.entry(FlowId::new(*before)).or_default().push((*at, number));
+            }
+            let delay = crate::sender::Sender::start(plan, &plan.flows[each.flow as usize]).since(Instant::ZERO);
+            let (flow, open) = (FlowId::new(each.flow), Some(each.after.len()));
+            all.waiting.push(WaitingFlow { flow, open, delay, until: each.until.min(plan.end) });
+        }
+        all
+    }
+
+    /// A flow is complete: returns those that waited for nothing else, and when they start, if they do.
+    fn completed(&mut self, now: Instant, flow: FlowId, here: CompletesAt) -> Vec<(FlowId, Option<Instant>)> {
+        let mut free = Vec::new();
+        for (at, number) in self.waiters.get(&flow).into_iter().flatten() {
+            let waiting = &mut self.waiting[*number as usize];
+            let Some(open) = waiting.open.as_mut().filter(|_| *at == here) else { continue };
+            *open -= 1;
+            if *open == 0 {
+                free.push((waiting.flow, Some(now + waiting.delay).filter(|start| *start < waiting.until)));
+            }
+        }
+        free
+    }
+}
+
+impl Engine {
+    /// A message is complete at one of its ends: starts the flows that waited for that.
+    #[cold]
+    pub(super) fn flow_completed(&mut self, now: Instant, flow: FlowId, here: CompletesAt) {
+        for (flow, start) in self.dependencies.completed(now, flow, here) {
+            match start {
+                Some(start) => self.start_flow(flow, start),
+                None => self.abandon(now, flow),
+            }
+        }
+    }
+
+    fn start_flow(&mut self, flow: FlowId, start: Instant) {
+        let sender = &mut self.senders.flows[flow];
+        let Source::Roce(pair) = &mut sender.source else { unreachable!("only queue pairs wait") };
+        sender.start = start;
+        pair.begin(start);
+        self.schedule.set(Event::SourceFrame(flow), start);
+    }
+
+    /// A flow never starts, and so none that waits for it.
+    fn abandon(&mut self, now: Instant, flow: FlowId) {
+        let mut lost = vec![flow];
+        while let Some(flow) = lost.pop() {
+            self.close_flow(now);
+            for (_, number) in self.dependencies.waiters.remove(&flow).into_iter().flatten() {
+                let waiting = &mut self.dependencies.waiting[number as usize];
+                lost.extend(waiting.open.take().map(|_| waiting.flow));
+            }
+        }
+    }
+}

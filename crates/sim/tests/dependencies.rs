@@ -1,0 +1,133 @@
+//! Queue pairs that wait for others to complete.
+
+mod net;
+
+use net::Net;
+use qcnlab_sim::CompletesAt::{Receiver, Sender};
+use qcnlab_sim::roce::QpRecovery;
+use qcnlab_sim::{CompletesAt, DependencyPlan, Ending, Events, Finished, PauseStorm, Traffic, testing};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+const NEVER: u64 = u64::MAX;
+
+/// Three hosts behind a switch, links of 10 Gb/s and 1 us.
+fn star() -> Net {
+    let mut net = Net::new(&["a", "b", "c", "s"]);
+    for host in ["a", "b", "c"] {
+        net.link(host, "s", BitRate::gbps(10), Span::from_us(1));
+    }
+    net
+}
+
+/// A message of ten packets of 1048 octets.
+fn message(net: &mut Net, from: &str, to: &str) -> u32 {
+    let traffic = Traffic::Roce { config: testing::queue_pair(QpRecovery::GoBackN), total: Some(Bytes::new(10_000)) };
+    let flow = net.flow(from, to, 0, traffic);
+    net.plan.flows[flow as usize].frame = Bytes::new(1048);
+    flow
+}
+
+/// The same, `delay` after others.
+fn waiting(net: &mut Net, from: &str, to: &str, delay: Span, after: &[(u32, CompletesAt)]) -> u32 {
+    let flow = message(net, from, to);
+    net.plan.flows[flow as usize].start = Instant::ZERO + delay;
+    net.plan.dependencies.push(DependencyPlan { flow, after: after.to_vec(), until: Instant::NEVER });
+    flow
+}
+
+/// In tenths of nanoseconds.
+fn tenths(at: Instant) -> u64 {
+    if at == Instant::NEVER { NEVER } else { at.ps() / 100 }
+}
+
+fn started(done: &Finished) -> Vec<u64> {
+    done.flows.iter().map(|flow| tenths(flow.started)).collect()
+}
+
+fn received(done: &Finished) -> Vec<u64> {
+    done.flows.iter().map(|flow| tenths(flow.roce.unwrap().received)).collect()
+}
+
+/// The first flow goes from a to b, the second from b to c once b has all of that, the third from a to c 20 us after a has
+/// heard of that, and the fourth back from c to a after both.
+fn chain() -> Net {
+    let mut net = star();
+    let first = message(&mut net, "a", "b");
+    let second = waiting(&mut net, "b", "c", Span::ZERO, &[(first, Receiver)]);
+    let third = waiting(&mut net, "a", "c", Span::from_us(20), &[(first, Sender)]);
+    waiting(&mut net, "c", "a", Span::ZERO, &[(second, Receiver), (third, Receiver)]);
+    net.plan.drains = true;
+    net
+}
+
+/// A packet takes 838.4 ns on a link, so ten take 8384, one more link another 838.4, and the two links 2000 of delay:
+/// 11,222.4 ns from the first packet's start to the last octet. Its acknowledgement of 60 octets takes 48 ns a link: 2096
+/// back to the sender. The host that answers with a message of its own sends the acknowledgement first.
+///
+/// ```text
+/// first:  0                                 to 11,222.4; acknowledged at 13,318.4
+/// second: 11,222.4 + 48 for the ack         to 22,492.8
+/// third:  13,318.4 + 20,000                 to 44,540.8
+/// fourth: 44,540.8 + 48                     to 55,811.2; acknowledged, and the run drained, at 57,907.2
+/// ```
+#[test]
+fn each_starts_when_its_sender_knows_that_the_others_are_complete() {
+    let mut net = chain();
+    for events in [Events::WhereNeeded, Events::Everywhere] {
+        net.plan.events = events;
+        let done = net.run();
+        assert_eq!(started(&done), [0, 112_224, 333_184, 445_408]);
+        assert_eq!(received(&done), [112_224, 224_928, 445_408, 558_112]);
+        assert_eq!((done.ending, tenths(done.end)), (Ending::Drained, 579_072));
+    }
+}
+
+/// A flow that may start before 44,540.8 ns does not start then, and so nothing that waits for it; the run drains when
+/// the third flow is acknowledged, 2096 ns after its last octet came.
+#[test]
+fn none_starts_once_arrivals_have_stopped() {
+    for (until, fourth) in [(44_540_800, NEVER), (44_540_801, 445_408)] {
+        let mut net = chain();
+        let fifth = waiting(&mut net, "a", "b", Span::ZERO, &[(3, Receiver)]);
+        waiting(&mut net, "b", "a", Span::ZERO, &[(3, Receiver), (fifth, Receiver)]);
+        net.plan.dependencies[2].until = Instant::from_ps(until);
+        let done = net.run();
+        assert_eq!(started(&done)[..4], [0, 112_224, 333_184, fourth]);
+        assert_eq!(started(&done)[4] == NEVER, fourth == NEVER);
+        assert_eq!(started(&done)[5] == NEVER, fourth == NEVER);
+        assert_eq!(done.ending, Ending::Drained);
+        if fourth == NEVER {
+            assert_eq!(tenths(done.end), 466_368);
+            assert_eq!(done.flows[3].sent, 0);
+        }
+    }
+}
+
+/// Jitter is added to the delay: of 1 us it moves the start by less than that, and not at all where it is zero.
+#[test]
+fn jitter_counts_from_the_start_that_is_due() {
+    let mut net = chain();
+    net.plan.flows[2].start_jitter = Span::from_us(1);
+    let third = started(&net.run())[2];
+    assert!((333_184..343_184).contains(&third) && third != 333_184, "{third}");
+}
+
+/// A link that is paused and let go again wakes the flows that stand at it, but none that still waits for another.
+#[test]
+fn a_pause_wakes_nobody_who_waits() {
+    let mut net = star();
+    let first = message(&mut net, "a", "b");
+    waiting(&mut net, "c", "b", Span::ZERO, &[(first, Sender)]);
+    net.plan.dependencies[0].until = Instant::ZERO;
+    let storm = PauseStorm {
+        port: net.port("s->c"),
+        classes: 0xff,
+        from: Instant::ZERO + Span::from_us(2),
+        until: Instant::ZERO + Span::from_us(20),
+    };
+    net.plan.storms = vec![storm];
+    net.pause("c", 1_000_000, 900_000, 800_000);
+    let done = net.run();
+    assert_eq!((done.flows[0].delivered, done.flows[1].sent), (10, 0));
+    assert_eq!(started(&done), [0, NEVER]);
+}
