@@ -117,6 +117,7 @@ class Completions:
         self.buckets = buckets
         self._entries = _entries(result)
         self.flows = _flows(result, base)
+        self.never_started = _sized(result).height - self.flows.height
         if not len(self.flows):
             raise AnalysisError(
                 f"'{result.name}' has no completion times: no flow of a size started in it"
@@ -130,6 +131,8 @@ class Completions:
     `size_bytes`, `took_s` (at least, if it did not finish), `finished` and `slowdown`."""
     groups: list[Group]
     """The groups that have flows."""
+    never_started: int
+    """The number of flows of a size that never started, which no group has."""
 
     @property
     def heading(self) -> str:
@@ -161,6 +164,7 @@ class Completions:
         """
         what = [
             f"{self.finished:,} of {self.started:,} flows of a size finished.",
+            *([f"{self.never_started:,} more never started, and count nowhere."] * bool(self.never_started)),
             "Completion time: from a flow's start to the delivery of its last octet.",
             f"Slowdown: completion time by {BASES[self.base][1]}.",
             f"Percentile: {RULES[self.percentile]}, over all flows that started.",
@@ -370,6 +374,12 @@ def percentile(values: Sequence[float], finished: Sequence[bool], p: float, rule
     return Bound(lowest, lowest != highest)
 
 
+def _sized(result: Result) -> pl.DataFrame:
+    import polars as pl
+
+    return result.flows.to_polars().filter(pl.col("size_bytes").is_not_null())
+
+
 def _flows(result: Result, base: str) -> pl.DataFrame:
     import polars as pl
 
@@ -377,8 +387,7 @@ def _flows(result: Result, base: str) -> pl.DataFrame:
     ended = pl.DataFrame({"replication": range(len(ends)), "end_s": ends}).with_columns(
         pl.col("replication").cast(pl.UInt32)
     )
-    frame = result.flows.to_polars().filter(pl.col("size_bytes").is_not_null())
-    frame = frame.join(ended, on="replication", how="left", maintain_order="left")
+    frame = _sized(result).join(ended, on="replication", how="left", maintain_order="left")
     frame = frame.filter(pl.col("start_s") < pl.col("end_s"))
     so_far = pl.col("end_s") - pl.col("start_s")
     slowdown = pl.col("took_s") / pl.col(BASES[base][0])

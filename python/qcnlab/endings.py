@@ -24,6 +24,9 @@ def flows(metrics: Mapping[str, Mapping[str, Any]]) -> str:
         return ""
     all_, left = sum(started["values"]), sum(unfinished["values"])
     said = f"{all_ - left:,.0f} of {all_:,.0f} flows of a size finished"
+    never = sum(metrics["never_started"]["values"]) if "never_started" in metrics else 0
+    if never:
+        said += f", and {never:,.0f} more never started"
     if not left:
         return f"{said}."
     return (
@@ -88,10 +91,13 @@ def _drained(summary: Mapping[str, Any]) -> list[str]:
             if min(unfinished) < max(unfinished)
             else f"{unfinished[0]:g}"
         )
+        metric = summary["metrics"].get("never_started")
+        never = sum(metric["values"][i] for i in over) if metric else 0
+        more = f" and {never:,.0f} never started" if never else ""
         at = duration(ends[over[0]]["end_s"])
         who = "" if len(over) == len(ends) else f"{counted(len(over), 'replication')} "
         said.append(
-            f"{who}not drained: stopped at {at}, the duration, with {left} flows unfinished"
+            f"{who}not drained: stopped at {at}, the duration, with {left} flows unfinished{more}"
         )
     return said
 

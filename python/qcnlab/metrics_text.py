@@ -28,7 +28,7 @@ NOTHING = ("none", "no hotspot")
 
 UNLESS_ZERO = frozenset(
     ("messages", "false_alarms", "refused", "pause_frames", "paused_frac", "started", "unfinished",
-     "timeouts", "retransmitted")
+     "never_started", "timeouts", "retransmitted")
 )  # fmt: skip
 """Metrics that say nothing of a run where they are 0 in all replications."""
 

@@ -273,6 +273,8 @@ def left_out(result: Result, name: str) -> str:
     if endings.is_lower_bound(metrics, name):
         left, started = (round(sum(metrics[key]["values"])) for key in ("unfinished", "started"))
         said.append(f"{left:,} of {started:,} flows did not finish")
+        never = round(sum(metrics["never_started"]["values"])) if "never_started" in metrics else 0
+        said += [f"{never:,} more never started"] * bool(never)
     values = metrics[name]["values"]
     lacking = values.count(None)
     if 0 < lacking < len(values):

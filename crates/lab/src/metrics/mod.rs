@@ -293,6 +293,15 @@ pub const METRICS: &[Metric] = &[
         definition: Definition::Run(|view| Some(view.unfinished())),
     },
     Metric {
+        name: "never_started",
+        title: "flows that never started",
+        unit: "flows",
+        about: "Flows of a size that had not started at the end of the run: others that they wait for had not \
+                completed, or jitter took their start beyond the end.",
+        source: "-",
+        definition: Definition::Run(|view| Some(view.never_started())),
+    },
+    Metric {
         name: "fct_mean_ms",
         title: "mean completion time",
         unit: "ms",

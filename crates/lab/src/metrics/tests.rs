@@ -399,6 +399,7 @@ fn flows_that_did_not_finish_count_with_their_time_so_far() {
     let measured = completions(&[Some(66), Some(22), Some(44), None]);
     measured.is("started", 4.0);
     measured.is("unfinished", 1.0);
+    measured.is("never_started", 0.0);
     measured.is("slowdown_mean", 11.0 / 4.0);
     measured.is("slowdown_p99", 5.0);
     measured.is("fct_mean_ms", 11.0 * 0.022 / 4.0);

@@ -143,6 +143,12 @@ impl<'a> RunView<'a> {
         self.completions.iter().filter(|one| !one.finished).count() as f64
     }
 
+    /// Flows of a size that did not start.
+    pub(super) fn never_started(&self) -> f64 {
+        let sized = (0..self.done.flows.len()).filter(|flow| self.fabric.alone(*flow).is_some()).count();
+        (sized - self.completions.len()) as f64
+    }
+
     /// `of` the values that `value` gives for flows of a size that started, smallest first.
     pub(super) fn completion(&self, value: fn(&Completion) -> f64, of: impl Fn(&[f64]) -> f64) -> Option<f64> {
         let mut values: Vec<f64> = self.completions.iter().map(value).collect();

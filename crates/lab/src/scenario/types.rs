@@ -470,7 +470,9 @@ traffic_kinds! {
         },
         /// As list, each flow a message on a queue pair of its own.
         RoceList = "roce_list" {
-            /// A CSV file with the columns from, to, size, start and, if wanted, class; or such text itself.
+            /// A CSV file with the columns from, to, size, start and, if wanted, class, id and after; or such text
+            /// itself. A flow waits for those whose ids are in after, and starts when they have completed and start has
+            /// passed since then.
             flows: String, "", Range::ANY;
         },
     }

@@ -4,6 +4,7 @@
 //! Packets that arrive at one instant are in the order of ports, as they are there in the order of nodes.
 //! Its time is whole nanoseconds: 1048 octets take 83 ns at 100 Gb/s instead of 83.84. Links are that much faster here.
 
+mod collectives;
 mod fairness;
 mod switches;
 mod ways;
