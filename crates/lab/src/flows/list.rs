@@ -174,10 +174,10 @@ pub fn starting_before(stop: Instant, flows: Vec<ListedFlow>) -> Vec<ListedFlow>
             late.extend(&waiters[flow]);
         }
     }
-    let mut places = vec![0; flows.len()];
-    (0..flows.len()).filter(|flow| starts[*flow]).zip(0..).for_each(|(flow, place)| places[flow] = place);
+    let mut positions = vec![0; flows.len()];
+    (0..flows.len()).filter(|flow| starts[*flow]).zip(0..).for_each(|(flow, position)| positions[flow] = position);
     let placed =
-        |flow: ListedFlow| ListedFlow { after: flow.after.iter().map(|other| places[*other]).collect(), ..flow };
+        |flow: ListedFlow| ListedFlow { after: flow.after.iter().map(|other| positions[*other]).collect(), ..flow };
     flows.into_iter().zip(starts).filter(|(_, starts)| *starts).map(|(flow, _)| placed(flow)).collect()
 }
 

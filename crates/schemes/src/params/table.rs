@@ -139,7 +139,7 @@ mod tests {
 
     /// A name that begins as another does is another name.
     #[test]
-    fn names_are_the_same_when_all_their_letters_are() {
+    fn names_are_the_same_when_all_their_characters_are() {
         let names = |a: &str, b: &str| same(a.as_bytes(), b.as_bytes());
         assert!(names("gd", "gd") && names("", ""));
         assert_eq!([names("gd", "gd_max"), names("gd_max", "gd"), names("gd", "gi"), names("", "g")], [false; 4]);
