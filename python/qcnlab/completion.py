@@ -164,11 +164,12 @@ class Completions:
         """
         what = [
             f"{self.finished:,} of {self.started:,} flows of a size finished.",
-            *([f"{self.never_started:,} more never started, and count nowhere."] * bool(self.never_started)),
             "Completion time: from a flow's start to the delivery of its last octet.",
             f"Slowdown: completion time by {BASES[self.base][1]}.",
             f"Percentile: {RULES[self.percentile]}, over all flows that started.",
         ]
+        if self.never_started:
+            what.insert(1, f"{self.never_started:,} more never started, and count nowhere.")
         if self.by == "size" and self._share():
             what.append(f"Groups: {self.buckets} of the flows each, in order of size.")
         if self.finished < self.started:
