@@ -8,11 +8,13 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+import polars
 import pytest
 
 import qcnlab
 from qcnlab.completion import Bound, percentile
 from qcnlab.errors import AnalysisError
+from qcnlab.metrics_text import metrics_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -293,3 +295,21 @@ def test_the_edges_of_percentiles() -> None:
     assert percentile([30.0, 10.0, 20.0], [False, True, True], 50, "rank") == Bound(20.0, False)
     assert Bound(2e-6, at_least=True).words(1e-6) == ">= 2"
     assert Bound(2e-6, at_least=False).words(1e-6) == "2"
+
+
+def test_flows_that_never_started_are_told() -> None:
+    """500 us are five steps of 86 us and a part of the sixth: 64 of the 112 flows wait."""
+    ring = qcnlab.load("ring-all-reduce-8-hosts-100g").with_("duration=500 us")
+    result = qcnlab.run(ring)
+    fct = result.fct()
+    assert (fct.finished, fct.started, fct.never_started) == (40, 48, 64)
+    assert fct.definitions()[:2] == [
+        "40 of 48 flows of a size finished.",
+        "64 more never started, and count nowhere.",
+    ]
+    words = metrics_text(result)
+    assert "40 of 48 flows of a size finished, and 64 more never started." in words
+    assert "with 8 flows unfinished and 64 never started" in words
+    waiting = result.flows.to_polars().filter(polars.col("start_s").is_null())
+    assert len(waiting) == 64
+    assert waiting["sent_frames"].sum() == 0
