@@ -36,7 +36,7 @@ PARTS = {
     "book": Part(("python/qcnlab/book/*.py",), ("tests/test_book*.py",)),
     "tables": Part(
         tuple(f"python/qcnlab/{name}.py" for name in VIEWS),
-        tuple(f"tests/test_{name}.py" for name in (*VIEWS, "precision")),
+        tuple(f"tests/test_{name}*.py" for name in (*VIEWS, "precision")),
     ),
 }
 # The parts that mutants are drawn from together.
@@ -252,7 +252,7 @@ class Mutants:
         return {name: self._tested(*self.all[name]) for name in names}
 
     def _files(self, part: str) -> list[str]:
-        files = [file for pattern in PARTS[part].tests for file in self.tree.glob(pattern)]
+        files = {file for pattern in PARTS[part].tests for file in self.tree.glob(pattern)}
         return sorted(str(file.relative_to(self.tree)) for file in files)
 
     def _usual(self, part: str) -> tuple[Seconds, Entered]:

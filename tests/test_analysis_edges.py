@@ -22,6 +22,7 @@ from qcnlab.analysis.boundary import (
     _packets_std,
     _rtts_s,
     _star,
+    beyond_noise,
 )
 from qcnlab.analysis.model import ScenarioModel
 from qcnlab.analysis.responses import Trajectory
@@ -294,3 +295,33 @@ def test_one_source_and_one_replication_are_enough(monkeypatch: pytest.MonkeyPat
     assert answer["sources"].tolist() == [1]
     with pytest.raises(qcnlab.AnalysisError, match="flows_factor is 0; it must be 1 or more"):
         boundary(qcnlab.load(HOTSPOT), flows_factor=0)
+
+
+def test_a_deviation_of_growth_times_the_noise_is_confirmed() -> None:
+    # 5 is 1.25 times 4: sqrt(5^2 - 4^2) = 3 of a level of 10. 4.99 is less: cut to just below.
+    told = beyond_noise(np.array([5.0, 4.99]), np.array([4.0]), np.array([10.0]))
+    assert told.tolist() == [0.3, np.nextafter(0.25, 0)]
+    # 13 is less than 1.25 times 12: sqrt(13^2 - 12^2) = 5 is just a quarter of 20, and cut too.
+    told = beyond_noise(np.array([13.0]), np.array([12.0]), np.array([20.0]))
+    assert told.tolist() == [np.nextafter(0.25, 0)]
+
+
+def test_feedback_of_full_size_is_a_state_of_rest() -> None:
+    """Without w full feedback is the set point, and what rest needs does not depend on it."""
+    model = Qcn(sources=10, w=0, gain_per_byte=1e-6, set_point_bytes=1e9)
+    needed = model.equilibrium().feedback_bytes
+    full = model.with_(set_point_bytes=needed)
+    assert full.equilibrium().queue_bytes == 2 * needed
+    more = model.with_(set_point_bytes=np.nextafter(needed, 0))
+    with pytest.raises(qcnlab.AnalysisError, match="no equilibrium: 10 sources need feedback"):
+        more.equilibrium()
+
+
+def test_the_level_of_a_model_without_rest_is_no_number() -> None:
+    # Sources beyond the ramp of marks of the default parameters.
+    model = Dcqcn(sources=10_000)
+    with pytest.raises(qcnlab.AnalysisError, match="no equilibrium"):
+        model.equilibrium()
+    assert math.isnan(model.queue_level())
+    few = model.with_(sources=2)
+    assert few.queue_level() == few.equilibrium().queue_bytes

@@ -219,7 +219,7 @@ def ends() -> qcnlab.Result:
     return qcnlab.run(qcnlab.Scenario.from_toml(ENDS, "ends"), reps=1)
 
 
-def pair(bound: Bound) -> tuple[float, bool]:
+def pair(bound: Bound) -> tuple[object, bool]:
     return bound.value, bound.at_least
 
 
