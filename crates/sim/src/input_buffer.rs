@@ -239,6 +239,14 @@ mod tests {
         assert_eq!((link.room(), link.is_much(3500)), (3500, true));
     }
 
+    #[test]
+    fn no_allowance_is_never_much() {
+        let mut input = input(PauseScope::Link);
+        // A quarter of 3 octets is none.
+        input.share(SharedBufferId::new(0), 3);
+        assert!(!input.is_much(0) && input.is_much(1));
+    }
+
     /// Of 10 000 octets and a watermark of 6000 four classes may have 1500 each before anything can be due.
     #[test]
     fn a_class_is_safe_up_to_its_part_of_the_lower_limit() {

@@ -17,6 +17,13 @@
 //! 4. Random numbers come from streams keyed by seed, replication, component
 //!    and purpose.
 
+// Networks are built for tests of the engine's parts as for those of whole runs.
+#[cfg(test)]
+extern crate self as qcnlab_sim;
+#[cfg(test)]
+#[path = "../tests/net/mod.rs"]
+mod net;
+
 pub mod adapter;
 mod arrived;
 pub mod audit;

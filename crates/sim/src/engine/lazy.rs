@@ -212,17 +212,17 @@ impl Sender {
 
 /// Who uses a port.
 #[derive(Clone, Default)]
-struct PortUse {
+pub(super) struct PortUse {
     /// Flows that pass it.
     flows: u32,
     /// It is the last of every path it is on, and of one at least; nobody answers segments behind it.
     only_last: bool,
     /// Something other than data may pass it: signals, acknowledgements, probes; or it may fail or be
     /// paused.
-    by_others: bool,
+    pub(super) by_others: bool,
 }
 
-fn uses(plan: &Plan) -> Vec<PortUse> {
+pub(super) fn uses(plan: &Plan) -> Vec<PortUse> {
     let mut uses = vec![PortUse { only_last: true, ..PortUse::default() }; plan.ports.len()];
     let signals = plan.signal_class() != 0;
     let probes = plan.feedback != Feedback::Ideal && plan.sends_probes();

@@ -45,6 +45,8 @@ mod sending;
 mod shared_memory;
 mod signals;
 mod stepping;
+#[cfg(test)]
+mod tests;
 mod transmission;
 mod transport;
 mod trimming;

@@ -51,7 +51,8 @@ fn go_back_n_repeats_from_the_lost_packet() {
     assert_eq!(replies, [Reply::Ack, Reply::Ack, Reply::Nack(None), Reply::Nothing, Reply::Nothing]);
     assert_eq!(sender.on_nack(us(10), 2, None), Bytes::new(2000));
     assert_eq!(numbers(&mut sender, us(10)), [2, 3, 4, 5]);
-    assert_eq!((sender.stats().retransmitted, sender.stats().nacks), (4, 1));
+    // Six at first and four again.
+    assert_eq!((sender.stats().packets, sender.stats().retransmitted, sender.stats().nacks), (10, 4, 1));
     // It is said again after 500 us, or at once about another packet.
     assert_eq!(receiver.on_packet(us(504), 5), Reply::Nothing);
     assert_eq!(receiver.on_packet(us(505), 5), Reply::Nack(None));
@@ -140,6 +141,8 @@ fn go_back_n_goes_back_to_a_packet_that_was_cut() {
     assert_eq!([2, 3].map(|cut| receiver.on_head(us(5), cut)), [Reply::Trimmed(2), Reply::Ack]);
     sender.on_trimmed(us(10), 1, 2);
     assert_eq!(numbers(&mut sender, us(10)), [1, 2, 3]);
+    // Packet 1 is still missing after 500 us: it is said again, and for as long.
+    assert_eq!([504, 505, 1004].map(|at| receiver.on_head(us(at), 3)), [Reply::Ack, Reply::Trimmed(3), Reply::Ack]);
 }
 
 /// The last packet is lost: nothing tells of it, and 320 us after the last progress it goes again.

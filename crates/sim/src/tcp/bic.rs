@@ -247,6 +247,25 @@ mod tests {
         assert_eq!(rounds(&mut bic, window, 2), [87_000, 88_500]);
     }
 
+    /// A loss at the old window is not an earlier one: from 87.5 the search looks for 100 again, half of the way is 6.25.
+    #[test]
+    fn a_loss_at_the_old_window_looks_for_it_again() {
+        let mut bic = bic(BicStep::EachRound, BicProbing::Doubling);
+        bic.on_loss(100_000, 100_000);
+        let window = bic.on_loss(100_000, 100_000);
+        assert_eq!(window, 87_500);
+        assert_eq!(rounds(&mut bic, window, 1), [93_750]);
+    }
+
+    /// From 14 segments on windows are BIC's: 14 * 7/8 = 12.25 after a loss, where Reno would halve the flight; and without
+    /// an old window 32 more in a round.
+    #[test]
+    fn fourteen_segments_are_not_a_small_window() {
+        let mut bic = bic(BicStep::EachRound, BicProbing::Doubling);
+        assert_eq!(rounds(&mut bic, 14_000, 1), [46_000]);
+        assert_eq!([bic.on_loss(13_999, 12_000), bic.on_loss(14_000, 12_000)], [6000, 12_250]);
+    }
+
     #[test]
     fn small_windows_are_renos() {
         let mut bic = bic(BicStep::EachRound, BicProbing::Doubling);

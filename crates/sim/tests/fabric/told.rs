@@ -40,14 +40,15 @@ fn message(net: &mut Net, from: &str) {
     net.plan.flows[flow as usize].frame = Bytes::new(1048);
 }
 
-/// The switch pauses the link of a from 100 to 200 us: its frames take 51.2 ns and 1 us. Nothing pauses the link of b, and
-/// neither of b's two messages hears anything.
+/// The switch pauses class 3 of the link of a from 100 to 200 us: its frames take 51.2 ns and 1 us. It pauses another class
+/// of the link of b, and neither of b's two messages hears anything.
 #[test]
 fn a_paused_link_is_told_of() {
     let (mut net, listener) = two_messages();
     message(&mut net, "b");
     let at = |us| Instant::ZERO + Span::from_us(us);
-    net.plan.storms = vec![PauseStorm { port: net.port("s->a"), classes: 1 << 3, from: at(100), until: at(200) }];
+    let storm = |port, class: u8| PauseStorm { port, classes: 1 << class, from: at(100), until: at(200) };
+    net.plan.storms = vec![storm(net.port("s->a"), 3), storm(net.port("s->b"), 5)];
     net.run();
     let heard = [(101_051_200, Heard::Paused(true)), (201_051_200, Heard::Paused(false))];
     assert_eq!(listener.heard(), heard);
