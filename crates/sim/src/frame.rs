@@ -264,6 +264,12 @@ impl Ring {
         }
     }
 
+    /// How many frames it holds without growing.
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.frames.len()
+    }
+
     /// Number of the oldest frame; numbers count up for ever and wrap.
     #[inline]
     pub(crate) const fn head(&self) -> u32 {

@@ -137,6 +137,16 @@ fn a_sink_of_several_flows_counts() {
     assert_eq!(lazy::uses(&net.plan)[net.port("s->c") as usize].by_others, false);
 }
 
+/// 4165 frames of 1.2 us reach c in 5 ms, two at most at one time on its link of 1 us. Nothing happens when they arrive, and
+/// a ring of eight is enough: it is emptied when it is full.
+#[test]
+fn a_counting_sink_needs_no_more_room_than_its_link() {
+    let net = one_to_one();
+    let mut engine = Engine::new(&net.plan);
+    engine.advance(Instant::NEVER, &mut |_| ()).unwrap();
+    assert_eq!(engine.network.ports[PortId::new(net.port("s->c"))].ring().capacity(), 8);
+}
+
 /// What the switch's port to c is while nothing is paused, with two hosts that send to c in `classes`.
 fn is_fifo(classes: [u8; 2], change: impl Fn(&mut Net)) -> bool {
     let mut net = star(&["a", "b", "c"]);

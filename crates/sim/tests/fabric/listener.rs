@@ -27,13 +27,23 @@ pub(super) struct Listener<T> {
     pub(super) stamps: bool,
     /// How long receivers hold an acknowledgement back, if they do.
     pub(super) holds: Option<Span>,
+    /// Whether ports ask for a mark on frames that found no room.
+    pub(super) marks_discarded: bool,
     parameters: Parameters,
 }
 
 impl<T: Clone + Debug + Send + 'static> Listener<T> {
     pub(super) fn new(events: EventKinds, hear: Hear<T>) -> Listener<T> {
         let heard = Arc::default();
-        Listener { events, hear, heard, stamps: false, holds: None, parameters: Parameters::default() }
+        Listener {
+            events,
+            hear,
+            heard,
+            stamps: false,
+            holds: None,
+            marks_discarded: false,
+            parameters: Parameters::default(),
+        }
     }
 
     /// Makes it the scheme of a network.
@@ -78,8 +88,8 @@ impl<T> CongestionPoint for Listener<T> {
     fn capabilities(&self) -> CpCapabilities {
         CpCapabilities { stamps_departures: self.stamps, ..CpCapabilities::ARRIVALS_ONLY }
     }
-    fn on_arrival(&mut self, _: Instant, _: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
-        CpAction::Nothing
+    fn on_arrival(&mut self, _: Instant, frame: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
+        if self.marks_discarded && !frame.admitted { CpAction::Mark(9) } else { CpAction::Nothing }
     }
 }
 

@@ -2,13 +2,16 @@
 //! each input and without.
 
 use super::TEN;
+use super::listener::Listener;
 use super::net::{Net, greedy};
 use qcnlab_schemes::registry::Config;
+use qcnlab_schemes::transport::EventKinds;
 use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::tcp::Flavour;
 use qcnlab_sim::testing::{connection, queue_pair};
-use qcnlab_sim::{Feedback, Traffic, TrimPlan};
-use qcnlab_units::{Bytes, Span};
+use qcnlab_sim::{Control, Departure, Engine, Feedback, FrameFacts, Traffic, TrimPlan};
+use qcnlab_units::{Bytes, Instant, Span};
+use std::ops::ControlFlow;
 
 /// Hosts a and b send to c through a port that is watched; c and d send to a, so that what goes back to a finds little
 /// room. Two full frames fit.
@@ -122,4 +125,29 @@ fn a_queue_counts_what_it_had_no_room_for() {
         assert!(point.transmitted - flow.delivered < 3, "class {class}: {point:?} {flow:?}");
     }
     assert!(done.flows[0].dropped > 100, "{:?}", done.flows);
+}
+
+/// Two hosts fill a queue of ten frames, and its port asks for a mark on each frame that found no room: on none that leaves
+/// is a mark, for it would be another one's.
+#[test]
+fn a_mark_for_a_frame_without_room_is_on_no_other() {
+    let mut net = super::two_to_one(Span::from_us(1));
+    net.flow("a", "c", 0, greedy());
+    net.flow("b", "c", 0, greedy());
+    let out = net.port("s->c");
+    net.plan.ports[out as usize].watched = true;
+    net.plan.ports[out as usize].capacity = Some(Bytes::new(15_000));
+    net.plan.end = Instant::ZERO + Span::from_us(200);
+    let mut listener = Listener::new(EventKinds::NONE, |_, _, _: &mut Vec<()>| ());
+    listener.marks_discarded = true;
+    listener.listen(&mut net);
+    let mut marks = Vec::new();
+    let mut sink = |departure: &Departure| {
+        let FrameFacts::Data(facts) = departure.frame else { panic!("{departure:?}") };
+        marks.push(facts.mark);
+        ControlFlow::Continue(())
+    };
+    let done = Engine::run_captured(net.plan, &[out], &Control::default(), &mut |_| {}, &mut sink).unwrap();
+    assert!(done.counters.frames_dropped > 100 && marks.len() > 100, "{:?}", done.counters);
+    assert!(marks.iter().all(|mark| *mark == 0), "{marks:?}");
 }

@@ -138,3 +138,22 @@ fn a_watchdog_breaks_a_circle_of_pauses() {
     few.counters.events = many.counters.events;
     assert!(few == many, "the runs differ: {:?} and {:?}", few.counters, many.counters);
 }
+
+/// The search for circles, each millisecond, leaves one to a watchdog that will see it after ten: the run goes on to its end.
+#[test]
+fn a_circle_is_left_to_a_slow_watchdog() {
+    let mut net = ring();
+    net.plan.end = Instant::ZERO + Span::from_us(3500);
+    let plan = WatchdogPlan {
+        detect: Span::from_ms(10),
+        restore: Span::from_us(100),
+        poll: Span::from_us(50),
+        action: WatchdogAction::Drop,
+    };
+    for switch in ["s1", "s2", "s3"] {
+        let node = net.node(switch) as usize;
+        net.plan.nodes[node].watchdog = Some(plan);
+    }
+    let done = net.run();
+    assert_eq!((done.ending, done.end, done.counters.storms_detected), (Ending::Time, net.plan.end, 0));
+}
