@@ -9,6 +9,7 @@ use crate::sys::tap::Tap;
 use qcnlab_units::{BitRate, Bytes};
 use qcnlab_wire::MacAddress;
 use serde_json::{Value, json};
+use std::io::ErrorKind;
 use std::process::Command;
 
 /// One line of what was answered.
@@ -76,7 +77,11 @@ pub fn examine() -> Vec<Finding> {
         ("ip", "-V", "`live up` with named namespaces: install iproute2"),
     ] {
         let answered = Command::new(name).arg(argument).output();
-        let said = answered.map_err(|error| error.to_string()).and_then(|output| {
+        let lacking = |error: std::io::Error| match error.kind() {
+            ErrorKind::NotFound => "not installed".to_owned(),
+            _ => error.to_string(),
+        };
+        let said = answered.map_err(lacking).and_then(|output| {
             let text = if output.stdout.is_empty() { output.stderr } else { output.stdout };
             let text = String::from_utf8_lossy(&text);
             text.lines().next().map(str::to_owned).ok_or_else(|| "it says nothing".to_owned())

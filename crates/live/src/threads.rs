@@ -11,9 +11,9 @@ use crate::netlink::Links;
 use crate::network::{STACK, Spaces, WIRE, assert_ours, interface, prepare_host};
 use crate::options::{LiveOptions, TrafficSource};
 use crate::outcome::PartEnd;
-use crate::record::Capture;
+use crate::record::{Capture, Records};
 use crate::shaper::{KernelShaper, LimiterKind};
-use crate::streams::{APPLICATION_PRIORITY, Streaming};
+use crate::streams::{APPLICATION_PRIORITY, StreamEnd, Streaming};
 use crate::switch::Switches;
 use crate::sys::SysError;
 use crate::sys::namespace::Namespace;
@@ -228,7 +228,14 @@ impl<'a> Session<'a> {
                 let ready = enter(&spaces.hosts[&layout.flows[flow as usize].source]);
                 let ((), clock) = self.begin(ready)?;
                 self.schedule(APPLICATION_PRIORITY);
-                let (end, records) = streaming(clock).send(flow)?;
+                let sent = streaming(clock).send(flow);
+                let source = layout.flows[flow as usize].source;
+                if sent.is_err() && self.intruder.is_some_and(|(host, _)| host == source) {
+                    // A host that was taken over pauses its own link, so that it may find no way to connect.
+                    let records = Records::new(plan.record.bin.ps(), plan.flows.len());
+                    return Ok(PartEnd::Sender(StreamEnd { flow, ..StreamEnd::default() }, records));
+                }
+                let (end, records) = sent?;
                 Ok(PartEnd::Sender(end, records))
             }
             Part::Receiver(host) => {

@@ -216,12 +216,16 @@ def limiter_text(limiter: dict[str, Any]) -> str:
 
 
 def timing_text(timing: dict[str, Any]) -> str:
-    """Return what a run measured of itself, in words."""
+    """Return what a run measured of itself, in words, and what to do where that is INVALID."""
     late = timing["lateness"]
-    lines = [
-        f"timing: {timing['label'] or 'valid'}; scheduling {timing['scheduling']}; of "
-        f"{late['frames']:,} frames 1 % left more than {late['p99_us']} us late, "
-        f"0.1 % more than {late['p999_us']} us, the last {late['max_us']} us"
-    ]
-    lines += [f"  {reason}" for reason in timing["reasons"]]
+    words = f"timing: {timing['label'] or 'valid'}; scheduling {timing['scheduling']}; "
+    if late["frames"] == 0:
+        return words + "no frame was sent"
+    words += (
+        f"of {late['frames']:,} frames 1 % left more than {late['p99_us']:,} us late, "
+        f"0.1 % more than {late['p999_us']:,} us, the latest {late['max_us']:,} us"
+    )
+    lines = [words, *(f"  {reason}" for reason in timing["reasons"])]
+    if timing["reasons"]:
+        lines.append("  Run it again on a quieter machine, or with a larger --scale.")
     return "\n".join(lines)

@@ -11,7 +11,7 @@ import polars
 from matplotlib.figure import Figure
 
 from qcnlab import api, text
-from qcnlab.live.running import INVALID, SCALE, run, slowed
+from qcnlab.live.running import INVALID, SCALE, run_labelled, slowed
 from qcnlab.notebook import ShownFigure
 from qcnlab.plots import TITLE, envelope, one, source_style, style
 
@@ -204,11 +204,13 @@ def compare(
     """
     slow = slowed(scenario, scale)
     first = slow.seed if seed is None else seed
-    live = []
+    live: list[Result] = []
     for number in range(live_reps):
-        live.append(run(scenario, scale=scale, seed=first + number))
+        label = f"{scenario.name}, live {number + 1} of {live_reps}"
+        live.append(run_labelled(label, scenario, scale, seed=first + number))
         if not _is_valid(live[-1]):
-            live.append(run(scenario, scale=scale, seed=first + number))
+            again = f"{label}, again"
+            live.append(run_labelled(again, scenario, scale, seed=first + number))
     simulated = api.run(slow, reps=reps, seed=seed)
     return Comparison(simulated, live, scale)
 

@@ -138,9 +138,24 @@ def run(
     Error
         If the machine cannot, or the scenario has what the data plane has not.
     """
+    label = f"{scenario.name}, live"
+    return run_labelled(label, scenario, scale, traffic, limiter, seed, capture, progress)
+
+
+def run_labelled(
+    label: str,
+    scenario: Scenario,
+    scale: int,
+    traffic: Traffic = "own",
+    limiter: Limiter = "adapter",
+    seed: int | None = None,
+    capture: Path | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """Run a scenario live as `run` does, with a label for its progress."""
     seed = within("seed", seed, 0, MOST_SEED)
     started = time.perf_counter()
-    with Bar(f"{scenario.name}, live", progress) as bar:
+    with Bar(label, progress) as bar:
         outcome, account = _core.live_run(
             scenario._core,
             scale=scale,
