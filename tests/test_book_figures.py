@@ -173,6 +173,16 @@ def test_a_published_mark_stands_after_the_end_of_the_hotspot(result: Result) ->
     assert words(canvas) == ["one run", "range of 2 runs", "hotspot", "published: 5 ms"]
 
 
+def test_a_legend_has_four_columns_at_most(result: Result) -> None:
+    def entries_and_columns(asked: Figure) -> tuple[int, int]:
+        canvas = drawn(result, asked)
+        legend: Any = canvas.legends[0]
+        return len(words(canvas)), legend._ncols
+
+    assert entries_and_columns(figure("queue", mark=5.0)) == (5, 4)
+    assert entries_and_columns(figure("throughput")) == (3, 3)
+
+
 def test_one_run_has_no_range(result: Result) -> None:
     alone = qcnlab.run(qcnlab.load(HOTSPOT).with_(*SHORT), reps=1, seed=1)
     canvas = drawn(alone, figure("throughput"))
