@@ -228,6 +228,15 @@ def test_check_tells_good_from_bad(cli: CommandLine, short: qcnlab.Scenario) -> 
     assert verdicts[1]["message"] in both.stderr
 
 
+def test_check_takes_shipped_scenarios_by_their_names(cli: CommandLine) -> None:
+    good = cli("check", HOTSPOT)
+    assert (good.returncode, good.stderr) == (0, "")
+    assert good.stdout.startswith(f"{HOTSPOT}: ok, ")
+    wrong = cli("check", HOTSPOT + "0")
+    assert wrong.returncode == 2
+    assert HOTSPOT in wrong.stderr
+
+
 def test_schema_is_json_schema(cli: CommandLine) -> None:
     schema = json.loads(cli("schema").stdout)
     assert "json-schema.org" in schema["$schema"]

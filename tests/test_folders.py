@@ -186,6 +186,7 @@ SPOILED: dict[str, tuple[str, Callable[[str], str]]] = {
         lambda text: json.dumps({**json.loads(text), "metrics": {"jain": 1}}),
     ),
     "summary.json, nested": ("summary.json", lambda _: nested(100_000)),
+    "summary.json, empty": ("summary.json", lambda _: ""),
     "meta.json, a number": ("meta.json", lambda _: "3"),
     "meta.json, nested": ("meta.json", lambda _: nested(100_000)),
 }
@@ -204,6 +205,16 @@ def test_a_spoiled_file_is_told_in_one_line(
     assert done.stderr.startswith("error: 'run' is not a run folder: ")
     assert done.stderr.count("\n") == 1
     assert cli.left() == before
+
+
+@pytest.mark.parametrize("name", ["summary.json", "meta.json"])
+def test_a_file_that_is_not_json_is_named(result: qcnlab.Result, tmp_path: Path, name: str) -> None:
+    folder = result.save(tmp_path / "run")
+    (folder / "SHA256SUMS").unlink()
+    for text in ("", "{", '{"a": NaN}', nested(100_000)):
+        (folder / name).write_text(text)
+        with pytest.raises(qcnlab.FolderError, match=f"'.*' is not a run folder: {name}: "):
+            qcnlab.open_run(folder)
 
 
 def test_a_run_whose_folder_cannot_be_written_prints_its_metrics(

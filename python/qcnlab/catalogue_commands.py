@@ -24,7 +24,14 @@ class Kind(StrEnum):
 
 
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE|NAME...",
+            help="Scenario files, or shipped scenarios.",
+            autocompletion=shell_words.scenarios_or_files,
+        ),
+    ],
     as_json: Json = False,
 ) -> None:
     """Check scenario files; exit with 2 if one cannot be run."""
@@ -89,16 +96,16 @@ def schema() -> None:
     print(json.dumps(json.loads(_core.schema()), indent=2))
 
 
-def _verdict(file: Path) -> dict[str, Any]:
-    """Return whether a scenario file can be run: its name and memory, or what is wrong with it."""
+def _verdict(file: str) -> dict[str, Any]:
+    """Return whether a scenario can be run: its name and memory, or what is wrong with it."""
     from qcnlab import api
     from qcnlab.errors import ScenarioError, rendered
 
     try:
-        scenario = api.load(file)
+        scenario = api.load(Path(file) if Path(file).exists() else file)
     except ScenarioError as error:
         return {
-            "file": str(file),
+            "file": file,
             "ok": False,
             "line": error.line,
             "column": error.column,
@@ -108,7 +115,7 @@ def _verdict(file: Path) -> dict[str, Any]:
         }
     memory = scenario.memory()
     return {
-        "file": str(file),
+        "file": file,
         "ok": True,
         "name": scenario.name,
         "title": scenario.title,

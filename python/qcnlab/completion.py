@@ -32,7 +32,8 @@ BASES = {
     "alone": (
         "alone_s",
         "the time alone in the network: store and forward over the flow's way at the links' rates, "
-        "of connections without their windows",
+        "over RoCE with the way back of the last acknowledgement, of connections without their "
+        "windows",
         "time alone",
     ),
     "standalone": (
@@ -164,7 +165,8 @@ class Completions:
         """
         what = [
             f"{self.finished:,} of {self.started:,} flows of a size finished.",
-            "Completion time: from a flow's start to the delivery of its last octet.",
+            "Completion time: from a flow's start to the delivery of its last octet, over RoCE to "
+            "its acknowledgement.",
             f"Slowdown: completion time by {BASES[self.base][1]}.",
             f"Percentile: {RULES[self.percentile]}, over all flows that started.",
         ]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MOST_TICKS = 10
 NEAR = 5.0
 """Times whose largest is less than so many times the smallest have a linear axis."""
+FEW = 300.0
+"""A logarithmic axis up to so many times its lowest value has 1, 2 and 5 of each decade."""
 CLASSES = 4
 """One run's flows are drawn in so many classes of size at most."""
 LINES = {50: "-", 95: (0, (4, 1.2)), 99: (0, (1, 1))}
@@ -64,7 +66,7 @@ def draw_slowdowns(axes: Axes, runs: Sequence[tuple[str, Completions]]) -> None:
             groups = completions.groups
             values = [group.slowdown[percent] for group in groups]
             y = [bound.value for bound in values]
-            line = LINES[percent] if len(runs) > 1 else "-"
+            line = LINES[percent]
             by_size = completions.by == "size"
             axes.plot(range(len(groups)), y, color=color, lw=1.0 if by_size else 0, ls=line)
             for at_least, mark in ((False, "o"), (True, "^")):
@@ -87,7 +89,7 @@ def draw_slowdowns(axes: Axes, runs: Sequence[tuple[str, Completions]]) -> None:
     handles = []
     if len(runs) == 1:
         handles = [
-            Line2D([], [], color=SOURCES[i], marker="o", ms=3, label=f"p{p}")
+            Line2D([], [], color=SOURCES[i], ls=LINES[p], marker="o", ms=3, label=f"p{p}")
             for i, p in enumerate(shown)
         ]
     else:
@@ -133,7 +135,8 @@ def draw_distributions(axes: Axes, runs: Sequence[tuple[str, Completions]]) -> N
     known = [each for _, took, _ in lines for each in took if each > 0]
     if max(known, default=1.0) >= NEAR * min(known, default=1.0):
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0), numticks=8))
+        few = max(known) < FEW * min(known)
+        axes.xaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if few else (1.0,)))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -195,7 +198,7 @@ def _tick(group: Group, *, by_share: bool) -> str:
 
 
 def _plain(axes: Axes, which: str) -> None:
-    """Write numbers of a logarithmic axis as 1, 10, 100; of less than a decade each of them."""
+    """Write numbers of a logarithmic axis as 1, 10, 100; of few decades more of them."""
     axis = axes.yaxis if which == "y" else axes.xaxis
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     low, high = axis.get_view_interval()
@@ -203,6 +206,8 @@ def _plain(axes: Axes, which: str) -> None:
         axis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     else:
         axis.set_minor_locator(NullLocator())
+        if high < FEW * low:
+            axis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0)))
 
 
 def _title(runs: Sequence[tuple[str, Completions]]) -> str:

@@ -468,8 +468,8 @@ def open_run(folder: str | Path) -> Result:
     check_files(path)
     try:
         config = read_summed(path / "config.toml").decode()
-        summary = parse_json(read_summed(path / "summary.json"))
-        meta = parse_json(read_summed(path / "meta.json"))
+        summary = _summed_json(path / "summary.json")
+        meta = _summed_json(path / "meta.json")
         if not isinstance(meta, dict) or not isinstance(meta.get("units"), dict):
             raise ValueError("meta.json has no units")
         units = meta["units"]
@@ -485,6 +485,15 @@ def open_run(folder: str | Path) -> Result:
             f"'{path}' is not a run folder: {reason(error)}; "
             "a file is damaged or half written: remove the folder and run again"
         ) from error
+
+
+def _summed_json(path: Path) -> Any:
+    """Return what a JSON file of a run folder holds; raise `ValueError` that names the file."""
+    octets = read_summed(path)
+    try:
+        return parse_json(octets)
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
 
 
 def _live_reader(outcome: _core.Outcome) -> Callable[[str], Table]:

@@ -122,6 +122,15 @@ mod tests {
         assert_eq!(queues.deficits[1], 0);
     }
 
+    /// The turn comes to a queue that is empty: what it had left over is gone.
+    #[test]
+    fn an_empty_queue_whose_turn_comes_loses_its_deficit() {
+        let mut queues = DeficitRoundRobin::new(vec![1000, 1000]);
+        queues.deficits = vec![700, 0];
+        let only_second = |position| if position == 0 { Head::Empty } else { Head::Octets(1000) };
+        assert_eq!((queues.serve(only_second), queues.deficits[0]), (Some(1), 0));
+    }
+
     /// A frame as long as the deficit uses it up: the turn passes on with nothing left, and an octet less does not reach.
     #[test]
     fn a_quantum_may_be_used_up_exactly() {

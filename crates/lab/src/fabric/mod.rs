@@ -145,7 +145,8 @@ impl Fabric {
         self.shares.get_or_init(shares).as_ref()
     }
 
-    /// Return the time that a flow of a size would take alone in the network, without any window.
+    /// Return the time that a flow of a size would take alone in the network, without any window: over RoCE until the last
+    /// acknowledgement is back.
     pub(crate) fn alone(&self, flow: usize) -> Option<Alone> {
         let flow = &self.flows[flow];
         let size = flow.traffic.total()?;
@@ -165,7 +166,14 @@ impl Fabric {
             Hop { rate: port.rate, delay: port.delay, latency: port.latency, overhead: port.overhead }
         };
         let hops: Vec<Hop> = flow.paths[0].iter().map(hop).collect();
-        Some(Alone::new(octets, flow.frame, &hops))
+        let mut alone = Alone::new(octets, flow.frame, &hops);
+        if let Traffic::Roce { config, .. } = &flow.traffic {
+            let back = flow.paths[0].iter().map(|port| hop(&self.ports[*port as usize].peer.unwrap_or(*port)));
+            alone.ideal = back.fold(alone.ideal, |sum, hop| {
+                sum + hop.delay + hop.latency + hop.rate.time_for_rounded_up(config.ack_frame + hop.overhead)
+            });
+        }
+        Some(alone)
     }
 
     /// Whether the host of a flow has reaction points for it.

@@ -7,8 +7,8 @@ use qcnlab_units::{Instant, Span};
 /// A flow of a size that started.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Completion {
-    /// From its start to the delivery of its last octet. If it did not finish, what that is at least: the time to the end
-    /// of the run, and what it would have taken alone.
+    /// From its start to the delivery of its last octet, over RoCE to its acknowledgement. If it did not finish, what that
+    /// is at least: the time to the end of the run, and what it would have taken alone.
     pub(crate) took: Span,
     /// What it would have taken alone in the network.
     pub(crate) alone: Span,

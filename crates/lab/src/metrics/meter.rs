@@ -74,7 +74,7 @@ pub(super) struct QueueSums {
     pub(super) after: SampleStats,
     /// From recovery on.
     pub(super) recovered: SampleStats,
-    /// QueueSums of the time after the hotspot that are younger than the bins counted so far: when, and octets.
+    /// Samples of the time after the hotspot that are younger than the bins counted so far: when, and octets.
     waiting: VecDeque<(u64, u64)>,
     limit: Option<f64>,
     pub(super) onset: Streak,

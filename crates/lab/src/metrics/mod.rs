@@ -288,7 +288,7 @@ pub const METRICS: &[Metric] = &[
         name: "unfinished",
         title: "unfinished flows",
         unit: "flows",
-        about: "Those flows of a size that started and had not delivered all of it at the end of the run.",
+        about: "Those flows of a size that started and did not finish before the end of the run.",
         source: "-",
         definition: Definition::Run(|view| Some(view.unfinished())),
     },
@@ -306,8 +306,9 @@ pub const METRICS: &[Metric] = &[
         title: "mean completion time",
         unit: "ms",
         about: "Mean, over all flows of a size that started, of the time from a flow's start to the delivery of its \
-                last octet. A flow that did not finish counts with its time up to the end of the run, or what it \
-                would have taken alone if that is more: the value is then a lower bound. None without such flows.",
+                last octet, or over RoCE to its acknowledgement. A flow that did not finish counts with its time up to \
+                the end of the run, or what it would have taken alone if that is more: the value is then a lower bound. \
+                None without such flows.",
         source: "-",
         definition: Definition::Run(|view| view.completion(took_ms, mean)),
     },
@@ -325,8 +326,8 @@ pub const METRICS: &[Metric] = &[
         unit: "",
         about: "Mean, over all flows of a size that started, of the completion time by the time that the flow would \
                 have taken alone (alone_s of the table of flows): store and forward over its way at the links' rates, \
-                of connections without their windows. A flow that did not finish counts as in fct_mean_ms: the value is \
-                then a lower bound. None without such flows.",
+                over RoCE with the way back of the last acknowledgement, of connections without their windows. A flow \
+                that did not finish counts as in fct_mean_ms: the value is then a lower bound. None without such flows.",
         source: "pFabric, SIGCOMM 2013: normalised flow completion time",
         definition: Definition::Run(|view| view.completion(Completion::slowdown, mean)),
     },

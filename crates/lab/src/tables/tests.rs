@@ -6,7 +6,7 @@ use crate::outcome::Outcome;
 use crate::replication::Replication;
 use crate::scenario::{Draw, Scenario};
 use qcnlab_schemes::{Bcn, Cnm, CpId, QueueLen, Signal, SignalKind};
-use qcnlab_sim::{Finished, FlowTally, TcpTally, Trace};
+use qcnlab_sim::{Finished, FlowTally, RoceTally, TcpTally, Trace};
 use qcnlab_units::{Bytes, Instant};
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ fn trace(n: u64) -> Trace {
     trace
 }
 
-/// Three flows, the second of a size and over TCP; each total has a value of its own.
+/// Three flows, the second of a size and over TCP, the third over RoCE; each total has a value of its own.
 fn flows(n: u64) -> Vec<FlowTally> {
     let flow = |base: u64| FlowTally {
         sent: base + n,
@@ -128,7 +128,16 @@ fn flows(n: u64) -> Vec<FlowTally> {
         tcp: Some(tcp),
         ..flow(200)
     };
-    vec![flow(100), second, flow(300)]
+    let roce = RoceTally {
+        acknowledged_bytes: 70 + n,
+        packets: 97_000,
+        retransmitted: 71 + n,
+        nacks: 96_000,
+        timeouts: 72 + n,
+        trimmed: 95_000,
+        received: Instant::from_ps(94_000 * US),
+    };
+    vec![flow(100), second, FlowTally { roce: Some(roce), ..flow(300) }]
 }
 
 fn outcome() -> Outcome {
@@ -270,10 +279,10 @@ fn totals_and_shares_of_flows() {
     is(&flows, "delivered_bytes", "102 202 302 1102 1202 1302");
     is(&flows, "dropped_frames", "103 203 303 1103 1203 1303");
     is(&flows, "refused_frames", "104 204 304 1104 1204 1304");
-    is(&flows, "goodput_bytes", "- 60 - - 1060 -");
-    is(&flows, "retransmitted_frames", "- 61 - - 1061 -");
+    is(&flows, "goodput_bytes", "- 60 70 - 1060 1070");
+    is(&flows, "retransmitted_frames", "- 61 71 - 1061 1071");
     is(&flows, "fast_retransmits", "- 62 - - 1062 -");
-    is(&flows, "timeouts", "- 63 - - 1063 -");
+    is(&flows, "timeouts", "- 63 72 - 1063 1072");
     let mbps = |name| {
         let in_megabit = |cell: String| (cell.parse::<f64>().unwrap() / 1e6).round().to_string();
         cells(&flows, name).into_iter().map(in_megabit).collect::<Vec<_>>().join(" ")

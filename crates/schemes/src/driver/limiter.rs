@@ -197,8 +197,11 @@ mod tests {
         assert_eq!(hear(30, -1), (true, tally(1, 25, true)));
         assert_eq!(hear(40, 1875), (true, tally(1, 30, false)));
         assert_eq!(hear(60, -1), (true, tally(2, 35, true)));
+        // 30 us of the first limiter and 20 of the second.
+        assert_eq!(hear(80, 1875), (true, tally(2, 50, false)));
+        assert_eq!(hear(90, -1), (true, tally(3, 55, true)));
         // Asked for a time before it began, it has not limited again yet.
-        assert_eq!(limiter.tally(us(50)), tally(2, 30, true));
+        assert_eq!(limiter.tally(us(85)), tally(3, 50, true));
     }
 
     /// A rate of the reaction point that does not change leaves the pacer as it is.

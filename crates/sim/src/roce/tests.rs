@@ -170,6 +170,15 @@ fn few_packets_have_a_short_timeout() {
     assert_eq!(sender.next_wake(), us(110));
 }
 
+/// The time runs from the first packet that is not answered: the second does not put it off.
+#[test]
+fn a_held_acknowledgement_goes_in_time_for_the_first_packet() {
+    let mut receiver = QpReceiver::new(&QpConfig { ack_every: 4, ..config(QpRecovery::GoBackN) }, 10);
+    for (at, number) in [(2, 0), (7, 1)] {
+        assert_eq!((receiver.on_packet(us(at), number), receiver.next_wake()), (Reply::Nothing, us(12)));
+    }
+}
+
 /// One acknowledgement for four packets, for fewer after 10 us, and for the last of the message at once.
 #[test]
 fn acknowledgements_are_coalesced() {

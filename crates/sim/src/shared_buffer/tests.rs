@@ -50,6 +50,17 @@ fn one_group_settles_where_it_equals_its_threshold() {
     assert_eq!(fill(&mut buffer(&plan(90_000, 0)), &[0], 100), [45_000]);
 }
 
+/// What the reserve holds does not count against the threshold: of 1500 octets 500 go into the reserve, and the other 1000
+/// are the threshold, alpha 1 of 1000.
+#[test]
+fn the_threshold_is_for_what_the_reserve_does_not_hold() {
+    let plan = SharedBufferPlan { reserve: Bytes::new(500), ..plan(1000, 0) };
+    assert!(!buffer(&plan).admit(0, 3, 1501, false, None));
+    let mut buffer = buffer(&plan);
+    assert!(buffer.admit(0, 3, 1500, false, None));
+    assert_eq!(buffer.inputs[0].groups[3], GroupUse { reserve: 500, shared: 1000, headroom: 0 });
+}
+
 /// Two of them share: each at B alpha / (1 + 2 alpha), 90 000 / 10 = 9000 with an eighth, 30 000 with 1.
 #[test]
 fn two_groups_share() {

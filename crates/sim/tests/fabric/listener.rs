@@ -25,6 +25,10 @@ pub(super) struct Listener<T> {
     heard: Arc<Mutex<Vec<T>>>,
     /// Whether ports write telemetry.
     pub(super) stamps: bool,
+    /// Whether ports mark each frame.
+    pub(super) marks: bool,
+    /// The least time from packet to packet.
+    pub(super) gap: Span,
     /// How long receivers hold an acknowledgement back, if they do.
     pub(super) holds: Option<Span>,
     /// Whether ports ask for a mark on frames that found no room.
@@ -40,6 +44,8 @@ impl<T: Clone + Debug + Send + 'static> Listener<T> {
             hear,
             heard,
             stamps: false,
+            marks: false,
+            gap: Span::ZERO,
             holds: None,
             marks_discarded: false,
             parameters: Parameters::default(),
@@ -86,16 +92,22 @@ impl<T: Clone + Debug + Send + 'static> ForeignScheme for Listener<T> {
 
 impl<T> CongestionPoint for Listener<T> {
     fn capabilities(&self) -> CpCapabilities {
-        CpCapabilities { stamps_departures: self.stamps, ..CpCapabilities::ARRIVALS_ONLY }
+        CpCapabilities { stamps_departures: self.stamps, marks_arrivals: self.marks, ..CpCapabilities::ARRIVALS_ONLY }
     }
     fn on_arrival(&mut self, _: Instant, frame: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
-        if self.marks_discarded && !frame.admitted { CpAction::Mark(9) } else { CpAction::Nothing }
+        if self.marks {
+            CpAction::Mark(1)
+        } else if self.marks_discarded && !frame.admitted {
+            CpAction::Mark(9)
+        } else {
+            CpAction::Nothing
+        }
     }
 }
 
 impl<T> ReactionPoint for Listener<T> {
     fn capabilities(&self) -> RpCapabilities {
-        RpCapabilities { events: self.events, ..RpCapabilities::LIMITER }
+        RpCapabilities { events: self.events, permits_windows: self.gap > Span::ZERO, ..RpCapabilities::LIMITER }
     }
     fn on_sent(&mut self, _: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
         Stamp::default()
@@ -110,6 +122,9 @@ impl<T> ReactionPoint for Listener<T> {
     }
     fn limit(&self) -> Option<BitRate> {
         None
+    }
+    fn gap(&self) -> Span {
+        self.gap
     }
     fn gauge(&self) -> Gauge {
         Gauge::at(TEN)

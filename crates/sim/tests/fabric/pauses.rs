@@ -144,4 +144,10 @@ fn pfc_stops_one_class_and_lets_the_other_pass() {
     net.plan.nodes[s].pause.as_mut().unwrap().scope = PauseScope::Link;
     let done = net.run();
     assert!(done.flows[victim as usize].delivered < 415, "{:?}", done.flows[victim as usize]);
+    // A pause of the whole link is one row, of no class, however many classes it stops.
+    let rows = &done.trace.pauses;
+    assert!(rows.class.iter().all(Option::is_none));
+    let mut pauses: Vec<_> = rows.port.iter().zip(&rows.start).collect();
+    pauses.sort_unstable();
+    assert!(pauses.windows(2).all(|pair| pair[0] != pair[1]), "{pauses:?}");
 }

@@ -1,10 +1,10 @@
-//! What reaction points are told of pauses of their link and of packets that were cut.
+//! What reaction points are told of pauses of their link, of packets that were cut, and of marks.
 
 use super::listener::Listener;
 use super::net::Net;
 use super::two_to_one;
 use qcnlab_schemes::transport::{EventKind, EventKinds, TransportEvent};
-use qcnlab_sim::roce::QpRecovery;
+use qcnlab_sim::roce::{QpConfig, QpRecovery};
 use qcnlab_sim::testing::queue_pair;
 use qcnlab_sim::{PauseStorm, Traffic, TrimPlan};
 use qcnlab_units::{Bytes, Instant, Span};
@@ -65,4 +65,43 @@ fn each_cut_is_told_of() {
     let heard = listener.heard();
     assert!(heard.iter().all(|(_, event)| *event == Heard::Trimmed(1000)));
     assert!(heard.len() as u64 == done.counters.packets_trimmed && heard.len() > 100);
+}
+
+/// Ten packets that are all marked, with an acknowledgement for four: it tells of four marks, and the last of two.
+#[test]
+fn each_mark_of_an_acknowledgement_is_told_of() {
+    fn hear(_: Instant, event: &TransportEvent<'_>, heard: &mut Vec<(u32, u32)>) {
+        if let TransportEvent::Acknowledged(ack) = event {
+            heard.push((ack.packets, ack.marked));
+        }
+    }
+    let mut net = two_to_one(Span::from_us(1));
+    let config = QpConfig { ack_every: 4, ..queue_pair(QpRecovery::GoBackN) };
+    let flow = net.flow("a", "c", 3, Traffic::Roce { config, total: Some(Bytes::new(10_000)) });
+    net.plan.flows[flow as usize].frame = Bytes::new(1048);
+    let port = net.port("s->c") as usize;
+    net.plan.ports[port].watched = true;
+    let mut listener = Listener::new(EventKinds::NONE.with(EventKind::Acknowledgement), hear);
+    listener.marks = true;
+    listener.listen(&mut net);
+    net.run();
+    assert_eq!(listener.heard(), [(4, 4), (4, 4), (2, 2)]);
+}
+
+/// A reaction point that permits a packet each 5 us: the third of three starts at 10 us and takes 838.4 ns and 1 us over each
+/// of two links. Without a gap it starts at 1676.8 ns.
+#[test]
+fn packets_keep_the_gap_that_is_permitted() {
+    let received = |gap: Span| {
+        let mut net = two_to_one(Span::from_us(1));
+        let config = queue_pair(QpRecovery::GoBackN);
+        let flow = net.flow("a", "c", 3, Traffic::Roce { config, total: Some(Bytes::new(3000)) });
+        net.plan.flows[flow as usize].frame = Bytes::new(1048);
+        let mut listener: Listener<()> = Listener::new(EventKinds::NONE, |_, _, _| ());
+        listener.gap = gap;
+        listener.listen(&mut net);
+        net.run().flows[flow as usize].roce.unwrap().received.ps()
+    };
+    assert_eq!(received(Span::ZERO), 1_676_800 + 2 * 1_838_400);
+    assert_eq!(received(Span::from_us(5)), 10_000_000 + 2 * 1_838_400);
 }

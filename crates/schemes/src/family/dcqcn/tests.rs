@@ -177,6 +177,21 @@ fn the_byte_counter_ends_cycles_too() {
     assert_eq!((limiter(&mut rp).byte_stage, current(&rp)), (1, BitRate::gbps(30)));
 }
 
+/// A cut begins the byte counter's cycle anew: after 6 frames and a cut it takes 11 more to end one.
+#[test]
+fn a_cut_begins_the_byte_counters_cycle_anew() {
+    let mut rp = rp(DcqcnRpParams { byte_reset: Some(Bytes::new(15_000)), ..RP_SIGCOMM2015 });
+    hear(&mut rp, us(0));
+    for sent in 1..=17 {
+        if sent == 7 {
+            hear(&mut rp, us(50));
+        }
+        assert_eq!(limiter(&mut rp).byte_stage, 0, "frame {sent}");
+        let _ = rp.on_sent(us(50 + sent), FRAME, FRAME, &mut dice());
+    }
+    assert_eq!(limiter(&mut rp).byte_stage, 1);
+}
+
 /// A burst of CNPs within a reduce period cuts once, at its end.
 #[test]
 fn a_nic_cuts_once_a_period() {

@@ -138,6 +138,15 @@ fn the_patched_form_steers_to_a_reference() {
     assert!((rate.as_f64() - 1e9 * (1.0 - 0.008 * 1.2)).abs() < 2.0, "{rate}");
 }
 
+/// With a reference of 80 us and no gradient the error at 100 us is a quarter: 1 - 0.008 * 0.5 * 0.25 = 0.999, and 5 Mb/s
+/// more.
+#[test]
+fn the_reference_may_be_another_than_the_lower_threshold() {
+    let mut stream = TimelyStream::new(TimelyRpParams { reference: Some(Span::from_us(80)), ..RP_CONEXT2016 });
+    stream.sample(Span::from_us(100));
+    assert_eq!(stream.at(BitRate::gbps(1)).sample(Span::from_us(100)), BitRate::mbps(1004));
+}
+
 /// The published fixed point: equal rates and q* = q' + n delta q' / (beta B). For two flows, delta 10 Mb/s, beta 0.008
 /// and 10 Gb/s the queue's delay is 50 us (1 + 2 * 10 / (0.008 * 10 000)) = 62.5 us.
 #[test]
