@@ -13,6 +13,8 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT, SHORT, SHORT_FLAGS, CommandLine, command
+from qcnlab import catalogue
+from qcnlab.changes import of_shipped
 
 
 def test_run_prints_metrics_and_writes_a_folder(cli: CommandLine) -> None:
@@ -45,6 +47,30 @@ def test_run_tells_what_was_changed_of_a_shipped_scenario(cli: CommandLine) -> N
     text = qcnlab.load(HOTSPOT).with_(*SHORT).to_toml()
     (cli.folder / "own.toml").write_text(text)
     assert "changed" not in cli("run", "own.toml", "--reps", "1").stdout
+
+
+def test_what_another_scheme_has_beside_its_preset_is_told() -> None:
+    """Each scheme in each preset, in a scenario that has another: nothing of the preset is told."""
+    told = 0
+    for entry in catalogue.schemes():
+        for preset in entry["presets"]:
+            of_transport = "acknowledgement" in entry["hears"]
+            name = "incast-16-to-1-100g" if of_transport else "one-source-into-9g-rtt10us"
+            changes = [
+                "topology.buffer=3 MB",
+                f"scheme.name={entry['name']}",
+                f"scheme.preset={preset['name']}",
+            ]
+            config = qcnlab.load(name).with_(*changes).to_toml()
+            keys = [each.partition("=")[0] for each in of_shipped(name, config)]
+            assert not [key for key in keys if key.startswith(("scheme.cp.", "scheme.rp."))]
+            told += 1
+    assert told > 30
+    dcqcn = qcnlab.load(HOTSPOT).with_("scheme.name=dcqcn", "scheme.rp.byte_reset=none")
+    assert of_shipped(HOTSPOT, dcqcn.to_toml()) == [
+        "scheme.name=dcqcn",
+        "scheme.rp.byte_reset=none",
+    ]
 
 
 def test_run_json_has_the_summary_and_the_folder(cli: CommandLine) -> None:

@@ -41,9 +41,13 @@ def of_shipped(name: str, config: str) -> list[str]:
     if shipped is None:
         return []
     own = tomllib.loads(config)
-    if own["scheme"]["name"] != shipped["scheme"]["name"]:
-        # Parameters of two schemes have nothing in common.
-        shipped = shipped | {"scheme": {**own["scheme"], "name": ""}}
+    scheme, other = own["scheme"], shipped["scheme"]
+    if (scheme["name"], scheme.get("preset")) != (other["name"], other.get("preset")):
+        # Of another scheme or preset those parameters are told that its preset has not.
+        named = {"name": other["name"]}
+        if scheme["name"] == other["name"]:
+            named["preset"] = other.get("preset")
+        shipped = shipped | {"scheme": {**scheme, **_of_preset(scheme), **named}}
     told = [
         each
         for key in own
@@ -52,6 +56,33 @@ def of_shipped(name: str, config: str) -> list[str]:
     ]
     changed = {each.partition("=")[0] for each in told}
     return [each for each in told if _leader(each.partition("=")[0]) not in changed]
+
+
+def _of_preset(scheme: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that a scheme has as its preset, the others as None.
+
+    Of a scheme without presets, one from outside, nothing.
+    """
+    presets = {
+        (entry["name"], preset["name"]): preset
+        for entry in catalogue.schemes()
+        for preset in entry["presets"]
+    }
+    preset = presets.get((scheme["name"], scheme.get("preset")))
+    if preset is None:
+        return {}
+    return {
+        part: {
+            key: value if _text(value) == _text(preset[part].get(key)) else None
+            for key, value in scheme[part].items()
+        }
+        for part in ("cp", "rp")
+        if part in scheme
+    }
+
+
+def _text(value: object) -> str:
+    return str(value).lower()
 
 
 def _leader(key: str) -> str | None:
@@ -80,4 +111,4 @@ def _differing(key: str, own: Any, other: Any) -> Iterator[str]:
             at = key if len(own) == 1 else f"{key}.{number}"
             yield from _differing(at, value, other[number] if there else None)
     elif own != other:
-        yield f"{key}={str(own).lower() if isinstance(own, bool) else own}"
+        yield f"{key}={_text(own) if isinstance(own, bool) else own}"
