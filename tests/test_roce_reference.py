@@ -7,7 +7,6 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
 
 import pytest
 
@@ -23,7 +22,7 @@ from irn_switch import IrnNetwork, IrnSetting
 from laboratory import HORIZON
 from marking import step
 from roce_switch import Network, RoceSetting
-from switch import Result, Transfer
+from switch import Transfer
 from trim_switch import CuttingLink, TrimNetwork, TrimSetting
 
 
@@ -151,11 +150,7 @@ def test_under_dctcp_every_message_finishes_at_the_same_picosecond(
     delays, messages = drawn(seed, senders)
     setting = DctcpSetting(delays, queue_bytes=10_000_000, base_rtt=20_000_000, ramp=step(30_000))
     results = DctcpNetwork(setting, messages).run(HORIZON)
-    scheme = f"""name = "dctcp"
-preset = "SIGCOMM2010"
-cp.threshold = "{setting.ramp.k_min} B"
-rp.base_rtt = "{setting.base_rtt} ps"
-"""
+    scheme = laboratory.DCTCP.format(k=setting.ramp.k_min, base_rtt=setting.base_rtt)
     table = qcnlab.run(scenario(setting, messages, scheme)).flows.to_polars()
     finished = [(result.done or 0) / 1e12 for result in results]
     assert table["finished_s"].to_list() == pytest.approx(finished, abs=1e-12)
@@ -175,11 +170,7 @@ def test_thresholds_of_a_queue_mark_the_same_packets(*, mark_at: str, seed: int)
     )
     results = DctcpNetwork(setting, messages).run(HORIZON)
     other = replace(setting, leaving=not setting.leaving)
-    scheme = f"""name = "dctcp"
-preset = "SIGCOMM2010"
-cp.threshold = "1 MB"
-rp.base_rtt = "{setting.base_rtt} ps"
-"""
+    scheme = laboratory.DCTCP.format(k=10**6, base_rtt=setting.base_rtt)
     switch = laboratory.wred(setting.ramp, ports="*->host1", priorities="0", mark_at=mark_at)
     table = qcnlab.run(scenario(setting, messages, scheme, switch=switch)).flows.to_polars()
     finished = [(result.done or 0) / 1e12 for result in results]
@@ -187,64 +178,48 @@ rp.base_rtt = "{setting.base_rtt} ps"
     assert DctcpNetwork(other, messages).run(HORIZON) != results
 
 
-def apart(ours: list[float], results: list[Result], messages: list[Transfer]) -> list[float]:
-    """Return by which share the times of messages differ from those of a second implementation."""
-    theirs = [((r.done or 0) - m.start) / 1e12 for r, m in zip(results, messages, strict=True)]
-    return [abs(a / b - 1) for a, b in zip(ours, theirs, strict=True)]
+def finished(run: qcnlab.Result) -> list[int]:
+    """Return when each message ended, ps."""
+    return [round(time * 1e12) for time in run.flows.to_polars()["finished_s"].to_list()]
 
 
-def under_hpcc(seed: int, senders: int, law: dict[str, float]) -> list[float]:
-    """Return `apart` of HPCC; the second implementation has what `law` changes."""
+def longer(seed: int, senders: int) -> tuple[dict[str, int], list[Transfer]]:
+    """Draw as `drawn`, messages of twice the size."""
     delays, messages = drawn(seed, senders)
-    messages = [replace(message, size=2 * message.size) for message in messages]
+    return delays, [replace(message, size=2 * message.size) for message in messages]
+
+
+@pytest.mark.parametrize("senders", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_under_hpcc_every_message_finishes_at_the_same_picosecond(
+    *, senders: int, seed: int
+) -> None:
+    """Windows and rates are whole octets and bit/s; another eta or number of stages shows."""
+    delays, messages = longer(seed, senders)
     setting = HpccSetting(delays, queue_bytes=10_000_000, base_rtt=10_000_000, additive=100)
-    results = HpccNetwork(replace(setting, **law), messages).run(HORIZON)  # type: ignore[arg-type]
-    scheme = f"""name = "hpcc"
-preset = "SIGCOMM2019"
-rp.base_rtt = "{setting.base_rtt} ps"
-rp.additive_window = "{setting.additive} B"
-"""
-    flows = qcnlab.run(scenario(setting, messages, scheme)).flows.to_polars()
-    return apart(flows["completion_s"].to_list(), results, messages)
+    scheme = laboratory.HPCC.format(base_rtt=setting.base_rtt, additive=setting.additive)
+    ours = finished(qcnlab.run(scenario(setting, messages, scheme)))
+    assert ours == [result.done for result in HpccNetwork(setting, messages).run(HORIZON)]
+    others = [replace(setting, eta=0.94)] + [replace(setting, stages=0)] * (senders > 1)
+    for other in others:
+        assert ours != [result.done for result in HpccNetwork(other, messages).run(HORIZON)]
 
 
-def test_under_hpcc_a_message_alone_takes_as_long() -> None:
-    """Only the last digits of rates and times differ: within a millionth part of 0.1 ms."""
-    assert max(under_hpcc(0, 1, {})) < 1e-5
-
-
-@pytest.mark.parametrize("law", [{}, {"eta": 0.94}, {"stages": 0}], ids=str)
-def test_under_hpcc_two_messages_take_as_long(law: dict[str, float]) -> None:
-    """They share the link, and the last digits of every number decide where each rate settles.
-
-    Times differ by less than 0.5 % on average, and by more than 1 % where the law is another.
-    """
-    mean = fmean(share for seed in range(20) for share in under_hpcc(seed, 2, law))
-    assert (mean > 0.01) if law else (mean < 0.005)
-
-
-@pytest.mark.parametrize("law", [{}, {"additive_bps": 44e6}, {"fast_recovery": 4}], ids=str)
-def test_under_dcqcn_two_messages_take_as_long(law: dict[str, float]) -> None:
-    """Marks are certain above one threshold; rates are whole numbers in the laboratory alone.
-
-    Times differ by less than 0.15 % on average, and by more than 0.2 % where the law is another.
-    """
-    shares = []
-    for seed in range(20):
-        delays, messages = drawn(seed, 2)
-        messages = [replace(message, size=2 * message.size) for message in messages]
-        setting = DcqcnSetting(delays, queue_bytes=10_000_000, threshold=30_000)
-        network = DcqcnNetwork(replace(setting, **law), messages)  # type: ignore[arg-type]
-        results = network.run(HORIZON)
-        scheme = f"""name = "dcqcn"
-preset = "SIGCOMM2015"
-cp.k_min = "{setting.threshold} B"
-cp.k_max = "{setting.threshold} B"
-cp.p_max = 1
-rp.byte_reset = "{setting.byte_counter} B"
-"""
-        result = qcnlab.run(scenario(setting, messages, scheme))
-        if not law:
-            assert result.metric("messages") == network.cnps
-        shares += apart(result.flows.to_polars()["completion_s"].to_list(), results, messages)
-    assert (fmean(shares) > 0.002) if law else (fmean(shares) < 0.0015)
+@pytest.mark.parametrize("senders", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_under_dcqcn_every_message_finishes_at_the_same_picosecond(
+    *, senders: int, seed: int
+) -> None:
+    """Marks are certain above one threshold; another step or length of recovery shows."""
+    delays, messages = longer(seed, senders)
+    setting = DcqcnSetting(delays, queue_bytes=10_000_000, threshold=30_000)
+    network = DcqcnNetwork(setting, messages)
+    scheme = laboratory.DCQCN.format(k=setting.threshold, byte_reset=setting.byte_counter)
+    run = qcnlab.run(scenario(setting, messages, scheme))
+    ours = finished(run)
+    assert ours == [result.done for result in network.run(HORIZON)]
+    assert (run.metric("messages") or 0) == network.cnps
+    assert (network.cnps > 3) == (senders > 1)
+    other = replace(setting, additive_bps=44_000_000, fast_recovery=4)
+    same = ours == [result.done for result in DcqcnNetwork(other, messages).run(HORIZON)]
+    assert same == (senders == 1)

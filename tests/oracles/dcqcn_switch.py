@@ -28,9 +28,9 @@ class DcqcnSetting(RoceSetting):
     byte_counter: int = 100_000
     fast_recovery: int = 5
     g: float = 1 / 256
-    additive_bps: float = 40e6
-    hyper_bps: float = 200e6
-    least_bps: float = 100e6
+    additive_bps: int = 40_000_000
+    hyper_bps: int = 200_000_000
+    least_bps: int = 100_000_000
 
 
 class DcqcnPair(PacedPair):
@@ -41,7 +41,6 @@ class DcqcnPair(PacedPair):
         self.d = setting
         self.target = self.rate
         self.alpha = 1.0
-        self.limited = False
         self.ticks = self.cycles = self.counted = 0
         self.timer_due = self.alpha_due = 0
 
@@ -55,13 +54,12 @@ class DcqcnPair(PacedPair):
                 self.increase()
         return number
 
-    def set_rate(self, rate: float) -> None:
-        super().set_rate(max(min(rate, float(self.d.rate_bps)), self.d.least_bps))
-        self.limited = self.rate < self.d.rate_bps
+    def set_rate(self, rate: int) -> None:
+        super().set_rate(max(min(rate, self.line), self.d.least_bps))
 
     def on_cnp(self) -> None:
         self.target = self.rate
-        self.set_rate(self.rate * (1 - self.alpha / 2))
+        self.set_rate(int(self.rate * (1 - self.alpha / 2)))
         self.alpha = (1 - self.d.g) * self.alpha + self.d.g
         self.ticks = self.cycles = self.counted = 0
         self.start_ticks()
@@ -92,11 +90,11 @@ class DcqcnPair(PacedPair):
             self.target += self.d.hyper_bps * (least - self.d.fast_recovery)
         elif most >= self.d.fast_recovery:
             self.target += self.d.additive_bps
-        self.set_rate((self.rate + self.target) / 2)
+        self.set_rate((self.rate + self.target) // 2)
 
 
-class DcqcnNetwork(Network):
-    """Hosts, the switch, and the queue pairs under DCQCN."""
+class DcqcnEnds(Network):
+    """Receivers that tell senders of marks."""
 
     pair = DcqcnPair
 
@@ -106,10 +104,10 @@ class DcqcnNetwork(Network):
         self.told: list[int | None] = [None] * len(messages)
         self.cnps = 0
 
-    def port(self, delay: int) -> Link:
-        link = MarksLeaving(self.world, self.d.rate_bps, delay, self.d.queue_bytes, self.arrive)
-        link.ramp, link.draw = step(self.d.threshold), random.Random()
-        return link
+    def way_back(self, index: int) -> int:
+        """Return how long a CNP travels, ps."""
+        message, delays = self.messages[index], self.setting.delays
+        return delays[message.to] + delays[message.source]
 
     def arrive(self, packet: Packet) -> None:
         super().arrive(packet)
@@ -119,8 +117,15 @@ class DcqcnNetwork(Network):
             if last is None or self.world.now >= last + self.d.cnp_interval:
                 self.told[index] = self.world.now
                 self.cnps += 1
-                message, pair = self.messages[index], self.pairs[index]
-                delays = self.setting.delays
-                back = self.world.now + delays[message.to] + delays[message.source]
+                pair = self.pairs[index]
                 if isinstance(pair, DcqcnPair):
-                    self.world.at(back, pair.on_cnp)
+                    self.world.at(self.world.now + self.way_back(index), pair.on_cnp)
+
+
+class DcqcnNetwork(DcqcnEnds):
+    """Hosts, the switch, and the queue pairs under DCQCN."""
+
+    def port(self, delay: int) -> Link:
+        link = MarksLeaving(self.world, self.d.rate_bps, delay, self.d.queue_bytes, self.arrive)
+        link.ramp, link.draw = step(self.d.threshold), random.Random()
+        return link

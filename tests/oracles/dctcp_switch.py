@@ -7,7 +7,7 @@ Acknowledgements echo the marks.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from marking import MarksArriving, MarksLeaving, Ramp
 from roce_switch import Network, QueuePair, RoceSetting
@@ -40,10 +40,8 @@ class DctcpPair(QueuePair):
         self.window_end = 0
         self.cut_end = 0
 
-    def take(self) -> int | None:
-        if self.octets(self.una, self.next) >= self.window:
-            return None
-        return super().take()
+    def ready(self) -> bool:
+        return self.octets(self.una, self.next) < self.window and super().ready()
 
     def hear(self, octets: int, *, mark: bool) -> None:
         self.acked += octets
@@ -70,15 +68,32 @@ class DctcpPair(QueuePair):
             self.window += self.payload
 
 
-class DctcpNetwork(Network):
-    """Hosts, the switch, and the queue pairs under DCTCP."""
+class DctcpEnds(Network):
+    """Receivers that echo marks."""
 
     pair = DctcpPair
-    mark = False
+    echo = False
 
     def __init__(self, setting: DctcpSetting, messages: list[Transfer]) -> None:
         self.d, self.draw = setting, random.Random(setting.seed)
         super().__init__(setting, messages)
+
+    def arrive(self, packet: Packet) -> None:
+        self.echo = packet.mark
+        super().arrive(packet)
+
+    def hear(self, pair: QueuePair, packet: Packet) -> None:
+        before = pair.una
+        super().hear(pair, packet)
+        if isinstance(pair, DctcpPair):
+            pair.hear(pair.octets(before, pair.una), mark=self.echo)
+
+    def ack(self, index: int, kind: type[Packet]) -> Packet:
+        return replace(super().ack(index, kind), mark=self.echo)
+
+
+class DctcpNetwork(DctcpEnds):
+    """Hosts, the switch, and the queue pairs under DCTCP."""
 
     def port(self, delay: int) -> Link:
         rate, room = self.setting.rate_bps, self.setting.queue_bytes
@@ -86,18 +101,3 @@ class DctcpNetwork(Network):
         link = kind(self.world, rate, delay, room, self.arrive)
         link.ramp, link.draw = self.d.ramp, self.draw
         return link
-
-    def arrive(self, packet: Packet) -> None:
-        self.mark = packet.mark
-        super().arrive(packet)
-
-    def hear(self, pair: QueuePair, packet: Packet) -> None:
-        before = pair.una
-        super().hear(pair, packet)
-        if isinstance(pair, DctcpPair):
-            pair.hear(pair.octets(before, pair.una), mark=self.mark)
-
-    def answer(self, index: int, kind: type[Packet]) -> None:
-        to, number = self.messages[index].source, self.expected[index]
-        answer = kind(index, to, self.setting.ack_bytes, number, is_ack=True, mark=self.mark)
-        self.up[self.messages[index].to].send(answer)

@@ -82,7 +82,7 @@ class Port:
         self.here, self.there = here, there
         self.pauses: deque[Pause] = deque()
         self.queue: deque[tuple[Packet, str]] = deque()
-        self.octets = self.peak = 0
+        self.octets = self.peak = self.sent = 0
         self.busy = self.stopped = False
         self.stops: list[int] = []
         self.pull: Callable[[], Packet | None] | None = None
@@ -106,12 +106,16 @@ class Port:
             self.transmit(pause.octets, partial(self.end_pause, pause))
         elif not self.stopped:
             if not self.queue and self.pull is not None:
+                self.busy = True
                 packet = self.pull()
+                self.busy = False
                 if packet is not None:
                     self.queue.append((packet, ""))
                     self.octets += packet.octets
             if self.queue:
-                self.transmit(self.queue[0][0].octets, self.end)
+                packet, came_from = self.queue[0]
+                self.queue[0] = self.fabric.begin(self, packet), came_from
+                self.transmit(packet.octets, self.end)
 
     def transmit(self, octets: int, end: Callable[[], None]) -> None:
         self.busy = True
@@ -185,6 +189,14 @@ class Fabric(Network):
     def new_world(self) -> World:
         return World()
 
+    def enter(self, port: Port, packet: Packet) -> Packet:
+        """Return the packet as it enters the queue of a switch."""
+        return packet
+
+    def begin(self, port: Port, packet: Packet) -> Packet:
+        """Return the packet as its transmission begins."""
+        return packet
+
     def mark(self, port: Port, packet: Packet) -> Packet:
         """Return the packet as it leaves a port, which has what stays behind."""
         return packet
@@ -233,7 +245,7 @@ class Fabric(Network):
             self.drops += not packet.is_ack
             self.acks_lost += packet.is_ack
             return
-        port.send(packet, came_from)
+        port.send(self.enter(port, packet), came_from)
         if memory is not None and (node, came_from) not in self.paused and memory.stops(came_from):
             self.paused.add((node, came_from))
             self.pause(node, came_from, stop=True)
@@ -257,6 +269,4 @@ class Fabric(Network):
         )
 
     def answer(self, index: int, kind: type[Packet]) -> None:
-        to, number = self.messages[index].source, self.expected[index]
-        answer = kind(index, to, self.setting.ack_bytes, number, is_ack=True)
-        self.out[self.messages[index].to].send(answer)
+        self.out[self.messages[index].to].send(self.ack(index, kind))

@@ -225,7 +225,5 @@ class FieldFabric(Fabric):
         if packet.mark and isinstance(pair, FieldDcqcn):
             pair.echo()
 
-    def answer(self, index: int, kind: type[Packet]) -> None:
-        to, number = self.messages[index].source, self.expected[index]
-        answer = kind(index, to, self.setting.ack_bytes, number, is_ack=True, mark=self.echo)
-        self.out[self.messages[index].to].send(answer)
+    def ack(self, index: int, kind: type[Packet]) -> Packet:
+        return replace(super().ack(index, kind), mark=self.echo)

@@ -21,8 +21,9 @@ HEADER = 42
 
 @dataclass(frozen=True)
 class Hop:
-    """What a port writes on a packet: ps, octets."""
+    """What a port writes on a packet: its rate, ps, octets."""
 
+    rate_bps: int
     at: int
     queue: int
     sent: int
@@ -32,7 +33,15 @@ class Hop:
 class Stamped(Packet):
     """A packet or an acknowledgement with telemetry."""
 
-    hop: Hop | None = None
+    hops: tuple[Hop, ...] = ()
+
+
+def stamped(packet: Packet, hop: Hop) -> Stamped:
+    """Return the packet with what one more port has written on it."""
+    before = packet.hops if isinstance(packet, Stamped) else ()
+    return Stamped(
+        packet.flow, packet.to, packet.octets, packet.number, is_ack=False, hops=(*before, hop)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,15 +62,17 @@ class StampingLink(Link):
     def begin(self) -> None:
         packet = self.queue[0]
         if not packet.is_ack:
-            flow, to, octets, number = packet.flow, packet.to, packet.octets, packet.number
-            hop = Hop(self.world.now // 1000 * 1000, self.octets - octets, self.sent)
-            self.queue[0] = Stamped(flow, to, octets, number, is_ack=False, hop=hop)
+            left = self.octets - packet.octets
+            hop = Hop(self.rate_bps, self.world.now // 1000 * 1000, left, self.sent)
+            self.queue[0] = stamped(packet, hop)
         self.sent += packet.octets
         super().begin()
 
 
 class HpccPair(PacedPair):
     """The sending end with its window and its pace."""
+
+    always = True
 
     def __init__(self, setting: HpccSetting, world: World, message: Transfer) -> None:
         super().__init__(setting, world, message)
@@ -70,71 +81,76 @@ class HpccPair(PacedPair):
         self.window = self.reference = self.first
         self.u = 1.0
         self.stage = 0
-        self.last: Hop | None = None
+        self.heard: tuple[Hop, ...] = ()
         self.update_at = 0
 
     def frame(self, number: int) -> int:
         return super().frame(number) + HEADER
 
-    def take(self) -> int | None:
-        if self.octets(self.una, self.next) >= self.window:
-            return None
-        return super().take()
+    def ready(self) -> bool:
+        flying = self.octets(self.una, self.next)
+        return flying < max(int(self.window), 1) and super().ready()
 
-    def hear(self, number: int, hop: Hop) -> None:
+    def hear(self, number: int, hops: tuple[Hop, ...]) -> None:
         """Algorithm 1, NewAck."""
-        old = self.last
-        if old is None:
+        old, anew = self.heard, number > self.update_at
+        if old and self.measure(old, hops):
+            self.window = self.compute(anew=anew)
+            self.set_rate(int(self.line * self.window / self.first))
+        if anew or not old:
             self.update_at = self.next
-        else:
-            self.measure(old, hop)
-            anew = number > self.update_at
-            self.window = min(self.compute(anew=anew), self.first)
-            self.set_rate(self.window / self.h.base_rtt * 8 * PS)
-            if anew:
-                self.update_at = self.next
-        self.last = hop
+        self.heard = hops
 
-    def measure(self, old: Hop, hop: Hop) -> None:
-        bandwidth, base = self.h.rate_bps / 8 / PS, self.h.base_rtt
-        passed = hop.at - old.at
-        u = min(hop.queue, old.queue) / (bandwidth * base)
-        u += (hop.sent - old.sent) / passed / bandwidth
-        tau = min(passed, base)
-        self.u = (1 - tau / base) * self.u + tau / base * u
+    def measure(self, before: tuple[Hop, ...], hops: tuple[Hop, ...]) -> bool:
+        """Take in the fullest hop; return whether any tells something new."""
+        base, loads = self.h.base_rtt, []
+        for old, hop in zip(before, hops, strict=True):
+            octets_a_ps, passed = hop.rate_bps / (8 * PS), hop.at - old.at
+            if passed > 0:
+                u = min(hop.queue, old.queue) / (octets_a_ps * base)
+                loads.append((u + (hop.sent - old.sent) / (octets_a_ps * passed), passed))
+        if not loads:
+            return False
+        u, passed = max(loads, key=lambda load: load[0])
+        part = min(passed / base, 1.0)
+        self.u = (1 - part) * self.u + part * u
+        return True
 
     def compute(self, *, anew: bool) -> float:
-        if self.u >= self.h.eta or self.stage >= self.h.stages:
-            window = self.reference / (self.u / self.h.eta) + self.h.additive
-            if anew:
-                self.stage, self.reference = 0, window
-        else:
-            window = self.reference + self.h.additive
-            if anew:
-                self.stage, self.reference = self.stage + 1, window
+        over = self.u / self.h.eta
+        multiplicative = over >= 1 or self.stage >= self.h.stages
+        start = self.reference / over if multiplicative else self.reference
+        window = min(start + self.h.additive, self.first)
+        if anew:
+            self.stage = 0 if multiplicative else self.stage + 1
+            self.reference = window
         return window
 
 
-class HpccNetwork(Network):
-    """Hosts, the switch, and the queue pairs under HPCC."""
+class HpccEnds(Network):
+    """Receivers that send telemetry back."""
 
     pair = HpccPair
-
-    def port(self, delay: int) -> Link:
-        rate, room = self.setting.rate_bps, self.setting.queue_bytes
-        return StampingLink(self.world, rate, delay, room, self.arrive)
+    hops: tuple[Hop, ...] = ()
 
     def arrive(self, packet: Packet) -> None:
-        self.hop = packet.hop if isinstance(packet, Stamped) else None
+        self.hops = packet.hops if isinstance(packet, Stamped) else ()
         super().arrive(packet)
 
     def hear(self, pair: QueuePair, packet: Packet) -> None:
         super().hear(pair, packet)
-        if isinstance(pair, HpccPair) and self.hop is not None:
-            pair.hear(packet.number, self.hop)
+        if isinstance(pair, HpccPair) and self.hops:
+            pair.hear(packet.number, self.hops)
 
-    def answer(self, index: int, kind: type[Packet]) -> None:
-        to, number = self.messages[index].source, self.expected[index]
+    def ack(self, index: int, kind: type[Packet]) -> Packet:
         octets = self.setting.ack_bytes + HEADER
-        answer = Stamped(index, to, octets, number, is_ack=True, hop=self.hop)
-        self.up[self.messages[index].to].send(answer)
+        to, number = self.messages[index].source, self.expected[index]
+        return Stamped(index, to, octets, number, is_ack=True, hops=self.hops)
+
+
+class HpccNetwork(HpccEnds):
+    """Hosts, the switch, and the queue pairs under HPCC."""
+
+    def port(self, delay: int) -> Link:
+        rate, room = self.setting.rate_bps, self.setting.queue_bytes
+        return StampingLink(self.world, rate, delay, room, self.arrive)

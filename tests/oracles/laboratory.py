@@ -31,6 +31,27 @@ low = "{low} B"
 """
 """Tables of a memory by inputs."""
 
+DCQCN = """name = "dcqcn"
+preset = "SIGCOMM2015"
+cp.k_min = "{k} B"
+cp.k_max = "{k} B"
+cp.p_max = 1
+rp.byte_reset = "{byte_reset} B"
+"""
+"""DCQCN with one threshold, above which every mark is certain."""
+
+HPCC = """name = "hpcc"
+preset = "SIGCOMM2019"
+rp.base_rtt = "{base_rtt} ps"
+rp.additive_window = "{additive} B"
+"""
+
+DCTCP = """name = "dctcp"
+preset = "SIGCOMM2010"
+cp.threshold = "{k} B"
+rp.base_rtt = "{base_rtt} ps"
+"""
+
 HORIZON = 900_000_000_000
 """Duration of a run, ps; all flows have ended by then."""
 

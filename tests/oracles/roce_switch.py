@@ -101,42 +101,56 @@ class QueuePair:
 
 
 class PacedPair(QueuePair):
-    """The sending end with a rate: after a packet it waits until its bits have passed at it."""
+    """The sending end with a rate: after a packet it waits until its bits have passed at it.
+
+    Rates are whole bit/s, waits whole picoseconds, rounded up.
+    """
+
+    always = False
+    """Whether it waits at line rate, too."""
 
     def __init__(self, setting: RoceSetting, world: World, message: Transfer) -> None:
         super().__init__(setting, world, message)
-        self.rate = float(setting.rate_bps)
-        self.bits = 0.0
-        self.since = 0
-        self.due = 0.0
+        self.line = self.rate = setting.rate_bps
+        self.limited = self.always
+        self.due = 0
+        self.last: tuple[int, int] | None = None
+
+    def ready(self) -> bool:
+        return self.due <= self.world.now and super().ready()
 
     def take(self) -> int | None:
-        if self.bits > 0:
-            return None
         number = super().take()
         if number is not None:
-            self.bits, self.since = 8.0 * self.frame(number), self.world.now
-            self.wait()
+            self.last = self.world.now, self.frame(number)
+            if self.limited:
+                self.wait(self.world.now + self.passing(self.frame(number)))
         return number
 
-    def wait(self) -> None:
-        due = self.due = self.world.now + self.bits * PS / self.rate
-        self.world.at(round(due), lambda: self.release(due), World.SERVICE)
+    def passing(self, octets: int) -> int:
+        """Return how long octets take at the rate."""
+        return -(-8 * octets * PS // self.rate)
 
-    def release(self, due: float) -> None:
+    def wait(self, due: int) -> None:
+        self.due = due
+        self.world.at(due, lambda: self.release(due), World.SERVICE)
+
+    def release(self, due: int) -> None:
         if due == self.due:
-            self.bits = 0.0
             self.wake()
 
-    def set_rate(self, rate: float) -> None:
-        """Set the rate, also for what is left of a wait."""
-        waits = self.bits > 0
-        if waits:
-            passed = (self.world.now - self.since) * self.rate / PS
-            self.bits, self.since = max(self.bits - passed, 1e-9), self.world.now
-        self.rate = rate
-        if waits:
-            self.wait()
+    def set_rate(self, rate: int) -> None:
+        """Set the rate, also for what is left of a wait; at line rate nothing is left of it."""
+        now, old, first = self.world.now, self.rate, not self.limited
+        self.rate, self.limited = rate, self.always or rate < self.line
+        if not self.limited:
+            self.due = now
+            self.wake()
+        elif first and self.last is not None:
+            sent, octets = self.last
+            self.wait(max(now, sent + self.passing(octets)))
+        elif self.due > now:
+            self.wait(now - (-(self.due - now) * old // rate))
 
 
 class Network:
@@ -208,10 +222,13 @@ class Network:
             return True
         return self.world.now >= last[1] + self.setting.nack_interval
 
+    def ack(self, index: int, kind: type[Packet]) -> Packet:
+        """Return an acknowledgement of what came of a message."""
+        to, number = self.messages[index].source, self.expected[index]
+        return kind(index, to, self.setting.ack_bytes, number, is_ack=True)
+
     def answer(self, index: int, kind: type[Packet]) -> None:
-        message, number = self.messages[index], self.expected[index]
-        answer = kind(index, message.source, self.setting.ack_bytes, number, is_ack=True)
-        self.up[message.to].send(answer)
+        self.up[self.messages[index].to].send(self.ack(index, kind))
 
     def run(self, until: int) -> list[Result]:
         """Return what became of each message by `until`, ps."""
