@@ -214,7 +214,7 @@ def test_under_dcqcn_every_message_finishes_at_the_same_picosecond(
     delays, messages = longer(seed, senders)
     setting = DcqcnSetting(delays, queue_bytes=10_000_000, threshold=30_000)
     network = DcqcnNetwork(setting, messages)
-    scheme = laboratory.DCQCN.format(k=setting.threshold, byte_reset=setting.byte_counter)
+    scheme = laboratory.DCQCN.format(k=setting.threshold, byte_reset=setting.byte_counter, alpha=1)
     run = qcnlab.run(scenario(setting, messages, scheme))
     ours = finished(run)
     assert ours == [result.done for result in network.run(HORIZON)]

@@ -32,9 +32,12 @@ US = 1_000_000
 
 
 def dcqcn(links: Links, memory: str, messages: list[Message]) -> tuple[Fabric, str]:
-    """Return the network under DCQCN with one threshold, and the laboratory's scheme."""
-    setting = DcqcnFabricSetting(links=links, threshold=K, **MEMORIES[memory])  # type: ignore[arg-type]
-    scheme = laboratory.DCQCN.format(k=K, byte_reset=setting.byte_counter)
+    """Return the network under DCQCN with one threshold, and the laboratory's scheme.
+
+    With an alpha of 1 rates are halved, and two queue pairs of a host fall due at one picosecond.
+    """
+    setting = DcqcnFabricSetting(links=links, threshold=K, alpha=0.9, **MEMORIES[memory])  # type: ignore[arg-type]
+    scheme = laboratory.DCQCN.format(k=K, byte_reset=setting.byte_counter, alpha=setting.alpha)
     return DcqcnFabric(setting, messages), scheme
 
 

@@ -10,6 +10,7 @@ begins each cycle at zero.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from marking import MarksLeaving, step
@@ -28,6 +29,8 @@ class DcqcnSetting(RoceSetting):
     byte_counter: int = 100_000
     fast_recovery: int = 5
     g: float = 1 / 256
+    alpha: float = 1.0
+    """What alpha begins with."""
     additive_bps: int = 40_000_000
     hyper_bps: int = 200_000_000
     least_bps: int = 100_000_000
@@ -40,7 +43,7 @@ class DcqcnPair(PacedPair):
         super().__init__(setting, world, message)
         self.d = setting
         self.target = self.rate
-        self.alpha = 1.0
+        self.alpha = setting.alpha
         self.ticks = self.cycles = self.counted = 0
         self.timer_due = self.alpha_due = 0
 
@@ -98,7 +101,7 @@ class DcqcnEnds(Network):
 
     pair = DcqcnPair
 
-    def __init__(self, setting: DcqcnSetting, messages: list[Transfer]) -> None:
+    def __init__(self, setting: DcqcnSetting, messages: Sequence[Transfer]) -> None:
         self.d = setting
         super().__init__(setting, messages)
         self.told: list[int | None] = [None] * len(messages)

@@ -7,6 +7,7 @@ Acknowledgements echo the marks.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from marking import MarksArriving, MarksLeaving, Ramp
@@ -74,7 +75,7 @@ class DctcpEnds(Network):
     pair = DctcpPair
     echo = False
 
-    def __init__(self, setting: DctcpSetting, messages: list[Transfer]) -> None:
+    def __init__(self, setting: DctcpSetting, messages: Sequence[Transfer]) -> None:
         self.d, self.draw = setting, random.Random(setting.seed)
         super().__init__(setting, messages)
 

@@ -5,7 +5,7 @@ differs from `fabric.py`, which is how the laboratory has it: time is whole nano
 packet leaves a switch's memory as its transmission starts, and is marked then; pause frames have 46
 octets and wait for the frame that is being sent; packets that come twice are not answered; nothing
 times out; what is due at one instant happens in the order in which it was set.
-`tests/test_fabric_reference.py` says how close the laboratory comes.
+`tests/test_hpcc_fabric_reference.py` says how close the laboratory comes.
 """
 
 from __future__ import annotations
@@ -14,20 +14,14 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
 from fabric import Fabric, FabricSetting, Message, Port, Wire
-from roce_switch import QueuePair, RoceSetting
-from switch import Packet, Transfer, World
-
-NS = 1000
-"""Picoseconds."""
-
-US = 1_000_000
-
-
-def sending(octets: int, rate_bps: float) -> int:
-    """Return how long octets take at a rate: whole nanoseconds, in ps."""
-    return int(octets * 8_000_000_000 / rate_bps) * NS
+from hpcc_senders import FIELD_SCHEMES, US, FieldAck, FieldPair, sending
+from hpcc_switch import Hop
+from marking import Ramp
+from roce_switch import Nack, QueuePair
+from switch import Packet, World
 
 
 class FieldWorld(World):
@@ -39,7 +33,7 @@ class FieldWorld(World):
 
 @dataclass(frozen=True, kw_only=True)
 class FieldSetting(FabricSetting):
-    """Its packets; `dcqcn` for its DCQCN, else hosts send at their links' rate."""
+    """Its packets; `scheme` is none (hosts send at their links' rate) or one of `FIELD_SCHEMES`."""
 
     frame_bytes: int = 1048
     header_bytes: int = 48
@@ -47,7 +41,7 @@ class FieldSetting(FabricSetting):
     pause_bytes: int = 46
     nack_interval: int = 500 * US
     queue_bytes: int | None = None
-    dcqcn: bool = False
+    scheme: str = "none"
     acks_pass: bool = False
     """Whether hosts send acknowledgements while their link is paused (its `ACK_HIGH_PRIO`)."""
     seed: int = 1
@@ -83,88 +77,27 @@ class FieldPort(Port):
         self.begin()
 
 
-class FieldPair(QueuePair):
-    """The sending end: a rate that counts from the next packet on, and no timeout."""
+TELEMETRY = {"hpcc": (42, 28), "timely": (8, 0)}
+"""Octets that a scheme adds to packets and to acknowledgements."""
 
-    def __init__(self, setting: RoceSetting, world: World, message: Transfer) -> None:
-        super().__init__(setting, world, message)
-        self.line = self.rate = float(setting.rate_bps)
-        self.available = 0
-        self.woken = 0
-
-    def take(self) -> int | None:
-        if self.available > self.world.now:
-            if self.woken < self.available:
-                self.woken = self.available
-                self.world.at(self.available, lambda: self.wake())
-            return None
-        number = super().take()
-        if number is not None:
-            self.available = self.world.now + sending(self.frame(number), self.rate)
-        return number
-
-    def start_timer(self) -> None:
-        """There is none."""
+RAMPS = {"dcqcn": (4, 16, 0.2), "dctcp": (3, 3, 1.0)}
+"""Kmin and Kmax, kB for each Gb/s of a port, and Pmax."""
 
 
-class FieldDcqcn(FieldPair):
-    """Its DCQCN (mode 1) with the numbers of its `run.py`: steps of a 5000th, a 500th of the rate.
+@dataclass(frozen=True)
+class FieldPacket(Packet):
+    """A packet or an acknowledgement, with what it brings."""
 
-    A first echo sets alpha to 1 and starts both clocks. Each microsecond alpha moves; each 4 the
-    rate is cut if an echo came, and was the target if it had climbed; 300 after a cut, and each 300
-    on, it climbs.
-    """
+    made: int = 0
+    hops: tuple[Hop, ...] = ()
 
-    G = 1 / 256
-    LEAST = 1e9
 
-    def __init__(self, setting: RoceSetting, world: World, message: Transfer) -> None:
-        super().__init__(setting, world, message)
-        self.target = self.rate
-        self.alpha = 1.0
-        self.heard = False
-        self.alpha_echo = self.cut_echo = False
-        self.stage = 0
-        self.climb_due = 0
+@dataclass(frozen=True)
+class FieldNack(Nack):
+    """A negative acknowledgement, with what it brings."""
 
-    def echo(self) -> None:
-        self.alpha_echo = self.cut_echo = True
-        if not self.heard:
-            self.heard = True
-            self.alpha_echo = False
-            self.world.at(self.world.now + US, self.move_alpha)
-            self.world.at(self.world.now + 4 * US + NS, self.cut)
-            self.target = self.rate
-
-    def move_alpha(self) -> None:
-        if self.result.done is None:
-            self.alpha += self.G * (self.alpha_echo - self.alpha)
-            self.alpha_echo = False
-            self.world.at(self.world.now + US, self.move_alpha)
-
-    def cut(self) -> None:
-        if self.result.done is not None:
-            return
-        self.world.at(self.world.now + 4 * US, self.cut)
-        if self.cut_echo:
-            self.cut_echo = False
-            if self.stage > 0:
-                self.target = self.rate
-            self.rate = max(self.LEAST, self.rate * (1 - self.alpha / 2))
-            self.stage = 0
-            self.wait()
-
-    def wait(self) -> None:
-        due = self.climb_due = self.world.now + 300 * US
-        self.world.at(due, lambda: self.climb(due))
-
-    def climb(self, due: int) -> None:
-        if due == self.climb_due and self.result.done is None:
-            self.wait()
-            step = (0.0, self.line / 5000, self.line / 500)[min(self.stage, 2)]
-            self.target = min(self.target + step, self.line)
-            self.rate = (self.rate + self.target) / 2
-            self.stage += 1
+    made: int = 0
+    hops: tuple[Hop, ...] = ()
 
 
 class FieldFabric(Fabric):
@@ -173,11 +106,23 @@ class FieldFabric(Fabric):
     setting: FieldSetting
 
     def __init__(self, setting: FieldSetting, messages: list[Message]) -> None:
-        self.pair = FieldDcqcn if setting.dcqcn else FieldPair
+        kind = self.pair = FIELD_SCHEMES[setting.scheme]
         self.draw = random.Random(setting.seed)
-        super().__init__(setting, messages)
-        for index, each in enumerate(messages):
-            self.turn[each.source].append(index)
+        self.got: Packet | None = None
+        data, ack = TELEMETRY.get(setting.scheme, (0, 0))
+        sizes = {"frame_bytes": 1048 + data, "header_bytes": 48 + data, "ack_bytes": 60 + ack}
+        super().__init__(replace(setting, **sizes), messages)  # type: ignore[arg-type]
+        self.ring: dict[str, list[int]] = {host: [] for host in self.hosts}
+        self.last = dict.fromkeys(self.hosts, 0)
+        rtt = max(self.base_rtt(way) for way in set(self.ways))
+        for pair in self.pairs:
+            assert isinstance(pair, kind)
+            pair.network_rtt = rtt
+
+    def base_rtt(self, way: tuple[str, ...]) -> int:
+        """Return delays there and back, and what the octets of a packet without headers take."""
+        wires = [self.ports[ends].wire for ends in pairwise(way)]
+        return sum(2 * wire.delay + sending(1000, wire.rate_bps) for wire in wires)
 
     def acks_pass(self, node: str) -> bool:
         return self.setting.acks_pass and node in self.hosts
@@ -189,41 +134,74 @@ class FieldFabric(Fabric):
         return FieldPort(self, here, there, wire)
 
     def mark(self, port: Port, packet: Packet) -> Packet:
-        """Mark by what stays behind: from 4 kB a Gb/s on, 20 % at 16 kB a Gb/s, all above."""
-        if not self.setting.dcqcn or packet.is_ack or port.here in self.hosts:
+        """Mark by what stays behind, and write telemetry; both as the transmission starts."""
+        if port.here in self.hosts:
             return packet
-        k_min, k_max = (port.wire.rate_bps * kb // 10**6 for kb in (4, 16))
-        if port.octets > k_max or (
-            port.octets > k_min
-            and self.draw.random() < 0.2 * (port.octets - k_min) / (k_max - k_min)
-        ):
-            return replace(packet, mark=True)
+        sent, port.sent = port.sent, port.sent + packet.octets
+        if packet.is_ack:
+            return packet
+        if self.setting.scheme == "hpcc" and isinstance(packet, FieldPacket):
+            # Units of 128 and 80 octets, times the hosts' rate by 25 Gb/s.
+            unit = max(self.setting.rate_bps // 25_000_000_000, 1)
+            queue, sent = (n // (k * unit) * k * unit for n, k in ((port.octets, 80), (sent, 128)))
+            hop = Hop(port.wire.rate_bps, self.world.now, queue, sent)
+            return replace(packet, hops=(*packet.hops, hop))
+        if self.setting.scheme in RAMPS:
+            low, high, p_max = RAMPS[self.setting.scheme]
+            k_min, k_max = (port.wire.rate_bps * kb // 10**6 for kb in (low, high))
+            if Ramp(k_min, k_max, p_max).hits(port.octets, self.draw):
+                return replace(packet, mark=True)
         return packet
+
+    def packet(self, index: int, number: int) -> Packet:
+        octets, to = self.pairs[index].frame(number), self.messages[index].to
+        return FieldPacket(index, to, octets, number, is_ack=False, made=self.world.now)
 
     def wake(self, index: int) -> None:
         self.out[self.messages[index].source].begin()
 
+    def start(self, index: int) -> None:
+        self.ring[self.messages[index].source].append(index)
+        super().start(index)
+
     def next_packet(self, host: str) -> Packet | None:
         """Return the packet of the next queue pair after the last that sent one."""
-        turn = self.turn[host]
-        for _ in range(len(turn)):
-            turn.rotate(-1)
-            index = turn[-1]
-            number = self.pairs[index].take()
+        ring, last = self.ring[host], self.last[host]
+        for step in range(1, len(ring) + 1):
+            position = (last + step) % len(ring)
+            number = self.pairs[ring[position]].take()
             if number is not None:
-                return self.packet(index, number)
+                self.last[host] = position
+                return self.packet(ring[position], number)
         return None
 
     def arrive(self, packet: Packet) -> None:
         if not packet.is_ack and packet.number < self.expected[packet.flow]:
             return
-        self.echo = packet.mark
+        self.got = packet
         super().arrive(packet)
 
     def hear(self, pair: QueuePair, packet: Packet) -> None:
         super().hear(pair, packet)
-        if packet.mark and isinstance(pair, FieldDcqcn):
-            pair.echo()
+        if isinstance(pair, FieldPair) and isinstance(packet, FieldPacket | FieldNack):
+            octets = pair.octets(0, packet.number)
+            pair.hear(FieldAck(octets, packet.mark, packet.made, packet.hops))
+            if pair.result.done is not None:
+                self.finish(packet.flow)
+
+    def finish(self, index: int) -> None:
+        """Take a queue pair that has ended out of its host's turns."""
+        host = self.messages[index].source
+        if index in self.ring[host]:
+            position = self.ring[host].index(index)
+            self.ring[host].remove(index)
+            self.last[host] -= position <= self.last[host]
 
     def ack(self, index: int, kind: type[Packet]) -> Packet:
-        return replace(super().ack(index, kind), mark=self.echo)
+        got, to = self.got, self.messages[index].source
+        assert isinstance(got, FieldPacket)
+        made = FieldNack if kind is Nack else FieldPacket
+        number, octets = self.expected[index], self.setting.ack_bytes
+        return made(
+            index, to, octets, number, is_ack=True, mark=got.mark, made=got.made, hops=got.hops
+        )

@@ -37,6 +37,7 @@ cp.k_min = "{k} B"
 cp.k_max = "{k} B"
 cp.p_max = 1
 rp.byte_reset = "{byte_reset} B"
+rp.alpha_initial = {alpha}
 """
 """DCQCN with one threshold, above which every mark is certain."""
 

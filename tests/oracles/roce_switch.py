@@ -10,7 +10,7 @@ octet of each message is acknowledged. The laboratory must say the same
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -158,7 +158,7 @@ class Network:
 
     pair: Callable[..., QueuePair] = QueuePair
 
-    def __init__(self, setting: RoceSetting, messages: list[Transfer]) -> None:
+    def __init__(self, setting: RoceSetting, messages: Sequence[Transfer]) -> None:
         self.setting, self.messages, self.world = setting, messages, World()
         self.up: dict[str, Link] = {}
         self.down: dict[str, Link] = {}

@@ -2,12 +2,14 @@
 
 Senders and receivers are those of `dcqcn_switch.py`, `hpcc_switch.py` and `dctcp_switch.py`, the
 network is that of `fabric.py`: shared memories or watermarks, and pauses that spread. Only DCQCN,
-to which a loss says nothing, is compared where packets are lost. The laboratory must say the same (`tests/test_schemes_fabric_reference.py`).
+to which a loss says nothing, is compared where packets are lost. The laboratory must say the same
+(`tests/test_schemes_fabric_reference.py`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from dcqcn_switch import DcqcnEnds, DcqcnSetting
 from dctcp_switch import DctcpEnds, DctcpSetting
@@ -41,7 +43,7 @@ class DcqcnFabric(DcqcnEnds, Fabric):
 
     def way_back(self, index: int) -> int:
         way = self.ways[index]
-        return sum(self.ports[ends].wire.delay for ends in zip(way, way[1:], strict=False))
+        return sum(self.ports[ends].wire.delay for ends in pairwise(way))
 
 
 class HpccFabric(HpccEnds, Fabric):
