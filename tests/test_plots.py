@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import qcnlab
 from qcnlab import plots
@@ -46,6 +48,16 @@ def test_the_figure_of_a_run(result: qcnlab.Result, tmp_path: Path) -> None:
         "set point",
     ):
         assert words in texts[0]
+
+
+@pytest.mark.parametrize("name", ["a.svg", "a.png", "a.pdf"])
+def test_a_character_without_a_glyph_is_no_warning(tmp_path: Path, name: str) -> None:
+    figure = Figure(layout="constrained")
+    figure.suptitle("\u4f60\u597d")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        plots.save(figure, tmp_path / name)
+    assert not told
 
 
 def test_drawing_leaves_the_callers_style_alone(result: qcnlab.Result) -> None:

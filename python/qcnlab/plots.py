@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,7 +82,9 @@ def save(figure: Figure, path: Path) -> Path:
     OSError
         If the file cannot be written.
     """
-    with style(), whole(path) as partial:
+    with style(), whole(path) as partial, warnings.catch_warnings():
+        # A character that no font here has is drawn as a box.
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from", UserWarning)
         if figure.get_layout_engine() is not None:
             figure.set_dpi(PNG_DPI)
             figure.draw_without_rendering()
