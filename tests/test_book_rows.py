@@ -13,9 +13,21 @@ import pytest
 from made_up_book import CASE, book, chapter, check, claim, judged, row
 from qcnlab.book import evidence, provenance, verdicts
 from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED
-from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN, Book, Chapter, Claim, as_dict
+from qcnlab.book.entries import (
+    DRAWN,
+    MISSED,
+    NUMBER,
+    ORDER,
+    UNRUN,
+    Book,
+    Chapter,
+    Claim,
+    Reading,
+    as_dict,
+)
 from qcnlab.book.evidence import Evidence, RowEvidence, Run
 from qcnlab.book.reader import load
+from qcnlab.book.runner import CaseResult
 from qcnlab.book.toml_table import BookError
 from qcnlab.book.verdicts import Judged
 
@@ -197,3 +209,19 @@ def test_claims_that_share_a_name_are_told_how_many_they_are(
     # A row with a case that was not run has no verdict.
     unrun = verdicts._row(row("9.1", claim(), claim(case="b")), result)
     assert (unrun.verdicts, unrun.checks) == ((), ())
+
+
+def test_what_a_row_shows_has_the_values_of_its_case() -> None:
+    """A reading of a case that was not run is left out; a row is judged without claims too."""
+    seen = [Reading(f"of {case}", "m", case, None, "", None) for case in ("a", "b", "c")]
+    results = {case: CaseResult(CASE, None, {"m": value}) for case, value in (("a", 4), ("c", 7))}
+    told = verdicts._row(row("9.1", shown=tuple(seen)), results)
+    assert [each.reading for each in told.shown] == [seen[0], seen[2]]
+    assert [each.values.each for each in told.shown] == [(4,), (7,)]
+    assert [each.values.median for each in told.shown] == [4, 7]
+    # All rows of all chapters are judged, each by the results of its own.
+    several = book(row("9.1", shown=(seen[0],)), row("9.2", shown=(seen[2],)))
+    for judge in (verdicts.judge, verdicts.judge_same):
+        first, second = judge(several, {"deck009": results})
+        assert (first.row, second.row) == several.chapters[0].rows
+        assert (first.shown[0].values.median, second.shown[0].values.median) == (4, 7)
