@@ -1,0 +1,120 @@
+"""Mutants of Python: which there are, and that one takes the place of a function's code."""
+
+from __future__ import annotations
+
+import resource
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import python_bench
+import python_mutants
+
+SOURCE = """\
+MOST = 5
+
+
+def remember(function):
+    return function
+
+
+class Meter:
+    @remember
+    def charge(self, x, most=1200):
+        if x > most and not self.off:
+            return most
+        return [each * 2 for each in x * [-1]]
+
+    off = False
+"""
+
+
+def changed(about: str) -> str:
+    """Return the source with the one mutant that is described so."""
+    [found] = [m for m in python_mutants.mutants("meter.py", SOURCE) if m.about == about]
+    octets = SOURCE.encode()
+    return (octets[: found.start] + found.text.encode() + octets[found.end :]).decode()
+
+
+def meter(path: str) -> Any:
+    """Return a meter of a module of its own."""
+    names: dict[str, Any] = {}
+    exec(compile(SOURCE, path, "exec", dont_inherit=True), names)
+    return names["Meter"]()
+
+
+def planted(about: str) -> Any:
+    """Return a meter in whose module the mutant has taken the place of a function's code."""
+    other, mine = meter("other.py"), meter(about)
+    pair = python_bench.replaced(about, SOURCE, changed(about))
+    assert pair
+    assert python_bench.plant(*pair) == 1
+    assert other.charge(3) == [-2, -2, -2]
+    return mine
+
+
+def test_every_mutant_of_a_file() -> None:
+    told = [mutant.name for mutant in python_mutants.mutants("meter.py", SOURCE)]
+    assert told == [
+        "meter.py:1:8: replace 5 with 6 in <module>",
+        "meter.py:5:12: replace function with None in remember",
+        "meter.py:10:30: replace 1200 with 2400 in charge",
+        "meter.py:11:21: replace and with or in charge",
+        "meter.py:11:14: replace > with >= in charge",
+        "meter.py:11:25: replace not with  in charge",
+        "meter.py:12:20: replace most with None in charge",
+        "meter.py:13:16: replace [each * 2 for each in x * [-1]] with None in charge",
+        "meter.py:13:22: replace * with / in charge",
+        "meter.py:13:24: replace 2 with 3 in charge",
+        "meter.py:13:40: replace * with / in charge",
+        "meter.py:13:43: replace - with  in charge",
+        "meter.py:13:44: replace 1 with 2 in charge",
+        "meter.py:15:11: replace False with True in <module>",
+    ]
+
+
+def test_a_mutant_takes_the_place_of_a_functions_code() -> None:
+    # 3 * [-1] are three times -1, each doubled. 1201 is more than 1200, and 1200 is not.
+    assert meter("meter.py").charge(3) == [-2, -2, -2]
+    assert planted("replace 2 with 3 in charge").charge(3) == [-3, -3, -3]
+    assert planted("replace - with  in charge").charge(3) == [2, 2, 2]
+    assert planted("replace > with >= in charge").charge(1200) == 1200
+    assert planted("replace most with None in charge").charge(1201) is None
+    assert planted("replace and with or in charge").charge(0) == 1200
+
+
+@pytest.mark.parametrize(
+    "about",
+    ["replace 5 with 6 in <module>", "replace 1200 with 2400 in charge",
+     "replace False with True in <module>"],
+)  # fmt: skip
+def test_what_importing_works_out_cannot_take_its_place(about: str) -> None:
+    assert python_bench.replaced("meter.py", SOURCE, changed(about)) is None
+
+
+def test_a_function_begins_at_its_first_decorator() -> None:
+    lines = [python_mutants.enclosing(SOURCE, line) for line in (1, 4, 5, 8, 9, 10, 13, 15)]
+    assert lines == [0, 4, 4, 0, 9, 9, 9, 0]
+
+
+def test_a_test_has_eight_times_its_processor_seconds_and_thirty_at_least(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bounds: list[Any] = []
+    monkeypatch.setattr(time, "process_time", lambda: 12.5)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (1, 999))
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, both: bounds.append(both))
+    # 12.5 + 8 * 5.5 = 56.5; 12.5 + 30 = 42.5; a whole second more.
+    for test in ("slow", "quick", "unknown"):
+        python_bench.allow(test, {"slow": 5.5, "quick": 3.0})
+    assert bounds == [(57, 999), (43, 999), (43, 999)]
+
+
+def test_a_new_run_of_a_part_has_its_tests_in_order() -> None:
+    order = python_bench.Ordered({"b": 1.0, "a": 2.0})
+    items: Any = [SimpleNamespace(nodeid=each) for each in ("a", "renamed", "b")]
+    order.pytest_collection_modifyitems(items)
+    assert [item.nodeid for item in items] == ["renamed", "b", "a"]
+    assert list(python_mutants.quickest({"a": 2.0, "b": 1.0})) == ["b", "a"]
