@@ -248,7 +248,10 @@ def test_a_loop_that_is_0_at_frequency_0_has_no_pole_there_at_any_gain() -> None
     assert gain._ends(Loop([1.0, 0.0], [1.0, 1.0, 1.0])) == []
     # 1 + g (-2) / 3 = 0 at g = 1.5.
     assert gain._ends(Loop([1.0, -2.0], [1.0, 1.0, 3.0])) == [1.5]
-    # |L| tends to 1/2: at gain 2 poles cross beyond all frequencies, if L turns there or is delayed.
+
+
+def test_a_loop_of_half_the_size_at_all_frequencies_crosses_there_at_gain_two() -> None:
+    # |L| tends to 1/2; poles cross beyond all frequencies if L turns round there or is delayed.
     assert gain._ends(Loop([0.5, 1.0], [1.0, 1.0])) == []
     assert gain._ends(Loop([0.5, 1.0], [1.0, 1.0], 0.1)) == [2.0]
     assert gain._ends(Loop([-0.5, 1.0], [1.0, 1.0])) == [2.0]
