@@ -54,6 +54,17 @@ fn slow_start_grows_a_segment_at_most_each_acknowledgement() {
     assert_eq!(sender.window(), Bytes::new(5 * MSS));
 }
 
+/// All four are acknowledged and nothing is outstanding: the same said three times more is no sign of a loss.
+#[test]
+fn an_acknowledgement_of_nothing_outstanding_is_no_duplicate() {
+    let mut sender = sender(Flavour::Reno, 4);
+    drain(&mut sender, ms(0));
+    sender.on_ack(ms(10), 4);
+    duplicates(&mut sender, ms(11), 4, 3);
+    assert_eq!((sender.window(), sender.stats().fast_retransmits), (Bytes::new(5 * MSS), 0));
+    assert_eq!(drain(&mut sender, ms(12)), [4, 5, 6, 7, 8]);
+}
+
 #[test]
 fn the_receivers_window_holds_the_flight_and_the_growth() {
     let mut sender = TcpSender::new(&Config { initial_window: 40, ..config() }, None, Bytes::ZERO);
