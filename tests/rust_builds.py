@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rust_mutants import CHOICE, VARIABLE, Lines, Mutant, Planted, plant
+from rust_mutants import CHOICE, CHOSEN, VARIABLE, Lines, Mutant, Planted, plant
 
 # Tests may take so many times the processor seconds that they take where nothing is planted, and
 # at least so many.
@@ -43,6 +43,8 @@ SEEDS = ("tests/*.proptest-regressions", "proptest-regressions/**/*.txt")
 CONSTANT = re.compile(
     r"cannot call non-const [\w ]*`(?:[^`]*::)?(\w+)(?:::<[^`]*>)?` in (?:const|static)"
 )
+
+CHOOSES = CHOSEN.removeprefix("crate::").removesuffix("()")
 
 # An operator, or a trait, that a type does not have.
 MISSING = {"E0277", "E0368", "E0369", "E0600"}
@@ -85,6 +87,13 @@ class Fault:
     end: int
     words: str
     code: str = ""
+
+    def constant_functions(self) -> list[str]:
+        """Return the functions of the package that constants need, if that is the fault.
+
+        A mutant in a constant that is not seen as one asks for what chooses mutants.
+        """
+        return [name for name in CONSTANT.findall(self.words) if name != CHOOSES]
 
 
 class Refused(Exception):
@@ -194,12 +203,10 @@ class Bench:
                 programs = self.build_all()
                 break
             except Refused as refused:
-                needed = {
-                    name for fault in refused.faults for name in CONSTANT.findall(fault.words)
-                }
+                needed = {name for fault in refused.faults for name in fault.constant_functions()}
                 out: set[str] = set()
                 for fault in refused.faults:
-                    if not CONSTANT.search(fault.words):
+                    if not fault.constant_functions():
                         members, is_certain = blamed(planted, fault)
                         out |= members
                         unviable |= members if is_certain else set()

@@ -138,7 +138,10 @@ def test_a_function_that_constants_need_is_found_by_what_rustc_says() -> None:
         "cannot call non-const function `from_ps` in constant functions",
         "cannot call non-const method `Span::<T>::from_ps` in statics",
     ):
-        assert rust_builds.CONSTANT.findall(words) == ["from_ps"]
+        assert rust_builds.Fault("lib.rs", 0, 1, words).constant_functions() == ["from_ps"]
+    # What chooses mutants is never a constant one: the fault is the mutant's.
+    words = "cannot call non-const function `chosen_mutant` in constants"
+    assert rust_builds.Fault("lib.rs", 0, 1, words).constant_functions() == []
 
 
 def test_an_error_is_laid_to_the_innermost_mutant(planted: Planted) -> None:
