@@ -56,4 +56,11 @@ pub trait RpFastPath {
     fn on_sent_may_be_late(&self) -> bool {
         false
     }
+
+    /// Returns whether an acknowledgement that echoes no mark means nothing to it:
+    /// [`on_transport`](crate::roles::ReactionPoint::on_transport) would leave limit, window, gap and wake-up as they
+    /// are. An engine need not tell of these. The same all through a run.
+    fn ignores_unmarked_acknowledgements(&self) -> bool {
+        false
+    }
 }

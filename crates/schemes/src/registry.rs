@@ -431,6 +431,9 @@ macro_rules! families {
             fn on_sent_may_be_late(&self) -> bool {
                 match self { $( AnyRp::$variant(rp) => rp.on_sent_may_be_late(), )* AnyRp::Foreign(rp) => rp.on_sent_may_be_late() }
             }
+            fn ignores_unmarked_acknowledgements(&self) -> bool {
+                match self { $( AnyRp::$variant(rp) => rp.ignores_unmarked_acknowledgements(), )* AnyRp::Foreign(rp) => rp.ignores_unmarked_acknowledgements() }
+            }
         }
 
         impl NotificationPoint for AnyNp {

@@ -257,6 +257,13 @@ impl Ring {
         self.tail.wrapping_sub(self.head) > self.mask
     }
 
+    /// Empty, it puts the next frame at the beginning of its memory.
+    #[inline]
+    pub(crate) const fn restart(&mut self) {
+        debug_assert!(self.is_empty());
+        (self.head, self.tail) = (0, 0);
+    }
+
     /// Grows unless half of it is free.
     pub(crate) fn reserve_half(&mut self) {
         if self.tail.wrapping_sub(self.head) > self.mask / 2 {

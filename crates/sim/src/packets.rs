@@ -6,9 +6,11 @@
 use crate::ids::{Id, IdVec, PacketId};
 use qcnlab_schemes::{HopTelemetry, MOST_HOPS};
 use qcnlab_units::{Bytes, Instant};
+use std::collections::HashMap;
 
-/// What one packet carries, and then its acknowledgement.
+/// What one packet carries, and then its acknowledgement: half a cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(crate) struct PacketRecord {
     /// When the packet was sent.
     pub(crate) sent_at: Instant,
@@ -23,10 +25,18 @@ pub(crate) struct PacketRecord {
     pub(crate) marked: u32,
     /// Acknowledgement: what it says beyond that.
     pub(crate) kind: AckKind,
-    /// Acknowledgement: octets of credit from the start.
-    pub(crate) credit: Option<Bytes>,
+    /// Acknowledgement: whether it grants credit.
+    pub(crate) credited: bool,
     /// Hops that have written telemetry.
     hops: u8,
+}
+
+impl PacketRecord {
+    /// Whether the acknowledgement says no more than what has arrived.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.kind == AckKind::Positive && !self.credited
+    }
 }
 
 /// What an acknowledgement says.
@@ -35,16 +45,20 @@ pub(crate) enum AckKind {
     /// All is well.
     #[default]
     Positive,
-    /// A packet is missing; the number of one that came out of order and was kept.
-    Negative(Option<u32>),
-    /// The packet with this number was cut to its head.
-    Trimmed(u32),
+    /// A packet is missing.
+    Negative,
+    /// A packet is missing, and the one that it answers came out of order and was kept.
+    NegativeKept,
+    /// The packet that it answers was cut to its head.
+    Trimmed,
 }
 
 /// The packets of a run that are under way.
 #[derive(Clone, Debug)]
 pub(crate) struct Packets {
     records: IdVec<PacketId, PacketRecord>,
+    /// Octets of credit from the start, for each acknowledgement that grants some.
+    credits: HashMap<PacketId, Bytes>,
     /// As many as records, if congestion points stamp telemetry; else none.
     stacks: Vec<[HopTelemetry; MOST_HOPS]>,
     free: Vec<PacketId>,
@@ -53,8 +67,8 @@ pub(crate) struct Packets {
 
 impl Packets {
     /// None; with room for telemetry if congestion points stamp it.
-    pub(crate) const fn new(stamped: bool) -> Packets {
-        Packets { records: IdVec::new(), stacks: Vec::new(), free: Vec::new(), stamped }
+    pub(crate) fn new(stamped: bool) -> Packets {
+        Packets { records: IdVec::new(), credits: HashMap::new(), stacks: Vec::new(), free: Vec::new(), stamped }
     }
 
     /// A packet is sent.
@@ -68,7 +82,7 @@ impl Packets {
             answered: 0,
             marked: 0,
             kind: AckKind::Positive,
-            credit: None,
+            credited: false,
             hops: 0,
         };
         match self.free.pop() {
@@ -93,6 +107,24 @@ impl Packets {
     #[inline]
     pub(crate) fn get_mut(&mut self, id: PacketId) -> &mut PacketRecord {
         &mut self.records[id]
+    }
+
+    /// An acknowledgement grants credit.
+    pub(crate) fn grant(&mut self, id: PacketId, credit: Bytes) {
+        self.records[id].credited = true;
+        self.credits.insert(id, credit);
+    }
+
+    /// The credit that an acknowledgement grants.
+    #[inline]
+    pub(crate) fn credit(&self, id: PacketId) -> Option<Bytes> {
+        if self.records[id].credited { self.credits.get(&id).copied() } else { None }
+    }
+
+    /// Loads an entry that will be needed soon, if there is one, so that a cache has it then. Nobody waits for it.
+    #[inline(always)]
+    pub(crate) fn load_early(&self, id: PacketId) {
+        std::hint::black_box(self.records.get(id).map(|record| record.number));
     }
 
     /// A port writes telemetry on a packet, where there is room.
@@ -144,5 +176,18 @@ mod tests {
         let mut plain = Packets::new(false);
         let only = plain.send(Instant::ZERO, 0, 0);
         assert!(plain.hops(only).is_empty());
+    }
+
+    /// An entry that is used again grants nothing by what it granted before.
+    #[test]
+    fn credit_is_that_of_one_acknowledgement() {
+        let mut packets = Packets::new(false);
+        let [first, second] = [0, 1].map(|number| packets.send(Instant::ZERO, number, 0));
+        packets.grant(first, Bytes::new(7000));
+        assert_eq!([first, second].map(|id| packets.credit(id)), [Some(Bytes::new(7000)), None]);
+        packets.end(first);
+        let again = packets.send(Instant::ZERO, 2, 0);
+        assert_eq!((again, packets.credit(again)), (first, None));
+        assert_eq!(size_of::<PacketRecord>(), 32);
     }
 }

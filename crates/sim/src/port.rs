@@ -10,8 +10,9 @@
 //! there, and only what is on the wire here.
 
 use crate::frame::{Flags, Frame, Ring, flag};
-use crate::ids::{FlowId, InputId, PortCpId, QueuesId};
+use crate::ids::{FlowId, Id, InputId, PacketId, PortCpId, QueuesId};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use std::hint::select_unpredictable;
 
 /// How a port queues and transmits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,23 +117,29 @@ pub(crate) struct Port {
     delay: u64,
     /// When the last queued frame will have left.
     busy_until: u64,
-    pub(crate) mode: Mode,
+    mode: Mode,
+    /// With more than so many octets queued, its queue must be updated before a frame leaves the ring.
+    minded_above: u64,
+    /// Up to so many octets a queue takes a frame without an update: it fits, and departures may be ignored with it.
+    unseen_up_to: u64,
     /// Octets that the far end still admits without a look at it: any number at a plain node, none of a defended link.
     admits: u64,
     /// The flags of frames that are admitted so.
     admitted: Flags,
     /// Picoseconds an octet; 0 when that is not a whole number.
     ps_per_byte: u64,
-    pub(crate) count: PortCount,
     overhead: u64,
     capacity: u64,
+    far_end: FarEnd,
+    /// Whether RoCE packets or their acknowledgements end at the far end.
+    brings_packets: bool,
+    pub(crate) count: PortCount,
     /// Up to so many octets the queue need not be updated for a congestion point that sees departures: those that leave
     /// no more behind mean nothing to it.
-    pub(crate) ignored_up_to: u64,
+    ignored_up_to: u64,
     /// The port of a sender that has its link to itself is paused before this time.
     pub(crate) paused_until: u64,
     rate: BitRate,
-    far_end: FarEnd,
     /// The allowance of the buffer at the far end of a defended link.
     defended_allowance: u64,
     /// The capacity while the link is up, if it is down.
@@ -163,6 +170,8 @@ impl Port {
             delay: delay.ps(),
             busy_until: 0,
             mode: if capacity.is_none() { Mode::Plain } else { Mode::Fifo(Fifo::UNWATCHED) },
+            minded_above: u64::MAX,
+            unseen_up_to: capacity.map_or(u64::MAX, Bytes::get),
             admits: u64::MAX,
             admitted: Flags::NONE,
             ps_per_byte: rate.ps_per_byte().unwrap_or(0),
@@ -173,6 +182,7 @@ impl Port {
             paused_until: 0,
             rate,
             far_end: FarEnd::Node,
+            brings_packets: false,
             defended_allowance: 0,
             up_capacity: None,
         }
@@ -218,14 +228,56 @@ impl Port {
     /// Whether its queue must be updated before a frame leaves the ring: something is done about its departure.
     #[inline(always)]
     pub(crate) const fn minds_arrivals(&self) -> bool {
-        match self.mode {
-            Mode::Fifo(fifo) => match fifo.departures {
-                Departures::Unobserved => false,
-                Departures::Shown(_) => self.queued > self.ignored_up_to,
-                Departures::FreeBuffers | Departures::ShownAndFreed(_) => true,
-            },
-            Mode::Plain | Mode::Queues(_) | Mode::Alone(_) | Mode::Lazy(_) => false,
+        self.queued > self.minded_above
+    }
+
+    /// How it queues and transmits.
+    #[inline(always)]
+    pub(crate) const fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Queues and transmits so from now on.
+    pub(crate) fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+        self.find_limits();
+    }
+
+    /// Has departures free the buffers of their frames, if it is first-in first-out and its node counts `each` frame in
+    /// and out; otherwise no longer.
+    pub(crate) fn count_departures(&mut self, each: bool) {
+        if let Mode::Fifo(fifo) = &mut self.mode {
+            fifo.departures = fifo.departures.counted(each);
+            self.find_limits();
         }
+    }
+
+    /// Up to so many octets the queue need not be updated for a congestion point that sees departures.
+    pub(crate) const fn ignored_up_to(&self) -> u64 {
+        self.ignored_up_to
+    }
+
+    /// Sets up to which length of the queue its congestion point ignores departures.
+    pub(crate) fn ignore_up_to(&mut self, octets: u64) {
+        self.ignored_up_to = octets;
+        self.find_limits();
+    }
+
+    /// Finds how long the queue may be before something has to be done about departures.
+    fn find_limits(&mut self) {
+        let Mode::Fifo(Fifo { departures, .. }) = self.mode else {
+            self.minded_above = u64::MAX;
+            return;
+        };
+        self.minded_above = match departures {
+            Departures::Unobserved => u64::MAX,
+            Departures::Shown(_) => self.ignored_up_to,
+            Departures::FreeBuffers | Departures::ShownAndFreed(_) => 0,
+        };
+        self.unseen_up_to = match departures {
+            Departures::ShownAndFreed(_) => 0,
+            _ => self.capacity.min(self.ignored_up_to),
+        };
     }
 
     /// Octets queued, as of the last update.
@@ -310,6 +362,18 @@ impl Port {
         Bytes::new(self.capacity)
     }
 
+    /// RoCE packets or their acknowledgements end at the far end.
+    pub(crate) const fn bring_packets(&mut self) {
+        self.brings_packets = true;
+    }
+
+    /// What the oldest frame carries if it is RoCE's and ends at the far end; else what some frame carries, or none.
+    #[inline(always)]
+    pub(crate) fn brings(&self) -> PacketId {
+        let oldest = self.ring.at(self.ring.head()).packet();
+        select_unpredictable(self.brings_packets, oldest, PacketId::new(0))
+    }
+
     /// When the oldest frame reaches the far end.
     #[inline]
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
@@ -345,8 +409,8 @@ impl Port {
     /// Whether a frame of `size` octets fits even if nothing has left since the last update, and departures may be
     /// ignored with it.
     #[inline(always)]
-    pub(crate) fn surely_fits(&self, size: u64) -> bool {
-        self.queued + size <= self.capacity.min(self.ignored_up_to)
+    pub(crate) const fn surely_fits(&self, size: u64) -> bool {
+        self.queued + size <= self.unseen_up_to
     }
 
     /// Removes what has left by `now` from the queue.
@@ -395,8 +459,19 @@ impl Port {
         self.busy_until = self.busy_until.max(now.ps()) + self.transmission(frame.octets());
         frame.arrival = self.busy_until + self.delay;
         let empty = self.ring.is_empty();
+        if empty {
+            self.begin_ring();
+        }
         self.ring.push(frame);
         empty.then_some(Instant::from_ps(frame.arrival))
+    }
+
+    /// The ring is empty: the next frame goes to its beginning. So a link that was busy once does not walk through all the
+    /// memory that its ring has from then.
+    #[inline(always)]
+    fn begin_ring(&mut self) {
+        self.ring.restart();
+        self.leaving = self.ring.head();
     }
 
     /// Counts a frame whose transmission started at `at` and which has crossed an empty link.
@@ -444,6 +519,9 @@ impl Port {
     pub(crate) fn put_on_the_wire(&mut self, now: Instant, mut frame: Frame) {
         self.queued -= frame.octets();
         frame.arrival = now.ps() + self.delay;
+        if self.ring.is_empty() {
+            self.begin_ring();
+        }
         self.ring.push(frame);
         self.leaving = self.ring.tail();
     }
@@ -451,6 +529,7 @@ impl Port {
     /// The link fails: nothing has room any more.
     pub(crate) fn go_down(&mut self) {
         self.up_capacity = Some(std::mem::take(&mut self.capacity));
+        self.find_limits();
     }
 
     /// Whether its link has failed.
@@ -461,6 +540,7 @@ impl Port {
     /// The link comes back.
     pub(crate) fn come_up(&mut self) {
         self.capacity = self.up_capacity.take().unwrap_or(self.capacity);
+        self.find_limits();
     }
 
     /// Loses the oldest frame on the link of a port with priority queues.
@@ -487,11 +567,12 @@ impl Port {
     /// Takes the oldest frame off the link: its last bit has reached the far end.
     #[inline]
     pub(crate) fn take_arrived(&mut self) -> Frame {
-        if self.leaving == self.ring.head() {
-            self.queued -= self.ring.at(self.leaving).octets();
-            self.leaving = self.leaving.wrapping_add(1);
-        }
+        let number = self.ring.head();
         let frame = self.ring.pop();
+        if self.leaving == number {
+            self.queued -= frame.octets();
+            self.leaving = self.ring.head();
+        }
         self.count.arrived_frames += 1;
         self.count.arrived_bytes += frame.octets();
         frame

@@ -2,9 +2,10 @@
 
 use crate::frame::Payload;
 use crate::ids::PacketId;
+use crate::packets::PacketRecord;
 use crate::roce::{QpConfig, QpReceiver, QpSender};
 use qcnlab_schemes::registry::AnyRp;
-use qcnlab_schemes::{EventKind, EventKinds, Flight, ReactionPoint, TransportEvent};
+use qcnlab_schemes::{EventKind, EventKinds, Flight, ReactionPoint, RpFastPath, TransportEvent};
 use qcnlab_units::{Bytes, Instant, Span};
 
 /// Both ends of a queue pair.
@@ -20,6 +21,8 @@ pub(crate) struct QueuePair {
     pub(crate) events: EventKinds,
     /// Whether its reaction point permits windows or gaps.
     permits_windows: bool,
+    /// Whether an acknowledgement without marks changes nothing at its reaction point, nor what that permits.
+    ignores_unmarked: bool,
     /// The earliest time for the next packet, by the gap that is permitted.
     not_before: Instant,
     gap: Span,
@@ -54,6 +57,7 @@ impl QueuePair {
             headers: config.headers.get(),
             events: EventKinds::NONE,
             permits_windows: false,
+            ignores_unmarked: false,
             not_before: start,
             gap: Span::ZERO,
             wake: Instant::NEVER,
@@ -67,6 +71,7 @@ impl QueuePair {
         let (capabilities, added) = (rp.capabilities(), rp.added_headers());
         self.events = capabilities.events;
         self.permits_windows = capabilities.permits_windows;
+        self.ignores_unmarked = !self.permits_windows && rp.ignores_unmarked_acknowledgements();
         self.headers += added.data.get();
         self.ack_frame += added.acknowledgement.get() as u16;
         self.update_permits(rp);
@@ -90,6 +95,18 @@ impl QueuePair {
     #[inline]
     pub(crate) const fn hears(&self, kind: EventKind) -> bool {
         self.events.contains(kind)
+    }
+
+    /// Whether its reaction point is told of an acknowledgement or of what comes with it.
+    #[inline]
+    pub(crate) fn minds(&self, ack: &PacketRecord) -> bool {
+        !self.events.is_empty() && !(self.ignores_unmarked && ack.is_plain() && ack.marked == 0)
+    }
+
+    /// Whether an acknowledgement cannot let a packet go that might not go before: nothing waits for a window.
+    #[inline]
+    pub(crate) fn frees_nothing(&self, ack: &PacketRecord) -> bool {
+        ack.is_plain() && self.sender.is_unbounded()
     }
 
     /// Whether its reaction point hears of this event.

@@ -14,9 +14,12 @@
 //! is known beforehand, and 2^17 ps (131 ns) wide at most: then the levels are
 //! 537 us, 2.2 s and 2.5 h long, and nothing is in the fourth. The first level
 //! goes round: it holds what is less than its whole length ahead.
+//!
+//! Of two events in a bucket the earlier is taken and the other stays. More are sorted.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::hint::select_unpredictable;
 
 /// Number of an entity.
 pub type Entity = u32;
@@ -29,7 +32,6 @@ const NARROWEST: u32 = 9;
 const WIDEST: u32 = 17;
 /// How wide they need not be, whatever waits there are.
 const WIDE_ENOUGH: u32 = 13;
-const NONE: u32 = u32::MAX;
 
 /// Where an entity's event is kept.
 const IDLE: u32 = u32::MAX;
@@ -122,12 +124,13 @@ struct Slot {
 
 impl Slot {
     fn new(tie: Tie) -> Slot {
-        Slot { time: 0, next: NONE, prev: NONE, tie, location: IDLE }
+        Slot { time: 0, next: 0, prev: 0, tie, location: IDLE }
     }
 }
 
 /// The pending events of a run.
 pub struct Wheel {
+    /// One for each entity, and a last one that lists end with: no entity's, later than all events.
     slots: Vec<Slot>,
     /// A bucket of the first level is two to the power of this wide, ps.
     shift: u32,
@@ -158,11 +161,13 @@ impl Wheel {
         Wheel::of(ties.into_iter().map(Slot::new).collect())
     }
 
-    fn of(slots: Vec<Slot>) -> Wheel {
+    fn of(mut slots: Vec<Slot>) -> Wheel {
+        let none = slots.len() as u32;
+        slots.push(Slot { time: u64::MAX, next: none, prev: none, ..Slot::new(Tie::default()) });
         Wheel {
             slots,
             shift: WIDEST,
-            heads: Box::new([[NONE; BUCKETS]; LEVELS]),
+            heads: Box::new([[none; BUCKETS]; LEVELS]),
             words: [[0; BUCKETS / 64]; LEVELS],
             summary: [0; LEVELS],
             current: 0,
@@ -180,6 +185,12 @@ impl Wheel {
         let narrowest = (NARROWEST..WIDE_ENOUGH).find(covers).unwrap_or(WIDE_ENOUGH);
         self.shift = apart.max(1).ilog2().clamp(narrowest, WIDEST);
         self
+    }
+
+    /// The number that ends a list: that of the last slot.
+    #[inline(always)]
+    const fn none(&self) -> Entity {
+        self.slots.len() as Entity - 1
     }
 
     /// Whether an event of this bucket of the first level's width is kept there: after the current one, and less than a
@@ -226,17 +237,13 @@ impl Wheel {
                 self.open.remove(at);
             }
             bucket => {
-                if next != NONE {
-                    self.slots[next as usize].prev = prev;
-                }
-                if prev != NONE {
+                self.slots[next as usize].prev = prev;
+                if prev != self.none() {
                     self.slots[prev as usize].next = next;
                 } else {
                     let (level, bucket) = (bucket as usize / BUCKETS, bucket as usize % BUCKETS);
                     self.heads[level][bucket] = next;
-                    if next == NONE {
-                        self.unmark(level, bucket);
-                    }
+                    self.unmark_if(next == self.none(), level, bucket);
                 }
             }
         }
@@ -257,23 +264,42 @@ impl Wheel {
                     return Some((time, entity));
                 }
             }
-            // Most buckets hold one event, which need not pass through the open list.
+            // Most buckets hold one event or two, which need not pass through the open list.
             if let Some(bucket) = self.after(0) {
-                let entity = self.heads[0][bucket];
-                let slot = &mut self.slots[entity as usize];
-                if slot.next == NONE {
-                    slot.location = IDLE;
-                    let time = slot.time;
-                    self.heads[0][bucket] = NONE;
-                    self.unmark(0, bucket);
-                    self.current = self.current & !(BUCKETS as u64 - 1) | bucket as u64;
-                    return Some((time, entity));
+                let newer = self.heads[0][bucket];
+                let older = self.slots[newer as usize].next;
+                if self.slots[older as usize].next == self.none() {
+                    return Some(self.pop_of_two(bucket, newer, older));
                 }
             }
             if !self.advance() {
                 return None;
             }
         }
+    }
+
+    /// Takes the earlier event of a first-level bucket that holds these two, or `newer` alone. What stays is found in
+    /// its place: the bucket is not the current one yet, so that what is set for it meanwhile joins its list. Without a
+    /// branch: whether a bucket holds one or two, and which is earlier, the processor could not foresee.
+    #[inline]
+    fn pop_of_two(&mut self, bucket: usize, newer: Entity, older: Entity) -> (u64, Entity) {
+        let none = self.none();
+        let [new, old] = [newer, older].map(|entity| self.slots[entity as usize].time);
+        let newer_first = if new == old {
+            self.pending(newer, new).is_first_of_instant(&self.pending(older, old))
+        } else {
+            new < old
+        };
+        let first = select_unpredictable(newer_first, newer, older);
+        let stays = select_unpredictable(newer_first, older, newer);
+        let slot = &mut self.slots[stays as usize];
+        (slot.next, slot.prev) = (none, none);
+        self.heads[0][bucket] = stays;
+        self.unmark_if(stays == none, 0, bucket);
+        // The first bucket of a round is emptied as the round begins, so this one is not it.
+        self.current = self.current & !(BUCKETS as u64 - 1) | (bucket as u64 - 1);
+        self.slots[first as usize].location = IDLE;
+        (new.min(old), first)
     }
 
     #[inline(always)]
@@ -308,14 +334,13 @@ impl Wheel {
     #[inline(always)]
     fn link<const LEVEL: usize>(&mut self, entity: Entity, time: u64, bucket: usize) {
         let index = bucket % BUCKETS;
+        // Without a branch: whether something is there already the processor could not foresee.
         let head = std::mem::replace(&mut self.heads[LEVEL][index], entity);
-        if head != NONE {
-            self.slots[head as usize].prev = entity;
-        } else {
-            self.mark(LEVEL, index);
-        }
+        self.slots[head as usize].prev = entity;
+        self.mark(LEVEL, index);
+        let none = self.none();
         let slot = &mut self.slots[entity as usize];
-        (slot.time, slot.next, slot.prev) = (time, head, NONE);
+        (slot.time, slot.next, slot.prev) = (time, head, none);
         slot.location = (LEVEL * BUCKETS + index) as u32;
     }
 
@@ -373,7 +398,7 @@ impl Wheel {
         let Some(at) = at else { return false };
         let spreads = higher.filter(|higher| begins(*higher) == at);
         self.current = at;
-        if self.heads[0][0] != NONE {
+        if self.heads[0][0] != self.none() {
             self.drain_to_open(0);
         }
         if let Some((level, bucket)) = spreads {
@@ -403,9 +428,10 @@ impl Wheel {
     /// Opens a first-level bucket: its events, sorted, become the open list.
     #[inline]
     fn drain_to_open(&mut self, bucket: usize) {
-        let mut at = std::mem::replace(&mut self.heads[0][bucket], NONE);
-        self.unmark(0, bucket);
-        while at != NONE {
+        let none = self.none();
+        let mut at = std::mem::replace(&mut self.heads[0][bucket], none);
+        self.unmark_if(true, 0, bucket);
+        while at != none {
             let slot = &mut self.slots[at as usize];
             slot.location = OPEN;
             self.open.push(Pending { time: slot.time, entity: at, tie: slot.tie });
@@ -418,9 +444,10 @@ impl Wheel {
 
     /// Spreads a bucket of a higher level over the levels below.
     fn spread(&mut self, level: usize, bucket: usize) {
-        let mut at = std::mem::replace(&mut self.heads[level][bucket], NONE);
-        self.unmark(level, bucket);
-        while at != NONE {
+        let none = self.none();
+        let mut at = std::mem::replace(&mut self.heads[level][bucket], none);
+        self.unmark_if(true, level, bucket);
+        while at != none {
             let Slot { time, next, .. } = self.slots[at as usize];
             self.insert(at, time);
             at = next;
@@ -433,11 +460,11 @@ impl Wheel {
         self.summary[level] |= 1 << (bucket / 64);
     }
 
+    /// Clears the bit of a bucket if it is `empty`, without a branch, which the processor could not foresee.
     #[inline]
-    fn unmark(&mut self, level: usize, bucket: usize) {
+    fn unmark_if(&mut self, empty: bool, level: usize, bucket: usize) {
         let word = &mut self.words[level][bucket / 64];
-        *word &= !(1 << (bucket % 64));
-        // Without a branch, which the processor could not foresee.
+        *word &= !(u64::from(empty) << (bucket % 64));
         self.summary[level] &= !(u64::from(*word == 0) << (bucket / 64));
     }
 }
@@ -518,6 +545,21 @@ mod tests {
             }
             prop_assert_eq!(wheel.pop(), None);
         }
+    }
+
+    /// Buckets of 2^17 ps. Of two events the later stays, and is joined by three more; what is set while these are taken
+    /// comes in its turn.
+    #[test]
+    fn what_is_set_for_the_bucket_that_is_emptied_comes_in_its_turn() {
+        let mut wheel = Wheel::new(4);
+        let bucket = 5 << WIDEST;
+        [(0, 30), (1, 10)].map(|(entity, at)| wheel.set(entity, bucket + at));
+        assert_eq!(wheel.pop(), Some((bucket + 10, 1)));
+        [(1, 20), (2, 40), (3, 10)].map(|(entity, at)| wheel.set(entity, bucket + at));
+        assert_eq!([wheel.pop(), wheel.pop()], [Some((bucket + 10, 3)), Some((bucket + 20, 1))]);
+        [(3, 35), (1, 25)].map(|(entity, at)| wheel.set(entity, bucket + at));
+        let order: Vec<Entity> = std::iter::from_fn(|| wheel.pop()).map(|event| event.1).collect();
+        assert_eq!(order, [1, 0, 3, 2]);
     }
 
     /// Buckets of 2^9 ps last for 2.097 us in 4096, so waits of 1.084 us let events 0.6 ns apart have them, and events 3 ns

@@ -86,7 +86,7 @@ impl Engine {
         {
             self.schedule.set(Event::Arrival(id), arrival);
         }
-        match self.network.ports[id].mode {
+        match self.network.ports[id].mode() {
             Mode::Queues(queues) => self.rescale_transmission(now, queues, old),
             Mode::Alone(sole) => self.link_changed(now, sole.sender),
             Mode::Fifo(fifo) => {

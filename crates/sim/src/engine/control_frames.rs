@@ -40,10 +40,9 @@ impl Engine {
 
     /// Queues a frame that travels in reverse for the next link, or takes it at its source.
     fn forward_reverse(&mut self, now: Instant, frame: Frame) {
-        let Some(before) = usize::from(frame.hop()).checked_sub(1) else {
+        let Some(port) = self.network.routes.back(&frame) else {
             return self.control_received(now, frame);
         };
-        let port = self.network.reverse_of(self.network.routes.ports_of(frame.path())[before]);
         if !self.enqueue(now, port, frame) {
             self.drop_control(now, frame);
         }

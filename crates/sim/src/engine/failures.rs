@@ -48,7 +48,7 @@ impl Engine {
     }
 
     fn queues_of_failing(&self, id: PortId) -> QueuesId {
-        match self.network.ports[id].mode {
+        match self.network.ports[id].mode() {
             Mode::Queues(queues) => queues,
             _ => unreachable!("a port that may fail has priority queues"),
         }

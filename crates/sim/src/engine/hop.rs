@@ -6,7 +6,7 @@ use super::schedule::Event;
 use crate::frame::{Frame, flag};
 use crate::ids::{Id, InputId, PortCpId, PortId, QueuesId};
 use crate::plan::{PauseRule, PauseTarget};
-use crate::port::{Departures, FarEnd, Fifo, Mode};
+use crate::port::{FarEnd, Fifo, Mode};
 use qcnlab_schemes::{Arrival, CongestionPoint, CpAction, CpFastPath, CpId, Queue};
 use qcnlab_units::{Bytes, Instant};
 
@@ -19,7 +19,7 @@ impl Engine {
             self.network.update_queue(now, id);
             port = &mut self.network.ports[id];
         }
-        if let Mode::Lazy(lazy) = port.mode
+        if let Mode::Lazy(lazy) = port.mode()
             && port.ring().is_empty()
         {
             let mut frame = self.cross_empty_link(now, id, lazy.sender);
@@ -34,6 +34,11 @@ impl Engine {
         let admitted = port.admit_unseen(&mut frame);
         if let Some(next) = port.next_arrival() {
             self.schedule.set(Event::Arrival(id), next);
+            // In a fabric more packets are under way than caches hold: most of the time of an arrival went into waiting
+            // for what it carries.
+            if self.network.routes.acknowledged {
+                self.network.packets.load_early(port.brings());
+            }
         } else if let Some(flow) = port.lazy_sender() {
             self.schedule_lazy_arrival(flow);
         }
@@ -70,7 +75,7 @@ impl Engine {
     /// A data frame or an acknowledgement arrives at a port's queue.
     #[inline(always)]
     pub(super) fn forward(&mut self, now: Instant, id: PortId, frame: Frame) {
-        let mode = self.network.ports[id].mode;
+        let mode = self.network.ports[id].mode();
         if let Mode::Fifo(fifo) = mode {
             self.forward_fifo(now, id, fifo, frame);
         } else if let Mode::Queues(queues) = mode {
@@ -83,7 +88,7 @@ impl Engine {
     /// As [`forward`](Engine::forward), at a first-in first-out port.
     #[inline(always)]
     fn forward_fifo(&mut self, now: Instant, id: PortId, fifo: Fifo, frame: Frame) {
-        let admitted = self.enqueue_fifo(now, id, fifo, frame);
+        let admitted = self.enqueue_fifo(now, id, frame);
         if !admitted {
             self.drop_frame(now, id, &frame);
         }
@@ -169,7 +174,7 @@ impl Engine {
             return;
         }
         let next = self.network.routes.ports[(path.start + u32::from(frame.hop())) as usize];
-        let cp = match self.network.ports[next].mode {
+        let cp = match self.network.ports[next].mode() {
             Mode::Fifo(fifo) => fifo.cp,
             Mode::Queues(queues) => self.network.queues[queues].of_class(frame.class()).cp,
             Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => None,
@@ -178,7 +183,7 @@ impl Engine {
             && !self.counts_only(cp, &frame, false)
         {
             self.network.update_queue(now, next);
-            let len = match self.network.ports[next].mode {
+            let len = match self.network.ports[next].mode() {
                 Mode::Queues(queues) => Bytes::new(self.network.queues[queues].of_class(frame.class()).octets),
                 _ => self.network.ports[next].queue_len(),
             };
@@ -215,12 +220,12 @@ impl Engine {
 
     /// Queues a frame; returns false when it does not fit.
     pub(super) fn enqueue(&mut self, now: Instant, id: PortId, frame: Frame) -> bool {
-        match self.network.ports[id].mode {
+        match self.network.ports[id].mode() {
             Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => {
                 self.enqueue_plain(now, id, frame);
                 true
             }
-            Mode::Fifo(fifo) => self.enqueue_fifo(now, id, fifo, frame),
+            Mode::Fifo(_) => self.enqueue_fifo(now, id, frame),
             Mode::Queues(queues) => {
                 let refused = self.network.queues[queues].guarded && self.network.refuses(id, queues, &frame);
                 !refused && self.enqueue_by_class(now, id, queues, frame)
@@ -245,9 +250,9 @@ impl Engine {
 
     /// Queues a frame at a first-in first-out port.
     #[inline(always)]
-    fn enqueue_fifo(&mut self, now: Instant, id: PortId, fifo: Fifo, frame: Frame) -> bool {
+    fn enqueue_fifo(&mut self, now: Instant, id: PortId, frame: Frame) -> bool {
         let mut port = &mut self.network.ports[id];
-        if matches!(fifo.departures, Departures::ShownAndFreed(_)) || !port.surely_fits(frame.octets()) {
+        if !port.surely_fits(frame.octets()) {
             self.network.update_queue(now, id);
             port = &mut self.network.ports[id];
         }
@@ -255,7 +260,7 @@ impl Engine {
             return false;
         }
         // Where a congestion point stamps telemetry, no departure is ignored.
-        let starts = port.ignored_up_to == 0 && port.queue_len().get() == frame.octets();
+        let starts = port.ignored_up_to() == 0 && port.queue_len().get() == frame.octets();
         if matches!(port.far_end(), FarEnd::CountingSink) {
             if port.ring().is_full() {
                 self.make_room(now, id);

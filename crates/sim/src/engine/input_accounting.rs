@@ -147,14 +147,12 @@ impl Network {
         self.nodes[node].counting = counting;
         let each = counting == Counting::EachFrame;
         for output in &self.nodes[node].outputs {
-            match &mut self.ports[*output].mode {
-                Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => {}
-                Mode::Fifo(fifo) => fifo.departures = fifo.departures.counted(each),
-                Mode::Queues(queues) => {
-                    if let Some(fifo) = &mut self.queues[*queues].unpaused {
-                        fifo.departures = fifo.departures.counted(each);
-                    }
-                }
+            let port = &mut self.ports[*output];
+            port.count_departures(each);
+            if let Mode::Queues(queues) = port.mode()
+                && let Some(fifo) = &mut self.queues[queues].unpaused
+            {
+                fifo.departures = fifo.departures.counted(each);
             }
         }
     }
@@ -179,7 +177,7 @@ impl Network {
         }
         for output in 0..self.nodes[node].computing.len() {
             let output = self.nodes[node].computing[output];
-            if matches!(self.ports[output].mode, Mode::Fifo(_)) {
+            if matches!(self.ports[output].mode(), Mode::Fifo(_)) {
                 self.update_queue(now, output);
             }
         }

@@ -63,9 +63,9 @@ impl Engine {
             let sole = Sole { sender: flow, queues: port.queues() };
             let one_class = sole.queues.is_some_and(|queues| self.network.queues[queues].queues.len() == 1);
             if sender.lazy {
-                port.mode = Mode::Lazy(sole);
+                port.set_mode(Mode::Lazy(sole));
             } else if alone && one_class {
-                port.mode = Mode::Alone(sole);
+                port.set_mode(Mode::Alone(sole));
             }
         }
     }

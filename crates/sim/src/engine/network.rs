@@ -112,6 +112,9 @@ pub(super) struct Path {
     /// The last port, as the recorder numbers it, and the flow's position among those that end there.
     pub(super) sink: SinkId,
     pub(super) member: u32,
+    /// The node where it begins, and the one where it ends.
+    pub(super) source: NodeId,
+    pub(super) destination: NodeId,
     /// How many links it has.
     pub(super) len: u8,
 }
@@ -145,6 +148,15 @@ impl Routes {
         // Each path before has one entry more than ports.
         let first = path.start + frame.path().number();
         let next = self.onward[first as usize + usize::from(frame.hop())][usize::from(reverse)];
+        (next != END).then_some(next)
+    }
+
+    /// The port by which a frame that travels in reverse goes on from where it is; `None` at its source.
+    #[inline]
+    pub(super) fn back(&self, frame: &Frame) -> Option<PortId> {
+        let first = self.paths[frame.path()].start + frame.path().number();
+        let [_, next] = self.onward[first as usize + usize::from(frame.hop())];
+        debug_assert!(next != END || frame.hop() == 0, "a link that something travels back over has two directions");
         (next != END).then_some(next)
     }
 
@@ -229,13 +241,13 @@ impl Network {
     /// they leave less behind than what is counted with it.
     pub(super) fn find_ignored(&mut self, id: PortId) {
         let port = &mut self.ports[id];
-        let fifo = match port.mode {
+        let fifo = match port.mode() {
             Mode::Fifo(fifo) => Some(fifo),
             Mode::Queues(queues) => self.queues[queues].unpaused,
             Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => None,
         };
         if let Some(Departures::Shown(cp) | Departures::ShownAndFreed(cp)) = fifo.map(|fifo| fifo.departures) {
-            port.ignored_up_to = self.cps[cp].cp.ignores_departures_up_to(port.rate()).map_or(0, Bytes::get);
+            port.ignore_up_to(self.cps[cp].cp.ignores_departures_up_to(port.rate()).map_or(0, Bytes::get));
         }
     }
 
@@ -250,7 +262,7 @@ impl Network {
     }
 
     fn act_on_departures(&mut self, now: Instant, id: PortId) {
-        let Mode::Fifo(Fifo { departures, .. }) = self.ports[id].mode else { return };
+        let Mode::Fifo(Fifo { departures, .. }) = self.ports[id].mode() else { return };
         match departures {
             Departures::FreeBuffers => self.free_departed(now, id),
             Departures::Shown(cp) | Departures::ShownAndFreed(cp) => self.show_departed(now, id, cp),
@@ -262,7 +274,7 @@ impl Network {
     fn show_departed(&mut self, now: Instant, id: PortId, cp: PortCpId) {
         let Network { ports, cps, packets, inputs, shared_buffers, routes, .. } = self;
         let (port, cp) = (&mut ports[id], &mut cps[cp]);
-        let frees = matches!(port.mode, Mode::Fifo(Fifo { departures: Departures::ShownAndFreed(_), .. }));
+        let frees = matches!(port.mode(), Mode::Fifo(Fifo { departures: Departures::ShownAndFreed(_), .. }));
         while let Some(left) = port.next_departed(now) {
             let queue = Queue { len: port.queue_len(), capacity: port.capacity(), rate: port.rate() };
             cp.mark_departing(left, port.last_departed(), queue);
@@ -282,7 +294,7 @@ impl Network {
     #[inline]
     pub(super) fn stamp_first(&mut self, now: Instant, id: PortId) {
         let Mode::Fifo(Fifo { departures: Departures::Shown(cp) | Departures::ShownAndFreed(cp), .. }) =
-            self.ports[id].mode
+            self.ports[id].mode()
         else {
             return;
         };
@@ -307,7 +319,7 @@ impl Network {
     /// The queue that frames of a class wait in at a port, as of the last update, and its congestion point.
     pub(super) fn queue_of(&self, id: PortId, class: u8) -> (Queue, Option<PortCpId>) {
         let port = &self.ports[id];
-        let (cp, len) = match port.mode {
+        let (cp, len) = match port.mode() {
             Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => (None, port.queue_len()),
             Mode::Fifo(fifo) => (fifo.cp, port.queue_len()),
             Mode::Queues(queues) => {
@@ -338,7 +350,7 @@ impl Network {
 
     /// Whether a queue of a port has a congestion point.
     pub(super) fn has_cp(&self, id: PortId) -> bool {
-        match self.ports[id].mode {
+        match self.ports[id].mode() {
             Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => false,
             Mode::Fifo(fifo) => fifo.cp.is_some(),
             Mode::Queues(queues) => self.queues[queues].queues.iter().any(|queue| queue.cp.is_some()),
@@ -354,7 +366,7 @@ impl Network {
 
     /// Octets queued at `output` of frames that are of one of `classes` and that the buffer of `input` holds.
     pub(super) fn queued_from(&self, output: PortId, input: InputId, classes: u8) -> u64 {
-        match self.ports[output].mode {
+        match self.ports[output].mode() {
             Mode::Queues(queues) if self.queues[queues].counts_inputs && (classes == u8::MAX || !self.remaps) => {
                 self.queues[queues].octets_from(self.inputs[input].position, classes)
             }
@@ -385,18 +397,20 @@ impl Network {
     }
 
     /// The node at which a frame that travels in reverse, or starts, is.
+    #[inline]
     pub(super) fn node_of(&self, frame: &Frame) -> NodeId {
-        let ports = self.routes.ports_of(frame.path());
-        match usize::from(frame.hop()) {
-            0 => self.links[ports[0]].from,
-            hop => self.links[ports[hop - 1]].to,
+        let path = &self.routes.paths[frame.path()];
+        match frame.hop() {
+            0 => path.source,
+            hop if hop == path.len => path.destination,
+            hop => self.links[self.routes.ports_of(frame.path())[usize::from(hop) - 1]].to,
         }
     }
 
     /// Writes a mark on the frame that was queued last.
     pub(super) fn mark_newest(&mut self, id: PortId, class: u8, mark: u8) {
         let port = &mut self.ports[id];
-        let ring = match port.mode {
+        let ring = match port.mode() {
             Mode::Plain | Mode::Alone(_) | Mode::Fifo(_) | Mode::Lazy(_) => port.ring_mut(),
             Mode::Queues(queues) => &mut self.queues[queues].of_class_mut(class).frames,
         };

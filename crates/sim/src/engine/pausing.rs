@@ -84,7 +84,7 @@ impl Engine {
             self.schedule.set(Event::PauseEffect(sender), Instant::from_ps(*next));
         }
         let port = self.network.reverse_of(self.network.queues[sender].port);
-        let mode = self.network.ports[port].mode;
+        let mode = self.network.ports[port].mode();
         match mode {
             Mode::Lazy(sole) => self.send_lazily(now, sole.sender),
             Mode::Alone(_) => {}

@@ -11,7 +11,7 @@ use crate::queue_pair::{QueuePair, Unanswered};
 use crate::roce::Reply;
 use crate::source::Source;
 use qcnlab_schemes::{Acknowledgement, Echo, EventKind, LossSign, NotificationPoint, ReactionPoint, TransportEvent};
-use qcnlab_units::{Instant, Span};
+use qcnlab_units::{Bytes, Instant, Span};
 
 impl Engine {
     pub(super) fn queue_pair(&mut self, flow: FlowId) -> &mut QueuePair {
@@ -40,8 +40,9 @@ impl Engine {
             Reply::Nothing => self.schedule_pair_timer(flow),
             Reply::Ack if self.is_held_back(now, flow) => self.schedule_pair_timer(flow),
             Reply::Ack => self.acknowledge(now, flow, AckKind::Positive),
-            Reply::Nack(here) => self.acknowledge(now, flow, AckKind::Negative(here)),
-            Reply::Trimmed(number) => self.acknowledge(now, flow, AckKind::Trimmed(number)),
+            Reply::Nack(None) => self.acknowledge(now, flow, AckKind::Negative),
+            Reply::Nack(Some(_)) => self.acknowledge(now, flow, AckKind::NegativeKept),
+            Reply::Trimmed(_) => self.acknowledge(now, flow, AckKind::Trimmed),
         }
         if completes {
             self.flow_completed(now, flow, CompletesAt::Receiver);
@@ -77,8 +78,11 @@ impl Engine {
         let expected = pair.receiver.next_expected();
         let record = self.network.packets.get_mut(id);
         (record.expected, record.answered, record.marked) = (expected, packets, marked);
-        (record.kind, record.credit) = (kind, credit);
+        record.kind = kind;
         let path = PathId::new(record.path);
+        if let Some(credit) = credit {
+            self.network.packets.grant(id, credit);
+        }
         let hop = self.network.routes.paths[path].len;
         self.recording.counters.acks_sent += 1;
         let flags = flag::REVERSE | flag::ACK;
@@ -87,47 +91,20 @@ impl Engine {
 
     /// An acknowledgement reaches the sender.
     pub(super) fn packet_acknowledged(&mut self, now: Instant, flow: FlowId, id: PacketId) {
-        let record = *self.network.packets.get(id);
+        let record = self.network.packets.get(id);
         let sender = &mut self.senders.flows[flow];
-        sender.path_acknowledged(now, &record);
+        sender.path_acknowledged(now, record);
         let Source::Roce(pair) = &mut sender.source else { unreachable!("packets belong to queue pairs") };
         let newly = match record.kind {
             AckKind::Positive => pair.sender.on_ack(now, record.expected),
-            AckKind::Negative(here) => pair.sender.on_nack(now, record.expected, here),
-            AckKind::Trimmed(number) => pair.sender.on_trimmed(now, record.expected, number),
+            AckKind::Negative => pair.sender.on_nack(now, record.expected, None),
+            AckKind::NegativeKept => pair.sender.on_nack(now, record.expected, Some(record.number)),
+            AckKind::Trimmed => pair.sender.on_trimmed(now, record.expected, record.number),
         };
-        let finished = &mut self.recording.tallies[flow].finished;
-        let completes = pair.sender.finished() && *finished == Instant::NEVER.ps();
-        if completes {
-            *finished = now.ps();
-        }
-        if !pair.events.is_empty() {
-            let limiter_id = sender.limiter;
-            let limiter = &mut self.senders.limiters[limiter_id].driver;
-            let flight = pair.flight();
-            if record.answered > 0 && pair.hears(EventKind::Acknowledgement) {
-                let ack = Acknowledgement {
-                    newly,
-                    packets: record.answered,
-                    marked: record.marked,
-                    sent_at: record.sent_at,
-                    path: record.path,
-                    hops: self.network.packets.hops(id),
-                };
-                limiter.rp.on_transport(now, &TransportEvent::Acknowledged(ack), &flight, &mut limiter.dice);
-            }
-            let negative =
-                matches!(record.kind, AckKind::Negative(_)).then_some(TransportEvent::NegativelyAcknowledged);
-            let credited = record.credit.map(TransportEvent::Credited);
-            let trimmed = match record.kind {
-                AckKind::Trimmed(number) => Some(TransportEvent::Trimmed(pair.sender.payload_of(number))),
-                _ => None,
-            };
-            for event in [negative, trimmed, credited].into_iter().flatten().filter(|event| pair.hears_of(event)) {
-                limiter.rp.on_transport(now, &event, &flight, &mut limiter.dice);
-            }
-            pair.update_permits(&limiter.rp);
-            self.rp_changed(now, limiter_id);
+        let completes = pair.sender.finished() && self.recording.finishes(now, flow);
+        let frees_nothing = pair.frees_nothing(record);
+        if pair.minds(record) {
+            self.tell_acknowledged(now, flow, id, newly);
         }
         self.network.packets.end(id);
         if completes {
@@ -135,7 +112,43 @@ impl Engine {
             self.close_flow(now);
         }
         self.schedule_pair_timer(flow);
-        self.request_send(now, flow);
+        if !frees_nothing {
+            self.request_send(now, flow);
+        }
+    }
+
+    /// Tells the reaction point of a queue pair of an acknowledgement, and takes over what it permits then.
+    fn tell_acknowledged(&mut self, now: Instant, flow: FlowId, id: PacketId, newly: Bytes) {
+        let record = self.network.packets.get(id);
+        let sender = &mut self.senders.flows[flow];
+        let Source::Roce(pair) = &mut sender.source else { unreachable!("packets belong to queue pairs") };
+        let limiter_id = sender.limiter;
+        let limiter = &mut self.senders.limiters[limiter_id].driver;
+        let flight = pair.flight();
+        if record.answered > 0 && pair.hears(EventKind::Acknowledgement) {
+            let ack = Acknowledgement {
+                newly,
+                packets: record.answered,
+                marked: record.marked,
+                sent_at: record.sent_at,
+                path: record.path,
+                hops: self.network.packets.hops(id),
+            };
+            limiter.rp.on_transport(now, &TransportEvent::Acknowledged(ack), &flight, &mut limiter.dice);
+        }
+        if !record.is_plain() {
+            let said = match record.kind {
+                AckKind::Positive => None,
+                AckKind::Negative | AckKind::NegativeKept => Some(TransportEvent::NegativelyAcknowledged),
+                AckKind::Trimmed => Some(TransportEvent::Trimmed(pair.sender.payload_of(record.number))),
+            };
+            let credited = self.network.packets.credit(id).map(TransportEvent::Credited);
+            for event in [said, credited].into_iter().flatten().filter(|event| pair.hears_of(event)) {
+                limiter.rp.on_transport(now, &event, &flight, &mut limiter.dice);
+            }
+        }
+        pair.update_permits(&limiter.rp);
+        self.rp_changed(now, limiter_id);
     }
 
     /// A timer of a queue pair may have expired.

@@ -38,6 +38,16 @@ impl Recording {
         self.tallies[path.flow].deliver(now, size)
     }
 
+    /// All of a flow is acknowledged. True if it was not before.
+    pub(super) fn finishes(&mut self, now: Instant, flow: FlowId) -> bool {
+        let finished = &mut self.tallies[flow].finished;
+        let first = *finished == Instant::NEVER.ps();
+        if first {
+            *finished = now.ps();
+        }
+        first
+    }
+
     /// A data frame is dropped at a port. True if it is the first of a flow that can never finish without it.
     pub(super) fn on_drop(&mut self, now: Instant, port: PortId, flow: FlowId, size: u64) -> bool {
         self.recorder.on_drop(now, port, flow, size);

@@ -68,17 +68,22 @@ impl Engine {
         if sender.adapter.is_none() {
             return self.release_alone(now, flow);
         }
-        if sender.waits {
-            return;
+        if !sender.waits && self.joins_limiter(now, flow) {
+            let limiter = self.senders.flows[flow].limiter;
+            self.advance_limiter(now, limiter);
         }
+    }
+
+    /// Has a flow that does not wait join the queue of its limiter if it has a frame to send, and schedules it for when
+    /// it has one if not; returns whether it joined.
+    fn joins_limiter(&mut self, now: Instant, flow: FlowId) -> bool {
         self.update_source(now, flow);
         let sender = &mut self.senders.flows[flow];
         match sender.source.next_ready(now, sender.stop) {
             Some(at) if at <= now => {
                 sender.waits = true;
-                let limiter = sender.limiter;
-                self.senders.limiters[limiter].queue.push_back(flow);
-                self.advance_limiter(now, limiter);
+                self.senders.limiters[sender.limiter].queue.push_back(flow);
+                return true;
             }
             Some(at) => self.schedule.set(Event::SourceFrame(flow), at),
             None => {
@@ -87,6 +92,7 @@ impl Engine {
                 }
             }
         }
+        false
     }
 
     /// Sends the first flow in a limiter's queue on to its adapter, now or when the pacer allows.
@@ -122,7 +128,7 @@ impl Engine {
     fn schedule_adapter(&mut self, now: Instant, id: AdapterId) {
         let adapter = &self.senders.adapters[id];
         let port = &self.network.ports[adapter.port];
-        match port.mode {
+        match port.mode() {
             // With other frames on the link, all flows that are released at this instant join the adapter first.
             Mode::Queues(queues) if !self.network.queues[queues].is_idle() => {}
             Mode::Queues(_) if adapter.flows == 1 => self.serve_adapter(now, id),
@@ -140,7 +146,7 @@ impl Engine {
     pub(super) fn serve_adapter(&mut self, now: Instant, id: AdapterId) {
         let port = &self.network.ports[self.senders.adapters[id].port];
         let (mut classes, mut waits) = (u8::MAX, None);
-        match port.mode {
+        match port.mode() {
             Mode::Queues(queues_id) => {
                 let queues = &self.network.queues[queues_id];
                 if !queues.is_idle() {
@@ -195,7 +201,7 @@ impl Engine {
                 self.send_probes(now, limiter_id);
             }
         }
-        self.request_send(now, flow);
+        self.joins_limiter(now, flow);
         self.advance_limiter(now, limiter_id);
     }
 
@@ -257,7 +263,7 @@ impl Engine {
             {
                 self.schedule.set(Event::RpWake(limiter_id), wake);
             }
-            if matches!(port.mode, Mode::Plain | Mode::Alone(_)) && !self.senders.probe {
+            if matches!(port.mode(), Mode::Plain | Mode::Alone(_)) && !self.senders.probe {
                 if let Some(arrival) = port.enqueue_plain(now, frame) {
                     self.schedule.set(Event::Arrival(port_id), arrival);
                 }

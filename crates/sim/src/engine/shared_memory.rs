@@ -82,7 +82,7 @@ impl Network {
         let output = self.next_port(frame)?;
         let alpha = self.queue_alpha(output)?;
         let memory = &self.shared_buffers[shared];
-        let len = match self.ports[output].mode {
+        let len = match self.ports[output].mode() {
             Mode::Queues(queues) => {
                 let queue = self.queues[queues].of_class(frame.class());
                 memory.take(queue.octets, queue.frames.since(queue.frames.head()))

@@ -139,12 +139,12 @@ impl Engine {
 
     /// Changes a first-in first-out port to its priority queues, if it has some.
     pub(super) fn use_priority_queues(&mut self, now: Instant, id: PortId) {
-        let Mode::Fifo(fifo) = self.network.ports[id].mode else { return };
+        let Mode::Fifo(fifo) = self.network.ports[id].mode() else { return };
         let Some(queues_id) = fifo.queues else { return };
         self.network.update_queue(now, id);
         let Network { ports, queues, inputs, routes, .. } = &mut self.network;
         let (port, queues) = (&mut ports[id], &mut queues[queues_id]);
-        port.mode = Mode::Queues(queues_id);
+        port.set_mode(Mode::Queues(queues_id));
         queues.unpaused = Some(fifo);
         if let Some(ends) = port.next_departure() {
             queues.transmitting = Transmitting::Head(0);
@@ -172,7 +172,7 @@ impl Engine {
         }
         let port_id = queues.port;
         let port = &mut self.network.ports[port_id];
-        port.mode = Mode::Fifo(fifo);
+        port.set_mode(Mode::Fifo(fifo));
         let queue = &mut queues.queues[0];
         queue.reset_count();
         port.take_back(now, &mut queue.frames);

@@ -65,7 +65,7 @@ impl Engine {
             self.network.packets.end(older);
         }
         match reply {
-            Reply::Trimmed(number) => self.acknowledge(now, flow, AckKind::Trimmed(number)),
+            Reply::Trimmed(_) => self.acknowledge(now, flow, AckKind::Trimmed),
             _ => self.acknowledge(now, flow, AckKind::Positive),
         }
     }

@@ -114,6 +114,12 @@ impl QpSender {
         self.permitted = window.map_or(u64::MAX, Bytes::get);
     }
 
+    /// Whether any number of octets may be in flight.
+    #[inline]
+    pub fn is_unbounded(&self) -> bool {
+        self.own_window.min(self.permitted) == u64::MAX
+    }
+
     /// Whether [`next_packet`](QpSender::next_packet) would give one: a repair, or a packet while fewer octets than
     /// the window are in flight.
     #[inline]

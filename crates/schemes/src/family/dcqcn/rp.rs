@@ -294,4 +294,9 @@ impl RpFastPath for DcqcnRp {
     fn on_sent_may_be_late(&self) -> bool {
         true
     }
+
+    /// Alpha falls by itself, and only a mark raises it.
+    fn ignores_unmarked_acknowledgements(&self) -> bool {
+        true
+    }
 }

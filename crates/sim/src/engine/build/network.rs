@@ -61,6 +61,7 @@ pub(super) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<FlowId>>) {
     network.add_wred(plan);
     network.packets = Packets::new(network.cps.iter().any(PortCp::stamps));
     network.find_hop_inputs();
+    network.find_ends(plan);
     (network, sinks)
 }
 
@@ -123,7 +124,10 @@ fn routes(plan: &Plan) -> (Routes, IdVec<SinkId, Vec<FlowId>>) {
         let ends = |path: &Vec<u32>| (path[0], path.last().copied());
         assert!(ends(path) == ends(&flow.paths[0]), "paths share first and last link");
         let start = routes.ports.len() as u32;
-        routes.paths.push(Path { start, len: path.len() as u8, flow: FlowId::new(number), sink, member });
+        let [first, last] = [path[0], path[path.len() - 1]].map(|port| &plan.ports[port as usize]);
+        let (source, destination) = (NodeId::new(first.from), NodeId::new(last.to));
+        let (flow, len) = (FlowId::new(number), path.len() as u8);
+        routes.paths.push(Path { start, flow, sink, member, source, destination, len });
         routes.ports.extend(path.iter().copied().map(PortId::new));
         // Nothing travels back over a link without a peer.
         let back = |port: &u32| plan.ports[*port as usize].peer.map_or(END, PortId::new);
@@ -157,7 +161,7 @@ impl Network {
                     let of_queue = queues.queues.iter().map(|queue| quanta[usize::from(queue.class)].get());
                     Box::new(DeficitRoundRobin::new(of_queue.collect()))
                 });
-                self.ports[id].mode = Mode::Queues(self.queues.push(queues));
+                self.ports[id].set_mode(Mode::Queues(self.queues.push(queues)));
             }
         }
     }
@@ -210,7 +214,7 @@ impl Network {
                 continue;
             }
             let class = (own.count_ones() == 1).then(|| own.trailing_zeros() as u8);
-            match self.ports[id].mode {
+            match self.ports[id].mode() {
                 Mode::Queues(queues) => {
                     for class in (0..8u8).filter(|class| own & 1 << class != 0) {
                         let only = own.count_ones() == 1;
@@ -224,7 +228,7 @@ impl Network {
                     let shown = self.cps[cp].observes_departures();
                     let departures = if shown { Departures::Shown(cp) } else { Departures::Unobserved };
                     let arrivals = if self.cps[cp].sees_arrivals { cp } else { PortCpId::MAX };
-                    self.ports[id].mode = Mode::Fifo(Fifo { cp: Some(cp), arrivals, departures, queues: None });
+                    self.ports[id].set_mode(Mode::Fifo(Fifo { cp: Some(cp), arrivals, departures, queues: None }));
                 }
             }
         }
@@ -234,7 +238,7 @@ impl Network {
     /// ramp, and early drops.
     fn add_wred(&mut self, plan: &Plan) {
         for (id, port) in self.ports.ids().zip(&plan.ports).filter(|(_, port)| !port.wred.is_empty()) {
-            let Mode::Queues(queues) = self.ports[id].mode else { continue };
+            let Mode::Queues(queues) = self.ports[id].mode() else { continue };
             for queue in &mut self.queues[queues].queues {
                 let Some(wred) = port.wred.iter().find(|wred| wred.classes & 1 << queue.class != 0) else { continue };
                 let marks = queue.cp.is_some_and(|cp| self.cps[cp].set_ramp(wred.ramp));
@@ -251,6 +255,17 @@ impl Network {
         assert!(number < u32::from(u16::MAX), "a run has fewer than 65 535 congestion points");
         let dice = Dice::new(plan.seed, plan.replication, name, Purpose::Sampling);
         PortCp::new(plan.scheme.congestion_point(CpId(number)), dice, port, class)
+    }
+
+    /// Finds the ports at whose far ends RoCE packets or their acknowledgements end.
+    fn find_ends(&mut self, plan: &Plan) {
+        for flow in plan.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Roce { .. })) {
+            let path = &flow.paths[0];
+            self.ports[PortId::new(path[path.len() - 1])].bring_packets();
+            if let Some(back) = plan.ports[path[0] as usize].peer {
+                self.ports[PortId::new(back)].bring_packets();
+            }
+        }
     }
 
     /// For each port of each path, finds the input buffers that hold the frames queued there.
@@ -279,7 +294,7 @@ impl Engine {
         }
         let network = &mut self.network;
         for (id, planned) in network.ports.ids().zip(&plan.ports) {
-            let Mode::Queues(queues) = network.ports[id].mode else { continue };
+            let Mode::Queues(queues) = network.ports[id].mode() else { continue };
             let [queue] = &network.queues[queues].queues[..] else { continue };
             let from = &plan.nodes[planned.from as usize];
             let by_holding = from.pauses_by_holding();
@@ -289,7 +304,7 @@ impl Engine {
             }
             let departures = shown.map_or(Departures::Unobserved, Departures::Shown);
             let arrivals = queue.cp.filter(|cp| network.cps[*cp].sees_arrivals).unwrap_or(PortCpId::MAX);
-            network.ports[id].mode = Mode::Fifo(Fifo { cp: queue.cp, arrivals, departures, queues: Some(queues) });
+            network.ports[id].set_mode(Mode::Fifo(Fifo { cp: queue.cp, arrivals, departures, queues: Some(queues) }));
             let node = &mut network.nodes[NodeId::new(planned.from)];
             node.computing.push(id);
             if by_holding {

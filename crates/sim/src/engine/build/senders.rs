@@ -70,7 +70,7 @@ impl Engine {
         let mut adapter_at: HashMap<PortId, AdapterId> = HashMap::new();
         let adapters = &mut self.senders.adapters;
         for sender in self.senders.flows.iter_mut() {
-            let queues = match self.network.ports[sender.port].mode {
+            let queues = match self.network.ports[sender.port].mode() {
                 Mode::Queues(queues) => Some(queues),
                 Mode::Fifo(fifo) => fifo.queues,
                 Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => None,
