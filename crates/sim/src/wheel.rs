@@ -10,8 +10,8 @@
 //! is the same whatever else is pending.
 //!
 //! A level has 4096 buckets; a bucket of one level is as wide as the whole level
-//! below. Those of the first level are as wide as events are apart, as far as that
-//! is known beforehand, and 2^17 ps (131 ns) wide at most: then the levels are
+//! below. Those of the first level are a quarter as wide as events are apart, as far
+//! as that is known beforehand, and 2^17 ps (131 ns) wide at most: then the levels are
 //! 537 us, 2.2 s and 2.5 h long, and nothing is in the fourth. The first level
 //! goes round: it holds what is less than its whole length ahead.
 //!
@@ -19,7 +19,6 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
-use std::hint::select_unpredictable;
 
 /// Number of an entity.
 pub type Entity = u32;
@@ -32,6 +31,7 @@ const NARROWEST: u32 = 9;
 const WIDEST: u32 = 17;
 /// How wide they need not be, whatever waits there are.
 const WIDE_ENOUGH: u32 = 13;
+const NONE: u32 = u32::MAX;
 
 /// Where an entity's event is kept.
 const IDLE: u32 = u32::MAX;
@@ -124,13 +124,12 @@ struct Slot {
 
 impl Slot {
     fn new(tie: Tie) -> Slot {
-        Slot { time: 0, next: 0, prev: 0, tie, location: IDLE }
+        Slot { time: 0, next: NONE, prev: NONE, tie, location: IDLE }
     }
 }
 
 /// The pending events of a run.
 pub struct Wheel {
-    /// One for each entity, and a last one that lists end with: no entity's, later than all events.
     slots: Vec<Slot>,
     /// A bucket of the first level is two to the power of this wide, ps.
     shift: u32,
@@ -161,13 +160,11 @@ impl Wheel {
         Wheel::of(ties.into_iter().map(Slot::new).collect())
     }
 
-    fn of(mut slots: Vec<Slot>) -> Wheel {
-        let none = slots.len() as u32;
-        slots.push(Slot { time: u64::MAX, next: none, prev: none, ..Slot::new(Tie::default()) });
+    fn of(slots: Vec<Slot>) -> Wheel {
         Wheel {
             slots,
             shift: WIDEST,
-            heads: Box::new([[none; BUCKETS]; LEVELS]),
+            heads: Box::new([[NONE; BUCKETS]; LEVELS]),
             words: [[0; BUCKETS / 64]; LEVELS],
             summary: [0; LEVELS],
             current: 0,
@@ -183,14 +180,8 @@ impl Wheel {
     pub fn spaced(mut self, apart: u64, ahead: u64) -> Wheel {
         let covers = |shift: &u32| ahead >> shift < BUCKETS as u64 - 1;
         let narrowest = (NARROWEST..WIDE_ENOUGH).find(covers).unwrap_or(WIDE_ENOUGH);
-        self.shift = apart.max(1).ilog2().clamp(narrowest, WIDEST);
+        self.shift = (apart / 4).max(1).ilog2().clamp(narrowest, WIDEST);
         self
-    }
-
-    /// The number that ends a list: that of the last slot.
-    #[inline(always)]
-    const fn none(&self) -> Entity {
-        self.slots.len() as Entity - 1
     }
 
     /// Whether an event of this bucket of the first level's width is kept there: after the current one, and less than a
@@ -237,13 +228,17 @@ impl Wheel {
                 self.open.remove(at);
             }
             bucket => {
-                self.slots[next as usize].prev = prev;
-                if prev != self.none() {
+                if next != NONE {
+                    self.slots[next as usize].prev = prev;
+                }
+                if prev != NONE {
                     self.slots[prev as usize].next = next;
                 } else {
                     let (level, bucket) = (bucket as usize / BUCKETS, bucket as usize % BUCKETS);
                     self.heads[level][bucket] = next;
-                    self.unmark_if(next == self.none(), level, bucket);
+                    if next == NONE {
+                        self.unmark(level, bucket);
+                    }
                 }
             }
         }
@@ -266,10 +261,19 @@ impl Wheel {
             }
             // Most buckets hold one event or two, which need not pass through the open list.
             if let Some(bucket) = self.after(0) {
-                let newer = self.heads[0][bucket];
-                let older = self.slots[newer as usize].next;
-                if self.slots[older as usize].next == self.none() {
-                    return Some(self.pop_of_two(bucket, newer, older));
+                let entity = self.heads[0][bucket];
+                let slot = &mut self.slots[entity as usize];
+                let next = slot.next;
+                if next == NONE {
+                    slot.location = IDLE;
+                    let time = slot.time;
+                    self.heads[0][bucket] = NONE;
+                    self.unmark(0, bucket);
+                    self.current = self.current & !(BUCKETS as u64 - 1) | bucket as u64;
+                    return Some((time, entity));
+                }
+                if self.slots[next as usize].next == NONE {
+                    return Some(self.pop_of_two(bucket, entity, next));
                 }
             }
             if !self.advance() {
@@ -278,28 +282,21 @@ impl Wheel {
         }
     }
 
-    /// Takes the earlier event of a first-level bucket that holds these two, or `newer` alone. What stays is found in
-    /// its place: the bucket is not the current one yet, so that what is set for it meanwhile joins its list. Without a
-    /// branch: whether a bucket holds one or two, and which is earlier, the processor could not foresee.
+    /// Takes the earlier event of a first-level bucket that holds these two. The other stays there: the bucket is not
+    /// the current one yet, so that what is set for it meanwhile joins its list.
     #[inline]
     fn pop_of_two(&mut self, bucket: usize, newer: Entity, older: Entity) -> (u64, Entity) {
-        let none = self.none();
-        let [new, old] = [newer, older].map(|entity| self.slots[entity as usize].time);
-        let newer_first = if new == old {
-            self.pending(newer, new).is_first_of_instant(&self.pending(older, old))
-        } else {
-            new < old
-        };
-        let first = select_unpredictable(newer_first, newer, older);
-        let stays = select_unpredictable(newer_first, older, newer);
-        let slot = &mut self.slots[stays as usize];
-        (slot.next, slot.prev) = (none, none);
+        let of = |entity: Entity| self.pending(entity, self.slots[entity as usize].time);
+        let newer_first = of(newer) < of(older);
+        let (first, stays) = if newer_first { (newer, older) } else { (older, newer) };
+        let left = &mut self.slots[stays as usize];
+        (left.next, left.prev) = (NONE, NONE);
         self.heads[0][bucket] = stays;
-        self.unmark_if(stays == none, 0, bucket);
         // The first bucket of a round is emptied as the round begins, so this one is not it.
         self.current = self.current & !(BUCKETS as u64 - 1) | (bucket as u64 - 1);
-        self.slots[first as usize].location = IDLE;
-        (new.min(old), first)
+        let taken = &mut self.slots[first as usize];
+        taken.location = IDLE;
+        (taken.time, first)
     }
 
     #[inline(always)]
@@ -334,13 +331,14 @@ impl Wheel {
     #[inline(always)]
     fn link<const LEVEL: usize>(&mut self, entity: Entity, time: u64, bucket: usize) {
         let index = bucket % BUCKETS;
-        // Without a branch: whether something is there already the processor could not foresee.
         let head = std::mem::replace(&mut self.heads[LEVEL][index], entity);
-        self.slots[head as usize].prev = entity;
-        self.mark(LEVEL, index);
-        let none = self.none();
+        if head != NONE {
+            self.slots[head as usize].prev = entity;
+        } else {
+            self.mark(LEVEL, index);
+        }
         let slot = &mut self.slots[entity as usize];
-        (slot.time, slot.next, slot.prev) = (time, head, none);
+        (slot.time, slot.next, slot.prev) = (time, head, NONE);
         slot.location = (LEVEL * BUCKETS + index) as u32;
     }
 
@@ -398,7 +396,7 @@ impl Wheel {
         let Some(at) = at else { return false };
         let spreads = higher.filter(|higher| begins(*higher) == at);
         self.current = at;
-        if self.heads[0][0] != self.none() {
+        if self.heads[0][0] != NONE {
             self.drain_to_open(0);
         }
         if let Some((level, bucket)) = spreads {
@@ -428,10 +426,9 @@ impl Wheel {
     /// Opens a first-level bucket: its events, sorted, become the open list.
     #[inline]
     fn drain_to_open(&mut self, bucket: usize) {
-        let none = self.none();
-        let mut at = std::mem::replace(&mut self.heads[0][bucket], none);
-        self.unmark_if(true, 0, bucket);
-        while at != none {
+        let mut at = std::mem::replace(&mut self.heads[0][bucket], NONE);
+        self.unmark(0, bucket);
+        while at != NONE {
             let slot = &mut self.slots[at as usize];
             slot.location = OPEN;
             self.open.push(Pending { time: slot.time, entity: at, tie: slot.tie });
@@ -444,10 +441,9 @@ impl Wheel {
 
     /// Spreads a bucket of a higher level over the levels below.
     fn spread(&mut self, level: usize, bucket: usize) {
-        let none = self.none();
-        let mut at = std::mem::replace(&mut self.heads[level][bucket], none);
-        self.unmark_if(true, level, bucket);
-        while at != none {
+        let mut at = std::mem::replace(&mut self.heads[level][bucket], NONE);
+        self.unmark(level, bucket);
+        while at != NONE {
             let Slot { time, next, .. } = self.slots[at as usize];
             self.insert(at, time);
             at = next;
@@ -460,11 +456,11 @@ impl Wheel {
         self.summary[level] |= 1 << (bucket / 64);
     }
 
-    /// Clears the bit of a bucket if it is `empty`, without a branch, which the processor could not foresee.
     #[inline]
-    fn unmark_if(&mut self, empty: bool, level: usize, bucket: usize) {
+    fn unmark(&mut self, level: usize, bucket: usize) {
         let word = &mut self.words[level][bucket / 64];
-        *word &= !(u64::from(empty) << (bucket % 64));
+        *word &= !(1 << (bucket % 64));
+        // Without a branch, which the processor could not foresee.
         self.summary[level] &= !(u64::from(*word == 0) << (bucket / 64));
     }
 }
@@ -562,12 +558,12 @@ mod tests {
         assert_eq!(order, [1, 0, 3, 2]);
     }
 
-    /// Buckets of 2^9 ps last for 2.097 us in 4096, so waits of 1.084 us let events 0.6 ns apart have them, and events 3 ns
+    /// Buckets of 2^9 ps last for 2.097 us in 4096, so waits of 1.084 us let events 2.4 ns apart have them, and events 12 ns
     /// apart have 2^11 = 2048 ps. Waits of 5 us need 2^11: 8.4 us. Longer ones than 33.5 us do not count.
     #[test]
-    fn buckets_are_as_wide_as_events_are_apart_and_a_round_as_long_as_they_wait() {
+    fn buckets_are_a_quarter_as_wide_as_events_are_apart_and_a_round_as_long_as_they_wait() {
         let width = |apart, ahead| Wheel::new(0).spaced(apart, ahead).shift;
-        assert_eq!([width(600, 1_084_000), width(3000, 1_084_000), width(600, 5_000_000)], [9, 11, 11]);
+        assert_eq!([width(2400, 1_084_000), width(12_000, 1_084_000), width(2400, 5_000_000)], [9, 11, 11]);
         assert_eq!([width(1, 0), width(1, u64::MAX), width(1 << 20, 0)], [9, 13, 17]);
     }
 
