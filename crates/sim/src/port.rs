@@ -725,6 +725,54 @@ mod tests {
         assert_eq!(port.on_the_wire().count(), 1);
     }
 
+    /// With 1500 of 4500 octets queued: whether the queue must be updated before an arrival, and how large a frame needs no
+    /// update to be queued.
+    #[test]
+    fn what_is_done_about_departures_says_when_a_queue_is_updated() {
+        let mut port = ten_gig();
+        enqueue(&mut port, at_us(0), frame(1500));
+        let limits = |port: &Port| (port.minds_arrivals(), (0..=4500).rev().find(|size| port.surely_fits(*size)));
+        let cp = PortCpId::new(0);
+        let fifo = |departures| Mode::Fifo(Fifo { departures, ..Fifo::UNWATCHED });
+        assert_eq!(limits(&port), (false, Some(3000)));
+        port.set_mode(fifo(Departures::FreeBuffers));
+        assert_eq!(limits(&port), (true, Some(3000)));
+        port.set_mode(fifo(Departures::Shown(cp)));
+        port.ignore_up_to(2000);
+        assert_eq!(limits(&port), (false, Some(500)));
+        port.ignore_up_to(1499);
+        assert_eq!(limits(&port), (true, None));
+        port.ignore_up_to(2000);
+        port.count_departures(true);
+        assert_eq!((port.mode(), limits(&port)), (fifo(Departures::ShownAndFreed(cp)), (true, None)));
+        port.count_departures(false);
+        assert_eq!((port.mode(), limits(&port)), (fifo(Departures::Shown(cp)), (false, Some(500))));
+        port.go_down();
+        assert_eq!(limits(&port), (false, None));
+        port.come_up();
+        assert_eq!(limits(&port), (false, Some(500)));
+        port.update_queue(at_us(2));
+        port.set_mode(fifo(Departures::FreeBuffers));
+        assert!(!port.minds_arrivals(), "nothing is queued");
+    }
+
+    /// Twenty frames make the ring of eight grow twice. When the last of them has arrived, the next is at its beginning.
+    #[test]
+    fn an_empty_link_begins_its_ring_anew() {
+        let mut port = Port::new(BitRate::gbps(10), Span::from_us(5), None, Bytes::ZERO);
+        for _ in 0..20 {
+            port.enqueue_plain(at_us(0), frame(1500));
+        }
+        port.update_queue(at_us(3));
+        let arrived: Vec<u64> = (0..20).map(|_| port.take_arrived().arrival).collect();
+        assert_eq!((arrived[0], arrived[19]), (6_200_000, 29_000_000));
+        assert_eq!((port.queue_len(), port.ring().tail()), (Bytes::ZERO, 20));
+        assert_eq!(port.enqueue_plain(at_us(30), frame(1500)), Some(Instant::from_ps(36_200_000)));
+        assert_eq!((port.queue_len(), port.ring().tail()), (Bytes::new(1500), 1));
+        port.update_queue(at_us(32));
+        assert_eq!((port.queue_len(), port.on_the_wire().count()), (Bytes::ZERO, 1));
+    }
+
     #[test]
     fn overhead_takes_time_but_no_room() {
         let mut port = Port::new(BitRate::gbps(10), Span::ZERO, None, Bytes::new(20));
