@@ -34,9 +34,7 @@ impl Engine {
         let admitted = port.admit_unseen(&mut frame);
         if let Some(next) = port.next_arrival() {
             self.schedule.set(Event::Arrival(id), next);
-            // In a fabric more packets are under way than caches hold: most of the time of an arrival went into waiting
-            // for what it carries.
-            if self.network.routes.acknowledged {
+            if self.network.packets.are_many() {
                 self.network.packets.load_early(port.brings());
             }
         } else if let Some(flow) = port.lazy_sender() {
