@@ -106,11 +106,6 @@ impl<I: Id, T> IdVec<I, T> {
     }
 
     #[inline(always)]
-    pub(crate) fn get(&self, id: I) -> Option<&T> {
-        self.items.get(id.number() as usize)
-    }
-
-    #[inline(always)]
     pub(crate) fn get_mut(&mut self, id: I) -> Option<&mut T> {
         self.items.get_mut(id.number() as usize)
     }

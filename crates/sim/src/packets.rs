@@ -7,7 +7,6 @@ use crate::ids::{Id, IdVec, PacketId};
 use qcnlab_schemes::{HopTelemetry, MOST_HOPS};
 use qcnlab_units::{Bytes, Instant};
 use std::collections::HashMap;
-use std::hint::black_box;
 
 /// What one packet carries, and then its acknowledgement: half a cache line.
 #[derive(Clone, Copy, Debug)]
@@ -53,9 +52,6 @@ pub(crate) enum AckKind {
     /// The packet that it answers was cut to its head.
     Trimmed,
 }
-
-/// So many packets take 128 KB.
-const MANY: u64 = 4096;
 
 /// The packets of a run that are under way.
 #[derive(Clone, Debug)]
@@ -125,18 +121,6 @@ impl Packets {
         if self.records[id].credited { self.credits.get(&id).copied() } else { None }
     }
 
-    /// Whether more are under way than the fastest caches have room for.
-    #[inline(always)]
-    pub(crate) fn are_many(&self) -> bool {
-        self.under_way() > MANY
-    }
-
-    /// Loads an entry that will be needed soon, if there is one, so that a cache has it then. Nobody waits for it.
-    #[inline(always)]
-    pub(crate) fn load_early(&self, id: PacketId) {
-        black_box(self.records.get(id).map_or(0, |record| record.number));
-    }
-
     /// A port writes telemetry on a packet, where there is room.
     #[inline]
     pub(crate) fn stamp(&mut self, id: PacketId, hop: HopTelemetry) {
@@ -163,7 +147,6 @@ impl Packets {
     }
 
     /// How many are under way.
-    #[inline]
     pub(crate) fn under_way(&self) -> u64 {
         (self.records.len() - self.free.len()) as u64
     }

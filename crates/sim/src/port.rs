@@ -10,9 +10,8 @@
 //! there, and only what is on the wire here.
 
 use crate::frame::{Flags, Frame, Ring, flag};
-use crate::ids::{FlowId, Id, InputId, PacketId, PortCpId, QueuesId};
+use crate::ids::{FlowId, InputId, PortCpId, QueuesId};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
-use std::hint::select_unpredictable;
 
 /// How a port queues and transmits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,8 +130,6 @@ pub(crate) struct Port {
     overhead: u64,
     capacity: u64,
     far_end: FarEnd,
-    /// Whether RoCE packets or their acknowledgements end at the far end.
-    brings_packets: bool,
     pub(crate) count: PortCount,
     /// Up to so many octets the queue need not be updated for a congestion point that sees departures: those that leave
     /// no more behind mean nothing to it.
@@ -182,7 +179,6 @@ impl Port {
             paused_until: 0,
             rate,
             far_end: FarEnd::Node,
-            brings_packets: false,
             defended_allowance: 0,
             up_capacity: None,
         }
@@ -360,18 +356,6 @@ impl Port {
 
     pub(crate) const fn capacity(&self) -> Bytes {
         Bytes::new(self.capacity)
-    }
-
-    /// RoCE packets or their acknowledgements end at the far end.
-    pub(crate) const fn bring_packets(&mut self) {
-        self.brings_packets = true;
-    }
-
-    /// What the oldest frame carries if it is RoCE's and ends at the far end; else what some frame carries, or none.
-    #[inline(always)]
-    pub(crate) fn brings(&self) -> PacketId {
-        let oldest = self.ring.at(self.ring.head()).packet();
-        select_unpredictable(self.brings_packets, oldest, PacketId::new(0))
     }
 
     /// When the oldest frame reaches the far end.
@@ -650,6 +634,7 @@ pub(crate) fn rescaled(left: u64, old: BitRate, new: BitRate) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::Id;
 
     fn frame(size: u16) -> Frame {
         Frame::of_class(0, size)

@@ -549,11 +549,14 @@ mod tests {
     fn what_is_set_for_the_bucket_that_is_emptied_comes_in_its_turn() {
         let mut wheel = Wheel::new(4);
         let bucket = 5 << WIDEST;
-        [(0, 30), (1, 10)].map(|(entity, at)| wheel.set(entity, bucket + at));
+        let set = |wheel: &mut Wheel, events: &[(Entity, u64)]| {
+            events.iter().for_each(|(entity, at)| wheel.set(*entity, bucket + at));
+        };
+        set(&mut wheel, &[(0, 30), (1, 10)]);
         assert_eq!(wheel.pop(), Some((bucket + 10, 1)));
-        [(1, 20), (2, 40), (3, 10)].map(|(entity, at)| wheel.set(entity, bucket + at));
+        set(&mut wheel, &[(1, 20), (2, 40), (3, 10)]);
         assert_eq!([wheel.pop(), wheel.pop()], [Some((bucket + 10, 3)), Some((bucket + 20, 1))]);
-        [(3, 35), (1, 25)].map(|(entity, at)| wheel.set(entity, bucket + at));
+        set(&mut wheel, &[(3, 35), (1, 25)]);
         let order: Vec<Entity> = std::iter::from_fn(|| wheel.pop()).map(|event| event.1).collect();
         assert_eq!(order, [1, 0, 3, 2]);
     }

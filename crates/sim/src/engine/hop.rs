@@ -34,9 +34,6 @@ impl Engine {
         let admitted = port.admit_unseen(&mut frame);
         if let Some(next) = port.next_arrival() {
             self.schedule.set(Event::Arrival(id), next);
-            if self.network.packets.are_many() {
-                self.network.packets.load_early(port.brings());
-            }
         } else if let Some(flow) = port.lazy_sender() {
             self.schedule_lazy_arrival(flow);
         }

@@ -61,7 +61,6 @@ pub(super) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<FlowId>>) {
     network.add_wred(plan);
     network.packets = Packets::new(network.cps.iter().any(PortCp::stamps));
     network.find_hop_inputs();
-    network.find_ends(plan);
     (network, sinks)
 }
 
@@ -255,17 +254,6 @@ impl Network {
         assert!(number < u32::from(u16::MAX), "a run has fewer than 65 535 congestion points");
         let dice = Dice::new(plan.seed, plan.replication, name, Purpose::Sampling);
         PortCp::new(plan.scheme.congestion_point(CpId(number)), dice, port, class)
-    }
-
-    /// Finds the ports at whose far ends RoCE packets or their acknowledgements end.
-    fn find_ends(&mut self, plan: &Plan) {
-        for flow in plan.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Roce { .. })) {
-            let path = &flow.paths[0];
-            self.ports[PortId::new(path[path.len() - 1])].bring_packets();
-            if let Some(back) = plan.ports[path[0] as usize].peer {
-                self.ports[PortId::new(back)].bring_packets();
-            }
-        }
     }
 
     /// For each port of each path, finds the input buffers that hold the frames queued there.
