@@ -52,7 +52,7 @@ fn lazy_and_counting(change: impl Fn(&mut Net)) -> (bool, bool) {
     let engine = Engine::new(&net.plan);
     let port = |name| &engine.network.ports[PortId::new(net.port(name))];
     let lazy = engine.senders.flows[FlowId::new(0)].lazy;
-    assert_eq!(lazy, matches!(port("a->s").mode, Mode::Lazy(_)));
+    assert_eq!(lazy, matches!(port("a->s").mode(), Mode::Lazy(_)));
     (lazy, port("s->c").far_end() == FarEnd::CountingSink)
 }
 
@@ -156,7 +156,7 @@ fn is_fifo(classes: [u8; 2], change: impl Fn(&mut Net)) -> bool {
     let engine = Engine::new(&net.plan);
     let s = NodeId::new(net.node("s"));
     let (port, node) = (PortId::new(net.port("s->c")), &engine.network.nodes[s]);
-    let fifo = matches!(engine.network.ports[port].mode, Mode::Fifo(fifo) if fifo.queues.is_some());
+    let fifo = matches!(engine.network.ports[port].mode(), Mode::Fifo(fifo) if fifo.queues.is_some());
     assert_eq!(fifo, node.computing.contains(&port));
     fifo
 }
