@@ -22,7 +22,7 @@ from irn_switch import IrnNetwork, IrnSetting
 from laboratory import HORIZON
 from marking import step
 from roce_switch import Network, RoceSetting
-from switch import Transfer
+from switch import Result, Transfer
 from trim_switch import CuttingLink, TrimNetwork, TrimSetting
 
 
@@ -66,6 +66,18 @@ def drawn(seed: int, senders: int) -> tuple[dict[str, int], list[Transfer]]:
     return delays, messages
 
 
+def compare(run: qcnlab.Result, results: list[Result]) -> None:
+    """Hold when each message ended, what was sent again, and how often timers ran out."""
+    assert finished(run) == [result.done for result in results]
+    ours = run.flows.to_polars().select("retransmitted_frames", "timeouts").rows()
+    assert ours == [(result.retransmitted, result.timeouts) for result in results]
+
+
+def finished(run: qcnlab.Result) -> list[int]:
+    """Return when each message ended, ps."""
+    return [round(time * 1e12) for time in run.flows.to_polars()["finished_s"].to_list()]
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("window_bytes", [None, 30_000, 60_000])
 def test_every_message_finishes_at_the_same_picosecond(
@@ -75,11 +87,7 @@ def test_every_message_finishes_at_the_same_picosecond(
     delays, messages = drawn(seed, 4)
     setting = RoceSetting(delays, window_bytes=window_bytes)
     results = Network(setting, messages).run(HORIZON)
-    table = qcnlab.run(scenario(setting, messages)).flows.to_polars()
-    finished = [(result.done or 0) / 1e12 for result in results]
-    assert table["finished_s"].to_list() == pytest.approx(finished, abs=1e-12)
-    ours = table.select("retransmitted_frames", "timeouts").rows()
-    assert ours == [(result.retransmitted, result.timeouts) for result in results]
+    compare(qcnlab.run(scenario(setting, messages)), results)
     assert sum(result.retransmitted for result in results) > 100
 
 
@@ -97,11 +105,7 @@ def test_with_selective_repeat_every_message_finishes_at_the_same_picosecond(
 rto_low = "{setting.rto_low} ps"
 rto_low_packets = {few}
 """
-    table = qcnlab.run(scenario(setting, messages, more=more)).flows.to_polars()
-    finished = [(result.done or 0) / 1e12 for result in results]
-    assert table["finished_s"].to_list() == pytest.approx(finished, abs=1e-12)
-    ours = table.select("retransmitted_frames", "timeouts").rows()
-    assert ours == [(result.retransmitted, result.timeouts) for result in results]
+    compare(qcnlab.run(scenario(setting, messages, more=more)), results)
     assert sum(result.retransmitted for result in results) > 50
 
 
@@ -117,11 +121,8 @@ def test_with_trimming_every_message_finishes_at_the_same_picosecond(
     results = network.run(HORIZON)
     more, switch = 'recovery = "selective_repeat"', f'trim_to = "{setting.head_bytes} B"'
     run = qcnlab.run(scenario(setting, messages, more=more, switch=switch))
-    table = run.flows.to_polars()
-    finished = [(result.done or 0) / 1e12 for result in results]
-    assert table["finished_s"].to_list() == pytest.approx(finished, abs=1e-12)
-    assert table["retransmitted_frames"].to_list() == [r.retransmitted for r in results]
-    assert table["timeouts"].sum() == 0
+    compare(run, results)
+    assert sum(result.timeouts for result in results) == 0
     cut = sum(port.trimmed for port in network.down.values() if isinstance(port, CuttingLink))
     assert run.metric("trimmed") == cut > 500
 
@@ -151,9 +152,9 @@ def test_under_dctcp_every_message_finishes_at_the_same_picosecond(
     setting = DctcpSetting(delays, queue_bytes=10_000_000, base_rtt=20_000_000, ramp=step(30_000))
     results = DctcpNetwork(setting, messages).run(HORIZON)
     scheme = laboratory.DCTCP.format(k=setting.ramp.k_min, base_rtt=setting.base_rtt)
-    table = qcnlab.run(scenario(setting, messages, scheme)).flows.to_polars()
-    finished = [(result.done or 0) / 1e12 for result in results]
-    assert table["finished_s"].to_list() == pytest.approx(finished, abs=1e-12)
+    assert finished(qcnlab.run(scenario(setting, messages, scheme))) == [
+        result.done for result in results
+    ]
 
 
 @pytest.mark.parametrize("mark_at", ["arrival", "departure"])
@@ -172,15 +173,10 @@ def test_thresholds_of_a_queue_mark_the_same_packets(*, mark_at: str, seed: int)
     other = replace(setting, leaving=not setting.leaving)
     scheme = laboratory.DCTCP.format(k=10**6, base_rtt=setting.base_rtt)
     switch = laboratory.wred(setting.ramp, ports="*->host1", priorities="0", mark_at=mark_at)
-    table = qcnlab.run(scenario(setting, messages, scheme, switch=switch)).flows.to_polars()
-    finished = [(result.done or 0) / 1e12 for result in results]
-    assert table["finished_s"].to_list() == pytest.approx(finished, abs=1e-12)
+    assert finished(qcnlab.run(scenario(setting, messages, scheme, switch=switch))) == [
+        result.done for result in results
+    ]
     assert DctcpNetwork(other, messages).run(HORIZON) != results
-
-
-def finished(run: qcnlab.Result) -> list[int]:
-    """Return when each message ended, ps."""
-    return [round(time * 1e12) for time in run.flows.to_polars()["finished_s"].to_list()]
 
 
 def longer(seed: int, senders: int) -> tuple[dict[str, int], list[Transfer]]:
