@@ -61,14 +61,15 @@ class Experiment:
 SCALE_OF_NINE = 500
 KERNEL = {
     "traffic.flavour": "newreno",
+    "traffic.initial_window": "10",
     "traffic.min_rto": f"{200_000 // SCALE_OF_NINE} us",
     "traffic.initial_rto": f"{1_000_000 // SCALE_OF_NINE} us",
     "traffic.max_rto": f"{120_000 // SCALE_OF_NINE} ms",
 }
 NINE = (
     "Nine TCP connections at a hotspot of 2 Gb/s, shortened to 40 ms. Live it is the TCP of "
-    "Linux, with NewReno; the kernel's least timeout of 200 ms and first one of 1 s are 0.4 "
-    "and 2 ms of the scenario's time, and simulated as such."
+    "Linux, with NewReno; its initial window of 10 segments, its least timeout of 200 ms and its "
+    "first one of 1 s, which are 0.4 and 2 ms of the scenario's time, are simulated, too."
 )
 
 
