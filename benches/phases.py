@@ -49,7 +49,7 @@ PHASES = {
         r"|shared_buffer|watchdog)\.rs"
     ),
     "TCP, RoCE": (
-        r"sim/src/(tcp/|roce/|connection|queue_pair|packets|arrived|engine/(transport|queue_pairs))"
+        r"sim/src/(tcp/|roce/|connection|queue_pair|packets|arrived|engine/(transport|queue_pairs|dependencies))"
     ),
     "signals": r"sim/src/engine/(signals|control_frames|probing)\.rs",
     "schemes": r"crates/schemes/",
