@@ -232,8 +232,9 @@ class Result:
         class), `size_bytes` (missing: it has no end), `start_s`, `finished_s` and `completion_s`
         (missing: it did not finish; `completion_s` is the one less the other), `alone_s` and
         `standalone_s` (what it would have taken alone: store and forward over its way without any
-        window; and as the HPCC simulator reckons it, the base round trip and its octets with
-        headers at the rate of the slowest link), `slowdown` (`completion_s` by `alone_s`),
+        window, over RoCE with the way back of the last acknowledgement; and as the HPCC simulator
+        reckons it, the base round trip and its octets with headers at the rate of the slowest
+        link), `slowdown` (`completion_s` by `alone_s`),
         `delivered_bytes` (so far, of one that did not finish), its fair shares of the links' rates
         (`max_min_bps`, `proportional_bps`; missing where flows end or are more than 2000), and
         frames: `sent_frames`, `delivered_frames`, `dropped_frames` in the network,
