@@ -50,7 +50,8 @@ SCHEMES = (
         f"{FAMILY}/dcqcn/tests.rs",
         FIELD,
         second="published form: messages through a switch (30 networks) and over several with PFC "
-        "and loss finish at the same picosecond after as many CNPs; HPCC's simulator from its "
+        "and loss (29 of 30; the other, a fat-tree whose headroom is too short, is not explained) "
+        "finish at the same picosecond after as many CNPs; HPCC's simulator from its "
         f"source: {FABRICS}",
     ),
     Subject("qcn_plus", f"{FAMILY}/qcn_plus/tests.rs"),
