@@ -100,7 +100,8 @@ impl QueuePair {
     /// Whether its reaction point is told of an acknowledgement or of what comes with it.
     #[inline]
     pub(crate) fn minds(&self, ack: &PacketRecord) -> bool {
-        !self.events.is_empty() && !(self.ignores_unmarked && ack.is_plain() && ack.marked == 0)
+        let ignored = self.ignores_unmarked && ack.is_plain() && ack.marked == 0;
+        !ignored && !self.events.is_empty()
     }
 
     /// Whether an acknowledgement cannot let a packet go that might not go before: nothing waits for a window.
