@@ -33,9 +33,9 @@ class Meter:
 
 def changed(about: str) -> str:
     """Return the source with the one mutant that is described so."""
-    [found] = [m for m in python_mutants.mutants("meter.py", SOURCE) if m.about == about]
+    [mutant] = [m for m in python_mutants.mutants("meter.py", SOURCE) if m.about == about]
     octets = SOURCE.encode()
-    return (octets[: found.start] + found.text.encode() + octets[found.end :]).decode()
+    return (octets[: mutant.start] + mutant.text.encode() + octets[mutant.end :]).decode()
 
 
 def meter(path: str) -> Any:
