@@ -143,6 +143,17 @@ def test_a_pole_on_the_axis_crosses_at_once_whatever_the_rounding(scale: float) 
         assert [stability.unstable_poles(num, den, d / scale) for d in (0.0, 1e-3)] == [2, 2]
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e6, 1e-6])
+def test_a_pole_is_on_the_axis_within_a_billionth_of_the_natural_frequency(scale: float) -> None:
+    """s^2 + 2 d s + scale^2 has its poles at -d +- j scale: the scale is their frequency."""
+    nothing = np.array([0.0])
+    for share, on_axis in ((1e-10, 2), (1e-8, 0)):
+        den = np.array([1.0, 2 * share * scale, scale**2])
+        assert stability.unstable_poles(nothing, den, 0.0) == on_axis
+    near = np.array([1.0, 2e-10 * scale, scale**2])
+    assert stability.critical_delay(nothing, near) == 0
+
+
 def test_the_critical_delay_is_the_first_outward_crossing() -> None:
     # 2 / s: at 2 rad/s after a quarter turn, pi / 4 s. 1 / (s - 1) + 1 = s / (s - 1): on the axis.
     assert stability.critical_delay(np.array([2.0]), np.array([1.0, 0.0])) == pytest.approx(

@@ -169,6 +169,9 @@ def test_evidence_keeps_what_other_builds_gave_of_other_rows(
     tree = [evidence._tree(run) for run in (old, gone, now)]
     (tmp_path / "evidence.json").write_text(json.dumps(tree))
     evidence.write(tmp_path, whole, {"9.1": told(ORDER), "9.2": told(ORDER)}, build)
+    # A key to a line, a space deeper at each level, so that a commit shows what changed.
+    lines = (tmp_path / "evidence.json").read_text(encoding="utf-8").split("\n")
+    assert [*lines[:2], *lines[-3:]] == ["[", " {", " }", "]", ""]
     runs = evidence.read(tmp_path).runs
     assert [(run.commit, list(run.rows)) for run in runs] == [
         ("000", ["9.9"]), ("abc1234", ["9.1", "9.2", "9.8"]),

@@ -96,6 +96,33 @@ def test_eight_keys_name_a_run_and_nine_do_not() -> None:
     ]
 
 
+def test_parameters_that_follow_from_a_preset_are_not_told_as_differences() -> None:
+    # The preset DECK001 of QCN has w = 2 and 33 KB, that of ECM 2 and 24 KB.
+    def with_cp(scheme: str, **cp: str) -> qcnlab.Result:
+        base = made(scheme=scheme, preset="DECK001")
+        table = "".join(f'{key} = "{value}"\n' for key, value in cp.items())
+        config = f"{base.config}[scheme.cp]\n{table}"
+        return qcnlab.Result(config, base.summary, {}, lambda table: pytest.fail(table))
+
+    plain = with_cp("qcn", w="2", set_point="33 KB"), with_cp("ecm", w="2", set_point="24 KB")
+    compared = qcnlab.compare(plain)
+    assert compared.differences == {
+        "scheme.name": ["qcn", "ecm"],
+        "scheme.cp.set_point": ["33 KB", "24 KB"],
+    }
+    assert compared.difference_cells() == (["key", "qcn", "ecm"], [["scheme.name", "qcn", "ecm"]])
+    # What one of them has otherwise is told, with both values.
+    changed = qcnlab.compare([plain[0], with_cp("ecm", w="4", set_point="24 KB")])
+    assert changed.difference_cells()[1] == [
+        ["scheme.name", "qcn", "ecm"],
+        ["scheme.cp.w", "2", "4"],
+    ]
+    # With one scheme everything is told; what a run does not have is a dash.
+    own = qcnlab.compare([plain[0], with_cp("qcn", w="4")])
+    told = {row[0]: row[1:] for row in own.difference_cells()[1]}
+    assert told == {"scheme.cp.w": ["2", "4"], "scheme.cp.set_point": ["33 KB", "-"]}
+
+
 def test_names_belong_to_as_many_runs() -> None:
     with pytest.raises(AnalysisError, match="2 runs have 1 names"):
         qcnlab.compare([made(), made()], labels=["one"])
