@@ -12,7 +12,7 @@ import polars
 import pytest
 
 import qcnlab
-from qcnlab.completion import Bound, percentile
+from qcnlab.completion import Bound, Completions, Group, percentile
 from qcnlab.errors import AnalysisError
 from qcnlab.metrics_text import metrics_text
 
@@ -287,6 +287,19 @@ def test_the_table_for_people_has_the_unit_of_the_longest_median(ends: qcnlab.Re
     words = ends.fct(buckets="50%").definitions()
     assert "Groups: 50% of the flows each, in order of size." in words
     assert not [line for line in ends.fct(buckets="3 KB").definitions() if "Groups:" in line]
+
+
+@pytest.mark.parametrize(
+    ("median", "unit", "shown"),
+    [(1.0, "s", "1"), (0.999, "ms", "999"), (1e-3, "ms", "1"), (9e-4, "us", "900"),
+     (1e-6, "us", "1"), (5e-7, "us", "0.5")],
+)  # fmt: skip
+def test_a_unit_begins_at_one_of_it(median: float, unit: str, shown: str) -> None:
+    fct = object.__new__(Completions)
+    percentiles = dict.fromkeys((50, 95, 99), Bound(median, at_least=False))
+    fct.by, fct.groups = "all", [Group("g", 1, 1, 1, 1, percentiles, percentiles)]
+    header, [row] = fct.cells()
+    assert (header[3], row[3]) == (f"FCT p50 ({unit})", shown)
 
 
 def test_the_edges_of_percentiles() -> None:
