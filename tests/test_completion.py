@@ -260,6 +260,7 @@ def test_shares_and_edges_of_sizes(ends: qcnlab.Result) -> None:
     ]
     # Groups without flows are left out.
     assert told("1 KB,2 KB,20 KB") == [("above 1 KB, to 2 KB", 1), ("above 2 KB, to 20 KB", 5)]
+    assert told("1 B,20 KB") == [("above 1 B, to 20 KB", 6)]
     for buckets in ("101%", "-5%", "x%", "0 KB,1 KB", "1 KB,1 KB"):
         with pytest.raises(AnalysisError, match=f"buckets '{buckets}'"):
             ends.fct(buckets=buckets)
