@@ -53,15 +53,15 @@ class Experiment:
     heading: str
     scenario: str
     scale: int
-    changes: dict[str, str] = field(hash=False)
+    changes: dict[str, str | int] = field(hash=False)
     about: str
 
 
 # Nine adapters and a switch on one core want more time for a frame than 100 Mb/s leave.
 SCALE_OF_NINE = 500
-KERNEL = {
+KERNEL: dict[str, str | int] = {
     "traffic.flavour": "newreno",
-    "traffic.initial_window": "10",
+    "traffic.initial_window": 10,
     "traffic.min_rto": f"{200_000 // SCALE_OF_NINE} us",
     "traffic.initial_rto": f"{1_000_000 // SCALE_OF_NINE} us",
     "traffic.max_rto": f"{120_000 // SCALE_OF_NINE} ms",
@@ -75,7 +75,7 @@ NINE = (
 
 def nine(kind: str, words: str) -> Experiment:
     """Return deck 003's experiment with one kind of switch."""
-    changes = {
+    changes: dict[str, str | int] = {
         "warmup": "20 ms",
         "hotspot.from": "40 ms",
         "hotspot.until": "80 ms",
@@ -118,7 +118,7 @@ EXPERIMENTS = (
                 "hotspot.from": "15 ms",
                 "hotspot.until": "35 ms",
                 "duration": "100 ms",
-                "clock_tolerance_ppm": "100",
+                "clock_tolerance_ppm": 100,
             },
             "One UDP source of 312-octet frames through two switches, 10 Gb/s shaped to 1 Gb/s for "
             "20 ms in place of 2 s. So many small frames want a scale of 800. The source fills its "
