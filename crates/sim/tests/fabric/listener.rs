@@ -92,7 +92,11 @@ impl<T: Clone + Debug + Send + 'static> ForeignScheme for Listener<T> {
 
 impl<T> CongestionPoint for Listener<T> {
     fn capabilities(&self) -> CpCapabilities {
-        CpCapabilities { stamps_departures: self.stamps, marks_arrivals: self.marks, ..CpCapabilities::ARRIVALS_ONLY }
+        CpCapabilities {
+            stamps_departures: self.stamps,
+            marks_arrivals: self.marks || self.marks_discarded,
+            ..CpCapabilities::ARRIVALS_ONLY
+        }
     }
     fn on_arrival(&mut self, _: Instant, frame: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
         if self.marks {
