@@ -129,6 +129,24 @@ mod tests {
         assert_eq!([refused(0), refused(1)], [(0, 2), (1, 1)]);
     }
 
+    /// Two segments of 1460 octets and 58 of headers are handed over: 1518 wait behind the first, none behind the second.
+    /// Two more fit in their place.
+    #[test]
+    fn a_segment_that_leaves_makes_room() {
+        let mut connection = connection(RttFrom::Handover);
+        connection.room = 2 * 1518;
+        connection.queue_segments(Instant::ZERO, |_| unreachable!("there is room"));
+        let left = [0, 1].map(|_| connection.take(Instant::ZERO));
+        assert_eq!(
+            left.map(|payload| (payload.segment, payload.size, payload.backlog)),
+            [(Some(0), 1518, 1518), (Some(1), 1518, 0)]
+        );
+        assert!(!connection.has_waiting());
+        connection.sender.on_ack(Instant::ZERO + Span::from_us(1), 2);
+        connection.queue_segments(Instant::ZERO + Span::from_us(1), |_| ());
+        assert_eq!(connection.waiting.len(), 2);
+    }
+
     #[test]
     fn the_wait_at_the_limiter_counts_unless_the_round_trip_starts_at_the_departure() {
         let at = |us| Instant::ZERO + Span::from_us(us);

@@ -149,6 +149,10 @@ mod tests {
         let mut queues = DeficitRoundRobin::new(vec![0, 1500, 0, 1500]);
         let served: Vec<_> = (0..4).map(|_| queues.serve(|_| Head::Octets(1500))).collect();
         assert_eq!(served, [Some(1), Some(3), Some(1), Some(3)]);
+        // Both lose what they had: the turn goes from 1 to 3, and from 3 to 1.
+        queues.emptied(1);
+        queues.emptied(3);
+        assert_eq!((queues.turn, queues.serve(|_| Head::Octets(1500))), (1, Some(1)));
         assert_eq!(queues.serve(|position| if position == 1 { Head::Paused } else { Head::Empty }), None);
         assert_eq!(queues.serve(|position| if position == 0 { Head::Octets(64) } else { Head::Empty }), None);
     }

@@ -264,7 +264,7 @@ impl Ring {
         (self.head, self.tail) = (0, 0);
     }
 
-    /// Grows unless half of it is free.
+    /// Grows unless more than half of it is free.
     pub(crate) fn reserve_half(&mut self) {
         if self.tail.wrapping_sub(self.head) > self.mask / 2 {
             self.grow();
@@ -374,6 +374,92 @@ mod tests {
         assert_eq!((frame.class(), frame.link_class(), frame.hop(), frame.mark()), (2, 7, 253, 63));
         frame.enter_with_class(2);
         assert_eq!((frame.class(), frame.link_class()), (2, 2));
+        frame.enter_with_class(3);
+        assert_eq!((frame.class(), frame.link_class()), (3, 2));
+        frame.set_tag(u32::MAX);
+        assert_eq!((frame.path(), frame.tag()), (path, u32::MAX));
+    }
+
+    #[test]
+    fn the_largest_mark_stays() {
+        let mut frame = Frame::of_class(0, 64);
+        let marks = [1, 2, 1, 7, 8].map(|mark| {
+            frame.write_mark(mark);
+            frame.mark()
+        });
+        assert_eq!((marks, frame.octets()), ([1, 2, 2, 7, 8], 64));
+    }
+
+    /// Of the flags beside it none makes a frame an acknowledgement.
+    #[test]
+    fn an_acknowledgement_is_known_by_its_flag_alone() {
+        let mut frame = Frame::of_class(7, 64);
+        frame.set(!flag::ACK);
+        assert_eq!(frame.all_bits_if_ack(), 0);
+        frame = Frame::of_class(0, 64);
+        frame.set(flag::ACK);
+        assert_eq!(frame.all_bits_if_ack(), u32::MAX);
+    }
+
+    #[test]
+    fn control_frames_and_acknowledgements_are_not_data() {
+        let is_data = [flag::CONTROL, flag::ACK, !(flag::CONTROL | flag::ACK)].map(|flags| {
+            let mut frame = Frame::of_class(0, 64);
+            frame.set(flags);
+            !frame.is(flag::NOT_DATA)
+        });
+        assert_eq!(is_data, [false, false, true]);
+    }
+
+    #[test]
+    fn what_is_set_twice_is_set() {
+        let mut frame = Frame::of_class(0, 64);
+        for _ in 0..2 {
+            frame.set(flag::CONTROL);
+            frame.set_all(Flags::of(flag::BUFFERED | flag::SEGMENT));
+            assert!([flag::CONTROL, flag::BUFFERED, flag::SEGMENT].iter().all(|flag| frame.is(*flag)));
+        }
+        for _ in 0..2 {
+            frame.clear(flag::BUFFERED);
+            assert!(!frame.is(flag::BUFFERED) && frame.is(flag::CONTROL) && frame.is(flag::SEGMENT));
+        }
+    }
+
+    #[test]
+    fn a_frame_moves_along_its_path_or_back() {
+        let mut frame = Frame::of_class(7, 64).at_hop(3);
+        assert_eq!((frame.move_on(), frame.hop(), frame.class()), (false, 4, 7));
+        frame.set(flag::REVERSE);
+        assert_eq!((frame.move_on(), frame.hop(), frame.class()), (true, 3, 7));
+        frame.advance_hop();
+        assert_eq!(frame.hop(), 4);
+        frame.reverse_hop();
+        assert_eq!((frame.hop(), frame.at_hop(9).hop(), frame.at_hop(9).class()), (3, 9, 7));
+    }
+
+    /// Of eight places all are used before a ninth frame makes them sixteen.
+    #[test]
+    fn a_ring_grows_when_it_is_full() {
+        let mut ring = Ring::new();
+        let capacities: Vec<usize> = (0..9)
+            .map(|size| {
+                ring.push(Frame::of_class(0, size));
+                ring.capacity()
+            })
+            .collect();
+        assert_eq!(capacities, [8, 8, 8, 8, 8, 8, 8, 8, 16]);
+    }
+
+    /// Three of eight places are less than half of them, four are half, and four of sixteen are less again.
+    #[test]
+    fn half_a_ring_is_kept_free() {
+        let mut ring = Ring::new();
+        let mut capacity = |frames: u16| {
+            (0..frames).for_each(|size| ring.push(Frame::of_class(0, size)));
+            ring.reserve_half();
+            ring.capacity()
+        };
+        assert_eq!([capacity(3), capacity(1), capacity(0), capacity(5), capacity(5)], [8, 16, 16, 32, 32]);
     }
 
     #[test]

@@ -172,6 +172,21 @@ mod tests {
         assert!(plain.hops(only).is_empty());
     }
 
+    #[test]
+    fn an_acknowledgement_is_plain_if_it_says_nothing_more() {
+        let mut packets = Packets::new(false);
+        let id = packets.send(Instant::ZERO, 0, 0);
+        packets.get_mut(id).marked = 1;
+        assert!(packets.get(id).is_plain());
+        for kind in [AckKind::Negative, AckKind::NegativeKept, AckKind::Trimmed] {
+            packets.get_mut(id).kind = kind;
+            assert!(!packets.get(id).is_plain(), "{kind:?}");
+        }
+        packets.get_mut(id).kind = AckKind::Positive;
+        packets.grant(id, Bytes::new(1000));
+        assert!(!packets.get(id).is_plain());
+    }
+
     /// An entry that is used again grants nothing by what it granted before.
     #[test]
     fn credit_is_that_of_one_acknowledgement() {

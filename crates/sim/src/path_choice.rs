@@ -101,6 +101,16 @@ mod tests {
         assert!((0..4).map(|_| chooser.choose(us(1), 2)).all(|path| path < 2));
     }
 
+    /// Paths count from 0: where no more are left than the number of its path, that path is gone.
+    #[test]
+    fn a_flowlet_leaves_a_path_that_is_gone() {
+        let mut chooser = chooser(PathChoice::Flowlets(Span::from_us(50)));
+        let path = chooser.choose(us(1), 64);
+        assert!(path > 0, "the first of all is never gone");
+        assert_eq!(chooser.choose(us(2), path + 1), path);
+        assert!(chooser.choose(us(3), path) < path);
+    }
+
     /// Frames 50 us apart are one flowlet with a gap of 50 us, and draw anew after 51: of 64 paths the same comes again
     /// once in 64 times.
     #[test]
@@ -139,5 +149,17 @@ mod tests {
         assert_eq!((chooser.choose(us(2), 4), chooser.choose(us(2), 2)), (3, 1));
         let drawn: Vec<u32> = (0..64).map(|_| chooser.choose(us(3), 4)).collect();
         assert!((0..4).all(|path| drawn.contains(&path)), "{drawn:?}");
+    }
+
+    /// A timeout at 3 us freezes what is recycled for 10 us: path 3 of 64 comes again, however often. Without one it comes
+    /// once, and four draws are all of them path 3 once in 16 million times.
+    #[test]
+    fn a_timeout_freezes_the_paths() {
+        let plan = RepsPlan { freeze: Span::from_us(10), explore: 0 };
+        let mut chooser = chooser(PathChoice::Recycled(plan));
+        chooser.acknowledged(us(1), 3, false);
+        assert_eq!(chooser.choose(us(2), 64), 3);
+        chooser.timed_out(us(3));
+        assert_eq!([4, 5, 6, 7].map(|at| chooser.choose(us(at), 64)), [3; 4]);
     }
 }

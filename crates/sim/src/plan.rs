@@ -558,6 +558,7 @@ pub struct Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::{Net, greedy};
     use crate::testing;
 
     #[test]
@@ -578,5 +579,40 @@ mod tests {
         let mut config = testing::queue_pair(roce::QpRecovery::GoBackN);
         config.ack_class = Some(5);
         assert_eq!(Traffic::Roce { config, total: None }.ack_class(3), Some(5));
+    }
+
+    /// Two links of 5 us with 2 us to the queue behind: 14 us to and fro. 1500 octets and 20 of overhead at 10 Gb/s take
+    /// 1.216 us.
+    #[test]
+    fn a_link_adds_its_delay_twice_and_a_frame_to_a_round_trip() {
+        let mut net = Net::new(&["a", "b"]);
+        net.link("a", "b", BitRate::gbps(10), Span::from_us(5));
+        let port = PortPlan { latency: Span::from_us(2), overhead: Bytes::new(20), ..net.plan.ports[0].clone() };
+        let link = LinkPlan::from(&port);
+        assert_eq!((link.delay, link.overhead), (Span::from_us(7), Bytes::new(20)));
+        assert_eq!(link.round_trip(Bytes::new(1500)), Span::from_ns(15_216));
+    }
+
+    #[test]
+    fn a_port_changes_what_it_untags_or_remaps() {
+        let untags = DomainPort { untags: 1, ..DomainPort::NEUTRAL };
+        let remaps = DomainPort { remaps: [0, 1, 2, 3, 4, 5, 6, 6], ..DomainPort::NEUTRAL };
+        let no_points = DomainPort { points: 0, ..DomainPort::NEUTRAL };
+        let nothing = [DomainPort::NEUTRAL, no_points, untags, remaps].map(|port| port.changes_nothing());
+        assert_eq!(nothing, [true, true, false, false]);
+    }
+
+    /// The first flow has two paths and takes a third later; the second has one.
+    #[test]
+    fn paths_are_those_at_the_start_and_those_of_reroutes() {
+        let mut net = Net::new(&["a", "b"]);
+        net.link("a", "b", BitRate::gbps(10), Span::from_us(1));
+        net.flow("a", "b", 0, greedy());
+        net.flow("a", "b", 0, greedy());
+        net.plan.flows[0].paths = vec![vec![0], vec![0, 1]];
+        let paths = vec![vec![0, 1, 0]];
+        net.plan.reroutes = vec![Reroute { at: Instant::ZERO + Span::from_us(1), flow: 0, paths }];
+        let all: Vec<(&str, usize)> = net.plan.all_paths().map(|(flow, path)| (&*flow.name, path.len())).collect();
+        assert_eq!(all, [("a->b/0", 1), ("a->b/0", 2), ("a->b/1", 1), ("a->b/0", 3)]);
     }
 }

@@ -668,8 +668,10 @@ mod tests {
         assert_eq!(port.queue_len(), Bytes::new(3000));
         port.update_queue(Instant::from_ps(1_199_999));
         assert_eq!(port.queue_len(), Bytes::new(3000));
+        assert_eq!((port.on_the_wire().count(), port.waiting().count(), port.held().count()), (0, 2, 2));
         port.update_queue(Instant::from_ps(1_200_000));
         assert_eq!(port.queue_len(), Bytes::new(1500));
+        assert_eq!((port.on_the_wire().count(), port.waiting().count(), port.held().count()), (1, 1, 2));
     }
 
     #[test]
@@ -682,7 +684,9 @@ mod tests {
         assert!(!enqueue(&mut port, Instant::from_ps(1_199_999), frame(1500)));
         port.update_queue(Instant::from_ps(1_200_000));
         assert!(enqueue(&mut port, Instant::from_ps(1_200_000), frame(1500)));
-        assert_eq!((port.count.accepted_frames, port.count.dropped_bytes), (4, 1500));
+        assert!(!enqueue(&mut port, Instant::from_ps(1_200_000), frame(64)));
+        let PortCount { accepted_frames, accepted_bytes, dropped_frames, dropped_bytes, .. } = port.count;
+        assert_eq!((accepted_frames, accepted_bytes, dropped_frames, dropped_bytes), (4, 6000, 2, 1564));
     }
 
     #[test]
@@ -724,7 +728,7 @@ mod tests {
         assert_eq!(limits(&port), (true, Some(3000)));
         port.set_mode(fifo(Departures::Shown(cp)));
         port.ignore_up_to(2000);
-        assert_eq!(limits(&port), (false, Some(500)));
+        assert_eq!((limits(&port), port.ignored_up_to()), ((false, Some(500)), 2000));
         port.ignore_up_to(1499);
         assert_eq!(limits(&port), (true, None));
         port.ignore_up_to(2000);
@@ -763,5 +767,43 @@ mod tests {
         let mut port = Port::new(BitRate::gbps(10), Span::ZERO, None, Bytes::new(20));
         enqueue(&mut port, at_us(0), frame(1500));
         assert_eq!((port.next_arrival(), port.queue_len()), (Some(Instant::from_ps(1_216_000)), Bytes::new(1500)));
+    }
+
+    /// Of 3000 octets two frames of 1500 use up all. They are marked as held by the buffer; a third is not admitted.
+    #[test]
+    fn a_buffer_admits_unseen_what_its_allowance_holds() {
+        let mut port = ten_gig();
+        port.set_far_end(FarEnd::Buffer(InputId::new(0)));
+        assert_eq!(port.allowance(), 0, "none yet");
+        *port.allowance_mut() = 3000;
+        let mut arrives = || {
+            let mut frame = frame(1500);
+            (port.admit_unseen(&mut frame), frame.is(flag::BUFFERED), port.allowance())
+        };
+        assert_eq!([arrives(), arrives(), arrives()], [(true, true, 1500), (true, true, 0), (false, false, 0)]);
+    }
+
+    /// At a defended link every frame is looked at, and then uses the allowance: 400 of 1000 are left, and 401 do not fit.
+    #[test]
+    fn a_defended_buffer_admits_nothing_unseen() {
+        let mut port = ten_gig();
+        port.set_far_end(FarEnd::DefendedBuffer(InputId::new(0)));
+        *port.allowance_mut() = 1000;
+        assert!(!port.admit_unseen(&mut frame(64)));
+        assert_eq!((port.use_allowance(600), port.allowance()), (true, 400));
+        assert_eq!((port.use_allowance(401), port.allowance()), (false, 400));
+        assert_eq!((port.use_allowance(400), port.allowance()), (true, 0));
+        assert!(!port.admit_unseen(&mut frame(64)));
+    }
+
+    #[test]
+    fn a_link_that_fails_has_no_room_until_it_comes_back() {
+        let mut port = ten_gig();
+        let capacity = |port: &Port| (port.is_down(), port.capacity());
+        assert_eq!(capacity(&port), (false, Bytes::new(4500)));
+        port.go_down();
+        assert_eq!((capacity(&port), enqueue(&mut port, at_us(0), frame(64))), ((true, Bytes::ZERO), false));
+        port.come_up();
+        assert_eq!((capacity(&port), enqueue(&mut port, at_us(0), frame(64))), ((false, Bytes::new(4500)), true));
     }
 }

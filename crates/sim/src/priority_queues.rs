@@ -276,6 +276,10 @@ mod tests {
         assert_eq!(numbers, [7, 3, 0]);
         queues.enqueue(Frame::of_class(3, 100), None);
         assert_eq!((queues.of_class(3).octets, queues.of_class(7).octets), (100, 0));
+        queues.enqueue(Frame::of_class(0, 200), None);
+        queues.enqueue(Frame::of_class(7, 300), None);
+        let waiting: Vec<u64> = queues.waiting().map(Frame::octets).collect();
+        assert_eq!(waiting, [300, 100, 200]);
     }
 
     #[test]
@@ -300,5 +304,21 @@ mod tests {
         assert_eq!(queues.quanta_ps(1), 51_200);
         assert_eq!(queues.quanta_ps(1875), 96_000_000);
         assert_eq!(queues.quanta_ps(65_535), 3_355_392_000);
+    }
+
+    /// A waiting frame that is taken was not accepted in the end, but dropped: of 700 octets in three frames 600 stay, then
+    /// 400, then none.
+    #[test]
+    fn a_waiting_frame_that_is_taken_counts_as_dropped() {
+        let mut queues = PriorityQueues::new(PortId::new(0), 1, BitRate::gbps(10));
+        queues.round_robin = Some(Box::new(DeficitRoundRobin::new(vec![1500])));
+        [100, 200, 400].into_iter().for_each(|size| queues.enqueue(Frame::of_class(0, size), None));
+        let mut take = || {
+            let octets = queues.take_waiting(0).map(|frame| frame.octets());
+            let queue = queues.of_class(0);
+            (octets, queue.octets, queue.accepted_frames, queue.dropped_frames)
+        };
+        let taken = [take(), take(), take(), take()];
+        assert_eq!(taken, [(Some(100), 600, 2, 1), (Some(200), 400, 1, 2), (Some(400), 0, 0, 3), (None, 0, 0, 3)]);
     }
 }

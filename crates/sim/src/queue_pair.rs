@@ -155,3 +155,94 @@ impl QueuePair {
         self.sender.next_wake().min(self.receiver.next_wake())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packets::{AckKind, Packets};
+    use crate::roce::QpRecovery;
+    use crate::testing;
+    use qcnlab_schemes::Endpoint;
+    use qcnlab_schemes::registry::Config;
+    use qcnlab_units::BitRate;
+
+    fn us(n: u64) -> Instant {
+        Instant::ZERO + Span::from_us(n)
+    }
+
+    /// Packets of 1000 octets and 48 of headers, and a timeout of 320 us.
+    fn pair() -> QueuePair {
+        QueuePair::new(&testing::queue_pair(QpRecovery::GoBackN), None, us(0))
+    }
+
+    /// A pair under a scheme, between hosts at 100 Gb/s and 10 us from each other and back.
+    fn pair_under(scheme: &str, preset: Option<&str>) -> QueuePair {
+        let rtt = Span::from_us(10);
+        let endpoint =
+            Endpoint { line_rate: BitRate::gbps(100), base_rtt: rtt, longest_rtt: rtt, mtu: Bytes::new(1000) };
+        let mut pair = pair();
+        pair.join(&Config::find(scheme, preset).unwrap().reaction_point(endpoint));
+        pair
+    }
+
+    /// What of these: no mark, a mark, credit, and a missing packet.
+    fn ask(asked: impl Fn(&PacketRecord) -> bool) -> [bool; 4] {
+        let mut packets = Packets::new(false);
+        let ids = [0; 4].map(|number| packets.send(us(0), number, 0));
+        packets.get_mut(ids[1]).marked = 1;
+        packets.grant(ids[2], Bytes::new(1000));
+        packets.get_mut(ids[3]).kind = AckKind::Negative;
+        ids.map(|id| asked(packets.get(id)))
+    }
+
+    /// Outside congestion control nobody is told, nor is DCQCN that answers CNPs. Marks on acknowledgements are all that it
+    /// answers otherwise; with a window beside the rate it is asked what it permits after each, as HPCC is.
+    #[test]
+    fn who_is_told_of_which_acknowledgement() {
+        let told = |pair: QueuePair| ask(|ack| pair.minds(ack));
+        assert_eq!(told(pair()), [false; 4]);
+        assert_eq!(told(pair_under("dcqcn", None)), [false; 4]);
+        assert_eq!(told(pair_under("dcqcn", Some("HPCC_SIMULATOR"))), [false, true, true, true]);
+        assert_eq!(told(pair_under("dcqcn", Some("HPCC_SIMULATOR_WINDOW"))), [true; 4]);
+        assert_eq!(told(pair_under("hpcc", None)), [true; 4]);
+    }
+
+    /// Without a window nothing waits for what an acknowledgement says of arrivals; credit and a gap may change what goes.
+    #[test]
+    fn an_acknowledgement_frees_what_waits_for_a_window() {
+        let frees_nothing = |pair: &QueuePair| ask(|ack| pair.frees_nothing(ack));
+        assert_eq!(frees_nothing(&pair()), [true, true, false, false]);
+        let mut narrow = testing::queue_pair(QpRecovery::GoBackN);
+        narrow.window = Some(Bytes::new(4000));
+        assert_eq!(frees_nothing(&QueuePair::new(&narrow, None, us(0))), [false; 4]);
+        assert_eq!(frees_nothing(&pair_under("hpcc", None)), [false; 4]);
+    }
+
+    /// HPCC adds 42 octets of telemetry to packets of 1048 and acknowledgements of 60 octets.
+    #[test]
+    fn telemetry_makes_frames_longer() {
+        let mut pair = pair_under("hpcc", None);
+        assert_eq!((pair.take(us(0)).size, pair.ack_frame), (1090, 102));
+    }
+
+    #[test]
+    fn a_pair_waits_for_its_start() {
+        let mut pair = pair();
+        assert_eq!(pair.next_ready(), Some(us(0)));
+        pair.begin(Instant::NEVER);
+        assert_eq!(pair.next_ready(), None);
+        pair.begin(us(5));
+        assert_eq!(pair.next_ready(), Some(us(5)));
+    }
+
+    /// The first packet, at 1 us, sets the timer to 321 us; the second leaves it there. All acknowledged, there is none.
+    #[test]
+    fn an_event_is_asked_for_when_a_timer_comes_forward() {
+        let mut pair = pair();
+        assert_eq!(pair.changed_timer(), None);
+        let numbers = [1, 2].map(|at| (pair.take(us(at)).segment, pair.changed_timer()));
+        assert_eq!(numbers, [(Some(0), Some(us(321))), (Some(1), None)]);
+        pair.sender.on_ack(us(3), 2);
+        assert_eq!((pair.changed_timer(), pair.wake), (None, us(321)));
+    }
+}

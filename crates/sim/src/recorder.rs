@@ -245,4 +245,17 @@ mod tests {
         assert_eq!((messages.time, messages.port, messages.flow), (vec![7], vec![1], vec![2]));
         assert_eq!(messages.signal, [Signal::Cnp]);
     }
+
+    /// Drops are logged by bins, and stay to the end: without either there is nothing to log.
+    #[test]
+    fn drops_without_bins_or_rows_are_not_logged() {
+        let (port, flow) = (PortId::new(1), FlowId::new(0));
+        let mut without_bins = recorder(true);
+        without_bins.record.bin = Span::ZERO;
+        let mut without_rows = recorder(false);
+        for recorder in [&mut without_bins, &mut without_rows] {
+            recorder.on_drop(at(50), port, flow, 1000);
+            assert_eq!(recorder.trace, Trace::default());
+        }
+    }
 }

@@ -154,4 +154,13 @@ mod tests {
         assert_eq!(left, sizes);
         assert_eq!((waiting.octets(), waiting.pop()), (0, 0));
     }
+
+    /// So many frames of one size as 32 bits count are one run; the next begins another.
+    #[test]
+    fn a_full_count_is_followed_by_another() {
+        let mut waiting = WaitingFrames { runs: VecDeque::from([(64, u32::MAX - 1)]), octets: 0 };
+        waiting.push(64);
+        waiting.push(64);
+        assert_eq!(waiting.runs, [(64, u32::MAX), (64, 1)]);
+    }
 }

@@ -172,6 +172,18 @@ mod tests {
         assert_eq!(next(&mut ring, 5), [None, None, None, Some(6), None]);
     }
 
+    /// Frozen with 7, 8 and 9; before a packet leaves, 5 is acknowledged. The oldest still goes first and the newest last.
+    #[test]
+    fn what_comes_while_frozen_comes_last() {
+        let mut ring = ring();
+        for way in [7, 8, 9] {
+            ring.acknowledged(us(1), way, false);
+        }
+        ring.timed_out(us(10));
+        ring.acknowledged(us(11), 5, false);
+        assert_eq!(next(&mut ring, 5), [7, 8, 9, 5, 7].map(Some));
+    }
+
     /// A timeout while packets still explore says nothing about the ring; one after the time of freezing ends it.
     #[test]
     fn a_timeout_does_not_freeze_what_explores() {

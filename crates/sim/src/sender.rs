@@ -134,9 +134,34 @@ fn tag_of(cp: CpId) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::{Net, greedy};
+    use crate::packets::Packets;
+    use crate::path_choice::PathChoice;
+    use crate::reps::RepsPlan;
+    use qcnlab_units::{BitRate, Span};
 
     #[test]
     fn a_tag_holds_every_congestion_point_of_a_run_and_no_other() {
         assert_eq!([0, 65_533, 65_534, 65_535, u32::MAX].map(|cp| tag_of(CpId(cp))), [1, 65_534, 65_535, 0, 0]);
+    }
+
+    /// A flow has paths 4 and 5. Path 6 is no longer one of them; a mark on the way and a packet cut to its head say
+    /// nothing for path 4; path 5 is free and comes next.
+    #[test]
+    fn a_path_that_is_acknowledged_without_a_mark_comes_again() {
+        let mut net = Net::new(&["a", "b"]);
+        net.link("a", "b", BitRate::gbps(10), Span::from_us(1));
+        net.flow("a", "b", 0, greedy());
+        net.plan.flows[0].paths = vec![vec![0]; 2];
+        net.plan.path_choice = PathChoice::Recycled(RepsPlan { freeze: Span::from_us(1), explore: 0 });
+        let mut sender = Sender::new(&net.plan, &net.plan.flows[0], Instant::ZERO, PathId::new(4), true);
+        let mut packets = Packets::new(false);
+        for (path, answered, marked) in [(6, 1, 0), (3, 1, 0), (4, 1, 1), (4, 0, 0), (5, 1, 0)] {
+            let id = packets.send(Instant::ZERO, 0, path);
+            let record = packets.get_mut(id);
+            (record.answered, record.marked) = (answered, marked);
+            sender.path_acknowledged(Instant::ZERO, record);
+        }
+        assert_eq!(sender.chooser.unwrap().choose(Instant::ZERO, 2), 1);
     }
 }

@@ -146,7 +146,7 @@ pub struct Wheel {
 }
 
 impl Wheel {
-    /// Times at or past this do not fit.
+    /// Every run ends before this time.
     pub const HORIZON: u64 = 1 << 53;
 
     /// A wheel for entities `0..entities`, with nothing pending. At one instant the lower number comes first.
@@ -192,7 +192,7 @@ impl Wheel {
     }
 
     /// Sets the entity's pending event to `time`, replacing any it had.
-    /// A time past the horizon leaves it without one.
+    /// A time at or past the horizon leaves it without one, or, less than a round ahead, with one that no run reaches.
     #[inline]
     pub fn set(&mut self, entity: Entity, time: u64) {
         let bucket = time >> self.shift;
@@ -474,190 +474,4 @@ const fn hash(key: u32, time: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::BTreeSet;
-
-    /// The same promises kept by a sorted set of time, kind, draw and entity.
-    struct Model {
-        ties: Option<Vec<Tie>>,
-        pending: BTreeSet<(u64, u32, u64, Entity)>,
-    }
-
-    impl Model {
-        fn clear(&mut self, entity: Entity) {
-            self.pending.retain(|e| e.3 != entity);
-        }
-        fn set(&mut self, entity: Entity, time: u64) {
-            self.clear(entity);
-            if time < Wheel::HORIZON {
-                let tie = self.ties.as_ref().map(|ties| ties[entity as usize]);
-                let (kind, rank) = tie.map_or((0, 0), |tie| (tie.kind(), hash(tie.0, time)));
-                self.pending.insert((time, kind, rank, entity));
-            }
-        }
-        fn pop(&mut self) -> Option<(u64, Entity)> {
-            self.pending.pop_first().map(|e| (e.0, e.3))
-        }
-    }
-
-    /// Keys that are no numbers in order.
-    fn key(entity: Entity) -> u32 {
-        entity.wrapping_mul(0x9e37_79b9) ^ 0x1234_5678
-    }
-
-    /// Gaps over every level, and none at all; whole buckets of each level, which end where a bucket begins.
-    fn gap() -> impl Strategy<Value = u64> {
-        let whole = (NARROWEST..=WIDEST, 0..3u32, 0..4u64).prop_map(|(shift, level, n)| n << (shift + BITS * level));
-        prop_oneof![Just(0), 0..1000u64, 0..1u64 << 20, 0..1u64 << 31, 0..1u64 << 43, Just(u64::MAX / 2), whole]
-    }
-
-    proptest! {
-        #[test]
-        fn behaves_like_a_sorted_set(
-            draws: bool,
-            apart in NARROWEST..=WIDEST,
-            steps in prop::collection::vec((0..12u32, gap(), 0..4u8), 1..400),
-        ) {
-            let ties: Vec<Tie> = (0..12).map(|n| Tie::new((n / 4) as u8, key(n))).collect();
-            let mut wheel = if draws { Wheel::drawing(ties.clone()) } else { Wheel::new(12) };
-            wheel = wheel.spaced(1 << apart, 0);
-            let mut model = Model { ties: draws.then_some(ties), pending: BTreeSet::new() };
-            let mut now = 0;
-            for (entity, gap, what) in steps {
-                match what {
-                    0 => { wheel.clear(entity); model.clear(entity); }
-                    1 | 2 => { wheel.set(entity, now + gap); model.set(entity, now + gap); }
-                    _ => {
-                        let popped = wheel.pop();
-                        prop_assert_eq!(popped, model.pop());
-                        if let Some((time, _)) = popped { now = time; }
-                    }
-                }
-            }
-            while let Some(expected) = model.pop() {
-                prop_assert_eq!(wheel.pop(), Some(expected));
-            }
-            prop_assert_eq!(wheel.pop(), None);
-        }
-    }
-
-    /// Buckets of 2^17 ps. Of two events the later stays, and is joined by three more; what is set while these are taken
-    /// comes in its turn.
-    #[test]
-    fn what_is_set_for_the_bucket_that_is_emptied_comes_in_its_turn() {
-        let mut wheel = Wheel::new(4);
-        let bucket = 5 << WIDEST;
-        let set = |wheel: &mut Wheel, events: &[(Entity, u64)]| {
-            events.iter().for_each(|(entity, at)| wheel.set(*entity, bucket + at));
-        };
-        set(&mut wheel, &[(0, 30), (1, 10)]);
-        assert_eq!(wheel.pop(), Some((bucket + 10, 1)));
-        set(&mut wheel, &[(1, 20), (2, 40), (3, 10)]);
-        assert_eq!([wheel.pop(), wheel.pop()], [Some((bucket + 10, 3)), Some((bucket + 20, 1))]);
-        set(&mut wheel, &[(3, 35), (1, 25)]);
-        let order: Vec<Entity> = std::iter::from_fn(|| wheel.pop()).map(|event| event.1).collect();
-        assert_eq!(order, [1, 0, 3, 2]);
-    }
-
-    /// Buckets of 2^9 ps last for 2.097 us in 4096, so waits of 1.084 us let events 2.4 ns apart have them, and events 12 ns
-    /// apart have 2^11 = 2048 ps. Waits of 5 us need 2^11: 8.4 us. Longer ones than 33.5 us do not count.
-    #[test]
-    fn buckets_are_a_quarter_as_wide_as_events_are_apart_and_a_round_as_long_as_they_wait() {
-        let width = |apart, ahead| Wheel::new(0).spaced(apart, ahead).shift;
-        assert_eq!([width(2400, 1_084_000), width(12_000, 1_084_000), width(2400, 5_000_000)], [9, 11, 11]);
-        assert_eq!([width(1, 0), width(1, u64::MAX), width(1 << 20, 0)], [9, 13, 17]);
-    }
-
-    /// In a round of 4096 buckets one may be set up to 4095 ahead, past the end of the round; what is beyond waits in the
-    /// second level, and comes between.
-    #[test]
-    fn a_round_goes_on_where_it_began() {
-        let mut wheel = Wheel::new(5).spaced(1 << 9, 0);
-        let bucket = |n: u64| n << 9;
-        wheel.set(0, bucket(4000));
-        assert_eq!(wheel.pop(), Some((bucket(4000), 0)));
-        for (entity, n) in [(1, 4096), (2, 4100), (3, 8095), (4, 8096)] {
-            wheel.set(entity, bucket(n));
-        }
-        let level = |wheel: &Wheel, entity: usize| wheel.slots[entity].location as usize / BUCKETS;
-        assert_eq!([1, 2, 3, 4].map(|entity| level(&wheel, entity)), [0, 0, 0, 1]);
-        assert_eq!(wheel.pop(), Some((bucket(4096), 1)));
-        wheel.set(0, bucket(8097));
-        let order: Vec<Entity> = std::iter::from_fn(|| wheel.pop()).map(|event| event.1).collect();
-        assert_eq!(order, [2, 3, 4, 0]);
-    }
-
-    /// Buckets of 2^9 = 512 ps: 3 ps is in the one that is open from the start, 1000 ps in the next.
-    #[test]
-    fn what_is_set_for_the_bucket_that_is_open_comes_first() {
-        let mut wheel = Wheel::new(2).spaced(1 << 9, 0);
-        wheel.set(0, 1000);
-        wheel.set(1, 3);
-        assert_eq!([wheel.pop(), wheel.pop(), wheel.pop()], [Some((3, 1)), Some((1000, 0)), None]);
-    }
-
-    #[test]
-    fn one_instant_comes_out_in_the_order_of_numbers() {
-        let mut wheel = Wheel::new(4);
-        for entity in [2, 0, 3, 1] {
-            wheel.set(entity, 5_000_000);
-        }
-        let order: Vec<_> = std::iter::from_fn(|| wheel.pop()).map(|e| e.1).collect();
-        assert_eq!(order, [0, 1, 2, 3]);
-    }
-
-    /// The orders in which five events come out at each of 12 000 instants, 1.2 us apart.
-    fn orders() -> Vec<Vec<Entity>> {
-        let mut wheel = Wheel::drawing((0..5).map(|n| Tie::new(0, key(n))));
-        let at = |instant: u64| {
-            (0..5).for_each(|entity| wheel.set(entity, instant * 1_200_000));
-            (0..5).filter_map(|_| wheel.pop()).map(|(_, entity)| entity).collect()
-        };
-        (1..=12_000).map(at).collect()
-    }
-
-    #[test]
-    fn every_order_of_one_instant_is_drawn_equally_often() {
-        let mut counts = std::collections::BTreeMap::new();
-        for order in orders() {
-            *counts.entry(order).or_insert(0u32) += 1;
-        }
-        // 5! = 120 orders, each expected 100 times. Chi-square with 119 degrees of freedom: mean 119, standard
-        // deviation sqrt(238) = 15.4; above 185 with a chance of 1e-4.
-        let chi_square: f64 = counts.values().map(|n| (f64::from(*n) - 100.0).powi(2) / 100.0).sum();
-        assert!(counts.len() == 120 && chi_square < 185.0, "{} orders, {chi_square}", counts.len());
-    }
-
-    #[test]
-    fn an_order_says_nothing_about_the_next() {
-        // Who comes first now comes first again at the next instant once in five: 2400 of 12 000 times, standard
-        // deviation sqrt(12 000 * 0.2 * 0.8) = 44.
-        let again = orders().windows(2).filter(|pair| pair[0][0] == pair[1][0]).count();
-        assert!(again.abs_diff(2400) < 4 * 44, "{again}");
-    }
-
-    #[test]
-    fn equal_keys_prefer_nobody() {
-        let mut wheel = Wheel::drawing([Tie::new(3, 77), Tie::new(3, 77)]);
-        let mut first = 0;
-        for instant in 1..=1000 {
-            (0..2).for_each(|entity| wheel.set(entity, instant * 1_200_000));
-            first += u32::from(wheel.pop() == Some((instant * 1_200_000, 0)));
-            wheel.pop();
-        }
-        // Half of 1000, standard deviation 16.
-        assert!(first.abs_diff(500) < 64, "{first}");
-    }
-
-    #[test]
-    fn kinds_keep_their_order() {
-        let mut wheel = Wheel::drawing((0..6).map(|n| Tie::new(2 - (n / 2) as u8, key(n))));
-        for instant in 1..100 {
-            (0..6).for_each(|entity| wheel.set(entity, instant * 1_000_000));
-            let order: Vec<Entity> = (0..6).filter_map(|_| wheel.pop()).map(|(_, entity)| entity / 2).collect();
-            assert_eq!(order, [2, 2, 1, 1, 0, 0]);
-        }
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 mod net;
 
 use net::{Net, greedy};
-use qcnlab_sim::{Control, Engine, FrameFacts, PausePlan, PauseRule, PauseScope, Process, Traffic};
+use qcnlab_sim::{Control, Engine, Events, FrameFacts, PausePlan, PauseRule, PauseScope, Process, Traffic};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::ops::ControlFlow;
 
@@ -91,6 +91,19 @@ fn drops_are_recorded_where_and_when_they_happen() {
     assert_eq!(done.flows[flow as usize].dropped, 139);
 }
 
+/// A time of zero between samples asks for none.
+#[test]
+fn what_is_not_to_be_sampled_has_no_rows() {
+    let mut net = Net::new(&["a", "b"]);
+    net.link("a", "b", BitRate::gbps(1), Span::ZERO);
+    net.flow("a", "b", 0, greedy());
+    net.plan.ports[0].recorded = true;
+    assert_eq!(net.run().trace.queues.time.len(), 500, "each 10 us from 0 on, for 5 ms");
+    net.plan.record.queue_every = Span::ZERO;
+    let rows = net.run().trace;
+    assert_eq!((rows.queues.time.len(), rows.rates.time.len()), (0, 0));
+}
+
 /// As a constant source, a generator's flow keeps three frames and no more: of 834 frames in 5 ms, one each 6 us, 417 go
 /// at 12 us each, three wait and the others are refused.
 #[test]
@@ -104,7 +117,8 @@ fn a_generator_finds_no_room_behind_three_frames() {
 }
 
 /// A frame of 1500 octets takes 1.2 us on each link, and 1 us to cross it: frame k, from 0, leaves the host at 1.2 (k + 1)
-/// and the switch at 3.4 + 1.2 k us. Both ports are heard in the order of time, each frame once, up to the end at 5 us.
+/// and the switch at 3.4 + 1.2 k us. Both ports are heard in the order of time, each frame once and with its number k, up
+/// to the end at 5 us.
 #[test]
 fn a_capture_has_each_frame_when_it_has_left() {
     let mut net = Net::new(&["a", "s", "b"]);
@@ -118,17 +132,50 @@ fn a_capture_has_each_frame_when_it_has_left() {
         let mut sink = |departure: &qcnlab_sim::Departure| {
             let FrameFacts::Data(facts) = departure.frame else { panic!("{departure:?}") };
             assert_eq!(facts.size, Bytes::new(1500));
-            rows.push((departure.at.ps() / 100_000, departure.port));
+            rows.push((departure.at.ps() / 100_000, departure.port, facts.number));
             if rows.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
         let done = Engine::run_captured(net.plan.clone(), ports, &Control::default(), &mut |_| {}, &mut sink);
         (rows, done.is_ok())
     };
-    let all = [(12, host), (24, host), (34, switch), (36, host), (46, switch), (48, host)];
+    let all = [(12, host, 0), (24, host, 1), (34, switch, 0), (36, host, 2), (46, switch, 1), (48, host, 3)];
     assert_eq!(capture(&[host, switch], 100), (all.to_vec(), true));
     assert_eq!(capture(&[switch], 100).0, [all[2], all[4]]);
     assert_eq!(capture(&[], 100).0, []);
     // A sink that has enough ends the run.
     let (rows, whole) = capture(&[host, switch], 3);
     assert_eq!((&rows[..], whole), (&all[..3], false));
+}
+
+/// Frames of 1.2 us that follow each other, and frames each 2.4 us: what could leave at the stop does not. Three and two go
+/// before 3.6 and 4.8 us; 1 ps more lets another one go.
+#[test]
+fn nothing_leaves_at_the_stop() {
+    let half = Traffic::Constant { rate: BitRate::gbps(5) };
+    for (traffic, stop, before) in [(greedy(), 3_600_000, 3), (half, 4_800_000, 2)] {
+        for events in [Events::WhereNeeded, Events::Everywhere] {
+            let sent = |stop| {
+                let mut net = Net::new(&["a", "b"]);
+                net.link("a", "b", TEN, Span::from_us(1));
+                net.flow("a", "b", 0, traffic.clone());
+                net.plan.flows[0].stop = Instant::from_ps(stop);
+                net.plan.events = events;
+                net.run().flows[0].sent
+            };
+            assert_eq!([stop, stop + 1].map(sent), [before, before + 1], "{traffic:?}, {events:?}");
+        }
+    }
+}
+
+/// A generator, too: one frame each 2.4 us from 0 on, and none at its stop.
+#[test]
+fn a_generator_adds_nothing_at_its_stop() {
+    let sent = |stop| {
+        let mut net = Net::new(&["a", "b"]);
+        net.link("a", "b", TEN, Span::from_us(1));
+        net.fed("a", "b", Process::Constant { rate: BitRate::gbps(5) });
+        net.plan.generators[0].stop = Instant::from_ps(stop);
+        net.run().flows[0].sent
+    };
+    assert_eq!([1, 4_800_000, 4_800_001].map(sent), [1, 2, 3]);
 }

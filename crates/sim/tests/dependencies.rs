@@ -103,6 +103,24 @@ fn none_starts_once_arrivals_have_stopped() {
     }
 }
 
+/// The second flow starts 86,681.6 ns after the first is acknowledged, at 13,318.4 ns: at 100 us. A run that ends then, or would
+/// if it did not drain, never sees it, and is over once nothing else is open. One picosecond sooner, and it starts.
+#[test]
+fn none_waits_for_a_start_beyond_the_end_of_the_run() {
+    for (delay, second, end) in
+        [(86_681_600, NEVER, (Ending::Drained, 133_184)), (86_681_599, 999_999, (Ending::Time, 1_000_000))]
+    {
+        let mut net = star();
+        let first = message(&mut net, "a", "b");
+        waiting(&mut net, "a", "b", Span::from_ps(delay), &[(first, Sender)]);
+        net.plan.drains = true;
+        net.plan.end = Instant::ZERO + Span::from_us(100);
+        let done = net.run();
+        assert_eq!(started(&done), [0, second]);
+        assert_eq!((done.ending, tenths(done.end)), end);
+    }
+}
+
 /// Jitter is added to the delay: of 1 us it moves the start by less than that, and not at all where it is zero.
 #[test]
 fn jitter_counts_from_the_start_that_is_due() {

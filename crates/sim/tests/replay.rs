@@ -6,7 +6,8 @@ mod net;
 use net::Net;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
-    Control, Engine, FrameFacts, Halt, ReplayError, ReplayPlan, ReplaySource, ReplayStream, ReplayedFrame, Traffic,
+    Control, Engine, FrameFacts, Halt, Process, ReplayError, ReplayPlan, ReplaySource, ReplayStream, ReplayedFrame,
+    Traffic,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::collections::VecDeque;
@@ -180,4 +181,16 @@ fn a_stream_that_fails_ends_the_run() {
         assert_eq!(failed, Halt::Replay(ReplayError { why: "the disk is gone".to_owned() }));
         assert_eq!(failed.to_string(), "the disk is gone");
     }
+}
+
+/// A generator beside a replay: each adds to its own flow. 500 octets each 40 us go from 0 us on, 4 us each.
+#[test]
+fn a_replay_runs_beside_a_generator() {
+    let mut net = two_senders(Written::new(&[(10, 0, 64), (30, 1, 64)]));
+    let fed = net.fed("sink", "a", Process::Constant { rate: BitRate::mbps(100) });
+    net.plan.flows[fed as usize].frame = Bytes::new(500);
+    net.plan.end = at(100);
+    assert_eq!(left(&net, "a->switch"), [(10_512, 0, 64)]);
+    assert_eq!(left(&net, "b->switch"), [(30_512, 1, 64)]);
+    assert_eq!(left(&net, "sink->switch"), [0, 40, 80].map(|us| (us * 1000 + 4000, fed, 500)));
 }

@@ -109,6 +109,35 @@ fn a_queue_is_dropped_at_its_threshold() {
     assert!((mean - 240_000.0).abs() < 3000.0 && peak <= 241_500, "{mean} {peak}");
 }
 
+/// Two switches beside each other: what the second has does not take from the first.
+#[test]
+fn each_switch_has_thresholds_of_its_own() {
+    let mut net = Net::new(&["a", "b", "x", "s", "c", "d", "y", "t"]);
+    for (host, switch) in [("a", "s"), ("b", "s"), ("x", "s"), ("c", "t"), ("d", "t"), ("y", "t")] {
+        net.link(host, switch, BitRate::gbps(10), DELAY);
+    }
+    for (from, to) in [("a", "x"), ("b", "x"), ("c", "y"), ("d", "y")] {
+        net.flow(from, to, 3, greedy());
+    }
+    // A fifth of 1.2 MB with a quarter of what is free, a third with half of it.
+    let outputs = [("s", "s->x", -2, 240_000), ("t", "t->y", -1, 400_000)];
+    for (switch, output, exponent, _) in outputs {
+        share(&mut net, switch, 1_200_000, 0);
+        let (switch, port) = (net.node(switch) as usize, net.port(output));
+        net.plan.ports[port as usize].recorded = true;
+        let shared = net.plan.nodes[switch].shared_buffer.as_mut().expect("it is shared");
+        shared.queues = vec![SharedQueuePlan { port, alpha: Alpha::two_to(exponent) }];
+        shared.inputs.iter_mut().for_each(|input| input.alpha = None);
+    }
+    let done = net.run();
+    let rows = &done.trace.queues;
+    for (_, output, _, most) in outputs {
+        let lengths = rows.port.iter().zip(&rows.bytes).filter(|(port, _)| **port == net.port(output));
+        let peak = lengths.map(|(_, bytes)| *bytes).max().expect("it is recorded");
+        assert!(peak <= most + 1500 && peak > most - 3000, "{output}: {peak}");
+    }
+}
+
 /// Class 3 is paused, class 0 is not and loses what does not fit; neither takes what the other has. A pause is said once
 /// when it begins and once when it ends: each of four inputs may be paused at the end, and have said one thing that is
 /// still under way.
@@ -187,4 +216,23 @@ fn more_events_change_nothing() {
         few.counters.events = many.counters.events;
         assert!(few == many, "the runs differ: {:?} and {:?}", few.counters, many.counters);
     }
+}
+
+/// Two classes for the sink, of two senders each: each queue may hold a quarter of what is free, whatever the other holds.
+/// Nothing of class 0 leaves, so that its queue grows twice as fast as that of class 3, and ends at q = (B - q - q/2) / 4,
+/// at B / 5.5: 145 frames of 1.2 MB. That of class 3 ends at a fifth of the rest: 131 frames.
+#[test]
+fn each_class_has_a_threshold_of_its_own_queue() {
+    let mut net = star(4);
+    net.plan.flows[2].class = 0;
+    net.plan.flows[3].class = 0;
+    share(&mut net, "s", 1_200_000, 0);
+    let port = net.port("s->sink");
+    let switch = net.node("s") as usize;
+    if let Some(shared) = &mut net.plan.nodes[switch].shared_buffer {
+        shared.queues = vec![SharedQueuePlan { port, alpha: Alpha::two_to(-2) }];
+        shared.inputs.iter_mut().for_each(|input| input.alpha = None);
+    }
+    let (mean, peak) = queue(&net.run());
+    assert!((mean - 276.0 * 1500.0).abs() < 3000.0 && peak <= 278 * 1500, "{mean} {peak}");
 }

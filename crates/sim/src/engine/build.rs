@@ -138,8 +138,7 @@ impl Engine {
                 }
                 Source::Fed { .. } | Source::Replayed(_) => {}
                 Source::Tcp(connection) => self.schedule.set(Event::SourceFrame(flow), connection.start),
-                // It waits for others.
-                Source::Roce(_) if sender.start == Instant::NEVER => {}
+                // One that waits for others has no start yet, and so no event.
                 Source::Roce(_) => self.schedule.set(Event::SourceFrame(flow), sender.start),
             }
         }
@@ -199,4 +198,50 @@ fn longest_last_link(plan: &Plan) -> Span {
     let last = plan.flows.iter().filter_map(|flow| flow.paths[0].last());
     let takes = |port: &u32| plan.ports[*port as usize].delay + plan.ports[*port as usize].latency;
     last.map(takes).max().unwrap_or(Span::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::{Net, greedy};
+
+    /// Hosts a and b send to c and d over a switch: a all it can, 10 Gb/s, and b 1 Gb/s.
+    fn two_senders() -> Net {
+        let mut net = Net::new(&["a", "b", "c", "d", "s"]);
+        for host in ["a", "b", "c", "d"] {
+            net.link(host, "s", BitRate::gbps(10), Span::from_us(1));
+        }
+        net.flow("a", "c", 0, greedy());
+        net.flow("b", "c", 0, Traffic::Constant { rate: BitRate::gbps(1) });
+        net
+    }
+
+    /// 10 Gb/s on the link of a, 1 on that of b, and of their 11 as many as fit, 10, on that to c: 21 Gb/s in frames of
+    /// 12 000 bits, one each 571.43 ns. A frame with 20 octets around it takes 1.216 us, and 1.5 us to cross. A ceiling of
+    /// 4 Gb/s leaves 4 + 1 + 5.
+    #[test]
+    fn events_are_as_far_apart_as_frames_that_the_links_can_carry() {
+        let mut net = two_senders();
+        let link = net.port("b->s") as usize;
+        net.plan.ports[link].overhead = Bytes::new(20);
+        net.plan.ports[link].latency = Span::from_ns(500);
+        net.plan.flows[1].frame = Bytes::new(500);
+        let Spacing { apart, ahead } = spacing(&net.plan);
+        assert_eq!((apart.ps(), ahead.ps()), (571_429, 2_716_000));
+        net.plan.flows[0].traffic = Traffic::Saturated { ceiling: Some(BitRate::gbps(4)), total: None };
+        assert_eq!(spacing(&net.plan).apart.ps(), 1_200_000);
+    }
+
+    /// 1 us and a latency of 4 us to c, 3 us to d.
+    #[test]
+    fn the_longest_way_to_a_sink_has_delay_and_latency() {
+        let mut net = two_senders();
+        assert_eq!(longest_last_link(&net.plan), Span::from_us(1));
+        net.flow("b", "d", 0, greedy());
+        let (to_c, to_d) = (net.port("s->c") as usize, net.port("s->d") as usize);
+        net.plan.ports[to_d].delay = Span::from_us(3);
+        assert_eq!(longest_last_link(&net.plan), Span::from_us(3));
+        net.plan.ports[to_c].latency = Span::from_us(4);
+        assert_eq!(longest_last_link(&net.plan), Span::from_us(5));
+    }
 }

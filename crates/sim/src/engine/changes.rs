@@ -62,7 +62,7 @@ impl Engine {
                 NetworkChange::Rate(port, rate) => self.change_rate(now, port, rate),
                 NetworkChange::Up(port) => self.repair_link(now, port),
                 NetworkChange::Down(port) => self.fail_link(now, port),
-                NetworkChange::Paths(flow, first, paths) => self.reroute(flow, first, paths),
+                NetworkChange::Paths(flow, first, paths) => self.reroute(now, flow, first, paths),
                 NetworkChange::Storm(port, classes, until) => self.storm(now, port, classes, until),
                 NetworkChange::Poll(node, poll) => self.poll_watchdog(now, node, poll),
             }

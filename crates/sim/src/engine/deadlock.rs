@@ -134,3 +134,71 @@ impl Network {
         Ending::Deadlock { circle, closed: Instant::from_ps(closed) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net;
+    use crate::plan::PauseScope;
+    use qcnlab_units::{Bytes, Span};
+
+    /// Links that have waited for each other for long, and what those that wait at `name` hold.
+    fn stuck(name: &str) -> (Engine, Vec<PausedGroup>, PausedGroup, u64) {
+        let plan = net::hairpin(3, PauseScope::Classes(1 << 3 | 1 << 5)).plan;
+        let mut engine = Engine::new(&plan);
+        engine.advance(Instant::ZERO + Span::from_us(900), &mut |_| ()).unwrap();
+        let stuck = engine.network.paused_groups();
+        let each = stuck.iter().copied().find(|each| engine.network.links[each.port].name == name).unwrap();
+        let held = engine.network.held_by_stuck(&each, &stuck).map(|(_, octets)| octets).sum();
+        (engine, stuck, each, held)
+    }
+
+    /// XON goes out at the low watermark itself: a buffer that can come down to that is not stuck.
+    #[test]
+    fn what_can_come_down_to_its_low_watermark_is_not_stuck() {
+        let (mut engine, stuck, each, held) = stuck("s->t");
+        assert!(held > 20_000, "{held}");
+        let mut stays = |low: u64| {
+            let pause = engine.network.inputs[each.input].pause.as_mut().unwrap();
+            let PauseRule::Watermarks { low: mark, .. } = &mut pause.sender.plan.rule else { unreachable!() };
+            *mark = Bytes::new(low);
+            engine.network.stays_above_low(&each, &stuck)
+        };
+        assert_eq!([held - 1, held, held + 1].map(&mut stays), [true, false, false]);
+    }
+
+    /// A pause of class 5 holds up no frame of class 3.
+    #[test]
+    fn a_pause_of_another_class_holds_nothing() {
+        let (engine, stuck, each, held) = stuck("t->s");
+        let of_class = |class: u8| -> u64 {
+            let others = stuck.iter().map(|next| PausedGroup { classes: 1 << class, group: class, ..*next });
+            engine.network.held_by_stuck(&each, &others.collect::<Vec<_>>()).map(|(_, octets)| octets).sum()
+        };
+        assert_eq!([of_class(3), of_class(5)], [held, 0]);
+        assert!(held > 20_000, "{held}");
+    }
+
+    /// How a run ends after the search, when only these links are paused any more.
+    fn ending(paused: &[&str]) -> Ending {
+        let (mut engine, ..) = stuck("s->t");
+        let now = Instant::ZERO + Span::from_us(900);
+        for input in engine.network.inputs.iter_mut() {
+            if let Some(pause) =
+                input.pause.as_mut().filter(|_| !paused.contains(&&*engine.network.links[input.port].name))
+            {
+                pause.sender.on_xon(now, 3);
+            }
+        }
+        engine.check_deadlock(now);
+        engine.ending
+    }
+
+    /// The links of the hosts only wait for the circle, and are not needed for it. One link alone waits for nobody.
+    #[test]
+    fn two_paused_links_are_enough_for_a_circle() {
+        let Ending::Deadlock { circle, .. } = ending(&["s->t", "t->s"]) else { panic!("no deadlock") };
+        assert_eq!(circle, ["s->t", "t->s"]);
+        assert_eq!([ending(&["s->t"]), ending(&["s->t", "a->s"])], [Ending::Time, Ending::Time]);
+    }
+}

@@ -89,3 +89,30 @@ impl Engine {
 fn is_sink(plan: &Plan, node: u32) -> bool {
     !plan.all_paths().any(|(_, path)| path[1..].iter().any(|port| plan.ports[*port as usize].from == node))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::{Net, greedy};
+    use qcnlab_units::{BitRate, Span};
+
+    /// Whether an engine reckons with frames that change their class, where `port` does to them what `rules` say.
+    fn remaps(port: &str, rules: DomainPort) -> bool {
+        let mut net = Net::new(&["a", "s", "b"]);
+        net.link("a", "s", BitRate::gbps(10), Span::from_us(1));
+        net.link("s", "b", BitRate::gbps(10), Span::from_us(1));
+        net.flow("a", "b", 3, greedy());
+        let mut ports = vec![DomainPort::NEUTRAL; net.plan.ports.len()];
+        ports[net.port(port) as usize] = rules;
+        net.plan.domain = Some(DomainPlan { ports, untagged: vec![Some(0)] });
+        Engine::new(&net.plan).network.remaps
+    }
+
+    /// It costs a count of frames wherever somebody asks for octets by class.
+    #[test]
+    fn classes_change_only_where_a_port_changes_them() {
+        let edge = DomainPort { remaps: [0, 1, 2, 2, 4, 5, 6, 7], ..DomainPort::NEUTRAL };
+        assert!(remaps("a->s", edge) && remaps("b->s", edge));
+        assert!(!remaps("a->s", DomainPort { untags: 1 << 3, ..DomainPort::NEUTRAL }));
+    }
+}

@@ -42,7 +42,10 @@ impl Engine {
     }
 
     /// A flow's frames take other paths from now on: so many, from the one with this number on.
-    pub(super) fn reroute(&mut self, flow: FlowId, first: PathId, paths: u32) {
+    pub(super) fn reroute(&mut self, now: Instant, flow: FlowId, first: PathId, paths: u32) {
+        if self.senders.flows[flow].lazy {
+            self.send_lazily(now, flow);
+        }
         let sender = &mut self.senders.flows[flow];
         (sender.first_path, sender.paths) = (first, paths);
     }

@@ -197,3 +197,65 @@ impl Network {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{Id, InputId, NodeId};
+    use crate::net::{Net, greedy};
+    use crate::plan::{PausePlan, PauseRule, PauseScope};
+    use crate::shared_buffer::{SharedBufferPlan, SharedInputPlan};
+    use qcnlab_units::{BitRate, Bytes, Span};
+
+    /// Three links into a switch with 900 000 octets that all may take: each is promised 300 000, and a quarter of that is
+    /// much room.
+    #[test]
+    fn each_input_of_a_shared_buffer_is_promised_an_equal_part() {
+        let mut net = Net::new(&["a", "b", "c", "s"]);
+        for host in ["a", "b", "c"] {
+            net.link(host, "s", BitRate::gbps(10), Span::from_us(1));
+        }
+        net.flow("a", "c", 0, greedy());
+        net.flow("b", "c", 0, greedy());
+        let inputs = ["a->s", "b->s", "c->s"].map(|name| net.port(name));
+        let switch = net.node("s") as usize;
+        let rule = PauseRule::Dynamic { quanta: None };
+        net.plan.nodes[switch].pause = Some(PausePlan { scope: PauseScope::Link, rule, reaction: Span::ZERO });
+        net.plan.nodes[switch].shared_buffer = Some(SharedBufferPlan {
+            shared: Bytes::new(900_000),
+            reserve: Bytes::ZERO,
+            headroom_pool: None,
+            cell: Bytes::new(1),
+            xon: Bytes::ZERO,
+            xon_offset: Bytes::ZERO,
+            inputs: inputs.map(|port| SharedInputPlan { port, headroom: Bytes::ZERO, alpha: None }).to_vec(),
+            queues: Vec::new(),
+        });
+        let engine = Engine::new(&net.plan);
+        assert_eq!(inputs.map(|port| engine.network.ports[PortId::new(port)].allowance()), [300_000; 3]);
+        let input = &engine.network.inputs[InputId::new(0)];
+        assert_eq!([74_999, 75_000].map(|allowance| input.is_much(allowance)), [false, true]);
+    }
+
+    /// Two hosts send to c for 200 us, 10 Gb/s each, and are paused: 250 KB more than c can take, and 30 KB of each wait at
+    /// most. At 900 us nothing waits any more, and the look at 1 ms finds room.
+    #[test]
+    fn a_node_with_room_again_counts_no_single_frames() {
+        let mut net = Net::new(&["a", "b", "c", "s"]);
+        for host in ["a", "b", "c"] {
+            net.link(host, "s", BitRate::gbps(10), Span::from_us(1));
+        }
+        for host in ["a", "b"] {
+            let flow = net.flow(host, "c", 0, greedy()) as usize;
+            net.plan.flows[flow].stop = Instant::ZERO + Span::from_us(200);
+        }
+        net.pause("s", 200_000, 30_000, 20_000);
+        let switch = NodeId::new(net.node("s"));
+        let mut engine = Engine::new(&net.plan);
+        let counting = [0, 900, 1100].map(|us| {
+            engine.advance(Instant::ZERO + Span::from_us(us), &mut |_| ()).unwrap();
+            engine.network.nodes[switch].counting
+        });
+        assert_eq!(counting, [Counting::ByAllowance, Counting::EachFrame, Counting::ByAllowance]);
+    }
+}

@@ -166,9 +166,7 @@ impl Engine {
         while let Some(at) = port.next_arrival().filter(|at| *at < until) {
             let frame = port.take_arrived();
             let path = self.network.routes.paths[frame.path()];
-            if self.recording.deliver(at, &path, at.ps() - port.delay().ps(), frame.octets()) {
-                self.open_flows -= 1;
-            }
+            self.recording.deliver(at, &path, at.ps() - port.delay().ps(), frame.octets());
         }
     }
 }
@@ -215,7 +213,7 @@ impl Sender {
 pub(super) struct PortUse {
     /// Flows that pass it.
     flows: u32,
-    /// It is the last of every path it is on, and of one at least; nobody answers segments behind it.
+    /// It is the last of every path it is on; nobody answers segments behind it.
     only_last: bool,
     /// Something other than data may pass it: signals, acknowledgements, probes; or it may fail or be
     /// paused.
@@ -248,9 +246,8 @@ pub(super) fn uses(plan: &Plan) -> Vec<PortUse> {
         }
     }
     let fail_or_storm = plan.failing_ports().into_iter().zip(plan.storming_ports());
-    for ((used, port), (fails, storms)) in uses.iter_mut().zip(&plan.ports).zip(fail_or_storm) {
+    for (used, (fails, storms)) in uses.iter_mut().zip(fail_or_storm) {
         used.by_others |= fails || storms;
-        used.only_last &= used.flows > 0 && !plan.nodes[port.to as usize].counts();
     }
     uses
 }

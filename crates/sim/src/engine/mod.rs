@@ -143,7 +143,7 @@ pub struct Engine {
     stop: Instant,
     /// Whether it ends with its last open flow.
     drains: bool,
-    /// Flows with an end that have not come to it and still may.
+    /// Flows with an end that have not come to it and still may. Only a run that drains counts each end.
     open_flows: usize,
 }
 

@@ -175,8 +175,11 @@ impl Routes {
 }
 
 impl PortCp {
-    pub(super) fn new(cp: AnyCp, dice: Dice, port: PortId, class: Option<u8>) -> PortCp {
+    /// `is_read` says whether reaction points hear of acknowledgements, which bring them what it stamps. What they control
+    /// are queue pairs then; nothing is stamped on segments of TCP.
+    pub(super) fn new(cp: AnyCp, dice: Dice, port: PortId, class: Option<u8>, is_read: bool) -> PortCp {
         let CpCapabilities { sees_departures, marks_departures, stamps_departures, .. } = cp.capabilities();
+        let stamps_departures = stamps_departures && is_read;
         let sees_arrivals = !cp.ignores_arrivals();
         PortCp { cp, dice, port, class, sent: 0, sees_arrivals, sees_departures, marks_departures, stamps_departures }
     }

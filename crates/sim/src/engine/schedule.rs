@@ -310,6 +310,23 @@ mod tests {
         assert_eq!(schedule.next(), None);
     }
 
+    /// Whatever the kinds before have for numbers: without a draw the lower port is first.
+    #[test]
+    fn the_first_of_ports_is_one_of_them() {
+        let schedule = Schedule::new(TWO_OF_EACH, Spacing::default());
+        let first = |ports: &[u32]| schedule.first_of(ports.iter().copied().map(PortId::new), Instant::from_ps(7));
+        assert_eq!([first(&[1, 0]), first(&[1]), first(&[])], [Some(PortId::new(0)), Some(PortId::new(1)), None]);
+    }
+
+    #[test]
+    fn ends_of_transmissions_are_told_from_all_other_events() {
+        let schedule = Schedule::new(TWO_OF_EACH, Spacing::default());
+        for event in all() {
+            let ends = matches!(event, Event::TransmissionEnd(_));
+            assert_eq!(schedule.is_transmission_end(schedule.entity(event)), ends, "{event:?}");
+        }
+    }
+
     #[test]
     fn a_drawn_order_keeps_that_of_the_kinds() {
         let mut schedule = Schedule::drawing(TWO_OF_EACH, Spacing::default(), |event| match event {

@@ -211,3 +211,36 @@ fn alarms(rp: &AnyRp) -> Option<SonarObservation> {
         Observation::Sonar(sonar) => Some(sonar),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::schedule::{Sizes, Spacing};
+    use super::*;
+    use crate::ids::Id;
+
+    /// Four signals on their way to one limiter, sent with different times to go: they are heard in the order of arrival, and
+    /// of two that arrive at one instant the one that was sent first. The event is for the first of them.
+    #[test]
+    fn signals_are_heard_in_the_order_in_which_they_arrive() {
+        let limiter = LimiterId::new(0);
+        let mut signalling = Signalling {
+            feedback: Feedback::Ideal,
+            notification_points: IdVec::new(),
+            in_flight: std::iter::once(VecDeque::new()).collect(),
+            control_frames: IdVec::new(),
+            free: Vec::new(),
+        };
+        let mut schedule = Schedule::new(Sizes { limiters: 1, ..Sizes::default() }, Spacing::default());
+        for (at, says) in [(7000, 1), (5000, 2), (7000, 3), (6000, 4)] {
+            signalling.deliver_at(&mut schedule, Instant::from_ps(at), limiter, Signal::Reflection(says));
+        }
+        let heard: Vec<(u64, Signal)> =
+            signalling.in_flight[limiter].iter().map(|(at, signal)| (at.ps(), *signal)).collect();
+        assert_eq!(
+            heard,
+            [(5000, 2), (6000, 4), (7000, 1), (7000, 3)].map(|(at, says)| (at, Signal::Reflection(says)))
+        );
+        let next = schedule.next().map(|(at, entity)| (at.ps(), schedule.event(entity)));
+        assert_eq!((next, schedule.next()), (Some((5000, Event::SignalArrival(limiter))), None));
+    }
+}

@@ -12,6 +12,8 @@ use crate::testing;
 use qcnlab_schemes::registry::Config;
 use qcnlab_units::{BitRate, Bytes};
 
+mod queues;
+
 const TEN: BitRate = BitRate::gbps(10);
 
 /// Hosts around a switch s.
@@ -280,6 +282,9 @@ fn the_audit_notices_what_a_buffer_counts_too_much() {
     let taken = "octets of the shared buffer in use = octets that queued frames take";
     let more = |run: &mut Engine| run.network.shared_buffers[SharedBufferId::new(0)].count(0, 0, 1);
     assert_eq!(broken(&net, more), Some(taken));
+    // It counts each frame and promises nothing.
+    let promised = |run: &mut Engine| *run.network.ports[PortId::new(inputs[0])].allowance_mut() = 1_000_001;
+    assert_eq!(broken(&net, promised), Some("octets that may be admitted uncounted = as much of the free buffer"));
 }
 
 /// Far from its watermarks a buffer promises what is free of it. More than that is too much.
@@ -296,4 +301,18 @@ fn the_audit_notices_what_a_buffer_promises_too_much() {
         })
     };
     assert_eq!([more(0), more(200_000)], [None, Some(promised)]);
+}
+
+/// QCN looks at arrivals alone. DCQCN marks what leaves, HPCC writes telemetry on it, and QCN-SONAR measures the bandwidth that
+/// is left.
+#[test]
+fn departures_are_shown_to_those_who_look_at_them() {
+    let shown = |name| {
+        let mut net = one_to_one();
+        port(&mut net, "s->c").watched = true;
+        scheme(&mut net, name);
+        let port = PortId::new(net.port("s->c"));
+        Engine::new(&net.plan).network.ports[port].observes_departures()
+    };
+    assert_eq!(["qcn", "dcqcn", "hpcc", "qcn_sonar"].map(shown), [false, true, true, true]);
 }

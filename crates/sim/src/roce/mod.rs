@@ -47,7 +47,8 @@ pub struct QpConfig {
     pub window: Option<Bytes>,
     /// Retransmission timeout.
     pub rto: Span,
-    /// Retransmission timeout while few packets are in flight.
+    /// Retransmission timeout while few packets are in flight: from the first that is not acknowledged to the last that was
+    /// sent, as IRN counts them, whether or not some between them arrived.
     pub rto_low: Span,
     /// How many packets are few; 0 for none.
     pub rto_low_packets: u32,

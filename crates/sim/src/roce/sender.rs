@@ -309,7 +309,7 @@ impl QpSender {
 
     #[inline]
     fn restart_timer(&mut self, now: Instant) {
-        let few = self.few > 0 && self.top - self.una() <= self.few;
+        let few = self.top - self.una() <= self.few;
         self.deadline = now + if few { self.rto_low } else { self.rto };
     }
 

@@ -20,7 +20,7 @@ fn the_last_packet_may_be_shorter() {
     let sizes: Vec<u64> = std::iter::from_fn(|| sender.next_packet(us(0))).map(|packet| packet.payload.get()).collect();
     assert_eq!((sizes, sender.in_flight()), (vec![1000, 1000, 500], 2500));
     assert_eq!(sender.on_ack(us(1), 2), Bytes::new(2000));
-    assert_eq!((sender.in_flight(), sender.finished()), (500, false));
+    assert_eq!((sender.in_flight(), sender.sent(), sender.finished()), (500, Bytes::new(2500), false));
     assert_eq!(sender.on_ack(us(2), 3), Bytes::new(500));
     assert!(sender.finished() && sender.next_wake() == Instant::NEVER);
 }
@@ -145,6 +145,82 @@ fn go_back_n_goes_back_to_a_packet_that_was_cut() {
     assert_eq!([504, 505, 1004].map(|at| receiver.on_head(us(at), 3)), [Reply::Ack, Reply::Trimmed(3), Reply::Ack]);
 }
 
+/// Packet 2 of 0 to 5 is cut, and then all up to 3 have come before it has gone again: it does not go.
+#[test]
+fn a_packet_that_was_cut_and_has_come_does_not_go_again() {
+    let mut sender = QpSender::new(&config(QpRecovery::SelectiveRepeat), Some(Bytes::new(6000)));
+    assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3, 4, 5]);
+    sender.on_trimmed(us(10), 1, 2);
+    assert!(sender.ready());
+    sender.on_ack(us(11), 4);
+    assert!(!sender.ready());
+    assert!(numbers(&mut sender, us(11)).is_empty());
+}
+
+/// Packets 1 and 2 of 0 to 3 are cut. 1 goes again and is lost, 2 waits; a timeout repeats all that is missing, in order.
+#[test]
+fn a_timeout_repeats_what_was_cut_and_has_gone_again() {
+    let mut sender = QpSender::new(&config(QpRecovery::SelectiveRepeat), Some(Bytes::new(4000)));
+    assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3]);
+    sender.on_trimmed(us(10), 1, 1);
+    assert_eq!(numbers(&mut sender, us(10)), [1]);
+    sender.on_trimmed(us(11), 1, 2);
+    assert!(sender.on_wake(us(330)));
+    assert_eq!(numbers(&mut sender, us(330)), [1, 2, 3]);
+}
+
+/// A timeout goes back to 0 although only acknowledgements were late: that of 0 to 2 leaves 3 to go again.
+#[test]
+fn a_late_acknowledgement_takes_a_sender_forward_again() {
+    let mut sender = QpSender::new(&config(QpRecovery::GoBackN), Some(Bytes::new(4000)));
+    assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3]);
+    assert!(sender.on_wake(us(320)));
+    assert_eq!(sender.on_ack(us(321), 3), Bytes::new(3000));
+    assert_eq!((numbers(&mut sender, us(321)), sender.in_flight()), (vec![3], 1000));
+}
+
+/// Of 0 to 5 up to 2 are acknowledged. What a receiver said when it missed 1, on a longer way, is old: nothing below 3 goes
+/// again, and 3000 octets are in flight. So is that 1 was cut; and 9 was never sent.
+#[test]
+fn old_answers_repeat_nothing() {
+    for recovery in [QpRecovery::GoBackN, QpRecovery::SelectiveRepeat] {
+        let mut sender = QpSender::new(&config(recovery), Some(Bytes::new(6000)));
+        assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(sender.on_ack(us(10), 3), Bytes::new(3000));
+        assert_eq!(sender.on_nack(us(11), 1, Some(2)), Bytes::ZERO);
+        assert_eq!([(3, 1), (3, 9)].map(|(expected, cut)| sender.on_trimmed(us(12), expected, cut)), [Bytes::ZERO; 2]);
+        assert_eq!((numbers(&mut sender, us(12)), sender.in_flight()), (vec![], 3000), "{recovery:?}");
+    }
+    // Nor is 6, which was never sent, taken for here: 6000 octets are acknowledged with 0 to 5.
+    let mut sender = QpSender::new(&config(QpRecovery::SelectiveRepeat), None);
+    sender.permit(Some(Bytes::new(6000)));
+    assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3, 4, 5]);
+    sender.on_nack(us(10), 1, Some(6));
+    sender.on_ack(us(11), 6);
+    assert_eq!(sender.acknowledged(), Bytes::new(6000));
+    // Go-back-N goes back to nothing that is acknowledged, though 4 is missing.
+    let mut sender = QpSender::new(&config(QpRecovery::GoBackN), Some(Bytes::new(6000)));
+    assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3, 4, 5]);
+    sender.on_ack(us(10), 3);
+    sender.on_trimmed(us(11), 1, 4);
+    assert_eq!((numbers(&mut sender, us(11)), sender.in_flight()), (vec![], 3000));
+}
+
+/// Its own window is 4000 octets: a scheme may permit less, not more.
+#[test]
+fn the_window_is_the_smaller_of_two() {
+    let windows = |own: Option<u64>| {
+        let mut sender = QpSender::new(&QpConfig { window: own.map(Bytes::new), ..config(QpRecovery::GoBackN) }, None);
+        [None, Some(2500), Some(9000)].map(|permitted| {
+            sender.permit(permitted.map(Bytes::new));
+            assert_eq!(sender.is_unbounded(), sender.window().is_none());
+            sender.window().map(Bytes::get)
+        })
+    };
+    assert_eq!(windows(Some(4000)), [Some(4000), Some(2500), Some(4000)]);
+    assert_eq!(windows(None), [None, Some(2500), Some(9000)]);
+}
+
 /// The last packet is lost: nothing tells of it, and 320 us after the last progress it goes again.
 #[test]
 fn a_lost_last_packet_does_not_hang() {
@@ -160,14 +236,16 @@ fn a_lost_last_packet_does_not_hang() {
     }
 }
 
-/// IRN: with three packets or fewer in flight the timeout is the short one.
+/// IRN: with three packets or fewer in flight the timeout is the short one, 100 us; with four it is 320 us.
 #[test]
 fn few_packets_have_a_short_timeout() {
     let mut sender =
-        QpSender::new(&QpConfig { rto_low_packets: 3, ..config(QpRecovery::SelectiveRepeat) }, Some(Bytes::new(4000)));
-    assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3]);
+        QpSender::new(&QpConfig { rto_low_packets: 3, ..config(QpRecovery::SelectiveRepeat) }, Some(Bytes::new(5000)));
+    assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3, 4]);
     sender.on_ack(us(10), 1);
-    assert_eq!(sender.next_wake(), us(110));
+    assert_eq!(sender.next_wake(), us(330));
+    sender.on_ack(us(20), 2);
+    assert_eq!(sender.next_wake(), us(120));
 }
 
 /// The time runs from the first packet that is not answered: the second does not put it off.
@@ -177,6 +255,37 @@ fn a_held_acknowledgement_goes_in_time_for_the_first_packet() {
     for (at, number) in [(2, 0), (7, 1)] {
         assert_eq!((receiver.on_packet(us(at), number), receiver.next_wake()), (Reply::Nothing, us(12)));
     }
+}
+
+/// One answer for four packets. Packet 0 comes again: that is answered at once and not counted, so the next answer is for
+/// 1 to 4.
+#[test]
+fn a_packet_that_comes_twice_is_answered_at_once() {
+    let mut receiver = QpReceiver::new(&QpConfig { ack_every: 4, ..config(QpRecovery::GoBackN) }, 10);
+    let replies = [0, 0, 1, 2, 3, 4].map(|number| receiver.on_packet(us(1), number));
+    let nothing = Reply::Nothing;
+    assert_eq!(replies, [nothing, Reply::Ack, nothing, nothing, nothing, Reply::Ack]);
+}
+
+/// One answer for four packets. That 1 is missing answers packet 0 too: nothing is held back then, and the
+/// next answer is for 1 to 4.
+#[test]
+fn a_negative_acknowledgement_answers_what_was_held_back() {
+    for recovery in [QpRecovery::GoBackN, QpRecovery::SelectiveRepeat] {
+        let mut receiver = QpReceiver::new(&QpConfig { ack_every: 4, ..config(recovery) }, 10);
+        assert_eq!((receiver.on_packet(us(1), 0), receiver.next_wake()), (Reply::Nothing, us(11)));
+        let here = (recovery == QpRecovery::SelectiveRepeat).then_some(2);
+        assert_eq!(receiver.on_packet(us(2), 2), Reply::Nack(here));
+        assert_eq!((receiver.next_wake(), receiver.on_wake(us(11))), (Instant::NEVER, false));
+        // So does that 3 was cut.
+        let mut receiver = QpReceiver::new(&QpConfig { ack_every: 4, ..config(recovery) }, 10);
+        assert_eq!((receiver.on_packet(us(1), 0), receiver.next_wake()), (Reply::Nothing, us(11)));
+        assert_eq!((receiver.on_head(us(2), 3), receiver.next_wake()), (Reply::Trimmed(3), Instant::NEVER));
+    }
+    let mut receiver = QpReceiver::new(&QpConfig { ack_every: 4, ..config(QpRecovery::GoBackN) }, 10);
+    let replies = [0, 2, 1, 2, 3, 4].map(|number| receiver.on_packet(us(1), number));
+    let nothing = Reply::Nothing;
+    assert_eq!(replies, [nothing, Reply::Nack(None), nothing, nothing, nothing, Reply::Ack]);
 }
 
 /// One acknowledgement for four packets, for fewer after 10 us, and for the last of the message at once.

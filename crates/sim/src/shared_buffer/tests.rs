@@ -153,13 +153,14 @@ fn the_threshold_of_a_queue_counts_cells() {
 }
 
 /// Held 5000 and 4000 octets that can never leave, of 9000: nothing is free, so neither comes down to its threshold. With
-/// 1000 and 1000, 7000 are free.
+/// 1000 and 1000, 7000 are free. With 4000 and 1000, 4000 are: the first comes down to its threshold, with one octet more not.
 #[test]
 fn what_can_never_leave_keeps_a_group_paused() {
     let buffer = buffer(&plan(9000, 0));
     let held = |a, b| [a, b].map(|octets| [0, 0, 0, octets, 0, 0, 0, 0]);
     assert!(buffer.stays_paused(&held(5000, 4000), 0, 3));
     assert!(!buffer.stays_paused(&held(1000, 1000), 0, 3));
+    assert_eq!([4000, 4001].map(|first| buffer.stays_paused(&held(first, 1000), 0, 3)), [false, true]);
 }
 
 /// One greedy group is at its threshold with 10 000 of 90 000 octets, so 9999 are sure to stay below it. With 8000 in use
@@ -172,6 +173,9 @@ fn there_is_room_up_to_the_first_threshold() {
     assert!(buffer.admit_safe(1, 3, 8000, None));
     assert_eq!(buffer.room([].into_iter()), 1999);
     assert!(buffer.admit_safe(1, 3, 1999, None) && !buffer.admit_safe(1, 3, 1, None) && !buffer.xoff_due(1, 3));
+    // 3000 more would be 12 999, above a threshold of 80 001 / 8 = 10 000: they go into the headroom.
+    assert!(buffer.admit(1, 3, 3000, true, None));
+    assert_eq!(buffer.headroom_used, 3000);
     buffer.reset_count();
     assert_eq!(buffer.used(), 0);
     assert_eq!(super::SharedBuffer::new(&plan(90_000, 1), &[0, 1]).room([].into_iter()), 59_999);
@@ -183,6 +187,60 @@ fn there_is_room_up_to_the_first_threshold() {
             .room([].into_iter()),
         0
     );
+}
+
+/// Alpha 1/4 of 90 000 is 22 500 for a queue: with 12 500 in it 10 000 more fit, and not 10 001.
+#[test]
+fn a_safe_frame_fits_its_queue() {
+    let queue = Some(QueueLimit { alpha: Alpha::two_to(-2), len: 12_500 });
+    assert!(!buffer(&plan(90_000, 0)).admit_safe(0, 3, 10_001, queue));
+    assert!(buffer(&plan(90_000, 0)).admit_safe(0, 3, 10_000, queue));
+}
+
+/// Two groups with 2000 octets each leave 2000 of 6000 free, so that the next 1000 of the first go to its headroom. The second
+/// frees all: the first is below its threshold again, but what comes to it is not safe before its headroom is empty.
+#[test]
+fn a_group_with_headroom_in_use_is_not_safe() {
+    let mut buffer = buffer(&plan(6000, 0));
+    assert!(buffer.admit(1, 3, 2000, true, None) && buffer.admit(0, 3, 2000, true, None));
+    // 2000 are free.
+    assert!(buffer.admit(0, 3, 1000, true, None));
+    assert_eq!(buffer.inputs[0].groups[3], GroupUse { reserve: 0, shared: 2000, headroom: 1000 });
+    buffer.release(1, 3, 2000);
+    // 4000 are free: 2000 + 500 are below 3500.
+    assert!(!buffer.admit_safe(0, 3, 500, None));
+    buffer.release(0, 3, 1000);
+    assert!(buffer.admit_safe(0, 3, 500, None));
+}
+
+/// An input without alpha may use all that is free, 9000 octets, and not one more.
+#[test]
+fn without_a_threshold_all_that_is_free_is_safe() {
+    let mut plan = plan(9000, 0);
+    plan.inputs[0].alpha = None;
+    assert!(!buffer(&plan).admit_safe(0, 3, 9001, None));
+    assert!(buffer(&plan).admit_safe(0, 3, 9000, None));
+}
+
+/// A group has taken all of the shared part, so that thresholds are 0. A group that holds nothing is not paused by that.
+#[test]
+fn a_group_that_holds_nothing_is_not_due_xoff() {
+    let mut plan = plan(9000, 0);
+    plan.inputs[0].alpha = None;
+    let mut buffer = buffer(&plan);
+    assert!(buffer.admit(0, 3, 9000, true, None));
+    assert_eq!(buffer.threshold(1, buffer.shared_used), 0);
+    assert!(!buffer.xoff_due(1, 3));
+}
+
+/// A group uses 1000 octets that are not counted as in use.
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "what groups use is what is in use")]
+fn what_is_in_use_is_checked() {
+    let mut buffer = buffer(&plan(9000, 0));
+    buffer.inputs[0].groups[3].shared = 1000;
+    buffer.admit(0, 3, 64, false, None);
 }
 
 proptest! {

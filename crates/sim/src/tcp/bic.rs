@@ -109,7 +109,7 @@ impl Bic {
         let window = window as f64;
         let converging = self.w_max.is_some_and(|w_max| window < w_max);
         self.w_max = Some(if converging { window * (2.0 - BETA) / 2.0 } else { window });
-        ((window * (1.0 - BETA)) as u64).max(2 * self.mss)
+        (window * (1.0 - BETA)) as u64
     }
 }
 
@@ -208,6 +208,15 @@ mod tests {
         assert_eq!(rounds(&mut bic, window, 4), [75_000, 77_500, 78_750, 79_375]);
     }
 
+    /// From 70 segments on, 5 in the round: 5 / 70 after one acknowledgement, 2.5 after half of them.
+    #[test]
+    fn a_step_is_spread_over_its_round() {
+        let mut bic = bic(BicStep::EachRound, BicProbing::Doubling);
+        bic.on_loss(80_000, 80_000);
+        let windows: Vec<u64> = (0..35).map(|_| acked(&mut bic, 70_000)).collect();
+        assert_eq!((windows[0], windows[34]), (70_071, 72_500));
+    }
+
     #[test]
     fn far_away_it_goes_the_largest_step() {
         let mut bic = bic(BicStep::EachRound, BicProbing::Doubling);
@@ -233,8 +242,8 @@ mod tests {
     fn near_the_old_window_it_goes_the_smallest_step() {
         let mut bic = bic(BicStep::EachRound, BicProbing::Doubling);
         bic.on_loss(100_000, 100_000);
-        // A way of 16 octets: half is 8 < 10.
-        assert_eq!(rounds(&mut bic, 99_984, 2), [99_994, 100_004]);
+        // A way of 16 octets: half is 8 < 10. Past the old window probing begins anew, with a segment, whatever step led there.
+        assert_eq!(rounds(&mut bic, 99_984, 4), [99_994, 100_004, 101_004, 103_004]);
     }
 
     #[test]
@@ -264,6 +273,16 @@ mod tests {
         let mut bic = bic(BicStep::EachRound, BicProbing::Doubling);
         assert_eq!(rounds(&mut bic, 14_000, 1), [46_000]);
         assert_eq!([bic.on_loss(13_999, 12_000), bic.on_loss(14_000, 12_000)], [6000, 12_250]);
+    }
+
+    /// Reno counted 12 of 13 segments when a window of BIC's met a loss: from 12.25 on it counts anew, 13 of one segment.
+    #[test]
+    fn a_loss_has_reno_count_anew() {
+        let mut bic = bic(BicStep::EachRound, BicProbing::Doubling);
+        assert!((0..12).all(|_| acked(&mut bic, 13_000) == 13_000));
+        assert_eq!(bic.on_loss(14_000, 14_000), 12_250);
+        assert!((0..12).all(|_| acked(&mut bic, 12_250) == 12_250));
+        assert_eq!(acked(&mut bic, 12_250), 13_250);
     }
 
     #[test]

@@ -162,6 +162,9 @@ mod tests {
         // 75 > 68: no fast convergence.
         cubic.on_loss(Loss::Duplicates, 75_000, 75_000);
         assert_eq!(cubic.w_max, 75.0);
+        // 75 is not less than 75 (section 4.7).
+        cubic.on_loss(Loss::Duplicates, 75_000, 75_000);
+        assert_eq!(cubic.w_max, 75.0);
         // Two segments at least.
         assert_eq!(cubic.on_loss(Loss::Duplicates, 2000, 2000), 2000);
     }
@@ -204,6 +207,23 @@ mod tests {
         // prior 10: 51 / (1.0588 + 0.0040) = 47.99. Then alpha = 1: 300 / (2 + 0.0046) = 149.7 up to 20.
         assert_eq!(until(10_000), Some(48));
         assert_eq!(until(20_000), Some(150));
+    }
+
+    /// Section 4.3 follows Reno where W_cubic is less than W_est. Fifty of 50 segments are acknowledged: W_est = 99 + 50 / 50
+    /// = 100. The cubic is flat there, at 100: it leads, and its target is 1.5 * 50 = 75, a step of 25 / 50 segments.
+    #[test]
+    fn where_both_windows_are_equal_the_cubic_leads() {
+        let mut cubic = Cubic::new(MSS);
+        cubic.stage = Some(Stage { epoch: at(0.0), origin: 100.0, k: 0.0, w_est: 99.0 });
+        assert_eq!(cubic.grown(Progress { octets: 50 * MSS, ..progress(0.0, 50_000, 0) }), 50_500);
+    }
+
+    /// The cubic is at 40 segments and Reno's window at 44 + 50 / 50 = 45: it leads, but a window of 50 does not shrink.
+    #[test]
+    fn a_window_does_not_shrink_to_renos() {
+        let mut cubic = Cubic::new(MSS);
+        cubic.stage = Some(Stage { epoch: at(0.0), origin: 40.0, k: 0.0, w_est: 44.0 });
+        assert_eq!(cubic.grown(Progress { octets: 50 * MSS, ..progress(0.0, 50_000, 0) }), 50_000);
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub struct TcpSender {
     /// ssthresh, octets.
     threshold: u64,
     phase: Phase,
-    /// Duplicates below this number start no recovery: a timeout or a recovery has repeated it (`recover` of
+    /// Duplicates up to this number start no recovery: a timeout or a recovery has repeated it (`recover` of
     /// RFC 6582, one past). Counts if `guarded`.
     guard: Option<u32>,
     guarded: bool,

@@ -195,6 +195,10 @@ mod tests {
         timer.on_sent(ms(0), 0, false);
         timer.on_ack(Instant::ZERO + Span::from_us(25), 1);
         assert_eq!(timer.timeout(), Span::from_ms(2));
+        // A round trip of 50 s: 50 + 4 * 25 = 150 s, and at most 60.
+        let mut timer = self::timer();
+        trip(&mut timer, 0, 0, 50_000);
+        assert_eq!(timer.timeout(), Span::from_ms(60_000));
         // No granularity: 75 us.
         let mut timer = Timer::new(&Config { min_rto: Span::ZERO, granularity: Span::ZERO, ..config() });
         timer.on_sent(ms(0), 0, false);
@@ -235,10 +239,15 @@ mod tests {
         timer.on_sent(ms(410), 1, true);
         timer.on_ack(ms(900), 3);
         assert_eq!(timer.smoothed(), Some(Span::from_ms(80)));
+        // Segment 4 is timed; that it is the next expected says nothing of when it came.
+        timer.on_sent(ms(910), 4, false);
+        timer.on_ack(ms(920), 4);
+        timer.on_ack(ms(990), 5);
+        assert_eq!(timer.smoothed(), Some(Span::from_ms(80)));
         // So does a timeout.
-        timer.on_sent(ms(1000), 3, false);
+        timer.on_sent(ms(1000), 5, false);
         timer.back_off(ms(1900));
-        timer.on_ack(ms(1901), 4);
+        timer.on_ack(ms(1901), 6);
         assert_eq!(timer.smoothed(), Some(Span::from_ms(80)));
     }
 

@@ -41,3 +41,30 @@ fn alarms_are_counted_and_so_are_false_ones() {
     assert!(late.alarms > 0 && late.false_alarms == late.alarms, "{late:?}");
     assert!(fast.alarms > 0 && fast.false_alarms == 0, "{fast:?}");
 }
+
+/// As above over links of 2 ms, with two ports one behind the other that serve a tenth, each kept full by a host of its own:
+/// a false alarm, whether one of them is to blame or both.
+#[test]
+fn an_alarm_is_false_with_two_full_ports_as_with_one() {
+    let delay = Span::from_ms(2);
+    let mut net = Net::new(&["a", "b", "c", "d", "s", "t"]);
+    for (host, switch) in [("a", "s"), ("b", "s"), ("s", "t"), ("d", "t"), ("c", "t")] {
+        net.link(host, switch, TEN, delay);
+    }
+    net.flow("a", "c", 0, greedy());
+    for host in ["b", "d"] {
+        let other = net.flow(host, "c", 0, Traffic::Constant { rate: BitRate::gbps(2) });
+        net.plan.flows[other as usize].controlled = false;
+    }
+    net.plan.scheme = Config::find("qcn_sonar", None).unwrap();
+    for name in ["s->t", "t->c"] {
+        let port = net.port(name);
+        net.plan.ports[port as usize].watched = true;
+        net.plan.ports[port as usize].capacity = Some(Bytes::new(150_000));
+        let at = Instant::ZERO + Span::from_ms(5);
+        net.plan.services.push(ServiceChange { at, port, rate: BitRate::gbps(1) });
+    }
+    net.plan.end = Instant::ZERO + Span::from_ms(100);
+    let counters = net.run().counters;
+    assert!(counters.alarms > 0 && counters.false_alarms == counters.alarms, "{counters:?}");
+}

@@ -1,8 +1,8 @@
 //! Links that wait for each other, and links that only wait.
 
 use super::TEN;
-use super::net::{Net, greedy};
-use qcnlab_sim::Ending;
+use super::net::{self, Net, greedy};
+use qcnlab_sim::{Ending, PauseScope, PauseStorm, Traffic};
 use qcnlab_units::{BitRate, Instant, Span};
 
 /// A ring of three switches in which each flow crosses two links of it: pauses can close a circle.
@@ -43,6 +43,46 @@ fn a_circle_of_pauses_is_found_and_named() {
     assert!(done.trace.throughput.time.iter().all(|bin| *bin < done.end.ps()));
     assert_eq!(done.trace.pauses.end.iter().max(), Some(&done.end.ps()));
     assert!(done.flows.iter().all(|flow| flow.delivered > 0));
+}
+
+/// The smallest circle has two links.
+#[test]
+fn two_links_that_wait_for_each_other_are_a_circle() {
+    for scope in [PauseScope::Link, PauseScope::Classes(1 << 3)] {
+        let done = net::hairpin(3, scope).run();
+        let Ending::Deadlock { circle: mut links, .. } = done.ending else { panic!("no deadlock") };
+        links.sort();
+        assert_eq!((links, done.end), (vec!["s->t".to_owned(), "t->s".to_owned()], Instant::ZERO + Span::from_ms(1)));
+    }
+}
+
+/// A circle of class 3 is closed when the last of its links has been paused in class 3. That hosts have paused class 5 of
+/// the same links from the beginning does not matter.
+#[test]
+fn a_circle_is_closed_by_the_pause_that_began_last() {
+    let mut net = ring();
+    for flow in &mut net.plan.flows {
+        flow.class = 3;
+    }
+    for i in 1..=3 {
+        let next = i % 3 + 1;
+        net.flow(&format!("h{i}"), &format!("h{next}"), 5, Traffic::Constant { rate: BitRate::mbps(100) });
+        let switch = net.node(&format!("s{i}")) as usize;
+        net.plan.nodes[switch].pause.as_mut().unwrap().scope = PauseScope::Classes(1 << 3);
+        let port = net.port(&format!("s{next}->s{i}"));
+        let (from, until) = (Instant::ZERO, Instant::ZERO + Span::from_ms(10));
+        net.plan.storms.push(PauseStorm { port, classes: 1 << 5, from, until });
+    }
+    let done = net.run();
+    let Ending::Deadlock { circle: links, closed } = done.ending else { panic!("no deadlock") };
+    assert_eq!(links.len(), 3);
+    let rows = &done.trace.pauses;
+    let of_circle = (0..rows.start.len()).filter(|row| {
+        let holds = rows.end[*row] == done.end.ps() && rows.class[*row] == Some(3);
+        holds && links.iter().any(|link| net.port(link) == rows.port[*row])
+    });
+    let begins: Vec<u64> = of_circle.map(|row| rows.start[row]).collect();
+    assert_eq!((begins.len(), begins.iter().max()), (3, Some(&closed.ps())));
 }
 
 #[test]

@@ -47,11 +47,14 @@ fn a_queue_keeps_to_its_own_threshold() {
 fn frames_that_carry_marks_are_marked_instead() {
     let (mut net, three, one) = two_classes("dcqcn");
     net.plan.nodes[3].quanta = Some([0, 1500, 0, 1500, 0, 0, 0, 0].map(Bytes::new));
-    let done = net.run();
-    assert_eq!(done.flows[three].dropped, 0);
-    assert!(done.flows[one].dropped > 0 && done.counters.messages_sent > 0, "{:?}", done.counters);
-    // A threshold that no queue reaches: nobody is marked and nobody is dropped.
     let port = net.port("s->c") as usize;
+    for mark_at in [MarkAt::Departure, MarkAt::Arrival] {
+        net.plan.ports[port].wred[0].ramp.mark_at = mark_at;
+        let done = net.run();
+        assert_eq!(done.flows[three].dropped, 0, "{mark_at:?}");
+        assert!(done.flows[one].dropped > 0 && done.counters.messages_sent > 0, "{mark_at:?}: {:?}", done.counters);
+    }
+    // A threshold that no queue reaches: nobody is marked and nobody is dropped.
     net.plan.ports[port].wred[0].ramp.k_min = Bytes::new(1 << 30);
     net.plan.ports[port].wred[0].ramp.k_max = Bytes::new(1 << 30);
     let free = net.run();
@@ -65,4 +68,18 @@ fn other_classes_are_left_alone() {
     let port = net.port("s->c") as usize;
     net.plan.ports[port].wred = vec![step(0b1000)];
     assert_eq!(net.run().flows[one].dropped, 0);
+}
+
+/// With both classes under a congestion control that marks nothing, what class 1's queue drops early is what its point
+/// counts as discarded; class 3 loses nothing.
+#[test]
+fn what_is_dropped_early_is_discarded_at_its_point() {
+    let (mut net, three, one) = two_classes("qcn");
+    net.plan.flows[one].controlled = true;
+    let port = net.port("s->c");
+    let done = net.run();
+    let discarded = |class| done.points.iter().find(|point| (point.port, point.class) == (port, Some(class)));
+    let [of_three, of_one] = [3, 1].map(|class| discarded(class).unwrap().discarded);
+    assert_eq!((of_three, of_one), (done.flows[three].dropped, done.flows[one].dropped));
+    assert!(of_three == 0 && of_one > 1000, "{of_three} {of_one}");
 }

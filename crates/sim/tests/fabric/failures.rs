@@ -7,7 +7,7 @@ use qcnlab_schemes::registry::Config;
 use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::testing::queue_pair;
 use qcnlab_sim::{Events, LinkFailure, PathChoice, PauseScope, RepsPlan, Reroute, Traffic};
-use qcnlab_units::{Bytes, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 fn at_us(n: u64) -> Instant {
     Instant::ZERO + Span::from_us(n)
@@ -98,6 +98,75 @@ fn queue_pairs_repair_what_a_failure_lost() {
             assert!(done.flows[0].finished < net.plan.end && roce.acknowledged_bytes == 1_000_000, "{roce:?}");
             assert!(roce.retransmitted > 237 && (roce.timeouts > 0) == timeouts, "{roce:?}");
         }
+    }
+}
+
+/// By m from the start, in turn by m and n from 1 ms on, in turn by n and o from 2 ms on; o is down. Frame k, from 0, leaves
+/// at 1.2 k us: the first that may go by o is 1667, and 2498 the last to come to s before 3 ms, at 2999.8 us. Of these 832
+/// each second one is lost.
+#[test]
+fn a_flow_takes_several_ways_after_each_change() {
+    let mut net = Net::new(&["a", "s", "m", "n", "o", "t", "b"]);
+    for (from, to) in [("a", "s"), ("s", "m"), ("s", "n"), ("s", "o"), ("m", "t"), ("n", "t"), ("o", "t"), ("t", "b")] {
+        net.link(from, to, TEN, Span::from_us(1));
+    }
+    let flow = net.flow("a", "b", 0, greedy());
+    net.plan.flows[0].paths = vec![way(&net, "m")];
+    net.plan.path_choice = PathChoice::RoundRobin;
+    net.plan.failures = vec![failure(&net, "s->o", 0, 10_000)];
+    let reroute = |at, ways: [&str; 2]| Reroute { at: at_us(at), flow, paths: ways.map(|by| way(&net, by)).to_vec() };
+    net.plan.reroutes = vec![reroute(1000, ["m", "n"]), reroute(2000, ["n", "o"])];
+    net.plan.end = at_us(3000);
+    for events in [Events::Everywhere, Events::WhereNeeded] {
+        net.plan.events = events;
+        let done = net.run();
+        assert_eq!((done.flows[0].dropped, done.counters.link_drops), (416, 416), "{events:?}");
+    }
+}
+
+/// a -> s -> t -> b: frame k, from 0, comes to t at 4.4 + 1.2 k us and leaves it at 4.4 + 12 (k + 1) us. Frame 22 finds 20
+/// others there, at 30.8 us: t stops the link, with 51.2 ns and 1 us at 31.8512 us, when frame 24 is in transmission.
+fn paused(scope: PauseScope, until: u64) -> Net {
+    let mut net = Net::new(&["a", "s", "t", "b"]);
+    for (from, to, rate) in [("a", "s", TEN), ("s", "t", TEN), ("t", "b", BitRate::gbps(1))] {
+        net.link(from, to, rate, Span::from_us(1));
+    }
+    net.flow("a", "b", 3, greedy());
+    net.pause("t", 200_000, 30_000, 15_000);
+    let t = net.node("t") as usize;
+    net.plan.nodes[t].pause.as_mut().unwrap().scope = scope;
+    net.plan.end = at_us(until);
+    net
+}
+
+/// The classes, beginnings and ends of the pauses of the link from s to t, ps.
+fn pauses(net: &Net) -> Vec<(Option<u8>, u64, u64)> {
+    let rows = net.run().trace.pauses;
+    assert!(rows.port.iter().all(|port| *port == net.port("s->t")), "{rows:?}");
+    rows.class.into_iter().zip(rows.start).zip(rows.end).map(|((class, start), end)| (class, start, end)).collect()
+}
+
+/// The link fails at 100 us, and the pause is over: the XON of 184.4 us, when ten frames are left, finds no link. Back at
+/// 300 us it is free. Frame 249 is at s at 301 us and at t at 303.2 us, where frame 24 still is, and the 22nd after it
+/// finds 20 others at 329.6 us.
+#[test]
+fn a_pause_ends_with_its_link() {
+    for (scope, class) in [(PauseScope::Link, None), (PauseScope::Classes(1 << 3), Some(3))] {
+        let mut net = paused(scope, 400);
+        net.plan.failures = vec![failure(&net, "s->t", 100, 300)];
+        assert_eq!(pauses(&net), [(class, 31_851_200, 100_000_000), (class, 330_651_200, 400_000_000)]);
+    }
+}
+
+/// The link is down from 50 to 60 us only. t still holds more than its low watermark, and says so again: the link is
+/// stopped at 61.0512 us, after the beginning of frame 49, which is at s at 61 us. Of 26 frames ten are left when the 16th
+/// has gone, at 196.4 us.
+#[test]
+fn a_link_that_comes_back_is_stopped_anew() {
+    for (scope, class) in [(PauseScope::Link, None), (PauseScope::Classes(1 << 3), Some(3))] {
+        let mut net = paused(scope, 200);
+        net.plan.failures = vec![failure(&net, "s->t", 50, 60)];
+        assert_eq!(pauses(&net), [(class, 31_851_200, 50_000_000), (class, 61_051_200, 197_451_200)]);
     }
 }
 

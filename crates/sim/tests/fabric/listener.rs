@@ -7,7 +7,7 @@ use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::transport::{EventKinds, Flight, TransportEvent};
 use qcnlab_schemes::{
     Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Dice, Echo, Endpoint, Gauge, NotificationPoint, Queue,
-    ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp,
+    QueueLen, ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::fmt::Debug;
@@ -16,15 +16,25 @@ use std::sync::{Arc, Mutex};
 /// What is kept of an event.
 type Hear<T> = fn(Instant, &TransportEvent<'_>, &mut Vec<T>);
 
+/// A frame that a port was shown: when, of which flow, whether it was admitted, and the octets queued.
+pub(super) type Shown = (Instant, u32, bool, u64);
+
+/// What is kept, by all machines of a scheme.
+pub(super) type Kept<T> = Arc<Mutex<Vec<T>>>;
+
 /// The scheme, and all its machines.
 #[derive(Clone, Debug)]
 pub(super) struct Listener<T> {
     /// What reaction points hear of.
     events: EventKinds,
     hear: Hear<T>,
-    heard: Arc<Mutex<Vec<T>>>,
+    heard: Kept<T>,
     /// Whether ports write telemetry.
     pub(super) stamps: bool,
+    /// What is kept of departures: when, ps, and how many octets each left behind.
+    pub(super) departures: Option<Kept<(u64, u64)>>,
+    /// What is kept of frames that ports may mark as they leave: whether each is under congestion control.
+    pub(super) offered: Option<Kept<bool>>,
     /// Whether ports mark each frame.
     pub(super) marks: bool,
     /// The least time from packet to packet.
@@ -33,6 +43,10 @@ pub(super) struct Listener<T> {
     pub(super) holds: Option<Span>,
     /// Whether ports ask for a mark on frames that found no room.
     pub(super) marks_discarded: bool,
+    /// Whether ports answer each frame with the length of their queue.
+    pub(super) tells: bool,
+    /// What ports were shown, in order.
+    shown: Kept<Shown>,
     parameters: Parameters,
 }
 
@@ -44,10 +58,14 @@ impl<T: Clone + Debug + Send + 'static> Listener<T> {
             hear,
             heard,
             stamps: false,
+            departures: None,
+            offered: None,
             marks: false,
             gap: Span::ZERO,
             holds: None,
             marks_discarded: false,
+            tells: false,
+            shown: Arc::default(),
             parameters: Parameters::default(),
         }
     }
@@ -60,6 +78,11 @@ impl<T: Clone + Debug + Send + 'static> Listener<T> {
     /// What was kept so far, in the order in which it was heard.
     pub(super) fn heard(&self) -> Vec<T> {
         self.heard.lock().unwrap().clone()
+    }
+
+    /// What ports were shown so far.
+    pub(super) fn shown(&self) -> Vec<Shown> {
+        self.shown.lock().unwrap().clone()
     }
 }
 
@@ -74,10 +97,10 @@ impl<T: Clone + Debug + Send + 'static> ForeignScheme for Listener<T> {
         "listener 1"
     }
     fn hears(&self) -> &[SignalKind] {
-        &[]
+        self.speaks()
     }
     fn speaks(&self) -> &[SignalKind] {
-        &[]
+        if self.tells { &[SignalKind::QueueLen] } else { &[] }
     }
     fn congestion_point(&self, _: CpId) -> Box<dyn ForeignCp> {
         Box::new(self.clone())
@@ -94,12 +117,27 @@ impl<T> CongestionPoint for Listener<T> {
     fn capabilities(&self) -> CpCapabilities {
         CpCapabilities {
             stamps_departures: self.stamps,
+            sees_departures: self.departures.is_some(),
+            marks_departures: self.offered.is_some(),
             marks_arrivals: self.marks || self.marks_discarded,
-            ..CpCapabilities::ARRIVALS_ONLY
         }
     }
-    fn on_arrival(&mut self, _: Instant, frame: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
-        if self.marks {
+    fn on_departure(&mut self, now: Instant, len: Bytes) {
+        if let Some(departures) = &self.departures {
+            departures.lock().unwrap().push((now.ps(), len.get()));
+        }
+    }
+    fn departure_mark(&mut self, _: Instant, controlled: bool, _: Queue, _: &mut Dice) -> u8 {
+        if let Some(offered) = &self.offered {
+            offered.lock().unwrap().push(controlled);
+        }
+        0
+    }
+    fn on_arrival(&mut self, now: Instant, frame: &Arrival, queue: Queue, _: &mut Dice) -> CpAction {
+        self.shown.lock().unwrap().push((now, frame.flow.0, frame.admitted, queue.len.get()));
+        if self.tells {
+            CpAction::Send(Signal::QueueLen(QueueLen { cp: CpId(0), len: queue.len, arrived: frame.size }))
+        } else if self.marks {
             CpAction::Mark(1)
         } else if self.marks_discarded && !frame.admitted {
             CpAction::Mark(9)

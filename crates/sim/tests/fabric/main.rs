@@ -1,7 +1,9 @@
 //! Whole runs of fabrics.
 
 mod alarms;
+mod captures;
 mod circles;
+mod discards;
 mod domain;
 mod draining;
 mod early_drops;

@@ -81,6 +81,28 @@ fn a_long_queue_stops_the_arriving_link_those_in_the_queue_or_all() {
     }
 }
 
+/// One host at 10 Gb/s into 1 Gb/s: frame k, from 0, is at s at 2.2 + 1.2 k us, and frame 0 leaves it at 14.2 us. Frame 4 is
+/// the fifth of 1500 octets: the pause is sent at 7 us and works 51.2 ns and 1 us later.
+#[test]
+fn a_queue_of_just_the_threshold_is_long() {
+    let mut net = Net::new(&["a", "b", "s"]);
+    net.link("a", "s", TEN, Span::from_us(1));
+    net.link("s", "b", BitRate::gbps(1), Span::ZERO);
+    net.flow("a", "b", 0, greedy());
+    let s = net.node("s") as usize;
+    net.plan.nodes[s].pause = Some(PausePlan {
+        scope: PauseScope::Link,
+        rule: PauseRule::Threshold { threshold: Bytes::new(7500), quanta: 1875, stops: PauseTarget::Arriving },
+        reaction: Span::ZERO,
+    });
+    assert_eq!(net.run().trace.pauses.start[0], 8_051_200);
+    // Of an octet more frame 5 is the first.
+    if let Some(PausePlan { rule: PauseRule::Threshold { threshold, .. }, .. }) = &mut net.plan.nodes[s].pause {
+        *threshold = Bytes::new(7501);
+    }
+    assert_eq!(net.run().trace.pauses.start[0], 9_251_200);
+}
+
 #[test]
 fn a_link_that_was_stopped_while_idle_goes_on_when_the_pause_runs_off() {
     // A slow sender, alone on its link, that two fast ones get stopped again and again, and then no more.
@@ -124,6 +146,10 @@ fn a_stop_works_after_the_frame_in_transmission() {
     assert_eq!(done.counters.frames_dropped, 0);
     // Goodput is that of the slow link: frame n is complete at 3.2 + 12 n us.
     assert_eq!(done.flows[0].delivered, 416);
+    // A host that takes 300 ns to stop is stopped so much later.
+    let s = net.node("s") as usize;
+    net.plan.nodes[s].pause.as_mut().unwrap().reaction = Span::from_ns(300);
+    assert_eq!(net.run().trace.pauses.start[0], 18_751_200);
 }
 
 #[test]
@@ -150,4 +176,29 @@ fn pfc_stops_one_class_and_lets_the_other_pass() {
     let mut pauses: Vec<_> = rows.port.iter().zip(&rows.start).collect();
     pauses.sort_unstable();
     assert!(pauses.windows(2).all(|pair| pair[0] != pair[1]), "{pauses:?}");
+}
+
+/// 20 frames come to s by 26.2 us; t, whose link to c takes 1 Gb/s, has the link from s paused for 1875 quanta, 96 us, by
+/// each frame that finds 6000 octets queued and no more than half of that left. Nothing resumes the link and nothing more
+/// comes to s: it goes on when the 96 us are over, and all arrive.
+#[test]
+fn a_switch_goes_on_by_itself_when_a_pause_runs_off() {
+    let mut net = Net::new(&["a", "s", "t", "c"]);
+    for (from, to, rate) in [("a", "s", TEN), ("s", "t", TEN), ("t", "c", BitRate::gbps(1))] {
+        net.link(from, to, rate, Span::from_us(1));
+    }
+    net.flow("a", "c", 0, Traffic::Saturated { ceiling: None, total: Some(Bytes::new(20 * 1500)) });
+    let t = net.node("t") as usize;
+    net.plan.nodes[t].pause = Some(PausePlan {
+        scope: PauseScope::Link,
+        rule: PauseRule::Threshold { threshold: Bytes::new(6000), quanta: 1875, stops: PauseTarget::Arriving },
+        reaction: Span::ZERO,
+    });
+    let done = net.run();
+    assert_eq!(done.flows[0].delivered, 20);
+    // Frame n, from 0, comes to t at 4.4 + 1.2 n us, and the first leaves at 16.4: the fourth finds 6000 octets at 8.0 us,
+    // and the pause frame takes 51.2 ns and 1 us.
+    let rows = &done.trace.pauses;
+    assert_eq!((rows.start[0], rows.end[0]), (9_051_200, 105_051_200));
+    assert_eq!(rows.port[0], net.port("s->t"));
 }

@@ -53,6 +53,7 @@ fn between_steps_a_port_says_whether_and_how_long_it_was_paused() {
         (state.is_paused, state.paused.ps(), state.sent.get() / 1500, state.queue.get() / 1500)
     };
     let whole = 1_000_000_000;
+    assert_eq!(after(0), (false, 0, 0, 0));
     assert_eq!(after(1_000_000_000), (false, 0, 831, 1));
     assert_eq!(after(1_500_000_000), (true, 498_948_800, 833, 416));
     assert_eq!(after(2_001_051_200), (true, whole, 833, 833));
@@ -111,6 +112,16 @@ fn a_watchdog_sends_what_a_storm_holds_up() {
     assert_eq!(done.counters.watchdog_drops, 0);
 }
 
+/// Gives each switch of the ring a watchdog that drops.
+fn give_watchdogs(net: &mut Net, detect: Span) {
+    let plan =
+        WatchdogPlan { detect, restore: Span::from_us(100), poll: Span::from_us(50), action: WatchdogAction::Drop };
+    for switch in ["s1", "s2", "s3"] {
+        let node = net.node(switch) as usize;
+        net.plan.nodes[node].watchdog = Some(plan);
+    }
+}
+
 /// A circle of pauses ends the run, unless a watchdog breaks it: then traffic goes on, with losses, until the next.
 #[test]
 fn a_watchdog_breaks_a_circle_of_pauses() {
@@ -118,16 +129,7 @@ fn a_watchdog_breaks_a_circle_of_pauses() {
     net.plan.end = Instant::ZERO + Span::from_ms(5);
     let stuck = net.run();
     assert!(matches!(stuck.ending, Ending::Deadlock { .. }));
-    let plan = WatchdogPlan {
-        detect: Span::from_us(200),
-        restore: Span::from_us(100),
-        poll: Span::from_us(50),
-        action: WatchdogAction::Drop,
-    };
-    for switch in ["s1", "s2", "s3"] {
-        let node = net.node(switch) as usize;
-        net.plan.nodes[node].watchdog = Some(plan);
-    }
+    give_watchdogs(&mut net, Span::from_us(200));
     let mut few = net.run();
     assert_eq!((few.ending.clone(), few.end), (Ending::Time, net.plan.end));
     assert!(few.counters.storms_detected > 0 && few.counters.frames_dropped > 0, "{:?}", few.counters);
@@ -144,16 +146,7 @@ fn a_watchdog_breaks_a_circle_of_pauses() {
 fn a_circle_is_left_to_a_slow_watchdog() {
     let mut net = ring();
     net.plan.end = Instant::ZERO + Span::from_us(3500);
-    let plan = WatchdogPlan {
-        detect: Span::from_ms(10),
-        restore: Span::from_us(100),
-        poll: Span::from_us(50),
-        action: WatchdogAction::Drop,
-    };
-    for switch in ["s1", "s2", "s3"] {
-        let node = net.node(switch) as usize;
-        net.plan.nodes[node].watchdog = Some(plan);
-    }
+    give_watchdogs(&mut net, Span::from_ms(10));
     let done = net.run();
     assert_eq!((done.ending, done.end, done.counters.storms_detected), (Ending::Time, net.plan.end, 0));
 }

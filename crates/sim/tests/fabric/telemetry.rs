@@ -1,13 +1,16 @@
-//! What ports write on packets, and when: as a packet's transmission starts, of what stays in its queue then.
+//! What ports write on packets, and when: as a packet's transmission starts, of what stays in its queue then; and what they
+//! see of departures.
 
 use super::TEN;
 use super::listener::Listener;
-use super::net::Net;
+use super::net::{Net, greedy};
 use qcnlab_schemes::transport::{EventKind, EventKinds, TransportEvent};
 use qcnlab_sim::roce::QpRecovery;
-use qcnlab_sim::testing::queue_pair;
+use qcnlab_sim::tcp::Flavour;
+use qcnlab_sim::testing::{connection, queue_pair};
 use qcnlab_sim::{Events, PauseStorm, Traffic};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use std::sync::Arc;
 
 /// What a port wrote: when, ns, octets sent before, octets that stayed.
 type Written = (f64, u64, u64);
@@ -66,4 +69,85 @@ fn a_packet_that_waited_for_a_pause_has_the_telemetry_of_its_start() {
         net.run();
         assert_eq!(reader.heard(), expected, "{events:?}");
     }
+}
+
+/// A plain frame of 1500 octets comes to s at 2200 ns, and takes 2400 ns from 5192 ns on, behind b's packet and before a's
+/// second. Nothing is written on it, nor for it on the packets under way.
+#[test]
+fn nothing_is_written_on_plain_frames() {
+    let expected = [(1838.4, 0, 0), (3515.2, 1048, 1500 + 1048), (7592.0, 2 * 1048 + 1500, 0)];
+    for events in [Events::WhereNeeded, Events::Everywhere] {
+        let (mut net, reader) = three_packets();
+        net.plan.events = events;
+        net.plan.nodes.push(qcnlab_sim::NodePlan { name: "d".to_owned(), ..Default::default() });
+        net.link("d", "s", TEN, Span::from_us(1));
+        net.flow("d", "c", 3, Traffic::Saturated { ceiling: None, total: Some(Bytes::new(1500)) });
+        net.run();
+        assert_eq!(reader.heard(), expected, "{events:?}");
+    }
+}
+
+/// a at 10 Gb/s, s at 1 Gb/s to c: frame n, from 0, comes to s at 2.2 + 1.2 n us, and leaves it at 14.2 + 12 n us. By 14.2 us
+/// 10 have come before (the next is due) and one has left; by 26.2 us 20 and two, by 38.2 us 30 and three.
+#[test]
+fn each_departure_is_seen_with_what_it_leaves_behind() {
+    let expected = [(14_200_000, 9 * 1500), (26_200_000, 18 * 1500), (38_200_000, 27 * 1500)];
+    for events in [Events::WhereNeeded, Events::Everywhere] {
+        let mut net = Net::new(&["a", "c", "s"]);
+        net.link("a", "s", TEN, Span::from_us(1));
+        net.link("s", "c", BitRate::gbps(1), Span::from_us(1));
+        net.flow("a", "c", 0, greedy());
+        let port = net.port("s->c") as usize;
+        net.plan.ports[port].watched = true;
+        net.plan.end = Instant::ZERO + Span::from_us(40);
+        net.plan.events = events;
+        let mut watcher: Listener<()> = Listener::new(EventKinds::NONE, |_, _, _| ());
+        // Ports that neither mark nor say anything need no congestion points.
+        watcher.marks = true;
+        let departures = Arc::default();
+        watcher.departures = Some(Arc::clone(&departures));
+        watcher.listen(&mut net);
+        net.run();
+        assert_eq!(*departures.lock().unwrap(), expected, "{events:?}");
+    }
+}
+
+/// Three packets leave for c, and three acknowledgements for a and b. Ports may mark data as it leaves, and nothing else.
+#[test]
+fn data_alone_is_offered_for_a_mark() {
+    for events in [Events::WhereNeeded, Events::Everywhere] {
+        let (mut net, mut reader) = three_packets();
+        for port in ["s->a", "s->b"] {
+            let port = net.port(port) as usize;
+            net.plan.ports[port].watched = true;
+        }
+        net.plan.events = events;
+        let offered = Arc::default();
+        (reader.stamps, reader.offered) = (false, Some(Arc::clone(&offered)));
+        reader.listen(&mut net);
+        assert_eq!(net.run().counters.acks_heard, 3);
+        assert_eq!(*offered.lock().unwrap(), [true; 3], "{events:?}");
+    }
+}
+
+/// A scheme that hears of no acknowledgements reads no telemetry: its ports write none, and TCP goes on as under one whose
+/// ports would not.
+#[test]
+fn telemetry_that_nobody_reads_is_not_written() {
+    let run = |stamps| {
+        let mut net = super::two_to_one(Span::from_us(1));
+        for host in ["a", "b"] {
+            net.flow(host, "c", 3, Traffic::Tcp { config: connection(Flavour::NewReno), total: None });
+        }
+        net.plan.flows.iter_mut().for_each(|flow| flow.frame = Bytes::new(1518));
+        let port = net.port("s->c") as usize;
+        net.plan.ports[port].watched = true;
+        let mut scheme: Listener<()> = Listener::new(EventKinds::NONE, |_, _, _| ());
+        (scheme.stamps, scheme.marks_discarded) = (stamps, true);
+        scheme.listen(&mut net);
+        net.run()
+    };
+    let (stamps, plain) = (run(true), run(false));
+    assert!(stamps.counters.acks_heard > 1000, "{:?}", stamps.counters);
+    assert!(stamps == plain, "the runs differ: {:?} and {:?}", stamps.counters, plain.counters);
 }

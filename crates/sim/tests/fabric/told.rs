@@ -3,7 +3,7 @@
 use super::listener::Listener;
 use super::net::Net;
 use super::two_to_one;
-use qcnlab_schemes::transport::{EventKind, EventKinds, TransportEvent};
+use qcnlab_schemes::transport::{EventKind, EventKinds, LossSign, TransportEvent};
 use qcnlab_sim::roce::{QpConfig, QpRecovery};
 use qcnlab_sim::testing::queue_pair;
 use qcnlab_sim::{PauseStorm, Traffic, TrimPlan};
@@ -104,4 +104,52 @@ fn packets_keep_the_gap_that_is_permitted() {
     };
     assert_eq!(received(Span::ZERO), 1_676_800 + 2 * 1_838_400);
     assert_eq!(received(Span::from_us(5)), 10_000_000 + 2 * 1_838_400);
+}
+
+/// A timeout of 320 us is told of, each time; a timer that was set anew since it was set is not. A million octets take
+/// 838.4 us, so that two times come to which it was set at first. One packet for a queue without room for it is sent at 0,
+/// 320, 640 and 960 us.
+#[test]
+fn timeouts_are_told_of_and_nothing_else() {
+    fn hear(now: Instant, event: &TransportEvent<'_>, heard: &mut Vec<u64>) {
+        assert!(matches!(event, TransportEvent::Lost(LossSign::Timeout)), "{event:?}");
+        heard.push(now.ps() / 1_000_000);
+    }
+    let timeouts = |octets: u64, capacity: u64| {
+        let mut net = two_to_one(Span::from_us(1));
+        let config = queue_pair(QpRecovery::GoBackN);
+        let flow = net.flow("a", "c", 3, Traffic::Roce { config, total: Some(Bytes::new(octets)) });
+        net.plan.flows[flow as usize].frame = Bytes::new(1048);
+        let port = net.port("s->c") as usize;
+        net.plan.ports[port].capacity = Some(Bytes::new(capacity));
+        net.plan.end = Instant::ZERO + Span::from_us(1000);
+        let listener = Listener::new(EventKinds::NONE.with(EventKind::Loss), hear);
+        listener.listen(&mut net);
+        net.run();
+        listener.heard()
+    };
+    assert_eq!(timeouts(1_000_000, 100_000), []);
+    assert_eq!(timeouts(1000, 1047), [320, 640, 960]);
+}
+
+/// A packet that was cut is answered too, but no packet has arrived: acknowledgements tell of those alone, of each once.
+#[test]
+fn an_acknowledgement_tells_of_packets_that_arrived() {
+    fn hear(_: Instant, event: &TransportEvent<'_>, heard: &mut Vec<u32>) {
+        if let TransportEvent::Acknowledged(ack) = event {
+            heard.push(ack.packets);
+        }
+    }
+    let mut net = two_to_one(Span::from_us(1));
+    message(&mut net, "a");
+    message(&mut net, "b");
+    let (port, switch) = (net.port("s->c") as usize, net.node("s") as usize);
+    net.plan.ports[port].capacity = Some(Bytes::new(20 * 1048));
+    net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class: 7 });
+    let listener = Listener::new(EventKinds::ACKNOWLEDGEMENTS, hear);
+    listener.listen(&mut net);
+    let done = net.run();
+    let heard = listener.heard();
+    assert!(done.counters.packets_trimmed > 100 && heard.iter().all(|packets| *packets > 0), "{:?}", done.counters);
+    assert_eq!(u64::from(heard.iter().sum::<u32>()), done.counters.frames_delivered);
 }

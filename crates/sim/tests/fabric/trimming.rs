@@ -1,9 +1,10 @@
 //! Packets cut to their heads: the receiver hears of each loss, and nothing waits for a timeout.
 
-use super::net::Net;
+use super::net::{Net, greedy};
 use super::two_to_one;
 use qcnlab_sim::roce::QpRecovery;
-use qcnlab_sim::testing::queue_pair;
+use qcnlab_sim::tcp::Flavour;
+use qcnlab_sim::testing::{connection, queue_pair};
 use qcnlab_sim::{
     Alpha, Control, Departure, Engine, Events, FrameFacts, SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic,
     TrimPlan,
@@ -110,6 +111,11 @@ fn answers(recovery: QpRecovery, trim: bool) -> Vec<(u64, u32, bool)> {
     net.plan.ports[output].capacity = Some(Bytes::new(1048));
     net.plan.nodes[switch].trim = trim.then_some(TrimPlan { size: Bytes::new(64), class: 7 });
     net.plan.end = Instant::ZERO + Span::from_us(8);
+    captured(net, receiver)
+}
+
+/// What a receiver sends by this port, with the time in tenths of nanoseconds.
+fn captured(net: Net, receiver: u32) -> Vec<(u64, u32, bool)> {
     let mut rows = Vec::new();
     let mut sink = |departure: &Departure| {
         let FrameFacts::Ack { flow, negative } = departure.frame else { panic!("{departure:?}") };
@@ -130,4 +136,43 @@ fn the_answer_to_a_head_is_captured_as_a_negative_one() {
     assert_eq!(answers(QpRecovery::SelectiveRepeat, true), heads);
     assert_eq!(answers(QpRecovery::SelectiveRepeat, false), [whole, late]);
     assert_eq!(answers(QpRecovery::GoBackN, false), [whole, late]);
+}
+
+/// The same, and 10 Gb/s from another switch on. There packet 0 is in transmission from 4934.4 to 5772.8 ns, and the two
+/// heads, which come at 5062.4 and 5190.4 ns, follow it, 51.2 ns each. They are received at 6772.8, 6824.0 and 6875.2 ns,
+/// and each is answered 48 ns later, after the answer before. Packet 3 comes there at 7449.6 and is received at 9288.0 ns.
+#[test]
+fn a_head_goes_on_over_further_switches() {
+    let mut net = Net::new(&["a", "c", "s", "t"]);
+    for (from, to, rate) in [("a", "s", 10), ("s", "t", 4), ("t", "c", 10)] {
+        net.link(from, to, BitRate::gbps(rate), Span::from_us(1));
+    }
+    let config = queue_pair(QpRecovery::SelectiveRepeat);
+    let flow = net.flow("a", "c", 3, Traffic::Roce { config, total: Some(Bytes::new(4000)) });
+    net.plan.flows[flow as usize].frame = Bytes::new(1048);
+    let (output, receiver, switch) = (net.port("s->t") as usize, net.port("c->t"), net.node("s") as usize);
+    net.plan.ports[output].capacity = Some(Bytes::new(1048));
+    net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class: 7 });
+    net.plan.end = Instant::ZERO + Span::from_us(10);
+    let heads = [(68_208, 1, false), (68_720, 1, true), (69_232, 1, true), (93_360, 1, true)];
+    assert_eq!(captured(net, receiver), heads);
+}
+
+/// Segments of TCP and plain frames have no heads that a receiver would answer: where they find no room they are dropped,
+/// as at a switch that cuts nothing.
+#[test]
+fn only_packets_are_cut() {
+    for traffic in [Traffic::Tcp { config: connection(Flavour::NewReno), total: None }, greedy()] {
+        let run = |trims: bool| {
+            let mut net = incast(QpRecovery::SelectiveRepeat, trims);
+            net.plan.flows.iter_mut().for_each(|flow| flow.traffic = traffic.clone());
+            net.plan.flows.iter_mut().for_each(|flow| flow.frame = Bytes::new(1518));
+            net.plan.end = Instant::ZERO + Span::from_ms(20);
+            net.run()
+        };
+        let (cuts, mut drops) = (run(true), run(false));
+        assert!(cuts.counters.packets_trimmed == 0 && cuts.counters.frames_dropped > 10, "{:?}", cuts.counters);
+        drops.counters.events = cuts.counters.events;
+        assert!(cuts == drops, "the runs differ: {:?} and {:?}", cuts.counters, drops.counters);
+    }
 }

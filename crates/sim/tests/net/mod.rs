@@ -174,3 +174,24 @@ impl Net {
 pub(crate) fn greedy() -> Traffic {
     Traffic::Saturated { ceiling: None, total: None }
 }
+
+/// Two switches and two hosts at each. What a host sends turns round at the far switch and goes to the other host of its
+/// own: the two directions of the link between the switches can wait for each other.
+pub(crate) fn hairpin(class: u8, scope: PauseScope) -> Net {
+    let mut net = Net::new(&["a", "b", "c", "d", "s", "t"]);
+    for (from, to) in [("a", "s"), ("b", "s"), ("c", "t"), ("d", "t"), ("s", "t")] {
+        net.link(from, to, BitRate::gbps(10), Span::from_us(1));
+    }
+    for (from, to, way) in [("a", "b", ["a->s", "s->t", "t->s", "s->b"]), ("c", "d", ["c->t", "t->s", "s->t", "t->d"])]
+    {
+        // The way that is looked for is replaced.
+        let flow = net.flow(from, to, class, greedy()) as usize;
+        net.plan.flows[flow].paths = vec![way.map(|port| net.port(port)).to_vec()];
+    }
+    for switch in ["s", "t"] {
+        net.pause(switch, 100_000, 30_000, 20_000);
+        let switch = net.node(switch) as usize;
+        net.plan.nodes[switch].pause.as_mut().expect("it pauses").scope = scope;
+    }
+    net
+}

@@ -12,7 +12,7 @@ use crate::priority_queues::PriorityQueues;
 use crate::shared_buffer::SharedBuffer;
 use crate::watchdog::Watchdog;
 use crate::wred::Wred;
-use qcnlab_schemes::{CpId, Dice, Purpose};
+use qcnlab_schemes::{CpId, Dice, EventKind, Purpose};
 use qcnlab_units::Instant;
 use std::collections::HashMap;
 
@@ -253,7 +253,8 @@ impl Network {
         let number = self.cps.next_id().number();
         assert!(number < u32::from(u16::MAX), "a run has fewer than 65 535 congestion points");
         let dice = Dice::new(plan.seed, plan.replication, name, Purpose::Sampling);
-        PortCp::new(plan.scheme.congestion_point(CpId(number)), dice, port, class)
+        let is_read = plan.scheme.events().contains(EventKind::Acknowledgement);
+        PortCp::new(plan.scheme.congestion_point(CpId(number)), dice, port, class, is_read)
     }
 
     /// For each port of each path, finds the input buffers that hold the frames queued there.
@@ -304,5 +305,94 @@ impl Engine {
                 network.recount(Instant::ZERO, node);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::{Net, greedy};
+    use crate::plan::{DomainPlan, DomainPort, Feedback, TrimPlan};
+    use crate::roce::QpRecovery;
+    use crate::testing;
+    use qcnlab_schemes::registry::Config;
+    use qcnlab_units::{BitRate, Bytes, Span};
+
+    /// a -> s -> t -> b.
+    fn line() -> Net {
+        let mut net = Net::new(&["a", "b", "s", "t"]);
+        for (from, to) in [("a", "s"), ("s", "t"), ("t", "b")] {
+            net.link(from, to, BitRate::gbps(10), Span::from_us(1));
+        }
+        net
+    }
+
+    /// The classes of the links forward and back, a bit each.
+    fn carried(net: &Net) -> [[u8; 3]; 2] {
+        let classes = classes(&net.plan);
+        let of = |name: &str| classes[PortId::new(net.port(name))];
+        [["a->s", "s->t", "t->b"].map(of), ["s->a", "t->s", "b->t"].map(of)]
+    }
+
+    /// Packets of class 3 go forward, acknowledgements of class 5 and messages of class 7 back; heads of two switches, of
+    /// classes 5 and 6 or both of 6, forward. What has the class of another needs no queue more.
+    #[test]
+    fn a_port_has_the_classes_of_all_that_crosses_its_link() {
+        let mut net = line();
+        net.plan.feedback = Feedback::Frames { size: Bytes::new(64), class: 7 };
+        let mut config = testing::queue_pair(QpRecovery::SelectiveRepeat);
+        config.ack_class = Some(5);
+        let flow = net.flow("a", "b", 3, Traffic::Roce { config, total: None }) as usize;
+        assert_eq!(carried(&net), [[1 << 3; 3], [1 << 5; 3]]);
+        net.plan.scheme = Config::find("qcn", None).unwrap();
+        assert_eq!(carried(&net), [[1 << 3; 3], [1 << 5 | 1 << 7; 3]]);
+        config.ack_class = Some(7);
+        net.plan.flows[flow].traffic = Traffic::Roce { config, total: None };
+        assert_eq!(carried(&net), [[1 << 3; 3], [1 << 7; 3]]);
+        for (of_s, of_t) in [(5, 6), (6, 6)] {
+            for (switch, class) in [("s", of_s), ("t", of_t)] {
+                let switch = net.node(switch) as usize;
+                net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class });
+            }
+            assert_eq!(carried(&net), [[1 << 3 | 1 << of_s | 1 << of_t; 3], [1 << 7; 3]]);
+        }
+        // Frames that nobody acknowledges, one class each way.
+        let mut net = line();
+        net.flow("a", "b", 3, greedy());
+        net.flow("a", "b", 3, greedy());
+        net.flow("b", "a", 1, greedy());
+        assert_eq!(carried(&net), [[1 << 3; 3], [1 << 1; 3]]);
+    }
+
+    /// Two classes over a link from switch to switch need two queues there, and one class none.
+    #[test]
+    fn a_port_of_one_class_that_nothing_can_pause_needs_no_priority_queues() {
+        let mut net = Net::new(&["a", "b", "c", "s", "t"]);
+        for (from, to) in [("a", "s"), ("b", "s"), ("s", "t"), ("t", "c")] {
+            net.link(from, to, BitRate::gbps(10), Span::from_us(1));
+        }
+        let queues = |net: &Net| -> Vec<(PortId, usize)> {
+            let engine = Engine::new(&net.plan);
+            engine.network.queues.iter().map(|queues| (queues.port, queues.queues.len())).collect()
+        };
+        net.flow("a", "c", 3, greedy());
+        net.flow("b", "c", 3, greedy());
+        assert_eq!(queues(&net), []);
+        net.plan.flows[1].class = 5;
+        assert_eq!(queues(&net), ["s->t", "t->c"].map(|name| (PortId::new(net.port(name)), 2)));
+    }
+
+    /// Behind the link from s to t class 3 is class 2; class 2 that comes back over the link from t to s is class 4.
+    #[test]
+    fn a_class_that_changes_on_the_way_is_another_on_the_links_after_it() {
+        let mut net = line();
+        let mut config = testing::queue_pair(QpRecovery::SelectiveRepeat);
+        config.ack_class = Some(2);
+        net.flow("a", "b", 3, Traffic::Roce { config, total: None });
+        let mut ports = vec![DomainPort::NEUTRAL; net.plan.ports.len()];
+        ports[net.port("s->t") as usize].remaps[3] = 2;
+        ports[net.port("t->s") as usize].remaps[2] = 4;
+        net.plan.domain = Some(DomainPlan { ports, untagged: vec![None] });
+        assert_eq!(carried(&net), [[1 << 3, 1 << 3, 1 << 2], [1 << 4, 1 << 2, 1 << 2]]);
     }
 }

@@ -186,7 +186,9 @@ fn a_timeout_sends_everything_again() {
     // Twice the timeout.
     assert_eq!((sender.timeout(), sender.next_wake()), (Span::from_ms(1200), ms(1800)));
     // Once more the same: the threshold stays.
+    assert_eq!(sender.stats().timeouts, 1);
     sender.on_wake(ms(1800));
+    assert_eq!(sender.stats().timeouts, 2);
     assert_eq!((sender.threshold().get(), sender.next_wake()), (5000, ms(1800 + 2400)));
     assert_eq!(drain(&mut sender, ms(1800)), [0]);
     // Slow start over what was sent before.
@@ -202,6 +204,39 @@ fn a_timeout_sends_everything_again() {
     sender.on_ack(ms(1850), 11);
     assert_eq!(sender.round_trip(), Some(Span::from_ms(30)));
     assert_eq!(sender.timeout(), Span::from_ms(100));
+}
+
+/// RFC 6582, 3.2, step 6: a timeout ends fast recovery. What is acknowledged then lets a window of one segment grow to two, as
+/// in slow start; in recovery it would stay at one. RFC 5681, 3.2: three duplicates after it are counted from none.
+#[test]
+fn a_timeout_ends_fast_recovery() {
+    let mut sender = ten_in_flight(Flavour::NewReno);
+    duplicates(&mut sender, ms(10), 0, 3);
+    assert_eq!(drain(&mut sender, ms(10)), [0]);
+    sender.on_wake(sender.next_wake());
+    assert_eq!(drain(&mut sender, ms(700)), [0]);
+    sender.on_ack(ms(710), 1);
+    assert_eq!(sender.window(), Bytes::new(2000));
+    assert_eq!(drain(&mut sender, ms(710)), [1, 2]);
+    let mut sender = ten_in_flight(Flavour::Reno);
+    duplicates(&mut sender, ms(10), 0, 2);
+    sender.on_wake(sender.next_wake());
+    drain(&mut sender, ms(600));
+    duplicates(&mut sender, ms(610), 0, 2);
+    assert_eq!(sender.stats().fast_retransmits, 0);
+    sender.on_ack(ms(611), 0);
+    assert_eq!(sender.stats().fast_retransmits, 1);
+}
+
+/// Three duplicates ask for segment 0 again; before it goes, all ten are acknowledged, which is all there is to send.
+#[test]
+fn a_repair_that_is_no_longer_needed_does_not_go() {
+    let mut sender = TcpSender::new(&small(Flavour::Reno, 10), Some(10), Bytes::new(MSS));
+    drain(&mut sender, ms(0));
+    duplicates(&mut sender, ms(10), 0, 3);
+    assert!(sender.ready());
+    sender.on_ack(ms(11), 10);
+    assert_eq!((sender.ready(), sender.next_segment(ms(11)), sender.finished()), (false, None, true));
 }
 
 #[test]
@@ -277,6 +312,29 @@ fn acknowledgements_out_of_place_change_nothing() {
     let before = sender.clone();
     duplicates(&mut sender, ms(13), 10, 5);
     assert_eq!(sender, before);
+    // Nor before what a timeout repeats has gone: the timer is restarted by new data alone (RFC 6298, 5.3).
+    drain(&mut sender, ms(14));
+    sender.on_wake(sender.next_wake());
+    let before = sender.clone();
+    sender.on_ack(ms(2000), 10);
+    assert_eq!(sender, before);
+}
+
+/// RFC 6582, 3.2, step 2: three duplicates start a recovery if their acknowledgement covers more than `recover`, the highest
+/// segment sent before the timeout: 9. One of 10 covers 9 and no more, one of 11 covers 10.
+#[test]
+fn the_guard_covers_all_that_was_sent_before_a_timeout() {
+    for (acknowledged, recoveries) in [(10, 0), (11, 1)] {
+        let mut sender = ten_in_flight(Flavour::NewReno);
+        sender.on_wake(ms(600));
+        drain(&mut sender, ms(600));
+        (1..=acknowledged).for_each(|number| {
+            sender.on_ack(ms(610), number);
+            drain(&mut sender, ms(610));
+        });
+        duplicates(&mut sender, ms(620), acknowledged, 3);
+        assert_eq!(sender.stats().fast_retransmits, recoveries);
+    }
 }
 
 #[test]
