@@ -91,3 +91,14 @@ pub trait Family {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_say_how_far_a_definition_can_be_trusted() {
+        let words = [Status::AsPublished, Status::ReadingsChosen, Status::Reconstruction].map(Status::words);
+        assert_eq!(words, ["as published", "readings chosen", "reconstruction"]);
+    }
+}

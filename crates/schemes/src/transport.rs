@@ -243,6 +243,12 @@ mod tests {
     }
 
     #[test]
+    fn tables_name_each_kind_of_event() {
+        let names = EventKind::ALL.map(EventKind::name);
+        assert_eq!(names, ["acknowledgement", "negative acknowledgement", "loss", "trim", "credit", "pause"]);
+    }
+
+    #[test]
     fn a_set_of_kinds_holds_what_was_put_in() {
         let both = EventKinds::ACKNOWLEDGEMENTS.with(EventKind::Credit);
         assert_eq!(both.iter().collect::<Vec<_>>(), [EventKind::Acknowledgement, EventKind::Credit]);

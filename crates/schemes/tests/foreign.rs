@@ -1,12 +1,13 @@
 //! A scheme from outside, behind the registry's types: what it answers comes through, and what it breaks ends the run.
 
-use qcnlab_schemes::foreign::{Foreign, ForeignCp, ForeignNp, ForeignRp, ForeignScheme, Parameters, guard};
-use qcnlab_schemes::params::Scalar;
+use qcnlab_schemes::foreign::{Foreign, ForeignCp, ForeignNp, ForeignRp, ForeignScheme, Parameters, guard, quantity};
+use qcnlab_schemes::params::{Scalar, Value};
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{
     AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Dice, Echo, Endpoint,
-    EventKinds, Flight, FlowId, Gauge, HopTelemetry, NotificationPoint, Pacing, Probe, ProbeAction, ProbeKind, Purpose,
-    Queue, ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp, TransportEvent,
+    EventKinds, Flight, FlowId, Gauge, HopTelemetry, NotificationPoint, Observation, Pacing, Probe, ProbeAction,
+    ProbeKind, Purpose, Queue, ReactionPoint, RpCapabilities, Signal, SignalKind, SonarObservation, Stamp,
+    TransportEvent,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 struct Fixed {
     late: bool,
     silent: bool,
+    mark: Option<u8>,
     wake: Option<Instant>,
 }
 
@@ -23,6 +25,8 @@ const RATE: BitRate = BitRate::gbps(3);
 const PROBE: Probe = Probe { kind: ProbeKind::Path, asked_at: Instant::ZERO, sent: Bytes::new(7), rate: RATE };
 const CAPABILITIES: RpCapabilities =
     RpCapabilities { events: EventKinds::ARRIVALS_AND_LOSSES, ..RpCapabilities::PROBING_LIMITER };
+
+const OBSERVATION: Observation = Observation::Sonar(SonarObservation { alarms: 3, asked_at: Instant::ZERO });
 
 fn us(n: u64) -> Instant {
     Instant::ZERO + Span::from_us(n)
@@ -33,7 +37,7 @@ impl CongestionPoint for Fixed {
         CpCapabilities { sees_departures: true, ..CpCapabilities::ARRIVALS_ONLY }
     }
     fn on_arrival(&mut self, _: Instant, _: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
-        CpAction::Send(Signal::Echo(CpId(4)))
+        self.mark.map_or(CpAction::Send(Signal::Echo(CpId(4))), CpAction::Mark)
     }
     fn on_departure(&mut self, now: Instant, _: Bytes) {
         self.wake = Some(now);
@@ -93,11 +97,14 @@ impl ReactionPoint for Fixed {
     fn gauge(&self) -> Gauge {
         Gauge::at(RATE)
     }
+    fn observation(&self) -> Option<Observation> {
+        Some(OBSERVATION)
+    }
 }
 
 impl NotificationPoint for Fixed {
     fn shapes_acknowledgements(&self) -> bool {
-        true
+        !self.silent
     }
     fn on_acknowledging(&mut self, now: Instant, echo: &mut Echo) {
         echo.delay = now.since(us(1));
@@ -182,7 +189,7 @@ fn a_reaction_point_is_asked_anew_after_each_call() {
     assert_eq!(rp.next_wake(), us(52));
     assert_eq!((rp.take_probe(us(23)), rp.capabilities()), (Some(PROBE), CAPABILITIES));
     assert_eq!(rp.pacing(), Pacing { overhead: Bytes::new(20), burst: Bytes::new(1500) });
-    assert_eq!((rp.gauge(), rp.observation()), (Gauge::at(RATE), None));
+    assert_eq!((rp.gauge(), rp.observation()), (Gauge::at(RATE), Some(OBSERVATION)));
     let flight = Flight { acknowledged: Bytes::ZERO, sent: Bytes::ZERO, in_flight: Bytes::ZERO };
     rp.on_transport(us(24), &TransportEvent::NegativelyAcknowledged, &flight, &mut dice());
     assert_eq!((rp.next_wake(), rp.limit()), (us(64), Some(RATE)));
@@ -260,4 +267,77 @@ fn what_breaks_the_contract_of_its_role_ends_the_run() {
 #[test]
 fn its_events_are_those_of_its_reaction_points() {
     assert_eq!(config(Fixed::default()).events(), EventKinds::ARRIVALS_AND_LOSSES);
+}
+
+#[test]
+fn a_port_may_mark_and_must_leave_frames_outside_congestion_control_alone() {
+    let arrival = |mark, controlled| {
+        let mut cp = config(Fixed { mark, ..Fixed::default() }).congestion_point(CpId(0));
+        cp.on_arrival(us(1), &Arrival { controlled, ..FRAME }, QUEUE, &mut dice())
+    };
+    assert_eq!(arrival(Some(1), true), CpAction::Mark(1));
+    let said = broken(|| {
+        let _ = arrival(Some(0), true);
+    });
+    assert!(said.contains("on_arrival: a mark of 0 is none"), "{said}");
+    for mark in [None, Some(1)] {
+        let said = broken(|| {
+            let _ = arrival(mark, false);
+        });
+        assert!(said.contains("on_arrival: acts on a frame outside congestion control"), "{said}");
+    }
+}
+
+#[test]
+fn a_receiver_need_not_shape_acknowledgements() {
+    let np = config(Fixed { silent: true, ..Fixed::default() }).notification_point().expect("it has one");
+    assert!(!np.shapes_acknowledgements());
+}
+
+/// A scheme that says no more than it must.
+#[derive(Debug, Default)]
+struct Least(Outside);
+
+impl ForeignScheme for Least {
+    fn name(&self) -> &str {
+        "outside:least"
+    }
+    fn parameters(&self) -> &Parameters {
+        self.0.parameters()
+    }
+    fn fingerprint(&self) -> &str {
+        self.0.fingerprint()
+    }
+    fn hears(&self) -> &[SignalKind] {
+        self.0.hears()
+    }
+    fn speaks(&self) -> &[SignalKind] {
+        self.0.speaks()
+    }
+    fn congestion_point(&self, id: CpId) -> Box<dyn ForeignCp> {
+        self.0.congestion_point(id)
+    }
+    fn reaction_point(&self, endpoint: Endpoint) -> Box<dyn ForeignRp> {
+        self.0.reaction_point(endpoint)
+    }
+}
+
+#[test]
+fn what_a_scheme_leaves_out_is_not_there_and_work_is_done_as_it_is() {
+    let scheme: Arc<dyn ForeignScheme> = Arc::new(Least::default());
+    let config = Config::Foreign(Foreign::from(scheme.clone()));
+    assert_eq!((config.set_point(), config.notification_point().is_none()), (None, true));
+    let mut done = 0;
+    scheme.on_thread(&mut || done += 1);
+    assert_eq!(done, 1);
+}
+
+/// 1 KB are 1000 octets, 1 us a million picoseconds.
+#[test]
+fn text_with_a_unit_is_a_quantity_and_nothing_else_is() {
+    let of = |text: &str| quantity(&Scalar::Text(text.to_owned()));
+    assert_eq!(of("150 KB"), Some(Value::Size(Bytes::new(150_000))));
+    assert_eq!(of("10 Gb/s"), Some(Value::Rate(BitRate::bps(10_000_000_000))));
+    assert_eq!(of("15 us"), Some(Value::Time(Span::from_ps(15_000_000))));
+    assert_eq!((of("fast"), quantity(&Scalar::Real(1.0))), (None, None));
 }

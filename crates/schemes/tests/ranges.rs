@@ -275,3 +275,20 @@ fn the_set_point_of_a_scheme_is_its_parameter() {
     }
     assert!(steered > 15, "{steered} presets have a set point");
 }
+
+/// A catalogue shows each preset's values in the order of the fields. DCQCN as published marks from 5 KB to 200 KB at 1 %,
+/// and its first parameter of the host is the form.
+#[test]
+fn a_catalogue_shows_the_values_of_each_preset() {
+    let dcqcn = catalogue().into_iter().find(|listing| listing.name == "dcqcn").expect("it is listed");
+    let published = &dcqcn.presets[0];
+    let marking = [Value::Size(Bytes::new(5_000)), Value::Size(Bytes::new(200_000)), Value::Number(0.01)];
+    assert_eq!((published.name, &published.cp[..3]), ("SIGCOMM2015", &marking.map(Some)[..]));
+    assert_eq!(published.rp[0], Some(Value::Text("published".to_owned())));
+    for listing in catalogue() {
+        for preset in &listing.presets {
+            let values = (preset.cp.len(), preset.rp.len());
+            assert_eq!(values, (listing.cp_fields.len(), listing.rp_fields.len()), "{} {}", listing.name, preset.name);
+        }
+    }
+}

@@ -65,3 +65,36 @@ fn a_frame_is_only_counted_while_a_limiter_counts_it_and_no_cycle_ends() {
         assert_eq!(rp.count_only(Bytes::new(150_001), FRAME), last, "{name}: the end of a cycle");
     }
 }
+
+/// DCQCN as published, at 40 Gb/s: a cycle of 10 MB ends with an octet more, and then the rate is (20 + 40) / 2. Without a
+/// byte counter, and without a limiter, no frame ends anything.
+#[test]
+fn a_byte_counter_of_dcqcn_is_counted_up_to_its_end() {
+    let limiting = |config: &Config| {
+        let mut rp = config.reaction_point(BitRate::gbps(40));
+        assert!(rp.count_only(Bytes::new(20_000_000), Bytes::ZERO), "it does not limit yet");
+        rp.on_signal(Instant::ZERO, &Signal::Cnp, &mut Dice::new(1, 0, "shortcuts", Purpose::Reaction));
+        assert_eq!(rp.limit(), Some(BitRate::gbps(20)));
+        rp
+    };
+    let mut config = Config::find("dcqcn", Some("SIGCOMM2015")).expect("listed");
+    let mut rp = limiting(&config);
+    assert!(rp.count_only(FRAME, Bytes::ZERO));
+    assert!(!rp.count_only(Bytes::new(9_998_501), Bytes::ZERO), "1500 of 10 000 000 are gone");
+    assert!(rp.count_only(Bytes::new(9_998_500), Bytes::ZERO));
+    let _ = rp.on_sent(Instant::ZERO, FRAME, Bytes::ZERO, &mut Dice::new(1, 0, "shortcuts", Purpose::Reaction));
+    assert_eq!(rp.limit(), Some(BitRate::gbps(30)));
+    let counter = config.rp().fields().iter().position(|field| field.name == "byte_reset").expect("a field");
+    config.rp_mut().set(counter, None);
+    assert!(limiting(&config).count_only(Bytes::new(20_000_000), Bytes::ZERO));
+}
+
+/// Alpha falls by itself: an acknowledgement that echoes no mark tells DCQCN nothing. Of the others each counts octets,
+/// measures the round trip or reads telemetry.
+#[test]
+fn acknowledgements_without_a_mark_mean_nothing_to_dcqcn_alone() {
+    for name in ["dcqcn", "dctcp", "timely", "hpcc"] {
+        let rp = Config::find(name, None).expect("listed").reaction_point(BitRate::gbps(10));
+        assert_eq!(rp.ignores_unmarked_acknowledgements(), name == "dcqcn", "{name}");
+    }
+}

@@ -111,3 +111,17 @@ impl ReactionPoint for NoControlRp {
 }
 
 impl RpFastPath for NoControlRp {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{FRAME, LINE, dice, us};
+
+    #[test]
+    fn it_never_limits() {
+        let mut rp = NoControl::reaction_point(&NoControlRpParams {}, LINE.into());
+        rp.on_signal(us(1), &Signal::Cnp, &mut dice());
+        let _ = rp.on_sent(us(2), FRAME, FRAME, &mut dice());
+        assert_eq!((rp.limit(), rp.next_wake(), rp.gauge()), (None, Instant::NEVER, Gauge::at(LINE)));
+    }
+}

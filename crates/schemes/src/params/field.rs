@@ -212,6 +212,16 @@ mod tests {
         assert_eq!(words(most, Kind::Integer), "at most 3");
     }
 
+    /// They end the sentence "'x' is not ...".
+    #[test]
+    fn each_kind_has_words_for_a_message() {
+        assert_eq!(Kind::Size.noun(), "a size such as \"150 KB\"");
+        assert_eq!(Kind::Rate.noun(), "a rate such as \"10 Gb/s\"");
+        assert_eq!(Kind::Time.noun(), "a time such as \"15 ms\"");
+        let others = [Kind::Number, Kind::Integer, Kind::Flag, Kind::Choice(&[]), Kind::Text].map(Kind::noun);
+        assert_eq!(others, ["a number", "a whole number", "true or false", "a word", "text"]);
+    }
+
     #[test]
     fn a_range_holds_its_ends_unless_the_lower_is_excluded() {
         let held = |range: Range| [-0.5, 0.0, 0.5, 1.0, 1.5].map(|x| range.holds(x));

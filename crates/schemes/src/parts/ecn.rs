@@ -113,6 +113,7 @@ impl CpFastPath for RampCp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dice::Purpose;
 
     /// Thresholds of 400 and 1600 KB for 100 Gb/s: at 25 Gb/s 100 and 400 KB, half of the way at 250 KB.
     #[test]
@@ -151,5 +152,40 @@ mod tests {
         assert_eq!([10_000, 20_000, 20_001].map(|len| at(&ramp, len)), [0.0, 0.2, 1.0]);
         ramp.set(RampParams { k_min: Bytes::new(20_000), k_max: Bytes::new(30_000), ..params });
         assert_eq!([20_000, 25_000, 30_001].map(|len| at(&ramp, len)), [0.0, 0.1, 1.0]);
+    }
+
+    /// Numbers are drawn from 0 to 1 without the 1, so that those below p are the share p of all: p itself marks nothing.
+    #[test]
+    fn a_draw_marks_below_the_probability() {
+        let dice = Dice::new(1, 0, "ramp", Purpose::Sampling);
+        let drawn = dice.clone().uniform(0.0, 1.0);
+        for (p_max, marked) in [(drawn, false), (drawn * (1.0 + 1e-9), true)] {
+            let (k_min, k_max) = (Bytes::ZERO, Bytes::new(1));
+            let ramp =
+                RampCp::new(RampParams { k_min, k_max, p_max, mark_at: MarkAt::Departure, thresholds_for: None });
+            let queue = Queue { len: k_max, capacity: Bytes::new(1 << 25), rate: BitRate::gbps(10) };
+            assert_eq!(ramp.draws(queue, &mut dice.clone()), marked, "{p_max} and a draw of {drawn}");
+        }
+    }
+
+    /// 400 KB for 100 Gb/s are 100 KB at 25 Gb/s: up to there no departure is marked, and one octet more may be.
+    #[test]
+    fn departures_mean_nothing_up_to_the_lower_threshold_of_their_port() {
+        let params = RampParams {
+            k_min: Bytes::new(400_000),
+            k_max: Bytes::new(400_000),
+            p_max: 1.0,
+            mark_at: MarkAt::Departure,
+            thresholds_for: Some(BitRate::gbps(100)),
+        };
+        let mut cp = RampCp::new(params);
+        assert_eq!(cp.ignores_departures_up_to(BitRate::gbps(100)), Some(Bytes::new(400_000)));
+        assert_eq!(cp.ignores_departures_up_to(BitRate::gbps(25)), Some(Bytes::new(100_000)));
+        let mut dice = Dice::new(1, 0, "ramp", Purpose::Sampling);
+        let mut marked = |len| {
+            let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(1 << 25), rate: BitRate::gbps(25) };
+            cp.departure_mark(Instant::ZERO, true, queue, &mut dice)
+        };
+        assert_eq!([100_000, 100_001].map(&mut marked), [0, 1]);
     }
 }

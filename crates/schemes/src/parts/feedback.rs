@@ -84,4 +84,23 @@ mod tests {
         assert_eq!(of(33_000, 33_000), Quantized { negative: false, size: 0 });
         assert_eq!(of(150_000, 0).size, 63);
     }
+
+    /// Set point 30 000, w 1: full scale is 30 000 * 3 = 90 000. Of -(45 000 + 1 * 15 000) = -60 000 that is
+    /// 60 * 63 / 90 = 42; with growth weighed 2, 75 * 63 / 90 = 52.5 on the same scale.
+    #[test]
+    fn the_scale_is_that_of_its_own_weight() {
+        let scale = Scale { set_point: Bytes::new(30_000), w: 1.0, bits: 6, quantizer: Quantizer::Floor };
+        assert_eq!(scale.quantize(-45_000, 15_000), Quantized { negative: true, size: 42 });
+        assert_eq!(scale.quantize_weighted(-45_000, 15_000, 2.0), Quantized { negative: true, size: 52 });
+    }
+
+    /// Full scale is 33 333 * 5.4 = 179 998.2 octets, which a floating-point number cannot hold: times 255 and divided
+    /// by itself it gives a little less than 255. Feedback past it has all bits set, however it rounds.
+    #[test]
+    fn feedback_past_full_scale_has_all_bits_set() {
+        let scale = Scale { set_point: Bytes::new(33_333), w: 2.2, bits: 8, quantizer: Quantizer::Floor };
+        assert_eq!(scale.quantize(-200_000, 0), Quantized { negative: true, size: 255 });
+        // 179 000 * 255 / 179 998.2 = 253.6
+        assert_eq!(scale.quantize(-179_000, 0), Quantized { negative: true, size: 253 });
+    }
 }

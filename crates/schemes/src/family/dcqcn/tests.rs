@@ -355,6 +355,27 @@ fn it_drifts_as_long_as_it_limits() {
     assert_eq!((fast.limit(), fast.next_wake()), (None, Instant::NEVER));
 }
 
+/// What each preset's source lists. ConnectX: a byte counter of 32 767 in units of 64 octets, 32 767 * 64 = 2 097 088;
+/// dce_tcp_g 1019 and an initial alpha of 1023, both of 1024. The simulator of HPCC's authors keeps the increase timer of
+/// 300 us and has no byte counter. Rates in Mb/s, times in us: N, alpha's period, T, F, R_AI, R_HAI, least rate.
+#[test]
+fn presets_hold_what_their_sources_list() {
+    let of = |rp: &DcqcnRpParams| {
+        let us = [rp.cnp_interval, rp.alpha_period, rp.time_reset].map(|span| span.ps() / 1_000_000);
+        let mbps = [rp.ai_rate, rp.hai_rate, rp.min_rate].map(|rate| rate.get() / 1_000_000);
+        (us, rp.threshold, rp.byte_reset.map(Bytes::get), mbps)
+    };
+    assert_eq!(of(&RP_SIGCOMM2015), ([50, 55, 55], 5, Some(10_000_000), [40, 200, 100]));
+    assert_eq!(of(&RP_CONNECTX), ([4, 1, 300], 1, Some(2_097_088), [5, 50, 1]));
+    assert_eq!(of(&RP_HPCC_SIMULATOR), ([4, 1, 300], 1, None, [20, 200, 1000]));
+    assert_eq!([RP_SIGCOMM2015.g, RP_HPCC_SIMULATOR.g], [0.003_906_25; 2]);
+    assert_eq!((1024.0 * (1.0 - RP_CONNECTX.g), 1024.0 * RP_CONNECTX.alpha_initial), (1019.0, 1023.0));
+    let marking = |cp: &RampParams| (cp.k_min.get(), cp.k_max.get(), cp.p_max);
+    assert_eq!(marking(&CP_SIGCOMM2015), (5_000, 200_000, 0.01));
+    assert_eq!(marking(&CP_CONNECTX), (100_000, 400_000, 0.2));
+    assert_eq!(marking(&CP_HPCC_SIMULATOR), (400_000, 1_600_000, 0.2));
+}
+
 /// 40 Gb/s and 8 us: 40 000 octets.
 fn endpoint() -> Endpoint {
     Endpoint { base_rtt: Span::from_us(8), longest_rtt: Span::from_us(8), mtu: Bytes::new(1000), ..LINE.into() }

@@ -42,6 +42,16 @@ fn feedback(params: QcnCpParams, q: i64, q_old: i64) -> u8 {
     QcnCp::new(params, CpId(0)).quantized_fb(params.set_point.signed() - q, q - q_old)
 }
 
+/// Deck 001: 150 000 octets a byte-counter cycle, 15 ms a timer cycle.
+#[test]
+fn the_lengths_of_cycles_are_the_presets_until_they_are_set() {
+    let mut rp = rp(EXACT);
+    assert_eq!((rp.byte_reset(), rp.time_reset()), (Bytes::new(150_000), Span::from_ms(15)));
+    rp.set_byte_reset(Bytes::new(300_000));
+    rp.set_time_reset(Span::from_ms(30));
+    assert_eq!((rp.byte_reset(), rp.time_reset()), (Bytes::new(300_000), Span::from_ms(30)));
+}
+
 /// Set point 33 000, w 2: full scale is 33 000 * 5 = 165 000, one level 165 000 / 63 = 2619 octets.
 #[test]
 fn quantized_feedback() {

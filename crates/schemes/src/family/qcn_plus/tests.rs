@@ -194,6 +194,24 @@ fn gain_tuning_stretches_the_cycle_with_the_round_trip() {
     }
 }
 
+/// The limiter's own times wake it too. A probe waits 10 ms for its answer, and the next goes out 1 ms after the last:
+/// a wake-up before that asks nothing.
+#[test]
+fn an_early_wake_up_leaves_the_probes_alone() {
+    let (mut rp, _) = probing(EXACT);
+    rp.on_wake(us(9_999), &mut dice());
+    assert_eq!(rp.take_probe(us(9_999)), None, "the answer may still come");
+    rp.on_wake(ms(10), &mut dice());
+    assert!(rp.take_probe(ms(10)).is_some(), "it is given up");
+    let (mut rp, probe) = probing(EXACT);
+    rp.on_signal(us(100), &answer(probe.asked_at, 0, 0), &mut dice());
+    rp.on_wake(us(999), &mut dice());
+    assert_eq!(rp.take_probe(us(999)), None, "it rests");
+    assert_eq!(rp.rtt, Some(Span::from_us(100)));
+    rp.on_wake(ms(1), &mut dice());
+    assert!(rp.take_probe(ms(1)).is_some());
+}
+
 /// W = 2 + 2 (RTT / 100 us) / N; N = 10 000 / 5000 = 2.
 #[test]
 fn gain_tuning_weighs_growth_by_round_trip_and_rate() {

@@ -77,6 +77,20 @@ fn an_echo_ends_it_and_so_does_a_message() {
     assert_eq!((rates(&rp), rp.next_wake()), ((5625, 10_000), us(22_100)));
 }
 
+/// Drift wakes it too. Until 10 ms no frame is special, and until 2 ms after the special one silence means nothing.
+#[test]
+fn an_early_wake_up_leaves_the_ping_timer_alone() {
+    let mut rp = rp(RP_DECK000);
+    rp.on_wake(us(9_999), &mut dice());
+    assert!(!send(&mut rp, us(9_999)));
+    assert_eq!(rp.next_wake(), us(10_000));
+    rp.on_wake(us(10_000), &mut dice());
+    assert!(send(&mut rp, us(10_000)));
+    rp.on_wake(us(11_999), &mut dice());
+    assert_eq!(rp.next_wake(), us(12_000), "it still waits for the echo");
+    assert_eq!(rp.observation(), Some(Observation::Sonar(SonarObservation { alarms: 0, asked_at: us(10_000) })));
+}
+
 #[test]
 fn an_echo_out_of_season_is_not_heard() {
     let mut rp = rp(RP_DECK000);
