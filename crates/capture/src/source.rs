@@ -68,3 +68,60 @@ impl<R: Read> Source<R> {
         &self.buffer[self.block.clone()]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives `octets`, at most so many at a time.
+    struct Drip {
+        octets: Vec<u8>,
+        at_a_time: usize,
+    }
+
+    impl Read for Drip {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let some = self.octets.len().min(self.at_a_time).min(out.len());
+            out[..some].copy_from_slice(&self.octets[..some]);
+            self.octets.drain(..some);
+            Ok(some)
+        }
+    }
+
+    fn dripping(octets: usize, at_a_time: usize) -> Source<Drip> {
+        Source::new(Drip { octets: (0..octets).map(|n| n as u8).collect(), at_a_time })
+    }
+
+    /// Ten octets, three at a time.
+    #[test]
+    fn a_block_stays_while_more_is_read() {
+        let mut source = dripping(10, 3);
+        assert_eq!(source.fill(4).unwrap(), 6, "two reads of 3");
+        assert_eq!(source.ahead(4), [0, 1, 2, 3]);
+        source.take(4);
+        assert_eq!((source.block(), source.position()), (&[0, 1, 2, 3][..], 4));
+        assert_eq!(source.fill(2).unwrap(), 2, "4 and 5 are there already");
+        assert_eq!(source.fill(3).unwrap(), 5, "a third read: 6, 7 and 8");
+        assert_eq!((source.block(), source.ahead(5)), (&[0, 1, 2, 3][..], &[4, 5, 6, 7, 8][..]));
+        assert_eq!(source.fill(99).unwrap(), 6, "and 9, the last");
+        source.take(6);
+        assert_eq!((source.block(), source.position()), (&[4, 5, 6, 7, 8, 9][..], 10));
+        assert_eq!(source.fill(1).unwrap(), 0);
+        source.drop_block();
+        assert_eq!((source.block(), source.position()), (&[][..], 10));
+    }
+
+    /// Blocks of 24 KiB: more is read where fewer are left, 64 KiB at a time, so at most 24 + 64 = 88 KiB are kept.
+    #[test]
+    fn what_was_taken_is_not_kept() {
+        let block = 24 << 10;
+        let mut source = dripping(1 << 20, usize::MAX);
+        for n in 0..(1 << 20) / block {
+            source.drop_block();
+            assert!(source.fill(block).unwrap() >= block);
+            source.take(block);
+            assert_eq!(source.position(), ((n + 1) * block) as u64);
+            assert!(source.buffer.len() <= 88 << 10, "{} octets are kept", source.buffer.len());
+        }
+    }
+}

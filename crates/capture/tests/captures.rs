@@ -234,6 +234,141 @@ fn a_million_interfaces_are_refused() {
     );
 }
 
+/// A block of `kind` in little-endian order, with its lengths.
+fn block(kind: u32, body: &[u8]) -> Vec<u8> {
+    let len = (12 + body.len() as u32).to_le_bytes();
+    [&kind.to_le_bytes()[..], &len, body, &len].concat()
+}
+
+/// A section header of 28 octets, and an interface of Ethernet without options, 20 octets: 48 in all.
+fn head() -> Vec<u8> {
+    let section = [&0x1A2B_3C4Du32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xFF; 8]].concat();
+    [block(0x0A0D_0D0A, &section), block(1, &[1, 0, 0, 0, 0, 0, 0, 0])].concat()
+}
+
+/// A capture of `head` and these blocks.
+fn with_blocks(blocks: &[Vec<u8>]) -> Vec<u8> {
+    [head(), blocks.concat()].concat()
+}
+
+/// An interface's description is 8 octets, the header of an enhanced packet 20, that of a simple one 4, beside the 12 of
+/// each block. A block that holds them and nothing else is whole.
+#[test]
+fn the_shortest_blocks() {
+    // Unknown to us, without content; a frame of interface 0 at stamp 3, none of 60 octets kept; one without a stamp.
+    let unknown = block(0x0BAD_BEEF, &[]);
+    let enhanced = block(6, &[&[0; 8][..], &[3, 0, 0, 0], &[0; 4], &[60, 0, 0, 0]].concat());
+    let simple = block(3, &[60, 0, 0, 0]);
+    assert_eq!((unknown.len(), enhanced.len(), simple.len()), (12, 32, 16));
+    let file = with_blocks(&[unknown, enhanced, simple]);
+    let mut reader = CaptureReader::new(&file[..]).unwrap();
+    let frame = reader.next_frame().unwrap().unwrap();
+    // No resolution is given, so stamps are microseconds.
+    assert_eq!((frame.octets, frame.wire_len, frame.time_ns), (&[][..], 60, Some(3000)));
+    let frame = reader.next_frame().unwrap().unwrap();
+    assert_eq!((frame.octets, frame.wire_len, frame.time_ns), (&[][..], 60, None));
+    assert!(reader.next_frame().unwrap().is_none());
+}
+
+/// Each a word shorter than the shortest, behind 48 octets of head.
+#[test]
+fn blocks_that_are_too_short() {
+    let at = |at: u32, what: &str| {
+        format!("the capture is damaged before its first frame: in the block at octet {at}, {what}")
+    };
+    let half_interface = [&head()[..28], &block(1, &[1, 0, 0, 0])].concat();
+    assert_eq!(refusal(&half_interface), at(28, "an interface's description is not whole"));
+    assert_eq!(refusal(&with_blocks(&[block(6, &[0; 16])])), at(48, "a frame's header is not whole"));
+    assert_eq!(refusal(&with_blocks(&[block(2, &[0; 16])])), at(48, "a frame's header is not whole"));
+    assert_eq!(refusal(&with_blocks(&[block(3, &[])])), at(48, "a frame's header is not whole"));
+    for len in [0u8, 4, 8] {
+        let short = vec![7, 0, 0, 0, len, 0, 0, 0, len, 0, 0, 0];
+        assert_eq!(refusal(&with_blocks(&[short])), at(48, "the length is not a multiple of 4 from 12 up"));
+    }
+}
+
+/// The largest block is read and skipped, here one of a kind that is not known; one of a word more is not.
+#[test]
+fn the_largest_block() {
+    let largest = CaptureReader::<&[u8]>::MAX_BLOCK;
+    assert_eq!(refusal(&with_blocks(&[block(0x0BAD_BEEF, &vec![0; largest - 12])])), "none");
+    assert_eq!(
+        refusal(&with_blocks(&[block(0x0BAD_BEEF, &vec![0; largest - 8])])),
+        "the capture is damaged before its first frame: the block at octet 48 claims 16777220 octets, \
+         and 16777216 is the most that is read"
+    );
+}
+
+/// An enhanced packet has 32 bits of interface, the packet block before it 16, and then 16 bits of drops.
+#[test]
+fn frames_name_their_interface() {
+    let words = |words: &[u32]| words.iter().flat_map(|n| n.to_be_bytes()).collect::<Vec<u8>>();
+    let interface = |snap_len| words(&[1, 20, 0x0001_0000, snap_len, 20]);
+    let file = [
+        words(&[0x0A0D_0D0A, 28, 0x1A2B_3C4D, 0x0001_0000, u32::MAX, u32::MAX, 28]),
+        interface(100),
+        interface(200),
+        words(&[6, 32, 1, 0, 0, 0, 60, 32]),
+        words(&[2, 32, 0x0001_0005, 0, 0, 0, 61, 32]),
+        words(&[6, 32, 0x0001_0000, 0, 0, 0, 62, 32]),
+    ]
+    .concat();
+    let mut reader = CaptureReader::new(&file[..]).unwrap();
+    let frame = reader.next_frame().unwrap().unwrap();
+    assert_eq!((frame.interface, frame.wire_len), (InterfaceId(1), 60));
+    let frame = reader.next_frame().unwrap().unwrap();
+    assert_eq!((frame.interface, frame.wire_len), (InterfaceId(1), 61), "5 drops are no part of it");
+    assert_eq!(reader.interface(InterfaceId(1)).unwrap().snap_len, 200);
+    let error = reader.next_frame().unwrap_err().to_string();
+    assert_eq!(error, "frame 3 names interface 65536, and the capture describes 2");
+}
+
+/// An option's length has 16 bits: 65 535 octets of comment come back, and one more is refused.
+#[test]
+fn the_longest_comment() {
+    let mut writer = CaptureWriter::new(Vec::new(), &Section::default()).unwrap();
+    writer.add_interface(&interface("core", 0)).unwrap();
+    let comment = "c".repeat(65_536);
+    let error = writer.write_frame(&FrameToWrite { comment: &comment, ..frame(&[1]) }).unwrap_err().to_string();
+    assert_eq!(error, "comment of a frame does not fit a capture: 65536, and 65535 at most");
+    writer.write_frame(&FrameToWrite { comment: &comment[1..], ..frame(&[1]) }).unwrap();
+    let file = writer.finish().unwrap();
+    let mut reader = CaptureReader::new(&file[..]).unwrap();
+    assert_eq!(reader.next_frame().unwrap().unwrap().comment, &comment[1..]);
+    assert!(reader.next_frame().unwrap().is_none(), "nothing of the refused one was written");
+}
+
+#[test]
+fn a_frame_of_an_interface_that_was_not_described() {
+    let mut writer = CaptureWriter::new(Vec::new(), &Section::default()).unwrap();
+    let nowhere = |writer: &mut CaptureWriter<Vec<u8>>| {
+        let stray = FrameToWrite { interface: InterfaceId(3), ..frame(&[1]) };
+        writer.write_frame(&stray).unwrap_err().to_string()
+    };
+    assert_eq!(nowhere(&mut writer), "frame 1 names interface 3, and the capture describes 0");
+    writer.add_interface(&interface("core", 0)).unwrap();
+    (0..2).for_each(|_| writer.write_frame(&frame(&[1])).unwrap());
+    assert_eq!(nowhere(&mut writer), "frame 3 names interface 3, and the capture describes 1");
+}
+
+/// A signal may interrupt a read; the octets come with the next one.
+#[test]
+fn an_interrupted_read_goes_on() {
+    struct Signal(bool);
+    impl std::io::Read for Signal {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            if std::mem::take(&mut self.0) { Err(std::io::ErrorKind::Interrupted.into()) } else { Ok(0) }
+        }
+    }
+    let file = capture(&[&[1; 60], &[2; 60]]);
+    let (start, end) = file.split_at(file.len() - 50);
+    let dripping = std::io::Read::chain(std::io::Read::chain(start, Signal(true)), end);
+    let mut reader = CaptureReader::new(dripping).unwrap();
+    assert_eq!(reader.next_frame().unwrap().unwrap().octets, [1; 60]);
+    assert_eq!(reader.next_frame().unwrap().unwrap().octets, [2; 60]);
+    assert!(reader.next_frame().unwrap().is_none());
+}
+
 /// Two frames, and then the line breaks.
 #[test]
 fn a_failed_read_keeps_its_cause() {

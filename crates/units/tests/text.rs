@@ -73,6 +73,8 @@ fn every_listed_unit_word_is_read() {
     for (quantity, read) in
         [(Quantity::Rate, rate as fn(&str) -> Result<u64, UnitError>), (Quantity::Size, size), (Quantity::Time, time)]
     {
+        // At least a small, a middle and a large unit.
+        assert!(quantity.unit_words().count() >= 3);
         for word in quantity.unit_words() {
             assert!(read(&format!("1 {word}")).is_ok(), "{word}");
         }
@@ -101,6 +103,8 @@ fn a_rate_in_something_else_is_refused_with_a_hint() {
             ("1.25 GBps", "'1.25 GBps': rates are in bits a second, not in GBps", Some("did you mean \"10 Gb/s\"?")),
             ("125 MB", "'125 MB': rates are in bits a second, not in MB", Some("did you mean \"1 Gb/s\"?")),
             ("3 kB/s", "'3 kB/s': rates are in bits a second, not in kB/s", Some("did you mean \"24 Kb/s\"?")),
+            ("2 TB/s", "'2 TB/s': rates are in bits a second, not in TB/s", Some("did you mean \"16 Tb/s\"?")),
+            ("1.6 T", "'1.6 T': rates are in bits a second, not in T", Some("did you mean \"1.6 Tb/s\"?")),
             ("100 B/s", "'100 B/s': rates are in bits a second, not in B/s", Some("did you mean \"800 b/s\"?")),
             ("10 G", "'10 G': rates are in bits a second, not in G", Some("did you mean \"10 Gb/s\"?")),
             ("10G", "'10G': rates are in bits a second, not in G", Some("did you mean \"10 Gb/s\"?")),
@@ -135,6 +139,7 @@ fn a_size_in_something_else_is_refused_with_a_hint() {
             ("12 kb", "'12 kb': sizes are in octets (B), not in kb", Some("did you mean \"1500 B\"?")),
             ("3 b", "'3 b': sizes are in octets (B), not in b", Some("units of a size are GB, MB, KB, B")),
             ("150 K", "'150 K': sizes are in octets (B), not in K", Some("did you mean \"150 KB\"?")),
+            ("3 T", "'3 T': sizes are in octets (B), not in T", Some("did you mean \"3000 GB\"?")),
             ("1500 bytes", "'1500 bytes': sizes are in octets (B), not in bytes", Some("did you mean \"1500 B\"?")),
             ("2 mB", "'2 mB': sizes are in octets (B), not in mB", Some("did you mean \"2 MB\"?")),
             ("100 pkts", "'100 pkts': sizes are in octets (B), not in pkts", Some("units of a size are GB, MB, KB, B")),

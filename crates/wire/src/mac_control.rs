@@ -187,6 +187,33 @@ mod tests {
         assert_eq!(Quanta(2).span_rounded_down(BitRate::bps(0)), Span::MAX);
     }
 
+    /// At 1 b/s a quantum is 512 s. 2^64 ps are 18 446 744.07 s: 36 028 quanta (18 446 336 s) fit, 36 029 (18 446 848 s)
+    /// do not.
+    #[test]
+    fn a_pause_longer_than_any_span_is_the_longest() {
+        let slow = BitRate::bps(1);
+        assert_eq!(Quanta(36_028).span_rounded_down(slow), Span::from_ps(18_446_336_000_000_000_000));
+        assert_eq!(Quanta(36_029).span_rounded_down(slow), Span::MAX);
+        assert_eq!(Quanta(65_535).span_rounded_down(slow), Span::MAX);
+        assert_eq!(Quanta(0).span_rounded_down(BitRate::ZERO), Span::ZERO);
+    }
+
+    /// 65 534 * 51.2 ns = 3.355 3408 ms; a picosecond more asks for one quantum more, and 65 535 are the most.
+    #[test]
+    fn quanta_stop_at_16_bits() {
+        let ten_g = BitRate::gbps(10);
+        for (ps, quanta) in [
+            (0, 0),
+            (1, 1),
+            (3_355_340_800, 65_534),
+            (3_355_340_801, 65_535),
+            (3_355_392_000, 65_535),
+            (3_355_392_001, 65_535),
+        ] {
+            assert_eq!(Quanta::lasting(Span::from_ps(ps), ten_g), Quanta(quanta), "{ps}");
+        }
+    }
+
     #[test]
     fn a_priority_that_is_not_enabled_has_no_time() {
         let pfc = Pfc { times: [Quanta(7); 8], ..Pfc::new(0b0000_1000, Quanta(7)) };

@@ -107,8 +107,11 @@ mod tests {
             (-64, -1),
             (-19_263, -300),       // -300.98
             (2_097_088, 32_767),   // 32 767 * 64, the largest
+            (2_097_151, 32_767),   // 63 octets more
             (2_097_152, 32_767),   // one unit more: clamped
+            (-2_097_088, -32_767), // one unit less than the smallest
             (-2_097_152, -32_768), // the smallest
+            (-2_097_216, -32_768), // one unit more: clamped
             (i64::MIN, -32_768),
             (i64::MAX, 32_767),
         ] {
@@ -135,6 +138,16 @@ mod tests {
             assert_eq!(quantize_feedback(fb, full).map(QuantizedFb::get), levels, "{fb}");
         }
         assert_eq!(quantize_feedback(-1, Bytes::ZERO), Some(QuantizedFb::MAX), "a scale of nothing is full at once");
+    }
+
+    /// 33 000 * (2 w + 1) for w of 0, 1, 2 and 4.
+    #[test]
+    fn the_scale_grows_with_twice_the_weight() {
+        for (w, full) in [(0, 33_000), (1, 99_000), (2, 165_000), (4, 297_000)] {
+            assert_eq!(full_scale(Bytes::new(33_000), w), Bytes::new(full), "{w}");
+        }
+        assert_eq!(full_scale(Bytes::new(1), u32::MAX), Bytes::new(8_589_934_591)); // 2 (2^32 - 1) + 1 = 2^33 - 1
+        assert_eq!(full_scale(Bytes::new(u64::MAX), 1), Bytes::new(u64::MAX), "and stops where 64 bits end");
     }
 
     #[test]

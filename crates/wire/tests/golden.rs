@@ -53,7 +53,7 @@ fn cnm_behind_a_cn_tag() {
         ..Frame::new(HOST, BRIDGE, Payload::Cnm(cnm))
     };
     // Addresses 12, tags 4 + 4, EtherType 2, PDU 88: the largest CNM is 110 octets.
-    assert_eq!(octets.len(), 110);
+    assert_eq!((octets.len(), Cnm::MAX_LEN), (110, 88));
     same(&octets, frame);
 }
 
@@ -119,6 +119,7 @@ fn the_smallest_cnm_is_padded() {
     assert_eq!(frame.encoded_len(), 38);
     assert_eq!(octets[38..60], [0; 22]);
     assert_eq!(octets[60], 0xFF, "behind the frame nothing is touched");
+    assert_eq!(frame.encode_padded(&mut [0; 60]), Ok(60), "60 octets are room enough");
     let (read, _) = Frame::decode(&octets[..60]).unwrap();
     assert_eq!(read, Frame { padding: &[0; 22], ..frame });
 }

@@ -96,6 +96,19 @@ fn what_is_wrong() {
         ),
         (refused::<Lldp>(&[2, 1, 7]), "LLDP: length of an identifier TLV at octet 0 is 0x1; allowed is 2 to 256"),
         (
+            refused::<Lldp>(&[2, 2, 7, 1, 4, 1, 7]),
+            "LLDP: length of an identifier TLV at octet 4 is 0x1; allowed is 2 to 256",
+        ),
+        // 257 octets: 1 << 9 | 0x101 = 0x0301, and 2 << 9 | 0x101 = 0x0501.
+        (
+            refused::<Lldp>(&[&[3, 1][..], &[7; 257]].concat()),
+            "LLDP: length of an identifier TLV at octet 0 is 0x101; allowed is 2 to 256",
+        ),
+        (
+            refused::<Lldp>(&[&[2, 2, 7, 1, 5, 1][..], &[7; 257]].concat()),
+            "LLDP: length of an identifier TLV at octet 4 is 0x101; allowed is 2 to 256",
+        ),
+        (
             refused::<Lldp>(&[2, 2, 7, 1, 4, 2, 7, 1, 6, 1, 0]),
             "LLDP: length of the time-to-live TLV at octet 8 is 0x1; allowed is 2",
         ),
@@ -165,6 +178,17 @@ fn what_does_not_fit() {
     let cnm = Cnm::default();
     let bth = Bth::default();
     let roce = |bth| RocePacket { bth, extension: RoceExtension::None, payload: &[], icrc: None };
+    let answer = |kind, msn| RocePacket {
+        extension: RoceExtension::Aeth(Aeth { kind, msn }),
+        ..roce(Bth { opcode: RoceOpcode::RC_ACKNOWLEDGE, ..bth })
+    };
+    let ets = |reserved, max_classes| EtsTlv {
+        kind: EtsKind::Configuration { willing: false, credit_based_shaper: false, reserved, max_classes },
+        class_of_priority: [0; 8],
+        bandwidth_percent: [0; 8],
+        selection: [0; 8],
+    };
+    let no_unit = |tlv: Tlv<'_>| Lldp::build(&[tlv], &mut [0; 600]).unwrap_err().to_string();
     for (refusal, expected) in [
         (
             does_not_encode(&VlanTag { priority: 8, ..VlanTag::default() }),
@@ -182,13 +206,75 @@ fn what_does_not_fit() {
             "CNM: length of the encapsulated MSDU is 65, and its field holds at most 64",
         ),
         (
+            does_not_encode(&Cnm { priority_reserved: 0x2000, ..cnm }),
+            "CNM: reserved behind the priority is 8192, and its field holds at most 8191",
+        ),
+        (does_not_encode(&roce(Bth { pad: 4, ..bth })), "RoCEv2: pad count is 4, and its field holds at most 3"),
+        (
+            does_not_encode(&roce(Bth { version: 16, ..bth })),
+            "RoCEv2: header version is 16, and its field holds at most 15",
+        ),
+        (
+            does_not_encode(&roce(Bth { reserved: 64, ..bth })),
+            "RoCEv2: reserved behind BECN is 64, and its field holds at most 63",
+        ),
+        (
+            does_not_encode(&roce(Bth { destination_qp: 1 << 24, ..bth })),
+            "RoCEv2: destination queue pair is 16777216, and its field holds at most 16777215",
+        ),
+        (
+            does_not_encode(&roce(Bth { psn_reserved: 128, ..bth })),
+            "RoCEv2: reserved before the sequence number is 128, and its field holds at most 127",
+        ),
+        (
             does_not_encode(&roce(Bth { psn: 1 << 24, ..bth })),
             "RoCEv2: packet sequence number is 16777216, and its field holds at most 16777215",
         ),
         (
-            Lldp::build(&[Tlv::SystemName(&[0; 512])], &mut [0; 600]).unwrap_err().to_string(),
-            "LLDP: length of a TLV is 512, and its field holds at most 511",
+            does_not_encode(&answer(AethKind::Ack { credits: 32 }, 0)),
+            "RoCEv2: value of a syndrome is 32, and its field holds at most 31",
         ),
+        (
+            does_not_encode(&answer(AethKind::ReceiverNotReady { timer: 32 }, 0)),
+            "RoCEv2: value of a syndrome is 32, and its field holds at most 31",
+        ),
+        (
+            does_not_encode(&answer(AethKind::Nak(NakCode(32)), 0)),
+            "RoCEv2: value of a syndrome is 32, and its field holds at most 31",
+        ),
+        (
+            does_not_encode(&answer(AethKind::Ack { credits: 31 }, 1 << 24)),
+            "RoCEv2: message sequence number is 16777216, and its field holds at most 16777215",
+        ),
+        (
+            does_not_encode(&Ipv4Packet {
+                header: Ipv4Header::default(),
+                reserved: false,
+                segment: Segment::Tcp { header: TcpHeader::default(), reserved: 8, payload: &[] },
+                trailer: &[],
+            }),
+            "TCP: reserved behind the data offset is 8, and its field holds at most 7",
+        ),
+        (no_unit(Tlv::Other { kind: 128, value: &[] }), "LLDP: type of a TLV is 128, and its field holds at most 127"),
+        (no_unit(Tlv::Ets(ets(8, 0))), "LLDP: reserved bits of the ETS TLV is 8, and its field holds at most 7"),
+        (no_unit(Tlv::Ets(ets(0, 8))), "LLDP: number of traffic classes is 8, and its field holds at most 7"),
+        (
+            no_unit(Tlv::Ets(EtsTlv { class_of_priority: [0, 0, 16, 0, 0, 0, 0, 0], ..ets(0, 0) })),
+            "LLDP: traffic class is 16, and its field holds at most 15",
+        ),
+        (
+            no_unit(Tlv::Ets(EtsTlv { class_of_priority: [0, 0, 0, 0, 0, 0, 0, 16], ..ets(0, 0) })),
+            "LLDP: traffic class is 16, and its field holds at most 15",
+        ),
+        (
+            no_unit(Tlv::Pfc(PfcTlv { reserved: 4, ..PfcTlv::default() })),
+            "LLDP: reserved bits of the PFC TLV is 4, and its field holds at most 3",
+        ),
+        (
+            no_unit(Tlv::Pfc(PfcTlv { capability: 16, ..PfcTlv::default() })),
+            "LLDP: PFC capability is 16, and its field holds at most 15",
+        ),
+        (no_unit(Tlv::SystemName(&[0; 512])), "LLDP: length of a TLV is 512, and its field holds at most 511"),
     ] {
         assert_eq!(refusal, format!("{expected}{too_much}"));
     }
@@ -204,6 +290,13 @@ fn what_cannot_be_encoded_here() {
     assert_eq!(
         frame.encode_padded(&mut [0; 59]).unwrap_err().to_string(),
         "Ethernet: the frame takes 60 octets, and the buffer has 59; hand in a larger buffer"
+    );
+    // Two TLVs of 2 + 1 + 1 octets. In 7 octets the second finds room for its header and its subtype, 4 + 2 + 1 = 7, and
+    // none for the identifier.
+    let tlvs = [Tlv::ChassisId { subtype: 7, id: b"a" }, Tlv::PortId { subtype: 7, id: b"b" }];
+    assert_eq!(
+        Lldp::build(&tlvs, &mut [0; 7]).unwrap_err().to_string(),
+        "LLDP: the frame takes 1 octets, and the buffer has 0; hand in a larger buffer"
     );
     let cnp_without_its_octets = RocePacket { extension: RoceExtension::None, ..RocePacket::cnp(1) };
     assert_eq!(
@@ -230,4 +323,32 @@ fn a_frame_cut_by_a_capture() {
     let cut = Frame::decode_captured(kept, octets.len()).unwrap();
     let Payload::Ipv4(Ipv4Packet { segment: Segment::Tcp { payload, .. }, .. }) = cut.payload else { panic!("{cut}") };
     assert_eq!(payload, [7; 6]); // 60 - 14 - 20 - 20
+}
+
+/// Of an LLDP frame of 35 octets a capture kept 28: 14 of addresses and EtherType, 12 of mandatory TLVs, the header of a
+/// system's name at octet 26, and none of its 5 octets, which start at octet 28.
+#[test]
+fn a_tlv_cut_by_a_capture() {
+    let tlvs = [
+        Tlv::ChassisId { subtype: 7, id: b"a" },
+        Tlv::PortId { subtype: 7, id: b"b" },
+        Tlv::TimeToLive(120),
+        Tlv::SystemName(b"spine"),
+    ];
+    let mut room = [0; 60];
+    let unit = Lldp::build(&tlvs, &mut room).unwrap();
+    let octets = Frame::new(MacAddress::LLDP, MacAddress::local(1), Payload::Lldp(unit)).to_vec().unwrap();
+    assert_eq!(octets.len(), 35);
+    for kept in [28, 30, 32] {
+        let available = kept - 28;
+        assert_eq!(
+            Frame::decode_captured(&octets[..kept], 35),
+            Err(WireError::Truncated { format: Format::Lldp, at: 28, needed: 5, available })
+        );
+    }
+    assert_eq!(
+        Frame::decode_captured(&octets[..33], 35),
+        Err(WireError::Truncated { format: Format::Lldp, at: 33, needed: 2, available: 0 }),
+        "the name is whole, and the end TLV is missing"
+    );
 }

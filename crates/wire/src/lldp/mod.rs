@@ -88,8 +88,10 @@ impl<'a> Tlv<'a> {
         let tlv = match kind {
             0 if length == 0 => return Ok(None),
             0 => return Err(wrong("length of the end TLV", at, length, "0")),
-            CHASSIS_ID if length >= 2 => Tlv::ChassisId { subtype: value.u8(FORMAT)?, id: value.rest() },
-            PORT_ID if length >= 2 => Tlv::PortId { subtype: value.u8(FORMAT)?, id: value.rest() },
+            CHASSIS_ID if (2..=256).contains(&length) => {
+                Tlv::ChassisId { subtype: value.u8(FORMAT)?, id: value.rest() }
+            }
+            PORT_ID if (2..=256).contains(&length) => Tlv::PortId { subtype: value.u8(FORMAT)?, id: value.rest() },
             CHASSIS_ID | PORT_ID => return Err(wrong("length of an identifier TLV", at, length, "2 to 256")),
             TIME_TO_LIVE if length == 2 => Tlv::TimeToLive(value.u16(FORMAT)?),
             TIME_TO_LIVE => return Err(wrong("length of the time-to-live TLV", at, length, "2")),
