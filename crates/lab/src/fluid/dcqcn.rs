@@ -93,7 +93,7 @@ impl Dcqcn {
         let per_timer = self.timer * rate;
         let by_timer = if p == 0.0 {
             1.0 / self.timer
-        } else if -per_timer * log < 1e-12 {
+        } else if per_timer == 0.0 || -per_timer * log < 1e-12 {
             p / (-log * self.timer)
         } else {
             rate * p / (-per_timer * log).exp_m1()

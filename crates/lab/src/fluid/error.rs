@@ -49,7 +49,7 @@ pub enum FluidError {
         value: String,
     },
     /// A number no model can use.
-    #[error("model {model}: {name} = {value} {unit} must be {range}")]
+    #[error("model {model}: {name} = {value}{} must be {range}", spaced(unit))]
     OutOfRange {
         /// The model.
         model: &'static str,
@@ -130,4 +130,9 @@ pub enum FluidError {
 
 fn hint(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
+}
+
+/// A unit after a number; nothing if there is none.
+fn spaced(unit: &str) -> String {
+    if unit.is_empty() { String::new() } else { format!(" {unit}") }
 }

@@ -153,4 +153,57 @@ mod tests {
         assert_eq!([at(&history, -0.5, 0.0), at(&history, 0.0, -1e-9)], [1.0, 1.0]);
         assert_eq!([at(&history, 0.0, 0.0), at(&history, 0.5, 0.0)], [2.0, 3.5]);
     }
+
+    /// Steps of 1 s over which the state is the time; `count` of them.
+    fn steady(count: usize) -> History {
+        let mut history = History::new(&[0.0], 1);
+        for i in 0..count {
+            let (start, end) = (i as f64, i as f64 + 1.0);
+            history.push((start, end), [&[start], &[1.0], &[end], &[1.0]]);
+        }
+        history
+    }
+
+    /// Steps that end before a moment are forgotten once they are more than half of 1024 or more. Those that are left are
+    /// found as before, whatever was read last.
+    #[test]
+    fn old_steps_are_forgotten() {
+        let read = |history: &History, time: f64| history.view(time + 1.0, &[0.0], 0.0).ago(0, 1.0).get(0);
+        for (steps, before, left) in [
+            (1023, 1000.0, 1023), // too few
+            (1024, 513.0, 1024),  // the middle one, from 512 to 513 s, ends then and not before
+            (1024, 513.5, 511),
+            (1024, 600.0, 425), // the step that ends at 600 s is kept
+            (2000, 500.0, 2000),
+            (2000, 1500.5, 500),
+        ] {
+            let mut history = steady(steps);
+            assert_eq!(read(&history, 950.25), 950.25);
+            history.forget(before);
+            assert_eq!((history.spans.len(), history.data.len()), (left, 4 * left), "{steps} steps before {before}");
+            assert_eq!(history.forgotten, steps - left);
+            let last = steps as f64 - 0.75;
+            for time in [last, before.max(steps as f64 - left as f64) + 0.25, last] {
+                assert_eq!(read(&history, time), time, "{steps} steps before {before}");
+            }
+            history.push((steps as f64, steps as f64 + 1.0), [&[7.0], &[0.0], &[7.0], &[0.0]]);
+            assert_eq!(read(&history, steps as f64 + 0.5), 7.0);
+        }
+    }
+
+    /// Two steps meet at 1 s, where the state jumps from 5 to 7 and begins to fall by 1 each second. What is read next to the
+    /// end of the last step, on either side, is that step.
+    #[test]
+    fn a_jump_between_two_steps_has_two_sides() {
+        let mut history = History::new(&[5.0], 1);
+        history.push((0.0, 1.0), [&[5.0], &[0.0], &[5.0], &[0.0]]);
+        history.push((1.0, 2.0), [&[7.0], &[-1.0], &[6.0], &[-1.0]]);
+        let at = |time: f64, nudge: f64| history.view(time + 1.0, &[0.0], nudge).ago(0, 1.0).get(0);
+        for _ in 0..2 {
+            assert_eq!([at(1.0, -1e-9), at(1.0, 1e-9), at(0.5, 0.0), at(1.5, 0.0)], [5.0, 7.0, 5.0, 6.5]);
+            assert_eq!([at(2.0, 1e-9), at(1.0, -1e-9), at(2.0, -1e-9)], [6.0, 5.0, 6.0]);
+        }
+        // A lag of 0 is the present state.
+        assert_eq!(history.view(1.0, &[3.0], 0.0).ago(0, 0.0).get(0), 3.0);
+    }
 }

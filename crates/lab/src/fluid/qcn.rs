@@ -525,6 +525,30 @@ mod tests {
         assert_eq!((feedback, p), (model.full, 0.1));
     }
 
+    /// From full feedback on p stays 0.1: 100 frames too long, and d = 2 for twice the capacity, are 100 + 2 / 0.1. Twelve
+    /// frames of room and a rate of 0, for which d is -2, leave p below that.
+    #[test]
+    fn unclipped_feedback_beyond_the_full_one() {
+        let free = model(r#"{"sources": 1, "clip_feedback": false}"#);
+        let capacity = free.plant.capacity;
+        let (feedback, p) = free.feedback(122.0, 2.0 * capacity);
+        assert!((feedback - 120.0).abs() < 1e-9 && p == 0.1, "{feedback} at {p}");
+        let (feedback, p) = free.feedback(10.0, 0.0);
+        // F = -12 - 2 / p.
+        let balance = (feedback + 12.0) * p + 2.0;
+        assert!(feedback < 0.0 && balance.abs() < 1e-9 && (p - free.probability(feedback)).abs() < 1e-12);
+    }
+
+    /// Next to the set point feedback is the distance itself, to the last digits.
+    #[test]
+    fn small_feedback_is_as_exact_as_large() {
+        let model = model(r#"{"sources": 1, "set_point_bytes": 1500}"#);
+        for offset in [1e-10, -1e-10] {
+            let (feedback, _) = model.feedback(1.0 + offset, model.plant.capacity);
+            assert!((feedback / ((1.0 + offset) - 1.0) - 1.0).abs() < 1e-9, "{feedback}");
+        }
+    }
+
     /// After a long time of messages with probability p = 0.01 and cycles of 100 frames: half of the sources are in
     /// their first cycle, 1 / (1 + 1).
     #[test]

@@ -166,6 +166,51 @@ mod tests {
         }
     }
 
+    /// Two steps in a cycle of ten frames at 20 frames/s: a = 2 * 20 / 10 = 4. With Y = 0.7 the rise is
+    /// r = 4 (2 + 6 + 3 * 0.3) / 2 = 17.8; the other slopes are those of the module's head, in its order.
+    #[test]
+    fn slopes_of_two_steps_and_two_later_cycles() {
+        let model = Cycles { steps: 2, recovery: 2, frames: 10.0, increase: 3.0 };
+        let state = [0.1, 0.2, 1.0, 2.0, 5.0, 6.0, 0.05, 0.1, 0.25, 0.3];
+        assert_eq!((model.size(), model.gap(&state)), (10, 1.0 + 2.0 + 5.0 + 6.0));
+        let mut slope = [f64::NAN; 10];
+        let rise = model.slope(&state, Moved { rate: 20.0, messages: 0.5, cut: 7.0 }, &mut slope);
+        assert!((rise - 17.8).abs() < 1e-12, "{rise}");
+        let expected = [
+            0.5 * 0.7 - 4.0 * 0.1,
+            4.0 * (0.1 - 0.2),
+            7.0 * (0.7 + 0.1) - 4.0 * 1.0,
+            7.0 * 0.2 + 4.0 * (1.0 - 2.0),
+            17.8 - 4.5 * 5.0,
+            4.0 * 5.0 - 4.5 * 6.0,
+            4.0 * 0.2 - 4.5 * 0.05,
+            4.0 * 0.05 - 4.5 * 0.1,
+            4.0 * (0.1 + 0.3) - 4.5 * 0.25,
+            4.0 * 0.25 - 4.5 * 0.3,
+        ];
+        for (slope, expected) in slope.iter().zip(expected) {
+            assert!((slope - expected).abs() < 1e-12, "{slope} where {expected} is right");
+        }
+    }
+
+    /// The same cycles after a long time of p = 0.2, which is m = 4 messages a second: P = (1 + 10 * 0.2 / 2)^-2 = 1/4 and
+    /// Y = 1 / (1 + 2) = 1/3, so that c = 4 Y 3 P^2 / (1 - P)^2 = 4/9. At each step of the first cycle are m Y / a = 1/3;
+    /// of later steps half of the sources reach the next, a / (a + m). Beyond fast recovery 1/3 P / (1 - P) enter.
+    #[test]
+    fn the_state_at_rest_by_hand() {
+        let model = Cycles { steps: 2, recovery: 2, frames: 10.0, increase: 3.0 };
+        assert!((model.balance(0.2, 20.0) - 4.0 / 9.0).abs() < 1e-12);
+        let third = 1.0 / 3.0;
+        let held = [2.0 * (third + third), 2.0 * (third + 2.0 * third)];
+        let later = [third / 2.0, third / 4.0, third * third / 2.0, third * third / 4.0];
+        let expected = [[third, third], held, [1.0, 0.5], [later[0], later[1]], [later[2], later[3]]].concat();
+        let rest = model.rest(0.2, 20.0, 8.0);
+        assert_eq!(rest.len(), expected.len());
+        for (value, expected) in rest.iter().zip(expected) {
+            assert!((value - expected).abs() < 1e-12, "{value} where {expected} is right");
+        }
+    }
+
     /// Sources that were cut at once give back half of their gap a cycle later: after 12 ms in the mean, with a spread of
     /// 12 ms / sqrt(20). Next to nothing comes in the first third of the cycle, where a rate would give 28 %.
     #[test]

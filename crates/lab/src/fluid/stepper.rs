@@ -426,3 +426,6 @@ fn breaks(lags: &[Lag], jumps: &[f64], end: f64, step: f64) -> Vec<Break> {
     });
     breaks
 }
+
+#[cfg(test)]
+mod tests;

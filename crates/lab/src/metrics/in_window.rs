@@ -355,6 +355,90 @@ mod tests {
         is("queue_spread_bytes", (1.0, 1.010), None, 85.5 - 4.5);
     }
 
+    /// One flow in bins of 2 ms from 0 on, in Gb/s, another that gets nothing, and a queue sampled each 0.5 ms.
+    fn ramp() -> Traces {
+        let gbps = [0.5, 1.0, 2.0, 3.0, 9.3, 9.6, 10.0, 9.0];
+        let rows: Vec<(usize, u32)> = (0..8).flat_map(|bin| [(bin, 0), (bin, 1)]).collect();
+        Traces {
+            queue_bytes: vec![0, 50, 80, 40, 90, 30],
+            queue_time_s: (0..6).map(|i| f64::from(i) * 0.5e-3).collect(),
+            queue_every_s: 0.5e-3,
+            bin_time_s: rows.iter().map(|(bin, _)| *bin as f64 * 2e-3).collect(),
+            bin_flow: rows.iter().map(|(_, flow)| *flow).collect(),
+            bin_rate_bps: rows.iter().map(|(bin, flow)| if *flow == 0 { gbps[*bin] * 1e9 } else { 0.0 }).collect(),
+            bin_s: 2e-3,
+            recovery_hold_s: 6e-3,
+            flows: 2,
+            ..Traces::default()
+        }
+    }
+
+    /// The metric of [`ramp`], in whole thousandths.
+    fn of_ramp(name: &str, window: (f64, f64), limit: f64) -> Option<f64> {
+        let value = metric_in_window(name, &ramp(), window, Some(limit)).unwrap_or_else(|error| panic!("{error}"));
+        value.map(|value| (value * 1e3).round() / 1e3)
+    }
+
+    /// Twice 0.9 Gb/s are reached in bin 2, 95 % of the highest, 9.5 Gb/s, in bin 5: three bins of 2 ms. Twice 0.4 are reached
+    /// in bin 1, twice 1.1 in bin 3. Up to 10 ms the highest is 9.3, in bin 4, and is the first at 8.835.
+    #[test]
+    fn a_ramp_lasts_from_twice_the_limit_to_nearly_the_highest() {
+        let ramp = |until: f64, limit: f64| of_ramp("ramp_ms", (0.0, until), limit);
+        assert_eq!([ramp(16e-3, 0.9), ramp(16e-3, 0.4), ramp(16e-3, 1.1)], [Some(6.0), Some(8.0), Some(4.0)]);
+        assert_eq!([ramp(10e-3, 0.9), ramp(16e-3, 5.1)], [Some(4.0), None]);
+        // From 4 ms on bins count from there.
+        assert_eq!(of_ramp("ramp_ms", (4e-3, 16e-3), 1.4), Some(4.0));
+    }
+
+    /// Above 45 octets at 0.5 ms, at 45 or below again at 1.5; 50 and 40 themselves are not above. What is above later does
+    /// not count. From 1 ms on the first fall is 0.5 ms later.
+    #[test]
+    fn the_first_fall_of_a_queue() {
+        let fall = |from: f64, limit: f64| of_ramp("first_fall_ms", (from, 3e-3), limit);
+        assert_eq!([45.0, 50.0, 40.0].map(|limit| fall(0.0, limit)), [Some(1.5); 3]);
+        assert_eq!([fall(0.0, 85.0), fall(0.0, 90.0), fall(0.0, 20.0)], [Some(2.5), Some(0.0), None]);
+        assert_eq!(fall(1e-3, 45.0), Some(0.5));
+    }
+
+    /// 9.3, 9.6 and 10 Gb/s are three bins, 6 ms; the first of them ends at 10 ms. From 6 ms on it ends at 4 ms.
+    #[test]
+    fn throughput_is_regained_at_the_end_of_a_bin() {
+        let regain = |window: (f64, f64), limit: f64| of_ramp("regain_ms", window, limit);
+        assert_eq!([regain((0.0, 16e-3), 9.2), regain((0.0, 16e-3), 9.5)], [Some(10.0), None]);
+        assert_eq!([regain((6e-3, 16e-3), 8.9), regain((6e-3, 12e-3), 2.9)], [Some(4.0), Some(2.0)]);
+    }
+
+    /// Bins of 0.5, 1 and 2: mean 3.5 / 3, mean square 5.25 / 3, so the variance is 1.75 - 1.3611 = 0.3889. The flow that gets
+    /// nothing does not swing, and halves the mean of both.
+    #[test]
+    fn a_flow_that_gets_nothing_does_not_swing() {
+        let swing = 0.5 * (1.75_f64 - (3.5_f64 / 3.0).powi(2)).sqrt() / (3.5 / 3.0);
+        assert_eq!(of_ramp("rate_swing", (0.0, 6e-3), 0.0), Some((swing * 1e3).round() / 1e3));
+        assert_eq!(of_ramp("lowest_bin_gbps", (2e-3, 16e-3), 0.0), Some(1.0));
+    }
+
+    #[test]
+    fn a_window_without_rows_has_no_values() {
+        for name in
+            ["queue_spread_bytes", "regain_ms", "ramp_ms", "lowest_bin_gbps", "rate_swing", "jain", "rate_ratio"]
+        {
+            assert_eq!(of_ramp(name, (1.0, 2.0), 1.0), None, "{name}");
+        }
+        assert_eq!(of_ramp("bottleneck_drops", (1.0, 2.0), 1.0), Some(0.0));
+        assert_eq!(of_ramp("first_fall_ms", (1.0, 2.0), 1.0), Some(0.0));
+    }
+
+    #[test]
+    fn windows_that_are_no_time_are_refused() {
+        for (from, until) in
+            [(-1e-3, 1.0), (1.0, 1.0), (2.0, 1.0), (0.0, f64::INFINITY), (f64::NAN, 1.0), (0.0, f64::NAN)]
+        {
+            let refused = metric_in_window("jain", &ramp(), (from, until), None);
+            assert!(matches!(refused, Err(WindowError::Empty { .. })), "{from} {until}");
+        }
+        assert_eq!(of_ramp("jain", (0.0, 2e-3), 0.0), Some(0.5));
+    }
+
     #[test]
     fn what_has_no_window_is_refused() {
         let refused =

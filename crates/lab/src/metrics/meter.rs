@@ -277,3 +277,71 @@ impl QueueSums {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Draw;
+
+    const PAIR: &str = r#"
+title = "Two flows into one port"
+duration = "10 ms"
+[topology]
+kind = "switch"
+hosts = 3
+rate = "10 Gb/s"
+delay = "1 us"
+[[traffic]]
+kind = "constant"
+from = "host{1..2}"
+to = "host3"
+rate = "4 Gb/s"
+frame = "1500 B"
+[[hotspot]]
+port = "switch->host3"
+from = "2 ms"
+until = "4 ms"
+rate = "1 Gb/s"
+[scheme]
+name = "none"
+[record]
+throughput_bin = "1 ms"
+queue_every = "1 ms"
+recovery_hold = "2 ms"
+"#;
+
+    /// Rows of one flow wait for those of the other: a bin is closed with the last of them, and samples are counted with their
+    /// bin once the hotspot is over. Recovery begins in bin 5 and is known with bin 6, so later samples and octets need not
+    /// wait.
+    #[test]
+    fn what_is_decided_does_not_wait() {
+        let scenario = Scenario::parse(PAIR.trim_start(), "pair.toml").unwrap_or_else(|error| panic!("{error}"));
+        let fabric = Fabric::new(&scenario, Draw { seed: 1, replication: 0 }).unwrap_or_else(|error| panic!("{error}"));
+        let mut meter = Meter::new(&scenario, &fabric);
+        let ms = 1_000_000_000;
+        let mut read = |bin: u64, octets: u64| {
+            let mut rows = Trace::default();
+            rows.queues.time = vec![bin * ms];
+            rows.queues.port = vec![fabric.bottleneck];
+            rows.queues.bytes = vec![bin];
+            rows.throughput.time = vec![bin * ms];
+            rows.throughput.flow = vec![0];
+            rows.throughput.bytes = vec![octets];
+            meter.rows_stay = false;
+            meter.read_rows(&rows);
+            let open = (meter.bins.next, meter.bins.open.len());
+            (rows.queues, rows.throughput.flow) = (Default::default(), vec![1]);
+            meter.read_rows(&rows);
+            assert_eq!((open, (meter.bins.next, meter.bins.open.len())), ((bin, 1), (bin + 1, 0)), "bin {bin}");
+            (meter.queue.waiting.len(), meter.octets.recovered.clone(), meter.queue.recovered.mean())
+        };
+        for bin in 0..4 {
+            assert_eq!(read(bin, 100).0, 0, "bin {bin}");
+        }
+        // Too little, so that no streak begins; the next bin begins one, and what is recovered starts anew at its end.
+        assert_eq!(read(4, 50), (0, vec![50, 50], 4.0));
+        assert_eq!((read(5, 100).1, read(6, 96).1), (vec![0, 0], vec![96, 96]));
+        assert_eq!(read(7, 20), (0, vec![116, 116], 6.5));
+        assert_eq!(meter.bins.recovery.first(), Some(5));
+    }
+}

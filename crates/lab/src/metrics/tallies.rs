@@ -145,6 +145,11 @@ mod tests {
         let exact = ((1.0 - 1e-6) / 1e6_f64).sqrt();
         assert!((all.deviation() / exact - 1.0).abs() < 1e-15, "{}", all.deviation());
         assert_eq!(spread(&[u64::MAX >> 16; 9]).deviation(), 0.0);
+        // One that is less than the others, so that the mean is just below a whole number.
+        let mut all = SampleStats::default();
+        (0..1_000_000u64).for_each(|i| all.push((1 << 40) + u64::from(i != 7)));
+        assert!((all.deviation() / exact - 1.0).abs() < 1e-15, "{}", all.deviation());
+        assert_eq!((spread(&[0; 4]).deviation(), spread(&[3]).deviation()), (0.0, 0.0));
     }
 
     #[test]

@@ -360,6 +360,111 @@ fn totals_of_what_a_scenario_has() {
     assert_eq!(of("[[switch]]\ntrim_to = \"64 B\"\n"), [None, None, None, Some(34.0)]);
 }
 
+/// Without a hotspot everything from the end of warm-up on is outside one: 65 bins with 42 028 thousand octets, of the flows
+/// 21 764, 20 264 and 6625, and 65 samples, of which 5 to 9 ms have 100 thousand, the rest as in `queued`.
+#[test]
+fn a_run_without_a_hotspot() {
+    let hotspot = "[[hotspot]]\nport = \"switch->host3\"\nfrom = \"10 ms\"\nuntil = \"30 ms\"\nrate = \"1 Gb/s\"\n";
+    let scenario = scenario(&HOTSPOT.replace(hotspot, ""), &[]);
+    let fabric = fabric(&scenario);
+    let done = finished(&scenario, rows(&fabric), vec![FlowTally::default(); 3]);
+    let measured = Measured::of(&scenario, &fabric, &done);
+    measured.is("util_before", 42_028e3 * 8.0 / 65e-3 / 10e9);
+    measured.is("throughput_outside_gbps", 42_028e3 * 8.0 / 65e-3 * 1e-9);
+    let [a, b, c] = [21_764.0, 20_264.0, 6_625.0];
+    measured.is("jain", (a + b + c) * (a + b + c) / (3.0 * (a * a + b * b + c * c)));
+    // 4 and 1 Gb/s are 32 500 and 8125 thousand octets in 65 ms.
+    let part = |octets: f64, share: f64| (octets / share - 1.0).powi(2);
+    let off = ((part(a, 32_500.0) + part(b, 32_500.0) + part(c, 8_125.0)) / 3.0).sqrt();
+    assert!((measured.get("off_max_min").expect("shares") / off - 1.0).abs() < 1e-6);
+    // 100 before 10 ms; then 4 and 19 of 100, one of 66.001 and 15 of 66, and 21 of 20 thousand.
+    measured.is("queue_mean_bytes", (100e3 + 23.0 * 100e3 + 66_001.0 + 15.0 * 66e3 + 21.0 * 20e3) / 65.0);
+    for none in ["util_during", "util_after", "queue_during_bytes", "recovery_ms", "rec95_ms", "rec95s_ms", "onset_ms"]
+    {
+        assert_eq!(measured.get(none), None, "{none}");
+    }
+}
+
+/// Where no flow delivers anything, rates are 0, and not unknown.
+#[test]
+fn a_run_through_which_nothing_went() {
+    let scenario = scenario(HOTSPOT, &[]);
+    let fabric = fabric(&scenario);
+    let done = finished(&scenario, Trace::default(), vec![FlowTally::default(); 3]);
+    let measured = Measured::of(&scenario, &fabric, &done);
+    for name in ["util_before", "util_during", "util_after", "bottleneck_gbps", "aggregate_gbps", "victim_gbps"] {
+        assert_eq!(measured.get(name), Some(0.0), "{name}");
+    }
+    assert_eq!((measured.get("jain"), measured.get("queue_mean_bytes")), (None, None));
+}
+
+/// A run that ended 0.4 ms after its warm-up, before a bin was whole, has no rates; its queue has one sample, of 0.
+#[test]
+fn a_run_without_a_whole_bin_has_no_rates() {
+    let scenario = scenario(HOTSPOT, &[]);
+    let fabric = fabric(&scenario);
+    let mut trace = rows(&fabric);
+    trace.throughput.time.truncate(3 * 5);
+    trace.throughput.flow.truncate(3 * 5);
+    trace.throughput.bytes.truncate(3 * 5);
+    trace.queues.time.truncate(2 * 6);
+    trace.queues.port.truncate(2 * 6);
+    trace.queues.bytes.truncate(2 * 6);
+    let mut done = finished(&scenario, trace, vec![FlowTally::default(); 3]);
+    done.end = Instant::from_ps(5_400_000_000);
+    let measured = Measured::of(&scenario, &fabric, &done);
+    for none in [
+        "util_before",
+        "throughput_outside_gbps",
+        "jain",
+        "bottleneck_gbps",
+        "aggregate_gbps",
+        "victim_gbps",
+        "rate_ratio",
+        "off_max_min",
+        "off_proportional",
+    ] {
+        assert_eq!(measured.get(none), None, "{none}");
+    }
+    measured.is("queue_mean_bytes", 0.0);
+    measured.is("queue_empty_frac", 1.0);
+}
+
+/// Rows come in parts. Where tables are kept, all rows so far come again; where they are not, only those that are new.
+#[test]
+fn rows_that_come_in_parts_give_the_same_metrics() {
+    for keep in ["true", "false"] {
+        let scenario = scenario(HOTSPOT, &[&format!("record.tables={keep}")]);
+        let fabric = fabric(&scenario);
+        let all = rows(&fabric);
+        let part = |bins: std::ops::Range<usize>, pauses: std::ops::Range<usize>| {
+            let mut part = Trace::default();
+            part.throughput.time = all.throughput.time[3 * bins.start..3 * bins.end].to_vec();
+            part.throughput.flow = all.throughput.flow[3 * bins.start..3 * bins.end].to_vec();
+            part.throughput.bytes = all.throughput.bytes[3 * bins.start..3 * bins.end].to_vec();
+            part.queues.time = all.queues.time[2 * bins.start..2 * bins.end].to_vec();
+            part.queues.port = all.queues.port[2 * bins.start..2 * bins.end].to_vec();
+            part.queues.bytes = all.queues.bytes[2 * bins.start..2 * bins.end].to_vec();
+            part.pauses.start = all.pauses.start[pauses.clone()].to_vec();
+            part.pauses.end = all.pauses.end[pauses.clone()].to_vec();
+            part.pauses.port = all.pauses.port[pauses.clone()].to_vec();
+            part.pauses.class = all.pauses.class[pauses].to_vec();
+            part
+        };
+        let mut meter = Meter::new(&scenario, &fabric);
+        let parts = match keep {
+            "true" => [(0..20, 0..1), (0..20, 0..1), (0..49, 0..3), (0..70, 0..4)],
+            _ => [(0..20, 0..1), (20..20, 1..1), (20..49, 1..3), (49..70, 3..4)],
+        };
+        for (bins, pauses) in parts {
+            meter.read_rows(&part(bins, pauses));
+        }
+        let done = finished(&scenario, Trace::default(), vec![FlowTally::default(); 3]);
+        let measured = measure(&scenario, &fabric, meter, &done);
+        assert_eq!(measured, by_hand().0, "tables = {keep}");
+    }
+}
+
 /// In a deadlock at 8.5 ms, before the hotspot: three whole bins of 900 thousand octets since 5 ms, the samples of 5 to 8
 /// ms, and a link that was stopped from 1 to 5 ms.
 #[test]
@@ -398,7 +503,18 @@ fn completions(finished_us: &[Option<u64>]) -> Measured {
 
 /// As [`completions`], of a run that ends at `end_us`.
 fn completions_until(end_us: u64, finished_us: &[Option<u64>]) -> Measured {
-    let lines: String = finished_us.iter().map(|_| "host1,host2,1250 B,1 ms\n").collect();
+    let flow = |us: &Option<u64>| FlowTally {
+        total_bytes: Some(1250),
+        started: Instant::from_ps(1000 * 1_000_000),
+        finished: us.map_or(Instant::NEVER, |us| Instant::from_ps((1000 + us) * 1_000_000)),
+        ..FlowTally::default()
+    };
+    of_sizes(end_us, finished_us.iter().map(flow).collect())
+}
+
+/// The metrics of flows of 1250 octets, each meant to start at 1000 us.
+fn of_sizes(end_us: u64, flows: Vec<FlowTally>) -> Measured {
+    let lines: String = flows.iter().map(|_| "host1,host2,1250 B,1 ms\n").collect();
     let text = format!(
         "title = \"By hand\"\nduration = \"1110 us\"\n[topology]\nkind = \"switch\"\nhosts = 2\nrate = \"1 Gb/s\"\n\
          delay = \"1 us\"\n[[traffic]]\nkind = \"list\"\nframe = \"1500 B\"\nflows = \"\"\"\nfrom,to,size,start\n\
@@ -406,13 +522,6 @@ fn completions_until(end_us: u64, finished_us: &[Option<u64>]) -> Measured {
     );
     let scenario = scenario(&text, &[]);
     let fabric = fabric(&scenario);
-    let flow = |us: &Option<u64>| FlowTally {
-        total_bytes: Some(1250),
-        started: Instant::from_ps(1000 * 1_000_000),
-        finished: us.map_or(Instant::NEVER, |us| Instant::from_ps((1000 + us) * 1_000_000)),
-        ..FlowTally::default()
-    };
-    let flows = finished_us.iter().map(flow).collect();
     let end = Instant::from_ps(end_us * 1_000_000);
     Measured::of(&scenario, &fabric, &Finished { end, ..finished(&scenario, Trace::default(), flows) })
 }
@@ -447,6 +556,20 @@ fn flows_that_had_not_started_when_a_run_ended_do_not_count() {
     let one = completions_until(1001, &[None]);
     one.is("started", 1.0);
     one.is("fct_mean_ms", 0.022);
+}
+
+/// Five flows of a size, of which two waited for others to the end.
+#[test]
+fn flows_that_never_started_are_those_of_a_size_that_did_not() {
+    let flow = |started: Instant, finished: Instant| FlowTally { started, finished, ..FlowTally::default() };
+    let us = |us: u64| Instant::from_ps(us * 1_000_000);
+    let done = flow(us(1000), us(1044));
+    let waits = flow(Instant::NEVER, Instant::NEVER);
+    let measured = of_sizes(1110, vec![done, waits, flow(us(1000), Instant::NEVER), done, waits]);
+    for (name, expected) in [("started", 3.0), ("unfinished", 1.0), ("never_started", 2.0)] {
+        measured.is(name, expected);
+    }
+    measured.is("fct_mean_ms", (2.0 * 0.044 + 0.110) / 3.0);
 }
 
 /// Of 100 flows 99 do not exceed the 99th, of 200 the 198th; of 101 it takes 99.99, so the 100th.

@@ -27,14 +27,17 @@ pub(super) fn depends_on_its_end(scenario: &Scenario) -> bool {
 }
 
 /// Whether a buffer follows from how much a link can bring after a pause.
-pub(super) fn keeps_headroom(scenario: &Scenario) -> bool {
+fn keeps_headroom(scenario: &Scenario) -> bool {
     let stops = |pause: &Pause| pause.kind != PauseKind::None;
     scenario.pauses.iter().any(stops) || !scenario.shared_buffers.is_empty()
 }
 
-/// What pauses and shared buffers, changed from those of `before`, have made anew. The links of a graph may have got other
-/// delays while no headroom asked for them.
-pub(super) fn of_headroom(before: bool, scenario: &Scenario) -> Recheck {
+/// What other pauses have made anew. Where they bring the first headroom, the links of a graph may have got other delays
+/// while nobody asked for them. A shared buffer begins at no point of a grid: no value of a key takes its table away, so that
+/// all points have it or none.
+pub(super) fn of_pauses(scenario: &mut Scenario, pauses: Vec<Pause>) -> Recheck {
+    let before = keeps_headroom(scenario);
+    scenario.pauses = pauses;
     let begins = !before && keeps_headroom(scenario) && matches!(scenario.topology, Topology::Graph(_));
     if begins { Recheck::Network } else { Recheck::Plans }
 }

@@ -291,6 +291,58 @@ fn totals_and_shares_of_flows() {
     assert_eq!(mbps("proportional_bps"), "4000 8000 8000 4000 8000 8000");
 }
 
+/// Where names differ from one replication to the next, each has its own.
+#[test]
+fn replications_with_other_names() {
+    let mut outcome = outcome();
+    let other = LOT.replace("\"long", "\"far");
+    let scenario = Scenario::parse(other.trim_start(), "by-hand.toml").unwrap_or_else(|error| panic!("{error}"));
+    let fabric = Arc::new(Fabric::new(&scenario, Draw { seed: 1, replication: 1 }).unwrap());
+    let port =
+        |index: usize| (outcome.replications[0].fabric.port_names[index].clone(), fabric.port_names[index].clone());
+    let [(first, first_later), (second, second_later)] = [port(0), port(1)];
+    outcome.replications[1].fabric = fabric;
+    let named = |name: &str| outcome.table(name).expect(name);
+    is(&named("queues"), "port", &[first, second, first_later, second_later].join(" "));
+    is(&named("throughput"), "source", "first->end2 long->end3 first->end2 far->end3");
+    is(&named("flows"), "source", "long->end3 first->end2 second->end4 far->end3 first->end2 second->end4");
+    let none = Outcome { replications: Vec::new(), ..outcome };
+    for name in TABLES {
+        assert_eq!(none.table(name).map(|table| table.rows), Some(0), "{name}");
+    }
+}
+
+/// Three flows of 2500 octets in frames of 1250 over two links of 1 Gb/s and 1 us: alone both frames take 10 us on the first
+/// link and the second 10 more, and 2 us of wire: 32 us. As the field's simulator has it: 20 us, and for each link 2 us of
+/// wire there and back and 10 for a frame: 44 us. The first flow takes 96 us, the second does not finish, the third never
+/// starts.
+#[test]
+fn completion_times_of_flows() {
+    let text = "title = \"By hand\"\nduration = \"2 ms\"\n[topology]\nkind = \"switch\"\nhosts = 2\nrate = \"1 Gb/s\"\n\
+                delay = \"1 us\"\n[[traffic]]\nkind = \"list\"\nframe = \"1250 B\"\nflows = \"\"\"\nfrom,to,size,start\n\
+                host1,host2,2500 B,1 ms\nhost1,host2,2500 B,1 ms\nhost1,host2,2500 B,1 ms\n\"\"\"\n[scheme]\nname = \"none\"\n";
+    let scenario = Scenario::parse(text, "by-hand.toml").unwrap_or_else(|error| panic!("{error}"));
+    let fabric = Arc::new(Fabric::new(&scenario, Draw { seed: 1, replication: 0 }).unwrap());
+    let flow = |started: Instant, finished: Instant| FlowTally {
+        total_bytes: Some(2500),
+        started,
+        finished,
+        ..FlowTally::default()
+    };
+    let us = |us: u64| Instant::from_ps(us * US);
+    let flows = vec![flow(us(1000), us(1096)), flow(us(1001), Instant::NEVER), flow(Instant::NEVER, Instant::NEVER)];
+    let done = Finished { flows, end: us(2000), ..Finished::default() };
+    let replication = Replication { done, metrics: vec![None; METRICS.len()], cpu_s: 0.0, fabric };
+    let outcome = Outcome { seed: 1, replications: vec![replication], scenario };
+    let flows = outcome.table("flows").expect("flows");
+    is(&flows, "start_s", "0.001 0.001001 -");
+    is(&flows, "finished_s", "0.001096 - -");
+    is(&flows, "completion_s", "0.000096 - -");
+    is(&flows, "alone_s", "0.000032 0.000032 0.000032");
+    is(&flows, "standalone_s", "0.000044 0.000044 0.000044");
+    is(&flows, "slowdown", "3 - -");
+}
+
 #[test]
 fn metrics_have_their_names_values_and_units() {
     let metrics = table("metrics");
@@ -314,4 +366,15 @@ fn a_table_as_csv() {
     ];
     let text = Table { name: "messages", columns, rows: 2 }.to_csv();
     assert_eq!(text, "replication,time_s,port,fb\n0,0.1,a->b,-3\n0,0.0000001,\"with, comma\",\n");
+    let words: Arc<[String]> = Arc::new(["a \"quote\"".to_owned(), "two\nlines".to_owned()]);
+    let columns = vec![
+        Column { name: "octets", unit: "B", data: Data::U64(vec![u64::MAX, 0]) },
+        Column { name: "port", unit: "", data: Data::Word(vec![1, 0], words) },
+        Column { name: "size", unit: "B", data: Data::OptionalI64(vec![None, Some(1 << 40)]) },
+        Column { name: "share", unit: "", data: Data::OptionalF64(vec![Some(0.25), None]) },
+    ];
+    let text = Table { name: "flows", columns, rows: 2 }.to_csv();
+    let expected =
+        "octets,port,size,share\n18446744073709551615,\"two\nlines\",,0.25\n0,\"a \"\"quote\"\"\",1099511627776,\n";
+    assert_eq!(text, expected);
 }

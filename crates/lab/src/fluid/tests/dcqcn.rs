@@ -77,6 +77,19 @@ fn a_late_source_is_let_in() {
     near(trajectory.column("queue_bytes").expect("queue")[4000] / 20.15e3, 1.0, 0.02, "queue of both");
 }
 
+/// Two sources fill the queue at 80 Gb/s, less 40: after 30 us 150 KB stand in it, and all is marked from 20 KB on. A third
+/// source starts then, and for a delay of 4 us hears of marks on frames that it had not yet sent: its alpha only decays, by
+/// g / tau' = 71 / s, and its rate rests, for no cycle ends.
+#[test]
+fn a_source_may_start_where_everything_is_marked() {
+    let late = r#"{"rates_bps": [40e9, 40e9, 10e9], "start_s": [0, 0, 30e-6]}"#;
+    let parameters = r#"{"sources": 3, "k_max_bytes": 20e3}"#;
+    let trajectory = solved("dcqcn", parameters, 40e-6, Some(late));
+    assert_eq!((trajectory.unbounded_s, trajectory.column("time_s").map(<[f64]>::len)), (None, Some(4001)));
+    assert!(trajectory.column("queue_bytes").expect("queue")[3000] > 100e3);
+    assert!(trajectory.columns.iter().all(|column| column.values.iter().all(|value| value.is_finite())));
+}
+
 /// The published time plots of 64 sources have a ramp up to 2000 KB at 10 %, a tenth as steep as one up to 200 KB. They
 /// rest on it at 85 us, where they swing on the steep one, with the same p* = 5.906e-2:
 /// 5 KB + 0.5906 (2000 - 5) KB = 1183 KB.

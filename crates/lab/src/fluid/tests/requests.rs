@@ -85,6 +85,47 @@ fn steps_and_spans_that_cannot_be_are_refused() {
     says(&asked(1.0, None, 1e-9), "1000000000 rows are more than the 20000000 allowed; lengthen every_s");
 }
 
+/// A fiftieth of the delay, 1.7 us of 85, but not less than a fifth of the longest step of DCQCN, 2.5 us, nor more than that,
+/// nor than the delay itself. Without a delay the model's alone counts.
+#[test]
+fn a_step_resolves_the_delay_and_the_model() {
+    for (delay, us) in [("85e-6", 1.7), ("4e-6", 0.5), ("0.1e-6", 0.1), ("500e-6", 2.5), ("0", 2.5)] {
+        let step = solved("dcqcn", &format!(r#"{{"delay_s": {delay}}}"#), 1e-4, None).step_s;
+        assert!((step * 1e6 - us).abs() < 1e-9, "{delay} s: {step}");
+    }
+    // As long as the delay it may be.
+    let timing = Timing { end_s: 1e-3, step_s: Some(200e-6), every_s: 1e-3 };
+    assert_eq!(solve("qcn", "{}", timing, None, &mut || true).map(|run| run.step_s), Ok(200e-6));
+    let timing = Timing { end_s: 1e6, step_s: Some(1e-5), every_s: 1e3 };
+    says(
+        &solve("qcn", "{}", timing, None, &mut || true).expect_err("a fault"),
+        "100000000000 steps are more than the 10000000000 allowed; lengthen step_s or shorten end_s",
+    );
+}
+
+#[test]
+fn ranges_have_two_ends() {
+    says(
+        &refused("qcn", r#"{"sampling_probability": 1}"#, None),
+        "model qcn: sampling_probability = 1 must be above 0 and at most 0.999",
+    );
+    says(
+        &refused("qcn", r#"{"sources": 0}"#, None),
+        "model qcn: sources = 0 must be at least 1 and at most 4294967295",
+    );
+    says(&refused("ecm", r#"{"w": -1}"#, None), "model ecm: w = -1 must be at least 0");
+    says(
+        &refused("qcn", "{}", Some(r#"{"from": "rest"}"#)),
+        r#"model qcn: from must be "start" or "equilibrium", not "rest""#,
+    );
+    // What is null has its default.
+    let queue = |initial: &str| {
+        let run = solved("ecm", r#"{"w": null}"#, 1e-4, Some(initial));
+        run.column("queue_bytes").expect("queue")[0]
+    };
+    assert_eq!([queue(r#"{"from": "start"}"#), queue(r#"{"queue_bytes": null}"#)], [24e3, 24e3]);
+}
+
 #[test]
 fn every_default_solves_and_has_the_columns_it_lists() {
     let listed: Value = serde_json::from_str(&models_json()).expect("JSON");
@@ -125,4 +166,19 @@ fn a_solution_that_grows_is_returned_as_far_as_it_goes() {
     let queue = grown.column("queue_bytes").expect("queue");
     assert!(queue.iter().any(|queue| queue.abs() > 1e9), "it stopped early");
     assert_eq!((clamped.unbounded_s, clamped.column("time_s").map(<[f64]>::len)), (None, Some(4001)));
+}
+
+/// 25 000 steps of 4 us: the caller is asked after 16 384. A solution beyond the bound at its start, with rates of 5e21 frames
+/// a second, ends when it would be asked, and is no error.
+#[test]
+fn a_caller_that_says_no_stops_it_and_growth_does_not() {
+    let timing = Timing { end_s: 0.1, step_s: None, every_s: 0.1 };
+    assert_eq!(solve("qcn", "{}", timing, None, &mut || false), Err(FluidError::Stopped));
+    let mut asked = 0;
+    let mut go_on = || {
+        asked += 1;
+        true
+    };
+    let grown = solve("dcqcn", r#"{"capacity_bps": 40e24}"#, timing, None, &mut go_on).expect("a solution");
+    assert_eq!((grown.unbounded_s, grown.column("time_s").map(<[f64]>::len), asked), (Some(0.0), Some(0), 0));
 }

@@ -7,6 +7,7 @@ use crate::fluid::history::History;
 use crate::fluid::initial::Initial;
 use crate::fluid::parameters::Values;
 use crate::fluid::plant::Plant;
+use crate::fluid::qcn::Qcn;
 use crate::fluid::stepper::System;
 use crate::fluid::timely::Timely;
 use crate::fluid::{FluidError, Model};
@@ -138,6 +139,9 @@ fn dcqcn_without_marks_and_with_nothing_but_marks() {
     let got = slope(&model, &[50.0, 8e5, 9e5, 0.5], &[102.5, 0.0]);
     let by_timer = 0.005 / (-(0.995_f64.ln()) * 55e-6);
     same(&got[1..], &[0.5 * 1e5 * by_timer, 5000.0 * by_timer, -0.5 / 256.0 / 55e-6]);
+    // Which is nothing where everything is marked.
+    let got = slope(&model, &[50.0, 8e5, 9e5, 0.5], &[200.1, 0.0]);
+    same(&got[1..], &[0.0, 0.0, -0.5 / 256.0 / 55e-6]);
 }
 
 /// Three sources: two send 4 Gb/s from the start, the third 8 Gb/s from 10 ms on; 5e5 and 1e6 frames a second.
@@ -152,6 +156,8 @@ fn a_late_source_of_dcqcn_is_nothing_until_it_starts() {
     // Bounds are not for it either; the others keep between 0 and the line rate, 5e6 / s.
     let wild = [-1.0, 6e6, 7e6, 0.25, 0.0, 0.0, 0.0];
     assert_eq!(projected(&model, &wild), [0.0, 5e6, 5e6, 0.25, 0.0, 0.0, 0.0]);
+    let (floored, _) = started::<Dcqcn>(r#"{"sources": 3, "min_rate_bps": 8e6}"#, Some(start));
+    assert_eq!(projected(&floored, &[1.0, 5.0, 6.0, 0.25, 0.0, 0.0, 0.0]), [1.0, 1e3, 1e3, 0.25, 0.0, 0.0, 0.0]);
     model.jump(0.005, &mut state);
     assert_eq!(state[4], 0.0);
     model.jump(0.01, &mut state);
@@ -244,6 +250,7 @@ fn gradients_and_the_queue_of_timely() {
     assert_eq!(names, ["queue_bytes", "rate_bps", "rate_1_bps", "rate_2_bps", "rate_3_bps", "gradient"]);
     // At its bounds the queue does not go beyond; rates stay between 10 Mb/s and C.
     let empty = |queue: f64, rate: f64| slope(&model, &[queue, rate, 0.0, 0.0, 0.0], &state)[0];
+    same(&[empty(50.0, 7e5), empty(50.0, 1e5)], &[1.5e5, -1.05e6]);
     assert_eq!((empty(0.0, 1e5), empty(0.0, 7e5), empty(1e4, 7e5), empty(1e4, 1e5)), (0.0, 1.5e5, 0.0, -1.05e6));
     let wild = [-1.0, 2e6, 0.0, 1.0, 0.0];
     assert_eq!(projected(&model, &wild), [0.0, 1.25e6, 0.0, 1250.0, 0.0]);
@@ -307,6 +314,10 @@ fn the_slopes_of_ecm_on_both_sides_of_its_set_point() {
     let (far, free) = (&[500.0, 250_000.0], model(r#", "clip_feedback": false, "per_message": false"#));
     same(&slope(&model(r#", "per_message": false"#), &[30.0, 3e5], far)[1..], &[-100.0 * 0.002 * 3e5]);
     same(&slope(&free, &[30.0, 3e5], far)[1..], &[-480.0 * 0.002 * 3e5]);
+    // With w = 1 at 60.
+    let lighter = ECM.replace("\"w\": 2", "\"w\": 1");
+    let lighter = started::<Ecm>(&format!("{{{FRAME}, {lighter}, \"per_message\": false}}"), None).0;
+    same(&slope(&lighter, &[30.0, 3e5], far)[1..], &[-60.0 * 0.002 * 3e5]);
     let room = slope(&model(r#", "per_message": false"#), &[30.0, 3e5], &[0.0, 50_000.0]);
     // 20 + 2 * 800 000 / 20 000 = 100: full feedback of the other sign.
     same(&room[1..], &[100.0 * 100.0]);
@@ -323,6 +334,10 @@ fn rows_and_bounds_of_ecm() {
     same(&[model.longest_step()], &[5e-6]);
     let (second, _) = started::<Ecm>(&format!("{{{FRAME}, {ECM}, \"per_message\": false}}"), None);
     same(&[second.longest_step()], &[5e-6]);
+    // Nor is that of increases until a frame of room gains Gi Ru = 2e8 frames/s^2: N 2e8 * 2 / 20 000 = 80 000 / s.
+    let steep = ECM.replace("\"gi\": 0.5", "\"gi\": 1e6");
+    let (steep, _) = started::<Ecm>(&format!("{{{FRAME}, {steep}, \"per_message\": false}}"), None);
+    same(&[steep.longest_step()], &[1.25e-6]);
     // The line rate bounds the start: 2.6 Gb/s are 260 000 / s; at rest it must fill the link.
     let of = |line: &str, start: Option<&str>| {
         let initial = initial::<Ecm>(start);
@@ -336,6 +351,115 @@ fn rows_and_bounds_of_ecm() {
     let short = Ecm::new(&values::<Ecm>(r#"{"sample_bytes": 1499}"#), &initial::<Ecm>(None));
     assert!(matches!(short, Err(FluidError::OutOfRange { .. })));
     assert!(Ecm::new(&values::<Ecm>(r#"{"sample_bytes": 1500}"#), &initial::<Ecm>(None)).is_ok());
+}
+
+/// A million frames a second, four sources, a set point of 20 frames, w = 2, a sample every 100 frames, and cycles of 100;
+/// RAI = 500 frames/s. Full feedback is 5 * 20 = 100 frames, and takes half of the rate: Gd = 0.005 for a frame.
+const QCN: &str = r#""sources": 4, "set_point_bytes": 25e3, "w": 2, "sampling": "fixed", "sampling_probability": 0.01,
+    "cycle_bytes": 125e3, "fast_recovery_cycles": 5, "ai_rate_bps": 5e6"#;
+
+fn qcn(more: &str) -> Qcn {
+    started::<Qcn>(&format!("{{{FRAME}, {QCN}{more}}}"), None).0
+}
+
+/// A delay earlier the queue had 30 frames and 10 000 too many came a second: F = 10 + 2 * 10 000 / (1e6 * 0.01) = 12,
+/// and 2525 messages a second reach a source, each of which cuts 0.06 of its 300 000 frames/s: 45.45e6 / s^2.
+#[test]
+fn the_slopes_of_qcn() {
+    const KEPT: &str = r#", "first_cycle": "kept""#;
+    let eta = 0.01 / (0.99_f64.powi(-100) - 1.0);
+    let got = slope(&qcn(""), &[50.0, 3e5, 4e5, 0.0, 0.0], &[30.0, 252_500.0]);
+    let rise = 0.5 * 1e5 * 252_500.0 * eta;
+    let target = -1e5 * 2525.0 + 500.0 * 252_500.0 * 0.99_f64.powi(500) * eta;
+    same(&got, &[2e5, rise - 45.45e6, target, 0.0, 0.0]);
+    // A quarter of the sources is in its first cycle, and holds 20 000 of the gap.
+    let got = slope(&qcn(KEPT), &[50.0, 3e5, 4e5, 2e4, 0.25], &[30.0, 252_500.0]);
+    let rise = 0.5 * 252_500.0 * (2e4 / 100.0 + 8e4 * eta);
+    let target = -8e4 * 2525.0 + 500.0 * 252_500.0 * 0.75 * 0.99_f64.powi(400) * eta;
+    same(&got, &[2e5, rise - 45.45e6, target, 45.45e6 - 2e4 * 2525.0, 0.75 * 2525.0 - 0.25 * 2525.0]);
+    // Room: no messages, and each cycle of 100 frames is an increase.
+    let got = slope(&qcn(""), &[50.0, 3e5, 4e5, 0.0, 0.0], &[10.0, 250_000.0]);
+    same(&got, &[2e5, 0.5 * 1e5 * 2500.0, 500.0 * 2500.0, 0.0, 0.0]);
+    // Feedback as deep as the queue is short, where both signs are told: -10.
+    let got = slope(&qcn(r#", "one_sided": false"#), &[50.0, 3e5, 3e5, 0.0, 0.0], &[10.0, 250_000.0]);
+    same(&got[1..2], &[10.0 * 0.005 * 3e5 * 2500.0]);
+}
+
+/// What is heard at one moment is kept for the second look at it; without a delay each state is heard as it is.
+#[test]
+fn qcn_without_a_delay_hears_the_present() {
+    let now = qcn(r#", "delay_s": 0"#);
+    for queue in [30.0, 40.0] {
+        let state = [queue, 250_000.0, 250_000.0, 0.0, 0.0];
+        same(&slope(&now, &state, &state)[1..2], &[-(queue - 20.0) * 0.005 * 250_000.0 * 2500.0]);
+    }
+}
+
+/// One step to a cycle of 100 frames, and all later cycles alike: at 300 000 frames/s a = 3000 / s. A quarter of the sources
+/// is in its first cycle; of the gap these hold 20 000 and the others 80 000. The rise is
+/// 3000 (2e4 + 8e4 + 500 * 0.75) / 2 = 150 562 500; feedback is that of `the_slopes_of_qcn`.
+#[test]
+fn the_slopes_of_qcn_with_remembered_cycles() {
+    let one = QCN.replace(r#""fast_recovery_cycles": 5"#, r#""fast_recovery_cycles": 1"#);
+    let kept = r#""first_cycle": "kept", "cycles": "remembered", "cycle_steps": 1"#;
+    let parameters = format!("{{{FRAME}, {one}, {kept}}}");
+    let (model, state) = started::<Qcn>(&parameters, Some(r#"{"current_rate_bps": 2e9, "target_rate_bps": 3e9}"#));
+    let got = slope(&model, &[50.0, 3e5, 4e5, 0.25, 2e4, 8e4, 0.75], &[30.0, 252_500.0]);
+    let (rise, cut, messages) = (150_562_500.0, 45.45e6, 2525.0);
+    let (held, open) = (cut - 3000.0 * 2e4, rise - (3000.0 + messages) * 8e4);
+    let entering = messages * 0.75 - 3000.0 * 0.25;
+    same(&got, &[2e5, rise - cut, rise - cut + held + open, entering, held, open, -entering]);
+    // At the start the counters hold the gap that is asked for, 100 000 frames/s, and so they do in bounds.
+    same(&[state[1], state[2], state[4] + state[5]], &[2e5, 3e5, 1e5]);
+    same(&projected(&model, &[50.0, 3e5, 9e5, 0.25, 2e4, 8e4, 0.75])[1..3], &[3e5, 4e5]);
+    // A step of a cycle at line rate takes 100 us, longer than the third of 100 us between two samples; of five steps 20 us.
+    same(&[model.longest_step()], &[100e-6 / 3.0]);
+    let five = parameters.replace(r#""cycle_steps": 1"#, r#""cycle_steps": 5"#);
+    same(&[started::<Qcn>(&five, None).0.longest_step()], &[20e-6]);
+    // A thousand steps are the most.
+    let most = parameters.replace(r#""cycle_steps": 1"#, r#""cycle_steps": 1000"#);
+    assert_eq!(started::<Qcn>(&most, None).1.len(), 3 + 4 * 1000);
+}
+
+#[test]
+fn starts_rows_and_bounds_of_qcn() {
+    let start = |more: &str, initial: Option<&str>| started::<Qcn>(&format!("{{{FRAME}, {QCN}{more}}}"), initial).1;
+    same(&start("", None), &[20.0, 275_000.0, 275_000.0, 0.0, 0.0]);
+    same(&start(r#", "line_rate_bps": 2.6e9"#, None)[..3], &[20.0, 260_000.0, 260_000.0]);
+    // At rest the line must fill the link: 2.5 Gb/s of each of the four just do.
+    let rest = Some(r#"{"from": "equilibrium"}"#);
+    same(&start(r#", "line_rate_bps": 2.5e9"#, rest)[1..2], &[250_000.0]);
+    // 100 frames in a cycle, of which each is sampled with 0.01: half of the sources are in their first. They hold
+    // h / (1 + h) of the gap with h = 100 eta, which is 0.99^100.
+    let kept = r#", "first_cycle": "kept""#;
+    let asked = Some(r#"{"queue_bytes": 37500, "current_rate_bps": 2e9, "target_rate_bps": 3e9}"#);
+    same(&start(kept, asked), &[30.0, 2e5, 3e5, 1e5 * 0.99_f64.powi(100), 0.5]);
+    same(&start("", Some(r#"{"current_rate_bps": 2e9}"#))[1..3], &[2e5, 2e5]);
+    // Adaptive sampling starts with that of the set point.
+    let adaptive = QCN.replace("fixed", "adaptive");
+    let (model, state) = started::<Qcn>(&format!("{{{FRAME}, {adaptive}{kept}}}"), None);
+    same(&state[4..], &[0.5]);
+    // Twelve frames of feedback of a hundred: p = 0.01 + 0.09 * 0.12 = 0.0208, where 12 = 10 + 2 * 20 800 / (1e6 p).
+    let row = row(&model, &[30.0, 255_200.0, 300_000.0, 0.0, 0.0]);
+    same(&row, &[37_500.0, 10.208e9, 2.552e9, 3e9, -15_000.0, 0.0208]);
+    same(&[model.longest_step(), qcn("").longest_step()], &[1.0 / 3e5, 1.0 / 3e4]);
+    assert_eq!(projected(&qcn(""), &[-1.0, 2e6, 1e5, 0.0, 0.0]), [0.0, 1e6, 1e6, 0.0, 0.0]);
+}
+
+/// At rest nothing changes, whichever way cycles are counted; with adaptive sampling feedback sets the probability.
+#[test]
+fn qcn_rests_where_its_slopes_are_nothing() {
+    let rest = Some(r#"{"from": "equilibrium"}"#);
+    for sampling in ["fixed", "adaptive"] {
+        for more in ["", r#", "first_cycle": "kept""#, r#", "first_cycle": "kept", "cycles": "remembered""#] {
+            let parameters = format!("{{{FRAME}, {}{more}}}", QCN.replace("fixed", sampling));
+            let (model, state) = started::<Qcn>(&parameters, rest);
+            assert!(state[0] > 20.0 && state[1] == 250_000.0 && state[2] > state[1], "{state:?}");
+            let got = slope(&model, &state, &state);
+            let still = got.iter().zip(&state).all(|(slope, value)| slope.abs() <= 1e-6 * value.abs());
+            assert!(still, "{sampling}{more}: {got:?} of {state:?}");
+        }
+    }
 }
 
 #[test]

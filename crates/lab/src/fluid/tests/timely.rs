@@ -20,11 +20,12 @@ fn a_source_hears_of_a_queue_after_the_time_it_waits() {
     let system = Timely::<true>::new(&parameters, &initial).expect("in range");
     let rate = |gbps: f64| gbps * 1e9 / 8e3;
     let state = [125.0, rate(2.5), 0.0, rate(10.0), 0.0];
-    for (index, us) in [(0, 100.8), (1, 152.0)] {
+    for (index, us) in [(0, 100.8), (1, 152.0), (2, 120.8)] {
         near(system.lag(index, 0.0, &state) * 1e6, us, 1e-9, "lag, us");
     }
     near(system.lag(1, 0.0, &[125.0, rate(10.0), 0.0]) * 1e6, 120.8, 1e-9, "lag, us");
-    assert_eq!(system.lags()[0], Lag::Varying(1.0 / rate(10.0)));
+    // No lag is shorter: that of a full link, and a segment of at least Dmin.
+    assert_eq!(system.lags(), [Lag::Varying(1.0 / rate(10.0)), Lag::Varying(1.0 / rate(10.0) + 20e-6)]);
     near(system.horizon() * 1e3, 8.0008 + 12.8, 1e-9, "horizon, ms");
 }
 

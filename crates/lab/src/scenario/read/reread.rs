@@ -5,9 +5,7 @@ use crate::scenario::check;
 use crate::scenario::document::Document;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::layout::TOP;
-use crate::scenario::recheck::{
-    Recheck, depends_on_its_end, keeps_headroom, of_headroom, of_links, of_topology, of_traffic,
-};
+use crate::scenario::recheck::{Recheck, depends_on_its_end, of_links, of_pauses, of_topology, of_traffic};
 use crate::scenario::types::Scenario;
 use qcnlab_schemes::params::Table;
 use std::sync::Arc;
@@ -32,7 +30,6 @@ impl Reader<'_> {
     /// Reads one section into `scenario`.
     fn section(&self, scenario: &mut Scenario, section: &str) -> Result<Recheck, ScenarioError> {
         let mut recheck = Recheck::Network;
-        let headroom = keeps_headroom(scenario);
         match section {
             "topology" => {
                 let topology = self.topology()?;
@@ -45,16 +42,10 @@ impl Reader<'_> {
                 scenario.links = links;
             }
             "switch" => (scenario.switches, recheck) = (self.switches()?, Recheck::Ways),
-            "shared_buffer" => {
-                scenario.shared_buffers = self.shared_buffers()?;
-                recheck = of_headroom(headroom, scenario);
-            }
+            "shared_buffer" => (scenario.shared_buffers, recheck) = (self.shared_buffers()?, Recheck::Plans),
             "wred" => (scenario.wreds, recheck) = (self.wreds()?, Recheck::Plans),
             "adapter" => scenario.adapters = self.adapters()?,
-            "pause" => {
-                scenario.pauses = self.pauses()?;
-                recheck = of_headroom(headroom, scenario);
-            }
+            "pause" => recheck = of_pauses(scenario, self.pauses()?),
             "watchdog" => (scenario.watchdogs, recheck) = (self.watchdogs()?, Recheck::Plans),
             "routing" => (scenario.routing, recheck) = (self.routing()?, Recheck::Ways),
             "route" => (scenario.routes, recheck) = (self.routes()?, Recheck::Ways),
