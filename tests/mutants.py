@@ -15,6 +15,7 @@ that was stopped goes on.
     make mutants ARGS="--sample 0"           # all of them
     make mutants ARGS="--most 40"            # go on for 40 more of them
     make mutants ARGS="--package qcnlab-sim" # 200 drawn from the engine alone
+    make mutants ARGS="--names FILE"         # those named there, a line each
     make mutants ARGS="--page docs/reference/mutants.md"
 """
 
@@ -42,9 +43,18 @@ TREE = ROOT / "target/mutants-tree"
 PYTHON_TREE = ROOT / "target/mutants-tree-python"
 KEPT = ROOT / "target/mutants"
 REASONS = ROOT / "tests/mutants_left.toml"
-PACKAGES = ("qcnlab-schemes", "qcnlab-sim", "qcnlab-lab")
-# Packages whose unit tests take seconds. Their tests of whole scenarios take no part.
-SLOW = {"qcnlab-lab"}
+PACKAGES = (
+    "qcnlab-units",
+    "qcnlab-wire",
+    "qcnlab-capture",
+    "qcnlab-schemes",
+    "qcnlab-sim",
+    "qcnlab-lab",
+)
+# Tests that compare with tables that a person accepts.
+SNAPSHOTS = {"digests", "hotspot"}
+# Tests that count allocations: those of what writes down what is reached are counted too.
+COUNTING = {"allocation"}
 ALONE = "alone.txt"
 OUTCOMES = ("caught", "timeout", "missed", "unviable")
 # Standard deviations of a normal law that hold 95 % of it.
@@ -76,7 +86,7 @@ def laws(package: str) -> list[str]:
     """Return the tests that a package's mutants are put to after the unit tests."""
     folder = TREE / "crates" / package.removeprefix("qcnlab-") / "tests"
     files = [*folder.glob("*.rs"), *(file.parent for file in folder.glob("*/main.rs"))]
-    return [] if package in SLOW else sorted(file.stem for file in files)
+    return sorted({file.stem for file in files} - SNAPSHOTS - COUNTING)
 
 
 # What is kept, and the page.
@@ -173,6 +183,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, default=200, help="how many to draw; 0 for all")
     parser.add_argument("--seed", type=int, default=1, help="seed of the draw")
+    parser.add_argument("--names", type=Path, help="test those that this file names instead")
     packages = [*PACKAGES, *python_mutants.PACKAGES]
     parser.add_argument(
         "--package", choices=packages, action="append", help="draw from this package alone"
@@ -194,7 +205,11 @@ def main() -> None:
         for package in chosen
     }
     mutants = [(package, name) for package, names in known.items() for name in names]
-    count = min(arguments.sample or len(mutants), len(mutants))
+    if arguments.names:
+        asked = set(arguments.names.read_text(encoding="utf-8").splitlines())
+        mutants = [each for each in mutants if {each[1], without_position(each[1])} & asked]
+    sample = 0 if arguments.names else arguments.sample
+    count = min(sample or len(mutants), len(mutants))
     drawn: dict[str, list[str]] = defaultdict(list)
     for package, name in random.Random(arguments.seed).sample(mutants, count):
         drawn[package].append(name)

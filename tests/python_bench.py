@@ -44,8 +44,8 @@ NOT_HERE = 125
 """The exit code where a mutant cannot take the place of a function's code."""
 
 Seconds = dict[str, float]
-# The functions that a test enters, as `PATH:LINE` of their first line.
-Entered = dict[str, list[str]]
+# The lines of functions that a test reaches, as `PATH:LINE`; the first line of each that it enters.
+Reached = dict[str, list[str]]
 Task = dict[str, Any]
 
 
@@ -96,33 +96,67 @@ def allow(test: str, usual: Seconds) -> None:
 
 
 class Recorder:
-    """A pytest plugin that writes down what each test takes, and the functions it enters.
+    """A pytest plugin that writes down what each test takes, and the lines that it reaches.
 
-    What a fixture enters counts for all tests that use it, and nothing that functions remember
-    outlives a test. What importing enters stands under no test's name.
+    What a fixture reaches counts for all tests that use it, and nothing that functions remember
+    outlives a test. What importing reaches stands under no test's name.
     """
 
     def __init__(self) -> None:
-        self.folder = f"{Path.cwd()}/"
+        self.root = f"{Path.cwd()}/"
+        self.folder = f"{self.root}python/"
         self.seconds: Seconds = {}
-        self.entered: Entered = {}
+        self.reached: Reached = {}
         self.of_fixtures: dict[int, set[str]] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the lines reached so far."""
         self.now: set[str] = set()
+        self.missing: dict[int, set[int]] = {}
+
+    def trace(self) -> None:
+        """Begin to write down what is reached, in every thread."""
+        threading.settrace(self.enter)
+        sys.settrace(self.enter)
 
     def collected(self) -> None:
-        """Keep what importing has entered."""
-        self.entered[""] = sorted(self.now)
+        """Keep what importing has reached."""
+        self.reached[""] = sorted(self.now)
 
-    def enter(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Write down a function that is entered: a trace function that asks for no lines."""
+    def lines_left(self, code: CodeType) -> set[int]:
+        """Return the lines of a function that have not been reached."""
+        if id(code) not in self.missing:
+            lines = {line for _, _, line in code.co_lines() if line is not None}
+            self.missing[id(code)] = lines - {code.co_firstlineno}
+        return self.missing[id(code)]
+
+    def add(self, code: CodeType, line: int) -> None:
+        """Write down a line of a function."""
+        self.now.add(f"{code.co_filename.removeprefix(self.root)}:{line}")
+
+    def enter(self, frame: FrameType, event: str, argument: Any) -> Any:
+        """Write down a function of the package; ask for its lines while some are left."""
         code = frame.f_code
-        if code.co_filename.startswith(self.folder):
-            self.now.add(f"{code.co_filename.removeprefix(self.folder)}:{code.co_firstlineno}")
+        if not (code.co_flags & inspect.CO_OPTIMIZED and code.co_filename.startswith(self.folder)):
+            return None
+        self.add(code, code.co_firstlineno)
+        return self.step if self.lines_left(code) else None
+
+    def step(self, frame: FrameType, event: str, argument: Any) -> Any:
+        """Write down a line; ask for no more when it is the last one left."""
+        left = self.lines_left(frame.f_code)
+        if event == "line" and frame.f_lineno in left:
+            left.remove(frame.f_lineno)
+            self.add(frame.f_code, frame.f_lineno)
+        frame.f_trace_lines = bool(left)
+        return self.step
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, Any, Any]:
-        """Write down what a fixture enters."""
-        before, self.now = self.now, set()
+        """Write down what a fixture reaches."""
+        before = self.now
+        self.begin()
         value = yield
         self.of_fixtures.setdefault(id(fixturedef), set()).update(self.now)
         self.now |= before
@@ -130,17 +164,18 @@ class Recorder:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Generator[None, Any, Any]:
-        """Write down what a test takes and enters."""
+        """Write down what a test takes and reaches."""
         forget()
-        self.now, begun = set(), time.process_time()
-        sys.settrace(self.enter)
+        self.begin()
+        begun = time.process_time()
+        self.trace()
         value = yield
         sys.settrace(None)
         self.seconds[item.nodeid] = time.process_time() - begun
         for fixtures in item._fixtureinfo.name2fixturedefs.values():
             for fixture in fixtures:
                 self.now |= self.of_fixtures.get(id(fixture), set())
-        self.entered[item.nodeid] = sorted(self.now)
+        self.reached[item.nodeid] = sorted(self.now)
         return value
 
 
@@ -181,7 +216,7 @@ class Collected:
                 if session.testsfailed:
                     return 1
             if "record" in task:
-                known = [self.recorder.seconds, self.recorder.entered]
+                known = [self.recorder.seconds, self.recorder.reached]
                 Path(task["record"]).write_text(json.dumps(known), encoding="utf-8")
             return 0
 
@@ -190,14 +225,20 @@ class Collected:
 
 
 class Ordered:
-    """A pytest plugin that bounds the time of tests, and runs them in the order of `usual`."""
+    """A pytest plugin that runs the tests of `usual` in its order, and bounds their time."""
 
     def __init__(self, usual: Seconds) -> None:
         self.usual = usual
         self.rank = {test: number for number, test in enumerate(usual)}
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Put the tests in order; those that a mutant has renamed come first."""
+        """Keep the tests that are asked for, in their order.
+
+        A mutant may rename tests, which are named after values: where one is missing all are kept,
+        and those with new names come first.
+        """
+        if self.rank.keys() <= {item.nodeid for item in items}:
+            items[:] = [item for item in items if item.nodeid in self.rank]
         items.sort(key=lambda item: self.rank.get(item.nodeid, -1))
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
@@ -252,7 +293,7 @@ def main(files: list[str]) -> None:
     os.dup2(2, 1)
     if files:
         recorder = Recorder()
-        sys.settrace(recorder.enter)
+        recorder.trace()
         words = ["-s", "-p", "no:cacheprovider", *files]
         sys.exit(pytest.main(words, plugins=[Collected(recorder, answers)]))
     for name in LIBRARIES:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from python_bench import NOT_HERE, OUT_OF_TIME, Bench, Entered, Seconds
+from python_bench import NOT_HERE, OUT_OF_TIME, Bench, Reached, Seconds
 
 # What only draws.
 LEFT_OUT = {"draw.py", "boundary_figure.py", "overlay_figure.py", "figures.py"}
@@ -197,24 +197,37 @@ def mutants(path: str, source: str) -> list[Mutant]:
     return finder.mutants
 
 
-def enclosing(source: str, line: int) -> int:
-    """Return the first line of the innermost function around a line, 0 outside functions.
+def _lines(node: ast.stmt) -> range:
+    """Return the lines of a statement, from its first decorator."""
+    above = getattr(node, "decorator_list", [])
+    return range(min([node.lineno, *(each.lineno for each in above)]), (node.end_lineno or 0) + 1)
 
-    It is the line of the first decorator, as in what Python compiles.
+
+def _statements(node: ast.AST) -> list[ast.stmt]:
+    return [each for each in ast.walk(node) if isinstance(each, ast.stmt)]
+
+
+def in_function(source: str, line: int) -> bool:
+    """Return whether a line belongs to a function, not to a module or a class alone."""
+    statements = _statements(ast.parse(source))
+    return any(line in _lines(each) for each in statements if isinstance(each, ast.FunctionDef))
+
+
+def statement_lines(source: str, line: int) -> set[int]:
+    """Return the lines of the innermost statement around a line, without those of its body.
+
+    Python tells of the line where an operation begins, which need not be that of its operator.
     """
-    spans = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef):
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            if first <= line <= (node.end_lineno or first):
-                spans.append(first)
-    return max(spans, default=0)
+    around = [each for each in _statements(ast.parse(source)) if line in _lines(each)]
+    inner = min(around, key=lambda each: len(_lines(each)))
+    inside = [each for each in _statements(inner) if each is not inner]
+    return set(_lines(inner)).difference(*map(_lines, inside))
 
 
 class Mutants:
     """The mutants of a clone, and the tests that they are put to with the environment of `root`.
 
-    What each test takes and enters is kept in `folder`.
+    What each test takes and reaches is kept in `folder`.
     """
 
     def __init__(self, tree: Path, root: Path, folder: Path) -> None:
@@ -226,7 +239,7 @@ class Mutants:
             shutil.copy2(root / core, tree / f"{core}.new")
             (tree / f"{core}.new").replace(tree / core)
         self.all = {m.name: (part, m) for part in PARTS for m in self._find(part)}
-        self.known: dict[str, tuple[Seconds, Entered]] = {}
+        self.known: dict[str, tuple[Seconds, Reached]] = {}
         self.benches: dict[str, Bench] = {}
 
     def _bench(self, part: str = "") -> Bench:
@@ -255,8 +268,8 @@ class Mutants:
         files = {file for pattern in PARTS[part].tests for file in self.tree.glob(pattern)}
         return sorted(str(file.relative_to(self.tree)) for file in files)
 
-    def _usual(self, part: str) -> tuple[Seconds, Entered]:
-        """Return what each test of a part takes where nothing is planted, and enters."""
+    def _usual(self, part: str) -> tuple[Seconds, Reached]:
+        """Return what each test of a part takes where nothing is planted, and reaches."""
         if part not in self.known:
             record = self.folder / f"{part}.tests"
             if not record.exists():
@@ -275,28 +288,30 @@ class Mutants:
             compile(changed, str(file), "exec", dont_inherit=True)
         except SyntaxError:
             return "unviable"
-        seconds, entered = self._usual(part)
-        position = f"{mutant.path}:{enclosing(source, mutant.line)}"
+        seconds, reached = self._usual(part)
+        lines = {f"{mutant.path}:{line}" for line in statement_lines(source, mutant.line)}
+        on_import = not lines.isdisjoint(reached[""])
         code = NOT_HERE
-        if not position.endswith(":0") and position not in entered[""]:
-            near = {test: seconds[test] for test in seconds if position in entered[test]}
+        if in_function(source, mutant.line):
+            near = {t: seconds[t] for t in seconds if not lines.isdisjoint(reached[t])}
             task = {"path": str(file), "old": source, "new": changed, "usual": quickest(near)}
             code = self._bench(part).ask(task)[0] if near else 0
+            if code == 0 and on_import:
+                code = self._written(part, mutant, changed, all_tests=False)
         if code == NOT_HERE:
-            code = self._written(part, mutant, changed)
+            code = self._written(part, mutant, changed, all_tests=True)
         return {0: "missed", OUT_OF_TIME: "timeout"}.get(code, "caught")
 
-    def _written(self, part: str, mutant: Mutant, changed: str) -> int:
-        """Write a mutant into its file and run all tests of the part; return the exit code.
+    def _written(self, part: str, mutant: Mutant, changed: str, *, all_tests: bool) -> int:
+        """Write a mutant into its file and run tests of the part; return the exit code.
 
-        Those that enter a function of the file are the first.
+        They are all of them, or those that reach a function of the file, if there are such.
         """
         file = self.tree / mutant.path
-        seconds, entered = self._usual(part)
-        mine = [t for t in seconds if any(at.startswith(f"{mutant.path}:") for at in entered[t])]
-        usual = quickest({test: seconds[test] for test in mine}) | quickest(
-            {test: seconds[test] for test in seconds.keys() - set(mine)}
-        )
+        seconds, reached = self._usual(part)
+        mine = [t for t in seconds if any(at.startswith(f"{mutant.path}:") for at in reached[t])]
+        chosen = seconds if all_tests or not mine else mine
+        usual = quickest({test: seconds[test] for test in chosen})
         octets, stat = file.read_bytes(), file.stat()
         file.write_text(changed, encoding="utf-8")
         # Compiled files are told from stale ones by the time of the source, in seconds.

@@ -2,19 +2,22 @@
 
 `rust_mutants` plants them. What rustc refuses among them is taken out until the rest compiles; each
 of these is then built alone, which tells a mutant that does not compile from one that merely cannot
-be chosen when the program runs. The tests of one mutant are a few processes with its number in
-their environment, stopped at the first failure.
+be chosen when the program runs. Each test runs once, alone, where nothing is planted, and writes
+down which mutants it reaches. A mutant meets the tests that reach it, the quickest first: a few
+processes with its number in their environment, stopped at the first failure.
 """
 
 from __future__ import annotations
 
 import functools
 import json
+import math
 import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
@@ -23,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rust_mutants import CHOICE, CHOSEN, VARIABLE, Lines, Mutant, Planted, plant
+from rust_mutants import CHOICE, CHOSEN, REACHED, VARIABLE, Lines, Mutant, Planted, plant
 
 # Tests may take so many times the processor seconds that they take where nothing is planted, and
 # at least so many.
@@ -33,8 +36,10 @@ LEAST_S = 5
 WAIT_S = 900
 # A mutant may ask for all memory there is, KiB.
 MEMORY_KIB = 4_000_000
-# Unit tests that take longer, s, are run by module first.
-SLOW_S = 3.0
+# Tests that take about as long run in one process: up to so long each, s. Slower ones take no part.
+STEPS_S = (0.02, 0.1, 0.5, 2.0, 5.0)
+# So many mutants are named.
+FEW = 10
 
 # Where property tests keep the cases that failed: those of another mutant take no part.
 SEEDS = ("tests/*.proptest-regressions", "proptest-regressions/**/*.txt")
@@ -44,7 +49,7 @@ CONSTANT = re.compile(
     r"cannot call non-const [\w ]*`(?:[^`]*::)?(\w+)(?:::<[^`]*>)?` in (?:const|static)"
 )
 
-CHOOSES = CHOSEN.removeprefix("crate::").removesuffix("()")
+CHOOSES = CHOSEN.removeprefix("crate::")
 
 # An operator, or a trait, that a type does not have.
 MISSING = {"E0277", "E0368", "E0369", "E0600"}
@@ -70,12 +75,6 @@ def listed(tool: Path, tree: Path, package: str) -> dict[str, Mutant]:
         start, end = (lines[path].offset(**span[edge]) for edge in ("start", "end"))
         mutants[name] = Mutant(name, path, entry["genre"], start, end, entry["replacement"])
     return mutants
-
-
-def module(path: str) -> str:
-    """Return the module whose unit tests a mutant of a file meets first."""
-    parts = path.split("/src/", 1)[1].removesuffix(".rs").split("/")
-    return "::".join(parts[: 2 if parts[0] in {"family", "parts", "params"} else 1])
 
 
 @dataclass(frozen=True)
@@ -105,23 +104,31 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Stage:
-    """A test program, and the tests of it that are run."""
+class Test:
+    """A test of a test program."""
 
-    program: str
-    only: str = ""
+    program: Path
+    name: str
 
-    def __str__(self) -> str:
-        """Return the program, and what is run of it."""
-        return f"{self.program} {self.only}".strip()
+
+@dataclass(frozen=True)
+class Usual:
+    """What a test does where no mutant holds."""
+
+    # Processor seconds; infinite where it was stopped.
+    seconds: float
+    # Sites that it reaches, by the first number of each.
+    reaches: frozenset[int]
 
 
 @dataclass(frozen=True)
 class Together:
     """Test programs with many mutants, the numbers of these, and what surely does not compile."""
 
-    programs: dict[str, Path]
+    programs: list[Path]
     numbers: dict[str, int]
+    # The first number of the site that a number stands at.
+    sites: dict[int, int]
     unviable: set[str]
 
 
@@ -134,7 +141,7 @@ class Bench:
         self.root = str((self.folder / "src/lib.rs").relative_to(tree))
         self.sources: dict[str, bytes] = {}
         self.seeds = {file: file.read_bytes() for file in self.kept_cases()}
-        self.seconds: dict[Stage, float] = {}
+        self.usual: dict[Test, Usual] = {}
 
     def source(self, path: str) -> bytes:
         """Return the text of a file as it is committed."""
@@ -149,8 +156,8 @@ class Bench:
             if (self.tree / path).read_bytes() != text:
                 (self.tree / path).write_bytes(text)
 
-    def build(self, targets: list[str]) -> dict[str, Path]:
-        """Build test programs; return them by the name of their target."""
+    def build(self, targets: list[str]) -> list[Path]:
+        """Build test programs."""
         line = ["cargo", "test", "--no-run", "--profile=mutants", "--message-format=json"]
         done = subprocess.run(
             [*line, f"--package={self.package}", *targets],
@@ -164,17 +171,17 @@ class Bench:
             errors = [message for message in messages if message["level"] == "error"]
             words = "".join(error["rendered"] for error in errors) or done.stderr
             raise Refused([fault for error in errors for fault in faults(error)], words)
-        return {
-            entry["target"]["name"]: Path(entry["executable"])
+        return [
+            Path(entry["executable"])
             for entry in told
             if entry["reason"] == "compiler-artifact" and entry.get("executable")
-        }
+        ]
 
-    def build_all(self) -> dict[str, Path]:
+    def build_all(self) -> list[Path]:
         """Build the unit tests, then the laws."""
         programs = self.build(["--lib"])
         if self.laws:
-            programs |= self.build([f"--test={law}" for law in self.laws])
+            programs += self.build([f"--test={law}" for law in self.laws])
         return programs
 
     def plant(self, mutants: Iterable[Mutant], fixed: set[str]) -> dict[str, Planted]:
@@ -212,36 +219,58 @@ class Bench:
                         unviable |= members if is_certain else set()
                 if not out and needed <= fixed:
                     raise
-                names = ", ".join(sorted(out | needed))
-                print(f"{self.package}: not with the others: {names}", file=sys.stderr)
+                if out:
+                    told = f"{len(out)} mutants" if len(out) > FEW else ", ".join(sorted(out))
+                    print(f"{self.package}: not with the others: {told}", file=sys.stderr)
                 fixed |= needed
                 left = {name: mutant for name, mutant in left.items() if name not in out}
         numbers = {name: k for texts in planted.values() for name, k in texts.numbers.items()}
-        return Together(programs, numbers, unviable)
+        sites = {k: site for texts in planted.values() for k, site in texts.sites.items()}
+        return Together(programs, numbers, sites, unviable)
 
     # Running.
 
-    def stages(self, programs: dict[str, Path], mutant: Mutant | None) -> list[tuple[Stage, Path]]:
-        """Return what is run for a mutant: the unit tests, then the laws, the quickest first."""
-        times = {
-            stage.program: seconds for stage, seconds in self.seconds.items() if not stage.only
-        }
-        names = sorted(programs, key=lambda name: (name in self.laws, times.get(name, 0.0)))
-        stages = [(Stage(name), programs[name]) for name in names]
-        unit = stages[0][0]
-        if mutant and self.seconds.get(unit, 0.0) > SLOW_S:
-            stages.insert(0, (Stage(unit.program, module(mutant.path)), stages[0][1]))
-        return stages
+    def measure(self, programs: list[Path], jobs: int) -> None:
+        """Run each test alone where no mutant holds, which none may fail. Keep what it reaches."""
+        self.usual = {}
+        with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+            listed = [test for program in programs for test in tests_of(program)]
+            files = [Path(folder) / str(k) for k in range(len(listed))]
+            for test, usual in zip(listed, pool.map(self.alone, listed, files), strict=True):
+                self.usual[test] = usual
+        seconds = [usual.seconds for usual in self.usual.values()]
+        quick = [each for each in seconds if each <= STEPS_S[-1]]
+        said = f"{len(quick)} tests, {sum(quick):.0f} s; {len(seconds) - len(quick)} are too slow"
+        print(f"{self.package}: {said}", file=sys.stderr)
 
-    def measure(self, programs: dict[str, Path], mutants: Iterable[Mutant]) -> None:
-        """Run all tests where no mutant is chosen: they must pass. Keep how long they take."""
-        for mutant in (None, *mutants):
-            for stage, program in self.stages(programs, mutant):
-                if stage not in self.seconds:
-                    outcome, self.seconds[stage] = self.run(program, stage.only, 0, None)
-                    if outcome != "missed":
-                        sys.exit(f"{stage} of {self.package} fails where nothing is planted")
-                    print(f"{self.package}: {stage} {self.seconds[stage]:.1f} s", file=sys.stderr)
+    def alone(self, test: Test, file: Path) -> Usual:
+        """Run a test where no mutant holds; return what it does."""
+        outcome, seconds = self.run(test.program, [test.name], {REACHED: str(file)}, STEPS_S[-1])
+        if outcome == "caught":
+            sys.exit(f"{test.name} of {self.package} fails where nothing is planted")
+        if outcome == "timeout":
+            return Usual(math.inf, frozenset())
+        reached = file.read_text().split() if file.exists() else []
+        return Usual(seconds, frozenset(map(int, reached)))
+
+    def groups(self, site: int | None) -> list[tuple[Path, list[str], float]]:
+        """Return the tests that reach a site, or all of them, and their seconds in all.
+
+        Those of a program that take about as long come together, the quickest first.
+        """
+        steps: dict[tuple[float, Path], list[Test]] = defaultdict(list)
+        for test, usual in self.usual.items():
+            steps_s = [step for step in STEPS_S if usual.seconds <= step]
+            if steps_s and (site is None or site in usual.reaches):
+                steps[steps_s[0], test.program].append(test)
+        return [
+            (
+                program,
+                [test.name for test in tests],
+                sum(self.usual[test].seconds for test in tests),
+            )
+            for (_, program), tests in sorted(steps.items(), key=lambda entry: entry[0])
+        ]
 
     def kept_cases(self) -> list[Path]:
         """Return the files that property tests keep their cases in."""
@@ -255,15 +284,17 @@ class Bench:
             elif file.read_bytes() != self.seeds[file]:
                 file.write_bytes(self.seeds[file])
 
-    def run(self, program: Path, only: str, number: int, limit: float | None) -> tuple[str, float]:
-        """Run a test program with a mutant; return what became of it, and its processor seconds."""
+    def run(
+        self, program: Path, tests: list[str], environment: dict[str, str], limit: float | None
+    ) -> tuple[str, float]:
+        """Run tests of a program; return what became of them, and their processor seconds."""
         self.forget()
         bounds = f"ulimit -v {MEMORY_KIB} 2>/dev/null; "
         if limit is not None:
             bounds += f"ulimit -St {max(LEAST_S, round(limit))}; "
-        words = ["--test-threads=1", *([only] if only else [])]
+        words = ["--test-threads=1", "--exact", *tests]
         environment = os.environ | {
-            VARIABLE: str(number),
+            **environment,
             "CARGO_MANIFEST_DIR": str(self.folder),
             "PROPTEST_MAX_SHRINK_ITERS": "0",
             "RUST_BACKTRACE": "0",
@@ -299,11 +330,10 @@ class Bench:
             return "timeout", seconds
         return ("caught" if code else "missed"), seconds
 
-    def outcome(self, programs: dict[str, Path], mutant: Mutant, number: int) -> str:
-        """Put a mutant to all tests; return what became of it."""
-        for stage, program in self.stages(programs, mutant):
-            limit = TIMES * self.seconds[stage]
-            outcome, _ = self.run(program, stage.only, number, limit)
+    def outcome(self, number: int, site: int | None) -> str:
+        """Put a mutant to the tests that reach its site; return what became of it."""
+        for program, tests, seconds in self.groups(site):
+            outcome, _ = self.run(program, tests, {VARIABLE: str(number)}, TIMES * seconds)
             if outcome != "missed":
                 return outcome
         return "missed"
@@ -318,26 +348,55 @@ class Bench:
         together = self.build_together(mutants)
         for name in together.unviable:
             told(name, "unviable")
-        self.measure(together.programs, mutants.values())
+        self.measure(together.programs, jobs)
         with ThreadPoolExecutor(jobs) as pool:
+            # In the order of the draw, so that those of a run that was stopped are a draw too.
+            numbers = [(name, together.numbers.get(name)) for name in mutants if name not in known]
             running = {
-                # In the order of the draw, so that those of a run that was stopped are a draw too.
-                pool.submit(self.outcome, together.programs, mutant, together.numbers[name]): name
-                for name, mutant in mutants.items()
-                if name in together.numbers and name not in known
+                pool.submit(self.outcome, number, together.sites[number]): name
+                for name, number in numbers
+                if number
             }
             for done in as_completed(running):
                 told(running[done], done.result())
         return [name for name in mutants if name not in {*together.numbers, *together.unviable}]
 
     def test_alone(self, mutant: Mutant) -> str:
-        """Build one mutant as cargo-mutants writes it, and test it."""
+        """Build one mutant as cargo-mutants writes it, and put it to all tests."""
         self.write({mutant.path: mutant.alone(self.source(mutant.path))})
         try:
             programs = self.build_all()
         except Refused:
             return "unviable"
-        return self.outcome(programs, mutant, 0)
+        self.usual = {
+            Test(program, test.name): usual
+            for program in programs
+            for test, usual in self.usual.items()
+            if target(test.program) == target(program)
+        }
+        return self.outcome(0, None)
+
+
+def target(program: Path) -> str:
+    """Return the name of the target that a test program was built for."""
+    return program.name.rpartition("-")[0]
+
+
+def tests_of(program: Path) -> list[Test]:
+    """Return the tests of a program that are not left out by default."""
+    names, left_out = (
+        [line.removesuffix(": test") for line in said.splitlines() if line.endswith(": test")]
+        for said in (
+            subprocess.run(
+                [program, "--list", "--format=terse", *more],
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout
+            for more in ([], ["--ignored"])
+        )
+    )
+    return [Test(program, name) for name in names if name not in left_out]
 
 
 def faults(error: dict[str, Any]) -> list[Fault]:
@@ -353,15 +412,17 @@ def faults(error: dict[str, Any]) -> list[Fault]:
 def blamed(planted: dict[str, Planted], fault: Fault) -> tuple[set[str], bool]:
     """Return the mutants that an error is laid to, and whether they would fail alone too.
 
-    They are those around it, or else all of its file. A mutant that asks for an operation that its
-    operands do not have, or for the default of a type without one, does not compile in any text.
-    Nor does a `match` without an arm that it needs.
+    They are those around it, or else the values of its function, or else all of its file. A mutant
+    that asks for an operation that its operands do not have, or for the default of a type without
+    one, does not compile in any text. Nor does a `match` without an arm that it needs.
     """
     if fault.path not in planted:
         return set(), False
     texts = planted[fault.path]
-    if fault.code == INCOMPLETE and (mark := texts.at_fault(fault.start, fault.end, of_match=True)):
+    if fault.code == INCOMPLETE and (mark := texts.at_fault(fault.start, fault.end, "match")):
         return set(mark.names), len(mark.names) == 1
     if mark := texts.at_fault(fault.start, fault.end):
         return set(mark.names), mark.is_mutant and fault.code in MISSING
+    if mark := texts.at_fault(fault.start, fault.end, "body"):
+        return set(mark.names), False
     return set(texts.numbers), False

@@ -1,13 +1,16 @@
 """Plant many mutants in one Rust source text, each chosen when the program runs.
 
 cargo-mutants lists the mutants: a file, a span and the text that takes its place. A build for each
-costs minutes. Here all of them stand in one text beside what they replace, and `chosen_mutant()`,
+costs minutes. Here all of them stand in one text beside what they replace, and `chosen_mutant`,
 which reads an environment variable, says which one holds:
 
-    a > b              (match crate::chosen_mutant() {..7 | 9.. => a > b, 7 => a >= b, 8 => a == b})
-    { body }           { match crate::chosen_mutant() {9 => return X, _ => ()}; body }
-    Some(x) => body    Some(x) if crate::chosen_mutant() != 10 => body
-    x if guard => ...  x if (match crate::chosen_mutant() {..11 | 12.. => guard, 11 => true}) => ...
+    a > b           (match crate::chosen_mutant(7) {..7 | 9.. => a > b, 7 => a >= b, 8 => a == b})
+    { body }        { match crate::chosen_mutant(9) {9 => return X, _ => ()}; body }
+    Some(x) => b    Some(x) if crate::chosen_mutant(10) != 10 => b
+    x if c => b     x if (match crate::chosen_mutant(11) {..11 | 12.. => c, 11 => true}) => b
+
+Where no mutant holds it can write down which sites a test reaches: a mutant that a test does not
+reach cannot make it fail.
 
 An operator is wrapped with the whole chain of operators that it stands in, so that the bounds of
 its operands change with it as they do in cargo-mutants' own text. What stands in a mutant's place
@@ -18,6 +21,7 @@ of an error.
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,19 +31,45 @@ from tree_sitter import Language, Node, Parser
 
 RUST = Parser(Language(tree_sitter_rust.language()))
 VARIABLE = "QCNLAB_MUTANT"
-CHOSEN = "crate::chosen_mutant()"
+# The file that a run without a mutant writes what it reaches to.
+REACHED = "QCNLAB_REACHED"
+CHOSEN = "crate::chosen_mutant"
 # What a crate with planted mutants has at its root.
 CHOICE = f"""
-/// The number of the mutant that holds; 0: none.
+/// The number of the mutant that holds; 0: none. Mutants from `first` on are chosen here.
 #[inline]
-pub(crate) fn chosen_mutant() -> u32 {{
+pub(crate) fn chosen_mutant(first: u32) -> u32 {{
     static NUMBER: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
-    *NUMBER.get_or_init(|| std::env::var("{VARIABLE}").map_or(0, |text| text.parse().unwrap()))
+    let read = || {{
+        let number = std::env::var("{VARIABLE}").map_or(0, |text| text.parse().unwrap());
+        if std::env::var_os("{REACHED}").is_some() {{ u32::MAX }} else {{ number }}
+    }};
+    let number = *NUMBER.get_or_init(read);
+    if number == u32::MAX {{
+        write_reached(first);
+    }}
+    number
+}}
+
+/// Writes the first number of a site down, once.
+#[cold]
+fn write_reached(first: u32) {{
+    use std::io::Write as _;
+    static SEEN: [std::sync::atomic::AtomicBool; 1 << 14] =
+        [const {{ std::sync::atomic::AtomicBool::new(false) }}; 1 << 14];
+    if !SEEN[first as usize].swap(true, std::sync::atomic::Ordering::Relaxed) {{
+        let file = std::env::var_os("{REACHED}").unwrap();
+        let mut file = std::fs::OpenOptions::new().append(true).create(true).open(file).unwrap();
+        file.write_all(format!("{{first}}\\n").as_bytes()).unwrap();
+    }}
 }}
 """
 OPERATIONS = {"binary_expression", "unary_expression", "compound_assignment_expr"}
 # What binds an operator's operands: a change of it may change theirs.
 CHAINS = {"binary_expression", "unary_expression", "type_cast_expression"}
+
+# Where rustc may report that a mutant of a kind of site does not fit.
+OUTER = {"arm": "match_expression", "return": "function_item"}
 
 
 @dataclass(frozen=True)
@@ -76,7 +106,8 @@ class Site:
 def site(kind: str, start: int, end: int) -> Site:
     """Return a site; `kind` is how its mutants are chosen: `return`, `arm` or `value`.
 
-    Two have none: `const`, a word that is left out, and `match`, which is written as it is.
+    Three have none: `const`, a word that is left out; `match` and `body`, which are written as they
+    are.
     """
     return Site(start, int(end > start), -end, kind)
 
@@ -90,8 +121,8 @@ class Mark:
     names: frozenset[str]
     # Whether it is what stands in a mutant's place.
     is_mutant: bool
-    # Whether it is a `match` that these mutants take an arm from.
-    is_match: bool = False
+    # `match` where these mutants take an arm from one, `body` where they are values of a function.
+    kind: str = ""
 
 
 @dataclass
@@ -100,14 +131,16 @@ class Planted:
 
     text: bytes
     numbers: dict[str, int]
+    # The first number of each number's site, which is written down where that is reached.
+    sites: dict[int, int]
     marks: list[Mark]
 
-    def at_fault(self, start: int, end: int, *, of_match: bool = False) -> Mark | None:
-        """Return the innermost span with a mutant that holds an error, or the innermost `match`."""
+    def at_fault(self, start: int, end: int, kind: str = "") -> Mark | None:
+        """Return the innermost span of a kind that holds an error."""
         around = [
             mark
             for mark in self.marks
-            if mark.start <= start and end <= mark.end and mark.is_match == of_match
+            if mark.start <= start and end <= mark.end and mark.kind == kind
         ]
         return min(around, key=lambda mark: mark.end - mark.start, default=None)
 
@@ -185,10 +218,11 @@ class Writer:
     source: bytes
     members: dict[Site, list[Mutant]]
     number: int
-    # The mutants that take an arm from a `match`.
-    arms: dict[Site, list[Mutant]] = field(default_factory=dict)
+    # The mutants that take an arm from a `match`, or are values of a function.
+    outer: dict[Site, list[Mutant]] = field(default_factory=dict)
     out: bytearray = field(default_factory=bytearray)
     numbers: dict[str, int] = field(default_factory=dict)
+    sites: dict[int, int] = field(default_factory=dict)
     marks: list[Mark] = field(default_factory=list)
 
     def write(self, start: int, end: int, sites: Sequence[Site]) -> None:
@@ -208,25 +242,30 @@ class Writer:
         if at.kind == "const":
             return
         begun = len(self.out)
-        if at.kind == "match":
+        if at.kind in {"match", "body"}:
             self.write(at.start, at.end, inner)
-            names = frozenset(mutant.name for mutant in self.arms[at])
-            self.marks.append(Mark(begun, len(self.out), names, is_mutant=False, is_match=True))
+            names = frozenset(mutant.name for mutant in self.outer[at])
+            self.marks.append(Mark(begun, len(self.out), names, is_mutant=False, kind=at.kind))
             return
         mutants = self.members[at]
         first = self.number
         self.number += len(mutants)
         numbered = list(enumerate(mutants, first))
         self.numbers |= {mutant.name: number for number, mutant in numbered}
+        # Each arm has a choice of its own, all others of a site have one.
+        firsts = range(first, self.number) if at.kind == "arm" else [first] * len(mutants)
+        self.sites |= dict(zip(range(first, self.number), firsts, strict=True))
         if at.kind == "arm":
-            self.out += "".join(f" if {CHOSEN} != {number}" for number, _ in numbered).encode()
+            self.out += "".join(
+                f" if {CHOSEN}({number}) != {number}" for number, _ in numbered
+            ).encode()
         elif at.kind == "return":
-            self.out += f"match {CHOSEN} {{".encode()
+            self.out += f"match {CHOSEN}({first}) {{".encode()
             for number, mutant in numbered:
                 self.arm(mutant, f"{number} => return ".encode(), mutant.text.encode())
             self.out += b"_ => ()}; "
         else:
-            self.out += f"(match {CHOSEN} {{..{first} | {self.number}.. => ".encode()
+            self.out += f"(match {CHOSEN}({first}) {{..{first} | {self.number}.. => ".encode()
             self.write(at.start, at.end, inner)
             self.out += b", "
             for number, mutant in numbered:
@@ -257,19 +296,20 @@ def plant(
     for mutant in mutants:
         if at := site_of(root, mutant, fixed):
             members[at].append(mutant)
-    arms: dict[Site, list[Mutant]] = defaultdict(list)
-    for at in [at for at in members if at.kind == "arm"]:
-        for mutant in members[at]:
-            if match := around(root, mutant, "match_expression"):
-                arms[site("match", match.start_byte, match.end_byte)].append(mutant)
-    sites = [*members, *arms]
+    outer: dict[Site, list[Mutant]] = defaultdict(list)
+    for at, (kind, name) in itertools.product(members, OUTER.items()):
+        for mutant in members[at] if at.kind == kind else ():
+            if node := around(root, mutant, name):
+                mark = "match" if kind == "arm" else "body"
+                outer[site(mark, node.start_byte, node.end_byte)].append(mutant)
+    sites = [*members, *outer]
     for function in constant_functions(root):
         word = const_word(function)
         if word and not is_fixed(function, fixed):
             sites.append(site("const", word.start_byte, word.end_byte))
-    writer = Writer(source, members, first, arms)
+    writer = Writer(source, members, first, outer)
     writer.write(0, len(source), sorted(sites))
-    return Planted(bytes(writer.out), writer.numbers, writer.marks)
+    return Planted(bytes(writer.out), writer.numbers, writer.sites, writer.marks)
 
 
 class Lines:

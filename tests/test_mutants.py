@@ -10,7 +10,7 @@ import pytest
 
 import mutants as page
 import rust_builds
-from rust_mutants import CHOICE, VARIABLE, Lines, Mutant, Planted, plant
+from rust_mutants import CHOICE, REACHED, VARIABLE, Lines, Mutant, Planted, plant
 
 # What main prints where nothing is planted, worked by hand: charge(7, 5): 7 > 5, so 5.
 # charge(3, 5): -3 + 3 * 2 = 3. kind(0), kind(-4), kind(4). 5 + 2 = 7.
@@ -112,6 +112,58 @@ def test_each_genre_is_chosen_when_the_program_runs(planted: Planted, tmp_path: 
         assert printed(program, planted.numbers[mutant.name]) == expected, mutant.name
 
 
+def test_what_a_program_reaches_is_written_down(planted: Planted, tmp_path: Path) -> None:
+    program = compiled(planted.text + CHOICE.encode(), tmp_path)
+    file = tmp_path / "reached"
+    environment = os.environ | {REACHED: str(file)}
+    done = subprocess.run([program], env=environment, check=True, capture_output=True, text=True)
+    # No mutant holds.
+    assert done.stdout.strip() == PLAIN
+    # main comes to all sites, and each stands there once.
+    reached = [int(line) for line in file.read_text().split()]
+    assert len(reached) == len(set(reached))
+    assert set(reached) == set(planted.sites.values())
+    assert set(planted.sites) == set(planted.numbers.values())
+
+
+def test_a_site_that_is_not_reached_is_not_written_down(tmp_path: Path) -> None:
+    arm = mutant("BinaryOperator", "<", ">", "< 0")
+    texts = plant(PROGRAM.replace("kind(-4), kind(4)", "0, 4").encode(), [arm])
+    program = compiled(texts.text + CHOICE.encode(), tmp_path)
+    file = tmp_path / "reached"
+    subprocess.run([program], env=os.environ | {REACHED: str(file)}, check=True)
+    # kind(0) takes the first arm: the guard of the second is not asked.
+    assert not file.exists()
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> rust_builds.Bench:
+    (tmp_path / "crates/sim").mkdir(parents=True)
+    return rust_builds.Bench(tmp_path, "qcnlab-sim", [])
+
+
+def test_tests_that_reach_a_site_come_the_quickest_first(bench: rust_builds.Bench) -> None:
+    unit, law = Path("unit"), Path("law")
+    for program, name, seconds, reaches in (
+        (unit, "slow", 3.0, {1, 2}),
+        (unit, "too_slow", 5.5, {1, 2}),
+        (unit, "quick", 0.01, {1}),
+        (unit, "quick_too", 0.02, {1}),
+        (law, "quick_law", 0.01, {1}),
+        (law, "elsewhere", 0.01, {2}),
+    ):
+        usual = rust_builds.Usual(seconds, frozenset(reaches))
+        bench.usual[rust_builds.Test(program, name)] = usual
+    assert bench.groups(1) == [
+        (law, ["quick_law"], 0.01),
+        (unit, ["quick", "quick_too"], 0.03),
+        (unit, ["slow"], 3.0),
+    ]
+    assert bench.groups(3) == []
+    # Which site a mutant that is built alone stands at is not known.
+    assert sum(len(names) for _, names, _ in bench.groups(None)) == 5
+
+
 def test_a_mutant_alone_prints_the_same(tmp_path: Path) -> None:
     first, last = everything()[3], everything()[-1]
     for mutant, expected in (first, last):
@@ -152,8 +204,14 @@ def test_an_error_is_laid_to_the_innermost_mutant(planted: Planted) -> None:
     # Types that do not meet may meet where the mutant stands alone.
     fault = rust_builds.Fault("main.rs", where, where + 4, "mismatched types", "E0308")
     assert rust_builds.blamed(files, fault) == ({"&&: ||"}, False)
+    # Beside the mutants of a function its values are laid to.
+    where = planted.text.index(b"-> i64 {")
+    fault = rust_builds.Fault("main.rs", where, where + 6, "mismatched types", "E0308")
+    value = next(mutant for mutant, _ in everything() if mutant.genre == "FnValue")
+    assert rust_builds.blamed(files, fault) == ({value.name}, False)
     # Outside all of them every mutant of the file is out.
-    fault = rust_builds.Fault("main.rs", 0, 2, "something else", "E0369")
+    where = planted.text.index(b"fn main")
+    fault = rust_builds.Fault("main.rs", where, where + 2, "something else", "E0369")
     assert rust_builds.blamed(files, fault) == (set(planted.numbers), False)
 
 
@@ -193,11 +251,6 @@ def test_columns_are_characters() -> None:
     assert lines.offset(2, 3) == 2 + 3
 
 
-def test_modules_that_mutants_meet_first() -> None:
-    assert rust_builds.module("crates/sim/src/engine/hop.rs") == "engine"
-    assert rust_builds.module("crates/schemes/src/family/qcn/rp.rs") == "family::qcn"
-
-
 def test_intervals_of_a_share() -> None:
     # Wilson: 9 of 10: (0.9 + 3.8416/20) / 1.38416 = 0.7890;
     # 1.96 sqrt(0.009 + 3.8416/400) / 1.38416 = 1.96 * 0.136395 / 1.38416 = 0.1931.
@@ -210,6 +263,37 @@ def program(folder: Path, text: str) -> Path:
     file.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
     file.chmod(0o755)
     return file
+
+
+def test_tests_that_are_left_out_by_default_are_not_listed(tmp_path: Path) -> None:
+    usual = "echo 'a: test'; echo 'c: test'; echo 'd: benchmark'"
+    text = f'case "$*" in *--ignored) echo "c: test";; *) {usual};; esac'
+    file = program(tmp_path, text)
+    assert rust_builds.tests_of(file) == [rust_builds.Test(file, "a")]
+
+
+def test_what_a_test_reaches_and_takes_is_kept(
+    bench: rust_builds.Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rust_builds, "LEAST_S", 1)
+    monkeypatch.setattr(rust_builds, "STEPS_S", (0.5, 1.0))
+    file = tmp_path / "reached"
+    quick = program(tmp_path, f"printf '3\\n5\\n' > ${REACHED}")
+    usual = bench.alone(rust_builds.Test(quick, "a"), file)
+    assert usual.reaches == {3, 5}
+    assert usual.seconds < 0.5
+    # A test that is stopped takes no part, and one that fails ends the run.
+    endless = program(tmp_path, "while :; do :; done")
+    usual = bench.alone(rust_builds.Test(endless, "a"), file)
+    assert usual == rust_builds.Usual(float("inf"), frozenset())
+    bench.usual = {rust_builds.Test(endless, "a"): usual}
+    assert bench.groups(None) == []
+    with pytest.raises(SystemExit, match="a of qcnlab-sim fails where nothing is planted"):
+        bench.alone(rust_builds.Test(program(tmp_path, "exit 101"), "a"), file)
+
+
+def test_a_program_is_known_again_by_its_target() -> None:
+    assert rust_builds.target(Path("deps/by_hand-4aaa87a25af34727")) == "by_hand"
 
 
 @pytest.mark.parametrize(
@@ -233,5 +317,6 @@ def test_what_becomes_of_a_mutant(
     # A case that an earlier mutant failed on is taken back.
     kept = folder / "star.proptest-regressions"
     kept.write_text("cc 1234\n", encoding="utf-8")
-    assert bench.run(program(tmp_path, text), "", 7, 1.0)[0] == outcome
+    environment = {VARIABLE: "7"}
+    assert bench.run(program(tmp_path, text), [], environment, 1.0)[0] == outcome
     assert not kept.exists()

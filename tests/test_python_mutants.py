@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import resource
+import sys
+import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -94,9 +97,35 @@ def test_what_importing_works_out_cannot_take_its_place(about: str) -> None:
     assert python_bench.replaced("meter.py", SOURCE, changed(about)) is None
 
 
-def test_a_function_begins_at_its_first_decorator() -> None:
-    lines = [python_mutants.enclosing(SOURCE, line) for line in (1, 4, 5, 8, 9, 10, 13, 15)]
-    assert lines == [0, 4, 4, 0, 9, 9, 9, 0]
+def test_a_line_of_a_function_and_its_statement() -> None:
+    told = [python_mutants.in_function(SOURCE, line) for line in (1, 4, 5, 8, 9, 10, 13, 15)]
+    assert told == [False, True, True, False, True, True, True, False]
+    # A header is no part of a body, and a decorator belongs to its function.
+    assert python_mutants.statement_lines(SOURCE, 11) == {11}
+    assert python_mutants.statement_lines(SOURCE, 10) == {9, 10}
+    assert python_mutants.statement_lines(SOURCE, 1) == {1}
+    lines = "def f(x):\n    return (\n        x\n        + 1\n    )\n"
+    assert python_mutants.statement_lines(lines, 4) == {2, 3, 4, 5}
+
+
+def test_the_lines_that_a_test_reaches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    recorder = python_bench.Recorder()
+    before = sys.gettrace()
+    charge = meter(str(tmp_path / "python/meter.py")).charge
+    elsewhere = meter("meter.py").charge
+    try:
+        recorder.trace()
+        charge(1201), elsewhere(3)
+        first, recorder.now = recorder.now, set()
+        charge(1201), charge(3)
+    finally:
+        sys.settrace(before)
+        threading.settrace(before)
+    # Lines 9 to 12, from the decorator on; then line 13 alone is new, and the first line of each
+    # function that is entered, of which line 13 is one.
+    assert first == {f"python/meter.py:{line}" for line in (9, 11, 12)}
+    assert recorder.now == {f"python/meter.py:{line}" for line in (9, 13)}
 
 
 def test_a_test_has_eight_times_its_processor_seconds_and_thirty_at_least(
@@ -114,7 +143,13 @@ def test_a_test_has_eight_times_its_processor_seconds_and_thirty_at_least(
 
 def test_a_new_run_of_a_part_has_its_tests_in_order() -> None:
     order = python_bench.Ordered({"b": 1.0, "a": 2.0})
-    items: Any = [SimpleNamespace(nodeid=each) for each in ("a", "renamed", "b")]
-    order.pytest_collection_modifyitems(items)
-    assert [item.nodeid for item in items] == ["renamed", "b", "a"]
+
+    def kept(*names: str) -> list[str]:
+        items: Any = [SimpleNamespace(nodeid=each) for each in names]
+        order.pytest_collection_modifyitems(items)
+        return [item.nodeid for item in items]
+
+    # What is not asked for is left out, unless a test that is asked for has another name now.
+    assert kept("a", "other", "b") == ["b", "a"]
+    assert kept("a", "renamed") == ["renamed", "a"]
     assert list(python_mutants.quickest({"a": 2.0, "b": 1.0})) == ["b", "a"]
