@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from typing import Any
 
@@ -42,6 +43,13 @@ def test_analyse_prints_what_it_derived_and_writes_a_folder(cli: CommandLine) ->
         "Not in the model: jitter",
     ):
         assert words in done.stdout
+    # The delay margin is what the RTT of 200 us lacks of the critical one, and there are two loops
+    # of two phases each.
+    rows = re.findall(r"  yes .* ([\d.]+ [um]s) +([\d.]+ [um]s)$", done.stdout, re.MULTILINE)
+    us = [[float(cell[:-2]) * {"u": 1, "m": 1000}[cell[-2]] for cell in row] for row in rows]
+    margins, criticals = zip(*us, strict=True)
+    assert len(margins) == 4
+    assert [margin + 200 for margin in margins] == pytest.approx(criticals, rel=1e-3)
     folder = cli.folder / done.stdout.splitlines()[-1]
     written = sorted(path.name for path in folder.iterdir())
     assert written == ["analysis.json", "config.toml", "overlay.png", "overlay.svg"]

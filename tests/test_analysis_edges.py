@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 from dataclasses import replace
+from inspect import signature
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 
 import qcnlab
 from modelled_bottleneck import CONTENDERS, all_of
+from qcnlab import progress
 from qcnlab.analysis import Boundary, Dcqcn, Ecm, Qcn, boundary, command, modelled
 from qcnlab.analysis.boundary import (
     _fluid_swings,
@@ -76,8 +79,15 @@ def test_the_swing_of_the_packets_is_the_median_deviation_after_a_second() -> No
     assert _packets_std(result) == 2
 
 
-def test_the_swing_of_the_fluid_is_its_smallest_and_largest_of_several_starts() -> None:
-    """A queue of level -+ swing from 0.5 s on; the delay is the swing, in levels of 10 B."""
+def test_the_swing_of_the_fluid_is_its_smallest_and_largest_of_several_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A queue of level -+ swing from 0.5 s on; the delay is the swing, in levels of 10 B.
+
+    The bar of the progress has come to 0, 1, 2 and 3 quarters where two models have two delays.
+    """
+    parts: list[float] = []
+    monkeypatch.setattr(progress, "Bar", lambda _: contextlib.nullcontext(parts.append))
 
     class Swinging:
         def __init__(self, starts: list[Any], delay: float = 0.0) -> None:
@@ -107,6 +117,7 @@ def test_the_swing_of_the_fluid_is_its_smallest_and_largest_of_several_starts() 
     assert least[0].tolist() == [1, 3]
     assert most[0].tolist() == [2, 6]
     assert np.isnan(least[1]).all()
+    assert parts == [0, 0.25, 0.5, 0.75]
     alone: Any = [Swinging([1])]
     assert _fluid_swings(alone, levels[:1], rtts, [7e9], noise=True)[1] is None
 
@@ -284,6 +295,10 @@ def test_a_sweep_of_hand_made_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ran[-1][1] == {"reps": 3, "seed": None, "jobs": None}
 
 
+def test_a_sweep_has_two_to_a_hundred_sources_by_default() -> None:
+    assert signature(boundary).parameters["sources"].default == (2, 5, 10, 20, 50, 100)
+
+
 def test_one_source_and_one_replication_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     from qcnlab import api
 
@@ -325,3 +340,26 @@ def test_the_level_of_a_model_without_rest_is_no_number() -> None:
     assert math.isnan(model.queue_level())
     few = model.with_(sources=2)
     assert few.queue_level() == few.equilibrium().queue_bytes
+
+
+def test_a_sweep_of_sources_that_rest_nowhere_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 64 sources need more marks than the published ramp has; with two of them besides they are run.
+    from qcnlab import api
+
+    ran: list[int] = []
+
+    def run_many(stars: Any, **arguments: Any) -> list[None]:
+        ran.append(len(stars))
+        return [None] * len(stars)
+
+    monkeypatch.setattr(api, "run_many", run_many)
+    source = sys.modules[boundary.__module__]
+    monkeypatch.setattr(source, "_packets_std", lambda _: 0.0)
+    monkeypatch.setattr(source, "_fluid_swings", lambda *_: (np.zeros((2, 2)), None))
+    change = {"scheme.name": "dcqcn", "scheme.preset": "SIGCOMM2015", "scheme.cp.p_max": 0.01}
+    scenario = qcnlab.load(HOTSPOT).with_(change)
+    with pytest.raises(qcnlab.AnalysisError, match=r"the ramp ends at p_max 0\.01"):
+        boundary(scenario, sources=(640,), rtts_s=[1e-5, 1e-4], reps=1)
+    assert ran == []
+    boundary(scenario, sources=(2, 640), rtts_s=[1e-5, 1e-4], reps=1)
+    assert ran == [2]

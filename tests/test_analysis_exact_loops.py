@@ -74,9 +74,15 @@ def test_the_gradient_gain_of_timely_differs_by_a_factor_of_four() -> None:
 
 
 @pytest.mark.parametrize("sources", [2, 10])
-def test_slopes_of_the_exact_loop_are_those_of_finite_differences(sources: int) -> None:
-    """The equations written out again from the paper, and their differences over small changes."""
-    model = Dcqcn(sources=sources)
+@pytest.mark.parametrize("cycle_bytes", [10e6, 1e5])
+def test_slopes_of_the_exact_loop_are_those_of_finite_differences(
+    sources: int, cycle_bytes: float
+) -> None:
+    """The equations written out again from the paper, and their differences over small changes.
+
+    With cycles of 10 MB the timer does nearly all; with 100 KB the octets count as well.
+    """
+    model = Dcqcn(sources=sources, cycle_bytes=cycle_bytes)
     p = model.marking_probability()
     frame_bits = 8 * model.frame_bytes
     rate = model.capacity_bps / frame_bits / sources
@@ -111,6 +117,57 @@ def test_slopes_of_the_exact_loop_are_those_of_finite_differences(sources: int) 
     by_rate = (law(rest, p, rate * 1.00001) - law(rest, p, rate * 0.99999)) / (2e-5 * rate)
     assert at.by_p == pytest.approx(by_p, rel=1e-5)
     assert at.by_rate == pytest.approx(by_rate, rel=1e-5)
+
+
+@pytest.mark.parametrize("sources", [2, 10])
+@pytest.mark.parametrize("cycle_bytes", [10e6, 1e5])
+def test_the_published_loop_is_that_of_the_equations_to_first_order_in_p(
+    sources: int, cycle_bytes: float
+) -> None:
+    """To first order 1 - (1-p)^n is n p and p / ((1-p)^-n - 1) is (1 - p (n + 1) / 2) / n.
+
+    Over both counters, of n = B and n = T R, with E = 1 / B + 1 / (T R), which stays as it is:
+
+        Rc' = -Rc alpha p R / 2 + (Rt - Rc) (E R - p R (1 + E / 2)) / 2
+        Rt' = -(Rt - Rc) p R + RAI R (E - p (1 + 2 F + E / 2)),    alpha' = g Rc (p - alpha)
+
+    `stability.m` departs from them twice: of Rc' it delays the slope over Rc and not that over R,
+    and Rt' feels E RAI of Rc without delay as well.
+    """
+    model = Dcqcn(sources=sources, cycle_bytes=cycle_bytes)
+    p, bits = 0.004, 8 * model.frame_bytes
+    rate, rai = model.capacity_bps / bits / sources, model.ai_rate_bps / bits
+    often = model.frame_bytes / cycle_bytes + 1 / (model.timer_s * rate)
+
+    def law(current: float, target: float, alpha: float, p: float, heard: float) -> Any:
+        gap, steps = target - current, model.fast_recovery_cycles
+        rise = heard * (often - p * (1 + often / 2))
+        fast = heard * (often - p * (1 + 2 * steps + often / 2))
+        return np.array(
+            [
+                -current * alpha * p * heard / 2 + gap * rise / 2,
+                -gap * p * heard + rai * fast,
+            ]
+        )
+
+    rest = [rate, rate + model.target_gap(p), model.alpha_at(p), p, rate]
+    slopes = []
+    for index, size in enumerate(rest):
+        up, down = list(rest), list(rest)
+        up[index] += 1e-4 * size
+        down[index] -= 1e-4 * size
+        slopes.append((law(*up) - law(*down)) / (2e-4 * size))
+    (at_once, of_target), (by_target, fading), (by_alpha, _), (by_p, lifted), (later, pushed) = (
+        slopes
+    )
+    num, den = dcqcn_linear.published(model, p)
+    marks = sources * model.p_max * model.frame_bytes / (model.k_max_bytes - model.k_min_bytes)
+    for s in (300.0, 2e4j, 1e3 + 5e3j):
+        averaged = model.g * rate / (s + model.g * rate)
+        delayed = at_once + (by_p + by_alpha * averaged) * marks / s
+        delayed += by_target * (pushed + lifted * marks / s) / (s - fading)
+        own = later - s + by_target * (of_target + often * rai) / (s - fading)
+        assert np.polyval(num, s) / np.polyval(den, s) == pytest.approx(delayed / own, rel=1e-7)
 
 
 def test_dcqcn_has_loops_wherever_it_rests() -> None:

@@ -260,6 +260,12 @@ def test_bode_and_nyquist_are_the_loop() -> None:
     assert nyquist["real"] + 1j * nyquist["imaginary"] == pytest.approx(values)
 
 
+def test_the_phase_of_a_delay_needs_no_fine_frequencies() -> None:
+    """-w rad for a delay of 1 s, however many turns lie between two frequencies."""
+    bode = Loop([1], [1], 1.0).bode(np.array([1.0, 8.0, 20.0]))
+    assert np.radians(bode["phase_deg"]) == pytest.approx([-1, -8, -20])
+
+
 def test_responses_are_tables_with_units() -> None:
     bode = Loop([2], [1, 1, 0], 0.3).bode()
     assert bode.to_polars().columns == ["frequency_rad_per_s", "gain", "phase_deg"]

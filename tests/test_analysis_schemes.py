@@ -11,6 +11,7 @@ import qcnlab
 from modelled_bottleneck import CONTENDERS, QCN
 from qcnlab.analysis import Dcqcn, Ecm, Loop, Qcn, Timely, gain
 from qcnlab.analysis.fluid import trajectory
+from qcnlab.analysis.optional import require
 
 
 def test_the_model_of_contenders_under_qcn() -> None:
@@ -255,3 +256,20 @@ def test_a_loop_of_half_the_size_at_all_frequencies_crosses_there_at_gain_two() 
     assert gain._ends(Loop([0.5, 1.0], [1.0, 1.0])) == []
     assert gain._ends(Loop([0.5, 1.0], [1.0, 1.0], 0.1)) == [2.0]
     assert gain._ends(Loop([-0.5, 1.0], [1.0, 1.0])) == [2.0]
+
+
+def test_margins_and_loops_of_a_model_are_those_of_its_loop() -> None:
+    # Ten sources turn unstable at 284 us; half of it is left.
+    half = Qcn(sources=10, delay_s=142e-6)
+    assert half.margins().critical_delay_s == pytest.approx(284e-6, rel=0.01)
+    assert half.margins().stable and not half.with_(delay_s=300e-6).margins().stable
+    both = Timely(sources=3).loops()
+    assert list(both) == ["as published", "exact"]
+    # The exact gradient has four times the gain.
+    first, second = (loop.terms[1][0][-1] for loop in both.values())
+    assert second == pytest.approx(4 * first)
+
+
+def test_a_missing_package_is_named_without_its_module() -> None:
+    with pytest.raises(qcnlab.MissingPackage, match="this needs no_such_package: pip install"):
+        require("no_such_package.linalg.more")

@@ -72,7 +72,7 @@ def test_a_queue_in_kilobytes_with_its_set_point(result: Result) -> None:
     )
     highest = float(queues["queue_bytes"].to_numpy().max()) / 1e3
     band, one = shown(axes)
-    assert band.max() == pytest.approx(highest)
+    assert (band.min(), band.max()) == pytest.approx((0.0, highest))
     first = queues.filter(pl.col("replication") == 0)["queue_bytes"].to_numpy().max()
     assert one.max() == pytest.approx(float(first) / 1e3)
     lines = [np.asarray(line.get_ydata())[0] for line in axes.lines]
@@ -134,7 +134,9 @@ def test_many_flows_have_one_name(result: Result, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(plots, "SOURCES", plots.SOURCES[:1])
     canvas = drawn(result, figure("flows"))
     assert words(canvas) == ["each of 2 flows, one run", "hotspot"]
-    assert len({line.get_color() for line in canvas.axes[0].lines}) == 1
+    lines: Any = [*canvas.axes[0].lines, *canvas.legends[0].get_lines()]
+    assert {line.get_color() for line in lines} == {plots.SOURCES[0]}
+    assert [line.get_linewidth() for line in lines] == [0.8, 0.8, 1.0]
 
 
 def test_panels_for_cases_and_ports(result: Result) -> None:
@@ -204,6 +206,15 @@ def test_a_hotspot_of_sources_is_shaded_where_it_begins_in_the_figure(result: Re
     assert trace_figures._overloaded(replace(asked, window=(0.009, 0.04)), calm)
     assert not trace_figures._overloaded(asked, replace(calm, case=replace(calm.case, hot=None)))
     assert not trace_figures._overloaded(asked, replace(calm, result=None))
+    # It lies behind the curves, from 10 to 25 ms.
+    [shade] = drawn(steady, asked).axes[0].patches
+    axes = shade.axes
+    assert shade.get_zorder() == 0
+    assert axes is not None
+    assert shade.get_extents().transformed(axes.transData.inverted()).intervalx == pytest.approx(
+        (0.010, 0.025)
+    )
+    assert not drawn(steady, replace(asked, window=(0.01, 0.04))).axes[0].patches
 
 
 def test_the_set_point_line_looks_like_its_name(result: Result) -> None:
@@ -211,3 +222,44 @@ def test_the_set_point_line_looks_like_its_name(result: Result) -> None:
     handle = next(entry for entry in canvas.legends[0].get_lines() if isinstance(entry, Line2D))
     line = canvas.axes[0].lines[0]
     assert (handle.get_color(), handle.get_linewidth()) == (line.get_color(), line.get_linewidth())
+
+
+def test_the_ticks_of_the_time_axis_are_round_and_at_most_seven(result: Result) -> None:
+    locator = drawn(result, figure("queue")).axes[0].xaxis.get_major_locator()
+    # Six steps at most, of 1, 2, 2.5 or 5 and powers of ten.
+    for end, step in ((0.6, 0.1), (0.7, 0.2), (1.2, 0.2), (1.5, 0.25), (3.0, 0.5), (6.0, 1.0)):
+        ticks = [tick for tick in locator.tick_values(0, end) if tick <= end + 1e-9]
+        assert np.diff(ticks) == pytest.approx(step)
+
+
+def test_the_pens_of_bands_and_lines(result: Result) -> None:
+    canvas = drawn(result, figure("queue", mark=5.0))
+    (axes,) = canvas.axes
+    light, dark = axes.collections
+    assert (light.get_alpha(), dark.get_alpha()) == (0.25, None)
+    assert [float(np.ravel(band.get_linewidth())[0]) for band in (light, dark)] == [0.0, 0.6]
+    # 500 columns over 40 ms: the last begins 80 us before the end.
+    edges = np.asarray(light.get_paths()[0].vertices)[:, 0]
+    assert (edges.min(), edges.max()) == pytest.approx((0.0, 0.04 - 80e-6))
+    # The set point is dashed 4 to 2, the published mark 3 to 2, both as in the legend.
+    handles: Any = canvas.legends[0].get_lines()
+    lines: Any = [*axes.lines, *handles]
+    pens = [(line.get_linewidth(), line._unscaled_dash_pattern) for line in lines]
+    assert pens == [(0.7, (0, (4, 2))), (1.0, (0, (3, 2)))] * 2
+    flows: Any = drawn(result, figure("flows")).axes[0].lines
+    assert [line.get_linewidth() for line in flows] == [0.8, 0.8]
+    named: Any = drawn(result, figure("flows")).legends[0].get_lines()
+    assert [line.get_linewidth() for line in named] == [1.0, 1.0]
+
+
+def test_the_legend_of_figures_of_nothing_and_of_unequal_runs(result: Result) -> None:
+    def said(*results: Result | None) -> list[object]:
+        case = Case("a", HOTSPOT, SHORT, 2, "", "", (), HOT)
+        cases = [CaseResult(case, each, {}) for each in results]
+        return [handle.get_label() for handle in trace_figures._legend(figure("queue"), cases)]
+
+    assert said() == said(None) == ["one run"]
+    alone = qcnlab.run(qcnlab.load(HOTSPOT).with_(*SHORT), reps=1, seed=1)
+    assert said(result, alone) == ["one run", "range over runs", "set point", "hotspot"]
+    assert said(alone, result)[1] == "range over runs"
+    assert trace_figures._flow_legend(figure("flows"), []) == []

@@ -137,6 +137,20 @@ def test_a_word_of_several_measures() -> None:
     assert (said(neither, 1.0), said(neither, 5.0)) == (FAILS, HOLDS)
 
 
+def test_a_claim_may_name_another_window_than_its_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def values(result: Any, of: str, during: Any, *rest: Any) -> list[float]:
+        asked.append(during)
+        return [1.0]
+
+    monkeypatch.setattr(verdicts, "values_of", values)
+    word = Word("w", "", "all", parts=(Part("m", "rec", 0.0, 2.0),))
+    for during in (None, "hs"):
+        verdicts._of_word(claim(word, during=during), word, of_model(m=1.0))
+    assert asked == ["rec", "hs"]
+
+
 def test_what_is_undecided_of_several_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     each = {"m": [1.0, 2.0, 3.0], "n": [1.0, 1.0, 1.0]}
     monkeypatch.setattr(verdicts, "values_of", lambda _, of, *rest: each[of])
@@ -188,6 +202,20 @@ def test_an_order_needs_both_the_interval_and_the_ratio() -> None:
     assert order("above", [10.0] * 3, [10.0] * 3).verdict == FAILS
     # 3 every time: an interval of one point, with the sign of x - y.
     assert order("below", less, more).interval == (-3.0, -3.0)
+
+
+def test_an_interval_that_begins_at_zero_decides_no_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(low: float, high: float, larger: list[float]) -> str:
+        monkeypatch.setattr(comparisons, "interval", lambda differences, level: (low, high))
+        return order("above", larger, [9.0, 10.0, 11.0]).verdict
+
+    # The medians are 13 and 10; then 10 and 10, which is no order whatever the interval says.
+    assert [told(*both, [12.0, 13.0, 14.0]) for both in ((1, 2), (0, 2), (-1, 2), (-1, 0))] == [
+        HOLDS, UNDECIDED, UNDECIDED, FAILS,
+    ]  # fmt: skip
+    assert told(1, 2, [9.0, 10.0, 90.0]) == FAILS
+    # A median of less is no order either, though the interval leaves it open.
+    assert told(-1, 2, [8.0, 9.0, 90.0]) == FAILS
 
 
 def test_a_gain_holds_above_zero_and_fails_below() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from made_up_book import CASE, book, chapter, check, claim, judged, row
-from qcnlab.book import evidence, provenance, verdicts
+from qcnlab.book import evidence, provenance, trials, verdicts
 from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED
 from qcnlab.book.entries import (
     DRAWN,
@@ -153,6 +153,10 @@ def test_evidence_of_rows_with_claims_that_were_run() -> None:
     assert not two.ours.endswith(")")
 
 
+def test_a_verdict_without_a_check_has_no_measure() -> None:
+    assert evidence._measure(Judged(row("9.1", claim()), (), (HOLDS,), ())) == ("", "")
+
+
 def test_evidence_keeps_what_other_builds_gave_of_other_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,9 +185,10 @@ def test_evidence_keeps_what_other_builds_gave_of_other_rows(
     monkeypatch.setattr(provenance, "build", lambda _: None)
     with pytest.raises(BookError, match="the repository changed during the run"):
         evidence.write(tmp_path, whole, {}, build)
-    (tmp_path / "evidence.json").write_text("{")
-    with pytest.raises(BookError, match="qcnlab validate --controls writes it"):
-        evidence.read(tmp_path)
+    for damaged in ("{", "[1]", "[{}]", '[{"rows": []}]', '[{"rows": {"9.1": {"more": 1}}}]'):
+        (tmp_path / "evidence.json").write_text(damaged)
+        with pytest.raises(BookError, match="qcnlab validate --controls writes it"):
+            evidence.read(tmp_path)
 
 
 def test_faults_are_of_rows_with_claims() -> None:
@@ -228,3 +233,25 @@ def test_what_a_row_shows_has_the_values_of_its_case() -> None:
         first, second = judge(several, {"deck009": results})
         assert (first.row, second.row) == several.chapters[0].rows
         assert (first.shown[0].values.median, second.shown[0].values.median) == (4, 7)
+
+
+def test_laws_are_held_against_rows_that_hold_and_quick_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fails, holds = check(claim(), FAILS, FAILS), check(claim())
+    rows = {
+        "9.1": (row("9.1", claim()), [holds]),
+        "9.2": (row("9.2", claim()), [fails]),
+        "9.3": (row("9.3"), []),
+        "9.4": (row("9.4", claim(), quick=True), [fails]),
+        "9.5": (row("9.5", quick=True), []),
+    }
+    whole = book(*(of for of, _ in rows.values()))
+    other = Chapter("deck010", "Ten", Path(), {"a": CASE}, (row("10.1"),))
+    whole = replace(whole, chapters=(*whole.chapters, other))
+    monkeypatch.setattr(
+        trials, "judge", lambda of, results: [judged(of, *told) for of, told in rows.values()]
+    )
+    kept = trials._watching(whole, lambda of: {})
+    # A chapter of which no row is left is left out.
+    assert [[one.id for one in part.rows] for part in kept.chapters] == [["9.1", "9.4"]]

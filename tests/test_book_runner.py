@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+import qcnlab
 from made_up_book import CASE, book, claim, row
-from qcnlab.book import runner
+from qcnlab.book import models, runner
 
 
 def task(count: int, seconds: float = 1.0) -> runner._Task:
@@ -86,3 +87,19 @@ def test_quick_runs_have_twenty_replications_at_most(
     results = runner.results(whole, folder=tmp_path, finished=True)
     assert results == {"deck009": {"m": "m"}}
     assert len(asked) == 4
+
+
+def test_a_model_gives_numbers_and_a_folder_a_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = replace(CASE, name="m", model="twice", changes=("x=2",))
+    monkeypatch.setitem(models.MODELS, "twice", lambda changes: {"n": 2.0 * len(changes)})
+    told = runner._case_result(model, None)
+    assert (told.case, told.result, told.numbers, told.most) == (model, None, {"n": 2.0}, None)
+    known: Any = object()
+    monkeypatch.setattr(runner, "_read", lambda folder: known)
+    told = runner._case_result(CASE, tmp_path)
+    assert (told.case, told.result, told.numbers) == (CASE, known, {})
+    monkeypatch.setattr(runner, "_read", lambda folder: None)
+    with pytest.raises(qcnlab.FolderError, match="was removed while the book was run"):
+        runner._case_result(CASE, tmp_path)

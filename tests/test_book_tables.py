@@ -211,6 +211,9 @@ def test_frames_from_a_cut_to_hyper_active_increase(monkeypatch: pytest.MonkeyPa
         "target_rate_bps": [rate * mega for rate in (10, 10, 35, 35, 35, 61, 100, 200)],
     }
     assert measures._hai_after(recorded(monkeypatch, rates=rates), 0) == pytest.approx(3.0)
+    # A cut at 2 ms: two frames to 4 ms.
+    later = dict(rates, current_rate_bps=[mega * r for r in (48, 48, 12, 12, 12, 12, 12, 48)])
+    assert measures._hai_after(recorded(monkeypatch, rates=later), 0) == pytest.approx(2.0)
     # The first of two steps after a cut counts, and the fewest of all sources.
     other = dict(
         rates, source=["b"] * 8, target_rate_bps=[mega * r for r in (0, 0, 0, 0, 30, 30, 60, 60)]

@@ -12,7 +12,7 @@ import pytest
 import qcnlab
 from qcnlab.comparison import differences
 from qcnlab.errors import AnalysisError
-from test_completion import FLOWS
+from test_completion import FLOWS, LONG, listed
 from test_deadlock import RING
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def two() -> list[qcnlab.Result]:
     """Four flows of which one does not finish in 1 ms, and in 2 ms all do."""
-    base = qcnlab.Scenario.from_toml(FLOWS, "four")
+    base = listed(FLOWS, LONG)
     return qcnlab.run_many([base, base.with_("duration=2 ms")])
 
 
@@ -60,7 +60,7 @@ def test_unfinished_flows_stand_beside_what_depends_on_them(two: list[qcnlab.Res
 
 
 def test_the_command_runs_a_scenario_with_several_schemes(cli: CommandLine) -> None:
-    (cli.folder / "four.toml").write_text(FLOWS, encoding="utf-8")
+    (cli.folder / "four.toml").write_text(listed(FLOWS, LONG).to_toml(), encoding="utf-8")
     arguments = ("compare", "four.toml", "-s", "scheme.name=none,qcn", "-s", "duration=2 ms")
     done = cli(*arguments, "--csv", "-o", "figure.svg")
     assert done.returncode == 0, done.stderr

@@ -136,6 +136,15 @@ def test_what_no_run_has_or_is_zero_in_all_is_not_shown() -> None:
     assert both.cells()[1] == [["queue_mean_bytes", "B", "5", "-"], ["drops", "frames", "0", "3"]]
 
 
+def test_what_an_older_run_folder_lacks_is_not_shown() -> None:
+    older, newer = made(drops=[1.0]), made(drops=[3.0], never_started=[2.0])
+    del older.summary["metrics"]["never_started"]
+    assert qcnlab.compare([newer, newer]).metrics == ["drops", "never_started"]
+    both = qcnlab.compare([older, newer])
+    assert both.metrics == ["drops"]
+    assert both.cells()[1] == [["drops", "frames", "1", "3"]]
+
+
 def test_records_count_what_is_missing() -> None:
     one = made(drops=[4.0, None, 1.0], started=[2.0, 2.0, 3.0], unfinished=[0.0, 1.0, 1.0])
     first, second = qcnlab.compare([one, made(drops=[1.0])], metrics=["drops"]).records()

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from conftest import CommandLine
 
-FLOWS = """
-title = "Four flows by hand"
+ALONE = """
+title = "Flows that meet nobody"
 duration = "1 ms"
 [topology]
 kind = "switch"
@@ -31,24 +31,24 @@ rate = "10 Gb/s"
 delay = "1 us"
 [switch]
 output_buffer = "1 MB"
-[[traffic]]
-kind = "list"
-frame = "1500 B"
-flows = '''
-from,to,size,start
+[scheme]
+name = "none"
+"""
+
+
+def listed(*lists: str) -> qcnlab.Scenario:
+    """Return a scenario in which each list of flows is a traffic entry."""
+    entry = "[[traffic]]\nkind = 'list'\nframe = '1500 B'\nflows = '''\nfrom,to,size,start\n{}'''\n"
+    return qcnlab.Scenario.from_toml(ALONE + "".join(map(entry.format, lists)), "alone")
+
+
+FLOWS = """\
 host1,host2,1500 B,0 s
 host2,host1,15 KB,0 s
 host1,host2,150 KB,100 us
-'''
-[[traffic]]
-kind = "list"
-frame = "1500 B"
-flows = '''
-from,to,size,start
+"""
+LONG = """\
 host3,host4,2 MB,100 us
-'''
-[scheme]
-name = "none"
 """
 
 
@@ -58,7 +58,7 @@ def four() -> qcnlab.Result:
 
     One frame takes 2 + 2 x 1.2 = 4.4 us, ten 2 + 11 x 1.2 = 15.2, a hundred 2 + 101 x 1.2 = 123.2.
     """
-    return qcnlab.run(qcnlab.Scenario.from_toml(FLOWS, "four"))
+    return qcnlab.run(listed(FLOWS, LONG))
 
 
 def test_a_percentile_over_three_flows_one_unfinished() -> None:
@@ -183,30 +183,13 @@ def test_what_cannot_be_is_said(four: qcnlab.Result, tmp_path: Path) -> None:
         qcnlab.run(endless, reps=1).fct()
 
 
-ENDS = """
-title = "Flows at the end of a run"
-duration = "1 ms"
-[topology]
-kind = "switch"
-hosts = 2
-rate = "10 Gb/s"
-delay = "1 us"
-[switch]
-output_buffer = "1 MB"
-[[traffic]]
-kind = "list"
-frame = "1500 B"
-flows = '''
-from,to,size,start
+ENDS = """\
 host1,host2,1500 B,0 s
 host1,host2,3 KB,100 us
 host1,host2,4500 B,200 us
 host1,host2,6 KB,300 us
 host1,host2,7500 B,400 us
 host1,host2,15 KB,999 us
-'''
-[scheme]
-name = "none"
 """
 
 
@@ -216,7 +199,7 @@ def ends() -> qcnlab.Result:
 
     The sixth begins 1 us before the end and would take 15.2 us.
     """
-    return qcnlab.run(qcnlab.Scenario.from_toml(ENDS, "ends"), reps=1)
+    return qcnlab.run(listed(ENDS), reps=1)
 
 
 def pair(bound: Bound) -> tuple[object, bool]:
@@ -239,7 +222,7 @@ def test_flows_count_from_their_start_and_unfinished_ones_at_least_alone(
     # Element 6 / 2 = 3 from 0 is the fourth.
     (group,) = ends.fct(by="all", percentile="element").groups
     assert pair(group.fct_s[50]) == (pytest.approx(8e-6), False)
-    assert repr(fct) == "<Completions ends: 5 of 6 flows finished>"
+    assert repr(fct) == "<Completions alone: 5 of 6 flows finished>"
 
 
 def test_shares_and_edges_of_sizes(ends: qcnlab.Result) -> None:
@@ -265,8 +248,8 @@ def test_shares_and_edges_of_sizes(ends: qcnlab.Result) -> None:
         with pytest.raises(AnalysisError, match=f"buckets '{buckets}'"):
             ends.fct(buckets=buckets)
     # One size: one group, whatever the share.
-    same = re.sub(r"host2,\S+ K?B", "host2,3 KB", ENDS)
-    [group] = qcnlab.run(qcnlab.Scenario.from_toml(same, "same"), reps=1).fct().groups
+    same = listed(re.sub(r"host2,\S+ K?B", "host2,3 KB", ENDS))
+    [group] = qcnlab.run(same, reps=1).fct().groups
     assert (group.label, group.flows) == ("3 KB", 6)
 
 

@@ -86,3 +86,19 @@ def test_sweep_shows_intervals(cli: CommandLine) -> None:
     assert done.returncode == 0, done.stderr
     assert "of 6" in done.stdout
     assert "Median [its confidence interval, 95 %] of so many runs." in done.stdout
+
+
+def test_an_interval_is_a_value_and_needs_both_ends() -> None:
+    assert len({Interval(1.0, 0.5, 2.0, 8), Interval(1.0, 0.5, 2.0, 8)}) == 1
+    with pytest.raises(AttributeError, match="cannot assign"):
+        Interval(1.0, 0.5, 2.0, 8).low = 0.0  # type: ignore[misc]
+    for half in (Interval(1.0, None, 2.0, 8), Interval(1.0, 0.5, None, 8)):
+        assert str(half) == "1 of 8, too few for an interval"
+
+
+def test_an_interval_with_one_end_is_none() -> None:
+    # Of five the first and the last miss the median with 2 / 32: at 93.75 % exactly there is an
+    # upper end alone, and below it both.
+    five = [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert of_median(five, 0.9375) == Interval(3.0, None, None, 5)
+    assert of_median(five, 0.9374) == Interval(3.0, 1.0, 5.0, 5)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
 
 import qcnlab
+from qcnlab.tables import Table
 
 COLUMNS = {
     "queues": ["replication", "time_s", "port", "queue_bytes"],
@@ -228,3 +231,24 @@ def test_every_reader_reads_the_same_values(result: qcnlab.Result) -> None:
             assert [
                 None if no else value for value, no in zip(pandas[column], missing, strict=True)
             ] == values
+
+
+def test_a_table_goes_to_another_process_whole(overload: qcnlab.Result) -> None:
+    queues = overload.queues
+    again = pickle.loads(pickle.dumps(queues))
+    assert (again.name, len(again), again.columns, again.units) == (
+        "queues", 1000, queues.columns, queues.units,
+    )  # fmt: skip
+    assert again.to_polars().equals(queues.to_polars())
+    assert repr(again) == repr(queues)
+
+
+def test_a_table_made_by_hand() -> None:
+    frame = pl.DataFrame({"time_s": [0.5, None], "port": ["a", "b"]})
+    table = Table("made", frame, ["time_s", "port"], {"time_s": "s", "port": ""}, 2)
+    assert repr(table) == "<Table made: 2 rows; time_s [s], port>"
+    arrays = table.to_numpy()
+    # Missing numbers are not numbers, and texts are texts.
+    assert np.isnan(arrays["time_s"][1])
+    assert arrays["port"].tolist() == ["a", "b"]
+    assert pa.table(table).column_names == ["time_s", "port"]

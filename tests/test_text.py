@@ -119,3 +119,34 @@ def test_bold_type_and_width_are_those_of_a_terminal(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("NO_COLOR", "1")
     assert text.bold("x") == "x"
+
+
+def test_the_borders_of_units_and_the_digits_of_defaults() -> None:
+    # 9.95 KB has two digits before the point and none behind it, 9.949 one of each.
+    assert [text.octets(n) for n in (9949, 9950, 99_500)] == ["9.9 KB", "10 KB", "100 KB"]
+    # 0.9995 of a unit is 1 of it in three digits.
+    assert [text.size(n) for n in (999_499, 999_500, 999_500_000)] == ["999 KB", "1 MB", "1 GB"]
+    assert (text.size(1234), text.size(1999)) == ("1.23 KB", "2 KB")
+    assert (text.octets(1234), text.octets(123)) == ("1.2 KB", "123 B")
+    long = {"median": 2.34567, "min": 1.23456, "max": 3.45678, "values": [1.0, 2.0, 3.0]}
+    assert text.spread(long, "jain") == "2.346 [1.235..3.457]"
+    assert (text.number(1.23456), text.number(-0.00001)) == ("1.235", "-0.00001")
+    assert (text.number(-1e-11), text.number(3.0), text.number(0.0)) == ("0", "3", "0")
+    assert (text.rate(1.23456789e9), text.rate(12.3456789)) == ("1.23457 Gb/s", "12.3457 b/s")
+    assert text.rate(1.23456789e4) == "12.3457 kb/s"
+    assert (text.duration(2e-10), text.duration(0)) == ("0.2 ns", "0 s")
+
+
+def test_a_line_of_a_table_is_never_wrapped() -> None:
+    wide = "x" * 5000
+    assert text.table(["a"], [[wide]]).splitlines()[2] == wide
+    assert text.table_width(["a"], [[wide]]) == 5000
+    blocks = text.fitted_table(["name", "b", "c"], [["n", wide, "1"]], 100).split("\n\n")
+    assert [block.splitlines()[0].split() for block in blocks] == [["name", "b"], ["name", "c"]]
+
+
+def test_bold_headings_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert text.table(["a"], [["1"]]) == "a\n-\n1"
+    monkeypatch.setattr(text, "_styled", lambda: True)
+    assert text.table(["a"], [["1"]]).startswith("\x1b[1ma\x1b[0m")
+    assert text.table_width(["a", "b"], [["1", "22"]]) == 1 + 2 + 2

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
+import qcnlab
 from conftest import CommandLine
-from qcnlab.warmup import mser5
+from qcnlab import api, warmup
+from qcnlab.tables import Table
+from qcnlab.warmup import Transient, mser5, transients
 
 ONE_SOURCE = "one-source-into-9g-rtt10us"
 
@@ -85,3 +91,121 @@ def test_the_command_holds_the_scenarios_warm_up_against_it(cli: CommandLine) ->
     assert told["suggested_s"] == max(ends)
     assert told["warmup_s"] == 0.0001
     assert ("is too short" in done.stdout) == (max(ends) > 0.0001)
+
+
+def test_a_level_far_from_zero_changes_nothing() -> None:
+    # Squares of ten thousand million leave no digits for deviations of one.
+    far = [1e10 + value for value in of_means(10, 2, 0, 2, 0, 2, 0, 2, 0, 2)]
+    assert mser5(far) == 5
+
+
+def of_queue(config: str, *replications: list[float]) -> qcnlab.Result:
+    """Return a result whose bottleneck has these queues each ms, and another port one of 1 MB."""
+    rows = [
+        (number, 0.001 * k, port, round(value if port == "a->b" else 1e6))
+        for number, values in enumerate(replications)
+        for k, value in enumerate(values)
+        for port in ("a->b", "b->a")
+    ]
+    frame = pl.DataFrame(
+        rows,
+        schema={"replication": pl.UInt32, "time_s": pl.Float64, "port": pl.String,
+                "queue_bytes": pl.UInt64},
+        orient="row",
+    )  # fmt: skip
+    queues = Table("queues", frame, frame.columns, {}, len(frame))
+    summary = {"scenario": "made", "bottleneck": {"port": "a->b"}}
+    return qcnlab.Result(config, summary, {}, lambda name: queues)
+
+
+def times_ten(*means: float) -> list[float]:
+    return [10 * value for value in of_means(*means)]
+
+
+def test_the_transients_of_replications_made_by_hand() -> None:
+    """The first is the series above times ten: five samples are cut, the sixth is at 5 ms.
+
+    The nine means behind them are 2, 0, 2, 0, 2, 0, 2, 0, 2, of mean 10 / 9, times ten and 20 more.
+    The second rises all the time, and ends nowhere.
+    """
+    steps = [value + 20 for value in times_ten(10, 2, 0, 2, 0, 2, 0, 2, 0, 2)]
+    rising = [100.0 * k for k in range(50)]
+    first, second = transients(of_queue("", steps, rising))
+    assert (first.replication, first.end_s) == (0, 0.005)
+    assert first.mean_bytes == pytest.approx(20 + 100 / 9)
+    assert second == Transient(1, None, None)
+    with pytest.raises(AttributeError, match="cannot assign"):
+        first.end_s = 0.0  # type: ignore[misc]
+
+
+def test_what_comes_with_the_first_hotspot_is_left_out() -> None:
+    # Fifty values of 3 up to 49 ms; the sample at 50 ms is the first of the hotspot.
+    series = [3.0] * 50 + [900.0] * 50
+    hotspots = '[[hotspot]]\nfrom = "70 ms"\n[[hotspot]]\nfrom = "50 ms"\n'
+    assert transients(of_queue(hotspots, series)) == [Transient(0, 0.0, 3.0)]
+    # With a hotspot at 49 ms there are too few; without one the step in the middle is none.
+    assert transients(of_queue('[[hotspot]]\nfrom = "49 ms"\n', series))[0].end_s is None
+    assert transients(of_queue("", series))[0].end_s is None
+
+
+HEAD = "one-source-into-9g-rtt10us: the queue of the bottleneck, before the first hotspot if "
+
+
+@pytest.mark.parametrize(
+    ("told", "own", "said", "suggested"),
+    [
+        # Of 2, 4 and 3 ms the median is 3, of the queues 30 B.
+        (
+            [(0.002, 20.0), (0.004, 40.0), (0.003, 30.0)], "4 ms",
+            ["the initial transient ends after 3 ms [2..4] in 3 of 3 replications; after it the "
+             "queue is 30 B [20..40]", "the scenario's warm-up of 4 ms is enough"], 0.004,
+        ),
+        (
+            [(0.002, 20.0)], "1 ms",
+            ["the initial transient ends after 2 ms [2..2] in 1 of 1 replication; after it the "
+             "queue is 20 B [20..20]",
+             "the scenario's warm-up of 1 ms is too short: -s warmup='2 ms'"], 0.002,
+        ),
+        (
+            [(0.002, 20.0), (None, None)], "1 ms",
+            ["the initial transient ends after 2 ms [2..2] in 1 of 2 replications; after it the "
+             "queue is 20 B [20..20]",
+             "in 1 it does not end in the first half: make the run longer, or take it that this "
+             "queue does not settle"], None,
+        ),
+        (
+            [(None, None), (None, None)], "1 ms",
+            ["in 2 it does not end in the first half: make the run longer, or take it that this "
+             "queue does not settle"], None,
+        ),
+        ([], "1 ms", [], None),
+    ],
+    ids=["enough", "too short", "one has none", "none", "no samples"],
+)  # fmt: skip
+def test_what_the_command_says(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    told: Sequence[tuple[float | None, float | None]],
+    own: str,
+    said: list[str],
+    suggested: float | None,
+) -> None:
+    asked: dict[str, Any] = {}
+    known = [Transient(k, end, mean) for k, (end, mean) in enumerate(told)]
+    monkeypatch.setattr(api, "run", lambda ready, **more: asked.update(more, ready=ready))
+    monkeypatch.setattr(warmup, "transients", lambda result: known)
+    changes = ["duration=100 ms", f"warmup={own}"]
+    warmup.warmup(ONE_SOURCE, changes, seed=3, reps=2, jobs=1)
+    assert capsys.readouterr().out.splitlines() == [f"{HEAD}there is one", *said]
+    assert (asked["seed"], asked["reps"], asked["jobs"]) == (3, 2, 1)
+    assert asked["ready"].to_dict()["warmup"] == own
+    warmup.warmup(ONE_SOURCE, changes, as_json=True)
+    read = json.loads(capsys.readouterr().out)
+    assert (read["warmup_s"], read["suggested_s"]) == (float(own[0]) / 1000, suggested)
+    assert [tuple(each.values()) for each in read["replications"]] == [
+        (k, *both) for k, both in enumerate(told)
+    ]
+
+
+def test_what_is_no_time_is_none() -> None:
+    assert (warmup._seconds("2 ms"), warmup._seconds("soon")) == (0.002, 0.0)

@@ -1,0 +1,218 @@
+"""What `qcnlab validate` does with what it is asked for: each part made by hand."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from made_up_book import book, check, claim, judged, row
+from qcnlab.book import command, evidence, pages, provenance, trials, variants
+from qcnlab.book.comparisons import FAILS, HOLDS
+from qcnlab.book.entries import ORDER, UNRUN
+from qcnlab.book.runner import CACHE
+from qcnlab.book.toml_table import BookError
+from qcnlab.book.trials import Outcome, Trial
+
+FOLDER = Path("/the/book")
+
+
+class Asked:
+    """What a run of the command asks of its parts; nothing is read, run or written."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *rows: Any, faults: tuple[str, ...] = ()):
+        self.calls: list[Any] = []
+
+        def noted(name: str, answer: Any) -> Any:
+            def call(*arguments: Any, **more: Any) -> Any:
+                self.calls.append((name, arguments, more))
+                return answer
+
+            return call
+
+        def only(wanted: Any, **more: Any) -> Any:
+            self.calls.append(("only", (wanted,), more))
+            return "chosen"
+
+        monkeypatch.setattr(command, "load", lambda folder: SimpleNamespace(only=only))
+        monkeypatch.setattr(command, "folder", lambda folder: FOLDER)
+        monkeypatch.setattr(provenance, "build", noted("build", "a build"))
+        monkeypatch.setattr(command, "results", noted("results", "all results"))
+        monkeypatch.setattr(command, "judge", lambda chosen, results: list(rows))
+        monkeypatch.setattr(command, "text_tables", lambda chosen, told: "the tables")
+        monkeypatch.setattr(command, "as_json", lambda told: {"rows": len(told)})
+        monkeypatch.setattr(command, "_controls", lambda *rest: "of controls")
+        monkeypatch.setattr(evidence, "write", noted("evidence", FOLDER / "evidence.json"))
+        monkeypatch.setattr(evidence, "read", lambda folder: "evidence")
+        monkeypatch.setattr(evidence, "faults", lambda chosen, known: list(faults))
+        monkeypatch.setattr(trials, "run", noted("trials", FOLDER / "trial.json"))
+        monkeypatch.setattr(pages, "write", noted("pages", [Path("a.md"), Path("b.md")]))
+
+    def of(self, name: str) -> list[Any]:
+        return [(arguments, more) for called, arguments, more in self.calls if called == name]
+
+
+def told(borne_out: bool, verdict: str = ORDER) -> Any:
+    return SimpleNamespace(borne_out=borne_out, row=SimpleNamespace(verdict=verdict))
+
+
+def test_nothing_is_recorded_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Asked(monkeypatch, told(True), told(False, UNRUN))
+    # A row that was not run bears nothing out and refutes nothing.
+    assert command.validate(["9.1", "deck009"]) == ({"rows": 2}, "the tables", True)
+    assert [name for name, _, _ in asked.calls] == ["only", "results"]
+    assert asked.of("only") == [((("9.1", "deck009"),), {"quick": False})]
+    assert asked.of("results") == [
+        (("chosen",), {"quick": False, "jobs": None, "folder": CACHE, "finished": False})
+    ]
+    more = Asked(monkeypatch, told(True), told(False))
+    answer = command.validate([], quick=True, finished=True, jobs=3, cache=Path("kept"))
+    assert answer[2] is False
+    assert more.of("only") == [(((),), {"quick": True})]
+    assert more.of("results")[0][1] == {
+        "quick": True, "jobs": 3, "folder": Path("kept"), "finished": True,
+    }  # fmt: skip
+
+
+def test_controls_write_evidence_and_say_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Asked(monkeypatch, told(True))
+    _, words, fine = command.validate([], controls=True)
+    assert (words, fine) == ("the tables\n\n/the/book/evidence.json", True)
+    assert asked.of("evidence") == [((FOLDER, "chosen", "of controls", "a build"), {})]
+    assert asked.of("build") == [((FOLDER,), {})]
+    assert asked.of("trials") == []
+    Asked(monkeypatch, told(True), faults=("row 9.1: one", "row 9.2: two"))
+    _, words, fine = command.validate([], controls=True)
+    assert words.splitlines()[1:] == ["", "row 9.1: one", "row 9.2: two", "/the/book/evidence.json"]
+    assert fine is False
+    Asked(monkeypatch, told(False))
+    assert command.validate([], controls=True)[2] is False
+
+
+@pytest.mark.parametrize(
+    ("options", "kinds"),
+    [
+        ({"readings": True}, [trials.READINGS]),
+        ({"laws": True}, [trials.LAWS]),
+        ({"readings": True, "laws": True}, [trials.READINGS, trials.LAWS]),
+    ],
+)
+def test_readings_and_laws_are_run_by_themselves(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, bool], kinds: list[Any]
+) -> None:
+    asked = Asked(monkeypatch, told(True))
+    _, words, _ = command.validate([], **options)  # type: ignore[arg-type]
+    each = [arguments for arguments, _ in asked.of("trials")]
+    assert [arguments[0] for arguments in each] == kinds
+    assert {arguments[1:4] for arguments in each} == {("chosen", FOLDER, "a build")}
+    assert isinstance(each[0][4], partial)
+    assert words == "the tables" + "\n\n/the/book/trial.json" * len(kinds)
+    assert asked.of("evidence") == []
+    assert len(asked.of("build")) == 1
+
+
+def test_pages_are_written_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = told(True)
+    asked = Asked(monkeypatch, row)
+    _, words, _ = command.validate([], pages=Path("out"))
+    assert asked.of("pages") == [(("chosen", [row], "all results", Path("out"), FOLDER), {})]
+    assert words == "the tables\n\na.md\nb.md"
+    assert asked.of("build") == []
+
+
+# Trials.
+
+OUTCOME = Outcome("digest", ("holds",), ("fails",), "drops: a: 3", ("x: 2",), True)
+
+
+def test_what_a_trial_wrote_is_read_again(tmp_path: Path) -> None:
+    trial = Trial("2026-01-31", "abc1234", "0123", {"9.1": OUTCOME})
+    trials._write(tmp_path / "laws.json", {"a law": trial})
+    assert trials.read(trials.LAWS, tmp_path) == {"a law": trial}
+    assert trials.read(trials.READINGS, tmp_path) == {}
+    lines = (tmp_path / "laws.json").read_text(encoding="utf-8").split("\n")
+    assert (lines[:2], lines[-3:]) == (["{", ' "a law": {'], [" }", "}", ""])
+    # What older runs did not say has not moved.
+    (tmp_path / "laws.json").write_text(
+        (tmp_path / "laws.json").read_text(encoding="utf-8").replace('"moved"', '"other"')
+    )
+    assert not trials.read(trials.LAWS, tmp_path)["a law"].rows["9.1"].moved
+    for damaged in ("{", "[]", '{"a law": []}', '{"a law": {"rows": []}}'):
+        (tmp_path / "laws.json").write_text(damaged)
+        with pytest.raises(BookError, match="qcnlab validate --laws writes it"):
+            trials.read(trials.LAWS, tmp_path)
+
+
+def test_a_run_of_trials_keeps_other_rows_and_drops_other_variants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build: Any = SimpleNamespace(commit="new", core="0123")
+    old = Trial("2026-01-01", "old", "0", {"9.1": OUTCOME, "9.2": OUTCOME})
+    trials._write(tmp_path / "laws.json", {"first": old, "gone": old})
+    (tmp_path / "laws.toml").write_text(
+        '[[law]]\nname = "first"\nchanges = "a=1"\n[[law]]\nname = "second"\nchanges = "a=2"\n'
+    )
+    fresh = Outcome("other", ("holds",), ("holds",), "", ())
+    watched: list[Any] = []
+
+    def watching(of: Any, run: Any) -> Any:
+        watched.append(of)
+        return "watched"
+
+    monkeypatch.setattr(trials, "_watching", watching)
+    monkeypatch.setattr(trials, "_outcomes", lambda kind, book, variant, run: {"9.2": fresh})
+    monkeypatch.setattr(provenance, "build", lambda folder: build)
+    whole: Any = "whole"
+    path = trials.run(trials.LAWS, whole, tmp_path, build, lambda of: {})
+    assert (path, watched) == (tmp_path / "laws.json", ["whole"])
+    known = trials.read(trials.LAWS, tmp_path)
+    assert list(known) == ["first", "second"]
+    assert known["first"].rows == {"9.1": OUTCOME, "9.2": fresh}
+    assert (known["second"].rows, known["second"].commit) == ({"9.2": fresh}, "new")
+    assert known["first"].date > "2026-01-01"
+    # Readings are of all rows; a repository that changes meanwhile is told.
+    (tmp_path / "readings.toml").write_text('[[reading]]\nname = "one"\nchanges = "a=1"\n')
+    monkeypatch.setattr(provenance, "build", lambda folder: None)
+    with pytest.raises(BookError, match="the repository changed during the run"):
+        trials.run(trials.READINGS, whole, tmp_path, build, lambda of: {})
+    assert watched == ["whole"]
+    assert not (tmp_path / "readings.json").exists()
+
+
+def test_outcomes_are_of_rows_that_were_run_and_of_those_without_claims(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A law of another case moves the drops of row 9.1 from 3 to 9 frames, and it fails."""
+    rows = [row("9.1", claim()), row("9.2", claim()), row("9.3")]
+    whole = book(*rows)
+    before = [judged(rows[0], check(claim())), judged(rows[1]), judged(rows[2])]
+    after = [judged(rows[0], check(claim(), FAILS, FAILS, 9.0)), judged(rows[1]), judged(rows[2])]
+    answers = iter([after, before])
+    monkeypatch.setattr(trials, "judge", lambda book, results: next(answers))
+    monkeypatch.setattr(variants, "changed", lambda book, variant, shown: whole)
+    monkeypatch.setattr(variants, "unchanged", lambda book, other: whole)
+    variant: Any = None
+    told = trials._outcomes(trials.LAWS, whole, variant, lambda of: {})
+    assert list(told) == ["9.1", "9.3"]
+    one = told["9.1"]
+    assert (one.before, one.after, one.moved) == ((HOLDS,), (FAILS,), True)
+    assert (one.claims, one.worst) == (whole.chapters[0].digest(rows[0]), "drops: a: 9 frames")
+    assert (told["9.3"].before, told["9.3"].worst, told["9.3"].moved) == ((), "", False)
+
+
+def test_the_rows_that_a_variant_touches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "laws.toml").write_text('[[law]]\nname = "one"\nchanges = "a=1"\n')
+    asked: list[bool] = []
+    part = book(row("9.1"), row("9.2"))
+
+    def changed(of: Any, variant: Any, *, shown: bool) -> Any:
+        asked.append(shown)
+        return part
+
+    monkeypatch.setattr(variants, "changed", changed)
+    assert trials.touched(trials.LAWS, part, tmp_path) == {"one": {"9.1", "9.2"}}
+    assert trials.touched(trials.READINGS, part, tmp_path) == {}
+    assert asked == [False]
