@@ -54,7 +54,6 @@ def _root(
     pass
 
 
-app.command()(mib.mib)
 app.command()(run_command.run)
 app.command()(experiment_commands.sweep)
 app.command()(warmup.warmup)
@@ -72,6 +71,7 @@ app.command()(file_commands.plot)
 app.command()(laboratory.lab)
 app.command()(file_commands.frames)
 app.command()(file_commands.dissector)
+app.command()(mib.mib)
 app.command()(catalogue_commands.schema)
 
 

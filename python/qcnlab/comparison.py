@@ -379,10 +379,14 @@ class Comparison:
         return said + ([flows] if flows else [])
 
     def _shown(self) -> list[str]:
-        def values(name: str) -> list[float | None]:
-            return [result.summary["metrics"][name]["max"] for result in self.results]
+        all_metrics = [result.summary["metrics"] for result in self.results]
 
-        shown = [name for name in SHOWN if any(value is not None for value in values(name))]
+        def values(name: str) -> list[float | None]:
+            return [metrics[name]["max"] for metrics in all_metrics]
+
+        # A run folder has the metrics that there were when it was written.
+        common = [name for name in SHOWN if all(name in metrics for metrics in all_metrics)]
+        shown = [name for name in common if any(value is not None for value in values(name))]
         return [name for name in shown if name not in UNLESS_ZERO or any(values(name))]
 
     def __repr__(self) -> str:
@@ -511,14 +515,13 @@ def _labels(results: Sequence[Result], differ: Mapping[str, list[str | None]]) -
     """Name runs by their schemes, by a key that differs, or by their scenarios and numbers."""
     names = [str(result.summary["scheme"]) for result in results]
     candidates = [names]
-    presets = [
-        f"{name} {result.summary['preset']}" for name, result in zip(names, results, strict=True)
-    ]
-    candidates.append(presets)
+    candidates.append(
+        [f"{result.summary['scheme']} {result.summary['preset']}" for result in results]
+    )
     few = [key for key in differ if not key.startswith("scheme.") or key == "scheme.name"]
     few = few or list(differ)
-    if 0 < len(few) <= MOST_KEYS:
-        short = {key: key.rsplit(".", 1)[-1] for key in few}
+    if len(few) <= MOST_KEYS:
+        short = {key: key.rpartition(".")[-1] for key in few}
         candidates += [[f"{short[key]} {value}" for value in differ[key]] for key in few]
         together = zip(*(differ[key] for key in few), strict=True)
         candidates.append(

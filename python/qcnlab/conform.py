@@ -284,7 +284,8 @@ def _table(
 
 
 app = typer.Typer(
-    help="Hold a capture against the law of QCN: senders (rp) or a port of a switch (cp).",
+    help="Hold a capture against the law of QCN.\n\n"
+    "The law of senders (rp), or of a port of a switch (cp).",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

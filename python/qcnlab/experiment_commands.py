@@ -72,9 +72,10 @@ def sweep(
     on: On = None,
     as_json: Json = False,
 ) -> None:
-    """Run a scenario over a grid of values; the same command again runs what is missing.
+    """Run a scenario over a grid of values.
 
-    Exits with 1 if a run ended in a deadlock; its point is marked.
+    The same command again runs what is missing. Exits with 1 if a run ended in a deadlock; its
+    point is marked.
     """
     from qcnlab.sweeps import command
 
@@ -217,7 +218,10 @@ def validate(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run the validation book; exit with 1 if the runs do not bear out what a row says."""
+    """Run the validation book.
+
+    Exits with 1 if the runs do not bear out what a row says.
+    """
     from qcnlab.book import command
 
     summary, words, holds = command.validate(

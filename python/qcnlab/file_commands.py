@@ -25,7 +25,7 @@ def plot(
         ),
     ] = None,
 ) -> None:
-    """Draw the figures of a run folder again; print the paths."""
+    """Draw the figures of a run, sweep or demo; print their paths."""
     from qcnlab.redraw import redraw
 
     for path in redraw(folder, out):
@@ -42,7 +42,10 @@ def frames(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print the frames of a capture: time, port, kind, Fb, CPID, RPID, offset, delta, quanta."""
+    """Print the frames of a capture.
+
+    Their columns: time, port, kind, Fb, CPID, RPID, offset, delta, quanta.
+    """
     from qcnlab import captures
 
     kinds = frozenset(name.lower() for name in kind or [])
@@ -67,7 +70,10 @@ def dissector(
         typer.Option("--folder", metavar="DIR", help="With --install: another folder."),
     ] = None,
 ) -> None:
-    """Print the Lua dissector that teaches Wireshark CN-TAG and CNM, or install it."""
+    """Print or install a dissector for Wireshark.
+
+    It is written in Lua and knows CN-TAG and CNM.
+    """
     import qcnlab.dissector
 
     if install:

@@ -86,7 +86,10 @@ def fct(
         typer.Option("-o", "--out", metavar="FILE", help="Draw the figure: .svg, .png or .pdf."),
     ] = None,
 ) -> None:
-    """Print completion times and slowdowns of a run's flows by size or by traffic entry."""
+    """Print completion times and slowdowns of a run's flows.
+
+    They are grouped by size, or by traffic entry.
+    """
     from qcnlab.results import open_run
 
     result = open_run(folder)
@@ -148,7 +151,7 @@ def compare(
         typer.Option("-o", "--out", metavar="FILE", help="Draw the figure: .svg, .png or .pdf."),
     ] = None,
 ) -> None:
-    """Lay runs side by side: what differs, their metrics, and a figure.
+    """Lay runs side by side: what differs, metrics, a figure.
 
     Exits with 1 if a run ended in a deadlock; it is named.
     """

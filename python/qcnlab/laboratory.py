@@ -79,10 +79,10 @@ def lab(
         bool, typer.Option("--open/--no-open", help="Open a browser, or only print the address.")
     ] = True,
 ) -> None:
-    """Open the laboratory in a browser: sliders, schemes side by side, six lessons.
+    """Open the laboratory in a browser.
 
-    It is one file that runs the engine in the page; nothing leaves it. Where a browser refuses
-    files, --serve hands it out on 127.0.0.1.
+    It has sliders, schemes side by side and six lessons. It is one file that runs the engine in
+    the page; nothing leaves it. Where a browser refuses files, --serve hands it out on 127.0.0.1.
     """
     from qcnlab.api import load
 

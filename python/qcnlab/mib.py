@@ -162,7 +162,10 @@ def mib(
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Print the objects of IEEE8021-CN-MIB and Linux' ieee_qcn as a run's network answers them."""
+    """Print the managed objects of a run's network.
+
+    They are those of IEEE8021-CN-MIB and of Linux' ieee_qcn.
+    """
     from pathlib import Path
 
     answers = chosen(objects(Path(folder), replication), node)

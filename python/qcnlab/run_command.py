@@ -85,7 +85,10 @@ def run(
         typer.Option("--capture-snap", min=1, help="Octets kept of a frame; all if not given."),
     ] = None,
 ) -> None:
-    """Run a scenario, print its metrics and write a run folder; exit with 1 after a deadlock."""
+    """Run a scenario, print its metrics and write a run folder.
+
+    Exits with 1 after a deadlock.
+    """
     from qcnlab import api
     from qcnlab.folders import NewFolder
     from qcnlab.metrics_text import metrics_text

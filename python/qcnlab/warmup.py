@@ -119,7 +119,10 @@ def warmup(
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
-    """Find where the initial transient of a run ends, by MSER-5, and suggest a warm-up."""
+    """Find where the initial transient of a run ends.
+
+    MSER-5 finds it. A warm-up that leaves it out is suggested.
+    """
     ready = api.load(scenario).with_(*(changes or []))
     told = transients(api.run(ready, reps=reps, seed=seed, jobs=jobs))
     ends = [each.end_s for each in told if each.end_s is not None]

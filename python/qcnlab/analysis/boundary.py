@@ -167,7 +167,7 @@ def boundary(
     scenario : Scenario
         A scenario that a model describes.
     sources : sequence of int
-        Numbers N of sources.
+        Numbers N of sources; by default 2, 5, 10, 20, 50 and 100.
     rtts_s : sequence of float, optional
         RTTs, s, rising; by default a tenth to 2.3 times the median edge of linear theory.
     reps : int

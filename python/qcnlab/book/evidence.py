@@ -138,7 +138,7 @@ def read(book_folder: Path) -> Evidence:
     try:
         tree = json.loads(path.read_text(encoding="utf-8"))
         return Evidence(tuple(_run(each) for each in tree))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BookError(f"{path}: {error}; qcnlab validate --controls writes it") from error
 
 

@@ -213,7 +213,7 @@ def read(kind: Kind, book_folder: Path) -> dict[str, Trial]:
     try:
         tree = json.loads(path.read_text(encoding="utf-8"))
         return {name: _trial(each) for name, each in tree.items()}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BookError(f"{path}: {error}; qcnlab validate --{kind.key}s writes it") from error
 
 

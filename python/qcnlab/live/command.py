@@ -14,7 +14,8 @@ from qcnlab import text
 from qcnlab.options import Changes, File, Json, Seed, print_json
 
 app = typer.Typer(
-    help="Run scenarios on real frames between network namespaces of this machine (Linux).",
+    help="Run scenarios on real frames, on Linux.\n\n"
+    "Frames cross links between network namespaces of this machine.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -45,7 +46,10 @@ class LimiterKind(StrEnum):
 
 @app.command()
 def doctor(as_json: Json = False) -> None:
-    """Tell what this machine can do of live runs, and what to do about the rest."""
+    """Tell what this machine can do of live runs.
+
+    Also what to do about the rest.
+    """
     from qcnlab.live.running import examine
 
     machine = examine()
@@ -94,7 +98,7 @@ def run(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Run a scenario on real frames, print its metrics and write a run folder."""
+    """Run a scenario live, print its metrics and write a run folder."""
     from qcnlab import api
     from qcnlab.folders import NewFolder
     from qcnlab.live import running
@@ -138,7 +142,10 @@ def up(
         bool, typer.Option("--json", help="Print a line of JSON each second instead of the view.")
     ] = False,
 ) -> None:
-    """Leave a scenario's network standing for programs of your own, until Ctrl-C (root only)."""
+    """Leave a scenario's network standing for programs of your own.
+
+    It stands until Ctrl-C. Needs root.
+    """
     from dataclasses import asdict
 
     from qcnlab import api
@@ -175,7 +182,10 @@ def compare(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Run a scenario live and simulate it at the same scale: one table, one figure."""
+    """Run a scenario live and simulate it at the same scale.
+
+    Both are in one table and one figure.
+    """
     from qcnlab import api, plots
     from qcnlab.folders import NewFolder
     from qcnlab.live import comparing

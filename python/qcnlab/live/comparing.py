@@ -11,7 +11,7 @@ import polars
 from matplotlib.figure import Figure
 
 from qcnlab import api, text
-from qcnlab.live.running import INVALID, SCALE, run_labelled, slowed
+from qcnlab.live.running import INVALID, SCALE, run, slowed
 from qcnlab.notebook import ShownFigure
 from qcnlab.plots import TITLE, envelope, one, source_style, style
 
@@ -207,10 +207,10 @@ def compare(
     live: list[Result] = []
     for number in range(live_reps):
         label = f"{scenario.name}, live {number + 1} of {live_reps}"
-        live.append(run_labelled(label, scenario, scale, seed=first + number))
+        live.append(run(scenario, scale=scale, seed=first + number, label=label))
         if not _is_valid(live[-1]):
             again = f"{label}, again"
-            live.append(run_labelled(again, scenario, scale, seed=first + number))
+            live.append(run(scenario, scale=scale, seed=first + number, label=again))
     simulated = api.run(slow, reps=reps, seed=seed)
     return Comparison(simulated, live, scale)
 

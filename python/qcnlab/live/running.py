@@ -101,6 +101,7 @@ def run(
     seed: int | None = None,
     capture: Path | None = None,
     progress: bool | None = None,
+    label: str | None = None,
 ) -> Result:
     """Run a scenario live: on real frames, `scale` times slower than it says.
 
@@ -126,6 +127,8 @@ def run(
         File for what all ports sent and hosts received, as pcapng.
     progress : bool, optional
         As in `qcnlab.run`.
+    label : str, optional
+        What the bar of its progress says; the scenario's name by default.
 
     Returns
     -------
@@ -138,24 +141,9 @@ def run(
     Error
         If the machine cannot, or the scenario has what the data plane has not.
     """
-    label = f"{scenario.name}, live"
-    return run_labelled(label, scenario, scale, traffic, limiter, seed, capture, progress)
-
-
-def run_labelled(
-    label: str,
-    scenario: Scenario,
-    scale: int,
-    traffic: Traffic = "own",
-    limiter: Limiter = "adapter",
-    seed: int | None = None,
-    capture: Path | None = None,
-    progress: bool | None = None,
-) -> Result:
-    """Run a scenario live as `run` does, with a label for its progress."""
     seed = within("seed", seed, 0, MOST_SEED)
     started = time.perf_counter()
-    with Bar(label, progress) as bar:
+    with Bar(label or f"{scenario.name}, live", progress) as bar:
         outcome, account = _core.live_run(
             scenario._core,
             scale=scale,

@@ -24,9 +24,10 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Write one HTML file about runs or a sweep, which opens offline; print its path.
+    """Write one HTML file about runs or a sweep, and print its path.
 
-    It shows what was run, numbers with their definitions, and curves that zoom together.
+    It opens offline. It shows what was run, numbers with their definitions, and curves that zoom
+    together.
     """
     from qcnlab.errors import FolderError
     from qcnlab.folders import write_whole
