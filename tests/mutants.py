@@ -40,7 +40,6 @@ import rust_builds
 ROOT = Path(__file__).resolve().parent.parent
 TOOL = ROOT / "target/tools/bin/cargo-mutants"
 TREE = ROOT / "target/mutants-tree"
-PYTHON_TREE = ROOT / "target/mutants-tree-python"
 KEPT = ROOT / "target/mutants"
 REASONS = ROOT / "tests/mutants_left.toml"
 PACKAGES = (
@@ -192,16 +191,17 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="how many are tested at a time")
     parser.add_argument("--page", type=Path, help="write the table here instead of printing it")
     arguments = parser.parse_args()
-    kept = Kept(clone([TREE, PYTHON_TREE]))
+    python_trees = [TREE.with_name(f"{TREE.name}-python-{n}") for n in range(arguments.jobs)]
+    kept = Kept(clone([TREE, *python_trees]))
     chosen = [package for package in packages if package in (arguments.package or packages)]
-    of_python = python_mutants.Mutants(PYTHON_TREE, ROOT, kept.folder)
+    of_python = [python_mutants.Mutants(tree, ROOT, kept.folder) for tree in python_trees]
     of_rust = {
         package: rust_builds.listed(TOOL, TREE, package)
         for package in chosen
         if package in PACKAGES
     }
     known = {
-        package: list(of_rust[package]) if package in of_rust else of_python.names(package)
+        package: list(of_rust[package]) if package in of_rust else of_python[0].names(package)
         for package in chosen
     }
     mutants = [(package, name) for package, names in known.items() for name in names]
@@ -220,8 +220,7 @@ def main() -> None:
         left -= len(names)
         keep = functools.partial(kept.add, package)
         if package not in of_rust:
-            for name in names:
-                keep(name, of_python.tested([name])[name])
+            python_mutants.try_each(of_python, names, keep)
         elif names:
             bench = rust_builds.Bench(TREE, package, laws(package))
             together = {

@@ -12,7 +12,9 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -260,9 +262,14 @@ class Mutants:
         """Return the names of all mutants of a package."""
         return [name for name, (part, _) in self.all.items() if part in PACKAGES[package]]
 
-    def tested(self, names: list[str]) -> dict[str, str]:
-        """Return what became of each of the mutants `names`."""
-        return {name: self._tested(*self.all[name]) for name in names}
+    def learn(self, names: list[str]) -> None:
+        """See to it that what the tests take and reach is known that the mutants `names` meet."""
+        for part in {self.all[name][0] for name in names}:
+            self._usual(part)
+
+    def tested(self, name: str) -> str:
+        """Return what became of a mutant."""
+        return self._tested(*self.all[name])
 
     def _files(self, part: str) -> list[str]:
         files = {file for pattern in PARTS[part].tests for file in self.tree.glob(pattern)}
@@ -321,6 +328,25 @@ class Mutants:
         finally:
             file.write_bytes(octets)
             os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+def try_each(benches: list[Mutants], names: list[str], keep: Callable[[str, str], None]) -> None:
+    """Put mutants to their tests, one at a time in each clone; `keep` what becomes of each."""
+    benches[0].learn(names)
+    left, lock = iter(names), threading.Lock()
+
+    def go_on(bench: Mutants) -> None:
+        while True:
+            with lock:
+                name = next(left, None)
+            if name is None:
+                return
+            outcome = bench.tested(name)
+            with lock:
+                keep(name, outcome)
+
+    with ThreadPoolExecutor(len(benches)) as pool:
+        list(pool.map(go_on, benches))
 
 
 def quickest(seconds: Seconds) -> Seconds:

@@ -153,3 +153,32 @@ def test_a_new_run_of_a_part_has_its_tests_in_order() -> None:
     assert kept("a", "other", "b") == ["b", "a"]
     assert kept("a", "renamed") == ["renamed", "a"]
     assert list(python_mutants.quickest({"a": 2.0, "b": 1.0})) == ["b", "a"]
+
+
+class Clone:
+    """A clone that says that every mutant is killed, and waits for the others while it does."""
+
+    def __init__(self, together: threading.Barrier) -> None:
+        self.together = together
+        self.learnt: list[str] = []
+        self.tried: list[str] = []
+
+    def learn(self, names: list[str]) -> None:
+        self.learnt += names
+
+    def tested(self, name: str) -> str:
+        self.together.wait(30)
+        self.tried.append(name)
+        return f"caught {name}"
+
+
+def test_clones_share_the_mutants() -> None:
+    """One learns what the tests take, for all; each mutant is tried once, two at a time."""
+    together = threading.Barrier(2)
+    first, second = Clone(together), Clone(together)
+    kept: dict[str, str] = {}
+    names = ["a", "b", "c", "d"]
+    python_mutants.try_each([first, second], names, kept.__setitem__)  # type: ignore[list-item]
+    assert kept == {name: f"caught {name}" for name in names}
+    assert (first.learnt, second.learnt) == (names, [])
+    assert sorted(first.tried + second.tried) == names
