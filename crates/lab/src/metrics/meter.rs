@@ -224,7 +224,8 @@ impl RateSums {
         }
         self.one_at_95.push(index, bps >= 0.95 * self.possible_bps);
         self.lasting_at_95.push(index, bps >= 0.95 * self.possible_bps);
-        let begins = self.recovery.push(index, self.before.value().is_some_and(|before| bps >= 0.95 * before));
+        let begins =
+            self.recovery.push(index, self.before.value().is_some_and(|before| before > 0.0 && bps >= 0.95 * before));
         if begins {
             self.outside = self.before;
         }
@@ -343,5 +344,20 @@ recovery_hold = "2 ms"
         assert_eq!((read(5, 100).1, read(6, 96).1), (vec![0, 0], vec![96, 96]));
         assert_eq!(read(7, 20), (0, vec![116, 116], 6.5));
         assert_eq!(meter.bins.recovery.first(), Some(5));
+    }
+
+    /// A port that carries something before the hotspot has recovered with the first good bin after it. One that carries
+    /// nothing before has no level to come back to, though 0 is 95 % of 0.
+    #[test]
+    fn nothing_before_the_hotspot_is_no_level() {
+        let scenario = Scenario::parse(PAIR.trim_start(), "pair.toml").unwrap_or_else(|error| panic!("{error}"));
+        let fabric = Fabric::new(&scenario, Draw { seed: 1, replication: 0 }).unwrap_or_else(|error| panic!("{error}"));
+        for (before, recovery) in [(100, Some(4)), (0, None)] {
+            let mut meter = Meter::new(&scenario, &fabric);
+            for octets in [before, before, 50, 50, 100, 100, 100, 100, 100, 100] {
+                meter.bins.close(&meter.windows, octets);
+            }
+            assert_eq!(meter.bins.recovery.first(), recovery, "{before} octets before");
+        }
     }
 }

@@ -69,7 +69,7 @@ pub const METRICS: &[Metric] = &[
         unit: "ms",
         about: "From the end of the hotspot to the end of the first throughput bin from which on the bottleneck \
                 carries at least 95 % of its mean before the hotspot for record.recovery_hold, by default 10 ms. None when \
-                it never does.",
+                it never does, or carries nothing before the hotspot.",
         source: "decks 000 and 001, recovery time",
         definition: Definition::Run(|view| view.ms_after_hotspot(&view.meter.bins.recovery)),
     },
@@ -188,7 +188,8 @@ pub const METRICS: &[Metric] = &[
         name: "messages",
         title: "messages",
         unit: "messages",
-        about: "Messages that congestion points sent in the whole run.",
+        about: "Messages that congestion points, and receivers that answer marked frames (CNPs of DCQCN), sent in the whole \
+                run. Marks that come back on acknowledgements are none.",
         source: "-",
         definition: Definition::Run(|view| Some(view.done.counters.messages_sent as f64)),
     },
