@@ -92,6 +92,8 @@ def test_every_value_within_limits_or_strictly_within() -> None:
         ([1.0, 2.0], HOLDS, FAILS),
         ([1.5, 1.9], HOLDS, HOLDS),
         ([0.9, 1.5], FAILS, FAILS),
+        ([1.5, 2.0], HOLDS, FAILS),
+        ([1.0, 1.5], HOLDS, FAILS),
         ([1.5, 2.1], FAILS, FAILS),
     ):
         assert verdicts._every(Values.of(each), (1.0, 2.0), word) == every
@@ -323,3 +325,22 @@ def test_a_batch_moves_the_bar_by_its_share() -> None:
     for fraction in (0.0, 0.5, 1.0):
         runner._move(bar, 0.2, 0.4, fraction)
     assert at == pytest.approx([0.2, 0.4, 0.6])
+
+
+def test_values_that_do_not_vary_have_themselves_as_interval() -> None:
+    # The sum of three times 0.1 over 3 is a last digit more than 0.1.
+    assert comparisons.interval(np.array([0.1] * 3), 0.95) == (0.1, 0.1)
+    # 1 is 1e-13 of 1e13: apart by rounding alone, so their mean stands for both.
+    close = np.array([1e13 - 0.5, 1e13 + 0.5])
+    assert comparisons.interval(close, 0.95) == (1e13, 1e13)
+    # 2 is more: t(0.975, 1) = 12.706 times the deviation 1.414 over the root of 2, so 12.706.
+    low, high = comparisons.interval(np.array([1e13 - 1, 1e13 + 1]), 0.95)
+    assert (low - 1e13, high - 1e13) == pytest.approx((-12.706, 12.706), abs=0.01)
+    # What never came, or is not a number, leaves everything open.
+    for open_ in (INF, math.nan):
+        assert comparisons.interval(np.array([1.0, open_]), 0.95) == (-INF, INF)
+
+
+def test_a_word_demands_only_what_it_says() -> None:
+    plain = Word("w", "", "limit")
+    assert (plain.ratio, plain.ratios, plain.composite) == (1.0, (-INF, INF), False)

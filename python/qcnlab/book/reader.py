@@ -277,7 +277,7 @@ def _figure(table: TomlTable, cases: dict[str, Case]) -> Figure:
     names = table.words("names", [])
     if len(names) not in (1, len(chosen)):
         table.refuse(f"the figure has {len(chosen)} cases and {len(names)} names")
-    if len(names) == 1 and len(chosen) > 1:
+    if len(names) == 1:
         names = [_named(names[0], wildcards, table) for _, wildcards in chosen]
     figure = Figure(
         form=table.one_of("form", FORMS),
