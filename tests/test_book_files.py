@@ -15,6 +15,7 @@ from qcnlab.book.derived import Entry
 from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN
 from qcnlab.book.evidence import Evidence, RowEvidence, Run
 from qcnlab.book.toml_table import BookError, TomlTable
+from qcnlab.book.words import Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -203,3 +204,21 @@ def test_a_figure_names_its_cases_each_or_by_one_pattern() -> None:
         names("{kind}-10", "one", "two", "three")
     with pytest.raises(BookError, match="the figure has 2 cases and 0 names"):
         names("{kind}-10")
+
+
+def test_a_gain_is_compared_with_that_between_two_cases_by_name() -> None:
+    def gain(*over: str) -> tuple[str, ...]:
+        tree = {"word": "more", "of": "drops", "entry": "009-1-a", "case": "{kind}-10"}
+        table = TomlTable("x", tree | {"than": "b", "over": list(over)})
+        words = {"more": Word("more", "", "gain")}
+        cases = dict.fromkeys(("qcn-10", "b", "qcn-20"), CASE)
+        (claim,) = reader._claims(table, cases, words)
+        return claim.cases
+
+    assert gain("{kind}-20", "b") == ("qcn-10", "b", "qcn-20", "b")
+    with pytest.raises(BookError, match="there is no case 'ecm-20' to compare 'qcn-10' with"):
+        gain("b", "ecm-20")
+    with pytest.raises(BookError, match="there is no case '' to compare 'qcn-10' with"):
+        gain("", "b")
+    with pytest.raises(BookError, match="'more' needs two cases, over"):
+        gain("b")

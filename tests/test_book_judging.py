@@ -228,6 +228,8 @@ def test_a_gain_holds_above_zero_and_fails_below() -> None:
     assert gain(-1.0, -1.0).verdict == FAILS
     assert gain(0.0, 0.0).verdict == FAILS
     assert gain(-1.0, 2.0).verdict == UNDECIDED
+    # Mean 0.033, deviation 0.153 over 3: t(0.975, 2) = 4.303, so 0.033 +- 0.379.
+    assert gain(-0.1, 0.0, 0.2).verdict == UNDECIDED
     assert gain(1.0, 1.0).limits == (0.0, INF)
 
 
@@ -240,6 +242,11 @@ def test_sameness_lies_inside_fails_outside_and_is_open_across() -> None:
     assert (same(1.0, 1.0), same(0.5, 0.5), same(1.25, 1.25)) == (HOLDS, FAILS, FAILS)
     assert same(0.8, 0.8) == FAILS
     assert same(0.7, 1.1) == UNDECIDED
+    # Deviation 0.01 over 3: t(0.95, 2) = 2.92, so 0.017 to either side of either limit.
+    assert same(0.79, 0.80, 0.81) == UNDECIDED
+    assert same(1.24, 1.25, 1.26) == UNDECIDED
+    assert same(0.76, 0.77, 0.78) == FAILS
+    assert same(1.22, 1.23, 1.24) == HOLDS
     assert same(math.nan) == FAILS
 
 

@@ -179,7 +179,8 @@ def test_evidence_keeps_what_other_builds_gave_of_other_rows(
     now = Run("2026-01-03", "abc1234", "0123", {"9.2": told(MISSED), "9.8": told(MISSED)})
     tree = [evidence._tree(run) for run in (old, gone, now)]
     (tmp_path / "evidence.json").write_text(json.dumps(tree))
-    evidence.write(tmp_path, whole, {"9.1": told(ORDER), "9.2": told(ORDER)}, build)
+    rows = {"9.1": told(ORDER), "9.2": told(ORDER)}
+    assert evidence.write(tmp_path, whole, rows, build) == tmp_path / "evidence.json"
     # A key to a line, a space deeper at each level, so that a commit shows what changed.
     lines = (tmp_path / "evidence.json").read_text(encoding="utf-8").split("\n")
     assert [*lines[:2], *lines[-3:]] == ["[", " {", " }", "]", ""]

@@ -181,7 +181,7 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
             word,
             of,
             case,
-            _fill(than, case, wildcards, cases, table) or None,
+            _fill(than, case, wildcards, cases, table) if than else None,
             _both(tuple(_fill(each, case, wildcards, cases, table) for each in over)),
             during,
             flows,
@@ -224,8 +224,6 @@ def _both(names: tuple[str, ...]) -> tuple[str, str]:
 def _fill(
     than: str, case: str, wildcards: dict[str, str], cases: dict[str, Case], table: TomlTable
 ) -> str:
-    if not than:
-        return ""
     name = than.format_map(wildcards)
     if name not in cases:
         table.refuse(f"there is no case '{name}' to compare '{case}' with")
