@@ -13,10 +13,20 @@ import pytest
 
 from conftest import HOTSPOT, ROOT, SHORT, CommandLine
 from qcnlab import book
-from qcnlab.book import command, comparisons, evidence, hotspot, runner, trials, variants, verdicts
+from qcnlab.book import (
+    command,
+    comparisons,
+    evidence,
+    hotspot,
+    pages,
+    runner,
+    trials,
+    variants,
+    verdicts,
+)
 from qcnlab.book.cases import Hot
 from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED
-from qcnlab.book.entries import VERDICTS, Fixed
+from qcnlab.book.entries import ORDER, VERDICTS, Fixed
 from qcnlab.book.evidence import RowEvidence
 from qcnlab.book.traces import Traces
 from qcnlab.book.values import Values
@@ -296,7 +306,7 @@ def judged(
     of: book.Claim, ours: list[Any], theirs: list[Any] | None = None, *, same: bool = False
 ) -> str:
     case_results = {"a": case_of(ours), "b": case_of(theirs or [])}
-    verdict, _ = verdicts._claim(of, case_results, same=same)
+    verdict, _ = verdicts._claim(of, case_results, same=same, several=1)
     return verdict
 
 
@@ -511,6 +521,43 @@ def test_validate_runs_all_rows_and_writes_nothing_unless_asked(
     command.validate([], book=folder, finished=True, jobs=2, cache=folder / "kept")
     assert asked[1][1] == {"quick": False, "jobs": 2, "folder": folder / "kept", "finished": True}
     assert sorted(path.name for path in folder.iterdir()) == ["deck009.toml", "words.toml"]
+
+
+def test_the_first_page_is_of_the_whole_book_and_the_others_of_what_is_asked_for(
+    write: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Of decks 009 and 010 the first is asked for; each has a row, and a law touches both."""
+    book_folder = write(HEAD + ROW)
+    other = (HEAD + ROW).replace("A deck", "Another").replace('id = "9.1"', 'id = "10.1"')
+    (book_folder / "deck010.toml").write_text(other)
+    (book_folder / "laws.toml").write_text('[[law]]\nname = "none"\nchanges = "scheme.name=none"\n')
+    both = book.load(book_folder)
+    nine, ten = (chapter.rows[0] for chapter in both.chapters)
+    said = RowEvidence(both.chapters[0].digest(nine), ORDER, True, None, "3 KB", "< 5 KB")
+    build = evidence.Run("2026-02-01", "abc1234", "0123", {"9.1": said})
+    (book_folder / "evidence.json").write_text(json.dumps([evidence._tree(build)]))
+    lost = trials.Outcome("", (HOLDS, HOLDS), (FAILS, HOLDS), "", ())
+    trials._write(
+        book_folder / "laws.json",
+        {"none": trials.Trial("2026-02-01", "abc1234", "0123", {"9.1": lost})},
+    )
+    judged = [verdicts.Judged(row, (), (), ()) for row in (ten, nine)]
+    folder = tmp_path / "a" / "b"
+    # The folder and those above it are made; what is there already is written anew.
+    for _ in range(2):
+        paths = pages.write(both.only(("9.1",)), judged, {"deck009": {}}, folder, book_folder)
+        assert paths == [folder / "README.md", folder / "deck009.md"]
+    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "deck009.md", "img"]
+    first, page = (path.read_text(encoding="utf-8") for path in paths)
+    assert "| [A deck](deck009.md) | 0 | 1 | 0 | 0 | 0 |" in first
+    assert "| [Another](deck010.md) | 0 | 0 | 0 | 0 | 1 |" in first
+    # Row 9.1 holds without control, and the one law that was run makes one of its claims fail.
+    row = "[9.1](deck009.md#row-9-1)"
+    assert f"| {row} | short | 3 KB | < 5 KB | without control | 1 of 1 |" in first
+    assert f"| {row} | order reproduced | 1/2 |" in first
+    assert [line for line in page.splitlines() if line.startswith("#")] == [
+        "# A deck", "## Row 9-1",
+    ]  # fmt: skip
 
 
 def test_evidence_refuses_what_cannot_fail_and_what_was_not_run(

@@ -159,6 +159,12 @@ def test_the_first_part_that_changes_a_case_counts() -> None:
         assert case.changes[-1] == "seed=1"
     assert case.replications == 4
     assert variants.unchanged(whole, changed).chapters[0].rows == (of,)
+    # A model has no law to change, and stays as it is.
+    model = replace(CASE, name="m", model="lag_loop", changes=("beta=2",))
+    both = book(of, row("9.2", claim(case="m")), a=CASE, m=model)
+    kept = variants.changed(both, Variant("v", (second,)), shown=False)
+    assert kept.chapters[0].cases["m"] is model
+    assert kept.chapters[0].rows == (of,)
     unknown = Variant("v", (Part(("*",), (), ("scheme.rp.nothing*2",)),))
     assert variants.changed(whole, unknown, shown=False).chapters == ()
     refused = Variant("v", (Part(("*",), (), ("scheme.rp.gd=-1",)),))

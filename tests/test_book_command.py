@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from made_up_book import book, check, claim, judged, row
+from made_up_book import CASE, book, chapter, check, claim, judged, row
 from qcnlab.book import command, evidence, pages, provenance, trials, variants
 from qcnlab.book.comparisons import FAILS, HOLDS
-from qcnlab.book.entries import ORDER, UNRUN
-from qcnlab.book.runner import CACHE
+from qcnlab.book.entries import ORDER, UNRUN, Book, Reading
+from qcnlab.book.runner import CACHE, CaseResult
 from qcnlab.book.toml_table import BookError
 from qcnlab.book.trials import Outcome, Trial
 
@@ -156,6 +157,7 @@ def test_a_run_of_trials_keeps_other_rows_and_drops_other_variants(
         '[[law]]\nname = "first"\nchanges = "a=1"\n[[law]]\nname = "second"\nchanges = "a=2"\n'
     )
     fresh = Outcome("other", ("holds",), ("holds",), "", ())
+    assert not fresh.moved
     watched: list[Any] = []
 
     def watching(of: Any, run: Any) -> Any:
@@ -190,7 +192,9 @@ def test_outcomes_are_of_rows_that_were_run_and_of_those_without_claims(
     whole = book(*rows)
     before = [judged(rows[0], check(claim())), judged(rows[1]), judged(rows[2])]
     after = [judged(rows[0], check(claim(), FAILS, FAILS, 9.0)), judged(rows[1]), judged(rows[2])]
-    answers = iter([after, before])
+    # What was run as it is only has no outcome, and cannot be compared.
+    unrun = [judged(rows[0]), judged(rows[1]), replace(after[2], row=row("9.3", shown=(1,)))]
+    answers = iter([after, before, unrun, before])
     monkeypatch.setattr(trials, "judge", lambda book, results: next(answers))
     monkeypatch.setattr(variants, "changed", lambda book, variant, shown: whole)
     monkeypatch.setattr(variants, "unchanged", lambda book, other: whole)
@@ -201,6 +205,34 @@ def test_outcomes_are_of_rows_that_were_run_and_of_those_without_claims(
     assert (one.before, one.after, one.moved) == ((HOLDS,), (FAILS,), True)
     assert (one.claims, one.worst) == (whole.chapters[0].digest(rows[0]), "drops: a: 9 frames")
     assert (told["9.3"].before, told["9.3"].worst, told["9.3"].moved) == ((), "", False)
+    assert trials._outcomes(trials.LAWS, whole, variant, lambda of: {}) == {}
+
+
+def test_an_outcome_tells_what_changed_cases_of_its_own_chapter_show() -> None:
+    """Of deck 009 b changes, of deck 010 a, which there has more replications; drops become 9."""
+    b, more = replace(CASE, name="b"), replace(CASE, replications=20)
+    shown = tuple(Reading(f"of {case}", "drops", case, None, "", None) for case in ("a", "b"))
+    nine = chapter(row("9.1", shown=shown), a=CASE, b=b)
+    rows = (row("10.1", chapter="deck010", shown=shown),)
+    ten = replace(chapter(*rows, a=more, b=b), name="deck010")
+    whole = Book((nine, ten), {})
+
+    def run_cases(of: Book) -> Any:
+        return {
+            each.name: {
+                name: CaseResult(
+                    case, None, {"drops": 3.0 if case.changes == CASE.changes else 9.0}
+                )
+                for name, case in each.cases.items()
+            }
+            for each in of.chapters
+        }
+
+    part = variants.Part(("deck009/b", "deck010/a"), (), ("scheme.rp.gd*4",))
+    told = trials._outcomes(trials.READINGS, whole, variants.Variant("v", (part,)), run_cases)
+    assert {name: one.shown for name, one in told.items()} == {
+        "9.1": ("of b: 9 frames",), "10.1": ("of a: 9 frames",),
+    }  # fmt: skip
 
 
 def test_the_rows_that_a_variant_touches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from qcnlab.book import evidence
+from conftest import ROOT
+from made_up_book import CASE
+from qcnlab.book import derived, evidence, reader
+from qcnlab.book.derived import Entry
 from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN
 from qcnlab.book.evidence import Evidence, RowEvidence, Run
 from qcnlab.book.toml_table import BookError, TomlTable
+from qcnlab.book.words import Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +43,8 @@ def test_values_that_are_there_and_that_are_not() -> None:
     assert inner.number("k") == 2.0
     assert {name: one.number("k") for name, one in each.items()} == {"one": 3.0}
     assert each["one"].where == "deck009.toml, case one"
+    # The first of two may be the second, too.
+    assert table(pair=[2, 2]).pair("pair") == (2.0, 2.0)
     assert (keys.value("any"), keys.value("none"), keys.names()[0]) == ([0], None, "text")
     keys.end()
     bare = table()
@@ -140,3 +147,78 @@ def test_rows_are_written_in_the_order_of_their_numbers() -> None:
     run = Run("2026-01-31", "abc1234", "0", {name: recorded() for name in ("1.10", "1.9", "0.11")})
     assert list(evidence._tree(run)["rows"]) == ["0.11", "1.9", "1.10"]
     assert evidence._run(evidence._tree(run)) == run
+
+
+CLAIMS = """# Deck 009
+
+## Common settings
+- Status: no entry
+
+### 009-1-a · slide 1 · order
+- Status: claim.
+- Quote: "QCN recovers"
+### 009-2-b · slide 2 A title · of two parts · limit
+- Words without a quote. Status: not testable from the deck
+### 009-3-c · slide 3
+"""
+
+
+def test_an_entry_has_a_title_without_its_kind(tmp_path: Path) -> None:
+    assert derived.read(tmp_path, "deck009") == []
+    (tmp_path / "claims").mkdir()
+    (tmp_path / "claims" / "deck009.md").write_text(CLAIMS, encoding="utf-8")
+    assert derived.read(tmp_path, "deck009") == [
+        Entry("009-1-a", "slide 1", "claim", '"QCN recovers"'),
+        Entry("009-2-b", "slide 2 A title · of two parts", "not testable from the deck", ""),
+        # One that names no kind keeps all of its title.
+        Entry("009-3-c", "slide 3", "", ""),
+    ]
+
+
+def test_the_book_is_that_of_the_sources_unless_another_is_here_or_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert reader.folder() == ROOT / "book"
+    for name in ("book", "other"):
+        (tmp_path / name).mkdir()
+        with pytest.raises(BookError, match=f"there is no book in '{name}'"):
+            reader.folder(Path(name))
+        (tmp_path / name / "paper010.toml").touch()
+    assert (reader.folder(), reader.folder(Path("other"))) == (Path("book"), Path("other"))
+
+
+def test_a_figure_names_its_cases_each_or_by_one_pattern() -> None:
+    def names(cases: str, *named: str) -> tuple[str, ...]:
+        tree = {"form": "queue", "cases": cases, "names": list(named)}
+        return reader._figure(
+            TomlTable("x", tree), dict.fromkeys(("qcn-10", "ecm-10", "b"), CASE)
+        ).names
+
+    assert names("{kind}-10", "{kind}") == ("QCN", "ECM")
+    assert names("{kind}-10", "one", "two") == ("one", "two")
+    assert names("b", "two") == ("two",)
+    # One case, too, has what its braces stand for.
+    assert names("{kind}cn-10", "{kind}") == ("q",)
+    with pytest.raises(BookError, match="the figure has 2 cases and 3 names"):
+        names("{kind}-10", "one", "two", "three")
+    with pytest.raises(BookError, match="the figure has 2 cases and 0 names"):
+        names("{kind}-10")
+
+
+def test_a_gain_is_compared_with_that_between_two_cases_by_name() -> None:
+    def gain(*over: str) -> tuple[str, ...]:
+        tree = {"word": "more", "of": "drops", "entry": "009-1-a", "case": "{kind}-10"}
+        table = TomlTable("x", tree | {"than": "b", "over": list(over)})
+        words = {"more": Word("more", "", "gain")}
+        cases = dict.fromkeys(("qcn-10", "b", "qcn-20"), CASE)
+        (claim,) = reader._claims(table, cases, words)
+        return claim.cases
+
+    assert gain("{kind}-20", "b") == ("qcn-10", "b", "qcn-20", "b")
+    with pytest.raises(BookError, match="there is no case 'ecm-20' to compare 'qcn-10' with"):
+        gain("b", "ecm-20")
+    with pytest.raises(BookError, match="there is no case '' to compare 'qcn-10' with"):
+        gain("", "b")
+    with pytest.raises(BookError, match="'more' needs two cases, over"):
+        gain("b")

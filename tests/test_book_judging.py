@@ -92,6 +92,8 @@ def test_every_value_within_limits_or_strictly_within() -> None:
         ([1.0, 2.0], HOLDS, FAILS),
         ([1.5, 1.9], HOLDS, HOLDS),
         ([0.9, 1.5], FAILS, FAILS),
+        ([1.5, 2.0], HOLDS, FAILS),
+        ([1.0, 1.5], HOLDS, FAILS),
         ([1.5, 2.1], FAILS, FAILS),
     ):
         assert verdicts._every(Values.of(each), (1.0, 2.0), word) == every
@@ -226,6 +228,8 @@ def test_a_gain_holds_above_zero_and_fails_below() -> None:
     assert gain(-1.0, -1.0).verdict == FAILS
     assert gain(0.0, 0.0).verdict == FAILS
     assert gain(-1.0, 2.0).verdict == UNDECIDED
+    # Mean 0.033, deviation 0.153 over 3: t(0.975, 2) = 4.303, so 0.033 +- 0.379.
+    assert gain(-0.1, 0.0, 0.2).verdict == UNDECIDED
     assert gain(1.0, 1.0).limits == (0.0, INF)
 
 
@@ -238,6 +242,11 @@ def test_sameness_lies_inside_fails_outside_and_is_open_across() -> None:
     assert (same(1.0, 1.0), same(0.5, 0.5), same(1.25, 1.25)) == (HOLDS, FAILS, FAILS)
     assert same(0.8, 0.8) == FAILS
     assert same(0.7, 1.1) == UNDECIDED
+    # Deviation 0.01 over 3: t(0.95, 2) = 2.92, so 0.017 to either side of either limit.
+    assert same(0.79, 0.80, 0.81) == UNDECIDED
+    assert same(1.24, 1.25, 1.26) == UNDECIDED
+    assert same(0.76, 0.77, 0.78) == FAILS
+    assert same(1.22, 1.23, 1.24) == HOLDS
     assert same(math.nan) == FAILS
 
 
@@ -323,3 +332,22 @@ def test_a_batch_moves_the_bar_by_its_share() -> None:
     for fraction in (0.0, 0.5, 1.0):
         runner._move(bar, 0.2, 0.4, fraction)
     assert at == pytest.approx([0.2, 0.4, 0.6])
+
+
+def test_values_that_do_not_vary_have_themselves_as_interval() -> None:
+    # The sum of three times 0.1 over 3 is a last digit more than 0.1.
+    assert comparisons.interval(np.array([0.1] * 3), 0.95) == (0.1, 0.1)
+    # 1 is 1e-13 of 1e13: apart by rounding alone, so their mean stands for both.
+    close = np.array([1e13 - 0.5, 1e13 + 0.5])
+    assert comparisons.interval(close, 0.95) == (1e13, 1e13)
+    # 2 is more: t(0.975, 1) = 12.706 times the deviation 1.414 over the root of 2, so 12.706.
+    low, high = comparisons.interval(np.array([1e13 - 1, 1e13 + 1]), 0.95)
+    assert (low - 1e13, high - 1e13) == pytest.approx((-12.706, 12.706), abs=0.01)
+    # What never came, or is not a number, leaves everything open.
+    for open_ in (INF, math.nan):
+        assert comparisons.interval(np.array([1.0, open_]), 0.95) == (-INF, INF)
+
+
+def test_a_word_demands_only_what_it_says() -> None:
+    plain = Word("w", "", "limit")
+    assert (plain.ratio, plain.ratios, plain.composite) == (1.0, (-INF, INF), False)

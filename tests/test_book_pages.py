@@ -348,6 +348,10 @@ def test_figures_of_a_row_are_numbered_from_the_second_on(monkeypatch: pytest.Mo
     # The second has a case that was not run.
     assert lines == ["", "![what 9.1](img/9-1.png)", "", "![what 9.1](img/9-1-3.png)"]
     assert saved == [Path("img/9-1.png"), Path("img/9-1-3.png")]
+    # All cases that were run may be in one figure.
+    both = row("9.2", figures=(SimpleNamespace(cases=("b", "a")),))
+    lines = list(page(case_results={"a": None, "b": None})._figures(judged(both)))
+    assert lines == ["", "![what 9.2](img/9-2.png)"]
 
 
 # Trials.

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from made_up_book import CASE, book, chapter, check, claim, judged, row
-from qcnlab.book import evidence, provenance, trials, verdicts
+from qcnlab.book import comparisons, evidence, provenance, trials, verdicts
 from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED
 from qcnlab.book.entries import (
     DRAWN,
@@ -30,6 +30,7 @@ from qcnlab.book.reader import load
 from qcnlab.book.runner import CaseResult
 from qcnlab.book.toml_table import BookError
 from qcnlab.book.verdicts import Judged
+from qcnlab.book.words import Word
 
 
 def test_the_cases_of_a_row_are_those_of_claims_readings_and_figures_once_each() -> None:
@@ -151,6 +152,12 @@ def test_evidence_of_rows_with_claims_that_were_run() -> None:
     # Row 9.2 compares cases; its model has no control.
     assert (two.verdict, two.without_control, two.made_equal) == (ORDER, None, False)
     assert not two.ours.endswith(")")
+    # A control that was not run says nothing, nor does a row that was not.
+    off[0], as_is[1] = Judged(packets, (), (), ()), Judged(theory, (), (), ())
+    assert evidence.gather(whole, as_is, off, same) == {}
+    # As many rows are judged each time.
+    with pytest.raises(ValueError, match="zip"):
+        evidence.gather(whole, as_is, off, same[:-1])
 
 
 def test_a_verdict_without_a_check_has_no_measure() -> None:
@@ -172,7 +179,8 @@ def test_evidence_keeps_what_other_builds_gave_of_other_rows(
     now = Run("2026-01-03", "abc1234", "0123", {"9.2": told(MISSED), "9.8": told(MISSED)})
     tree = [evidence._tree(run) for run in (old, gone, now)]
     (tmp_path / "evidence.json").write_text(json.dumps(tree))
-    evidence.write(tmp_path, whole, {"9.1": told(ORDER), "9.2": told(ORDER)}, build)
+    rows = {"9.1": told(ORDER), "9.2": told(ORDER)}
+    assert evidence.write(tmp_path, whole, rows, build) == tmp_path / "evidence.json"
     # A key to a line, a space deeper at each level, so that a commit shows what changed.
     lines = (tmp_path / "evidence.json").read_text(encoding="utf-8").split("\n")
     assert [*lines[:2], *lines[-3:]] == ["[", " {", " }", "]", ""]
@@ -255,3 +263,16 @@ def test_laws_are_held_against_rows_that_hold_and_quick_ones(
     kept = trials._watching(whole, lambda of: {})
     # A chapter of which no row is left is left out.
     assert [[one.id for one in part.rows] for part in kept.chapters] == [["9.1", "9.4"]]
+
+
+def test_compared_cases_are_made_equal_only_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """10 is below 20 every time; the halves of the second case are 20 and 20."""
+    each = {"a": [10.0] * 4, "b": [20.0] * 4}
+    monkeypatch.setattr(comparisons, "values_of", lambda result, *rest: each[result.case.name])
+    less = claim(word=Word("less", "", "order", side="below"), than="b")
+    results = {name: CaseResult(replace(CASE, name=name), None, {}) for name in each}
+    told = [
+        judge(book(row("9.1", less)), {"deck009": results})[0].verdicts
+        for judge in (verdicts.judge, verdicts.judge_same)
+    ]
+    assert told == [(HOLDS,), (FAILS,)]

@@ -152,9 +152,11 @@ def _hot(table: TomlTable | None) -> Hot | None:
 
     def number(key: str, default: float | None = None) -> float:
         value = table.number(key)
-        if value is None and default is None:
+        if value is None:
+            value = default
+        if value is None:
             table.refuse(f"'{key}' is missing in 'hot'")
-        return float(value if value is not None else default or 0.0)
+        return value
 
     hot = Hot(
         number("from"),

@@ -83,7 +83,7 @@ def _pair(
     theirs = values_of(other, claim.of, claim.during, claim.flows, claim.limit)
     if same:
         half = len(theirs) // 2
-        ours, theirs = theirs[:half], theirs[half : 2 * half]
+        ours, theirs = theirs[:half], theirs[half:]
     else:
         ours = values_of(results[cases[0]], claim.of, claim.during, claim.flows, claim.limit)
     pairs = min(len(ours), len(theirs))
@@ -140,7 +140,7 @@ def _gain(claim: Claim, more: Array) -> Check:
 
 
 ROUNDING = 1e-13
-"""Values that differ by less of their mean than this differ by rounding alone."""
+"""Values that differ by no more of their mean than this differ by rounding alone."""
 
 
 def interval(differences: Array, level: float) -> tuple[float, float]:
@@ -154,7 +154,7 @@ def interval(differences: Array, level: float) -> tuple[float, float]:
         return -math.inf, math.inf
     mean = float(np.mean(differences))
     if np.ptp(differences) == 0:
-        return float(differences[0]), float(differences[0])
+        return float(np.min(differences)), float(np.max(differences))
     if np.ptp(differences) <= ROUNDING * abs(mean):
         return mean, mean
     bounds = stats.ttest_1samp(differences, 0.0).confidence_interval(level)

@@ -181,7 +181,7 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
             word,
             of,
             case,
-            _fill(than, case, wildcards, cases, table) or None,
+            _fill(than, case, wildcards, cases, table) if than else None,
             _both(tuple(_fill(each, case, wildcards, cases, table) for each in over)),
             during,
             flows,
@@ -224,8 +224,6 @@ def _both(names: tuple[str, ...]) -> tuple[str, str]:
 def _fill(
     than: str, case: str, wildcards: dict[str, str], cases: dict[str, Case], table: TomlTable
 ) -> str:
-    if not than:
-        return ""
     name = than.format_map(wildcards)
     if name not in cases:
         table.refuse(f"there is no case '{name}' to compare '{case}' with")
@@ -277,7 +275,7 @@ def _figure(table: TomlTable, cases: dict[str, Case]) -> Figure:
     names = table.words("names", [])
     if len(names) not in (1, len(chosen)):
         table.refuse(f"the figure has {len(chosen)} cases and {len(names)} names")
-    if len(names) == 1 and len(chosen) > 1:
+    if len(names) == 1:
         names = [_named(names[0], wildcards, table) for _, wildcards in chosen]
     figure = Figure(
         form=table.one_of("form", FORMS),

@@ -162,8 +162,14 @@ def _outcomes(kind: Kind, book: Book, variant: Variant, run_cases: Run) -> dict[
             any(_moves(*pair) for pair in zip(one.checks, other.checks, strict=True)),
         )
         for one, other in zip(before, after, strict=True)
-        if one.verdicts or not one.row.claims
+        if _was_run(one, other)
     }
+
+
+def _was_run(one: Judged, other: Judged) -> bool:
+    """Return whether all was run that an outcome tells, as it is and with the change."""
+    judged = not one.row.claims or bool(one.verdicts and other.verdicts)
+    return judged and len(other.shown) == len(other.row.shown)
 
 
 def _cut(book: Book, results: Results) -> Results:

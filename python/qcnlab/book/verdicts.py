@@ -132,7 +132,7 @@ def _shown(reading: Reading, result: CaseResult) -> Values:
 
 
 def _claim(
-    claim: Claim, results: Mapping[str, CaseResult], *, same: bool, several: int = 1
+    claim: Claim, results: Mapping[str, CaseResult], *, same: bool, several: int
 ) -> tuple[str, list[Check]]:
     if claim.word.test in PAIRED:
         check = paired(claim, results, same=same, several=several)
