@@ -19,6 +19,7 @@ from qcnlab.book import (
     evidence,
     hotspot,
     pages,
+    provenance,
     runner,
     trials,
     variants,
@@ -535,11 +536,11 @@ def test_the_first_page_is_of_the_whole_book_and_the_others_of_what_is_asked_for
     nine, ten = (chapter.rows[0] for chapter in both.chapters)
     said = RowEvidence(both.chapters[0].digest(nine), ORDER, True, None, "3 KB", "< 5 KB")
     build = evidence.Run("2026-02-01", "abc1234", "0123", {"9.1": said})
-    (book_folder / "evidence.json").write_text(json.dumps([evidence._tree(build)]))
+    (book_folder / "evidence.json").write_text(json.dumps([build.tree()]))
     lost = trials.Outcome("", (HOLDS, HOLDS), (FAILS, HOLDS), "", ())
     trials._write(
         book_folder / "laws.json",
-        {"none": trials.Trial("2026-02-01", "abc1234", "0123", {"9.1": lost})},
+        {"none": trials.Trial((provenance.Run("2026-02-01", "abc1234", "0123", {"9.1": lost}),))},
     )
     judged = [verdicts.Judged(row, (), (), ()) for row in (ten, nine)]
     folder = tmp_path / "a" / "b"

@@ -14,6 +14,7 @@ from made_up_book import CASE, book, chapter, check, claim, judged, row
 from qcnlab.book import command, evidence, pages, provenance, trials, variants
 from qcnlab.book.comparisons import FAILS, HOLDS
 from qcnlab.book.entries import ORDER, UNRUN, Book, Reading
+from qcnlab.book.provenance import Run
 from qcnlab.book.runner import CACHE, CaseResult
 from qcnlab.book.toml_table import BookError
 from qcnlab.book.trials import Outcome, Trial
@@ -130,18 +131,18 @@ OUTCOME = Outcome("digest", ("holds",), ("fails",), "drops: a: 3", ("x: 2",), Tr
 
 
 def test_what_a_trial_wrote_is_read_again(tmp_path: Path) -> None:
-    trial = Trial("2026-01-31", "abc1234", "0123", {"9.1": OUTCOME})
+    trial = Trial((Run("2026-01-31", "abc1234", "0123", {"9.1": OUTCOME}),))
     trials._write(tmp_path / "laws.json", {"a law": trial})
     assert trials.read(trials.LAWS, tmp_path) == {"a law": trial}
     assert trials.read(trials.READINGS, tmp_path) == {}
     lines = (tmp_path / "laws.json").read_text(encoding="utf-8").split("\n")
-    assert (lines[:2], lines[-3:]) == (["{", ' "a law": {'], [" }", "}", ""])
+    assert (lines[:2], lines[-3:]) == (["{", ' "a law": ['], [" ]", "}", ""])
     # What older runs did not say has not moved.
     (tmp_path / "laws.json").write_text(
         (tmp_path / "laws.json").read_text(encoding="utf-8").replace('"moved"', '"other"')
     )
     assert not trials.read(trials.LAWS, tmp_path)["a law"].rows["9.1"].moved
-    for damaged in ("{", "[]", '{"a law": []}', '{"a law": {"rows": []}}'):
+    for damaged in ("{", "[]", '{"a law": [[]]}', '{"a law": [{"rows": []}]}'):
         (tmp_path / "laws.json").write_text(damaged)
         with pytest.raises(BookError, match="qcnlab validate --laws writes it"):
             trials.read(trials.LAWS, tmp_path)
@@ -151,7 +152,7 @@ def test_a_run_of_trials_keeps_other_rows_and_drops_other_variants(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build: Any = SimpleNamespace(commit="new", core="0123")
-    old = Trial("2026-01-01", "old", "0", {"9.1": OUTCOME, "9.2": OUTCOME})
+    old = Trial((Run("2026-01-01", "old", "0", {"9.1": OUTCOME, "9.2": OUTCOME}),))
     trials._write(tmp_path / "laws.json", {"first": old, "gone": old})
     (tmp_path / "laws.toml").write_text(
         '[[law]]\nname = "first"\nchanges = "a=1"\n[[law]]\nname = "second"\nchanges = "a=2"\n'
@@ -173,8 +174,12 @@ def test_a_run_of_trials_keeps_other_rows_and_drops_other_variants(
     known = trials.read(trials.LAWS, tmp_path)
     assert list(known) == ["first", "second"]
     assert known["first"].rows == {"9.1": OUTCOME, "9.2": fresh}
-    assert (known["second"].rows, known["second"].commit) == ({"9.2": fresh}, "new")
-    assert known["first"].date > "2026-01-01"
+    # A row that was not run again keeps the build that ran it.
+    before, now = known["first"].runs
+    assert before == Run("2026-01-01", "old", "0", {"9.1": OUTCOME})
+    assert (now.commit, now.core, now.rows) == ("new", "0123", {"9.2": fresh})
+    assert now.date > "2026-01-01"
+    assert known["second"].runs == (now,)
     # Readings are of all rows; a repository that changes meanwhile is told.
     (tmp_path / "readings.toml").write_text('[[reading]]\nname = "one"\nchanges = "a=1"\n')
     monkeypatch.setattr(provenance, "build", lambda folder: None)

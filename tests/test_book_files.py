@@ -145,8 +145,8 @@ def test_the_last_verdict_counts_while_the_claims_stay() -> None:
 
 def test_rows_are_written_in_the_order_of_their_numbers() -> None:
     run = Run("2026-01-31", "abc1234", "0", {name: recorded() for name in ("1.10", "1.9", "0.11")})
-    assert list(evidence._tree(run)["rows"]) == ["0.11", "1.9", "1.10"]
-    assert evidence._run(evidence._tree(run)) == run
+    assert list(run.tree()["rows"]) == ["0.11", "1.9", "1.10"]
+    assert evidence._run(run.tree()) == run
 
 
 CLAIMS = """# Deck 009

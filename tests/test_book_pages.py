@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from qcnlab.book import front_page, pages, trials
+from qcnlab.book import front_page, pages, provenance, trials
 from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED, Check
 from qcnlab.book.derived import Entry
 from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN, Fixed
@@ -47,7 +47,7 @@ def outcome(before: str, after: str, *, moved: bool = False) -> Outcome:
 
 
 def trial(rows: dict[str, Outcome], commit: str = "abc1234") -> Trial:
-    return Trial("2026-02-01", commit, "0", rows)
+    return Trial((provenance.Run("2026-02-01", commit, "0", rows),))
 
 
 def link(number: str) -> str:

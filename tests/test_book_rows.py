@@ -177,7 +177,7 @@ def test_evidence_keeps_what_other_builds_gave_of_other_rows(
     old = Run("2026-01-01", "000", "0", {"9.1": told(MISSED), "9.9": told(MISSED)})
     gone = Run("2026-01-02", "001", "0", {"9.2": told(MISSED)})
     now = Run("2026-01-03", "abc1234", "0123", {"9.2": told(MISSED), "9.8": told(MISSED)})
-    tree = [evidence._tree(run) for run in (old, gone, now)]
+    tree = [run.tree() for run in (old, gone, now)]
     (tmp_path / "evidence.json").write_text(json.dumps(tree))
     rows = {"9.1": told(ORDER), "9.2": told(ORDER)}
     assert evidence.write(tmp_path, whole, rows, build) == tmp_path / "evidence.json"

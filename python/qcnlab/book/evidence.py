@@ -7,8 +7,7 @@ control, a verdict that its runs do not bear out and a claim changed since are r
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.book import provenance, tables
@@ -44,27 +43,10 @@ class RowEvidence:
     """What was demanded of it."""
 
 
-@dataclass(frozen=True)
-class Run:
-    """Rows that one build gave."""
-
-    date: str
-    commit: str
-    core: str
-    """The first digits of the compiled core's SHA-256."""
-    rows: dict[str, RowEvidence]
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What every row gave when it was last run."""
-
-    runs: tuple[Run, ...]
-
-    @property
-    def rows(self) -> dict[str, RowEvidence]:
-        """The rows of all runs."""
-        return {name: row for run in self.runs for name, row in run.rows.items()}
+Run = provenance.Run[RowEvidence]
+"""Rows that one build gave."""
+Evidence = provenance.Runs[RowEvidence]
+"""What every row gave when it was last run."""
 
 
 def gather(
@@ -110,26 +92,11 @@ def write(book_folder: Path, chosen: Book, rows: Mapping[str, RowEvidence], buil
         raise BookError("the repository changed during the run: no evidence is written")
     path = book_folder / FILE
     wanted = {row.id for chapter in chosen.chapters for row in chapter.rows}
-    now = Run(datetime.now(UTC).date().isoformat(), build.commit, build.core, dict(rows))
-    runs = []
-    for run in read(book_folder).runs if path.exists() else ():
-        others = {name: row for name, row in run.rows.items() if name not in wanted}
-        if (run.commit, run.core) == (now.commit, now.core):
-            now.rows.update(others)
-        elif others:
-            runs.append(replace(run, rows=others))
-    tree = [_tree(run) for run in [*runs, now]]
+    before = read(book_folder) if path.exists() else Evidence()
+    now = before.with_today(build, rows, instead=wanted)
+    tree = [run.tree() for run in now.runs]
     path.write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
     return path
-
-
-def _tree(run: Run) -> dict[str, Any]:
-    rows = sorted(run.rows.items(), key=lambda each: _natural(each[0]))
-    return {**asdict(run), "rows": {name: asdict(row) for name, row in rows}}
-
-
-def _natural(name: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in name.split("."))
 
 
 def read(book_folder: Path) -> Evidence:

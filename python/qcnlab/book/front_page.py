@@ -276,7 +276,7 @@ def _mark(outcome: Outcome) -> str:
 
 
 def _commits(several: Mapping[str, Trial]) -> str:
-    commits = sorted({trial.commit for trial in several.values()})
+    commits = sorted({run.commit for trial in several.values() for run in trial.runs})
     return f"They ran at commit {' and '.join(commits)}."
 
 

@@ -1,23 +1,31 @@
 """Which build runs: the commit and the compiled core. A tree with changes is refused.
 
-Evidence that a run writes names the build that ran. Nobody writes a commit by hand.
+Evidence that a run writes names the build that ran. Nobody writes a commit by hand. Rows that are
+not run again keep the build that ran them.
 """
 
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from qcnlab import _core
 from qcnlab.book.toml_table import BookError
 from qcnlab.folders import core_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
 
 WRITTEN = (":(exclude)book/*.json", ":(exclude)docs/book")
 """What a run writes itself."""
 SOURCES = ("crates", "scenarios", "Cargo.toml", "Cargo.lock")
 """What the core is built from."""
 UNKNOWN = "unknown"
+Said = TypeVar("Said")
+"""What a run says of one row."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,54 @@ class Build:
     """Abbreviated; "unknown" outside a repository."""
     core: str
     """The first digits of the core's SHA-256."""
+
+
+@dataclass(frozen=True)
+class Run(Generic[Said]):
+    """Rows of the book that one build ran."""
+
+    date: str
+    commit: str
+    core: str
+    """As those of `Build`."""
+    rows: dict[str, Said]
+
+    def tree(self) -> dict[str, Any]:
+        """Return what files keep, the rows in the order of their numbers."""
+        rows = sorted(self.rows.items(), key=lambda each: _by_number(each[0]))
+        return {**asdict(self), "rows": {name: asdict(row) for name, row in rows}}  # type: ignore[call-overload]
+
+
+@dataclass(frozen=True)
+class Runs(Generic[Said]):
+    """What every row gave when it was last run, the oldest run first."""
+
+    runs: tuple[Run[Said], ...] = ()
+
+    @property
+    def rows(self) -> dict[str, Said]:
+        """The rows of all runs, in the order of their numbers."""
+        rows = {name: row for run in self.runs for name, row in run.rows.items()}
+        return dict(sorted(rows.items(), key=lambda each: _by_number(each[0])))
+
+    def with_today(
+        self, build: Build, rows: Mapping[str, Said], instead: Collection[str] = ()
+    ) -> Runs[Said]:
+        """Return them with what `build` has run, in place of the same rows and of `instead`."""
+        now = Run(datetime.now(UTC).date().isoformat(), build.commit, build.core, dict(rows))
+        gone = {*rows, *instead}
+        runs = []
+        for run in self.runs:
+            others = {name: row for name, row in run.rows.items() if name not in gone}
+            if (run.commit, run.core) == (now.commit, now.core):
+                now.rows.update(others)
+            elif others:
+                runs.append(replace(run, rows=others))
+        return Runs((*runs, now) if now.rows else tuple(runs))
+
+
+def _by_number(name: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in name.split("."))
 
 
 def build(folder: Path) -> Build:

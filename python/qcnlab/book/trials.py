@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.book import provenance, tables, variants
+from qcnlab.book.provenance import Run, Runs
 from qcnlab.book.toml_table import BookError
 from qcnlab.book.verdicts import judge
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from qcnlab.book.verdicts import Judged
 
     Results = dict[str, dict[str, CaseResult]]
-    Run = Callable[[Book], Results]
+    RunCases = Callable[[Book], Results]
 
 
 READABLE = 0.05
@@ -81,17 +81,11 @@ class Outcome:
         return sum(before != "holds" == after for before, after in pairs)
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One variant over all rows that it touches."""
-
-    date: str
-    commit: str
-    core: str
-    rows: dict[str, Outcome]
+Trial = Runs[Outcome]
+"""One variant over all rows that it touches."""
 
 
-def run(kind: Kind, book: Book, book_folder: Path, build: Build, run_cases: Run) -> Path:
+def run(kind: Kind, book: Book, book_folder: Path, build: Build, run_cases: RunCases) -> Path:
     """Run all variants of a kind on the rows of `book`; return the file of what came out.
 
     The file is written after each variant; what it has of other rows and variants stays. Raises
@@ -104,9 +98,7 @@ def run(kind: Kind, book: Book, book_folder: Path, build: Build, run_cases: Run)
         if provenance.build(book_folder) != build:
             raise BookError("the repository changed during the run: nothing is written")
         known = read(kind, book_folder)
-        kept = known[variant.name].rows if variant.name in known else {}
-        today = datetime.now(UTC).date().isoformat()
-        known[variant.name] = Trial(today, build.commit, build.core, {**kept, **rows})
+        known[variant.name] = known.get(variant.name, Trial()).with_today(build, rows)
         _write(
             book_folder / kind.written, {v.name: known[v.name] for v in listed if v.name in known}
         )
@@ -125,7 +117,7 @@ def touched(kind: Kind, book: Book, book_folder: Path) -> dict[str, set[str]]:
     }
 
 
-def _watching(book: Book, run_cases: Run) -> Book:
+def _watching(book: Book, run_cases: RunCases) -> Book:
     """Keep the rows that laws are held against: those that are reproduced, and the quick ones."""
     held = {each.row.id for each in judge(book, run_cases(book)) if each.row.claims and each.holds}
 
@@ -138,7 +130,7 @@ def _watching(book: Book, run_cases: Run) -> Book:
     return replace(book, chapters=tuple(chapter for chapter in chapters if chapter.rows))
 
 
-def _outcomes(kind: Kind, book: Book, variant: Variant, run_cases: Run) -> dict[str, Outcome]:
+def _outcomes(kind: Kind, book: Book, variant: Variant, run_cases: RunCases) -> dict[str, Outcome]:
     with_it = variants.changed(book, variant, shown=kind.shown)
     as_is = variants.unchanged(book, with_it)
     after = judge(with_it, _cut(book, run_cases(with_it)))
@@ -207,7 +199,7 @@ def _shown(judged: Judged, touched: set[tuple[str, str]]) -> list[str]:
 
 
 def _write(path: Path, trials: Mapping[str, Trial]) -> None:
-    tree = {name: asdict(trial) for name, trial in trials.items()}
+    tree = {name: [run.tree() for run in trial.runs] for name, trial in trials.items()}
     path.write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
 
 
@@ -218,12 +210,12 @@ def read(kind: Kind, book_folder: Path) -> dict[str, Trial]:
         return {}
     try:
         tree = json.loads(path.read_text(encoding="utf-8"))
-        return {name: _trial(each) for name, each in tree.items()}
+        return {name: Trial(tuple(map(_run, runs))) for name, runs in tree.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BookError(f"{path}: {error}; qcnlab validate --{kind.key}s writes it") from error
 
 
-def _trial(tree: dict[str, Any]) -> Trial:
+def _run(tree: dict[str, Any]) -> Run[Outcome]:
     rows = {
         name: Outcome(
             each["claims"],
@@ -235,4 +227,4 @@ def _trial(tree: dict[str, Any]) -> Trial:
         )
         for name, each in tree["rows"].items()
     }
-    return Trial(tree["date"], tree["commit"], tree["core"], rows)
+    return Run(tree["date"], tree["commit"], tree["core"], rows)
