@@ -32,13 +32,25 @@ def test_differences_grow_from_the_delay_on_at_which_their_loop_turns_unstable(
     assert above.convergence_s() == math.inf
 
 
-@pytest.mark.parametrize("delay_s", [0.0, 1e-4, 5e-3, 7e-3, 0.02, 0.4])
-def test_no_root_lies_right_of_the_one_that_counts(delay_s: float) -> None:
+@pytest.mark.parametrize(
+    ("sources", "delay_s"),
+    [
+        (7, 0.0),
+        (7, 1e-4),
+        (6, 2.653e-3),
+        (7, 1.421e-3),
+        (7, 5.79e-3),
+        (8, 5.79e-3),
+        (7, 0.02),
+        (7, 0.4),
+    ],
+)
+def test_no_root_lies_right_of_the_one_that_counts(sources: int, delay_s: float) -> None:
     """With s = z + r the loop of z is num(z + r) e^{-r d} e^{-z d} / den(z + r).
 
     It has no pole right of the axis where r is just above the root, and one or two just below.
     """
-    model = Dcqcn(sources=7, delay_s=delay_s)
+    model = Dcqcn(sources=sources, delay_s=delay_s)
     num, den = difference(model)
     root = model.convergence_rate()
 
@@ -66,6 +78,19 @@ def test_the_time_of_a_difference_is_that_of_the_real_part_of_its_rate() -> None
 def test_each_source_rests_at_its_share_of_the_capacity() -> None:
     # 40 Gb/s over four.
     assert Dcqcn(sources=4, capacity_bps=40e9).equilibrium().current_rate_bps == 10e9
+
+
+def test_the_paper_has_ten_sources_at_40_gbps_and_no_set_point() -> None:
+    assert (Dcqcn().sources, Dcqcn().capacity_bps) == (10, 40e9)
+    assert not Dcqcn.HAS_SET_POINT
+
+
+def test_a_ramp_that_ends_just_where_the_sources_rest_is_enough() -> None:
+    # Its end is then the queue at rest; a ramp that ends lower is not.
+    needed = Dcqcn().marking_probability()
+    assert Dcqcn(p_max=needed).equilibrium().queue_bytes == pytest.approx(Dcqcn().k_max_bytes)
+    with pytest.raises(qcnlab.AnalysisError, match="no equilibrium"):
+        Dcqcn(p_max=math.nextafter(needed, 0)).equilibrium()
 
 
 def test_a_ramp_of_marks_ends_at_certainty_at_most() -> None:

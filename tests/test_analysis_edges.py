@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import qcnlab
-from modelled_bottleneck import CONTENDERS, all_of
+from modelled_bottleneck import CONTENDERS, all_of, known, phase
 from qcnlab import plots, progress
 from qcnlab.analysis import Boundary, Dcqcn, Ecm, Qcn, boundary, command, modelled
 from qcnlab.analysis.boundary import (
@@ -30,6 +30,7 @@ from qcnlab.analysis.boundary import (
     edge,
 )
 from qcnlab.analysis.model import ScenarioModel
+from qcnlab.analysis.overlay import _verdicts
 from qcnlab.analysis.responses import Response, Trajectory
 
 HOTSPOT = "og-hotspot-2src-10g-to-500m-rtt200us"
@@ -122,6 +123,8 @@ def test_the_swing_of_the_fluid_is_its_smallest_and_largest_of_several_starts(
     assert parts == [0, 0.25, 0.5, 0.75]
     alone: Any = [Swinging([1])]
     assert _fluid_swings(alone, levels[:1], rtts, [7e9], noise=True)[1] is None
+    # Sources that rest nowhere are not run, from whatever start.
+    assert _fluid_swings(models[1:], levels[1:], rtts, [7e9], noise=True)[1] is None
 
 
 def test_the_star_of_a_sweep() -> None:
@@ -227,6 +230,20 @@ def test_the_critical_delays_of_a_phase_have_a_row_for_each_loop() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("delay_s", "stable"), [(2e-5, {True}), (5e-3, {True, False}), (5e-2, {False})]
+)
+def test_the_gain_margin_of_a_phase_with_an_unstable_loop_is_explained(
+    delay_s: float, stable: set[bool]
+) -> None:
+    # Twenty times the critical delays at 10 Gb/s are about 5 ms at 0.5 Gb/s.
+    at = phase("hotspot", 5e8, replace(CONTENDERS, loop_delay_s=all_of(delay_s)))
+    (verdict,) = _verdicts(known(at))
+    assert {each.stable for each in verdict.loops.values()} == stable
+    said = command._verdict_text(known(at), verdict)
+    assert ("gain margin of an unstable loop" in said) == (False in stable)
+
+
 def test_the_written_summary_is_json_that_people_and_programs_read(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
@@ -323,11 +340,11 @@ def test_a_sweep_of_hand_made_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answer.units == {"linear_s": "s", "fluid_s": "s", "packets_s": "s"}
     assert answer.title == "Edge of stability, qcn, 10 Gb/s, star for switch->sink"
     assert answer.has_set_point and answer.fluid_largest_swing is None
-    # Where the fluid swings at the first RTT too, nothing is taken off.
-    deviations = iter([3.3e3, 3.3e3, 33e3])
+    # Where the fluid swings at the first RTT too, nothing is taken off: 3.3 B are 1e-4 levels.
+    deviations = iter([3.3, 3.3e3, 33e3])
     fluid = np.array([[0.25, 0.5, 0.5]])
     answer = boundary(qcnlab.load(HOTSPOT), sources=(2,), rtts_s=[1e-4, 2e-4, 4e-4], reps=1)
-    assert answer.packets_swing[0] == pytest.approx([0.1, 0.1, 1.0])
+    assert answer.packets_swing[0] == pytest.approx([1e-4, 0.1, 1.0])
     deviations = iter([3.3e3] * 3)
     boundary(qcnlab.load(HOTSPOT), sources=(2,), rtts_s=[1e-4, 2e-4, 4e-4])
     assert ran[-1][1] == {"reps": 3, "seed": None, "jobs": None}
@@ -412,13 +429,21 @@ def test_a_sweep_of_many_flows_counts_their_deviation_for_one_times_the_flows(
     scenario = qcnlab.load(HOTSPOT).with_(
         {"scheme.name": "dcqcn", "scheme.preset": "SIGCOMM2015", "scheme.cp.p_max": 0.1}
     )
-    known = modelled.read(scenario)
-    level = known.model(known.phases[0]).with_(sources=2).queue_level()
+    read = modelled.read(scenario)
+    level = read.model(read.phases[0]).with_(sources=2).queue_level()
     deviations = iter([0.0, 2 * level])
     source = sys.modules[boundary.__module__]
     monkeypatch.setattr(api, "run_many", lambda stars, **_: [None for _ in stars])
     monkeypatch.setattr(source, "_packets_std", lambda _: next(deviations))
-    monkeypatch.setattr(source, "_fluid_swings", lambda *_: (np.zeros((1, 2)), None))
+    noisy: list[bool] = []
+
+    def fluid(*arguments: Any) -> tuple[Any, None]:
+        noisy.append(arguments[-1])
+        return np.zeros((1, 2)), None
+
+    monkeypatch.setattr(source, "_fluid_swings", fluid)
     answer = boundary(scenario, sources=(2,), rtts_s=[1e-5, 1e-4], reps=1, flows_factor=4)
+    assert noisy == [True]
+    assert not answer.has_set_point
     assert answer.packets_swing[0] == pytest.approx([0, 0.5])
     assert answer["packets_s"][0] == pytest.approx(5.5e-5)

@@ -51,3 +51,19 @@ def test_a_neutral_loop_crosses_where_its_leading_coefficients_are_equal() -> No
     # k s + 2 k over 4 s + 5 tends to k / 4; without delay it stays positive.
     assert gain._ends(Loop([1.0, 2.0], [4.0, 5.0], 0.1)) == [4]
     assert gain._ends(Loop([-1.0, 2.0], [4.0, 5.0])) == [4]
+
+
+def test_only_the_last_coefficients_count_at_frequency_0() -> None:
+    # s^2 - 2 s + 3 + k is 0 at s = 0 for k = -3 alone, s^2 - 2 s + 3 - k for k = 3.
+    assert gain._ends(Loop([1.0], [1.0, -2.0, 3.0])) == []
+    assert gain._ends(Loop([-1.0], [1.0, -2.0, 3.0])) == [3]
+
+
+def test_a_frequency_at_which_a_loop_is_0_is_no_crossing() -> None:
+    """(s^2 + 1) / (s + 1)^3 is 0 at 1 rad/s, where its imaginary part turns round.
+
+    s^3 + (3 + k) s^2 + 3 s + 1 + k is stable where 3 (3 + k) > 1 + k, at all gains, by Routh.
+    """
+    loop = Loop([1.0, 0.0, 1.0], [1.0, 3.0, 3.0, 1.0])
+    assert gain._edges(loop) == []
+    assert loop.margins().gain_margin is None

@@ -300,7 +300,7 @@ class Dcqcn(ScenarioModel):
         """
         p = self.equilibrium().marking_probability
         num, den = dcqcn_linear.difference(self, p)
-        # Padé: e^{-x} is near (x^2 - 6 x + 12) / (x^2 + 6 x + 12), and the root near its.
+        # By Pade e^{-x} is near (x^2 - 6 x + 12) / (x^2 + 6 x + 12), and the root near its.
         lag, late = (
             [self.delay_s**2, 6 * self.delay_s, 12],
             [self.delay_s**2, -6 * self.delay_s, 12],

@@ -176,4 +176,4 @@ class Ecm(ScenarioModel):
     def critical_delay(self) -> float:
         """Return the RTT, s, at which the first of the two regions turns unstable."""
         both = (self.loop(region).critical_delay() for region in REGIONS)
-        return min(0.0 if critical is None else critical for critical in both)
+        return min(critical for critical in both if critical is not None)
