@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import sys
 from dataclasses import replace
 from inspect import signature
@@ -15,8 +16,8 @@ import polars as pl
 import pytest
 
 import qcnlab
-from modelled_bottleneck import CONTENDERS, all_of
-from qcnlab import progress
+from modelled_bottleneck import CONTENDERS, all_of, known, phase
+from qcnlab import plots, progress
 from qcnlab.analysis import Boundary, Dcqcn, Ecm, Qcn, boundary, command, modelled
 from qcnlab.analysis.boundary import (
     _fluid_swings,
@@ -26,9 +27,11 @@ from qcnlab.analysis.boundary import (
     _rtts_s,
     _star,
     beyond_noise,
+    edge,
 )
 from qcnlab.analysis.model import ScenarioModel
-from qcnlab.analysis.responses import Trajectory
+from qcnlab.analysis.overlay import _verdicts
+from qcnlab.analysis.responses import Response, Trajectory
 
 HOTSPOT = "og-hotspot-2src-10g-to-500m-rtt200us"
 NAN = math.nan
@@ -120,6 +123,8 @@ def test_the_swing_of_the_fluid_is_its_smallest_and_largest_of_several_starts(
     assert parts == [0, 0.25, 0.5, 0.75]
     alone: Any = [Swinging([1])]
     assert _fluid_swings(alone, levels[:1], rtts, [7e9], noise=True)[1] is None
+    # Sources that rest nowhere are not run, from whatever start.
+    assert _fluid_swings(models[1:], levels[1:], rtts, [7e9], noise=True)[1] is None
 
 
 def test_the_star_of_a_sweep() -> None:
@@ -198,10 +203,60 @@ def test_the_text_of_a_sweep_without_a_set_point_names_where_the_fluid_is_bistab
     assert "N = 2: the fluid is bistable from 200 us to 400 us;" in said
     assert "N = 5: the fluid is bistable from 200 us to 200 us;" in said
     # Just a quarter is a swing, from below it is rest.
-    edge = replace(asked, fluid_swing=np.array([[0.25, 0.24]]),
+    just = replace(asked, fluid_swing=np.array([[0.25, 0.24]]),
                    fluid_largest_swing=np.array([[0.3, 0.25]]))  # fmt: skip
-    assert edge.bistable().tolist() == [[False, True]]
+    assert just.bistable().tolist() == [[False, True]]
     assert not edges().bistable().any()
+
+
+def test_a_swing_of_just_a_quarter_is_at_the_edge() -> None:
+    # From 0.05 at 100 us to 0.25 at 200 us, which is the edge itself.
+    at = edges(packets_swing=np.array([[0.05, 0.25]]), rtts_s=(1e-4, 2e-4))
+    assert at.behaviour("packets") == ("turns unstable",)
+    assert edge(at.rtts_s, at.packets_swing[0]) == pytest.approx(2e-4)
+
+
+def test_the_critical_delays_of_a_phase_have_a_row_for_each_loop() -> None:
+    columns = {
+        "sources": np.array([1.0, 2.0]),
+        "as_published_s": np.array([2e-4, NAN]),
+        "first_cycle_kept_s": np.array([3e-4, 1e-3]),
+    }
+    told: Any = SimpleNamespace(critical_delays=lambda: Response("t", columns, {}))
+    rows = [re.split(r" {2,}", line.strip()) for line in command._critical_text(told).splitlines()]
+    assert rows[0] == ["critical RTT at N =", "1", "2"]
+    assert rows[-2:] == [
+        ["as published", "200 us", "none"], ["first cycle kept", "300 us", "1 ms"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("delay_s", "stable"), [(2e-5, {True}), (5e-3, {True, False}), (5e-2, {False})]
+)
+def test_the_gain_margin_of_a_phase_with_an_unstable_loop_is_explained(
+    delay_s: float, stable: set[bool]
+) -> None:
+    # Twenty times the critical delays at 10 Gb/s are about 5 ms at 0.5 Gb/s.
+    at = phase("hotspot", 5e8, replace(CONTENDERS, loop_delay_s=all_of(delay_s)))
+    (verdict,) = _verdicts(known(at))
+    assert {each.stable for each in verdict.loops.values()} == stable
+    said = command._verdict_text(known(at), verdict)
+    assert ("gain margin of an unstable loop" in said) == (False in stable)
+
+
+def test_the_written_summary_is_json_that_people_and_programs_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    """Letters stay letters; what is no number is no JSON."""
+    monkeypatch.setattr(plots, "save", lambda figure, path: None)
+    scenario: Any = SimpleNamespace(to_toml=lambda: "title = 'é'")
+    figure: Any = None
+    command._write(tmp_path, scenario, {"title": "Überlast"}, "overlay", figure)
+    written = (tmp_path / "analysis.json").read_text(encoding="utf-8")
+    assert written == '{\n  "title": "Überlast"\n}\n'
+    assert (tmp_path / "config.toml").read_text(encoding="utf-8") == "title = 'é'"
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        command._write(tmp_path, scenario, {"edge": NAN}, "overlay", figure)
 
 
 def test_the_summary_of_a_sweep_has_no_number_where_there_is_no_edge() -> None:
@@ -285,11 +340,11 @@ def test_a_sweep_of_hand_made_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answer.units == {"linear_s": "s", "fluid_s": "s", "packets_s": "s"}
     assert answer.title == "Edge of stability, qcn, 10 Gb/s, star for switch->sink"
     assert answer.has_set_point and answer.fluid_largest_swing is None
-    # Where the fluid swings at the first RTT too, nothing is taken off.
-    deviations = iter([3.3e3, 3.3e3, 33e3])
+    # Where the fluid swings at the first RTT too, nothing is taken off: 3.3 B are 1e-4 levels.
+    deviations = iter([3.3, 3.3e3, 33e3])
     fluid = np.array([[0.25, 0.5, 0.5]])
     answer = boundary(qcnlab.load(HOTSPOT), sources=(2,), rtts_s=[1e-4, 2e-4, 4e-4], reps=1)
-    assert answer.packets_swing[0] == pytest.approx([0.1, 0.1, 1.0])
+    assert answer.packets_swing[0] == pytest.approx([1e-4, 0.1, 1.0])
     deviations = iter([3.3e3] * 3)
     boundary(qcnlab.load(HOTSPOT), sources=(2,), rtts_s=[1e-4, 2e-4, 4e-4])
     assert ran[-1][1] == {"reps": 3, "seed": None, "jobs": None}
@@ -363,3 +418,32 @@ def test_a_sweep_of_sources_that_rest_nowhere_says_why(monkeypatch: pytest.Monke
     assert ran == []
     boundary(scenario, sources=(2, 640), rtts_s=[1e-5, 1e-4], reps=1)
     assert ran == [2]
+
+
+def test_a_sweep_of_many_flows_counts_their_deviation_for_one_times_the_flows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of four times the flows a queue deviates by 0 and by two levels: half a level for one."""
+    from qcnlab import api
+
+    scenario = qcnlab.load(HOTSPOT).with_(
+        {"scheme.name": "dcqcn", "scheme.preset": "SIGCOMM2015", "scheme.cp.p_max": 0.1}
+    )
+    read = modelled.read(scenario)
+    level = read.model(read.phases[0]).with_(sources=2).queue_level()
+    deviations = iter([0.0, 2 * level])
+    source = sys.modules[boundary.__module__]
+    monkeypatch.setattr(api, "run_many", lambda stars, **_: [None for _ in stars])
+    monkeypatch.setattr(source, "_packets_std", lambda _: next(deviations))
+    noisy: list[bool] = []
+
+    def fluid(*arguments: Any) -> tuple[Any, None]:
+        noisy.append(arguments[-1])
+        return np.zeros((1, 2)), None
+
+    monkeypatch.setattr(source, "_fluid_swings", fluid)
+    answer = boundary(scenario, sources=(2,), rtts_s=[1e-5, 1e-4], reps=1, flows_factor=4)
+    assert noisy == [True]
+    assert not answer.has_set_point
+    assert answer.packets_swing[0] == pytest.approx([0, 0.5])
+    assert answer["packets_s"][0] == pytest.approx(5.5e-5)

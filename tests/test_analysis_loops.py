@@ -131,14 +131,19 @@ def test_sampling_at_10_gbps() -> None:
     for probability, lag_s in ((0.01, 120e-6), (0.1, 12e-6)):
         loop = LagLoop.sampled(1.5, probability, 10e9 / 12000, 40e-6)
         assert loop.lag == pytest.approx(lag_s, rel=1e-12)
+    # A frame in two seconds, each sampled.
+    assert LagLoop.sampled(1.5, 1.0, 0.5, 0.0).lag == 2
 
 
 def test_the_slides_families() -> None:
     assert [each.lag for each in sampling_family(1.5)] == [2, 10, 19, 40, 100]
     assert {each.delay for each in sampling_family(1.5)} == {19}
     assert {each.lag for each in delay_family(1.5)} == {2}
+    assert [each.delay for each in delay_family(1.5)] == [0.5, 1, 2, 4, 8]
     stable = [each.loop().stable() for each in delay_family(1.5)]
     assert stable == [True, True, True, True, False]
+    (alone,) = delay_family(1.5, (3.0,))
+    assert (alone.lag, alone.delay) == (2, 3)
 
 
 def test_step_of_a_loop_with_lead_by_hand() -> None:
@@ -288,6 +293,7 @@ def test_every_response_draws() -> None:
         (lambda: Loop([0], [1, 1]), "the loop is 0"),
         (lambda: Loop([float("nan")], [1, 1]), "not a number"),
         (lambda: LagLoop(1, 0, 1), "must be above 0"),
+        (lambda: LagLoop(1, math.inf, 1), "lag inf must be above 0"),
         (lambda: LagLoop(1, 1, -1), "delay is -1"),
         (lambda: LagLoop(1, 1, 1, w=2), "form 'lag' has no w"),
         (lambda: LagLoop(1, 1, 1, form="third"), "none of lag, lead, integrator"),  # type: ignore[arg-type]

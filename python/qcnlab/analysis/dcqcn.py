@@ -30,6 +30,7 @@ from qcnlab.analysis.fluid import defaults
 from qcnlab.analysis.loops import Loop, Margins
 from qcnlab.analysis.model import Equilibrium, ScenarioModel, Tree, contender_values
 from qcnlab.analysis.optional import require
+from qcnlab.analysis.polynomials import product, total
 from qcnlab.analysis.spans import span
 
 if TYPE_CHECKING:
@@ -299,7 +300,13 @@ class Dcqcn(ScenarioModel):
         """
         p = self.equilibrium().marking_probability
         num, den = dcqcn_linear.difference(self, p)
-        root = complex(max(np.roots(np.polyadd(den, num)), key=lambda each: each.real))
+        # By Pade e^{-x} is near (x^2 - 6 x + 12) / (x^2 + 6 x + 12), and the root near its.
+        lag, late = (
+            [self.delay_s**2, 6 * self.delay_s, 12],
+            [self.delay_s**2, -6 * self.delay_s, 12],
+        )
+        near = np.roots(total(product(den, lag), product(num, late)))
+        root = complex(max(near, key=lambda each: each.real))
         for _ in range(50):
             delayed = np.polyval(num, root) * np.exp(-root * self.delay_s)
             slope = np.polyval(np.polyder(den), root) - self.delay_s * delayed

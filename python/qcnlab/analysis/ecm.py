@@ -156,8 +156,8 @@ class Ecm(ScenarioModel):
         raise AnalysisError(f"{self.NAME}: region '{region}' is neither 'increase' nor 'decrease'")
 
     def is_node(self, region: Region) -> bool:
-        """Return whether a region without delay settles without swinging: k^2 n > 4."""
-        return self.lead_s**2 * self.stiffness(region) > 4
+        """Return whether a region without delay settles without swinging: k^2 n of 4 or more."""
+        return self.lead_s**2 * self.stiffness(region) >= 4
 
     def loop(self, region: Region) -> Loop:
         """Return the open loop of a region at its delay."""
@@ -176,4 +176,4 @@ class Ecm(ScenarioModel):
     def critical_delay(self) -> float:
         """Return the RTT, s, at which the first of the two regions turns unstable."""
         both = (self.loop(region).critical_delay() for region in REGIONS)
-        return min(0.0 if critical is None else critical for critical in both)
+        return min(critical for critical in both if critical is not None)
