@@ -9,12 +9,13 @@ from typing import Any
 import control
 import numpy as np
 import pytest
+from scipy.special import gammainc
 
 import qcnlab
-from qcnlab.analysis import LagLoop, Loop, checks, polynomials, stability, with_averaging
+from qcnlab.analysis import LagLoop, Loop, checks, polynomials, stability, steps, with_averaging
 from qcnlab.analysis.responses import Response, Step, Trajectory
 from qcnlab.analysis.spans import span
-from qcnlab.analysis.stability import Crossing
+from qcnlab.analysis.stability import Crossing, winding_count
 
 
 def listed(coefficients: Any) -> list[float]:
@@ -177,6 +178,19 @@ def test_winding_counts_the_poles_of_several_delays() -> None:
         assert loop.stable() == (poles == 0)
 
 
+def test_a_winding_count_is_of_the_whole_grid() -> None:
+    """(jw + 1)^3 turns by 0, 3/4 pi and 3/2 pi at 0, 1 and 1e6 rad/s; (jw - 1)^3 by as much back.
+
+    Three times a quarter turn, less what is turned, in half turns: 0, and 3.
+    """
+    grid = np.array([0.0, 1.0, 1e6])
+
+    def thrice(root: float) -> Any:
+        return lambda frequency: (1j * frequency - root) ** 3
+
+    assert [winding_count(thrice(root), 3, grid) for root in (-1.0, 1.0)] == [0, 3]
+
+
 def test_margins_of_two_equal_delays_are_those_of_one() -> None:
     """2 e^{-s/2} / s crosses 1 at 2 rad/s, with 90 degrees less 1 rad: (pi/2 - 1) / 2 s are left.
 
@@ -308,6 +322,47 @@ def test_the_step_of_a_proportional_loop_is_at_its_end_at_once() -> None:
     assert step["output"] == pytest.approx(0.75)
 
 
+def test_the_step_of_a_loop_of_second_order() -> None:
+    # 2 / (s (s + 3)) closed is 2 / ((s + 1) (s + 2)): 1 - 2 e^-t + e^-2t.
+    step = Loop([2], [1, 3, 0]).step(5)
+    fall = np.exp(-step["time_s"])
+    assert step["output"] == pytest.approx(1 - 2 * fall + fall**2, abs=1e-12)
+
+
+def test_the_step_of_a_loop_of_second_order_with_delay() -> None:
+    """L / (1 + L) = L - L^2 + L^3 - L^4 ..., where L^k = e^{-k s} / (s + 1)^(2 k).
+
+    The step of 1 / (s + 1)^n is the regularised lower incomplete gamma function P(n, t).
+    """
+    step = Loop([1], [1, 2, 1], 1).step(4.5)
+    late = [np.maximum(step["time_s"] - k, 0) for k in range(1, 5)]
+    by_hand = sum((-1) ** k * gammainc(2 * k + 2, each) for k, each in enumerate(late))
+    assert step["output"] == pytest.approx(by_hand, abs=1e-8)
+
+
+def test_the_step_of_a_loop_with_lead_and_delay() -> None:
+    """L = (1 + 1 / (s + 1)) e^{-s} / 2, and L / (1 + L) = L - L^2 + L^3 up to 4 s.
+
+    With f = e^-t the steps of the powers of (1 + 1 / (s + 1)) / 2 are 1 - f / 2,
+    1 - (3 + t) f / 4 and 1 - (7 + 4 t + t^2 / 2) f / 8.
+    """
+    step = Loop([1, 2], [2, 2], 1).step(3.995)
+    first, second, third = (step["time_s"] - delay for delay in (1, 2, 3))
+    by_hand = np.where(first > 0, 1 - np.exp(-first) / 2, 0)
+    by_hand -= np.where(second > 0, 1 - (3 + second) * np.exp(-second) / 4, 0)
+    more = 7 + 4 * third + third**2 / 2
+    by_hand += np.where(third > 0, 1 - more * np.exp(-third) / 8, 0)
+    # The output jumps at whole seconds.
+    inside = np.abs(step["time_s"] - np.round(step["time_s"])) > 1e-3
+    assert step["output"][inside] == pytest.approx(by_hand[inside], abs=1e-8)
+
+
+def test_two_million_steps_are_not_too_many() -> None:
+    assert steps._count(2.0, 1e-6) == 2_000_000
+    with pytest.raises(qcnlab.AnalysisError, match=r"2,000,001 steps of 1e-06 s .* are too many"):
+        steps._count(2.000_001, 1e-6)
+
+
 def test_ends_and_steps_of_step_responses() -> None:
     def times(*arguments: Any, **more: Any) -> tuple[float, float, int]:
         time = Loop(*arguments).step(**more)["time_s"]
@@ -339,6 +394,7 @@ def test_ends_and_steps_of_step_responses() -> None:
         (Loop([1], [1, 0]), math.inf, "ends at inf s; it must be above 0"),
         (Loop([1, 0, 0], [1, 1]), 1.0, "L grows with frequency"),
         (Loop([-1, 1], [1, 1]), 1.0, r"1 \+ L is 0 at high frequency"),
+        (Loop([-1, 2], [1, 3]), 1.0, r"1 \+ L is 0 at high frequency"),
         (Loop([2, 1], [1, 1], 0.1), 1.0, "no step response is computed"),
     ],
 )

@@ -81,7 +81,7 @@ def _first_delay(loop: complex, frequency: float) -> float:
 
     A pole that lies on the axis without delay crosses at 0, though L is -1 but for rounding.
     """
-    share = (0.5 + float(np.angle(loop)) / (2 * math.pi)) % 1
+    share = 0.5 + float(np.angle(loop)) / (2 * math.pi)
     return 0.0 if share > 1 - EDGE else share * 2 * math.pi / float(frequency)
 
 
