@@ -282,59 +282,59 @@ def test_a_missing_package_is_named_without_its_module() -> None:
 def two_sources() -> Qcn:
     """Return two sources of 6 frames/s each, of frames of 2 octets; half of them are sampled.
 
-    A cycle is of two frames, so that eta = p / (0.5^-2 - 1) = 1/6 and gamma = p R = 3; RAI is 576
+    A cycle is of two frames, so that eta = p / (0.5^-2 - 1) = 1/6 and gamma = p R = 3; RAI is 1152
     frames/s. K = Gd p C R = 1/36 * 2 * 0.5 * 12 * 6 = 2, and w / (C p) = 1/2.
     """
     return Qcn(
         sources=2, capacity_bps=12 * 16, frame_bytes=2, set_point_bytes=10, w=3,
         gain_per_byte=1 / 36, sampling_probability=0.5, cycle_bytes=4, fast_recovery_cycles=3,
-        ai_rate_bps=576 * 16,
+        ai_rate_bps=1152 * 16,
     )  # fmt: skip
 
 
 def test_the_loop_of_qcn_by_hand() -> None:
-    """Zeta = eta / 4^3 = 1/384 and the gap is 1/384 * 576 / p = 3 frames/s.
+    """Zeta = eta / 4^3 = 1/384 and the gap is 1/384 * 1152 / p = 6 frames/s.
 
-    beta = 3 + (6 + 3) / 6 / 2 = 3.75, alpha = 1/6 * 1/384 * 576 * 6 / 2 = 0.75, and the numerator
-    2 (s / 2 + 1) (s + 3). The rise, half of eta times the gap, is 1/4; Gd p R = 1/12.
+    beta = 3 + (6 + 6) / 6 / 2 = 4, alpha = 1/6 * 1/384 * 1152 * 6 / 2 = 1.5, and the numerator
+    2 (s / 2 + 1) (s + 3). The rise, half of eta times the gap, is 1/2; Gd p R = 1/12.
     """
     model = two_sources()
     loop, rest = model.loop(), model.equilibrium()
     assert loop.num == pytest.approx([1, 5, 6])
-    assert loop.den == pytest.approx([1, 3.75, 0.75, 0])
-    assert rest.feedback_bytes == pytest.approx(3)
-    assert rest.queue_bytes == pytest.approx(13)
-    assert (rest.current_rate_bps, rest.target_rate_bps) == pytest.approx((6 * 16, 9 * 16))
+    assert loop.den == pytest.approx([1, 4, 1.5, 0])
+    assert rest.feedback_bytes == pytest.approx(6)
+    assert rest.queue_bytes == pytest.approx(16)
+    assert (rest.current_rate_bps, rest.target_rate_bps) == pytest.approx((6 * 16, 12 * 16))
 
 
 def test_the_loop_of_qcn_with_a_kept_first_cycle_by_hand() -> None:
-    """Zeta = eta / 4^2 / (1 + 2 p) = 1/192; G = 6, G (1 + 2 eta) = 8 frames/s and c = eta G = 1.
+    """Zeta = eta / 4^2 / (1 + 2 p) = 1/192; G = 12, G (1 + 2 eta) = 16 frames/s, c = eta G = 2.
 
     a = 6 / 2 = 3, b = 3 + 1/6 * 6 / 2 = 3.5 and P = s^2 + 5 s + 4.5. The denominator is
-    s (s (s + 3) (s + 3.5) + P), the numerator (s + 2) P. The rise is 1, and Gd p R = 1/12.
+    s (s (s + 3) (s + 3.5) + 2 P), the numerator (s + 2) P. The rise is c, and Gd p R = 1/12.
     """
     model = two_sources().with_(first_cycle="kept")
     loop, rest = model.loop(), model.equilibrium()
     assert loop.num == pytest.approx([1, 7, 14.5, 9])
-    assert loop.den == pytest.approx([1, 7.5, 15.5, 4.5, 0])
-    assert rest.feedback_bytes == pytest.approx(12)
-    assert rest.queue_bytes == pytest.approx(22)
-    assert (rest.current_rate_bps, rest.target_rate_bps) == pytest.approx((6 * 16, 14 * 16))
+    assert loop.den == pytest.approx([1, 8.5, 20.5, 9, 0])
+    assert rest.feedback_bytes == pytest.approx(24)
+    assert rest.queue_bytes == pytest.approx(34)
+    assert (rest.current_rate_bps, rest.target_rate_bps) == pytest.approx((6 * 16, 22 * 16))
 
 
 def test_the_loop_of_plain_aimd_by_hand() -> None:
-    # K (s / 2 + 1) = s + 2 over s (s + Gd p F R), where F is 3 octets: 3 / 36 * 0.5 * 6 = 1/4.
+    # K (s / 2 + 1) = s + 2 over s (s + Gd p F R), where F is 6 octets: 6 / 36 * 0.5 * 6 = 1/2.
     loop = two_sources().without_averaging()
     assert loop.num == pytest.approx([1, 2])
-    assert loop.den == pytest.approx([1, 0.25, 0])
+    assert loop.den == pytest.approx([1, 0.5, 0])
 
 
 def test_full_feedback_of_qcn_has_the_change_of_the_queue_in_it() -> None:
-    # Three octets of feedback are full feedback where (1 + 2 * 3) Qeq is.
+    # Six octets of feedback are full feedback where (1 + 2 * 3) Qeq is.
     edge = two_sources().equilibrium().feedback_bytes / 7
     rest = two_sources().with_(set_point_bytes=1.001 * edge).equilibrium()
-    assert rest.feedback_bytes == pytest.approx(3)
-    with pytest.raises(qcnlab.AnalysisError, match=r"of 3 B .* full feedback is 2\.99 B"):
+    assert rest.feedback_bytes == pytest.approx(6)
+    with pytest.raises(qcnlab.AnalysisError, match=r"of 6 B .* full feedback is 5\.99 B"):
         two_sources().with_(set_point_bytes=0.998 * edge).equilibrium()
 
 

@@ -422,8 +422,9 @@ def test_rows_of_a_trajectory_from_a_time_on() -> None:
 
 
 def test_responses_draw_a_panel_for_each_column() -> None:
-    columns = {name: np.arange(3.0) for name in ("time_s", "a", "b", "queue_bytes", "rate_bps")}
-    assert len(Response("r", columns, {}).plot().axes) == 4
+    names = ("time_s", "a", "b", "c", "queue_bytes", "rate_bps")
+    columns = {name: np.arange(3.0) for name in names}
+    assert len(Response("r", columns, {}).plot().axes) == 5
     # Of a trajectory queue and rate alone, or all where it has neither.
     assert len(Trajectory("t", columns, {}, "m").plot().axes) == 2
     other = {name: columns[name] for name in ("time_s", "a", "b")}

@@ -43,7 +43,7 @@ def closed_step(loop: Loop, end_s: float | None, every_s: float | None) -> Step:
     if delay == 0:
         time, output = _without_delay(num, den, end, min(every_s or end / 2000, lag / PER_LAG))
     else:
-        longest = min(every_s or delay / PER_DELAY, delay / PER_DELAY, lag / PER_LAG)
+        longest = min(every_s or math.inf, delay / PER_DELAY, lag / PER_LAG)
         time, output = _with_delay(num, den, delay, end, delay / math.ceil(delay / longest))
     units = {"time_s": loop.time_unit} if loop.time_unit else {}
     return Step(loop.title, {"time_s": time, "output": output}, units, _final(num, den, loop))
