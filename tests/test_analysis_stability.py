@@ -170,6 +170,15 @@ def test_the_critical_delay_is_the_first_outward_crossing() -> None:
     assert stability.critical_delay(num, den) == pytest.approx(behind / w)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e6, 1e-6])
+def test_poles_of_a_loop_do_not_depend_on_the_unit_of_time(scale: float) -> None:
+    # 2 e^{-s d} / s crosses at 2 rad/s after pi / 4 = 0.785 s, and again pi = 3.14 s later.
+    num, den = np.array([2 * scale]), np.array([1.0, 0.0])
+    delays = (0.0, 0.7, 0.8, 3.9, 4.0)
+    poles = [stability.unstable_poles(num, den, delay / scale) for delay in delays]
+    assert poles == [0, 0, 2, 2, 4]
+
+
 def test_winding_counts_the_poles_of_several_delays() -> None:
     # 2 e^{-s d} / s turns unstable at pi / 4 = 0.785 s; by two halves of it as one loop.
     for delay, poles in ((0.7, 0), (0.85, 2), (3.8, 2), (4.0, 4)):
