@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import replace
+from inspect import signature
 from types import SimpleNamespace
 from typing import Any
 
@@ -111,6 +112,10 @@ def test_one_verdict_for_each_capacity_the_analysed_phase_first() -> None:
     assert critical.title == "Critical RTT, 0.5 Gb/s"
     ten = verdicts[0].model.with_(sources=10).critical_delays()["as published"]
     assert critical["as_published_s"][3] == ten
+
+
+def test_an_overlay_shows_a_fifth_of_a_second_by_default() -> None:
+    assert signature(overlay).parameters["shown_s"].default == 0.2
 
 
 def test_the_buffer_goes_to_a_fluid_that_has_one() -> None:

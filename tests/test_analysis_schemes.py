@@ -223,6 +223,10 @@ def test_the_delays_of_timely() -> None:
     assert Timely.original(sources=3).sources == 3
 
 
+def test_models_have_ten_sources_by_default_and_ecm_two() -> None:
+    assert [model().sources for model in (Qcn, Dcqcn, Timely, Ecm)] == [10, 10, 10, 2]
+
+
 def test_a_trajectory_has_4000_rows_after_its_start() -> None:
     run = trajectory("qcn", {}, 0.01)
     assert (len(run), run["time_s"][-1], run.title) == (4001, pytest.approx(0.01), "qcn")
@@ -273,3 +277,77 @@ def test_margins_and_loops_of_a_model_are_those_of_its_loop() -> None:
 def test_a_missing_package_is_named_without_its_module() -> None:
     with pytest.raises(qcnlab.MissingPackage, match="this needs no_such_package: pip install"):
         require("no_such_package.linalg.more")
+
+
+def two_sources() -> Qcn:
+    """Return two sources of 6 frames/s each, of frames of 2 octets; half of them are sampled.
+
+    A cycle is of two frames, so that eta = p / (0.5^-2 - 1) = 1/6 and gamma = p R = 3; RAI is 1152
+    frames/s. K = Gd p C R = 1/36 * 2 * 0.5 * 12 * 6 = 2, and w / (C p) = 1/2.
+    """
+    return Qcn(
+        sources=2, capacity_bps=12 * 16, frame_bytes=2, set_point_bytes=10, w=3,
+        gain_per_byte=1 / 36, sampling_probability=0.5, cycle_bytes=4, fast_recovery_cycles=3,
+        ai_rate_bps=1152 * 16,
+    )  # fmt: skip
+
+
+def test_the_loop_of_qcn_by_hand() -> None:
+    """Zeta = eta / 4^3 = 1/384 and the gap is 1/384 * 1152 / p = 6 frames/s.
+
+    beta = 3 + (6 + 6) / 6 / 2 = 4, alpha = 1/6 * 1/384 * 1152 * 6 / 2 = 1.5, and the numerator
+    2 (s / 2 + 1) (s + 3). The rise, half of eta times the gap, is 1/2; Gd p R = 1/12.
+    """
+    model = two_sources()
+    loop, rest = model.loop(), model.equilibrium()
+    assert loop.num == pytest.approx([1, 5, 6])
+    assert loop.den == pytest.approx([1, 4, 1.5, 0])
+    assert rest.feedback_bytes == pytest.approx(6)
+    assert rest.queue_bytes == pytest.approx(16)
+    assert (rest.current_rate_bps, rest.target_rate_bps) == pytest.approx((6 * 16, 12 * 16))
+
+
+def test_the_loop_of_qcn_with_a_kept_first_cycle_by_hand() -> None:
+    """Zeta = eta / 4^2 / (1 + 2 p) = 1/192; G = 12, G (1 + 2 eta) = 16 frames/s, c = eta G = 2.
+
+    a = 6 / 2 = 3, b = 3 + 1/6 * 6 / 2 = 3.5 and P = s^2 + 5 s + 4.5. The denominator is
+    s (s (s + 3) (s + 3.5) + 2 P), the numerator (s + 2) P. The rise is c, and Gd p R = 1/12.
+    """
+    model = two_sources().with_(first_cycle="kept")
+    loop, rest = model.loop(), model.equilibrium()
+    assert loop.num == pytest.approx([1, 7, 14.5, 9])
+    assert loop.den == pytest.approx([1, 8.5, 20.5, 9, 0])
+    assert rest.feedback_bytes == pytest.approx(24)
+    assert rest.queue_bytes == pytest.approx(34)
+    assert (rest.current_rate_bps, rest.target_rate_bps) == pytest.approx((6 * 16, 22 * 16))
+
+
+def test_the_loop_of_plain_aimd_by_hand() -> None:
+    # K (s / 2 + 1) = s + 2 over s (s + Gd p F R), where F is 6 octets: 6 / 36 * 0.5 * 6 = 1/2.
+    loop = two_sources().without_averaging()
+    assert loop.num == pytest.approx([1, 2])
+    assert loop.den == pytest.approx([1, 0.5, 0])
+
+
+def test_full_feedback_of_qcn_has_the_change_of_the_queue_in_it() -> None:
+    # Six octets of feedback are full feedback where (1 + 2 * 3) Qeq is.
+    edge = two_sources().equilibrium().feedback_bytes / 7
+    rest = two_sources().with_(set_point_bytes=1.001 * edge).equilibrium()
+    assert rest.feedback_bytes == pytest.approx(6)
+    with pytest.raises(qcnlab.AnalysisError, match=r"of 6 B .* full feedback is 5\.99 B"):
+        two_sources().with_(set_point_bytes=0.998 * edge).equilibrium()
+
+
+def test_the_spread_of_arrivals_weighs_two_samples() -> None:
+    # Twelve sources move the queue by one frame; 4 and 3 of it are 5 together.
+    assert Qcn(sources=12, frame_bytes=1000, w=3).arrival_spread_bytes == pytest.approx(5000)
+
+
+def test_a_queue_of_rest_at_c_thigh_is_one() -> None:
+    # Twice C Tlow, since N delta = beta C, and C Thigh is twice C Tlow.
+    model = Timely(
+        sources=2, capacity_bps=8, delta_bps=2, beta=0.5, t_low_s=1, t_high_s=2, segment_bytes=1
+    )
+    assert model.equilibrium().queue_bytes == 2
+    with pytest.raises(qcnlab.AnalysisError, match="above C Thigh"):
+        model.with_(t_high_s=1.99).equilibrium()

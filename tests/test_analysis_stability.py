@@ -9,12 +9,13 @@ from typing import Any
 import control
 import numpy as np
 import pytest
+from scipy.special import gammainc
 
 import qcnlab
-from qcnlab.analysis import LagLoop, Loop, checks, polynomials, stability, with_averaging
+from qcnlab.analysis import LagLoop, Loop, checks, polynomials, stability, steps, with_averaging
 from qcnlab.analysis.responses import Response, Step, Trajectory
 from qcnlab.analysis.spans import span
-from qcnlab.analysis.stability import Crossing
+from qcnlab.analysis.stability import Crossing, winding_count
 
 
 def listed(coefficients: Any) -> list[float]:
@@ -169,12 +170,34 @@ def test_the_critical_delay_is_the_first_outward_crossing() -> None:
     assert stability.critical_delay(num, den) == pytest.approx(behind / w)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e6, 1e-6])
+def test_poles_of_a_loop_do_not_depend_on_the_unit_of_time(scale: float) -> None:
+    # 2 e^{-s d} / s crosses at 2 rad/s after pi / 4 = 0.785 s, and again pi = 3.14 s later.
+    num, den = np.array([2 * scale]), np.array([1.0, 0.0])
+    delays = (0.0, 0.7, 0.8, 3.9, 4.0)
+    poles = [stability.unstable_poles(num, den, delay / scale) for delay in delays]
+    assert poles == [0, 0, 2, 2, 4]
+
+
 def test_winding_counts_the_poles_of_several_delays() -> None:
     # 2 e^{-s d} / s turns unstable at pi / 4 = 0.785 s; by two halves of it as one loop.
     for delay, poles in ((0.7, 0), (0.85, 2), (3.8, 2), (4.0, 4)):
         loop = Loop.of_terms([([1.0], delay), ([1.0], delay)], [1.0, 0.0])
         assert loop.unstable_poles() == poles
         assert loop.stable() == (poles == 0)
+
+
+def test_a_winding_count_is_of_the_whole_grid() -> None:
+    """(jw + 1)^3 turns by 0, 3/4 pi and 3/2 pi at 0, 1 and 1e6 rad/s; (jw - 1)^3 by as much back.
+
+    Three times a quarter turn, less what is turned, in half turns: 0, and 3.
+    """
+    grid = np.array([0.0, 1.0, 1e6])
+
+    def thrice(root: float) -> Any:
+        return lambda frequency: (1j * frequency - root) ** 3
+
+    assert [winding_count(thrice(root), 3, grid) for root in (-1.0, 1.0)] == [0, 3]
 
 
 def test_margins_of_two_equal_delays_are_those_of_one() -> None:
@@ -308,6 +331,47 @@ def test_the_step_of_a_proportional_loop_is_at_its_end_at_once() -> None:
     assert step["output"] == pytest.approx(0.75)
 
 
+def test_the_step_of_a_loop_of_second_order() -> None:
+    # 2 / (s (s + 3)) closed is 2 / ((s + 1) (s + 2)): 1 - 2 e^-t + e^-2t.
+    step = Loop([2], [1, 3, 0]).step(5)
+    fall = np.exp(-step["time_s"])
+    assert step["output"] == pytest.approx(1 - 2 * fall + fall**2, abs=1e-12)
+
+
+def test_the_step_of_a_loop_of_second_order_with_delay() -> None:
+    """L / (1 + L) = L - L^2 + L^3 - L^4 ..., where L^k = e^{-k s} / (s + 1)^(2 k).
+
+    The step of 1 / (s + 1)^n is the regularised lower incomplete gamma function P(n, t).
+    """
+    step = Loop([1], [1, 2, 1], 1).step(4.5)
+    late = [np.maximum(step["time_s"] - k, 0) for k in range(1, 5)]
+    by_hand = sum((-1) ** k * gammainc(2 * k + 2, each) for k, each in enumerate(late))
+    assert step["output"] == pytest.approx(by_hand, abs=1e-8)
+
+
+def test_the_step_of_a_loop_with_lead_and_delay() -> None:
+    """L = (1 + 1 / (s + 1)) e^{-s} / 2, and L / (1 + L) = L - L^2 + L^3 up to 4 s.
+
+    With f = e^-t the steps of the powers of (1 + 1 / (s + 1)) / 2 are 1 - f / 2,
+    1 - (3 + t) f / 4 and 1 - (7 + 4 t + t^2 / 2) f / 8.
+    """
+    step = Loop([1, 2], [2, 2], 1).step(3.995)
+    first, second, third = (step["time_s"] - delay for delay in (1, 2, 3))
+    by_hand = np.where(first > 0, 1 - np.exp(-first) / 2, 0)
+    by_hand -= np.where(second > 0, 1 - (3 + second) * np.exp(-second) / 4, 0)
+    more = 7 + 4 * third + third**2 / 2
+    by_hand += np.where(third > 0, 1 - more * np.exp(-third) / 8, 0)
+    # The output jumps at whole seconds.
+    inside = np.abs(step["time_s"] - np.round(step["time_s"])) > 1e-3
+    assert step["output"][inside] == pytest.approx(by_hand[inside], abs=1e-8)
+
+
+def test_two_million_steps_are_not_too_many() -> None:
+    assert steps._count(2.0, 1e-6) == 2_000_000
+    with pytest.raises(qcnlab.AnalysisError, match=r"2,000,001 steps of 1e-06 s .* are too many"):
+        steps._count(2.000_001, 1e-6)
+
+
 def test_ends_and_steps_of_step_responses() -> None:
     def times(*arguments: Any, **more: Any) -> tuple[float, float, int]:
         time = Loop(*arguments).step(**more)["time_s"]
@@ -320,9 +384,9 @@ def test_ends_and_steps_of_step_responses() -> None:
     # Without a crossover the pole counts, at 1 / 2 rad/s.
     assert times([0.5], [2, 1]) == pytest.approx((0.02, 40, 2001))
     # A twentieth of the shortest lag, 1 ms, of denominator or numerator.
-    assert times([1], [0.001, 1, 0], end_s=0.1) == pytest.approx((5e-5, 0.1, 2001))
+    assert times([1], [0.001, 1, 0], end_s=0.2) == pytest.approx((5e-5, 0.2, 4001))
     assert times([1], [0.001, 1, 0], 1.0, end_s=0.1) == pytest.approx((5e-5, 0.1, 2001))
-    assert times([0.001, 1], [1, 1, 0], end_s=0.1) == pytest.approx((5e-5, 0.1, 2001))
+    assert times([0.001, 1], [1, 1, 0], end_s=0.2) == pytest.approx((5e-5, 0.2, 4001))
     # What is asked for, as long as it divides the delay: 0.5 / 0.003 is 167 steps.
     assert times([1], [1, 0], end_s=1, every_s=0.001) == pytest.approx((0.001, 1, 1001))
     assert times([1], [1, 0], 0.5, end_s=1, every_s=0.003) == pytest.approx((0.5 / 167, 1, 335))
@@ -339,6 +403,7 @@ def test_ends_and_steps_of_step_responses() -> None:
         (Loop([1], [1, 0]), math.inf, "ends at inf s; it must be above 0"),
         (Loop([1, 0, 0], [1, 1]), 1.0, "L grows with frequency"),
         (Loop([-1, 1], [1, 1]), 1.0, r"1 \+ L is 0 at high frequency"),
+        (Loop([-1, 2], [1, 3]), 1.0, r"1 \+ L is 0 at high frequency"),
         (Loop([2, 1], [1, 1], 0.1), 1.0, "no step response is computed"),
     ],
 )
@@ -366,8 +431,9 @@ def test_rows_of_a_trajectory_from_a_time_on() -> None:
 
 
 def test_responses_draw_a_panel_for_each_column() -> None:
-    columns = {name: np.arange(3.0) for name in ("time_s", "a", "b", "queue_bytes", "rate_bps")}
-    assert len(Response("r", columns, {}).plot().axes) == 4
+    names = ("time_s", "a", "b", "c", "queue_bytes", "rate_bps")
+    columns = {name: np.arange(3.0) for name in names}
+    assert len(Response("r", columns, {}).plot().axes) == 5
     # Of a trajectory queue and rate alone, or all where it has neither.
     assert len(Trajectory("t", columns, {}, "m").plot().axes) == 2
     other = {name: columns[name] for name in ("time_s", "a", "b")}

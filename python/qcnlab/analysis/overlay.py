@@ -171,12 +171,13 @@ def overlay(scenario: Scenario, *, seed: int | None = None, shown_s: float = SHO
     model = known.model(phase)
     model.loops()
     end = min(phase.end_s, phase.start_s + shown_s)
-    result = run(_recorded(scenario, known, end - phase.start_s), reps=1, seed=seed)
+    drawn_s = end - phase.start_s
+    result = run(_recorded(scenario, known, drawn_s), reps=1, seed=seed)
     sources = _rates(result, known.contenders(phase))
     packets, rates = _trace(result, sources, phase.start_s, end)
     fluid = model.fluid(
-        end - phase.start_s,
-        every_s=(end - phase.start_s) / ROWS,
+        drawn_s,
+        every_s=drawn_s / ROWS,
         start=_start(result, sources, phase.start_s, model),
         line_rate_bps=known.line_rate_bps(phase),
         min_rate_bps=known.base["scheme"]["rp"]["min_rate"],

@@ -37,9 +37,8 @@ def total(*terms: Sequence[float] | Array) -> Array:
 
 def squared_size(polynomial: Array) -> Array:
     """Return |P(jw)|^2 as a polynomial in x = w^2."""
-    rising = polynomial[::-1]
-    signs = np.where(np.arange(rising.size) // 2 % 2 == 0, 1.0, -1.0)
-    real, imaginary = (rising * signs)[0::2][::-1], (rising * signs)[1::2][::-1]
+    rising = polynomial[::-1] * np.resize([1.0, 1.0, -1.0, -1.0], polynomial.size)
+    real, imaginary = rising[0::2][::-1], rising[1::2][::-1]
     if imaginary.size == 0:
         return product(real, real)
     return total(product(real, real), product(imaginary, imaginary, [1.0, 0.0]))

@@ -81,7 +81,7 @@ def _first_delay(loop: complex, frequency: float) -> float:
 
     A pole that lies on the axis without delay crosses at 0, though L is -1 but for rounding.
     """
-    share = (0.5 + float(np.angle(loop)) / (2 * math.pi)) % 1
+    share = 0.5 + float(np.angle(loop)) / (2 * math.pi)
     return 0.0 if share > 1 - EDGE else share * 2 * math.pi / float(frequency)
 
 
@@ -97,8 +97,11 @@ def unstable_poles(num: Array, den: Array, delay_s: float) -> int:
         return count
     for crossing in crossings(num, den):
         on_axis_at_0 = crossing.delay_s * crossing.frequency < EDGE
-        first = 2 * crossing.direction * crossing.times_before(delay_s)
-        count += first - (2 * crossing.direction if on_axis_at_0 and crossing.direction > 0 else 0)
+        moved = 2 * crossing.times_before(delay_s)
+        if crossing.direction == 1:
+            count += moved - (2 if on_axis_at_0 else 0)
+        else:
+            count -= moved
     return max(0, count)
 
 
@@ -110,7 +113,7 @@ def critical_delay(num: Array, den: Array) -> float | None:
     poles = np.roots(total(den, num))
     if is_neutral_and_unstable(num, den) or (poles.real > -EDGE * natural_frequency(den)).any():
         return 0.0
-    outward = [crossing.delay_s for crossing in crossings(num, den) if crossing.direction > 0]
+    outward = [crossing.delay_s for crossing in crossings(num, den) if crossing.direction == 1]
     return min(outward, default=None)
 
 

@@ -43,7 +43,7 @@ def closed_step(loop: Loop, end_s: float | None, every_s: float | None) -> Step:
     if delay == 0:
         time, output = _without_delay(num, den, end, min(every_s or end / 2000, lag / PER_LAG))
     else:
-        longest = min(every_s or delay / PER_DELAY, delay / PER_DELAY, lag / PER_LAG)
+        longest = min(every_s or math.inf, delay / PER_DELAY, lag / PER_LAG)
         time, output = _with_delay(num, den, delay, end, delay / math.ceil(delay / longest))
     units = {"time_s": loop.time_unit} if loop.time_unit else {}
     return Step(loop.title, {"time_s": time, "output": output}, units, _final(num, den, loop))
@@ -71,8 +71,7 @@ def _state_space(num: Array, den: Array) -> tuple[Array, Array, Array, float]:
     lead = den[0]
     num, den = np.concatenate([np.zeros(den.size - num.size), num]) / lead, den / lead
     order, through = den.size - 1, float(num[0])
-    a, b = np.zeros((order, order)), np.zeros(order)
-    a[:-1, 1:] = np.eye(order - 1) if order > 1 else a[:-1, 1:]
+    a, b = np.eye(order, k=1), np.zeros(order)
     if order:
         a[-1], b[-1] = -den[:0:-1], 1.0
     return a, b, (num[1:] - den[1:] * through)[::-1], through
@@ -80,13 +79,13 @@ def _state_space(num: Array, den: Array) -> tuple[Array, Array, Array, float]:
 
 def _advance(a: Array, step: float) -> list[Array]:
     """Return e^{A h} and the integrals of e^{A (h-t)} (t/h)^k dt, k = 0, 1, 2."""
-    n = a.shape[0]
+    n = len(a)
     block = np.zeros((4 * n, 4 * n))
     block[:n, :n] = a * step
     for k in range(3):
         block[k * n : (k + 1) * n, (k + 1) * n : (k + 2) * n] = np.eye(n)
     whole = require("scipy.linalg").expm(block)
-    pieces = [whole[:n, k * n : (k + 1) * n] for k in range(4)]
+    pieces = np.split(whole[:n], 4, axis=1)
     return [pieces[0], *(pieces[k + 1] * step * math.factorial(k) for k in range(3))]
 
 
@@ -97,7 +96,7 @@ def _without_delay(num: Array, den: Array, end: float, step: float) -> tuple[Arr
     a, b, c, through = _state_space(size, den + size)
     count = _count(end, step)
     move, push = _advance(a, step)[:2]
-    states = np.zeros((count + 1, a.shape[0]))
+    states = np.zeros((count + 1, b.size))
     for i in range(count):
         states[i + 1] = move @ states[i] + push @ b
     return np.arange(count + 1, dtype=float) * step, states @ c + through
@@ -115,13 +114,13 @@ def _with_delay(
         (4 * second - 4 * third) @ b,
         (2 * third - second) @ b,
     )
-    state = np.zeros(a.shape[0])
+    state = np.zeros(b.size)
     error, half = np.ones(per + 1), np.ones(per)
     slope = np.zeros(per + 1)
     output = np.zeros(rounds * per + 1)
     for delays in range(rounds):
         forcing = np.outer(error[:-1], left) + np.outer(half, middle) + np.outer(error[1:], right)
-        states = np.empty((per + 1, a.shape[0]))
+        states = np.empty((per + 1, b.size))
         states[0] = state
         for i in range(per):
             states[i + 1] = move @ states[i] + forcing[i]
