@@ -323,7 +323,7 @@ class Loop:
             raise AnalysisError(f"{self.title}: a neutral loop of several delays is not decided")
         grid = self.grid()
 
-        def characteristic(frequency: Array) -> Array:
+        def characteristic(frequency: Array) -> Complex:
             s = 1j * frequency
             upper = sum(np.polyval(num, s) * np.exp(-s * delay) for num, delay in self.terms)
             return np.asarray(np.polyval(self.den, s) + upper)

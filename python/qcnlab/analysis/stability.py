@@ -26,6 +26,10 @@ from qcnlab.analysis.polynomials import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
+    Complex = NDArray[np.complex128]
+
 EDGE = 1e-9
 
 
@@ -117,7 +121,7 @@ def critical_delay(num: Array, den: Array) -> float | None:
     return min(outward, default=None)
 
 
-def winding_count(characteristic: Callable[[Array], Array], order: int, grid: Array) -> int:
+def winding_count(characteristic: Callable[[Array], Complex], order: int, grid: Array) -> int:
     """Return the number of zeros of a characteristic function in the right half plane.
 
     `characteristic(frequency)` gives its values at jw; `order` is the highest power of s, which no
