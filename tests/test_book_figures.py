@@ -139,6 +139,44 @@ def test_many_flows_have_one_name(result: Result, monkeypatch: pytest.MonkeyPatc
     assert [line.get_linewidth() for line in lines] == [0.8, 0.8, 1.0]
 
 
+def test_as_many_flows_as_colours_have_one_each(
+    result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plots, "SOURCES", plots.SOURCES[:2])
+    canvas = drawn(result, figure("flows"))
+    assert [line.get_color() for line in canvas.axes[0].lines] == [*plots.SOURCES]
+    assert len(words(canvas)) == 3
+
+
+def test_the_band_of_all_runs_goes_from_the_least_to_the_largest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two columns, of two samples each: 1 to 4 and 2 to 6 of one run, 3 to 5 and 0 to 1 of another.
+
+    Together they go from 1 to 5 and from 0 to 6.
+    """
+    monkeypatch.setattr(trace_figures, "PIXELS", 2)
+    time = np.array([0.0, 0.25, 0.5, 0.75])
+    series = [(time, np.array([1.0, 4.0, 2.0, 6.0])), (time, np.array([3.0, 5.0, 0.0, 1.0]))]
+    axes: Any = Bands()
+    trace_figures._band(axes, (0.0, 1.0), series)
+    assert axes.drawn == [
+        ([0.0, 0.5], [1.0, 0.0], [5.0, 6.0]),
+        ([0.0, 0.5], [1.0, 2.0], [4.0, 6.0]),
+    ]
+
+
+class Bands:
+    """Axes that keep the bands that they are asked to fill."""
+
+    def __init__(self) -> None:
+        self.drawn: list[tuple[list[float], ...]] = []
+
+    def fill_between(self, *edges: np.ndarray, **_: object) -> None:
+        """Keep where a band begins, its lower edge and its upper one."""
+        self.drawn.append(tuple(edge.tolist() for edge in edges))
+
+
 def test_panels_for_cases_and_ports(result: Result) -> None:
     port = str(result.summary["bottleneck"]["port"])
     two = figure("queue", cases=("a", "b"), names=("A", "B"), ports=(port, port))

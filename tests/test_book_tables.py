@@ -142,9 +142,13 @@ def test_json_has_no_infinities() -> None:
     assert tables._check(check("limit"))["interval"] is None
 
 
-def recorded(monkeypatch: pytest.MonkeyPatch, **frames: dict[str, list[Any]]) -> Any:
-    """Return a run with these tables and a set point of 33 000 B."""
-    monkeypatch.setattr(measures, "facts", lambda _: SimpleNamespace(set_point_bytes=33_000.0))
+def recorded(
+    monkeypatch: pytest.MonkeyPatch,
+    set_point: float | None = 33_000.0,
+    **frames: dict[str, list[Any]],
+) -> Any:
+    """Return a run with these tables and this set point, B."""
+    monkeypatch.setattr(measures, "facts", lambda _: SimpleNamespace(set_point_bytes=set_point))
     whole = {name: pl.DataFrame(columns) for name, columns in frames.items()}
 
     def table(name: str) -> Any:
@@ -185,6 +189,19 @@ def test_cuts_while_bandwidth_is_available(monkeypatch: pytest.MonkeyPatch) -> N
         },
     )
     assert measures._cuts_while_available(never_long, 0) == 1.0
+    # Without a set point the offset is from an empty queue: 8999 B are short, 9000 are not.
+    no_set_point = recorded(
+        monkeypatch,
+        None,
+        queues={"replication": [0], "time_s": [0.0], "queue_bytes": [0]},
+        messages={
+            "replication": [0, 0],
+            "time_s": [0.020, 0.030],
+            "fb": [-1, -1],
+            "q_off_bytes": [-8_999, -9_000],
+        },
+    )
+    assert measures._cuts_while_available(no_set_point, 0) == 1.0
 
 
 def test_push_backs_are_counted_by_their_kind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,6 +237,9 @@ def test_frames_from_a_cut_to_hyper_active_increase(monkeypatch: pytest.MonkeyPa
     )
     both = {name: rates[name] + other[name] for name in rates}
     assert measures._hai_after(recorded(monkeypatch, rates=both), 0) == pytest.approx(2.0)
+    # The rate is at its highest again, 48 Mb/s, when the target jumps: no increase of a limiter.
+    free = dict(rates, current_rate_bps=[mega * r for r in (48, 12, 12, 12, 48, 48, 48, 48)])
+    assert math.isnan(measures._hai_after(recorded(monkeypatch, rates=free), 0))
     calm = dict(rates, target_rate_bps=[mega] * 8)
     assert math.isnan(measures._hai_after(recorded(monkeypatch, rates=calm), 0))
     uncut = dict(rates, current_rate_bps=[mega * r for r in (12, 12, 12, 12, 12, 12, 12, 48)])

@@ -98,9 +98,9 @@ def _full(view: View) -> float:
 def _alternations(view: View) -> float:
     """Count how often the queue goes from empty to the ceiling of a swing, four set points."""
     ceiling = 0.95 * min(view.hot.full / view.hot.set_point, 4.0)
-    marks = np.where(view.queue >= ceiling, 1, np.where(view.queue <= 0.0, -1, 0))
-    ends = marks[marks != 0]
-    return float((np.diff(ends) > 0).sum())
+    high = view.queue >= ceiling
+    ends = high[high | (view.queue <= 0.0)]
+    return float((~ends[:-1] & ends[1:]).sum())
 
 
 def _empties(view: View) -> float:

@@ -95,7 +95,7 @@ def _overloaded(figure: Figure, case: CaseResult) -> bool:
     """Return whether sources, not a port, make a hotspot that begins in the figure."""
     if case.result is None or case.case.hot is None or facts(case.result).hotspots:
         return False
-    return case.case.hot.start_s > (figure.window or (0.0, 0.0))[0]
+    return case.case.hot.start_s > (figure.window[0] if figure.window else 0.0)
 
 
 def _legend(figure: Figure, cases: Sequence[CaseResult]) -> list[Artist]:
