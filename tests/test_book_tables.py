@@ -46,6 +46,8 @@ def test_numbers_of_a_table() -> None:
         "0",
         "-1.23",
     ]
+    # Only below a thousandth one digit is enough; a zero has no sign.
+    assert [tables.figure_signed(v) for v in (0.00123, -0.5678, -0.0)] == ["0.00123", "-0.568", "0"]
 
 
 def test_median_and_quartiles() -> None:

@@ -67,8 +67,8 @@ def _inside(times: Array, window: tuple[float, float]) -> NDArray[np.bool_]:
 
 
 def _blocks(samples: Array, size: int) -> Array:
-    whole = len(samples) // size * size
-    return np.asarray(samples[:whole].reshape(-1, size).mean(axis=1))
+    whole = len(samples) // size
+    return np.asarray(samples[: whole * size].reshape(whole, size).mean(axis=1))
 
 
 def _running(samples: Array, size: int) -> Array:

@@ -156,8 +156,6 @@ def decided_by(check: Check) -> str:
 
 def figure_signed(value: float) -> str:
     """Write a number that may be negative or have no end."""
-    if math.isinf(value):
-        return str(value)
     return f"{value:.1g}" if 0 < abs(value) < SMALL else text.number(value, 3)
 
 
