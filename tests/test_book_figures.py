@@ -228,6 +228,14 @@ def test_one_run_has_no_range(result: Result) -> None:
     canvas = drawn(alone, figure("throughput"))
     assert words(canvas) == ["one run", "hotspot"]
     assert len(canvas.axes[0].collections) == 1
+    for line in drawn(alone, figure("flows")).axes[0].lines:
+        times = np.unique(alone.throughput.to_polars()["time_s"].to_numpy())
+        assert np.asarray(line.get_xdata()) == pytest.approx(times)
+
+
+def test_a_figure_has_a_name_for_each_case(result: Result) -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        drawn(result, figure("queue", cases=("a", "b"), names=("A",)))
 
 
 def test_a_hotspot_of_sources_is_shaded_where_it_begins_in_the_figure(result: Result) -> None:

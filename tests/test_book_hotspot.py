@@ -233,6 +233,12 @@ def test_silence_is_the_longest_of_any_flow() -> None:
     assert of("silence", view(flows={"b": [1.0] * 3, "a": [0.0] * 3})) == 3.0
 
 
+def test_flows_are_apart_for_some_bins_of_some_milliseconds() -> None:
+    # Three bins of 0.5 ms differ by 4, 2 and 1 Gb/s; the fourth by half.
+    flows = {"a": [4.0, 3.0, 2.0, 1.5], "b": [0.0, 1.0, 1.0, 1.0]}
+    assert of("apart", view(flows=flows, bin_ms=0.5, limit=0.5)) == 1.5
+
+
 def test_underrun_of_a_chain() -> None:
     """Hosts 1, 4, ... 55 start a switch; the second of its three goes through all trunks after it.
 

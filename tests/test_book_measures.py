@@ -141,6 +141,11 @@ def test_a_quantile_is_the_first_value_that_so_many_do_not_exceed() -> None:
         many = flows([0.001 * (i + 1) for i in range(count)])
         assert of("field_slowdown_p95", many) == pytest.approx(nineteen)
     assert of("fct_p50_ms", flows([0.001 * (i + 1) for i in range(5)])) == pytest.approx(3.0)
+    # Of another column: 80 % of 1 to 5 KB are four, 80 % of the three below 4 KB are 2.4.
+    size = completion._quantile(0.8, "size_bytes")
+    five = flows([0.001] * 5)
+    assert (size(five, 0, None), size(five, 0, 4000.0)) == (4000.0, 3000.0)
+    assert np.isnan(size(five, 0, 1000.0))
 
 
 def test_margins_of_the_published_loops() -> None:

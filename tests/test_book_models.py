@@ -121,14 +121,17 @@ def test_bins_between_half_a_start_and_the_start_and_those_after_an_end(
     """Bins of 2^-14 s, so that all times are exact: the visitor stays for bins 8 to 15.
 
     Bins 4 to 7 make the level, (6 + 10 + 10 + 6) / 4 = 8, of which 95 % are 7.6. Bin 15 has as
-    much, but ends with the visitor; after its end it takes two bins until 7.7.
+    much, but ends with the visitor; after its end it takes two bins until 7.7, for one bin only.
     """
     step = 2.0**-14
     visitor: dict[str, list[Any]] = {
         "replication": [0], "source": ["visitor"], "size_bytes": [1000], "start_s": [8 * step],
         "finished_s": [16 * step],
     }  # fmt: skip
-    rates = [0.0] * 4 + [6.0, 10.0, 10.0, 6.0] + [1.0] * 7 + [8.0, 1.0, 1.0] + [7.7] * 4
+    rates = [0.0] * 4 + [6.0, 10.0, 10.0, 6.0] + [1.0] * 7 + [8.0, 1.0, 1.0, 7.7, 1.0, 1.0]
     run = flows_of(visitor, monkeypatch, rates, step)
     back = completion.MEASURES["back_ms"][2]
     assert back(run, 0, step * 1e3) == pytest.approx(2 * step * 1e3)
+    # Of less than a bin nothing is known but the bin's mean.
+    assert back(run, 0, step * 1e2) == pytest.approx(2 * step * 1e3)
+    assert back(run, 0, 2 * step * 1e3) == INF

@@ -145,13 +145,9 @@ def _transient(view: View) -> float:
 def _reaction(view: View) -> float:
     """Time to the first maximum of the queue's 1 ms means that a fall of a tenth follows."""
     means = view.by_ms(1.0)
-    peak, at = -1.0, 0
-    for index, value in enumerate(means):
-        if value > peak:
-            peak, at = float(value), index
-        elif peak > 0 and value <= 0.9 * peak:
-            return float(at + 1)
-    return math.inf
+    highest = np.maximum.accumulate(means)
+    fallen = np.flatnonzero((highest > 0) & (means <= 0.9 * highest))
+    return float(np.argmax(means[: fallen[0]]) + 1) if len(fallen) else math.inf
 
 
 def _jain(view: View) -> float:

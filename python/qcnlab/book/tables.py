@@ -120,8 +120,10 @@ def figure(value: float) -> str:
     """Write a number for a table."""
     if math.isnan(value):
         return "none"
-    if math.isinf(value):
-        return "never" if value > 0 else "-"
+    if value == math.inf:
+        return "never"
+    if value == -math.inf:
+        return "-"
     return text.number(value, 3)
 
 
