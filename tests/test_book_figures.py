@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
 import qcnlab
@@ -284,6 +285,11 @@ def test_the_pens_of_bands_and_lines(result: Result) -> None:
     light, dark = axes.collections
     assert (light.get_alpha(), dark.get_alpha()) == (0.25, None)
     assert [float(np.ravel(band.get_linewidth())[0]) for band in (light, dark)] == [0.0, 0.6]
+    # One colour, that of their names in the legend.
+    bands: list[Any] = [light, dark, *canvas.legends[0].get_patches()[:2]]
+    colours = [band.get_facecolor() for band in bands] + [dark.get_edgecolor()]
+    blue = pytest.approx(to_rgb("#0072B2"))
+    assert [np.ravel(colour)[:3] for colour in colours] == [blue] * 5
     # 500 columns over 40 ms: the last begins 80 us before the end.
     edges = np.asarray(light.get_paths()[0].vertices)[:, 0]
     assert (edges.min(), edges.max()) == pytest.approx((0.0, 0.04 - 80e-6))

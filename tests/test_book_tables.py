@@ -68,6 +68,7 @@ def test_what_is_demanded() -> None:
     assert tables.demand(check("number", "underrun", printed=0.04)) == "4 %"
     assert tables.demand(check("limit", limits=(-INF, 5.0))) == "< 5 ms"
     assert tables.demand(check("limit", limits=(5.0, INF))) == "> 5 ms"
+    assert tables.demand(check("limit", "underrun", limits=(-INF, 0.05))) == "< 5 %"
     assert tables.demand(check("floor", limits=(5.0, INF))) == ">= 5 ms"
     assert tables.demand(check("limit", limits=(2.0, 5.0))) == "2..5 ms"
     assert tables.demand(check("every", limits=(2.0, 2.0))) == "2 ms"
@@ -233,6 +234,9 @@ def test_frames_from_a_cut_to_hyper_active_increase(monkeypatch: pytest.MonkeyPa
     # A cut at 2 ms: two frames to 4 ms.
     later = dict(rates, current_rate_bps=[mega * r for r in (48, 48, 12, 12, 12, 12, 12, 48)])
     assert measures._hai_after(recorded(monkeypatch, rates=later), 0) == pytest.approx(2.0)
+    # A jump right after the sample of the cut: nothing is sent between.
+    sooner = dict(rates, target_rate_bps=[mega * r for r in (10, 10, 61, 61, 61, 61, 61, 61)])
+    assert measures._hai_after(recorded(monkeypatch, rates=sooner), 0) == 0.0
     # The first of two steps after a cut counts, and the fewest of all sources.
     other = dict(
         rates, source=["b"] * 8, target_rate_bps=[mega * r for r in (0, 0, 0, 0, 30, 30, 60, 60)]

@@ -42,7 +42,7 @@ def text_tables(book: Book, judged: Sequence[Judged]) -> str:
     for chapter in book.chapters:
         own = [each for each in judged if each.row.chapter == chapter.name]
         rows = [line for each in own for line in lines(each)]
-        parts.append(f"{chapter.title}\n" + text.table(HEADER, rows, left=7))
+        parts.append(f"{chapter.title}\n" + text.table(HEADER, rows, left=len(HEADER)))
     return "\n\n".join([*parts, counted(judged)])
 
 
