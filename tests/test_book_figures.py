@@ -136,7 +136,7 @@ def test_many_flows_have_one_name(result: Result, monkeypatch: pytest.MonkeyPatc
     canvas = drawn(result, figure("flows"))
     assert words(canvas) == ["each of 2 flows, one run", "hotspot"]
     lines: Any = [*canvas.axes[0].lines, *canvas.legends[0].get_lines()]
-    assert {line.get_color() for line in lines} == {plots.SOURCES[0]}
+    assert {(line.get_color(), line.get_linestyle()) for line in lines} == {(plots.SOURCES[0], "-")}
     assert [line.get_linewidth() for line in lines] == [0.8, 0.8, 1.0]
 
 
@@ -243,7 +243,7 @@ def test_a_hotspot_of_sources_is_shaded_where_it_begins_in_the_figure(result: Re
     """A port's own hotspot is shaded by what is known of the run, and not twice."""
     asked = figure("throughput")
     case = CaseResult(Case("a", HOTSPOT, SHORT, 2, "", "", (), HOT), result, {})
-    assert not trace_figures._overloaded(asked, case)
+    assert trace_figures._overloaded(asked, case) is False
     steady = qcnlab.run(
         qcnlab.load("one-source-into-9g-rtt200us").with_("warmup=1 ms", "duration=5 ms"), reps=1
     )

@@ -249,10 +249,10 @@ def test_underrun_of_a_chain() -> None:
     flows |= {f"host{n}->host59": [1 / 40] for n in (58, 60)}
     flows |= {f"host{n}->host59": [1 / 40] for n in range(61, 69)}
     assert of("chain_underrun", view(flows=flows)) == pytest.approx((19 * 28 + 29) / 20 / 40)
-    # Twice as much from the first switch's second host: 1/40 less on every trunk. From its third
-    # host: on the first trunk alone.
-    flows["host2->host5"] = flows["host3->host6"] = [2 / 40]
-    less = (19 * 28 - 19 - 1 + 29) / 20 / 40
+    # Twice as much from the first switch's second host: 1/40 less on every trunk. Thrice as much
+    # from its third host: 2/40 on the first trunk alone.
+    flows["host2->host5"], flows["host3->host6"] = [2 / 40], [3 / 40]
+    less = (19 * 28 - 19 - 2 + 29) / 20 / 40
     assert of("chain_underrun", view(flows=flows)) == pytest.approx(less)
     # Half of everything is unused of a link of half the rate as of the whole one.
     half = view(flows={name: [rate[0] / 2] for name, rate in flows.items()})

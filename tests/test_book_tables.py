@@ -161,7 +161,7 @@ def recorded(
 
 
 def test_cuts_while_bandwidth_is_available(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six frames are 9000 B: long at 10 ms only. A message counts 11 ms after that at the soonest.
+    """Six frames are 9000 B: long at 10 ms only. A message counts beyond 11 ms after that.
 
     At the message the queue must be short, too: the offset from 33 000 B above 24 000 B.
     """
@@ -186,7 +186,7 @@ def test_cuts_while_bandwidth_is_available(monkeypatch: pytest.MonkeyPatch) -> N
         queues={"replication": [0], "time_s": [0.0], "queue_bytes": [0]},
         messages={
             "replication": [0, 0],
-            "time_s": [0.010, 0.012],
+            "time_s": [0.011, 0.012],
             "fb": [-1, -1],
             "q_off_bytes": [30_000, 30_000],
         },
@@ -237,6 +237,13 @@ def test_frames_from_a_cut_to_hyper_active_increase(monkeypatch: pytest.MonkeyPa
     # A jump right after the sample of the cut: nothing is sent between.
     sooner = dict(rates, target_rate_bps=[mega * r for r in (10, 10, 61, 61, 61, 61, 61, 61)])
     assert measures._hai_after(recorded(monkeypatch, rates=sooner), 0) == 0.0
+    # Of cuts at 1 and 4 ms the first, when the target jumps at 3 ms: two frames of 24 Mb/s.
+    twice = dict(
+        rates,
+        current_rate_bps=[mega * r for r in (48, 24, 24, 24, 12, 12, 12, 12)],
+        target_rate_bps=[mega * r for r in (10, 10, 10, 61, 61, 61, 61, 61)],
+    )
+    assert measures._hai_after(recorded(monkeypatch, rates=twice), 0) == pytest.approx(2.0)
     # The first of two steps after a cut counts, and the fewest of all sources.
     other = dict(
         rates, source=["b"] * 8, target_rate_bps=[mega * r for r in (0, 0, 0, 0, 30, 30, 60, 60)]

@@ -187,7 +187,7 @@ def _chain_underrun(view: View) -> float:
     mean = {name: float(rate[inside].mean()) for name, rate in view.traces.flows.items()}
     sent = {int(name.partition("->")[0].removeprefix("host")): mean[name] for name in mean}
     through, unused = 0.0, []
-    for first in range(1, HOSTS * (STAGES - 1) + 1, HOSTS):
+    for first in range(1, HOSTS * (STAGES - 1), HOSTS):
         through += sent[first + 1]
         unused.append(1.0 - (through + sent[first] + sent[first + 2]) / view.hot.rate)
     last = sum(rate for name, rate in mean.items() if name.endswith("->host59"))
