@@ -61,7 +61,7 @@ def draw(figure: Figure, results: Mapping[str, CaseResult]) -> Canvas:
     for axes in panels[len(each) :]:
         axes.set_visible(False)
     if figure.form != "queue-log":
-        highest = max((float(axes.dataLim.y1) for axes in panels[: len(each)]), default=1.0)
+        highest = max(float(axes.dataLim.y1) for axes in panels[: len(each)])
         panels[0].set_ylim(0, 1.05 * highest)
     handles = _legend(figure, [case for case, _, _ in each])
     columns = min(len(handles), MOST_COLUMNS)
