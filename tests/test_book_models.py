@@ -135,3 +135,6 @@ def test_bins_between_half_a_start_and_the_start_and_those_after_an_end(
     # Of less than a bin nothing is known but the bin's mean.
     assert back(run, 0, step * 1e2) == pytest.approx(2 * step * 1e3)
     assert back(run, 0, 2 * step * 1e3) == INF
+    # Where the visitor ends with the last bin there is none after it.
+    short = flows_of(visitor, monkeypatch, rates[:16], step)
+    assert back(short, 0, step * 1e3) == INF
