@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
 import qcnlab
@@ -135,8 +136,46 @@ def test_many_flows_have_one_name(result: Result, monkeypatch: pytest.MonkeyPatc
     canvas = drawn(result, figure("flows"))
     assert words(canvas) == ["each of 2 flows, one run", "hotspot"]
     lines: Any = [*canvas.axes[0].lines, *canvas.legends[0].get_lines()]
-    assert {line.get_color() for line in lines} == {plots.SOURCES[0]}
+    assert {(line.get_color(), line.get_linestyle()) for line in lines} == {(plots.SOURCES[0], "-")}
     assert [line.get_linewidth() for line in lines] == [0.8, 0.8, 1.0]
+
+
+def test_as_many_flows_as_colours_have_one_each(
+    result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plots, "SOURCES", plots.SOURCES[:2])
+    canvas = drawn(result, figure("flows"))
+    assert [line.get_color() for line in canvas.axes[0].lines] == [*plots.SOURCES]
+    assert len(words(canvas)) == 3
+
+
+def test_the_band_of_all_runs_goes_from_the_least_to_the_largest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two columns, of two samples each: 1 to 4 and 2 to 6 of one run, 3 to 5 and 0 to 1 of another.
+
+    Together they go from 1 to 5 and from 0 to 6.
+    """
+    monkeypatch.setattr(trace_figures, "PIXELS", 2)
+    time = np.array([0.0, 0.25, 0.5, 0.75])
+    series = [(time, np.array([1.0, 4.0, 2.0, 6.0])), (time, np.array([3.0, 5.0, 0.0, 1.0]))]
+    axes: Any = Bands()
+    trace_figures._band(axes, (0.0, 1.0), series)
+    assert axes.drawn == [
+        ([0.0, 0.5], [1.0, 0.0], [5.0, 6.0]),
+        ([0.0, 0.5], [1.0, 2.0], [4.0, 6.0]),
+    ]
+
+
+class Bands:
+    """Axes that keep the bands that they are asked to fill."""
+
+    def __init__(self) -> None:
+        self.drawn: list[tuple[list[float], ...]] = []
+
+    def fill_between(self, *edges: np.ndarray, **_: object) -> None:
+        """Keep where a band begins, its lower edge and its upper one."""
+        self.drawn.append(tuple(edge.tolist() for edge in edges))
 
 
 def test_panels_for_cases_and_ports(result: Result) -> None:
@@ -190,13 +229,21 @@ def test_one_run_has_no_range(result: Result) -> None:
     canvas = drawn(alone, figure("throughput"))
     assert words(canvas) == ["one run", "hotspot"]
     assert len(canvas.axes[0].collections) == 1
+    for line in drawn(alone, figure("flows")).axes[0].lines:
+        times = np.unique(alone.throughput.to_polars()["time_s"].to_numpy())
+        assert np.asarray(line.get_xdata()) == pytest.approx(times)
+
+
+def test_a_figure_has_a_name_for_each_case(result: Result) -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        drawn(result, figure("queue", cases=("a", "b"), names=("A",)))
 
 
 def test_a_hotspot_of_sources_is_shaded_where_it_begins_in_the_figure(result: Result) -> None:
     """A port's own hotspot is shaded by what is known of the run, and not twice."""
     asked = figure("throughput")
     case = CaseResult(Case("a", HOTSPOT, SHORT, 2, "", "", (), HOT), result, {})
-    assert not trace_figures._overloaded(asked, case)
+    assert trace_figures._overloaded(asked, case) is False
     steady = qcnlab.run(
         qcnlab.load("one-source-into-9g-rtt200us").with_("warmup=1 ms", "duration=5 ms"), reps=1
     )
@@ -238,6 +285,11 @@ def test_the_pens_of_bands_and_lines(result: Result) -> None:
     light, dark = axes.collections
     assert (light.get_alpha(), dark.get_alpha()) == (0.25, None)
     assert [float(np.ravel(band.get_linewidth())[0]) for band in (light, dark)] == [0.0, 0.6]
+    # One colour, that of their names in the legend.
+    bands: list[Any] = [light, dark, *canvas.legends[0].get_patches()[:2]]
+    colours = [band.get_facecolor() for band in bands] + [dark.get_edgecolor()]
+    blue = pytest.approx(to_rgb("#0072B2"))
+    assert [np.ravel(colour)[:3] for colour in colours] == [blue] * 5
     # 500 columns over 40 ms: the last begins 80 us before the end.
     edges = np.asarray(light.get_paths()[0].vertices)[:, 0]
     assert (edges.min(), edges.max()) == pytest.approx((0.0, 0.04 - 80e-6))

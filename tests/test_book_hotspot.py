@@ -123,6 +123,9 @@ def test_underrun_leaves_out_the_first_ten_milliseconds_of_the_hotspot() -> None
     assert of("underrun", view(flows={"x": rates}, window=(0.0, 0.02))) == 0.25
     # Of another window nothing is left out: 0.375 on average.
     assert of("underrun", view(flows={"x": rates}, window=(0.0, 0.02), start_s=-1.0)) == 0.625
+    # What comes right after them counts: 0.3 in one bin and 0.9 in nine are 0.84 on average.
+    late = {"x": [0.0] * 10 + [0.3] + [0.9] * 9}
+    assert of("underrun", view(flows=late, window=(0.0, 0.02))) == pytest.approx(0.16)
     # Of 1.5 Gb/s instead of the 1 Gb/s that the hot link serves: half.
     assert of("underrun", view(flows={"x": rates}, window=(0.0, 0.02), limit=1.5)) == 0.5
 
@@ -132,6 +135,9 @@ def test_recovery_lasts_a_millisecond_and_ten() -> None:
     rates = {"x": [0.0] * 5 + [8.0] * 40}
     # The 20 bins from the fourth have 19 * 8 / 20 = 7.6 on average, its first two 4.
     assert of("recovery", view(flows=rates, bin_ms=0.5)) == 2.5
+    # Two bins, not the first alone: 8 and 5 have a mean of 6.5, while 20 have more than 7.6.
+    dip = {"x": [8.0, 5.0] + [8.0] * 40}
+    assert of("recovery", view(flows=dip, bin_ms=0.5)) == 1.0
     # With bins of 1 ms the first one alone counts beside ten.
     assert of("recovery", view(flows=rates)) == 5.0
     # One bin of 7 among 8s lowers the mean of ten to 7.9, and that of its own millisecond to 7.
@@ -172,6 +178,9 @@ def test_the_transient_ends_before_fifty_milliseconds_below_two_set_points() -> 
     # A drop at the first instant of such 50 ms is in them: 60 ms are the first after one at 50.
     seen = view(long, window=(0.0, 0.2), queue_ms=10.0, drops={0.05: 1.0})
     assert of("transient", seen) == pytest.approx(60.0)
+    # Fifty samples of 1 ms are enough, be the queue as long as it will from the next one on.
+    fifty = [0.0] * 50 + [200.0] * 50
+    assert of("transient", view(fifty, window=(0.0, 0.1))) == 0.0
     # Samples of 60 ms stand for themselves.
     assert of("transient", view([4.0, 2.0, 4.0], queue_ms=60.0)) == pytest.approx(60.0)
     # A window that starts at 20 ms, from which on all is well; one in which nothing is.
@@ -224,6 +233,12 @@ def test_silence_is_the_longest_of_any_flow() -> None:
     assert of("silence", view(flows={"b": [1.0] * 3, "a": [0.0] * 3})) == 3.0
 
 
+def test_flows_are_apart_for_some_bins_of_some_milliseconds() -> None:
+    # Three bins of 0.5 ms differ by 4, 2 and 1 Gb/s; the fourth by half.
+    flows = {"a": [4.0, 3.0, 2.0, 1.5], "b": [0.0, 1.0, 1.0, 1.0]}
+    assert of("apart", view(flows=flows, bin_ms=0.5, limit=0.5)) == 1.5
+
+
 def test_underrun_of_a_chain() -> None:
     """Hosts 1, 4, ... 55 start a switch; the second of its three goes through all trunks after it.
 
@@ -234,10 +249,10 @@ def test_underrun_of_a_chain() -> None:
     flows |= {f"host{n}->host59": [1 / 40] for n in (58, 60)}
     flows |= {f"host{n}->host59": [1 / 40] for n in range(61, 69)}
     assert of("chain_underrun", view(flows=flows)) == pytest.approx((19 * 28 + 29) / 20 / 40)
-    # Twice as much from the first switch's second host: 1/40 less on every trunk. From its third
-    # host: on the first trunk alone.
-    flows["host2->host5"] = flows["host3->host6"] = [2 / 40]
-    less = (19 * 28 - 19 - 1 + 29) / 20 / 40
+    # Twice as much from the first switch's second host: 1/40 less on every trunk. Thrice as much
+    # from its third host: 2/40 on the first trunk alone.
+    flows["host2->host5"], flows["host3->host6"] = [2 / 40], [3 / 40]
+    less = (19 * 28 - 19 - 2 + 29) / 20 / 40
     assert of("chain_underrun", view(flows=flows)) == pytest.approx(less)
     # Half of everything is unused of a link of half the rate as of the whole one.
     half = view(flows={name: [rate[0] / 2] for name, rate in flows.items()})

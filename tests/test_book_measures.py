@@ -41,12 +41,15 @@ def test_a_flow_leads_by_its_mean_over_the_largest_of_the_others() -> None:
     assert OF["lead"](view(rates, "b")) == 0.5
     # The least of those named counts: 3 by 2.
     assert OF["lead"](view(rates, "a b")) == 1.5
+    assert OF["lead"](view({"a": [4.0], "b": [0.0]}, "a")) == float("inf")
 
 
 def test_fairness_by_bin_is_the_median_over_bins_in_which_something_is_carried() -> None:
     # Of two flows: 1 for (5, 5), 0.5 for (10, 0), 0.9 for (4, 2): 36 / (2 * 20). (0, 0) is out.
     rates = {"a": [5.0, 10.0, 4.0, 0.0], "b": [5.0, 0.0, 2.0, 0.0]}
     assert OF["fairness_by_bin"](view(rates)) == pytest.approx(0.9)
+    # A bin of little counts like another: 0.25 / (2 * 0.25).
+    assert OF["fairness_by_bin"](view({"a": [0.5], "b": [0.0]})) == 0.5
 
 
 def test_flows_are_apart_until_the_first_bin_within_the_limit() -> None:
@@ -54,6 +57,10 @@ def test_flows_are_apart_until_the_first_bin_within_the_limit() -> None:
     assert OF["apart"](view(rates, limit=0.5)) == 2.0
     assert OF["apart"](view(rates, limit=0.1)) == 3.0
     assert OF["apart"](view({"a": [9.0], "b": [1.0]}, limit=0.5)) == float("inf")
+    # As far apart as the limit is within it; without a limit they are equal.
+    near = {"a": [2.0, 1.5, 1.0], "b": [1.0, 1.0, 1.0]}
+    assert OF["apart"](view(near, limit=0.5)) == 1.0
+    assert OF["apart"](view(near)) == 2.0
 
 
 def test_a_quantile_of_the_queue_is_in_set_points() -> None:
@@ -134,6 +141,11 @@ def test_a_quantile_is_the_first_value_that_so_many_do_not_exceed() -> None:
         many = flows([0.001 * (i + 1) for i in range(count)])
         assert of("field_slowdown_p95", many) == pytest.approx(nineteen)
     assert of("fct_p50_ms", flows([0.001 * (i + 1) for i in range(5)])) == pytest.approx(3.0)
+    # Of another column: 80 % of 1 to 5 KB are four, 80 % of the three below 4 KB are 2.4.
+    size = completion._quantile(0.8, "size_bytes")
+    five = flows([0.001] * 5)
+    assert (size(five, 0, None), size(five, 0, 4000.0)) == (4000.0, 3000.0)
+    assert np.isnan(size(five, 0, 1000.0))
 
 
 def test_margins_of_the_published_loops() -> None:

@@ -72,17 +72,20 @@ def test_margins_take_their_delays_in_microseconds() -> None:
 
 
 def flows_of(
-    visitor: dict[str, list[Any]], monkeypatch: pytest.MonkeyPatch, rates: list[float]
+    visitor: dict[str, list[Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    rates: list[float],
+    step: float = 20e-6,
 ) -> Any:
-    """Return a run of one endless flow with these rates, in bins of 20 us, and a visitor."""
+    """Return a run of one endless flow with these rates, in bins of `step` s, and a visitor."""
     frame = pl.DataFrame(visitor)
-    bins = np.arange(len(rates), dtype=np.float64) * 20e-6
+    bins = np.arange(len(rates), dtype=np.float64) * step
     one = Traces(
         np.zeros(0), np.zeros(0), bins,
         {"visitor": np.zeros(len(rates)), "endless": np.array(rates)}, np.zeros(0), np.zeros(0),
     )  # fmt: skip
     monkeypatch.setattr(completion, "traces", lambda _: [one])
-    monkeypatch.setattr(completion, "facts", lambda _: SimpleNamespace(throughput_bin_s=20e-6))
+    monkeypatch.setattr(completion, "facts", lambda _: SimpleNamespace(throughput_bin_s=step))
     return SimpleNamespace(table=lambda _: SimpleNamespace(to_polars=lambda: frame))
 
 
@@ -110,3 +113,28 @@ def test_how_long_an_endless_flow_takes_to_have_its_rate_back(
     assert back(calm, 0, None) == 0
     unfinished = flows_of(visitor | {"finished_s": [None]}, monkeypatch, rates)
     assert back(unfinished, 0, None) == INF
+
+
+def test_bins_between_half_a_start_and_the_start_and_those_after_an_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Bins of 2^-14 s, so that all times are exact: the visitor stays for bins 8 to 15.
+
+    Bins 4 to 7 make the level, (6 + 10 + 10 + 6) / 4 = 8, of which 95 % are 7.6. Bin 15 has as
+    much, but ends with the visitor; after its end it takes two bins until 7.7, for one bin only.
+    """
+    step = 2.0**-14
+    visitor: dict[str, list[Any]] = {
+        "replication": [0], "source": ["visitor"], "size_bytes": [1000], "start_s": [8 * step],
+        "finished_s": [16 * step],
+    }  # fmt: skip
+    rates = [0.0] * 4 + [6.0, 10.0, 10.0, 6.0] + [1.0] * 7 + [8.0, 1.0, 1.0, 7.7, 1.0, 1.0]
+    run = flows_of(visitor, monkeypatch, rates, step)
+    back = completion.MEASURES["back_ms"][2]
+    assert back(run, 0, step * 1e3) == pytest.approx(2 * step * 1e3)
+    # Of less than a bin nothing is known but the bin's mean.
+    assert back(run, 0, step * 1e2) == pytest.approx(2 * step * 1e3)
+    assert back(run, 0, 2 * step * 1e3) == INF
+    # Where the visitor ends with the last bin there is none after it.
+    short = flows_of(visitor, monkeypatch, rates[:16], step)
+    assert back(short, 0, step * 1e3) == INF

@@ -46,6 +46,8 @@ def test_numbers_of_a_table() -> None:
         "0",
         "-1.23",
     ]
+    # Only below a thousandth one digit is enough; a zero has no sign.
+    assert [tables.figure_signed(v) for v in (0.00123, -0.5678, -0.0)] == ["0.00123", "-0.568", "0"]
 
 
 def test_median_and_quartiles() -> None:
@@ -66,6 +68,7 @@ def test_what_is_demanded() -> None:
     assert tables.demand(check("number", "underrun", printed=0.04)) == "4 %"
     assert tables.demand(check("limit", limits=(-INF, 5.0))) == "< 5 ms"
     assert tables.demand(check("limit", limits=(5.0, INF))) == "> 5 ms"
+    assert tables.demand(check("limit", "underrun", limits=(-INF, 0.05))) == "< 5 %"
     assert tables.demand(check("floor", limits=(5.0, INF))) == ">= 5 ms"
     assert tables.demand(check("limit", limits=(2.0, 5.0))) == "2..5 ms"
     assert tables.demand(check("every", limits=(2.0, 2.0))) == "2 ms"
@@ -142,9 +145,13 @@ def test_json_has_no_infinities() -> None:
     assert tables._check(check("limit"))["interval"] is None
 
 
-def recorded(monkeypatch: pytest.MonkeyPatch, **frames: dict[str, list[Any]]) -> Any:
-    """Return a run with these tables and a set point of 33 000 B."""
-    monkeypatch.setattr(measures, "facts", lambda _: SimpleNamespace(set_point_bytes=33_000.0))
+def recorded(
+    monkeypatch: pytest.MonkeyPatch,
+    set_point: float | None = 33_000.0,
+    **frames: dict[str, list[Any]],
+) -> Any:
+    """Return a run with these tables and this set point, B."""
+    monkeypatch.setattr(measures, "facts", lambda _: SimpleNamespace(set_point_bytes=set_point))
     whole = {name: pl.DataFrame(columns) for name, columns in frames.items()}
 
     def table(name: str) -> Any:
@@ -154,7 +161,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, **frames: dict[str, list[Any]]) ->
 
 
 def test_cuts_while_bandwidth_is_available(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six frames are 9000 B: long at 10 ms only. A message counts 11 ms after that at the soonest.
+    """Six frames are 9000 B: long at 10 ms only. A message counts beyond 11 ms after that.
 
     At the message the queue must be short, too: the offset from 33 000 B above 24 000 B.
     """
@@ -179,12 +186,25 @@ def test_cuts_while_bandwidth_is_available(monkeypatch: pytest.MonkeyPatch) -> N
         queues={"replication": [0], "time_s": [0.0], "queue_bytes": [0]},
         messages={
             "replication": [0, 0],
-            "time_s": [0.010, 0.012],
+            "time_s": [0.011, 0.012],
             "fb": [-1, -1],
             "q_off_bytes": [30_000, 30_000],
         },
     )
     assert measures._cuts_while_available(never_long, 0) == 1.0
+    # Without a set point the offset is from an empty queue: 8999 B are short, 9000 are not.
+    no_set_point = recorded(
+        monkeypatch,
+        None,
+        queues={"replication": [0], "time_s": [0.0], "queue_bytes": [0]},
+        messages={
+            "replication": [0, 0],
+            "time_s": [0.020, 0.030],
+            "fb": [-1, -1],
+            "q_off_bytes": [-8_999, -9_000],
+        },
+    )
+    assert measures._cuts_while_available(no_set_point, 0) == 1.0
 
 
 def test_push_backs_are_counted_by_their_kind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,12 +234,25 @@ def test_frames_from_a_cut_to_hyper_active_increase(monkeypatch: pytest.MonkeyPa
     # A cut at 2 ms: two frames to 4 ms.
     later = dict(rates, current_rate_bps=[mega * r for r in (48, 48, 12, 12, 12, 12, 12, 48)])
     assert measures._hai_after(recorded(monkeypatch, rates=later), 0) == pytest.approx(2.0)
+    # A jump right after the sample of the cut: nothing is sent between.
+    sooner = dict(rates, target_rate_bps=[mega * r for r in (10, 10, 61, 61, 61, 61, 61, 61)])
+    assert measures._hai_after(recorded(monkeypatch, rates=sooner), 0) == 0.0
+    # Of cuts at 1 and 4 ms the first, when the target jumps at 3 ms: two frames of 24 Mb/s.
+    twice = dict(
+        rates,
+        current_rate_bps=[mega * r for r in (48, 24, 24, 24, 12, 12, 12, 12)],
+        target_rate_bps=[mega * r for r in (10, 10, 10, 61, 61, 61, 61, 61)],
+    )
+    assert measures._hai_after(recorded(monkeypatch, rates=twice), 0) == pytest.approx(2.0)
     # The first of two steps after a cut counts, and the fewest of all sources.
     other = dict(
         rates, source=["b"] * 8, target_rate_bps=[mega * r for r in (0, 0, 0, 0, 30, 30, 60, 60)]
     )
     both = {name: rates[name] + other[name] for name in rates}
     assert measures._hai_after(recorded(monkeypatch, rates=both), 0) == pytest.approx(2.0)
+    # The rate is at its highest again, 48 Mb/s, when the target jumps: no increase of a limiter.
+    free = dict(rates, current_rate_bps=[mega * r for r in (48, 12, 12, 12, 48, 48, 48, 48)])
+    assert math.isnan(measures._hai_after(recorded(monkeypatch, rates=free), 0))
     calm = dict(rates, target_rate_bps=[mega] * 8)
     assert math.isnan(measures._hai_after(recorded(monkeypatch, rates=calm), 0))
     uncut = dict(rates, current_rate_bps=[mega * r for r in (12, 12, 12, 12, 12, 12, 12, 48)])

@@ -87,6 +87,43 @@ def test_traces_of_each_replication() -> None:
     assert run._tables == {}
 
 
+def test_a_replication_in_which_nothing_is_delivered_has_no_bins() -> None:
+    run = recorded()
+    run.tables["throughput"] = run.tables["throughput"].filter(pl.col("replication") == 0)
+    _, second = traces.traces(run)
+    assert (second.bin_s.tolist(), second.flows) == ([], {})
+
+
+def test_many_flows_and_replications_stay_in_order() -> None:
+    """Flow 7 of replication 3 delivers 307 Gb/s; the queue of replication 3 is 3 B."""
+    each = [(rep, flow) for rep in range(60) for flow in range(20)]
+    run: Any = Recorded(
+        queues={
+            "replication": [*range(60)] * 2,
+            "port": ["p"] * 60 + ["q"] * 60,
+            "time_s": [0.0] * 120,
+            "queue_bytes": [*range(60)] * 2,
+        },
+        throughput={
+            "replication": [rep for rep, _ in each],
+            "source": [f"h{flow:02}" for _, flow in each],
+            "time_s": [0.0] * len(each),
+            "rate_bps": [(100 * rep + flow) * 1e9 for rep, flow in each],
+        },
+        drops={"replication": [0], "time_s": [0.0], "frames": [1]},
+    )
+    run.summary["replications"] = 60
+    for rep, one in enumerate(traces.traces(run)):
+        assert list(one.flows) == [f"h{flow:02}" for flow in range(20)]
+        assert [float(rate[0]) for rate in one.flows.values()] == pytest.approx(
+            [100 * rep + flow for flow in range(20)]
+        )
+    for port in ("", "q"):
+        assert [queue.tolist() for _, queue in traces.queues(run, port)] == [
+            [rep] for rep in range(60)
+        ]
+
+
 def test_queues_of_the_bottleneck_or_of_a_named_port() -> None:
     run = recorded()
     assert [queue.tolist() for _, queue in traces.queues(run)] == [[10, 20], [30]]
@@ -213,6 +250,7 @@ def test_octets_are_shown_in_kilobytes_and_two_shares_in_percent() -> None:
 
 
 def test_measures_with_a_window_and_of_the_whole_run() -> None:
+    assert all(measures.known(name) for name in MEASURES)
     both = {name for name, measure in MEASURES.items() if measure.core and measure.windowed}
     assert both == {*measures.WINDOWED, "drops"}
     alone = {name for name, measure in MEASURES.items() if not measure.core}

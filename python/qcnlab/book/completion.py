@@ -63,10 +63,10 @@ def _back(result: Result, replication: int, held_ms: float | None) -> float:
     step = facts(result).throughput_bin_s
     level = rate[(one.bin_s >= start / 2) & (one.bin_s + step <= start)].mean()
     width = max(1, round(held_s / step))
-    after = np.flatnonzero(one.bin_s >= end - step)
-    sums = np.convolve(rate, np.ones(width), "valid")[after[0] :] / width
+    first = np.searchsorted(one.bin_s, end - step, "right")
+    sums = np.convolve(rate, np.ones(width), "valid")[first:] / width
     good = np.flatnonzero(sums >= BACK * level)
-    return float(max(0.0, one.bin_s[after[0] + good[0]] - end)) * 1e3 if len(good) else math.inf
+    return float(max(0.0, one.bin_s[first + good[0]] - end)) * 1e3 if len(good) else math.inf
 
 
 MEASURES: dict[str, tuple[str, str, Callable[[Result, int, float | None], float]]] = {

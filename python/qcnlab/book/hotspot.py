@@ -67,8 +67,8 @@ def _inside(times: Array, window: tuple[float, float]) -> NDArray[np.bool_]:
 
 
 def _blocks(samples: Array, size: int) -> Array:
-    whole = len(samples) // size * size
-    return np.asarray(samples[:whole].reshape(-1, size).mean(axis=1))
+    whole = len(samples) // size
+    return np.asarray(samples[: whole * size].reshape(whole, size).mean(axis=1))
 
 
 def _running(samples: Array, size: int) -> Array:
@@ -98,9 +98,9 @@ def _full(view: View) -> float:
 def _alternations(view: View) -> float:
     """Count how often the queue goes from empty to the ceiling of a swing, four set points."""
     ceiling = 0.95 * min(view.hot.full / view.hot.set_point, 4.0)
-    marks = np.where(view.queue >= ceiling, 1, np.where(view.queue <= 0.0, -1, 0))
-    ends = marks[marks != 0]
-    return float((np.diff(ends) > 0).sum())
+    high = view.queue >= ceiling
+    ends = high[high | (view.queue <= 0.0)]
+    return float((~ends[:-1] & ends[1:]).sum())
 
 
 def _empties(view: View) -> float:
@@ -145,13 +145,9 @@ def _transient(view: View) -> float:
 def _reaction(view: View) -> float:
     """Time to the first maximum of the queue's 1 ms means that a fall of a tenth follows."""
     means = view.by_ms(1.0)
-    peak, at = -1.0, 0
-    for index, value in enumerate(means):
-        if value > peak:
-            peak, at = float(value), index
-        elif peak > 0 and value <= 0.9 * peak:
-            return float(at + 1)
-    return math.inf
+    highest = np.maximum.accumulate(means)
+    fallen = np.flatnonzero((highest > 0) & (means <= 0.9 * highest))
+    return float(np.argmax(means[: fallen[0]]) + 1) if len(fallen) else math.inf
 
 
 def _jain(view: View) -> float:
@@ -191,7 +187,7 @@ def _chain_underrun(view: View) -> float:
     mean = {name: float(rate[inside].mean()) for name, rate in view.traces.flows.items()}
     sent = {int(name.partition("->")[0].removeprefix("host")): mean[name] for name in mean}
     through, unused = 0.0, []
-    for first in range(1, HOSTS * (STAGES - 1) + 1, HOSTS):
+    for first in range(1, HOSTS * (STAGES - 1), HOSTS):
         through += sent[first + 1]
         unused.append(1.0 - (through + sent[first] + sent[first + 2]) / view.hot.rate)
     last = sum(rate for name, rate in mean.items() if name.endswith("->host59"))

@@ -84,7 +84,7 @@ def _hai_after(result: Result, replication: int) -> float:
     mine = pl.col("replication") == replication
     rates = result.table("rates").to_polars().filter(mine)
     fewest = math.inf
-    for part in rates.partition_by("source", maintain_order=True):
+    for part in rates.partition_by("source"):
         time, rate = part["time_s"].to_numpy(), part["current_rate_bps"].to_numpy().astype(float)
         target = part["target_rate_bps"].to_numpy().astype(float)
         sent = np.concatenate(([0.0], np.cumsum(rate[:-1] * np.diff(time)))) / FRAME_BITS

@@ -42,7 +42,7 @@ def text_tables(book: Book, judged: Sequence[Judged]) -> str:
     for chapter in book.chapters:
         own = [each for each in judged if each.row.chapter == chapter.name]
         rows = [line for each in own for line in lines(each)]
-        parts.append(f"{chapter.title}\n" + text.table(HEADER, rows, left=7))
+        parts.append(f"{chapter.title}\n" + text.table(HEADER, rows, left=len(HEADER)))
     return "\n\n".join([*parts, counted(judged)])
 
 
@@ -120,8 +120,10 @@ def figure(value: float) -> str:
     """Write a number for a table."""
     if math.isnan(value):
         return "none"
-    if math.isinf(value):
-        return "never" if value > 0 else "-"
+    if value == math.inf:
+        return "never"
+    if value == -math.inf:
+        return "-"
     return text.number(value, 3)
 
 
@@ -156,8 +158,6 @@ def decided_by(check: Check) -> str:
 
 def figure_signed(value: float) -> str:
     """Write a number that may be negative or have no end."""
-    if math.isinf(value):
-        return "-inf" if value < 0 else "inf"
     return f"{value:.1g}" if 0 < abs(value) < SMALL else text.number(value, 3)
 
 

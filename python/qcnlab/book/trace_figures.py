@@ -61,7 +61,7 @@ def draw(figure: Figure, results: Mapping[str, CaseResult]) -> Canvas:
     for axes in panels[len(each) :]:
         axes.set_visible(False)
     if figure.form != "queue-log":
-        highest = max((float(axes.dataLim.y1) for axes in panels[: len(each)]), default=1.0)
+        highest = max(float(axes.dataLim.y1) for axes in panels[: len(each)])
         panels[0].set_ylim(0, 1.05 * highest)
     handles = _legend(figure, [case for case, _, _ in each])
     columns = min(len(handles), MOST_COLUMNS)
@@ -95,7 +95,7 @@ def _overloaded(figure: Figure, case: CaseResult) -> bool:
     """Return whether sources, not a port, make a hotspot that begins in the figure."""
     if case.result is None or case.case.hot is None or facts(case.result).hotspots:
         return False
-    return case.case.hot.start_s > (figure.window or (0.0, 0.0))[0]
+    return case.case.hot.start_s > (figure.window[0] if figure.window else 0.0)
 
 
 def _legend(figure: Figure, cases: Sequence[CaseResult]) -> list[Artist]:
