@@ -209,10 +209,14 @@ def _statements(node: ast.AST) -> list[ast.stmt]:
     return [each for each in ast.walk(node) if isinstance(each, ast.stmt)]
 
 
-def in_function(source: str, line: int) -> bool:
-    """Return whether a line belongs to a function, not to a module or a class alone."""
+def function_lines(source: str, line: int) -> set[int]:
+    """Return the first lines of the functions that a line belongs to, of decorators if there are.
+
+    There are none where it belongs to a module or a class alone.
+    """
     statements = _statements(ast.parse(source))
-    return any(line in _lines(each) for each in statements if isinstance(each, ast.FunctionDef))
+    around = [each for each in statements if isinstance(each, ast.FunctionDef)]
+    return {_lines(each)[0] for each in around if line in _lines(each)}
 
 
 def statement_lines(source: str, line: int) -> set[int]:
@@ -297,28 +301,30 @@ class Mutants:
             return "unviable"
         seconds, reached = self._usual(part)
         lines = {f"{mutant.path}:{line}" for line in statement_lines(source, mutant.line)}
-        on_import = not lines.isdisjoint(reached[""])
+        # A function that stands in one that importing has called has its code already.
+        around = {f"{mutant.path}:{line}" for line in function_lines(source, mutant.line)}
+        on_import = not (lines | around).isdisjoint(reached[""])
         code = NOT_HERE
-        if in_function(source, mutant.line):
+        if around:
             near = {t: seconds[t] for t in seconds if not lines.isdisjoint(reached[t])}
             task = {"path": str(file), "old": source, "new": changed, "usual": quickest(near)}
             code = self._bench(part).ask(task)[0] if near else 0
             if code == 0 and on_import:
-                code = self._written(part, mutant, changed, all_tests=False)
+                code = self._written(part, mutant, changed)
         if code == NOT_HERE:
-            code = self._written(part, mutant, changed, all_tests=True)
+            code = self._written(part, mutant, changed)
         return {0: "missed", OUT_OF_TIME: "timeout"}.get(code, "caught")
 
-    def _written(self, part: str, mutant: Mutant, changed: str, *, all_tests: bool) -> int:
-        """Write a mutant into its file and run tests of the part; return the exit code.
+    def _written(self, part: str, mutant: Mutant, changed: str) -> int:
+        """Write a mutant into its file and run the tests of the part; return the exit code.
 
-        They are all of them, or those that reach a function of the file, if there are such.
+        Those that reach a function of the file come first.
         """
         file = self.tree / mutant.path
         seconds, reached = self._usual(part)
-        mine = [t for t in seconds if any(at.startswith(f"{mutant.path}:") for at in reached[t])]
-        chosen = seconds if all_tests or not mine else mine
-        usual = quickest({test: seconds[test] for test in chosen})
+        near = {t for t in seconds if any(at.startswith(f"{mutant.path}:") for at in reached[t])}
+        usual = quickest({test: seconds[test] for test in seconds if test in near})
+        usual |= quickest({test: seconds[test] for test in seconds if test not in near})
         octets, stat = file.read_bytes(), file.stat()
         file.write_text(changed, encoding="utf-8")
         # Compiled files are told from stale ones by the time of the source, in seconds.

@@ -171,6 +171,16 @@ def test_every_word_is_used_or_named_by_another(whole: book.Book) -> None:
         ("below = 151e3", 'below = 151e3, during = "now"', "'during' is one of pre"),
         ("below = 151e3", "below = 151e3, during = [2, 1]", "'during' is two numbers in order"),
         (HOT, "", "case 'qcn' has no 'hot', by which 'short' is measured"),
+        (
+            'word = "beyond", of = "queue_mean_bytes"',
+            'word = "beyond", of = "regain_ms"',
+            "'regain_ms' is measured over a window, during",
+        ),
+        (
+            'of = "queue_mean_bytes"',
+            'of = "messages", during = [0, 1]',
+            "'messages' cannot be measured over a window, during",
+        ),
     ],
 )
 def test_what_is_wrong_is_refused_with_file_and_row(
@@ -182,6 +192,16 @@ def test_what_is_wrong_is_refused_with_file_and_row(
         book.load(write(text.replace(old, new)))
     assert "deck009.toml" in str(error.value)
     assert said in str(error.value)
+
+
+def test_a_window_of_a_hotspot_needs_one(write: Callable[[str], Path]) -> None:
+    """It would be the whole run."""
+    head, rest = ROW.replace("order reproduced", "drawn for comparison").split("claims = [")
+    shown = 'shown = [{ name = "fair", of = "jain", case = "qcn", during = "hs" }]\n'
+    text = head + shown + rest[rest.index("figures") :]
+    book.load(write(HEAD + text))
+    with pytest.raises(book.BookError, match="'qcn' has no 'hot', by which 'jain' is measured"):
+        book.load(write(HEAD.replace(HOT, "") + text))
 
 
 def test_a_row_is_read_key_by_key(write: Callable[[str], Path]) -> None:

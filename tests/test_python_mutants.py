@@ -98,8 +98,10 @@ def test_what_importing_works_out_cannot_take_its_place(about: str) -> None:
 
 
 def test_a_line_of_a_function_and_its_statement() -> None:
-    told = [python_mutants.in_function(SOURCE, line) for line in (1, 4, 5, 8, 9, 10, 13, 15)]
-    assert told == [False, True, True, False, True, True, True, False]
+    told = [python_mutants.function_lines(SOURCE, line) for line in (1, 4, 5, 8, 9, 10, 13, 15)]
+    assert told == [set(), {4}, {4}, set(), {9}, {9}, {9}, set()]
+    inner = "def f():\n    @g\n    def h():\n        return 1\n    return h\n"
+    assert python_mutants.function_lines(inner, 4) == {1, 2}
     # A header is no part of a body, and a decorator belongs to its function.
     assert python_mutants.statement_lines(SOURCE, 11) == {11}
     assert python_mutants.statement_lines(SOURCE, 10) == {9, 10}

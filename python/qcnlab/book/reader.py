@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 from qcnlab.book import hotspot, words
@@ -157,11 +158,9 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
     of = table.text("of", "")
     if word.composite == bool(of):
         table.refuse(f"'{name}' {'names its own measures' if of else 'needs a measure, of'}")
-    if of and of not in hotspot.MEASURES and not known(of):
-        table.refuse(f"there is no measure '{of}'; there are {', '.join(_measures())}")
     entry = table.text("entry")
     numbers = {key: table.number(key) for key in NUMBERS}
-    during, flows = _window(table), table.text("flows", "")
+    during, flows = _window(table, of), table.text("flows", "")
     either = table.text("either", "")
     chosen = matching(table.words("case"), cases, table)
     than = table.text("than", "")
@@ -172,9 +171,7 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
     _check_numbers(table, word, numbers)
     if (word.test in words.PAIRED) != bool(than):
         table.refuse(f"'{name}' {'does not compare' if than else 'compares: than'}")
-    for case, _ in chosen:
-        if (of in hotspot.MEASURES or word.composite) and cases[case].hot is None:
-            table.refuse(f"case '{case}' has no 'hot', by which '{of or name}' is measured")
+    _check_hot(table, of or name, word.composite, during, [cases[case] for case, _ in chosen])
     return [
         Claim(
             entry,
@@ -230,22 +227,38 @@ def _fill(
     return name
 
 
-def _window(table: TomlTable) -> Window | None:
-    value = table.value("during")
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return table.one_of("during", WINDOWS)
-    return table.pair("during")
+def _window(table: TomlTable, of: str) -> Window | None:
+    """Return the window over which a claim or a reading measures `of`, if that can be."""
+    value, during = table.value("during"), None
+    if value is not None:
+        during = table.one_of("during", WINDOWS) if isinstance(value, str) else table.pair("during")
+    if not of or of in hotspot.MEASURES:
+        return during
+    if not known(of):
+        table.refuse(f"there is no measure '{of}'; there are {', '.join(_measures())}")
+    if during is None and not MEASURES[of].core:
+        table.refuse(f"'{of}' is measured over a window, during")
+    if during is not None and not MEASURES[of].windowed:
+        table.refuse(f"'{of}' cannot be measured over a window, during")
+    return during
+
+
+def _check_hot(
+    table: TomlTable, of: str, composite: bool, during: Window | None, chosen: Sequence[Case]
+) -> None:
+    """Refuse what is measured by a hotspot that a case does not have."""
+    by_hot = composite or of in hotspot.MEASURES or isinstance(during, str)
+    for case in chosen:
+        if by_hot and case.hot is None:
+            table.refuse(f"case '{case.name}' has no 'hot', by which '{of}' is measured")
 
 
 def _readings(table: TomlTable, cases: dict[str, Case]) -> list[Reading]:
     name, of = table.text("name"), table.text("of")
-    if of not in hotspot.MEASURES and not known(of):
-        table.refuse(f"there is no measure '{of}'; there are {', '.join(_measures())}")
-    during, flows, limit = _window(table), table.text("flows", ""), table.number("limit")
+    during, flows, limit = _window(table, of), table.text("flows", ""), table.number("limit")
     chosen = matching(table.words("case"), cases, table)
     table.end()
+    _check_hot(table, of, False, during, [cases[case] for case, _ in chosen])
     return [
         Reading(_named(name, wildcards, table), of, case, during, flows, limit)
         for case, wildcards in chosen
