@@ -408,7 +408,8 @@ preset = "DECK001"
 /// would settle: frames from behind that bridge get priority 2 and are controlled by nobody, those of the near hosts keep
 /// their CN-TAG and their priority 3, and CNMs go to the near hosts alone.
 fn lldp_settles_the_domain() {
-    // The near hosts fill their class to 98 %, so that its queue is often longer than the set point, whatever the machine does.
+    // The near hosts fill their class to 98 %, so that its queue is often longer than the set point, whatever the machine
+    // does.
     let changes = ["duration=50 ms", "warmup=5 ms", "traffic.0.rate=4.9 Gb/s"];
     let scenario = Scenario::shipped("one-bridge-outside-the-domain").and_then(|all| all.with_overrides(&changes));
     let scenario = scenario.expect("it works");
