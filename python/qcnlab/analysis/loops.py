@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    Complex = NDArray[np.complex128]
+    from qcnlab.analysis.polynomials import Complex
 
 SPAN = 1e4
 """How far the grid of frequencies reaches beyond the loop's own, as a factor."""

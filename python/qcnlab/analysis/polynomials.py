@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
 
 
 def tidy(coefficients: Sequence[float] | Array) -> Array:

@@ -26,9 +26,7 @@ from qcnlab.analysis.polynomials import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    Complex = NDArray[np.complex128]
+    from qcnlab.analysis.polynomials import Complex
 
 EDGE = 1e-9
 
