@@ -171,7 +171,8 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
     _check_numbers(table, word, numbers)
     if (word.test in words.PAIRED) != bool(than):
         table.refuse(f"'{name}' {'does not compare' if than else 'compares: than'}")
-    _check_hot(table, of or name, word.composite, during, [cases[case] for case, _ in chosen])
+    by_hot = word.composite or _by_hot(of, during)
+    _check_hot(table, of or name, [cases[case] for case, _ in chosen] if by_hot else [])
     return [
         Claim(
             entry,
@@ -243,13 +244,15 @@ def _window(table: TomlTable, of: str) -> Window | None:
     return during
 
 
-def _check_hot(
-    table: TomlTable, of: str, composite: bool, during: Window | None, chosen: Sequence[Case]
-) -> None:
-    """Refuse what is measured by a hotspot that a case does not have."""
-    by_hot = composite or of in hotspot.MEASURES or isinstance(during, str)
+def _by_hot(of: str, during: Window | None) -> bool:
+    """Return whether a measure over a window asks for the case's hotspot."""
+    return of in hotspot.MEASURES or isinstance(during, str)
+
+
+def _check_hot(table: TomlTable, of: str, chosen: Sequence[Case]) -> None:
+    """Refuse cases without the hotspot by which `of` is measured."""
     for case in chosen:
-        if by_hot and case.hot is None:
+        if case.hot is None:
             table.refuse(f"case '{case.name}' has no 'hot', by which '{of}' is measured")
 
 
@@ -258,7 +261,7 @@ def _readings(table: TomlTable, cases: dict[str, Case]) -> list[Reading]:
     during, flows, limit = _window(table, of), table.text("flows", ""), table.number("limit")
     chosen = matching(table.words("case"), cases, table)
     table.end()
-    _check_hot(table, of, False, during, [cases[case] for case, _ in chosen])
+    _check_hot(table, of, [cases[case] for case, _ in chosen] if _by_hot(of, during) else [])
     return [
         Reading(_named(name, wildcards, table), of, case, during, flows, limit)
         for case, wildcards in chosen
