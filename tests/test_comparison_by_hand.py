@@ -136,13 +136,18 @@ def test_what_no_run_has_or_is_zero_in_all_is_not_shown() -> None:
     assert both.cells()[1] == [["queue_mean_bytes", "B", "5", "-"], ["drops", "frames", "0", "3"]]
 
 
-def test_what_an_older_run_folder_lacks_is_not_shown() -> None:
+def test_what_an_older_run_folder_lacks_is_not_shown_but_told() -> None:
     older, newer = made(drops=[1.0]), made(drops=[3.0], never_started=[2.0])
     del older.summary["metrics"]["never_started"]
     assert qcnlab.compare([newer, newer]).metrics == ["drops", "never_started"]
     both = qcnlab.compare([older, newer])
     assert both.metrics == ["drops"]
     assert both.cells()[1] == [["drops", "frames", "1", "3"]]
+    lacking = "written without never_started, left out of the comparison."
+    told = [line for line in both.definitions() if lacking in line]
+    assert told == [f"{both.labels[0]}: {lacking}"]
+    with pytest.raises(AnalysisError, match="was written without 'never_started': run it again"):
+        qcnlab.compare([newer, older], metrics=["never_started"])
 
 
 def test_records_count_what_is_missing() -> None:

@@ -79,6 +79,9 @@ class Comparison:
         for name in self.metrics:
             if name not in known:
                 raise AnalysisError(f"there is no metric '{name}'; `qcnlab list metrics` has them")
+            for label, result in zip(self.labels, self.results, strict=True):
+                if name not in result.summary["metrics"]:
+                    raise AnalysisError(f"{label} was written without '{name}': run it again")
 
     results: list[Result]
     """The runs."""
@@ -374,9 +377,14 @@ class Comparison:
     def _remarks(self, result: Result) -> list[str]:
         from qcnlab.facts import facts
 
+        own = result.summary["metrics"]
         said = endings.lines(result.summary, drains=facts(result).drains)
-        flows = endings.flows(result.summary["metrics"]).replace("\n", " ")
-        return said + ([flows] if flows else [])
+        if flows := endings.flows(own).replace("\n", " "):
+            said.append(flows)
+        written = {name for each in self.results for name in each.summary["metrics"]}
+        if lacking := [name for name in SHOWN if name in written and name not in own]:
+            said.append(f"written without {', '.join(lacking)}, left out of the comparison.")
+        return said
 
     def _shown(self) -> list[str]:
         all_metrics = [result.summary["metrics"] for result in self.results]
