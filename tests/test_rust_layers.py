@@ -24,8 +24,9 @@ MAY_USE = {
     "capture": {"wire", "units"},
     "sim": {"schemes", "units"},
     "lab": {"sim", "schemes", "wire", "capture", "units"},
+    "conform": {"lab", "schemes", "capture", "wire", "units"},
     "live": {"lab", "sim", "schemes", "capture", "wire", "units"},
-    "py": {"lab", "live"},
+    "py": {"lab", "conform", "live"},
     "wasm": {"lab"},
 }
 NAMES = sorted(manifest.parent.name for manifest in CRATES.glob("*/Cargo.toml"))

@@ -5,40 +5,51 @@ use qcnlab_wire::{EtherType, MacAddress};
 
 /// Addresses and tags of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
-    pub(crate) destination: MacAddress,
-    pub(crate) source: MacAddress,
+pub struct Header {
+    /// Where it goes.
+    pub destination: MacAddress,
+    /// Who sent it.
+    pub source: MacAddress,
     /// Of the outer 802.1Q tag; `None` without one.
-    pub(crate) tag_priority: Option<u8>,
-    pub(crate) rpid: Option<u16>,
-    pub(crate) ether_type: EtherType,
+    pub tag_priority: Option<u8>,
+    /// The flow's number in its CN-TAG; `None` without one.
+    pub rpid: Option<u16>,
+    /// What follows the tags.
+    pub ether_type: EtherType,
     /// Where the EtherType stands: what a CNM carries of the frame starts there.
-    pub(crate) msdu: usize,
+    pub msdu: usize,
 }
 
 /// A frame of which too few octets were kept to read its addresses and tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct HeaderCut {
+pub struct HeaderCut {
     /// Its number.
-    pub(crate) frame: u64,
+    pub frame: u64,
     /// Octets that were kept.
-    pub(crate) kept: usize,
+    pub kept: usize,
     /// Octets that are needed.
-    pub(crate) needed: usize,
+    pub needed: usize,
 }
 
 /// What a frame is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FrameKind {
+pub enum FrameKind {
+    /// Anything else.
     Data,
+    /// A congestion notification message.
     Cnm,
+    /// PAUSE or PFC.
     MacControl,
     /// Announcements and the experimental messages of schemes: neither data nor CNM.
     Other,
 }
 
 impl Header {
-    pub(crate) fn of(frame: &CapturedFrame<'_>) -> Result<Header, HeaderCut> {
+    /// Read the head of a captured frame.
+    ///
+    /// # Errors
+    /// When too few octets of the frame were kept.
+    pub fn of(frame: &CapturedFrame<'_>) -> Result<Header, HeaderCut> {
         let octets = frame.octets;
         let mut at = 12;
         let mut priority = None;
@@ -72,11 +83,12 @@ impl Header {
     }
 
     /// The priority, 0 without a tag.
-    pub(crate) fn priority(&self) -> u8 {
+    pub fn priority(&self) -> u8 {
         self.tag_priority.unwrap_or(0)
     }
 
-    pub(crate) fn kind(&self) -> FrameKind {
+    /// Say what the frame is for, by its EtherType.
+    pub fn kind(&self) -> FrameKind {
         match self.ether_type {
             EtherType::CNM => FrameKind::Cnm,
             EtherType::MAC_CONTROL => FrameKind::MacControl,

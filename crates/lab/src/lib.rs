@@ -13,8 +13,6 @@ mod capture;
 mod capture_fault;
 mod catalogue;
 mod clock;
-#[cfg(feature = "files")]
-mod conform;
 mod digests;
 mod elsewhere;
 mod error;
@@ -29,7 +27,7 @@ pub mod foreign;
 mod frames;
 #[cfg(feature = "threads")]
 mod grid;
-mod header;
+pub mod header;
 mod margins;
 mod metrics;
 #[cfg(feature = "files")]
@@ -54,11 +52,11 @@ mod workers;
 
 pub use bottleneck::{Bottleneck, BottleneckPhase, Contender, Contenders, MinMeanMax, NoBottleneck, PortLoad};
 #[cfg(feature = "files")]
-pub use capture::{CaptureOptions, CaptureSummary, FramesKept, capture_size, run_captured};
+pub use capture::{
+    CaptureOptions, CaptureSummary, FramesKept, LINK_COMMENT, STAMPS_COMMENT, capture_size, run_captured,
+};
 pub use capture_fault::CaptureFault;
 pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json, window_metrics_json};
-#[cfg(feature = "files")]
-pub use conform::{ConformError, ConformOptions, Tolerances, conform_cp, conform_rp};
 pub use elsewhere::{port_defences, run_elsewhere};
 pub use error::RunError;
 pub use estimate::{Estimate, MemoryShortage, Part};

@@ -1,11 +1,9 @@
-//! Captures are read as streams: a replay of 300 MB, and a verdict over a long capture, take no more memory than short
-//! ones. One test, because it measures memory.
+//! Captures are read as streams: a replay of 300 MB takes no more memory than a short one. One test, because it measures
+//! memory.
 
 use peak_alloc::PeakAlloc;
 use qcnlab_capture::{CaptureWriter, FrameToWrite, Interface, Section};
-use qcnlab_lab::{
-    CaptureOptions, ConformOptions, Control, Options, Scenario, conform_cp, conform_rp, run, run_captured,
-};
+use qcnlab_lab::{Control, Options, Scenario, run};
 use qcnlab_units::Instant;
 use std::fs::File;
 use std::io::BufWriter;
@@ -70,33 +68,10 @@ fn replayed(frames: u64) -> usize {
     })
 }
 
-/// Deck 001's hotspot with its capture of all ports, and the peaks of the verdicts on its senders and its port.
-fn judged(duration: &str) -> (u64, usize, usize) {
-    let changes = [duration, "warmup=1 ms", "hotspot.0.from=5 ms", "hotspot.0.until=40 ms", "record.tables=false"];
-    let scenario = Scenario::shipped("og-hotspot-2src-10g-to-500m-rtt10us").unwrap().with_overrides(&changes).unwrap();
-    let file = Temporary::new("conform.pcapng");
-    let options = Options { replications: Some(1), ..Options::default() };
-    let (_, summary) =
-        run_captured(&scenario, &options, &CaptureOptions::new(&file.0, "*"), &Control::default()).unwrap();
-    let by = ConformOptions::new("DECK001");
-    let conforms = |report: String| assert!(report.contains("\"verdict\":\"conforms\""));
-    let senders = peak(|| conforms(conform_rp(&file.0, &by).unwrap()));
-    let port = peak(|| conforms(conform_cp(&file.0, &by).unwrap()));
-    (summary.size.get(), senders, port)
-}
-
 #[test]
-fn long_captures_take_no_more_memory_than_short_ones() {
+fn a_long_replay_takes_no_more_memory_than_a_short_one() {
     let (short, long) = (replayed(2_000), replayed(200_000));
     println!("replayed: {short} octets of 3 MB, {long} of 311 MB");
     assert!(long < short + (256 << 10), "{short} octets for 3 MB, {long} for 311 MB");
     assert!(long < 4 << 20, "{long} octets");
-
-    let (short_file, short_senders, short_port) = judged("duration=150 ms");
-    let (long_file, long_senders, long_port) = judged("duration=450 ms");
-    println!("{short_file} octets: {short_senders}, {short_port}; {long_file}: {long_senders}, {long_port}");
-    assert!(long_file > 4 * short_file, "{short_file} {long_file}");
-    // The report has a row for each interval and each sample, up to 4096.
-    assert!(long_senders < short_senders + (4 << 20), "{short_senders} {long_senders}");
-    assert!(long_port < short_port + (16 << 20) && long_port < 64 << 20, "{short_port} {long_port}");
 }

@@ -4,7 +4,8 @@
 mod star;
 
 use qcnlab_capture::{CaptureReader, Direction, InterfaceId};
-use qcnlab_lab::{ConformOptions, Control, Scenario, conform_rp};
+use qcnlab_conform::{ConformOptions, conform_rp};
+use qcnlab_lab::{Control, Scenario};
 use qcnlab_live::{
     Finding, Intruder, KernelLimit, LimiterKind, LiveError, LiveOptions, LiveRun, examine, run, write_capture,
 };

@@ -2,8 +2,8 @@
 
 use crate::errors;
 use pyo3::prelude::*;
+use qcnlab_conform::{ConformOptions, Tolerances, conform_cp, conform_rp};
 use qcnlab_lab::units::{BitRate, Bytes, Span};
-use qcnlab_lab::{ConformOptions, Tolerances, conform_cp, conform_rp};
 use std::path::PathBuf;
 
 /// Hold a capture against the law of the reaction point (`of` is "rp") or of the congestion point ("cp"); JSON. Times

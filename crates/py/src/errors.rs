@@ -5,9 +5,10 @@ use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeError, PyValue
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
+use qcnlab_conform::ConformError;
 use qcnlab_lab::fluid::FluidError;
 use qcnlab_lab::schemes::foreign::Failure;
-use qcnlab_lab::{ConformError, Fault, NoBottleneck, RowsError, RunError, ScenarioError, WindowError};
+use qcnlab_lab::{Fault, NoBottleneck, RowsError, RunError, ScenarioError, WindowError};
 use std::path::Path;
 
 static ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();

@@ -2,7 +2,7 @@
 
 use super::addresses;
 use super::frames::{Translator, feedback_bits};
-use super::{CaptureOptions, CaptureSummary, FramesKept, STAMPS, TAKES};
+use super::{CaptureOptions, CaptureSummary, FramesKept, LINK_COMMENT, STAMPS_COMMENT};
 use crate::capture_fault::CaptureFault;
 use crate::error::RunError;
 use crate::fabric::Fabric;
@@ -57,7 +57,7 @@ impl CaptureFile {
                 speed: Some(plan.rate),
                 snap_len: options.snap_len.unwrap_or(0),
                 comment: cut(format!(
-                    "{STAMPS}; {TAKES}{} ns, the way into the next queue included",
+                    "{STAMPS_COMMENT}; {LINK_COMMENT}{} ns, the way into the next queue included",
                     (plan.delay + plan.latency).ps() / 1000
                 )),
             };

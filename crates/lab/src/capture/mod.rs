@@ -27,9 +27,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// How the comment of an interface begins.
-pub(crate) const STAMPS: &str = "frames are stamped when their last octet leaves the port";
+pub const STAMPS_COMMENT: &str = "frames are stamped when their last octet leaves the port";
 /// What stands before the nanoseconds from there to the next queue.
-pub(crate) const TAKES: &str = "the link takes ";
+pub const LINK_COMMENT: &str = "the link takes ";
 
 /// How much of a frame is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! What a capture says before its frames are judged: interfaces, rates, who sends where.
 
 use super::error::ConformError;
-use crate::header::{FrameKind, Header};
 use qcnlab_capture::{CaptureReader, CapturedFrame, Direction, Interface, InterfaceId};
+use qcnlab_lab::header::{FrameKind, Header};
 use qcnlab_units::{BitRate, Span};
 use qcnlab_wire::MacAddress;
 use std::collections::{BTreeSet, HashMap};
@@ -153,13 +153,13 @@ impl Survey {
 
     /// Whether qcnlab wrote the capture, whose frames have no FCS and whose interfaces tell the delay of their links.
     pub(super) fn is_ours(&self) -> bool {
-        self.interfaces.iter().any(|interface| interface.comment.starts_with(crate::capture::STAMPS))
+        self.interfaces.iter().any(|interface| interface.comment.starts_with(qcnlab_lab::STAMPS_COMMENT))
     }
 
     /// The delay of a link, where the interface tells it.
     pub(super) fn delay(&self, InterfaceId(id): InterfaceId) -> Option<Span> {
         let comment = &self.interfaces.get(id as usize)?.comment;
-        let (_, rest) = comment.split_once(crate::capture::TAKES)?;
+        let (_, rest) = comment.split_once(qcnlab_lab::LINK_COMMENT)?;
         let (ns, _) = rest.split_once(" ns")?;
         ns.trim().parse().ok().map(Span::from_ns)
     }

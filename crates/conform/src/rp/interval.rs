@@ -4,21 +4,21 @@ use super::event::{Heard, Sent};
 
 /// From one CNM, or the end of an interval of 10 ms, to the next.
 #[derive(Clone, Debug)]
-pub(in crate::conform) struct Interval {
+pub(crate) struct Interval {
     /// The CNM that began it, its feedback and its frame.
-    pub(in crate::conform) cnm: Option<(u64, u8)>,
+    pub(crate) cnm: Option<(u64, u8)>,
     /// Frames from and to, by number and stamp (ps).
-    pub(in crate::conform) from: (u64, i64),
-    pub(in crate::conform) to: (u64, i64),
-    pub(in crate::conform) frames: u64,
+    pub(crate) from: (u64, i64),
+    pub(crate) to: (u64, i64),
+    pub(crate) frames: u64,
     /// Octets as the limiter counts them.
-    pub(in crate::conform) octets: f64,
+    pub(crate) octets: f64,
     /// What the law allows, at least and at most, by what is not known.
-    pub(in crate::conform) allowed: (f64, f64),
+    pub(crate) allowed: (f64, f64),
     /// Frames that left later than the law lets them.
-    pub(in crate::conform) late: u64,
+    pub(crate) late: u64,
     /// Whether the law is broken in it.
-    pub(in crate::conform) broken: bool,
+    pub(crate) broken: bool,
 }
 
 /// An interval ends after this time, ps.

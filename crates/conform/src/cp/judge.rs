@@ -1,9 +1,9 @@
 //! Judges a congestion point: where it samples, what it says, and to whom.
 
 use super::queue::Queued;
-use crate::conform::deviation::CpQuirk;
-use crate::conform::law::QcnLaw;
-use crate::conform::text;
+use crate::deviation::CpQuirk;
+use crate::law::QcnLaw;
+use crate::text;
 use qcnlab_schemes::family::qcn::{QcnCp, QcnCpParams};
 use qcnlab_schemes::parts::sampling;
 use qcnlab_schemes::{Arrival, Cnm, CongestionPoint, CpAction, CpId, Dice, FlowId, Purpose, Queue, Signal};
@@ -13,21 +13,21 @@ use std::collections::VecDeque;
 
 /// A CNM that the congestion point sent, and the frame that it sampled.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::conform) struct Sample {
+pub(crate) struct Sample {
     /// Its number in the capture, and its stamp.
-    pub(in crate::conform) cnm: u64,
-    pub(in crate::conform) stamp: i64,
-    pub(in crate::conform) fb: u8,
+    pub(crate) cnm: u64,
+    pub(crate) stamp: i64,
+    pub(crate) fb: u8,
     /// Units of 64 octets.
-    pub(in crate::conform) offset: i16,
-    pub(in crate::conform) delta: i16,
-    pub(in crate::conform) to: MacAddress,
-    pub(in crate::conform) rpid: Option<u16>,
+    pub(crate) offset: i16,
+    pub(crate) delta: i16,
+    pub(crate) to: MacAddress,
+    pub(crate) rpid: Option<u16>,
 }
 
 /// What is broken at a congestion point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::conform) enum CpKind {
+pub(crate) enum CpKind {
     Receiver,
     Feedback,
     Offset,
@@ -37,7 +37,7 @@ pub(in crate::conform) enum CpKind {
 }
 
 impl CpKind {
-    pub(in crate::conform) const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             CpKind::Receiver => "receiver of a CNM",
             CpKind::Feedback => "quantized feedback",
@@ -51,30 +51,30 @@ impl CpKind {
 
 /// Where and why a congestion point breaks the law.
 #[derive(Clone, Debug)]
-pub(in crate::conform) struct CpBreach {
-    pub(in crate::conform) frame: u64,
-    pub(in crate::conform) stamp: i64,
-    pub(in crate::conform) kind: CpKind,
-    pub(in crate::conform) text: String,
+pub(crate) struct CpBreach {
+    pub(crate) frame: u64,
+    pub(crate) stamp: i64,
+    pub(crate) kind: CpKind,
+    pub(crate) text: String,
 }
 
 /// A sample of the report.
 #[derive(Clone, Debug)]
-pub(in crate::conform) struct SampleRow {
-    pub(in crate::conform) cnm: u64,
-    pub(in crate::conform) stamp: i64,
-    pub(in crate::conform) sampled: u64,
-    pub(in crate::conform) to: MacAddress,
-    pub(in crate::conform) fb: u8,
+pub(crate) struct SampleRow {
+    pub(crate) cnm: u64,
+    pub(crate) stamp: i64,
+    pub(crate) sampled: u64,
+    pub(crate) to: MacAddress,
+    pub(crate) fb: u8,
     /// The law's, from the offset and growth that the CNM carries.
-    pub(in crate::conform) fb_law: (u8, u8),
+    pub(crate) fb_law: (u8, u8),
     /// The queue by the CNM and by reconstruction.
-    pub(in crate::conform) queue_told: i64,
-    pub(in crate::conform) queue: (i64, i64),
+    pub(crate) queue_told: i64,
+    pub(crate) queue: (i64, i64),
     /// Octets since the last CNM's sample, and what the law allows to the next.
-    pub(in crate::conform) since: Option<i64>,
-    pub(in crate::conform) interval: Option<(f64, f64)>,
-    pub(in crate::conform) within: bool,
+    pub(crate) since: Option<i64>,
+    pub(crate) interval: Option<(f64, f64)>,
+    pub(crate) within: bool,
 }
 
 /// An arrival that may have been a sample without a message.
@@ -101,9 +101,9 @@ pub(super) struct Forgiven {
 }
 
 #[derive(Clone, Debug)]
-pub(in crate::conform) struct CpJudge {
+pub(crate) struct CpJudge {
     params: QcnCpParams,
-    pub(in crate::conform) quirk: Option<CpQuirk>,
+    pub(crate) quirk: Option<CpQuirk>,
     width: f64,
     forgiven: i64,
     /// Octets that counted so far, and the arrivals that may matter.
@@ -112,10 +112,10 @@ pub(in crate::conform) struct CpJudge {
     /// Queue of the arrival before.
     before: Option<(i64, i64)>,
     started: bool,
-    pub(in crate::conform) breach: Option<CpBreach>,
-    pub(in crate::conform) checked: u64,
-    pub(in crate::conform) rows: Vec<SampleRow>,
-    pub(in crate::conform) rows_left_out: u64,
+    pub(crate) breach: Option<CpBreach>,
+    pub(crate) checked: u64,
+    pub(crate) rows: Vec<SampleRow>,
+    pub(crate) rows_left_out: u64,
 }
 
 /// Rows that are kept.

@@ -1,6 +1,6 @@
 //! The queue of a port, from frames that came to it and left it.
 
-use crate::conform::window::takes;
+use crate::window::takes;
 use qcnlab_units::BitRate;
 use qcnlab_wire::{Cnm, MacAddress};
 use std::collections::{HashMap, VecDeque};

@@ -4,7 +4,8 @@ mod planted;
 mod ports;
 mod senders;
 
-use qcnlab_lab::{CaptureOptions, ConformOptions, Control, Options, Scenario, conform_cp, conform_rp, run_captured};
+use qcnlab_conform::{ConformOptions, conform_cp, conform_rp};
+use qcnlab_lab::{CaptureOptions, Control, Options, Scenario, run_captured};
 use serde_json::Value;
 use std::path::PathBuf;
 

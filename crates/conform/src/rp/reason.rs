@@ -1,8 +1,8 @@
 //! Why a frame breaks the law, as a person would say it.
 
 use super::hypothesis::{Cause, Change, Hypothesis, Rules};
-use crate::conform::deviation::MeasuredParameter;
-use crate::conform::text::{ms, octets, rate, share};
+use crate::deviation::MeasuredParameter;
+use crate::text::{ms, octets, rate, share};
 use qcnlab_schemes::parts::stages::StageTest;
 
 /// What is known where the law is broken.
@@ -23,15 +23,15 @@ pub(super) struct Evidence<'a> {
 
 /// A kind of violation, in words, and what the device's parameter seems to be.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::conform) struct Reason {
-    pub(in crate::conform) kind: ReasonKind,
-    pub(in crate::conform) text: String,
-    pub(in crate::conform) measured: Vec<MeasuredParameter>,
+pub(crate) struct Reason {
+    pub(crate) kind: ReasonKind,
+    pub(crate) text: String,
+    pub(crate) measured: Vec<MeasuredParameter>,
 }
 
 /// What is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::conform) enum ReasonKind {
+pub(crate) enum ReasonKind {
     CutIgnored,
     CutSize,
     MinRate,
@@ -43,7 +43,7 @@ pub(in crate::conform) enum ReasonKind {
 }
 
 impl ReasonKind {
-    pub(in crate::conform) const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             ReasonKind::CutIgnored => "cut ignored",
             ReasonKind::CutSize => "size of a cut",

@@ -4,39 +4,39 @@ use super::event::{Event, Heard, Sent};
 use super::hypothesis::{Fit, Hypothesis, Rules};
 use super::interval::{Interval, Intervals};
 use super::reason::{self, Evidence, Reason};
-use crate::conform::window::{Window, takes};
+use crate::window::{Window, takes};
 use std::collections::{HashMap, VecDeque};
 
 /// Where and why the law is broken.
 #[derive(Clone, Debug)]
-pub(in crate::conform) struct Breach {
-    pub(in crate::conform) frame: u64,
-    pub(in crate::conform) stamp: i64,
-    pub(in crate::conform) reason: Reason,
+pub(crate) struct Breach {
+    pub(crate) frame: u64,
+    pub(crate) stamp: i64,
+    pub(crate) reason: Reason,
 }
 
 /// What a reaction point's frames come to.
 #[derive(Clone, Debug)]
-pub(in crate::conform) enum Finding {
+pub(crate) enum Finding {
     Conforms,
     Breaks(Box<Breach>),
     NotDecidable(String),
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::conform) struct Tally {
-    pub(in crate::conform) frames: u64,
-    pub(in crate::conform) cnms: u64,
+pub(crate) struct Tally {
+    pub(crate) frames: u64,
+    pub(crate) cnms: u64,
     /// Frames while a limiter was surely installed, and those of them that left exactly when the law says.
-    pub(in crate::conform) limited: u64,
-    pub(in crate::conform) on_time: u64,
+    pub(crate) limited: u64,
+    pub(crate) on_time: u64,
     /// Frames that left later although nothing kept them.
-    pub(in crate::conform) late: u64,
+    pub(crate) late: u64,
     /// Before the first CNM: frames, and those back to back.
     before: u64,
     before_in_time: u64,
     /// The most hypotheses at a time.
-    pub(in crate::conform) most: usize,
+    pub(crate) most: usize,
 }
 
 /// Frames read ahead before a frame that does not fit is judged.
@@ -51,8 +51,8 @@ const FREE_FRAMES: u64 = 10;
 const DECIDING: u64 = 20;
 
 #[derive(Clone, Debug)]
-pub(in crate::conform) struct Judge {
-    pub(in crate::conform) rules: Rules,
+pub(crate) struct Judge {
+    pub(crate) rules: Rules,
     hypotheses: Vec<Hypothesis>,
     heard: Vec<Heard>,
     /// The number of the first of `heard`.
@@ -67,7 +67,7 @@ pub(in crate::conform) struct Judge {
 }
 
 impl Judge {
-    pub(in crate::conform) fn new(rules: Rules) -> Judge {
+    pub(crate) fn new(rules: Rules) -> Judge {
         Judge {
             rules,
             hypotheses: Vec::new(),
@@ -82,11 +82,11 @@ impl Judge {
         }
     }
 
-    pub(in crate::conform) fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> Tally {
         self.tally
     }
 
-    pub(in crate::conform) fn take(&mut self, event: Event) {
+    pub(crate) fn take(&mut self, event: Event) {
         match event {
             Event::Frame(_) => self.tally.frames += 1,
             Event::Cnm(_) => self.tally.cnms += 1,
@@ -101,7 +101,7 @@ impl Judge {
     }
 
     /// The capture is over.
-    pub(in crate::conform) fn finish(&mut self) -> (Finding, Vec<Interval>, u64) {
+    pub(crate) fn finish(&mut self) -> (Finding, Vec<Interval>, u64) {
         self.go_on(true);
         let gauges = self.hypotheses.iter().map(|hypothesis| hypothesis.allowed);
         self.intervals.close(None, gauges);

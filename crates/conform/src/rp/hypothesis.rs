@@ -5,20 +5,20 @@
 //! choice is a hypothesis of its own, and lives as long as the frames leave when it says.
 
 use super::event::Heard;
-use crate::conform::deviation::Quirk;
-use crate::conform::law::QcnLaw;
-use crate::conform::tolerances::Tolerances;
-use crate::conform::window::{Window, takes};
+use crate::deviation::Quirk;
+use crate::law::QcnLaw;
+use crate::tolerances::Tolerances;
+use crate::window::{Window, takes};
 use qcnlab_schemes::family::qcn::{Clock, QcnRp, QcnRpParams};
 use qcnlab_schemes::{Cnm, CpId, Dice, Gauge, Purpose, ReactionPoint, Signal};
 use qcnlab_units::{BitRate, Bytes, Instant};
 
 /// The law, the link and what is forgiven.
 #[derive(Clone, Debug)]
-pub(in crate::conform) struct Rules {
-    pub(in crate::conform) params: QcnRpParams,
-    pub(in crate::conform) quirk: Option<Quirk>,
-    pub(in crate::conform) line: BitRate,
+pub(crate) struct Rules {
+    pub(crate) params: QcnRpParams,
+    pub(crate) quirk: Option<Quirk>,
+    pub(crate) line: BitRate,
     /// Full width of the spread of cycles that the law spreads, and of those that it does not.
     spread: [f64; 2],
     /// How far a stamp may be off, ps, its resolution beside it.
@@ -29,23 +29,17 @@ pub(in crate::conform) struct Rules {
     pacing: f64,
     reaction: i64,
     /// Octets of a frame that the capture does not show, and those that only the limiter counts.
-    pub(in crate::conform) uncaptured: u64,
+    pub(crate) uncaptured: u64,
     overhead: u64,
-    pub(in crate::conform) backlogged: bool,
-    pub(in crate::conform) starts_free: bool,
+    pub(crate) backlogged: bool,
+    pub(crate) starts_free: bool,
 }
 
 /// Octets between frames on a link that a capture may leave out: FCS, preamble and gap.
 const LINK_OVERHEAD: f64 = 24.0;
 
 impl Rules {
-    pub(in crate::conform) fn new(
-        law: &QcnLaw,
-        tolerances: &Tolerances,
-        ours: bool,
-        line: BitRate,
-        resolution: i64,
-    ) -> Rules {
+    pub(crate) fn new(law: &QcnLaw, tolerances: &Tolerances, ours: bool, line: BitRate, resolution: i64) -> Rules {
         let params = law.rp;
         let machine = QcnRp::new(params, line);
         let spread = match tolerances.jitter {

@@ -2,7 +2,7 @@
 
 use super::error::ConformError;
 use super::tolerances::ConformOptions;
-use crate::scenario::Scenario;
+use qcnlab_lab::Scenario;
 use qcnlab_schemes::family::qcn::{QcnCpParams, QcnRpParams};
 use qcnlab_schemes::registry::{Config, catalogue};
 use qcnlab_units::Span;
