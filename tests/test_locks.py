@@ -18,3 +18,10 @@ def test_both_locks_have_the_same_versions() -> None:
     both = ours.keys() & more.keys()
     assert len(both) > 5
     assert {name: ours[name] for name in both} == {name: more[name] for name in both}
+
+
+def test_what_demo_installs_has_the_versions_of_the_tests() -> None:
+    ours, few = versions("requirements.lock"), versions("requirements-run.lock")
+    assert {"polars", "maturin", "uv"} <= few.keys()
+    assert len(few) < len(ours) / 2
+    assert few.items() <= ours.items()
