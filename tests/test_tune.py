@@ -229,6 +229,14 @@ BAD = {
     "no such key": (("--vary", "scheme.cp.ww=0.5..8.0"), "unknown key 'ww'"),
     "an end that cannot be": (("--vary", "scheme.cp.set_point=1 KB..9 GB"), "override"),
     "a bad bound": (("--vary", "scheme.cp.w=1.0..2.0", "--subject-to", "drops"), "a bound is"),
+    "a bound of nan": (
+        ("--vary", "scheme.cp.w=1.0..2.0", "--subject-to", "drops=nan"),
+        "a finite number",
+    ),
+    "an infinite bound": (
+        ("--vary", "scheme.cp.w=1.0..2.0", "--subject-to", "jain>=-inf"),
+        "a finite number",
+    ),
     "no such metric": (("--vary", "scheme.cp.w=1.0..2.0", "--minimize", "queue"), "no metric"),
     "twice a key": (("--vary", "scheme.cp.w=1..2", "--vary", "scheme.cp.w=3..4"), "varied twice"),
     "set and searched": (("--vary", "scheme.cp.w=1..2", "-s", "scheme.cp.w=3"), "both set and"),

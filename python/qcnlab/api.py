@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.errors import scenario_error
+from qcnlab.folders import is_there
 from qcnlab.progress import Bar
 from qcnlab.results import Result, from_outcome
 from qcnlab.values import plain, within
@@ -473,7 +474,7 @@ def _read(name: str) -> bytes:
         ) from None
     except OSError as error:
         own = Path(name) / "config.toml"
-        hint = f"a run folder keeps its scenario as '{own}'" if own.exists() else None
+        hint = f"a run folder keeps its scenario as '{own}'" if is_there(own) else None
         raise scenario_error(f"cannot be read: {error.strerror}", file=name, hint=hint) from error
     if len(octets) > MOST_OCTETS:
         raise scenario_error(

@@ -100,9 +100,10 @@ def _verdict(file: str) -> dict[str, Any]:
     """Return whether a scenario can be run: its name and memory, or what is wrong with it."""
     from qcnlab import api
     from qcnlab.errors import ScenarioError, rendered
+    from qcnlab.folders import is_there
 
     try:
-        scenario = api.load(Path(file) if Path(file).exists() else file)
+        scenario = api.load(Path(file) if is_there(Path(file)) else file)
     except ScenarioError as error:
         return {
             "file": file,

@@ -160,6 +160,10 @@ def _guarded(arguments: Sequence[str] | None) -> int:
         return _tell(error, CHECK_FAILED)
     except Error as error:
         return _tell(error, COULD_NOT_RUN)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return _tell(Error(f"'{error.filename}' cannot be used: {error.strerror}"), COULD_NOT_RUN)
     except Exception as error:
         # Typer's own usage errors; their class has moved between its releases.
         if hasattr(error, "show") and hasattr(error, "exit_code"):

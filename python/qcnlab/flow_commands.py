@@ -90,8 +90,11 @@ def fct(
 
     They are grouped by size, or by traffic entry.
     """
+    from qcnlab.redraw import drawable
     from qcnlab.results import open_run
 
+    if out is not None:
+        drawable(out)
     result = open_run(folder)
     completions = result.fct(by.value, buckets, base.value, percentile.value)
     shown(completions, as_csv, as_markdown, as_latex, as_json)
@@ -176,12 +179,13 @@ def _results(
     """Read run folders, and run scenarios with each of the values that keys get."""
     from qcnlab import api
     from qcnlab.errors import AnalysisError
+    from qcnlab.folders import is_folder
     from qcnlab.results import open_run
     from qcnlab.sweeps.grid import read
 
     vary = read(changes, "-s")
     chosen = [[f"{key}={value}" for value in values] for key, values in vary.items()]
-    folders = {run for run in runs if Path(run).is_dir()}
+    folders = {run for run in runs if is_folder(Path(run))}
     if changes and len(folders) == len(runs):
         raise typer.BadParameter("-s is for scenarios, which are run; these are runs")
     scenarios: list[Scenario] = []

@@ -128,6 +128,20 @@ def read_summed(path: Path) -> bytes:
     return octets
 
 
+def is_there(path: Path) -> bool:
+    """Return whether `path` can be found; a name that no file can have is of none."""
+    try:
+        path.stat()
+    except OSError:
+        return False
+    return True
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether `path` is a folder; a name that no file can have is of none."""
+    return is_there(path) and path.is_dir()
+
+
 def is_partial(path: Path) -> bool:
     """Return whether `path` is named as something that is being written."""
     return PARTIAL.fullmatch(path.name) is not None

@@ -40,6 +40,8 @@ DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 MANY = 4
 POINTS = 900
 PNG_DPI = 160
+PROGRAM = "qcnlab"
+"""What figures say that they were drawn by; `outputs.FIGURE` looks for it."""
 IN_MB = 10_000.0
 """An axis that ends above so many KB has MB."""
 FEW_BINS = 100
@@ -91,13 +93,13 @@ def save(figure: Figure, path: Path) -> Path:
             figure.set_layout_engine("none")
         if path.suffix == ".svg":
             svg: Any = FigureCanvasSVG(figure)
-            svg.print_svg(partial, metadata={"Date": None, "Creator": None})
+            svg.print_svg(partial, metadata={"Date": None, "Creator": PROGRAM})
         elif path.suffix == ".png":
             figure.set_dpi(PNG_DPI)
             png: Any = FigureCanvasAgg(figure)
-            png.print_png(partial, metadata={"Software": None})
+            png.print_png(partial, metadata={"Software": PROGRAM})
         else:
-            figure.savefig(partial, metadata={"CreationDate": None})
+            figure.savefig(partial, metadata={"CreationDate": None, "Creator": PROGRAM})
     return path
 
 

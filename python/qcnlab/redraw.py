@@ -6,7 +6,8 @@ from pathlib import Path
 
 from qcnlab.demo.running import INDEX, draw, open_demo
 from qcnlab.errors import FolderError
-from qcnlab.folders import NewFolder
+from qcnlab.folders import NewFolder, is_there
+from qcnlab.outputs import FIGURE, writable
 from qcnlab.plots import run_figure, save
 from qcnlab.results import open_run
 from qcnlab.sweeps.result import write_figure
@@ -40,7 +41,7 @@ def redraw(folder: Path, out: Path | None) -> list[Path]:
     FolderError
         If `folder` is none of these, or `out` cannot be written.
     """
-    if (folder / INDEX).exists():
+    if is_there(folder / INDEX):
         return _demo(folder, out)
     if is_sweep(folder):
         return _sweep(folder, out)
@@ -60,10 +61,10 @@ def redraw(folder: Path, out: Path | None) -> list[Path]:
 
 
 def drawable(path: Path) -> Path:
-    """Return `path`; raise `FolderError` if its suffix is none of a figure."""
+    """Return `path`; raise `FolderError` where no figure may be written."""
     if path.suffix not in FORMATS:
         raise FolderError(f"cannot draw '{path}': its name must end in {', '.join(FORMATS)}")
-    return path
+    return writable(path, FIGURE)
 
 
 def _sweep(folder: Path, out: Path | None) -> list[Path]:

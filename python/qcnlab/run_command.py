@@ -112,6 +112,11 @@ def run(
         )
     elif any(limit is not None for limit in limits) or capture_frames is not Kept.headers:
         raise typer.BadParameter("options of a capture go with --capture PORTS")
+    if capture_file is not None:
+        from qcnlab.outputs import CAPTURE as KIND
+        from qcnlab.outputs import writable
+
+        writable(capture_file, KIND)
     captured: dict[str, Any] = {}
     flow_commands.warn(ready)
 

@@ -12,6 +12,7 @@ from qcnlab.book.reader import folder, load
 from qcnlab.book.runner import CACHE, results
 from qcnlab.book.tables import as_json, text_tables
 from qcnlab.book.verdicts import judge, judge_same
+from qcnlab.outputs import writable_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,8 @@ def validate(
     (`runs/book`); `pages` is a folder for Markdown and figures. Raises `BookError`, `FolderError`,
     `LawViolation`.
     """
+    if pages is not None:
+        writable_pages(pages)
     chosen = load(book).only(tuple(wanted), quick=quick)
     book_folder = folder(book)
     recording = controls or readings or laws

@@ -51,11 +51,12 @@ def install(folder: Path | None = None) -> Path:
         If it cannot be written.
     """
     from qcnlab.folders import write_whole
+    from qcnlab.outputs import DISSECTOR, writable
 
     path = (folder or _personal()) / NAME
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, source().encode())
+        write_whole(writable(path, DISSECTOR), source().encode())
     except OSError as error:
         raise Error(
             f"the dissector '{path}' cannot be written: {error.strerror}; "

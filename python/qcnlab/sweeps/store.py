@@ -19,7 +19,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from qcnlab.errors import FolderError
-from qcnlab.folders import SUMS, is_abandoned, is_partial, read_summed, whole, write_whole
+from qcnlab.folders import (
+    SUMS,
+    is_abandoned,
+    is_partial,
+    is_there,
+    read_summed,
+    whole,
+    write_whole,
+)
 from qcnlab.run_files import parquet
 from qcnlab.sweeps import journal
 from qcnlab.sweeps.manifest import (
@@ -128,7 +136,7 @@ class Store:
 
     def peek(self) -> int:
         """Count the runs that are there, and change nothing; raises `FolderError` as `opened`."""
-        if not self.folder.exists() or self._fresh:
+        if not is_there(self.folder) or self._fresh:
             return 0
         try:
             self._refuse_others()
@@ -393,4 +401,4 @@ def _unwritable(folder: Path, error: OSError) -> FolderError:
 
 def is_sweep(folder: Path) -> bool:
     """Return whether a folder has what a sweep writes first."""
-    return (folder / MANIFEST).exists() or (folder / JOURNAL).exists()
+    return is_there(folder / MANIFEST) or is_there(folder / JOURNAL)

@@ -99,7 +99,7 @@ def read_constraint(text: str) -> Constraint:
     number = None if matched is None else _number(matched["number"])
     if matched is None or number is None:
         raise scenario_error(
-            "a bound is a metric, one of = <= >= and a number",
+            "a bound is a metric, one of = <= >= and a finite number",
             hint="as in --subject-to drops=0 or --subject-to 'jain>=0.9'",
             argument=f'in --subject-to "{text}"',
         )
@@ -113,6 +113,7 @@ def _number(text: str) -> float | None:
     if quantity is not None:
         return quantity[0] if quantity[1] == "B" else None
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return None
+    return number if math.isfinite(number) else None
