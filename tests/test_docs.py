@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
 from typing import TYPE_CHECKING
 
@@ -115,3 +116,10 @@ def test_decisions_are_numbered_and_listed() -> None:
         title = (folder / file).read_text(encoding="utf-8").splitlines()[0]
         assert title.startswith(f"# {int(file[:4])}. ")
         assert f"| [{int(file[:4])}]({file}) | {title.partition('. ')[2]} |" in index, file
+
+
+def test_the_fuzzer_tells_its_options() -> None:
+    run = [str(ROOT / "crates" / "wire" / "fuzz" / "run.sh"), "--help"]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert all(word in done.stdout for word in ("--runs N", "--corpus", " cnm "))

@@ -5,19 +5,23 @@ from __future__ import annotations
 import os
 import random
 import signal
+import socket
+import sys
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, extra
-from qcnlab.sweeps import executors, runs
+from qcnlab.sweeps import clusters, executors, runs
 from qcnlab.sweeps.clusters import Crew, of_client
 
 TABLES = ("metrics.parquet", "metrics.csv", "runs.jsonl", "sweep.svg")
@@ -277,6 +281,56 @@ def test_what_is_no_cluster_is_refused(cli: CommandLine, on: str, words: str) ->
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert cli.left() == []
+
+
+ADDRESSES = {
+    "nobody listens": (
+        "127.0.0.1:{port}",
+        "nobody answers at 127.0.0.1:{port} (Connection refused)",
+    ),
+    "no such host": ("nowhere.invalid:8786", "nobody answers at nowhere.invalid:8786 ("),
+    "no such port": ("127.0.0.1:70000", "70000 is no port: they go to 65535"),
+    "a host in brackets": ("[::1]:{port}", "::1"),
+}
+
+
+@pytest.mark.parametrize("engine", ["dask", "ray"])
+@pytest.mark.parametrize("case", ADDRESSES)
+def test_an_address_where_nobody_answers_is_told_at_once(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch, engine: str, case: str
+) -> None:
+    if engine == "ray" and find_spec("ray") is None:
+        monkeypatch.setitem(sys.modules, "ray", ModuleType("ray"))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    address, words = ADDRESSES[case]
+    on = f"{engine}://{address.format(port=port)}"
+    started = time.monotonic()
+    done = cli("sweep", HOTSPOT, *SHORT_FLAGS, "--vary", "seed=1,2", "-o", "out", "--on", on)
+    assert time.monotonic() - started < 9
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: --on {on}: "), done.stderr
+    assert words.format(port=port) in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_address_that_never_answers_is_told_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusters, "PATIENCE_S", 0.2)
+    over = threading.Event()
+
+    def never(*_: object, **__: object) -> None:
+        over.wait(30)
+        raise TimeoutError
+
+    monkeypatch.setattr(socket, "create_connection", never)
+    started = time.monotonic()
+    with (
+        pytest.raises(qcnlab.Error, match=r"nothing in 0\.2 s"),
+        clusters.named("dask://far:8786", None),
+    ):
+        pass
+    assert time.monotonic() - started < 5
+    over.set()
 
 
 def test_what_runs_nothing_is_refused(short: qcnlab.Scenario) -> None:

@@ -66,6 +66,22 @@ def test_a_mistake_is_told_before_a_browser_opens(cli: CommandLine) -> None:
     assert cli("lab", "no-such-scenario", "--no-open").returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("schemes", "wrong", "near"),
+    [("nope", "nope", "none"), ("qcn,emc", "emc", "ecm"), ("dqcn|scheme.cp.w=8", "dqcn", "dcqcn")],
+)
+def test_an_unknown_scheme_is_told_with_the_nearest(
+    cli: CommandLine, schemes: str, wrong: str, near: str
+) -> None:
+    for scenario in ((), (HOTSPOT,)):
+        done = cli("lab", *scenario, "--schemes", schemes, "--no-open")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"unknown scheme '{wrong}'" in done.stderr
+        assert f'did you mean "{near}"?' in done.stderr
+    done = cli("lab", "--schemes", "qcn|scheme.cp.w=8,none", "--no-open")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_it_is_served_to_this_machine_alone() -> None:
     command = [sys.executable, "-m", "qcnlab", "lab", "--serve", "--no-open"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:

@@ -90,10 +90,31 @@ def lab(
         # A mistake is told here, before a browser opens.
         load(scenario).with_(*(changes or []))
     side_by_side = [scheme for scheme in schemes.split(",") if scheme]
+    for scheme in side_by_side:
+        _check_scheme(scheme.partition("|")[0].strip(), schemes)
     begin = fragment(scenario, changes or [], side_by_side, lesson)
     if serve:
         return _serve(begin, opens)
     _open(PAGE.as_uri() + (f"#{begin}" if begin else ""), opens)
+
+
+def _check_scheme(name: str, schemes: str) -> None:
+    """Raise `ScenarioError` with the nearest name if no scheme is called so."""
+    from difflib import get_close_matches
+
+    from qcnlab import catalogue
+    from qcnlab.errors import scenario_error
+
+    names = [entry["name"] for entry in catalogue.schemes()]
+    if name in names:
+        return
+    near = get_close_matches(name, names, n=1, cutoff=0.0 if name else 1.0)
+    meant = f'did you mean "{near[0]}"? ' if near else ""
+    raise scenario_error(
+        f"unknown scheme '{name}'",
+        argument=f'in --schemes "{schemes}"',
+        hint=f"{meant}`qcnlab list schemes` shows all",
+    )
 
 
 def _open(address: str, opens: bool) -> None:

@@ -8,9 +8,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 runs=1000000 keep=no formats=()
 while [ $# -gt 0 ]; do
   case $1 in
+    -h|--help) sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"
+       echo "Formats: $(cd "$here/targets" && echo *.rs | sed 's/\.rs//g'); all of them if none is named."
+       exit 0 ;;
     --runs) runs=${2:?--runs takes a number}; shift 2 ;;
     --corpus) keep=yes; shift ;;
-    -*) echo "run.sh: unknown option $1; there are --runs N and --corpus" >&2; exit 2 ;;
+    -*) echo "run.sh: unknown option $1; there are --runs N, --corpus and --help" >&2; exit 2 ;;
     *) [ -f "$here/targets/$1.rs" ] || { echo "run.sh: no format $1; there are: $(cd "$here/targets" && echo *.rs | sed 's/\.rs//g')" >&2; exit 2; }
        formats+=("$1"); shift ;;
   esac

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import socket
+import threading
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
@@ -40,6 +42,10 @@ class Crew:
 NAMED = re.compile(r"(?P<engine>dask|ray)(?:://(?P<address>[^/]+:\d+))?")
 WORDS = "dask, ray, dask://HOST:PORT or ray://HOST:PORT"
 
+MOST_PORT = 65_535
+PATIENCE_S = 5.0
+"""How long a scheduler may take to accept a connection."""
+
 
 def is_cluster(name: str) -> bool:
     """Return whether a name is one of a cluster: `dask`, `ray`, `dask://host:8786`.
@@ -66,8 +72,36 @@ def named(name: str, jobs: int | None) -> Iterator[Crew]:
         raise MissingPackage(
             f"--on {name} needs {error.name}: pip install 'qcnlab[{engine}]'"
         ) from error
+    if address:
+        _reach(name, address)
     with (_dask if engine == "dask" else _ray)(package, address, jobs) as crew:
         yield crew
+
+
+def _reach(name: str, address: str) -> None:
+    """Raise `Error` if nothing takes a connection at `address` within `PATIENCE_S`.
+
+    Clients of Dask and Ray try for minutes, and print what they tried.
+    """
+    host, _, port = address.rpartition(":")
+    if int(port) > MOST_PORT:
+        raise Error(f"--on {name}: {port} is no port: they go to {MOST_PORT}")
+    faults: list[str] = []
+
+    def connect() -> None:
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE_S).close()
+        except OSError as error:
+            faults.append(error.strerror or str(error))
+
+    # Names are looked up without a bound in time.
+    thread = threading.Thread(target=connect, daemon=True)
+    thread.start()
+    thread.join(PATIENCE_S)
+    if thread.is_alive():
+        faults.append(f"nothing in {PATIENCE_S:g} s")
+    if faults:
+        raise Error(f"--on {name}: nobody answers at {address} ({faults[0]}); is it running there?")
 
 
 def of_client(client: Any, jobs: int | None) -> Crew:
@@ -88,7 +122,7 @@ def _same(argument: Any) -> Any:
 def _dask(distributed: Any, address: str | None, jobs: int | None) -> Iterator[Crew]:
     if address:
         try:
-            client = distributed.Client(f"tcp://{address}", timeout="30s")
+            client = distributed.Client(f"tcp://{address}", timeout="10s")
         except (OSError, ValueError) as error:
             raise Error(f"no scheduler of Dask answers at {address}: {error}") from error
         with client:
