@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-live bench-live-decks bench-live-limiters gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel wheel-test wheel-here audit clean
+.PHONY: help demo test extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel wheel-test wheel-here audit clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -65,6 +65,9 @@ bench-growth: $(CORE) ## measure how cost grows with size; draws docs/img/growth
 
 bench-sweeps: $(CORE) $(VENV)/.tools ## measure what a sweep costs here, on Dask and Ray, and with 10,000 and 10^6 runs; draws docs/img/sweep-cost.svg
 	@$(BIN)/python benches/sweeps.py --svg docs/img/sweep-cost.svg $(ARGS)
+
+bench-start: $(CORE) ## measure the CPU time of commands that do little
+	@$(BIN)/python benches/start.py $(ARGS)
 
 bench-lab: $(CORE) ## measure the laboratory in Chromium beside the command line; writes docs/reference/lab-speed.md (needs Node.js)
 	cd tests/browser; npm ci --no-audit --no-fund --silent; node speed.mjs

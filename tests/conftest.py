@@ -16,6 +16,7 @@ import pytest
 
 import qcnlab
 from qcnlab.cli import ENDING_SIGNALS, main
+from qcnlab.commands import COMMANDS, loaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,6 +75,16 @@ class CommandLine:
     def left(self) -> list[str]:
         """Everything in the folder, hidden things too."""
         return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*"))
+
+
+def every_command() -> dict[str, Any]:
+    """Return each command of the command line by its name, after that of its group."""
+    commands: dict[str, Any] = {}
+    for name in COMMANDS:
+        known = loaded(name)
+        inner = getattr(known, "commands", None)
+        commands |= {f"{name} {each}": inner[each] for each in inner} if inner else {name: known}
+    return commands
 
 
 def command(arguments: Sequence[str]) -> list[str]:

@@ -7,12 +7,11 @@ import re
 import shlex
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import qcnlab
-from conftest import HOTSPOT, SHORT, SHORT_FLAGS, CommandLine, command
+from conftest import HOTSPOT, SHORT, SHORT_FLAGS, CommandLine, command, every_command
 from qcnlab import catalogue
 from qcnlab.changes import of_shipped
 
@@ -349,22 +348,9 @@ def test_words_say_each_thing_once_and_point_to_what_there_is() -> None:
 
 
 def test_every_command_shows_examples_that_it_takes() -> None:
-    from typer.main import get_command
-
-    from qcnlab.commands import app
     from qcnlab.examples import EXAMPLES
 
-    commands: dict[str, Any] = {}
-
-    def walk(command: Any, name: str) -> None:
-        inner = getattr(command, "commands", None)
-        if inner is None:
-            commands[name] = command
-        else:
-            for each, below in inner.items():
-                walk(below, f"{name} {each}".strip())
-
-    walk(get_command(app), "")
+    commands = every_command()
     assert set(commands) == set(EXAMPLES)
     for name, lines in EXAMPLES.items():
         for line in lines:

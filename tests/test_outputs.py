@@ -6,13 +6,11 @@ import hashlib
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 
 import qcnlab
-from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
+from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, every_command
 from qcnlab.outputs import CAPTURE, FIGURE, REPORT, writable
 
 LONG = "x" * 300
@@ -68,18 +66,12 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def test_every_output_option_is_listed() -> None:
-    from qcnlab.commands import app
-
-    outputs: set[tuple[str, str]] = set()
-
-    def walk(command: Any, name: str) -> None:
-        for inner, each in getattr(command, "commands", {}).items():
-            walk(each, f"{name} {inner}".strip())
-        for option in command.params:
-            if option.param_type_name == "option" and option.metavar in ("FILE", "DIR", "PATH"):
-                outputs.add((name, max(option.opts, key=len)))
-
-    walk(typer.main.get_command(app), "")
+    outputs = {
+        (name, max(option.opts, key=len))
+        for name, command in every_command().items()
+        for option in command.params
+        if option.param_type_name == "option" and option.metavar in ("FILE", "DIR", "PATH")
+    }
     assert outputs == set(OUTPUTS)
 
 

@@ -145,6 +145,24 @@ def test_a_line_of_a_table_is_never_wrapped() -> None:
     assert [block.splitlines()[0].split() for block in blocks] == [["name", "b"], ["name", "c"]]
 
 
+def test_cells_of_several_lines_and_wide_characters() -> None:
+    # Headings stand at the bottom of their row, cells at its top; a character of Chinese takes two
+    # columns. Spaces at the end of a number do not move it.
+    header, rows = ("n", "first\nsecond", "v"), [("\u4e2d\u6587", "a\n\nb", "1  "), ("x", "", "22")]
+    assert text.table(header, rows, left=2).split("\n") == [
+        "      first",
+        "n     second    v",
+        "----  ------  ---",
+        "\u4e2d\u6587  a         1",
+        "",
+        "      b",
+        "x              22",
+    ]
+    assert text.table_width(header, rows) == 4 + 2 + 6 + 2 + 3
+    # An empty column is one wide, and a carriage return does not overwrite what stands before it.
+    assert text.table(("", "b"), [("", "1\r2")], left=1).splitlines() == ["    b", "-  --", "   12"]
+
+
 def test_bold_headings_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert text.table(["a"], [["1"]]) == "a\n-\n1"
     monkeypatch.setattr(text, "_styled", lambda: True)

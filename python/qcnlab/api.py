@@ -5,23 +5,19 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.errors import scenario_error
-from qcnlab.folders import is_there
-from qcnlab.progress import Bar
-from qcnlab.results import Result, from_outcome
-from qcnlab.values import plain, within
+from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, plain, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MOST_REPS, MOST_JOBS, MOST_SEED = 1_000_000, 1024, 2**64 - 1
-"""The highest replications, threads and seed that `run` takes."""
+    from qcnlab.results import Result
+
 MOST_OCTETS = 64 << 20
 """The length of the longest scenario file that is read."""
 
@@ -442,6 +438,9 @@ def run_many(
     >>> [result.summary["scheme"] for result in results]
     ['none', 'qcn']
     """
+    from qcnlab.progress import Bar
+    from qcnlab.results import from_outcome
+
     reps = within("reps", reps, 1, MOST_REPS)
     jobs = within("jobs", jobs, 1, MOST_JOBS)
     seed = within("seed", seed, 0, MOST_SEED)
@@ -473,6 +472,8 @@ def _read(name: str) -> bytes:
             "there is no such file", file=name, hint=_near(Path(name).stem)
         ) from None
     except OSError as error:
+        from qcnlab.folders import is_there
+
         own = Path(name) / "config.toml"
         hint = f"a run folder keeps its scenario as '{own}'" if is_there(own) else None
         raise scenario_error(f"cannot be read: {error.strerror}", file=name, hint=hint) from error
@@ -484,6 +485,8 @@ def _read(name: str) -> bytes:
 
 
 def _near(stem: str) -> str:
+    from difflib import get_close_matches
+
     names = [entry["name"] for entry in json.loads(_core.scenarios())]
     near = get_close_matches(stem, names, n=3, cutoff=0.5)
     if near:

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core, text
-from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED
 from qcnlab.errors import Error
 from qcnlab.progress import Bar
 from qcnlab.results import Result, from_outcome
-from qcnlab.values import within
+from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
 from qcnlab import _core
 from qcnlab.errors import scenario_error
 from qcnlab.text import bold, paragraphs, table
-from qcnlab.words import words as field_words
 
 Entry = dict[str, Any]
 
@@ -80,6 +78,8 @@ def find(name: str) -> list[Entry]:
     entries = [entry for called, entry in _index() if wanted in called]
     if entries:
         return entries
+    from difflib import get_close_matches
+
     known = sorted({word for called, _ in _index() for word in called})
     near = get_close_matches(wanted, known, n=4, cutoff=0.5)
     raise scenario_error(
@@ -166,6 +166,8 @@ def _default(entry: Entry) -> str:
 
 @cache
 def _index() -> list[tuple[set[str], Entry]]:
+    from qcnlab.words import words as field_words
+
     index: list[tuple[set[str], Entry]] = []
     for entry in metrics():
         called = {entry["name"], entry["title"].lower()}

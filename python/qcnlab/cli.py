@@ -146,11 +146,11 @@ def _open_streams() -> None:
 
 def _guarded(arguments: Sequence[str] | None) -> int:
     from qcnlab import shell_words
-    from qcnlab.commands import app
+    from qcnlab.commands import command_line
     from qcnlab.errors import Error, LawViolation
 
     def run() -> object:
-        return app(arguments, prog_name="qcnlab", standalone_mode=False)
+        return command_line()(arguments, prog_name="qcnlab", standalone_mode=False)
 
     try:
         if os.environ.get("_QCNLAB_COMPLETE") == "complete_bash":

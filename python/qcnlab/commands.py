@@ -1,41 +1,121 @@
-"""The commands of the command line, each registered in one line, in the order of `--help`.
+"""The commands of the command line, in the order of `--help`, each with the line it has there.
 
-Commands read options, print data on stdout and messages on stderr.
+A command's module is imported when the command is asked for. Commands read options, print data on
+stdout and messages on stderr.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
+from typer.main import get_command, get_group
 
-from qcnlab import (
-    _core,
-    catalogue_commands,
-    conform,
-    examples,
-    experiment_commands,
-    file_commands,
-    flow_commands,
-    laboratory,
-    mib,
-    run_command,
-    warmup,
-)
-from qcnlab.live import command as live
-from qcnlab.report import command as report
-from qcnlab.tuning import command as tuning
+from qcnlab import _core, examples
+from qcnlab.plain_words import taken_as_they_are
 
-app = typer.Typer(
-    help="A congestion-management laboratory for Ethernet fabrics: QCN, ECM and their family.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+COMMANDS = {
+    "run": ("run_command:run", "Run a scenario, print its metrics and write a run folder."),
+    "sweep": ("experiment_commands:sweep", "Run a scenario over a grid of values."),
+    "warmup": ("warmup:warmup", "Find where the initial transient of a run ends."),
+    "tune": (
+        "tuning.command:tune",
+        "Search for the values of keys that make metrics small or large.",
+    ),
+    "fct": ("flow_commands:fct", "Print completion times and slowdowns of a run's flows."),
+    "compare": ("flow_commands:compare", "Lay runs side by side: what differs, metrics, a figure."),
+    "report": (
+        "report.command:report",
+        "Write one HTML file about runs or a sweep, and print its path.",
+    ),
+    "demo": ("experiment_commands:demo", "Show QCN and ECM in a hotspot: table, figures, report."),
+    "analyse": ("experiment_commands:analyse", "Lay control theory beside a scenario's packets."),
+    "validate": ("experiment_commands:validate", "Run the validation book."),
+    "check": (
+        "catalogue_commands:check",
+        "Check scenario files; exit with 2 if one cannot be run.",
+    ),
+    "list": ("catalogue_commands:list_", "List what there is."),
+    "explain": ("catalogue_commands:explain", "Tell what a name means."),
+    "plot": ("file_commands:plot", "Draw the figures of a run, sweep or demo; print their paths."),
+    "lab": ("laboratory:lab", "Open the laboratory in a browser."),
+    "frames": ("file_commands:frames", "Print the frames of a capture."),
+    "dissector": ("file_commands:dissector", "Print or install a dissector for Wireshark."),
+    "mib": ("mib:mib", "Print the managed objects of a run's network."),
+    "schema": ("catalogue_commands:schema", "Print the JSON Schema of a scenario file."),
+    "live": ("live.command:app", "Run scenarios on real frames, on Linux."),
+    "conform": ("conform:app", "Hold a capture against the law of QCN."),
+}
+"""Where each command is, below `qcnlab`, and the first line of its help."""
 
-app.add_typer(live.app, name="live")
-app.add_typer(conform.app, name="conform")
+
+class Later(TyperCommand):
+    """Stands for a command in the list of all of them, and makes way for it when it is called."""
+
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        """Read the words of a command line as the command itself does."""
+        return loaded(str(self.name)).make_context(*arguments, **settings)
+
+
+def loaded(name: str) -> Any:
+    """Import a command, or a group of commands.
+
+    Parameters
+    ----------
+    name : str
+        One of `COMMANDS`.
+
+    Returns
+    -------
+    Command
+        With all its options and examples.
+    """
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    located = getattr(import_module(f"qcnlab.{module}"), attribute)
+    if isinstance(located, typer.Typer):
+        for known in located.registered_commands:
+            word = known.name or getattr(known.callback, "__name__", "")
+            known.epilog = examples.epilog(f"{name} {word}")
+        group = get_group(located)
+        for command in (group, *group.commands.values()):
+            taken_as_they_are(command)
+        return group
+    alone = _settings()
+    alone.command(name=name, epilog=examples.epilog(name))(located)
+    command = get_command(alone)
+    taken_as_they_are(command)
+    return command
+
+
+def command_line() -> Any:
+    """Return the command of all commands: call it with the words after ``qcnlab``."""
+    app = _settings(
+        help="A congestion-management laboratory for Ethernet fabrics: QCN, ECM and their family.",
+        no_args_is_help=True,
+        add_completion=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    for name, (_, line) in COMMANDS.items():
+        app.command(name=name, help=line, cls=Later)(_nothing)
+    command = get_command(app)
+    taken_as_they_are(command)
+    return command
+
+
+def _settings(*, add_completion: bool = False, **settings: Any) -> typer.Typer:
+    return typer.Typer(
+        add_completion=add_completion,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        **settings,
+    )
+
+
+def _nothing() -> None:
+    pass
 
 
 def _version(asked: bool) -> None:
@@ -44,7 +124,6 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool,
@@ -52,37 +131,3 @@ def _root(
     ] = False,
 ) -> None:
     pass
-
-
-app.command()(run_command.run)
-app.command()(experiment_commands.sweep)
-app.command()(warmup.warmup)
-app.command()(tuning.tune)
-app.command()(flow_commands.fct)
-app.command()(flow_commands.compare)
-app.command()(report.report)
-app.command()(experiment_commands.demo)
-app.command()(experiment_commands.analyse)
-app.command()(experiment_commands.validate)
-app.command()(catalogue_commands.check)
-app.command(name="list")(catalogue_commands.list_)
-app.command()(catalogue_commands.explain)
-app.command()(file_commands.plot)
-app.command()(laboratory.lab)
-app.command()(file_commands.frames)
-app.command()(file_commands.dissector)
-app.command()(mib.mib)
-app.command()(catalogue_commands.schema)
-
-
-def _show_examples(commands: typer.Typer, group: str = "") -> None:
-    """Put the examples of each command below its help."""
-    for known in commands.registered_commands:
-        name = known.name or known.callback.__name__.replace("_", "-") if known.callback else ""
-        known.epilog = examples.epilog(f"{group}{name}")
-    for inner in commands.registered_groups:
-        if inner.typer_instance is not None:
-            _show_examples(inner.typer_instance, f"{inner.name} ")
-
-
-_show_examples(app)

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from qcnlab import intervals, shell_words, text
-from qcnlab.api import MOST_REPS
 from qcnlab.options import Changes, File, Jobs, Json, On, Reps, Seed, keep, print_json
+from qcnlab.values import MOST_REPS
 
 
 def sweep(
@@ -153,12 +153,13 @@ def analyse(
 ) -> None:
     """Lay control theory beside a scenario's packets."""
     from qcnlab import api
-    from qcnlab.analysis import command
-    from qcnlab.folders import NewFolder
 
     if reps is not None and not sweep:
         raise typer.BadParameter("--reps is for --sweep; the figure shows one run")
     ready = api.load(scenario).with_(*(changes or []))
+    from qcnlab.analysis import command
+    from qcnlab.folders import NewFolder
+
     folder = NewFolder.named(f"analysis-{ready.name}") if out is None else NewFolder(out)
     with folder:
         if sweep:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from enum import StrEnum
 from itertools import product
 from pathlib import Path
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qcnlab import shell_words
-from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED
 from qcnlab.completion import SHARE
+from qcnlab.options import warn
+from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED
 
 if TYPE_CHECKING:
     from qcnlab.api import Scenario
@@ -90,10 +90,11 @@ def fct(
 
     They are grouped by size, or by traffic entry.
     """
-    from qcnlab.redraw import drawable
     from qcnlab.results import open_run
 
     if out is not None:
+        from qcnlab.redraw import drawable
+
         drawable(out)
     result = open_run(folder)
     completions = result.fct(by.value, buckets, base.value, percentile.value)
@@ -158,12 +159,15 @@ def compare(
 
     Exits with 1 if a run ended in a deadlock; it is named.
     """
-    from qcnlab import comparison, endings, intervals
-    from qcnlab.redraw import drawable
+    from qcnlab import intervals
 
     if out is not None:
+        from qcnlab.redraw import drawable
+
         drawable(out)
     results = _results(runs, changes or [], seed, reps, jobs)
+    from qcnlab import comparison, endings
+
     level = intervals.LEVEL if with_intervals else None
     compared = comparison.compare(results, metrics=metric or [], level=level)
     shown(compared, as_csv, as_markdown, as_latex, as_json)
@@ -211,12 +215,6 @@ def _results(
     for slot in slots:
         results += [open_run(slot)] if isinstance(slot, str) else ran[slot[0] : slot[1]]
     return results
-
-
-def warn(scenario: Scenario) -> None:
-    """Print on stderr what a reader of the results should know beforehand."""
-    for warning in scenario.warnings():
-        print(f"warning: {warning}", file=sys.stderr)
 
 
 def shown(table: Any, as_csv: bool, as_markdown: bool, as_latex: bool, as_json: bool) -> None:

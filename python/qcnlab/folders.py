@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -31,7 +30,14 @@ PARTIAL = re.compile(r"\.(?P<name>.+)\.partial-(?P<process>\d+)(?:\.\w+)?")
 @cache
 def core_digest() -> str:
     """Return the SHA-256 of the compiled core in hex: other code, other results."""
-    return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
+    return sha256(Path(str(_core.__file__)).read_bytes())
+
+
+def sha256(octets: bytes) -> str:
+    """Return the SHA-256 of `octets` in hex."""
+    import hashlib
+
+    return hashlib.sha256(octets).hexdigest()
 
 
 def read_json(path: Path) -> Any:
@@ -103,9 +109,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 def write_sums(folder: Path, names: Iterable[str]) -> None:
     """Write the SHA-256 of files of `folder` into its `SHA256SUMS`, as `sha256sum` does."""
-    lines = [
-        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names
-    ]
+    lines = [f"{sha256((folder / name).read_bytes())}  {name}\n" for name in names]
     write_whole(folder / SUMS, "".join(lines).encode())
 
 
@@ -123,7 +127,7 @@ def read_summed(path: Path) -> bytes:
     sums = path.with_name(SUMS)
     if sums.exists():
         lines = sums.read_bytes().splitlines()
-        if hashlib.sha256(octets).hexdigest().encode() + b"  " + path.name.encode() not in lines:
+        if f"{sha256(octets)}  {path.name}".encode() not in lines:
             raise ValueError(f"{path.name} is not as it was written: {SUMS} has another checksum")
     return octets
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from qcnlab import shell_words
-from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED
+from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from qcnlab.api import Scenario
     from qcnlab.errors import FolderError
     from qcnlab.folders import NewFolder
 
@@ -64,6 +65,12 @@ def print_json(value: object) -> None:
     """Print `value` as indented JSON, escaped where stdout has no Unicode."""
     unicode = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
     print(json.dumps(value, indent=2, ensure_ascii=not unicode))
+
+
+def warn(scenario: Scenario) -> None:
+    """Print on stderr what a reader of the results should know beforehand."""
+    for warning in scenario.warnings():
+        print(f"warning: {warning}", file=sys.stderr)
 
 
 def keep(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -95,6 +94,8 @@ class _Notebook:
         self._handle: Any = None
 
     def show(self, label: str, fraction: float, left: str) -> None:
+        from html import escape
+
         bar = f'<progress max="1" value="{fraction:.3f}"></progress>'
         self._put(f"<small>{escape(label)} {bar} {fraction:.0%} {left}</small>")
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from qcnlab.demo.running import INDEX, draw, open_demo
+from qcnlab.demo import INDEX
 from qcnlab.errors import FolderError
 from qcnlab.folders import NewFolder, is_there
 from qcnlab.outputs import FIGURE, writable
-from qcnlab.plots import run_figure, save
 from qcnlab.results import open_run
-from qcnlab.sweeps.result import write_figure
-from qcnlab.sweeps.running import open_sweep
 from qcnlab.sweeps.store import is_sweep
-from qcnlab.tree import tree_figure
 
 FORMATS = (".svg", ".png", ".pdf")
 
@@ -46,6 +42,9 @@ def redraw(folder: Path, out: Path | None) -> list[Path]:
     if is_sweep(folder):
         return _sweep(folder, out)
     result = open_run(folder)
+    from qcnlab.plots import run_figure, save
+    from qcnlab.tree import tree_figure
+
     paths = [folder / "run.svg", folder / "run.png"] if out is None else [drawable(out)]
     try:
         drawn = [save(run_figure(result), path) for path in paths]
@@ -68,6 +67,10 @@ def drawable(path: Path) -> Path:
 
 
 def _sweep(folder: Path, out: Path | None) -> list[Path]:
+    from qcnlab.plots import save
+    from qcnlab.sweeps.result import write_figure
+    from qcnlab.sweeps.running import open_sweep
+
     figure = open_sweep(folder).plot()
     try:
         return write_figure(figure, folder) if out is None else [save(figure, drawable(out))]
@@ -76,6 +79,8 @@ def _sweep(folder: Path, out: Path | None) -> list[Path]:
 
 
 def _demo(folder: Path, out: Path | None) -> list[Path]:
+    from qcnlab.demo.running import draw, open_demo
+
     demo = open_demo(folder)
     if out is not None:
         with NewFolder(out) as new:

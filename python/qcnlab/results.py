@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
@@ -135,6 +134,8 @@ class Result:
             For a window that is empty, and a metric that has none or needs a limit.
         """
         if window is not None:
+            from statistics import median
+
             from qcnlab.windows import in_window
 
             values = in_window(self, name, window, flows=flows, limit=limit)

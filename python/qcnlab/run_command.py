@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qcnlab import _core, endings, flow_commands, text
-from qcnlab.options import Changes, File, Jobs, Json, Reps, Seed, keep, print_json
+from qcnlab import _core, text
+from qcnlab.options import Changes, File, Jobs, Json, Reps, Seed, keep, print_json, warn
 
 if TYPE_CHECKING:
     from qcnlab.api import Scenario
@@ -90,10 +90,13 @@ def run(
     Exits with 1 after a deadlock.
     """
     from qcnlab import api
+
+    ready = api.load(scenario).with_(*(changes or []))
+    # Later than this, so that a scenario that cannot be run is refused at once.
+    from qcnlab import endings
     from qcnlab.folders import NewFolder
     from qcnlab.metrics_text import metrics_text
 
-    ready = api.load(scenario).with_(*(changes or []))
     folder = NewFolder.named(f"{ready.name}-{ready.hash[:8]}") if out is None else NewFolder(out)
     _tell_of_frames(ready, captured=capture is not None)
     limits = (capture_file, capture_count, capture_size, capture_from, capture_until, capture_snap)
@@ -118,7 +121,7 @@ def run(
 
         writable(capture_file, KIND)
     captured: dict[str, Any] = {}
-    flow_commands.warn(ready)
+    warn(ready)
 
     def work() -> Result:
         if wanted is None:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
 import sys
-import textwrap
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import Console
-    from rich.table import Table
-
 WIDTH_OF_A_PIPE = 120
 GAP = 2
 """Spaces between two columns."""
-UNWRAPPED = 100_000
+UNSEEN = dict.fromkeys(map(ord, "\a\b\v\f\r"))
+"""Characters that would move what stands behind them out of its column."""
 NEVER = {
     "recovery_ms": "did not recover",
     "rec95_ms": "did not recover",
@@ -147,12 +143,13 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -
     str
         Lines without spaces at their ends; lines are never wrapped.
     """
-    return _printed(_aligned(header, rows, left, range(len(header))))
+    return _aligned(header, rows, left, range(len(header)))
 
 
 def table_width(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     """Return the columns that `table` needs."""
-    return _width(_aligned(header, rows, 1, range(len(header))))
+    widths = _widths([header, *rows], range(len(header)))
+    return sum(widths) + GAP * (len(widths) - 1)
 
 
 def fitted_table(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int) -> str:
@@ -162,16 +159,18 @@ def fitted_table(header: Sequence[str], rows: Sequence[Sequence[str]], columns: 
     """
     blocks: list[list[int]] = [[0]]
     for index in range(1, len(header)):
-        wider = [*blocks[-1], index]
-        if len(blocks[-1]) > 1 and _width(_aligned(header, rows, 1, wider)) > columns:
+        widths = _widths([header, *rows], [*blocks[-1], index])
+        if len(blocks[-1]) > 1 and sum(widths) + GAP * (len(widths) - 1) > columns:
             blocks.append([0, index])
         else:
-            blocks[-1] = wider
-    return "\n\n".join(_printed(_aligned(header, rows, 1, block)) for block in blocks)
+            blocks[-1].append(index)
+    return "\n\n".join(_aligned(header, rows, 1, block) for block in blocks)
 
 
 def paragraphs(text: str, columns: int, indent: str = "") -> str:
     """Return `text` with its paragraphs wrapped; indented lines (diagrams) stay as they are."""
+    import textwrap
+
     out: list[str] = []
     for block in text.strip("\n").split("\n\n"):
         if any(line[:1].isspace() for line in block.splitlines()):
@@ -186,46 +185,55 @@ def paragraphs(text: str, columns: int, indent: str = "") -> str:
 
 def _aligned(
     header: Sequence[str], rows: Sequence[Sequence[str]], left: int, columns: Sequence[int]
-) -> Table:
-    from rich.align import Align
-    from rich.rule import Rule
-    from rich.table import Table
-    from rich.text import Text
-
-    aligned = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
-    for index in columns:
-        side: Literal["left", "right"] = "left" if index < left else "right"
-        words = Text(header[index], justify=side)
-        aligned.add_column(Align(words, side, vertical="bottom"), justify=side, no_wrap=True)
-    aligned.add_row(*(Rule(characters="-", style="none") for _ in columns))
+) -> str:
+    widths = _widths([header, *rows], columns)
+    sides = [index < left for index in columns]
+    above = _row([_lines(header[index]) for index in columns], widths, sides, bottom=True)
+    lines = [bold(line) if line else line for line in above]
+    lines.append((" " * GAP).join("-" * width for width in widths))
     for row in rows:
-        aligned.add_row(*(Text(row[index]) for index in columns))
-    return aligned
+        lines += _row([_lines(row[index]) for index in columns], widths, sides)
+    return "\n".join(lines)
 
 
-def _console() -> Console:
-    """Return a console that captures text and never wraps; it has bold type where `bold` has."""
-    from rich.console import Console
-
-    return Console(
-        file=io.StringIO(),
-        width=UNWRAPPED,
-        force_terminal=_styled(),
-        color_system="standard" if _styled() else None,
-        legacy_windows=False,
-    )
-
-
-def _width(aligned: Table) -> int:
-    console = _console()
-    return console.measure(aligned).maximum
+def _row(
+    cells: list[list[str]], widths: list[int], sides: list[bool], *, bottom: bool = False
+) -> list[str]:
+    """Return the lines of a row; short cells have blank lines below, or with `bottom` above."""
+    height = max(map(len, cells))
+    padded = []
+    for cell, width, at_left in zip(cells, widths, sides, strict=True):
+        blank = [""] * (height - len(cell))
+        padded.append(
+            [_padded(line, width, at_left) for line in (blank + cell if bottom else cell + blank)]
+        )
+    return [(" " * GAP).join(line).rstrip() for line in zip(*padded, strict=True)]
 
 
-def _printed(aligned: Table) -> str:
-    console = _console()
-    with console.capture() as capture:
-        console.print(aligned)
-    return "\n".join(line.rstrip() for line in capture.get().rstrip("\n").split("\n"))
+def _padded(line: str, width: int, at_left: bool) -> str:
+    line = line if at_left else line.rstrip()
+    spaces = " " * (width - _cells(line))
+    return line + spaces if at_left else spaces + line
+
+
+def _widths(rows: Sequence[Sequence[str]], columns: Sequence[int]) -> list[int]:
+    """Return how wide each column is: as its widest line, and at least 1."""
+    return [
+        max(1, *(_cells(line) for row in rows for line in _lines(row[index]))) for index in columns
+    ]
+
+
+def _lines(cell: str) -> list[str]:
+    return cell.translate(UNSEEN).expandtabs().split("\n")
+
+
+def _cells(line: str) -> int:
+    """Return the columns of a terminal that `line` takes; some characters take two, or none."""
+    if line.isascii():
+        return len(line)
+    from rich.cells import cell_len
+
+    return cell_len(line)
 
 
 def _styled() -> bool:

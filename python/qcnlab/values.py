@@ -10,6 +10,9 @@ from typing import Any
 
 from qcnlab.errors import scenario_error
 
+MOST_REPS, MOST_JOBS, MOST_SEED = 1_000_000, 1024, 2**64 - 1
+"""The highest replications, threads and seed that a run takes."""
+
 
 def within(name: str, value: object, low: int, high: int) -> int | None:
     """Return a whole number from `low` to `high` as an `int`; `None` stays.

@@ -3,3 +3,6 @@
 `cells` says what is run and has the table, `figures` draws, `report` writes the page, and `running`
 does it all in a folder.
 """
+
+INDEX = "demo.json"
+"""The file that tells a demonstration's folder from others."""

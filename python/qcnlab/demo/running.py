@@ -7,6 +7,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from qcnlab.api import load, run_many
+from qcnlab.demo import INDEX
 from qcnlab.demo.cells import QUICK, ROWS, RTTS, Cell, Demo
 from qcnlab.errors import FolderError
 from qcnlab.folders import read_json, write_json
@@ -15,7 +16,6 @@ from qcnlab.results import open_run
 if TYPE_CHECKING:
     from pathlib import Path
 
-INDEX = "demo.json"
 REPS, QUICK_REPS = 10, 2
 
 

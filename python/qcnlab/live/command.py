@@ -186,11 +186,13 @@ def compare(
 
     Both are in one table and one figure.
     """
-    from qcnlab import api, plots
+    from qcnlab import api
+
+    ready = api.load(scenario).with_(*(changes or []))
+    from qcnlab import plots
     from qcnlab.folders import NewFolder
     from qcnlab.live import comparing
 
-    ready = api.load(scenario).with_(*(changes or []))
     name = f"compare-live-{ready.name}-1to{scale}"
     folder = NewFolder.named(name) if out is None else NewFolder(out)
     with folder:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from qcnlab import _core
-from qcnlab.api import MOST_SEED, Scenario
+from qcnlab.api import Scenario
 from qcnlab.progress import Bar
 from qcnlab.results import Result, from_outcome
-from qcnlab.values import within
+from qcnlab.values import MOST_SEED, within
 
 if TYPE_CHECKING:
     from pathlib import Path

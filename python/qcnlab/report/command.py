@@ -32,9 +32,7 @@ def report(
     from qcnlab.errors import FolderError
     from qcnlab.folders import write_whole
     from qcnlab.outputs import REPORT, writable
-    from qcnlab.report import document
     from qcnlab.results import open_run
-    from qcnlab.sweeps.running import open_sweep
     from qcnlab.sweeps.store import is_sweep
 
     path = out or (folders[0] if len(folders) == 1 else Path()) / "report.html"
@@ -43,12 +41,17 @@ def report(
         raise typer.BadParameter(f"'{swept[0]}' is a sweep: a sweep has a report of its own")
     words = ["qcnlab", "report", *map(str, folders), *(["-o", str(out)] if out else [])]
     if swept:
+        from qcnlab.report import document
+        from qcnlab.sweeps.running import open_sweep
+
         sweep = open_sweep(folders[0])
         writable(path, REPORT)
         html = document.of_sweep(sweep, str(folders[0]), shlex.join(words))
     else:
         results = [open_run(folder) for folder in folders]
         writable(path, REPORT)
+        from qcnlab.report import document
+
         html = document.of_runs(results, [str(each) for each in folders], shlex.join(words))
     try:
         write_whole(path, html.encode())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core, catalogue
-from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED, Scenario
+from qcnlab.api import Scenario
 from qcnlab.errors import Error
 from qcnlab.progress import Bar
 from qcnlab.sweeps.executors import check_on, executor, run_on
@@ -20,7 +20,7 @@ from qcnlab.sweeps.result import Sweep, check_metric
 from qcnlab.sweeps.runs import Runs
 from qcnlab.sweeps.store import Store, read
 from qcnlab.text import counted
-from qcnlab.values import within
+from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

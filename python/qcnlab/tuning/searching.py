@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qcnlab.api import MOST_JOBS, MOST_REPS, MOST_SEED, Scenario
+from qcnlab.api import Scenario
 from qcnlab.errors import FolderError, ScenarioError, scenario_error
 from qcnlab.folders import core_digest, write_whole
 from qcnlab.progress import Bar
@@ -25,7 +25,7 @@ from qcnlab.tuning.result import MOST_DRAWN, Trial, Tuning
 from qcnlab.tuning.sampler import Sampler
 from qcnlab.tuning.space import check_keys, read_space
 from qcnlab.tuning.store import Kept
-from qcnlab.values import several, within
+from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, several, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -1,0 +1,175 @@
+"""A command imports little: no library that it does not need, and none before it needs it.
+
+How long a start takes depends on the machine; which modules it imports does not.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+
+from conftest import every_command
+from qcnlab.commands import COMMANDS, loaded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import CommandLine
+
+HEAVY = {
+    "dask", "distributed", "matplotlib", "numpy", "optuna", "pandas", "polars", "pyarrow",
+    "pydantic", "ray", "rich", "scipy",
+}  # fmt: skip
+"""Libraries that take longer to import than an answer may take."""
+REFUSED = HEAVY | {"hashlib", "qcnlab.catalogue", "qcnlab.folders", "qcnlab.results", "tomllib"}
+"""What is not needed to refuse a command."""
+STAR = "one-source-into-9g-rtt10us"
+SHORT = "-s duration=10ms -s warmup=1ms --reps 1"
+
+STARTS: dict[str, tuple[int, int, set[str]]] = {
+    "--version": (0, 170, REFUSED | {"qcnlab.api", "qcnlab.run_command"}),
+    "--help": (0, 170, REFUSED | {"qcnlab.api", "qcnlab.run_command"}),
+    "no-such-command": (2, 170, REFUSED | {"qcnlab.api", "qcnlab.run_command"}),
+    "run --help": (0, 180, REFUSED | {"qcnlab.api"}),
+    f"run {STAR} --no-such-option": (2, 180, REFUSED | {"qcnlab.api"}),
+    "run no-such-scenario": (2, 180, REFUSED),
+    "run no/such/file.toml": (2, 180, REFUSED),
+    f"run {STAR} -s no.such.key=1": (2, 180, REFUSED),
+    f"run {STAR} --seed 0 --reps 3 -j 2 -o out -s no.such.key=1": (2, 180, REFUSED),
+    "check no-such-scenario": (2, 195, HEAVY),
+    f"check {STAR}": (0, 195, HEAVY),
+    "list schemes": (0, 180, HEAVY | {"tomllib", "qcnlab.api"}),
+    "list scenarios": (0, 180, HEAVY | {"tomllib", "qcnlab.api"}),
+    "list metrics": (0, 180, HEAVY | {"tomllib", "qcnlab.api"}),
+    "list parameters --json": (0, 180, HEAVY | {"tomllib", "qcnlab.api"}),
+    "list parameters": (0, 180, HEAVY | {"tomllib", "qcnlab.api"}),
+    "explain Q_EQ": (0, 190, HEAVY),
+    "explain no-such-name": (2, 190, HEAVY),
+    "schema": (0, 180, HEAVY),
+    f"run {STAR} {SHORT}": (0, 490, HEAVY - {"polars"}),
+    "sweep no-such-scenario --vary seed=1,2": (2, 230, HEAVY),
+    "tune no-such-scenario --vary scheme.cp.w=1..8": (2, 235, HEAVY),
+    "warmup no-such-scenario": (2, 195, HEAVY),
+    "analyse no-such-scenario": (2, 190, HEAVY),
+    "compare no-such-scenario": (2, 215, HEAVY),
+    "fct nowhere": (2, 195, HEAVY),
+    "report nowhere": (2, 215, HEAVY),
+    "plot nowhere": (2, 220, HEAVY),
+    "mib nowhere": (2, 190, HEAVY),
+    "frames nowhere": (2, 195, HEAVY),
+    "lab no-such-scenario": (2, 185, HEAVY),
+    "live run no-such-scenario": (2, 200, HEAVY),
+    "live compare no-such-scenario": (2, 200, HEAVY),
+    "conform cp nowhere": (2, 185, HEAVY),
+}
+"""For each command: its exit code, the most modules, and those that it must not import."""
+
+CODE = """
+import json, os, sys
+from qcnlab.cli import main
+code = None
+try:
+    main(sys.argv[1:])
+except SystemExit as left:
+    code = left.code
+with open(os.environ["IMPORTED"], "w") as file:
+    json.dump([code, sorted(sys.modules)], file)
+"""
+
+
+def imported(words: list[str], folder: Path) -> tuple[int, set[str]]:
+    """Run a command in a process of its own; return its exit code and all that it imported."""
+    answer = folder / "imported.json"
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")
+    }
+    subprocess.run(
+        [sys.executable, "-c", CODE, *words],
+        cwd=folder, env={**environment, "IMPORTED": str(answer)}, capture_output=True, check=True,
+    )  # fmt: skip
+    code, modules = json.loads(answer.read_text())
+    return code, set(modules)
+
+
+@pytest.mark.parametrize("line", STARTS)
+def test_a_command_imports_no_more_than_it_needs(line: str, tmp_path: Path) -> None:
+    expected, most, not_needed = STARTS[line]
+    code, modules = imported(shlex.split(line), tmp_path)
+    assert code == expected
+    assert modules.isdisjoint(not_needed), sorted(modules & not_needed)
+    assert len(modules) <= most
+
+
+def test_the_list_of_commands_says_what_each_of_them_does() -> None:
+    for name, (_, line) in COMMANDS.items():
+        first = loaded(name).help.partition("\n\n")[0]
+        assert line == " ".join(first.split()), name
+
+
+def test_each_command_is_listed_once_and_found(cli: CommandLine) -> None:
+    listed = cli("--help").stdout.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in listed] == list(COMMANDS)
+    for name in COMMANDS:
+        done = cli(name, "-h")
+        assert done.returncode == 0
+        assert done.stdout.startswith(f"Usage: qcnlab {name} ")
+        assert inspect.cleandoc(loaded(name).help).split()[0] in done.stdout
+
+
+WORDS: tuple[Any, ...] = (
+    None, "", "0", "1", "2", "-1", "007", "1.5", "1e3", "nan", "x", " 1", "1 ", "+1", "1_0",
+    "\u0661", "9" * 15, "9" * 16, "9" * 40, "1000000", "1000001", "18446744073709551615",
+    "18446744073709551616", "true", "size", "SIZE", "headers", "own", "schemes", "nowhere", "there",
+    "there/below", "~", "-", "/", "x" * 5000, "caf\udce9",
+)  # fmt: skip
+
+
+def outcome(process: Any, context: Any, value: Any) -> tuple[str, Any]:
+    """Return the value that an option takes, or the words that it refuses it with."""
+    try:
+        taken = process(context, value)
+    except Exception as error:
+        if not hasattr(error, "show"):
+            raise
+        return "refused", f"{type(error).__name__}: {error}"
+    return "taken", list(taken) if isinstance(taken, list | tuple) else taken
+
+
+@pytest.mark.parametrize("name", every_command())
+def test_plain_words_are_taken_as_typer_takes_them(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").touch()
+    command = every_command()[name]
+    context = typer.Context(command)
+    for parameter in command.get_params(context):
+        if parameter.name == "help":
+            continue
+        several = parameter.nargs != 1 or getattr(parameter, "multiple", False)
+        typers = type(parameter).process_value.__get__(parameter)
+        values: list[Any] = [parameter.default, True, False] if parameter.default is False else []
+        values += [(word, "1") if several and word is not None else word for word in WORDS]
+        values += [()] if several else []
+        for value in values:
+            ours = outcome(parameter.process_value, context, value)
+            assert ours == outcome(typers, context, value), (name, parameter.name, value)
+            assert type(ours[1]) is type(outcome(typers, context, value)[1])
+
+
+def test_a_file_that_cannot_be_read_is_left_to_typer(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (cli.folder / "secret").touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    done = cli("fct", "secret")
+    assert done.returncode == 2
+    assert "'secret' is not readable" in done.stderr
