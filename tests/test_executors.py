@@ -286,7 +286,7 @@ def test_what_is_no_cluster_is_refused(cli: CommandLine, on: str, words: str) ->
 ADDRESSES = {
     "nobody listens": (
         "127.0.0.1:{port}",
-        "nobody answers at 127.0.0.1:{port} (Connection refused)",
+        ":{port} (Connection refused)",
     ),
     "no such host": ("nowhere.invalid:8786", "nobody answers at nowhere.invalid:8786 ("),
     "no such port": ("127.0.0.1:70000", "70000 is no port: they go to 65535"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -93,7 +92,7 @@ def explain(
 
 def schema() -> None:
     """Print the JSON Schema of a scenario file."""
-    print(json.dumps(json.loads(_core.schema()), indent=2))
+    print(_core.schema(), end="")
 
 
 def _verdict(file: str) -> dict[str, Any]:

@@ -10,9 +10,7 @@ pub enum CaptureError {
     #[error("the capture is empty: not even a header is there")]
     Empty,
     /// The file does not start like a capture.
-    #[error(
-        "this is no capture: it starts with {start:02x?}; pcapng starts with 0a 0d 0d 0a, pcap with d4 c3 b2 a1 or a1 b2 c3 d4"
-    )]
+    #[error("{}", NotACapture(start))]
     NotACapture {
         /// Its first octets.
         start: Vec<u8>,
@@ -110,6 +108,34 @@ pub enum CaptureError {
         source: io::Error,
     },
 }
+
+/// What a file that is no capture starts with, and what to do where it is a compressed one.
+struct NotACapture<'a>(&'a [u8]);
+
+impl fmt::Display for NotACapture<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NotACapture(start) = self;
+        for (magic, name, unpack) in COMPRESSED {
+            if start.starts_with(magic) {
+                return write!(f, "this is {name}, not a capture: unpack it first, with {unpack}");
+            }
+        }
+        write!(
+            f,
+            "this is no capture: it starts with {start:02x?}; pcapng starts with 0a 0d 0d 0a, pcap with d4 c3 b2 a1 or \
+             a1 b2 c3 d4"
+        )
+    }
+}
+
+/// How compressed files start, what they are, and what unpacks them.
+const COMPRESSED: [(&[u8], &str, &str); 5] = [
+    (b"\x1f\x8b", "gzip", "gunzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd", "unzstd"),
+    (b"\xfd7zX", "xz", "unxz"),
+    (b"BZh", "bzip2", "bunzip2"),
+    (b"PK\x03\x04", "a zip archive", "unzip"),
+];
 
 /// How far a capture was read or written.
 struct After(u64);

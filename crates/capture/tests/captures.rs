@@ -175,6 +175,8 @@ fn refusals() {
         refusal(b"duration = 1"),
         "this is no capture: it starts with [64, 75, 72, 61]; pcapng starts with 0a 0d 0d 0a, pcap with d4 c3 b2 a1 or a1 b2 c3 d4"
     );
+    assert_eq!(refusal(b"\x1f\x8b\x08\x00\x00"), "this is gzip, not a capture: unpack it first, with gunzip");
+    assert_eq!(refusal(b"\x28\xb5\x2f\xfd\x04"), "this is zstd, not a capture: unpack it first, with unzstd");
     assert_eq!(
         refusal(&good[..good.len() - 7]),
         format!(

@@ -19,12 +19,23 @@ pub fn schema_json() -> String {
 fn schema() -> Value {
     let mut properties = properties(TOP.fields, written);
     let mut required = required(TOP.fields);
+    let mut tables = Map::new();
     for section in SECTIONS {
         if section.name == "record" {
             properties.insert("scheme".to_owned(), scheme());
             required.push("scheme");
         }
-        properties.insert(section.name.to_owned(), table(section));
+        let one = table(section);
+        let stands = match (section.list, section.single) {
+            (false, _) => one,
+            (true, false) => list(section, one),
+            (true, true) => {
+                tables.insert(section.name.to_owned(), one);
+                let one = json!({"$ref": format!("#/$defs/{}", section.name)});
+                json!({"description": section.about, "anyOf": [one, list(section, one.clone())]})
+            }
+        };
+        properties.insert(section.name.to_owned(), stands);
         if section.required {
             required.push(section.name);
         }
@@ -37,10 +48,17 @@ fn schema() -> Value {
         "properties": properties,
         "required": required,
         "additionalProperties": false,
+        "$defs": tables,
     })
 }
 
-/// The schema of one section, or of the list of its tables.
+/// The schema of a list of tables, each as `one` says.
+fn list(section: &Section, one: Value) -> Value {
+    let least = usize::from(section.required);
+    json!({"description": section.about, "type": "array", "minItems": least, "items": one})
+}
+
+/// The schema of one table of a section.
 fn table(section: &Section) -> Value {
     let mut one = match &section.kind {
         None => object(properties(section.fields, written), &required(section.fields)),
@@ -61,10 +79,6 @@ fn table(section: &Section) -> Value {
         }
     };
     one["description"] = section.about.into();
-    if section.list {
-        let least = usize::from(section.required);
-        return json!({"description": section.about, "type": "array", "minItems": least, "items": one});
-    }
     one
 }
 
@@ -166,9 +180,9 @@ fn value(field: &Field) -> Value {
 /// The values of a field other than none.
 fn set_value(field: &Field) -> Value {
     match field.kind {
-        Kind::Size => quantity(Quantity::Size),
-        Kind::Rate => quantity(Quantity::Rate),
-        Kind::Time => quantity(Quantity::Time),
+        Kind::Size => quantity(Quantity::Size, field.range),
+        Kind::Rate => quantity(Quantity::Rate, field.range),
+        Kind::Time => quantity(Quantity::Time, field.range),
         Kind::Number => {
             let fraction = json!({"type": "string", "pattern": NUMBER, "examples": ["1/128"]});
             json!({"anyOf": [bounded("number", field.range), fraction]})
@@ -183,9 +197,11 @@ fn set_value(field: &Field) -> Value {
 /// A number or a fraction, as text.
 const NUMBER: &str = r"^\s*-?[0-9.]+([eE][-+]?[0-9]+)?\s*(/\s*[0-9.]+\s*)?$";
 
-fn quantity(quantity: Quantity) -> Value {
+/// A number with its unit, as text. Of its range a pattern can say whether it may be zero.
+fn quantity(quantity: Quantity, range: Range) -> Value {
+    let zero = if range.min > 0.0 || range.min_excluded { "(?=[0-9_.]*[1-9])" } else { "" };
     let units: Vec<&str> = quantity.unit_words().collect();
-    let pattern = format!(r"^\s*[0-9][0-9_]*(\.[0-9_]+)?([eE][-+]?[0-9]+)?\s*({})\s*$", units.join("|"));
+    let pattern = format!(r"^\s*{zero}[0-9][0-9_]*(\.[0-9_]+)?([eE][-+]?[0-9]+)?\s*({})\s*$", units.join("|"));
     json!({"type": "string", "pattern": pattern, "examples": [quantity.example()]})
 }
 

@@ -159,6 +159,40 @@ fn loss_that_nothing_repairs_is_warned_of() {
     assert_eq!(limited(&["pause.kind=link", "switch.input_memory=150 KB"]), Vec::<String>::new());
 }
 
+/// A list with a header alone, whatever carries it, and comments or empty lines below it; one flow is no such list.
+#[test]
+fn lists_without_a_flow_are_warned_of() {
+    let header = "from,to,size,start\n";
+    let with = |kind: &str, rows: &str| {
+        let text = RANDOM.replace("kind = \"list\"", &format!("kind = \"{kind}\""));
+        let first = text.find(header).expect("a header") + header.len();
+        let last = text.rfind("\"\"\"").expect("an end");
+        scenario(format!("{}{rows}{}", &text[..first], &text[last..]).trim_start(), &[]).warnings()
+    };
+    for kind in ["list", "tcp_list", "roce_list"] {
+        for rows in ["", "\n\n", "# host1,host2,1 KB,1 ms\n"] {
+            assert_eq!(
+                with(kind, rows),
+                ["traffic.1 sends nothing: its list of flows has a header and no flow below it"],
+                "{kind} {rows:?}"
+            );
+        }
+        assert_eq!(with(kind, "\nhost1,host2,1 KB,1 ms\n"), Vec::<String>::new());
+    }
+}
+
+/// A round trip that is no shorter than the run: to the picosecond.
+#[test]
+fn a_round_trip_no_shorter_than_the_run_is_warned_of() {
+    let text = "duration = \"4 ms\"\n[topology]\nkind = \"star\"\nsources = 2\nrate = \"10 Gb/s\"\nrtt = \"10 us\"\n\
+                buffer = \"150 KB\"\n[[traffic]]\nkind = \"saturated\"\nframe = \"1500 B\"\n[scheme]\nname = \"qcn\"\n";
+    let warnings = |overrides: &[&str]| scenario(text, overrides).warnings();
+    let said = ["topology.rtt (4 ms) is no shorter than the run (4 ms): nothing comes back to a source before it ends"];
+    assert_eq!(warnings(&["topology.rtt=4 ms"]), said);
+    assert_eq!(warnings(&["topology.rtt=3999999999 ps"]), Vec::<String>::new());
+    assert_eq!(warnings(&["topology.rtt=5 ms", "seed=0"]).len(), 1);
+}
+
 /// Go-back-N where frames of a flow may overtake one another, on any of the ways that let them; nothing else is warned of.
 #[test]
 fn repairs_that_frames_which_overtake_make_costly_are_warned_of() {

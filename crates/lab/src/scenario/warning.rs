@@ -3,7 +3,8 @@
 use super::devices::Multipath;
 use super::drawing::Draw;
 use super::resolved::ResolvedScenario;
-use super::types::{Scenario, Traffic};
+use super::shapes::Topology;
+use super::types::{Scenario, Traffic, TrafficKind};
 use qcnlab_schemes::{CongestionPoint, CpCapabilities, CpId};
 use qcnlab_sim::roce::QpRecovery;
 
@@ -12,7 +13,7 @@ impl Scenario {
     pub fn warnings(&self) -> Vec<String> {
         let entries: Vec<usize> =
             (0..self.traffic.len()).filter(|entry| repairs_no_loss(&self.traffic[*entry])).collect();
-        let plain = [self.overtaken(), self.unmarked(), self.uncut()].concat();
+        let plain = [self.unlisted(), self.unanswered(), self.overtaken(), self.unmarked(), self.uncut()].concat();
         if entries.is_empty() && self.domain.is_none() {
             return plain;
         }
@@ -20,6 +21,30 @@ impl Scenario {
         let Ok(resolved) = self.resolve(draw) else { unreachable!("a checked scenario can be resolved") };
         let lost = entries.into_iter().filter_map(|entry| loss_without_repair(self, &resolved, entry));
         lost.chain(of_the_domain(&resolved)).chain(plain).collect()
+    }
+
+    /// Says of lists of flows that they have none.
+    fn unlisted(&self) -> Vec<String> {
+        let entries = self.traffic.iter().enumerate().filter_map(|(entry, traffic)| match &traffic.kind {
+            TrafficKind::List { flows } | TrafficKind::TcpList { flows, .. } | TrafficKind::RoceList { flows, .. } => {
+                let mut rows = flows.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+                rows.nth(1).is_none().then(|| (entry, traffic.file.as_deref().unwrap_or("its list of flows")))
+            }
+            _ => None,
+        });
+        let one = |(entry, list)| format!("traffic.{entry} sends nothing: {list} has a header and no flow below it");
+        entries.map(one).collect()
+    }
+
+    /// Says that no signal can come back to a source while the run lasts.
+    fn unanswered(&self) -> Vec<String> {
+        match &self.topology {
+            Topology::Star(star) if star.rtt >= self.duration => vec![format!(
+                "topology.rtt ({}) is no shorter than the run ({}): nothing comes back to a source before it ends",
+                star.rtt, self.duration
+            )],
+            _ => Vec::new(),
+        }
     }
 
     /// Says of traffic that repairs by go-back-N that its frames overtake one another.
