@@ -23,10 +23,11 @@ MAY_USE = {
     "wire": {"units"},
     "capture": {"wire", "units"},
     "sim": {"schemes", "units"},
+    "fluid": {"schemes", "units"},
     "lab": {"sim", "schemes", "wire", "capture", "units"},
     "conform": {"lab", "schemes", "capture", "wire", "units"},
     "live": {"lab", "sim", "schemes", "capture", "wire", "units"},
-    "py": {"lab", "conform", "live"},
+    "py": {"lab", "fluid", "conform", "live"},
     "wasm": {"lab"},
 }
 NAMES = sorted(manifest.parent.name for manifest in CRATES.glob("*/Cargo.toml"))

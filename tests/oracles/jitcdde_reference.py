@@ -1,7 +1,7 @@
 """Reference values of three delay equations by JiTCDDE, for the tests of the fluid stepper.
 
 Not run by the tests: JiTCDDE compiles C. Run it by hand in an environment of its own and paste
-what it prints into `crates/lab/src/fluid/tests/stepper.rs`. It must not run in a folder with a
+what it prints into `crates/fluid/src/tests/stepper.rs`. It must not run in a folder with a
 `pyproject.toml`, which its build of the C code would read:
 
     python3 -m venv /tmp/oracle && /tmp/oracle/bin/pip install jitcdde==1.8.3

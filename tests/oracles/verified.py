@@ -172,7 +172,7 @@ FEATURES = (
         "crates/sim/tests/fabric/weights.rs",
         second="flows through a switch finish at the same picosecond",
     ),
-    Subject("The stepper of the fluid models", "crates/lab/src/fluid/tests/stepper.rs", "JiTCDDE"),
+    Subject("The stepper of the fluid models", "crates/fluid/src/tests/stepper.rs", "JiTCDDE"),
 )
 
 HEAD = """# What was verified independently

@@ -21,7 +21,6 @@ mod fabric;
 pub mod fairness;
 mod files;
 pub mod flows;
-pub mod fluid;
 pub mod foreign;
 #[cfg(feature = "files")]
 mod frames;
@@ -32,7 +31,6 @@ mod margins;
 mod metrics;
 #[cfg(feature = "files")]
 mod mib;
-mod nearest;
 mod outcome;
 mod pattern;
 mod quantity;

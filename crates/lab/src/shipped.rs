@@ -1,7 +1,7 @@
 //! The scenarios inside the package.
 
-use crate::nearest::nearest;
 use crate::scenario::{Fault, Scenario, ScenarioError};
+use qcnlab_units::nearest;
 
 /// A scenario file that was embedded when the crate was built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use qcnlab_conform::ConformError;
-use qcnlab_lab::fluid::FluidError;
+use qcnlab_fluid::FluidError;
 use qcnlab_lab::schemes::foreign::Failure;
 use qcnlab_lab::{Fault, NoBottleneck, RowsError, RunError, ScenarioError, WindowError};
 use std::path::Path;

@@ -3,7 +3,7 @@
 use crate::arrow::Table;
 use crate::errors;
 use pyo3::prelude::*;
-use qcnlab_lab::fluid::{Timing, models_json, solve};
+use qcnlab_fluid::{Timing, models_json, solve};
 
 /// The trajectory of a fluid model, `time_s` and the model's columns, and when it grew beyond all bounds.
 #[pyfunction]

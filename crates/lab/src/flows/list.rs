@@ -2,7 +2,7 @@
 
 use super::MOST_FLOWS;
 use super::sheet::{CellFault, Sheet, SheetError, SheetRow};
-use crate::nearest::nearest;
+use qcnlab_units::nearest;
 use qcnlab_units::{Bytes, Instant, Span};
 use std::collections::{BTreeMap, HashSet};
 

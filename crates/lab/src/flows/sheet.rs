@@ -1,8 +1,8 @@
 //! Small tables of text with a header, in CSV, and what can be wrong with them.
 
 use super::sizes::SizesError;
-use crate::nearest::nearest;
 use csv::ByteRecord;
+use qcnlab_units::nearest;
 use qcnlab_units::{Span, UnitError};
 use std::collections::HashSet;
 use std::fmt;

@@ -150,7 +150,7 @@ impl Sizes {
     /// A name that is none of theirs.
     pub fn named(name: &str) -> Result<Sizes, SizesError> {
         let Some(NamedSizes { unit, points, .. }) = NAMED.iter().find(|sizes| sizes.name == name) else {
-            let nearest = crate::nearest::nearest(name, NAMED.iter().map(|sizes| sizes.name));
+            let nearest = qcnlab_units::nearest(name, NAMED.iter().map(|sizes| sizes.name));
             return Err(SizesError::Unknown { name: name.to_owned(), nearest });
         };
         Ok(Sizes { points: points.iter().map(|(size, part)| (f64::from(*size) * f64::from(*unit), *part)).collect() })

@@ -6,7 +6,7 @@
 use super::flow_octets::FlowOctets;
 use super::tallies::{SampleStats, Streak};
 use super::{Definition, METRICS};
-use crate::nearest::nearest;
+use qcnlab_units::nearest;
 use std::ops::Range;
 
 /// The traces of one replication, rows in order of time; `[start, end)` rows are found by the time they begin.

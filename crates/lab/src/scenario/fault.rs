@@ -4,11 +4,11 @@ use super::domain_fault::DomainFault;
 use super::pause_fault::PauseFault;
 use crate::flows::{ArrivalsError, SheetError, SizesError};
 use crate::foreign::LoadError;
-use crate::nearest::nearest;
 use crate::pattern::PatternError;
 use crate::replay::ReplayFault;
 use crate::topology::TopologyError;
 use qcnlab_schemes::params::ParamError;
+use qcnlab_units::nearest;
 use qcnlab_units::{BitRate, Bytes, Span};
 
 /// What is wrong, without its position.

@@ -11,7 +11,7 @@ pub use error::TopologyError;
 pub use generators::{chain, fat_tree, leaf_spine, parking_lot, single_switch, tree};
 pub use routes::{MOST_PATHS, Routes, flow_hash};
 
-use crate::nearest::nearest;
+use qcnlab_units::nearest;
 use qcnlab_units::{BitRate, Span};
 use std::collections::{HashMap, HashSet};
 

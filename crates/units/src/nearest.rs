@@ -3,7 +3,7 @@
 use strsim::{damerau_levenshtein, jaro_winkler};
 
 /// The candidate nearest to `word`, if one is near enough to be meant.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let plain = |text: &str| text.to_lowercase().replace('-', "_");
     let word = plain(word);
     let few = (word.chars().count() / 3).max(1);

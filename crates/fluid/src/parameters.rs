@@ -1,7 +1,7 @@
 //! Parameters of fluid models: declared once as data, read from JSON, listed as JSON.
 
 use super::error::FluidError;
-use crate::nearest::nearest;
+use qcnlab_units::nearest;
 use serde_json::{Map, Value, json};
 
 /// What a parameter takes.

@@ -1,5 +1,5 @@
 use super::{mean_std, near, refused, second_half, solved};
-use crate::fluid::FluidError;
+use crate::FluidError;
 
 /// Mean and standard deviation of the queue in KB.
 fn queue(sources: u32, delay: &str, p_max: f64) -> (f64, f64) {

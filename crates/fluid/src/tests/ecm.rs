@@ -1,5 +1,5 @@
 use super::{mean_std, near, second_half, solved};
-use crate::fluid::{Timing, solve};
+use crate::{Timing, solve};
 
 /// Below the switching line ECM without delay is x'' + k n x' + n x = 0 with n = N Gi Ru and k = w / (C p):
 /// here C = 1e6 frames/s, k = 2 ms, and Gi Ru = 2e6 frames/s^2 for a frame; k^2 n = 16 is above 4, a node.

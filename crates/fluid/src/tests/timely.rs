@@ -1,9 +1,9 @@
 use super::{near, refused, solved};
-use crate::fluid::initial::Initial;
-use crate::fluid::parameters::Values;
-use crate::fluid::stepper::{Lag, System};
-use crate::fluid::timely::Timely;
-use crate::fluid::{FluidError, Model, Trajectory};
+use crate::initial::Initial;
+use crate::parameters::Values;
+use crate::stepper::{Lag, System};
+use crate::timely::Timely;
+use crate::{FluidError, Model, Trajectory};
 
 fn last(trajectory: &Trajectory, column: &str) -> f64 {
     *trajectory.column(column).expect(column).last().expect("rows")

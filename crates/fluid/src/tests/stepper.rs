@@ -1,5 +1,5 @@
 use super::near;
-use crate::fluid::{FluidError, HistoryView, Lag, System, integrate};
+use crate::{FluidError, HistoryView, Lag, System, integrate};
 use std::f64::consts::FRAC_PI_2;
 
 /// A system from closures, with constant lags.

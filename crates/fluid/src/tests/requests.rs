@@ -1,5 +1,5 @@
 use super::{refused, solved};
-use crate::fluid::{FluidError, Timing, models_json, solve};
+use crate::{FluidError, Timing, models_json, solve};
 use serde_json::Value;
 
 #[track_caller]

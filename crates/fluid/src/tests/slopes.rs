@@ -1,16 +1,16 @@
 //! Slopes, bounds and rows of the models at single states, worked by hand from the equations at the head of each.
 
-use crate::fluid::dcqcn::Dcqcn;
-use crate::fluid::ecm::Ecm;
-use crate::fluid::groups::Groups;
-use crate::fluid::history::History;
-use crate::fluid::initial::Initial;
-use crate::fluid::parameters::Values;
-use crate::fluid::plant::Plant;
-use crate::fluid::qcn::Qcn;
-use crate::fluid::stepper::System;
-use crate::fluid::timely::Timely;
-use crate::fluid::{FluidError, Model};
+use crate::dcqcn::Dcqcn;
+use crate::ecm::Ecm;
+use crate::groups::Groups;
+use crate::history::History;
+use crate::initial::Initial;
+use crate::parameters::Values;
+use crate::plant::Plant;
+use crate::qcn::Qcn;
+use crate::stepper::System;
+use crate::timely::Timely;
+use crate::{FluidError, Model};
 
 fn values<M: Model>(parameters: &str) -> Values {
     Values::read(M::NAME, M::PARAMETERS, parameters).expect(parameters)
@@ -464,7 +464,7 @@ fn qcn_rests_where_its_slopes_are_nothing() {
 
 #[test]
 fn steps_that_are_too_many_are_refused_and_as_many_as_allowed_are_not() {
-    use crate::fluid::within;
+    use crate::within;
     assert!(within("rows", 5.0, 5.0, "").is_ok());
     assert!(within("rows", 5.1, 5.0, "").is_err());
     assert!(within("rows", f64::NAN, 5.0, "").is_err());

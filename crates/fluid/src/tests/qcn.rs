@@ -1,5 +1,5 @@
 use super::{mean_std, near, refused, second_half, solved};
-use crate::fluid::{Timing, solve};
+use crate::{Timing, solve};
 
 /// Mean and standard deviation of the queue in frames, and the part of the time it is empty.
 fn queue(sources: u32, delay_us: f64) -> (f64, f64, f64) {

@@ -20,12 +20,12 @@ pub use error::FluidError;
 pub use history::{DelayedState, HistoryView};
 pub use stepper::{Lag, System, integrate, shortest_lag};
 
-use crate::nearest::nearest;
 use dcqcn::Dcqcn;
 use ecm::Ecm;
 use initial::Initial;
 use parameters::{Parameter, Values};
 use qcn::Qcn;
+use qcnlab_units::nearest;
 use serde_json::{Value, json};
 use std::cell::Cell;
 use timely::Timely;
