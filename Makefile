@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel wheel-test wheel-here audit clean
+.PHONY: help demo test test-long test-all extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel wheel-test wheel-here audit clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -17,10 +17,16 @@ help: ## list the commands
 demo: $(CORE) ## run the QCN and ECM demonstration; writes runs/demo with report.html
 	@$(BIN)/python -m qcnlab demo $(ARGS)
 
-test: $(CORE) $(VENV)/.tools ## run the Rust and the Python tests and the quick rows of the validation book
+test: $(CORE) $(VENV)/.tools ## run the tests that one waits for, and the quick rows of the validation book (5 minutes on 2 cores)
 	cargo test --release
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n logical --dist loadfile -m "not long"
 	$(BIN)/python -m qcnlab validate --quick
+
+test-long: $(CORE) $(VENV)/.tools ## run the tests that `make test` leaves out because they take long
+	cargo test --release -- --ignored
+	$(BIN)/python -m pytest -n logical --dist loadfile -m long
+
+test-all: test test-long ## run all tests, as CI does
 
 test-browser: $(CORE) $(VENV)/.tools ## open reports and the laboratory in Chromium (skips where there is none); pictures in target/screenshots
 	@command -v npm >/dev/null || { echo "skipped: npm is missing (Node.js 20 or newer)" >&2; exit 0; }; \

@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+import tomllib
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
@@ -40,6 +41,22 @@ SHORT = (
     "duration=40 ms",
 )
 SHORT_FLAGS = tuple(word for change in SHORT for word in ("-s", change))
+
+# What takes long: node ids, or their beginnings, and what each is for.
+LONG: dict[str, str] = tomllib.loads((ROOT / "tests/long.toml").read_text(encoding="utf-8"))
+
+
+def of_list(node: str) -> str | None:
+    """Return the entry of `LONG` that a node id falls under."""
+    inside = node.removeprefix("tests/")
+    wholes = (inside, inside.partition("[")[0], inside.partition("::")[0])
+    return next((name for name in wholes if name in LONG), None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if of_list(item.nodeid) is not None:
+            item.add_marker(pytest.mark.long)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ MAY_USE = {
     "fluid": {"schemes", "units"},
     "lab": {"sim", "schemes", "wire", "capture", "units"},
     "conform": {"lab", "schemes", "capture", "wire", "units"},
-    "live": {"lab", "sim", "schemes", "capture", "wire", "units"},
+    "live": {"conform", "lab", "sim", "schemes", "capture", "wire", "units"},
     "py": {"lab", "fluid", "conform", "live"},
     "wasm": {"lab"},
 }

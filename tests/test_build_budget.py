@@ -1,0 +1,60 @@
+"""What `make demo` builds and installs, counted: seconds cannot be asserted, what costs them can.
+
+`docs/reference/tests.md` has the seconds, with machine and load. A number here grows only with a
+reason: another crate or package that a first visitor waits for must earn it.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+
+from conftest import ROOT
+
+# Crates that the extension is made of, build scripts and procedural macros included.
+MOST_CRATES = 86
+# Lines of Rust in crates that are compiled with optimisation, files of tests aside.
+MOST_OPTIMISED_LINES = 50_000
+MOST_PACKAGES = 30
+
+
+def test_the_extension_is_made_of_few_crates() -> None:
+    command = ["cargo", "tree", "--offline", "-p", "qcnlab-py", "-e", "normal,build"]
+    tree = subprocess.run(
+        [*command, "--prefix", "none", "--no-dedupe"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    crates = {tuple(line.split()[:2]) for line in tree.stdout.splitlines() if line}
+    assert {name for name, _ in crates} > {"qcnlab-py", "qcnlab-sim", "pyo3"}
+    assert len(crates) <= MOST_CRATES, sorted(crates)
+
+
+def test_only_hot_crates_are_optimised() -> None:
+    """What runs for each frame, octet or step is; what reads a scenario once is not."""
+    manifest = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
+    release = manifest["profile"]["release"]
+    assert (release["opt-level"], release["debug"]) == (0, False)
+    levels = {name: package["opt-level"] for name, package in release["package"].items()}
+    hot = {"qcnlab-units", "qcnlab-schemes", "qcnlab-sim", "qcnlab-fluid", "qcnlab-wire"}
+    assert all(levels[name] == 3 for name in hot)
+    assert "qcnlab-lab" not in levels
+    ours = [name.removeprefix("qcnlab-") for name in levels if name.startswith("qcnlab-")]
+    sources = [path for name in ours for path in (ROOT / "crates" / name / "src").rglob("*.rs")]
+    plain = [path for path in sources if "tests" not in path.parts and path.stem != "tests"]
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in plain)
+    assert 20_000 < lines <= MOST_OPTIMISED_LINES
+
+
+def test_wheels_are_optimised_throughout() -> None:
+    manifest = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
+    dist = manifest["profile"]["dist"]
+    assert (dist["inherits"], dist["opt-level"]) == ("release", 3)
+    assert "maturin build --profile dist" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_the_demonstration_installs_few_packages() -> None:
+    text = (ROOT / "requirements-run.lock").read_text(encoding="utf-8")
+    names = set(re.findall(r"^([\w.-]+)==", text, re.MULTILINE))
+    assert {"numpy", "polars", "matplotlib", "maturin"} <= names
+    assert len(names) <= MOST_PACKAGES

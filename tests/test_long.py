@@ -1,0 +1,34 @@
+"""The list of tests that take long names tests that exist, and stands in the documents."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from conftest import LONG, ROOT, of_list
+
+
+def test_every_entry_is_of_a_test() -> None:
+    """Collect anew: `-m` and names on the command line leave some out of this run."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q"]
+    done = subprocess.run(
+        [*command, "-o", "addopts=", "-p", "no:cacheprovider", "tests"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    nodes = [line for line in done.stdout.splitlines() if "::" in line]
+    assert len(nodes) > 2000
+    met = {of_list(node) for node in nodes}
+    assert met - {None} == LONG.keys()
+
+
+def test_parameters_of_a_test_fall_under_its_name() -> None:
+    name = next(name for name in LONG if "::" in name and "[" not in name)
+    assert of_list(f"tests/{name}") == of_list(f"tests/{name}[x-1]") == name
+    assert of_list(f"tests/{name}_too") is None
+    assert of_list("tests/test_long.py::test_every_entry_is_of_a_test") is None
+
+
+def test_the_table_of_long_tests_is_current() -> None:
+    page = (ROOT / "docs/reference/tests.md").read_text(encoding="utf-8")
+    for name, purpose in LONG.items():
+        assert f"| `{name}` | {purpose} |" in page
