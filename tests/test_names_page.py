@@ -10,11 +10,11 @@ from qcnlab import _core
 
 PAGE = (ROOT / "docs/reference/names.md").read_text(encoding="utf-8")
 KEY = re.compile(r"`((?:scheme|adapter|switch|pause|traffic)\.[\w.]+)`")
-PROSE = ("meaning", "Linux")
+PROSE = ("meaning",)
 
 
 def rows() -> list[tuple[str, list[str]]]:
-    """Return each parameter of the page with its names in other vocabularies, Linux's left out."""
+    """Return each parameter of the page with its names in other vocabularies."""
     listed = []
     heads: list[str] = []
     for line in PAGE.splitlines():

@@ -62,7 +62,8 @@ def find(name: str) -> list[Entry]:
     ----------
     name : str
         A metric, scheme, preset or scenario; a parameter by its whole key, by its last part, or by
-        one of its aliases; or a word of the field. Case does not matter.
+        one of its aliases, or a name in one; or a word of the field. Case does not matter, nor do
+        hyphens and blanks.
 
     Returns
     -------
@@ -72,22 +73,50 @@ def find(name: str) -> list[Entry]:
     Raises
     ------
     ScenarioError
-        If nothing is called so; it proposes similar names.
+        If nothing is called so; it proposes what is near in meaning, then in spelling.
     """
-    wanted = name.strip().lower()
-    entries = [entry for called, entry in _index() if wanted in called]
-    if entries:
-        return entries
-    from difflib import get_close_matches
+    from qcnlab.words import aliases, nearest, plain_form
 
-    known = sorted({word for called, _ in _index() for word in called})
-    near = get_close_matches(wanted, known, n=4, cutoff=0.5)
+    form = plain_form(name)
+    entries = _called(name) + [
+        entry for other in aliases().get(form, []) for entry in _called(other)
+    ]
+    if entries:
+        return list({id(entry): entry for entry in entries}.values())
+    near = nearest(name, _meanings())
     raise scenario_error(
         f"nothing is called '{name}'",
         hint=f"did you mean {', '.join(near)}?"
         if near
         else "`qcnlab list ...` shows what there is",
     )
+
+
+def _called(name: str) -> list[Entry]:
+    """Return what has exactly this name, or where nothing has, the same but for its form."""
+    from qcnlab.words import plain_form
+
+    wanted, form = name.strip().lower(), plain_form(name)
+    exact = [entry for called, entry in _index() if wanted in called]
+    return exact or [entry for called, entry in _index() if form in map(plain_form, called)]
+
+
+@cache
+def _meanings() -> dict[str, list[str]]:
+    """Return what `find` knows, by the name that is proposed: its names, and what it is last."""
+    from qcnlab.words import aliases
+
+    meanings: dict[str, list[str]] = {}
+    for called, entry in _index():
+        proposal = entry["key"] if entry["kind"] == "parameter" else entry["name"]
+        about = entry["title"] if entry["kind"] == "scenario" else entry["about"]
+        # A scenario's name is a sentence, which shares words with much.
+        names = [] if entry["kind"] == "scenario" else sorted(called)
+        meanings[proposal] = [*names, *meanings.get(proposal, [])[:-1], about]
+    for alias, names in aliases().items():
+        if names[0] in meanings:
+            meanings[names[0]].insert(0, alias)
+    return meanings
 
 
 def explain(entries: list[Entry], columns: int) -> str:
@@ -189,8 +218,11 @@ def _index() -> list[tuple[set[str], Entry]]:
 
 def _parameter_names(entry: Entry) -> set[str]:
     key = entry["key"].lower()
-    aliases = (alias.strip().lower() for alias in (entry["aliases"] or "").split(","))
-    return {key, key.rsplit(".", 1)[-1], key.removeprefix("scheme."), *filter(None, aliases)}
+    aliases = [alias.strip().lower() for alias in (entry["aliases"] or "").split(",")]
+    # Names in a formula, such as dce_tcp_g in 1 - dce_tcp_g / 1024.
+    named = re.findall(r"[a-z]\w*_\w+", " ".join(aliases))
+    last = key.rsplit(".", 1)[-1]
+    return {key, last, key.removeprefix("scheme."), *filter(None, aliases), *named}
 
 
 def _merged(entries: list[Entry]) -> list[Entry]:
@@ -289,8 +321,16 @@ def _words(values: list[str]) -> str:
 
 
 def _word(entry: Entry, columns: int) -> str:
-    lines = [_head("word", entry["name"], ", ".join(entry["also"]))]
+    lines = [_head("word", entry["name"])]
     lines.append(paragraphs(entry["about"], columns, "  "))
+    if entry["also"]:
+        lines.append(paragraphs(f"Also called {', '.join(entry['also'])}.", columns, "  "))
+    if entry["unit"]:
+        lines.append(paragraphs(f"Unit: {entry['unit']}.", columns, "  "))
+    if entry["here"]:
+        lines.append(paragraphs(f"Here: {', '.join(entry['here'])}.", columns, "  "))
+    if not entry["modelled"]:
+        lines.append("  qcnlab does not model it.")
     if entry["see"]:
         lines.append(paragraphs(f"See also {', '.join(entry['see'])}.", columns, "  "))
     return "\n".join(lines)

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 FILE = Path(__file__).with_name("words.toml")
+TYPO = 0.84
+"""So alike two names are where one is a slip of the other."""
+ALIKE = 0.6
+"""So alike they are where one may be meant for the other."""
+SMALL = frozenset({
+    "a", "an", "and", "at", "be", "by", "do", "does", "for", "from", "how", "i", "in", "is", "it",
+    "of", "on", "or", "that", "the", "to", "what", "when", "with",
+})  # fmt: skip
+"""Words that tell nothing of what is meant."""
+
+
+@cache
+def _file() -> dict[str, Any]:
+    return tomllib.loads(FILE.read_text(encoding="utf-8"))
 
 
 @cache
@@ -17,7 +36,85 @@ def words() -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        `name`, `also` (other names), `about`, and `see` (what else `explain` knows of it).
+        `name`, `also` (other names), `about`, `unit` (`None` where it has none), `here` (by what
+        name a scenario states it or a run tells it), `see` (what else `explain` knows of it) and
+        `modelled`.
     """
-    entries: list[dict[str, Any]] = tomllib.loads(FILE.read_text(encoding="utf-8"))["word"]
-    return [{"also": [], "see": [], **entry} for entry in entries]
+    unset: dict[str, Any] = {
+        "also": [], "unit": None, "here": [], "see": [], "modelled": True,
+    }  # fmt: skip
+    return [unset | entry for entry in _file()["word"]]
+
+
+@cache
+def aliases() -> dict[str, list[str]]:
+    """Return words of vendors and standards in their plain form, and what they are called here."""
+    return {plain_form(name): names for name, names in _file()["alias"].items()}
+
+
+def plain_form(name: str) -> str:
+    """Return a name without the differences that people do not mind: case, hyphens, blanks.
+
+    Examples
+    --------
+    >>> plain_form("Head-of-line  blocking") == plain_form("HEAD_OF_LINE blocking")
+    True
+    """
+    return re.sub(r"[-_\s]+", " ", name.strip().lower())
+
+
+def nearest(wanted: str, known: Mapping[str, Iterable[str]], most: int = 4) -> list[str]:
+    """Return what may be meant by a name that nothing has.
+
+    Slips come first, then what shares words with it, in its names or in what is said of it, then
+    what is spelled like it.
+
+    Parameters
+    ----------
+    wanted : str
+        The name.
+    known : mapping of str to iterable of str
+        What there is, by the name that is proposed: its names, and what is said of it last.
+    most : int, optional
+        So many at most.
+
+    Examples
+    --------
+    >>> known = {"incast": ["many-to-one", "Many senders answer."], "inbox": ["A box."]}
+    >>> nearest("many senders", known), nearest("incsat", known)
+    (['incast'], ['incast'])
+    """
+    form = plain_form(wanted)
+    asked = _roots(form)
+    ranked: list[tuple[int, float, str]] = []
+    for proposal, texts in known.items():
+        *names, about = texts
+        alike = max(_alike(form, plain_form(name)) for name in (proposal, *names))
+        in_names = max((_share(asked, _roots(plain_form(name))) for name in names), default=0.0)
+        in_text = len(asked & _roots(about.lower())) / len(asked) if asked else 0.0
+        meant = in_names + in_text / 2
+        if alike >= TYPO:
+            ranked.append((0, -alike, proposal))
+        elif in_names > 0 or in_text == 1:
+            ranked.append((1, -meant, proposal))
+        elif alike >= ALIKE:
+            ranked.append((2, -alike, proposal))
+    return [proposal for *_, proposal in sorted(ranked)[:most]]
+
+
+def _alike(one: str, other: str) -> float:
+    matcher = SequenceMatcher(None, one, other)
+    if matcher.real_quick_ratio() < ALIKE or matcher.quick_ratio() < ALIKE:
+        return 0.0
+    return matcher.ratio()
+
+
+def _roots(text: str) -> frozenset[str]:
+    """Return the words of a text without their endings, small words left out."""
+    parts = re.findall(r"[a-z0-9]+(?:\.[0-9]+)?", text)
+    return frozenset(re.sub(r"(?:ing|ed|es|s)$", "", word) or word for word in parts) - SMALL
+
+
+def _share(asked: frozenset[str], named: frozenset[str]) -> float:
+    """Return how many words of both are the same, as a share of all."""
+    return len(asked & named) / len(asked | named) if asked else 0.0

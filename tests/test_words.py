@@ -1,0 +1,155 @@
+"""`qcnlab explain` answers in the words that people type, which are not our keys."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from conftest import CommandLine
+from qcnlab import catalogue
+from qcnlab.errors import ScenarioError
+from qcnlab.words import aliases, nearest, plain_form, words
+
+SOURCES = {
+    "RFC 3168, 2884, 7567 and 9330": (
+        "ECN, CE, ECT, ECT(0), Not-ECT, ECE, CWR, AQM, RED, tail drop, bufferbloat, CoDel, PIE, "
+        "L4S, goodput, throughput, queueing delay, packet loss"
+    ),
+    "RFC 5681, 6298, 2018 and 9438": (
+        "cwnd, ssthresh, slow start, congestion window, RTO, retransmission timeout, MSS, SACK, "
+        "duplicate ACK, fast retransmit, delayed ACK, AIMD, CUBIC, NewReno, BDP, RTT"
+    ),
+    "IEEE 802.1Q and 802.3": (
+        "802.1Qau, 802.1Qbb, 802.1Qaz, 802.1Qcz, 802.3x, PCP, traffic class, CNM, CNPV, CN-TAG, "
+        "CPID, PAUSE, pause quanta, ETS, strict priority, DCBX, LLDP, FCS, EtherType, VLAN tag, "
+        "inter-frame gap, MTU, jumbo frame, congestion isolation, source flow control"
+    ),
+    "switches: SONiC, NX-OS, EOS, Junos, Onyx": (
+        "shared buffer, dynamic threshold, alpha, cell, headroom, shared headroom pool, XOFF, "
+        "XON, priority group, buffer pool, BUFFER_PROFILE, dynamic_th, static_th, WRED, Kmin, "
+        "Kmax, Pmax, DWRR, DSCP, CoS, no-drop, lossless, lossy, PFC storm, PFC watchdog, pfcwd, "
+        "PFC_WD, detection_time, restoration_time, pause-threshold, resume-threshold, "
+        "drop-probability, random-detect, queue-limit, deep buffer, VOQ, SONiC, microburst, "
+        "oversubscription, ECMP, trust mode, cut-through, store-and-forward, cable length"
+    ),
+    "adapters: ConnectX, Broadcom, Intel, Pensando, Linux": (
+        "RDMA, RoCE, RoCEv2, InfiniBand, iWARP, NIC, HCA, queue pair, PSN, NACK, CNP, NP, RP, "
+        "CP, rate limiter, rpg_gd, rpg_time_reset, rpg_byte_reset, rpg_ai_rate, rpg_hai_rate, "
+        "rpg_threshold, rpg_min_rate, rpg_min_dec_fac, RPG_MAX_RATE, initial_alpha_value, "
+        "dce_tcp_g, dce_tcp_rtt, rate_reduce_monitor_period, rate_to_set_on_first_cnp, "
+        "clamp_tgt_rate, min_time_between_cnps, np_cnp_dscp, cnp_802p_prio, dcqcn_F, "
+        "DcQcnAIRate, rate-increase-interval, token bucket, prio_pfc, tc_bw, ConnectX, ZTR-RTT"
+    ),
+    "papers on congestion in data centres": (
+        "HOL blocking, head-of-line blocking, congestion spreading, congestion tree, victim "
+        "flow, incast, deadlock, cyclic buffer dependency, link failure, adaptive routing, "
+        "packet spraying, flowlet, REPS, load balancing, Swift, PowerTCP, BBR, Homa, BFC, INT, "
+        "telemetry, all-reduce, FCT, slowdown, tail latency, p99, jitter, utilisation, "
+        "utilization, fairness, Jain index, max-min fairness, Rai, Rhai, hyper-active increase, "
+        "fast recovery, byte counter, target rate, leaf-spine, fat-tree, elephant flow, parking "
+        "lot, steady state, confidence interval, go-back-N, selective repeat, IRN, reordering, "
+        "phase margin, backpressure, flow control"
+    ),
+    "Ultra Ethernet": (
+        "UEC, Ultra Ethernet, NSCC, RCCC, packet trimming, LLR, CBFC, entropy value"
+    ),
+}
+"""Words gathered from manuals, standards and papers, by where they are from."""
+TYPED = [word for each in SOURCES.values() for word in each.split(", ")]
+UNLIKE = {
+    "hadroom": "headroom",
+    "pfc stom": "PFC storm",
+    "many senders one receiver": "incast",
+    "weights of queues": "switch.weights",
+    "packet loss rate": "tail drop",
+    "link goes down": "link failure",
+    "pause threshold on switch": "pause.threshold",
+    "variation of delay": "jitter",
+    "fairness between flows": "fairness",
+    "dcqn": "dcqcn",
+}
+"""What people may type besides, and what has to be among the first proposals."""
+
+
+def test_there_are_many_words_and_each_stands_once() -> None:
+    assert len(TYPED) >= 150
+    assert len(set(map(plain_form, TYPED))) == len(TYPED)
+
+
+@pytest.mark.parametrize("word", TYPED)
+def test_words_that_people_type_are_explained(word: str) -> None:
+    entries = catalogue.find(word)
+    told = catalogue.explain(entries, 80)
+    assert re.search(r"^  \S.{30,}", told, re.MULTILINE), told
+    assert "  (word)" in told or any(entry["kind"] != "word" for entry in entries)
+
+
+def test_a_word_says_what_it_is_and_what_it_is_called_here() -> None:
+    for word in words():
+        sentences = re.split(r"(?<=[.:])\s", word["about"])
+        assert 1 <= len(sentences) <= 5, word["name"]
+        assert word["about"][0].isupper() or word["about"][0].isdigit(), word["name"]
+        assert word["here"] or word["see"] or not word["modelled"], word["name"]
+        for name in (*word["here"], *word["see"]):
+            assert catalogue.find(name), f"{word['name']}: {name}"
+
+
+def test_words_of_vendors_lead_to_what_there_is() -> None:
+    called = {plain_form(name) for word in words() for name in (word["name"], *word["also"])}
+    assert called.isdisjoint(aliases())
+    for alias, names in aliases().items():
+        kinds = {entry["kind"] for name in names for entry in catalogue.find(name)}
+        assert kinds, alias
+
+
+@pytest.mark.parametrize(
+    ("word", "lines"),
+    [
+        ("MTU", ["Also called maximum transmission unit, ", "Unit: B.", "Here: traffic.frame."]),
+        ("Swift", ["qcnlab does not model it.", "See also timely."]),
+        ("pfcwd", ["watchdog", "Here: watchdog.detect_after, watchdog.action."]),
+        ("rpg_gd", ["scheme.rp.gd", "scheme.rp.cut_share"]),
+        ("np_cnp_dscp", ["DSCP", "feedback.priority"]),
+        ("dce_tcp_g", ["scheme.rp.g"]),
+    ],
+)
+def test_what_an_explanation_says(cli: CommandLine, word: str, lines: list[str]) -> None:
+    done = cli("explain", word)
+    assert done.returncode == 0, done.stderr
+    for line in lines:
+        assert line in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("PFC storm", "pfc-storm"), ("jain index", "JAIN_INDEX"), ("Rai", "rai")]
+)
+def test_case_hyphens_and_blanks_do_not_matter(one: str, other: str) -> None:
+    assert catalogue.find(one) == catalogue.find(other)
+
+
+def test_names_in_formulas_are_known() -> None:
+    for entry in catalogue.parameters():
+        for name in re.findall(r"[a-zA-Z]\w*_\w+", entry["aliases"] or ""):
+            assert entry["key"] in {each.get("key") for each in catalogue.find(name)}, name
+
+
+@pytest.mark.parametrize("typed", UNLIKE)
+def test_what_is_proposed_is_near_in_meaning(typed: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        catalogue.find(typed)
+    assert str(refused.value).splitlines()[0] == f"error: nothing is called '{typed}'"
+    proposed = str(refused.value).partition("did you mean ")[2].rstrip("?\n").split(", ")
+    assert UNLIKE[typed] in proposed
+
+
+def test_meaning_goes_before_spelling() -> None:
+    known = {
+        "pause": ["pause", "Stops a link."],
+        "queue": ["queue", "Where frames wait."],
+        "cause": ["cause", "Why."],
+    }
+    assert nearest("stops links", known) == ["pause"]
+    assert nearest("waiting frames", known) == ["queue"]
+    assert nearest("clause", known) == ["cause", "pause"]
+    assert nearest("", known) == nearest("of the", known) == nearest("q" * 300, known) == []
