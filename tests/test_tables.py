@@ -1,4 +1,4 @@
-"""Tables: shapes, units, conversions, and the same buffers for every reader."""
+"""Tables: shapes, units, conversions, and the same values for every reader."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import qcnlab
+from qcnlab import tables
 from qcnlab.tables import Table
 
 COLUMNS = {
@@ -231,6 +232,28 @@ def test_every_reader_reads_the_same_values(result: qcnlab.Result) -> None:
             assert [
                 None if no else value for value, no in zip(pandas[column], missing, strict=True)
             ] == values
+
+
+def test_missing_numbers_stay_missing() -> None:
+    values = np.array([7, 0, 9], dtype=np.int32).tobytes()
+    series = tables._series("x", "Int32", values, bytes([1, 0, 1]), None)
+    assert series.to_list() == [7, None, 9]
+    assert series.dtype == pl.Int32
+    whole = tables._series("x", "Int32", values, None, None)
+    assert whole.to_list() == [7, 0, 9]
+    words = np.array([1, 0, 1], dtype=np.uint32).tobytes()
+    named = tables._series("x", "UInt32", words, None, ["a", "b", "never met"])
+    assert named.to_list() == ["b", "a", "b"]
+    assert named.dtype == pl.Categorical
+
+
+def test_columns_are_moved_once_and_asked_for_often() -> None:
+    scenario = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=3 ms", "warmup=1 ms")
+    queues = qcnlab.run(scenario, reps=1, seed=0).queues
+    first, again = queues.to_polars(), queues.to_polars()
+    assert len(first) == len(queues) > 0
+    assert first.equals(again)
+    assert pa.table(queues).num_rows == len(queues)
 
 
 def test_a_table_goes_to_another_process_whole(overload: qcnlab.Result) -> None:

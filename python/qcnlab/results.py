@@ -22,7 +22,7 @@ from qcnlab.run_files import (
     reason,
     write_parquet,
 )
-from qcnlab.tables import NAMES, Table
+from qcnlab.tables import NAMES, Columns, Table
 from qcnlab.text import counted
 
 if TYPE_CHECKING:
@@ -502,6 +502,6 @@ def _live_reader(outcome: _core.Outcome) -> Callable[[str], Table]:
     def read(name: str) -> Table:
         table = outcome.table(name)
         units = {column: table.units[column] for column in table.columns if table.units[column]}
-        return Table(name, table, table.columns, units, len(table))
+        return Table(name, Columns(table), table.columns, units, len(table))
 
     return read

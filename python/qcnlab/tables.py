@@ -11,10 +11,16 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from qcnlab import _core
+
 NAMES = (
     "queues", "rates", "throughput", "messages", "drops", "pauses", "windows", "flows", "metrics",
 )  # fmt: skip
 """The tables every run has."""
+
+
+OCTETS = {"UInt8": 1, "Int32": 4, "UInt32": 4, "Int64": 8, "UInt64": 8, "Float64": 8}
+"""Octets of a value, by polars's name of its type."""
 
 
 class ArrowStream(Protocol):
@@ -24,10 +30,58 @@ class ArrowStream(Protocol):
         """Return the columns as an Arrow C stream capsule."""
 
 
+class Columns:
+    """The columns of a table that a run left, as a data frame of polars once somebody asks."""
+
+    __slots__ = ("_frame", "_table")
+
+    def __init__(self, table: _core.Table) -> None:
+        self._table = table
+        self._frame: pl.DataFrame | None = None
+
+    def frame(self) -> pl.DataFrame:
+        """Return the data frame; the first call moves the columns into it, one by one."""
+        import polars as pl
+
+        if self._frame is None:
+            names = enumerate(self._table.columns)
+            self._frame = pl.DataFrame([_series(name, *self._table.take(i)) for i, name in names])
+        return self._frame
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the columns as an Arrow C stream capsule."""
+        return self.frame().__arrow_c_stream__(requested_schema)
+
+
+def _series(
+    name: str, kind: str, values: bytes, there: bytes | None, words: list[str] | None
+) -> pl.Series:
+    """Return a column: values of type `kind`, which of them are there, what they mean.
+
+    `kind` is one of polars's types, such as ``UInt64``. Without numpy, whose import takes longer
+    than a short run.
+    """
+    import polars as pl
+
+    if words is not None:
+        return pl.Series(name, words, dtype=pl.Categorical).gather(_numbers(values, pl.UInt32))
+    series = _numbers(values, getattr(pl, kind)).alias(name)
+    return series if there is None else series.set(_numbers(there, pl.UInt8) == 0, None)
+
+
+def _numbers(octets: bytes, kind: type[pl.DataType]) -> pl.Series:
+    import polars as pl
+
+    if not octets:
+        return pl.Series([], dtype=kind)
+    array = pl.Array(kind, len(octets) // OCTETS[kind.__name__])
+    return pl.Series([octets]).bin.reinterpret(dtype=array, endianness="little").explode()
+
+
 class Table:
     """One table of a run; columns end in their unit (`time_s`, `queue_bytes`, `rate_bps`).
 
-    Any library that reads the Arrow PyCapsule interface takes it directly and without copying:
+    Any library that reads the Arrow PyCapsule interface takes it directly:
     `polars.DataFrame(table)`, `pyarrow.table(table)`, `duckdb.sql("from table")`.
 
     Examples
@@ -69,7 +123,7 @@ class Table:
         return self._length
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return the columns as an Arrow C stream capsule, without copying."""
+        """Return the columns as an Arrow C stream capsule."""
         return self._stream.__arrow_c_stream__(requested_schema)
 
     def to_polars(self) -> pl.DataFrame:

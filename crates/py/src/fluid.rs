@@ -1,6 +1,6 @@
 //! Fluid models from Python: the interpreter is free while they are solved, and may stop them.
 
-use crate::arrow::Table;
+use crate::columns::Table;
 use crate::errors;
 use pyo3::prelude::*;
 use qcnlab_fluid::{Timing, models_json, solve};
@@ -32,7 +32,7 @@ pub(crate) fn fluid(
         (_, Some(signal)) => Err(signal),
         (Ok(trajectory), None) => {
             let unbounded_s = trajectory.unbounded_s;
-            Ok((Table::of_trajectory(trajectory)?, unbounded_s))
+            Ok((Table::of_trajectory(trajectory), unbounded_s))
         }
         (Err(fault), None) => Err(errors::of_fluid(py, &fault)),
     }

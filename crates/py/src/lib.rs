@@ -1,7 +1,7 @@
 //! The Python bridge `qcnlab._core`: types and calls handed over, no logic of its own.
 
-mod arrow;
 mod capture;
+mod columns;
 mod conform;
 mod errors;
 mod facts;
@@ -24,9 +24,9 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::arrow::Table;
-    #[pymodule_export]
     use super::capture::{Capture, Frames, run_captured};
+    #[pymodule_export]
+    use super::columns::Table;
     #[pymodule_export]
     use super::conform::conform;
     #[pymodule_export]

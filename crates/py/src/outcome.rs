@@ -1,6 +1,6 @@
 //! What a scenario gave, as a Python object.
 
-use crate::arrow::Table;
+use crate::columns::Table;
 use crate::scenario::Scenario;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -29,7 +29,7 @@ impl Outcome {
 
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
         match py.detach(|| self.0.table(name)) {
-            Some(table) => Table::new(table),
+            Some(table) => Ok(Table::new(table)),
             None => Err(PyKeyError::new_err(format!("no table '{name}'; there are {}", TABLES.join(", ")))),
         }
     }

@@ -89,8 +89,6 @@ def trajectory(
         No model has such a name, a value is out of its range, a delay is negative, an equilibrium
         is asked for where there is none, or the step exceeds the delay.
     """
-    import polars as pl
-
     table, unbounded_s = _core.fluid(
         model,
         json.dumps(dict(parameters)),
@@ -99,7 +97,7 @@ def trajectory(
         every_s=end_s / ROWS if every_s is None else every_s,
         initial=None if start is None else json.dumps(dict(start)),
     )
-    frame = pl.DataFrame(table)
-    columns = {column.name: column.to_numpy().astype(np.float64) for column in frame}
+    octets = {name: table.take(i)[1] for i, name in enumerate(table.columns)}
+    columns = {name: np.frombuffer(values).copy() for name, values in octets.items()}
     units = {name: unit for name, unit in table.units.items() if unit}
     return Trajectory(title or model, columns, units, model, unbounded_s)
