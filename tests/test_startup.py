@@ -17,7 +17,7 @@ import pytest
 import typer
 
 from conftest import every_command
-from qcnlab.commands import COMMANDS, loaded
+from qcnlab.commands import COMMANDS, GROUPS, START, loaded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,13 +115,27 @@ def test_the_list_of_commands_says_what_each_of_them_does() -> None:
 
 
 def test_each_command_is_listed_once_and_found(cli: CommandLine) -> None:
-    listed = cli("--help").stdout.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in listed] == list(COMMANDS)
+    told = cli("--help").stdout.partition("Start with:\n")[2]
+    for title, names in GROUPS.items():
+        listed = told.partition(f"\n{title}:\n")[2].partition("\n\n")[0].splitlines()
+        assert [line.split()[0] for line in listed] == list(names)
+        for line in listed:
+            assert line.endswith(COMMANDS[line.split()[0]][1])
+    assert [name for names in GROUPS.values() for name in names] == list(COMMANDS)
     for name in COMMANDS:
         done = cli(name, "-h")
         assert done.returncode == 0
         assert done.stdout.startswith(f"Usage: qcnlab {name} ")
         assert inspect.cleandoc(loaded(name).help).split()[0] in done.stdout
+
+
+def test_help_names_what_to_begin_with(cli: CommandLine) -> None:
+    for line, about in START:
+        assert line.split()[1] in COMMANDS
+        assert f"  {line}" in cli("--help").stdout and about in cli("--help").stdout
+    bare = cli()
+    assert bare.returncode == 2
+    assert bare.stdout + bare.stderr == cli("--help").stdout
 
 
 WORDS: tuple[Any, ...] = (

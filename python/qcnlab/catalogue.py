@@ -55,6 +55,30 @@ def parameters() -> list[Entry]:
     return entries
 
 
+@cache
+def presets() -> list[Entry]:
+    """Return every preset, each with its `scheme`."""
+    return [
+        {"scheme": scheme["name"], **preset} for scheme in schemes() for preset in scheme["presets"]
+    ]
+
+
+def topologies() -> list[Entry]:
+    """Return every shape of a network: `name` and `about`."""
+    return _kinds("topology.kind")
+
+
+def traffic() -> list[Entry]:
+    """Return every kind of traffic: `name` and `about`."""
+    return _kinds("traffic.kind")
+
+
+@cache
+def _kinds(key: str) -> list[Entry]:
+    [entry] = (entry for entry in parameters() if entry["key"] == key)
+    return list(entry["choices"])
+
+
 def find(name: str) -> list[Entry]:
     """Return all entries called `name`, each with its `kind`.
 
@@ -133,63 +157,8 @@ def explain(entries: list[Entry], columns: int) -> str:
     return "\n\n".join(tell[entry["kind"]](entry, columns) for entry in _merged(entries))
 
 
-def listing(kind: str, entries: list[Entry]) -> str:
-    """Return a table of `entries` of one kind: schemes, scenarios, metrics or parameters."""
-    if kind == "schemes":
-        rows: list[tuple[str, ...]] = [
-            (
-                entry["name"],
-                entry["title"],
-                ", ".join(sorted(set(re.findall(r"deck (\d+)", entry["source"])))) or "-",
-                _words(entry["hears"]),
-                _words(entry["speaks"]),
-                entry["status"],
-                ", ".join(preset["name"] for preset in entry["presets"]),
-            )
-            for entry in entries
-        ]
-        return table(
-            ("scheme", "title", "decks", "hears", "speaks", "status", "presets"), rows, left=7
-        )
-    if kind == "scenarios":
-        rows = [(entry["name"], entry["folder"], entry["title"]) for entry in entries]
-        return table(("scenario", "folder", "title"), rows, left=3)
-    if kind == "metrics":
-        rows = [(entry["name"], entry["unit"], entry["title"]) for entry in entries]
-        return table(("metric", "unit", "meaning"), rows, left=3)
-    return _parameters(entries)
-
-
-def _parameters(entries: list[Entry]) -> str:
-    """Return a table for each kind of parameter; what several schemes share stands there once."""
-    groups: dict[str, dict[tuple[str, str, str, str], list[str]]] = {}
-    for entry in entries:
-        known = groups.setdefault(_group(entry), {})
-        row = (entry["key"], entry["type"], _default(entry), entry["aliases"] or "")
-        known.setdefault(row, []).extend([entry["scheme"]] if entry["scheme"] else [])
-    parts = []
-    for name, known in groups.items():
-        of_schemes = any(known.values())
-        last = ("of schemes",) if of_schemes else ()
-        rows = [
-            (*row, *([", ".join(of)] if of_schemes else []))
-            for row, of in (sorted(known.items()) if of_schemes else known.items())
-        ]
-        header = ("parameter", "type", "default", "also called", *last)
-        parts.append(f"{bold(name)}\n\n{table(header, rows, left=5)}")
-    return "\n\n".join(parts)
-
-
-def _group(entry: Entry) -> str:
-    """Return what a parameter is about: its table, and the kind that alone has it."""
-    names = {"": "The run", "scheme.cp": "Congestion points", "scheme.rp": "Reaction points"}
-    section = entry["key"].rpartition(".")[0]
-    kind = re.search(r"\bKinds? ([a-z_, ]+) only\.", entry["about"])
-    only = f", kind {kind[1]}" if kind and section in ("topology", "traffic") else ""
-    return names.get(section, f"[{section}]") + only
-
-
-def _default(entry: Entry) -> str:
+def default_of(entry: Entry) -> str:
+    """Return the default of a parameter in words."""
     return "required" if entry["required"] else str(entry["default"] or "")
 
 
@@ -234,7 +203,7 @@ def _merged(entries: list[Entry]) -> list[Entry]:
             continue
         same = (entry["key"], entry["about"], entry["range"], entry["type"])
         first = merged.setdefault(same, {**entry, "defaults": {}})
-        of = first["defaults"].setdefault(_default(entry), [])
+        of = first["defaults"].setdefault(default_of(entry), [])
         if entry["scheme"]:
             of.append(entry["scheme"])
     return list(merged.values())
@@ -270,7 +239,7 @@ def _scheme(entry: Entry, columns: int) -> str:
         rows = [
             (
                 "  " + parameter["key"],
-                _default(parameter) or f"unset ({parameter['type']})",
+                default_of(parameter) or f"unset ({parameter['type']})",
                 parameter["aliases"] or "",
             )
             for parameter in entry["parameters"]
@@ -280,7 +249,7 @@ def _scheme(entry: Entry, columns: int) -> str:
     if readings:
         lines += ["", "  Readings: where the sources leave a choice."]
     for reading in readings:
-        words = f"{reading['key']} = {_default(reading)}: {reading['about']}"
+        words = f"{reading['key']} = {default_of(reading)}: {reading['about']}"
         lines.append(paragraphs(words, columns, "  "))
         lines += [
             paragraphs(f"{choice['name']}: {choice['about']}", columns, "    ")

@@ -10,14 +10,17 @@ from typing import Annotated, Any
 import typer
 
 from qcnlab import _core, shell_words, text
-from qcnlab.options import Json, print_json
+from qcnlab.options import Changes, Json, print_json
 
 
 class Kind(StrEnum):
     """The kinds of entries that `list` prints."""
 
     schemes = "schemes"
+    presets = "presets"
     scenarios = "scenarios"
+    topologies = "topologies"
+    traffic = "traffic"
     metrics = "metrics"
     parameters = "parameters"
 
@@ -31,12 +34,13 @@ def check(
             autocompletion=shell_words.scenarios_or_files,
         ),
     ],
+    changes: Changes = None,
     as_json: Json = False,
 ) -> None:
     """Check scenario files; exit with 2 if one cannot be run."""
     from qcnlab import captures
 
-    verdicts = [_verdict(file) for file in files]
+    verdicts = [_verdict(file, changes or []) for file in files]
     if as_json:
         print_json(verdicts)
     for verdict in verdicts:
@@ -56,17 +60,17 @@ def check(
 
 
 def list_(
-    kind: Annotated[Kind, typer.Argument(metavar="schemes|scenarios|metrics|parameters")],
+    kind: Annotated[Kind, typer.Argument(metavar="WHAT", help=f"One of {', '.join(Kind)}.")],
     as_json: Json = False,
 ) -> None:
     """List what there is."""
-    from qcnlab import catalogue
+    from qcnlab import catalogue, listings
 
     entries = getattr(catalogue, kind.value)()
     if as_json:
         print_json(entries)
         return
-    print(catalogue.listing(kind.value, entries))
+    print(listings.listing(kind.value, entries))
 
 
 def explain(
@@ -95,14 +99,14 @@ def schema() -> None:
     print(_core.schema(), end="")
 
 
-def _verdict(file: str) -> dict[str, Any]:
+def _verdict(file: str, changes: list[str]) -> dict[str, Any]:
     """Return whether a scenario can be run: its name and memory, or what is wrong with it."""
     from qcnlab import api
     from qcnlab.errors import ScenarioError, rendered
     from qcnlab.folders import is_there
 
     try:
-        scenario = api.load(Path(file) if is_there(Path(file)) else file)
+        scenario = api.load(Path(file) if is_there(Path(file)) else file).with_(*changes)
     except ScenarioError as error:
         return {
             "file": file,

@@ -167,7 +167,11 @@ def _guarded(arguments: Sequence[str] | None) -> int:
     except Exception as error:
         # Typer's own usage errors; their class has moved between its releases.
         if hasattr(error, "show") and hasattr(error, "exit_code"):
+            from qcnlab.usage import in_words
+
             sys.stdout.flush()
+            if hasattr(error, "message"):
+                error.message = in_words(str(error.message))
             error.show()
             return int(error.exit_code)
         if type(error).__name__ == "Abort":

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 from qcnlab import _core, examples
@@ -19,36 +19,72 @@ from qcnlab.plain_words import taken_as_they_are
 COMMANDS = {
     "run": ("run_command:run", "Run a scenario, print its metrics and write a run folder."),
     "sweep": ("experiment_commands:sweep", "Run a scenario over a grid of values."),
-    "warmup": ("warmup:warmup", "Find where the initial transient of a run ends."),
     "tune": (
         "tuning.command:tune",
         "Search for the values of keys that make metrics small or large.",
     ),
-    "fct": ("flow_commands:fct", "Print completion times and slowdowns of a run's flows."),
-    "compare": ("flow_commands:compare", "Lay runs side by side: what differs, metrics, a figure."),
-    "report": (
-        "report.command:report",
-        "Write one HTML file about runs or a sweep, and print its path.",
-    ),
-    "demo": ("experiment_commands:demo", "Show QCN and ECM in a hotspot: table, figures, report."),
-    "analyse": ("experiment_commands:analyse", "Lay control theory beside a scenario's packets."),
-    "validate": ("experiment_commands:validate", "Run the validation book."),
     "check": (
         "catalogue_commands:check",
         "Check scenario files; exit with 2 if one cannot be run.",
     ),
-    "list": ("catalogue_commands:list_", "List what there is."),
-    "explain": ("catalogue_commands:explain", "Tell what a name means."),
+    "compare": ("flow_commands:compare", "Lay runs side by side: what differs, metrics, a figure."),
+    "demo": ("experiment_commands:demo", "Show QCN and ECM in a hotspot: table, figures, report."),
+    "report": (
+        "report.command:report",
+        "Write one HTML file about runs or a sweep, and print its path.",
+    ),
     "plot": ("file_commands:plot", "Draw the figures of a run, sweep or demo; print their paths."),
+    "fct": ("flow_commands:fct", "Print completion times and slowdowns of a run's flows."),
     "lab": ("laboratory:lab", "Open the laboratory in a browser."),
-    "frames": ("file_commands:frames", "Print the frames of a capture."),
+    "analyse": (
+        "experiment_commands:analyse",
+        "Tell whether theory finds a scenario stable, beside a run.",
+    ),
+    "warmup": (
+        "warmup:warmup",
+        "Tell how long a run takes to settle, which its numbers leave out.",
+    ),
+    "frames": ("file_commands:frames", "Print what a capture holds, a frame in each line."),
+    "conform": ("conform:app", "Tell whether captured devices behave as QCN's standard asks."),
+    "mib": ("mib:mib", "Print what a network manager would read from a run's switches."),
     "dissector": ("file_commands:dissector", "Print or install a dissector for Wireshark."),
-    "mib": ("mib:mib", "Print the managed objects of a run's network."),
-    "schema": ("catalogue_commands:schema", "Print the JSON Schema of a scenario file."),
     "live": ("live.command:app", "Run scenarios on real frames, on Linux."),
-    "conform": ("conform:app", "Hold a capture against the law of QCN."),
+    "validate": ("experiment_commands:validate", "Run the validation book."),
+    "explain": ("catalogue_commands:explain", "Tell what a name means."),
+    "list": ("catalogue_commands:list_", "List what there is."),
+    "schema": ("catalogue_commands:schema", "Print the JSON Schema of a scenario file."),
 }
 """Where each command is, below `qcnlab`, and the first line of its help."""
+GROUPS = {
+    "Run": ("run", "sweep", "tune", "check"),
+    "Compare": ("compare", "demo"),
+    "Look": ("report", "plot", "fct", "lab"),
+    "Theory": ("analyse", "warmup"),
+    "Frames": ("frames", "conform", "mib", "dissector"),
+    "Live": ("live",),
+    "Book of published results": ("validate",),
+    "Names": ("explain", "list", "schema"),
+}
+"""What people want, and the commands for it."""
+START = (
+    ("qcnlab demo", "two schemes in one hotspot: table, figures, report"),
+    ("qcnlab lab", "the same in a browser, with sliders and lessons"),
+    ("qcnlab run NAME", "one scenario: yours, or one of `qcnlab list scenarios`"),
+)
+"""The commands to begin with."""
+
+
+class Grouped(TyperGroup):
+    """The command of all commands: its help lists them by what people want."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write what to begin with, then the commands."""
+        with formatter.section("Start with"):
+            formatter.write_dl(START)
+        width = max(map(len, COMMANDS))
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), COMMANDS[name][1]) for name in names])
 
 
 class Later(TyperCommand):
@@ -92,6 +128,7 @@ def loaded(name: str) -> Any:
 def command_line() -> Any:
     """Return the command of all commands: call it with the words after ``qcnlab``."""
     app = _settings(
+        cls=Grouped,
         help="A congestion-management laboratory for Ethernet fabrics: QCN, ECM and their family.",
         no_args_is_help=True,
         add_completion=True,

@@ -284,8 +284,10 @@ def _table(
 
 
 app = typer.Typer(
-    help="Hold a capture against the law of QCN.\n\n"
-    "The law of senders (rp), or of a port of a switch (cp).",
+    help="Tell whether captured devices behave as QCN's standard asks.\n\n"
+    "rp: did a sender slow down at each message, and speed up again, as it must? cp: did a switch "
+    "send each message when it must, with the right number in it? The first frame that breaks the "
+    "rules is named, with the reason, and what setting would explain it.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -376,7 +378,7 @@ def rp(
     rows: Rows = 12,
     as_json: Json = False,
 ) -> None:
-    """Hold the senders of a capture against the law of the reaction point. Exit 1 if one breaks it.
+    """Tell whether senders slowed down and sped up as they must. Exit 1 if one did not.
 
     The capture is taken beside the senders: their data frames, and the CNMs that they receive.
     """
@@ -427,7 +429,7 @@ def cp(
     rows: Rows = 12,
     as_json: Json = False,
 ) -> None:
-    """Hold a port of a capture against the law of the congestion point. Exit 1 if it breaks it.
+    """Tell whether a switch's port sent the messages that it must. Exit 1 if it did not.
 
     The capture has the frames that come to the port, those that leave it, and its CNMs. Without
     those that leave, give the port's rate.

@@ -151,7 +151,13 @@ def analyse(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Lay control theory beside a scenario's packets."""
+    """Tell whether theory finds a scenario stable, beside a run.
+
+    Congestion control is a loop: a queue grows, senders hear of it a round trip later, and slow
+    down. It tells how much more delay the loop stands before rates and queue swing without end, and
+    draws the queue that theory expects over that of a run. With --sweep: for which numbers of
+    senders and round trips that begins.
+    """
     from qcnlab import api
 
     if reps is not None and not sweep:

@@ -42,9 +42,12 @@ def frames(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print the frames of a capture.
+    """Print what a capture holds, a frame in each line.
 
-    Their columns: time, port, kind, Fb, CPID, RPID, offset, delta, quanta.
+    It shows when which port paused a link, which switch told a sender to slow down and by how much,
+    and what data came and went. Columns: time, port, kind, then of messages the feedback (Fb), the
+    queue (CPID) and flow (RPID) that they name, the queue's distance from its set point (offset)
+    and its growth (delta), and of pauses their times (quanta).
     """
     from qcnlab import captures
 

@@ -162,9 +162,11 @@ def mib(
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Print the managed objects of a run's network.
+    """Print what a network manager would read from a run's switches.
 
-    They are those of IEEE8021-CN-MIB and of Linux' ieee_qcn.
+    Settings and counters of each switch and host after the run: which priorities are under
+    congestion notification, how many messages a queue has sent, how far limiters are down. They are
+    the objects of IEEE8021-CN-MIB, as SNMP names them, and of Linux' ieee_qcn.
     """
     from pathlib import Path
 

@@ -119,9 +119,11 @@ def warmup(
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
-    """Find where the initial transient of a run ends.
+    """Tell how long a run takes to settle, which its numbers leave out.
 
-    MSER-5 finds it. A warm-up that leaves it out is suggested.
+    A run starts with empty queues and senders at full rate, so its first milliseconds are not what
+    lasts. It tells when the queue of the bottleneck has settled (by the rule MSER-5), and whether
+    the scenario's warmup is long enough.
     """
     ready = api.load(scenario).with_(*(changes or []))
     told = transients(api.run(ready, reps=reps, seed=seed, jobs=jobs))
