@@ -31,6 +31,15 @@ impl Shipped {
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
         Scenario::parse(self.text, &format!("{}.toml", self.name))
     }
+
+    /// What the file says of itself under a key that stands before its tables: `title`, `about`, `source`.
+    ///
+    /// Reads the file up to its first table and checks nothing, so that a list of all scenarios need not resolve each.
+    pub fn says<const N: usize>(&self, keys: [&str; N]) -> [Option<String>; N] {
+        let head = self.text.split("\n[").next().unwrap_or_default();
+        let table = toml::de::DeTable::parse(head).map(toml::Spanned::into_inner).unwrap_or_default();
+        keys.map(|key| table.get(key).and_then(|value| value.get_ref().as_str()).map(str::to_owned))
+    }
 }
 
 impl Scenario {

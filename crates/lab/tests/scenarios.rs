@@ -47,6 +47,18 @@ fn every_shipped_scenario_is_good_and_survives_its_own_text() {
     }
 }
 
+#[test]
+fn a_shipped_file_says_what_its_scenario_says() {
+    for shipped in shipped() {
+        let scenario = shipped.scenario().expect("it is good");
+        let [title, about, source, missing] = shipped.says(["title", "about", "source", "no_such_key"]);
+        assert_eq!(title.unwrap_or_default(), scenario.title, "{}", shipped.name);
+        assert_eq!(about, scenario.about, "{}", shipped.name);
+        assert_eq!(source, scenario.source, "{}", shipped.name);
+        assert_eq!(missing, None);
+    }
+}
+
 /// What the hotspot's traffic is, and what it is for schemes that hear of acknowledgements.
 const PLAIN: &str = "traffic.kind=saturated";
 const OVER_ROCE: &str = "traffic.kind=roce";
