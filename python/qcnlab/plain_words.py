@@ -7,6 +7,7 @@ Typer, which takes or refuses them in its own words.
 
 from __future__ import annotations
 
+import inspect
 import os
 import types
 from enum import Enum
@@ -27,8 +28,6 @@ def taken_as_they_are(command: Any) -> None:
     command : Command
         Of Typer; its options keep their way for all other values.
     """
-    callback = command.callback
-    hints = {} if callback is None else get_type_hints(callback, include_extras=True)
     parameters_of = command.get_params
 
     def get_params(context: Any) -> list[Any]:
@@ -36,21 +35,23 @@ def taken_as_they_are(command: Any) -> None:
         parameters: list[Any] = parameters_of(context)
         for parameter in parameters:
             if "process_value" not in vars(parameter):
-                parameter.process_value = _processing(parameter, hints.get(parameter.name))
+                parameter.process_value = _processing(parameter, command.callback)
         return parameters
 
     command.get_params = get_params
 
 
-def _processing(parameter: Any, hint: Any) -> Any:
+def _processing(parameter: Any, callback: Any) -> Any:
     otherwise = parameter.process_value
     several = parameter.nargs != 1 or getattr(parameter, "multiple", False)
-    kind, about = _kind(hint)
 
     def process_value(context: Any, value: Any) -> Any:
         if value is None and not parameter.required:
             known: Any = () if several else None
+        elif getattr(parameter, "is_flag", False) and isinstance(value, bool):
+            known = value
         else:
+            kind, about = _kind(callback, parameter.name)
             known = LEFT if about is None else plain(value, kind, about)
         if known is LEFT or (parameter.required and not known):
             return otherwise(context, value)
@@ -61,10 +62,20 @@ def _processing(parameter: Any, hint: Any) -> Any:
     return process_value
 
 
-def _kind(hint: Any) -> tuple[Any, Any]:
-    """Return the type of an option without `None`, and what its declaration says besides."""
+def _kind(callback: Any, name: str) -> tuple[Any, Any]:
+    """Return the type of a parameter without `None`, and what its declaration says besides.
+
+    Both are `None` of what is declared elsewhere.
+    """
+    if callback is None:
+        return None, None
+    function = inspect.unwrap(callback)
+    # One at a time: most options of a command are not given.
+    declared = {key: hint for key, hint in function.__annotations__.items() if key == name}
+    alone = types.SimpleNamespace(__annotations__=declared)
+    hint: Any = get_type_hints(alone, function.__globals__, include_extras=True).get(name)
     if not hasattr(hint, "__metadata__"):
-        return hint, None
+        return None, None
     kind = hint.__origin__
     if get_origin(kind) in (Union, types.UnionType):
         [kind] = (each for each in get_args(kind) if each is not type(None))
