@@ -226,3 +226,33 @@ def test_replications_that_either_run_lacks_are_left_out() -> None:
     # 3 - 1 and 9 - 4; the others have no pair.
     told = of_difference([3.0, None, 5.0, 9.0], [1.0, 1.0, None, 4.0])
     assert (told.median, told.runs) == (3.5, 2)
+
+
+def test_a_value_missing_in_the_middle_takes_its_own_pair_along() -> None:
+    # Of ten replications the first run lacks the fourth, the second the seventh. The pairs left
+    # differ by 1, 2, 3, 5, 6, 8, 9 and 10; values pushed together would differ otherwise.
+    base: list[float | None] = [100.0 * k * (-1) ** k for k in range(10)]
+    more: list[float | None] = [100.0 * k * (-1) ** k + k + 1 for k in range(10)]
+    base[3], more[6] = None, None
+    both = [made(drops=base), made(drops=more, rtt="20 us")]
+    compared = qcnlab.compare(both, metrics=["drops"], level=0.95)
+    assert compared.difference(1, "drops") == Interval(5.5, 1.0, 10.0, 8)
+    assert compared.difference(1, "drops", 0.9) == Interval(5.5, 2.0, 9.0, 8)
+    assert compared.paired_cells()[1] == [["drops", "frames", "5.5 [1..10] of 8 *"]]
+    second = compared.records()[1]
+    assert (second["difference"], second["replications"], second["without"]) == (5.5, 10, 1)
+    # The other way round, and three runs: each is held against the first.
+    turned = qcnlab.compare(both[::-1], metrics=["drops"], level=0.95)
+    assert turned.difference(1, "drops") == Interval(-5.5, -10.0, -1.0, 8)
+    three = qcnlab.compare([*both, made(drops=base, rtt="30 us")], metrics=["drops"], level=0.9)
+    assert three.difference(2, "drops") == Interval(0.0, 0.0, 0.0, 9)
+    assert three.paired_cells()[1] == [["drops", "frames", "5.5 [2..9] of 8 *", "0 [0..0] of 9"]]
+
+
+def test_a_level_of_zero_is_refused_and_no_default() -> None:
+    runs = [made(drops=EIGHT), made(drops=EIGHT, rtt="20 us")]
+    for level in (None, 0.9):
+        with pytest.raises(AnalysisError, match=r"between 0 and 1; 0\.0 does not"):
+            qcnlab.compare(runs, metrics=["drops"], level=level).difference(1, "drops", 0.0)
+    with pytest.raises(AnalysisError, match=r"between 0 and 1; 0\.0 does not"):
+        qcnlab.compare(runs, metrics=["drops"], level=0.0).records()

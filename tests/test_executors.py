@@ -21,6 +21,7 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, extra
+from qcnlab.api import MOST_SEED
 from qcnlab.sweeps import clusters, executors, runs
 from qcnlab.sweeps.clusters import Crew, of_client
 
@@ -187,6 +188,45 @@ def test_the_command_runs_on_a_cluster(
     done = cli(*words, "--on", f"dask://{address}")
     assert done.returncode == 0, done.stderr
     assert files(cli.folder / "out") == here
+
+
+@pytest.mark.parametrize("seed", [0, MOST_SEED])
+def test_the_least_and_the_largest_seed_are_seeds_everywhere(
+    short: qcnlab.Scenario, client: Any, tmp_path: Path, seed: int
+) -> None:
+    """Two runs of one replication, on more threads and processes than there are runs."""
+    vary = {"topology.sources": ["2", "3"]}
+
+    def made(name: str, on: object, jobs: int | None = None) -> bytes:
+        out = tmp_path / name
+        swept = qcnlab.sweep(short, vary=vary, reps=1, seed=seed, jobs=jobs, out=out, on=on)
+        assert (swept.seed, swept.runs) == (seed, [1, 1])
+        return (out / "metrics.csv").read_bytes()
+
+    here = made("here", None)
+    three = short.with_("topology.sources=3")
+    alone = qcnlab.run(three, reps=1, seed=seed).summary["metrics"]
+    swept = qcnlab.open_sweep(tmp_path / "here")
+    for metric in ("queue_mean_bytes", "queue_std_bytes", "messages"):
+        assert swept.over(1, metric)["values"] == alone[metric]["values"]
+    own = qcnlab.run(three, reps=1).summary["metrics"]
+    assert own["queue_mean_bytes"]["values"] != alone["queue_mean_bytes"]["values"]
+    assert made("jobs", None, jobs=7) == here
+    with ThreadPoolExecutor(5) as pool:
+        assert made("threads", pool) == here
+    with ProcessPoolExecutor(3, mp_context=get_context("spawn")) as processes:
+        assert made("processes", processes, jobs=2) == here
+    assert made("dask", client) == here
+    # What was made with another seed is not gone on with.
+    with pytest.raises(qcnlab.FolderError):
+        qcnlab.sweep(short, vary=vary, reps=1, seed=1, out=tmp_path / "here")
+
+
+def test_ray_takes_seed_zero(short: qcnlab.Scenario, ray: Any, tmp_path: Path) -> None:
+    vary = {"topology.sources": ["2", "3"]}
+    for name, on in (("here", None), ("ray", "ray")):
+        qcnlab.sweep(short, vary=vary, reps=1, seed=0, out=tmp_path / name, on=on)
+    assert files(tmp_path / "ray") == files(tmp_path / "here")
 
 
 class Lost(Executor):

@@ -121,7 +121,8 @@ class Comparison:
         if first.summary["seed"] != other.summary["seed"]:
             raise AnalysisError("runs of different seeds have no pairs of replications")
         one, base = (each.summary["metrics"][metric]["values"] for each in (other, first))
-        return intervals.of_difference(one, base, level or self.level or intervals.LEVEL)
+        levels = (level, self.level, intervals.LEVEL)
+        return intervals.of_difference(one, base, next(each for each in levels if each is not None))
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each run and metric, with all replications' median, least and largest.

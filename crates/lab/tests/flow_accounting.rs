@@ -73,6 +73,35 @@ fn every_flow_has_its_times_also_an_unfinished_one() {
     assert_eq!(metric(&outcome, "fct_p99_ms"), Some(1.6032));
 }
 
+/// Two links of 1 us there and back. Packets of 1000 B have 48 B of headers: 838.4 ns, that of 1 B 39.2 ns; an
+/// acknowledgement 48 ns. Alone: 4 us, twice the last packet, or once where it catches up with a full one, and 96 ns. By
+/// the field: 4 us, twice a full packet, and all octets once. The acknowledgement of the packet of 1 B behind a full one
+/// waits 8.8 ns for the one before it.
+#[test]
+fn messages_that_are_no_multiple_of_a_packet_have_their_times() {
+    let roce = "kind = \"roce_list\"\nframe = \"1048 B\"\nheaders = \"48 B\"\nack_frame = \"60 B\"\ncn_tag = false";
+    let sizes = |sizes: [u64; 4]| {
+        let flow = |(i, size): (usize, u64)| format!("host1,host3,{size} B,{} us,\n", 100 * i);
+        sizes.into_iter().enumerate().map(flow).collect::<String>()
+    };
+    let of = |kind: &str, listing: &str| {
+        let text = listed(listing, "").replace("kind = \"list\"\nframe = \"1500 B\"", kind);
+        let outcome = outcome(&text, &[]);
+        ["alone_s", "standalone_s", "completion_s", "slowdown"].map(|name| column(&outcome, name))
+    };
+    let [alone, standalone, completion, slowdown] = of(roce, &sizes([1, 1000, 1001, 2999]));
+    // 4096 + 78.4; + 1676.8; + 1676.8 + 39.2; + 3 x 838.4 + 837.6.
+    assert_eq!(alone, "4174 5773 5812 7449");
+    // 5676.8 + 39.2; + 838.4; + 877.6; + 2 x 838.4 + 837.6.
+    assert_eq!(standalone, "5716 6515 6554 8191");
+    assert_eq!(completion, "4174 5773 5821 7449");
+    assert_eq!(slowdown, "1.0000 1.0000 1.0015 1.0000");
+    // Segments of 1460 B have 40 B of headers, 1.2 us; that of 1 B 32.8 ns. Nothing is waited for that comes back.
+    let [alone, _, completion, slowdown] = of("kind = \"tcp_list\"\nframe = \"1500 B\"", &sizes([1, 1460, 1461, 2999]));
+    assert_eq!(alone, "2066 4400 4433 5695");
+    assert_eq!((completion, &*slowdown), (alone, "1.0000 1.0000 1.0000 1.0000"));
+}
+
 /// The run ends with its last flow, 0.1 ms + 1603.2 us after its beginning; without `drain` it goes on.
 #[test]
 fn a_run_that_drains_says_when_it_ended() {

@@ -149,4 +149,24 @@ mod tests {
         detector.on_congestion(ms(21));
         assert_eq!(detector.gone_since(ms(90)), Some(ms(20)));
     }
+    /// Congested at 5 ms and, while bandwidth is waited for, at 12 ms: there is none until 22 ms, and none since 5 ms. So
+    /// is a queue that is long in between, from 14 to 16 ms: none until 26 ms.
+    #[test]
+    fn congestion_while_waiting_starts_the_wait_anew() {
+        let mut detector = BandwidthDetector::new(BandwidthParams::DECK000);
+        detector.on_len(ms(0), Bytes::new(6000));
+        detector.on_congestion(ms(5));
+        detector.on_congestion(ms(12));
+        assert_eq!(detector.gone_since(ms(21)), Some(ms(5)));
+        assert!(!detector.available(ms(21)) && detector.available(ms(22)));
+        detector.on_len(ms(14), Bytes::new(9000));
+        assert_eq!(detector.gone_since(ms(14)), Some(ms(5)));
+        detector.on_len(ms(16), Bytes::new(8999));
+        detector.on_len(ms(20), Bytes::new(1500));
+        assert_eq!(detector.gone_since(ms(25)), Some(ms(5)));
+        assert!(detector.available(ms(26)));
+        // Congestion after that is new.
+        detector.on_congestion(ms(40));
+        assert_eq!(detector.gone_since(ms(41)), Some(ms(40)));
+    }
 }

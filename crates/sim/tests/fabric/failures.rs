@@ -170,6 +170,45 @@ fn a_link_that_comes_back_is_stopped_anew() {
     }
 }
 
+/// The XOFF of 30.8 us is on the link until 31.8512 us, and is lost with it at 31.5 us: nothing is paused. Down until 60 us,
+/// the link brings frame 49 and, 50 ns after its beginning, the XOFF that t sends anew. Of 20 frames, at 63.2 us, ten are
+/// left at 172.4 us: XON. The next XOFF is sent at 188.8512 us, when eleven more have come and one has gone, and its XON at
+/// 340.4 us: later pauses find their way, too.
+#[test]
+fn a_pause_is_lost_with_its_link_and_later_ones_are_not() {
+    for (scope, class) in [(PauseScope::Link, None), (PauseScope::Classes(1 << 3), Some(3))] {
+        let mut net = paused(scope, 350);
+        let from = Instant::ZERO + Span::from_ns(31_500);
+        net.plan.failures = vec![LinkFailure { from, ..failure(&net, "s->t", 31, 60) }];
+        assert_eq!(pauses(&net), [(class, 61_051_200, 173_451_200), (class, 189_902_400, 341_451_200)]);
+    }
+}
+
+/// The same link is down from 50 to 60 us and again from 60 to 70 us: as if it had been down from 50 to 70 us, in whatever
+/// order the failures are listed. From 50 to 60 us the 24 frames 25 to 48 are lost at s. The link to b, down from 55 to 65
+/// us, takes the 21 frames that t still holds, and so the pause; of those that s then sends, six come before 65 us. With
+/// both down only two come by then, and t has nothing left for which it would stop the link when that is back.
+#[test]
+fn failures_follow_each_other_and_overlap() {
+    let mut net = paused(PauseScope::Classes(1 << 3), 200);
+    let drops = |net: &Net, failures: &[(&str, u64, u64)]| {
+        let mut net = Net { plan: net.plan.clone() };
+        net.plan.failures = failures.iter().map(|(port, from, until)| failure(&net, port, *from, *until)).collect();
+        (net.run().counters.link_drops, pauses(&net))
+    };
+    let once = drops(&net, &[("s->t", 50, 70)]);
+    assert_eq!(drops(&net, &[("s->t", 50, 60), ("s->t", 60, 70)]), once);
+    assert_eq!(drops(&net, &[("s->t", 60, 70), ("s->t", 50, 60)]), once);
+    net.plan.end = at_us(80);
+    let both = [("s->t", 50, 60), ("t->b", 55, 65)];
+    let [alone, first, second] = [&both[..1], &both[1..], &both[..]].map(|failures| drops(&net, failures));
+    let began = 31_851_200;
+    assert_eq!(alone, (24, vec![(Some(3), began, 50_000_000), (Some(3), 61_051_200, 80_000_000)]));
+    assert_eq!(first, (27, vec![(Some(3), began, 56_051_200)]));
+    assert_eq!(second, (24 + 21 + 2, vec![(Some(3), began, 50_000_000)]));
+    assert_eq!(drops(&net, &[both[1], both[0]]), second);
+}
+
 /// Frames in turn over two ways: as many by each.
 #[test]
 fn round_robin_sends_as_much_by_each_way() {
