@@ -85,7 +85,7 @@ BAD = {
     "octets for bits": (("--rate", "10 GB/s"), "write it as in '10 Gb/s'"),
     "no rate": (("--rate", "0 b/s"), "a link has a rate above 0"),
     "no unit": (("--stamps", "20"), "write it as in '20 ns'"),
-    "a jitter of 3": (("--jitter", "3"), "less than or equal to 1.9"),
+    "a jitter of 3": (("--jitter", "3"), "it must be 1.9 or less"),
 }  # fmt: skip
 
 

@@ -40,10 +40,9 @@ BEYOND = {
         r"is no pattern|names no classes|gives no weights|line \d|no flow sizes|flows of 0 B"
         r"|cannot be read"
     ),
-    "keys that follow from others": (
-        r"belongs to a \[topology\]|does not belong to rule|has no '(rate|threshold|pg_alpha)'"
-        r"|watermarks need|is for |is set, but|needs a|own thresholds|has a shared buffer and"
-        r"|recycles the ways"
+    "keys that follow from other tables, or from what else is there": (
+        r"belongs to a \[topology\]|has no '(rate|pg_alpha)'|watermarks need|needs a|own thresholds"
+        r"|has a shared buffer and|recycles the ways|is set, but|trim_priority is|quantum is"
     ),
 }
 """What a schema of single values does not say, with the messages that say it."""
@@ -143,6 +142,34 @@ def test_tables_stand_alone_only_where_the_program_takes_them(change: dict[str, 
     assert faults(tree)
     with pytest.raises(qcnlab.ScenarioError):
         qcnlab.Scenario.from_dict(tree)
+
+
+ALONE = "[pause]\nkind = 'link'\nrule = '{rule}'\n{keys}\n"
+
+
+@pytest.mark.parametrize(
+    ("rule", "keys", "valid"),
+    [
+        ("watermarks", "high = '1 KB'", True),
+        ("watermarks", "threshold = '1 KB'", False),
+        ("watermarks", "stops = 'all'", False),
+        ("watermarks", "stops = 'arriving'", True),
+        ("threshold", "threshold = '1 KB'\nstops = 'all'", True),
+        ("threshold", "", False),
+        ("threshold", "threshold = '1 KB'\nlow = '1 KB'", False),
+        ("threshold", "threshold = '1 KB'\nlow = 'none'", True),
+        ("dynamic", "headroom = '1 KB'", False),
+    ],
+)
+def test_keys_go_with_the_rule_they_are_of(rule: str, keys: str, valid: bool) -> None:
+    tree = tomllib.loads((REFUSALS / "fabric.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(ALONE.format(rule=rule, keys=keys))
+    for written in (table, {"pause": [table["pause"]]}):
+        assert (faults(tree | written) == []) is valid
+    table["pause"]["kind"] = "none"
+    assert faults(tree | table) == []
+    del table["pause"]["kind"]
+    assert faults(tree | table) == []
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@
 //! [`Scenario::parse`](crate::Scenario::parse) to say.
 
 use crate::catalogue::unset_note;
+use crate::scenario::companions::{COMPANIONS, Companion};
 use crate::scenario::layout::{SCHEME_ABOUT, SCHEME_KEYS, SECTIONS, Section, TOP, plain};
 use crate::scenario::text::json;
 use qcnlab_schemes::params::{Choice, Fallback, Field, Kind, Range, Value as Parameter};
@@ -79,7 +80,39 @@ fn table(section: &Section) -> Value {
         }
     };
     one["description"] = section.about.into();
+    match one.get_mut("oneOf").and_then(Value::as_array_mut) {
+        Some(kinds) => kinds.iter_mut().for_each(|kind| go_together(section.name, kind)),
+        None => go_together(section.name, &mut one),
+    }
     one
+}
+
+/// Adds to a table's schema which of its keys go with which values of another.
+fn go_together(section: &str, table: &mut Value) {
+    let known = |key: &str| table["properties"].get(key);
+    let is_one = |key: &str, words: &[&str]| {
+        let left_out = known(key).and_then(|key| key["default"].as_str()).is_some_and(|word| words.contains(&word));
+        let required: &[&str] = if left_out { &[] } else { &[key] };
+        json!({"properties": {key: {"enum": words}}, "required": required})
+    };
+    let rule = |companion: &Companion| {
+        let Companion { key, with, values, needed, off, .. } = *companion;
+        let (own, _) = (known(key)?, known(with)?);
+        let on = off.map(|(key, word)| json!({"not": is_one(key, &[word])}));
+        let when = |condition: Value| json!({"allOf": on.iter().cloned().chain([condition]).collect::<Value>()});
+        let unset = own.get("default").cloned().unwrap_or_else(|| Field::UNSET.into());
+        let stray = json!({
+            "if": when(json!({"not": is_one(with, values)})),
+            "then": {"properties": {key: {"const": unset}}},
+        });
+        let missing = needed.then(|| json!({"if": when(is_one(with, values)), "then": {"required": [key]}}));
+        Some([Some(stray), missing].into_iter().flatten())
+    };
+    let own = COMPANIONS.iter().filter(|companion| companion.section == section);
+    let rules: Vec<Value> = own.filter_map(rule).flatten().collect();
+    if !rules.is_empty() {
+        table["allOf"] = rules.into();
+    }
 }
 
 fn scheme() -> Value {

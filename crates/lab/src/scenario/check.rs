@@ -1,5 +1,6 @@
 //! Refuses scenarios whose values contradict one another.
 
+use super::companions::stray;
 use super::counts::Counts;
 use super::domain_fault::DomainFault;
 use super::drawing::Draw;
@@ -280,18 +281,20 @@ fn connections(scenario: &Scenario) -> Result<(), LocatedFault> {
         if max_window < segment {
             return refuse(Fault::Window { window: max_window, segment }, &[key("max_window"), key("frame")]);
         }
-        let grows_by_itself = matches!(config.flavour, Flavour::Cubic | Flavour::Bic);
-        if grows_by_itself && config.congestion_avoidance != CongestionAvoidance::ByteCounting {
-            return refuse(Fault::OwnGrowth, &[key("congestion_avoidance"), key("flavour")]);
-        }
-        let of_bic = [
+        let flavour = match config.flavour {
+            Flavour::Reno => "reno",
+            Flavour::NewReno => "newreno",
+            Flavour::Cubic => "cubic",
+            Flavour::Bic => "bic",
+        };
+        let set = [
+            ("congestion_avoidance", config.congestion_avoidance != CongestionAvoidance::ByteCounting),
             ("bic_step", config.bic_step != BicStep::EachAck),
             ("bic_probing", config.bic_probing != BicProbing::Doubling),
         ];
-        for (name, other) in of_bic {
-            if other && config.flavour != Flavour::Bic {
-                return refuse(Fault::OnlyBic { key: name }, &[key(name), key("flavour")]);
-            }
+        if let Some(name) = stray("traffic", flavour, &set) {
+            let fault = if name == "congestion_avoidance" { Fault::OwnGrowth } else { Fault::OnlyBic { key: name } };
+            return refuse(fault, &[key(name), key("flavour")]);
         }
         for (name, least) in [("min_rto", min_rto), ("initial_rto", initial_rto)] {
             if least > max_rto {

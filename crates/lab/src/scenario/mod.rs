@@ -18,6 +18,7 @@
 //! * `text`: from a scenario to TOML, JSON and a hash.
 
 mod check;
+pub(crate) mod companions;
 mod connection;
 mod counts;
 mod defences;

@@ -1,5 +1,6 @@
 //! When a node pauses the links into it: from the keys of `[[pause]]` to watermarks and quanta.
 
+use super::companions::stray;
 use super::devices::{Pause, PauseKind, PauseRule, PauseTarget};
 use super::fault::Fault;
 use super::located::LocatedFault;
@@ -52,15 +53,7 @@ pub(super) fn pause_plan(site: &Site<'_>) -> Result<Option<PausePlan>, LocatedFa
     let quanta = quanta(site)?;
     let rule = match pause.rule {
         PauseRule::Dynamic => {
-            let other = [
-                ("high", pause.high.is_some()),
-                ("low", pause.low.is_some()),
-                ("headroom", pause.headroom.is_some()),
-                ("threshold", pause.threshold.is_some()),
-            ];
-            if let Some((key, _)) = other.into_iter().find(|(_, set)| *set) {
-                return refuse(PauseFault::OtherRule { key, rule: "dynamic" }, &[site.key(key)]);
-            }
+            own_keys(site, "dynamic")?;
             if !site.shared {
                 let fault = PauseFault::NoSharedBuffer { node: site.name.to_owned() };
                 return refuse(fault, &[site.key("rule"), site.key("only")]);
@@ -138,12 +131,25 @@ fn quanta(site: &Site<'_>) -> Result<u16, LocatedFault> {
     })
 }
 
+/// Refuses the keys of other rules.
+fn own_keys(site: &Site<'_>, rule: &'static str) -> Result<(), LocatedFault> {
+    let pause = site.pause;
+    let set = [
+        ("high", pause.high.is_some()),
+        ("low", pause.low.is_some()),
+        ("headroom", pause.headroom.is_some()),
+        ("threshold", pause.threshold.is_some()),
+        ("stops", pause.stops != PauseTarget::Arriving),
+    ];
+    match stray("pause", rule, &set) {
+        Some(key) => refuse(PauseFault::OtherRule { key, rule }, &[site.key(key)]),
+        None => Ok(()),
+    }
+}
+
 fn threshold(site: &Site<'_>) -> Result<Bytes, LocatedFault> {
     let pause = site.pause;
-    let other = [("high", pause.high), ("low", pause.low), ("headroom", pause.headroom)];
-    if let Some((key, _)) = other.iter().find(|(_, value)| value.is_some()) {
-        return refuse(PauseFault::OtherRule { key, rule: "threshold" }, &[site.key(key)]);
-    }
+    own_keys(site, "threshold")?;
     let Some(threshold) = pause.threshold else {
         let example = "threshold = \"120 KB\"".to_owned();
         let fault = Fault::MissingKey { key: "threshold", table: "[pause]".to_owned(), example };
@@ -162,14 +168,7 @@ fn threshold(site: &Site<'_>) -> Result<Bytes, LocatedFault> {
 
 fn watermarks(site: &Site<'_>, scope: PauseScope) -> Result<(Bytes, Bytes), LocatedFault> {
     let (pause, what, node) = (site.pause, site.memory_words(), || site.name.to_owned());
-    if pause.threshold.is_some() {
-        let fault = PauseFault::OtherRule { key: "threshold", rule: "watermarks" };
-        return refuse(fault, &[site.key("threshold")]);
-    }
-    if pause.stops != PauseTarget::Arriving {
-        let fault = PauseFault::OtherRule { key: "stops", rule: "watermarks" };
-        return refuse(fault, &[site.key("stops")]);
-    }
+    own_keys(site, "watermarks")?;
     let memory = site.memory.map(|memory| part(memory, scope, site.used));
     let high = match (pause.high, memory) {
         (Some(high), Some(memory)) if high >= memory => {

@@ -1,5 +1,6 @@
 //! The ways that flows take: shortest ones, those that `[[route]]` gives, and other ones while links are down.
 
+use super::companions::{stray, word};
 use super::devices::{Multipath, Route};
 use super::failing::FailedLink;
 use super::fault::Fault;
@@ -53,12 +54,12 @@ pub(super) fn take_same_ways(before: (&Network, &[FlowSpec]), now: (&Network, &[
 /// Ways are recycled where each packet of each flow is acknowledged by itself.
 pub(super) fn check_recycling(scenario: &Scenario) -> Result<(), LocatedFault> {
     let routing = &scenario.routing;
+    let keys = [("reps_freeze", routing.reps_freeze.is_some()), ("reps_explore", routing.reps_explore.is_some())];
+    if let Some(key) = stray("routing", &word(&routing.multipath), &keys) {
+        return Err(LocatedFault::new(Fault::NothingRecycled { key }, &[format!("routing.{key}")]));
+    }
     if routing.multipath != Multipath::Reps {
-        let keys = [("reps_freeze", routing.reps_freeze.is_some()), ("reps_explore", routing.reps_explore.is_some())];
-        return match keys.into_iter().find(|(_, there)| *there) {
-            Some((key, _)) => Err(LocatedFault::new(Fault::NothingRecycled { key }, &[format!("routing.{key}")])),
-            None => Ok(()),
-        };
+        return Ok(());
     }
     for (entry, traffic) in scenario.traffic.iter().enumerate() {
         let (fault, key) = match traffic.queue_pair() {
