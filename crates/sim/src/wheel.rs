@@ -134,8 +134,9 @@ pub struct Wheel {
     /// A bucket of the first level is two to the power of this wide, ps.
     shift: u32,
     heads: Box<[[u32; BUCKETS]; LEVELS]>,
-    /// A bit for each bucket with events, and a bit for each of those words.
+    /// A bit for each bucket with events.
     words: [[u64; BUCKETS / 64]; LEVELS],
+    /// A bit for each of those words that is not zero, and for some that have become zero since they were last looked at.
     summary: [u64; LEVELS],
     /// The bucket being emptied, counted from time zero.
     current: u64,
@@ -206,11 +207,21 @@ impl Wheel {
     /// As [`set`](Wheel::set), whatever the entity has pending and however far `time` is.
     #[inline(never)]
     fn replace(&mut self, entity: Entity, time: u64) {
-        if self.slots[entity as usize].location != IDLE {
-            if self.slots[entity as usize].time == time {
+        let slot = self.slots[entity as usize];
+        if slot.location != IDLE {
+            if slot.time == time {
                 return;
             }
-            self.clear(entity);
+            if slot.location < BUCKETS as u32 {
+                self.unlink(slot);
+                let bucket = time >> self.shift;
+                if self.is_near(bucket) {
+                    return self.link::<0>(entity, time, bucket as usize);
+                }
+                self.slots[entity as usize].location = IDLE;
+            } else {
+                self.clear(entity);
+            }
         }
         if time < Self::HORIZON {
             self.insert(entity, time);
@@ -219,30 +230,35 @@ impl Wheel {
 
     /// Takes the entity's pending event away.
     pub fn clear(&mut self, entity: Entity) {
-        let Slot { next, prev, location, .. } = self.slots[entity as usize];
-        match location {
+        let slot = self.slots[entity as usize];
+        match slot.location {
             IDLE => return,
             LATE => {}
             OPEN => {
                 let at = self.open.iter().position(|e| e.entity == entity).expect("an open event is in the list");
                 self.open.remove(at);
             }
-            bucket => {
-                if next != NONE {
-                    self.slots[next as usize].prev = prev;
-                }
-                if prev != NONE {
-                    self.slots[prev as usize].next = next;
-                } else {
-                    let (level, bucket) = (bucket as usize / BUCKETS, bucket as usize % BUCKETS);
-                    self.heads[level][bucket] = next;
-                    if next == NONE {
-                        self.unmark(level, bucket);
-                    }
-                }
-            }
+            _ => self.unlink(slot),
         }
         self.slots[entity as usize].location = IDLE;
+    }
+
+    /// Takes an event out of the list of its bucket.
+    #[inline(always)]
+    fn unlink(&mut self, slot: Slot) {
+        let Slot { next, prev, location, .. } = slot;
+        if next != NONE {
+            self.slots[next as usize].prev = prev;
+        }
+        if prev != NONE {
+            self.slots[prev as usize].next = next;
+            return;
+        }
+        let (level, bucket) = (location as usize / BUCKETS % LEVELS, location as usize % BUCKETS);
+        self.heads[level][bucket] = next;
+        if next == NONE {
+            self.unmark(level, bucket);
+        }
     }
 
     /// Takes the earliest event: its time and entity.
@@ -392,7 +408,7 @@ impl Wheel {
             self.current >> (width + BITS) << (width + BITS) | (bucket as u64) << width
         };
         let next = (self.current | (BUCKETS as u64 - 1)) + 1;
-        let at = if self.summary[0] != 0 { Some(next) } else { higher.map(begins) };
+        let at = if self.words[0] != [0; BUCKETS / 64] { Some(next) } else { higher.map(begins) };
         let Some(at) = at else { return false };
         let spreads = higher.filter(|higher| begins(*higher) == at);
         self.current = at;
@@ -407,7 +423,7 @@ impl Wheel {
 
     /// The first bucket of `level` with events after the current one.
     #[inline]
-    fn after(&self, level: usize) -> Option<usize> {
+    fn after(&mut self, level: usize) -> Option<usize> {
         let at = (self.current >> (BITS * level as u32)) as usize % BUCKETS;
         let word = at / 64;
         // Bits above `at` in its own word; two shifts, because 64 is too many for one.
@@ -415,12 +431,19 @@ impl Wheel {
         if here != 0 {
             return Some(word * 64 + here.trailing_zeros() as usize);
         }
-        let later = self.summary[level] & (!0u64 << word << 1);
-        if later == 0 {
-            return None;
+        let later = !0u64 << word << 1;
+        loop {
+            let marked = self.summary[level] & later;
+            if marked == 0 {
+                return None;
+            }
+            let word = marked.trailing_zeros() as usize % (BUCKETS / 64);
+            let bits = self.words[level][word];
+            if bits != 0 {
+                return Some((word * 64 + bits.trailing_zeros() as usize) % BUCKETS);
+            }
+            self.summary[level] &= !(1 << word);
         }
-        let word = later.trailing_zeros() as usize % (BUCKETS / 64);
-        Some((word * 64 + self.words[level][word].trailing_zeros() as usize) % BUCKETS)
     }
 
     /// Opens a first-level bucket: its events, sorted, become the open list.
@@ -458,10 +481,9 @@ impl Wheel {
 
     #[inline]
     fn unmark(&mut self, level: usize, bucket: usize) {
-        let word = &mut self.words[level][bucket / 64];
-        *word &= !(1 << (bucket % 64));
-        // Without a branch, which the processor could not foresee.
-        self.summary[level] &= !(u64::from(*word == 0) << (bucket / 64));
+        // Its word may be zero now. The summary is told when the word is looked at: as often as not it is marked again
+        // before.
+        self.words[level][bucket / 64] &= !(1 << (bucket % 64));
     }
 }
 
