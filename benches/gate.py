@@ -40,7 +40,9 @@ WORKLOADS = {
     "w6: two sources, QCN, hotspot": (HOTSPOT, "15 ms", "35 ms"),
     "w9: incast of 16 senders, PAUSE alone": ([PAUSE], "1 ms", "3 ms"),
     "w10: 16 senders, RoCE, DCQCN, PFC": ([ROCE], "3 ms", "6 ms"),
+    "w10: 16 senders, RoCE, HPCC, PFC": ([ROCE, "scheme.name=hpcc"], "3 ms", "6 ms"),
     "w11: fat-tree, RoCE, DCQCN, PFC": ([FAT_TREE], "500 us", "1500 us"),
+    "w11: fat-tree, RoCE, TIMELY, PFC": ([FAT_TREE, "scheme.name=timely"], "500 us", "1500 us"),
     "w11: fat-tree, PFC alone": ([FAT_TREE_PFC], "500 us", "1500 us"),
 }
 

@@ -28,6 +28,7 @@ RUNS = {
     "W6": (HOTSPOT, "15 ms", "35 ms"),
     "W9": ([PAUSE], "1 ms", "3 ms"),
     "W10": ([ROCE], "3 ms", "6 ms"),
+    "HPCC": ([ROCE, "scheme.name=hpcc"], "3 ms", "6 ms"),
     "W11": ([FAT_TREE], "500 us", "1500 us"),
 }
 PHASES = {

@@ -403,6 +403,12 @@ impl Port {
         while self.next_departed(now).is_some() {}
     }
 
+    /// Whether a frame that counts as queued has left by `now`.
+    #[inline(always)]
+    pub(crate) fn has_departed(&self, now: Instant) -> bool {
+        self.leaving != self.ring.tail() && self.ring.at(self.leaving).arrival - self.delay <= now.ps()
+    }
+
     /// Removes one frame that has left by `now` from the queue; returns when it left.
     #[inline]
     pub(crate) fn next_departed(&mut self, now: Instant) -> Option<Instant> {

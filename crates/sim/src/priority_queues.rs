@@ -196,6 +196,7 @@ impl PriorityQueues {
     }
 
     /// Queues a frame that the port has admitted; `input` is the position of the input to count it for, if there is one.
+    #[inline]
     pub(crate) fn enqueue(&mut self, frame: Frame, input: Option<u32>) {
         let queue = self.of_class_mut(frame.class());
         queue.octets += frame.octets();

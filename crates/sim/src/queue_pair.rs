@@ -2,7 +2,7 @@
 
 use crate::frame::Payload;
 use crate::ids::PacketId;
-use crate::packets::PacketRecord;
+use crate::packets::{AckKind, PacketRecord};
 use crate::roce::{QpConfig, QpReceiver, QpSender};
 use qcnlab_schemes::registry::AnyRp;
 use qcnlab_schemes::{EventKind, EventKinds, Flight, ReactionPoint, RpFastPath, TransportEvent};
@@ -110,6 +110,18 @@ impl QueuePair {
         ack.is_plain() && self.sender.is_unbounded()
     }
 
+    /// An acknowledgement says that a packet is missing or was cut; returns the octets that are acknowledged for the first
+    /// time.
+    #[cold]
+    pub(crate) fn negatively_acknowledged(&mut self, now: Instant, ack: &PacketRecord) -> Bytes {
+        match ack.kind {
+            AckKind::Positive => Bytes::ZERO,
+            AckKind::Negative => self.sender.on_nack(now, ack.expected, None),
+            AckKind::NegativeKept => self.sender.on_nack(now, ack.expected, Some(ack.number)),
+            AckKind::Trimmed => self.sender.on_trimmed(now, ack.expected, ack.number),
+        }
+    }
+
     /// Whether its reaction point hears of this event.
     pub(crate) const fn hears_of(&self, event: &TransportEvent<'_>) -> bool {
         self.hears(event.kind())
@@ -126,13 +138,13 @@ impl QueuePair {
     }
 
     /// When the next packet may go, if one may. None may before it begins.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn next_ready(&self) -> Option<Instant> {
         (self.sender.ready() && self.not_before != Instant::NEVER).then_some(self.not_before)
     }
 
     /// Takes the next packet.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn take(&mut self, now: Instant) -> Payload {
         let packet = self.sender.next_packet(now).expect("a packet may go");
         self.not_before = now + self.gap;
@@ -159,7 +171,7 @@ impl QueuePair {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packets::{AckKind, Packets};
+    use crate::packets::Packets;
     use crate::roce::QpRecovery;
     use crate::testing;
     use qcnlab_schemes::Endpoint;

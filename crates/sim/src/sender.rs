@@ -2,7 +2,7 @@
 
 use crate::frame::{Frame, Parts, Payload, flag};
 use crate::ids::{AdapterId, FlowId, Id, LimiterId, PathId, PortId};
-use crate::packets::PacketRecord;
+use crate::packets::{PacketRecord, Packets};
 use crate::path_choice::PathChooser;
 use crate::plan::{FlowPlan, Plan};
 use crate::port::Port;
@@ -74,11 +74,29 @@ impl Sender {
         Some(ready.max(limiter.driver.pacer.next()).max(port.next_start()).max(now))
     }
 
-    /// Builds the next frame, which passes the limiter now.
+    /// Builds the next frame of a source other than a queue pair, which passes the limiter now.
     #[inline(always)]
     pub(crate) fn next_frame(&mut self, now: Instant, flow: FlowId, limiter: &mut RateLimiter) -> Frame {
         let payload = self.source.take(now, self.frame);
         self.frame_of(payload, now, flow, limiter)
+    }
+
+    /// Builds the frame of the next packet of a queue pair, which passes the limiter now; returns it, and the time of a
+    /// timer that this starts.
+    #[inline(always)]
+    pub(crate) fn next_packet(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        limiter: &mut RateLimiter,
+        packets: &mut Packets,
+    ) -> (Frame, Option<Instant>) {
+        let Source::Roce(pair) = &mut self.source else { unreachable!("packets belong to queue pairs") };
+        let payload = pair.take(now);
+        let timer = pair.changed_timer();
+        let mut frame = self.frame_of(payload, now, flow, limiter);
+        frame.set_tag(packets.send(now, frame.tag(), frame.path().number()).number());
+        (frame, timer)
     }
 
     /// As [`next_frame`](Sender::next_frame), of a source whose frames carry neither segments nor packets.
@@ -135,7 +153,6 @@ fn tag_of(cp: CpId) -> u16 {
 mod tests {
     use super::*;
     use crate::net::{Net, greedy};
-    use crate::packets::Packets;
     use crate::path_choice::PathChoice;
     use crate::reps::RepsPlan;
     use qcnlab_units::{BitRate, Span};

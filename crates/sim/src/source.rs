@@ -1,9 +1,8 @@
 //! Sources: when a frame is ready to be sent, and what waits.
 
 use crate::connection::Connection;
-use crate::frame::{Frame, Payload};
-use crate::ids::{FlowId, Id};
-use crate::packets::Packets;
+use crate::frame::Payload;
+use crate::ids::FlowId;
 use crate::plan::{FlowPlan, Process, Traffic};
 use crate::queue_pair::QueuePair;
 use crate::replay::WaitingFrames;
@@ -61,21 +60,6 @@ impl Source {
         }
     }
 
-    /// Has a packet that leaves, if it is one of RoCE, carry its number and time; returns it, and the time of a timer
-    /// that this starts.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn segment_left(
-        &mut self,
-        now: Instant,
-        mut frame: Frame,
-        packets: &mut Packets,
-    ) -> (Frame, Option<Instant>) {
-        let Source::Roce(pair) = self else { return (frame, None) };
-        frame.set_tag(packets.send(now, frame.tag(), frame.path().number()).number());
-        (frame, pair.changed_timer())
-    }
-
     /// When the next frame is ready to be sent, if that is known.
     #[inline]
     pub(crate) fn next_ready(&self, now: Instant, stop: Instant) -> Option<Instant> {
@@ -103,7 +87,7 @@ impl Source {
     pub(crate) fn take(&mut self, now: Instant, frame: u16) -> Payload {
         match self {
             Source::Tcp(connection) => connection.take(now),
-            Source::Roce(pair) => pair.take(now),
+            Source::Roce(_) => unreachable!("packets are sent with what they carry"),
             Source::Replayed(waiting) => waiting.take(),
             Source::Saturated { .. } | Source::Constant { .. } | Source::Fed { .. } => self.take_plain(now, frame),
         }

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::capturing::SignalOf;
+use super::network::Path;
 use super::signals::ControlFrame;
 use crate::frame::{Frame, Parts, flag};
 use crate::ids::{Id, PathId};
@@ -49,13 +50,20 @@ impl Engine {
     }
 
     /// An acknowledgement, or a control frame that travels in reverse, has reached its host.
-    pub(super) fn came_back(&mut self, now: Instant, frame: Frame) {
-        let host = self.network.node_of(&frame);
-        self.network.nodes[host].control_received += frame.octets();
+    #[inline(never)]
+    pub(super) fn came_back(&mut self, now: Instant, path: &Path, frame: Frame) {
+        self.network.nodes[path.source].control_received += frame.octets();
         if frame.is(flag::BUFFERED) {
             self.free(now, &frame);
         }
-        self.control_received(now, frame);
+        if !frame.is(flag::ACK) {
+            return self.control_received(now, frame);
+        }
+        self.recording.counters.acks_heard += 1;
+        match self.senders.flows[path.flow].source {
+            Source::Roce(_) => self.packet_acknowledged(now, path.flow, frame.packet()),
+            _ => self.ack_received(now, path.flow, frame.tag()),
+        }
     }
 
     /// A control frame reaches the far end of a link.
@@ -63,7 +71,8 @@ impl Engine {
         if frame.is(flag::REVERSE) {
             frame.reverse_hop();
             if frame.hop() == 0 {
-                return self.came_back(now, frame);
+                let path = self.network.routes.paths[frame.path()];
+                return self.came_back(now, &path, frame);
             }
             return self.forward_reverse(now, frame);
         }
@@ -86,16 +95,8 @@ impl Engine {
         }
     }
 
-    /// A frame that travelled in reverse has reached its source.
+    /// A signal that travelled in reverse has reached its source.
     fn control_received(&mut self, now: Instant, frame: Frame) {
-        if frame.is(flag::ACK) {
-            self.recording.counters.acks_heard += 1;
-            let flow = self.network.flow_of(&frame);
-            return match self.senders.flows[flow].source {
-                Source::Roce(_) => self.packet_acknowledged(now, flow, frame.packet()),
-                _ => self.ack_received(now, flow, frame.tag()),
-            };
-        }
         let ControlFrame::Signal { signal, sampled, sampled_at } = self.signalling.take(frame.carries()) else {
             unreachable!("only signals travel in reverse");
         };

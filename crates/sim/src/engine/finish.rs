@@ -86,6 +86,8 @@ impl Engine {
         for (link, port) in network.links.iter().zip(network.ports.iter()) {
             audit::port(&link.name, port, port.queues().map(|queues| &network.queues[queues]))?;
         }
+        let by_input: IdVec<PortId, Vec<u64>> =
+            network.ports.ids().map(|output| network.recount_by_input(output)).collect();
         for ((id, input), promised) in network.inputs.enumerate().zip(promised.iter().copied()) {
             let link = &network.links[input.port];
             if input.shared.is_none() {
@@ -93,8 +95,10 @@ impl Engine {
             }
             let mut held = 0;
             for output in &network.nodes[link.to].outputs {
-                let queued = network.recount_queued_from(*output, id, u8::MAX);
-                audit::queue_by_input(&network.links[*output].name, network.queued_from(*output, id, u8::MAX), queued)?;
+                let queued = by_input[*output].get(input.position as usize).copied().unwrap_or(0);
+                if let Some(counted) = network.counted_from(*output, id, u8::MAX) {
+                    audit::queue_by_input(&network.links[*output].name, counted, queued)?;
+                }
                 held += queued;
             }
             audit::input(&link.name, input, held)?;

@@ -57,7 +57,7 @@ impl Engine {
             return self.forward(now, next, frame);
         }
         if frame.is(flag::REVERSE) {
-            return self.came_back(now, frame);
+            return self.came_back(now, &path, frame);
         }
         if self.recording.deliver(now, &path, left, frame.octets()) {
             self.close_flow(now);
@@ -115,7 +115,7 @@ impl Engine {
         }
         let queue = self.network.queues[queues].of_class(frame.class());
         let (cp, len) = (queue.cp, queue.octets);
-        if frame.is(flag::BUFFERED) {
+        if self.network.pauses_by_threshold && frame.is(flag::BUFFERED) {
             self.check_pause_threshold(now, id, &frame, len);
         }
         if let Some(cp) = cp
@@ -245,7 +245,7 @@ impl Engine {
 
     /// Queues a frame at a first-in first-out port.
     #[inline(always)]
-    fn enqueue_fifo(&mut self, now: Instant, id: PortId, frame: Frame) -> bool {
+    pub(super) fn enqueue_fifo(&mut self, now: Instant, id: PortId, frame: Frame) -> bool {
         let mut port = &mut self.network.ports[id];
         if !port.surely_fits(frame.octets()) {
             self.network.update_queue(now, id);
@@ -277,6 +277,7 @@ impl Engine {
         self.network.ports[id].ring_mut().reserve_half();
     }
 
+    #[inline(always)]
     fn enqueue_by_class(&mut self, now: Instant, id: PortId, queues: QueuesId, frame: Frame) -> bool {
         let Network { ports, queues: of_ports, inputs, routes, .. } = &mut self.network;
         let of_port = &mut of_ports[queues];
@@ -319,7 +320,7 @@ impl Engine {
     }
 
     /// Pauses the link that a frame came in over, or others too, if it found a long output queue and that is the rule.
-    #[inline]
+    #[inline(never)]
     fn check_pause_threshold(&mut self, now: Instant, output: PortId, frame: &Frame, queued: u64) {
         let ingress = self.network.ingress_port(frame);
         let Some(input) = self.network.ports[ingress].input() else { return };

@@ -65,7 +65,12 @@ impl Engine {
 
     /// Frees the buffer of a frame that has left its node or was dropped there.
     pub(super) fn free(&mut self, now: Instant, frame: &Frame) {
-        let input = self.network.routes.input_of(frame);
+        self.free_at(now, self.network.routes.input_of(frame), frame);
+    }
+
+    /// As [`free`](Engine::free), of the buffer of `input`, which holds the frame.
+    #[inline(always)]
+    pub(super) fn free_at(&mut self, now: Instant, input: InputId, frame: &Frame) {
         let node = self.network.links[self.network.inputs[input].port].to;
         match self.network.nodes[node].counting {
             Counting::EachFrame => {}
@@ -169,12 +174,16 @@ impl Network {
     }
 
     /// Updates the queues of a node's outputs, and with them what its inputs hold.
-    #[cold]
+    #[inline(always)]
     pub(super) fn update_outputs(&mut self, now: Instant, node: NodeId) {
-        if self.nodes[node].paused_groups > 0 {
-            // All outputs have an event at the end of each transmission.
-            return;
+        // While something is paused all outputs have an event at the end of each transmission.
+        if self.nodes[node].paused_groups == 0 {
+            self.update_computing(now, node);
         }
+    }
+
+    #[cold]
+    fn update_computing(&mut self, now: Instant, node: NodeId) {
         for output in 0..self.nodes[node].computing.len() {
             let output = self.nodes[node].computing[output];
             if matches!(self.ports[output].mode(), Mode::Fifo(_)) {

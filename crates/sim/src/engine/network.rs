@@ -29,6 +29,8 @@ pub(super) struct Network {
     pub(super) queue_alphas: IdVec<PortId, Option<Alpha>>,
     /// Whether frames change their class on their way.
     pub(super) remaps: bool,
+    /// Whether a node pauses links because of a frame that finds a long output queue.
+    pub(super) pauses_by_threshold: bool,
     /// What RoCE packets under way carry.
     pub(super) packets: Packets,
 }
@@ -231,7 +233,7 @@ impl PortCp {
     /// Shows it a departure that leaves `len` octets.
     #[inline]
     pub(super) fn on_departure(&mut self, now: Instant, len: Bytes) {
-        if self.observes_departures() {
+        if self.sees_departures {
             self.cp.on_departure(now, len);
         }
     }
@@ -261,7 +263,9 @@ impl Network {
         if !port.observes_departures() {
             return port.update_queue(now);
         }
-        self.act_on_departures(now, id);
+        if port.has_departed(now) {
+            self.act_on_departures(now, id);
+        }
     }
 
     fn act_on_departures(&mut self, now: Instant, id: PortId) {
@@ -280,15 +284,19 @@ impl Network {
         let frees = matches!(port.mode(), Mode::Fifo(Fifo { departures: Departures::ShownAndFreed(_), .. }));
         while let Some(left) = port.next_departed(now) {
             let queue = Queue { len: port.queue_len(), capacity: port.capacity(), rate: port.rate() };
-            cp.mark_departing(left, port.last_departed(), queue);
-            let frame = *port.last_departed();
+            if cp.marks_departures {
+                cp.mark_departing(left, port.last_departed(), queue);
+            }
             if cp.stamps_departures {
                 stamp_first(left, port, cp, packets);
             }
             cp.on_departure(left, queue.len);
-            if frees && frame.is(flag::BUFFERED) {
-                port.last_departed().clear(flag::BUFFERED);
-                inputs[routes.input_of(&frame)].release_departed(&frame, shared_buffers);
+            if frees {
+                let frame = port.last_departed();
+                if frame.is(flag::BUFFERED) {
+                    frame.clear(flag::BUFFERED);
+                    inputs[routes.input_of(frame)].release_departed(frame, shared_buffers);
+                }
             }
         }
     }
@@ -369,12 +377,30 @@ impl Network {
 
     /// Octets queued at `output` of frames that are of one of `classes` and that the buffer of `input` holds.
     pub(super) fn queued_from(&self, output: PortId, input: InputId, classes: u8) -> u64 {
+        self.counted_from(output, input, classes).unwrap_or_else(|| self.recount_queued_from(output, input, classes))
+    }
+
+    /// The same where the output counts it.
+    pub(super) fn counted_from(&self, output: PortId, input: InputId, classes: u8) -> Option<u64> {
         match self.ports[output].mode() {
             Mode::Queues(queues) if self.queues[queues].counts_inputs && (classes == u8::MAX || !self.remaps) => {
-                self.queues[queues].octets_from(self.inputs[input].position, classes)
+                Some(self.queues[queues].octets_from(self.inputs[input].position, classes))
             }
-            _ => self.recount_queued_from(output, input, classes),
+            _ => None,
         }
+    }
+
+    /// Octets queued at `output` that input buffers of its node hold, by the position of the input; as many as occur.
+    pub(super) fn recount_by_input(&self, output: PortId) -> Vec<u64> {
+        let mut octets = Vec::new();
+        for frame in self.queued(output).filter(|frame| frame.is(flag::BUFFERED)) {
+            let position = self.inputs[self.routes.input_of(frame)].position as usize;
+            if octets.len() <= position {
+                octets.resize(position + 1, 0);
+            }
+            octets[position] += frame.octets();
+        }
+        octets
     }
 
     /// As [`queued_from`](Network::queued_from), frame by frame.

@@ -135,9 +135,10 @@ impl Engine {
         let network = &self.network;
         let ingress = network.inputs[input].port;
         let outputs = &network.nodes[network.links[ingress].to].outputs;
-        let held = |output: PortId| network.queued_from(output, input, u8::MAX);
-        let most = outputs.iter().map(|output| held(*output)).max();
-        let fullest = outputs.iter().copied().filter(|output| Some(held(*output)) == most);
+        let held: Vec<(PortId, u64)> =
+            outputs.iter().map(|output| (*output, network.queued_from(*output, input, u8::MAX))).collect();
+        let most = held.iter().map(|(_, octets)| *octets).max();
+        let fullest = held.iter().filter(|(_, octets)| Some(*octets) == most).map(|(output, _)| *output);
         self.schedule.first_of(fullest, now).unwrap_or(ingress)
     }
 }

@@ -1,17 +1,32 @@
 //! RoCE queue pairs: packets forward, acknowledgements in reverse, and what the scheme is told of both.
 
 use super::Engine;
+use super::network::Path;
 use super::schedule::Event;
 use crate::frame::{Frame, Parts, flag};
 use crate::ids::{FlowId, Id, PacketId, PathId, PortId};
 use crate::packets::AckKind;
 use crate::plan::CompletesAt;
+use crate::port::Mode;
 use crate::priority_queues::PauseFrame;
 use crate::queue_pair::{QueuePair, Unanswered};
 use crate::roce::Reply;
+use crate::sender::Sender;
 use crate::source::Source;
 use qcnlab_schemes::{Acknowledgement, Echo, EventKind, LossSign, NotificationPoint, ReactionPoint, TransportEvent};
 use qcnlab_units::{Bytes, Instant, Span};
+
+/// What an acknowledgement has told a sender.
+struct Told {
+    /// Octets that are acknowledged for the first time.
+    newly: Bytes,
+    /// Whether its reaction point is to be told.
+    minds: bool,
+    /// Whether nothing is left to be acknowledged.
+    completes: bool,
+    /// Whether no packet may go because of it.
+    frees_nothing: bool,
+}
 
 impl Engine {
     pub(super) fn queue_pair(&mut self, flow: FlowId) -> &mut QueuePair {
@@ -21,11 +36,73 @@ impl Engine {
         }
     }
 
+    /// The next packet of a queue pair passes its limiter at `at`.
+    #[inline(never)]
+    pub(super) fn pass_packet(&mut self, at: Instant, flow: FlowId) -> Frame {
+        let Engine { network, senders, recording, schedule, .. } = self;
+        let sender = &mut senders.flows[flow];
+        let id = sender.limiter;
+        let limiter = &mut senders.limiters[id];
+        let (frame, timer) = sender.next_packet(at, flow, limiter, &mut network.packets);
+        if let Some(timer) = timer {
+            schedule.set(Event::TransportTimer(flow), timer);
+        }
+        recording.on_sent(flow, frame.octets());
+        if limiter.driver.saw_last
+            && let Some(wake) = limiter.driver.changed_wake()
+        {
+            schedule.set(Event::RpWake(id), wake);
+        }
+        frame
+    }
+
+    /// A queue pair that is alone on its link sends a packet, now or when its pacer and the link allow.
+    #[inline(never)]
+    pub(super) fn release_packet(&mut self, now: Instant, flow: FlowId) {
+        let Engine { network, senders, recording, schedule, .. } = self;
+        let sender = &mut senders.flows[flow];
+        let (limiter_id, port_id) = (sender.limiter, sender.port);
+        let limiter = &mut senders.limiters[limiter_id];
+        let port = &mut network.ports[port_id];
+        let Some(at) = sender.next_release(now, limiter, port) else { return };
+        if at > now {
+            return schedule.set(Event::Release(limiter_id), at);
+        }
+        let (frame, timer) = sender.next_packet(now, flow, limiter, &mut network.packets);
+        if let Some(timer) = timer {
+            schedule.set(Event::TransportTimer(flow), timer);
+        }
+        recording.on_sent(flow, frame.octets());
+        if limiter.driver.saw_last
+            && let Some(wake) = limiter.driver.changed_wake()
+        {
+            schedule.set(Event::RpWake(limiter_id), wake);
+        }
+        let next = if matches!(port.mode(), Mode::Plain | Mode::Alone(_)) && !senders.probe {
+            if let Some(arrival) = port.enqueue_plain(now, frame) {
+                schedule.set(Event::Arrival(port_id), arrival);
+            }
+            sender.next_release(now, limiter, port)
+        } else {
+            self.forward(now, port_id, frame);
+            if self.senders.probe {
+                self.send_probes(now, limiter_id);
+            }
+            self.next_release(now, flow)
+        };
+        if let Some(at) = next {
+            self.schedule.set(Event::Release(limiter_id), at);
+        }
+    }
+
     /// A packet reaches its destination, which may answer.
+    #[inline(always)]
     pub(super) fn packet_received(&mut self, now: Instant, flow: FlowId, frame: Frame) {
         let id = frame.packet();
         let number = self.network.packets.get(id).number;
-        let pair = self.queue_pair(flow);
+        let Source::Roce(pair) = &mut self.senders.flows[flow].source else {
+            unreachable!("packets belong to queue pairs")
+        };
         let reply = pair.receiver.on_packet(now, number);
         let completes = pair.received == Instant::NEVER && pair.receiver.finished();
         if completes {
@@ -36,13 +113,17 @@ impl Engine {
         if let Some(older) = pair.unanswered.newest.replace(id) {
             self.network.packets.end(older);
         }
-        match reply {
-            Reply::Nothing => self.schedule_pair_timer(flow),
-            Reply::Ack if self.is_held_back(now, flow) => self.schedule_pair_timer(flow),
-            Reply::Ack => self.acknowledge(now, flow, AckKind::Positive),
-            Reply::Nack(None) => self.acknowledge(now, flow, AckKind::Negative),
-            Reply::Nack(Some(_)) => self.acknowledge(now, flow, AckKind::NegativeKept),
-            Reply::Trimmed(_) => self.acknowledge(now, flow, AckKind::Trimmed),
+        let answer = match reply {
+            Reply::Nothing => None,
+            Reply::Ack if self.is_held_back(now, flow) => None,
+            Reply::Ack => Some(AckKind::Positive),
+            Reply::Nack(None) => Some(AckKind::Negative),
+            Reply::Nack(Some(_)) => Some(AckKind::NegativeKept),
+            Reply::Trimmed(_) => Some(AckKind::Trimmed),
+        };
+        match answer {
+            Some(kind) => self.answer(now, flow, kind),
+            None => self.schedule_pair_timer(flow),
         }
         if completes {
             self.flow_completed(now, flow, CompletesAt::Receiver);
@@ -69,50 +150,90 @@ impl Engine {
     }
 
     /// A receiver answers the packets that it has not answered yet.
+    #[inline(never)]
     pub(super) fn acknowledge(&mut self, now: Instant, flow: FlowId, kind: AckKind) {
-        let class = self.senders.flows[flow].class;
-        let pair = self.queue_pair(flow);
-        let Unanswered { packets, marked, newest, credit } = std::mem::take(&mut pair.unanswered);
-        let Some(id) = newest else { return };
-        let (size, class) = (pair.ack_frame, pair.ack_class.unwrap_or(class));
-        let expected = pair.receiver.next_expected();
-        let record = self.network.packets.get_mut(id);
-        (record.expected, record.answered, record.marked) = (expected, packets, marked);
+        self.answer(now, flow, kind);
+    }
+
+    /// As [`acknowledge`](Engine::acknowledge), where most acknowledgements are made.
+    #[inline(always)]
+    fn answer(&mut self, now: Instant, flow: FlowId, kind: AckKind) {
+        let Engine { network, senders, recording, .. } = self;
+        let sender = &mut senders.flows[flow];
+        let Source::Roce(pair) = &mut sender.source else { unreachable!("packets belong to queue pairs") };
+        let Some(id) = pair.unanswered.newest else { return };
+        let Unanswered { packets, marked, credit, .. } = std::mem::take(&mut pair.unanswered);
+        let (size, class) = (pair.ack_frame, pair.ack_class.unwrap_or(sender.class));
+        let record = network.packets.get_mut(id);
+        (record.expected, record.answered, record.marked) = (pair.receiver.next_expected(), packets, marked);
         record.kind = kind;
         let path = PathId::new(record.path);
         if let Some(credit) = credit {
-            self.network.packets.grant(id, credit);
+            network.packets.grant(id, credit);
         }
-        let hop = self.network.routes.paths[path].len;
-        self.recording.counters.acks_sent += 1;
+        let Path { len: hop, destination, .. } = network.routes.paths[path];
+        recording.counters.acks_sent += 1;
+        network.nodes[destination].control_sent += u64::from(size);
         let flags = flag::REVERSE | flag::ACK;
-        self.send_reverse(now, Frame::new(Parts { path, tag: id.number(), size, class, hop, flags, limited_by: 0 }));
+        let ack = Frame::new(Parts { path, tag: id.number(), size, class, hop, flags, limited_by: 0 });
+        let port = network.routes.back(&ack).expect("a path has links");
+        let admitted = match self.network.ports[port].mode() {
+            Mode::Fifo(_) => self.enqueue_fifo(now, port, ack),
+            _ => self.enqueue(now, port, ack),
+        };
+        if !admitted {
+            self.drop_control(now, ack);
+        }
     }
 
     /// An acknowledgement reaches the sender.
+    #[inline(always)]
     pub(super) fn packet_acknowledged(&mut self, now: Instant, flow: FlowId, id: PacketId) {
-        let record = self.network.packets.get(id);
-        let sender = &mut self.senders.flows[flow];
+        let Engine { network, senders, recording, schedule, .. } = self;
+        let record = network.packets.get(id);
+        let sender = &mut senders.flows[flow];
         sender.path_acknowledged(now, record);
         let Source::Roce(pair) = &mut sender.source else { unreachable!("packets belong to queue pairs") };
         let newly = match record.kind {
             AckKind::Positive => pair.sender.on_ack(now, record.expected),
-            AckKind::Negative => pair.sender.on_nack(now, record.expected, None),
-            AckKind::NegativeKept => pair.sender.on_nack(now, record.expected, Some(record.number)),
-            AckKind::Trimmed => pair.sender.on_trimmed(now, record.expected, record.number),
+            _ => pair.negatively_acknowledged(now, record),
         };
-        let completes = pair.sender.finished() && self.recording.finishes(now, flow);
+        let completes = pair.sender.finished() && recording.finishes(now, flow);
         let frees_nothing = pair.frees_nothing(record);
-        if pair.minds(record) {
-            self.tell_acknowledged(now, flow, id, newly);
+        let minds = pair.minds(record);
+        if minds || completes {
+            return self.acknowledgement_tells(now, flow, id, Told { newly, minds, completes, frees_nothing });
+        }
+        network.packets.end(id);
+        if let Some(at) = pair.changed_timer() {
+            schedule.set(Event::TransportTimer(flow), at);
+        }
+        if !frees_nothing {
+            self.request_send(now, flow);
+        }
+    }
+
+    /// The rest of [`packet_acknowledged`](Engine::packet_acknowledged), where somebody hears of the acknowledgement.
+    fn acknowledgement_tells(&mut self, now: Instant, flow: FlowId, id: PacketId, told: Told) {
+        if told.minds {
+            self.tell_acknowledged(now, flow, id, told.newly);
+            let Sender { limiter, adapter, .. } = self.senders.flows[flow];
+            if !told.frees_nothing && !told.completes && adapter.is_none() && !self.senders.probe {
+                // A queue pair that is alone on its link is scheduled once: for when its window and its pacer allow.
+                self.update_pacer(now, limiter);
+                self.network.packets.end(id);
+                self.schedule_pair_timer(flow);
+                return self.release_packet(now, flow);
+            }
+            self.rp_changed(now, limiter);
         }
         self.network.packets.end(id);
-        if completes {
+        if told.completes {
             self.flow_completed(now, flow, CompletesAt::Sender);
             self.close_flow(now);
         }
         self.schedule_pair_timer(flow);
-        if !frees_nothing {
+        if !told.frees_nothing {
             self.request_send(now, flow);
         }
     }
@@ -122,8 +243,7 @@ impl Engine {
         let record = self.network.packets.get(id);
         let sender = &mut self.senders.flows[flow];
         let Source::Roce(pair) = &mut sender.source else { unreachable!("packets belong to queue pairs") };
-        let limiter_id = sender.limiter;
-        let limiter = &mut self.senders.limiters[limiter_id].driver;
+        let limiter = &mut self.senders.limiters[sender.limiter].driver;
         let flight = pair.flight();
         if record.answered > 0 && pair.hears(EventKind::Acknowledgement) {
             let ack = Acknowledgement {
@@ -148,7 +268,6 @@ impl Engine {
             }
         }
         pair.update_permits(&limiter.rp);
-        self.rp_changed(now, limiter_id);
     }
 
     /// A timer of a queue pair may have expired.

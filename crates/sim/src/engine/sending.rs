@@ -3,7 +3,7 @@
 use super::Engine;
 use super::schedule::Event;
 use crate::adapter::Adapter;
-use crate::frame::{Frame, flag};
+use crate::frame::Frame;
 use crate::ids::{AdapterId, FlowId, GeneratorId, IdVec, LimiterId, QueuesId};
 use crate::port::Mode;
 use crate::rate_limiter::RateLimiter;
@@ -66,7 +66,10 @@ impl Engine {
     pub(super) fn request_send(&mut self, now: Instant, flow: FlowId) {
         let sender = &self.senders.flows[flow];
         if sender.adapter.is_none() {
-            return self.release_alone(now, flow);
+            return match sender.source {
+                Source::Roce(_) => self.release_packet(now, flow),
+                _ => self.release_alone(now, flow),
+            };
         }
         if !sender.waits && self.joins_limiter(now, flow) {
             let limiter = self.senders.flows[flow].limiter;
@@ -76,6 +79,7 @@ impl Engine {
 
     /// Has a flow that does not wait join the queue of its limiter if it has a frame to send, and schedules it for when
     /// it has one if not; returns whether it joined.
+    #[inline(always)]
     fn joins_limiter(&mut self, now: Instant, flow: FlowId) -> bool {
         self.update_source(now, flow);
         let sender = &mut self.senders.flows[flow];
@@ -97,20 +101,30 @@ impl Engine {
 
     /// Sends the first flow in a limiter's queue on to its adapter, now or when the pacer allows.
     fn advance_limiter(&mut self, now: Instant, id: LimiterId) {
+        if let Some(adapter) = self.move_to_adapter(now, id) {
+            self.schedule_adapter(now, adapter);
+        }
+    }
+
+    /// As [`advance_limiter`](Engine::advance_limiter); returns the adapter at which the flow waits from now on, which is
+    /// not scheduled yet.
+    #[inline(always)]
+    fn move_to_adapter(&mut self, now: Instant, id: LimiterId) -> Option<AdapterId> {
         let limiter = &mut self.senders.limiters[id];
         if limiter.at_adapter {
-            return;
+            return None;
         }
-        let Some(flow) = limiter.queue.front().copied() else { return };
+        let flow = *limiter.queue.front()?;
         let at = limiter.driver.pacer.next();
         if at > now {
-            return self.schedule.set(Event::Release(id), at);
+            self.schedule.set(Event::Release(id), at);
+            return None;
         }
         let sender = &self.senders.flows[flow];
-        let Some(adapter) = sender.adapter else { return };
+        let adapter = sender.adapter?;
         limiter.at_adapter = true;
         self.senders.adapters[adapter].enqueue(sender.class, flow);
-        self.schedule_adapter(now, adapter);
+        Some(adapter)
     }
 
     /// The transmissions of a first-in first-out port end at other times than before: its adapter, if a flow waits there,
@@ -175,17 +189,19 @@ impl Engine {
         if limiter.driver.pacer.next() > now {
             // Its rate was cut while it waited for the link.
             limiter.at_adapter = false;
-            self.advance_limiter(now, limiter_id);
+            self.move_from_adapter(now, id, limiter_id);
         } else {
-            self.send_from_adapter(now, flow);
+            self.send_from_adapter(now, id, flow);
         }
         if self.senders.adapters[id].ready != 0 {
             self.schedule_adapter(now, id);
         }
     }
 
-    /// The flow that an adapter serves sends a frame, if it still has one, and waits again for the next.
-    fn send_from_adapter(&mut self, now: Instant, flow: FlowId) {
+    /// The flow that an adapter serves sends a frame, if it still has one, and waits again for the next. The adapter is to
+    /// be scheduled after that.
+    #[inline(always)]
+    fn send_from_adapter(&mut self, now: Instant, id: AdapterId, flow: FlowId) {
         let sender = &mut self.senders.flows[flow];
         sender.waits = false;
         let limiter_id = sender.limiter;
@@ -202,23 +218,29 @@ impl Engine {
             }
         }
         self.joins_limiter(now, flow);
-        self.advance_limiter(now, limiter_id);
+        self.move_from_adapter(now, id, limiter_id);
+    }
+
+    /// As [`advance_limiter`](Engine::advance_limiter), while adapter `id` serves, which is scheduled after that.
+    #[inline(always)]
+    fn move_from_adapter(&mut self, now: Instant, id: AdapterId, limiter: LimiterId) {
+        if let Some(adapter) = self.move_to_adapter(now, limiter)
+            && adapter != id
+        {
+            self.schedule_adapter(now, adapter);
+        }
     }
 
     /// The next frame of a flow passes its limiter at `at`.
     #[inline(always)]
     pub(super) fn pass_limiter(&mut self, at: Instant, flow: FlowId) -> Frame {
+        if matches!(self.senders.flows[flow].source, Source::Roce(_)) {
+            return self.pass_packet(at, flow);
+        }
         self.update_source(at, flow);
         let sender = &mut self.senders.flows[flow];
         let limiter = &mut self.senders.limiters[sender.limiter];
-        let mut frame = sender.next_frame(at, flow, limiter);
-        if frame.is(flag::SEGMENT) {
-            let (segment, timer) = sender.source.segment_left(at, frame, &mut self.network.packets);
-            frame = segment;
-            if let Some(timer) = timer {
-                self.schedule.set(Event::TransportTimer(flow), timer);
-            }
-        }
+        let frame = sender.next_frame(at, flow, limiter);
         self.recording.on_sent(flow, frame.octets());
         if limiter.driver.saw_last
             && let Some(wake) = limiter.driver.changed_wake()
@@ -232,13 +254,17 @@ impl Engine {
     #[inline]
     pub(super) fn release(&mut self, now: Instant, limiter: LimiterId) {
         let flow = self.senders.limiters[limiter].last_flow;
-        if self.senders.flows[flow].adapter.is_some() {
+        let sender = &self.senders.flows[flow];
+        if sender.adapter.is_some() {
             return self.advance_limiter(now, limiter);
         }
-        self.release_alone(now, flow);
+        match sender.source {
+            Source::Roce(_) => self.release_packet(now, flow),
+            _ => self.release_alone(now, flow),
+        }
     }
 
-    /// As [`release`](Engine::release), for a flow that is alone on its link.
+    /// As [`release`](Engine::release), for a flow that is alone on its link and no queue pair.
     fn release_alone(&mut self, now: Instant, flow: FlowId) {
         let (sender, recording) = (&mut self.senders.flows[flow], &mut self.recording);
         let (limiter_id, port_id, size) = (sender.limiter, sender.port, u64::from(sender.frame));
@@ -249,14 +275,7 @@ impl Engine {
         let port = &mut self.network.ports[port_id];
         let mut next = sender.next_release(now, limiter, port);
         if next.is_some_and(|at| at <= now) {
-            let mut frame = sender.next_frame(now, flow, limiter);
-            if frame.is(flag::SEGMENT) {
-                let (segment, timer) = sender.source.segment_left(now, frame, &mut self.network.packets);
-                frame = segment;
-                if let Some(timer) = timer {
-                    self.schedule.set(Event::TransportTimer(flow), timer);
-                }
-            }
+            let frame = sender.next_frame(now, flow, limiter);
             recording.on_sent(flow, frame.octets());
             if limiter.driver.saw_last
                 && let Some(wake) = limiter.driver.changed_wake()
@@ -293,7 +312,7 @@ impl Engine {
     }
 
     /// When a flow that is alone on its link sends next.
-    fn next_release(&self, now: Instant, flow: FlowId) -> Option<Instant> {
+    pub(super) fn next_release(&self, now: Instant, flow: FlowId) -> Option<Instant> {
         let sender = &self.senders.flows[flow];
         sender.next_release(now, &self.senders.limiters[sender.limiter], &self.network.ports[sender.port])
     }

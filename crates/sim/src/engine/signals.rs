@@ -150,16 +150,22 @@ impl Engine {
 
     /// Carries the state of a reaction point over to its pacer and its wake-up, and sends the probes that it has.
     pub(super) fn rp_changed(&mut self, now: Instant, id: LimiterId) {
-        let limiter = &mut self.senders.limiters[id];
-        if let Some(wake) = limiter.driver.changed_wake() {
-            self.schedule.set(Event::RpWake(id), wake);
-        }
-        if limiter.driver.update_pacer(now) {
+        if self.update_pacer(now, id) {
             self.rate_changed(now, id);
         }
         if self.senders.probe {
             self.send_probes(now, id);
         }
+    }
+
+    /// Carries the state of a reaction point over to its pacer and its wake-up; returns whether its rate has changed.
+    #[inline(always)]
+    pub(super) fn update_pacer(&mut self, now: Instant, id: LimiterId) -> bool {
+        let limiter = &mut self.senders.limiters[id];
+        if let Some(wake) = limiter.driver.changed_wake() {
+            self.schedule.set(Event::RpWake(id), wake);
+        }
+        limiter.driver.update_pacer(now)
     }
 
     /// Counts that a reaction point took the absence of an answer for bandwidth, and whether a congestion point on its

@@ -91,11 +91,12 @@ impl Engine {
         let port_id = queues.port;
         let (mut frame, left, cp) = queues.dequeue_transmitted(position);
         if frame.is(flag::BUFFERED) {
+            let input = self.network.routes.input_of(&frame);
             if queues.counts_inputs {
-                let input = &self.network.inputs[self.network.routes.input_of(&frame)];
-                queues.queues[usize::from(position)].count_out(input.position, frame.octets());
+                let position_of_input = self.network.inputs[input].position;
+                queues.queues[usize::from(position)].count_out(position_of_input, frame.octets());
             }
-            self.free(now, &frame);
+            self.free_at(now, input, &frame);
             frame.clear(flag::BUFFERED);
         }
         let port = &mut self.network.ports[port_id];
@@ -165,9 +166,12 @@ impl Engine {
     fn return_to_fifo(&mut self, now: Instant, id: QueuesId) -> bool {
         let queues = &mut self.network.queues[id];
         let Some(fifo) = queues.unpaused else { return false };
+        if queues.transmissions_due > 0 || !queues.pause_frames.is_empty() {
+            return false;
+        }
         let node = &self.network.nodes[self.network.links[queues.port].from];
         let paused = node.paused_groups > 0 || queues.queues[0].pause.until() > now.ps();
-        if paused || !queues.pause_frames.is_empty() || queues.transmissions_due > 0 {
+        if paused {
             return false;
         }
         let port_id = queues.port;

@@ -124,25 +124,34 @@ impl QpSender {
     /// the window are in flight.
     #[inline]
     pub fn ready(&self) -> bool {
+        self.goes_on() || self.may_repair() && self.has_repair()
+    }
+
+    /// Whether the next packet may go, apart from repairs.
+    #[inline]
+    fn goes_on(&self) -> bool {
         self.next < self.end && self.in_flight() < self.own_window.min(self.permitted)
-            || self.next_repair().is_some()
-            || !self.cut.is_empty()
+    }
+
+    /// Whether packets may be thought lost: without that nothing has to be looked for.
+    #[inline]
+    fn may_repair(&self) -> bool {
+        self.repair.is_some() || !self.cut.is_empty()
+    }
+
+    #[cold]
+    fn has_repair(&self) -> bool {
+        !self.cut.is_empty() || self.next_repair().is_some()
     }
 
     /// The next packet that may go now, repairs first. It counts as sent.
     #[must_use]
+    #[inline(always)]
     pub fn next_packet(&mut self, now: Instant) -> Option<QpPacket> {
-        let number = match self.next_repair() {
-            _ if !self.cut.is_empty() => {
-                let cut = self.cut.pop_front()?;
-                self.cut_sent.push(cut);
-                cut
-            }
-            Some(lost) => {
-                self.repair.as_mut()?.from = lost + 1;
-                lost
-            }
-            None if self.ready() => {
+        let repair = if self.may_repair() { self.take_repair() } else { None };
+        let number = match repair {
+            Some(lost) => lost,
+            None if self.goes_on() => {
                 self.next += 1;
                 self.next - 1
             }
@@ -158,9 +167,21 @@ impl QpSender {
         Some(QpPacket { number, payload: Bytes::new(self.octets(number, number + 1)), again })
     }
 
+    /// The next packet that goes again; it counts as gone.
+    #[cold]
+    fn take_repair(&mut self) -> Option<u32> {
+        if let Some(cut) = self.cut.pop_front() {
+            self.cut_sent.push(cut);
+            return Some(cut);
+        }
+        let lost = self.next_repair()?;
+        self.repair.as_mut()?.from = lost + 1;
+        Some(lost)
+    }
+
     /// Everything below `expected` has arrived; returns how many octets are acknowledged for the first time. Old
     /// acknowledgements, and ones for what was never sent, are ignored.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(&mut self, now: Instant, expected: u32) -> Bytes {
         let before = self.una();
         if expected <= before || expected > self.top {

@@ -96,7 +96,8 @@ impl HpccRp {
     /// Takes the load of the fullest hop into U; returns false if no hop tells anything new.
     fn measure(&mut self, hops: &[HopTelemetry]) -> bool {
         let (mut largest, mut tau) = (f64::NEG_INFINITY, 0.0);
-        for (hop, before) in hops.iter().zip(&self.seen.hops) {
+        for (at, hop) in hops.iter().enumerate().take(MOST_HOPS) {
+            let before = &self.seen.hops[at];
             let time = hop.left_at.since(before.left_at).ps() as f64;
             if time <= 0.0 {
                 continue;
@@ -131,10 +132,12 @@ impl HpccRp {
     }
 
     fn keep(&mut self, ack: &Acknowledgement<'_>) {
-        let len = ack.hops.len().min(MOST_HOPS);
         self.seen.path = ack.path;
-        self.seen.len = len as u8;
-        self.seen.hops[..len].copy_from_slice(&ack.hops[..len]);
+        self.seen.len = ack.hops.len().min(MOST_HOPS) as u8;
+        // Hop by hop: there are few, and a copy of unknown length is a call.
+        for (at, hop) in ack.hops.iter().enumerate().take(MOST_HOPS) {
+            self.seen.hops[at] = *hop;
+        }
     }
 
     fn rate(&self) -> BitRate {

@@ -6,7 +6,7 @@ use crate::deficit_round_robin::DeficitRoundRobin;
 use crate::ids::{FlowId, Id, IdVec, InputId, NodeId, PortCpId, PortId, SinkId};
 use crate::input_buffer::InputBuffer;
 use crate::packets::Packets;
-use crate::plan::{Events, Plan, Traffic};
+use crate::plan::{Events, PauseRule, Plan, Traffic};
 use crate::port::{Departures, FarEnd, Fifo, Mode, Port};
 use crate::priority_queues::PriorityQueues;
 use crate::shared_buffer::SharedBuffer;
@@ -48,6 +48,11 @@ pub(super) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<FlowId>>) {
         shared_buffers: IdVec::new(),
         queue_alphas: IdVec::new(),
         remaps: false,
+        pauses_by_threshold: plan
+            .nodes
+            .iter()
+            .filter_map(|node| node.pause.as_ref())
+            .any(|pause| matches!(pause.rule, PauseRule::Threshold { .. })),
         packets: Packets::new(false),
     };
     for (port, link) in network.links.enumerate() {
