@@ -62,7 +62,7 @@ bench-micro: ## print instructions a call of each scheme and of the pending even
 	@$(PYTHON) benches/micro.py $(ARGS)
 
 bench-phases: ## print instructions a hop by phase of a frame's way (needs valgrind)
-	cargo build --release --quiet -p qcnlab-lab --example workload
+	CARGO_PROFILE_RELEASE_DEBUG=line-tables-only cargo build --release --quiet -p qcnlab-lab --example workload --target-dir target/lines
 	@$(PYTHON) benches/phases.py
 
 bench-growth: $(CORE) ## measure how cost grows with size; draws docs/img/growth.svg

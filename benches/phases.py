@@ -3,8 +3,8 @@
 
 Two runs under callgrind, short and long; their difference leaves set-up out. An instruction counts
 for the source file it was written in, also where it was inlined; what the standard library brings
-(bounds checks, comparisons, vectors) is a row of its own. Needs valgrind, and the example built:
-cargo build --release -p qcnlab-lab --example workload.
+(bounds checks, comparisons, vectors) is a row of its own. Needs valgrind, and the example built
+with line tables in a folder of its own, as `make bench-phases` does.
 
     python benches/phases.py
 """
@@ -17,8 +17,9 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from gate import FAT_TREE, HOTSPOT, PAUSE, ROCE, WORKLOAD
+from gate import FAT_TREE, HERE, HOTSPOT, PAUSE, ROCE
 
+WORKLOAD = HERE.parent / "target/lines/release/examples/workload"
 RUNS = {
     "W1": (["w1-10-senders-cbr"], "10 ms", "30 ms"),
     "W3": (["w3-9-senders-tcp-reno"], "10 ms", "30 ms"),
@@ -95,7 +96,15 @@ def run(arguments: list[str], duration: str) -> tuple[Counter[str], int]:
             text=True,
             check=True,
         )
-        return costs(out), int(done.stdout.split()[0])
+        counted = costs(out)
+        if not tells_files(counted):
+            sys.exit(f"phases: {WORKLOAD} has no line tables; build it by `make bench-phases`")
+        return counted, int(done.stdout.split()[0])
+
+
+def tells_files(counted: Counter[str]) -> bool:
+    """Return whether the program says which source file its instructions are from."""
+    return any("sim/src/engine/" in file for file in counted)
 
 
 def phase(file: str) -> str:
@@ -110,6 +119,8 @@ def main() -> None:
     """Measure and print."""
     if shutil.which("valgrind") is None:
         sys.exit("valgrind is missing (Debian: apt-get install valgrind); nothing was counted")
+    if not WORKLOAD.exists():
+        sys.exit("phases: build it first, by `make bench-phases`")
     table: dict[str, Counter[str]] = {}
     for name, (arguments, short, long) in RUNS.items():
         (low, low_hops), (high, high_hops) = run(arguments, short), run(arguments, long)

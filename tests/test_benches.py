@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import json
 import math
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -250,8 +252,60 @@ def test_scenarios_that_grow_are_legal(number: int) -> None:
 def test_workloads_of_the_bench_are_shipped_or_stand_beside_it() -> None:
     import qcnlab
 
-    for name, *changes in bench("bench").WORKLOADS.values():
+    module = bench("bench")
+    for name, *changes in (module.WORKLOADS | module.LARGE).values():
         assert qcnlab.load(name).with_(*changes).name == Path(name).stem
+
+
+@pytest.mark.parametrize(
+    ("only", "run"),
+    [
+        ([], 22),
+        (["--only", "W9"], 1),
+        (["--only", "W12", "--only", "W9"], 2),
+        (["--only", "W11 fat-tree, PFC", "--only", "W10 64"], 3),
+    ],
+)
+def test_the_bench_runs_what_is_asked_for_and_large_ones_only_then(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, only: list[str], run: int
+) -> None:
+    module = bench("bench")
+    row = {
+        "frame_hops": 1,
+        "events": 1,
+        "cpu_s": 1.0,
+        "mhops_per_cpu_s": 1.0,
+        "rss_above_idle_mib": 0.0,
+    }
+    ran: list[str] = []
+
+    def measure(arguments: list[str]) -> dict[str, float]:
+        ran.append(" ".join(arguments))
+        return row
+
+    monkeypatch.setattr(module, "measure", measure)
+    monkeypatch.setattr(module, "ROUNDS_OF_PAIRS", 2)
+    monkeypatch.setattr(module, "PROGRAM", Path(__file__))
+    monkeypatch.setattr(module, "sweeps", lambda: ([], "swept"))
+    monkeypatch.setattr(module, "archive", lambda rows, rounds: tmp_path)
+    monkeypatch.setattr(sys, "argv", ["bench.py", "--rounds", "1", *only])
+    module.main()
+    assert len(set(ran)) == run
+    monkeypatch.setattr(sys, "argv", ["bench.py", "--only", "W9", "--only", "W13"])
+    with pytest.raises(SystemExit):
+        module.main()
+
+
+def test_a_program_without_line_tables_is_told() -> None:
+    tells_files = bench("phases").tells_files
+    assert not tells_files(Counter({"???": 10, "sim/src/other.rs": 3}))
+    assert tells_files(Counter({"???": 10, "crates/sim/src/engine/hop.rs": 3}))
+
+
+def test_every_gated_workload_has_an_accepted_count() -> None:
+    gate = bench("gate")
+    accepted = json.loads(gate.ACCEPTED.read_text())["instructions_per_hop"]
+    assert list(accepted) == list(gate.WORKLOADS)
 
 
 def test_own_costs_are_summed_and_those_of_calls_are_not(tmp_path: Path) -> None:
