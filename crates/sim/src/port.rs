@@ -674,10 +674,12 @@ mod tests {
         assert_eq!(port.queue_len(), Bytes::new(3000));
         port.update_queue(Instant::from_ps(1_199_999));
         assert_eq!(port.queue_len(), Bytes::new(3000));
+        assert_eq!([1_199_999, 1_200_000].map(|at| port.has_departed(Instant::from_ps(at))), [false, true]);
         assert_eq!((port.on_the_wire().count(), port.waiting().count(), port.held().count()), (0, 2, 2));
         port.update_queue(Instant::from_ps(1_200_000));
         assert_eq!(port.queue_len(), Bytes::new(1500));
         assert_eq!((port.on_the_wire().count(), port.waiting().count(), port.held().count()), (1, 1, 2));
+        assert!(!port.has_departed(Instant::from_ps(1_200_000)), "it is counted already");
     }
 
     #[test]

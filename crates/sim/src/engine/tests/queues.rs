@@ -120,6 +120,9 @@ fn what_an_output_holds_of_an_input_is_counted_in_the_classes_of_the_link() {
         assert_eq!(engine.network.queued_from(output, input, classes), octets, "{input:?} {classes:#b}");
         assert_eq!(engine.network.recount_queued_from(output, input, classes), octets, "{input:?} {classes:#b}");
     }
+    assert_eq!(engine.network.recount_by_input(output), [14 * 1500, 15 * 1500]);
+    assert_eq!(engine.network.counted_from(output, b, u8::MAX), Some(15 * 1500));
+    assert_eq!(engine.network.counted_from(output, b, 1 << 1), None, "classes of the link are not those of the queues");
 }
 
 /// A recorded queue is not that of a lazy sender. Its sender still has the link to itself, with the queues that keep the
