@@ -58,7 +58,8 @@ impl Arrived {
             return;
         }
         self.expected = number;
-        self.beyond.retain(|range| range.end > number);
+        let passed = self.beyond.partition_point(|range| range.end <= number);
+        self.beyond.drain(..passed);
         if let Some(first) = self.beyond.first()
             && first.start <= number
         {

@@ -56,9 +56,11 @@ pub struct QpSender {
     /// What is acknowledged; the first missing one is una.
     acknowledged: Arrived,
     repair: Option<Repair>,
-    /// Selective repeat: packets that were cut to their heads and go again, and those of them that have gone.
+    /// Selective repeat: packets that were cut to their heads and go again. The first is not acknowledged.
     cut: VecDeque<u32>,
-    cut_sent: Vec<u32>,
+    /// What `acknowledged` has, and all that were cut since the last timeout: no repair looks at them. `None` while
+    /// nothing that was cut is outstanding.
+    settled: Option<Arrived>,
     rto: Span,
     rto_low: Span,
     few: u32,
@@ -99,7 +101,7 @@ impl QpSender {
             acknowledged: Arrived::default(),
             repair: None,
             cut: VecDeque::new(),
-            cut_sent: Vec::new(),
+            settled: None,
             rto: config.rto,
             rto_low: config.rto_low,
             few: config.rto_low_packets,
@@ -171,7 +173,7 @@ impl QpSender {
     #[cold]
     fn take_repair(&mut self) -> Option<u32> {
         if let Some(cut) = self.cut.pop_front() {
-            self.cut_sent.push(cut);
+            self.forget_old_cuts();
             return Some(cut);
         }
         let lost = self.next_repair()?;
@@ -189,9 +191,8 @@ impl QpSender {
         }
         self.acknowledged.advance(expected);
         let una = self.una();
-        if !(self.cut.is_empty() && self.cut_sent.is_empty()) {
-            self.cut.retain(|number| *number >= una);
-            self.cut_sent.retain(|number| *number >= una);
+        if self.settled.is_some() {
+            self.settle(expected);
         }
         self.next = self.next.max(una);
         if self.repair.is_some_and(|repair| una >= repair.until) {
@@ -219,6 +220,9 @@ impl QpSender {
             (QpRecovery::SelectiveRepeat, Some(here)) => {
                 if here < self.top {
                     self.acknowledged.insert(here);
+                    if let Some(settled) = &mut self.settled {
+                        settled.insert(here);
+                    }
                 }
                 let repair = self.repair.get_or_insert(Repair { until: self.top, from: expected, to: expected });
                 repair.to = repair.to.max(self.acknowledged.highest());
@@ -238,7 +242,10 @@ impl QpSender {
         match self.recovery {
             QpRecovery::GoBackN if expected == self.una() => self.next = expected,
             QpRecovery::GoBackN => {}
-            QpRecovery::SelectiveRepeat => self.cut.push_back(number),
+            QpRecovery::SelectiveRepeat => {
+                self.settled.get_or_insert_with(|| self.acknowledged.clone()).insert(number);
+                self.cut.push_back(number);
+            }
         }
         newly
     }
@@ -265,7 +272,7 @@ impl QpSender {
             QpRecovery::SelectiveRepeat => {
                 self.repair = Some(Repair { until: self.top, from: self.una(), to: self.top });
                 self.cut.clear();
-                self.cut_sent.clear();
+                self.settled = None;
             }
         }
         self.restart_timer(now);
@@ -321,11 +328,27 @@ impl QpSender {
     #[inline]
     fn next_repair(&self) -> Option<u32> {
         let repair = self.repair?;
-        let mut lost = self.acknowledged.missing_from(repair.from);
-        while self.cut_sent.contains(&lost) || self.cut.contains(&lost) {
-            lost = self.acknowledged.missing_from(lost + 1);
-        }
+        let lost = self.settled.as_ref().unwrap_or(&self.acknowledged).missing_from(repair.from);
         (lost < repair.to).then_some(lost)
+    }
+
+    /// Everything below `expected` needs no repair.
+    #[cold]
+    fn settle(&mut self, expected: u32) {
+        if let Some(settled) = &mut self.settled {
+            settled.advance(expected);
+            if settled.highest() <= self.acknowledged.expected() {
+                self.settled = None;
+            }
+        }
+        self.forget_old_cuts();
+    }
+
+    /// Takes packets off the front that were cut and have been acknowledged since.
+    fn forget_old_cuts(&mut self) {
+        while self.cut.front().is_some_and(|number| *number < self.una()) {
+            self.cut.pop_front();
+        }
     }
 
     #[inline]

@@ -157,6 +157,46 @@ fn a_packet_that_was_cut_and_has_come_does_not_go_again() {
     assert!(numbers(&mut sender, us(11)).is_empty());
 }
 
+/// 0 is lost for good, and of 1 to 29 999 all but every third are cut and go again, some of them twice, while answers say
+/// that every third came. Nothing but 0 is left to repair, and each packet costs the same: a search through all that went
+/// again, for each of them, would take hours.
+#[test]
+fn many_cut_packets_cost_no_more_each_than_a_few() {
+    const PACKETS: u32 = 30_000;
+    let began = std::time::Instant::now();
+    let mut sender = QpSender::new(&config(QpRecovery::SelectiveRepeat), Some(Bytes::new(u64::from(PACKETS) * 1000)));
+    assert_eq!(numbers(&mut sender, us(0)).len(), PACKETS as usize);
+    let mut again = 0;
+    for number in 1..PACKETS {
+        if number % 3 == 0 {
+            sender.on_nack(us(10), 0, Some(number));
+        } else {
+            sender.on_trimmed(us(10), 0, number);
+            again += 1;
+            if number % 7 == 0 {
+                assert_eq!(sender.next_packet(us(10)).map(|packet| packet.number), Some(number));
+                sender.on_trimmed(us(10), 0, number);
+                again += 1;
+            }
+        }
+        let sent = numbers(&mut sender, us(10));
+        let first = if number == 3 { Some(0) } else { (number % 3 != 0).then_some(number) };
+        assert_eq!(sent, Vec::from_iter(first));
+        assert!(began.elapsed().as_secs() < 60, "{number} packets take a minute");
+    }
+    assert_eq!(sender.stats().retransmitted, again + 1);
+    // 0 comes at last, with all up to 20 000: 20 000 was cut again, and goes; 20 002 goes after it.
+    sender.on_trimmed(us(20), 0, 19_999);
+    sender.on_trimmed(us(20), 0, 20_000);
+    sender.on_trimmed(us(20), 0, 20_002);
+    sender.on_ack(us(21), 20_000);
+    assert_eq!(numbers(&mut sender, us(21)), [20_000, 20_002]);
+    // After a timeout all goes again that is not known to have come.
+    assert!(sender.on_wake(us(1000)));
+    let all = numbers(&mut sender, us(1000));
+    assert_eq!(all, (20_000..PACKETS).filter(|number| number % 3 != 0).collect::<Vec<_>>());
+}
+
 /// Packets 1 and 2 of 0 to 3 are cut. 1 goes again and is lost, 2 waits; a timeout repeats all that is missing, in order.
 #[test]
 fn a_timeout_repeats_what_was_cut_and_has_gone_again() {
