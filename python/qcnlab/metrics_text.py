@@ -32,6 +32,11 @@ UNLESS_ZERO = frozenset(
 )  # fmt: skip
 """Metrics that say nothing of a run where they are 0 in all replications."""
 
+SPLIT = """\
+Flows cross the bottleneck with only a part of their frames: they take several ways, or their way
+changes. Metrics of its throughput, such as util_before and bottleneck_gbps, are none."""
+"""Why metrics of throughput are missing where one port does not carry all that flows get."""
+
 
 def metrics_text(result: Result, *, every: bool = False) -> str:
     """Return title, scheme and metrics of a result, as `qcnlab run` prints them.
@@ -41,9 +46,17 @@ def metrics_text(result: Result, *, every: bool = False) -> str:
     note = endings.flows(result.summary["metrics"])
     note = f"\n\n{note}" if note else ""
     all_, told = rows(result), rows(result) if every else telling(result)
+    if _is_split(result.summary["metrics"]):
+        note += f"\n\n{SPLIT}"
     if len(told) < len(all_):
         note += f"\n\n{len(all_) - len(told)} more metrics are none or 0 here; --all shows them."
     return f"{head(result)}\n\n{text.table(header(result), told, left=4)}{note}"
+
+
+def _is_split(metrics: dict[str, dict[str, Any]]) -> bool:
+    """Return whether metrics of throughput are none because flows cross the bottleneck in part."""
+    known = metrics["bottleneck_gbps"]["values"], metrics["aggregate_gbps"]["values"]
+    return any(through is None and all_ is not None for through, all_ in zip(*known, strict=True))
 
 
 def head(result: Result) -> str:

@@ -46,6 +46,11 @@ pub(crate) struct Fabric {
     pub(crate) entries: Vec<u32>,
     /// Whether each flow crosses it.
     pub(crate) crossing: Arc<[bool]>,
+    /// Whether each flow crosses it with all its frames or with none: otherwise what crosses it is not known where flows
+    /// end.
+    pub(crate) always_crossed: bool,
+    /// Whether the first hotspot slows it.
+    pub(crate) hotspot_at_bottleneck: bool,
     /// Its own rate, outside hotspots, bit/s.
     pub(crate) link_bps: f64,
     /// Rate that the flows across it offer together, as far as their own links allow, bit/s.
@@ -101,6 +106,7 @@ impl Fabric {
         let (flows, generators) = traffic::plans(scenario, &resolved, index);
         let replays = traffic::replays(scenario, &resolved);
         let crossing: Arc<[bool]> = (0..flows.len()).map(|flow| resolved.crosses_bottleneck(flow)).collect();
+        let always_crossed = (0..flows.len()).all(|flow| resolved.crosses_always_or_never(flow));
         let offered =
             resolved.wanted_bps.iter().zip(crossing.iter()).filter(|(_, crosses)| **crosses).map(|(bps, _)| bps);
         Ok(Fabric {
@@ -120,6 +126,8 @@ impl Fabric {
             offered_bps: offered.sum(),
             wanted_bps: resolved.wanted_bps,
             shares: OnceLock::new(),
+            always_crossed,
+            hotspot_at_bottleneck: resolved.hotspots.first() == Some(&resolved.bottleneck),
             crossing,
             port_names: ports.iter().map(|port| port.name.clone()).collect(),
             flow_names: flows.iter().map(|flow| flow.name.clone()).collect(),

@@ -167,7 +167,9 @@ pub fn metric_in_window(
     let names = || METRICS.iter().map(|metric| metric.name).chain(WINDOW_METRICS.iter().map(|metric| metric.name));
     match METRICS.iter().find(|metric| metric.name == name).map(|metric| metric.definition) {
         Some(Definition::Queue(of)) => Ok((!rows.queue.is_empty()).then(|| of(&rows.queue_stats()))),
-        Some(Definition::Outside(of) | Definition::Whole(_, of)) => Ok(of(&rows.flow_octets())),
+        Some(Definition::Outside(of) | Definition::Whole(_, of) | Definition::Through(of)) => {
+            Ok(of(&rows.flow_octets()))
+        }
         Some(Definition::Run(_)) => Err(WindowError::WholeRun { name: name.to_owned() }),
         None => {
             let nearest = nearest(name, names());

@@ -46,6 +46,9 @@ enum Definition {
     /// Of the octets of some flows from the end of warm-up to the end. The first function is told whether a flow crosses
     /// the bottleneck, and returns whether it counts.
     Whole(fn(bool) -> bool, fn(&FlowOctets) -> Option<f64>),
+    /// Of the octets of the flows that cross the bottleneck, from the end of warm-up to the end, where all their octets
+    /// cross it.
+    Through(fn(&FlowOctets) -> Option<f64>),
     /// Of the run as a whole; there is no other window.
     Run(fn(&RunView<'_>) -> Option<f64>),
 }
@@ -56,6 +59,7 @@ impl Definition {
             Definition::Queue(of) => view.queue(of),
             Definition::Outside(of) => of(&view.octets_outside()),
             Definition::Whole(counts, of) => of(&view.octets_whole(counts)),
+            Definition::Through(of) => view.through().and_then(|_| of(&view.octets_whole(|crosses| crosses))),
             Definition::Run(of) => of(view),
         }
     }
@@ -71,7 +75,7 @@ pub const METRICS: &[Metric] = &[
                 carries at least 95 % of its mean before the hotspot for record.recovery_hold, by default 10 ms. None when \
                 it never does, or carries nothing before the hotspot.",
         source: "decks 000 and 001, recovery time",
-        definition: Definition::Run(|view| view.ms_after_hotspot(&view.meter.bins.recovery)),
+        definition: Definition::Run(|view| view.ms_after_hotspot(|bins| &bins.recovery)),
     },
     Metric {
         name: "rec95_ms",
@@ -80,7 +84,7 @@ pub const METRICS: &[Metric] = &[
         about: "From the end of the hotspot to the end of the first throughput bin at 95 % or more of what the link \
                 and the sources allow: the smaller of link rate and offered rate.",
         source: "deck 001, recovery time, read as a single bin",
-        definition: Definition::Run(|view| view.ms_after_hotspot(&view.meter.bins.one_at_95)),
+        definition: Definition::Run(|view| view.ms_after_hotspot(|bins| &bins.one_at_95)),
     },
     Metric {
         name: "rec95s_ms",
@@ -89,7 +93,7 @@ pub const METRICS: &[Metric] = &[
         about: "As rec95_ms, but the bin is the first of those that last at 95 % or more for record.rec95s_hold, by \
                 default 5 ms.",
         source: "deck 001, recovery time, read as a lasting level",
-        definition: Definition::Run(|view| view.ms_after_hotspot(&view.meter.bins.lasting_at_95)),
+        definition: Definition::Run(|view| view.ms_after_hotspot(|bins| &bins.lasting_at_95)),
     },
     Metric {
         name: "onset_ms",
@@ -107,15 +111,16 @@ pub const METRICS: &[Metric] = &[
         about: "Octets through the bottleneck from the end of warm-up to the start of the hotspot (without one, to \
                 the end), as a share of what the link could carry.",
         source: "-",
-        definition: Definition::Run(|view| view.of_link(view.meter.bins.before.value())),
+        definition: Definition::Run(|view| view.of_link(view.through()?.before.value())),
     },
     Metric {
         name: "util_during",
         title: "utilisation during",
         unit: "",
-        about: "Octets through the bottleneck during the hotspot, as a share of what its reduced rate could carry.",
+        about: "Octets through the bottleneck during the hotspot, as a share of what it could carry then: at the \
+                hotspot's rate, or at its own where the hotspot slows another port.",
         source: "-",
-        definition: Definition::Run(|view| Some(view.meter.bins.during.value()? / view.hotspot_bps?)),
+        definition: Definition::Run(|view| Some(view.through()?.during.value()? / view.hotspot_bps?)),
     },
     Metric {
         name: "util_after",
@@ -124,7 +129,7 @@ pub const METRICS: &[Metric] = &[
         about: "Octets through the bottleneck from the end of the hotspot to the end of the run, recovery included, \
                 as a share of what the link could carry.",
         source: "-",
-        definition: Definition::Run(|view| view.of_link(view.meter.bins.after.value())),
+        definition: Definition::Run(|view| view.of_link(view.through()?.after.value())),
     },
     Metric {
         name: "throughput_outside_gbps",
@@ -218,9 +223,10 @@ pub const METRICS: &[Metric] = &[
         unit: "Gb/s",
         about: "Mean rate that the flows which cross the bottleneck get, from the end of warm-up to the end of the \
                 run, hotspots included. Each metric of the bottleneck's throughput counts these flows where they \
-                end.",
+                end. All of them are None where a flow crosses the bottleneck with only a part of its frames, as it takes \
+                several ways or its way changes: what crosses one port is then not known where flows end.",
         source: "deck 004, hot port throughput",
-        definition: Definition::Whole(|crosses| crosses, FlowOctets::total_gbps),
+        definition: Definition::Through(FlowOctets::total_gbps),
     },
     Metric {
         name: "aggregate_gbps",
@@ -430,6 +436,9 @@ pub(crate) const LOWER_BOUNDS: &[(&str, &str)] = &[
     ("slowdown_mean", "unfinished"),
     ("slowdown_p99", "unfinished"),
 ];
+
+/// Metrics that are shares of a whole: from 0 to 1.
+pub const SHARES: &[&str] = &["util_before", "util_during", "util_after", "queue_empty_frac", "jain", "paused_frac"];
 
 /// The metrics of one run, in the order of [`METRICS`].
 pub(crate) fn measure(scenario: &Scenario, fabric: &Fabric, meter: Meter, done: &Finished) -> Vec<Option<f64>> {

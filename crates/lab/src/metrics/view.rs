@@ -2,7 +2,7 @@
 
 use super::completion::{Completion, completions};
 use super::flow_octets::FlowOctets;
-use super::meter::Meter;
+use super::meter::{Meter, RateSums};
 use super::tallies::{SampleStats, Streak};
 use crate::fabric::{Fabric, Shares};
 use crate::scenario::Scenario;
@@ -13,6 +13,7 @@ use std::ops::Range;
 pub(super) struct RunView<'a> {
     pub(super) done: &'a Finished,
     pub(super) meter: Meter,
+    /// Rate of the bottleneck during the hotspot, bit/s.
     pub(super) hotspot_bps: Option<f64>,
     pub(super) parts: Parts,
     fabric: &'a Fabric,
@@ -33,7 +34,10 @@ const MS: f64 = 1e9;
 impl<'a> RunView<'a> {
     pub(super) fn new(scenario: &Scenario, fabric: &'a Fabric, mut meter: Meter, done: &'a Finished) -> RunView<'a> {
         meter.close(done.end.ps());
-        let hotspot_bps = scenario.hotspots.first().map(|hotspot| hotspot.rate.as_f64());
+        let hotspot_bps = scenario.hotspots.first().map(|hotspot| match fabric.hotspot_at_bottleneck {
+            true => hotspot.rate.as_f64(),
+            false => fabric.link_bps,
+        });
         let completions = completions(fabric, done).into_iter().flatten().collect();
         let parts = Parts {
             storms: !scenario.pause_storms.is_empty(),
@@ -42,6 +46,11 @@ impl<'a> RunView<'a> {
             trimming: scenario.switches.iter().any(|switch| switch.trim_to.is_some()),
         };
         RunView { done, meter, hotspot_bps, parts, fabric, completions }
+    }
+
+    /// The rates through the bottleneck, if they are known: each flow crosses it with all its frames or with none.
+    pub(super) fn through(&self) -> Option<&RateSums> {
+        self.fabric.always_crossed.then_some(&self.meter.bins)
     }
 
     /// A total of the run, if the scenario has what it counts.
@@ -55,7 +64,8 @@ impl<'a> RunView<'a> {
     }
 
     /// From the end of the hotspot to the end of the first bin of a streak.
-    pub(super) fn ms_after_hotspot(&self, streak: &Streak) -> Option<f64> {
+    pub(super) fn ms_after_hotspot(&self, streak: impl Fn(&RateSums) -> &Streak) -> Option<f64> {
+        let streak = streak(self.through()?);
         let after = self.meter.windows.after.as_ref()?;
         Some((self.end_of(streak.first()?) - after.start) as f64 / MS)
     }
@@ -70,19 +80,24 @@ impl<'a> RunView<'a> {
     }
 
     fn recovered(&self) -> bool {
-        self.meter.bins.recovery.first().is_some()
+        self.recovery_bin().is_some()
+    }
+
+    /// The first bin of the recovery, if there is one and throughput tells it.
+    fn recovery_bin(&self) -> Option<u64> {
+        self.through()?.recovery.first()
     }
 
     /// The windows outside the hotspot and its recovery.
     fn outside(&self) -> Vec<Range<u64>> {
         let windows = &self.meter.windows;
-        let from = |after: &Range<u64>| self.meter.bins.recovery.first().map_or(after.start, |bin| self.end_of(bin));
+        let from = |after: &Range<u64>| self.recovery_bin().map_or(after.start, |bin| self.end_of(bin));
         let after = windows.after.as_ref().map(|after| from(after)..after.end);
         [windows.before.clone()].into_iter().chain(after).collect()
     }
 
     pub(super) fn outside_bps(&self) -> Option<f64> {
-        let bins = &self.meter.bins;
+        let bins = self.through()?;
         if self.recovered() { bins.outside.value() } else { bins.around.value() }
     }
 

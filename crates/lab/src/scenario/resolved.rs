@@ -404,6 +404,14 @@ impl ResolvedScenario {
     pub(crate) fn crosses_bottleneck(&self, flow: usize) -> bool {
         self.paths[flow].iter().any(|path| path.contains(&self.bottleneck))
     }
+
+    /// Whether the bottleneck is on all paths that flow `flow` ever has, or on none. Otherwise only a part of its octets
+    /// crosses the bottleneck.
+    pub(crate) fn crosses_always_or_never(&self, flow: usize) -> bool {
+        let changed = self.reroutes.iter().filter(|change| change.flow == flow).flat_map(|change| change.paths.iter());
+        let crosses = self.crosses_bottleneck(flow);
+        self.paths[flow].iter().chain(changed).all(|path| path.contains(&self.bottleneck) == crosses)
+    }
 }
 
 /// For each node the first table that fits it; every table must fit one.
