@@ -138,3 +138,15 @@ def test_bins_between_half_a_start_and_the_start_and_those_after_an_end(
     # Where the visitor ends with the last bin there is none after it.
     short = flows_of(visitor, monkeypatch, rates[:16], step)
     assert back(short, 0, step * 1e3) == INF
+
+
+@pytest.mark.parametrize("wrong", ["beta=2", "lag=-1", "delay=nan", "gain=0"])
+def test_settings_are_refused_without_the_numbers(wrong: str) -> None:
+    """Reading the book checks each case; working out all its models takes seconds."""
+    settings = ["gain=2", "lag=40", "delay=19", wrong]
+    with pytest.raises(ValueError) as by_check:
+        models.CHECKS["lag_loop"](settings)
+    with pytest.raises(ValueError) as by_model:
+        models.lag_loop(settings)
+    assert str(by_check.value) == str(by_model.value)
+    assert models.CHECKS.keys() <= models.MODELS.keys()

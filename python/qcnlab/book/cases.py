@@ -13,7 +13,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from qcnlab.api import Scenario, load
-from qcnlab.book.models import MODELS
+from qcnlab.book.models import CHECKS, MODELS
 from qcnlab.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _axis(axis: str, case: TomlTable) -> dict[str, list[str]]:
 def _check(case: Case, table: TomlTable) -> None:
     try:
         if case.model:
-            MODELS[case.model](case.changes)
+            CHECKS.get(case.model, MODELS[case.model])(case.changes)
         else:
             case.build()
     except (ScenarioError, ValueError) as error:

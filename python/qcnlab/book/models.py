@@ -100,3 +100,6 @@ MODELS: dict[str, Callable[[Sequence[str]], dict[str, float]]] = {
     "timely_margin": timely_margin,
 }
 """Every model by name."""
+
+CHECKS: dict[str, Callable[[Sequence[str]], object]] = {"lag_loop": loop_of}
+"""What refuses a model's settings as the model does, where its numbers take long."""
