@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long test-all extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters gate fuzz fuzz-live mutants new-scheme docs site lab lint wheel wheel-test wheel-here audit clean
+.PHONY: help demo test test-long test-all extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters gate fuzz fuzz-live mutants unseen-values new-scheme docs site lab lint wheel wheel-test wheel-here audit clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -101,6 +101,9 @@ fuzz-live: ## send hostile frames into a live network at full rate for 10 minute
 
 mutants: $(CORE) $(VENV)/.tools target/tools/bin/cargo-mutants ## plant 200 bugs and count those that the tests notice (ARGS="--sample 0": all)
 	@nice -n 19 $(BIN)/python tests/mutants.py $(ARGS)
+
+unseen-values: $(CORE) $(VENV)/.tools ## run the Python tests under a trace and list the values of parameters and keys that no test uses
+	@nice -n 19 $(BIN)/python tests/unseen_values.py $(ARGS)
 
 target/tools/bin/cargo-mutants:
 	cargo install --locked --version 25.3.1 --root target/tools cargo-mutants

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
-from qcnlab.errors import FolderError
+from qcnlab.errors import AnalysisError, FolderError
 from qcnlab.facts import facts
 from qcnlab.folders import NewFolder, parse_json, read_summed, write_json, write_sums
 from qcnlab.run_files import (
@@ -131,8 +131,11 @@ class Result:
         KeyError
             For a metric that is not in `summary["metrics"]`.
         AnalysisError
-            For a window that is empty, and a metric that has none or needs a limit.
+            For a window that is empty, a metric that has none or needs a limit, and `flows` or a
+            `limit` without a window.
         """
+        if window is None and (flows or limit is not None):
+            raise AnalysisError("flows and a limit go with a window: give window=(start, end)")
         if window is not None:
             from statistics import median
 

@@ -119,6 +119,45 @@ fn limits_end_a_capture_and_not_the_run() {
     assert!((0.9..2.0).contains(&ratio), "estimated {estimate:?}, took {:?}", summary.size);
 }
 
+/// To the picosecond: a frame of the first instant is in, one of the last is not. None may be kept, or fewer than there are
+/// ports, and what a frame keeps at most stands in the file.
+#[test]
+fn the_edges_of_a_capture() {
+    let scenario = shipped(
+        HOTSPOT,
+        &["duration=2 ms", "warmup=0 s", "traffic.0.start_jitter=0 s", "hotspot.0.from=1 ms", "hotspot.0.until=1.5 ms"],
+    );
+    let file = Temporary::new("edges");
+    let all = CaptureOptions::new(&file.0, "*->switch, switch->sink");
+    let with = |options: CaptureOptions| {
+        let (_, summary) = captured(&scenario, &options);
+        let times: Vec<u64> = rows(&file.0).iter().map(|row| row["time_ns"].as_u64().unwrap()).collect();
+        assert_eq!(times.len() as u64, summary.frames);
+        (times, summary.limit)
+    };
+    let (times, limit) = with(all.clone());
+    assert_eq!((&times[..3], limit), (&[0; 3][..], None), "three announcements");
+    // Frames of 1500 octets leave sources each 1200 ns.
+    let (first, last) = (12_000, 24_000);
+    assert!(times.contains(&first) && times.contains(&last));
+    let at = |ns: u64| Instant::from_ps(ns * 1000);
+    let (within, _) = with(CaptureOptions { from: at(first), until: at(last), ..all.clone() });
+    assert_eq!(within, times.iter().copied().filter(|ns| (first..last).contains(ns)).collect::<Vec<_>>());
+    for most in [0, 1, 2, 3, 4] {
+        let (some, limit) = with(CaptureOptions { max_frames: Some(most), ..all.clone() });
+        assert_eq!((some.len() as u64, limit), (most, Some("frames")), "{most}");
+    }
+    with(CaptureOptions { snap_len: Some(80), ..all });
+    let mut reader = qcnlab_capture::CaptureReader::new(std::fs::File::open(&file.0).unwrap()).unwrap();
+    let mut longest = 0;
+    while let Some(frame) = reader.next_frame().unwrap() {
+        longest = longest.max(frame.octets.len());
+    }
+    assert!((74..=80).contains(&longest), "{longest}");
+    let snap_len = |number| reader.interface(qcnlab_capture::InterfaceId(number)).map(|interface| interface.snap_len);
+    assert_eq!([snap_len(0), snap_len(2), snap_len(3)], [Some(80), Some(80), None]);
+}
+
 #[test]
 fn what_cannot_be_captured_is_refused_before_the_run() {
     let scenario = shipped(HOTSPOT, &[]);

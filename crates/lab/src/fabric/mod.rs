@@ -428,6 +428,8 @@ fn services(
 }
 
 #[cfg(test)]
+mod moved;
+#[cfg(test)]
 mod permuted;
 #[cfg(test)]
 mod tests;

@@ -441,6 +441,27 @@ mod tests {
         assert_eq!(of_ramp("jain", (0.0, 2e-3), 0.0), Some(0.5));
     }
 
+    /// A level that is just reached counts; one bin may be enough; drops at several times add up; the flow whose rows are
+    /// there counts, whichever it is.
+    #[test]
+    fn levels_just_reached_and_rows_of_one_flow_count() {
+        assert_eq!(of_ramp("ramp_ms", (0.0, 16e-3), 0.5), Some(8.0));
+        let one = Traces { recovery_hold_s: 2e-3, ..ramp() };
+        let regain = |limit| metric_in_window("regain_ms", &one, (0.0, 16e-3), Some(limit)).expect("a metric");
+        assert_eq!(
+            [regain(3.0), regain(10.0), regain(10.1)].map(|ms| ms.map(f64::round)),
+            [Some(8.0), Some(14.0), None]
+        );
+        is("bottleneck_drops", (1.0, 1.010), None, 7.0);
+        is("bottleneck_drops", (1.002, 1.008), None, 3.0);
+        let second =
+            Traces { bin_flow: vec![1; 3], bin_time_s: vec![0.0, 2e-3, 4e-3], bin_rate_bps: vec![4e9; 3], ..ramp() };
+        let mean = metric_in_window("bottleneck_gbps", &second, (0.0, 6e-3), None).expect("a metric");
+        assert!(mean.is_some_and(|mean| (mean - 4.0).abs() < 1e-9), "{mean:?}");
+        // 0 is a limit, too.
+        assert_eq!(of_ramp("first_fall_ms", (0.0, 3e-3), 0.0), None);
+    }
+
     #[test]
     fn what_has_no_window_is_refused() {
         let refused =

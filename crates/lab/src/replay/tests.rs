@@ -278,6 +278,27 @@ fn frames_out_of_order_are_mended_or_refused() {
     assert_eq!(hint.unwrap(), "sort the frames first: reordercap IN OUT");
 }
 
+/// Octets that the capture does not count come before frames are padded to 64. The same file asked for otherwise is
+/// surveyed anew, though the one before is kept.
+#[test]
+fn what_is_asked_for_is_surveyed() {
+    let frames = [udp(0, 1, 9, 700, 46), udp(1000, 1, 9, 700, 61), udp(2000, 1, 9, 700, 1000)];
+    let file = TestFile::new("asked", &capture(&frames));
+    let octets = |selection: &Selection| CaptureSurvey::of(&file.0, selection).unwrap().octets();
+    let with = |fcs: u64| Selection { fcs: Bytes::new(fcs), ..everything() };
+    assert_eq!([0, 4, 20, 0].map(|fcs| octets(&with(fcs))), [1128, 64 + 65 + 1004, 66 + 81 + 1020, 1128]);
+    let class = |keep_priority: bool| {
+        let survey = CaptureSurvey::of(&file.0, &Selection { keep_priority, ..everything() }).unwrap();
+        survey.flows[0].class
+    };
+    assert_eq!([false, true, false].map(class), [None, Some(5), None]);
+    let window = Selection { window_end: Some(Span::from_us(1)), ..everything() };
+    assert_eq!((octets(&window), octets(&everything())), (64, 1128));
+    // Half of 3 octets is 1.5, which is 2; a third of 1 is 0.33, and still one.
+    let half = |octets| Pace::new(1.0, 0.5).octets(octets).get();
+    assert_eq!(([1, 2, 3, 5].map(half), Pace::new(1.0, 1.0 / 3.0).octets(1).get()), ([1, 1, 2, 3], 1));
+}
+
 /// Twice as slow; and of ten frames of 100 octets 1.5 times the octets are 15 frames, 0.25 times 2 frames of 2.5.
 #[test]
 fn time_and_rate_are_scaled() {

@@ -274,6 +274,30 @@ mod tests {
         assert!(!joins(&network, "pod3-aggregation1", "core3"));
     }
 
+    /// Links of hosts are slow and short, those between switches fast and long, on every level.
+    #[test]
+    fn links_between_switches_are_trunks() {
+        for network in [
+            chain(3, 2, LINK, TRUNK),
+            parking_lot(3, 2, LINK, TRUNK),
+            tree(3, 2, 2, LINK, TRUNK),
+            leaf_spine(2, 3, 2, LINK, TRUNK),
+            fat_tree(4, LINK, TRUNK),
+        ] {
+            let network = network.unwrap();
+            let is_switch = |node: u32| network.nodes[node as usize].role == Role::Switch;
+            for (number, link) in network.links.iter().enumerate() {
+                let cable = if is_switch(link.a) && is_switch(link.b) { TRUNK } else { LINK };
+                assert_eq!(
+                    (link.rate, link.delay),
+                    (cable.rate, cable.delay),
+                    "link {number} of {}",
+                    network.links.len()
+                );
+            }
+        }
+    }
+
     #[test]
     fn sizes_that_cannot_be_are_refused() {
         let said = |error: Result<Network, TopologyError>| error.unwrap_err().to_string();
