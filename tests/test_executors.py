@@ -21,9 +21,9 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, extra
-from qcnlab.api import MOST_SEED
 from qcnlab.sweeps import clusters, executors, runs
 from qcnlab.sweeps.clusters import Crew, of_client
+from qcnlab.values import MOST_SEED
 
 TABLES = ("metrics.parquet", "metrics.csv", "runs.jsonl", "sweep.svg")
 VARY: dict[str, list[object]] = {"topology.sources": [2, 3, 4], "topology.rtt": ["10 us", "0.2 ms"]}

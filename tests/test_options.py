@@ -133,6 +133,6 @@ def test_flows_and_limits_go_with_a_window() -> None:
     assert made.metric("first_fall_ms", window=(0.0, 0.004), limit=80) == 0.0
     assert made.metric("first_fall_ms", window=(0.0, 0.004), limit=700) == 0.0
     assert made.metric("bottleneck_gbps", window=(0.001, 0.003), flows=["zeta"]) == 3.75
-    for given in ({"flows": ["zeta"]}, {"limit": 0.0}):
+    for words in ({"flows": ["zeta"]}, {"limit": 0.0}):
         with pytest.raises(qcnlab.AnalysisError, match="go with a window"):
-            made.metric("jain", **given)
+            made.metric("jain", **words)

@@ -10,8 +10,8 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
-from qcnlab.api import MOST_SEED
 from qcnlab.captures import Capture, frames, run_captured
+from qcnlab.values import MOST_SEED
 
 QUEUE = "queue_mean_bytes"
 
@@ -100,11 +100,11 @@ def test_a_search_draws_from_its_seed(short: qcnlab.Scenario) -> None:
     pytest.importorskip("optuna")
 
     def tuned(seed: int | None, **more: Any) -> list[tuple[Any, ...]]:
-        found = qcnlab.tune(
+        search = qcnlab.tune(
             short, vary={"scheme.cp.w": "0.5..8.0"}, minimize=QUEUE, trials=2, reps=1,
             seed=seed, **more,
         )  # fmt: skip
-        return [(trial.values, trial.scores) for trial in (found.baseline, *found.trials)]
+        return [(trial.values, trial.scores) for trial in (search.baseline, *search.trials)]
 
     zero = tuned(0, jobs=1)
     assert zero == tuned(0, jobs=9)

@@ -230,16 +230,16 @@ def members(parameter: inspect.Parameter) -> list[str]:
 def of_functions(seen: Seen) -> Iterator[tuple[str, str, str]]:
     """Rows of the list: the parameter, its default, what it was never given."""
     for name, signature in sorted(functions(), key=lambda pair: pair[0]):
-        given = seen.get(name)
+        used = seen.get(name)
         short = name.removeprefix("qcnlab.").removesuffix(".__init__")
-        if given is None:
+        if used is None:
             if any(key not in ("self", "cls") for key in signature.parameters):
                 yield f"{short}()", "", "called"
             continue
         for key, parameter in signature.parameters.items():
             if key in ("self", "cls"):
                 continue
-            values = given.get(key, set())
+            values = used.get(key, set())
             has_default = parameter.default is not inspect.Parameter.empty
             default = shape(parameter.default) if has_default else ""
             chosen = members(parameter)
@@ -322,26 +322,26 @@ def sources(texts: Iterable[str]) -> Iterator[str]:
         yield path.read_text(encoding="utf-8")
 
 
-def given_keys(texts: Iterable[str]) -> dict[str, set[str]]:
-    given: dict[str, set[str]] = defaultdict(set)
+def used_keys(texts: Iterable[str]) -> dict[str, set[str]]:
+    used: dict[str, set[str]] = defaultdict(set)
     for text in sources(texts):
         try:
             pairs: Iterable[tuple[str, str]] = flat(tomllib.loads(text))
         except tomllib.TOMLDecodeError:
             pairs = in_text(text)
         for key, value in pairs:
-            given[key].add(value)
-    return given
+            used[key].add(value)
+    return used
 
 
 def of_keys(texts: Iterable[str]) -> Iterator[tuple[str, str, str]]:
     """Rows of the list, as for functions."""
-    given = given_keys(texts)
+    used = used_keys(texts)
     known: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for key, value in keys(json.loads(SCHEMA.read_text(encoding="utf-8"))):
         known[key].append(value)
     for key, of in known.items():
-        values = given.get(key, set())
+        values = used.get(key, set())
         default = next((spelled(one["default"]) for one in of if "default" in one), "")
         possible = list(dict.fromkeys(one for value in of for one in choices(value)))
         missing = [one for one in possible if one not in values and one != default]
