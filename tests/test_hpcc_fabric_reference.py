@@ -11,7 +11,7 @@ import random
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 
 import pytest
 
@@ -176,12 +176,17 @@ def third_flow() -> Case:
 
 
 def compare(case: Case, scheme: str) -> Measured:
-    """Hold one run against the other where nothing is drawn, and return ours."""
+    """Hold one run against the other where nothing is drawn, and return ours.
+
+    How often a port is stopped hangs on who comes first at one instant: 156 or 172 times over the
+    fat-tree with DCTCP. So pause frames are the median of five draws of the ties.
+    """
     them, us = theirs(case, scheme=scheme), ours(case, scheme=scheme, ties="port_order")
+    draws = [ours(case, scheme=scheme, seed=seed).pause_frames for seed in range(1, 6)]
     assert len(us.times) == len(them.times) == len(case.messages)
     assert fmean(us.times) == pytest.approx(fmean(them.times), rel=0.03)
     assert late(us.times) == pytest.approx(late(them.times), rel=0.1)
-    assert us.pause_frames == pytest.approx(them.pause_frames, rel=0.1, abs=4)
+    assert median(draws) == pytest.approx(them.pause_frames, rel=0.1, abs=4)
     assert us.peaks == pytest.approx(them.peaks, rel=0.05)
     assert us.drops == them.drops == 0
     return us

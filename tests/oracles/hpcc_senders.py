@@ -226,6 +226,7 @@ class FieldDctcp(FieldPair):
     """Its DCTCP (mode 8): a rate with a window that follows it."""
 
     G = 1 / 16
+    STEP_BPS = 615_000_000
     windowed = True
 
     def __init__(self, setting: RoceSetting, world: World, message: Transfer) -> None:
@@ -252,7 +253,7 @@ class FieldDctcp(FieldPair):
             self.rate = self.bound(self.rate * (1 - self.alpha / 2))
             self.reduced, self.high = True, self.sent()
         if anew and not self.reduced:
-            self.rate = self.bound(self.rate + self.line / 100)
+            self.rate = self.bound(self.rate + self.STEP_BPS)
 
 
 FIELD_SCHEMES: dict[str, type[FieldPair]] = {

@@ -119,8 +119,13 @@ const CP_HPCC_SIMULATOR: DctcpCpParams = DctcpCpParams {
     thresholds_for: Some(BitRate::gbps(100)),
 };
 
-const RP_HPCC_SIMULATOR: DctcpRpParams =
-    DctcpRpParams { form: DctcpForm::Rate, window: WindowRule::Scaled, base_rtt_of: BaseRttOf::Network, ..RP_RFC8257 };
+const RP_HPCC_SIMULATOR: DctcpRpParams = DctcpRpParams {
+    form: DctcpForm::Rate,
+    window: WindowRule::Scaled,
+    base_rtt_of: BaseRttOf::Network,
+    ai_rate: BitRate::mbps(615),
+    ..RP_RFC8257
+};
 
 impl Family for Dctcp {
     type CpParams = DctcpCpParams;
@@ -152,7 +157,7 @@ impl Family for Dctcp {
             Preset {
                 name: "HPCC_SIMULATOR",
                 about: "As the simulator of HPCC's authors runs it: a rate with a window that follows, K 300 KB for 100 Gb/s, scaled \
-                        at other rates, 1 Gb/s a round trip (its default; its run.py sets 615 Mb/s).",
+                        at other rates, 615 Mb/s a round trip, as its configurations set it (1 Gb/s without one).",
                 cp: CP_HPCC_SIMULATOR,
                 rp: RP_HPCC_SIMULATOR,
             },

@@ -176,7 +176,7 @@ fn the_rate_form_moves_once_a_round_trip() {
     assert_eq!(stream.rp.limit(), Some(BitRate::gbps(50)), "up to what was sent at the cut");
     stream.sent = 150_000;
     stream.ack(false);
-    assert_eq!(stream.rp.limit(), Some(BitRate::gbps(51)));
+    assert_eq!(stream.rp.limit(), Some(BitRate::mbps(50_615)));
     // One mark in the first round trip of 101 packets, counted in the second: 15/16 + 1/16 * 1/101.
     assert!((stream.rp.alpha - (15.0 / 16.0 + 1.0 / 16.0 / 101.0)).abs() < 1e-12, "{}", stream.rp.alpha);
     assert!(matches!(stream.rp.state, DctcpState::Rate(_)));
@@ -303,10 +303,10 @@ fn the_rate_form_rises_once_a_round_trip_and_knows_no_loss() {
     acknowledge(&mut stream, 99_000, 99, 0);
     stream.sent = 150_000;
     stream.ack(false);
-    assert_eq!(stream.rp.limit(), Some(BitRate::gbps(51)));
+    assert_eq!(stream.rp.limit(), Some(BitRate::mbps(50_615)));
     let alpha = stream.rp.alpha;
     stream.ack(false);
-    assert_eq!(stream.rp.limit(), Some(BitRate::gbps(51)), "the round trip is not over");
+    assert_eq!(stream.rp.limit(), Some(BitRate::mbps(50_615)), "the round trip is not over");
     for packet in 0..48 {
         stream.ack(packet < 5);
     }
