@@ -242,12 +242,18 @@ def _congestion_point(report: dict[str, Any], rows: int) -> list[str]:
         f"{report['unlocated_cnms']} quote a frame that did not come, or had not left at the end; "
         f"{text.counted(report['lost_frames'], 'frame')} lost",
         *_verdict(report),
+        f"  fields not judged: {_not_judged(report)}",
     ]
     header = (
         f"  {'time, s':>12}{'CNM':>9}  {'to':<18}{'Fb':>4}{'law':>8}{'queue':>10}"
         f"{'reconstructed':>18}{'octets since':>14}{'interval':>20}"
     )
     return words + _table(header, _sample, report, "sample", rows)
+
+
+def _not_judged(report: dict[str, Any]) -> str:
+    fields = report["fields"]
+    return ", ".join(each["field"] for each in fields if each["held_against"] is None) or "none"
 
 
 def _sample(row: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 //! Reports as JSON.
 
-use super::cp::{CpBreach, CpResults, SampleRow};
+use super::cp::{CpBreach, CpResults, FIELDS, SampleRow};
 use super::input::Survey;
 use super::rp::{Finding, Interval, RpResult, RpResults};
 use super::tolerances::ConformOptions;
@@ -191,6 +191,7 @@ pub(super) fn of_congestion_point(results: &CpResults, options: &ConformOptions)
         "tolerances": tolerances(options, survey),
         "fits": if decided { json!(fits) } else { json!([]) },
         "best_fit": best.filter(|_| decided),
+        "fields": FIELDS.map(|(field, against)| json!({ "field": field, "held_against": against })),
         "samples": results.rows.iter().map(|row| sample(row, survey)).collect::<Vec<_>>(),
         "samples_left_out": results.rows_left_out,
     })

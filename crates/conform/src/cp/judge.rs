@@ -34,6 +34,7 @@ pub(crate) enum CpKind {
     Delta,
     SampledTooSoon,
     SampleMissed,
+    Field,
 }
 
 impl CpKind {
@@ -45,6 +46,7 @@ impl CpKind {
             CpKind::Delta => "queue growth",
             CpKind::SampledTooSoon => "sampled too soon",
             CpKind::SampleMissed => "no sample",
+            CpKind::Field => "field of a CNM",
         }
     }
 }

@@ -1,18 +1,21 @@
 //! Holds a congestion point against its law: data frames that come to a port and leave it, and the CNMs it sends.
 
+mod fields;
 mod judge;
 mod queue;
 
+pub(super) use fields::FIELDS;
 pub(super) use judge::{CpBreach, SampleRow};
 
 use super::error::ConformError;
 use super::input::{Survey, open};
 use super::law::QcnLaw;
-use super::rp::decoded;
+use super::rp;
 use super::sampled_at;
 use super::tolerances::ConformOptions;
 use super::variants::{CpVariant, of_congestion_point};
-use judge::{CpJudge, Forgiven, Sample};
+use fields::FieldJudge;
+use judge::{CpJudge, CpKind, Forgiven, Sample};
 use qcnlab_capture::{CapturedFrame, Direction, InterfaceId};
 use qcnlab_lab::header::{FrameKind, Header};
 use qcnlab_units::Span;
@@ -90,6 +93,7 @@ struct CpReading {
     frames: u64,
     cnms: u64,
     unlocated: u64,
+    fields: FieldJudge,
     /// The last stamp.
     end: i64,
 }
@@ -103,10 +107,12 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
     let forgiven = Forgiven { queue: options.tolerances.queue.signed(), jitter: options.tolerances.jitter };
     let judges: Vec<CpJudge> = std::iter::once(&law).chain(&presets).map(|law| CpJudge::new(law, forgiven)).collect();
     let first = read(file, &survey, &ports, options, judges)?;
-    let not_decidable = why_not(&first, &ports, &survey);
+    // A field is wrong whatever the queue was.
+    let field = first.fields.breach.clone();
+    let not_decidable = why_not(&first, &ports, &survey).filter(|_| field.is_none());
     let mut judges = first.judges.into_iter();
     let main = judges.next();
-    let (breach, checked) = main.as_ref().map_or((None, 0), |judge| (judge.breach.clone(), judge.checked));
+    let (mut breach, checked) = main.as_ref().map_or((None, 0), |judge| (judge.breach.clone(), judge.checked));
     let mut fits = vec![(law.name.clone(), breach.clone())];
     fits.extend(presets.iter().map(|law| law.name.clone()).zip(judges.map(|judge| judge.breach)));
     let mut explained_by = Vec::new();
@@ -124,6 +130,22 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
     let mut inputs: Vec<InterfaceId> = ports.inputs.keys().copied().collect();
     inputs.sort_unstable();
     let (rows, rows_left_out) = main.map_or((Vec::new(), 0), |judge| (judge.rows, judge.rows_left_out));
+    if let Some(field) = field {
+        // A message that cannot be read is the sample that is missed.
+        let earlier = |breach: &Option<CpBreach>| {
+            let later = |other: &CpBreach| field.frame < other.frame || other.kind == CpKind::SampleMissed;
+            breach.as_ref().is_none_or(later)
+        };
+        for (_, breach) in &mut fits {
+            if earlier(breach) {
+                *breach = Some(field.clone());
+            }
+        }
+        if earlier(&breach) {
+            breach = Some(field);
+            explained_by.clear();
+        }
+    }
     Ok(CpResults {
         interface: survey.name(ports.port),
         arrivals_from: inputs.into_iter().map(|id| survey.name(id)).collect(),
@@ -260,6 +282,7 @@ fn read(
         frames: 0,
         cnms: 0,
         unlocated: 0,
+        fields: FieldJudge::default(),
         end: 0,
     };
     let mut reader = open(file)?;
@@ -336,7 +359,13 @@ impl CpReading {
         {
             return Ok(());
         }
-        let Some(decoded) = decoded(frame)? else { return Ok(()) };
+        let decoded = match rp::read(frame)? {
+            Ok(decoded) => decoded,
+            Err(why) => {
+                self.fields.malformed(frame.number, stamp, &why);
+                return Ok(());
+            }
+        };
         let Payload::Cnm(cnm) = decoded.payload else { return Ok(()) };
         // On its way it may cross several captured links.
         let content = {
@@ -360,6 +389,7 @@ impl CpReading {
                 candidates: self.cpid.keys().map(ToString::to_string).collect(),
             });
         }
+        self.fields.message(frame.number, stamp, header, &cnm);
         let sample = Sample {
             cnm: frame.number,
             stamp,

@@ -21,7 +21,7 @@ use super::window::takes;
 use qcnlab_capture::{CapturedFrame, Direction, InterfaceId};
 use qcnlab_lab::header::{FrameKind, Header};
 use qcnlab_units::BitRate;
-use qcnlab_wire::{Frame, MacAddress, MacControl, Payload};
+use qcnlab_wire::{Frame, MacAddress, MacControl, Payload, WireError};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -172,15 +172,19 @@ impl RpReading<'_> {
 
 /// A frame that must be whole; `None` if it breaks its format.
 pub(super) fn decoded<'a>(frame: &CapturedFrame<'a>) -> Result<Option<Frame<'a>>, ConformError> {
+    Ok(read(frame)?.ok())
+}
+
+/// Reads a frame; the inner error says why its octets are no such frame.
+pub(super) fn read<'a>(frame: &CapturedFrame<'a>) -> Result<Result<Frame<'a>, WireError>, ConformError> {
     match Frame::decode_captured(frame.octets, frame.wire_len as usize) {
-        Ok(decoded) => Ok(Some(decoded)),
         Err(_) if frame.octets.len() < (frame.wire_len as usize).min(110) => Err(ConformError::SnapLength {
             frame: frame.number,
             kept: frame.octets.len(),
             what: "message",
             needed: (frame.wire_len as usize).min(110),
         }),
-        Err(_) => Ok(None),
+        read => Ok(read),
     }
 }
 

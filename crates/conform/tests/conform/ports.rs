@@ -125,6 +125,76 @@ fn a_cnm_to_the_wrong_sender_is_told() {
     println!("wrong source | {} | {}", report["first_violation"], report["why"]);
 }
 
+/// Octets 22 to 45 of a CNM behind a tag and a CN-TAG are its head: version, reserved bits and feedback, CPID, offset,
+/// growth, priority with 13 reserved bits, address, length of what it quotes.
+#[test]
+fn each_field_of_a_cnm_is_judged() {
+    let file = captured("fields", &shipped(HOTSPOT, &SHORT), "*");
+    let is_cnm = |octets: &[u8]| octets[16..18] == [0x22, 0xE9] && octets[20..22] == [0x22, 0xE7];
+    let plants: [(&str, usize, u8, &str); 9] = [
+        ("version", 22, 0x10, "the version of the CNM"),
+        ("first-reserved", 22, 0x08, "the reserved field of the CNM"),
+        ("last-reserved", 23, 0x40, "the reserved field of the CNM"),
+        ("behind-first", 36, 0x10, "the reserved field behind the priority of the CNM"),
+        ("behind-last", 37, 0x01, "the reserved field behind the priority of the CNM"),
+        ("source", 11, 0x40, "a congestion point has one"),
+        ("tag", 14, 0x20, "a congestion point has one"),
+        ("long", 45, 0x80, "cannot be read: "),
+        ("longer", 44, 0x01, "cannot be read: "),
+    ];
+    // The second CNM that the port sends has the fault, or all from the thirtieth on.
+    for (from, to) in [(2, 2), (30, u32::MAX)] {
+        for (name, octet, bits, words) in plants {
+            let (mut cnms, mut all, mut at) = (0, 0_u64, None);
+            let wrong = rewritten(&file, name, |port, octets| {
+                let mut octets = octets.to_vec();
+                all += 1;
+                if port == "switch->sink" && is_cnm(&octets) {
+                    cnms += 1;
+                    if (from..=to).contains(&cnms) {
+                        octets[octet] ^= bits;
+                        at = at.or(Some(all));
+                    }
+                }
+                Some(octets)
+            });
+            let report = cp(&wrong, &ConformOptions::new("DECK001"));
+            assert_eq!(report["verdict"], "breaks the law", "{name} from CNM {from}: {}", report["why"]);
+            assert_eq!(
+                report["first_violation"]["kind"], "field of a CNM",
+                "{name} from CNM {from}: {}",
+                report["why"]
+            );
+            assert_eq!(report["first_violation"]["frame"].as_u64(), at, "{name} from CNM {from}");
+            assert!(report["why"].as_str().unwrap().contains(words), "{name}: {}", report["why"]);
+            assert_eq!(report["explained_by"].as_array().map(Vec::len), Some(0), "{name}");
+        }
+    }
+}
+
+#[test]
+fn of_two_breaches_the_first_is_told() {
+    let file = captured("two-faults", &shipped(HOTSPOT, &SHORT), "*");
+    for (receiver, version, kind) in [(7, 20, "receiver of a CNM"), (20, 7, "field of a CNM")] {
+        let mut cnms = 0;
+        let wrong = rewritten(&file, "two-faulty", |_, octets| {
+            let mut octets = octets.to_vec();
+            if octets[16..18] == [0x22, 0xE9] && octets[20..22] == [0x22, 0xE7] {
+                cnms += 1;
+                if cnms == receiver {
+                    octets[5] = 3 - octets[5];
+                }
+                if cnms == version {
+                    octets[22] |= 0x10;
+                }
+            }
+            Some(octets)
+        });
+        let report = cp(&wrong, &ConformOptions::new("DECK001"));
+        assert_eq!(report["first_violation"]["kind"], kind, "{}", report["why"]);
+    }
+}
+
 /// A capture again, without the rates of its interfaces; `change` gives the octets of each frame, by the name of its
 /// port, or leaves it out.
 fn rewritten(file: &Temporary, name: &str, mut change: impl FnMut(&str, &[u8]) -> Option<Vec<u8>>) -> Temporary {
