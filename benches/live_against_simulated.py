@@ -12,6 +12,8 @@ With names only these experiments are run; of the others the page keeps what was
 from __future__ import annotations
 
 import argparse
+import statistics
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +28,9 @@ from live_pages import (
     parts_of,
     rule_options,
     run_in_turn,
+    stood_still,
     when_and_where,
+    with_load,
     wrapped,
 )
 
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
 PAGE = ROOT / "docs/reference/live.md"
 IMAGES = ROOT / "docs/img"
 REPS = 30
+SHARES = "Valid runs by scale"
 CLOSE = 0.1
 """How far apart two medians may lie and still count as close."""
 
@@ -55,10 +60,12 @@ class Experiment:
     scale: int
     changes: dict[str, str | int] = field(hash=False)
     about: str
+    other_scales: tuple[int, ...] = ()
+    """Scales at which the share of valid runs is found, too."""
 
 
 # Nine adapters and a switch on one core want more time for a frame than 100 Mb/s leave.
-SCALE_OF_NINE = 500
+SCALE_OF_NINE = 250
 KERNEL: dict[str, str | int] = {
     "traffic.flavour": "newreno",
     "traffic.initial_window": 10,
@@ -69,7 +76,7 @@ KERNEL: dict[str, str | int] = {
 NINE = (
     "Nine TCP connections at a hotspot of 2 Gb/s, shortened to 40 ms. Live it is the TCP of "
     "Linux, with NewReno; its initial window of 10 segments, its least timeout of 200 ms and its "
-    "first one of 1 s, which are 0.4 and 2 ms of the scenario's time, are simulated, too."
+    "first one of 1 s, which are 0.8 and 4 ms of the scenario's time, are simulated, too."
 )
 
 
@@ -89,6 +96,7 @@ def nine(kind: str, words: str) -> Experiment:
         SCALE_OF_NINE,
         changes,
         NINE,
+        (125,) if kind == "qcn" else (),
     )
 
 
@@ -97,7 +105,7 @@ EXPERIMENTS = (
         "deck001",
         "Deck 001, two sources at a hotspot",
         "og-hotspot-2src-10g-to-500m-rtt10us",
-        200,
+        100,
         {
             "warmup": "30 ms",
             "hotspot.from": "60 ms",
@@ -106,13 +114,14 @@ EXPERIMENTS = (
         },
         "Two UDP sources, 10 Gb/s that fall to 0.5 Gb/s. The hotspot is shortened from 1 s to "
         "80 ms.",
+        (50,),
     ),
     *(
         Experiment(
             name,
             heading,
             scenario,
-            800,
+            400,
             {
                 "warmup": "5 ms",
                 "hotspot.from": "15 ms",
@@ -121,9 +130,10 @@ EXPERIMENTS = (
                 "clock_tolerance_ppm": 100,
             },
             "One UDP source of 312-octet frames through two switches, 10 Gb/s shaped to 1 Gb/s for "
-            "20 ms in place of 2 s. So many small frames want a scale of 800. The source fills its "
+            "20 ms in place of 2 s. So many small frames want a scale of 400. The source fills its "
             "link, so that what waits at rest depends on whose clock is faster: on both sides "
             "clocks are up to 100 millionths off, as 802.3 allows, and drawn for each run.",
+            (200,),
         )
         for name, heading, scenario in (
             ("deck002", "Deck 002, feedback at the switch", "one-source-two-switches-10g-to-1g"),
@@ -155,10 +165,69 @@ def command(experiment: Experiment) -> str:
 def run_live(experiment: Experiment, before: int) -> Result:
     """Run an experiment live, each time with another seed, and tell of it."""
     scenario = scenario_of(experiment)
-    result = live.run(scenario, scale=experiment.scale, seed=scenario.seed + before)
+    return run_at(experiment, experiment.scale, scenario, before)
+
+
+def run_at(experiment: Experiment, scale: int, scenario: api.Scenario, before: int) -> Result:
+    """Run an experiment live at a scale, and tell of it."""
+    result = with_load(lambda: live.run(scenario, scale=scale, seed=scenario.seed + before))
     verdict = "valid" if is_valid(result) else f"{live.INVALID}: {outside(result)}"
-    print(f"{experiment.name}, run {before + 1}: {verdict}", flush=True)
+    said = f"{experiment.name} at {scale}, run {before + 1}: {verdict}; {stood_still(result)}"
+    print(said, flush=True)
     return result
+
+
+def shares(
+    runs: dict[Experiment, list[Result]], rounds: int, last: float, before: Sequence[str]
+) -> str:
+    """Return the part that counts valid runs by scale; other scales are tried until `last`.
+
+    `before` are the rows of experiments that were not run now.
+    """
+    found = {(each, each.scale): made for each, made in runs.items()}
+    for number in range(rounds):
+        for each in runs:
+            for scale in each.other_scales:
+                if time.monotonic() < last:
+                    made = found.setdefault((each, scale), [])
+                    made.append(run_at(each, scale, scenario_of(each), number))
+    rows = [row for row in before if row.split("|")[1].strip(" `") not in {e.name for e in runs}]
+    for (each, scale), made in found.items():
+        timings = [run.meta["live"]["timing"] for run in made]
+        stops = [timing["clock_stopped"] for timing in timings]
+        most = max(stop["longest_ms"] for stop in stops)
+        total = statistics.median(100 * stop["share"] for stop in stops)
+        cpu = statistics.median(100 * timing["cpu_share"] for timing in timings)
+        others = statistics.median(100 * run.meta["live"]["others_share"] for run in made)
+        cells = (
+            f"`{each.name}`",
+            str(scale),
+            f"{sum(map(is_valid, made))} of {len(made)}",
+            f"{cpu:.0f} %",
+            f"{others:.0f} %",
+            f"{total:.2f} %",
+            f"{most:.1f} ms",
+        )
+        rows.append(f"| {' | '.join(cells)} |")
+    order = [each.name for each in EXPERIMENTS]
+    rows.sort(key=lambda row: order.index(row.split("|")[1].strip(" `")))
+    head = (
+        "| experiment | scale | valid runs | CPU of all loops | CPU of others | stood still | "
+        "longest stop |"
+    )
+    words = (
+        "The last measurement, by scale. CPU of all loops is a share of the core that they have "
+        "together, CPU of others one of all CPUs. `stood still` is the share of a run in which "
+        "the machine did, and the run's clock with it ([why]"
+        "(../concepts/live.md#when-the-machine-stands-still)). Medians, but for the longest stop."
+    )
+    lines = [f"## {SHARES}", "", wrapped(words), "", head, "|---|---|---|---|---|---|---|", *rows]
+    return "\n".join(lines)
+
+
+def rows_of(part: str) -> list[str]:
+    """Return the rows of the table of shares."""
+    return [line for line in part.splitlines() if line.startswith("| `")]
 
 
 def compare(experiment: Experiment, runs: list[Result]) -> comparing.Comparison:
@@ -182,6 +251,7 @@ def part(
         for number, run in enumerate(both.live, 1)
         if not is_valid(run)
     ]
+    still = [f"* run {number}: {stood_still(run)}" for number, run in enumerate(both.live, 1)]
     lines = [
         f"## {experiment.heading}",
         "",
@@ -201,6 +271,10 @@ def part(
         counted_by(when, both.live),
         "",
         *(["Outside the limits of timing:", "", *reasons, ""] if reasons else []),
+        "The machine, in each run:",
+        "",
+        *still,
+        "",
         "```",
         command(experiment),
         "```",
@@ -256,7 +330,8 @@ def page(parts: dict[str, str]) -> str:
     why = "takes minutes, and namespaces and TAP; `make bench-live-decks` runs them"
     marker = f"<!-- no block of this page is run: {why} -->"
     head = f"# Live runs beside simulated ones\n\n{marker}\n\n{wrapped(paragraph)}"
-    there = [parts[each.heading] for each in EXPERIMENTS if each.heading in parts]
+    headings = [*(each.heading for each in EXPERIMENTS), SHARES]
+    there = [parts[heading] for heading in headings if heading in parts]
     return "\n\n".join([head, *there]) + "\n"
 
 
@@ -265,10 +340,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="; ".join(each.name for each in EXPERIMENTS))
     rule_options(parser)
+    parser.add_argument(
+        "--rounds", type=int, default=1, help="runs at each of the other scales (1)"
+    )
     options = parser.parse_args()
     wanted = chosen(EXPERIMENTS, options.names)
     rule = Rule(options.valid, options.tries, options.minutes)
     when = when_and_where()
+    last = time.monotonic() + 60 * rule.minutes
     runs = run_in_turn(wanted, run_live, is_valid, rule)
     parts = parts_of(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
     for experiment in wanted:
@@ -277,6 +356,7 @@ def main() -> None:
         print(f"{experiment.heading}\n{both.table()}\n", flush=True)
         before = counts_of(parts.get(experiment.heading, ""))
         parts[experiment.heading] = part(experiment, both, when, before)
+    parts[SHARES] = shares(runs, options.rounds, last, rows_of(parts.get(SHARES, "")))
     PAGE.write_text(page(parts), encoding="utf-8")
 
 

@@ -112,6 +112,37 @@ def chosen(experiments: Sequence[Any], names: Sequence[str]) -> list[Any]:
     return [each for each in experiments if not names or each.name in names]
 
 
+def machine_ticks() -> tuple[int, int]:
+    """Return how long the CPUs of this machine were busy so far, and how long there were, ticks."""
+    line = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0]
+    ticks = [int(word) for word in line.split()[1:9]]
+    return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
+
+
+def with_load(run: Callable[[], Run]) -> Run:
+    """Run something live; note in the result how busy other programs kept the machine meanwhile.
+
+    That is a share of all CPUs, in `meta["live"]["others_share"]`.
+    """
+    before = machine_ticks()
+    result: Any = run()
+    busy, ticks = (after - then for after, then in zip(machine_ticks(), before, strict=True))
+    own = result.meta["live"]["timing"]["cpu_share"] / (os.cpu_count() or 1)
+    result.meta["live"]["others_share"] = max(0.0, busy / max(ticks, 1) - own)
+    return result  # type: ignore[no-any-return]
+
+
+def stood_still(result: Any) -> str:
+    """Return in words how long the machine stood still in a run, and how busy others kept it."""
+    stopped = result.meta["live"]["timing"]["clock_stopped"]
+    others = result.meta["live"]["others_share"]
+    return (
+        f"stood still {stopped['times']} times, {stopped['total_ms']:.0f} ms in all "
+        f"({100 * stopped['share']:.2f} %), {stopped['longest_ms']:.1f} ms at most; "
+        f"others took {100 * others:.0f} % of the CPUs"
+    )
+
+
 def is_valid(result: Any) -> bool:
     """Return whether the timing of a live run lies within the limits."""
     return bool(result.meta["live"]["timing"]["valid"])

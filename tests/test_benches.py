@@ -149,7 +149,22 @@ def test_a_page_counts_all_live_runs_and_says_why_some_are_left_out() -> None:
         "* 2026-11-23 at commit abc: 2 of 3 runs valid",
     ]
     assert "* run 1: switches: late" in lines
-    assert not any(line.startswith("* run 2") for line in lines)
+    assert "* run 2: switches: late" not in lines
+    said = (
+        "stood still 2 times, 12 ms in all (0.25 %), 9.0 ms at most; others took 40 % of the CPUs"
+    )
+    assert f"* run 2: {said}" in lines
+
+
+def test_valid_runs_are_counted_by_scale_and_rows_of_others_stay() -> None:
+    module = bench("live_against_simulated")
+    first, second, *_ = module.EXPERIMENTS
+    old = [f"| `{second.name}` | 800 | 0 of 1 |", f"| `{first.name}` | 1 | 9 of 9 |"]
+    made = [live_run(each, 0.1, 20e3) for each in (False, True, True)]
+    # The time is over: no other scale is tried.
+    part = module.shares({first: made}, 3, 0.0, old)
+    row = "| `deck001` | 100 | 2 of 3 | 25 % | 40 % | 0.25 % | 9.0 ms |"
+    assert module.rows_of(part) == [row, old[0]]
 
 
 def test_medians_are_apart_within_the_spread_or_outside_it() -> None:
@@ -190,9 +205,13 @@ def test_the_pages_of_live_runs_have_every_experiment() -> None:
         module = bench(name)
         page = module.PAGE.read_text(encoding="utf-8")
         parts = pages.parts_of(page)
-        assert list(parts) == [each.heading for each in module.EXPERIMENTS]
-        assert all(pages.counts_of(part) for part in parts.values())
+        headings = [each.heading for each in module.EXPERIMENTS]
+        assert [heading for heading in parts if heading in headings] == headings
+        assert all(pages.counts_of(parts[heading]) for heading in headings)
         assert module.page(parts) == page
+    module = bench("live_against_simulated")
+    rows = module.rows_of(pages.parts_of(module.PAGE.read_text(encoding="utf-8"))[module.SHARES])
+    assert {row.split("`")[1] for row in rows} == {each.name for each in module.EXPERIMENTS}
 
 
 def test_experiments_are_chosen_by_name() -> None:
@@ -207,10 +226,18 @@ def test_experiments_are_chosen_by_name() -> None:
 def live_run(valid: bool, std: float, queue: float) -> SimpleNamespace:
     """Return a run whose gaps and queues are these."""
     spacing = {"frames": 1000, "std": std, "percentiles": [number / 50 for number in range(101)]}
-    timing = {"valid": valid, "cpu_share": 0.25, "reasons": ["switches: late"]}
+    stopped = {"times": 2, "total_ms": 12.5, "share": 0.0025, "longest_ms": 9.0}
+    timing = {
+        "valid": valid,
+        "cpu_share": 0.25,
+        "reasons": ["switches: late"],
+        "clock_stopped": stopped,
+    }
     names = ("queue_mean_bytes", "queue_std_bytes", "queue_during_bytes")
     return SimpleNamespace(
-        meta={"live": {"timing": timing, "limiter": {"spacing": spacing}}},
+        meta={
+            "live": {"timing": timing, "limiter": {"spacing": spacing}, "others_share": 0.4},
+        },
         summary={"metrics": {name: {"median": queue} for name in names}},
     )
 

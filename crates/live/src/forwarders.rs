@@ -6,6 +6,7 @@
 //! and forwards them all, so that it never sleeps; the bridge, which has no thread, costs what a sender takes more with
 //! it than without. Latency: single frames, 1 ms apart, from the call that sends one to the call that receives it.
 
+use crate::clock::{Clock, Stops};
 use crate::congestion::{controlled_classes, points};
 use crate::error::LiveError;
 use crate::head::{whole, with_tags};
@@ -20,7 +21,7 @@ use crate::sys::namespace::Namespace;
 use crate::sys::poll::wait;
 use crate::sys::scheduling::{ask_for_best, last_cpu, stay_on};
 use crate::sys::socket::{Batch, PacketSocket, interface_index};
-use crate::sys::time::{Clock, monotonic_ns, thread_cpu_ns};
+use crate::sys::time::{monotonic_ns, thread_cpu_ns};
 use qcnlab_lab::{Scenario, run_elsewhere};
 use qcnlab_sim::Plan;
 use qcnlab_wire::{CnTag, EtherType, VlanTag};
@@ -278,7 +279,9 @@ impl Bench {
                 let (points, controlled) = (points(&self.plan, &self.layout), controlled_classes(&self.plan));
                 let nothing = Capture { snap: 0, share: 1 };
                 let switches = Switches::new(&self.plan, Arc::clone(&self.layout), points, controlled, 6, nothing);
-                let running = Running { clock: Clock::starting_in(0), stop, end: FAR, view: None };
+                let stops = Stops::new(false);
+                let clock = Clock::starting_at(monotonic_ns(), &stops);
+                let running = Running { clock, stop, end: FAR, view: None };
                 let _ = run_switches(switches, &socket, class, running, &AtomicU64::new(0));
                 Ok(thread_cpu_ns() - cpu)
             }

@@ -3,10 +3,11 @@
 //! The limits stand in `docs/concepts/live.md`, with their reasons. A run outside them is not thrown away: it is
 //! labelled, wherever it shows.
 
+use crate::clock::Stopped;
 use crate::health::{Lateness, LoopHealth};
 use crate::sys::scheduling::SchedulingClass;
 use qcnlab_sim::Plan;
-use qcnlab_units::{BitRate, Bytes, Span};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use serde_json::{Value, json};
 
 /// The label of a run outside the limits.
@@ -27,6 +28,8 @@ pub struct Limits {
     pub cpu_share: f64,
     /// Of the time that a hypervisor took from this machine.
     pub steal_share: f64,
+    /// Of a run's time, what its clock stood still. No stop may be longer than `gap_most`.
+    pub stopped_share: f64,
 }
 
 /// The limits of `docs/concepts/live.md`.
@@ -37,6 +40,7 @@ pub const LIMITS: Limits = Limits {
     gap_most: Span::from_ms(40),
     cpu_share: 0.8,
     steal_share: 0.01,
+    stopped_share: 0.01,
 };
 
 /// What a run is held against.
@@ -61,6 +65,21 @@ pub(crate) fn longest_gap(fastest: BitRate) -> Span {
     fastest.time_for_rounded_up(LIMITS.gap_octets).min(LIMITS.gap_most)
 }
 
+/// How the clock of a run stood still, and when it ended by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct ClockStops {
+    pub(crate) stopped: Stopped,
+    pub(crate) end: Instant,
+}
+
+impl ClockStops {
+    /// Of the time that the run took by the machine's clock.
+    fn share(&self) -> f64 {
+        let stopped = self.stopped.total_ns as f64;
+        stopped / (self.end.ps() as f64 / 1000.0 + stopped).max(1.0)
+    }
+}
+
 /// What a run measured of itself.
 #[derive(Clone, Debug)]
 pub struct Timing {
@@ -71,6 +90,7 @@ pub struct Timing {
     memory_locked: bool,
     reasons: Vec<String>,
     scales: Scales,
+    clock: ClockStops,
 }
 
 impl Timing {
@@ -80,8 +100,9 @@ impl Timing {
         stack_drops: u64,
         memory_locked: bool,
         scales: Scales,
+        clock: ClockStops,
     ) -> Timing {
-        let mut timing = Timing { loops, steal_share, stack_drops, memory_locked, reasons: Vec::new(), scales };
+        let mut timing = Timing { loops, steal_share, stack_drops, memory_locked, reasons: Vec::new(), scales, clock };
         timing.reasons = timing.find_reasons();
         timing
     }
@@ -154,6 +175,28 @@ impl Timing {
             let (took, most) = (self.steal_share * 100.0, limits.steal_share * 100.0);
             reasons.push(format!("the hypervisor took {took:.1} % of the CPU; the limit is {most} %"));
         }
+        reasons.extend(self.stopped_too_long());
+        reasons
+    }
+
+    /// What is outside the limits of how the clock may stand still.
+    fn stopped_too_long(&self) -> Vec<String> {
+        let (stopped, share, limits) = (self.clock.stopped, self.clock.share(), LIMITS);
+        let mut reasons = Vec::new();
+        let (longest_ms, most_ms) = (stopped.longest_ns as f64 / 1e6, limits.gap_most.seconds() * 1000.0);
+        if longest_ms > most_ms {
+            let at = stopped.longest_at_ns as f64 / 1e9;
+            reasons.push(format!(
+                "the machine stood still for {longest_ms:.1} ms at {at:.3} s; the limit is {most_ms} ms"
+            ));
+        }
+        if share > limits.stopped_share {
+            let (took, most) = (share * 100.0, limits.stopped_share * 100.0);
+            let times = stopped.times;
+            reasons.push(format!(
+                "the machine stood still for {took:.1} % of the run, {times} times in all; the limit is {most} %"
+            ));
+        }
         reasons
     }
 
@@ -202,12 +245,21 @@ impl Timing {
             "cpu_share": self.cpu_share(),
             "steal_share": self.steal_share,
             "stack_drops": self.stack_drops,
+            "clock_stopped": {
+                "times": self.clock.stopped.times,
+                "total_ms": self.clock.stopped.total_ns as f64 / 1e6,
+                "share": self.clock.share(),
+                "longest_ms": self.clock.stopped.longest_ns as f64 / 1e6,
+                "longest_at_s": self.clock.stopped.longest_at_ns as f64 / 1e9,
+            },
             "limits": {
                 "late_99_us": LIMITS.late_99_frames * self.scales.frame_us,
                 "late_999_us": LIMITS.late_999_set_points * self.scales.set_point_us,
                 "gap_ms": self.gap_ms(),
                 "cpu_share": LIMITS.cpu_share,
                 "steal_share": LIMITS.steal_share,
+                "stopped_share": LIMITS.stopped_share,
+                "stop_ms": LIMITS.gap_most.seconds() * 1000.0,
             },
             "loops": loops,
         })
@@ -256,7 +308,7 @@ mod tests {
         let scales = Scales { frame_us: 120.0, set_point_us: 2640.0, gap: longest_gap(BitRate::mbps(100)) };
         let timing = |us| {
             let longest_gap = Gap { us, ..health(0).longest_gap };
-            Timing::new(vec![LoopHealth { longest_gap, ..health(0) }], 0.0, 0, true, scales)
+            Timing::new(vec![LoopHealth { longest_gap, ..health(0) }], 0.0, 0, true, scales, ClockStops::default())
         };
         assert!(timing(4_800).is_valid());
         let said =
@@ -264,11 +316,28 @@ mod tests {
         assert_eq!(timing(4_900).reasons(), [said]);
     }
 
+    /// Of 10 s, with 0.1 s beside them in which the clock stood still, 1 % is 101 ms.
+    #[test]
+    fn a_clock_may_stand_still_for_a_hundredth_of_a_run() {
+        let scales = Scales { frame_us: 120.0, set_point_us: 2640.0, gap: Span::from_us(4800) };
+        let timing = |total_ms: u64, longest_ms: u64| {
+            let (total_ns, longest_ns) = (total_ms * 1_000_000, longest_ms * 1_000_000);
+            let stopped = Stopped { times: 5, total_ns, longest_ns, longest_at_ns: 2_500_000_000 };
+            let clock = ClockStops { stopped, end: Instant::from_ps(10_000_000_000_000) };
+            Timing::new(vec![health(0)], 0.0, 0, true, scales, clock)
+        };
+        assert!(timing(100, 40).is_valid());
+        assert_eq!(timing(100, 40).to_json()["clock_stopped"]["total_ms"], 100.0);
+        assert_eq!(timing(100, 41).reasons(), ["the machine stood still for 41.0 ms at 2.500 s; the limit is 40 ms"]);
+        let said = "the machine stood still for 2.0 % of the run, 5 times in all; the limit is 1 %";
+        assert_eq!(timing(200, 40).reasons(), [said]);
+    }
+
     /// 1500 octets at 100 Mb/s take 120 us, times 1.25 150 us; 33 KB 2640 us, half of it 1320 us.
     #[test]
     fn a_run_is_valid_within_all_limits_and_says_which_it_breaks() {
         let scales = Scales { frame_us: 120.0, set_point_us: 2640.0, gap: Span::from_us(4800) };
-        let timing = |health| Timing::new(vec![health], 0.0, 0, true, scales);
+        let timing = |health| Timing::new(vec![health], 0.0, 0, true, scales, ClockStops::default());
         assert!(timing(health(150)).is_valid());
         let late = timing(health(151));
         assert_eq!(late.reasons(), ["switches: 1 % of frames left more than 151 us late; the limit is 150 us"]);
@@ -276,9 +345,9 @@ mod tests {
         let dropped =
             timing(LoopHealth { receive_drops: 1, longest_gap: Gap { us: 6_000, ..Gap::default() }, ..health(0) });
         assert_eq!(dropped.reasons().len(), 2);
-        assert!(!Timing::new(vec![health(0)], 0.02, 0, true, scales).is_valid());
+        assert!(!Timing::new(vec![health(0)], 0.02, 0, true, scales, ClockStops::default()).is_valid());
         // Two loops of half a core each: the one core that they share is busy throughout.
-        let busy = Timing::new(vec![health(0), health(0)], 0.0, 0, true, scales);
+        let busy = Timing::new(vec![health(0), health(0)], 0.0, 0, true, scales, ClockStops::default());
         let expected = "all loops: took 100 % of their core; the limit is 80 %; a larger --scale takes less";
         assert_eq!(busy.reasons(), [expected]);
     }

@@ -109,6 +109,11 @@ impl LoopMeter {
         }
     }
 
+    /// When the loop should look next, ps; 0 for at once.
+    pub(crate) fn planned(&self) -> u64 {
+        if self.planned == u64::MAX { 0 } else { self.planned }
+    }
+
     /// The loop has done what was due at `now`, and waits until `planned` at most.
     pub(crate) fn waits(&mut self, planned: u64) {
         self.planned = planned;

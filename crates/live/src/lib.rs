@@ -13,10 +13,10 @@
 //! * [`head`], [`signals`]: what is read of frames, and signals as frames.
 //! * [`port`], [`inputs`], [`congestion`], [`switch`], [`adapter`]: the data plane, told the time and handed frames.
 //! * [`limiters`]: a host's reaction points with their pacers. [`shaper`]: the kernel's HTB in the pacers' place.
-//! * [`loops`]: the event loops that drive it. [`datagrams`], [`streams`]: own traffic. [`iperf`]: another maker's.
+//! * [`loops`]: the event loops that drive it, by [`clock`]. [`datagrams`], [`streams`]: own traffic. [`iperf`]: another maker's.
 //! * [`record`], [`health`], [`gate`]: what a run records, what it measures of itself, and whether that will do.
 //!   [`spacing`]: how far apart frames leave their limiters.
-//! * [`forwarders`]: what the switch costs, beside the kernel's bridge.
+//! * [`stalls`]: where the machine stands still. [`forwarders`]: what the switch costs, beside the kernel's bridge.
 //! * [`intruder`]: a host that was taken over, for tests and fuzzing.
 //! * [`names`], [`view`]: names for the namespaces of a network that stands, and what it shows of itself.
 //! * [`session`]: a run from its scenario and its [`options`] to its [`outcome`], on [`threads`].
@@ -27,6 +27,7 @@
 
 mod adapter;
 mod captures;
+mod clock;
 mod congestion;
 mod datagrams;
 mod defence;
@@ -55,6 +56,7 @@ mod session;
 mod shaper;
 mod signals;
 mod spacing;
+mod stalls;
 mod streams;
 mod switch;
 mod sys;
@@ -74,6 +76,7 @@ pub use outcome::LiveRun;
 pub use record::Refused;
 pub use session::{Standing, prepare_process, run, slowed, stand};
 pub use shaper::{KernelLimit, LimiterKind};
+pub use stalls::{Stall, Watch, watch as watch_for_stalls};
 pub use streams::StreamEnd;
 pub use sys::SysError;
 pub use view::View;

@@ -1,7 +1,8 @@
 //! What a live run gives: the outcome of a scenario like any other, and the run's own account beside it.
 
+use crate::clock::Stopped;
 use crate::defence::DefenceEnd;
-use crate::gate::{Scales, Timing, fastest, longest_gap};
+use crate::gate::{ClockStops, Scales, Timing, fastest, longest_gap};
 use crate::intruder::IntruderEnd;
 use crate::iperf::IperfEnd;
 use crate::layout::Layout;
@@ -161,6 +162,7 @@ pub(crate) fn put_together(
     ends: Vec<PartEnd>,
     steal: f64,
     memory_locked: bool,
+    stopped: Stopped,
 ) -> (Finished, Rest) {
     let (mut all, mut loops, mut streams, mut datagrams) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut held, mut stack_drops, mut iperf3, mut intruder) = (0, 0, Vec::new(), None);
@@ -228,7 +230,7 @@ pub(crate) fn put_together(
     let accounted = counters.frames_delivered + counters.frames_dropped + held;
     let unaccounted = counters.frames_sent as i64 - accounted as i64;
     let rest = Rest {
-        timing: Timing::new(loops, steal, stack_drops, memory_locked, scales),
+        timing: Timing::new(loops, steal, stack_drops, memory_locked, scales, ClockStops { stopped, end: plan.end }),
         refused: merged.refused,
         streams,
         iperf3,

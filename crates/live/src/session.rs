@@ -163,6 +163,7 @@ fn run_plan(
     let session = Session::new(plan, &layout, spaces, options, intruder, control, view);
     let ticks = cpu_ticks();
     let ends = session.run();
+    let stopped = session.stopped();
     drop(named);
     let ends = ends?;
     let after = cpu_ticks();
@@ -183,7 +184,7 @@ fn run_plan(
     if control.cancel.load(Ordering::Relaxed) {
         return Err(LiveError::Run(qcnlab_lab::RunError::Cancelled));
     }
-    Ok(put_together(plan, layout, done, steal, memory_locked))
+    Ok(put_together(plan, layout, done, steal, memory_locked, stopped))
 }
 
 /// The host with a name.

@@ -3,13 +3,13 @@
 //! A sender writes octets that follow from their position in the stream; the receiver checks each of them. What the
 //! kernel says of the connection is sampled as the rates are.
 
+use crate::clock::Clock;
 use crate::layout::{Layout, TCP_PORT, ip};
 use crate::record::Records;
 use crate::shaper::{LimiterKind, mark_of};
 use crate::sys::SysError;
 use crate::sys::scheduling::ask_for_best;
 use crate::sys::socket::{TcpState, clamp_window, connect_from, set_congestion_control, set_receive_buffer, tcp_state};
-use crate::sys::time::Clock;
 use qcnlab_sim::tcp::Flavour;
 use qcnlab_sim::{Plan, TcpTally, Traffic};
 use qcnlab_units::{Bytes, Instant, Span};
@@ -60,7 +60,7 @@ pub(crate) struct Streaming<'a> {
     pub(crate) layout: &'a Layout,
     pub(crate) limiter: LimiterKind,
     pub(crate) real_time: bool,
-    pub(crate) clock: Clock,
+    pub(crate) clock: Clock<'a>,
     pub(crate) stop: &'a AtomicBool,
 }
 

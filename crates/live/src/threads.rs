@@ -1,6 +1,7 @@
 //! The threads of a run: the switches' loop, a loop for each adapter, and the applications, each in its namespace.
 
 use crate::adapter::Adapter;
+use crate::clock::{Clock, Stopped, Stops};
 use crate::congestion::{controlled_classes, points};
 use crate::datagrams::Datagrams;
 use crate::error::LiveError;
@@ -18,7 +19,7 @@ use crate::switch::Switches;
 use crate::sys::SysError;
 use crate::sys::namespace::Namespace;
 use crate::sys::scheduling::{SchedulingClass, ask_for_best, last_cpu, stay_on};
-use crate::sys::time::Clock;
+use crate::sys::time::monotonic_ns;
 use crate::view::View;
 use qcnlab_lab::{Control, RunError};
 use qcnlab_sim::{Feedback, Plan, Traffic};
@@ -47,8 +48,8 @@ struct Waiting {
     arrived: usize,
     /// Whether any of them could not be made ready.
     failed: bool,
-    /// Once it is open: the clock of the run, or `None` if nobody is to start.
-    opened: Option<Option<Clock>>,
+    /// Once it is open: when the run starts by the machine's clock, ns, or `None` if nobody is to start.
+    opened: Option<Option<u64>>,
 }
 
 impl Gate {
@@ -56,9 +57,9 @@ impl Gate {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells that a thread is ready, or could not be made so, and waits until the gate opens. Returns the clock of the
-    /// run; `None` if nobody is to start.
-    fn pass(&self, ready: bool) -> Option<Clock> {
+    /// Tells that a thread is ready, or could not be made so, and waits until the gate opens. Returns when the
+    /// run starts, ns; `None` if nobody is to start.
+    fn pass(&self, ready: bool) -> Option<u64> {
         let mut waiting = self.lock();
         waiting.arrived += 1;
         waiting.failed |= !ready;
@@ -71,7 +72,7 @@ impl Gate {
     fn open(&self, threads: usize, complete: bool) {
         let waiting = self.changed.wait_while(self.lock(), |waiting| waiting.arrived < threads);
         let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
-        waiting.opened = Some((complete && !waiting.failed).then(|| Clock::starting_in(LEAD_NS)));
+        waiting.opened = Some((complete && !waiting.failed).then(|| monotonic_ns() + LEAD_NS));
         self.changed.notify_all();
     }
 }
@@ -84,6 +85,7 @@ pub(crate) struct Session<'a> {
     control: &'a Control,
     view: Option<&'a View>,
     gate: Gate,
+    stops: Stops,
     parts: Vec<Part>,
     own: bool,
     capture: Capture,
@@ -108,6 +110,7 @@ impl<'a> Session<'a> {
     ) -> Session<'a> {
         let parts = parts_of(plan, layout, options.traffic, intruder.map(|(host, _)| host));
         let loops = parts.iter().filter(|part| matches!(part, Part::Switches | Part::Adapter(_))).count();
+        let own = options.traffic == TrafficSource::Own;
         Session {
             plan,
             layout: Arc::clone(layout),
@@ -115,8 +118,10 @@ impl<'a> Session<'a> {
             control,
             view,
             gate: Gate::default(),
+            // Programs of others, the kernel's shaper and an intruder go by the machine's clock.
+            stops: Stops::new(own && options.limiter == LimiterKind::Adapter && intruder.is_none() && view.is_none()),
             parts,
-            own: options.traffic == TrafficSource::Own,
+            own,
             capture: Capture { snap: options.snap, share: loops },
             limiter: options.limiter,
             cpu: last_cpu(),
@@ -140,9 +145,10 @@ impl<'a> Session<'a> {
     }
 
     /// Tells that the calling thread is ready, or could not be made so, and waits for the others.
-    fn begin<T>(&self, ready: Result<T, LiveError>) -> Result<(T, Clock), LiveError> {
-        let clock = self.gate.pass(ready.is_ok());
-        Ok((ready?, clock.ok_or(LiveError::Run(RunError::Cancelled))?))
+    fn begin<T>(&self, ready: Result<T, LiveError>) -> Result<(T, Clock<'_>), LiveError> {
+        let start = self.gate.pass(ready.is_ok());
+        let clock = |start| Clock::starting_at(start, &self.stops);
+        Ok((ready?, start.map(clock).ok_or(LiveError::Run(RunError::Cancelled))?))
     }
 
     /// Runs all threads to their ends. One that fails stops the others.
@@ -170,6 +176,11 @@ impl<'a> Session<'a> {
             self.gate.open(self.parts.len(), true);
             Ok(collect(&from, self.parts.len()))
         })
+    }
+
+    /// How often and for how long the clock stood still.
+    pub(crate) fn stopped(&self) -> Stopped {
+        self.stops.stopped()
     }
 
     fn name(&self, part: Part) -> String {

@@ -237,6 +237,13 @@ def timing_text(timing: dict[str, Any]) -> str:
         f"of {late['frames']:,} frames 1 % left more than {late['p99_us']:,} us late, "
         f"0.1 % more than {late['p999_us']:,} us, the latest {late['max_us']:,} us"
     )
+    stopped = timing["clock_stopped"]
+    if stopped["times"]:
+        words += (
+            f"; the machine stood still {text.counted(stopped['times'], 'time')}, "
+            f"{stopped['total_ms']:.0f} ms in all, {stopped['longest_ms']:.1f} ms at most, "
+            "and the run's clock with it"
+        )
     lines = [words, *(f"  {reason}" for reason in timing["reasons"])]
     if timing["reasons"]:
         lines.append("  Run it again on a quieter machine, or with a larger --scale.")

@@ -9,6 +9,7 @@ pub(crate) mod scheduling;
 pub(crate) mod socket;
 pub(crate) mod tap;
 pub(crate) mod time;
+pub(crate) mod usage;
 
 use std::io;
 

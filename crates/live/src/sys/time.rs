@@ -1,7 +1,5 @@
-//! The clock: time since the start of a run, from the system's monotonic clock.
+//! Clocks of the system.
 #![allow(unsafe_code)]
-
-use qcnlab_units::Instant;
 
 /// Nanoseconds of a clock of the system.
 fn read_ns(clock: libc::clockid_t) -> u64 {
@@ -25,31 +23,4 @@ pub(crate) fn thread_cpu_ns() -> u64 {
 pub(crate) fn thread_waited_ns() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().nth(1).and_then(|waited| waited.parse().ok()).unwrap_or(0)
-}
-
-/// Tells the time of a run: picoseconds since its start, 0 before.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
-    start_ns: u64,
-}
-
-impl Clock {
-    /// A run that starts so many nanoseconds from now.
-    pub(crate) fn starting_in(ns: u64) -> Clock {
-        Clock { start_ns: monotonic_ns() + ns }
-    }
-
-    pub(crate) fn now(&self) -> Instant {
-        Instant::from_ps(monotonic_ns().saturating_sub(self.start_ns) * 1000)
-    }
-
-    /// Whether the run has started.
-    pub(crate) fn has_started(&self) -> bool {
-        monotonic_ns() >= self.start_ns
-    }
-
-    /// Nanoseconds until the run starts; 0 once it has.
-    pub(crate) fn ns_to_start(&self) -> u64 {
-        self.start_ns.saturating_sub(monotonic_ns())
-    }
 }
