@@ -7,7 +7,8 @@ use qcnlab_capture::{CaptureReader, Direction, InterfaceId};
 use qcnlab_conform::{ConformOptions, conform_rp};
 use qcnlab_lab::{Control, Scenario};
 use qcnlab_live::{
-    Finding, Intruder, KernelLimit, LimiterKind, LiveError, LiveOptions, LiveRun, examine, run, write_capture,
+    Finding, Intruder, KernelLimit, LimiterKind, LiveError, LiveOptions, LiveRun, Watch, examine, run,
+    watch_for_stalls, write_capture,
 };
 use qcnlab_schemes::Signal;
 use qcnlab_sim::{Counters, FlowTally, Trace};
@@ -278,13 +279,18 @@ fn the_kernel_shaper_is_slower_after_each_cnm() {
         let heard = heard_at(&captured, &format!("source{}->switch", host + 1));
         assert!(!heard.is_empty(), "host {host} hears CNMs");
         all_heard += heard.len() as u64;
-        for at in heard {
-            let before = limits.iter().rev().find(|limit| limit.at_ps <= at).expect("the first is at 0");
-            let after = limits.iter().find(|limit| limit.at_ps > at).expect("a change follows");
-            // The scenario's lowest rate, 10 Mb/s, at scale 100.
-            let lower = after.reaction_bps < before.reaction_bps || before.reaction_bps == 100_000;
-            assert!(lower && after.read_bps <= after.reaction_bps, "{before:?} {after:?}");
+        for at in &heard {
+            let before = limits.iter().rev().find(|limit| limit.at_ps <= *at).expect("the first is at 0");
+            // Up to the next one that it hears; a late loop hears several at one instant.
+            let next = heard.iter().find(|next| *next > at).copied().unwrap_or(u64::MAX);
+            let mut answers = limits.iter().filter(|limit| limit.at_ps > *at && limit.at_ps <= next);
+            let lower = answers.any(|limit| limit.reaction_bps < before.reaction_bps);
+            // The scenario's lowest rate, 10 Mb/s, at scale 100. A run may end before the answer.
+            let cannot =
+                before.reaction_bps == 100_000 || (next == u64::MAX && limits.iter().all(|limit| limit.at_ps <= *at));
+            assert!(lower || cannot, "{before:?}, CNM at {at}, the next at {next}: {limits:?}");
         }
+        assert!(limits.iter().all(|limit| limit.read_bps <= limit.reaction_bps), "{limits:?}");
         // Octets that the rates allow over 4.5 s, and a few frames and 2 % for changes in the middle of a frame.
         let ends = limits.iter().skip(1).map(|limit| limit.at_ps).chain([4_500_000_000_000]);
         let allowed: f64 =
@@ -501,6 +507,42 @@ fn nothing_of_the_machine_is_touched() {
     assert_eq!((own().expect("it can be read"), named()), before);
 }
 
+/// The last CPU that this process may use: that of all loops.
+fn last_cpu() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").expect("it can be read");
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("Linux tells");
+    list.trim().rsplit([',', '-']).next().and_then(|last| last.parse().ok()).expect("a number")
+}
+
+/// A thread of higher priority takes the CPU of all loops for 90 of 100 ms: the clock stands still meanwhile, no frame is
+/// late for it, and the run says so and is invalid.
+fn the_clock_stands_still_while_the_cpu_is_taken() {
+    let changes = ["duration=20 ms", "warmup=1 ms", "hotspot.from=3 ms", "hotspot.until=8 ms"];
+    let scenario = Scenario::parse(&hotspot(), "test.toml").and_then(|scenario| scenario.with_overrides(&changes));
+    let (scenario, control) = (scenario.expect("it works"), Control::default());
+    let (run, class) = std::thread::scope(|scope| {
+        let spinning = scope.spawn(|| {
+            while control.done_ps.load(std::sync::atomic::Ordering::Relaxed) < 400_000_000_000 {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            watch_for_stalls(last_cpu(), Watch::Spin, 0.35, 1_000_000).1
+        });
+        let run = run(&scenario, &LiveOptions::default(), &control).expect("it runs");
+        (run, spinning.join().expect("no panic"))
+    });
+    if class != "fifo" {
+        println!("no real-time scheduling: {class}");
+        return;
+    }
+    let timing = run.timing.to_json();
+    let (stopped, late_us) = (&timing["clock_stopped"], timing["lateness"]["max_us"].as_u64().expect("frames left"));
+    let longest_ms = stopped["longest_ms"].as_f64().expect("a number");
+    assert!(longest_ms > 60.0 && stopped["total_ms"].as_f64() >= Some(longest_ms), "{stopped}");
+    assert!((late_us as f64) < longest_ms * 1000.0 / 2.0, "{late_us} us late: {stopped}");
+    assert!(run.timing.reasons().iter().any(|reason| reason.contains("stood still for")), "{:?}", run.timing.reasons());
+    assert!(run.unaccounted.abs() < 200, "{}", run.unaccounted);
+}
+
 /// A run that is stopped ends within a second.
 fn a_stop_is_heard_within_a_second() {
     let control = Control::default();
@@ -533,6 +575,7 @@ const TESTS: &[(&str, fn())] = &[
     ("feedback_at_the_switch_and_in_the_card", feedback_at_the_switch_and_in_the_card),
     ("hostile_frames_at_full_rate_stop_nobody_else", hostile_frames_at_full_rate_stop_nobody_else),
     ("nothing_of_the_machine_is_touched", nothing_of_the_machine_is_touched),
+    ("the_clock_stands_still_while_the_cpu_is_taken", the_clock_stands_still_while_the_cpu_is_taken),
     ("a_stop_is_heard_within_a_second", a_stop_is_heard_within_a_second),
 ];
 
