@@ -47,6 +47,7 @@ fn judged(duration: &str) -> (u64, usize, usize) {
 }
 
 #[test]
+#[ignore = "long: make test-all runs it"]
 fn long_captures_take_no_more_memory_than_short_ones() {
     let (short_file, short_senders, short_port) = judged("duration=150 ms");
     let (long_file, long_senders, long_port) = judged("duration=450 ms");
