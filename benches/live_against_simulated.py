@@ -184,15 +184,15 @@ def shares(
 
     `before` are the rows of experiments that were not run now.
     """
-    found = {(each, each.scale): made for each, made in runs.items()}
+    by_scale = {(each, each.scale): made for each, made in runs.items()}
     for number in range(rounds):
         for each in runs:
             for scale in each.other_scales:
                 if time.monotonic() < last:
-                    made = found.setdefault((each, scale), [])
+                    made = by_scale.setdefault((each, scale), [])
                     made.append(run_at(each, scale, scenario_of(each), number))
     rows = [row for row in before if row.split("|")[1].strip(" `") not in {e.name for e in runs}]
-    for (each, scale), made in found.items():
+    for (each, scale), made in by_scale.items():
         timings = [run.meta["live"]["timing"] for run in made]
         stops = [timing["clock_stopped"] for timing in timings]
         most = max(stop["longest_ms"] for stop in stops)

@@ -1,7 +1,7 @@
-//! Watch CPUs for stalls: `stalls [--seconds 10] [--sleep-us 500] [--longer-us 1000] [--cpus 0,1] [--spin]`. Prints a
+//! CyclicThread CPUs for stalls: `stalls [--seconds 10] [--sleep-us 500] [--longer-us 1000] [--cpus 0,1] [--spin]`. Prints a
 //! line of JSON for each stall, in the order of time, and one for each CPU at the end.
 
-use qcnlab_live::{Watch, watch_for_stalls};
+use qcnlab_live::{CyclicThread, measure_stalls};
 use serde_json::json;
 
 fn argument<T: std::str::FromStr>(name: &str, default: T) -> T {
@@ -14,18 +14,18 @@ fn main() {
     let seconds = argument("--seconds", 10.0);
     let longer = argument("--longer-us", 1000u64) * 1000;
     let how = if std::env::args().any(|argument| argument == "--spin") {
-        Watch::Spin
+        CyclicThread::Spin
     } else {
-        Watch::Sleep(argument("--sleep-us", 500u64) * 1000)
+        CyclicThread::Sleep(argument("--sleep-us", 500u64) * 1000)
     };
     let cpus: Vec<usize> = argument("--cpus", "0,1".to_owned()).split(',').filter_map(|cpu| cpu.parse().ok()).collect();
-    let watching: Vec<_> = cpus
+    let threads: Vec<_> = cpus
         .iter()
         .map(|cpu| (*cpu, *cpu))
-        .map(|(cpu, of)| (cpu, std::thread::spawn(move || watch_for_stalls(of, how, seconds, longer))))
+        .map(|(cpu, of)| (cpu, std::thread::spawn(move || measure_stalls(of, how, seconds, longer))))
         .collect();
     let ended: Vec<_> =
-        watching.into_iter().map(|(cpu, thread)| (cpu, thread.join().expect("it does not panic"))).collect();
+        threads.into_iter().map(|(cpu, thread)| (cpu, thread.join().expect("it does not panic"))).collect();
     let mut stalls: Vec<_> = ended.iter().flat_map(|(_, (stalls, _))| stalls).collect();
     stalls.sort_by_key(|stall| stall.at_ns);
     for stall in stalls {

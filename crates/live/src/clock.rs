@@ -52,7 +52,7 @@ impl Stops {
 
     /// A loop that was to look at `planned_ns` looks when `since_start_ns` are over by the machine's clock. Returns the
     /// time by the run's, ns.
-    fn look(&self, planned_ns: u64, since_start_ns: u64) -> u64 {
+    fn read(&self, planned_ns: u64, since_start_ns: u64) -> u64 {
         let total = self.total_ns.load(Ordering::SeqCst);
         let looked = self.looked_ns.load(Ordering::SeqCst);
         let mut now = since_start_ns.saturating_sub(total);
@@ -95,9 +95,9 @@ impl<'a> Clock<'a> {
     }
 
     /// Tells the time to a loop that was to look at `planned`, ps, after a sleep; in the midst of its work at once, 0.
-    pub(crate) fn look(&self, planned: u64) -> Instant {
+    pub(crate) fn read(&self, planned: u64) -> Instant {
         let since_start = monotonic_ns().saturating_sub(self.start_ns);
-        Instant::from_ps(self.stops.look(planned / 1000, since_start) * 1000)
+        Instant::from_ps(self.stops.read(planned / 1000, since_start) * 1000)
     }
 
     /// Whether the run has started.
@@ -121,15 +121,15 @@ mod tests {
     #[test]
     fn a_clock_stands_still_while_nobody_looks() {
         let stops = Stops::new(true);
-        assert_eq!(stops.look(0, MS / 2), MS / 2);
-        assert_eq!(stops.look(10 * MS, 30 * MS), 10 * MS);
+        assert_eq!(stops.read(0, MS / 2), MS / 2);
+        assert_eq!(stops.read(10 * MS, 30 * MS), 10 * MS);
         // 20 ms are left out; the other loop is on time, and so is one that looks 1 ms late.
-        assert_eq!(stops.look(12 * MS, 32 * MS), 12 * MS);
-        assert_eq!(stops.look(12 * MS, 33 * MS), 13 * MS);
+        assert_eq!(stops.read(12 * MS, 32 * MS), 12 * MS);
+        assert_eq!(stops.read(12 * MS, 33 * MS), 13 * MS);
         let first = Stopped { times: 1, total_ns: 20 * MS, longest_ns: 20 * MS, longest_at_ns: 10 * MS };
         assert_eq!(stops.stopped(), first);
         // A loop in the midst of its work; a shorter one.
-        assert_eq!(stops.look(0, 38 * MS), 13 * MS);
+        assert_eq!(stops.read(0, 38 * MS), 13 * MS);
         assert_eq!(stops.stopped(), Stopped { times: 2, total_ns: 25 * MS, ..first });
     }
 
@@ -138,11 +138,11 @@ mod tests {
     fn a_loop_that_alone_is_late_is_late() {
         let stops = Stops::new(true);
         for ms in 1..=20 {
-            assert_eq!(stops.look(ms * MS, ms * MS), ms * MS);
+            assert_eq!(stops.read(ms * MS, ms * MS), ms * MS);
         }
-        assert_eq!(stops.look(5 * MS, 20 * MS + 900_000), 20 * MS + 900_000);
+        assert_eq!(stops.read(5 * MS, 20 * MS + 900_000), 20 * MS + 900_000);
         // A frame wakes a loop before its deadline.
-        assert_eq!(stops.look(60 * MS, 50 * MS), 50 * MS);
+        assert_eq!(stops.read(60 * MS, 50 * MS), 50 * MS);
         assert_eq!(stops.stopped(), Stopped::default());
     }
 
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_clock_that_may_not_stand_still_goes_on() {
         let stops = Stops::new(false);
-        assert_eq!(stops.look(10 * MS, 30 * MS), 30 * MS);
+        assert_eq!(stops.read(10 * MS, 30 * MS), 30 * MS);
         assert_eq!(stops.stopped(), Stopped::default());
     }
 
@@ -163,8 +163,8 @@ mod tests {
             std::thread::scope(|scope| {
                 for _ in 0..4 {
                     scope.spawn(|| {
-                        let first = stops.look(0, raw);
-                        assert!(stops.look(0, raw + 10) >= first);
+                        let first = stops.read(0, raw);
+                        assert!(stops.read(0, raw + 10) >= first);
                     });
                 }
             });

@@ -76,7 +76,7 @@ pub use outcome::LiveRun;
 pub use record::Refused;
 pub use session::{Standing, prepare_process, run, slowed, stand};
 pub use shaper::{KernelLimit, LimiterKind};
-pub use stalls::{Stall, Watch, watch as watch_for_stalls};
+pub use stalls::{CyclicThread, Stall, measure_stalls};
 pub use streams::StreamEnd;
 pub use sys::SysError;
 pub use view::View;

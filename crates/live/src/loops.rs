@@ -100,7 +100,7 @@ pub(crate) fn run_switches(
     let (mut meter, started) = (LoopMeter::start(), monotonic_ns());
     let (mut readable, mut next_view) = (true, running.first_view());
     loop {
-        let now = running.clock.look(meter.planned()).ps();
+        let now = running.clock.read(meter.planned()).ps();
         if running.over(now) {
             break;
         }
@@ -113,7 +113,7 @@ pub(crate) fn run_switches(
         }
         if readable {
             let count = batch.receive(&socket.socket).unwrap_or(0);
-            let now = running.clock.look(0).ps().min(running.end);
+            let now = running.clock.read(0).ps().min(running.end);
             switches.advance(now);
             for index in 0..count {
                 let frame = batch.frame(index);
@@ -124,8 +124,8 @@ pub(crate) fn run_switches(
             switches.advance(now);
             readable = count == BATCH;
         }
-        while let Some(due) = switches.take_due(running.clock.look(0).ps()) {
-            lateness.count(due.at, running.clock.look(0).ps());
+        while let Some(due) = switches.take_due(running.clock.read(0).ps()) {
+            lateness.count(due.at, running.clock.read(0).ps());
             if socket.socket.send(socket.interfaces[due.way as usize], &due.octets).is_err() {
                 failures += 1;
             }
@@ -135,14 +135,14 @@ pub(crate) fn run_switches(
             continue;
         }
         let planned = switches.next_deadline().min(running.end).min(next_view);
-        let now = running.clock.look(0).ps();
+        let now = running.clock.read(0).ps();
         meter.waits(planned.max(now));
         let sleep = planned.saturating_sub(now).min(LONGEST_SLEEP) / 1000;
         readable = wait(&[socket.socket.as_fd()], sleep) != 0;
     }
     let mut health = meter.finish("switches", class, lateness, monotonic_ns() - started);
     (health.receive_drops, health.send_failures) = (socket.socket.drops(), failures);
-    let (records, held) = switches.finish(running.clock.look(0).ps());
+    let (records, held) = switches.finish(running.clock.read(0).ps());
     LoopEnd { records, health, held, datagrams: (0, 0), stack_drops: 0, shaper: None }
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn run_adapter(
     let (mut meter, started) = (LoopMeter::start(), monotonic_ns());
     let (mut ready, mut next_view) = (FROM_WIRE | FROM_STACK, running.first_view());
     loop {
-        let now = running.clock.look(meter.planned());
+        let now = running.clock.read(meter.planned());
         if running.over(now.ps()) {
             break;
         }
@@ -211,7 +211,7 @@ pub(crate) fn run_adapter(
                 datagrams.receive();
             }
             if let Some(shaper) = &mut shaper {
-                shaper.follow(running.clock.look(0).ps(), adapter.wanted_rates(shaper.line()));
+                shaper.follow(running.clock.read(0).ps(), adapter.wanted_rates(shaper.line()));
             }
             again |= count == BATCH;
         }
@@ -233,13 +233,13 @@ pub(crate) fn run_adapter(
         if let Some(shaper) = &shaper {
             adapter.ask_backlogs(|position| shaper.backlog(position));
         }
-        adapter.advance(running.clock.look(0).ps());
+        adapter.advance(running.clock.read(0).ps());
         if let Some(shaper) = &mut shaper {
             adapter.update_back_pressure();
-            shaper.follow(running.clock.look(0).ps(), adapter.wanted_rates(shaper.line()));
+            shaper.follow(running.clock.read(0).ps(), adapter.wanted_rates(shaper.line()));
         }
-        while let Some(due) = adapter.take_due(running.clock.look(0).ps()) {
-            let left = running.clock.look(0).ps();
+        while let Some(due) = adapter.take_due(running.clock.read(0).ps()) {
+            let left = running.clock.read(0).ps();
             lateness.count(due.at, left);
             if let Some(spaced) = due.spaced {
                 adapter.left(left, spaced);
@@ -254,7 +254,7 @@ pub(crate) fn run_adapter(
             continue;
         }
         let planned = adapter.next_deadline().min(datagrams.next_deadline()).min(running.end).min(next_view);
-        let now = running.clock.look(0).ps();
+        let now = running.clock.read(0).ps();
         meter.waits(planned.max(now));
         let sleep = planned.saturating_sub(now).min(LONGEST_SLEEP) / 1000;
         let both = [wire.as_fd(), tap.as_fd()];
@@ -263,7 +263,7 @@ pub(crate) fn run_adapter(
     let mut health = meter.finish(name, class, lateness, monotonic_ns() - started);
     (health.receive_drops, health.send_failures) = (wire.drops(), failures);
     datagrams.receive();
-    let (records, held) = adapter.finish(running.clock.look(0).ps());
+    let (records, held) = adapter.finish(running.clock.read(0).ps());
     let got = (datagrams.received, datagrams.received_octets);
     let shaper = shaper.map(KernelShaper::finish);
     LoopEnd { records, health, held, datagrams: got, stack_drops: stack_drops(), shaper }

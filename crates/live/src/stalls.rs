@@ -15,7 +15,7 @@ const ROUND_NS: u64 = 100_000_000;
 
 /// How a watching thread spends its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Watch {
+pub enum CyclicThread {
     /// It reads the clock, nine tenths of the time.
     Spin,
     /// It sleeps for so many nanoseconds, again and again.
@@ -42,7 +42,7 @@ pub struct Stall {
 
 /// Watches a CPU for so long, with real-time scheduling where it is granted. Returns the stalls that are longer than
 /// `longer_than_ns`, and how the thread was scheduled, in words.
-pub fn watch(cpu: usize, how: Watch, seconds: f64, longer_than_ns: u64) -> (Vec<Stall>, String) {
+pub fn measure_stalls(cpu: usize, how: CyclicThread, seconds: f64, longer_than_ns: u64) -> (Vec<Stall>, String) {
     stay_on(cpu);
     let class: SchedulingClass = ask_for_best(PRIORITY);
     let mut stalls = Vec::with_capacity(4096);
@@ -50,15 +50,15 @@ pub fn watch(cpu: usize, how: Watch, seconds: f64, longer_than_ns: u64) -> (Vec<
     let (mut last, mut before) = (monotonic_ns(), Account::now());
     while last < end {
         let planned = match how {
-            Watch::Sleep(ns) => {
+            CyclicThread::Sleep(ns) => {
                 wait(&[], ns);
                 last + ns
             }
-            Watch::Spin if last % ROUND_NS > ROUND_NS / 10 * 9 => {
+            CyclicThread::Spin if last % ROUND_NS > ROUND_NS / 10 * 9 => {
                 wait(&[], ROUND_NS / 10);
                 last + ROUND_NS / 10
             }
-            Watch::Spin => last,
+            CyclicThread::Spin => last,
         };
         let now = monotonic_ns();
         if now.saturating_sub(planned) > longer_than_ns {
@@ -103,11 +103,11 @@ mod tests {
 
     /// A limit that nothing passes, and one that every look does.
     #[test]
-    fn a_watch_tells_what_is_longer_than_asked() {
-        for how in [Watch::Spin, Watch::Sleep(1_000_000)] {
-            let (none, class) = watch(0, how, 0.05, u64::MAX);
+    fn a_thread_tells_what_is_longer_than_asked() {
+        for how in [CyclicThread::Spin, CyclicThread::Sleep(1_000_000)] {
+            let (none, class) = measure_stalls(0, how, 0.05, u64::MAX);
             assert!(none.is_empty() && !class.is_empty());
-            let (all, _) = watch(0, how, 0.05, 0);
+            let (all, _) = measure_stalls(0, how, 0.05, 0);
             assert!(!all.is_empty() && all.iter().all(|stall| stall.cpu == 0 && stall.lasted_ns > 0), "{how:?}");
             assert!(all.iter().all(|stall| stall.own_cpu_ns.max(stall.waited_ns) <= stall.lasted_ns));
             assert!(all.windows(2).all(|two| two[0].at_ns < two[1].at_ns));

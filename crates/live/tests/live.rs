@@ -7,8 +7,8 @@ use qcnlab_capture::{CaptureReader, Direction, InterfaceId};
 use qcnlab_conform::{ConformOptions, conform_rp};
 use qcnlab_lab::{Control, Scenario};
 use qcnlab_live::{
-    Finding, Intruder, KernelLimit, LimiterKind, LiveError, LiveOptions, LiveRun, Watch, examine, run,
-    watch_for_stalls, write_capture,
+    CyclicThread, Finding, Intruder, KernelLimit, LimiterKind, LiveError, LiveOptions, LiveRun, examine,
+    measure_stalls, run, write_capture,
 };
 use qcnlab_schemes::Signal;
 use qcnlab_sim::{Counters, FlowTally, Trace};
@@ -525,7 +525,7 @@ fn the_clock_stands_still_while_the_cpu_is_taken() {
             while control.done_ps.load(std::sync::atomic::Ordering::Relaxed) < 400_000_000_000 {
                 std::thread::sleep(std::time::Duration::from_millis(1));
             }
-            watch_for_stalls(last_cpu(), Watch::Spin, 0.35, 1_000_000).1
+            measure_stalls(last_cpu(), CyclicThread::Spin, 0.35, 1_000_000).1
         });
         let run = run(&scenario, &LiveOptions::default(), &control).expect("it runs");
         (run, spinning.join().expect("no panic"))
