@@ -1,9 +1,10 @@
 """Messages over several switches, once more: PFC that spreads, small buffers, loss.
 
-A message takes the way that it is given, and its acknowledgements take it backwards. A switch
-counts what it holds of each input, as in `pause_switch.py`; it stops a link by a pause frame, and
-drops what finds no room. A host sends acknowledgements first, then its queue pairs
-(`roce_switch.py`) in turn. The laboratory must say the same (`tests/test_fabric_reference.py`).
+A message takes the way that it is given, and its acknowledgements take it backwards, or another
+that is given, too. A switch counts what it holds of each input, as in `pause_switch.py`; it stops a
+link by a pause frame, and drops what finds no room. A host sends acknowledgements first, then its
+queue pairs (`roce_switch.py`) in turn. The laboratory must say the same
+(`tests/test_fabric_reference.py`).
 """
 
 from __future__ import annotations
@@ -64,9 +65,13 @@ class Pause(Packet):
 
 @dataclass(frozen=True)
 class Message(Transfer):
-    """A transfer and the nodes on its way, both ends included."""
+    """A transfer, the nodes on its way, both ends included, and those on its acknowledgements' way.
+
+    Without the second they take the first backwards.
+    """
 
     way: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
 
 
 def message(way: tuple[str, ...], size: int, start: int) -> Message:
@@ -161,6 +166,7 @@ class Fabric(Network):
         self.setting, self.world = setting, self.new_world()
         self.messages: list[Transfer] = list(messages)
         self.ways = [message.way for message in messages]
+        self.backs = [message.back or message.way[::-1] for message in messages]
         self.hosts = {node for way in self.ways for node in (way[0], way[-1])}
         self.ports: dict[tuple[str, str], Port] = {}
         for (a, b), wire in setting.links.items():
@@ -228,6 +234,10 @@ class Fabric(Network):
         octets = self.pairs[index].frame(number)
         return Packet(index, self.messages[index].to, octets, number, is_ack=False)
 
+    def way(self, packet: Packet) -> tuple[str, ...]:
+        """Return the nodes on a packet's way, both ends included."""
+        return self.backs[packet.flow] if packet.is_ack else self.ways[packet.flow]
+
     def reach(self, node: str, came_from: str, packet: Packet) -> None:
         """Take a packet whose last octet has come to a node."""
         if isinstance(packet, Pause):
@@ -236,9 +246,8 @@ class Fabric(Network):
         if node in self.hosts:
             self.arrive(packet)
             return
-        way = self.ways[packet.flow]
-        step = -1 if packet.is_ack else 1
-        port = self.ports[node, way[way.index(node) + step]]
+        way = self.way(packet)
+        port = self.ports[node, way[way.index(node) + 1]]
         memory, room = self.memory[node], self.setting.queue_bytes
         full = room is not None and port.octets + packet.octets > room
         if full or (memory is not None and not memory.take(came_from, packet.octets, port.there)):
