@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Two senders at 100 Mb/s, 1 ms away, and a queue of 60 KB: the star of the live tests, slowed.
 const CHANGES: [&str; 3] = ["topology.rate=100 Mb/s", "topology.rtt=1 ms", "topology.buffer=60 KB"];
 
-fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     let text = format!("duration = \"1 s\"\n{}", include_str!("../tests/star/star.toml"));
     let scenario = Scenario::parse(&text, "star.toml").and_then(|star| star.with_overrides(&CHANGES));
     let scenario = scenario.expect("it can work");
@@ -36,7 +36,7 @@ pub(crate) fn layout() -> Layout {
     Layout::new(&plan()).expect("it can be laid out")
 }
 
-const NOTHING: Capture = Capture { snap: 0, share: 1 };
+pub(crate) const NOTHING: Capture = Capture { snap: 0, share: 1 };
 
 fn switches(plan: &Plan) -> (Switches, Arc<Layout>) {
     let layout = Arc::new(Layout::new(plan).expect("it can be laid out"));
@@ -44,7 +44,7 @@ fn switches(plan: &Plan) -> (Switches, Arc<Layout>) {
     (Switches::new(plan, Arc::clone(&layout), points, controlled, 6, NOTHING), layout)
 }
 
-fn frame(octets: &[u8]) -> Received<'_> {
+pub(crate) fn frame(octets: &[u8]) -> Received<'_> {
     Received { interface: 0, octets, tag: None, cut: false }
 }
 
@@ -63,7 +63,7 @@ fn data(payload: usize) -> Vec<u8> {
 }
 
 /// A CNM about a frame of the first source, as the switch would send it.
-fn cnm(cp: u32, fb: u8) -> Vec<u8> {
+pub(crate) fn cnm(cp: u32, fb: u8) -> Vec<u8> {
     let sampled = data(100);
     let head = crate::head::Head::read(&sampled).expect("it is whole");
     let signal = Signal::Cnm(Cnm { cp: CpId(cp), quantized_fb: fb, q_offset: -64_000, q_delta: 64_000 });

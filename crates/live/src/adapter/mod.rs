@@ -7,6 +7,8 @@
 //! before they come here, and the limiter holds them for the port alone.
 
 mod from_link;
+#[cfg(test)]
+mod late;
 mod releasing;
 mod shaping;
 
@@ -59,6 +61,17 @@ pub(crate) struct Adapter {
     room: Vec<u8>,
     pub(crate) records: Records,
 }
+
+/// What happens to an adapter at an instant of its own, beside releases and transmissions.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Pause,
+    /// The limiter at this position is woken.
+    Wake(usize),
+}
+
+/// Pauses and wake-ups that one look at the clock may bring.
+const MOST_EVENTS: u32 = 4096;
 
 /// What an adapter does with a frame from the link.
 pub(crate) enum FromLink<'a> {
@@ -207,23 +220,39 @@ impl Adapter {
 
     fn work(&mut self, now: u64) {
         self.announce(now);
-        while self.pending_pauses.front().is_some_and(|pause| pause.0 <= now) {
-            let at = self.pending_pauses[0].0;
-            self.transmit(at);
-            self.apply_pause();
-        }
-        self.transmit(now);
-        for limiter in &mut self.limiters {
-            let mut rounds = 0;
-            while limiter.driver.wake.ps() <= now && rounds < 64 {
-                limiter.told = limiter.told.max(limiter.driver.wake.ps());
-                let at = Instant::from_ps(limiter.told);
-                limiter.driver.on_wake(at);
-                limiter.driver.update_pacer(at);
-                let _ = limiter.driver.changed_wake();
-                rounds += 1;
+        let mut rounds = 0;
+        while let Some((event, at)) = self.next_event().filter(|(_, at)| *at <= now) {
+            self.transmit(at, now);
+            match event {
+                Event::Pause => self.apply_pause(),
+                Event::Wake(position) => self.wake(position),
+            }
+            rounds += 1;
+            // A reaction point that asks to be woken at once for ever must not hold the loop.
+            if rounds >= MOST_EVENTS {
+                break;
             }
         }
+        self.transmit(now, now);
+    }
+
+    /// The next pause or wake-up of a limiter, and when it is; of equals a pause, then the first limiter.
+    fn next_event(&self) -> Option<(Event, u64)> {
+        let pause = self.pending_pauses.front().map(|pause| (Event::Pause, pause.0));
+        let wakes = self.limiters.iter().enumerate();
+        let wakes = wakes.map(|(position, limiter)| (Event::Wake(position), limiter.driver.wake.ps()));
+        pause.into_iter().chain(wakes).min_by_key(|(_, at)| *at)
+    }
+
+    /// Wakes a limiter's reaction point at the instant that it asked for. Frames that were due before it have left by
+    /// then; those after it leave at its new rate.
+    fn wake(&mut self, position: usize) {
+        let limiter = &mut self.limiters[position];
+        limiter.told = limiter.told.max(limiter.driver.wake.ps());
+        let at = Instant::from_ps(limiter.told);
+        limiter.driver.on_wake(at);
+        limiter.driver.update_pacer(at);
+        let _ = limiter.driver.changed_wake();
     }
 
     fn sample_rates(&mut self, at: u64) {

@@ -7,15 +7,15 @@ use qcnlab_capture::Direction;
 use qcnlab_units::Instant;
 
 impl Adapter {
-    /// Releases and transmits what can go by `now`.
-    pub(super) fn transmit(&mut self, now: u64) {
+    /// Releases and transmits what can go by `until`, which lies at `now` or before.
+    pub(super) fn transmit(&mut self, until: u64, now: u64) {
         loop {
             let counters = &mut self.records.counters;
-            self.port.advance(now, |_| counters.frame_hops += 1);
+            self.port.advance(until, |_| counters.frame_hops += 1);
             if self.port.is_busy() {
                 return;
             }
-            let Some((position, at)) = self.next_release().filter(|(_, at)| *at <= now) else { return };
+            let Some((position, at)) = self.next_release().filter(|(_, at)| *at <= until) else { return };
             self.release(position, at.max(now.saturating_sub(self.most_catch_up)));
         }
     }
