@@ -42,6 +42,8 @@ mod hostile;
 mod inputs;
 mod intruder;
 mod iperf;
+#[cfg(test)]
+mod late;
 mod layout;
 mod limiters;
 mod loops;

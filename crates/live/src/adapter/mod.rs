@@ -7,8 +7,6 @@
 //! before they come here, and the limiter holds them for the port alone.
 
 mod from_link;
-#[cfg(test)]
-mod late;
 mod releasing;
 mod shaping;
 

@@ -1,6 +1,6 @@
 //! A loop that looks late sees the same departures as one that looks often.
 
-use super::Adapter;
+use crate::adapter::Adapter;
 use crate::hostile::{NOTHING, cnm, frame, layout, plan};
 use crate::shaper::LimiterKind;
 use std::sync::Arc;
