@@ -136,6 +136,12 @@ fn every_range_of_a_table_is_kept() {
                 }
                 for value in &good {
                     let (text, line) = text(section, kind, field, value);
+                    // A warm-up beyond the run is refused before a network of a million hosts is built.
+                    let (text, line) = if section.name.is_empty() {
+                        (text, line)
+                    } else {
+                        (format!("warmup = \"1 s\"\n{text}"), line + 1)
+                    };
                     if let Err(error) = Scenario::parse(&text, "ranges.toml") {
                         let refused = out_of_range(&error) && error.line() == Some(line);
                         assert!(!refused, "{name} = {value}: {error}");
