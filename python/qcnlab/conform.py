@@ -170,6 +170,7 @@ def lines(report: dict[str, Any], rows: int = 12) -> list[str]:
     """Return a report as text, with so many intervals or samples of each part."""
     words = [f"{report['verdict']}: {report['law']}, {report['frames']:,} frames"]
     words.append(_tolerances(report["tolerances"]))
+    words += _loss(report["loss"])
     if report["of"] == "rp":
         for point in report["reaction_points"]:
             words += ["", *_reaction_point(point, rows)]
@@ -188,6 +189,32 @@ def _tolerances(forgiven: dict[str, Any]) -> str:
         f"{jitter}, queue {forgiven['queue_bytes']} B; a frame has {forgiven['uncaptured_bytes']} "
         "octets that the capture does not show"
     )
+
+
+def _loss(loss: dict[str, Any]) -> list[str]:
+    """Return what the capture shows of frames that it lacks, where it lacks any."""
+    if not loss["share"]:
+        return []
+    parts = []
+    if loss["missing_frames"]:
+        parts.append(f"{text.counted(loss['missing_frames'], 'frame')} missing by the numbers of others")
+    if loss["unmatched_frames"]:
+        parts.append(f"{text.counted(loss['unmatched_frames'], 'frame')} on one side of the port alone")
+    if loss["dropped_frames"]:
+        parts.append(f"{text.counted(loss['dropped_frames'], 'frame')} dropped by its statistics")
+    return [f"the capture lacks frames: {', '.join(parts)}; {loss['share']:.2%} of all"]
+
+
+def _missing(part: dict[str, Any]) -> list[str]:
+    """Return what was put in for frames that the capture lacks, and how much was judged."""
+    frames, cnms = part["missing_frames"], part["missing_cnms"]
+    if not frames and not cnms:
+        return []
+    put = f"{text.counted(frames, 'frame')} and {text.counted(cnms, 'CNM')}"
+    return [
+        f"  put in where the law has them: {put}; {part['judged_frames']} of "
+        f"{text.counted(part['limited_frames'], 'frame')} under a limiter judged"
+    ]
 
 
 def _verdict(part: dict[str, Any]) -> list[str]:
@@ -216,6 +243,7 @@ def _reaction_point(point: dict[str, Any], rows: int) -> list[str]:
         f"  {text.counted(point['frames'], 'frame')}, {text.counted(point['cnms'], 'CNM')}; under "
         f"a limiter {text.counted(point['limited_frames'], 'frame')}, of which "
         f"{point['on_time_frames']} left when the law says; {point['late_frames']} left later",
+        *_missing(point),
         *_verdict(point),
     ]
     header = (

@@ -4,6 +4,7 @@ pub(crate) const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 pub(crate) const INTERFACE_DESCRIPTION: u32 = 1;
 pub(crate) const PACKET: u32 = 2;
 pub(crate) const SIMPLE_PACKET: u32 = 3;
+pub(crate) const INTERFACE_STATISTICS: u32 = 5;
 pub(crate) const ENHANCED_PACKET: u32 = 6;
 
 pub(crate) const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
@@ -20,6 +21,9 @@ pub(crate) const IF_TSRESOL: u16 = 9;
 pub(crate) const IF_FCSLEN: u16 = 13;
 pub(crate) const IF_TSOFFSET: u16 = 14;
 pub(crate) const EPB_FLAGS: u16 = 2;
+pub(crate) const ISB_RECEIVED: u16 = 4;
+pub(crate) const ISB_DROPPED: u16 = 5;
+pub(crate) const ISB_DROPPED_BY_SYSTEM: u16 = 7;
 
 /// Round up to whole words of 4 octets.
 pub(crate) const fn padded(len: usize) -> usize {

@@ -36,6 +36,18 @@ pub struct Interface {
     pub snap_len: u32,
     /// A comment; empty for none.
     pub comment: String,
+    /// Frames that came to it and that were dropped before they were captured, by the last statistics that the reader
+    /// met; `None` where the capture has none. Nothing writes them.
+    pub statistics: Option<InterfaceStatistics>,
+}
+
+/// What an interface counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InterfaceStatistics {
+    /// Frames that came to it; 0 where it does not say.
+    pub received: u64,
+    /// Frames that were dropped, by the interface or by the system behind it.
+    pub dropped: u64,
 }
 
 /// An interface of a capture that is being written or read, counted from 0.

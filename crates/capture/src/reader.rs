@@ -3,7 +3,7 @@
 use crate::blocks::*;
 use crate::options::{Options, Order};
 use crate::source::Source;
-use crate::{CaptureError, Direction, Interface, InterfaceId};
+use crate::{CaptureError, Direction, Interface, InterfaceId, InterfaceStatistics};
 use qcnlab_units::BitRate;
 use std::io::{self, Read};
 use std::ops::Range;
@@ -257,6 +257,23 @@ impl<R: Read> CaptureReader<R> {
                     let options = padded(octets.end).min(end)..end;
                     let wire_len = order.u32_at(block, 24);
                     return Ok(Some(Located { interface, stamp: Some(stamp), octets, wire_len, options }));
+                }
+                INTERFACE_STATISTICS if end >= 20 => {
+                    let mut statistics = InterfaceStatistics::default();
+                    for (code, value) in (Options { order, octets: &block[20..end] }) {
+                        let Ok(count) = value.try_into().map(|value| order.u64(value)) else { continue };
+                        match code {
+                            ISB_RECEIVED => statistics.received = count,
+                            ISB_DROPPED | ISB_DROPPED_BY_SYSTEM => {
+                                statistics.dropped = statistics.dropped.saturating_add(count);
+                            }
+                            _ => {}
+                        }
+                    }
+                    let id = order.u32_at(block, 8) as usize;
+                    if let Some(known) = self.interfaces.get_mut(id) {
+                        known.interface.statistics = Some(statistics);
+                    }
                 }
                 SIMPLE_PACKET => {
                     if end < 12 {

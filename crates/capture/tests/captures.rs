@@ -12,6 +12,7 @@ fn interface(name: &str, snap_len: u32) -> Interface {
         speed: Some(BitRate::gbps(10)),
         snap_len,
         comment: "set point 33 KB".into(),
+        statistics: None,
     }
 }
 

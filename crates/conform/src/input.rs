@@ -1,6 +1,7 @@
 //! What a capture says before its frames are judged: interfaces, rates, who sends where.
 
 use super::error::ConformError;
+use super::sequence::{Loss, Place, Sequences};
 use qcnlab_capture::{CaptureReader, CapturedFrame, Direction, Interface, InterfaceId};
 use qcnlab_lab::header::{FrameKind, Header};
 use qcnlab_units::{BitRate, Span};
@@ -40,6 +41,8 @@ pub(super) struct Survey {
     pub(super) sampled_at: BTreeSet<String>,
     /// Addresses that data frames on an interface go to.
     pub(super) destinations: HashMap<InterfaceId, HashMap<MacAddress, u64>>,
+    /// Frames that are missing on the links beside their senders.
+    pub(super) loss: Loss,
 }
 
 /// Where a sender was seen.
@@ -49,9 +52,16 @@ pub(super) struct SeenAt {
     data: Vec<(InterfaceId, u64)>,
     /// CNMs to it, by interface.
     cnms: HashMap<InterfaceId, u64>,
+    /// Its frames with a number by interface, and those that are missing between them.
+    numbered: HashMap<InterfaceId, (u64, u64)>,
 }
 
 impl SeenAt {
+    /// CNMs to it, where the most of them were seen.
+    pub(super) fn cnms(&self) -> u64 {
+        self.cnms.values().copied().max().unwrap_or(0)
+    }
+
     /// The interface beside the sender: where it hears CNMs, else where it was seen first.
     pub(super) fn beside(&self) -> Option<InterfaceId> {
         let heard = self.data.iter().map(|(id, _)| (*id, self.cnms.get(id).copied().unwrap_or(0)));
@@ -65,6 +75,7 @@ impl Survey {
         let mut reader = open(file)?;
         let mut survey = Survey { resolution: 999_999, ..Survey::default() };
         let mut last_interface = 0;
+        let mut seen: HashMap<InterfaceId, Sequences> = HashMap::new();
         while let Some(frame) = reader.next_frame()? {
             let Some(time) = frame.time_ns else { return Err(ConformError::NoStamp { frame: frame.number }) };
             survey.first_ns = Some(survey.first_ns.map_or(time, |first| first.min(time)));
@@ -73,14 +84,15 @@ impl Survey {
             }
             survey.frames = frame.number;
             last_interface = last_interface.max(frame.interface.0);
-            survey.note(&frame)?;
+            survey.note(&frame, seen.entry(frame.interface).or_default())?;
         }
         survey.interfaces =
             (0..=last_interface).map(|id| reader.interface(InterfaceId(id)).cloned().unwrap_or_default()).collect();
+        survey.loss = survey.loss_beside_senders();
         Ok(survey)
     }
 
-    fn note(&mut self, frame: &CapturedFrame<'_>) -> Result<(), ConformError> {
+    fn note(&mut self, frame: &CapturedFrame<'_>, sequences: &mut Sequences) -> Result<(), ConformError> {
         let header = Header::of(frame)?;
         let at = frame.interface;
         match header.kind() {
@@ -90,6 +102,10 @@ impl Survey {
                     match seen.data.iter_mut().find(|(id, _)| *id == at) {
                         Some((_, count)) => *count += 1,
                         None => seen.data.push((at, 1)),
+                    }
+                    if let Some(place) = Place::of(&frame.octets[header.msdu..]) {
+                        let numbered = seen.numbered.entry(at).or_default();
+                        *numbered = (numbered.0 + 1, numbered.1 + sequences.missing(place));
                     }
                     *self.destinations.entry(at).or_default().entry(header.destination).or_default() += 1;
                 }
@@ -113,6 +129,21 @@ impl Survey {
             return Err(ConformError::TooMany { what: "addresses", limit: MOST_ADDRESSES });
         }
         Ok(())
+    }
+
+    /// Frames that are missing on the links beside their senders: behind them the network may drop frames itself.
+    fn loss_beside_senders(&self) -> Loss {
+        let mut loss = Loss::default();
+        for seen in self.senders.values() {
+            let numbered = seen.beside().and_then(|id| seen.numbered.get(&id)).copied().unwrap_or_default();
+            loss.numbered += numbered.0;
+            loss.missing += numbered.1;
+        }
+        for statistics in self.interfaces.iter().filter_map(|interface| interface.statistics) {
+            loss.counted = loss.counted.saturating_add(statistics.received);
+            loss.dropped = loss.dropped.saturating_add(statistics.dropped);
+        }
+        loss
     }
 
     /// A stamp in ps from [`ORIGIN`], which is the first stamp.

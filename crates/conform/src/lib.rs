@@ -11,6 +11,7 @@ mod input;
 mod law;
 mod report;
 mod rp;
+mod sequence;
 mod text;
 mod tolerances;
 mod variants;

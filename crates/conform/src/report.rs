@@ -3,6 +3,7 @@
 use super::cp::{CpBreach, CpResults, FIELDS, SampleRow};
 use super::input::Survey;
 use super::rp::{Finding, Interval, RpResult, RpResults};
+use super::sequence::Loss;
 use super::tolerances::ConformOptions;
 use serde_json::{Value, json};
 
@@ -44,6 +45,17 @@ pub(super) fn tolerances(options: &ConformOptions, survey: &Survey) -> Value {
     })
 }
 
+/// What the capture shows of frames that it lacks.
+fn loss(loss: &Loss) -> Value {
+    json!({
+        "numbered_frames": loss.numbered,
+        "missing_frames": loss.missing,
+        "unmatched_frames": loss.unmatched,
+        "dropped_frames": loss.dropped,
+        "share": loss.rate(),
+    })
+}
+
 pub(super) fn of_reaction_points(results: &RpResults, options: &ConformOptions) -> Value {
     let survey = &results.survey;
     let points: Vec<Value> = results.points.iter().map(|point| reaction_point(point, survey)).collect();
@@ -61,6 +73,7 @@ pub(super) fn of_reaction_points(results: &RpResults, options: &ConformOptions) 
         "verdict": overall(results.points.iter().map(|point| verdict(&point.finding))),
         "frames": survey.frames,
         "tolerances": tolerances(options, survey),
+        "loss": loss(&survey.loss),
         "reaction_points": points,
         "notes": notes,
     })
@@ -96,6 +109,9 @@ fn reaction_point(point: &RpResult, survey: &Survey) -> Value {
         "limited_frames": tally.limited,
         "on_time_frames": tally.on_time,
         "late_frames": tally.late,
+        "judged_frames": tally.limited - tally.unsure,
+        "missing_frames": tally.unseen_frames,
+        "missing_cnms": tally.unseen_cnms,
         "fits": fits,
         "best_fit": best(&point.fits),
         "intervals": point.intervals.iter().map(|interval| row(interval, survey)).collect::<Vec<_>>(),

@@ -17,6 +17,8 @@ pub(crate) struct Sent {
     pub(crate) size: u32,
     /// Until when other frames, or a pause, kept it from the link.
     pub(crate) busy: i64,
+    /// Frames of its flow that are missing before it; `None` where its number is not known.
+    pub(crate) missing: Option<u64>,
 }
 
 /// A CNM that the reaction point heard.

@@ -7,6 +7,7 @@
 use super::event::Heard;
 use crate::deviation::Quirk;
 use crate::law::QcnLaw;
+use crate::sequence::Loss;
 use crate::tolerances::Tolerances;
 use crate::window::{Window, takes};
 use qcnlab_schemes::family::qcn::{Clock, QcnRp, QcnRpParams};
@@ -33,6 +34,10 @@ pub(crate) struct Rules {
     overhead: u64,
     pub(crate) backlogged: bool,
     pub(crate) starts_free: bool,
+    /// What the capture lacks.
+    pub(crate) loss: Loss,
+    /// CNMs to the sender in the whole capture.
+    pub(crate) cnms: u64,
 }
 
 /// Octets between frames on a link that a capture may leave out: FCS, preamble and gap.
@@ -61,6 +66,8 @@ impl Rules {
             overhead: machine.pacing().overhead.get(),
             backlogged: false,
             starts_free: false,
+            loss: Loss::default(),
+            cnms: 0,
         }
     }
 
@@ -76,6 +83,11 @@ impl Rules {
         Window::new(stamped.lo - on_the_link, stamped.hi - on_the_link)
     }
 
+    /// By how much two frames may be off and both fit.
+    pub(super) const fn unnoticed(&self) -> i64 {
+        2 * (self.stamps + self.resolution)
+    }
+
     /// When a CNM that is stamped so can take effect.
     fn effect(&self, stamp: i64) -> Window {
         self.stamped(stamp).widened(0, self.reaction)
@@ -86,7 +98,7 @@ impl Rules {
         (u64::from(size) + self.uncaptured + self.overhead) as f64
     }
 
-    fn counted(&self, size: u32) -> i64 {
+    pub(super) fn counted(&self, size: u32) -> i64 {
         i64::from(size) + self.uncaptured as i64
     }
 
@@ -127,8 +139,8 @@ pub(super) struct Change {
 
 /// A cycle of the byte counter: octets to its nominal end, of which merging leaves a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct ByteCycle {
-    left: (i64, i64),
+pub(super) struct ByteCycle {
+    pub(super) left: (i64, i64),
     length: i64,
     spread: bool,
 }
@@ -155,12 +167,12 @@ pub(super) enum Fit {
 pub(super) struct Hypothesis {
     pub(super) rp: QcnRp,
     /// The last event.
-    now: Window,
+    pub(super) now: Window,
     /// When the last frame left, and when the next may.
-    last: Window,
+    pub(super) last: Window,
     last_charge: f64,
     pub(super) next: Window,
-    byte: ByteCycle,
+    pub(super) byte: ByteCycle,
     timer: Option<TimeCycle>,
     /// The number of the next CNM to take effect.
     pub(super) cnm: u64,
@@ -319,7 +331,7 @@ impl Hypothesis {
         self.now = until;
     }
 
-    fn hear(&mut self, rules: &Rules, cnm: &Heard, offset: i64, at: Window) {
+    pub(super) fn hear(&mut self, rules: &Rules, cnm: &Heard, offset: i64, at: Window) {
         let (before, was, left) = (self.gauge(), self.rp.limit(), self.rp.byte_cycle_left());
         let (timer, limiting) = (self.timer, self.limiting());
         self.allow(rules, at);

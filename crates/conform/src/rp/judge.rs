@@ -4,6 +4,7 @@ use super::event::{Event, Heard, Sent};
 use super::hypothesis::{Fit, Hypothesis, Rules};
 use super::interval::{Interval, Intervals};
 use super::reason::{self, Evidence, Reason};
+use super::unseen::MOST_FRAMES;
 use crate::window::{Window, takes};
 use std::collections::{HashMap, VecDeque};
 
@@ -37,6 +38,11 @@ pub(crate) struct Tally {
     before_in_time: u64,
     /// The most hypotheses at a time.
     pub(crate) most: usize,
+    /// Frames and CNMs that the capture lacks and that explain what it shows.
+    pub(crate) unseen_frames: u64,
+    pub(crate) unseen_cnms: u64,
+    /// Frames between a CNM that is missing and the next that is not: their law is not known for sure.
+    pub(crate) unsure: u64,
 }
 
 /// Frames read ahead before a frame that does not fit is judged.
@@ -45,6 +51,10 @@ const AHEAD: usize = 12;
 const MERGE: usize = 96;
 /// More than these after merging are not followed.
 const MOST: usize = 512;
+/// One CNM in so many may be missing although no other frame is: such a capture decides nothing.
+const UNLIKELY: u64 = 4;
+/// The largest feedback of a CNM.
+const MOST_FEEDBACK: u8 = 63;
 /// Frames back to back before the first CNM that show a sender without a limiter.
 const FREE_FRAMES: u64 = 10;
 /// Frames on time under a limiter without which nothing is decided.
@@ -64,6 +74,8 @@ pub(crate) struct Judge {
     tally: Tally,
     intervals: Intervals,
     last: Option<Sent>,
+    /// The number of the last CNM that the capture has, if a missing one was assumed behind it.
+    assumed_behind: Option<u64>,
 }
 
 impl Judge {
@@ -79,6 +91,7 @@ impl Judge {
             tally: Tally::default(),
             intervals: Intervals::default(),
             last: None,
+            assumed_behind: None,
         }
     }
 
@@ -137,6 +150,22 @@ impl Judge {
                  them, all others later, so it had nothing to send"
             ));
         }
+        let unseen = self.tally.unseen_cnms;
+        if unseen > self.likely_cnms() {
+            return Finding::NotDecidable(format!(
+                "it conforms if {unseen} CNM{} came that the capture lacks: each time the rate falls by just what one \
+                 feedback makes of it, and goes on by the law; {}",
+                if unseen == 1 { "" } else { "s" },
+                self.rules.loss.text()
+            ));
+        }
+        if self.tally.unsure * 2 > limited {
+            return Finding::NotDecidable(format!(
+                "nothing in it breaks the law, but {} of {limited} frames under a limiter come between a CNM that the \
+                 capture lacks and the next that it has",
+                self.tally.unsure
+            ));
+        }
         Finding::Conforms
     }
 
@@ -157,6 +186,7 @@ impl Judge {
             match event {
                 Event::Cnm(cnm) => {
                     self.heard.push(cnm);
+                    self.assumed_behind = None;
                     let allowed = self.hypotheses.iter().map(|hypothesis| hypothesis.allowed);
                     self.intervals.on_cnm(cnm, allowed);
                     self.hypotheses.iter_mut().for_each(|hypothesis| hypothesis.allowed = (0.0, 0.0));
@@ -179,7 +209,10 @@ impl Judge {
         if self.hypotheses.is_empty() {
             self.hypotheses.push(Hypothesis::free(&self.rules, window));
         }
-        let possible = self.advanced(&self.hypotheses, window, &self.heard);
+        if self.beyond_a_gap(&sent) {
+            return true;
+        }
+        let possible = self.courses(&self.hypotheses, &sent, window, &self.heard);
         let fits: Vec<Fit> = possible.iter().map(|hypothesis| hypothesis.fit(&self.rules, window, sent.busy)).collect();
         let mut next = Vec::new();
         let on_time = fits.contains(&Fit::OnTime);
@@ -190,21 +223,32 @@ impl Judge {
                     hypothesis.send(&self.rules, window, sent.size, false, &mut next);
                 }
             }
+            self.tally.unseen_frames += sent.missing.unwrap_or(0);
         } else {
             let limited = possible.iter().any(Hypothesis::limiting);
             let known = self.tally.cnms > 0 && limited;
+            // The first CNM may be missing: a sender that fills the link is late from one frame on.
+            let full = !known && self.tally.before >= FREE_FRAMES && self.backlogged();
             let ahead = self.events.iter().filter(|event| matches!(event, Event::Frame(_))).count();
-            if known && ahead < AHEAD && !over {
+            if (known || full) && ahead < AHEAD && !over {
                 return false;
             }
             late = fits.iter().any(|fit| matches!(fit, Fit::Late(_)));
             if !late || (known && self.too_slow(&possible, &fits, sent, window)) {
-                self.breach(&possible, &fits, sent, window, late);
-                return true;
-            }
-            for (hypothesis, fit) in possible.into_iter().zip(&fits) {
-                if matches!(fit, Fit::Late(_)) {
-                    hypothesis.send(&self.rules, window, sent.size, true, &mut next);
+                next = if late { self.behind_unseen_cnm(&sent, window) } else { Vec::new() };
+                if next.is_empty() {
+                    self.breach(&possible, &fits, sent, window, late);
+                    return true;
+                }
+                late = false;
+            } else {
+                if full && !self.resumes(&possible, &fits, sent, window) {
+                    next = self.behind_unseen_cnm(&sent, window);
+                }
+                for (hypothesis, fit) in possible.into_iter().zip(&fits) {
+                    if matches!(fit, Fit::Late(_)) {
+                        hypothesis.send(&self.rules, window, sent.size, true, &mut next);
+                    }
                 }
             }
         }
@@ -216,6 +260,76 @@ impl Judge {
         self.intervals.on_frame(sent, charged, late, self.hypotheses.iter().map(|hypothesis| hypothesis.allowed));
         self.last = Some(sent);
         true
+    }
+
+    /// Whether so many frames of a limiter are missing before this one that its state is not known any more.
+    fn beyond_a_gap(&mut self, sent: &Sent) -> bool {
+        let missing = sent.missing.unwrap_or(0);
+        let lost = missing > MOST_FRAMES && self.hypotheses.iter().any(Hypothesis::limiting);
+        if lost {
+            let Tally { limited, .. } = self.tally;
+            self.ended = Some(Finding::NotDecidable(format!(
+                "up to frame {} it conforms, {limited} frames under a limiter; before it {missing} frames are missing in a \
+                 row, and behind them the state of the limiter is not known",
+                sent.number
+            )));
+            self.events.clear();
+        }
+        lost
+    }
+
+    /// All that can have led to a frame: with the frames before it that its number says are missing, and without.
+    fn courses(&self, from: &[Hypothesis], sent: &Sent, window: Window, heard: &[Heard]) -> Vec<Hypothesis> {
+        let mut all = self.advanced(from, window, heard);
+        let missing = sent.missing.unwrap_or(0);
+        if (1..=MOST_FRAMES).contains(&missing) {
+            for hypothesis in from {
+                let unseen = hypothesis.clone();
+                let unseen = unseen.unseen_frames(&self.rules, window, sent.size, missing, (heard, self.first));
+                all.extend(self.advanced(&unseen, window, heard));
+            }
+        }
+        all
+    }
+
+    /// How many CNMs the capture may lack beside those that it has, as it lacks other frames.
+    fn likely_cnms(&self) -> u64 {
+        self.rules.loss.most_of(self.rules.cnms)
+    }
+
+    /// The courses in which a late frame left on time, behind a CNM that the capture lacks; none where so many CNMs are
+    /// hardly missing, or none explains it and what follows.
+    fn behind_unseen_cnm(&mut self, sent: &Sent, window: Window) -> Vec<Hypothesis> {
+        // A device that cuts by itself does so again and again.
+        if self.tally.unseen_cnms >= self.likely_cnms().max(self.rules.cnms / UNLIKELY).max(1) {
+            return Vec::new();
+        }
+        let missing = sent.missing.unwrap_or(0).min(MOST_FRAMES);
+        let (size, context) = (sent.size, (&self.heard[..], self.first));
+        let mut next = Vec::new();
+        for hypothesis in &self.hypotheses {
+            for before in 0..=missing {
+                let courses = hypothesis.clone().unseen_frames(&self.rules, window, size, before, context);
+                for (course, fb) in courses.iter().flat_map(|course| (1..=MOST_FEEDBACK).map(move |fb| (course, fb))) {
+                    let cut = course.unseen_cnm(&self.rules, window, size, fb);
+                    let cut = cut.unseen_frames(&self.rules, window, size, missing - before, context);
+                    let possible = self.advanced(&cut, window, &self.heard).into_iter();
+                    for hypothesis in
+                        possible.filter(|course| course.fit(&self.rules, window, sent.busy) == Fit::OnTime)
+                    {
+                        let mut sends = Vec::new();
+                        hypothesis.send(&self.rules, window, size, false, &mut sends);
+                        next.extend(sends.into_iter().filter(|course| self.goes_on(vec![course.clone()], AHEAD)));
+                    }
+                }
+            }
+        }
+        if !next.is_empty() {
+            self.tally.unseen_cnms += 1;
+            self.tally.unseen_frames += missing;
+            self.assumed_behind = Some(self.first + self.heard.len() as u64);
+        }
+        next
     }
 
     fn advanced(&self, from: &[Hypothesis], window: Window, heard: &[Heard]) -> Vec<Hypothesis> {
@@ -236,6 +350,7 @@ impl Judge {
         if next.iter().all(Hypothesis::limiting) {
             tally.limited += 1;
             tally.on_time += u64::from(!late);
+            tally.unsure += u64::from(self.assumed_behind.is_some());
         }
         tally.most = tally.most.max(next.len());
     }
@@ -268,8 +383,13 @@ impl Judge {
                 hypothesis.clone().send(&self.rules, window, sent.size, true, &mut hypotheses);
             }
         }
+        self.goes_on(hypotheses, AHEAD)
+    }
+
+    /// Whether the next `frames` frames leave on time under one of these.
+    fn goes_on(&self, mut hypotheses: Vec<Hypothesis>, frames: usize) -> bool {
         let mut heard = self.heard.clone();
-        for event in self.events.iter().take(AHEAD) {
+        for event in self.events.iter().take(frames) {
             let sent = match event {
                 Event::Cnm(cnm) => {
                     heard.push(*cnm);
@@ -279,7 +399,7 @@ impl Judge {
             };
             let window = self.rules.released(sent.stamp, sent.size);
             let mut next = Vec::new();
-            for hypothesis in self.advanced(&hypotheses, window, &heard) {
+            for hypothesis in self.courses(&hypotheses, sent, window, &heard) {
                 if hypothesis.fit(&self.rules, window, sent.busy) == Fit::OnTime {
                     hypothesis.send(&self.rules, window, sent.size, false, &mut next);
                 }

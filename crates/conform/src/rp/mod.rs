@@ -5,6 +5,7 @@ mod hypothesis;
 mod interval;
 mod judge;
 mod reason;
+mod unseen;
 
 use event::{Event, Heard, Sent};
 use hypothesis::Rules;
@@ -13,8 +14,9 @@ use judge::Judge;
 pub(super) use judge::{Finding, Tally};
 
 use super::error::ConformError;
-use super::input::{Survey, open};
+use super::input::{SeenAt, Survey, open};
 use super::law::QcnLaw;
+use super::sequence::{Place, Sequences};
 use super::tolerances::ConformOptions;
 use super::variants::{Variant, of_reaction_point};
 use super::window::takes;
@@ -68,6 +70,7 @@ struct RpReading<'a> {
     beside: HashMap<MacAddress, InterfaceId>,
     /// When the last frame of each interface ended, and whose it was.
     link: HashMap<InterfaceId, (i64, RpKey)>,
+    sequences: Sequences,
     paused_until: i64,
     judges: HashMap<RpKey, Vec<Judge>>,
     order: Vec<RpKey>,
@@ -112,7 +115,9 @@ impl RpReading<'_> {
                     _ => i64::MIN,
                 };
                 let busy = occupied.max(self.paused_until) + self.options.tolerances.stamps.ps() as i64;
-                let sent = Sent { number: frame.number, stamp, size: frame.wire_len, busy };
+                let place = Place::of(&frame.octets[header.msdu..]);
+                let missing = place.map(|place| self.sequences.missing(place));
+                let sent = Sent { number: frame.number, stamp, size: frame.wire_len, busy, missing };
                 for judge in self.judges.get_mut(&key).into_iter().flatten() {
                     judge.take(Event::Frame(sent));
                 }
@@ -201,10 +206,12 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, 
         .collect();
     let ours = survey.is_ours();
     let presets: Vec<QcnLaw> = QcnLaw::presets().into_iter().filter(|other| other.rp != law.rp).collect();
-    let judge_by = |law: &QcnLaw, line: BitRate| {
+    let judge_by = |law: &QcnLaw, sender: MacAddress, line: BitRate| {
         let mut rules = Rules::new(law, &options.tolerances, ours, line, survey.resolution);
         rules.backlogged = options.backlogged;
         rules.starts_free = options.starts_free;
+        rules.loss = survey.loss;
+        rules.cnms = survey.senders.get(&sender).map_or(0, SeenAt::cnms);
         Judge::new(rules)
     };
     let pass = || RpReading {
@@ -212,6 +219,7 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, 
         options,
         beside: beside.clone(),
         link: HashMap::new(),
+        sequences: Sequences::default(),
         paused_until: i64::MIN / 4,
         judges: HashMap::new(),
         order: Vec::new(),
@@ -219,7 +227,9 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, 
         malformed: 0,
     };
     let mut first = pass();
-    first.run(file, &mut |_, line| std::iter::once(&law).chain(&presets).map(|law| judge_by(law, line)).collect())?;
+    first.run(file, &mut |key, line| {
+        std::iter::once(&law).chain(&presets).map(|law| judge_by(law, key.sender, line)).collect()
+    })?;
     let (unattributed, malformed) = (first.unattributed, first.malformed);
     let mut points = Vec::new();
     for key in &first.order {
@@ -255,7 +265,7 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, 
                 return Vec::new();
             }
             let with = |variant: &Variant| {
-                let mut judge = judge_by(&variant.law, line);
+                let mut judge = judge_by(&variant.law, key.sender, line);
                 judge.rules.quirk = variant.quirk;
                 judge
             };

@@ -1,12 +1,17 @@
 //! The golden model: captures of the simulator conform, and captures of one with a planted change do not.
 
+mod loss;
 mod planted;
 mod ports;
 mod senders;
 
+use qcnlab_capture::{CaptureReader, CaptureWriter, FrameToWrite, Interface, InterfaceId, Section};
 use qcnlab_conform::{ConformOptions, conform_cp, conform_rp};
 use qcnlab_lab::{CaptureOptions, Control, Options, Scenario, run_captured};
+use qcnlab_units::{Instant, Span};
 use serde_json::Value;
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::PathBuf;
 
 pub(crate) const HOTSPOT: &str = "og-hotspot-2src-10g-to-500m-rtt10us";
@@ -60,4 +65,33 @@ pub(crate) fn points(report: &Value) -> &[Value] {
 pub(crate) fn explained(changes: &Value, beginning: &str) -> bool {
     let changes = changes.as_array().unwrap();
     beginning.is_empty() || changes.iter().any(|change| change.as_str().unwrap().starts_with(beginning))
+}
+
+/// A capture again, without the rates of its interfaces; `change` gives the octets of each frame, by the name of its
+/// port, or leaves it out.
+pub(crate) fn rewritten(
+    file: &Temporary,
+    name: &str,
+    mut change: impl FnMut(&str, &[u8]) -> Option<Vec<u8>>,
+) -> Temporary {
+    let again = Temporary::new(name);
+    let mut reader = CaptureReader::new(File::open(&file.0).unwrap()).unwrap();
+    let mut writer = CaptureWriter::new(BufWriter::new(File::create(&again.0).unwrap()), &Section::default()).unwrap();
+    let mut interfaces: Vec<(InterfaceId, String)> = Vec::new();
+    while let Some(frame) = reader.next_frame().unwrap() {
+        let (octets, wire_len, direction) = (frame.octets.to_vec(), frame.wire_len, frame.direction);
+        let (id, comment) = (frame.interface, frame.comment.to_owned());
+        let at = Instant::ZERO + Span::from_ns(frame.time_ns.unwrap());
+        while interfaces.len() <= id.0 as usize {
+            let known = reader.interface(InterfaceId(interfaces.len() as u32)).unwrap().clone();
+            let name = known.name.clone();
+            interfaces.push((writer.add_interface(&Interface { speed: None, ..known }).unwrap(), name));
+        }
+        let (interface, name) = &interfaces[id.0 as usize];
+        let Some(octets) = change(name, &octets) else { continue };
+        let (interface, octets, comment) = (*interface, &octets[..], &comment[..]);
+        writer.write_frame(&FrameToWrite { interface, at, octets, wire_len, direction, comment }).unwrap();
+    }
+    writer.finish().unwrap();
+    again
 }

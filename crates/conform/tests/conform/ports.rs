@@ -2,10 +2,7 @@
 
 use super::planted::{self, Plant};
 use super::*;
-use qcnlab_capture::{CaptureReader, CaptureWriter, FrameToWrite, Interface, InterfaceId, Section};
 use qcnlab_units::{BitRate, Instant, Span};
-use std::fs::File;
-use std::io::BufWriter;
 
 #[test]
 fn ports_of_the_simulator_conform() {
@@ -193,31 +190,6 @@ fn of_two_breaches_the_first_is_told() {
         let report = cp(&wrong, &ConformOptions::new("DECK001"));
         assert_eq!(report["first_violation"]["kind"], kind, "{}", report["why"]);
     }
-}
-
-/// A capture again, without the rates of its interfaces; `change` gives the octets of each frame, by the name of its
-/// port, or leaves it out.
-fn rewritten(file: &Temporary, name: &str, mut change: impl FnMut(&str, &[u8]) -> Option<Vec<u8>>) -> Temporary {
-    let again = Temporary::new(name);
-    let mut reader = CaptureReader::new(File::open(&file.0).unwrap()).unwrap();
-    let mut writer = CaptureWriter::new(BufWriter::new(File::create(&again.0).unwrap()), &Section::default()).unwrap();
-    let mut interfaces: Vec<(InterfaceId, String)> = Vec::new();
-    while let Some(frame) = reader.next_frame().unwrap() {
-        let (octets, wire_len, direction) = (frame.octets.to_vec(), frame.wire_len, frame.direction);
-        let (id, comment) = (frame.interface, frame.comment.to_owned());
-        let at = Instant::ZERO + Span::from_ns(frame.time_ns.unwrap());
-        while interfaces.len() <= id.0 as usize {
-            let known = reader.interface(InterfaceId(interfaces.len() as u32)).unwrap().clone();
-            let name = known.name.clone();
-            interfaces.push((writer.add_interface(&Interface { speed: None, ..known }).unwrap(), name));
-        }
-        let (interface, name) = &interfaces[id.0 as usize];
-        let Some(octets) = change(name, &octets) else { continue };
-        let (interface, octets, comment) = (*interface, &octets[..], &comment[..]);
-        writer.write_frame(&FrameToWrite { interface, at, octets, wire_len, direction, comment }).unwrap();
-    }
-    writer.finish().unwrap();
-    again
 }
 
 #[test]

@@ -55,6 +55,7 @@ impl CaptureFile {
                 name: cut(plan.name.clone()),
                 description: cut(format!("port of {from} towards {to}")),
                 speed: Some(plan.rate),
+                statistics: None,
                 snap_len: options.snap_len.unwrap_or(0),
                 comment: cut(format!(
                     "{STAMPS_COMMENT}; {LINK_COMMENT}{} ns, the way into the next queue included",

@@ -1,0 +1,150 @@
+//! Captures that lack frames: a right device is not accused, and a wrong one is not excused.
+
+use super::planted::{self, Plant};
+use super::*;
+
+/// What a capture program loses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Lost {
+    /// Data frames, one in so many, by chance.
+    Data(u64),
+    /// CNMs, one in so many, by chance.
+    Cnms(u64),
+    /// Any frame, one in so many.
+    Any(u64),
+    /// These frames of all, counted from 1.
+    Frames(&'static [u64]),
+    /// All from the one to the other.
+    Burst(u64, u64),
+}
+
+pub(crate) fn is_cnm(octets: &[u8]) -> bool {
+    octets.len() > 22 && octets[16..18] == [0x22, 0xE9] && octets[20..22] == [0x22, 0xE7]
+}
+
+/// The capture without what is lost; also how many data frames and CNMs that were.
+pub(crate) fn lossy(file: &Temporary, name: &str, lost: Lost, seed: u64) -> (Temporary, u64, u64) {
+    let (mut state, mut number, mut data, mut cnms) = (seed.wrapping_mul(2) + 1, 0, 0, 0);
+    let mut one_in = |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n == 0
+    };
+    let again = rewritten(file, name, |_, octets| {
+        number += 1;
+        let cnm = is_cnm(octets);
+        let gone = match lost {
+            Lost::Data(n) => !cnm && one_in(n),
+            Lost::Cnms(n) => cnm && one_in(n),
+            Lost::Any(n) => one_in(n),
+            Lost::Frames(all) => all.contains(&number),
+            Lost::Burst(from, to) => (from..=to).contains(&number),
+        };
+        if gone {
+            if cnm { cnms += 1 } else { data += 1 }
+        }
+        (!gone).then(|| octets.to_vec())
+    });
+    (again, data, cnms)
+}
+
+fn at_10g() -> ConformOptions {
+    let mut options = ConformOptions::new("DECK001");
+    options.rate = Some(qcnlab_units::BitRate::gbps(10));
+    options
+}
+
+/// Frames with numbers that are missing are put back where the law has them; CNMs that are missing show by a cut of just one
+/// feedback. Where other frames are missing, too, the sender conforms; where none is, nothing is decided.
+#[test]
+fn a_right_sender_is_not_accused_of_what_a_capture_lacks() {
+    let file = captured("lossy-senders", &shipped(HOTSPOT, &SHORT), "source*->switch");
+    for (name, lost, seeds, verdicts) in [
+        ("data", Lost::Data(100), 0..4, &["conforms"][..]),
+        ("much-data", Lost::Data(20), 0..3, &["conforms"]),
+        ("any", Lost::Any(100), 0..8, &["conforms"]),
+        ("few", Lost::Frames(&[1500, 4000, 9001]), 0..1, &["conforms"]),
+        ("burst", Lost::Burst(3000, 3012), 0..1, &["conforms"]),
+        ("cnms", Lost::Cnms(20), 0..6, &["conforms", "not decidable"]),
+        ("long-burst", Lost::Burst(3000, 3300), 0..1, &["not decidable"]),
+        ("start", Lost::Burst(1, 400), 0..1, &["not decidable"]),
+        ("end", Lost::Burst(13_900, 14_071), 0..1, &["conforms"]),
+    ] {
+        for seed in seeds {
+            let (again, data, cnms) = lossy(&file, name, lost, seed);
+            let report = rp(&again, &at_10g());
+            let (mut frames, mut messages) = (0, 0);
+            for point in points(&report) {
+                let verdict = point["verdict"].as_str().unwrap();
+                let told =
+                    format!("{name} {seed}, without {data} data frames and {cnms} CNMs: {verdict}: {}", point["why"]);
+                assert!(verdicts.contains(&verdict), "{told}");
+                frames += point["missing_frames"].as_u64().unwrap();
+                messages += point["missing_cnms"].as_u64().unwrap();
+                let judged = point["judged_frames"].as_u64().unwrap();
+                assert!(judged <= point["limited_frames"].as_u64().unwrap(), "{told}");
+                // Without a trace of other loss a missing CNM decides nothing.
+                let assumed = point["missing_cnms"].as_u64().unwrap();
+                assert!(data + assumed == 0 || data > 0 || verdict == "not decidable", "{told}");
+            }
+            // What is missing before the first and behind the last number nobody knows, nor announcements.
+            let missing = report["loss"]["missing_frames"].as_u64().unwrap();
+            assert!(missing <= data && (missing + 6 > data || ["start", "end"].contains(&name)), "{name} {seed}");
+            if verdicts == ["conforms"] && name != "end" {
+                assert!(frames <= missing && frames * 10 >= missing * 9, "{name} {seed}: {frames} of {missing} put in");
+                assert!(messages <= cnms, "{name} {seed}: {messages} of {cnms} CNMs");
+            }
+        }
+    }
+}
+
+/// A sender with a fault breaks the law in a capture that lacks frames, too.
+#[test]
+fn a_wrong_sender_is_not_excused_by_what_a_capture_lacks() {
+    for (name, plant) in [
+        ("gd", Plant::Gd(1.1)),
+        ("timer-kept", Plant::TimerKept),
+        ("byte-reset", Plant::ByteReset(0.9)),
+        ("byte-reset-2", Plant::ByteReset(2.0)),
+        ("ai", Plant::AiRate(6.0)),
+        ("ignored", Plant::CnmsIgnored),
+        ("no-timer", Plant::NoTimer),
+        ("fast", Plant::PacedFast),
+    ] {
+        let mut scenario = shipped(HOTSPOT, &SHORT);
+        scenario.scheme = planted::scheme(plant);
+        let file = captured(&format!("lossy-{name}"), &scenario, "source*->switch");
+        for (kind, lost) in
+            [("data", Lost::Data(100)), ("any", Lost::Any(100)), ("few", Lost::Frames(&[1500, 4000, 9001]))]
+        {
+            let (again, ..) = lossy(&file, name, lost, 3);
+            let report = rp(&again, &at_10g());
+            assert_eq!(report["verdict"], "breaks the law", "{name} {kind}");
+        }
+    }
+}
+
+/// Statistics of an interface say what it dropped; 1 % of the messages may be missing then, too.
+#[test]
+fn what_interfaces_count_is_told() {
+    let file = captured("statistics", &shipped(HOTSPOT, &SHORT), "source*->switch");
+    let octets = std::fs::read(&file.0).unwrap();
+    let statistics = |id: u32, dropped: u64| {
+        let mut block = [5_u32.to_le_bytes(), 56_u32.to_le_bytes(), id.to_le_bytes(), [0; 4], [0; 4]].concat();
+        block.extend([4_u16.to_le_bytes(), 8_u16.to_le_bytes()].concat());
+        block.extend(10_000_u64.to_le_bytes());
+        block.extend([5_u16.to_le_bytes(), 8_u16.to_le_bytes()].concat());
+        block.extend(dropped.to_le_bytes());
+        block.extend([0, 0, 0, 0]);
+        block.extend(((block.len() + 4) as u32).to_le_bytes());
+        let len = (block.len() as u32).to_le_bytes();
+        block[4..8].copy_from_slice(&len);
+        block
+    };
+    // The last of an interface holds; 0 of the other.
+    let with = Temporary::new("with-statistics");
+    std::fs::write(&with.0, [octets, statistics(0, 7), statistics(0, 150), statistics(1, 0)].concat()).unwrap();
+    let report = rp(&with, &ConformOptions::new("DECK001"));
+    assert_eq!(report["verdict"], "conforms");
+    assert_eq!(report["loss"]["dropped_frames"], 150);
+    assert_eq!(report["loss"]["share"], 0.0075);
+}
