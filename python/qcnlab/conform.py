@@ -197,9 +197,13 @@ def _loss(loss: dict[str, Any]) -> list[str]:
         return []
     parts = []
     if loss["missing_frames"]:
-        parts.append(f"{text.counted(loss['missing_frames'], 'frame')} missing by the numbers of others")
+        parts.append(
+            f"{text.counted(loss['missing_frames'], 'frame')} missing by the numbers of others"
+        )
     if loss["unmatched_frames"]:
-        parts.append(f"{text.counted(loss['unmatched_frames'], 'frame')} on one side of the port alone")
+        parts.append(
+            f"{text.counted(loss['unmatched_frames'], 'frame')} on one side of the port alone"
+        )
     if loss["dropped_frames"]:
         parts.append(f"{text.counted(loss['dropped_frames'], 'frame')} dropped by its statistics")
     return [f"the capture lacks frames: {', '.join(parts)}; {loss['share']:.2%} of all"]
@@ -269,6 +273,11 @@ def _congestion_point(report: dict[str, Any], rows: int) -> list[str]:
         f"  {text.counted(report['cnms'], 'CNM')}, {report['checked_cnms']} checked, "
         f"{report['unlocated_cnms']} quote a frame that did not come, or had not left at the end; "
         f"{text.counted(report['lost_frames'], 'frame')} lost",
+        *(
+            [f"  {text.counted(report['missing_cnms'], 'CNM')} missing where a sample was due"]
+            if report["missing_cnms"]
+            else []
+        ),
         *_verdict(report),
         f"  fields not judged: {_not_judged(report)}",
     ]

@@ -1,7 +1,7 @@
 //! What a capture says before its frames are judged: interfaces, rates, who sends where.
 
 use super::error::ConformError;
-use super::sequence::{Loss, Place, Sequences};
+use super::sequence::{FrameNumber, Loss, Sequences};
 use qcnlab_capture::{CaptureReader, CapturedFrame, Direction, Interface, InterfaceId};
 use qcnlab_lab::header::{FrameKind, Header};
 use qcnlab_units::{BitRate, Span};
@@ -103,9 +103,9 @@ impl Survey {
                         Some((_, count)) => *count += 1,
                         None => seen.data.push((at, 1)),
                     }
-                    if let Some(place) = Place::of(&frame.octets[header.msdu..]) {
+                    if let Some(number) = FrameNumber::of(&frame.octets[header.msdu..]) {
                         let numbered = seen.numbered.entry(at).or_default();
-                        *numbered = (numbered.0 + 1, numbered.1 + sequences.missing(place));
+                        *numbered = (numbered.0 + 1, numbered.1 + sequences.missing(number));
                     }
                     *self.destinations.entry(at).or_default().entry(header.destination).or_default() += 1;
                 }

@@ -202,6 +202,8 @@ pub(super) fn of_congestion_point(results: &CpResults, options: &ConformOptions)
         "cnms": results.cnms,
         "checked_cnms": results.checked,
         "unlocated_cnms": results.unlocated,
+        "loss": loss(&results.loss),
+        "missing_cnms": results.missing,
         "lost_frames": results.lost,
         "unmatched_frames": results.unmatched,
         "tolerances": tolerances(options, survey),

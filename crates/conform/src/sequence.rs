@@ -4,9 +4,9 @@ use qcnlab_wire::EtherType;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The place of a frame in its flow.
+/// The number of a frame in its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct FrameNumber {
     /// The flow, by its addresses and ports.
     pub(super) flow: u64,
     /// Its number, and that of the frame behind it.
@@ -26,10 +26,10 @@ fn be(octets: &[u8], at: usize, len: usize) -> Option<u64> {
     octets.get(at..at + len).map(|all| all.iter().fold(0, |number, octet| number << 8 | u64::from(*octet)))
 }
 
-impl Place {
+impl FrameNumber {
     /// Reads it from what follows a frame's tags: TCP's sequence number, a RoCE packet's, or the number of 64 bits at the
     /// start of our own UDP payloads. `None` for other frames, and for those of which too few octets were kept.
-    pub(super) fn of(msdu: &[u8]) -> Option<Place> {
+    pub(super) fn of(msdu: &[u8]) -> Option<FrameNumber> {
         if be(msdu, 0, 2)? != u64::from(EtherType::IPV4.0) {
             return None;
         }
@@ -44,7 +44,12 @@ impl Place {
                 let number = be(segment, 4, 4)?;
                 let data = total.checked_sub((header + usize::from(segment.get(12)? >> 4) * 4) as u64)?;
                 let modulus = 1 << 32;
-                (data > 0).then(|| Place { flow: hasher.finish(), number, next: (number + data) % modulus, modulus })
+                (data > 0).then(|| FrameNumber {
+                    flow: hasher.finish(),
+                    number,
+                    next: (number + data) % modulus,
+                    modulus,
+                })
             }
             17 if to == ROCE => {
                 let opcode = be(segment, 8, 1)?;
@@ -52,11 +57,11 @@ impl Place {
                 let data = matches!(opcode & 0x1F, 0..=0x0B) && opcode < 0x80;
                 be(segment, 13, 3)?.hash(&mut hasher);
                 let (number, modulus) = (be(segment, 17, 3)?, 1 << 24);
-                data.then(|| Place { flow: hasher.finish(), number, next: (number + 1) % modulus, modulus })
+                data.then(|| FrameNumber { flow: hasher.finish(), number, next: (number + 1) % modulus, modulus })
             }
             17 if to == DISCARD => {
                 let (number, modulus) = (be(segment, 8, 8)?, 1 << 32);
-                (number < modulus).then(|| Place {
+                (number < modulus).then(|| FrameNumber {
                     flow: hasher.finish(),
                     number,
                     next: (number + 1) % modulus,
@@ -68,7 +73,7 @@ impl Place {
     }
 }
 
-/// What each flow has sent so far at one place.
+/// What each flow has sent so far over one link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sequences {
     next: HashMap<u64, u64>,
@@ -79,21 +84,21 @@ const MOST: usize = 1 << 16;
 
 impl Sequences {
     /// Takes the next frame of a flow; returns how many are missing before it, of its own length.
-    pub(super) fn missing(&mut self, place: Place) -> u64 {
-        if self.next.len() >= MOST && !self.next.contains_key(&place.flow) {
+    pub(super) fn missing(&mut self, frame: FrameNumber) -> u64 {
+        if self.next.len() >= MOST && !self.next.contains_key(&frame.flow) {
             return 0;
         }
-        let Some(expected) = self.next.get_mut(&place.flow) else {
-            self.next.insert(place.flow, place.next);
+        let Some(expected) = self.next.get_mut(&frame.flow) else {
+            self.next.insert(frame.flow, frame.next);
             return 0;
         };
-        let gap = (place.number + place.modulus - *expected) % place.modulus;
+        let gap = (frame.number + frame.modulus - *expected) % frame.modulus;
         // A frame that is sent again leaves what was expected.
-        if gap > place.modulus / BACKWARDS {
+        if gap > frame.modulus / BACKWARDS {
             return 0;
         }
-        *expected = place.next;
-        let length = (place.next + place.modulus - place.number) % place.modulus;
+        *expected = frame.next;
+        let length = (frame.next + frame.modulus - frame.number) % frame.modulus;
         gap.div_ceil(length.max(1))
     }
 }
@@ -169,23 +174,23 @@ mod tests {
         octets
     }
 
-    fn tcp(number: u32, data: usize) -> Option<Place> {
+    fn tcp(number: u32, data: usize) -> Option<FrameNumber> {
         let mut segment = vec![0xC0, 0, 0, 80];
         segment.extend(number.to_be_bytes());
         segment.extend([0, 0, 0, 1, 0x50, 0x10, 0, 0, 0, 0, 0, 0]);
         segment.resize(20 + data, 0);
-        Place::of(&packet(6, &segment))
+        FrameNumber::of(&packet(6, &segment))
     }
 
-    fn roce(opcode: u8, qp: u8, psn: u32) -> Option<Place> {
+    fn roce(opcode: u8, qp: u8, psn: u32) -> Option<FrameNumber> {
         let mut segment = vec![0xC0, 0, 0x12, 0xB7, 0, 0, 0, 0, opcode, 0, 0xFF, 0xFF, 0, 0, 0, qp, 0];
         segment.extend(&psn.to_be_bytes()[1..]);
         segment.resize(200, 0);
-        Place::of(&packet(17, &segment))
+        FrameNumber::of(&packet(17, &segment))
     }
 
     /// 1000 octets from 2^32 - 1500 on: the second frame ends behind the turn of the numbers. Of the next three two are
-    /// missing; the third comes again, and is no gap. An acknowledgement without data has no place.
+    /// missing; the third comes again, and is no gap. An acknowledgement without data has no number.
     #[test]
     fn gaps_of_tcp_are_counted_in_frames_over_the_turn() {
         let mut seen = Sequences::default();
@@ -213,9 +218,9 @@ mod tests {
         let mut segment = vec![0xC0, 0, 0, 9, 0, 0, 0, 0];
         segment.extend(7_u64.to_be_bytes());
         let whole = packet(17, &segment);
-        assert_eq!(Place::of(&whole).map(|place| place.number), Some(7));
+        assert_eq!(FrameNumber::of(&whole).map(|numbered| numbered.number), Some(7));
         for len in 0..whole.len() {
-            assert_eq!(Place::of(&whole[..len]), None, "{len}");
+            assert_eq!(FrameNumber::of(&whole[..len]), None, "{len}");
         }
     }
 

@@ -29,6 +29,11 @@ pub(super) fn octets(count: i64) -> String {
     if count.abs() >= 10_000 { format!("{:.1} KB", count as f64 / 1e3) } else { format!("{count} B") }
 }
 
+/// Octets of two lengths that differ: to one decimal of a KB where that tells them apart, else whole.
+pub(super) fn octets_apart(count: i64, other: i64) -> String {
+    if octets(count) == octets(other) { format!("{count} B") } else { octets(count) }
+}
+
 /// A share in percent.
 pub(super) fn share(part: f64) -> String {
     format!("{:.2} %", part * 100.0)

@@ -87,6 +87,8 @@ struct Possible {
     len: (i64, i64),
     /// Octets whose order is not known.
     beside: i64,
+    /// Octets up to it of frames that are missing and may have counted.
+    unsure: i64,
     /// The interval that follows if it was a sample; `None` if it cannot have been one.
     interval: Option<f64>,
     /// Whether it is the sample of the last CNM.
@@ -100,6 +102,8 @@ struct Possible {
 pub(super) struct Forgiven {
     pub(super) queue: i64,
     pub(super) jitter: Option<f64>,
+    /// How many CNMs the capture may lack; `None` if it lacks nothing.
+    pub(super) likely: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -108,14 +112,18 @@ pub(crate) struct CpJudge {
     pub(crate) quirk: Option<CpQuirk>,
     width: f64,
     forgiven: i64,
+    likely: Option<u64>,
     /// Octets that counted so far, and the arrivals that may matter.
     position: i64,
+    unsure: i64,
     possible: VecDeque<Possible>,
     /// Queue of the arrival before.
     before: Option<(i64, i64)>,
     started: bool,
     pub(crate) breach: Option<CpBreach>,
     pub(crate) checked: u64,
+    /// Samples whose CNM is missing.
+    pub(crate) missing: u64,
     pub(crate) rows: Vec<SampleRow>,
     pub(crate) rows_left_out: u64,
 }
@@ -132,7 +140,10 @@ impl CpJudge {
             quirk: None,
             width: forgiven.jitter.unwrap_or(law.cp.jitter_width),
             forgiven: forgiven.queue,
+            likely: forgiven.likely,
             position: 0,
+            unsure: 0,
+            missing: 0,
             possible: VecDeque::new(),
             before: None,
             started: false,
@@ -202,7 +213,8 @@ impl CpJudge {
         let (least, most) = self.window(interval);
         let since = to.position - from.position;
         let unknown = (from.beside + to.beside) as f64;
-        (since as f64) > least - unknown && ((since - size) as f64) <= most + unknown
+        let unsure = (to.unsure - from.unsure) as f64;
+        (since as f64) + unsure > least - unknown && ((since - size) as f64) <= most + unknown
     }
 
     /// The queue as this law counts it.
@@ -217,12 +229,14 @@ impl CpJudge {
             return;
         }
         let len = self.counted(queued);
+        self.unsure += queued.unsure;
         if queued.admitted || self.params.count_discarded {
             self.position += queued.frame.size;
             let here = Possible {
                 position: self.position,
                 len,
                 beside: queued.beside,
+                unsure: self.unsure,
                 interval: None,
                 known: false,
                 frame: queued.frame.frame,
@@ -235,6 +249,14 @@ impl CpJudge {
             }
         }
         self.before = Some(len);
+    }
+
+    /// Which samples come next is not known until the next CNM, in a capture that lacks frames.
+    pub(super) fn lose_track(&mut self) {
+        if self.likely.is_some() {
+            self.possible.clear();
+            self.started = false;
+        }
     }
 
     /// A frame came that no CNM quotes: it was no sample, or one without congestion.
@@ -274,6 +296,11 @@ impl CpJudge {
     }
 
     fn missed(&mut self, here: &Possible) {
+        if self.likely.is_some_and(|most| self.missing < most) {
+            self.missing += 1;
+            self.lose_track();
+            return;
+        }
         let Some(last) = self.possible.iter().find(|from| from.interval.is_some()).copied() else { return };
         let (_, most) = self.window(last.interval.unwrap_or(0.0));
         let fb = self.feedback(last.len.1, here.len.0);
@@ -310,7 +337,12 @@ impl CpJudge {
             interval: known.and_then(|from| from.interval).map(|interval| self.window(interval)),
             within: true,
         };
-        let breach = self.check(&here, queued, sample, fb_law, (offset, delta), size);
+        let mut breach = self.check(&here, queued, sample, fb_law, (offset, delta), size);
+        if matches!(breach, Some((CpKind::Delta, _))) && self.likely.is_some_and(|most| self.missing < most) {
+            // The CNM of the sample before it may be missing.
+            self.missing += 1;
+            breach = None;
+        }
         row.within = breach.is_none();
         if self.rows.len() < ROWS {
             self.rows.push(row);
@@ -375,18 +407,24 @@ impl CpJudge {
         let told = set_point - offset;
         let slack = UNIT + self.forgiven;
         if told + slack < here.len.0 || told - slack > here.len.1 {
-            let text = format!(
-                "the CNM in frame {cnm} has an offset of {offset} B, so a queue of {}; {} queued when frame {} came: \
-                 that fits a set point of {} instead of {}",
-                text::octets(told),
+            let fits = here.len.0.midpoint(here.len.1) + offset;
+            let mut text = format!(
+                "the CNM in frame {cnm} has an offset of {offset} B, so a queue of {told} B; {} queued when frame {} came",
                 range(here.len),
-                frame.frame,
-                text::octets(here.len.0.midpoint(here.len.1) + offset),
-                text::octets(set_point)
+                frame.frame
             );
+            // A queue that is known to a frame tells the set point.
+            if here.len.1 - here.len.0 <= size {
+                text += &format!(
+                    ": that fits a set point of {} instead of {}",
+                    text::octets_apart(fits, set_point),
+                    text::octets_apart(set_point, fits)
+                );
+            }
             return Some((CpKind::Offset, text));
         }
-        if !self.started {
+        let track_lost = self.likely.is_some() && self.possible.iter().all(|from| !from.known);
+        if !self.started || track_lost {
             return None;
         }
         let before: Vec<&Possible> = self
@@ -478,9 +516,5 @@ fn point(sender: MacAddress, rpid: Option<u16>) -> String {
 }
 
 fn range((least, most): (i64, i64)) -> String {
-    if least == most {
-        format!("{} were", text::octets(least))
-    } else {
-        format!("{} to {} were", text::octets(least), text::octets(most))
-    }
+    if least == most { format!("{least} B were") } else { format!("{least} to {most} B were") }
 }

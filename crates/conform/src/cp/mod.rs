@@ -12,6 +12,7 @@ use super::input::{Survey, open};
 use super::law::QcnLaw;
 use super::rp;
 use super::sampled_at;
+use super::sequence::{FrameNumber, Loss, Sequences};
 use super::tolerances::ConformOptions;
 use super::variants::{CpVariant, of_congestion_point};
 use fields::FieldJudge;
@@ -37,6 +38,9 @@ pub(super) struct CpResults {
     /// CNMs that quote no frame that came to this port.
     pub(super) unlocated: u64,
     pub(super) lost: u64,
+    pub(super) loss: Loss,
+    /// Samples whose CNM is missing.
+    pub(super) missing: u64,
     pub(super) unmatched: u64,
     pub(super) checked: u64,
     pub(super) breach: Option<CpBreach>,
@@ -67,7 +71,7 @@ struct PortLinks {
 /// What is put into order of time.
 enum PortEvent {
     Arrive(Arrived),
-    Depart { size: i64, quoted: Quoted },
+    Depart(Arrived),
 }
 
 /// A CNM that waits for the frame it quotes.
@@ -90,6 +94,9 @@ struct CpReading {
     told: VecDeque<Told>,
     cpid: BTreeMap<Cpid, u64>,
     heard: VecDeque<(i64, u64, InterfaceId)>,
+    /// Who sends to the port over captured links, and the numbers of their frames.
+    senders: HashSet<MacAddress>,
+    sequences: Sequences,
     frames: u64,
     cnms: u64,
     unlocated: u64,
@@ -104,9 +111,12 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
     let survey = Survey::of(file)?;
     let ports = ports(&survey, options)?;
     let presets: Vec<QcnLaw> = distinct(QcnLaw::presets(), &law);
-    let forgiven = Forgiven { queue: options.tolerances.queue.signed(), jitter: options.tolerances.jitter };
+    let before = read(file, &survey, &ports, options, None, Vec::new())?;
+    let (loss, room) = loss(&survey, &before.queue);
+    let likely = (loss.rate() > 0.0).then(|| loss.most_of(before.cnms));
+    let forgiven = Forgiven { queue: options.tolerances.queue.signed(), jitter: options.tolerances.jitter, likely };
     let judges: Vec<CpJudge> = std::iter::once(&law).chain(&presets).map(|law| CpJudge::new(law, forgiven)).collect();
-    let first = read(file, &survey, &ports, options, judges)?;
+    let first = read(file, &survey, &ports, options, room, judges)?;
     // A field is wrong whatever the queue was.
     let field = first.fields.breach.clone();
     let not_decidable = why_not(&first, &ports, &survey).filter(|_| field.is_none());
@@ -123,12 +133,13 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
             judge.quirk = variant.quirk;
             judge
         };
-        let again = read(file, &survey, &ports, options, variants.iter().map(with).collect())?;
+        let again = read(file, &survey, &ports, options, room, variants.iter().map(with).collect())?;
         let judged = variants.into_iter().zip(again.judges);
         explained_by = judged.filter(|(_, judge)| judge.breach.is_none()).map(|(variant, _)| variant).collect();
     }
     let mut inputs: Vec<InterfaceId> = ports.inputs.keys().copied().collect();
     inputs.sort_unstable();
+    let missing = main.as_ref().map_or(0, |judge| judge.missing);
     let (rows, rows_left_out) = main.map_or((Vec::new(), 0), |judge| (judge.rows, judge.rows_left_out));
     if let Some(field) = field {
         // A message that cannot be read is the sample that is missed.
@@ -154,6 +165,8 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
         cnms: first.cnms,
         unlocated: first.unlocated,
         lost: first.queue.lost,
+        loss,
+        missing,
         unmatched: first.queue.unmatched,
         checked,
         breach,
@@ -165,6 +178,16 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
         survey,
         law,
     })
+}
+
+/// What the capture lacks, by all three ways of telling; and up to which length the queue surely has room, where it lacks
+/// anything.
+fn loss(survey: &Survey, queue: &PortQueue) -> (Loss, Option<i64>) {
+    // Frames that are missing make the reconstructed queue a little shorter than it was.
+    let room = queue.longest / 10 * 9;
+    let roomy = queue.overtaken.iter().filter(|len| **len <= room).count() as u64;
+    let loss = Loss { matched: queue.matched_departures, unmatched: queue.unseen + roomy, ..survey.loss };
+    (loss, (loss.rate() > 0.0).then_some(room))
 }
 
 fn distinct(all: Vec<QcnLaw>, but: &QcnLaw) -> Vec<QcnLaw> {
@@ -259,6 +282,7 @@ fn read(
     survey: &Survey,
     ports: &PortLinks,
     options: &ConformOptions,
+    room: Option<i64>,
     judges: Vec<CpJudge>,
 ) -> Result<CpReading, ConformError> {
     let captured = survey.destinations.contains_key(&ports.port);
@@ -270,7 +294,7 @@ fn read(
     };
     let close = 2 * (options.tolerances.stamps.ps() as i64 + survey.resolution);
     let mut pass = CpReading {
-        queue: PortQueue::new(departures, close),
+        queue: PortQueue::new(departures, close).with_room(room),
         judges,
         steps: BinaryHeap::new(),
         kept: HashMap::new(),
@@ -279,6 +303,8 @@ fn read(
         told: VecDeque::new(),
         cpid: BTreeMap::new(),
         heard: VecDeque::new(),
+        senders: HashSet::new(),
+        sequences: Sequences::default(),
         frames: 0,
         cnms: 0,
         unlocated: 0,
@@ -310,24 +336,29 @@ impl CpReading {
         match header.kind() {
             FrameKind::Data if frame.direction != Some(Direction::Received) => {
                 let quoted = Quoted::new(&frame.octets[header.msdu..]);
-                let size = i64::from(frame.wire_len);
+                let passed = |at: i64| Arrived {
+                    frame: frame.number,
+                    at,
+                    size: i64::from(frame.wire_len),
+                    source: header.source,
+                    destination: header.destination,
+                    rpid: header.rpid,
+                    quoted,
+                    interface: frame.interface.0,
+                    missing: 0,
+                    unseen: false,
+                };
                 if frame.interface == ports.port {
-                    self.push(stamp, 0, PortEvent::Depart { size, quoted });
+                    self.push(stamp, 0, PortEvent::Depart(passed(stamp)));
                 } else if let Some(delay) = ports.inputs.get(&frame.interface)
                     && (ports.destinations.is_empty() || ports.destinations.contains(&header.destination))
                 {
                     self.frames += 1;
                     let at = stamp + delay;
-                    let arrived = Arrived {
-                        frame: frame.number,
-                        at,
-                        size,
-                        source: header.source,
-                        destination: header.destination,
-                        rpid: header.rpid,
-                        quoted,
-                        interface: frame.interface.0,
-                    };
+                    let number = FrameNumber::of(&frame.octets[header.msdu..]);
+                    let missing = number.map_or(0, |number| self.sequences.missing(number));
+                    self.senders.insert(header.source);
+                    let arrived = Arrived { missing, ..passed(at) };
                     self.push(at, 1, PortEvent::Arrive(arrived));
                 }
             }
@@ -411,8 +442,14 @@ impl CpReading {
             self.steps.pop();
             match self.kept.remove(&number) {
                 Some(PortEvent::Arrive(arrived)) => self.queue.arrive(arrived),
-                Some(PortEvent::Depart { size, quoted }) => self.queue.depart(at, size, &quoted),
+                Some(PortEvent::Depart(leaving)) => {
+                    self.queue.depart(Arrived { at, ..leaving }, self.senders.contains(&leaving.source));
+                }
                 None => {}
+            }
+            // What left is taken before the next leaves: a frame that is put in comes before all that wait.
+            while let Some(queued) = self.queue.next(at) {
+                self.queued.push_back(queued);
             }
         }
         while let Some(queued) = self.queue.next(now) {
@@ -464,6 +501,8 @@ impl CpReading {
         let Some((index, position)) = best else {
             self.unlocated += 1;
             self.told.pop_front();
+            // The frame that it sampled may be missing.
+            self.judges.iter_mut().for_each(CpJudge::lose_track);
             return;
         };
         let Some(told) = self.told.remove(index) else { return };
@@ -471,8 +510,13 @@ impl CpReading {
             let Some(queued) = self.queued.pop_front() else { return };
             let sample = (number == position).then_some(told.sample);
             for judge in &mut self.judges {
-                judge.arrive(&queued, sample.as_ref());
+                // When it came, and to what queue, is not known of a frame that is put in.
+                judge.arrive(&queued, sample.as_ref().filter(|_| !queued.frame.unseen));
+                if sample.is_some() && queued.frame.unseen {
+                    judge.lose_track();
+                }
             }
+            self.unlocated += u64::from(sample.is_some() && queued.frame.unseen);
         }
     }
 

@@ -16,7 +16,7 @@ pub(super) use judge::{Finding, Tally};
 use super::error::ConformError;
 use super::input::{SeenAt, Survey, open};
 use super::law::QcnLaw;
-use super::sequence::{Place, Sequences};
+use super::sequence::{FrameNumber, Sequences};
 use super::tolerances::ConformOptions;
 use super::variants::{Variant, of_reaction_point};
 use super::window::takes;
@@ -115,8 +115,8 @@ impl RpReading<'_> {
                     _ => i64::MIN,
                 };
                 let busy = occupied.max(self.paused_until) + self.options.tolerances.stamps.ps() as i64;
-                let place = Place::of(&frame.octets[header.msdu..]);
-                let missing = place.map(|place| self.sequences.missing(place));
+                let number = FrameNumber::of(&frame.octets[header.msdu..]);
+                let missing = number.map(|number| self.sequences.missing(number));
                 let sent = Sent { number: frame.number, stamp, size: frame.wire_len, busy, missing };
                 for judge in self.judges.get_mut(&key).into_iter().flatten() {
                     judge.take(Event::Frame(sent));

@@ -136,14 +136,21 @@ fn cut(evidence: &Evidence<'_>, change: &Change, frame: u64, fb: u8) -> Reason {
     );
     if near(observed / before, cut.min_dec_fac, 1e-3) {
         text += &format!(
-            ": the least that one message leaves (min_dec_fac), so Gd is 1/{:.1} or more where the law has 1/{:.1}",
-            1.0 / gd,
-            1.0 / cut.gd
+            ": the least that one message leaves (min_dec_fac), so Gd is {} or more where the law has {}",
+            fraction(gd, cut.gd),
+            fraction(cut.gd, gd)
         );
     } else if gd > 0.0 {
-        text += &format!(": a Gd of 1/{:.1} where the law has 1/{:.1}", 1.0 / gd, 1.0 / cut.gd);
+        text += &format!(": a Gd of {} where the law has {}", fraction(gd, cut.gd), fraction(cut.gd, gd));
     }
     reason(ReasonKind::CutSize, text, (gd > 0.0).then_some(MeasuredParameter::Gd(gd)))
+}
+
+/// One over a number, with as many digits as tell it from the other: one, or up to six.
+fn fraction(value: f64, other: f64) -> String {
+    let (value, other) = (1.0 / value, 1.0 / other);
+    let digits = (1..6).find(|digits| format!("{value:.digits$}") != format!("{other:.digits$}")).unwrap_or(6);
+    format!("1/{value:.digits$}")
 }
 
 fn cycle(change: &Change) -> String {
@@ -231,16 +238,20 @@ fn rise(evidence: &Evidence<'_>, change: &Change) -> Reason {
     } else {
         String::new()
     };
+    let off = format!("{:.1e}", (observed / law - 1.0).abs());
     let text = format!(
         "at the end of {}, at {stages} ({phase}), the rate went from {} to {}, as if the target had gone from {} to \
-         {}; the law goes to {} with a target of {}{hint}",
+         {}; the law goes to {} with a target of {}, which is {off} of the rate away; the frame left {} {} than that \
+         lets it{hint}",
         cycle(change),
         rate(old),
         rate(observed),
         rate(old_target),
         rate(its_target),
         rate(law),
-        rate(target)
+        rate(target),
+        ms(evidence.by),
+        if evidence.late { "later" } else { "earlier" }
     );
     reason(ReasonKind::RiseSize, text, None)
 }
