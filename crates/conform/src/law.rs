@@ -4,6 +4,7 @@ use super::error::ConformError;
 use super::tolerances::ConformOptions;
 use qcnlab_lab::Scenario;
 use qcnlab_schemes::family::qcn::{QcnCpParams, QcnRpParams};
+use qcnlab_schemes::parts::sampling::Sampling;
 use qcnlab_schemes::registry::{Config, catalogue};
 use qcnlab_units::Span;
 
@@ -50,6 +51,11 @@ impl QcnLaw {
         }
         if rp.drift.drift_every > Span::ZERO {
             return Err(ConformError::Law(format!("{name} has a drift timer, which conform does not follow")));
+        }
+        if cp.sampling != Sampling::Octets {
+            return Err(ConformError::Law(format!(
+                "{name} samples each frame by itself, so no sample is ever due; conform follows sampling by octets"
+            )));
         }
         Ok(QcnLaw { name, cp: *cp, rp: *rp })
     }

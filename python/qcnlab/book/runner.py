@@ -8,15 +8,17 @@ next run takes it from there. Another core, scenario or seed is another folder.
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.book.cases import SEED
 from qcnlab.book.models import MODELS
-from qcnlab.errors import FolderError
+from qcnlab.errors import Error, FolderError
 from qcnlab.folders import NewFolder, core_digest, write_json
 from qcnlab.progress import Bar
 from qcnlab.results import Result, from_outcome, open_run
@@ -24,10 +26,12 @@ from qcnlab.run_files import write_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from concurrent.futures import Future
 
     from qcnlab.api import Scenario
     from qcnlab.book.cases import Case
     from qcnlab.book.entries import Book
+    from qcnlab.sweeps.clusters import Crew
 
 CACHE = Path("runs/book")
 """Where finished cases are kept."""
@@ -35,6 +39,8 @@ TABLES = ("queues", "throughput", "drops")
 """The tables of a case that are kept, beside those it names itself."""
 QUICK_REPLICATIONS = 20
 BATCH = 4
+AHEAD = 2
+"""Cases handed out for each worker of a cluster: one runs, one waits."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +76,16 @@ def results(
     folder: Path = CACHE,
     progress: bool | None = None,
     finished: bool = False,
+    crew: Crew | None = None,
 ) -> dict[str, dict[str, CaseResult]]:
     """Run what is missing of a book's cases; give what each case gave, by chapter and name.
 
     `finished`: run nothing, and leave out what is missing.
 
     All cases have one `seed`, so cases that differ only in their scheme meet the same random
-    numbers. `quick`: at most 20 replications of each. `folder` keeps finished cases. Raises
-    `LawViolation`, and `FolderError` if `folder` cannot be written.
+    numbers. `quick`: at most 20 replications of each. `folder` keeps finished cases. `crew`: the
+    workers of a cluster, in place of this machine's cores. Raises `LawViolation`, and `FolderError`
+    if `folder` cannot be written.
     """
     tasks: dict[Path, _Task] = {}
     folders: dict[tuple[str, str], Path] = {}
@@ -92,7 +100,11 @@ def results(
             tasks.setdefault(task.folder, task)
     missing = {path for path in tasks if _read(path) is None}
     if not finished:
-        _run([tasks[path] for path in tasks if path in missing], seed, jobs, progress)
+        wanted = [tasks[path] for path in tasks if path in missing]
+        if crew is None:
+            _run(wanted, seed, jobs, progress)
+        else:
+            _run_on(crew, wanted, seed)
         missing = set()
     return {
         chapter.name: {
@@ -143,6 +155,34 @@ def _run(tasks: Sequence[_Task], seed: int, jobs: int | None, progress: bool | N
             for task, result in _together(batch, seed, jobs, partial(_move, bar, start, share)):
                 _keep(result, task)
             done += cost
+
+
+def _run_on(crew: Crew, tasks: Sequence[_Task], seed: int) -> None:
+    """Run cases on the workers of a cluster, each as one task; keep them as they come."""
+    build = core_digest()
+    left = iter(tasks)
+    under_way: dict[Future[Result], _Task] = {}
+    while True:
+        for task in islice(left, max(1, AHEAD * crew.workers()) - len(under_way)):
+            future = crew.executor.submit(_elsewhere, task, seed, build)
+            under_way[future] = task
+        if not under_way:
+            return
+        done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+        for future in done:
+            _keep(future.result(), under_way.pop(future))
+
+
+def _elsewhere(task: _Task, seed: int, build: str) -> Result:
+    """Run a case on a worker. Raises `Error` if it has another build of qcnlab."""
+    if core_digest() != build:
+        raise Error("a worker has another build of qcnlab: install the same wheel there")
+    ((_, result),) = _together([task], seed, 1, _nothing)
+    return result
+
+
+def _nothing(_: float) -> None:
+    """Move no bar."""
 
 
 def _move(bar: Bar, start: float, share: float, fraction: float) -> None:

@@ -18,12 +18,15 @@ from qcnlab.book.toml_table import BookError, TomlTable
 from qcnlab.errors import ScenarioError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from qcnlab.book.cases import Case
     from qcnlab.book.entries import Book, Chapter, Row
 
 READINGS, LAWS = "readings.toml", "laws.toml"
+BESIDE = ("printed", "dimension")
+"""What else stands in the file of readings: the space that `qcnlab infer` searches."""
 COSTLY = 5
 """A case of so few replications takes seconds of a core in each."""
 REPLICATIONS, COSTLY_REPLICATIONS, SHOWN_REPLICATIONS = 4, 2, 1
@@ -73,19 +76,22 @@ def read(path: Path, key: str) -> tuple[Variant, ...]:
     table = TomlTable(str(path), tree)
     parts: dict[str, list[Part]] = {}
     for each in table.array(key):
-        parts.setdefault(each.text("name"), []).append(_part(each))
+        parts.setdefault(each.text("name"), []).append(part(each))
+    for other in BESIDE:
+        table.array(other)
     table.end()
     return tuple(Variant(name, tuple(several)) for name, several in parts.items())
 
 
-def _part(table: TomlTable) -> Part:
-    part = Part(
+def part(table: TomlTable) -> Part:
+    """Read the overrides of some cases, and of which."""
+    read_part = Part(
         tuple(table.words("of", ["*"])),
         tuple(table.words("but", [])),
         tuple(table.words("changes")),
     )
     table.end()
-    return part
+    return read_part
 
 
 def most(chapter: Chapter, case: Case) -> int:
@@ -130,14 +136,21 @@ def _bare(row: Row, *, shown: bool) -> Row:
 
 
 def _changed(chapter: Chapter, case: Case, variant: Variant) -> Case:
+    other = by_first(chapter.name, case, variant.parts)
+    return case if other is case else replace(other, replications=most(chapter, case))
+
+
+def by_first(chapter: str, case: Case, parts: Sequence[Part]) -> Case:
+    """Return a case with the overrides of the first of `parts` that is about it and changes it."""
     if case.model:
         return case
-    several = [part for part in variant.parts if part.applies(chapter.name, case.name)]
-    for part in several:
-        changes = _overrides(case, part.changes)
+    for each in parts:
+        if not each.applies(chapter, case.name):
+            continue
+        changes = _overrides(case, each.changes)
         other = None if changes is None else replace(case, changes=(*case.changes, *changes))
         if other is not None and _differs(other, case):
-            return replace(other, replications=most(chapter, case))
+            return other
     return case
 
 

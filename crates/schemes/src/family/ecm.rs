@@ -53,14 +53,14 @@ quantized, separately and with respect to the set point; the ranges are a readin
 use crate::definition::{Family, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
-use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::drift::{Drift, DriftParams};
-use crate::parts::sampling::Sampler;
+use crate::parts::sampling::{Sampler, Sampling};
 use crate::roles::{
     Arrival, Bcn, CongestionPoint, CpAction, CpId, Endpoint, Gauge, NoNotification, Queue, ReactionPoint, Signal,
     SignalKind, Stamp,
 };
+use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// Octets in the unit that feedback is counted in. Deck 001's Qeq 375, Qsc 1600 and Qmc 2400 close
@@ -70,16 +70,29 @@ const PAGE: f64 = 64.0;
 /// ECM (BCN) and ECM-Q.
 pub struct Ecm;
 
+choice! {
+    /// At which queue lengths a port sends positive feedback.
+    pub enum Positive {
+        /// At any: above the set point, too, when the queue shrinks fast enough.
+        Anywhere = "anywhere",
+        /// Not above the set point: a message from there is negative or is not sent.
+        Below = "below",
+    }
+}
+
 params! {
     /// Parameters of the congestion point.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct EcmCpParams {
         /// Queue length the loop steers to.
         set_point: Bytes, "Qeq", Range::at_least(100.0);
-        /// Weight of queue growth, as the reaction points have it in `scheme.rp.w`; no message of the port depends on it.
+        /// Weight of queue growth, as the reaction points have it in `scheme.rp.w`; with `positive` at its default no
+        /// message of the port depends on it.
         w: f64, "W", Range::between(0.0, 1024.0);
         /// Octets between samples.
         sample_base: Bytes, "sampling interval", Range::at_least(1.0);
+        /// Which arriving frames are sampled.
+        sampling: Sampling, "sampling probability Ps", Range::ANY;
         /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
         jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
         /// From this queue length up every sampled frame gets full-scale negative feedback; unset, never.
@@ -92,6 +105,10 @@ params! {
         /// Bits of the codes, sign included, that offset and growth are rounded to: of one set point and of
         /// two, either way; unset, the message carries octets.
         code_bits: Option<u32>, "8-bit quantization", Range::between(2.0, 16.0);
+        /// What the codes divide offset and growth by in place of the set point; unset, the set point.
+        code_scale: Option<Bytes>, "", Range::at_least(100.0);
+        /// At which queue lengths positive feedback is sent.
+        positive: Positive, "", Range::ANY;
         /// Whether discarded frames count towards the sampling interval and may be sampled.
         count_discarded: bool, "", Range::ANY;
     }
@@ -128,11 +145,14 @@ pub const CP_DECK001: EcmCpParams = EcmCpParams {
     set_point: Bytes::new(24_000),
     w: 2.0,
     sample_base: Bytes::new(18_000),
+    sampling: Sampling::Octets,
     jitter_width: 0.3,
     full_scale_threshold: Some(Bytes::new(153_600)),
     stop_threshold: None,
     saturate_at: None,
     code_bits: None,
+    code_scale: None,
+    positive: Positive::Anywhere,
     count_discarded: false,
 };
 
@@ -272,7 +292,7 @@ impl EcmCp {
         let counted = params.saturate_at.map_or(len, |limit| len.min(limit.signed()));
         let q_offset = params.set_point.signed() - counted;
         let q_delta = self.sampler.growth(len);
-        self.sampler.restart(params.sample_base.as_f64(), params.jitter_width, dice);
+        self.sampler.restart_by(params.sampling, params.sample_base.as_f64(), params.jitter_width, dice);
         let reached = |level: Option<Bytes>| level.is_some_and(|level| queue.len >= level);
         let message =
             Bcn { cp: self.id, q_offset: self.coded(q_offset, 1), q_delta: self.coded(q_delta, 2), stop: false };
@@ -284,7 +304,11 @@ impl EcmCp {
         if reached(params.stop_threshold) {
             return send(Bcn { q_offset: 0, q_delta: 0, stop: true, ..message });
         }
-        if queue.len > params.set_point || frame.limited_by == Some(self.id) {
+        let above = queue.len > params.set_point;
+        if above && params.positive == Positive::Below && self.feedback(&message) > 0.0 {
+            return CpAction::Nothing;
+        }
+        if above || frame.limited_by == Some(self.id) {
             return send(message);
         }
         CpAction::Nothing
@@ -292,11 +316,17 @@ impl EcmCp {
 }
 
 impl EcmCp {
+    /// Fb = offset - W growth, octets, as a reaction point with the port's W computes it.
+    fn feedback(&self, message: &Bcn) -> f64 {
+        message.q_offset as f64 - self.params.w * message.q_delta as f64
+    }
+
     /// The octets that stand for `octets` in a message: the nearest code's, on a scale of so many set points.
     fn coded(&self, octets: i64, set_points: i64) -> i64 {
         let Some(bits) = self.params.code_bits else { return octets };
         let largest = f64::from((1u32 << (bits - 1)) - 1);
-        let step = (set_points * self.params.set_point.signed()) as f64 / largest;
+        let scale = self.params.code_scale.unwrap_or(self.params.set_point);
+        let step = (set_points * scale.signed()) as f64 / largest;
         ((octets as f64 / step).round().clamp(-largest, largest) * step).round() as i64
     }
 }

@@ -75,7 +75,7 @@ params! {
     /// Parameters of the congestion point: QCN's, and the bandwidth detector's.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Fb99CpParams {
-        sampler: qcn::QcnCpParams => set_point, w, sample_base, jitter_width, count_discarded;
+        sampler: qcn::QcnCpParams => set_point, w, sample_base, sampling, jitter_width, count_discarded;
         bandwidth: BandwidthParams => available_below, available_after;
     }
 }
@@ -95,6 +95,10 @@ params! {
         increase_rate: BitRate, "R_i, Ri", Range::at_least(0.0);
         /// What the step is multiplied by.
         increase: Increase, "AI, HAI, cycle_cnt", Range::ANY;
+        /// Step of the target rate where the timer ends a cycle after fast recovery: hyper-active increase, which the
+        /// multiplier is then for alone; where the byte counter does, the other step is added once. Unset, all cycles add
+        /// the other step.
+        hai_rate: Option<BitRate>, "HAI", Range::at_least(0.0);
         limiter => gd, min_dec_fac, min_rate, jitter_width, target_rate_reduction, drift_every, drift_step, drift_restart;
         /// Whether the end of a cycle restarts the timer and the byte counter, or only the one that ended it.
         restart_both: bool, "", Range::ANY;
@@ -116,6 +120,7 @@ const RP_DECK000: Fb99RpParams = Fb99RpParams {
     byte_reset: qcn::RP_DECK000.byte_reset,
     increase_rate: BitRate::mbps(50),
     increase: Increase::ByCycle,
+    hai_rate: None,
     restart_both: false,
     stretch: true,
     stretch_later: StretchLater::OneBack,
@@ -195,7 +200,7 @@ impl CongestionPoint for Fb99Cp {
         let qcn::QcnCpParams { set_point, w, .. } = self.params;
         let fb = Scale { set_point, w, bits: 6, quantizer: Quantizer::Floor }.quantize(q_offset, q_delta);
         let interval = sampling::interval(self.params.sample_base, fb.size, 6);
-        self.sampler.restart(interval, self.params.jitter_width, dice);
+        self.sampler.restart_by(self.params.sampling, interval, self.params.jitter_width, dice);
         if fb.negative {
             self.bandwidth.on_congestion(now);
             if fb.size == 0 {
@@ -272,7 +277,12 @@ impl Fb99Limiter {
                 Increase::ByCycle => *stage,
                 Increase::ByIncrease => past,
             };
-            rates.raise_target(BitRate::bps(params.increase_rate.get().saturating_mul(u64::from(times))));
+            let (step, times) = match params.hai_rate {
+                None => (params.increase_rate, times),
+                Some(hyper) if by_time => (hyper, times),
+                Some(_) => (params.increase_rate, 1),
+            };
+            rates.raise_target(BitRate::bps(step.get().saturating_mul(u64::from(times))));
         }
         rates.approach(line_rate);
     }

@@ -61,7 +61,7 @@ params! {
         jitter_width: f64, "margin of randomness", Range::between(0.0, 1.9);
         /// The limiter's rates are multiples of this, rounded down; unset, any rate.
         rate_step: Option<BitRate>, "", Range::POSITIVE;
-        limiter: qcn::QcnRpParams => time_reset, byte_reset, threshold, ai_rate, hai_rate, hai_step, gd, min_rate, stage_test,
+        limiter: qcn::QcnRpParams => time_reset, byte_reset, threshold, ai_rate, hai_rate, hai_step, early_hai, gd, min_rate, stage_test,
             target_rate_reduction, timer_on_cnm, drift_every, drift_step, drift_restart;
     }
 }

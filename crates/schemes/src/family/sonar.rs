@@ -58,7 +58,7 @@ params! {
     /// Parameters of the congestion point: QCN's, and the bandwidth detector's.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct SonarCpParams {
-        sampler: qcn::QcnCpParams => set_point, w, sample_base, adaptive_sampling, jitter_width, fb_bits, count_discarded;
+        sampler: qcn::QcnCpParams => set_point, w, sample_base, sampling, adaptive_sampling, jitter_width, fb_bits, count_discarded;
         bandwidth: BandwidthParams => available_below, available_after;
         /// Whether a special frame that the switch discards is echoed as one that it admits.
         echo_discarded: bool, "", Range::ANY;
@@ -70,8 +70,11 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct SonarRpParams {
         limiter: qcn::QcnRpParams => byte_reset, threshold;
-        /// Step of the target rate, times the count of increases in hyper-active increase.
+        /// Step of the target rate in active increase, and in hyper-active increase where that has none of its own.
         increase_rate: BitRate, "R_i, Ri", Range::at_least(0.0);
+        /// Step of the target rate in hyper-active increase; unset, that of active increase.
+        hai_rate: Option<BitRate>, "HAI", Range::at_least(0.0);
+        limiter => hai_step;
         limiter => gd, min_dec_fac, min_rate, jitter_width, target_rate_reduction, drift_every, drift_step, drift_restart;
         /// From a message to the next special frame.
         wait_to_probe: Span, "WP", Range::at_least(1e6);
@@ -90,6 +93,7 @@ const CP_DECK000: SonarCpParams =
 const RP_DECK000: SonarRpParams = SonarRpParams {
     limiter: qcn::RP_DECK000,
     increase_rate: BitRate::mbps(5),
+    hai_rate: None,
     wait_to_probe: Span::from_ms(10),
     wait_for_echo: Span::from_ms(2),
     short_fuse: Span::from_us(500),
@@ -265,7 +269,8 @@ impl SonarLimiter {
     fn increase_hyper(&mut self, params: &SonarRpParams, line_rate: BitRate) {
         let count = self.hyper.map_or(1, |count| count + 1);
         self.hyper = Some(count);
-        self.cycles.rates.raise_target(BitRate::bps(params.increase_rate.get().saturating_mul(u64::from(count))));
+        let rate = params.hai_rate.unwrap_or(params.increase_rate);
+        self.cycles.rates.raise_target(params.limiter.hai_step.step(rate, count));
         self.cycles.rates.approach(line_rate);
     }
 }

@@ -1,8 +1,31 @@
 //! Sampling by octets: an event after so many have arrived, spread by jitter.
 
+use crate::choice;
 use crate::dice::Dice;
 use crate::roles::Arrival;
 use qcnlab_units::Bytes;
+
+choice! {
+    /// Which arriving frames a congestion point samples.
+    pub enum Sampling {
+        /// One for each interval of octets, which is spread by jitter.
+        Octets = "octets",
+        /// Each by itself, whatever was sampled before: one of L octets with probability 1 - exp(-L / interval), which
+        /// is L / interval but for a small part.
+        EachFrame = "each_frame",
+    }
+}
+
+impl Sampling {
+    /// What an interval is multiplied by, 1 in the mean.
+    fn spread(self, jitter_width: f64, dice: &mut Dice) -> f64 {
+        match self {
+            Sampling::Octets => dice.jitter(jitter_width),
+            // Octets between independent samples are exponentially distributed.
+            Sampling::EachFrame => dice.exponential(),
+        }
+    }
+}
 
 /// Counts octets down to the next sampling event.
 #[derive(Clone, Debug)]
@@ -97,6 +120,11 @@ impl Sampler {
     pub fn restart(&mut self, interval: f64, jitter_width: f64, dice: &mut Dice) {
         self.next.restart(interval, jitter_width, dice);
     }
+
+    /// Starts the next interval, or draws when the next frame is sampled.
+    pub fn restart_by(&mut self, sampling: Sampling, interval: f64, jitter_width: f64, dice: &mut Dice) {
+        self.next.left = (interval * sampling.spread(jitter_width, dice)) as i64;
+    }
 }
 
 /// The sampling table: what the base interval is divided by, chosen by the three
@@ -133,6 +161,38 @@ mod tests {
         let mut countdown = Countdown::new(Bytes::new(150_000));
         let frame = Bytes::new(1500);
         assert_eq!((1..).find(|_| countdown.passed(frame)), Some(101));
+    }
+
+    /// Frames of 1500 octets and 15 000 octets in the mean: each is sampled with probability 1 - exp(-0.1) = 0.0952, and
+    /// as often after a sample as at any other time.
+    #[test]
+    fn each_frame_is_sampled_by_itself() {
+        let mut dice = Dice::new(3, 0, "port", Purpose::Sampling);
+        let mut sampler = Sampler::new(Bytes::ZERO);
+        let (mut sampled, mut just_before, mut both) = (0, false, 0);
+        for _ in 0..100_000 {
+            let now = sampler.counts(Bytes::new(1500));
+            if now {
+                sampler.restart_by(Sampling::EachFrame, 15_000.0, 0.3, &mut dice);
+            }
+            sampled += u32::from(now);
+            both += u32::from(now && just_before);
+            just_before = now;
+        }
+        // Standard deviations: sqrt(100 000 * 0.0952 * 0.9048) = 93, and sqrt(906) = 30 about 100 000 * 0.0952^2 = 906.
+        assert!(sampled.abs_diff(9516) < 400, "{sampled}");
+        assert!(both.abs_diff(906) < 120, "{both}");
+    }
+
+    #[test]
+    fn octets_are_spread_by_jitter() {
+        let (mut one, mut other) =
+            (Dice::new(1, 0, "port", Purpose::Sampling), Dice::new(1, 0, "port", Purpose::Sampling));
+        let mut sampler = Sampler::new(Bytes::ZERO);
+        sampler.restart_by(Sampling::Octets, 150_000.0, 0.3, &mut one);
+        let mut plain = Sampler::new(Bytes::ZERO);
+        plain.restart(150_000.0, 0.3, &mut other);
+        assert_eq!(sampler.next.left, plain.next.left);
     }
 
     #[test]

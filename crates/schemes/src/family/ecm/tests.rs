@@ -242,3 +242,69 @@ fn a_limiter_ends_at_the_line_rate_exactly() {
     rp.on_wake(ms(2501), &mut dice());
     assert_eq!((rp.holder(), rp.next_wake()), (None, Instant::NEVER));
 }
+
+fn plain_frame(limited_by: Option<CpId>) -> Arrival {
+    Arrival {
+        flow: FlowId(0),
+        size: Bytes::new(1500),
+        admitted: true,
+        controlled: true,
+        cn_tagged: false,
+        limited_by,
+        probe: false,
+        mark: 0,
+    }
+}
+
+/// Set point 24 000, W 2: 30 000 after 34 000 is -6000 + 2 * 4000 = 2000, positive above the set point; after 32 000 it
+/// is -6000 + 4000 = -2000. 20 000 after 30 000 is positive below it.
+#[test]
+fn a_port_may_send_positive_feedback_below_its_set_point_alone() {
+    for (positive, before, sent) in
+        [(Positive::Anywhere, 34_000, true), (Positive::Below, 34_000, false), (Positive::Below, 32_000, true)]
+    {
+        let params = EcmCpParams { positive, jitter_width: 0.0, ..CP_DECK001 };
+        let mut cp = Ecm::congestion_point(&params, CpId(1));
+        let mut sample = |len, limited_by| {
+            let queue = Queue { len: Bytes::new(len), capacity: Bytes::new(150_000), rate: LINE };
+            (0..13).map(|_| cp.on_arrival(ms(0), &plain_frame(limited_by), queue, &mut dice())).last()
+        };
+        let _ = sample(before, None);
+        let said = sample(30_000, Some(CpId(1)));
+        assert_eq!(matches!(said, Some(CpAction::Send(_))), sent, "{positive:?} {before}");
+        assert!(matches!(sample(20_000, Some(CpId(1))), Some(CpAction::Send(_))), "below, with the tag");
+    }
+}
+
+/// Set point 375 000, codes on the scale of 37 500: 147 octets are nothing, and 37 500 or more the last step.
+#[test]
+fn codes_may_have_a_scale_of_their_own() {
+    let set_point = Bytes::new(375_000);
+    let own = EcmCpParams { code_bits: Some(8), set_point, code_scale: Some(Bytes::new(37_500)), ..CP_IBM_ZRL };
+    let cp = Ecm::congestion_point(&own, CpId(1));
+    assert_eq!([cp.coded(147, 1), cp.coded(148, 1), cp.coded(-112_500, 1)], [0, 295, -37_500]);
+    // By the set point: a step is 375 000 / 127 = 2952.8.
+    let cp = Ecm::congestion_point(&EcmCpParams { code_scale: None, ..own }, CpId(1));
+    assert_eq!([cp.coded(1476, 1), cp.coded(1477, 1), cp.coded(-112_500, 1)], [0, 2953, -112_205]);
+}
+
+/// Sampled by octets a frame comes each 13th time (18 000 are 12 frames); by itself at other times.
+#[test]
+fn a_port_may_sample_each_frame_by_itself() {
+    let samples = |sampling| {
+        let mut cp = Ecm::congestion_point(&EcmCpParams { sampling, jitter_width: 0.0, ..CP_DECK001 }, CpId(1));
+        let queue = Queue { len: Bytes::new(60_000), capacity: Bytes::new(150_000), rate: LINE };
+        let mut dice = dice();
+        let sent = |n: &u32| {
+            let _ = n;
+            cp.on_arrival(ms(0), &plain_frame(None), queue, &mut dice) != CpAction::Nothing
+        };
+        (1..=1300).filter(sent).collect::<Vec<u32>>()
+    };
+    let by_octets = samples(Sampling::Octets);
+    assert_eq!((by_octets[..3].to_vec(), by_octets.len()), (vec![13, 26, 39], 100));
+    let alone = samples(Sampling::EachFrame);
+    // 1 - exp(-1500 / 18 000) = 0.08 of 1300 frames are 104, give or take 10.
+    assert!(alone.len().abs_diff(104) < 40, "{}", alone.len());
+    assert!(alone.windows(2).any(|pair| pair[1] - pair[0] < 5), "now and then soon after another");
+}

@@ -293,3 +293,19 @@ fn other_signals_push_nothing_back() {
     push_back(&mut rp, ms(1));
     assert_eq!(rp.next_wake(), ms(6));
 }
+
+/// Steps of 12 and 50: the sixth cycle, by the timer, adds 50 * 6; the seventh, by the byte counter, 12; the eighth, by
+/// the timer, 50 * 8.
+#[test]
+fn a_timer_cycle_may_have_a_step_of_its_own() {
+    let params = Fb99RpParams { increase_rate: BitRate::mbps(12), hai_rate: Some(BitRate::mbps(50)), ..EXACT };
+    let mut rp = rp(params);
+    for cycle in 1..=6 {
+        rp.on_wake(ms(5 * cycle), &mut dice());
+    }
+    assert_eq!(rp.gauge().target_rate, BitRate::mbps(10_300));
+    limiter(&mut rp).end_cycle(ms(31), false, &params, LINE, &mut dice());
+    assert_eq!(rp.gauge().target_rate, BitRate::mbps(10_312));
+    rp.on_wake(ms(35), &mut dice());
+    assert_eq!(rp.gauge().target_rate, BitRate::mbps(10_712));
+}

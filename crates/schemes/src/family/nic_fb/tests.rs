@@ -140,3 +140,19 @@ fn the_line_rate_is_no_rate_step() {
     assert_eq!(messages_to_a_cut(&mut rp, 0, 60_000), Some(151));
     assert_eq!(rp.limit(), Some(BitRate::mbps(5625)));
 }
+
+/// The card's limiter with the first form of hyper-active increase: timer cycles after the fifth add 5, 10, 15 Mb/s.
+#[test]
+fn the_card_may_have_the_first_form_of_hyper_active_increase() {
+    let limiter = qcn::QcnRpParams { early_hai: true, target_rate_reduction: false, ..EXACT.limiter };
+    let mut rp = NicFb::reaction_point(&NicFbRpParams { limiter, ..EXACT }, LINE.into());
+    assert_eq!(messages_to_a_cut(&mut rp, 0, 60_000), Some(151));
+    let mut targets = Vec::new();
+    for cycle in 1..=8 {
+        rp.on_wake(rp.next_wake(), &mut dice());
+        if cycle > 4 {
+            targets.push(rp.gauge().target_rate.get() / 1_000_000);
+        }
+    }
+    assert_eq!(targets, [10_000, 10_005, 10_015, 10_030]);
+}

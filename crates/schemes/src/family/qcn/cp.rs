@@ -64,7 +64,7 @@ impl QcnCp {
         let quantized_fb = self.quantized_fb(q_offset, q_delta);
         let row = if self.params.adaptive_sampling { quantized_fb } else { 0 };
         let interval = sampling::interval(self.params.sample_base, row, self.params.fb_bits);
-        self.sampler.restart(interval, self.params.jitter_width, dice);
+        self.sampler.restart_by(self.params.sampling, interval, self.params.jitter_width, dice);
         if quantized_fb == 0 || !(frame.cn_tagged || self.params.notify_untagged) {
             return CpAction::Nothing;
         }

@@ -4,6 +4,7 @@ use crate::params::Range;
 use crate::parts::drift::DriftParams;
 use crate::parts::feedback::Quantizer;
 use crate::parts::rates::CutParams;
+use crate::parts::sampling::Sampling;
 use crate::parts::stages::{HaiStep, StageTest};
 use crate::{choice, params};
 use qcnlab_units::{BitRate, Bytes, Span};
@@ -82,6 +83,8 @@ params! {
         w: f64, "cpW, W", Range::between(0.000_976_562_5, 1024.0);
         /// Octets between samples while there is no congestion.
         sample_base: Bytes, "cpSampleBase, base marking", Range::at_least(1.0);
+        /// Which arriving frames are sampled.
+        sampling: Sampling, "sampling probability Ps", Range::ANY;
         /// Whether worse congestion is sampled more often, by the table.
         adaptive_sampling: bool, "P 1..10 %", Range::ANY;
         /// Full width of the random spread of the sampling interval: 0.3 is 0.85 to 1.15.
@@ -157,6 +160,7 @@ pub const CP_DECK001: QcnCpParams = QcnCpParams {
     set_point: Bytes::new(33_000),
     w: 2.0,
     sample_base: Bytes::new(150_000),
+    sampling: Sampling::Octets,
     adaptive_sampling: true,
     jitter_width: 0.3,
     fb_bits: 6,

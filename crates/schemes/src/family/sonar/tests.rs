@@ -259,3 +259,28 @@ fn it_limits_from_the_first_message_on() {
     assert_eq!(Sonar::reaction_point(&RP_DECK000, LINE.into()).limit(), None);
     assert_eq!(rp(RP_DECK000).limit(), Some(BitRate::mbps(7500)));
 }
+
+/// Hyper-active increase with a step of its own: 10 000 + 50, then + 50 or + 50 * 2. The byte counter's sixth cycle,
+/// outside of it, adds the other step, 5.
+#[test]
+fn hyper_active_increase_may_have_a_step_of_its_own() {
+    use crate::parts::stages::HaiStep;
+    for (hai_step, second) in [(HaiStep::Constant, 10_100), (HaiStep::Scaled, 10_150)] {
+        let limiter = qcn::QcnRpParams { hai_step, ..RP_DECK000.limiter };
+        let params = SonarRpParams { hai_rate: Some(BitRate::mbps(50)), limiter, ..RP_DECK000 };
+        let mut hyper = rp(params);
+        hyper.on_wake(us(10_000), &mut dice());
+        let _ = send(&mut hyper, us(10_000));
+        hyper.on_wake(us(12_000), &mut dice());
+        hyper.on_wake(us(12_500), &mut dice());
+        assert_eq!(rates(&hyper).1, 10_050, "{hai_step:?}");
+        hyper.on_wake(us(13_000), &mut dice());
+        assert_eq!(rates(&hyper).1, second, "{hai_step:?}");
+        let mut active = rp(params);
+        let SonarState::Limiting(limiter) = &mut active.state else { panic!("it does not limit") };
+        for _ in 0..6 {
+            limiter.end_cycle(&params, LINE, &mut dice());
+        }
+        assert_eq!(rates(&active).1, 10_005);
+    }
+}
