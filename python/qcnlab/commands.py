@@ -50,6 +50,7 @@ COMMANDS = {
     "dissector": ("file_commands:dissector", "Print or install a dissector for Wireshark."),
     "live": ("live.command:app", "Run scenarios on real frames, on Linux."),
     "validate": ("experiment_commands:validate", "Run the validation book."),
+    "infer": ("infer_command:infer", "Search what a source leaves open for the best reading."),
     "explain": ("catalogue_commands:explain", "Tell what a name means."),
     "list": ("catalogue_commands:list_", "List what there is."),
     "schema": ("catalogue_commands:schema", "Print the JSON Schema of a scenario file."),
@@ -62,7 +63,7 @@ GROUPS = {
     "Theory": ("analyse", "warmup"),
     "Frames": ("frames", "conform", "mib", "dissector"),
     "Live": ("live",),
-    "Book of published results": ("validate",),
+    "Book of published results": ("validate", "infer"),
     "Names": ("explain", "list", "schema"),
 }
 """What people want, and the commands for it."""

@@ -37,6 +37,7 @@ EXAMPLES = {
     "demo": ("demo", "demo --quick"),
     "analyse": (f"analyse {STAR}", f"analyse {STAR} --sweep --reps 2"),
     "validate": ("validate 1.5", "validate deck001 --quick"),
+    "infer": ("infer deck000 --dry-run", "infer deck001 --starts 1 --page deck001.md"),
     "check": ("check my.toml", "check my.toml -s topology.rtt=50us", "check *.toml --json"),
     "list": ("list schemes", "list topologies", "list parameters", "list scenarios --json"),
     "explain": ("explain qcn", "explain Q_EQ", "explain headroom", "explain recovery_ms"),

@@ -117,6 +117,11 @@ def results(
     }
 
 
+def is_kept(case: Case, folder: Path, seed: int = SEED) -> bool:
+    """Return whether a case has been run and is kept in `folder`."""
+    return _read(_task(case, case.replications, seed, folder).folder) is not None
+
+
 def _task(case: Case, count: int, seed: int, folder: Path) -> _Task:
     scenario = case.build()
     name = f"{scenario.hash[:16]}-seed{seed}-reps{count}-{core_digest()[:8]}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from qcnlab.book.toml_table import BookError, TomlTable
 from qcnlab.book.variants import READINGS, Part, by_first, part
@@ -60,7 +60,8 @@ class Dimension:
         other = by_first(chapter, case, chosen.parts)
         if other is case or case.hot is None or not chosen.lengths:
             return other
-        return replace(other, hot=replace(case.hot, **dict(chosen.lengths)))
+        lengths: dict[str, Any] = dict(chosen.lengths)
+        return replace(other, hot=replace(case.hot, **lengths))
 
 
 @dataclass(frozen=True)
