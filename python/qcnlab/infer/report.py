@@ -79,25 +79,6 @@ class Report:
             for index in range(min(map(len, several)))
         )
 
-    @property
-    def open_dimensions(self) -> list[tuple[int, int, list[str]]]:
-        """Values that score as the best set's, with the claims on which they differ."""
-        found = self.found.searched
-        if self.best not in found:
-            return []
-        mine = found[self.best]
-        several = []
-        for index, dimension in enumerate(self.space.dimensions):
-            for value in range(len(dimension.values)):
-                other = (*self.best[:index], value, *self.best[index + 1 :])
-                if (
-                    value != self.best[index]
-                    and other in found
-                    and total(found[other]) == total(mine)
-                ):
-                    several.append((index, value, self.differing(mine, found[other])))
-        return several
-
     def differing(self, one: Scores, other: Scores) -> list[str]:
         """Return the claims that hold with one of two sets alone."""
         return [
@@ -130,14 +111,6 @@ class Report:
                 for each in self.left_out
             },
             "as_good": [self._apart(chosen) for chosen in self.as_good],
-            "open": [
-                {
-                    "dimension": self.space.dimensions[index].name,
-                    "value": self.space.dimensions[index].values[value].name,
-                    "claims": claims,
-                }
-                for index, value, claims in self.open_dimensions
-            ],
             "dimensions": len(self.space.dimensions),
             "departing": len(self.departing),
             "claims": self.count(self.scores)[1],
@@ -192,8 +165,8 @@ class Report:
         rows = len(self.rows)
         return (
             f"{', '.join(self.names)}: {now} of {of} printed claims hold with this set, "
-            f"{before} with the stated one. Each row counts once: {_score(self.scores)} of {rows} rows, "
-            f"{_score(self.before)} before."
+            f"{before} with the stated one. Each row counts once: {_score(self.scores)} of "
+            f"{rows} rows, {_score(self.before)} before."
         )
 
     def _set_rows(self) -> list[list[str]]:
@@ -244,12 +217,6 @@ class Report:
             apart = self._apart(chosen)
             words = ", ".join(f"{name}: {value}" for name, value in apart["set"].items())
             lines.append(f"- {words}{_on(apart['claims'])}")
-        seen = set(lines)
-        for index, value, claims in self.open_dimensions:
-            dimension = self.space.dimensions[index]
-            line = f"- {dimension.name}: {dimension.values[value].name}{_on(claims)}"
-            if line not in seen:
-                lines.append(line)
         if not lines:
             return "No other set that was judged is as good."
         return "As good, and so not decided by these claims:\n\n" + "\n".join(lines)
@@ -260,7 +227,8 @@ class Report:
         return (
             f"Judged: {len(found.searched)} of {self.space.size:,} sets, with "
             f"{counted(plan.replications, 'replication')} of each case at most, and "
-            f"{len(found.finals)} finalists with {plan.final}: one dimension at a time from the stated set and "
+            f"{len(found.finals)} finalists with {plan.final}: one dimension at a time from the "
+            "stated set and "
             f"{counted(plan.starts, 'random start')} (seed {plan.seed}), and "
             f"{found.pairs_tried} pairs{left}. Interactions of three dimensions and more were met "
             "only on the way."

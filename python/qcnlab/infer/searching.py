@@ -135,9 +135,19 @@ class Search:
         chosen = list(dict.fromkeys([*finalists[: self.plan.finalists], start]))
         self.told(f"{len(chosen)} finalists, {self.plan.final} replications")
         finals = dict(zip(chosen, self.judge.score(chosen, self.plan.final), strict=True))
+        near = [each for each in self._as_good(best(finals)) if each not in finals]
+        self.told(f"{len(near)} sets beside the best that score as it does")
+        finals.update(zip(near, self.judge.score(near, self.plan.final), strict=True))
         return Found(
             self.plan, self.held, dict(self.scored), finals, self.pairs_tried, self.pairs_left
         )
+
+    def _as_good(self, chosen: Set) -> list[Set]:
+        """Return the sets with one other value that score as a set does, while searching."""
+        score = total(self.scored[chosen])
+        others = [self._with(chosen, i, v) for i in self._free for v in self._others(chosen, i)]
+        self._score(others)
+        return [other for other in others if total(self.scored[other]) >= score]
 
     @property
     def _free(self) -> list[int]:
@@ -177,7 +187,7 @@ class Search:
         return current
 
     def _pairs(self, start: Set) -> Set:
-        """Try pairs of values that touch a row together which does not hold; go on from the best."""
+        """Try pairs of values that touch together a row which does not hold; go on from there."""
         scores = self.scored[start]
         free = set(self._free)
         pairs: dict[Set, None] = {}
