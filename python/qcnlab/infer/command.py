@@ -65,8 +65,8 @@ def infer(options: Options) -> tuple[dict[str, Any], str]:
         with Line() as line:
             judge.progress = line.moved
             search = Search(judge, options.plan, held, line.said)
-            found = search.run()
-    report = Report(options.wanted, judge, found, judge.runs)
+            outcome = search.run()
+    report = Report(options.wanted, judge, outcome, judge.runs)
     words = report.text()
     if options.page is not None:
         options.page.write_text(report.markdown(_command(options)), encoding="utf-8")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from qcnlab.book.comparisons import HOLDS
 from qcnlab.book.markdown import cells, header
 from qcnlab.infer.scoring import Scores, Verdicts, share, total
-from qcnlab.infer.searching import Found, best, departures
+from qcnlab.infer.searching import Outcome, best, departures
 from qcnlab.text import counted, table
 
 if TYPE_CHECKING:
@@ -31,25 +31,25 @@ class LeftOut:
 class Report:
     """What a search gave, with what follows from it."""
 
-    def __init__(self, names: Sequence[str], judge: Judging, found: Found, runs: int) -> None:
+    def __init__(self, names: Sequence[str], judge: Judging, outcome: Outcome, runs: int) -> None:
         self.names = list(names)
         self.space = judge.space
         self.rows = judge.rows
         self.touching = {row.id: judge.dimensions_of(row) for row in judge.rows}
-        self.found = found
+        self.outcome = outcome
         self.runs = runs
-        self.stated = tuple(found.held.get(i, 0) for i in range(len(self.space.dimensions)))
-        self.best = found.best
-        self.scores = found.finals[self.best]
-        self.before = found.finals[self.stated]
+        self.stated = tuple(outcome.held.get(i, 0) for i in range(len(self.space.dimensions)))
+        self.best = outcome.best
+        self.scores = outcome.finals[self.best]
+        self.before = outcome.finals[self.stated]
 
     @property
     def left_out(self) -> list[LeftOut]:
         """For each row what the set gives that is best without it, of all that were judged."""
         several = []
         for row in self.rows:
-            chosen = best(self.found.searched, but=row.id)
-            several.append(LeftOut(row.id, chosen, self.found.searched[chosen][row.id]))
+            chosen = best(self.outcome.searched, but=row.id)
+            several.append(LeftOut(row.id, chosen, self.outcome.searched[chosen][row.id]))
         return several
 
     @property
@@ -58,7 +58,7 @@ class Report:
         score = total(self.scores)
         return [
             chosen
-            for chosen, scores in self.found.finals.items()
+            for chosen, scores in self.outcome.finals.items()
             if chosen != self.best and total(scores) == score
         ]
 
@@ -71,7 +71,7 @@ class Report:
     def decided(self) -> int:
         """How many claims hold with one of the sets that were judged, and with another do not."""
         verdicts = [
-            [scores[row.id] for scores in self.found.searched.values()] for row in self.rows
+            [scores[row.id] for scores in self.outcome.searched.values()] for row in self.rows
         ]
         return sum(
             len({each[index] == HOLDS for each in several}) > 1
@@ -95,7 +95,7 @@ class Report:
 
     def tree(self) -> dict[str, Any]:
         """Return all of it for JSON."""
-        plan = self.found.plan
+        plan = self.outcome.plan
         return {
             "of": self.names,
             "set": self.space.named(self.best),
@@ -115,8 +115,8 @@ class Report:
             "departing": len(self.departing),
             "claims": self.count(self.scores)[1],
             "claims_decided": self.decided,
-            "sets": {"judged": len(self.found.searched), "all": self.space.size},
-            "pairs": {"tried": self.found.pairs_tried, "left": self.found.pairs_left},
+            "sets": {"judged": len(self.outcome.searched), "all": self.space.size},
+            "pairs": {"tried": self.outcome.pairs_tried, "left": self.outcome.pairs_left},
             "plan": {
                 "replications": plan.replications,
                 "final": plan.final,
@@ -133,7 +133,7 @@ class Report:
                 for index, value in enumerate(chosen)
                 if value != self.best[index]
             },
-            "claims": self.differing(self.scores, self.found.finals[chosen]),
+            "claims": self.differing(self.scores, self.outcome.finals[chosen]),
         }
 
     def text(self) -> str:
@@ -173,7 +173,7 @@ class Report:
         several = []
         for index, dimension in enumerate(self.space.dimensions):
             value, stated = dimension.values[self.best[index]], dimension.values[self.stated[index]]
-            if index in self.found.held:
+            if index in self.outcome.held:
                 several.append([dimension.name, value.name, "held"])
             else:
                 same = value is stated
@@ -204,7 +204,7 @@ class Report:
         )
 
     def _freedom(self) -> str:
-        free = len(self.space.dimensions) - len(self.found.held)
+        free = len(self.space.dimensions) - len(self.outcome.held)
         return (
             f"Degrees of freedom: {counted(free, 'dimension')}, of which "
             f"{len(self.departing)} leave the stated value; {self.decided} of "
@@ -222,16 +222,16 @@ class Report:
         return "As good, and so not decided by these claims:\n\n" + "\n".join(lines)
 
     def _untried(self) -> str:
-        plan, found = self.found.plan, self.found
-        left = f", {found.pairs_left} pairs were not" if found.pairs_left else ""
+        plan, outcome = self.outcome.plan, self.outcome
+        left = f", {outcome.pairs_left} pairs were not" if outcome.pairs_left else ""
         return (
-            f"Judged: {len(found.searched)} of {self.space.size:,} sets, with "
+            f"Judged: {len(outcome.searched)} of {self.space.size:,} sets, with "
             f"{counted(plan.replications, 'replication')} of each case at most, and "
-            f"{len(found.finals)} finalists with {plan.final}: one dimension at a time from the "
+            f"{len(outcome.finals)} finalists with {plan.final}: one dimension at a time from the "
             "stated set and "
             f"{counted(plan.starts, 'random start')} (seed {plan.seed}), and "
-            f"{found.pairs_tried} pairs{left}. Interactions of three dimensions and more were met "
-            "only on the way."
+            f"{outcome.pairs_tried} pairs{left}. Interactions of three dimensions and more were "
+            "met only on the way."
         )
 
 

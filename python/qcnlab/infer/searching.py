@@ -64,7 +64,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Found:
+class Outcome:
     """What a search gave."""
 
     plan: Plan
@@ -116,15 +116,15 @@ class Search:
         self.pairs_tried = self.pairs_left = 0
         self._random = random.Random(plan.seed)
 
-    def run(self) -> Found:
+    def run(self) -> Outcome:
         """Search, and judge the best again."""
         space = self.judge.space
         start = self._holding(space.stated)
         self._score([start])
         self.told("one dimension at a time, from the stated set")
         self._score([self._with(start, i, v) for i in self._free for v in self._others(start, i)])
-        found = self._ascend(start, self._free)
-        found = self._pairs(found)
+        reached = self._ascend(start, self._free)
+        self._pairs(reached)
         for number in range(self.plan.starts):
             self.told(f"random start {number + 1} of {self.plan.starts}")
             drawn = tuple(self._random.randrange(len(d.values)) for d in space.dimensions)
@@ -138,7 +138,7 @@ class Search:
         near = [each for each in self._as_good(best(finals)) if each not in finals]
         self.told(f"{len(near)} sets beside the best that score as it does")
         finals.update(zip(near, self.judge.score(near, self.plan.final), strict=True))
-        return Found(
+        return Outcome(
             self.plan, self.held, dict(self.scored), finals, self.pairs_tried, self.pairs_left
         )
 
