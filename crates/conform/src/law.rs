@@ -72,3 +72,18 @@ impl QcnLaw {
         pairs.filter_map(|(scheme, preset)| of(scheme, preset)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_law_under_which_no_sample_is_due_is_refused() {
+        let mut options = ConformOptions::new("DECK001");
+        options.set = vec!["cp.sampling=each_frame".to_owned()];
+        let said = QcnLaw::of(&options).unwrap_err().to_string();
+        assert!(said.contains("qcn DECK001, cp.sampling=each_frame samples each frame by itself"), "{said}");
+        options.set = vec!["cp.sampling=octets".to_owned()];
+        assert!(QcnLaw::of(&options).is_ok());
+    }
+}
