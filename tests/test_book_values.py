@@ -19,6 +19,7 @@ from qcnlab.book.cases import Case, Hot
 from qcnlab.book.measures import MEASURES
 from qcnlab.book.runner import CaseResult
 from qcnlab.book.values import values_of
+from qcnlab.book.view import View, blocks
 
 if TYPE_CHECKING:
     from qcnlab.book.entries import Chapter
@@ -54,7 +55,13 @@ def recorded() -> Any:
             "time_s": [0.0, 1.0, 0.0, 1.0, 1.0, 0.0],
             "rate_bps": [1e9, 2e9, 5e9, 6e9, 4e9, 3e9],
         },
-        drops={"replication": [1, 0, 1], "time_s": [0.5, 0.25, 0.75], "frames": [2, 3, 4]},
+        drops={
+            "replication": [1, 0, 1, 1],
+            "time_s": [0.5, 0.25, 0.75, 0.5],
+            "last_s": [0.6, 0.35, 0.85, 0.7],
+            "kind": ["dropped", "dropped", "dropped", "refused"],
+            "frames": [2, 3, 4, 8],
+        },
     )
 
 
@@ -81,8 +88,10 @@ def test_traces_of_each_replication() -> None:
     assert {name: rate.tolist() for name, rate in first.flows.items()} == {"a": [3, 4], "b": [1, 2]}
     assert {name: rate.tolist() for name, rate in second.flows.items()} == {"a": [5, 6]}
     assert first.bin_s.tolist() == second.bin_s.tolist() == [0, 1]
-    assert (first.drops_s.tolist(), first.drops.tolist()) == ([0.25], [3])
-    assert (second.drops_s.tolist(), second.drops.tolist()) == ([0.5, 0.75], [2, 4])
+    assert (first.lost.time_s.tolist(), first.lost.frames.tolist()) == ([0.25], [3])
+    assert (first.lost.last_s.tolist(), first.refused.frames.tolist()) == ([0.35], [])
+    assert (second.lost.time_s.tolist(), second.lost.frames.tolist()) == ([0.5, 0.75], [2, 4])
+    assert (second.refused.last_s.tolist(), second.refused.frames.tolist()) == ([0.7], [8])
     # The tables that they are from are not kept.
     assert run._tables == {}
 
@@ -110,7 +119,13 @@ def test_many_flows_and_replications_stay_in_order() -> None:
             "time_s": [0.0] * len(each),
             "rate_bps": [(100 * rep + flow) * 1e9 for rep, flow in each],
         },
-        drops={"replication": [0], "time_s": [0.0], "frames": [1]},
+        drops={
+            "replication": [0],
+            "time_s": [0.0],
+            "last_s": [0.0],
+            "kind": ["dropped"],
+            "frames": [1],
+        },
     )
     run.summary["replications"] = 60
     for rep, one in enumerate(traces.traces(run)):
@@ -143,9 +158,9 @@ def test_flows_that_match_any_of_some_globs() -> None:
 def test_a_measure_of_the_hotspot_sees_bins_and_samples_in_milliseconds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[hotspot.View] = []
+    asked: list[View] = []
 
-    def of(view: hotspot.View) -> float:
+    def of(view: View) -> float:
         asked.append(view)
         return float(len(asked))
 
@@ -288,13 +303,15 @@ def test_of_a_trial_as_few_replications_count_as_a_changed_case_has() -> None:
     assert (variants.REPLICATIONS, variants.COSTLY_REPLICATIONS) == (4, 2)
 
 
+NONE = traces.Losses(np.zeros(0), np.zeros(0), np.zeros(0))
+
+
 def test_the_window_of_a_view_and_its_means() -> None:
     every = np.arange(6, dtype=np.float64)
-    one = traces.Traces(every, every * 10, every, {"x": every}, np.zeros(0), np.zeros(0))
-    view = hotspot.View(one, HOT, (1.0, 4.0), 1000.0, 500.0, "", None)
+    one = traces.Traces(every, every * 10, every, {"x": every}, NONE, NONE)
+    view = View(one, HOT, (1.0, 4.0), 1000.0, 500.0, "", None)
     assert view.queue.tolist() == [1.0, 2.0, 3.0]
     # Samples of 500 ms: two make a second, and a mean of less is a sample itself.
     assert view.by_ms(1000.0).tolist() == [1.5]
     assert view.by_ms(1.0).tolist() == [1.0, 2.0, 3.0]
-    assert hotspot._running(np.array([1.0, 2.0, 6.0]), 2).tolist() == [1.5, 4.0]
-    assert hotspot._blocks(np.array([1.0, 3.0, 6.0, 8.0, 100.0]), 2).tolist() == [2.0, 7.0]
+    assert blocks(np.array([1.0, 3.0, 6.0, 8.0, 100.0]), 2).tolist() == [2.0, 7.0]

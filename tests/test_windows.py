@@ -96,8 +96,10 @@ def of_tables() -> qcnlab.Result:
               for k in (0, 1) for flow, values in gbps.items() for i, each in enumerate(values)),
         ),
         "drops": table(
-            "drops", "replication time_s port frames",
-            (0, 0.0, "a", 5), (0, 0.001, "a", 7), (0, 0.001, "b", 100), (0, 0.003, "a", 11),
+            "drops", "replication time_s port kind frames",
+            (0, 0.0, "a", "dropped", 5), (0, 0.001, "a", "dropped", 7),
+            (0, 0.001, "b", "dropped", 100), (0, 0.001, "a", "refused", 1000),
+            (0, 0.003, "a", "dropped", 11),
         ),
     }  # fmt: skip
     summary = {

@@ -32,6 +32,7 @@ __all__ = [
     "mib",
     "parameters",
     "quantity",
+    "recovery_bin",
     "run",
     "run_captured",
     "run_each",
@@ -291,6 +292,14 @@ def metric_in_window(
     """
 
 def parameters() -> str: ...
+def recovery_bin(
+    carried: NDArray[np.float64], level: float, bin_s: float, hold_s: float
+) -> int | None:
+    """Return the bin from which on `carried` is at `level` over 1 ms and over `hold_s`, s.
+
+    All bins are `bin_s` long; `None` if there is none. The same search gives `recovery_ms`.
+    """
+
 def quantity(text: str) -> tuple[float, str] | None:
     """Return a quantity's number in `B`, `bit/s` or `s`, and that unit; `None` for other text."""
 

@@ -68,7 +68,7 @@ def _value(
     queue = at_port(rows(result, "queues", replication), port)
     bins = of_flows(rows(result, "throughput", replication), flows)
     names = {name: index for index, name in enumerate(flow_names(bins))}
-    drops = at_port(rows(result, "drops", replication), port)
+    drops = in_network(at_port(rows(result, "drops", replication), port))
     index = [names[source] for source in bins["source"]]
     return _core.metric_in_window(
         name,
@@ -99,6 +99,13 @@ def at_port(frame: pl.DataFrame, port: str) -> pl.DataFrame:
     import polars as pl
 
     return frame.filter(pl.col("port").cast(pl.String) == port)
+
+
+def in_network(drops: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of frames that the network dropped; others a source's queue refused."""
+    import polars as pl
+
+    return drops.filter(pl.col("kind").cast(pl.String) == "dropped")
 
 
 def of_flows(frame: pl.DataFrame, patterns: Sequence[str]) -> pl.DataFrame:

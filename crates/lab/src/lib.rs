@@ -62,7 +62,9 @@ pub use estimate::{Estimate, MemoryShortage, Part};
 pub use frames::{CapturedRows, RowsError};
 #[cfg(feature = "threads")]
 pub use grid::{Checked, Grid, Refusal};
-pub use metrics::{METRICS, Metric, SHARES, Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window};
+pub use metrics::{
+    METRICS, Metric, SHARES, Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window, recovery_bin,
+};
 #[cfg(feature = "files")]
 pub use mib::{MIB_OBJECTS, MibError, MibObject, mib_json, mib_objects_markdown};
 pub use outcome::Outcome;

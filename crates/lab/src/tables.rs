@@ -6,7 +6,7 @@ use crate::metrics::{self, Completion, METRICS};
 use crate::outcome::Outcome;
 use crate::replication::Replication;
 use qcnlab_schemes::SignalKind;
-use qcnlab_sim::{FlowTally, RoceTally, TcpTally, Trace};
+use qcnlab_sim::{DropKind, FlowTally, RoceTally, TcpTally, Trace};
 use qcnlab_units::{Instant, Span};
 use std::sync::Arc;
 
@@ -261,13 +261,21 @@ fn messages(from: &NamedOutcome) -> Table {
 }
 
 fn drops(from: &NamedOutcome) -> Table {
+    let kinds: Arc<[String]> = DropKind::ALL.iter().map(|kind| kind.name().to_owned()).collect();
+    let kind = from.gather(|t| &t.drops.kind, |kind| *kind as u32);
     table(
         "drops",
         vec![
             from.replication(|r| r.done.trace.drops.time.len()),
             from.time(|t| &t.drops.time),
+            Column {
+                name: "last_s",
+                unit: "s",
+                data: Data::F64(from.gather(|t| &t.drops.last, |ps| *ps as f64 * 1e-12)),
+            },
             from.port("port", |t| &t.drops.port),
             from.source(|t| &t.drops.flow),
+            Column { name: "kind", unit: "", data: Data::Word(kind, kinds) },
             whole("frames", "frames", from.gather(|t| &t.drops.frames, |x| *x)),
             whole("bytes", "B", from.gather(|t| &t.drops.bytes, |x| *x)),
         ],

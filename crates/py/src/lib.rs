@@ -38,7 +38,7 @@ mod _core {
     #[pymodule_export]
     use super::live::{live_doctor, live_run, live_slowed, live_stand};
     #[pymodule_export]
-    use super::metrics::over_window;
+    use super::metrics::{over_window, recovered_from};
     #[pymodule_export]
     use super::outcome::Outcome;
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use crate::errors;
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use qcnlab_lab::{Traces, metric_in_window};
+use qcnlab_lab::{Traces, metric_in_window, recovery_bin};
 
 /// Samples of a queue: times, s, and lengths, octets; with the time between two samples, s.
 type QueueColumns = (PyBuffer<f64>, PyBuffer<u64>, f64);
@@ -39,4 +39,17 @@ pub(crate) fn over_window(
         dropped_frames: drops.1.to_vec(py)?,
     };
     metric_in_window(name, &traces, window, limit).map_err(|fault| errors::of_window(py, &fault))
+}
+
+/// The bin from which on `carried` is at `level` over 1 ms and over `hold_s`; `None` if there is none.
+#[pyfunction]
+#[pyo3(name = "recovery_bin")]
+pub(crate) fn recovered_from(
+    py: Python<'_>,
+    carried: PyBuffer<f64>,
+    level: f64,
+    bin_s: f64,
+    hold_s: f64,
+) -> PyResult<Option<usize>> {
+    Ok(recovery_bin(&carried.to_vec(py)?, level, bin_s, hold_s))
 }

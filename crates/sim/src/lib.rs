@@ -67,6 +67,6 @@ pub use plan::{
 pub use replay::{ReplayError, ReplaySource, ReplayStream, ReplayedFrame};
 pub use reps::RepsPlan;
 pub use shared_buffer::{Alpha, SharedBufferPlan, SharedInputPlan, SharedQueuePlan};
-pub use trace::{Counters, FlowTally, PauseRows, PointTally, RoceTally, TcpTally, Trace};
+pub use trace::{Counters, DropKind, FlowTally, PauseRows, PointTally, RoceTally, TcpTally, Trace};
 pub use watchdog::{WatchdogAction, WatchdogPlan};
 pub use wred::WredPlan;

@@ -2,7 +2,7 @@
 
 use crate::ids::{FlowId, Id, IdVec, PortId, SinkId};
 use crate::plan::Record;
-use crate::trace::{ThroughputRows, Trace};
+use crate::trace::{DropKind, ThroughputRows, Trace};
 use qcnlab_schemes::Signal;
 use qcnlab_units::{Instant, Span};
 
@@ -109,27 +109,26 @@ impl Recorder {
         bins.start += width;
     }
 
-    pub(crate) fn on_drop(&mut self, now: Instant, port: PortId, flow: FlowId, size: u64) {
+    /// A frame is dropped or refused at `at`, which may be before that of the last one.
+    pub(crate) fn on_drop(&mut self, at: Instant, port: PortId, flow: FlowId, kind: DropKind, size: u64) {
         let width = self.record.bin.ps();
         if width == 0 || !self.record.kept {
             return;
         }
         let rows = &mut self.trace.drops;
-        let start = now.ps() / width * width;
+        let start = at.ps() / width * width;
         if let Some(row) = self.newest_drops[flow]
             && rows.time[row] == start
             && rows.port[row] == port.number()
+            && rows.kind[row] == kind
         {
+            rows.last[row] = rows.last[row].max(at.ps());
             rows.frames[row] += 1;
             rows.bytes[row] += size;
             return;
         }
         self.newest_drops[flow] = Some(rows.time.len());
-        rows.time.push(start);
-        rows.port.push(port.number());
-        rows.flow.push(flow.number());
-        rows.frames.push(1);
-        rows.bytes.push(size);
+        rows.push(start, port.number(), flow.number(), kind, at.ps(), (1, size));
     }
 
     pub(crate) fn on_pause(&mut self, start: u64, end: u64, port: PortId, class: Option<u8>, because: PortId) {
@@ -218,19 +217,26 @@ mod tests {
     fn drops_add_up_within_a_bin_at_one_port() {
         let mut recorder = recorder(true);
         let (one, two) = (PortId::new(1), PortId::new(2));
-        for (now, port, flow, size) in [
-            (0, one, 0, 1),
-            (99, one, 0, 10),
-            (100, one, 0, 100),
-            (100, two, 0, 1000),
-            (150, two, 1, 5),
-            (199, two, 0, 3),
+        use DropKind::{Dropped, Refused};
+        for (now, port, flow, kind, size) in [
+            (0, one, 0, Dropped, 1),
+            (99, one, 0, Dropped, 10),
+            (98, one, 0, Dropped, 10),
+            (100, one, 0, Dropped, 100),
+            (100, two, 0, Dropped, 1000),
+            (150, two, 1, Dropped, 5),
+            (160, two, 0, Refused, 7),
+            (199, two, 0, Dropped, 3),
+            (180, two, 0, Refused, 7),
         ] {
-            recorder.on_drop(at(now), port, FlowId::new(flow), size);
+            recorder.on_drop(at(now), port, FlowId::new(flow), kind, size);
         }
         let rows = recorder.into_trace().drops;
-        assert_eq!((rows.time, rows.port, rows.flow), (vec![0, 100, 100, 100], vec![1, 1, 2, 2], vec![0, 0, 0, 1]));
-        assert_eq!((rows.frames, rows.bytes), (vec![2, 1, 2, 1], vec![11, 100, 1003, 5]));
+        assert_eq!(rows.time, [0, 100, 100, 100, 100]);
+        assert_eq!((rows.port, rows.flow), (vec![1, 1, 2, 2, 2], vec![0, 0, 0, 0, 1]));
+        assert_eq!(rows.kind, [Dropped, Dropped, Dropped, Refused, Dropped]);
+        assert_eq!(rows.last, [99, 100, 199, 180, 150]);
+        assert_eq!((rows.frames, rows.bytes), (vec![3, 1, 2, 2, 1], vec![21, 100, 1003, 14, 5]));
     }
 
     #[test]
@@ -254,7 +260,7 @@ mod tests {
         without_bins.record.bin = Span::ZERO;
         let mut without_rows = recorder(false);
         for recorder in [&mut without_bins, &mut without_rows] {
-            recorder.on_drop(at(50), port, flow, 1000);
+            recorder.on_drop(at(50), port, flow, DropKind::Dropped, 1000);
             assert_eq!(recorder.trace, Trace::default());
         }
     }

@@ -71,19 +71,46 @@ pub struct MessageRows {
     pub signal: Vec<Signal>,
 }
 
-/// Dropped frames by bin.
+/// Frames that were dropped in the network, or refused by the queue of their source, by bin.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DropRows {
     /// Start of the bin, ps.
     pub time: Vec<u64>,
-    /// At which port.
+    /// When the last of them was dropped or refused, ps.
+    pub last: Vec<u64>,
+    /// At which port; of refused frames the one that they would have left through.
     pub port: Vec<u32>,
     /// Of which flow.
     pub flow: Vec<u32>,
+    /// What became of them.
+    pub kind: Vec<DropKind>,
     /// Frames.
     pub frames: Vec<u64>,
     /// Octets.
     pub bytes: Vec<u64>,
+}
+
+/// What became of a frame that found no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropKind {
+    /// The network dropped it.
+    Dropped,
+    /// The queue of its source refused it, so that it was never sent.
+    Refused,
+}
+
+impl DropKind {
+    /// Every kind, in their order.
+    pub const ALL: [DropKind; 2] = [DropKind::Dropped, DropKind::Refused];
+
+    /// Its name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropKind::Dropped => "dropped",
+            DropKind::Refused => "refused",
+        }
+    }
 }
 
 /// Times during which links were paused.
@@ -335,22 +362,31 @@ impl ThroughputRows {
 }
 
 impl DropRows {
-    /// One row for each bin, port and flow, in that order.
+    /// One row for each bin, port, flow and kind, in that order.
     pub(crate) fn put_in_order(&mut self) {
         let mut rows = BTreeMap::new();
         for row in 0..self.time.len() {
-            let (frames, bytes) = rows.entry((self.time[row], self.port[row], self.flow[row])).or_insert((0, 0));
+            let key = (self.time[row], self.port[row], self.flow[row], self.kind[row]);
+            let (last, frames, bytes) = rows.entry(key).or_insert((0, 0, 0));
+            *last = self.last[row].max(*last);
             *frames += self.frames[row];
             *bytes += self.bytes[row];
         }
         *self = DropRows::default();
-        for ((time, port, flow), (frames, bytes)) in rows {
-            self.time.push(time);
-            self.port.push(port);
-            self.flow.push(flow);
-            self.frames.push(frames);
-            self.bytes.push(bytes);
+        for ((time, port, flow, kind), (last, frames, bytes)) in rows {
+            self.push(time, port, flow, kind, last, (frames, bytes));
         }
+    }
+
+    /// Adds a row: the bin's start and its last drop, ps; frames and octets.
+    pub fn push(&mut self, time: u64, port: u32, flow: u32, kind: DropKind, last: u64, (frames, bytes): (u64, u64)) {
+        self.time.push(time);
+        self.last.push(last);
+        self.port.push(port);
+        self.flow.push(flow);
+        self.kind.push(kind);
+        self.frames.push(frames);
+        self.bytes.push(bytes);
     }
 }
 
@@ -380,17 +416,22 @@ mod tests {
     }
 
     #[test]
-    fn drops_of_one_bin_port_and_flow_are_one_row() {
+    fn drops_of_one_bin_port_flow_and_kind_are_one_row() {
+        use DropKind::{Dropped, Refused};
         let mut rows = DropRows {
-            time: vec![5, 0, 0, 0, 0],
-            port: vec![1, 2, 1, 2, 1],
-            flow: vec![7, 7, 8, 7, 7],
-            frames: vec![1, 2, 3, 4, 5],
-            bytes: vec![10, 20, 30, 40, 50],
+            time: vec![5, 0, 0, 0, 0, 0],
+            last: vec![6, 4, 1, 3, 2, 1],
+            port: vec![1, 2, 1, 2, 1, 2],
+            flow: vec![7, 7, 8, 7, 7, 7],
+            kind: vec![Dropped, Dropped, Refused, Dropped, Dropped, Refused],
+            frames: vec![1, 2, 3, 4, 5, 6],
+            bytes: vec![10, 20, 30, 40, 50, 60],
         };
         rows.put_in_order();
-        assert_eq!((rows.time, rows.port, rows.flow), (vec![0, 0, 0, 5], vec![1, 1, 2, 1], vec![7, 8, 7, 7]));
-        assert_eq!((rows.frames, rows.bytes), (vec![5, 3, 6, 1], vec![50, 30, 60, 10]));
+        assert_eq!(rows.kind, [Dropped, Refused, Dropped, Refused, Dropped]);
+        assert_eq!(rows.last, [2, 1, 4, 1, 6]);
+        assert_eq!((rows.time, rows.port, rows.flow), (vec![0, 0, 0, 0, 5], vec![1, 1, 2, 2, 1], vec![7, 8, 7, 7, 7]));
+        assert_eq!((rows.frames, rows.bytes), (vec![5, 3, 6, 6, 1], vec![50, 30, 60, 60, 10]));
     }
 
     #[test]

@@ -8,72 +8,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qcnlab.book.traces import Array, Traces, traces
+from qcnlab import _core
+from qcnlab.book import shares
+from qcnlab.book.traces import Losses, traces
+from qcnlab.book.view import View, inside
 from qcnlab.facts import facts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from qcnlab.book.cases import Hot
     from qcnlab.results import Result
 
-STEP_MS, HELD_MS = 1.0, 10.0
-"""Recovered: the level holds over the first and over the second, from one instant on."""
-SETTLED_MS = 50.0
+HELD_MS = 10.0
+"""Recovered: the level holds over a millisecond and over this."""
+SETTLED_MS, SETTLED_SET_POINTS = 50.0, 1.0
+"""Settled: for so long no sample is further than this above the queue's later mean."""
+NOISE_BYTES = 750.0
+"""Half a frame: smaller deviations of a queue are noise of its sampling."""
 FIRST_MS = 10.0
 """The start of a hotspot, which does not count as underrun."""
-
-
-@dataclass(frozen=True)
-class View:
-    """Traces through a window."""
-
-    traces: Traces
-    hot: Hot
-    window: tuple[float, float]
-    bin_ms: float
-    queue_ms: float
-    patterns: str
-    limit: float | None
-
-    @property
-    def queue(self) -> Array:
-        """Samples of the hot queue in set points."""
-        return self.traces.queue[_inside(self.traces.queue_s, self.window)] / self.hot.set_point
-
-    @property
-    def rates(self) -> Array:
-        """Rates of the flows, by default of those that cross the hot link, Gb/s."""
-        rates = self.traces.crossing(self.patterns or self.hot.flows)
-        return rates[:, _inside(self.traces.bin_s, self.window)]
-
-    @property
-    def total(self) -> Array:
-        """Their sum by bin, Gb/s."""
-        return np.asarray(self.rates.sum(axis=0))
-
-    def by_ms(self, width: float) -> Array:
-        """Return means of the queue over intervals of `width` ms."""
-        return _blocks(self.queue, max(1, round(width / self.queue_ms)))
-
-
-def _inside(times: Array, window: tuple[float, float]) -> NDArray[np.bool_]:
-    return np.asarray((times >= window[0] - 1e-12) & (times < window[1] - 1e-12))
-
-
-def _blocks(samples: Array, size: int) -> Array:
-    whole = len(samples) // size
-    return np.asarray(samples[: whole * size].reshape(whole, size).mean(axis=1))
-
-
-def _running(samples: Array, size: int) -> Array:
-    sums = np.cumsum(np.concatenate(([0.0], samples)))
-    return np.asarray((sums[size:] - sums[:-size]) / size)
 
 
 def _span(view: View) -> float:
@@ -83,8 +40,14 @@ def _span(view: View) -> float:
 
 def _growth(view: View) -> float:
     third, fourth = np.array_split(view.queue, 2)
-    before, after = float(third.std()), float(fourth.std())
-    return after / before if before else (math.inf if after else 1.0)
+    floor = NOISE_BYTES / view.hot.set_point
+    return max(float(fourth.std()), floor) / max(float(third.std()), floor)
+
+
+def _error(view: View) -> float:
+    """Return the deviation, with what the mean is below the set point: empty is not calm."""
+    short = max(0.0, 1.0 - float(view.queue.mean()))
+    return math.hypot(float(view.queue.std()), short)
 
 
 def _jitter(view: View) -> float:
@@ -112,34 +75,35 @@ def _underrun(view: View) -> float:
     low, high = view.window
     if low == view.hot.start_s:
         low += FIRST_MS * 1e-3
-    served = View(
-        view.traces, view.hot, (low, high), view.bin_ms, view.queue_ms, view.patterns, view.limit
-    ).total
-    return 1.0 - float(served.mean()) / (view.limit or view.hot.rate)
+    served = replace(view, window=(low, high)).total
+    return 1.0 - float(served.mean()) / (view.limit or _capacity(view))
+
+
+def _capacity(view: View) -> float:
+    """Return what the hot link can serve, Gb/s: during the hotspot, or outside it."""
+    low, high = view.window
+    outside = high <= view.hot.start_s or low >= view.hot.end_s
+    return view.hot.after if outside else view.hot.rate
 
 
 def _recovery(view: View, share: float) -> float:
-    """Time from the window's start until the level lasts, by bins."""
-    total, level = view.total, share * (view.limit or view.hot.after)
-    short = max(1, round(STEP_MS / view.bin_ms))
-    wide = max(short, round(HELD_MS / view.bin_ms))
-    if len(total) < wide:
-        return math.inf
-    held = _running(total, wide) >= level * (1 - 1e-9)
-    first = _running(total, short)[: len(held)] >= level * (1 - 1e-9)
-    good = np.flatnonzero(held & first)
-    return float(good[0]) * view.bin_ms if len(good) else math.inf
+    """Return the core's recovery: the time to the bin that the level lasts from."""
+    total = np.ascontiguousarray(view.total, dtype=np.float64)
+    level = share * (view.limit or view.hot.after)
+    first = _core.recovery_bin(total, level, view.bin_ms * 1e-3, HELD_MS * 1e-3)
+    return math.inf if first is None else first * view.bin_ms
 
 
 def _transient(view: View) -> float:
-    """Time from the window's start to the first 50 ms of a queue below two set points, no drops."""
-    whole = view.window[1] - view.window[0]
-    means = _running(view.queue, max(1, round(SETTLED_MS / view.queue_ms)))
-    times = view.window[0] + np.arange(len(means)) * view.queue_ms * 1e-3
-    lost = view.traces.drops_s[view.traces.drops > 0]
-    edge = np.searchsorted(lost, times - 1e-12), np.searchsorted(lost, times + SETTLED_MS * 1e-3)
-    good = np.flatnonzero((means <= 2.0) & (edge[0] == edge[1]))
-    return float(times[good[0]] - view.window[0]) * 1e3 if len(good) else whole * 1e3
+    """Return the time until no sample of 50 ms is far above the queue's later mean."""
+    queue = view.queue
+    later = float(queue[len(queue) // 2 :].mean()) + SETTLED_SET_POINTS
+    held = max(1, round(SETTLED_MS / view.queue_ms))
+    above = np.concatenate(([-1], np.flatnonzero(queue > later), [len(queue)]))
+    start = above[:-1] + 1
+    good = start[above[1:] - start >= held]
+    whole = (view.window[1] - view.window[0]) * 1e3
+    return float(good[0]) * view.queue_ms if len(good) else whole
 
 
 def _reaction(view: View) -> float:
@@ -150,84 +114,14 @@ def _reaction(view: View) -> float:
     return float(np.argmax(means[: fallen[0]]) + 1) if len(fallen) else math.inf
 
 
-def _jain(view: View) -> float:
-    mean = view.rates.mean(axis=1)
-    squares = float((mean**2).sum())
-    return float(mean.sum()) ** 2 / (len(mean) * squares) if squares else math.nan
+def _frames(losses: Losses, view: View) -> float:
+    return float(losses.frames[inside(losses.time_s, view.window)].sum())
 
 
-def _ratio(view: View) -> float:
-    mean = view.rates.mean(axis=1)
-    return float(mean.max() / mean.min()) if mean.min() > 0 else math.inf
-
-
-def _fluctuation(view: View) -> float:
-    wide = max(1, round(HELD_MS / view.bin_ms))
-    shares = []
-    for rate in view.rates:
-        blocks = _blocks(rate, wide)
-        shares.append(float(blocks.std() / blocks.mean()) if blocks.mean() > 0 else math.nan)
-    return float(np.nanmean(shares))
-
-
-def _lost(view: View) -> float:
-    return float(view.traces.drops[_inside(view.traces.drops_s, view.window)].sum())
-
-
-STAGES, HOSTS = 20, 3
-
-
-def _chain_underrun(view: View) -> float:
-    """Mean over the hotspots of deck 004's chain: 19 trunks and the last link.
-
-    Of the three hosts of a switch the first and the third load the next trunk alone, the second
-    all trunks from there to the end.
-    """
-    inside = _inside(view.traces.bin_s, view.window)
-    mean = {name: float(rate[inside].mean()) for name, rate in view.traces.flows.items()}
-    sent = {int(name.partition("->")[0].removeprefix("host")): mean[name] for name in mean}
-    through, unused = 0.0, []
-    for first in range(1, HOSTS * (STAGES - 1), HOSTS):
-        through += sent[first + 1]
-        unused.append(1.0 - (through + sent[first] + sent[first + 2]) / view.hot.rate)
-    last = sum(rate for name, rate in mean.items() if name.endswith("->host59"))
-    return float(np.mean([*unused, 1.0 - last / view.hot.rate]))
-
-
-def _silence(view: View) -> float:
-    """Return the longest time for which one of the flows delivers nothing, ms."""
-    longest = 0
-    for rate in view.rates:
-        run = 0
-        for value in rate:
-            run = run + 1 if value <= 0 else 0
-            longest = max(longest, run)
-    return longest * view.bin_ms
-
-
-def _lead(view: View) -> float:
-    """Return the mean rate of the named flow by the largest of the others over the hot link."""
-    inside = _inside(view.traces.bin_s, view.window)
-    named = set(view.traces.names(view.patterns))
-    mean = {
-        name: float(view.traces.flows[name][inside].mean())
-        for name in view.traces.names(view.hot.flows)
-    }
-    others = max(rate for name, rate in mean.items() if name not in named)
-    return min(mean[name] for name in named) / others if others else math.inf
-
-
-def _jain_by_bin(view: View) -> float:
-    sums, squares = view.rates.sum(axis=0), (view.rates**2).sum(axis=0)
-    carried = squares > 0
-    return float(np.median(sums[carried] ** 2 / (len(view.rates) * squares[carried])))
-
-
-def _apart(view: View) -> float:
-    """Return the time from the window's start to the first bin of rates within the limit, ms."""
-    gap = view.rates.max(axis=0) - view.rates.min(axis=0)
-    good = np.flatnonzero(gap <= (view.limit or 0.0))
-    return float(good[0]) * view.bin_ms if len(good) else math.inf
+def _last_loss(view: View) -> float:
+    """Return the time from the window's start to the last frame that the network drops in it."""
+    last = view.traces.lost.last_s[inside(view.traces.lost.last_s, view.window)]
+    return float(last.max() - view.window[0]) * 1e3 if len(last) else 0.0
 
 
 @dataclass(frozen=True)
@@ -248,6 +142,13 @@ MEASURES: dict[str, Shape] = {
         "Standard deviation of the hot queue.",
         lambda view: float(view.queue.std()),
     ),
+    "error": Shape(
+        "set points",
+        "hss",
+        "Root mean square of the hot queue's difference from its mean, or from the set point where "
+        "the mean is below it: an empty queue is one set point off.",
+        _error,
+    ),
     "level": Shape(
         "set points", "hss", "Mean of the hot queue.", lambda view: float(view.queue.mean())
     ),
@@ -266,7 +167,8 @@ MEASURES: dict[str, Shape] = {
     "growth": Shape(
         "",
         "hss",
-        "Deviation of the hot queue in the window's second half, as a share of the first.",
+        "Deviation of the hot queue in the window's second half, as a share of the first; below "
+        "half a frame of 1500 octets it counts as that.",
         _growth,
     ),
     "jitter": Shape(
@@ -293,14 +195,16 @@ MEASURES: dict[str, Shape] = {
     "underrun": Shape(
         "",
         "hs",
-        "What the hot link could have served and did not, without the hotspot's first 10 ms.",
+        "What the hot link could have served and did not, without the hotspot's first 10 ms. "
+        "Outside the hotspot: of what link and offered load allow.",
         _underrun,
         True,
     ),
     "recovery": Shape(
         "ms",
         "rec",
-        "From the end of the hotspot until its flows carry 95 % over 1 ms and over 10 ms.",
+        "From the end of the hotspot until its flows carry 95 % of what link and offered load "
+        "allow over 1 ms and over 10 ms: recovery_ms.",
         lambda view: _recovery(view, 0.95),
     ),
     "recovery_90": Shape("ms", "rec", "As recovery, 90 %.", lambda view: _recovery(view, 0.90)),
@@ -308,9 +212,17 @@ MEASURES: dict[str, Shape] = {
     "transient": Shape(
         "ms",
         "hs",
-        "From the start of the hotspot to the first 50 ms in which the queue's mean is at most two "
-        "set points and no frame is dropped; the hotspot's length if there is none.",
+        "From the start of the hotspot to the first 50 ms in which no sample of the hot queue is "
+        "more than one set point above its mean in the hotspot's second half; the hotspot's length "
+        "if there are none.",
         _transient,
+    ),
+    "last_loss": Shape(
+        "ms",
+        "down",
+        "From the start of the hotspot to the last frame that the network drops in its first half; "
+        "0 if it drops none.",
+        _last_loss,
     ),
     "reaction": Shape(
         "ms",
@@ -319,39 +231,59 @@ MEASURES: dict[str, Shape] = {
         "a fall of a tenth follows.",
         _reaction,
     ),
-    "fairness": Shape("", "hss", "Jain's index of the flows' mean rates.", _jain),
-    "largest_by_smallest": Shape("", "hss", "Largest by smallest mean rate of the flows.", _ratio),
+    "fairness": Shape("", "hss", "Jain's index of the flows' mean rates.", shares.jain),
+    "largest_by_smallest": Shape(
+        "", "hss", "Largest by smallest mean rate of the flows.", shares.ratio
+    ),
     "fluctuation": Shape(
         "",
         "hss",
         "Deviation of a flow's rate in bins of 10 ms by its mean, averaged over flows.",
-        _fluctuation,
+        shares.fluctuation,
     ),
-    "lost_frames": Shape("frames", "hs", "Frames dropped in the network.", _lost),
+    "lost_frames": Shape(
+        "frames",
+        "hs",
+        "Frames that the network drops.",
+        lambda view: _frames(view.traces.lost, view),
+    ),
+    "refused_frames": Shape(
+        "frames",
+        "hs",
+        "Frames that the queues of their sources refuse, which the network never has.",
+        lambda view: _frames(view.traces.refused, view),
+    ),
     "carried": Shape(
         "Gb/s", "hss", "Mean rate of the flows together.", lambda view: float(view.total.mean())
     ),
     "chain_underrun": Shape(
-        "", "hss", "Underrun, mean over the twenty hotspots of the chain.", _chain_underrun, True
+        "",
+        "hss",
+        "Underrun, mean over the twenty hotspots of the chain.",
+        shares.chain_underrun,
+        True,
     ),
     "lead": Shape(
         "",
         "hss",
         "Mean rate of the flows named, the least of them, by the largest of the other flows.",
-        _lead,
+        shares.lead,
     ),
     "fairness_by_bin": Shape(
-        "", "hss", "Jain's index of the flows' rates in a bin, median over bins.", _jain_by_bin
+        "",
+        "hss",
+        "Jain's index of the flows' rates in a bin, median over bins.",
+        shares.jain_by_bin,
     ),
     "apart": Shape(
         "ms",
         "hs",
         "From the start of the window to the first bin in which the flows' rates are within the "
         "limit, in Gb/s.",
-        _apart,
+        shares.apart,
     ),
     "silence": Shape(
-        "ms", "hs", "The longest time for which one of the flows delivers nothing.", _silence
+        "ms", "hs", "The longest time for which one of the flows delivers nothing.", shares.silence
     ),
 }
 """Every measure by name."""

@@ -18,6 +18,15 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Losses:
+    """Frames by bin, port and flow: start of the bin and time of the last of them, s; how many."""
+
+    time_s: Array
+    last_s: Array
+    frames: Array
+
+
+@dataclass(frozen=True)
 class Traces:
     """One replication: times in s, the hot queue in B, rates in Gb/s."""
 
@@ -25,8 +34,10 @@ class Traces:
     queue: Array
     bin_s: Array
     flows: dict[str, Array]
-    drops_s: Array
-    drops: Array
+    lost: Losses
+    """Frames that the network dropped."""
+    refused: Losses
+    """Frames that the queue of their source refused: the network never had them."""
 
     def crossing(self, patterns: str) -> Array:
         """Return rates of the flows that match, shape (flows, bins)."""
@@ -88,8 +99,17 @@ def _one(queue: pl.DataFrame, times: Array, flows: dict[str, Array], drops: pl.D
         queue["queue_bytes"].to_numpy().astype(float),
         times,
         flows,
-        drops["time_s"].to_numpy(),
-        drops["frames"].to_numpy().astype(float),
+        _losses(drops, "dropped"),
+        _losses(drops, "refused"),
+    )
+
+
+def _losses(drops: pl.DataFrame, kind: str) -> Losses:
+    mine = drops.filter(pl.col("kind").cast(pl.String) == kind)
+    return Losses(
+        mine["time_s"].to_numpy(),
+        mine["last_s"].to_numpy(),
+        mine["frames"].to_numpy().astype(float),
     )
 
 

@@ -1,9 +1,10 @@
 //! The sums that metrics need of a run, taken from its rows as they come, so that the rows need not be kept.
 //!
-//! Most sums are over windows that are known before the run. The time after recovery is not: it begins at the end of the
-//! first good bin of a streak that lasts long enough, and that is known only when it has. Each time a streak begins, the
-//! sums of that time start anew. Rows later than the last complete bin wait until their bin is complete.
+//! Most sums are over windows that are known before the run. The time from recovery on is not: recovery begins with a bin
+//! that is known only when the level has lasted, so the newest bins are kept one by one until then. Rows later than the
+//! last complete bin wait until their bin is complete.
 
+use super::recovery::Recovery;
 use super::tallies::{RunningMean, SampleStats, Streak};
 use super::windows::Windows;
 use crate::fabric::Fabric;
@@ -11,6 +12,9 @@ use crate::scenario::Scenario;
 use qcnlab_sim::Trace;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+
+/// The share of what link and sources allow at which throughput has recovered.
+const LEVEL: f64 = 0.95;
 
 /// Reads the rows of one run.
 pub(crate) struct Meter {
@@ -23,6 +27,8 @@ pub(crate) struct Meter {
     pub(super) bins: RateSums,
     pub(super) octets: OctetSums,
     pub(super) queue: QueueSums,
+    /// The newest bins, as many as recovery must last, until it is decided.
+    newest: VecDeque<ClosedBin>,
     /// Picoseconds for which each port, and class where classes stop by themselves, was stopped.
     paused: HashMap<(u32, Option<u8>), u64>,
 }
@@ -39,8 +45,7 @@ pub(super) struct RateSums {
     pub(super) around: RunningMean,
     /// Before the hotspot and from recovery on.
     pub(super) outside: RunningMean,
-    /// The streak of good bins that is the recovery.
-    pub(super) recovery: Streak,
+    pub(super) recovery: Recovery,
     /// The smaller of link rate and offered rate, bit/s.
     possible_bps: f64,
     pub(super) one_at_95: Streak,
@@ -55,6 +60,12 @@ struct OpenBin {
     rows: usize,
     /// Octets by flow while the recovery is not decided; otherwise empty.
     by_flow: Vec<u64>,
+}
+
+/// What a complete bin adds to the sums from recovery on.
+struct ClosedBin {
+    by_flow: Vec<u64>,
+    queue: SampleStats,
 }
 
 /// Octets by flow, of bins that begin in a window.
@@ -94,6 +105,7 @@ impl Meter {
             bins: RateSums::new(&windows, fabric.possible_bps()),
             octets: OctetSums { whole: sums(true), before: sums(true), after: sums(hot), recovered: sums(hot) },
             queue: QueueSums::new(&windows, scenario),
+            newest: VecDeque::new(),
             paused: HashMap::new(),
             windows,
         }
@@ -127,9 +139,10 @@ impl Meter {
         self.windows.cut(end);
         while self.bins.next < self.windows.all_bins() {
             let bin = self.bins.open.pop_front().unwrap_or_default();
-            self.close_bin(&bin);
+            self.close_bin(bin);
         }
-        self.queue.catch_up(u64::MAX);
+        let rest = self.queue.take_until(u64::MAX);
+        self.queue.recovered = self.queue.recovered + rest;
     }
 
     /// The share of the run during which the port that was stopped longest was stopped.
@@ -165,17 +178,23 @@ impl Meter {
         }
         while bins_complete(&self.bins, self.crossing.len()) {
             let bin = self.bins.open.pop_front().unwrap_or_default();
-            self.close_bin(&bin);
+            self.close_bin(bin);
         }
     }
 
     /// Closes the oldest open bin, whose rows are all read.
-    fn close_bin(&mut self, bin: &OpenBin) {
-        self.queue.catch_up((self.bins.next + 1) * self.windows.bin);
-        self.octets.recovered.iter_mut().zip(&bin.by_flow).for_each(|(sum, octets)| *sum += octets);
-        if self.bins.close(&self.windows, bin.octets) {
-            self.octets.recovered.fill(0);
-            self.queue.recovered = SampleStats::default();
+    fn close_bin(&mut self, bin: OpenBin) {
+        let queue = self.queue.take_until((self.bins.next + 1) * self.windows.bin);
+        if self.newest.len() == self.bins.recovery.hold() {
+            self.newest.pop_front();
+        }
+        self.newest.push_back(ClosedBin { by_flow: bin.by_flow, queue });
+        self.bins.close(&self.windows, bin.octets);
+        if self.bins.recovery.first().is_some() {
+            for bin in self.newest.drain(..) {
+                self.octets.recovered.iter_mut().zip(&bin.by_flow).for_each(|(sum, octets)| *sum += octets);
+                self.queue.recovered = self.queue.recovered + bin.queue;
+            }
         }
     }
 }
@@ -187,8 +206,8 @@ fn bins_complete(bins: &RateSums, flows: usize) -> bool {
 impl RateSums {
     fn new(windows: &Windows, possible_bps: f64) -> RateSums {
         let after = windows.after.as_ref().map_or(0..0, |after| windows.bins_in(after));
-        let level = !windows.bins_in(&windows.before).is_empty();
         let hold = |span: u64| Streak::new(after.clone(), span.div_ceil(windows.bin));
+        let searched = if possible_bps > 0.0 { after.clone() } else { 0..0 };
         RateSums {
             open: VecDeque::new(),
             next: 0,
@@ -197,15 +216,15 @@ impl RateSums {
             after: RunningMean::default(),
             around: RunningMean::default(),
             outside: RunningMean::default(),
-            recovery: if level { hold(windows.holds.recovery) } else { Streak::new(0..0, 1) },
+            recovery: Recovery::new(searched, LEVEL * possible_bps, windows.bin, windows.holds.recovery),
             possible_bps,
             one_at_95: hold(0),
             lasting_at_95: hold(windows.holds.rec95s),
         }
     }
 
-    /// Counts the octets of the next bin. True if the time after recovery may begin at its end.
-    fn close(&mut self, windows: &Windows, octets: u64) -> bool {
+    /// Counts the octets of the next bin.
+    fn close(&mut self, windows: &Windows, octets: u64) {
         let index = self.next;
         self.next += 1;
         let bps = octets as f64 * 8.0 / (windows.bin as f64 * 1e-12);
@@ -220,16 +239,16 @@ impl RateSums {
         if is_in(&windows.after) {
             self.after.push(bps);
             self.around.push(bps);
-            self.outside.push(bps);
+            if self.recovery.first().is_some() {
+                self.outside.push(bps);
+            }
         }
-        self.one_at_95.push(index, bps >= 0.95 * self.possible_bps);
-        self.lasting_at_95.push(index, bps >= 0.95 * self.possible_bps);
-        let begins =
-            self.recovery.push(index, self.before.value().is_some_and(|before| before > 0.0 && bps >= 0.95 * before));
-        if begins {
+        self.one_at_95.push(index, bps >= LEVEL * self.possible_bps);
+        self.lasting_at_95.push(index, bps >= LEVEL * self.possible_bps);
+        if self.recovery.push(index, bps) {
             self.outside = self.before;
+            self.recovery.newest().for_each(|bps| self.outside.push(bps));
         }
-        begins
     }
 }
 
@@ -268,14 +287,16 @@ impl QueueSums {
         }
     }
 
-    /// Counts the samples that wait and are older than `until`.
-    fn catch_up(&mut self, until: u64) {
+    /// Takes the samples that wait and are older than `until`.
+    fn take_until(&mut self, until: u64) -> SampleStats {
+        let mut taken = SampleStats::default();
         while let Some((time, octets)) = self.waiting.front().copied()
             && time < until
         {
-            self.recovered.push(octets);
+            taken.push(octets);
             self.waiting.pop_front();
         }
+        taken
     }
 }
 
@@ -312,8 +333,8 @@ recovery_hold = "2 ms"
 "#;
 
     /// Rows of one flow wait for those of the other: a bin is closed with the last of them, and samples are counted with their
-    /// bin once the hotspot is over. Recovery begins in bin 5 and is known with bin 6, so later samples and octets need not
-    /// wait.
+    /// bin once the hotspot is over. Recovery begins with bin 5 and is known with bin 6, so what bin 5 has is kept until then,
+    /// and later samples and octets need not wait. The sources offer 1 000 000 octets in a bin.
     #[test]
     fn what_is_decided_does_not_wait() {
         let scenario = Scenario::parse(PAIR.trim_start(), "pair.toml").unwrap_or_else(|error| panic!("{error}"));
@@ -337,27 +358,26 @@ recovery_hold = "2 ms"
             (meter.queue.waiting.len(), meter.octets.recovered.clone(), meter.queue.recovered.mean())
         };
         for bin in 0..4 {
-            assert_eq!(read(bin, 100).0, 0, "bin {bin}");
+            assert_eq!(read(bin, 500_000).0, 0, "bin {bin}");
         }
-        // Too little, so that no streak begins; the next bin begins one, and what is recovered starts anew at its end.
-        assert_eq!(read(4, 50), (0, vec![50, 50], 4.0));
-        assert_eq!((read(5, 100).1, read(6, 96).1), (vec![0, 0], vec![96, 96]));
-        assert_eq!(read(7, 20), (0, vec![116, 116], 6.5));
+        assert_eq!((read(4, 250_000).1, read(5, 500_000).1), (vec![0, 0], vec![0, 0]));
+        // 980 thousand of each flow and the samples 5 and 6; then 100 more, and the sample 7.
+        assert_eq!(read(6, 480_000), (0, vec![980_000; 2], 5.5));
+        assert_eq!(read(7, 100_000), (0, vec![1_080_000; 2], 6.0));
         assert_eq!(meter.bins.recovery.first(), Some(5));
     }
 
-    /// A port that carries something before the hotspot has recovered with the first good bin after it. One that carries
-    /// nothing before has no level to come back to, though 0 is 95 % of 0.
+    /// The level is what link and sources allow, and not what was carried before.
     #[test]
-    fn nothing_before_the_hotspot_is_no_level() {
+    fn what_was_carried_before_the_hotspot_is_no_level() {
         let scenario = Scenario::parse(PAIR.trim_start(), "pair.toml").unwrap_or_else(|error| panic!("{error}"));
         let fabric = Fabric::new(&scenario, Draw { seed: 1, replication: 0 }).unwrap_or_else(|error| panic!("{error}"));
-        for (before, recovery) in [(100, Some(4)), (0, None)] {
+        for (before, after, recovery) in [(1000, 1000, Some(4)), (0, 950, Some(4)), (500, 949, None)] {
             let mut meter = Meter::new(&scenario, &fabric);
-            for octets in [before, before, 50, 50, 100, 100, 100, 100, 100, 100] {
-                meter.bins.close(&meter.windows, octets);
+            for thousands in [before, before, 50, 50, after, after, after, after, after, after] {
+                meter.bins.close(&meter.windows, thousands * 1000);
             }
-            assert_eq!(meter.bins.recovery.first(), recovery, "{before} octets before");
+            assert_eq!(meter.bins.recovery.first(), recovery, "{before} before, {after} after");
         }
     }
 }

@@ -4,6 +4,7 @@ mod completion;
 mod flow_octets;
 mod in_window;
 mod meter;
+mod recovery;
 mod tallies;
 mod view;
 mod windows;
@@ -19,6 +20,7 @@ use view::{RunView, mean, took_ms};
 pub(crate) use completion::{Completion, completions};
 pub use in_window::{Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window};
 pub(crate) use meter::Meter;
+pub use recovery::recovery_bin;
 
 /// A metric's name, unit and definition.
 #[derive(Clone, Copy, Debug)]
@@ -71,20 +73,20 @@ pub const METRICS: &[Metric] = &[
         name: "recovery_ms",
         title: "recovery",
         unit: "ms",
-        about: "From the end of the hotspot to the end of the first throughput bin from which on the bottleneck \
-                carries at least 95 % of its mean before the hotspot for record.recovery_hold, by default 10 ms. None when \
-                it never does, or carries nothing before the hotspot.",
+        about: "From the end of the hotspot to the start of the first throughput bin from which on the bottleneck \
+                carries, on average over 1 ms and over record.recovery_hold, by default 10 ms, at least 95 % of what the \
+                link and the sources allow: the smaller of link rate and offered rate. None when it never does.",
         source: "decks 000 and 001, recovery time",
-        definition: Definition::Run(|view| view.ms_after_hotspot(|bins| &bins.recovery)),
+        definition: Definition::Run(|view| view.ms_after_hotspot(|bins| bins.recovery.first())),
     },
     Metric {
         name: "rec95_ms",
         title: "first at 95 %",
         unit: "ms",
-        about: "From the end of the hotspot to the end of the first throughput bin at 95 % or more of what the link \
+        about: "From the end of the hotspot to the start of the first throughput bin at 95 % or more of what the link \
                 and the sources allow: the smaller of link rate and offered rate.",
         source: "deck 001, recovery time, read as a single bin",
-        definition: Definition::Run(|view| view.ms_after_hotspot(|bins| &bins.one_at_95)),
+        definition: Definition::Run(|view| view.ms_after_hotspot(|bins| bins.one_at_95.first())),
     },
     Metric {
         name: "rec95s_ms",
@@ -93,7 +95,7 @@ pub const METRICS: &[Metric] = &[
         about: "As rec95_ms, but the bin is the first of those that last at 95 % or more for record.rec95s_hold, by \
                 default 5 ms.",
         source: "deck 001, recovery time, read as a lasting level",
-        definition: Definition::Run(|view| view.ms_after_hotspot(|bins| &bins.lasting_at_95)),
+        definition: Definition::Run(|view| view.ms_after_hotspot(|bins| bins.lasting_at_95.first())),
     },
     Metric {
         name: "onset_ms",

@@ -97,26 +97,20 @@ impl Streak {
         Streak { indices, wanted: wanted.max(1), length: 0, first: None }
     }
 
-    /// Takes whether the condition holds at `index`; indices come in order. Returns whether a streak begins here.
-    pub(super) fn push(&mut self, index: u64, holds: bool) -> bool {
+    /// Takes whether the condition holds at `index`; indices come in order.
+    pub(super) fn push(&mut self, index: u64, holds: bool) {
         if self.first.is_some() || !self.indices.contains(&index) {
-            return false;
+            return;
         }
         self.length = if holds { self.length + 1 } else { 0 };
         if self.length == self.wanted {
             self.first = Some(index + 1 - self.wanted);
         }
-        self.length == 1
     }
 
     /// The first index of the streak, if there was one.
     pub(super) const fn first(&self) -> Option<u64> {
         self.first
-    }
-
-    /// Whether indices from `next` on can still change the answer.
-    pub(super) fn is_open(&self, next: u64) -> bool {
-        self.first.is_none() && next < self.indices.end
     }
 }
 
@@ -162,9 +156,7 @@ mod tests {
     fn a_streak_begins_breaks_and_lasts() {
         let mut streak = Streak::new(2..9, 3);
         let holds = [true, true, true, true, false, true, true, true, true];
-        let begins: Vec<bool> = (0..).zip(holds).map(|(index, holds)| streak.push(index, holds)).collect();
-        assert_eq!(begins, [false, false, true, false, false, true, false, false, false]);
-        assert_eq!((streak.first(), streak.is_open(8)), (Some(5), false));
-        assert!(Streak::new(2..9, 3).is_open(8) && !Streak::new(2..9, 3).is_open(9));
+        (0..).zip(holds).for_each(|(index, holds)| streak.push(index, holds));
+        assert_eq!(streak.first(), Some(5));
     }
 }

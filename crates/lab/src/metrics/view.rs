@@ -3,7 +3,7 @@
 use super::completion::{Completion, completions};
 use super::flow_octets::FlowOctets;
 use super::meter::{Meter, RateSums};
-use super::tallies::{SampleStats, Streak};
+use super::tallies::SampleStats;
 use crate::fabric::{Fabric, Shares};
 use crate::scenario::Scenario;
 use qcnlab_sim::{Counters, Ending, Finished, FlowTally, RoceTally, TcpTally};
@@ -63,15 +63,11 @@ impl<'a> RunView<'a> {
         Some(bps? / self.fabric.link_bps)
     }
 
-    /// From the end of the hotspot to the end of the first bin of a streak.
-    pub(super) fn ms_after_hotspot(&self, streak: impl Fn(&RateSums) -> &Streak) -> Option<f64> {
-        let streak = streak(self.through()?);
+    /// From the end of the hotspot to the start of a bin.
+    pub(super) fn ms_after_hotspot(&self, bin: impl Fn(&RateSums) -> Option<u64>) -> Option<f64> {
+        let bin = bin(self.through()?)?;
         let after = self.meter.windows.after.as_ref()?;
-        Some((self.end_of(streak.first()?) - after.start) as f64 / MS)
-    }
-
-    fn end_of(&self, bin: u64) -> u64 {
-        (bin + 1) * self.meter.windows.bin
+        Some((bin * self.meter.windows.bin - after.start) as f64 / MS)
     }
 
     pub(super) fn onset_ms(&self) -> Option<f64> {
@@ -91,7 +87,7 @@ impl<'a> RunView<'a> {
     /// The windows outside the hotspot and its recovery.
     fn outside(&self) -> Vec<Range<u64>> {
         let windows = &self.meter.windows;
-        let from = |after: &Range<u64>| self.recovery_bin().map_or(after.start, |bin| self.end_of(bin));
+        let from = |after: &Range<u64>| self.recovery_bin().map_or(after.start, |bin| bin * windows.bin);
         let after = windows.after.as_ref().map(|after| from(after)..after.end);
         [windows.before.clone()].into_iter().chain(after).collect()
     }

@@ -6,7 +6,7 @@ use crate::outcome::Outcome;
 use crate::replication::Replication;
 use crate::scenario::{Draw, Scenario};
 use qcnlab_schemes::{Bcn, Cnm, CpId, QueueLen, Signal, SignalKind};
-use qcnlab_sim::{Finished, FlowTally, RoceTally, TcpTally, Trace};
+use qcnlab_sim::{DropKind, Finished, FlowTally, RoceTally, TcpTally, Trace};
 use qcnlab_units::{Bytes, Instant};
 use std::sync::Arc;
 
@@ -87,7 +87,9 @@ fn trace(n: u64) -> Trace {
     trace.messages.flow = vec![0, 2, 1];
     trace.messages.signal = signals().to_vec();
     trace.drops.time = vec![40 * US, 41 * US];
+    trace.drops.last = vec![39 * US, 38 * US];
     trace.drops.port = vec![1, 0];
+    trace.drops.kind = vec![DropKind::Refused, DropKind::Dropped];
     trace.drops.flow = vec![2, 0];
     trace.drops.frames = vec![42 + n, 43 + n];
     trace.drops.bytes = vec![44 + n, 45 + n];
@@ -239,7 +241,9 @@ fn messages() {
 fn drops_and_pauses() {
     let drops = table("drops");
     is(&drops, "time_s", "0.00004 0.000041 0.00004 0.000041");
+    is(&drops, "last_s", "0.000039 0.000038 0.000039 0.000038");
     is(&drops, "port", &ports(&[1, 0, 1, 0]));
+    is(&drops, "kind", "refused dropped refused dropped");
     is(&drops, "source", "second->end4 long->end3 second->end4 long->end3");
     is(&drops, "frames", "42 43 1042 1043");
     is(&drops, "bytes", "44 45 1044 1045");

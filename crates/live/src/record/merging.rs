@@ -5,7 +5,7 @@ use crate::defence::DefenceEnd;
 use crate::spacing::Spacing;
 use qcnlab_schemes::driver::LimiterTally;
 use qcnlab_sim::trace::{
-    DropRows, MessageRows, PauseRows, PointTally, QueueRows, RateRows, ThroughputRows, WindowRows,
+    DropKind, DropRows, MessageRows, PauseRows, PointTally, QueueRows, RateRows, ThroughputRows, WindowRows,
 };
 use qcnlab_sim::{Counters, Trace};
 use std::collections::BTreeMap;
@@ -67,10 +67,9 @@ pub(crate) fn merge(all: Vec<Records>, flows: usize) -> Merged {
         for (key, octets) in records.throughput {
             *throughput.entry(key).or_insert(0u64) += octets;
         }
-        for (key, (frames, octets)) in records.drops {
-            let sum: &mut (u64, u64) = drops.entry(key).or_insert((0, 0));
-            sum.0 += frames;
-            sum.1 += octets;
+        for (key, (last, frames, octets)) in records.drops {
+            let sum: &mut (u64, u64, u64) = drops.entry(key).or_insert((0, 0, 0));
+            *sum = (sum.0.max(last), sum.1 + frames, sum.2 + octets);
         }
         append!(trace.queues, records.queues, QueueRows { time, port, bytes });
         append!(trace.rates, records.rates, RateRows { time, flow, current, target });
@@ -99,12 +98,8 @@ pub(crate) fn merge(all: Vec<Records>, flows: usize) -> Merged {
         trace.throughput.bytes.push(octets);
     }
     trace.drops = DropRows::default();
-    for ((time, port, flow), (frames, octets)) in drops {
-        trace.drops.time.push(time);
-        trace.drops.port.push(port);
-        trace.drops.flow.push(flow);
-        trace.drops.frames.push(frames);
-        trace.drops.bytes.push(octets);
+    for ((time, port, flow), (last, frames, octets)) in drops {
+        trace.drops.push(time, port, flow, DropKind::Dropped, last, (frames, octets));
     }
     in_order!(&mut trace.queues, time, port, bytes);
     in_order!(&mut trace.rates, time, flow, current, target);
@@ -179,8 +174,13 @@ mod tests {
         );
         assert_eq!((&merged.trace.pauses.start[..], &merged.trace.pauses.port[..]), (&[100, 700][..], &[4, 3][..]));
         assert_eq!(
-            (merged.trace.drops.frames, merged.flows[0].dropped, merged.counters.frames_dropped),
-            (vec![2], 2, 2)
+            (
+                merged.trace.drops.frames,
+                merged.trace.drops.last,
+                merged.flows[0].dropped,
+                merged.counters.frames_dropped
+            ),
+            (vec![2], vec![6], 2, 2)
         );
     }
 }

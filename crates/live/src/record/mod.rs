@@ -137,7 +137,7 @@ impl FlowCount {
 pub(crate) struct Records {
     bin_ps: u64,
     throughput: BTreeMap<(u64, u32), u64>,
-    drops: BTreeMap<(u64, u32, u32), (u64, u64)>,
+    drops: BTreeMap<(u64, u32, u32), (u64, u64, u64)>,
     pub(crate) queues: QueueRows,
     pub(crate) rates: RateRows,
     pub(crate) windows: WindowRows,
@@ -189,7 +189,8 @@ impl Records {
 
     /// A frame of a flow was dropped at a port.
     pub(crate) fn on_drop(&mut self, at: u64, port: u32, flow: u32, octets: u64) {
-        let (frames, total) = self.drops.entry((self.bin(at), port, flow)).or_default();
+        let (last, frames, total) = self.drops.entry((self.bin(at), port, flow)).or_default();
+        *last = at.max(*last);
         *frames += 1;
         *total += octets;
         self.flows[flow as usize].dropped += 1;

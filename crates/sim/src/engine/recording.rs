@@ -7,7 +7,7 @@ use crate::ids::{FlowId, Id, IdVec, PortId};
 use crate::plan::FlowPlans;
 use crate::recorder::Recorder;
 use crate::source::Source;
-use crate::trace::{Counters, Tally};
+use crate::trace::{Counters, DropKind, Tally};
 use qcnlab_schemes::ReactionPoint;
 use qcnlab_units::{Instant, Span};
 
@@ -50,7 +50,7 @@ impl Recording {
 
     /// A data frame is dropped at a port. True if it is the first of a flow that can never finish without it.
     pub(super) fn on_drop(&mut self, now: Instant, port: PortId, flow: FlowId, size: u64) -> bool {
-        self.recorder.on_drop(now, port, flow, size);
+        self.recorder.on_drop(now, port, flow, DropKind::Dropped, size);
         let tally = &mut self.tallies[flow];
         tally.dropped += 1;
         tally.dropped == 1 && tally.repairs_no_loss()
@@ -59,7 +59,7 @@ impl Recording {
     /// A frame finds no room in the queue of its source.
     pub(super) fn on_refusal(&mut self, at: Instant, port: PortId, flow: FlowId, size: u64) {
         self.tallies[flow].refused += 1;
-        self.recorder.on_drop(at, port, flow, size);
+        self.recorder.on_drop(at, port, flow, DropKind::Refused, size);
     }
 }
 
