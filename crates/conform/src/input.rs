@@ -5,8 +5,8 @@ use super::sequence::{FrameNumber, Loss, Sequences};
 use qcnlab_capture::{CaptureReader, CapturedFrame, Direction, Interface, InterfaceId};
 use qcnlab_lab::header::{FrameKind, Header};
 use qcnlab_units::{BitRate, Span};
-use qcnlab_wire::MacAddress;
-use std::collections::{BTreeSet, HashMap};
+use qcnlab_wire::{MacAddress, Payload};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::path::Path;
 
@@ -41,6 +41,10 @@ pub(super) struct Survey {
     pub(super) sampled_at: BTreeSet<String>,
     /// Addresses that data frames on an interface go to.
     pub(super) destinations: HashMap<InterfaceId, HashMap<MacAddress, u64>>,
+    /// Addresses that data frames go to which came in at an interface, where the capture says so.
+    pub(super) received: HashMap<InterfaceId, HashMap<MacAddress, u64>>,
+    /// Addresses that the frames went to which CNMs quote.
+    pub(super) quoted: HashMap<MacAddress, u64>,
     /// Frames that are missing on the links beside their senders.
     pub(super) loss: Loss,
 }
@@ -108,6 +112,8 @@ impl Survey {
                         *numbered = (numbered.0 + 1, numbered.1 + sequences.missing(number));
                     }
                     *self.destinations.entry(at).or_default().entry(header.destination).or_default() += 1;
+                } else {
+                    *self.received.entry(at).or_default().entry(header.destination).or_default() += 1;
                 }
             }
             FrameKind::Cnm => {
@@ -116,6 +122,11 @@ impl Survey {
                 }
                 if frame.direction != Some(Direction::Received) {
                     *self.cnms_at.entry(at).or_default() += 1;
+                    if let Ok(Ok(decoded)) = super::rp::read(frame)
+                        && let Payload::Cnm(cnm) = decoded.payload
+                    {
+                        *self.quoted.entry(cnm.destination).or_default() += 1;
+                    }
                     if let Some(port) = super::sampled_at(frame.comment)
                         && self.sampled_at.len() < 64
                     {
@@ -144,6 +155,21 @@ impl Survey {
             loss.dropped = loss.dropped.saturating_add(statistics.dropped);
         }
         loss
+    }
+
+    /// The interfaces over which frames leave towards those to whom CNMs quote frames, but for the links beside senders.
+    pub(super) fn congested(&self) -> Vec<InterfaceId> {
+        let beside: HashSet<InterfaceId> = self
+            .senders
+            .values()
+            .filter(|seen| !seen.data.is_empty())
+            .filter_map(|seen| seen.data.first().map(|(id, _)| *id))
+            .collect();
+        let leads = |id: &InterfaceId| self.destinations[id].keys().any(|to| self.quoted.contains_key(to));
+        let mut all: Vec<InterfaceId> =
+            self.destinations.keys().copied().filter(|id| !beside.contains(id) && leads(id)).collect();
+        all.sort_unstable();
+        all
     }
 
     /// A stamp in ps from [`ORIGIN`], which is the first stamp.

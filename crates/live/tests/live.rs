@@ -4,7 +4,7 @@
 mod star;
 
 use qcnlab_capture::{CaptureReader, Direction, InterfaceId};
-use qcnlab_conform::{ConformOptions, conform_rp};
+use qcnlab_conform::{ConformOptions, conform_cp, conform_rp};
 use qcnlab_lab::{Control, Scenario};
 use qcnlab_live::{
     CyclicThread, Finding, Intruder, KernelLimit, LimiterKind, LiveError, LiveOptions, LiveRun, examine,
@@ -89,7 +89,13 @@ fn the_law_accepts_the_adapters(run: &LiveRun) {
     let slowed = ["rp.time_reset=1.5 s", "rp.ai_rate=50 Kb/s", "rp.hai_rate=500 Kb/s", "rp.min_rate=100 Kb/s"];
     options.set = slowed.map(str::to_owned).to_vec();
     let report = conform_rp(&file, &options);
+    let port = conform_cp(&file, &options);
     let _ = std::fs::remove_file(&file);
+    // The switch takes frames in the order of its loop, and the capture has when each came in.
+    let port: serde_json::Value = serde_json::from_str(&port.expect("it can be read")).expect("JSON");
+    assert_eq!(port["verdict"], "conforms", "{}", port["why"]);
+    assert_eq!((&port["interface"], &port["unmatched_frames"]), (&"switch->sink".into(), &0.into()));
+    assert_eq!(port["checked_cnms"], port["cnms"], "{}", port["loss"]);
     let report: serde_json::Value = serde_json::from_str(&report.expect("it can be read")).expect("JSON");
     assert_eq!(report["tolerances"]["uncaptured_bytes"], 0, "the capture is told to be qcnlab's");
     // A limiter that is looked at later than 60,000 octets take at 100 Mb/s starts anew.

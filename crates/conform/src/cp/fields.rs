@@ -2,7 +2,7 @@
 
 use super::judge::{CpBreach, CpKind};
 use qcnlab_lab::header::Header;
-use qcnlab_wire::{Cnm, MacAddress, WireError};
+use qcnlab_wire::{Cnm, Cpid, MacAddress, WireError};
 
 /// Each field of a CNM, and what it is held against; `None` where it is not judged.
 pub(crate) const FIELDS: [(&str, Option<&str>); 13] = [
@@ -12,7 +12,7 @@ pub(crate) const FIELDS: [(&str, Option<&str>); 13] = [
     ("version", Some("0")),
     ("reserved", Some("0")),
     ("quantized feedback", Some("what follows from offset and growth")),
-    ("CPID", Some("that of the first CNM")),
+    ("CPID", Some("that of the first CNM of the bridge")),
     ("queue offset", Some("the reconstructed queue")),
     ("queue growth", Some("the reconstructed queue")),
     ("encapsulated priority", None),
@@ -38,6 +38,13 @@ impl FieldJudge {
     /// Notes a message that cannot be read.
     pub(super) fn malformed(&mut self, frame: u64, stamp: i64, why: &WireError) {
         self.note(frame, stamp, format!("the CNM of frame {frame} cannot be read: {why}"));
+    }
+
+    /// Notes a CPID that is not the port's.
+    pub(super) fn cpid(&mut self, frame: u64, stamp: i64, (told, own): (Cpid, Cpid)) {
+        let text =
+            format!("the CNM of frame {frame} has the CPID {told}, which fits no port here; that of the port is {own}");
+        self.note(frame, stamp, text);
     }
 
     /// Holds the fields of a message against the standard and against the first message.

@@ -2,6 +2,7 @@
 
 mod fields;
 mod judge;
+mod ports;
 mod queue;
 
 pub(super) use fields::FIELDS;
@@ -17,9 +18,9 @@ use super::tolerances::ConformOptions;
 use super::variants::{CpVariant, of_congestion_point};
 use fields::FieldJudge;
 use judge::{CpJudge, CpKind, Forgiven, Sample};
+use ports::{PortLinks, SeenCpid, loss, own_cpid, ports};
 use qcnlab_capture::{CapturedFrame, Direction, InterfaceId};
 use qcnlab_lab::header::{FrameKind, Header};
-use qcnlab_units::Span;
 use qcnlab_wire::{Cpid, MacAddress, Payload};
 use queue::{Arrived, Departures, PortQueue, Queued, Quoted};
 use std::cmp::Reverse;
@@ -55,18 +56,12 @@ pub(super) struct CpResults {
 const DECIDING: u64 = 3;
 /// CNMs wait so long, ps, for those that overtook them on other ports.
 const OVERTAKING: i64 = 20_000_000_000;
+/// No queue holds a frame for longer than this, ps.
+const LONGEST_QUEUE: i64 = 5_000_000_000_000;
 /// How long, ps, a CNM may take from its sample to a captured link.
 const UNDER_WAY: i64 = 1_000_000_000;
 /// Arrivals that a CNM may quote.
 const QUOTABLE: usize = 1 << 16;
-
-struct PortLinks {
-    /// The port whose queue it is.
-    port: InterfaceId,
-    /// Delay of each interface over which frames come.
-    inputs: HashMap<InterfaceId, i64>,
-    destinations: HashSet<MacAddress>,
-}
 
 /// What is put into order of time.
 enum PortEvent {
@@ -91,8 +86,14 @@ struct CpReading {
     number: u64,
     /// Arrivals with their queues that no judge has seen yet.
     queued: VecDeque<Queued>,
+    /// When the last of them came.
+    settled: i64,
     told: VecDeque<Told>,
-    cpid: BTreeMap<Cpid, u64>,
+    cpid: BTreeMap<Cpid, SeenCpid>,
+    /// The port's own, where it is known.
+    own: Option<Cpid>,
+    /// CNMs of other congestion points.
+    others: u64,
     heard: VecDeque<(i64, u64, InterfaceId)>,
     /// Who sends to the port over captured links, and the numbers of their frames.
     senders: HashSet<MacAddress>,
@@ -111,12 +112,13 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
     let survey = Survey::of(file)?;
     let ports = ports(&survey, options)?;
     let presets: Vec<QcnLaw> = distinct(QcnLaw::presets(), &law);
-    let before = read(file, &survey, &ports, options, None, Vec::new())?;
+    let before = read(file, &survey, &ports, options, (None, None), Vec::new())?;
     let (loss, room) = loss(&survey, &before.queue);
+    let own = own_cpid(&before.cpid)?;
     let likely = (loss.rate() > 0.0).then(|| loss.most_of(before.cnms));
     let forgiven = Forgiven { queue: options.tolerances.queue.signed(), jitter: options.tolerances.jitter, likely };
     let judges: Vec<CpJudge> = std::iter::once(&law).chain(&presets).map(|law| CpJudge::new(law, forgiven)).collect();
-    let first = read(file, &survey, &ports, options, room, judges)?;
+    let first = read(file, &survey, &ports, options, (room, own), judges)?;
     // A field is wrong whatever the queue was.
     let field = first.fields.breach.clone();
     let not_decidable = why_not(&first, &ports, &survey).filter(|_| field.is_none());
@@ -133,7 +135,7 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
             judge.quirk = variant.quirk;
             judge
         };
-        let again = read(file, &survey, &ports, options, room, variants.iter().map(with).collect())?;
+        let again = read(file, &survey, &ports, options, (room, own), variants.iter().map(with).collect())?;
         let judged = variants.into_iter().zip(again.judges);
         explained_by = judged.filter(|(_, judge)| judge.breach.is_none()).map(|(variant, _)| variant).collect();
     }
@@ -160,7 +162,7 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
     Ok(CpResults {
         interface: survey.name(ports.port),
         arrivals_from: inputs.into_iter().map(|id| survey.name(id)).collect(),
-        cpid: first.cpid.keys().next().copied(),
+        cpid: own,
         frames: first.frames,
         cnms: first.cnms,
         unlocated: first.unlocated,
@@ -178,16 +180,6 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
         survey,
         law,
     })
-}
-
-/// What the capture lacks, by all three ways of telling; and up to which length the queue surely has room, where it lacks
-/// anything.
-fn loss(survey: &Survey, queue: &PortQueue) -> (Loss, Option<i64>) {
-    // Frames that are missing make the reconstructed queue a little shorter than it was.
-    let room = queue.longest / 10 * 9;
-    let roomy = queue.overtaken.iter().filter(|len| **len <= room).count() as u64;
-    let loss = Loss { matched: queue.matched_departures, unmatched: queue.unseen + roomy, ..survey.loss };
-    (loss, (loss.rate() > 0.0).then_some(room))
 }
 
 fn distinct(all: Vec<QcnLaw>, but: &QcnLaw) -> Vec<QcnLaw> {
@@ -229,60 +221,12 @@ fn why_not(pass: &CpReading, ports: &PortLinks, survey: &Survey) -> Option<Strin
         .then(|| format!("only {checked} samples could be checked; {DECIDING} are the least"))
 }
 
-/// The port, and the interfaces from which frames come to it.
-fn ports(survey: &Survey, options: &ConformOptions) -> Result<PortLinks, ConformError> {
-    let port = match &options.interface {
-        Some(name) => survey.called(name)?,
-        None => {
-            let mut sampled: Vec<InterfaceId> =
-                survey.sampled_at.iter().filter_map(|name| survey.called(name).ok()).collect();
-            if sampled.is_empty() {
-                sampled = survey.cnms_at.keys().copied().collect();
-            }
-            sampled.sort_unstable();
-            sampled.dedup();
-            match sampled[..] {
-                [only] => only,
-                _ => {
-                    let ids = if sampled.is_empty() {
-                        (0..survey.interfaces.len().min(12) as u32).map(InterfaceId).collect()
-                    } else {
-                        sampled
-                    };
-                    return Err(ConformError::Ambiguous {
-                        what: "which port's congestion point is meant",
-                        candidates: ids.into_iter().map(|id| survey.name(id)).collect(),
-                    });
-                }
-            }
-        }
-    };
-    let name = survey.name(port);
-    let destinations: HashSet<MacAddress> =
-        survey.destinations.get(&port).map(|all| all.keys().copied().collect()).unwrap_or_default();
-    // By the names of our interfaces, from->to, only the links into the port's node lead to it.
-    let node = name.split_once("->").map(|(node, _)| node.to_owned());
-    let mut inputs = HashMap::new();
-    for (id, reached) in &survey.destinations {
-        let leads = match (&node, survey.name(*id).split_once("->")) {
-            (Some(node), Some((_, to))) => to == node,
-            _ => true,
-        };
-        let meets = destinations.is_empty() || reached.keys().any(|to| destinations.contains(to));
-        if *id != port && leads && meets {
-            let delay = options.delay.or(survey.delay(*id)).unwrap_or(Span::ZERO);
-            inputs.insert(*id, delay.ps() as i64);
-        }
-    }
-    Ok(PortLinks { port, inputs, destinations })
-}
-
 fn read(
     file: &Path,
     survey: &Survey,
     ports: &PortLinks,
     options: &ConformOptions,
-    room: Option<i64>,
+    (room, own): (Option<i64>, Option<Cpid>),
     judges: Vec<CpJudge>,
 ) -> Result<CpReading, ConformError> {
     let captured = survey.destinations.contains_key(&ports.port);
@@ -300,8 +244,11 @@ fn read(
         kept: HashMap::new(),
         number: 0,
         queued: VecDeque::new(),
+        settled: i64::MIN,
         told: VecDeque::new(),
         cpid: BTreeMap::new(),
+        own,
+        others: 0,
         heard: VecDeque::new(),
         senders: HashSet::new(),
         sequences: Sequences::default(),
@@ -334,7 +281,8 @@ impl CpReading {
     ) -> Result<(), ConformError> {
         let header = Header::of(frame)?;
         match header.kind() {
-            FrameKind::Data if frame.direction != Some(Direction::Received) => {
+            FrameKind::Data => {
+                let came_in = frame.direction == Some(Direction::Received);
                 let quoted = Quoted::new(&frame.octets[header.msdu..]);
                 let passed = |at: i64| Arrived {
                     frame: frame.number,
@@ -348,9 +296,10 @@ impl CpReading {
                     missing: 0,
                     unseen: false,
                 };
-                if frame.interface == ports.port {
+                if frame.interface == ports.port && !came_in {
                     self.push(stamp, 0, PortEvent::Depart(passed(stamp)));
                 } else if let Some(delay) = ports.inputs.get(&frame.interface)
+                    && came_in == ports.received
                     && (ports.destinations.is_empty() || ports.destinations.contains(&header.destination))
                 {
                     self.frames += 1;
@@ -413,12 +362,18 @@ impl CpReading {
         }
         self.heard.push_back((stamp, content, frame.interface));
         self.cnms += 1;
-        *self.cpid.entry(cnm.cpid).or_default() += 1;
-        if self.cpid.len() > 1 {
-            return Err(ConformError::Ambiguous {
-                what: "several congestion points send CNMs here",
-                candidates: self.cpid.keys().map(ToString::to_string).collect(),
-            });
+        let seen = SeenCpid { source: header.source, first: frame.number, count: 0 };
+        self.cpid.entry(cnm.cpid).or_insert(seen).count += 1;
+        let own = self.own.unwrap_or(cnm.cpid);
+        let foreign = cnm.cpid != own;
+        if foreign && self.cpid.get(&own).is_some_and(|seen| seen.source != header.source) {
+            // Of another bridge on the way.
+            self.others += 1;
+            self.cnms -= 1;
+            return Ok(());
+        }
+        if foreign {
+            self.fields.cpid(frame.number, stamp, (cnm.cpid, own));
         }
         self.fields.message(frame.number, stamp, header, &cnm);
         let sample = Sample {
@@ -448,14 +403,15 @@ impl CpReading {
                 None => {}
             }
             // What left is taken before the next leaves: a frame that is put in comes before all that wait.
-            while let Some(queued) = self.queue.next(at) {
-                self.queued.push_back(queued);
-            }
+            self.take_settled(at);
         }
-        while let Some(queued) = self.queue.next(now) {
-            self.queued.push_back(queued);
-        }
-        let ripe = |told: &Told| over || told.sample.stamp + OVERTAKING < now;
+        self.take_settled(now);
+        // Arrivals are settled when they leave: a long queue on a slow link holds them for a while.
+        let settled = self.settled;
+        let ripe = |told: &Told| {
+            let stamp = told.sample.stamp;
+            over || (stamp + OVERTAKING < now && (settled > stamp || stamp + LONGEST_QUEUE < now))
+        };
         while let Some(told) = self.told.front().copied()
             && ripe(&told)
         {
@@ -474,6 +430,13 @@ impl CpReading {
                     judge.arrive(&queued, None);
                 }
             }
+        }
+    }
+
+    fn take_settled(&mut self, now: i64) {
+        while let Some(queued) = self.queue.next(now) {
+            self.settled = self.settled.max(queued.frame.at);
+            self.queued.push_back(queued);
         }
     }
 

@@ -128,7 +128,9 @@ fn a_cnm_to_the_wrong_sender_is_told() {
 fn each_field_of_a_cnm_is_judged() {
     let file = captured("fields", &shipped(HOTSPOT, &SHORT), "*");
     let is_cnm = |octets: &[u8]| octets[16..18] == [0x22, 0xE9] && octets[20..22] == [0x22, 0xE7];
-    let plants: [(&str, usize, u8, &str); 9] = [
+    let plants: [(&str, usize, u8, &str); 11] = [
+        ("cpid-first", 24, 0x80, "which fits no port here"),
+        ("cpid-last", 31, 0x01, "which fits no port here"),
         ("version", 22, 0x10, "the version of the CNM"),
         ("first-reserved", 22, 0x08, "the reserved field of the CNM"),
         ("last-reserved", 23, 0x40, "the reserved field of the CNM"),
