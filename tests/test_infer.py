@@ -52,13 +52,9 @@ def test_the_space_of_the_book_is_read_and_keeps_what_is_printed() -> None:
     whole = load(ROOT / "book")
     for chapter in whole.chapters:
         only = whole.only((chapter.name,))
-        if chapter.name in ("paper006", "paper007"):
-            with pytest.raises(BookError, match="is empty"):
-                space.read(ROOT / "book", only)
-        else:
-            read = space.read(ROOT / "book", only)
-            assert read.size > 10, chapter.name
-            assert all(value.because for d in read.dimensions for value in d.values[1:])
+        read = space.read(ROOT / "book", only)
+        assert read.size > 1, chapter.name
+        assert all(value.because for d in read.dimensions for value in d.values[1:])
 
 
 def test_every_value_of_the_book_says_why_and_each_dimension_what_it_asks() -> None:

@@ -135,7 +135,12 @@ const SHARES: [f64; 8] =
 
 /// The interval to the next sample after quantized feedback `fb` of `bits` bits, octets.
 pub fn interval(base: Bytes, fb: u8, bits: u32) -> f64 {
-    base.as_f64() * SHARES[usize::from(fb >> (bits - 3)) & 7]
+    base.as_f64() * share(fb, bits)
+}
+
+/// The share of the base interval that the table has for quantized feedback `fb` of `bits` bits.
+pub fn share(fb: u8, bits: u32) -> f64 {
+    SHARES[usize::from(fb >> (bits - 3)) & 7]
 }
 
 #[cfg(test)]

@@ -114,6 +114,9 @@ params! {
         timer_on_cnm: TimerOnCnm, "", Range::ANY;
         /// Length of a byte-counter cycle in fast recovery; later cycles may have half of it.
         byte_reset: Bytes, "rpgByteReset, BC_LIMIT", Range::at_least(1.0);
+        /// Whether cycles shrink with the port's sampling interval, which the last message's feedback tells by the sampling
+        /// table: the packet's size over the probability of then. Full-scale feedback is what halves the rate.
+        byte_reset_sampled: bool, "to_thresh", Range::ANY;
         /// Cycles of fast recovery.
         threshold: u32, "rpgThreshold, FAST_RECOVERY_TH, F", Range::between(1.0, 1000.0);
         /// Step of the target rate in active increase.
@@ -176,6 +179,7 @@ pub const RP_DECK001: QcnRpParams = QcnRpParams {
     time_reset: Span::from_ms(15),
     timer_on_cnm: TimerOnCnm::Restarted,
     byte_reset: Bytes::new(150_000),
+    byte_reset_sampled: false,
     threshold: 5,
     ai_rate: BitRate::mbps(5),
     hai_rate: BitRate::mbps(50),

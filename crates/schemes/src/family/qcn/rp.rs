@@ -5,7 +5,7 @@ use crate::dice::Dice;
 use crate::fast_path::RpFastPath;
 use crate::parts::drift::Drift;
 use crate::parts::rates::Rates;
-use crate::parts::sampling::Countdown;
+use crate::parts::sampling::{self, Countdown};
 use crate::parts::stages::StageTest;
 use crate::roles::{Cnm, Gauge, Pacing, ReactionPoint, Signal, Stamp};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -33,6 +33,8 @@ pub(super) struct QcnLimiter {
     pub(super) rates: Rates,
     /// rpByteCount: octets to the end of the byte-counter cycle.
     pub(super) byte_count: Countdown,
+    /// The share of `byte_reset` that a cycle has.
+    cycle_share: f64,
     /// rpByteStage: byte-counter cycles ended since the last message.
     pub(super) byte_stage: u32,
     /// RpWhile: the end of the timer cycle.
@@ -145,7 +147,8 @@ impl QcnRp {
             drift.start(now);
             self.state = QcnState::Limiting(QcnLimiter {
                 rates: Rates::at(self.max_rate),
-                byte_count: Countdown::new(params.byte_reset),
+                byte_count: Countdown::new(params.cycle(params.cycle_share(cnm.quantized_fb))),
+                cycle_share: 1.0,
                 byte_stage: 0,
                 time_end: Instant::NEVER,
                 time_stage: 0,
@@ -186,15 +189,33 @@ impl QcnRp {
     }
 }
 
+impl QcnRpParams {
+    /// The share of `byte_reset` that cycles have after a message with feedback `fb`.
+    fn cycle_share(&self, fb: u8) -> f64 {
+        if !self.byte_reset_sampled {
+            return 1.0;
+        }
+        let full_scale = 0.5 / self.cut.gd;
+        let bits = (3..8).find(|bits| f64::from(1u32 << bits) >= full_scale).unwrap_or(8);
+        sampling::share(fb, bits)
+    }
+
+    /// The octets of a cycle that has a share of `byte_reset`.
+    fn cycle(&self, share: f64) -> Bytes {
+        Bytes::new((self.byte_reset.as_f64() * share) as u64)
+    }
+}
+
 impl QcnLimiter {
     /// A message came: deck 000, Rules for changing TR and CR.
     fn cut(&mut self, now: Instant, fb: u8, params: &QcnRpParams) {
         // In the first cycle since the last message the target is left alone.
+        self.cycle_share = params.cycle_share(fb);
         let bytes_moved = params.clock != Clock::Timer && self.byte_stage != 0;
         let time_moved = (params.clock == Clock::Timer || params.clamp_on_time) && self.time_stage != 0;
         if bytes_moved || time_moved {
             self.rates.aim_at_current();
-            self.byte_count.restart_exactly(params.byte_reset);
+            self.byte_count.restart_exactly(params.cycle(self.cycle_share));
         }
         self.byte_stage = 0;
         if params.timer_on_cnm != TimerOnCnm::Untouched {
@@ -215,7 +236,7 @@ impl QcnLimiter {
     pub(super) fn end_byte_cycle(&mut self, params: &QcnRpParams, max_rate: BitRate, dice: &mut Dice) {
         self.byte_stage += 1;
         let short = self.short_cycle(self.byte_stage, params);
-        let octets = params.byte_reset.as_f64() * if short { 0.5 } else { 1.0 };
+        let octets = params.byte_reset.as_f64() * self.cycle_share * if short { 0.5 } else { 1.0 };
         self.byte_count.restart(octets, params.jitter_width, dice);
         self.increase(params, max_rate);
     }

@@ -561,3 +561,28 @@ fn the_load_is_what_a_sample_would_find() {
     let _ = sample(&mut cp, 60_000, &arrival(true));
     assert_eq!(cp.load(Bytes::new(50_000)), (-17_000, -10_000));
 }
+
+/// Deck 004: the packet's size over the probability of then. Eight bits, 150 KB: feedback 32 is in the second row, 75 KB;
+/// 255 in the last, 18.5 KB; 31 in the first, 150 KB. Six bits: 8 is in the second row.
+#[test]
+fn cycles_may_shrink_with_the_sampling_interval() {
+    let cycle = |params: QcnRpParams, fb| {
+        let mut rp = QcnRp::new(QcnRpParams { byte_reset_sampled: true, jitter_width: 0.0, ..params }, LINE);
+        rp.on_signal(ms(0), &cnm(fb), &mut dice());
+        (1u64..).find(|_| {
+            let _ = rp.on_sent(ms(0), Bytes::new(500), Bytes::new(500), &mut dice());
+            rp.byte_stage() > 0
+        })
+    };
+    // An event needs more than the interval: one frame of 500 octets more.
+    assert_eq!(cycle(RP_IBM_ZRL, 31), Some(301));
+    assert_eq!(cycle(RP_IBM_ZRL, 32), Some(151));
+    assert_eq!(cycle(RP_IBM_ZRL, 255), Some(38));
+    assert_eq!(cycle(RP_DECK001, 7), Some(301));
+    assert_eq!(cycle(RP_DECK001, 8), Some(151));
+    // Off, cycles have 150 KB after any message.
+    let mut rp = QcnRp::new(RP_IBM_ZRL, LINE);
+    rp.on_signal(ms(0), &cnm(255), &mut dice());
+    send_cycles(&mut rp, 1);
+    assert_eq!(rp.byte_stage(), 1);
+}
