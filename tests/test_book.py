@@ -29,8 +29,9 @@ from qcnlab.book.cases import Hot
 from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED
 from qcnlab.book.entries import ORDER, VERDICTS, Fixed
 from qcnlab.book.evidence import RowEvidence
-from qcnlab.book.traces import Traces
+from qcnlab.book.traces import Losses, Traces
 from qcnlab.book.values import Values
+from qcnlab.book.view import View
 from qcnlab.book.words import Word
 from qcnlab.results import Result
 
@@ -427,18 +428,18 @@ def test_values_are_summed_up_with_those_that_never_came() -> None:
     assert Values.of([1.0, 2.0, 3.0, 4.0, 5.0]).third_quartile == 4.0
 
 
-def view(queue: list[float], rate: list[float]) -> hotspot.View:
+def view(queue: list[float], rate: list[float]) -> View:
     times = np.arange(len(queue), dtype=np.float64) * 1e-3
     traces = Traces(
         times,
         np.array(queue) * 10.0,
         np.arange(len(rate), dtype=np.float64) * 1e-3,
         {"x": np.array(rate)},
-        np.zeros(0),
-        np.zeros(0),
+        Losses(np.zeros(0), np.zeros(0), np.zeros(0)),
+        Losses(np.zeros(0), np.zeros(0), np.zeros(0)),
     )
     hot = Hot(0.0, 0.1, 0.1, 10.0, 100.0, "", 1.0, 10.0)
-    return hotspot.View(traces, hot, (0.0, 0.1), 1.0, 1.0, "", None)
+    return View(traces, hot, (0.0, 0.1), 1.0, 1.0, "", None)
 
 
 def test_measures_of_the_words() -> None:
@@ -463,8 +464,8 @@ def test_measures_of_the_words() -> None:
     ]
     # One bin at the level does not last 10 ms.
     assert of["recovery"](view([0.0] * 100, [0.0] * 5 + [10.0] + [0.0] * 94)) == math.inf
-    # Five set points for 30 ms: the mean over 50 ms falls to 2 once 20 of its samples are high.
-    assert of["transient"](view([5.0] * 30 + [0.0] * 70, [1.0] * 100)) == 10.0
+    # Five set points for 30 ms, then the level.
+    assert of["transient"](view([5.0] * 30 + [0.0] * 70, [1.0] * 100)) == 30.0
     assert of["reaction"](view([1.0, 2.0, 3.0, 2.9, 2.0] + [0.0] * 95, [1.0])) == 3.0
     assert of["silence"](view([0.0] * 9, [1.0, 0.0, 0.0, 1.0, 0.0])) == 2.0
 

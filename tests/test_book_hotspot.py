@@ -112,6 +112,22 @@ def test_an_empty_queue_is_not_calm() -> None:
     assert of("error", view([0.3, 0.9])) == pytest.approx(0.5)
 
 
+def test_a_swing_sees_peaks_of_a_queue_that_is_mostly_empty() -> None:
+    # Of 40 samples of 1 ms four are 3, one in each 10 ms: the span of all samples is 0 to 3 only
+    # where more than 5 % are high; the largest of 10 ms are all 3.
+    peaks = ([0.0] * 9 + [3.0]) * 4
+    assert of("swing", view(peaks)) == 3.0
+    rare = ([0.0] * 39 + [3.0]) * 2
+    assert of("span", view(rare)) == 0.0
+    # Largest of 10 ms: six times 0, twice 3; the 95 % quantile lies at 6.65 of 0 to 7.
+    assert of("swing", view(rare)) == 3.0
+    # Lowest 1, 1 and highest 2, 4: quantiles of 3.9 and 1.
+    assert of("swing", view([1.0] + [2.0] * 9 + [4.0] * 9 + [1.0])) == pytest.approx(2.9)
+    # Samples of 20 ms stand for themselves; a trace of less than 10 ms is one part.
+    assert of("swing", view([1.0, 1.0, 1.0], queue_ms=20.0)) == 0.0
+    assert of("swing", view([1.0, 4.0])) == 3.0
+
+
 def test_jitter_is_the_step_between_means_of_a_millisecond() -> None:
     # Two samples in each: 1, 3, 2; the seventh sample makes no whole millisecond.
     seen = view([0.0, 2.0, 3.0, 3.0, 4.0, 0.0, 9.0], queue_ms=0.5)

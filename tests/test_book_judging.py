@@ -153,6 +153,28 @@ def test_a_claim_may_name_another_window_than_its_word(monkeypatch: pytest.Monke
     assert asked == ["rec", "hs"]
 
 
+def test_a_word_is_judged_in_every_phase_of_its_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The queue is calm in the hotspot's second half and swings before it: not stable."""
+    measured = {"hss": 0.5, "pre": 3.0, "hs": 0.2}
+
+    def of(_: Any, name: str, during: str, *rest: Any) -> list[float]:
+        return [measured[during]]
+
+    monkeypatch.setattr(verdicts, "values_of", of)
+    part = Part("m", "hss", -INF, 1.0)
+    stable = Word("stable", "", "all", parts=(part, replace(part, during="hs")))
+    unstable = Word("not stable", "", "neither", words=(stable,))
+
+    def judge(word: Word, *phases: str) -> tuple[str, list[Any]]:
+        verdict, checks = verdicts._of_word(claim(word, of="", phases=phases), word, of_model())
+        return verdict, [check.claim.during for check in checks]
+
+    assert judge(stable) == (HOLDS, ["hss", "hs"])
+    assert judge(stable, "pre", "hss") == (FAILS, ["pre", "pre", "hss", "hss"])
+    assert judge(stable, "hss") == (HOLDS, ["hss", "hss"])
+    assert judge(unstable, "pre", "hss")[0] == HOLDS
+
+
 def test_what_is_undecided_of_several_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     each = {"m": [1.0, 2.0, 3.0], "n": [1.0, 1.0, 1.0]}
     monkeypatch.setattr(verdicts, "values_of", lambda _, of, *rest: each[of])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.book.toml_table import BookError
@@ -56,6 +56,10 @@ class Claim:
     ratio: float
     either: str = ""
     """Claims of a row that share this name stand for "at least one of them"."""
+    about: tuple[str, ...] = field(default=(), repr=False)
+    """Counts of events without which there is nothing to claim, such as `pause_frames`."""
+    phases: tuple[str, ...] = field(default=(), repr=False)
+    """Of a word with measures of its own: the windows that the slide draws; empty: the word's."""
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -171,7 +175,8 @@ class Chapter:
     def digest(self, row: Row) -> str:
         """Return a fingerprint of a row's claims and of the cases they are about."""
         about = [(name, self.cases[name]) for name in row.claimed]
-        return hashlib.sha256(repr((row.claims, about)).encode()).hexdigest()[:12]
+        more = [(one.about, one.phases) for one in row.claims if one.about or one.phases]
+        return hashlib.sha256(repr((row.claims, about, *more)).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,15 @@ def _span(view: View) -> float:
     return float(high - low)
 
 
+def _swing(view: View) -> float:
+    """Return how far the highest samples of 10 ms are above the lowest, less the outermost 5 %."""
+    size = max(1, round(HELD_MS / view.queue_ms))
+    whole = max(1, len(view.queue) // size)
+    parts = np.array_split(view.queue[: whole * size], whole)
+    highest, lowest = ([float(of(part)) for part in parts] for of in (np.max, np.min))
+    return float(np.quantile(highest, 0.95) - np.quantile(lowest, 0.05))
+
+
 def _growth(view: View) -> float:
     third, fourth = np.array_split(view.queue, 2)
     floor = NOISE_BYTES / view.hot.set_point
@@ -163,6 +172,13 @@ MEASURES: dict[str, Shape] = {
     ),
     "span": Shape(
         "set points", "hss", "95 % quantile of the hot queue less the 5 % quantile.", _span
+    ),
+    "swing": Shape(
+        "set points",
+        "hss",
+        "95 % quantile of the largest samples of 10 ms of the hot queue less the 5 % quantile of "
+        "the smallest: peaks of a queue that is mostly empty count.",
+        _swing,
     ),
     "growth": Shape(
         "",

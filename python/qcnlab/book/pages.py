@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qcnlab.book import derived, evidence, tables, trials
+from qcnlab.book.counts import EVENTS, counted
 from qcnlab.book.figures import save
 from qcnlab.book.front_page import front_page
 from qcnlab.book.markdown import anchor, cells, header
@@ -105,11 +106,24 @@ class _Page:
             yield ""
             yield from header("shown, no claim", "measure", "median [quartiles]")
             yield from map(_shown, judged.shown)
+        yield from self._counts(judged)
         yield from self._figures(judged)
         yield from self._readings(judged)
         if row.claims:
             yield from ("", _history(judged, self.recorded.rows.get(row.id)))
         yield from self._commands(judged)
+
+    def _counts(self, judged: Judged) -> Iterator[str]:
+        """Report what happened in the row's cases: medians over replications."""
+        run = [name for name in judged.row.cases if name in self.case_results]
+        counts = {name: counted(self.case_results[name]) for name in run}
+        rows = [
+            cells(name, *(tables.figure(each) for each in of)) for name, of in counts.items() if of
+        ]
+        if rows:
+            yield from ("", "<details><summary>What happened, medians of whole runs</summary>", "")
+            yield from header("case", *EVENTS.values())
+            yield from (*rows, "", "</details>")
 
     def _figures(self, judged: Judged) -> Iterator[str]:
         row = judged.row

@@ -162,6 +162,7 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
     numbers = {key: table.number(key) for key in NUMBERS}
     during, flows = _window(table, of), table.text("flows", "")
     either = table.text("either", "")
+    about, phases = _about(table), _phases(table, word)
     chosen = matching(table.words("case"), cases, table)
     than = table.text("than", "")
     over = table.words("over", [])
@@ -173,6 +174,8 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
         table.refuse(f"'{name}' {'does not compare' if than else 'compares: than'}")
     by_hot = word.composite or _by_hot(of, during)
     _check_hot(table, of or name, [cases[case] for case, _ in chosen] if by_hot else [])
+    for case, _ in chosen if phases else ():
+        _check_phases(table, phases, cases[case])
     return [
         Claim(
             entry,
@@ -190,9 +193,39 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
             _or(numbers["below"], math.inf),
             _or(numbers["ratio"], word.ratio),
             either.format_map(wildcards),
+            about,
+            phases,
         )
         for case, wildcards in chosen
     ]
+
+
+def _about(table: TomlTable) -> tuple[str, ...]:
+    about = table.words("about", [])
+    for of in about:
+        if of not in MEASURES or not MEASURES[of].core:
+            table.refuse(f"'about' names counts of the whole run, such as messages, not '{of}'")
+    return tuple(about)
+
+
+def _phases(table: TomlTable, word: Word) -> tuple[str, ...]:
+    phases = tuple(table.words("phases", []))
+    for phase in phases:
+        if phase not in WINDOWS:
+            table.refuse(f"'phases' names windows of {', '.join(WINDOWS)}, not '{phase}'")
+    if phases and not word.composite:
+        table.refuse("'phases' are of a word that names its own measures; a measure has 'during'")
+    return phases
+
+
+def _check_phases(table: TomlTable, phases: tuple[str, ...], case: Case) -> None:
+    """Refuse phases that a case does not have, or in which its link's share is not known."""
+    for phase in phases:
+        low, high = case.hot.window(phase) if case.hot else (0.0, 0.0)
+        if low >= high:
+            table.refuse(f"case '{case.name}' has no '{phase}'")
+        if phase in ("pre", "rec", "end") and case.hot and math.isnan(case.hot.after):
+            table.refuse(f"case '{case.name}' has no 'after', of which '{phase}' takes its share")
 
 
 NUMBERS = ("limit", "printed", "within", "above", "below", "ratio")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED, Check, paired
+from qcnlab.book.counts import happened
 from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN, Book, Claim, Reading, Row
 from qcnlab.book.values import Values, values_of
 from qcnlab.book.words import PAIRED, Word
@@ -134,6 +135,14 @@ def _shown(reading: Reading, result: CaseResult) -> Values:
 def _claim(
     claim: Claim, results: Mapping[str, CaseResult], *, same: bool, several: int
 ) -> tuple[str, list[Check]]:
+    events = happened(claim, results)
+    verdict, checks = _said(claim, results, same=same, several=several)
+    return (verdict if all(each.holds for each in events) else FAILS), [*events, *checks]
+
+
+def _said(
+    claim: Claim, results: Mapping[str, CaseResult], *, same: bool, several: int
+) -> tuple[str, list[Check]]:
     if claim.word.test in PAIRED:
         check = paired(claim, results, same=same, several=several)
         return check.verdict, [check]
@@ -152,8 +161,10 @@ def _of_word(claim: Claim, word: Word, result: CaseResult) -> tuple[str, list[Ch
         check = _single(claim, claim.of, claim.during, _limits(claim), result)
         return check.verdict, [check]
     checks = [
-        _single(claim, part.of, claim.during or part.during, (part.above, part.below), result)
+        _single(replace(claim, during=during), part.of, during, (part.above, part.below), result)
+        for phase in claim.phases or ("",)
         for part in word.parts
+        for during in [claim.during or phase or part.during]
     ]
     said = [check.verdict for check in checks]
     best, worst = (HOLDS, FAILS) if word.test == "any" else (FAILS, HOLDS)
