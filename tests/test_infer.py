@@ -17,7 +17,7 @@ from made_up_book import CASE, book, claim, row
 from qcnlab.book import BookError, load
 from qcnlab.book.cases import Hot
 from qcnlab.book.variants import Part
-from qcnlab.infer import scoring, space
+from qcnlab.infer import progress, scoring, space
 from qcnlab.infer.report import Report, claim_name
 from qcnlab.infer.searching import Outcome, Plan, Search, best
 from qcnlab.infer.space import Dimension, Set, Space, Value
@@ -320,3 +320,39 @@ def test_a_made_up_book_without_claims_infers_nothing(paper: Path, cli: CommandL
     assert done.returncode == 2
     assert "no row or chapter '9.9'" in done.stderr
     assert book(row("9.1")).chapters[0].rows[0].claims == ()
+
+
+def test_progress_is_one_line_on_a_terminal_and_a_line_a_minute_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("qcnlab.infer.progress.time.monotonic", lambda: now[0])
+    with progress.Line(terminal=False) as line:
+        line.said("first")
+        now[0] = 130.0
+        line.moved(5, 20.0)
+        now[0] = 165.0
+        line.moved(9, 150.0)
+        line.moved(10, 149.0)
+        line.said("second")
+    assert capsys.readouterr().err.splitlines() == [
+        "0 s, 0 runs: first", "65 s, 9 runs: first, 2 min left", "65 s, 10 runs: second",
+    ]  # fmt: skip
+    with progress.Line(terminal=True) as line:
+        line.said("first")
+        now[0] = 167.0
+        line.moved(5, 20.0)
+    assert capsys.readouterr().err == (
+        "\r\033[K0 s, 0 runs: first\r\033[K2 s, 5 runs: first, 20 s left\r\033[K"
+    )
+
+
+def test_a_dry_run_tells_time_as_it_was_timed(
+    paper: Path, tmp_path: Path, cli: CommandLine
+) -> None:
+    """A journal that says 10 simulated seconds took 20: 7 sets, 2 cases, 2 runs of 0.2 s."""
+    (tmp_path / "journal.jsonl").write_text('{"simulated": 10.0, "took": 20.0}\n{"simul')
+    words = ("infer", "deck009", "--book", str(paper), "--dry-run", "--reps", "2", "--jobs", "1")
+    done = cli(*words, "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "7 sets, 28 runs, about 11 s on 1 worker (as timed here)" in done.stdout
