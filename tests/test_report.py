@@ -238,3 +238,23 @@ def test_packed_numbers_are_what_the_script_reads() -> None:
     html = sheet.add("A < B", "n", {"kind": "lines"})
     assert "A &lt; B" in html
     assert 'id="chart0"' in html
+
+
+def test_frames_lost_and_refused_are_two_charts() -> None:
+    """A hundred sources overflow a switch, and adapters whose limiters are slow refuse frames."""
+    scenario = qcnlab.load("ig-100-sources-150kb-rtt50us")
+    run = qcnlab.run(scenario.with_("duration=250 ms", "warmup=140 ms"))
+    dropped, refused = run.metric("drops"), run.metric("refused")
+    assert dropped and refused
+    rows = run.drops.to_polars().with_columns(pl.col("kind").cast(pl.String))
+    counted = dict(rows.group_by("kind").agg(pl.col("frames").sum()).iter_rows())
+    assert counted == {"dropped": dropped, "refused": refused}
+    assert (rows["time_s"] <= rows["last_s"]).all()
+    assert (rows["last_s"] - rows["time_s"]).max() <= 10e-3
+    html = document.of_runs([run], [""], "")
+    for title, frames in (
+        ("Frames lost in the network", dropped),
+        ("Frames refused at sources", refused),
+    ):
+        assert f"{title}" in html
+        assert re.search(rf"\b{frames:,.0f} frames that", html), title

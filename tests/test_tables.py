@@ -20,7 +20,9 @@ COLUMNS = {
     "messages": [
         "replication", "time_s", "port", "source", "kind", "fb", "q_off_bytes", "q_delta_bytes",
     ],
-    "drops": ["replication", "time_s", "port", "source", "frames", "bytes"],
+    "drops": [
+        "replication", "time_s", "last_s", "port", "source", "kind", "frames", "bytes",
+    ],
     "pauses": ["replication", "time_s", "until_s", "port", "priority", "because"],
     "flows": [
         "replication", "source", "traffic", "priority", "size_bytes", "start_s", "finished_s",

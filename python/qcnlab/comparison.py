@@ -25,15 +25,15 @@ LEFT_OUT = frozenset(("title", "about", "source", "name"))
 """Keys of a scenario that name it."""
 SHOWN = (
     "bottleneck_gbps", "aggregate_gbps", "victim_gbps", "queue_mean_bytes", "queue_std_bytes",
-    "queue_max_bytes", "recovery_ms", "onset_ms", "drops", "messages", "pause_frames",
+    "queue_max_bytes", "recovery_ms", "onset_ms", "drops", "refused", "messages", "pause_frames",
     "storm_frames", "watchdog_drops", "link_drops", "trimmed", "paused_frac", "jain", "rate_ratio",
     "started", "unfinished", "never_started", "fct_mean_ms", "fct_p99_ms", "slowdown_mean",
     "slowdown_p99", "timeouts", "retransmitted", "deadlock_ms",
 )  # fmt: skip
 """The metrics that are shown, where a run has them, when none is named."""
 UNLESS_ZERO = frozenset(
-    ("drops", "messages", "pause_frames", "paused_frac", "started", "unfinished", "never_started",
-     "timeouts", "retransmitted")
+    ("drops", "refused", "messages", "pause_frames", "paused_frac", "started", "unfinished",
+     "never_started", "timeouts", "retransmitted")
 )  # fmt: skip
 """Metrics that are left out where they are 0 in every run."""
 MOST_KEYS = 8

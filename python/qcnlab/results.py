@@ -205,9 +205,13 @@ class Result:
 
     @property
     def drops(self) -> Table:
-        """Dropped frames, in bins: `replication`, `time_s`, `port`, `source`, `frames`, `bytes`.
+        """Frames that were dropped or refused, in bins.
 
-        `time_s` is the start of the bin; bins without drops are left out.
+        `replication`, `time_s`, `last_s`, `port`, `source`, `kind`, `frames`, `bytes`. `kind` is
+        ``dropped`` of frames lost in the network and ``refused`` of those that found the queue of
+        their source full and were never sent; `port` is then the one that they would have left
+        through. `time_s` is the start of the bin and `last_s` the time of its last such frame; bins
+        without any are left out.
         """
         return self.table("drops")
 

@@ -24,7 +24,8 @@ MOST_LINES = 6
 MOST_ROWS = 16
 """So many stopped links have a row."""
 COLORS = 6
-WHERE = "frames dropped at switches, or refused by the adapters of their senders"
+LOST = "frames that the network dropped"
+REFUSED = "frames that found the queue of their source full and were never sent"
 
 
 @dataclass
@@ -256,9 +257,10 @@ def events(sheet: Sheet, labels: Sequence[str], results: Sequence[Result]) -> st
     known = facts(results[0])
     width = nice(sheet.end_s / 400)
     parts = []
-    for title, table, by, weight, what in (
-        ("Messages", "messages", "kind", "", "messages that congestion points sent"),
-        ("Frames that did not fit", "drops", "port", "frames", WHERE),
+    for title, table, kind, by, weight, what in (
+        ("Messages", "messages", "", "kind", "", "messages that congestion points sent"),
+        ("Frames lost in the network", "drops", "dropped", "port", "frames", LOST),
+        ("Frames refused at sources", "drops", "refused", "port", "frames", REFUSED),
     ):
         own = width
         if table == "drops":
@@ -266,6 +268,8 @@ def events(sheet: Sheet, labels: Sequence[str], results: Sequence[Result]) -> st
         frames = []
         for label, result in zip(labels, results, strict=True):
             frame = one(result.table(table).to_polars(), 0)
+            if kind:
+                frame = frame.filter(pl.col("kind").cast(pl.String) == kind)
             frame = frame.with_columns(pl.col(by).cast(pl.String))
             if len(results) > 1:
                 frame = frame.with_columns(pl.lit(label).alias(by))
