@@ -27,6 +27,7 @@ CHAIN = "chain-20-stages-pause-1500kb-rtt2us"
 PAUSE = str(HERE / "incast-16-senders-pause.toml")
 ROCE = str(HERE / "star-16-senders-roce.toml")
 PFC = str(HERE / "star-16-senders-pfc.toml")
+TRIMMING = str(HERE / "star-16-senders-trimming.toml")
 FAT_TREE = str(HERE / "fat-tree-16-hosts-roce.toml")
 FAT_TREE_PFC = str(HERE / "fat-tree-16-hosts-pfc.toml")
 MESSAGES = str(HERE / "leaf-spine-320-hosts-million-messages.toml")
@@ -56,6 +57,7 @@ WORKLOADS = {
     "W10 16, RoCE, HPCC, PFC": [ROCE, "scheme.name=hpcc", "duration=60 ms"],
     "W11 fat-tree, RoCE, DCQCN": [FAT_TREE],
     "W11 fat-tree, PFC alone": [FAT_TREE_PFC],
+    "W13 16, RoCE, packets cut": [TRIMMING, "duration=10 ms"],
 }
 LARGE = {
     "W12 320 hosts, 990,000 messages": [MESSAGES],

@@ -30,6 +30,7 @@ HOTSPOT = [
 ]
 PAUSE = str(HERE / "incast-16-senders-pause.toml")
 ROCE = str(HERE / "star-16-senders-roce.toml")
+TRIMMING = str(HERE / "star-16-senders-trimming.toml")
 FAT_TREE = str(HERE / "fat-tree-16-hosts-roce.toml")
 FAT_TREE_PFC = str(HERE / "fat-tree-16-hosts-pfc.toml")
 WORKLOADS = {
@@ -44,6 +45,7 @@ WORKLOADS = {
     "w11: fat-tree, RoCE, DCQCN, PFC": ([FAT_TREE], "500 us", "1500 us"),
     "w11: fat-tree, RoCE, TIMELY, PFC": ([FAT_TREE, "scheme.name=timely"], "500 us", "1500 us"),
     "w11: fat-tree, PFC alone": ([FAT_TREE_PFC], "500 us", "1500 us"),
+    "w13: 16 senders, RoCE, packets cut": ([TRIMMING], "1 ms", "3 ms"),
 }
 
 

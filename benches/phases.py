@@ -44,7 +44,7 @@ PHASES = {
         r"\.rs"
     ),
     "priority queues": (
-        r"sim/src/(engine/(transmission|scheduling)|priority_queues|deficit_round_robin)\.rs"
+        r"sim/src/(engine/(transmission|scheduling)|priority_queues|deficit_round_robin|heads_share)\.rs"
     ),
     "pauses, input buffers": (
         r"sim/src/(engine/(pausing|deadlock|input_accounting|shared_memory|watching)|input_buffer"

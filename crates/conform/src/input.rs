@@ -122,7 +122,7 @@ impl Survey {
                 }
                 if frame.direction != Some(Direction::Received) {
                     *self.cnms_at.entry(at).or_default() += 1;
-                    if let Ok(Ok(decoded)) = super::rp::read(frame)
+                    if let Ok(Ok(decoded)) = super::decoding::read(frame)
                         && let Payload::Cnm(cnm) = decoded.payload
                     {
                         *self.quoted.entry(cnm.destination).or_default() += 1;

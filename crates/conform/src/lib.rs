@@ -5,6 +5,7 @@
 //! window in which every course is followed.
 
 mod cp;
+mod decoding;
 mod deviation;
 mod error;
 mod input;

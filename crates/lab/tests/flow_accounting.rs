@@ -257,6 +257,30 @@ fn heads_as_long_as_the_frames_are_refused() {
     }
 }
 
+/// Sixteen senders whose packets of 1048 octets are cut to 64 make heads for 97.7 % of the link, more than the share of a
+/// quarter that heads have; four make 24.4 %, which is less, and 51.2 % of packets of 500 octets that are cut to 64 are less
+/// than all.
+#[test]
+fn heads_that_claim_a_link_are_warned_of() {
+    let text = "duration = \"1 ms\"\n[topology]\nkind = \"star\"\nsources = 16\nrate = \"100 Gb/s\"\nrtt = \"4 us\"\nbuffer = \"200 KB\"\n\
+                [switch]\ntrim_to = \"64 B\"\n[[traffic]]\nkind = \"roce\"\nframe = \"1048 B\"\nrecovery = \"selective_repeat\"\n\
+                [scheme]\nname = \"none\"\n";
+    let said = |overrides: &[&str]| scenario(text, overrides).warnings().join("\n");
+    let all = said(&[]);
+    assert!(
+        all.starts_with("16 senders at line rate whose packets of 1048 B are cut to 64 B make heads for 98 %"),
+        "{all}"
+    );
+    assert!(all.contains("of the link to sink; trim_share lets them have 25 % of it"), "{all}");
+    assert_eq!(said(&["topology.sources=4"]), "");
+    assert_eq!(said(&["topology.sources=4", "traffic.0.frame=500 B", "switch.trim_share=1"]), "");
+    assert!(said(&["switch.trim_share=1"]).contains("100 % of it"));
+    assert!(said(&["topology.sources=2", "switch.trim_share=0.1"]).contains("2 senders"));
+    let parsed = Scenario::parse(text, "flows.toml").expect("a good file");
+    let refused = parsed.with_overrides(&["switch.trim_share=0"]).expect_err("no share").to_string();
+    assert!(refused.contains("trim_share"), "{refused}");
+}
+
 /// Heads are cut of RoCE packets alone, and REPS leaves ways that are marked: HPCC's ports mark none.
 #[test]
 fn what_acts_nowhere_is_warned_of() {

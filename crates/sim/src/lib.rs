@@ -32,6 +32,7 @@ mod deficit_round_robin;
 mod departure;
 pub mod engine;
 pub mod frame;
+mod heads_share;
 mod ids;
 pub mod input_buffer;
 mod packets;

@@ -226,6 +226,8 @@ pub struct TrimPlan {
     pub size: Bytes,
     /// The class of heads, 0 to 7.
     pub class: u8,
+    /// The share of a link that heads get while other frames wait for it, in thousandths; 1000 for all.
+    pub share: u16,
 }
 
 /// A queue and the link behind it.

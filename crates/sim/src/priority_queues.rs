@@ -6,6 +6,7 @@
 
 use crate::deficit_round_robin::DeficitRoundRobin;
 use crate::frame::{Frame, Ring, flag};
+use crate::heads_share::HeadsShare;
 use crate::ids::{AdapterId, PortCpId, PortId};
 use crate::plan::TrimPlan;
 use crate::port::Fifo;
@@ -95,6 +96,8 @@ pub(crate) struct PriorityQueues {
     pub(crate) round_robin: Option<Box<DeficitRoundRobin>>,
     /// How packets are cut for which a queue has no room, if they are.
     pub(crate) trim: Option<TrimPlan>,
+    /// How the heads of cut packets share the link with other frames, where they do not go before all.
+    pub(crate) heads: Option<HeadsShare>,
     /// What takes its queues for stuck when pauses hold them up.
     pub(crate) watchdog: Option<Box<Watchdog>>,
     /// Whether some queue may turn a frame away that has room.
@@ -164,6 +167,7 @@ impl PriorityQueues {
             counts_inputs: false,
             round_robin: None,
             trim: None,
+            heads: None,
             watchdog: None,
             guarded: false,
             always: false,

@@ -8,10 +8,10 @@ mod queue;
 pub(super) use fields::FIELDS;
 pub(super) use judge::{CpBreach, SampleRow};
 
+use super::decoding;
 use super::error::ConformError;
 use super::input::{Survey, open};
 use super::law::QcnLaw;
-use super::rp;
 use super::sampled_at;
 use super::sequence::{FrameNumber, Loss, Sequences};
 use super::tolerances::ConformOptions;
@@ -339,7 +339,7 @@ impl CpReading {
         {
             return Ok(());
         }
-        let decoded = match rp::read(frame)? {
+        let decoded = match decoding::read(frame)? {
             Ok(decoded) => decoded,
             Err(why) => {
                 self.fields.malformed(frame.number, stamp, &why);

@@ -13,6 +13,7 @@ pub(super) use interval::Interval;
 use judge::Judge;
 pub(super) use judge::{Finding, Tally};
 
+use super::decoding::decoded;
 use super::error::ConformError;
 use super::input::{SeenAt, Survey, open};
 use super::law::QcnLaw;
@@ -23,7 +24,7 @@ use super::window::takes;
 use qcnlab_capture::{CapturedFrame, Direction, InterfaceId};
 use qcnlab_lab::header::{FrameKind, Header};
 use qcnlab_units::BitRate;
-use qcnlab_wire::{Frame, MacAddress, MacControl, Payload, WireError};
+use qcnlab_wire::{MacAddress, MacControl, Payload};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -172,24 +173,6 @@ impl RpReading<'_> {
         let until = stamp + (f64::from(quanta) * 64.0 * 8e12 / line.as_f64()) as i64;
         self.paused_until = self.paused_until.max(until);
         Ok(())
-    }
-}
-
-/// A frame that must be whole; `None` if it breaks its format.
-pub(super) fn decoded<'a>(frame: &CapturedFrame<'a>) -> Result<Option<Frame<'a>>, ConformError> {
-    Ok(read(frame)?.ok())
-}
-
-/// Reads a frame; the inner error says why its octets are no such frame.
-pub(super) fn read<'a>(frame: &CapturedFrame<'a>) -> Result<Result<Frame<'a>, WireError>, ConformError> {
-    match Frame::decode_captured(frame.octets, frame.wire_len as usize) {
-        Err(_) if frame.octets.len() < (frame.wire_len as usize).min(110) => Err(ConformError::SnapLength {
-            frame: frame.number,
-            kept: frame.octets.len(),
-            what: "message",
-            needed: (frame.wire_len as usize).min(110),
-        }),
-        read => Ok(read),
     }
 }
 

@@ -326,7 +326,8 @@ fn nodes(scenario: &Scenario, resolved: &ResolvedScenario, index_of: &[Option<u3
         quanta: resolved.quanta[index as usize],
         watchdog: resolved.watchdogs[index as usize],
         trim: resolved.switch(scenario, index).and_then(|switch| {
-            Some(TrimPlan { size: switch.trim_to?, class: switch.trim_priority.unwrap_or(7) as u8 })
+            let share = (switch.heads_share() * 1000.0).round() as u16;
+            Some(TrimPlan { size: switch.trim_to?, class: switch.trim_priority.unwrap_or(7) as u8, share })
         }),
     };
     nodes.map(plan).collect()

@@ -345,7 +345,10 @@ fn trimming(scenario: &Scenario) -> Result<(), LocatedFault> {
         let key = |name: &str| format!("switch.{number}.{name}");
         match (switch.trim_to, shortest) {
             (None, _) if switch.trim_priority.is_some() => {
-                return refuse(Fault::NothingTrimmed, &[key("trim_priority")]);
+                return refuse(Fault::NothingTrimmed { key: "trim_priority" }, &[key("trim_priority")]);
+            }
+            (None, _) if switch.trim_share.is_some() => {
+                return refuse(Fault::NothingTrimmed { key: "trim_share" }, &[key("trim_share")]);
             }
             (Some(trim), Some(frame)) if trim >= frame => {
                 return refuse(Fault::TrimAboveFrame { trim, frame }, &[key("trim_to"), "traffic.0.frame".to_owned()]);

@@ -29,12 +29,26 @@ params! {
         trim_to: Option<Bytes>, "packet trimming", FRAME;
         /// Class of the heads; left out, 7.
         trim_priority: Option<u32>, "PCP", Range::between(0.0, 7.0);
+        /// Share of a link that heads get at most while other frames wait for it; 1 for all of it, before all others. Left
+        /// out, 0.25: the weight that Ultra Ethernet's description gives the class of trimmed packets.
+        trim_share: Option<f64>, "WDRR weight of trimmed packets", Range::between(0.001, 1.0);
         /// Seed of the hash by which it chooses a way for each flow, with routing.multipath = "switch". Switches with one
         /// seed choose alike. Left out, each has its own.
         hash_seed: Option<u32>, "ECMP seed", Range::ANY;
         /// Octets that a turn adds for each unit of weight; left out, so many that the smallest weight sends one of the
         /// longest frames in a turn.
         quantum: Option<Bytes>, "", Range::POSITIVE;
+    }
+}
+
+/// The share of a link that heads of packets get where nobody says otherwise: the weight of the class of trimmed packets in
+/// Ultra Ethernet's description.
+const HEADS_SHARE: f64 = 0.25;
+
+impl Switches {
+    /// The share of a link that heads get at most while other frames wait for it.
+    pub fn heads_share(&self) -> f64 {
+        self.trim_share.unwrap_or(HEADS_SHARE)
     }
 }
 

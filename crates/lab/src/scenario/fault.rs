@@ -346,9 +346,12 @@ pub enum Fault {
         /// The frames.
         frame: Bytes,
     },
-    /// A class of heads where nothing is cut.
-    #[error("trim_priority is for heads of packets, and nothing is cut")]
-    NothingTrimmed,
+    /// A key about heads where nothing is cut.
+    #[error("{key} is for heads of packets, and nothing is cut")]
+    NothingTrimmed {
+        /// The key.
+        key: &'static str,
+    },
     /// Ways that are recycled, of traffic without acknowledgements of packets.
     #[error(
         "routing.multipath = \"reps\" recycles the ways of acknowledged packets, and traffic.{traffic} (kind {kind}) has none"
@@ -669,7 +672,7 @@ impl Fault {
             }
             Fault::Coalesced { .. } => "leave ack_every out, or use another routing.multipath".to_owned(),
             Fault::NothingRecycled { key } => format!("add multipath = \"reps\", or leave {key} out"),
-            Fault::NothingTrimmed => "add trim_to = \"64 B\", or leave it out".to_owned(),
+            Fault::NothingTrimmed { .. } => "add trim_to = \"64 B\", or leave it out".to_owned(),
             Fault::Weights { .. } => {
                 "write \"3: 2, 5: 1\": classes from 0 to 7, each once, with weights from 1 to 1000".to_owned()
             }

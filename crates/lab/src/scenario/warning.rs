@@ -7,6 +7,8 @@ use super::shapes::Topology;
 use super::types::{Scenario, Traffic, TrafficKind};
 use qcnlab_schemes::{CongestionPoint, CpCapabilities, CpId};
 use qcnlab_sim::roce::QpRecovery;
+use qcnlab_units::Bytes;
+use std::collections::{HashMap, HashSet};
 
 impl Scenario {
     /// Return what a reader of its results should know beforehand, a sentence or two each.
@@ -14,13 +16,14 @@ impl Scenario {
         let entries: Vec<usize> =
             (0..self.traffic.len()).filter(|entry| repairs_no_loss(&self.traffic[*entry])).collect();
         let plain = [self.unlisted(), self.unanswered(), self.overtaken(), self.unmarked(), self.uncut()].concat();
-        if entries.is_empty() && self.domain.is_none() {
+        let cuts = self.switches.iter().any(|switch| switch.trim_to.is_some());
+        if entries.is_empty() && self.domain.is_none() && !cuts {
             return plain;
         }
         let draw = Draw { seed: self.seed, replication: 0 };
         let Ok(resolved) = self.resolve(draw) else { unreachable!("a checked scenario can be resolved") };
         let lost = entries.into_iter().filter_map(|entry| loss_without_repair(self, &resolved, entry));
-        lost.chain(of_the_domain(&resolved)).chain(plain).collect()
+        lost.chain(of_the_domain(&resolved)).chain(self.crowded(&resolved)).chain(plain).collect()
     }
 
     /// Says of lists of flows that they have none.
@@ -91,6 +94,37 @@ impl Scenario {
             )
         };
         tables.map(one).collect()
+    }
+}
+
+impl Scenario {
+    /// Says of switches that cut packets that heads may claim all of their share of a link: as many senders at line rate
+    /// as go to one host, times what is left of a packet.
+    fn crowded(&self, resolved: &ResolvedScenario) -> Option<String> {
+        let switch = self.switches.iter().find(|switch| switch.trim_to.is_some())?;
+        let (head, share) = (switch.trim_to?, switch.heads_share());
+        let mut senders: HashMap<usize, HashSet<usize>> = HashMap::new();
+        let mut frame = None;
+        for flow in &resolved.flows {
+            let traffic = &self.traffic[flow.traffic];
+            if traffic.queue_pair().is_some() {
+                senders.entry(flow.sink_index).or_default().insert(flow.source_index);
+                frame = Some(frame.map_or(traffic.frame, |least: Bytes| least.min(traffic.frame)));
+            }
+        }
+        let frame = frame?;
+        let (host, most) =
+            senders.iter().map(|(host, from)| (*host, from.len())).max_by_key(|(host, most)| (*most, *host))?;
+        let claim = most as f64 * head.as_f64() / frame.as_f64();
+        (claim >= share.min(0.8)).then(|| {
+            format!(
+                "{most} senders at line rate whose packets of {frame} are cut to {head} make heads for {:.0} % of the link to \
+                 {}; trim_share lets them have {:.0} % of it while packets wait, and what is more waits or is lost",
+                claim * 100.0,
+                resolved.network.nodes[host].name,
+                share * 100.0
+            )
+        })
     }
 }
 

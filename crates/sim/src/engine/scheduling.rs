@@ -1,5 +1,5 @@
-//! Which class a port sends next where some classes take turns: strict classes first, the highest first, and what they
-//! leave is shared by weight.
+//! Which class a port sends next where some classes take turns, or heads of cut packets have a share: strict classes first,
+//! the highest first, and what they leave is shared by weight.
 
 use super::Engine;
 use super::schedule::Event;
@@ -13,7 +13,6 @@ impl Engine {
     #[cold]
     pub(super) fn start_by_weight(&mut self, now: Instant, id: QueuesId) {
         let queues = &mut self.network.queues[id];
-        let Some(round_robin) = &mut queues.round_robin else { return };
         let head = |queue: &ClassQueue| {
             if queue.frames.is_empty() {
                 Head::Empty
@@ -24,10 +23,23 @@ impl Engine {
             }
         };
         let of_class = &queues.queues;
-        let strict = (0..of_class.len()).find(|position| {
-            !round_robin.is_weighted(*position) && matches!(head(&of_class[*position]), Head::Octets(_))
+        let may_go = |position: usize| matches!(head(&of_class[position]), Head::Octets(_));
+        let of_heads = queues.heads.map(|heads| heads.position).filter(|position| may_go(*position));
+        let others = (0..of_class.len()).any(|position| Some(position) != of_heads && may_go(position));
+        let heads_first = !others || queues.heads.is_some_and(|heads| heads.go_first());
+        let next = of_heads.filter(|_| heads_first).or_else(|| {
+            let weighted =
+                |position| queues.round_robin.as_ref().is_some_and(|round_robin| round_robin.is_weighted(position));
+            let strict = (0..of_class.len())
+                .find(|position| Some(*position) != of_heads && !weighted(*position) && may_go(*position));
+            strict.or_else(|| queues.round_robin.as_mut()?.serve(|position| head(&of_class[position])))
         });
-        let next = strict.or_else(|| round_robin.serve(|position| head(&of_class[position])));
+        if let (Some(heads), Some(position)) = (&mut queues.heads, next) {
+            match head(&of_class[position]) {
+                Head::Octets(octets) if others && of_heads.is_some() => heads.count(Some(position) == of_heads, octets),
+                _ => heads.alone(),
+            }
+        }
         let at = match next {
             Some(position) => {
                 let queue = &of_class[position];

@@ -33,7 +33,7 @@ impl Engine {
             queues.ends = now.ps() + port.transmission(PAUSE_FRAME);
             return self.schedule.set(Event::TransmissionEnd(id), Instant::from_ps(queues.ends));
         }
-        if queues.round_robin.is_some() {
+        if queues.round_robin.is_some() || queues.heads.is_some() {
             return self.start_by_weight(now, id);
         }
         let at_adapter = queues.adapter.map_or(0, |adapter| self.senders.adapters[adapter].ready);

@@ -92,7 +92,7 @@ fn heads_without_room_end() {
     let (forward, switch) = (net.port("s->c") as usize, net.node("s") as usize);
     net.plan.flows.iter_mut().for_each(|flow| flow.frame = Bytes::new(1048));
     net.plan.ports[forward].capacity = Some(Bytes::new(5000));
-    net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(1000), class: 7 });
+    net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(1000), class: 7, share: 1000 });
     both_ways(net, |done| {
         let heard: u64 = done.flows.iter().filter_map(|flow| flow.roce).map(|pair| pair.trimmed).sum();
         assert!(heard > 0 && heard < done.counters.packets_trimmed, "{heard} of {:?}", done.counters);

@@ -60,7 +60,7 @@ fn each_cut_is_told_of() {
     let (mut net, listener) = two_messages();
     let (port, switch) = (net.port("s->c") as usize, net.node("s") as usize);
     net.plan.ports[port].capacity = Some(Bytes::new(20 * 1048));
-    net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class: 7 });
+    net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class: 7, share: 1000 });
     let done = net.run();
     let heard = listener.heard();
     assert!(heard.iter().all(|(_, event)| *event == Heard::Trimmed(1000)));
@@ -145,7 +145,7 @@ fn an_acknowledgement_tells_of_packets_that_arrived() {
     message(&mut net, "b");
     let (port, switch) = (net.port("s->c") as usize, net.node("s") as usize);
     net.plan.ports[port].capacity = Some(Bytes::new(20 * 1048));
-    net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class: 7 });
+    net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class: 7, share: 1000 });
     let listener = Listener::new(EventKinds::ACKNOWLEDGEMENTS, hear);
     listener.listen(&mut net);
     let done = net.run();

@@ -24,7 +24,7 @@ fn incast(recovery: QpRecovery, trim: bool) -> Net {
     net.plan.ports[port].capacity = Some(Bytes::new(20 * 1048));
     net.plan.end = Instant::ZERO + Span::from_ms(100);
     let switch = net.node("s") as usize;
-    net.plan.nodes[switch].trim = trim.then_some(TrimPlan { size: Bytes::new(64), class: 7 });
+    net.plan.nodes[switch].trim = trim.then_some(TrimPlan { size: Bytes::new(64), class: 7, share: 1000 });
     net
 }
 
@@ -109,7 +109,7 @@ fn answers(recovery: QpRecovery, trim: bool) -> Vec<(u64, u32, bool)> {
     net.plan.flows[flow as usize].frame = Bytes::new(1048);
     let (output, receiver, switch) = (net.port("s->c") as usize, net.port("c->s"), net.node("s") as usize);
     net.plan.ports[output].capacity = Some(Bytes::new(1048));
-    net.plan.nodes[switch].trim = trim.then_some(TrimPlan { size: Bytes::new(64), class: 7 });
+    net.plan.nodes[switch].trim = trim.then_some(TrimPlan { size: Bytes::new(64), class: 7, share: 1000 });
     net.plan.end = Instant::ZERO + Span::from_us(8);
     captured(net, receiver)
 }
@@ -152,7 +152,7 @@ fn a_head_goes_on_over_further_switches() {
     net.plan.flows[flow as usize].frame = Bytes::new(1048);
     let (output, receiver, switch) = (net.port("s->t") as usize, net.port("c->t"), net.node("s") as usize);
     net.plan.ports[output].capacity = Some(Bytes::new(1048));
-    net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class: 7 });
+    net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class: 7, share: 1000 });
     net.plan.end = Instant::ZERO + Span::from_us(10);
     let heads = [(68_208, 1, false), (68_720, 1, true), (69_232, 1, true), (93_360, 1, true)];
     assert_eq!(captured(net, receiver), heads);
@@ -175,4 +175,40 @@ fn only_packets_are_cut() {
         drops.counters.events = cuts.counters.events;
         assert!(cuts == drops, "the runs differ: {:?} and {:?}", cuts.counters, drops.counters);
     }
+}
+
+/// Sixteen senders at line rate whose packets of 1048 octets are cut to 64: heads before all take 16 x 64 / 1048 = 97.7 % of
+/// the link to the receiver. With a share of a quarter they leave the rest to packets. Both ways of running give the same.
+#[test]
+fn heads_leave_the_link_to_packets_but_for_their_share() {
+    let senders: Vec<String> = (0..16).map(|sender| format!("h{sender}")).collect();
+    let names: Vec<&str> = senders.iter().map(String::as_str).chain(["c", "s"]).collect();
+    let carried = |share: u16| {
+        let mut net = Net::new(&names);
+        for host in &names[..17] {
+            net.link(host, "s", BitRate::gbps(10), Span::from_us(1));
+        }
+        for host in &senders {
+            let config = queue_pair(QpRecovery::SelectiveRepeat);
+            let flow = net.flow(host, "c", 3, Traffic::Roce { config, total: None });
+            net.plan.flows[flow as usize].frame = Bytes::new(1048);
+        }
+        let port = net.port("s->c") as usize;
+        net.plan.ports[port].capacity = Some(Bytes::new(20 * 1048));
+        net.plan.end = Instant::ZERO + Span::from_ms(2);
+        let switch = net.node("s") as usize;
+        net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class: 7, share });
+        let mut few = net.run();
+        let octets = few.counters.frames_delivered * 1048;
+        net.plan.events = Events::Everywhere;
+        let many = net.run();
+        few.counters.events = many.counters.events;
+        assert!(few == many, "{share}: the runs differ");
+        // Octets that the link carries in 2 ms at 10 Gb/s.
+        octets as f64 / 2.5e6
+    };
+    let shares = [1000, 250, 100].map(carried);
+    assert!(shares[0] < 0.1, "{shares:?}");
+    assert!(shares[1] > 0.70 && shares[1] < 0.76, "{shares:?}");
+    assert!(shares[2] > 0.86 && shares[2] < 0.91, "{shares:?}");
 }

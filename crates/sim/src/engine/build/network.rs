@@ -3,6 +3,7 @@
 use super::super::Engine;
 use super::super::network::{Counting, END, HopInputs, Link, Network, Node, Path, PortCp, Routes};
 use crate::deficit_round_robin::DeficitRoundRobin;
+use crate::heads_share::HeadsShare;
 use crate::ids::{FlowId, Id, IdVec, InputId, NodeId, PortCpId, PortId, SinkId};
 use crate::input_buffer::InputBuffer;
 use crate::packets::Packets;
@@ -165,6 +166,13 @@ impl Network {
                     let of_queue = queues.queues.iter().map(|queue| quanta[usize::from(queue.class)].get());
                     Box::new(DeficitRoundRobin::new(of_queue.collect()))
                 });
+                // Weights that name the class of heads say more than their share.
+                let of_heads =
+                    |trim: crate::plan::TrimPlan| queues.queues.iter().position(|queue| queue.class == trim.class);
+                let shared = from
+                    .trim
+                    .filter(|trim| from.quanta.is_none_or(|quanta| quanta[usize::from(trim.class)].get() == 0));
+                queues.heads = shared.and_then(|trim| HeadsShare::new(of_heads(trim)?, trim.share));
                 self.ports[id].set_mode(Mode::Queues(self.queues.push(queues)));
             }
         }
@@ -357,7 +365,7 @@ mod tests {
         for (of_s, of_t) in [(5, 6), (6, 6)] {
             for (switch, class) in [("s", of_s), ("t", of_t)] {
                 let switch = net.node(switch) as usize;
-                net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class });
+                net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class, share: 1000 });
             }
             assert_eq!(carried(&net), [[1 << 3 | 1 << of_s | 1 << of_t; 3], [1 << 7; 3]]);
         }

@@ -134,7 +134,7 @@ fn a_sender_has_a_link_of_one_class_to_itself() {
         let config = testing::queue_pair(QpRecovery::SelectiveRepeat);
         net.flow("a", "c", 0, Traffic::Roce { config, total: None });
         net.pause("s", 200_000, 30_000, 20_000);
-        node(&mut net, "s").trim = trims.then_some(TrimPlan { size: Bytes::new(64), class: 7 });
+        node(&mut net, "s").trim = trims.then_some(TrimPlan { size: Bytes::new(64), class: 7, share: 1000 });
         Engine::new(&net.plan).network.ports[port_id(&net, "a->s")].mode()
     };
     assert!(matches!(mode(false), Mode::Alone(sole) if sole.queues.is_some()), "{:?}", mode(false));
