@@ -294,6 +294,8 @@ def test_underrun_of_a_chain() -> None:
     flows |= {f"host{n}->host59": [1 / 40] for n in (58, 60)}
     flows |= {f"host{n}->host59": [1 / 40] for n in range(61, 69)}
     assert of("chain_underrun", view(flows=flows)) == pytest.approx((19 * 28 + 29) / 20 / 40)
+    # Trunk 1 carries three of 40.
+    assert of("chain_worst", view(flows=flows)) == pytest.approx(37 / 40)
     # Twice as much from the first switch's second host: 1/40 less on every trunk. Thrice as much
     # from its third host: 2/40 on the first trunk alone.
     flows["host2->host5"], flows["host3->host6"] = [2 / 40], [3 / 40]
@@ -310,6 +312,6 @@ def test_underrun_of_a_chain() -> None:
 
 def test_shares_of_time_and_of_a_link_are_shown_in_percent() -> None:
     percent = {name for name, shape in MEASURES.items() if shape.percent}
-    assert percent == {"full_share", "empty_share", "underrun", "chain_underrun"}
+    assert percent == {"full_share", "empty_share", "underrun", "chain_underrun", "chain_worst"}
     assert unit_of("underrun") == (100.0, "%")
     assert unit_of("recovery") == (1.0, "ms")

@@ -257,3 +257,30 @@ def test_frames_from_a_cut_to_hyper_active_increase(monkeypatch: pytest.MonkeyPa
     assert math.isnan(measures._hai_after(recorded(monkeypatch, rates=calm), 0))
     uncut = dict(rates, current_rate_bps=[mega * r for r in (12, 12, 12, 12, 12, 12, 12, 48)])
     assert math.isnan(measures._hai_after(recorded(monkeypatch, rates=uncut), 0))
+
+
+def test_messages_are_late_within_a_round_trip_of_the_last_to_the_same_source(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Links of 250 us, a round trip of 1 ms. Source a: after 1 and 0.9 ms; b: after 5 ms.
+
+    A message of other feedback and the other replication's do not count, nor do those between
+    sources: one of three is late.
+    """
+    run = recorded(
+        monkeypatch,
+        messages={
+            "replication": [0, 0, 0, 0, 0, 0, 1],
+            "time_s": [0.0019, 0.0, 0.001, 0.0002, 0.0052, 0.0015, 0.0021],
+            "source": ["a", "a", "a", "b", "b", "a", "a"],
+            "fb": [-1, -5, -1, -1, -2, 0, -1],
+        },
+    )
+    run.config = '[topology]\ndelay = "250 us"\n'
+    assert measures._late_messages(run, 0) == pytest.approx(1 / 3)
+    # One message alone follows none.
+    assert math.isnan(measures._late_messages(run, 1))
+    run.config = '[topology]\ndelay = "249 us"\n'
+    assert measures._late_messages(run, 0) == pytest.approx(1 / 3)
+    run.config = '[topology]\ndelay = "200 us"\n'
+    assert measures._late_messages(run, 0) == 0.0

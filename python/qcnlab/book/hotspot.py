@@ -279,6 +279,13 @@ MEASURES: dict[str, Shape] = {
         shares.chain_underrun,
         True,
     ),
+    "chain_worst": Shape(
+        "",
+        "hss",
+        "Underrun, the largest of the twenty hotspots of the chain.",
+        shares.chain_worst,
+        True,
+    ),
     "lead": Shape(
         "",
         "hss",

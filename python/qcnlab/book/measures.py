@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ import polars as pl
 from qcnlab import _core, catalogue
 from qcnlab.book import completion
 from qcnlab.book.models import MEASURES as OF_MODELS
-from qcnlab.facts import facts
+from qcnlab.facts import base, facts
 from qcnlab.results import Result
 from qcnlab.windows import in_window
 
@@ -69,6 +70,19 @@ def _push_backs(result: Result, replication: int) -> float:
     """Return the number of messages that are no feedback of congestion."""
     messages = result.table("messages").to_polars().filter(pl.col("replication") == replication)
     return float((messages["kind"].cast(pl.String) == "push-back").sum())
+
+
+LINKS = 4
+"""Links from a source to the congestion point two switches on, and back."""
+
+
+def _late_messages(result: Result, replication: int) -> float:
+    """Return the share of cuts that a source is told of before the last one can have shown."""
+    delay_s = base(tomllib.loads(result.config)["topology"]["delay"])
+    mine = (pl.col("replication") == replication) & (pl.col("fb") < 0)
+    cuts = result.table("messages").to_polars().filter(mine).sort("source", "time_s")
+    since = cuts.select(pl.col("time_s").diff().over("source"))["time_s"].drop_nulls()
+    return float((since < LINKS * delay_s).mean()) if len(since) else math.nan
 
 
 HAI_STEP_BPS, FRAME_BITS = 25e6, 12_000
@@ -152,6 +166,11 @@ OF_TABLES: dict[str, tuple[str, Callable[[Result, int], float]]] = {
     "hai_after_frames": (
         "Fewest frames of 1500 octets that a limiter sends from a cut to hyper-active increase.",
         _hai_after,
+    ),
+    "late_messages": (
+        "Share of messages of negative feedback that a port two links away sends a source within a "
+        "round trip, 4 times topology.delay, of the one before.",
+        _late_messages,
     ),
     "push_backs": ("Messages of a port without bandwidth that is not congested.", _push_backs),
 }

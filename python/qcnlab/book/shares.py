@@ -43,7 +43,17 @@ STAGES, HOSTS = 20, 3
 
 
 def chain_underrun(view: View) -> float:
-    """Mean over the hotspots of deck 004's chain: 19 trunks and the last link.
+    """Return the mean underrun of the hotspots of deck 004's chain."""
+    return float(np.mean(_of_chain(view)))
+
+
+def chain_worst(view: View) -> float:
+    """Return the largest underrun of the hotspots of deck 004's chain."""
+    return max(_of_chain(view))
+
+
+def _of_chain(view: View) -> list[float]:
+    """Return the underrun of each hotspot of deck 004's chain: 19 trunks and the last link.
 
     Of the three hosts of a switch the first and the third load the next trunk alone, the second
     all trunks from there to the end.
@@ -56,7 +66,7 @@ def chain_underrun(view: View) -> float:
         through += sent[first + 1]
         unused.append(1.0 - (through + sent[first] + sent[first + 2]) / view.hot.rate)
     last = sum(rate for name, rate in mean.items() if name.endswith("->host59"))
-    return float(np.mean([*unused, 1.0 - last / view.hot.rate]))
+    return [*unused, 1.0 - last / view.hot.rate]
 
 
 def silence(view: View) -> float:
