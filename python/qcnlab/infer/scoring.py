@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Progress = Callable[[int, float], None]
     """Told the runs made and the seconds left of what was asked for."""
 
-KEPT_CASES = 600
+KEPT_CASES = 1500
 """So many finished cases stay in the cache; of the others their rows' verdicts stay."""
 SECONDS = 0.15
 """A guess at what a second of a simulated run takes one core, before any was timed."""
