@@ -330,21 +330,36 @@ def test_progress_is_one_line_on_a_terminal_and_a_line_a_minute_elsewhere(
     with progress.Line(terminal=False) as line:
         line.said("first")
         now[0] = 130.0
-        line.moved(5, 20.0)
+        line.moved(5)
+        line.done(0.25)
         now[0] = 165.0
-        line.moved(9, 150.0)
-        line.moved(10, 149.0)
+        line.moved(9)
+        line.moved(10)
         line.said("second")
+    # 65 s are a quarter: three times that is left.
     assert capsys.readouterr().err.splitlines() == [
-        "0 s, 0 runs: first", "65 s, 9 runs: first, 2 min left", "65 s, 10 runs: second",
-    ]  # fmt: skip
+        "0 s, 0 runs: first",
+        "65 s, 9 runs: first, about 3 min left",
+        "65 s, 10 runs: second, about 3 min left",
+    ]
     with progress.Line(terminal=True) as line:
         line.said("first")
         now[0] = 167.0
-        line.moved(5, 20.0)
+        line.done(0.5)
+        line.moved(5)
     assert capsys.readouterr().err == (
-        "\r\033[K0 s, 0 runs: first\r\033[K2 s, 5 runs: first, 20 s left\r\033[K"
+        "\r\033[K0 s, 0 runs: first\r\033[K2 s, 5 runs: first, about 2 s left\r\033[K"
     )
+
+
+def test_the_share_that_is_done_grows() -> None:
+    shares: list[float] = []
+    judge = ByHand((3, 2, 2), {"9.1": lambda s: said(s == (2, 1, 0))})
+    Search(judge, PLAN, {}, lambda _: None, shares.append).run()
+    assert shares == sorted(shares)
+    # Three dimensions, two climbs of two rounds, ten pairs, three finalists at half a round.
+    assert shares[0] == 1 / (3 * 5 + 10 + 4.5)
+    assert shares[-1] <= 0.99
 
 
 def test_a_dry_run_tells_time_as_it_was_timed(

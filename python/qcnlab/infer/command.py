@@ -64,7 +64,7 @@ def infer(options: Options) -> tuple[dict[str, Any], str]:
             return _dry(judge, options, held)
         with Line() as line:
             judge.progress = line.moved
-            search = Search(judge, options.plan, held, line.said)
+            search = Search(judge, options.plan, held, line.said, line.done)
             outcome = search.run()
     report = Report(options.wanted, judge, outcome, judge.runs)
     words = report.text()

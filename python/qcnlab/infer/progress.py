@@ -22,6 +22,7 @@ class Line:
         self._terminal = wanted() if terminal is None else terminal
         self._step = ""
         self._runs = 0
+        self._share = 0.0
         self._started = self._told = time.monotonic()
 
     def __enter__(self) -> Line:
@@ -42,19 +43,30 @@ class Line:
     def said(self, step: str) -> None:
         """Tell the step that begins."""
         self._step = step
-        self._tell("")
+        self._tell()
 
-    def moved(self, runs: int, left: float) -> None:
-        """Tell how many runs were made, and the seconds that are left of what is under way."""
+    def done(self, share: float) -> None:
+        """Take the share of the search that is done, as far as it can be known."""
+        self._share = share
+
+    def moved(self, runs: int) -> None:
+        """Tell how many runs were made, and about how long the rest takes."""
         self._runs = runs
         if self._terminal or time.monotonic() - self._told >= EACH_S:
-            self._tell(f", {left / 60:.0f} min left" if left >= 60 else f", {left:.0f} s left")
+            self._tell()
 
-    def _tell(self, left: str) -> None:
+    def _left(self, seconds: float) -> str:
+        if self._share <= 0:
+            return ""
+        left = seconds * (1 - self._share) / self._share
+        return f", about {left / 60:.0f} min left" if left >= 60 else f", about {left:.0f} s left"
+
+    def _tell(self) -> None:
         if sys.stderr is None:
             return
         now = time.monotonic()
-        words = f"{now - self._started:.0f} s, {self._runs} runs: {self._step}{left}"
+        seconds = now - self._started
+        words = f"{seconds:.0f} s, {self._runs} runs: {self._step}{self._left(seconds)}"
         self._told = now
         if self._terminal:
             print(f"\r\033[K{words}", end="", file=sys.stderr, flush=True)

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from qcnlab.book.entries import Chapter, Row
     from qcnlab.sweeps.clusters import Crew
 
-    Progress = Callable[[int, float], None]
-    """Told the runs made and the seconds left of what was asked for."""
+    Progress = Callable[[int], None]
+    """Told the runs made."""
 
 KEPT_CASES = 1500
 """So many finished cases stay in the cache; of the others their rows' verdicts stay."""
@@ -108,8 +108,7 @@ class Judge:
         while wanted := self._wanted(sets, replications):
             self._judge(wanted[: self._at_once(wanted)], replications)
             if self.progress:
-                _, left = self.missing(sets, replications)
-                self.progress(self.runs, left / self._workers)
+                self.progress(self.runs)
         return [
             {
                 row.id: self._known[self._key(chapter, row, chosen, replications)]

@@ -106,15 +106,23 @@ class Search:
     """A search under way."""
 
     def __init__(
-        self, judge: Judging, plan: Plan, held: dict[int, int], told: Callable[[str], None]
+        self,
+        judge: Judging,
+        plan: Plan,
+        held: dict[int, int],
+        told: Callable[[str], None],
+        done: Callable[[float], None] = lambda _: None,
     ) -> None:
         self.judge = judge
         self.plan = plan
         self.held = held
         self.told = told
+        self.done = done
         self.scored: dict[Set, Scores] = {}
         self.pairs_tried = self.pairs_left = 0
         self._random = random.Random(plan.seed)
+        self._steps = 0
+        """Steps made: a dimension's values, a few pairs, a finalist."""
 
     def run(self) -> Outcome:
         """Search, and judge the best again."""
@@ -122,7 +130,9 @@ class Search:
         start = self._holding(space.stated)
         self._score([start])
         self.told("one dimension at a time, from the stated set")
-        self._score([self._with(start, i, v) for i in self._free for v in self._others(start, i)])
+        for index in self._free:
+            self._score([self._with(start, index, v) for v in self._others(start, index)])
+            self._step()
         reached = self._ascend(start, self._free)
         self._pairs(reached)
         for number in range(self.plan.starts):
@@ -170,6 +180,14 @@ class Search:
             scores = self.judge.score(fresh, self.plan.replications)
             self.scored.update(zip(fresh, scores, strict=True))
 
+    def _step(self) -> None:
+        """Tell the share that is done, if each climb takes two rounds."""
+        self._steps += 1
+        dimensions = len(self._free)
+        climbs = dimensions * (1 + 2 * (1 + self.plan.starts))
+        whole = climbs + self.plan.pairs + (self.plan.finalists + 1) * dimensions / 2
+        self.done(min(0.99, self._steps / whole))
+
     def _better(self, sets: Collection[Set]) -> Set:
         self._score(sets)
         return max(sets, key=lambda chosen: _rank(chosen, self.scored[chosen]))
@@ -182,6 +200,7 @@ class Search:
             for index in order:
                 values = self._others(current, index)
                 current = self._better([current, *(self._with(current, index, v) for v in values)])
+                self._step()
             if current == before:
                 break
         return current
@@ -205,5 +224,8 @@ class Search:
         if not tried:
             return start
         self.told(f"{len(tried)} of {len(several)} pairs that touch a row which does not hold")
+        for pair in tried:
+            self._score([pair])
+            self._step()
         ahead = self._better([start, *tried])
         return start if ahead == start else self._ascend(ahead, self._free)
