@@ -255,8 +255,8 @@ def lessons() -> None:
     parts = ["# Lessons\n", "Ten minutes each, with questions and answers for students.\n"]
     for number, path in enumerate(sorted((ROOT / "web/src/lessons").glob("*.html")), 1):
         html = path.read_text(encoding="utf-8").replace('href="#', f'target="lab" href="{LAB}#')
-        title = re.sub(r"</?h1>", "", html.splitlines()[0])
-        body = re.sub(r"<h2>(.*?)</h2>", r"\n## \1\n", html.partition("\n")[2])
+        title = re.sub(r"</?h1[^>]*>", "", html.splitlines()[0])
+        body = re.sub(r"<h2[^>]*>(.*?)</h2>", r"\n## \1\n", html.partition("\n")[2])
         link = f'<a target="lab" href="{LAB}#lesson={number}">'
         beside = f"<p>{link}Open it with the laboratory beside it</a></p>"
         write(PAGES / f"docs/lessons/{path.stem}.md", f"# {title}\n\n{beside}\n{body}")

@@ -27,6 +27,11 @@ export class Bench {
     this.ready = module.then((module) => this.#ask('open', { module }))
   }
 
+  /** Ends the worker; what it was asked stays without an answer. */
+  stop() {
+    this.#worker.terminate()
+  }
+
   async ask(task, what = {}) {
     await this.ready
     return this.#ask(task, what)

@@ -64,7 +64,14 @@ export function schemeKnobs(values, parameters) {
 /** A range that holds the present value. */
 const around = (now, { min, max }) => ({ min: now > 0 ? Math.min(min, now) : min, max: Math.max(max, now) })
 
+/** What the page calls a key, in short: where its slider says more behind a colon, without that. */
+export function plainName(key) {
+  const network = NETWORK.find(([known]) => known === key || known.replace(/\.\d+/, '') === key)
+  return (network?.[1] ?? NAMES[key] ?? words(key)).split(':')[0]
+}
+
+const ROLES = { cp: ' (port)', rp: ' (source)', np: ' (receiver)' }
 const words = (key) => {
-  const [role, name] = key.replace('scheme.', '').split('.')
-  return `${name.replaceAll('_', ' ')} (${role === 'cp' ? 'port' : 'source'})`
+  const parts = key.replace(/^scheme\./, '').split('.')
+  return `${parts.at(-1).replaceAll('_', ' ')}${key.startsWith('scheme.') ? (ROLES[parts[0]] ?? '') : ''}`
 }

@@ -23,6 +23,9 @@ export const count = (value) => Math.round(value).toLocaleString('en')
 /** What a key of a tree holds: `hotspot.0.rate`. */
 export const at = (tree, key) => key.split('.').reduce((part, name) => part?.[name], tree)
 
+/** How many letters a slider's box takes. */
+export const LONGEST = 24
+
 export const POSITIONS = 400
 
 /** The position of a value on a slider whose steps are ratios. */

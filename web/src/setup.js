@@ -8,6 +8,8 @@ export const FIRST = {
   variants: [{ scheme: 'qcn', set: {} }, { scheme: 'ecm', set: {} }],
   pace: 0,
   lesson: null,
+  // One run misleads: where recovery times spread, medians and ranges stand.
+  reps: 10,
 }
 export const MOST_VARIANTS = 4
 
@@ -28,8 +30,11 @@ const pair = (text) => {
   return [text.slice(0, equals), text.slice(equals + 1)]
 }
 
+/** How many replications an address asks for: 1, or as many as the switch gives. */
+const repetitions = (text) => (Number(text) > 1 ? FIRST.reps : 1)
+
 /** The fragment of a setup. */
-export function toFragment({ scenario, text, set, variants, pace, lesson }) {
+export function toFragment({ scenario, text, set, variants, pace, lesson, reps }) {
   const words = new URLSearchParams()
   if (lesson !== null) words.append('lesson', lesson)
   if (text === null) words.append('scenario', scenario)
@@ -37,6 +42,7 @@ export function toFragment({ scenario, text, set, variants, pace, lesson }) {
   pairs(set).forEach((word) => words.append('set', word))
   variants.forEach((variant) => words.append('run', [variant.scheme, ...pairs(variant.set)].join('|')))
   if (pace) words.append('pace', pace)
+  if (reps > 1) words.append('reps', reps)
   return words.toString().replaceAll('%3D', '=').replaceAll('%7C', '|').replaceAll('+', '%20')
 }
 
@@ -62,6 +68,7 @@ export function fromFragment(fragment) {
     variants: variants.length ? variants : fresh ? [{ scheme: null, set: {} }] : structuredClone(FIRST.variants),
     pace: Number(words.get('pace')) || 0,
     lesson: words.get('lesson'),
+    reps: words.has('reps') || fresh ? repetitions(words.get('reps')) : FIRST.reps,
   }
 }
 

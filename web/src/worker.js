@@ -52,15 +52,16 @@ const tasks = {
     const summary = lab.json('end', '', run)
     series.read(lab, run)
     const pauses = lab.rows(run, 4, 0).count
-    return { at: duration, curves: series.upTo(duration), ports, cpu: held.cpu, took, summary, pauses }
+    const [{ end_s: end }] = summary.ends
+    return { at: duration, curves: series.upTo(Math.min(duration, end)), ports, cpu: held.cpu, took, summary, pauses }
   },
 
   csv: ({ table }) => lab.text('csv', table, held.run),
 
   /** A whole run at once, for measuring and for the tests. */
-  through({ asked }) {
+  through({ asked, replication = 0 }) {
     const began = performance.now()
-    const { run } = lab.json('start', asked, 0)
+    const { run } = lab.json('start', asked, replication)
     const summary = lab.json('end', '', run)
     const ms = performance.now() - began
     const digests = lab.text('digests', '', run)
