@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from qcnlab.captures import Capture, run_captured
 from qcnlab.conform import Tolerances, conform, lines
 from qcnlab.errors import Error
 
+ROOT = Path(__file__).parents[1]
 SHORT = (
     "duration=60 ms", "warmup=1 ms", "hotspot.0.from=5 ms", "hotspot.0.until=40 ms",
     "record.tables=false",
@@ -146,3 +148,27 @@ def test_a_full_disk(capture: Path) -> None:
         )  # fmt: skip
     assert refused.returncode == 2
     assert "No space left on device" in refused.stderr
+
+
+def test_the_captures_of_the_guide_give_what_its_table_says(tmp_path: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, str(ROOT / "examples/captures/make.py"), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    captures = {Path(line).stem: Path(line) for line in made.stdout.splitlines()}
+    table = re.findall(
+        r"^\| `([a-z][a-z-]+)` \| (conforms|breaks the law) \| (.*) \|$",
+        (ROOT / "docs/guide/conform.md").read_text(),
+        re.MULTILINE,
+    )
+    assert [name for name, _, _ in table] == list(captures)
+    assert len(captures) == 10
+    for name, verdict, told in table:
+        report = conform(captures[name], "cp", "IEEE_8021Q")
+        words = "\n".join(lines(report))
+        assert report["verdict"] == verdict, name
+        assert told.startswith('"') or f"{report['checked_cnms']} of {report['cnms']}" in told, name
+        assert not told.startswith('"') or told.strip('"') in words, f"{name}: {words}"
+        assert captures[name].stat().st_size < 100_000
