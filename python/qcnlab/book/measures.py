@@ -81,8 +81,8 @@ def _late_messages(result: Result, replication: int) -> float:
     delay_s = base(tomllib.loads(result.config)["topology"]["delay"])
     mine = (pl.col("replication") == replication) & (pl.col("fb") < 0)
     cuts = result.table("messages").to_polars().filter(mine).sort("source", "time_s")
-    since = cuts.select(pl.col("time_s").diff().over("source"))["time_s"].drop_nulls()
-    return float((since < LINKS * delay_s).mean()) if len(since) else math.nan
+    since = cuts.select(pl.col("time_s").diff().over("source"))["time_s"].drop_nulls().to_numpy()
+    return float(np.mean(since < LINKS * delay_s)) if len(since) else math.nan
 
 
 HAI_STEP_BPS, FRAME_BITS = 25e6, 12_000
