@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import qcnlab
 from qcnlab.book.cases import Hot
-from qcnlab.book.hotspot import MEASURES
+from qcnlab.book.hotspot import MEASURES, values
 from qcnlab.book.traces import Losses, Traces
 from qcnlab.book.values import unit_of
 from qcnlab.book.view import View
@@ -315,3 +316,16 @@ def test_shares_of_time_and_of_a_link_are_shown_in_percent() -> None:
     assert percent == {"full_share", "empty_share", "underrun", "chain_underrun", "chain_worst"}
     assert unit_of("underrun") == (100.0, "%")
     assert unit_of("recovery") == (1.0, "ms")
+
+
+@pytest.mark.parametrize("width", ["0.1 ms", "1 ms"])
+def test_the_metric_and_the_book_give_a_run_one_recovery(width: str) -> None:
+    """Adjusted ECM, with fine and coarse bins; the same level is asked of both."""
+    scenario = qcnlab.load("og-hotspot-2src-10g-to-500m-rtt10us")
+    changed = scenario.with_("scheme.name=ecm", f"record.throughput_bin={width}")
+    run = qcnlab.run(changed, seed=3, reps=1)
+    hot = Hot(1.0, 2.0, 2.5, 33e3, 150e3, "", 0.5, 10.0)
+    (book,) = values(run, hot, "recovery", hot.window("rec"))
+    assert run.metric("recovery_ms") == pytest.approx(book, abs=1e-9)
+    assert run.metric("regain_ms", window=(2.0, 2.5), limit=9.5) == pytest.approx(book, abs=1e-9)
+    assert 0.5 < book < 5.0

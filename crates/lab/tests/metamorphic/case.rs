@@ -167,7 +167,7 @@ pub(crate) fn rows(outcome: &Outcome, name: &str) -> Vec<Row> {
     let table = outcome.table(name).unwrap();
     let mut rows = vec![Row::new(); table.rows];
     for column in &table.columns {
-        let time = ["time_s", "until_s", "start_s", "finished_s"].contains(&column.name);
+        let time = ["time_s", "until_s", "last_s", "start_s", "finished_s"].contains(&column.name);
         let real = |x: f64| if time { format!("{} ps", (x * 1e12).round()) } else { format!("{x:e}") };
         let text: Vec<String> = match &column.data {
             Data::U32(values) => values.iter().map(u32::to_string).collect(),

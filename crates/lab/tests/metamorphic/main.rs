@@ -49,7 +49,7 @@ fn rows_until(outcome: &Outcome, name: &str, until_ps: u64) -> Vec<Row> {
 /// Rows with their times moved to `change` of them.
 fn moved(rows: Vec<Row>, change: impl Fn(u64) -> Option<u64>) -> Vec<Row> {
     let move_one = |mut row: Row| -> Option<Row> {
-        for column in ["time_s", "until_s"] {
+        for column in ["time_s", "until_s", "last_s"] {
             if row.contains_key(column) {
                 let time = change(time_ps(&row, column))?;
                 row.insert(column, format!("{time} ps"));
