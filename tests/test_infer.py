@@ -213,6 +213,7 @@ def test_one_dimension_at_a_time_finds_what_adds_up() -> None:
     assert report.tree()["departing"] == 2
     assert report.tree()["claims_decided"] == 2
     assert [each.verdicts for each in report.left_out] == [("fails",), ("fails",)]
+    assert "gets 0 of 2 rows whole; the fit gets 2, the stated set 0." in report.text()
 
 
 def test_pairs_find_what_no_single_value_shows() -> None:
@@ -287,7 +288,9 @@ def test_the_made_up_paper_gives_its_reading_away(
     assert {**again, "runs": 0} == {**told, "runs": 0}
     text = page.read_text(encoding="utf-8")
     assert "| discarded frames | yes | no |" in text
-    assert "qcnlab infer deck009" in text
+    assert (
+        "qcnlab infer deck009 --reps 4 --final-reps 10 --starts 1 --pairs 40 --finalists 4" in text
+    )
 
 
 def test_a_cluster_gives_the_same(paper: Path, tmp_path: Path) -> None:

@@ -90,7 +90,8 @@ def _command(options: Options) -> str:
     for each in options.held:
         words += ["--hold", each]
     words += ["--reps", str(plan.replications), "--final-reps", str(plan.final)]
-    words += ["--starts", str(plan.starts), "--pairs", str(plan.pairs), "--seed", str(plan.seed)]
+    words += ["--starts", str(plan.starts), "--pairs", str(plan.pairs)]
+    words += ["--finalists", str(plan.finalists), "--seed", str(plan.seed)]
     return shlex.join(words)
 
 

@@ -197,10 +197,11 @@ class Report:
     def _trust(self) -> str:
         fitted = sum(share(self.scores[row.id]) == 1 for row in self.rows)
         again = sum(share(each.verdicts) == 1 for each in self.left_out)
+        before = sum(share(self.before[row.id]) == 1 for row in self.rows)
         return (
             f"Leaving out one row at a time: the set chosen without a row still gets {again} of "
-            f"{len(self.rows)} rows whole; the fit gets {fitted}. The choice is among sets that "
-            "the search judged with all rows in sight."
+            f"{len(self.rows)} rows whole; the fit gets {fitted}, the stated set {before}. "
+            "The choice is among sets that the search judged with all rows in sight."
         )
 
     def _freedom(self) -> str:
