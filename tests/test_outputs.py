@@ -28,6 +28,7 @@ OUTPUTS = {
     ("plot", "--out"): "writable, or a new folder",
     ("fct", "--out"): "writable",
     ("compare", "--out"): "writable",
+    ("compare", "--keep"): "a new folder",
     ("dissector", "--folder"): "writable",
     ("live run", "--out"): "a new folder",
     ("live compare", "--out"): "a new folder",

@@ -41,7 +41,10 @@ def test_no_option_speaks_as_a_library_does(name: str) -> None:
     [
         (("list", "topologie"), "did you mean topologies?"),
         (("list", "nope"), "'nope' is none of schemes, presets, scenarios, topologies, traffic, "),
-        (("fct", "r", "--by", "sise"), "'sise' is none of size, entry, all; did you mean size?"),
+        (
+            ("fct", "r", "--by", "sise"),
+            "'sise' is none of size, entry, size,entry, all; did you mean size?",
+        ),
         (("run", HOTSPOT, "--reps", "0"), "'--reps': it must be 1 or more"),
         (("run", HOTSPOT, "--reps", "x"), "'--reps': it must be a whole number"),
         (("lab", "--lesson", "9"), "'--lesson': it must be 6 or less"),

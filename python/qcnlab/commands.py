@@ -34,7 +34,7 @@ COMMANDS = {
         "Write one HTML file about runs or a sweep, and print its path.",
     ),
     "plot": ("file_commands:plot", "Draw the figures of a run, sweep or demo; print their paths."),
-    "fct": ("flow_commands:fct", "Print completion times and slowdowns of a run's flows."),
+    "fct": ("flow_commands:fct", "Print completion times and slowdowns of the flows of runs."),
     "lab": ("laboratory:lab", "Open the laboratory in a browser."),
     "analyse": (
         "experiment_commands:analyse",

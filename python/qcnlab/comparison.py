@@ -7,14 +7,17 @@ replications; how many flows did not finish stands beside what depends on it.
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core, catalogue, endings, intervals, markup, text
-from qcnlab.errors import AnalysisError
+from qcnlab.errors import AnalysisError, FolderError
+from qcnlab.folders import read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from matplotlib.figure import Figure
 
@@ -36,6 +39,8 @@ UNLESS_ZERO = frozenset(
      "never_started", "timeouts", "retransmitted")
 )  # fmt: skip
 """Metrics that are left out where they are 0 in every run."""
+KEPT = "comparison.json"
+"""The file that lists the runs that a comparison kept."""
 MOST_KEYS = 8
 """So many keys that differ name a run at most."""
 
@@ -500,6 +505,44 @@ def preset_of(result: Result) -> dict[str, str]:
             if preset["name"] == result.summary["preset"]:
                 return flat({"scheme": {"cp": preset["cp"], "rp": preset["rp"]}})
     return {}
+
+
+def keep(comparison: Comparison, folder: Path) -> None:
+    """Write each run of `comparison` as a run folder into `folder`, and `comparison.json`.
+
+    The file has the runs' folders and names, in order.
+    """
+    runs = []
+    for number, (label, result) in enumerate(
+        zip(comparison.labels, comparison.results, strict=True), 1
+    ):
+        words = re.sub(r"[^\w.-]+", "-", label, flags=re.ASCII).strip("-.")[:40]
+        name = f"{number}-{words}" if words else str(number)
+        (folder / name).mkdir()
+        result.write_into(folder / name)
+        runs.append({"folder": name, "label": label})
+    write_json(folder / KEPT, {"runs": runs})
+
+
+def kept(folder: Path) -> list[tuple[str, str]]:
+    """Return the folder and the name of each run that `keep` wrote; empty if it wrote none.
+
+    Raises
+    ------
+    FolderError
+        If its list cannot be read.
+    """
+    path = folder / KEPT
+    if not path.exists():
+        return []
+    tree = read_json(path)
+    try:
+        runs = [(each["folder"], each["label"]) for each in tree["runs"]]
+    except (KeyError, TypeError):
+        runs = []
+    if not runs or not all(isinstance(word, str) for run in runs for word in run):
+        raise FolderError(f"'{path}' has no list of runs; the folders beside it are runs")
+    return runs
 
 
 def flat(tree: dict[str, Any]) -> dict[str, str]:

@@ -116,9 +116,10 @@ class Completions:
         self.by, self.base, self.percentile = by, base, percentile
         self.name = result.name
         self.buckets = buckets
-        self._entries = _entries(result)
+        self.entries = _entries(result)
         self.flows = _flows(result, base)
-        self.never_started = _sized(result).height - self.flows.height
+        self.waiting = _waiting(result)
+        self.never_started = len(self.waiting)
         if not len(self.flows):
             raise AnalysisError(
                 f"'{result.name}' has no completion times: no flow of a size started in it"
@@ -130,6 +131,10 @@ class Completions:
     flows: pl.DataFrame
     """A row for each flow of a size that started: `replication`, `source`, `traffic`,
     `size_bytes`, `took_s` (at least, if it did not finish), `finished` and `slowdown`."""
+    waiting: pl.DataFrame
+    """A row for each flow of a size that never started: `replication`, `traffic`, `size_bytes`."""
+    entries: list[str]
+    """The name of each entry of traffic."""
     groups: list[Group]
     """The groups that have flows."""
     never_started: int
@@ -172,7 +177,7 @@ class Completions:
         ]
         if self.never_started:
             what.insert(1, f"{self.never_started:,} more never started, and count nowhere.")
-        if self.by == "size" and self._share():
+        if self.by == "size" and share(self.buckets):
             what.append(f"Groups: {self.buckets} of the flows each, in order of size.")
         if self.finished < self.started:
             what.append(
@@ -306,19 +311,6 @@ class Completions:
 
         return completion_figure([("", self)])
 
-    def _share(self) -> float | None:
-        if not self.buckets.strip().endswith("%"):
-            return None
-        try:
-            share = float(self.buckets.strip()[:-1])
-        except ValueError:
-            share = 0.0
-        if not 0 < share <= 100:
-            raise AnalysisError(
-                f"buckets '{self.buckets}': a share is written like 5%, above 0 and at most 100"
-            )
-        return share / 100
-
     def _parts(self) -> list[tuple[str, pl.DataFrame]]:
         import polars as pl
 
@@ -327,18 +319,37 @@ class Completions:
         if self.by == "entry":
             numbers = sorted(self.flows["traffic"].unique())
             return [
-                (self._entries[number], self.flows.filter(pl.col("traffic") == number))
+                (self.entries[number], self.flows.filter(pl.col("traffic") == number))
                 for number in numbers
             ]
-        share = self._share()
+        part = share(self.buckets)
         ordered = self.flows.sort("size_bytes", maintain_order=True)
-        if share is not None:
-            return _shares(ordered, share)
+        if part is not None:
+            return _shares(ordered, part)
         return _between(ordered, _edges(self.buckets))
 
     def __repr__(self) -> str:
         """Return scenario, number of flows and how many finished."""
         return f"<Completions {self.name}: {self.finished} of {self.started} flows finished>"
+
+
+def share(buckets: str) -> float | None:
+    """Return the share that `buckets` names, 0.05 of `5%`; `None` if it names sizes.
+
+    >>> share("5%"), share("1 KB,1 MB")
+    (0.05, None)
+    """
+    if not buckets.strip().endswith("%"):
+        return None
+    try:
+        part = float(buckets.strip()[:-1])
+    except ValueError:
+        part = 0.0
+    if not 0 < part <= 100:
+        raise AnalysisError(
+            f"buckets '{buckets}': a share is written like 5%, above 0 and at most 100"
+        )
+    return part / 100
 
 
 def percentile(values: Sequence[float], finished: Sequence[bool], p: float, rule: str) -> Bound:
@@ -380,18 +391,25 @@ def percentile(values: Sequence[float], finished: Sequence[bool], p: float, rule
 def _sized(result: Result) -> pl.DataFrame:
     import polars as pl
 
-    return result.flows.to_polars().filter(pl.col("size_bytes").is_not_null())
+    ends = [end["end_s"] for end in result.summary["ends"]]
+    ended = pl.DataFrame({"replication": range(len(ends)), "end_s": ends}).with_columns(
+        pl.col("replication").cast(pl.UInt32)
+    )
+    frame = result.flows.to_polars().filter(pl.col("size_bytes").is_not_null())
+    return frame.join(ended, on="replication", how="left", maintain_order="left")
+
+
+def _waiting(result: Result) -> pl.DataFrame:
+    import polars as pl
+
+    started = (pl.col("start_s") < pl.col("end_s")).fill_null(value=False)
+    return _sized(result).filter(~started).select("replication", "traffic", "size_bytes")
 
 
 def _flows(result: Result, base: str) -> pl.DataFrame:
     import polars as pl
 
-    ends = [end["end_s"] for end in result.summary["ends"]]
-    ended = pl.DataFrame({"replication": range(len(ends)), "end_s": ends}).with_columns(
-        pl.col("replication").cast(pl.UInt32)
-    )
-    frame = _sized(result).join(ended, on="replication", how="left", maintain_order="left")
-    frame = frame.filter(pl.col("start_s") < pl.col("end_s"))
+    frame = _sized(result).filter(pl.col("start_s") < pl.col("end_s"))
     so_far = pl.col("end_s") - pl.col("start_s")
     slowdown = pl.col("took_s") / pl.col(BASES[base][0])
     if base.endswith("floored"):
@@ -446,7 +464,7 @@ def _record(group: Group) -> dict[str, Any]:
     return record
 
 
-def _shares(ordered: pl.DataFrame, share: float) -> list[tuple[str, pl.DataFrame]]:
+def _shares(ordered: pl.DataFrame, part_of: float) -> list[tuple[str, pl.DataFrame]]:
     """Cut flows into groups of a share of their number each, the last of what is left.
 
     Flows that are all of one size are one group.
@@ -454,7 +472,9 @@ def _shares(ordered: pl.DataFrame, share: float) -> list[tuple[str, pl.DataFrame
     count = len(ordered)
     if ordered["size_bytes"].n_unique() == 1:
         return [(_range(ordered), ordered)]
-    cuts = [math.floor(round(i * share * count, 9)) for i in range(math.ceil(1 / share))] + [count]
+    cuts = [math.floor(round(i * part_of * count, 9)) for i in range(math.ceil(1 / part_of))] + [
+        count
+    ]
     parts = [ordered[low:high] for low, high in itertools.pairwise(cuts)]
     return [(_range(part), part) for part in parts if len(part)]
 
@@ -462,6 +482,23 @@ def _shares(ordered: pl.DataFrame, share: float) -> list[tuple[str, pl.DataFrame
 def _range(part: pl.DataFrame) -> str:
     low, high = int(part["size_bytes"][0]), int(part["size_bytes"][-1])
     return text.size(high) if low == high else f"{text.size(low)} to {text.size(high)}"
+
+
+def size_edges(sizes: pl.Series, buckets: str) -> list[int]:
+    """Return the largest size of each group but the last, of sizes that rise.
+
+    A share is rounded to whole sizes: flows of one size are in one group.
+
+    >>> import polars as pl
+    >>> size_edges(pl.Series([10, 20, 30, 40]), "50%"), size_edges(pl.Series([10]), "1 KB,1 MB")
+    ([20], [1000, 1000000])
+    """
+    part = share(buckets)
+    if part is None:
+        return _edges(buckets)
+    count = len(sizes)
+    cuts = [math.floor(round(i * part * count, 9)) for i in range(1, math.ceil(1 / part))]
+    return sorted({int(sizes[cut - 1]) for cut in cuts if cut})
 
 
 def _edges(buckets: str) -> list[int]:

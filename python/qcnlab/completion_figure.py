@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from qcnlab.completion import Completions, Group
 
 MOST_TICKS = 10
+COLUMN = (3.3, 2.3)
+"""Width and height of a figure in one column of a paper, in."""
 NEAR = 5.0
 """Times whose largest is less than so many times the smallest have a linear axis."""
 FEW = 300.0
@@ -52,6 +54,29 @@ def completion_figure(runs: Sequence[tuple[str, Completions]]) -> Figure:
         draw_slowdowns(left, runs)
         draw_distributions(right, runs)
         figure.suptitle(_title(runs), x=0.01, ha="left")
+    return figure
+
+
+def cdf_figure(runs: Sequence[tuple[str, Completions]]) -> Figure:
+    """Draw the distribution of completion times for one column of a paper, without a title.
+
+    Parameters
+    ----------
+    runs : sequence of tuple
+        A name and the completions of each run.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Runs differ in dashes as well as in colour, so that they survive a print in grey.
+    """
+    with style():
+        figure = ShownFigure(figsize=COLUMN, layout="constrained")
+        axes = figure.subplots()
+        draw_distributions(axes, runs)
+        axes.set_ylabel("share of flows")
+        axes.tick_params(labelsize=8)
+        axes.legend(loc="best", fontsize=8)
     return figure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from enum import StrEnum
 from itertools import product
 from pathlib import Path
@@ -12,10 +13,13 @@ import typer
 
 from qcnlab import shell_words
 from qcnlab.completion import SHARE
+from qcnlab.intervals import LEAST
 from qcnlab.options import warn
 from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from qcnlab.api import Scenario
     from qcnlab.results import Result
 
@@ -25,6 +29,7 @@ class By(StrEnum):
 
     size = "size"
     entry = "entry"
+    both = "size,entry"
     all = "all"
 
 
@@ -41,6 +46,13 @@ class Rule(StrEnum):
 
     rank = "rank"
     element = "element"
+
+
+class Style(StrEnum):
+    """What a figure is for."""
+
+    screen = "screen"
+    paper = "paper"
 
 
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
@@ -72,7 +84,12 @@ ByRule = Annotated[
 
 
 def fct(
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...", help="Run folders, or a folder that compare --keep wrote."
+        ),
+    ],
     by: Annotated[By, typer.Option("--by", help="How flows are grouped.")] = By.size,
     buckets: Buckets = SHARE,
     base: AgainstBase = Base.alone,
@@ -81,26 +98,51 @@ def fct(
     as_markdown: AsMarkdown = False,
     as_latex: AsLatex = False,
     as_json: AsJson = False,
+    style: Annotated[
+        Style,
+        typer.Option(
+            "--style",
+            help="Of the figure: both panels for a screen, or the distribution alone for one "
+            "column of a paper, 3.3 in wide.",
+        ),
+    ] = Style.screen,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Draw the figure: .svg, .png or .pdf."),
     ] = None,
 ) -> None:
-    """Print completion times and slowdowns of a run's flows.
+    """Print completion times and slowdowns of the flows of runs.
 
-    They are grouped by size, or by traffic entry.
+    They are grouped by size, or by traffic entry. Several runs stand side by side, with percentiles
+    of each replication, 95 % intervals of their medians, and paired differences.
     """
-    from qcnlab.results import open_run
-
     if out is not None:
         from qcnlab.redraw import drawable
 
         drawable(out)
-    result = open_run(folder)
-    completions = result.fct(by.value, buckets, base.value, percentile.value)
-    shown(completions, as_csv, as_markdown, as_latex, as_json)
+    elif style is not Style.screen:
+        raise typer.BadParameter("--style is for a figure: give -o FILE")
+    results, labels = _opened(folders)
+    table: Any
+    if len(results) == 1 and by is not By.both and style is Style.screen:
+        table = results[0].fct(by.value, buckets, base.value, percentile.value)
+    else:
+        from qcnlab.completion_table import CompletionTable
+
+        table = CompletionTable(results, labels, by.value, buckets, base.value, percentile.value)
+    shown(table, as_csv, as_markdown, as_latex, as_json)
     if out is not None:
-        drawn(completions, out)
+        written(table.cdf() if style is Style.paper else table.plot(), out)
+
+
+def _opened(folders: list[Path]) -> tuple[list[Result], list[str]]:
+    """Read run folders, and the runs that a comparison kept, with its names of them."""
+    from qcnlab.comparison import kept
+    from qcnlab.results import open_run
+
+    if len(folders) == 1 and (runs := kept(folders[0])):
+        return [open_run(folders[0] / name) for name, _ in runs], [label for _, label in runs]
+    return [open_run(folder) for folder in folders], []
 
 
 def compare(
@@ -146,6 +188,12 @@ def compare(
             help="Confidence intervals (95 %) in place of ranges, and paired differences.",
         ),
     ] = False,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep", metavar="DIR", help="Keep the runs: a run folder each, in a new folder."
+        ),
+    ] = None,
     as_csv: AsCsv = False,
     as_markdown: AsMarkdown = False,
     as_latex: AsLatex = False,
@@ -165,11 +213,22 @@ def compare(
         from qcnlab.redraw import drawable
 
         drawable(out)
-    results = _results(runs, changes or [], seed, reps, jobs)
     from qcnlab import comparison, endings
+    from qcnlab.folders import NewFolder
 
+    folder = NewFolder(keep) if keep is not None else None
+    if with_intervals and reps is not None and reps < LEAST:
+        print(
+            f"qcnlab: {reps} replications have no intervals of 95 %: they take {LEAST} or more",
+            file=sys.stderr,
+        )
+    results = _results(runs, changes or [], seed, reps, jobs)
     level = intervals.LEVEL if with_intervals else None
     compared = comparison.compare(results, metrics=metric or [], level=level)
+    if folder is not None:
+        with folder:
+            comparison.keep(compared, folder.path)
+        print(f"kept in {keep}", file=sys.stderr)
     shown(compared, as_csv, as_markdown, as_latex, as_json)
     if out is not None:
         drawn(compared, out)
@@ -235,11 +294,16 @@ def shown(table: Any, as_csv: bool, as_markdown: bool, as_latex: bool, as_json: 
 
 def drawn(table: Any, path: Path) -> None:
     """Write the figure of `table` to `path`; raise `FolderError` if that cannot be."""
+    written(table.plot(), path)
+
+
+def written(figure: Figure, path: Path) -> None:
+    """Write `figure` to `path`; raise `FolderError` if that cannot be."""
     from qcnlab.errors import FolderError
     from qcnlab.plots import save
     from qcnlab.redraw import drawable
 
     try:
-        save(table.plot(), drawable(path))
+        save(figure, drawable(path))
     except OSError as error:
         raise FolderError(f"cannot write '{path}': {error.strerror}") from error

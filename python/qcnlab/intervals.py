@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 """The share of intervals that hold the true median."""
+LEAST = 6
+"""So many values an interval of 95 % takes: six lie on one side of the median once in 32 times."""
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ SUMMARY: dict[str, Any] = {
 }
 """The keys of `summary.json` and the types of their values."""
 OTHERS = {
+    "comparison.json": "a comparison's: each folder in it is a run's",
     "sweep.json": "a sweep's: qcnlab.open_sweep reads it, and `qcnlab plot` draws it",
     "tune.json": "a search's: its trials are in trials.csv, its figure is tune.svg",
     "demo.json": "a demonstration's: each folder in it is a run's",
