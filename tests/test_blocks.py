@@ -42,7 +42,12 @@ SHORTER = {
     "ig-4-culprits": ("warmup=120 ms", "duration=200 ms"),
     "one-bridge": ("warmup=10 ms", "duration=60 ms"),
     "incast-16": ("duration=4 ms",),
-    "leaf-spine-64": ("stop_arrivals=300 us", "traffic.2.start=250 us", "duration=2 ms", "drain=false"),
+    "leaf-spine-64": (
+        "stop_arrivals=300 us",
+        "traffic.2.start=250 us",
+        "duration=2 ms",
+        "drain=false",
+    ),
     "victim-of-pfc": ("warmup=500 us", "duration=1 ms"),
 }
 """What makes a scenario short whose name begins so."""

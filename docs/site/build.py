@@ -82,15 +82,20 @@ GALLERY = (
 )
 """Title, words, commands and the figure that they leave."""
 
-SECTIONS = (
-    ("Guide", "docs/guide"),
-    ("Concepts", "docs/concepts"),
-    ("Lessons", "docs/lessons"),
-    ("Reference", "docs/reference"),
-    ("Schemes", "docs/schemes"),
-    ("Validation book", "docs/book"),
-    ("Decisions", "docs/decisions"),
+LANDING = ROOT / "docs/site/landing.md"
+"""The page that the site opens with."""
+
+GROUPS = (
+    ("Start", ("overview.md", "docs/lessons", "gallery")),
+    ("Guides", ("docs/guide", "examples/notebooks")),
+    ("Concepts", ("docs/concepts", "docs/schemes")),
+    ("Validation book", ("docs/book",)),
+    (
+        "Reference",
+        ("docs/reference", "docs/decisions", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+    ),
 )
+"""The sidebar: a title, then pages and folders of pages."""
 
 
 def main() -> None:
@@ -101,7 +106,7 @@ def main() -> None:
     PAGES.mkdir(parents=True)
     own = ROOT / "docs/site"
     pages = [page for page in (ROOT / "docs").rglob("*.md") if not page.is_relative_to(own)]
-    sources = [*ROOT.glob("*.md"), *pages]
+    sources = [LANDING, *ROOT.glob("*.md"), *pages]
     for source in sources:
         stage(source)
     for picture in (ROOT / "docs").rglob("*"):
@@ -145,7 +150,11 @@ class Clock:
 def staged(path: Path) -> Path:
     """Return where a file of the repository stands among the pages."""
     inner = path.relative_to(ROOT)
-    if path.name == "README.md":
+    if path == LANDING:
+        inner = Path("index.md")
+    elif inner == Path("README.md"):
+        inner = Path("overview.md")
+    elif path.name == "README.md":
         inner = inner.with_name("index.md")
     elif path.suffix not in (".md", ".png", ".svg", ".ipynb"):
         inner = inner.with_name(f"{inner.name}.txt")
@@ -282,16 +291,18 @@ def gallery() -> None:
 
 def navigation() -> list[dict[str, object]]:
     """Return the pages in the order of the menu."""
-    nav: list[dict[str, object]] = [{"qcnlab": "index.md"}, {"Gallery": "gallery/index.md"}]
-    books = sorted((PAGES / "examples/notebooks").glob("*.md"))
-    for title, folder in SECTIONS:
-        pages = sorted((PAGES / folder).glob("*.md"), key=lambda p: (p.name != "index.md", p.name))
-        if title == "Guide":
-            pages += books
-        if pages:
-            nav.append({title: [p.relative_to(PAGES).as_posix() for p in pages]})
-    about = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-    return [*nav, {"Project": about}]
+
+    def within(entry: str) -> list[str]:
+        if entry.endswith(".md"):
+            return [entry]
+        pages = (PAGES / entry).glob("*.md")
+        ordered = sorted(pages, key=lambda page: (page.name != "index.md", page.name))
+        return [page.relative_to(PAGES).as_posix() for page in ordered]
+
+    groups: list[dict[str, object]] = [
+        {title: [page for entry in entries for page in within(entry)]} for title, entries in GROUPS
+    ]
+    return [{"qcnlab": "index.md"}, *groups]
 
 
 def inline(value: object) -> str:

@@ -69,7 +69,7 @@ def lab(
         ),
     ] = "",
     lesson: Annotated[
-        int | None, typer.Option("--lesson", min=1, max=6, help="Open with a lesson, 1 to 6.")
+        int | None, typer.Option("--lesson", min=1, max=8, help="Open with a lesson, 1 to 8.")
     ] = None,
     serve: Annotated[
         bool,
