@@ -100,6 +100,17 @@ def test_an_unknown_table_is_refused(result: qcnlab.Result) -> None:
         result.table("queue")
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("dropz", "no metric 'dropz'; did you mean drops"), ("", "no metric ''; `qcnlab list")],
+)
+def test_an_unknown_metric_is_told_with_the_nearest(
+    result: qcnlab.Result, name: str, said: str
+) -> None:
+    with pytest.raises(KeyError, match=said):
+        result.metric(name)
+
+
 def test_polars_needs_no_help(result: qcnlab.Result) -> None:
     assert pl.DataFrame(result.metrics).equals(result.metrics.to_polars())
 

@@ -129,7 +129,7 @@ class Result:
         Raises
         ------
         KeyError
-            For a metric that is not in `summary["metrics"]`.
+            For a metric that is not in `summary["metrics"]`; it names the nearest one.
         AnalysisError
             For a window that is empty, a metric that has none or needs a limit, and `flows` or a
             `limit` without a window.
@@ -144,7 +144,16 @@ class Result:
             values = in_window(self, name, window, flows=flows, limit=limit)
             known = [value for value in values if value is not None]
             return median(known) if known else None
-        middle: float | None = self._summary["metrics"][name]["median"]
+        metrics = self._summary["metrics"]
+        if name not in metrics:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, metrics, n=1)
+            meant = f"did you mean {near[0]}? " if near else ""
+            raise KeyError(
+                f"this run has no metric {name!r}; {meant}`qcnlab list metrics` has them all"
+            )
+        middle: float | None = metrics[name]["median"]
         return middle
 
     def table(self, name: str) -> Table:
