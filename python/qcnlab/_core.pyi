@@ -101,6 +101,8 @@ class Scenario:
     ) -> list[tuple[str, int]]: ...
     def warnings(self) -> list[str]:
         """Return what a reader of the results should know beforehand."""
+    def thresholds(self) -> list[str]:
+        """Return the dynamic thresholds of shared buffers, a line for each kind of switch."""
     def captures(self) -> str:
         """Return what the captures that are replayed hold, as a JSON array."""
     def bottleneck(self) -> str:

@@ -206,6 +206,18 @@ class Scenario:
         """
         return self._core.warnings()
 
+    def thresholds(self) -> list[str]:
+        """Return which part of a shared buffer's free octets each link and queue may use.
+
+        Returns
+        -------
+        list of str
+            A line for each kind of switch: how many links of which rate have which ``pg_alpha``
+            and ``queue_alpha``. With ``alpha_for`` they double with each doubling of the rate, so
+            that a link that is a billionth faster may have twice as much.
+        """
+        return self._core.thresholds()
+
     def captures(self) -> list[dict[str, Any]]:
         """Return what the captures hold that the scenario replays.
 

@@ -53,6 +53,8 @@ def check(
             memory = text.octets(verdict["memory_bytes"])
             title = f", {verdict['title']}" if verdict["title"] else ""
             print(f"{verdict['file']}: ok{title}; takes about {memory} of memory")
+            for line in verdict["thresholds"]:
+                print(f"  part of the free buffer at {line}")
             for capture in verdict["captures"]:
                 print("\n".join(f"  {line}" for line in captures.held(capture)))
     if not all(verdict["ok"] for verdict in verdicts):
@@ -125,6 +127,7 @@ def _verdict(file: str, changes: list[str]) -> dict[str, Any]:
         "title": scenario.title,
         "hash": scenario.hash,
         "warnings": scenario.warnings(),
+        "thresholds": scenario.thresholds(),
         "captures": scenario.captures(),
         "memory_bytes": sum(memory.values()),
         "memory": memory,

@@ -48,6 +48,10 @@ impl Scenario {
         self.0.warnings()
     }
 
+    fn thresholds(&self) -> Vec<String> {
+        self.0.thresholds()
+    }
+
     fn captures(&self) -> String {
         self.0.captures_json()
     }

@@ -31,6 +31,11 @@ impl Alpha {
         Alpha { exponent }
     }
 
+    /// The power of two that it is.
+    pub const fn exponent(self) -> i8 {
+        self.exponent
+    }
+
     /// This part of `free` octets, rounded down.
     pub const fn of(self, free: u64) -> u64 {
         if self.exponent < 0 { free >> self.exponent.unsigned_abs() } else { free.saturating_mul(1 << self.exponent) }

@@ -59,6 +59,7 @@ mod sizing;
 mod slowing;
 
 pub(crate) mod text;
+mod thresholds;
 mod types;
 mod warning;
 mod watchdog;
