@@ -24,6 +24,9 @@ OUTPUTS = {
     ("validate", "--out"): "folders in it that are named by digests",
     ("validate", "--pages"): "writable_pages",
     ("validate", "--book"): "evidence.json, readings.json and laws.json of a book",
+    ("infer", "--out"): "files in it that are named by digests",
+    ("infer", "--page"): "writable",
+    ("infer", "--book"): "nothing: the book is read",
     ("report", "--out"): "writable",
     ("plot", "--out"): "writable, or a new folder",
     ("fct", "--out"): "writable",
@@ -86,6 +89,7 @@ WRITERS = {
     "plot": ("plot", "run", "-o"),
     "compare": ("compare", "run", "two", "-o"),
     "capture": ("run", "mine.toml", "--capture", "switch->*", "--capture-file"),
+    "page of a search": ("infer", "1.1", "--page"),
 }
 
 

@@ -6,6 +6,7 @@ import random
 import re
 import sys
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -110,21 +111,28 @@ rto_low_packets = {few}
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("share", [None, 0.001, 0.1, 1])
 @pytest.mark.parametrize("window_bytes", [None, 30_000])
 def test_with_trimming_every_message_finishes_at_the_same_picosecond(
-    *, window_bytes: int | None, seed: int
+    *, window_bytes: int | None, share: float | None, seed: int
 ) -> None:
     """A full queue cuts packets to their heads, and each that was cut is sent again at once."""
     delays, messages = drawn(seed, 4)
     setting = TrimSetting(delays, window_bytes=window_bytes)
+    switch = f'trim_to = "{setting.head_bytes} B"'
+    if share is not None:
+        setting = replace(setting, share=Fraction(str(share)))
+        switch += f"\ntrim_share = {share}"
     network = TrimNetwork(setting, messages)
     results = network.run(HORIZON)
-    more, switch = 'recovery = "selective_repeat"', f'trim_to = "{setting.head_bytes} B"'
+    more = 'recovery = "selective_repeat"'
     run = qcnlab.run(scenario(setting, messages, more=more, switch=switch))
     compare(run, results)
+    ports = [port for port in network.down.values() if isinstance(port, CuttingLink)]
+    assert (sum(port.kept_back for port in ports) > 50) == (share != 1)
     assert sum(result.timeouts for result in results) == 0
     cut = sum(port.trimmed for port in network.down.values() if isinstance(port, CuttingLink))
-    assert run.metric("trimmed") == cut > 500
+    assert run.metric("trimmed") == cut > 50
 
 
 def test_a_capture_has_the_same_negative_acknowledgements(tmp_path: Path) -> None:

@@ -70,7 +70,9 @@ def infer(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Search what a source leaves open for the reading that serves its printed claims best.
+    """Search what a source leaves open for the best reading.
+
+    That is the one set of values with which most of the source's printed claims hold.
 
     The space is in the book's readings.toml. The same command again goes on where it was stopped.
     """

@@ -38,6 +38,7 @@ CAPTURE = Kind("a capture", (b"\x04\x00\x0c\x00qcnlab ",), "--capture-file", str
 DISSECTOR = Kind(
     "the dissector", (b"-- Wireshark and tshark: CN-TAG and CNM of IEEE 802.1Qau",), "--folder"
 )
+READING = Kind("the page of a search", (b"<!-- written by qcnlab infer -->",), "--page")
 PAGES = Kind(
     "the validation book",
     (b"Every result of the five decks beside what this laboratory gets",),

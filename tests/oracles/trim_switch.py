@@ -1,7 +1,8 @@
 """Messages whose packets are cut to their heads where a queue is full, once more.
 
-Above IRN (`irn_switch.py`), by the words of the scenario guide: the head goes before what waits,
-the receiver asks for the packet at once, and the sender sends that packet before anything else.
+Above IRN (`irn_switch.py`), by the words of the scenario guide: the head goes before what waits
+while heads have had no more than their share of the link, the receiver asks for the packet at once,
+and the sender sends that packet before anything else.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 from irn_switch import IrnNetwork, IrnPair, IrnSetting
 from roce_switch import QueuePair
@@ -17,9 +19,10 @@ from switch import PS, Link, Packet, Transfer, World
 
 @dataclass(frozen=True, kw_only=True)
 class TrimSetting(IrnSetting):
-    """Octets of a head."""
+    """Octets of a head, and the share of a link that heads have while packets wait."""
 
     head_bytes: int = 64
+    share: Fraction = Fraction(1, 4)
 
 
 @dataclass(frozen=True)
@@ -35,13 +38,17 @@ class Wanted(Packet):
 
 
 class CuttingLink(Link):
-    """A port that cuts what finds no room, and sends heads first."""
+    """A port that cuts what finds no room, and sends heads first up to their share."""
 
     head_bytes = 0
+    share = Fraction(1)
     trimmed = 0
+    kept_back = 0
+    """How often a packet went before a head that waited."""
 
-    def prepare(self, head_bytes: int) -> None:
-        self.head_bytes = head_bytes
+    def prepare(self, head_bytes: int, share: Fraction) -> None:
+        self.head_bytes, self.share = head_bytes, share
+        self.of_heads, self.of_both = 0, 0
         self.heads: deque[Packet] = deque()
         self.sending: Packet | None = None
 
@@ -60,7 +67,17 @@ class CuttingLink(Link):
             self.begin()
 
     def begin(self) -> None:
-        first = self.heads or self.queue
+        if not (self.heads and self.queue):
+            self.of_heads, self.of_both = 0, 0
+            first = self.heads or self.queue
+        elif self.of_heads <= self.share * self.of_both:
+            first = self.heads
+            self.of_heads += first[0].octets
+            self.of_both += first[0].octets
+        else:
+            first = self.queue
+            self.of_both += first[0].octets
+            self.kept_back += 1
         if first:
             packet = self.sending = first.popleft()
             time = packet.octets * 8 * PS // self.rate_bps
@@ -116,7 +133,7 @@ class TrimNetwork(IrnNetwork):
         link = CuttingLink(
             self.world, self.setting.rate_bps, delay, self.setting.queue_bytes, self.arrive
         )
-        link.prepare(self.setting.head_bytes)
+        link.prepare(self.setting.head_bytes, self.setting.share)
         return link
 
     def hear(self, pair: QueuePair, packet: Packet) -> None:

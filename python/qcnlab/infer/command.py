@@ -15,6 +15,7 @@ from qcnlab.infer.progress import Line
 from qcnlab.infer.report import Report
 from qcnlab.infer.scoring import Judge
 from qcnlab.infer.searching import ROUNDS, Plan, Search
+from qcnlab.outputs import READING, writable
 from qcnlab.sweeps.executors import check_on, executor
 from qcnlab.text import counted
 
@@ -46,6 +47,8 @@ class Options:
 def infer(options: Options) -> tuple[dict[str, Any], str]:
     """Search; return JSON and text. Raises `BookError`, `FolderError`, `LawViolation`, `Error`."""
     check_on(options.on)
+    if options.page is not None:
+        writable(options.page, READING)
     book_folder = folder(options.book)
     whole = load(options.book)
     chosen = whole.only(tuple(options.wanted))

@@ -9,6 +9,7 @@ from qcnlab.book.comparisons import HOLDS
 from qcnlab.book.markdown import cells, header
 from qcnlab.infer.scoring import Scores, Verdicts, share, total
 from qcnlab.infer.searching import Outcome, best, departures
+from qcnlab.outputs import READING
 from qcnlab.text import counted, table
 
 if TYPE_CHECKING:
@@ -158,6 +159,7 @@ class Report:
         lines += ["", "## How far it can be trusted"]
         for paragraph in self._closing():
             lines += ["", paragraph]
+        lines += ["", READING.marks[0].decode()]
         return "\n".join(lines) + "\n"
 
     def _opening(self) -> str:
