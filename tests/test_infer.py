@@ -64,6 +64,15 @@ def test_every_value_of_the_book_says_why_and_each_dimension_what_it_asks() -> N
         assert dimension["sources"], dimension["name"]
 
 
+def test_a_single_row_has_the_dimensions_that_change_its_cases() -> None:
+    whole = load(ROOT / "book")
+    of_row, of_deck = (space.read(ROOT / "book", whole, [name]) for name in ("1.1", "deck001"))
+    assert 1 < of_row.size < of_deck.size
+    assert {d.name for d in of_row.dimensions} < {d.name for d in of_deck.dimensions}
+    with pytest.raises(BookError, match=r"the space of 7\.1 is empty"):
+        space.read(ROOT / "book", whole, ["7.1"])
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

@@ -56,7 +56,7 @@ def infer(options: Options) -> tuple[dict[str, Any], str]:
         raise BookError(
             f"{', '.join(options.wanted)}: no row has a claim, so nothing can be inferred"
         )
-    space = spaces.read(book_folder, chosen)
+    space = spaces.read(book_folder, whole, options.wanted)
     if options.dimensions:
         space = space.only(options.dimensions)
     held = dict(_held(space, text) for text in options.held)

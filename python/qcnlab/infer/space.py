@@ -142,8 +142,8 @@ def _near(name: str, names: Iterable[str]) -> str:
     return f"; did you mean '{near[0]}'?" if near else f"; there are: {', '.join(several)}"
 
 
-def read(book_folder: Path, book: Book) -> Space:
-    """Read the space of a book's folder, with the dimensions that touch claims of `book`.
+def read(book_folder: Path, book: Book, rows: Sequence[str] = ()) -> Space:
+    """Read the space of a book's folder, with what changes the cases of some of its rows, or all.
 
     Raises `BookError` if a value changes what is printed or changes no case, and if no dimension is
     left.
@@ -162,13 +162,16 @@ def read(book_folder: Path, book: Book) -> Space:
     for name in names:
         if names.count(name) > 1:
             raise BookError(f"{path}: there are two dimensions '{name}'")
+    chosen = book.only(tuple(rows)) if rows else book
+    book = book.only(tuple(chapter.name for chapter in chosen.chapters))
     touching = [d for d in dimensions if _touches(d, book)]
-    if not touching:
-        chapters = ", ".join(chapter.name for chapter in book.chapters)
-        raise BookError(f"{path}: the space of {chapters} is empty: no dimension changes its cases")
     for dimension in touching:
         _check(path, dimension, printed, book)
-    return Space(tuple(touching))
+    kept = [changing for d in touching if len((changing := _changing(d, chosen)).values) > 1]
+    if not kept:
+        of = ", ".join(rows or (chapter.name for chapter in chosen.chapters))
+        raise BookError(f"{path}: the space of {of} is empty: no dimension changes its cases")
+    return Space(tuple(kept))
 
 
 def _dimension(table: TomlTable) -> Dimension:
@@ -230,12 +233,28 @@ def _touches(dimension: Dimension, book: Book) -> bool:
     return any(dimension.cases.applies(chapter.name, case.name) for chapter, case in _claimed(book))
 
 
-def _check(path: Path, dimension: Dimension, printed: Sequence[Printed], book: Book) -> None:
-    cases = [
+def _cases(dimension: Dimension, book: Book) -> list[tuple[str, Case]]:
+    return [
         (chapter.name, case)
         for chapter, case in _claimed(book)
         if dimension.cases.applies(chapter.name, case.name)
     ]
+
+
+def _changing(dimension: Dimension, book: Book) -> Dimension:
+    """Return the dimension with the values that change cases of these rows."""
+    cases = _cases(dimension, book)
+    values = [
+        value
+        for index, value in enumerate(dimension.values)
+        if index == 0
+        or any(dimension.changed(chapter, case, index) is not case for chapter, case in cases)
+    ]
+    return replace(dimension, values=tuple(values))
+
+
+def _check(path: Path, dimension: Dimension, printed: Sequence[Printed], book: Book) -> None:
+    cases = _cases(dimension, book)
     for index, value in enumerate(dimension.values[1:], start=1):
         where = f"{path}: dimension '{dimension.name}', value '{value.name}'"
         if all(dimension.changed(chapter, case, index) is case for chapter, case in cases):
