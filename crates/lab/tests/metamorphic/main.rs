@@ -170,7 +170,7 @@ proptest! {
 }
 
 /// A star as links: the same names of nodes, so the same streams for ports. Flows have other names (`source1->sink`),
-/// and so other streams: nothing may be drawn for them.
+/// and so other streams: nothing may be drawn for them, the order of their events at one instant neither.
 fn graph(case: &Case, sink_links: &str, switches: &str) -> String {
     format!(
         "{}[topology]\nkind = \"graph\"\nrate = \"{} kb/s\"\n[[link]]\nfrom = \"source{{1..{}}}\"\nto = \"switch\"\n\
@@ -203,6 +203,8 @@ fn without_spread(text: &str, scheme: &str) -> String {
 proptest! {
     #![proptest_config(few())]
 
+    /// Ties are in port order. Drawn ties go by names, so that limiters that wake at one instant (FECN's all do) come in
+    /// another order where their flows are called otherwise. Ports and flows have the same numbers in both.
     #[test]
     fn a_star_is_a_graph(case in case()) {
         let case = undrawn(&case);
@@ -210,8 +212,8 @@ proptest! {
         let switch = format!("[[switch]]\noutput_buffer = \"{} KB\"\n", case.buffer);
         let as_graph = graph(&case, &link, &switch);
         for scheme in schemes() {
-            let star = once(&without_spread(&case.plain(), scheme), &[]);
-            let graph = once(&without_spread(&as_graph, scheme), &[]);
+            let [star, graph] =
+                [&case.plain(), &as_graph].map(|text| once(&without_spread(text, scheme), &["ties=port_order"]));
             same(&all_tables(), &star, &graph, scheme)?;
         }
     }
