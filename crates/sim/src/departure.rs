@@ -25,6 +25,9 @@ pub enum FrameFacts {
         flow: DataFacts,
         /// Whether it says that this one is missing: a negative acknowledgement of RoCE.
         negative: bool,
+        /// Whether it echoes a mark: where senders of RoCE hear marks from acknowledgements, of the packets that it
+        /// answers at least one was marked.
+        echo: bool,
     },
     /// A signal to a reaction point.
     Signal(SignalFacts),

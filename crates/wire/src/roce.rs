@@ -364,6 +364,9 @@ impl fmt::Display for RocePacket<'_> {
                 AethKind::Reserved(syndrome) => write!(f, " syndrome {syndrome:#04x}")?,
             }
             write!(f, " message {}", aeth.msn)?;
+            if self.bth.becn {
+                write!(f, " BECN")?;
+            }
         }
         write!(f, ", {} octets", self.payload.len())
     }

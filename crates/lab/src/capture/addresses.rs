@@ -5,6 +5,7 @@ use crate::scenario::Scenario;
 use qcnlab_schemes::SignalKind;
 use qcnlab_schemes::registry::{Config, catalogue};
 use qcnlab_sim::{FlowPlan, Traffic};
+use qcnlab_units::Bytes;
 use qcnlab_wire::{Cpid, MacAddress};
 use std::collections::HashMap;
 
@@ -47,8 +48,8 @@ pub(super) fn ip(node: u32) -> [u8; 4] {
 pub(super) enum Protocol {
     /// UDP to the discard port; the payload starts with the frame's number.
     Udp,
-    /// RoCEv2: schemes whose receivers answer with CNPs.
-    Roce,
+    /// RoCEv2: messages over queue pairs, and schemes whose receivers answer with CNPs.
+    Roce(Messages),
     /// TCP.
     Tcp {
         /// Octets of the stream in a full frame.
@@ -56,6 +57,36 @@ pub(super) enum Protocol {
         /// Segments before the last, and octets of the last; `None` for a stream without end.
         last: Option<(u32, u64)>,
     },
+}
+
+/// How packets of RoCE make up messages. A message has at most 2^31 octets (IBTA volume 1, chapter 9): what is longer,
+/// or has no end, is several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Messages {
+    /// Packets of the longest message.
+    longest: u32,
+    /// Packets in all; `None` for no end.
+    end: Option<u32>,
+}
+
+impl Messages {
+    /// Of packets with `payload` octets, `total` octets in all.
+    fn new(payload: Bytes, total: Option<Bytes>) -> Messages {
+        let payload = payload.get().max(1);
+        let packets = |total: Bytes| u32::try_from(total.get().div_ceil(payload)).ok().map(|packets| packets.max(1));
+        Messages { longest: ((1 << 31) / payload).max(1) as u32, end: total.and_then(packets) }
+    }
+
+    /// Whether this packet is the first of a message, and whether it is the last.
+    pub(super) fn first_and_last(&self, number: u32) -> (bool, bool) {
+        let position = number % self.longest;
+        (position == 0, position == self.longest - 1 || self.end == number.checked_add(1))
+    }
+
+    /// Messages that are whole before this packet.
+    pub(super) fn whole_before(&self, number: u32) -> u32 {
+        number / self.longest + u32::from(self.end == Some(number) && !number.is_multiple_of(self.longest))
+    }
 }
 
 /// How a flow looks on the wire.
@@ -75,7 +106,7 @@ impl FlowOnWire {
     pub(super) fn headers(&self, cn_tagged: bool, scheme_tagged: bool) -> u64 {
         let transport = match self.protocol {
             Protocol::Udp => UDP + NUMBER,
-            Protocol::Roce => UDP + ROCE,
+            Protocol::Roce(_) => UDP + ROCE,
             Protocol::Tcp { .. } => TCP,
         };
         TO_IPV4 + transport + if cn_tagged { CN_TAG } else { 0 } + if scheme_tagged { SCHEME_TAG } else { 0 }
@@ -86,7 +117,7 @@ impl FlowOnWire {
         match self.protocol {
             Protocol::Tcp { full, last: Some((before, last)) } if number > before => u64::from(before) * full + last,
             Protocol::Tcp { full, .. } => u64::from(number) * full,
-            Protocol::Udp | Protocol::Roce => 0,
+            Protocol::Udp | Protocol::Roce(_) => 0,
         }
     }
 }
@@ -109,8 +140,10 @@ pub(super) fn flows(scenario: &Scenario, fabric: &Fabric) -> Vec<FlowOnWire> {
         let mut on_wire = FlowOnWire { source, destination, rpid, port, protocol: Protocol::Udp };
         match &flow.traffic {
             Traffic::Tcp { .. } => on_wire.protocol = tcp(flow),
-            Traffic::Roce { .. } => on_wire.protocol = Protocol::Roce,
-            _ if roce => on_wire.protocol = Protocol::Roce,
+            Traffic::Roce { config, total } => {
+                on_wire.protocol = Protocol::Roce(Messages::new(config.payload, *total));
+            }
+            other if roce => on_wire.protocol = Protocol::Roce(Messages::new(flow.frame, other.total())),
             _ => {}
         }
         on_wire

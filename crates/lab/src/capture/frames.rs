@@ -109,7 +109,7 @@ impl Translator {
         self.comment.clear();
         let (written, headers) = match departure.frame {
             FrameFacts::Data(data) => self.data_frame(data)?,
-            FrameFacts::Ack { flow, negative } => self.acknowledgement(flow, negative)?,
+            FrameFacts::Ack { flow, negative, echo } => self.acknowledgement(flow, negative, echo)?,
             FrameFacts::Signal(signal) => self.signal(signal)?,
             FrameFacts::Probe { flow, probe } => {
                 let cpid = match probe.kind {
@@ -143,18 +143,18 @@ impl Translator {
         let size = written.max(facts.size.get() as usize);
         self.octets[written..size].fill(0);
         // The invariant CRC stands behind the data.
-        let before_data = if on_wire.protocol == Protocol::Roce { headers - 4 } else { headers };
+        let before_data = if matches!(on_wire.protocol, Protocol::Roce(_)) { headers - 4 } else { headers };
         Ok((size, (before_data as usize).min(size)))
     }
 
     fn scheme_tag(&self, facts: &DataFacts, protocol: Protocol) -> Option<SchemeTag> {
-        let mark = if protocol == Protocol::Roce { 0 } else { facts.mark };
+        let mark = if matches!(protocol, Protocol::Roce(_)) { 0 } else { facts.mark };
         let limited_by = facts.limited_by.map(|cp| self.cpid(CpId(cp)));
         let tag = SchemeTag { probe: facts.asks_bandwidth, mark, limited_by };
         (tag != SchemeTag { probe: false, mark: 0, limited_by: None }).then_some(tag)
     }
 
-    fn acknowledgement(&mut self, facts: DataFacts, negative: bool) -> Result<(usize, usize), WireError> {
+    fn acknowledgement(&mut self, facts: DataFacts, negative: bool, echo: bool) -> Result<(usize, usize), WireError> {
         let flow = self.flows[facts.flow as usize];
         let position = 1u32.wrapping_add(flow.stream_position(facts.number) as u32);
         let header = TcpHeader {
@@ -163,7 +163,10 @@ impl Translator {
             ..TcpHeader::new(TCP_PORT, flow.port, 1, u16::MAX)
         };
         let segment = match flow.protocol {
-            Protocol::Roce => roce_acknowledgement(flow, facts.number, negative),
+            Protocol::Roce(messages) => {
+                let msn = messages.whole_before(facts.number) & 0x00FF_FFFF;
+                roce_acknowledgement(flow, facts.number, msn, (negative, echo))
+            }
             Protocol::Tcp { .. } | Protocol::Udp => Segment::Tcp { header, reserved: 0, payload: &[] },
         };
         let payload = ipv4(flow.destination, flow.source, IpEcn::ZERO, segment)?;
@@ -334,9 +337,15 @@ fn data_frame<'a>(
             };
             (IpEcn::ZERO, Segment::Tcp { header, reserved: 0, payload: &data[..length as usize] })
         }
-        Protocol::Roce => {
+        Protocol::Roce(messages) => {
+            let opcode = match messages.first_and_last(facts.number) {
+                (true, true) => RoceOpcode::RC_SEND_ONLY,
+                (true, false) => RoceOpcode::RC_SEND_FIRST,
+                (false, false) => RoceOpcode::RC_SEND_MIDDLE,
+                (false, true) => RoceOpcode::RC_SEND_LAST,
+            };
             let bth = Bth {
-                opcode: RoceOpcode::RC_SEND_MIDDLE,
+                opcode,
                 partition: 0xFFFF,
                 destination_qp: flow.port.into(),
                 psn: facts.number & 0x00FF_FFFF,
@@ -363,18 +372,19 @@ fn data_frame<'a>(
 }
 
 /// An acknowledgement of everything before packet `expected`, from the destination of a flow. A negative one has the
-/// number of the packet that is missing, a positive one that of the last before it.
-fn roce_acknowledgement(flow: FlowOnWire, expected: u32, negative: bool) -> Segment<'static> {
+/// number of the packet that is missing, a positive one that of the last before it. A mark is echoed as BECN.
+fn roce_acknowledgement(flow: FlowOnWire, expected: u32, msn: u32, (negative, echo): (bool, bool)) -> Segment<'static> {
     let bth = Bth {
         opcode: RoceOpcode::RC_ACKNOWLEDGE,
         partition: 0xFFFF,
         destination_qp: flow.port.into(),
+        becn: echo,
         psn: if negative { expected } else { expected.wrapping_sub(1) } & 0x00FF_FFFF,
         ..Bth::default()
     };
     // No credit count: 31.
     let kind = if negative { AethKind::Nak(NakCode::SEQUENCE_ERROR) } else { AethKind::Ack { credits: 31 } };
-    let aeth = Aeth { kind, msn: 0 };
+    let aeth = Aeth { kind, msn };
     let packet = RocePacket { bth, extension: RoceExtension::Aeth(aeth), payload: &[], icrc: Some([0; 4]) };
     udp(flow.port, RocePacket::UDP_PORT, UdpPayload::Roce(packet))
 }

@@ -159,3 +159,6 @@ fn matching(fabric: &Fabric, text: &str) -> Result<Vec<u32>, RunError> {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod message_tests;

@@ -13,7 +13,7 @@ use crate::ids::{FlowId, Id, IdVec, LimiterId, PortId, QueuesId};
 use crate::packets::AckKind;
 use crate::priority_queues::PauseFrame;
 use crate::source::Source;
-use qcnlab_schemes::Signal;
+use qcnlab_schemes::{EventKind, Signal};
 use qcnlab_units::{Bytes, Instant};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -179,16 +179,17 @@ impl Engine {
     fn facts_of(&self, frame: Frame) -> FrameFacts {
         use super::signals::ControlFrame;
         let mut flow = data_facts(self.network.flow_of(&frame), &frame);
-        let mut negative = false;
+        let (mut negative, mut echo) = (false, false);
         if frame.is(flag::SEGMENT | flag::ACK)
-            && matches!(self.senders.flows[self.network.flow_of(&frame)].source, Source::Roce(_))
+            && let Source::Roce(pair) = &self.senders.flows[self.network.flow_of(&frame)].source
         {
             let packet = self.network.packets.get(frame.packet());
             flow.number = if frame.is(flag::ACK) { packet.expected } else { packet.number };
             negative = packet.kind != AckKind::Positive;
+            echo = frame.is(flag::ACK) && packet.marked > 0 && pair.hears(EventKind::Acknowledgement);
         }
         if frame.is(flag::ACK) {
-            return FrameFacts::Ack { flow, negative };
+            return FrameFacts::Ack { flow, negative, echo };
         }
         if !frame.is(flag::CONTROL) {
             return FrameFacts::Data(flow);

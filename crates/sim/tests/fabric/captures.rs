@@ -83,7 +83,7 @@ fn segments_and_acknowledgements_of_tcp_have_their_own_numbers() {
         .iter()
         .map(|row| match row.frame {
             FrameFacts::Data(facts) => (row.at.ps() / 100, row.port, facts.segment, facts.number),
-            FrameFacts::Ack { flow, negative: false } => (row.at.ps() / 100, row.port, false, flow.number),
+            FrameFacts::Ack { flow, negative: false, .. } => (row.at.ps() / 100, row.port, false, flow.number),
             _ => panic!("{row:?}"),
         })
         .collect();

@@ -118,7 +118,7 @@ fn answers(recovery: QpRecovery, trim: bool) -> Vec<(u64, u32, bool)> {
 fn captured(net: Net, receiver: u32) -> Vec<(u64, u32, bool)> {
     let mut rows = Vec::new();
     let mut sink = |departure: &Departure| {
-        let FrameFacts::Ack { flow, negative } = departure.frame else { panic!("{departure:?}") };
+        let FrameFacts::Ack { flow, negative, .. } = departure.frame else { panic!("{departure:?}") };
         rows.push((departure.at.ps() / 100, flow.number, negative));
         ControlFlow::Continue(())
     };
