@@ -10,10 +10,14 @@ import pytest
 
 from qcnlab.book import completion, hotspot, models
 from qcnlab.book.cases import Hot
-from qcnlab.book.traces import Traces
+from qcnlab.book.traces import Losses, Traces
+from qcnlab.book.view import View
 
 if TYPE_CHECKING:
     from qcnlab.results import Result
+
+
+NONE = Losses(np.zeros(0), np.zeros(0), np.zeros(0))
 
 
 def view(flows: dict[str, list[float]], named: str = "", limit: float | None = None) -> Any:
@@ -24,11 +28,11 @@ def view(flows: dict[str, list[float]], named: str = "", limit: float | None = N
         np.arange(10, dtype=np.float64) * 10,
         bins,
         {name: np.array(rates) for name, rates in flows.items()},
-        np.zeros(0),
-        np.zeros(0),
+        NONE,
+        NONE,
     )
     hot = Hot(0.0, 0.1, 0.1, 10.0, 100.0, "", 10.0, 10.0)
-    return hotspot.View(traces, hot, (0.0, 0.1), 1.0, 1.0, named, limit)
+    return View(traces, hot, (0.0, 0.1), 1.0, 1.0, named, limit)
 
 
 OF = {name: shape.of for name, shape in hotspot.MEASURES.items()}

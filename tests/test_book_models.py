@@ -12,7 +12,7 @@ import pytest
 
 from made_up_book import INF, book, claim, row
 from qcnlab.book import completion, derived, models
-from qcnlab.book.traces import Traces
+from qcnlab.book.traces import Losses, Traces
 
 
 def test_entries_of_the_reviewer_end_where_the_next_begins(tmp_path: Path) -> None:
@@ -80,9 +80,10 @@ def flows_of(
     """Return a run of one endless flow with these rates, in bins of `step` s, and a visitor."""
     frame = pl.DataFrame(visitor)
     bins = np.arange(len(rates), dtype=np.float64) * step
+    none = Losses(np.zeros(0), np.zeros(0), np.zeros(0))
     one = Traces(
         np.zeros(0), np.zeros(0), bins,
-        {"visitor": np.zeros(len(rates)), "endless": np.array(rates)}, np.zeros(0), np.zeros(0),
+        {"visitor": np.zeros(len(rates)), "endless": np.array(rates)}, none, none,
     )  # fmt: skip
     monkeypatch.setattr(completion, "traces", lambda _: [one])
     monkeypatch.setattr(completion, "facts", lambda _: SimpleNamespace(throughput_bin_s=step))

@@ -14,7 +14,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from tests.test_rust_layers import NOT_CODE, TESTS
+from test_rust_layers import NOT_CODE, TESTS
 
 SOURCES = Path(__file__).parent.parent / "crates" / "sim" / "src"
 # Files in circles of calls, arrows from file to file in them, and methods of `Engine`.

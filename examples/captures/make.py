@@ -56,7 +56,7 @@ def blocks(capture: bytes) -> Iterator[tuple[int, bytes]]:
         at += length
 
 
-def is_message(octets: bytes) -> bool:
+def is_message(octets: bytes | bytearray) -> bool:
     """Whether a frame is a CNM behind a tag and a CN-TAG."""
     return octets[16:18] == b"\x22\xe9" and octets[20:22] == b"\x22\xe7"
 
@@ -67,7 +67,8 @@ def changed(capture: bytes, change: Callable[[bytearray, int], bool]) -> bytes:
     `change` has a frame's octets and the number of the message that it is, 0 if it is none. A
     message crosses two links; both copies have its number.
     """
-    written, seen = [], {}
+    written: list[bytes] = []
+    seen: dict[bytes, int] = {}
     for kind, block in blocks(capture):
         if kind != ENHANCED_PACKET:
             written.append(block)
