@@ -21,6 +21,10 @@ pub(crate) const IF_TSRESOL: u16 = 9;
 pub(crate) const IF_FCSLEN: u16 = 13;
 pub(crate) const IF_TSOFFSET: u16 = 14;
 pub(crate) const EPB_FLAGS: u16 = 2;
+/// The lowest of the four bits of a frame's flags that count the octets of its FCS.
+pub(crate) const FLAGS_FCS: u32 = 5;
+/// Whether a classic pcap says how long the FCS of its frames is.
+pub(crate) const PCAP_FCS: u32 = 1 << 26;
 pub(crate) const ISB_RECEIVED: u16 = 4;
 pub(crate) const ISB_DROPPED: u16 = 5;
 pub(crate) const ISB_DROPPED_BY_SYSTEM: u16 = 7;

@@ -17,9 +17,10 @@ pub struct CapturedFrame<'a> {
     pub interface: InterfaceId,
     /// When, in nanoseconds from the capture's own zero, rounded down; `None` where the capture does not say.
     pub time_ns: Option<u64>,
-    /// Its octets, as many as the capture kept.
+    /// Its octets without FCS, as many as the capture kept.
     pub octets: &'a [u8],
-    /// Octets it had on the wire.
+    /// Octets it had on the wire, without FCS. A capture says whether its frames have one; where it does not, they are
+    /// taken to have none.
     pub wire_len: u32,
     /// Which way it went, where the capture says so.
     pub direction: Option<Direction>,
@@ -49,6 +50,8 @@ struct Known {
     link_type: u32,
     units_per_second: u64,
     offset_s: i64,
+    /// Octets of FCS at the end of its frames.
+    fcs_len: u32,
 }
 
 /// Where the parts of a frame stand in the buffer.
@@ -116,27 +119,34 @@ impl<R: Read> CaptureReader<R> {
         let time_ns = located.stamp.and_then(|stamp| known.time_ns(stamp));
         let block = self.source.block();
         let octets = &block[located.octets];
-        let (mut direction, mut comment) = (None, "");
+        let (mut direction, mut comment, mut fcs_len) = (None, "", known.fcs_len);
         let order = self.format.order();
         for (code, value) in (Options { order, octets: &block[located.options] }) {
             match (code, value) {
                 (OPT_COMMENT, text) => comment = std::str::from_utf8(text).unwrap_or(""),
                 (EPB_FLAGS, &[a, b, c, d]) => {
-                    direction = match order.u32([a, b, c, d]) & 3 {
+                    let flags = order.u32([a, b, c, d]);
+                    direction = match flags & 3 {
                         1 => Some(Direction::Received),
                         2 => Some(Direction::Sent),
                         _ => None,
+                    };
+                    // What a frame says of its FCS counts more than what its interface says; 0 is nothing.
+                    fcs_len = match flags >> FLAGS_FCS & 0xF {
+                        0 => fcs_len,
+                        len => len,
                     };
                 }
                 _ => {}
             }
         }
+        let wire_len = located.wire_len.max(octets.len() as u32).saturating_sub(fcs_len);
         Ok(Some(CapturedFrame {
             number,
             interface: InterfaceId(located.interface),
             time_ns,
-            octets,
-            wire_len: located.wire_len.max(octets.len() as u32),
+            octets: &octets[..octets.len().min(wire_len as usize)],
+            wire_len,
             direction,
             comment,
         }))
@@ -147,9 +157,12 @@ impl<R: Read> CaptureReader<R> {
         self.take_block(24)?;
         let order = self.format.order();
         let header = self.source.block();
-        let (snap_len, link_type) = (order.u32_at(header, 16), order.u32_at(header, 20) & 0x0FFF_FFFF);
+        let (snap_len, network) = (order.u32_at(header, 16), order.u32_at(header, 20));
         let interface = Interface { snap_len, ..Interface::default() };
-        self.interfaces.push(Known { interface, link_type, units_per_second, offset_s: 0 });
+        // 16 bits of link type; where bit 26 says so, the highest four are the FCS, in units of 16 bits.
+        let fcs_len = if network & PCAP_FCS == 0 { 0 } else { (network >> 28) * 2 };
+        let link_type = network & 0xFFFF;
+        self.interfaces.push(Known { interface, link_type, units_per_second, offset_s: 0, fcs_len });
         Ok(self)
     }
 
@@ -316,6 +329,7 @@ impl Known {
             link_type: order.u16([block[8], block[9]]).into(),
             units_per_second: 1_000_000,
             offset_s: 0,
+            fcs_len: 0,
         };
         let text = |value: &[u8]| {
             String::from_utf8_lossy(&value[..value.len().min(CaptureReader::<io::Empty>::MAX_TEXT)]).into_owned()
@@ -328,6 +342,8 @@ impl Known {
                 (IF_SPEED, value) => {
                     known.interface.speed = value.try_into().ok().map(|speed| BitRate::bps(order.u64(speed)));
                 }
+                // In octets; older drafts of the format had bits.
+                (IF_FCSLEN, &[len]) => known.fcs_len = u32::from(if len < 16 { len } else { len / 8 }),
                 (IF_TSOFFSET, value) => known.offset_s = value.try_into().map_or(0, |offset| order.u64(offset) as i64),
                 (IF_TSRESOL, &[code]) => {
                     let exponent = u32::from(code & 0x7F);

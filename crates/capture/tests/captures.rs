@@ -454,3 +454,80 @@ proptest! {
         refusal(&file);
     }
 }
+
+/// What one frame of a file has: octets that were kept, and length.
+fn only_frame(file: &[u8]) -> (Vec<u8>, u32) {
+    let mut reader = CaptureReader::new(file).unwrap();
+    let frame = reader.next_frame().unwrap().unwrap();
+    (frame.octets.to_vec(), frame.wire_len)
+}
+
+/// Of a frame of 20 octets that ends with a FCS of 4, `kept` are in the file. An interface may say so, in octets or, as
+/// older drafts, in bits, and a frame's own flags, which win unless they say nothing.
+#[test]
+fn a_check_sequence_is_left_out_where_the_capture_tells_it() {
+    let octets: Vec<u8> = (1..=20).collect();
+    let file = |kept: usize, of_interface: Option<u8>, flags: Option<u32>| {
+        let mut file = capture(&[]);
+        // The section stays; the interface is written by hand.
+        file.truncate(u32::from_le_bytes(file[4..8].try_into().unwrap()) as usize);
+        let mut block = |kind: u32, body: &[u8], options: &[(u16, &[u8])]| {
+            let mut all = body.to_vec();
+            for (code, value) in options {
+                all.extend(code.to_le_bytes());
+                all.extend((value.len() as u16).to_le_bytes());
+                all.extend(*value);
+                all.resize(all.len().next_multiple_of(4), 0);
+            }
+            let len = (all.len() as u32 + 12).to_le_bytes();
+            file.extend([&kind.to_le_bytes()[..], &len, &all, &len].concat());
+        };
+        let fcs_len = of_interface.map(|len| [len]);
+        let options: Vec<(u16, &[u8])> = fcs_len.iter().map(|len| (13, &len[..])).collect();
+        block(1, &[1, 0, 0, 0, 0, 0, 0, 0], &options);
+        let mut body: Vec<u8> = [0, 0, 0, kept as u32, 20].iter().flat_map(|n: &u32| n.to_le_bytes()).collect();
+        body.extend(&octets[..kept]);
+        body.resize(body.len().next_multiple_of(4), 0);
+        let flags = flags.map(u32::to_le_bytes);
+        let options: Vec<(u16, &[u8])> = flags.iter().map(|flags| (2, &flags[..])).collect();
+        block(6, &body, &options);
+        file
+    };
+    for (of_interface, flags, fcs) in [
+        (None, None, 0),
+        (Some(0), None, 0),
+        (Some(4), None, 4),
+        (Some(32), None, 4),
+        (Some(2), None, 2),
+        (None, Some(4 << 5 | 1), 4),
+        (Some(4), Some(2), 4),
+        (Some(0), Some(4 << 5 | 2), 4),
+        (Some(4), Some(2 << 5), 2),
+        (Some(255), None, 20),
+    ] {
+        for kept in [20, 18, 14, 0] {
+            let (said, len) = only_frame(&file(kept, of_interface, flags));
+            let whole = 20 - fcs;
+            assert_eq!(
+                (&said[..], len),
+                (&octets[..kept.min(whole)], whole as u32),
+                "{of_interface:?} {flags:?} {kept}"
+            );
+        }
+    }
+}
+
+/// In classic pcap the highest four bits beside the link type are the FCS, in units of 16 bits, if bit 26 is set.
+#[test]
+fn a_check_sequence_in_classic_pcap() {
+    for (network, fcs) in [(1u32, 0), (0x2400_0001, 4), (0x1400_0001, 2), (0x2000_0001, 0), (0x0400_0001, 0)] {
+        for big in [false, true] {
+            let word = |n: u32| if big { n.to_be_bytes() } else { n.to_le_bytes() };
+            let mut file: Vec<u8> =
+                [0xA1B2_C3D4, 0, 0, 0, 65_535, network, 1, 0, 8, 8].into_iter().flat_map(word).collect();
+            file.extend(1..=8);
+            let (said, len) = only_frame(&file);
+            assert_eq!((said.len(), len as usize), (8 - fcs, 8 - fcs), "{network:#x}");
+        }
+    }
+}

@@ -78,6 +78,8 @@ struct Told {
 }
 
 struct CpReading {
+    /// Octets of each frame that the capture does not show and the port counts.
+    uncaptured: i64,
     queue: PortQueue,
     judges: Vec<CpJudge>,
     steps: BinaryHeap<Reverse<(i64, u8, u64)>>,
@@ -238,6 +240,7 @@ fn read(
     };
     let close = 2 * (options.tolerances.stamps.ps() as i64 + survey.resolution);
     let mut pass = CpReading {
+        uncaptured: options.tolerances.uncaptured_for(survey.is_ours()) as i64,
         queue: PortQueue::new(departures, close).with_room(room),
         judges,
         steps: BinaryHeap::new(),
@@ -287,7 +290,7 @@ impl CpReading {
                 let passed = |at: i64| Arrived {
                     frame: frame.number,
                     at,
-                    size: i64::from(frame.wire_len),
+                    size: i64::from(frame.wire_len) + self.uncaptured,
                     source: header.source,
                     destination: header.destination,
                     rpid: header.rpid,

@@ -1,0 +1,90 @@
+"""Captures as other programs write them: no comments, no statistics, frames with FCS or without."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pcapng
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+NANOSECONDS = 0xA1B23C4D
+ETHERNET = 1
+SPEED, FCS_LENGTH = 8, 13
+FCS = 4
+DIRECTIONS = {"": 0, "received": 1, "sent": 2}
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a program writes its captures."""
+
+    classic: bool = False
+    """Whether as classic pcap, of one interface."""
+    has_fcs: bool = False
+    """Whether the frames end with it."""
+    of_interface: int | None = None
+    """Octets of it that the interface tells; of classic pcap, its header."""
+    of_frame: int = 0
+    """Octets of it that each frame tells."""
+    snap: int | None = 128
+    """Octets that are kept; all if `None`."""
+
+
+def option(code: int, value: bytes) -> bytes:
+    """Return an option of a block."""
+    return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
+
+
+def block(kind: int, body: bytes) -> bytes:
+    """Return a block of pcapng."""
+    length = struct.pack("<I", len(body) + 12)
+    return struct.pack("<I", kind) + length + body + length
+
+
+def without_fcs(frame: pcapng.CapturedFrame) -> pcapng.CapturedFrame:
+    """Return a frame whose last 4 octets stood for the FCS, as a capture without it has it."""
+    whole = frame.length - FCS
+    return replace(frame, octets=frame.octets[:whole], length=whole)
+
+
+def write(
+    file: Path, frames: Iterable[pcapng.CapturedFrame], form: Form, rates_bps: dict[str, int]
+) -> None:
+    """Write frames that have no FCS; `rates_bps` has the interfaces and their rates."""
+    names = list(rates_bps)
+    if form.classic:
+        told = 0 if form.of_interface is None else form.of_interface // 2 << 28 | 1 << 26
+        header = (NANOSECONDS, 2, 4, 0, 0, form.snap or 65_535, ETHERNET | told)
+        written = [struct.pack("<IHHiIII", *header)]
+    else:
+        written = [block(pcapng.SECTION, struct.pack("<IHHq", pcapng.LITTLE_ENDIAN, 1, 0, -1))]
+        for name, rate in rates_bps.items():
+            options = option(pcapng.NAME_OF_INTERFACE, name.encode())
+            options += option(SPEED, struct.pack("<Q", rate)) + option(pcapng.RESOLUTION, b"\x09")
+            if form.of_interface is not None:
+                options += option(FCS_LENGTH, bytes([form.of_interface]))
+            head = struct.pack("<HHI", ETHERNET, 0, form.snap or 0)
+            written.append(block(pcapng.INTERFACE, head + options))
+    for frame in frames:
+        octets, length = frame.octets, frame.length
+        if form.has_fcs:
+            octets += bytes(length - len(octets))
+            octets += struct.pack("<I", zlib.crc32(octets))
+            length += FCS
+        octets = octets[: form.snap]
+        if form.classic:
+            stamp = divmod(frame.time_ns, 10**9)
+            written.append(struct.pack("<IIII", *stamp, len(octets), length) + octets)
+            continue
+        stamp = frame.time_ns >> 32, frame.time_ns & 0xFFFFFFFF
+        head = struct.pack("<IIIII", names.index(frame.port), *stamp, len(octets), length)
+        flags = form.of_frame << 5 | (DIRECTIONS[frame.direction] if form.of_frame else 0)
+        options = option(pcapng.FLAGS, struct.pack("<I", flags)) if flags else b""
+        written.append(block(pcapng.FRAME, head + octets + bytes(-len(octets) % 4) + options))
+    file.write_bytes(b"".join(written))
