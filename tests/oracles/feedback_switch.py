@@ -25,6 +25,8 @@ class FeedbackSetting(Setting):
     """Parameters of QCN, as deck 001 has them but for shorter cycles. Times in ps."""
 
     cnm_first: bool
+    count_discarded: bool = False
+    """Whether frames that find a queue full count, and may be the sample."""
     frame_bytes: int = 1500
     cnm_bytes: int = 64
     set_point: int = 33_000
@@ -85,7 +87,7 @@ class Port(Link):
         return self.octets - other
 
     def sample(self, s: FeedbackSetting, octets: int) -> tuple[int, int, int] | None:
-        """Count a frame that is queued. At a sample return feedback, offset and growth."""
+        """Count a frame. At a sample return feedback, offset and growth of what is queued."""
         self.left -= octets
         if self.left >= 0:
             return None
@@ -239,7 +241,8 @@ class Network:
         port.send(packet)
         if port.octets == before:
             self.drops += 1
-            return
+            if not self.s.count_discarded:
+                return
         sample = port.sample(self.s, packet.octets)
         if sample is None or sample[0] == 0:
             return

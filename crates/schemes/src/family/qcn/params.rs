@@ -95,7 +95,10 @@ params! {
         quantizer: Quantizer, "", Range::ANY;
         /// Whether the queue length at a sample counts the arriving frame.
         count_arriving: bool, "", Range::ANY;
-        /// Whether discarded frames count towards the sampling interval and may be sampled.
+        /// Whether discarded frames count towards the sampling interval and may be sampled. False: only octets that are
+        /// enqueued count, as cpSampleBase says. True: a frame that a full queue discards is sampled as others are, and its
+        /// source gets feedback on the queue at its limit. QCN discards a twentieth as many frames at deck 001's hotspot
+        /// then, and up to twice as many where a buffer of thirty set points or more overflows.
         count_discarded: bool, "", Range::ANY;
         /// Whether frames without a CN-TAG get messages.
         notify_untagged: bool, "", Range::ANY;

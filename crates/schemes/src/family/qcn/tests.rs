@@ -135,6 +135,24 @@ fn readings_of_the_sample() {
     assert_ne!(sample(&mut QcnCp::new(tagged_only, CpId(0)), 60_000, &tagged), CpAction::Nothing);
 }
 
+/// A full queue of 150 KB discards frames. Offset: 33 000 - 150 000 = -117 000, the discarded frame not counted. Growth
+/// from 120 000: 30 000. Fb = 117 000 + 2 * 30 000 = 177 000, beyond full scale: 63. At the next sample the growth is 0:
+/// 117 000 * 63 / 165 000 = 44.67. After 63 the interval is 18.5 KB, 12 frames of 1500 octets and the one that is sampled.
+#[test]
+fn a_discarded_frame_is_sampled_as_others_are() {
+    let counting = QcnCpParams { count_discarded: true, jitter_width: 0.0, ..CP_DECK001 };
+    let mut cp = QcnCp::new(counting, CpId(0));
+    assert_ne!(sample(&mut cp, 120_000, &arrival(true)), CpAction::Nothing);
+    let told: Vec<CpAction> =
+        (0..26).map(|_| cp.on_arrival(ms(0), &arrival(false), queue(150_000), &mut dice())).collect();
+    let cnm = |quantized_fb, q_delta| Cnm { cp: CpId(0), quantized_fb, q_offset: -117_000, q_delta };
+    let samples = [(12, cnm(63, 30_000)), (25, cnm(44, 0))];
+    for (frame, action) in told.iter().enumerate() {
+        let sampled = samples.iter().find(|(at, _)| *at == frame);
+        assert_eq!(*action, sampled.map_or(CpAction::Nothing, |(_, cnm)| CpAction::Send(Signal::Cnm(*cnm))), "{frame}");
+    }
+}
+
 /// Full feedback at 10 Gb/s: 10 000 * (1 - 63/128) = 5078.125; then half the way to 10 000 each cycle.
 #[test]
 fn fast_recovery_after_full_feedback() {
