@@ -113,3 +113,20 @@ def test_a_search_draws_from_its_seed(short: qcnlab.Scenario) -> None:
     first = qcnlab.run(short, reps=1, seed=0).metric(QUEUE)
     assert zero[0] == ({}, (first,))
     assert tuned(MOST_SEED)[0] == ({}, (qcnlab.run(short, reps=1, seed=MOST_SEED).metric(QUEUE),))
+
+
+@pytest.mark.parametrize("seed", [2**63, MOST_SEED, MOST_SEED + 1])
+def test_a_key_beyond_the_numbers_of_toml_is_refused(short: qcnlab.Scenario, seed: int) -> None:
+    for made in (
+        lambda: short.with_(f"seed={seed}"),
+        lambda: short.with_({"seed": seed}),
+        lambda: qcnlab.Scenario.from_toml(
+            short.to_toml().replace("\nseed = 1\n", f"\nseed = {seed}\n")
+        ),
+        lambda: qcnlab.Scenario.from_dict({**short.to_dict(), "seed": seed}),
+    ):
+        with pytest.raises(qcnlab.ScenarioError, match="a whole number is expected"):
+            made()
+    # The same number as an argument of the run is exact.
+    if seed <= MOST_SEED:
+        assert qcnlab.run(short, reps=1, seed=seed).summary["seed"] == seed

@@ -100,8 +100,8 @@ FEATURES = (
     Subject(
         "Feedback as frames",
         "crates/sim/tests/probes.rs",
-        second="CNMs through a switch, with data or before it, of frames that a full queue discards as "
-        "of others, are made, heard and obeyed at the same picosecond",
+        second="CNMs through a switch, with data or before it, of frames that a full queue "
+        "discards as of others, are made, heard and obeyed at the same picosecond",
     ),
     Subject(
         "TCP Reno, NewReno",

@@ -61,6 +61,10 @@ pub(crate) struct DocumentEntry {
     pub(crate) node: Arc<DocumentNode>,
 }
 
+/// What a whole number is called that TOML has no room for.
+const ABOVE_ALL: &str = "a whole number above 9223372036854775807";
+const BELOW_ALL: &str = "a whole number below -9223372036854775808";
+
 impl Content {
     /// What to call it in a message.
     pub(crate) fn words(&self) -> String {
@@ -181,7 +185,7 @@ pub(crate) fn toml_scalar(value: &toml::de::DeValue<'_>) -> Content {
         DeValue::String(text) => Content::Scalar(Scalar::Text(text.clone().into_owned())),
         DeValue::Integer(n) => match i64::from_str_radix(n.as_str(), n.radix()) {
             Ok(n) => Content::Scalar(Scalar::Integer(n)),
-            Err(_) => Content::Foreign("a whole number of more than 64 bits"),
+            Err(_) => Content::Foreign(if n.as_str().starts_with('-') { BELOW_ALL } else { ABOVE_ALL }),
         },
         DeValue::Float(x) => match x.as_str().parse() {
             Ok(x) => Content::Scalar(Scalar::Real(x)),
@@ -217,6 +221,7 @@ fn json_node(value: &serde_json::Value, path: &str) -> DocumentNode {
         Value::Bool(b) => Content::Scalar(Scalar::Flag(*b)),
         Value::Number(n) => match (n.as_i64(), n.as_f64()) {
             (Some(n), _) => Content::Scalar(Scalar::Integer(n)),
+            (None, _) if n.is_u64() => Content::Foreign(ABOVE_ALL),
             (None, Some(x)) => Content::Scalar(Scalar::Real(x)),
             (None, None) => Content::Foreign("no number"),
         },
@@ -248,6 +253,7 @@ pub(crate) fn scalar(text: &str) -> Content {
     }
     match toml::de::DeValue::parse(text.trim()).map(|value| toml_scalar(value.get_ref())) {
         Ok(Content::Scalar(scalar)) => Content::Scalar(scalar),
+        Ok(Content::Foreign(words)) if [ABOVE_ALL, BELOW_ALL].contains(&words) => Content::Foreign(words),
         _ => Content::Scalar(Scalar::Text(text.trim().to_owned())),
     }
 }
