@@ -79,9 +79,7 @@ BAD = {
     "another scheme": (("--scheme", "ecm"), "conform knows qcn, qcn_byte_counter and qcn_timer"),
     "no scheme": (("--scheme", "qnc"), "there is no scheme qnc"),
     "no preset": (("--preset", "DECK01"), "DECK001, IEEE_8021Q"),
-    "eight bits": (
-        ("--scheme", "qcn_byte_counter", "--preset", "IBM_ZRL"), "no standard frame shows"
-    ),
+    "each frame sampled": (("-s", "cp.sampling=each_frame"), "conform follows sampling by octets"),
     "a key that is none": (("-s", "rp.gdd=1"), "gd"),
     "no interface": (("--interface", "core"), "there are source1->switch, source2->switch"),
     "octets for bits": (("--rate", "10 GB/s"), "write it as in '10 Gb/s'"),

@@ -45,14 +45,6 @@ pub enum ConformError {
         "the scheme {0} sends no CNMs of 802.1Q or reacts by other rules; conform knows qcn, qcn_byte_counter and qcn_timer"
     )]
     NotQcn(String),
-    /// Feedback that a frame has no room for.
-    #[error("{law} has {bits} bits of feedback, and a CNM carries 6: no standard frame shows what it does")]
-    NoStandardFrame {
-        /// The scheme and preset.
-        law: String,
-        /// The bits.
-        bits: u32,
-    },
     /// No interface has this name.
     #[error("no interface is called {name}; there {}", if all.len() == 1 { format!("is {}", all.join(", ")) } else { format!("are {}", all.join(", ")) })]
     NoInterface {

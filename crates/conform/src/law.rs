@@ -18,6 +18,9 @@ pub(super) struct QcnLaw {
 }
 
 impl QcnLaw {
+    /// Bits of feedback that a CNM carries.
+    const CARRIED_BITS: u32 = 6;
+
     /// The law that the options name.
     pub(super) fn of(options: &ConformOptions) -> Result<QcnLaw, ConformError> {
         let unknown = |text: String| ConformError::Law(text.strip_prefix("error: ").unwrap_or(&text).to_owned());
@@ -46,12 +49,6 @@ impl QcnLaw {
 
     fn from_config(config: &Config, name: String) -> Result<QcnLaw, ConformError> {
         let Config::Qcn { cp, rp, .. } = config else { return Err(ConformError::NotQcn(config.name().to_owned())) };
-        if cp.fb_bits > 6 {
-            return Err(ConformError::NoStandardFrame { law: name, bits: cp.fb_bits });
-        }
-        if rp.drift.drift_every > Span::ZERO {
-            return Err(ConformError::Law(format!("{name} has a drift timer, which conform does not follow")));
-        }
         if cp.sampling != Sampling::Octets {
             return Err(ConformError::Law(format!(
                 "{name} samples each frame by itself, so no sample is ever due; conform follows sampling by octets"
@@ -60,7 +57,26 @@ impl QcnLaw {
         Ok(QcnLaw { name, cp: *cp, rp: *rp })
     }
 
-    /// All parameter sets whose feedback a CNM can carry.
+    /// Refuses a reaction point that conform cannot follow.
+    pub(super) fn with_known_timers(self) -> Result<QcnLaw, ConformError> {
+        if self.rp.drift.drift_every > Span::ZERO {
+            let name = self.name;
+            return Err(ConformError::Law(format!("{name} has a drift timer, which conform does not follow")));
+        }
+        Ok(self)
+    }
+
+    /// Bits of feedback that a CNM has no room for: it carries the first 6.
+    pub(super) const fn spare_bits(&self) -> u32 {
+        self.cp.fb_bits.saturating_sub(Self::CARRIED_BITS)
+    }
+
+    /// The largest feedback.
+    pub(super) const fn levels(&self) -> u8 {
+        ((1 << self.cp.fb_bits) - 1) as u8
+    }
+
+    /// All parameter sets.
     pub(super) fn presets() -> Vec<QcnLaw> {
         let of = |scheme: &'static str, preset: &'static str| {
             let config = Config::find(scheme, Some(preset)).ok()?;

@@ -68,7 +68,7 @@ pub(crate) struct SampleRow {
     pub(crate) sampled: u64,
     pub(crate) to: MacAddress,
     pub(crate) fb: u8,
-    /// The law's, from the offset and growth that the CNM carries.
+    /// The law's as a CNM carries it, from the offset and growth that it carries.
     pub(crate) fb_law: (u8, u8),
     /// The queue by the CNM and by reconstruction.
     pub(crate) queue_told: i64,
@@ -110,6 +110,9 @@ pub(super) struct Forgiven {
 pub(crate) struct CpJudge {
     params: QcnCpParams,
     pub(crate) quirk: Option<CpQuirk>,
+    /// The largest feedback, and the bits of it that a CNM has no room for.
+    levels: u8,
+    spare_bits: u32,
     width: f64,
     forgiven: i64,
     likely: Option<u64>,
@@ -138,6 +141,8 @@ impl CpJudge {
         CpJudge {
             params: law.cp,
             quirk: None,
+            levels: law.levels(),
+            spare_bits: law.spare_bits(),
             width: forgiven.jitter.unwrap_or(law.cp.jitter_width),
             forgiven: forgiven.queue,
             likely: forgiven.likely,
@@ -194,13 +199,17 @@ impl CpJudge {
         }
         let exact = -((self.params.set_point.signed() - len) as f64 - self.params.w * (len - old) as f64);
         let largest = self.params.set_point.as_f64() * (2.0 * self.params.w + 1.0);
-        if exact <= 0.0 { 0 } else { (exact.min(largest) * 63.0 / largest).ceil() as u8 }
+        if exact <= 0.0 { 0 } else { (exact.min(largest) * f64::from(self.levels) / largest).ceil() as u8 }
     }
 
     /// Octets to the next sample after this feedback.
     fn interval(&self, fb: u8) -> f64 {
         let row = if self.params.adaptive_sampling { fb } else { 0 };
-        let row = if self.quirk == Some(CpQuirk::NextRow) { row.saturating_add(8).min(63) } else { row };
+        let row = if self.quirk == Some(CpQuirk::NextRow) {
+            row.saturating_add(self.levels / 8 + 1).min(self.levels)
+        } else {
+            row
+        };
         sampling::interval(self.params.sample_base, row, self.params.fb_bits)
     }
 
@@ -355,7 +364,7 @@ impl CpJudge {
         }
         self.checked += 1;
         self.started = true;
-        here.interval = Some(self.interval(sample.fb));
+        here.interval = Some(self.interval(sample.fb << self.spare_bits));
         here.known = true;
         // What the CNM tells of the queue is exact to a unit.
         let told = (set_point - offset - UNIT, set_point - offset + UNIT);
@@ -364,7 +373,7 @@ impl CpJudge {
         self.possible.push_back(here);
     }
 
-    /// Feedback for all offsets and growths that are carried as these.
+    /// Feedback as a CNM carries it, for all offsets and growths that are carried as these.
     fn feedback_range(&self, offset: i64, delta: i64) -> (u8, u8) {
         let cut = |carried: i64| match carried {
             0 => (-(UNIT - 1), UNIT - 1),
@@ -377,7 +386,7 @@ impl CpJudge {
             let len = (self.params.set_point.signed() - offset).max(0);
             self.feedback((len - delta).max(0), len)
         };
-        (of(offset_most, delta_least), of(offset_least, delta_most))
+        (of(offset_most, delta_least) >> self.spare_bits, of(offset_least, delta_most) >> self.spare_bits)
     }
 
     fn check(

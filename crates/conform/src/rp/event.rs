@@ -26,6 +26,7 @@ pub(crate) struct Sent {
 pub(crate) struct Heard {
     pub(crate) frame: u64,
     pub(crate) stamp: i64,
+    /// Feedback, of which a CNM carries the first 6 bits.
     pub(crate) fb: u8,
     /// Offset in units of 64 octets.
     pub(crate) offset: i16,

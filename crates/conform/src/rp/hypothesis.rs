@@ -13,12 +13,16 @@ use crate::window::{Window, takes};
 use qcnlab_schemes::family::qcn::{Clock, QcnRp, QcnRpParams};
 use qcnlab_schemes::{Cnm, CpId, Dice, Gauge, Purpose, ReactionPoint, Signal};
 use qcnlab_units::{BitRate, Bytes, Instant};
+use std::ops::RangeInclusive;
 
 /// The law, the link and what is forgiven.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     pub(crate) params: QcnRpParams,
     pub(crate) quirk: Option<Quirk>,
+    /// The largest feedback, and the bits of it that a CNM has no room for.
+    pub(crate) most_feedback: u8,
+    spare_bits: u32,
     pub(crate) line: BitRate,
     /// Full width of the spread of cycles that the law spreads, and of those that it does not.
     spread: [f64; 2],
@@ -55,6 +59,8 @@ impl Rules {
             // Cycles of the machine have their nominal length.
             params: QcnRpParams { jitter_width: 0.0, ..params },
             quirk: None,
+            most_feedback: law.levels(),
+            spare_bits: law.spare_bits(),
             line,
             spread,
             stamps: tolerances.stamps.ps() as i64,
@@ -100,6 +106,16 @@ impl Rules {
 
     pub(super) fn counted(&self, size: u32) -> i64 {
         i64::from(size) + self.uncaptured as i64
+    }
+
+    /// What the feedback can have been that a CNM carries so: the first 6 bits of it.
+    fn feedbacks(&self, carried: u8) -> RangeInclusive<u8> {
+        if self.spare_bits == 0 {
+            return carried..=carried;
+        }
+        let least = carried << self.spare_bits;
+        // No message says that there is none.
+        least.max(1)..=least | ((1 << self.spare_bits) - 1)
     }
 
     /// A span of the law as another clock may measure it.
@@ -299,9 +315,11 @@ impl Hypothesis {
                 // An offset within the first unit may have either sign.
                 let carried = i64::from(cnm.offset) * Cnm::QUEUE_UNIT;
                 for offset in [carried, -1].into_iter().take(if carried == 0 { 2 } else { 1 }) {
-                    let mut cut = hypothesis.clone();
-                    cut.hear(rules, cnm, offset, within);
-                    open.push(cut);
+                    for fb in rules.feedbacks(cnm.fb) {
+                        let mut cut = hypothesis.clone();
+                        cut.hear(rules, &Heard { fb, ..*cnm }, offset, within);
+                        open.push(cut);
+                    }
                 }
             }
             if let Some(ends) = timer

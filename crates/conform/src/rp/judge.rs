@@ -53,8 +53,6 @@ const MERGE: usize = 96;
 const MOST: usize = 512;
 /// One CNM in so many may be missing although no other frame is: such a capture decides nothing.
 const UNLIKELY: u64 = 4;
-/// The largest feedback of a CNM.
-const MOST_FEEDBACK: u8 = 63;
 /// Frames back to back before the first CNM that show a sender without a limiter.
 const FREE_FRAMES: u64 = 10;
 /// Frames on time under a limiter without which nothing is decided.
@@ -310,7 +308,9 @@ impl Judge {
         for hypothesis in &self.hypotheses {
             for before in 0..=missing {
                 let courses = hypothesis.clone().unseen_frames(&self.rules, window, size, before, context);
-                for (course, fb) in courses.iter().flat_map(|course| (1..=MOST_FEEDBACK).map(move |fb| (course, fb))) {
+                for (course, fb) in
+                    courses.iter().flat_map(|course| (1..=self.rules.most_feedback).map(move |fb| (course, fb)))
+                {
                     let cut = course.unseen_cnm(&self.rules, window, size, fb);
                     let cut = cut.unseen_frames(&self.rules, window, size, missing - before, context);
                     let possible = self.advanced(&cut, window, &self.heard).into_iter();

@@ -178,7 +178,7 @@ impl RpReading<'_> {
 
 /// Judges every reaction point of a capture.
 pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, ConformError> {
-    let law = QcnLaw::of(options)?;
+    let law = QcnLaw::of(options)?.with_known_timers()?;
     let survey = Survey::of(file)?;
     let only = options.interface.as_deref().map(|name| survey.called(name)).transpose()?;
     let beside: HashMap<MacAddress, InterfaceId> = survey
@@ -188,7 +188,8 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, 
         .filter(|(_, id)| only.is_none_or(|only| only == *id))
         .collect();
     let ours = survey.is_ours();
-    let presets: Vec<QcnLaw> = QcnLaw::presets().into_iter().filter(|other| other.rp != law.rp).collect();
+    let followed = QcnLaw::presets().into_iter().filter_map(|other| other.with_known_timers().ok());
+    let presets: Vec<QcnLaw> = followed.filter(|other| other.rp != law.rp).collect();
     let judge_by = |law: &QcnLaw, sender: MacAddress, line: BitRate| {
         let mut rules = Rules::new(law, &options.tolerances, ours, line, survey.resolution);
         rules.backlogged = options.backlogged;
