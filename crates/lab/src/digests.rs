@@ -2,7 +2,7 @@
 
 use crate::outcome::Outcome;
 use crate::tables::{Column, Data, TABLES};
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash;
 use std::fmt::Write;
 
 impl Outcome {
@@ -64,7 +64,7 @@ fn values(column: &Column) -> (String, Vec<f64>) {
 /// Rows, least, mean and largest value, and the first 12 digits of the SHA-256 of the values as text.
 fn line(rows: usize, column: &Column) -> String {
     let (text, numbers) = values(column);
-    let digest: String = Sha256::digest(text).iter().take(6).map(|octet| format!("{octet:02x}")).collect();
+    let digest: String = Hash::hash(text.as_bytes()).iter().take(6).map(|octet| format!("{octet:02x}")).collect();
     let mut line = format!("{rows:>7} rows  {digest}");
     if !numbers.is_empty() {
         let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);

@@ -7,7 +7,7 @@ use crate::address::Address;
 use crate::files;
 use qcnlab_capture::InterfaceId;
 use qcnlab_units::Span;
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash;
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -96,7 +96,7 @@ impl CaptureSurvey {
         selection: &Selection,
         most_flows: usize,
     ) -> Result<CaptureSurvey, ReplayFault> {
-        let mut reader = Hashed { reader, digest: Sha256::new() };
+        let mut reader = Hashed { reader, digest: Hash::new() };
         let mut frames = SelectedFrames::new(&mut reader, selection)?;
         let (mut flows, mut index) = (Vec::new(), HashMap::new());
         let mut seen_at: Vec<InterfaceId> = Vec::new();
@@ -206,7 +206,7 @@ fn open(path: &Path) -> Result<(File, PathBuf, FileStamp), ReplayFault> {
 /// A reader that takes the digest of what it reads.
 struct Hashed<R> {
     reader: R,
-    digest: Sha256,
+    digest: Hash,
 }
 
 impl<R: Read> Read for Hashed<R> {

@@ -12,7 +12,7 @@ use crate::quantity::seconds;
 use qcnlab_schemes::params::{Fallback, Field, Scalar, Table, Value as Parameter, Variants};
 use qcnlab_schemes::registry::Config;
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash;
 use std::fmt::Write;
 
 /// Keys that do not count in the hash: text for people, and what a caller may choose for each run.
@@ -101,7 +101,7 @@ impl Scenario {
             text.push('\n');
             text.push_str(scheme.fingerprint());
         }
-        Sha256::digest(text).iter().map(|octet| format!("{octet:02x}")).collect()
+        Hash::hash(text.as_bytes()).iter().map(|octet| format!("{octet:02x}")).collect()
     }
 
     /// The resolved scenario as a tree. Lists without entries, `[[pause]]` that never pauses, and `[routing]`
