@@ -52,6 +52,10 @@ def test_values_between_their_quartiles() -> None:
         False,
     ]
     assert math.isnan(Values.of([]).median)
+    for missing in range(3):
+        each = [1.0, 2.0, 3.0]
+        each[missing] = math.nan
+        assert math.isnan(Values.of(each).median)
 
 
 def test_a_number_is_near_within_half_a_digit_or_between_the_quartiles() -> None:
@@ -284,6 +288,20 @@ def test_ratios_of_zero() -> None:
     assert comparisons._ratio(3.0, 4.0) == 0.75
 
 
+@pytest.mark.parametrize("lacks", ["a", "b", "c", "d"])
+def test_gains_are_compared_over_the_replications_that_all_four_cases_have(
+    monkeypatch: pytest.MonkeyPatch, lacks: str
+) -> None:
+    """The first gain is 2, the second 1, but in a fourth replication, which one of the cases lacks."""
+    each = {"a": [1.0, 2.0, 3.0], "b": [3.0, 4.0, 5.0], "c": [1.0] * 3, "d": [2.0] * 3}
+    each = {name: values if name == lacks else [*values, 1e9] for name, values in each.items()}
+    results = {name: CaseResult(replace(CASE, name=name), None, {}) for name in each}
+    monkeypatch.setattr(comparisons, "values_of", lambda result, *rest: each[result.case.name])
+    asked = replace(claim(Word("g", "", "gain")), case="a", than="b", over=("c", "d"))
+    check = comparisons.paired(asked, results, same=False)
+    assert (check.values.each, check.verdict) == ((1.0,) * 3, HOLDS)
+
+
 def test_pairs_and_halves(monkeypatch: pytest.MonkeyPatch) -> None:
     each = {"a": [1.0, INF, 3.0, 9.0], "b": [4.0, 5.0, 6.0, 7.0, 8.0]}
     results = {name: CaseResult(replace(CASE, name=name), None, {}) for name in each}
@@ -366,8 +384,9 @@ def test_values_that_do_not_vary_have_themselves_as_interval() -> None:
     low, high = comparisons.interval(np.array([1e13 - 1, 1e13 + 1]), 0.95)
     assert (low - 1e13, high - 1e13) == pytest.approx((-12.706, 12.706), abs=0.01)
     # What never came, or is not a number, leaves everything open.
-    for open_ in (INF, math.nan):
-        assert comparisons.interval(np.array([1.0, open_]), 0.95) == (-INF, INF)
+    for open_ in (INF, -INF, math.nan):
+        for each in ([1.0, open_], [open_, 1.0], [1.0, open_, 2.0]):
+            assert comparisons.interval(np.array(each), 0.95) == (-INF, INF)
 
 
 def test_a_word_demands_only_what_it_says() -> None:

@@ -64,6 +64,20 @@ fn routes_go_round_all_links_that_are_down() {
     }
 }
 
+/// The way by n fails at 1.1 ms, before routes have heard of m: they go to n at 1200.5 us all the same, and to o at 1300.5
+/// us. Frames 830 to 1083 are lost. If m is back at 1.15 ms, frame 957 is the first to come to s by then, at 1150.6 us,
+/// and those up to 1000 go by m: 830 to 956 are lost there, and 1001 to 1083 at n. By m again from 1350.5 us on.
+#[test]
+fn routes_hear_of_each_failure_as_late_as_of_the_first() {
+    for (back, lost) in [("", 1083 - 829), ("1.15 ms", 956 - 829 + 1083 - 1000)] {
+        let failures = [("s->m", "1 ms", back), ("n->t", "1.1 ms", "")];
+        for failures in [failures, [failures[1], failures[0]]] {
+            let done = fails(&failures).done;
+            assert_eq!((done.flows[0].dropped, done.counters.link_drops), (lost, lost), "{failures:?}");
+        }
+    }
+}
+
 /// The link fails a second time at the instant at which it comes back: one failure from 1 to 3 ms.
 #[test]
 fn a_link_may_fail_as_soon_as_it_is_back() {

@@ -1,7 +1,7 @@
 //! A scheme from outside the workspace: additive increase, multiplicative decrease, in the standard hotspot.
 
 use qcnlab_lab::foreign::{LoadError, install};
-use qcnlab_lab::{Control, METRICS, Options, Outcome, RunError, Scenario, run};
+use qcnlab_lab::{Control, METRICS, Options, Outcome, RunError, Scenario, Task, run, run_each};
 use qcnlab_schemes::conformance::{self, CpStep, RpStep};
 use qcnlab_schemes::foreign::{Failure, ForeignCp, ForeignRp, ForeignScheme, Parameters, give_up, quantity};
 use qcnlab_schemes::params::{Scalar, Value};
@@ -11,7 +11,8 @@ use qcnlab_schemes::{
     SignalKind, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 const LINE: BitRate = BitRate::gbps(10);
 const EVERY: Span = Span::from_ms(1);
@@ -344,6 +345,40 @@ fn a_failure_and_a_broken_contract_end_the_run_with_a_sentence() {
     assert_eq!(failure.to_string(), "scheme 'test:speaks', on_arrival: sends a CNP, which it does not say it speaks");
     let RunError::Foreign { failure, .. } = why("test:nothing") else { panic!("not said") };
     assert!(failure.broken && failure.to_string().contains("a quantized_fb of 0; it goes from 1 up"), "{failure}");
+}
+
+/// Four scenarios of three replications each on three threads. The second and the fourth fail in all of theirs: what is
+/// told is the second's first replication, whichever thread fails first, and every task has a result of its own.
+#[test]
+fn of_several_failures_the_first_in_order_is_told() {
+    let names = ["none", "test:wakes", "none", "test:fails"];
+    let scenarios = names.map(|name| scenario(&[&format!("scheme.name={name}"), "duration=31 ms"]));
+    for jobs in [3, 1, 3] {
+        let options = Options { replications: Some(3), jobs: Some(jobs), ..Options::default() };
+        let Err(RunError::Foreign { replication: 0, failure }) = run(&scenarios, &options, &Control::default()) else {
+            panic!("not said")
+        };
+        assert!(failure.to_string().contains("which has passed"), "{failure}");
+        let tasks: Vec<Task> =
+            (0..4).flat_map(|scenario| (0..3).map(move |replication| Task { scenario, replication })).collect();
+        let results = Mutex::new(BTreeMap::new());
+        run_each(&scenarios, &tasks, &options, &Control::default(), |number, result| {
+            let said =
+                result.map(|replication| replication.done.counters.frames_sent > 0).map_err(|error| match error {
+                    RunError::Foreign { replication, failure } => (replication, failure.method),
+                    other => panic!("{other}"),
+                });
+            assert!(results.lock().unwrap().insert(number, said).is_none(), "{number} ended twice");
+        })
+        .unwrap();
+        let of = |number: usize| match names[tasks[number].scenario] {
+            "none" => Ok(true),
+            failing => {
+                Err((tasks[number].replication, if failing == "test:fails" { "on_wake" } else { "next_wake" }.into()))
+            }
+        };
+        assert_eq!(results.into_inner().unwrap(), (0..12).map(|number| (number, of(number))).collect());
+    }
 }
 
 #[test]

@@ -391,20 +391,25 @@ fn a_flow_alone_takes_its_ideal_time() {
 }
 
 /// Two packets of 1000 B and headers of 50 over two links: 2 + 3 x 0.84 us there, and for an acknowledgement of 100 B
-/// 2 + 2 x 0.08 us back. Nothing else is on the way, so that is the completion time, and its slowdown is 1.
+/// 2 + 2 x 0.08 us back. Nothing else is on the way, so that is the completion time, and its slowdown is 1. A third of
+/// 500 B follows in 0.44 us, and a message of 1 B takes 0.0408 us on each link.
 #[test]
 fn a_message_alone_is_acknowledged_after_its_ideal_time() {
-    let roce = "kind = \"roce_list\"\nheaders = \"50 B\"\nack_frame = \"100 B\"\nflows = \"\"\"\nfrom,to,size,start\n\
-                host2,host1,2 KB,0 s\n\"\"\"";
-    let text = UNIFORM.replace("kind = \"poisson\"", roce).replace("rate = \"8.5 Gb/s\"\n", "");
-    let text =
-        text.replace("spread = \"uniform\"\n", "").replace("stagger = \"10 us\"\n", "").replace("1500 B", "1050 B");
-    let scenario = Scenario::parse(text.trim_start(), "test.toml").unwrap_or_else(|error| panic!("{error}"));
-    let alone = fabric(&scenario).alone(0).unwrap_or_else(|| panic!("a size"));
-    assert_eq!(alone.ideal, Span::from_ns(4520 + 2160));
-    let outcomes = crate::run(&[scenario], &crate::Options::default(), &crate::Control::default());
-    let flow = outcomes.unwrap_or_else(|error| panic!("{error}"))[0].replications[0].done.flows[0];
-    assert_eq!(flow.finished.since(flow.started), alone.ideal);
+    for (size, there) in [("2 KB", 4_520_000), ("2.5 KB", 4_960_000), ("1 B", 2_081_600)] {
+        let roce = format!(
+            "kind = \"roce_list\"\nheaders = \"50 B\"\nack_frame = \"100 B\"\nflows = \"\"\"\nfrom,to,size,start\n\
+             host2,host1,{size},0 s\n\"\"\""
+        );
+        let text = UNIFORM.replace("kind = \"poisson\"", &roce).replace("rate = \"8.5 Gb/s\"\n", "");
+        let text =
+            text.replace("spread = \"uniform\"\n", "").replace("stagger = \"10 us\"\n", "").replace("1500 B", "1050 B");
+        let scenario = Scenario::parse(text.trim_start(), "test.toml").unwrap_or_else(|error| panic!("{error}"));
+        let alone = fabric(&scenario).alone(0).unwrap_or_else(|| panic!("a size"));
+        let outcomes = crate::run(&[scenario], &crate::Options::default(), &crate::Control::default());
+        let flow = outcomes.unwrap_or_else(|error| panic!("{error}"))[0].replications[0].done.flows[0];
+        assert_eq!(flow.finished.since(flow.started), alone.ideal, "{size}");
+        assert_eq!(alone.ideal, Span::from_ps(there + 2_160_000), "{size}");
+    }
 }
 
 /// Deck 004, Parking Lot Scenario, Baseline Input-Generated Hotspot and 20-stage Hotspot.

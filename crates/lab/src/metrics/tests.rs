@@ -174,6 +174,8 @@ fn times_count_from_a_hotspot_that_begins_and_ends_within_a_bin() {
     measured.is("rec95_ms", 0.4);
     measured.is("rec95s_ms", 7.4);
     measured.is("onset_ms", 8.6);
+    // The sample at 19 ms is short and before the hotspot; the nine from 20 ms on are in it.
+    with(&["hotspot.from=19.5 ms", "record.onset_hold=9 ms"]).is("onset_ms", 0.5);
 }
 
 /// Four bins of what is offered are the first at 33, five at 38; six from 38 on are 943 thousand on average, which is too
@@ -608,4 +610,6 @@ fn bins_lie_in_a_window_or_begin_in_it() {
     let inside = [5 * MS..10 * MS, 6 * MS..12 * MS, 60 * MS..80 * MS];
     assert_eq!(inside.clone().map(|range| micros(&[range])), [6000, 6000, 9000]);
     assert_eq!(micros(&inside), 21_000);
+    // From 6 to 10 ms begin the bins at 6 and 9 ms, from 7 to 9 ms none does.
+    assert_eq!([6 * MS..10 * MS, 7 * MS..9 * MS].map(|range| micros(&[range])), [6000, 0]);
 }
