@@ -292,7 +292,7 @@ def test_ratios_of_zero() -> None:
 def test_gains_are_compared_over_the_replications_that_all_four_cases_have(
     monkeypatch: pytest.MonkeyPatch, lacks: str
 ) -> None:
-    """The first gain is 2, the second 1, but in a fourth replication, which one of the cases lacks."""
+    """The gains are 2 and 1, but in a fourth replication, which one of the cases lacks."""
     each = {"a": [1.0, 2.0, 3.0], "b": [3.0, 4.0, 5.0], "c": [1.0] * 3, "d": [2.0] * 3}
     each = {name: values if name == lacks else [*values, 1e9] for name, values in each.items()}
     results = {name: CaseResult(replace(CASE, name=name), None, {}) for name in each}

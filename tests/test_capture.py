@@ -159,6 +159,61 @@ def test_marks_are_ecn_and_answers_are_cnps(runs: dict[str, Path]) -> None:
     assert first_mark < cnps[0]["time_ns"]
 
 
+SHORT_MESSAGE = """title = "One octet"
+duration = "100 us"
+[topology]
+kind = "star"
+sources = 2
+rate = "10 Gb/s"
+rtt = "4 us"
+buffer = "150 KB"
+[[traffic]]
+kind = "roce_list"
+frame = "1000 B"
+{keys}
+flows = '''
+from,to,size,start
+source1,sink,{size} B,0 s
+'''
+[scheme]
+name = "none"
+[record]
+throughput_bin = "100 us"
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "keys", "octets", "ack"),
+    [
+        # Headers of 62 octets and one of data.
+        (1, "", 63, 66),
+        (13, 'headers = "48 B"\nack_frame = "60 B"', 61, 60),
+        (700, "", 762, 66),
+    ],
+)
+def test_a_short_packet_counts_its_own_octets_and_is_captured_whole(
+    size: int, keys: str, octets: int, ack: int, tmp_path: Path
+) -> None:
+    """On links and in counts a packet has its headers and its data, below 64 octets too.
+
+    In a capture it has all its headers: Ethernet 14, two tags 8, IPv4 20, UDP 8, BTH 12 and ICRC 4
+    are 66 octets, whatever the scenario counts for them.
+    """
+    scenario = qcnlab.Scenario.from_toml(SHORT_MESSAGE.format(size=size, keys=keys))
+    file = tmp_path / "short.pcapng"
+    result, _ = run_captured(scenario, Capture("*"), file, reps=1, progress=False)
+    # Two links of 10 Gb/s and 2 us, there and back.
+    (flow,) = result.flows.to_polars().to_dicts()
+    took_ps = round(flow["completion_s"] * 1e12)
+    assert took_ps == 2 * 800 * octets + 2 * 800 * ack + 4_000_000 * 2
+    assert (flow["size_bytes"], flow["delivered_bytes"]) == (size, octets)
+    (rate,) = result.throughput.to_polars()["rate_bps"].to_list()
+    assert rate == pytest.approx(octets * 8 / 100e-6)
+    data, *rest = (frame for frame in frames(file) if frame["kind"] == "RoCEv2")
+    assert (data["octets"], data["time_ns"]) == (max(octets, 66), octets * 8 // 10)
+    assert [frame["octets"] for frame in rest[-2:]] == [66, 66]
+
+
 def test_every_run_announces_its_ports(runs: dict[str, Path]) -> None:
     announced = of_kind(runs["pfc"], "LLDP")
     assert {frame["time_ns"] for frame in announced} == {0}
