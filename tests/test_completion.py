@@ -314,3 +314,15 @@ def test_flows_that_never_started_are_told() -> None:
     waiting = result.flows.to_polars().filter(polars.col("start_s").is_null())
     assert len(waiting) == 64
     assert waiting["sent_frames"].sum() == 0
+
+
+def test_completion_comes_first_where_flows_end() -> None:
+    ring = qcnlab.load("ring-all-reduce-8-hosts-100g").with_("duration=500 us")
+    first = [
+        line.split()[0] for line in metrics_text(qcnlab.run(ring)).splitlines() if "_" in line[:12]
+    ]
+    assert first[:4] == ["fct_mean_ms", "fct_p99_ms", "slowdown_mean", "slowdown_p99"]
+    endless = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=2 ms", "warmup=0 s")
+    words = metrics_text(qcnlab.run(endless))
+    assert "fct_mean_ms" not in words
+    assert "queue_mean_bytes" in words

@@ -32,6 +32,12 @@ UNLESS_ZERO = frozenset(
 )  # fmt: skip
 """Metrics that say nothing of a run where they are 0 in all replications."""
 
+OF_ENDING = (
+    "fct_mean_ms", "fct_p99_ms", "slowdown_mean", "slowdown_p99", "started", "unfinished",
+    "never_started",
+)  # fmt: skip
+"""Metrics that come first where flows end."""
+
 SPLIT = """\
 Flows cross the bottleneck with only a part of their frames: they take several ways, or their way
 changes. Metrics of its throughput, such as util_before and bottleneck_gbps, are none."""
@@ -99,13 +105,18 @@ def rows(result: Result) -> list[tuple[str, str, str, str]]:
 
 
 def telling(result: Result) -> list[tuple[str, str, str, str]]:
-    """Return the rows of metrics that a run has, without counts of what never happened in it."""
+    """Return the rows of metrics that a run has, without counts of what never happened in it.
+
+    Where flows end, their completion comes first.
+    """
     metrics = result.summary["metrics"]
-    return [
+    kept = [
         row
         for row in rows(result)
         if row[-1] not in NOTHING and (row[0] not in UNLESS_ZERO or any(metrics[row[0]]["values"]))
     ]
+    first = [row for name in OF_ENDING for row in kept if row[0] == name]
+    return [*first, *(row for row in kept if row not in first)]
 
 
 def _value(metrics: dict[str, dict[str, Any]], name: str, hot: bool) -> str:
