@@ -29,7 +29,7 @@ pub(super) fn of_reaction_point(law: &QcnLaw, measured: &[MeasuredParameter]) ->
     };
     let rate = |rate: BitRate| text::rate(rate.as_f64());
     let octets = |size: Bytes| text::octets(size.signed());
-    for factor in [2.0, 0.5, 1.0 / 1.5, 4.0 / 3.0, 1.1, 0.9] {
+    for factor in [2.0, 0.5, 1.0 / 1.5, 4.0 / 3.0, 1.1, 0.9, 1.2, 0.8] {
         let gd = base.cut.gd * factor;
         let cut = CutParams { gd, ..base.cut };
         with(format!("gd is 1/{:.4} instead of 1/{:.4}", 1.0 / gd, 1.0 / base.cut.gd), QcnRpParams { cut, ..base });
@@ -128,7 +128,20 @@ pub(super) fn of_reaction_point(law: &QcnLaw, measured: &[MeasuredParameter]) ->
     ] {
         all.push(Variant { change: change.to_owned(), law: law.clone(), quirk: Some(quirk) });
     }
+    all.extend(of_spread(law));
     all
+}
+
+/// Those of them that spread cycles otherwise.
+pub(super) fn of_spread(law: &QcnLaw) -> Vec<Variant> {
+    let base = law.rp;
+    let widths = [0.0, 0.1, 0.2, 0.4, 0.6, 1.0].into_iter().filter(|width| *width != base.jitter_width);
+    let with = |jitter_width: f64| Variant {
+        change: format!("cycles are spread over {jitter_width} instead of {} (jitter_width)", base.jitter_width),
+        law: QcnLaw { rp: QcnRpParams { jitter_width, ..base }, ..law.clone() },
+        quirk: None,
+    };
+    widths.map(with).collect()
 }
 
 /// What is measured is known to a frame; people set round numbers.

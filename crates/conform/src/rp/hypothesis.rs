@@ -5,6 +5,7 @@
 //! choice is a hypothesis of its own, and lives as long as the frames leave when it says.
 
 use super::event::Heard;
+use super::spread::CycleLengths;
 use crate::deviation::Quirk;
 use crate::law::QcnLaw;
 use crate::sequence::Loss;
@@ -26,6 +27,8 @@ pub(crate) struct Rules {
     pub(crate) line: BitRate,
     /// Full width of the spread of cycles that the law spreads, and of those that it does not.
     spread: [f64; 2],
+    /// Whether cycles may lie as close together as they like, because the user says what spread is forgiven.
+    any_spread: bool,
     /// How far a stamp may be off, ps, its resolution beside it.
     stamps: i64,
     resolution: i64,
@@ -63,6 +66,7 @@ impl Rules {
             spare_bits: law.spare_bits(),
             line,
             spread,
+            any_spread: tolerances.jitter.is_some(),
             stamps: tolerances.stamps.ps() as i64,
             resolution,
             ppm: tolerances.clock_for(ours) * 1e-6,
@@ -125,6 +129,11 @@ impl Rules {
 
     fn pacing_at(&self, rate: BitRate) -> i64 {
         takes(self.pacing, rate) as i64
+    }
+
+    /// The full width of the spread that cycles must show; `None` where they need not.
+    pub(super) fn spread_to_show(&self) -> Option<f64> {
+        (!self.any_spread && self.spread[0] > 0.0).then_some(self.spread[0])
     }
 
     fn width(&self, spread: bool) -> f64 {
@@ -199,6 +208,8 @@ pub(super) struct Hypothesis {
     pub(super) earlier: [Option<Change>; 6],
     /// Where the timer would stand, had no CNM restarted it.
     kept_timer: Option<TimeCycle>,
+    /// The byte-counter cycles so far that the law spreads.
+    pub(super) lengths: CycleLengths,
 }
 
 fn dice() -> Dice {
@@ -226,6 +237,7 @@ impl Hypothesis {
             change: None,
             earlier: [None; 6],
             kept_timer: None,
+            lengths: CycleLengths::default(),
         }
     }
 
@@ -284,6 +296,7 @@ impl Hypothesis {
             mine.start = mine.start.hull(other.start);
         }
         self.allowed = (self.allowed.0.min(other.allowed.0), self.allowed.1.max(other.allowed.1));
+        self.lengths.absorb(&other.lengths);
     }
 
     fn timer_ends(&self, rules: &Rules) -> Option<Window> {
@@ -503,10 +516,19 @@ impl Hypothesis {
         let counted = self.byte.length - self.byte.left.0;
         self.rp.on_sent_observed(size, backlog, ends, &mut dice());
         if ends {
+            let ended = self.byte;
             if let Some(length) = self.rp.byte_cycle_left() {
                 self.byte = ByteCycle { left: (length, length), length, spread: true };
             }
             self.add_hai_at_one_stage(rules);
+            // A rise that the next frame tells, whatever the clocks did in a cycle, shows which frame ended it.
+            let gap = |rate: BitRate| takes(self.last_charge, rate);
+            let drifted = 2.0 * rules.ppm * takes(ended.length as f64, before.current_rate);
+            let rise = gap(before.current_rate) - gap(self.rate(rules));
+            if ended.spread && rise > rules.unnoticed() as f64 + drifted {
+                let ByteCycle { left, length, .. } = ended;
+                self.lengths.add((length - left.1, length - left.0), size.signed(), length);
+            }
             self.record(Cause::ByteCycle { octets: counted }, left, before);
         }
         if !self.limiting() {

@@ -164,7 +164,22 @@ impl Judge {
                 self.tally.unsure
             ));
         }
-        Finding::Conforms
+        self.too_close().unwrap_or(Finding::Conforms)
+    }
+
+    /// A breach where byte-counter cycles lie too close together under each hypothesis that is left.
+    fn too_close(&self) -> Option<Finding> {
+        let (width, last) = (self.rules.spread_to_show()?, self.last?);
+        let mut all = self.hypotheses.iter().map(|hypothesis| hypothesis.lengths);
+        let first = all.next()?;
+        let lengths = all.fold(first, |mut lengths, other| {
+            lengths.absorb(&other);
+            lengths
+        });
+        lengths.are_too_close(width).then(|| {
+            let reason = reason::too_close(&lengths, width);
+            Finding::Breaks(Box::new(Breach { frame: last.number, stamp: last.stamp, reason }))
+        })
     }
 
     /// Whether frames before the first CNM did not show a sender without a limiter.

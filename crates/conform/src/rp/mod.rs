@@ -5,6 +5,7 @@ mod hypothesis;
 mod interval;
 mod judge;
 mod reason;
+mod spread;
 mod unseen;
 
 use event::{Event, Heard, Sent};
@@ -12,6 +13,7 @@ use hypothesis::Rules;
 pub(super) use interval::Interval;
 use judge::Judge;
 pub(super) use judge::{Finding, Tally};
+use reason::ReasonKind;
 
 use super::decoding::decoded;
 use super::error::ConformError;
@@ -19,7 +21,7 @@ use super::input::{SeenAt, Survey, open};
 use super::law::QcnLaw;
 use super::sequence::{FrameNumber, Sequences};
 use super::tolerances::ConformOptions;
-use super::variants::{Variant, of_reaction_point};
+use super::variants::{Variant, of_reaction_point, of_spread};
 use super::window::takes;
 use qcnlab_capture::{CapturedFrame, Direction, InterfaceId};
 use qcnlab_lab::header::{FrameKind, Header};
@@ -237,11 +239,15 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, 
     }
     // Which single change explains the first violation is asked by reading the capture again.
     let broken = points.iter_mut().filter_map(|point| match &point.finding {
-        Finding::Breaks(breach) => Some((breach.stamp, breach.reason.measured.clone(), point)),
+        Finding::Breaks(breach) => Some((breach.stamp, breach.reason.clone(), point)),
         Finding::Conforms | Finding::NotDecidable(_) => None,
     });
-    if let Some((_, measured, point)) = broken.min_by_key(|(stamp, _, _)| *stamp) {
-        let variants = of_reaction_point(&law, &measured);
+    if let Some((_, reason, point)) = broken.min_by_key(|(stamp, _, _)| *stamp) {
+        // Of a spread that is too narrow only another spread is the reason.
+        let variants = match reason.kind {
+            ReasonKind::Spread => of_spread(&law),
+            _ => of_reaction_point(&law, &reason.measured),
+        };
         let mut again = pass();
         let key = point.key;
         again.run(file, &mut |other, line| {

@@ -1,6 +1,7 @@
 //! Why a frame breaks the law, as a person would say it.
 
 use super::hypothesis::{Cause, Change, Hypothesis, Rules};
+use super::spread::CycleLengths;
 use crate::deviation::MeasuredParameter;
 use crate::text::{ms, octets, rate, share};
 use qcnlab_schemes::parts::stages::StageTest;
@@ -40,6 +41,7 @@ pub(crate) enum ReasonKind {
     RiseSize,
     Target,
     Pace,
+    Spread,
 }
 
 impl ReasonKind {
@@ -53,6 +55,7 @@ impl ReasonKind {
             ReasonKind::RiseSize => "size of a rise",
             ReasonKind::Target => "target rate",
             ReasonKind::Pace => "pace",
+            ReasonKind::Spread => "spread of cycles",
         }
     }
 }
@@ -65,6 +68,22 @@ impl Evidence<'_> {
     fn since(&self, change: &Change) -> String {
         ms(self.at - change.at)
     }
+}
+
+/// Cycles that should be spread at random lie too close together.
+pub(super) fn too_close(lengths: &CycleLengths, width: f64) -> Reason {
+    let percent = |part: f64| format!("{:.1} %", part * 100.0);
+    let text = format!(
+        "all {} byte-counter cycles behind the first of a message ended after {} to {} of their length; the law spreads \
+         them over {} to {}, and by chance so many lie so close together once in {:.0e}",
+        lengths.count,
+        percent(lengths.least),
+        percent(lengths.most),
+        percent(1.0 - width / 2.0),
+        percent(1.0 + width / 2.0),
+        1.0 / lengths.chance(width).max(1e-30)
+    );
+    Reason { kind: ReasonKind::Spread, text, measured: Vec::new() }
 }
 
 fn near(a: f64, b: f64, part: f64) -> bool {
