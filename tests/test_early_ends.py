@@ -82,3 +82,22 @@ def test_the_first_of_those_that_did_not_drain_says_when() -> None:
         "2 replications of 3 drained, end at 593.78 us to 839.439 us",
         "1 replication not drained: stopped at 850 us, the duration, with 1 flows unfinished",
     ]
+
+
+@pytest.mark.parametrize(
+    ("seed", "window", "lacks"),
+    [
+        (3, (0.0006, 0.0007), 0),
+        (5, (0.00097, 0.000985), 1),
+        (2, (0.0006, 0.0007), 2),
+    ],
+)
+def test_a_replication_that_ended_before_a_window_has_no_part_in_its_median(
+    seed: int, window: tuple[float, float], lacks: int
+) -> None:
+    scenario = qcnlab.Scenario.from_toml(DRAINED).with_("record.queue_every=5 us")
+    result = qcnlab.run(scenario, reps=3, seed=seed, progress=False)
+    values = in_window(result, "queue_mean_bytes", window)
+    known = [value for value in values if value is not None]
+    assert [replication for replication, value in enumerate(values) if value is None] == [lacks]
+    assert result.metric("queue_mean_bytes", window=window) == sum(known) / 2

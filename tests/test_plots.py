@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import qcnlab
@@ -66,6 +68,32 @@ def test_drawing_leaves_the_callers_style_alone(result: qcnlab.Result) -> None:
     with mpl.rc_context({"font.size": 23.0}):
         result.plot()
         assert mpl.rcParams["font.size"] == 23.0
+
+
+def test_each_curve_is_of_the_replication_that_is_drawn(result: qcnlab.Result) -> None:
+    """Curves are short enough to stay whole; a bin in steps ends with its value once more."""
+
+    def under(axes: Axes) -> float:
+        """Return the sum over all curves."""
+        curves = [line for line in axes.lines if len(np.asarray(line.get_xdata())) > 2]
+        steps = [line.get_drawstyle() == "steps-post" for line in curves]
+        values = [np.asarray(line.get_ydata()) for line in curves]
+        return float(sum(y[: len(y) - step].sum() for y, step in zip(values, steps, strict=True)))
+
+    for replication in range(3):
+        queue, throughput, rates = (
+            table.to_polars().filter(pl.col("replication") == replication)
+            for table in (result.queues, result.throughput, result.rates)
+        )
+        both = rates["current_rate_bps"].to_numpy() + rates["target_rate_bps"].to_numpy()
+        # Throughput has a curve for each source, and one for all.
+        expected = (
+            queue["queue_bytes"].to_numpy().sum() / 1e3,
+            2 * throughput["rate_bps"].to_numpy().sum() / 1e9,
+            both.sum() / 1e9,
+        )
+        drawn = [under(axes) for axes in result.plot(replication).axes]
+        assert drawn == pytest.approx(expected), replication
 
 
 @pytest.mark.parametrize("replication", [-1, 3])

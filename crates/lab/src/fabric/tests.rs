@@ -392,7 +392,7 @@ fn a_flow_alone_takes_its_ideal_time() {
 
 /// Two packets of 1000 B and headers of 50 over two links: 2 + 3 x 0.84 us there, and for an acknowledgement of 100 B
 /// 2 + 2 x 0.08 us back. Nothing else is on the way, so that is the completion time, and its slowdown is 1. A third of
-/// 500 B follows in 0.44 us, and a message of 1 B takes 0.0408 us on each link.
+/// 500 B follows in 0.44 us, and a message of 1 B takes 0.0408 us on each link. The switch takes 0.3 us each way.
 #[test]
 fn a_message_alone_is_acknowledged_after_its_ideal_time() {
     for (size, there) in [("2 KB", 4_520_000), ("2.5 KB", 4_960_000), ("1 B", 2_081_600)] {
@@ -401,6 +401,7 @@ fn a_message_alone_is_acknowledged_after_its_ideal_time() {
              host2,host1,{size},0 s\n\"\"\""
         );
         let text = UNIFORM.replace("kind = \"poisson\"", &roce).replace("rate = \"8.5 Gb/s\"\n", "");
+        let text = text.replace("[scheme]", "[switch]\nlatency = \"300 ns\"\n[scheme]");
         let text =
             text.replace("spread = \"uniform\"\n", "").replace("stagger = \"10 us\"\n", "").replace("1500 B", "1050 B");
         let scenario = Scenario::parse(text.trim_start(), "test.toml").unwrap_or_else(|error| panic!("{error}"));
@@ -408,7 +409,7 @@ fn a_message_alone_is_acknowledged_after_its_ideal_time() {
         let outcomes = crate::run(&[scenario], &crate::Options::default(), &crate::Control::default());
         let flow = outcomes.unwrap_or_else(|error| panic!("{error}"))[0].replications[0].done.flows[0];
         assert_eq!(flow.finished.since(flow.started), alone.ideal, "{size}");
-        assert_eq!(alone.ideal, Span::from_ps(there + 2_160_000), "{size}");
+        assert_eq!(alone.ideal, Span::from_ps(there + 2_160_000 + 600_000), "{size}");
     }
 }
 

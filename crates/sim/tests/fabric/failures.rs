@@ -160,13 +160,16 @@ fn a_pause_ends_with_its_link() {
 
 /// The link is down from 50 to 60 us only. t still holds more than its low watermark, and says so again: the link is
 /// stopped at 61.0512 us, after the beginning of frame 49, which is at s at 61 us. Of 26 frames ten are left when the 16th
-/// has gone, at 196.4 us.
+/// has gone, at 196.4 us. A failure of either direction is one of the link.
 #[test]
 fn a_link_that_comes_back_is_stopped_anew() {
     for (scope, class) in [(PauseScope::Link, None), (PauseScope::Classes(1 << 3), Some(3))] {
-        let mut net = paused(scope, 200);
-        net.plan.failures = vec![failure(&net, "s->t", 50, 60)];
-        assert_eq!(pauses(&net), [(class, 31_851_200, 50_000_000), (class, 61_051_200, 197_451_200)]);
+        for direction in ["s->t", "t->s"] {
+            let mut net = paused(scope, 200);
+            net.plan.failures = vec![failure(&net, direction, 50, 60)];
+            let expected = [(class, 31_851_200, 50_000_000), (class, 61_051_200, 197_451_200)];
+            assert_eq!(pauses(&net), expected, "{direction}");
+        }
     }
 }
 
