@@ -220,3 +220,19 @@ def test_marks_are_echoed_in_acknowledgements(
     assert (cnps > 0) != echoes
     shown = filtered(file, "infiniband.bth.opcode == 17 && udp.payload[4] & 0x40", "frame.number")
     assert len(shown) == told.count(BECN)
+
+
+@with_tshark
+def test_heads_of_packets_that_were_cut_keep_their_opcodes(tmp_path: Path) -> None:
+    """A switch cuts packets to 70 octets; what leaves it has number and opcode all the same."""
+    file = tmp_path / "heads.pcapng"
+    scenario = of_messages("selective_repeat", "6300 B").with_("switch.trim_to=70 B")
+    run, _ = run_captured(scenario, Capture("switch->host9", "headers"), file, progress=False)
+    assert (run.metric("trimmed") or 0) > 100
+    assert filtered(file, "_ws.malformed", "frame.number") == []
+    assert len(filtered(file, "frame.len == 70", "frame.number")) == run.metric("trimmed")
+    rows = bth_rows(file, "^switch->host9$")
+    for (_, sent), size in zip(sorted(rows.items()), SIZES, strict=True):
+        packets = -(-size // MTU)
+        assert all(opcode == expected(number, packets) for opcode, number in sent)
+        assert {number for _, number in sent} == set(range(packets))
