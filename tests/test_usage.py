@@ -40,7 +40,10 @@ def test_no_option_speaks_as_a_library_does(name: str) -> None:
     ("arguments", "words"),
     [
         (("list", "topologie"), "did you mean topologies?"),
-        (("list", "nope"), "'nope' is none of schemes, presets, scenarios, topologies, traffic, "),
+        (
+            ("list", "nope"),
+            "'nope' is none of schemes, presets, scenarios, topologies, traffic, sizes",
+        ),
         (
             ("fct", "r", "--by", "sise"),
             "'sise' is none of size, entry, size,entry, all; did you mean size?",
@@ -96,6 +99,7 @@ def test_check_takes_changes_as_run_does(cli: CommandLine, short: qcnlab.Scenari
     [
         ("topologies", ("star", "leaf_spine", "graph")),
         ("traffic", ("saturated", "incast", "roce_list", "capture")),
+        ("sizes", ("web_search", "solar")),
         ("presets", ("DECK001", "SIGCOMM2015", "CONNECTX")),
     ],
 )
@@ -109,6 +113,12 @@ def test_kinds_and_presets_are_listed(cli: CommandLine, kind: str, some: tuple[s
     if kind == "presets":
         listed = [(e["name"], p["name"]) for e in catalogue.schemes() for p in e["presets"]]
         assert [(entry["scheme"], entry["name"]) for entry in entries] == listed
+    elif kind == "sizes":
+        assert "Written as traffic.sizes" in told
+        assert {entry["name"]: round(entry["mean_bytes"]) for entry in entries} == {
+            "web_search": 1_665_831, "web_search_hpcc": 1_711_250, "data_mining": 7_470_236,
+            "fb_hadoop": 120_421, "alibaba_storage": 40_870, "google_rpc": 3_123, "solar": 39_424,
+        }  # fmt: skip
     else:
         key = {"topologies": "topology.kind", "traffic": "traffic.kind"}[kind]
         assert key in told

@@ -74,6 +74,13 @@ def traffic() -> list[Entry]:
 
 
 @cache
+def sizes() -> list[Entry]:
+    """Return every named distribution of flow sizes: `name`, `about` and `mean_bytes`."""
+    entries: list[Entry] = json.loads(_core.sizes())
+    return entries
+
+
+@cache
 def _kinds(key: str) -> list[Entry]:
     [entry] = (entry for entry in parameters() if entry["key"] == key)
     return list(entry["choices"])

@@ -21,6 +21,7 @@ class Kind(StrEnum):
     scenarios = "scenarios"
     topologies = "topologies"
     traffic = "traffic"
+    sizes = "sizes"
     metrics = "metrics"
     parameters = "parameters"
 

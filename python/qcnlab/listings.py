@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from qcnlab.catalogue import default_of
-from qcnlab.text import bold, table
+from qcnlab.text import bold, number, table
 
 if TYPE_CHECKING:
     from qcnlab.catalogue import Entry
@@ -16,6 +16,7 @@ KINDS = {
     "traffic": "Written as traffic.kind; `qcnlab list parameters` has the keys of each.",
 }
 """Lists of kinds, and where a scenario names one."""
+SIZES = "Written as traffic.sizes; a CSV file with the columns size and part takes its place."
 
 
 def listing(kind: str, entries: list[Entry]) -> str:
@@ -45,6 +46,12 @@ def listing(kind: str, entries: list[Entry]) -> str:
     if kind == "presets":
         rows = [(entry["name"], entry["scheme"], sentence(entry["about"])) for entry in entries]
         return table(("preset", "scheme", "from"), rows, left=3)
+    if kind == "sizes":
+        rows = [
+            (entry["name"], number(entry["mean_bytes"], 3), entry["about"].partition(":")[0])
+            for entry in entries
+        ]
+        return f"{table(('sizes', 'mean, B', 'what it is'), rows, left=3)}\n\n{SIZES}"
     if kind in KINDS:
         rows = [(entry["name"], sentence(entry["about"])) for entry in entries]
         return f"{table((kind, 'what it is'), rows, left=2)}\n\n{KINDS[kind]}"

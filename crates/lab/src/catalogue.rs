@@ -1,5 +1,6 @@
 //! The catalogue as JSON: parameters, schemes, presets, scenarios and metrics.
 
+use crate::flows::{NAMED, Sizes};
 use crate::metrics::{LOWER_BOUNDS, METRICS, WINDOW_METRICS};
 use crate::quantity::quantity;
 use crate::scenario::layout::{KindKey, SCHEME_KEYS, SECTIONS, Section, TOP, dotted, plain};
@@ -232,6 +233,15 @@ pub fn metrics_json() -> String {
             "source": metric.source,
             "at_least_if": LOWER_BOUNDS.iter().find(|(name, _)| *name == metric.name).map(|(_, count)| count),
         })
+    });
+    list.collect::<Value>().to_string()
+}
+
+/// Every named distribution of flow sizes: a list of objects with `name`, `about` and `mean_bytes`.
+pub fn sizes_json() -> String {
+    let list = NAMED.iter().filter_map(|named| {
+        let sizes = Sizes::named(named.name).ok()?;
+        Some(json!({ "name": named.name, "about": named.about, "mean_bytes": sizes.mean_bytes() }))
     });
     list.collect::<Value>().to_string()
 }

@@ -54,7 +54,7 @@ pub use capture::{
     CaptureOptions, CaptureSummary, FramesKept, LINK_COMMENT, STAMPS_COMMENT, capture_size, run_captured,
 };
 pub use capture_fault::CaptureFault;
-pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json, window_metrics_json};
+pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json, sizes_json, window_metrics_json};
 pub use elsewhere::{port_defences, run_elsewhere};
 pub use error::RunError;
 pub use estimate::{Estimate, MemoryShortage, Part};

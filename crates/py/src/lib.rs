@@ -71,6 +71,12 @@ mod _core {
         qcnlab_lab::metrics_json()
     }
 
+    /// Every named distribution of flow sizes, as JSON.
+    #[pyfunction]
+    fn sizes() -> String {
+        qcnlab_lab::sizes_json()
+    }
+
     /// Every metric that exists over a given window only, as JSON.
     #[pyfunction]
     fn window_metrics() -> String {

@@ -73,6 +73,97 @@ pub const NAMED: &[NamedSizes] = &[
         unit: 1460,
         points: &[(1, 0.5), (2, 0.6), (3, 0.7), (7, 0.8), (267, 0.9), (2107, 0.95), (66_667, 0.99), (666_667, 1.0)],
     },
+    NamedSizes {
+        name: "fb_hadoop",
+        about: "A Hadoop cluster of Facebook, mean 120 KB, 60 % of the flows at most 1 KB: FbHdp_distribution.txt of the \
+                traffic generator of HPCC, SIGCOMM 2019",
+        unit: 1,
+        points: &[
+            (0, 0.0),
+            (100, 0.01),
+            (200, 0.02),
+            (300, 0.05),
+            (350, 0.15),
+            (400, 0.2),
+            (500, 0.3),
+            (600, 0.4),
+            (700, 0.5),
+            (1000, 0.6),
+            (2000, 0.67),
+            (7000, 0.7),
+            (30_000, 0.72),
+            (50_000, 0.82),
+            (80_000, 0.87),
+            (120_000, 0.9),
+            (300_000, 0.95),
+            (1_000_000, 0.975),
+            (2_000_000, 0.99),
+            (10_000_000, 1.0),
+        ],
+    },
+    NamedSizes {
+        name: "alibaba_storage",
+        about: "A storage cluster of Alibaba, mean 41 KB: AliStorage2019.txt of the traffic generator of HPCC, SIGCOMM \
+                2019",
+        unit: 1,
+        points: &[
+            (0, 0.0),
+            (4000, 0.2293),
+            (8000, 0.6921),
+            (16_000, 0.8061),
+            (32_000, 0.9047),
+            (64_000, 0.9353),
+            (128_000, 0.9677),
+            (256_000, 0.9753),
+            (2_000_000, 1.0),
+        ],
+    },
+    NamedSizes {
+        name: "google_rpc",
+        about: "Remote procedure calls at Google, mean 3.1 KB, 78 % of them at most 512 B: \
+                GoogleRPC2008.txt of the traffic generator of HPCC, SIGCOMM 2019, at the ends of its octaves",
+        unit: 1,
+        points: &[
+            (0, 0.0),
+            (3, 0.064_882_6),
+            (32, 0.097_323_9),
+            (64, 0.155_271),
+            (128, 0.351_573),
+            (256, 0.497_901),
+            (512, 0.784_921),
+            (1024, 0.8632),
+            (2048, 0.908_862),
+            (4096, 0.934_955),
+            (8192, 0.964_309),
+            (16_384, 0.984_694),
+            (32_768, 0.990_402),
+            (65_536, 0.993_256),
+            (131_072, 0.997_129),
+            (262_144, 0.998_453),
+            (524_288, 0.999_498),
+            (1_058_178, 0.999_76),
+            (2_113_675, 0.999_889),
+            (4_135_977, 0.999_952),
+            (8_231_141, 0.999_985),
+            (15_158_197, 1.0),
+        ],
+    },
+    NamedSizes {
+        name: "solar",
+        about: "A storage network of Alibaba (Solar, SIGCOMM 2022), mean 39 KB, most flows of 4, 16 or 64 KiB: the table of the \
+                traffic generator of ConWeave, SIGCOMM 2023",
+        unit: 1,
+        points: &[
+            (0, 0.0),
+            (4095, 0.000_01),
+            (4096, 0.3),
+            (16_383, 0.35),
+            (16_384, 0.5),
+            (65_535, 0.6),
+            (65_536, 0.95),
+            (262_144, 1.0),
+        ],
+    },
 ];
 
 /// Why a table is no distribution. Points are counted from 1.
@@ -228,6 +319,8 @@ mod tests {
         // 0.75 + 0.75 + 2.5 + 4 + 8.45 + 9.8 + 60 + 150 + 350 + 525 + 600 = 1711.25 KB.
         assert!((mean("web_search_hpcc") - 1_711_250.0).abs() < 1e-6);
         assert_eq!(Sizes::fixed(Bytes::new(64_000)).unwrap().mean_bytes(), 64_000.0);
+        // Alibaba: 458.6 + 2776.8 + 1368 + 2366.4 + 1468.8 + 3110.4 + 1459.2 + 27 861.6 B.
+        assert!((mean("alibaba_storage") - 40_869.8).abs() < 0.1, "{}", mean("alibaba_storage"));
     }
 
     #[test]

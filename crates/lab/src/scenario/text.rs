@@ -9,10 +9,10 @@ use super::layout::{
 };
 use super::types::Scenario;
 use crate::quantity::seconds;
+use hmac_sha256::Hash;
 use qcnlab_schemes::params::{Fallback, Field, Scalar, Table, Value as Parameter, Variants};
 use qcnlab_schemes::registry::Config;
 use serde_json::{Map, Value};
-use hmac_sha256::Hash;
 use std::fmt::Write;
 
 /// Keys that do not count in the hash: text for people, and what a caller may choose for each run.
