@@ -161,6 +161,18 @@ def test_records_count_what_is_missing() -> None:
     assert "low" not in first
 
 
+@pytest.mark.parametrize("stood_still", [[0, 0, 1], [2, 0, 1], [0, 3, 0]])
+def test_records_count_the_deadlocks_of_each_run(stood_still: list[int]) -> None:
+    runs = []
+    for number, count in enumerate(stood_still):
+        run = made(drops=[1.0] * 3, rtt=f"{number + 1}0 us")
+        ends = [{"why": "deadlock"}] * count + [{"why": "duration"}] * (3 - count)
+        run.summary["ends"] = [{"end_s": 1e-3, **end} for end in ends[::-1]]
+        runs.append(run)
+    records = qcnlab.compare(runs, metrics=["drops"]).records()
+    assert [record["deadlocked"] for record in records] == stood_still
+
+
 def test_pairs_are_of_runs_with_one_seed_and_as_many_replications() -> None:
     one, other = made(drops=EIGHT), made(drops=[each + 2 for each in EIGHT], rtt="20 us")
     compared = qcnlab.compare([one, other], metrics=["drops"], level=0.95)

@@ -36,6 +36,26 @@ fn replications_differ() {
     assert_ne!(runs[0].done.trace.messages, runs[1].done.trace.messages);
 }
 
+/// A seed of the options takes the place of each scenario's own, and 2^64 - 1 is one.
+#[test]
+fn the_seed_of_the_options_is_as_that_of_the_scenario() {
+    let with = |seed: Option<u64>, scenarios: &[Scenario]| {
+        let options = Options { replications: Some(2), seed, ..Options::default() };
+        run(scenarios, &options, &Control::default()).unwrap()
+    };
+    let digests = |outcomes: &[Outcome]| outcomes.iter().map(Outcome::digests).collect::<Vec<_>>();
+    let own = scenarios();
+    let seventh: Vec<Scenario> = own.iter().map(|each| each.with_overrides(&["seed=7"]).unwrap()).collect();
+    let given = with(Some(7), &own);
+    assert_eq!(given[0].seed, 7);
+    assert_eq!(digests(&given), digests(&with(None, &seventh)));
+    let others = [digests(&with(None, &own)), digests(&with(Some(u64::MAX), &own)), digests(&with(Some(0), &own))];
+    for (number, other) in others.iter().enumerate() {
+        assert_ne!(*other, digests(&given), "{number}");
+    }
+    assert_ne!(others[1], others[2]);
+}
+
 #[test]
 fn no_such_table() {
     assert!(outcomes(1)[0].table("frames").is_none());
