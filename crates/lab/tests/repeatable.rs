@@ -46,12 +46,12 @@ fn the_seed_of_the_options_is_as_that_of_the_scenario() {
     let digests = |outcomes: &[Outcome]| outcomes.iter().map(Outcome::digests).collect::<Vec<_>>();
     let own = scenarios();
     let seventh: Vec<Scenario> = own.iter().map(|each| each.with_overrides(&["seed=7"]).unwrap()).collect();
-    let given = with(Some(7), &own);
-    assert_eq!(given[0].seed, 7);
-    assert_eq!(digests(&given), digests(&with(None, &seventh)));
+    let seven = with(Some(7), &own);
+    assert_eq!(seven[0].seed, 7);
+    assert_eq!(digests(&seven), digests(&with(None, &seventh)));
     let others = [digests(&with(None, &own)), digests(&with(Some(u64::MAX), &own)), digests(&with(Some(0), &own))];
     for (number, other) in others.iter().enumerate() {
-        assert_ne!(*other, digests(&given), "{number}");
+        assert_ne!(*other, digests(&seven), "{number}");
     }
     assert_ne!(others[1], others[2]);
 }

@@ -468,6 +468,22 @@ fn rows_that_come_in_parts_give_the_same_metrics() {
     }
 }
 
+/// Recovery is known with the last whole bin, 69. The sample at 70 ms has been read by then, and counts: with five before
+/// the hotspot and 22 from 48 ms on the mean is (100 + 22 * 20 + 48) / 28 = 21 thousand octets.
+#[test]
+fn a_sample_after_the_last_whole_bin_counts() {
+    let scenario = scenario(HOTSPOT, &["duration=70.5 ms", "record.recovery_hold=22 ms"]);
+    let fabric = fabric(&scenario);
+    let mut trace = rows(&fabric);
+    trace.queues.time.push(70 * MS);
+    trace.queues.port.push(fabric.bottleneck);
+    trace.queues.bytes.push(48_000);
+    let done = finished(&scenario, trace, vec![FlowTally::default(); 3]);
+    let measured = Measured::of(&scenario, &fabric, &done);
+    measured.is("recovery_ms", 18.0);
+    measured.is("queue_mean_bytes", 21e3);
+}
+
 /// In a deadlock at 8.5 ms, before the hotspot: three whole bins of 900 thousand octets since 5 ms, the samples of 5 to 8
 /// ms, and a link that was stopped from 1 to 5 ms.
 #[test]
