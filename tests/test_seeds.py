@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,6 +12,9 @@ import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
 from qcnlab.captures import Capture, frames, run_captured
 from qcnlab.values import MOST_SEED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 QUEUE = "queue_mean_bytes"
 
@@ -117,14 +120,15 @@ def test_a_search_draws_from_its_seed(short: qcnlab.Scenario) -> None:
 
 @pytest.mark.parametrize("seed", [2**63, MOST_SEED, MOST_SEED + 1])
 def test_a_key_beyond_the_numbers_of_toml_is_refused(short: qcnlab.Scenario, seed: int) -> None:
-    for made in (
+    ways: tuple[Callable[[], qcnlab.Scenario], ...] = (
         lambda: short.with_(f"seed={seed}"),
         lambda: short.with_({"seed": seed}),
         lambda: qcnlab.Scenario.from_toml(
             short.to_toml().replace("\nseed = 1\n", f"\nseed = {seed}\n")
         ),
         lambda: qcnlab.Scenario.from_dict({**short.to_dict(), "seed": seed}),
-    ):
+    )
+    for made in ways:
         with pytest.raises(qcnlab.ScenarioError, match="a whole number is expected"):
             made()
     # The same number as an argument of the run is exact.

@@ -50,7 +50,7 @@ def test_no_option_speaks_as_a_library_does(name: str) -> None:
         ),
         (("run", HOTSPOT, "--reps", "0"), "'--reps': it must be 1 or more"),
         (("run", HOTSPOT, "--reps", "x"), "'--reps': it must be a whole number"),
-        (("lab", "--lesson", "9"), "'--lesson': it must be 6 or less"),
+        (("lab", "--lesson", "9"), "'--lesson': it must be 8 or less"),
         (("conform", "rp", "c", "--clock-ppm", "x"), "'--clock-ppm': it must be a number"),
         (("live", "run", HOTSPOT, "--traffic", "iperf"), "did you mean iperf3?"),
     ],
