@@ -63,6 +63,10 @@ def write(
     return paths
 
 
+CHECKS = ("entry, word", "measure", "ours: median [quartiles]", "demanded", "decided by", "")
+"""Columns of a row's checks."""
+
+
 @dataclass(frozen=True)
 class _Page:
     """The page of one chapter."""
@@ -81,7 +85,7 @@ class _Page:
             if each.worst is not None:
                 ours = f"{each.worst.of.replace('_', ' ')}: {tables.spread(each.worst)}"
             link = f"[{each.row.id}](#{anchor(each.row.id)})"
-            lines.append(cells(link, each.row.published, ours, each.verdict))
+            lines.append(cells(link, each.row.published, ours, each.told))
         for each in judged:
             lines += ["", *self._row(each)]
         return "\n".join(lines) + "\n"
@@ -90,16 +94,16 @@ class _Page:
         row = judged.row
         yield from (f"## Row {row.id.replace('.', '-')}", "")
         yield from (f"{row.what}. ({row.location}.)", "")
-        yield f"Published: {row.published}. Verdict: **{judged.verdict}**."
+        yield f"Published: {row.published}. Verdict: **{judged.told}**."
         if row.reading:
             yield from ("", f"Our reading of it: {row.reading}")
         if judged.checks:
             yield ""
-            yield from header(
-                "entry, word", "measure", "ours: median [quartiles]", "demanded", "interval", ""
-            )
-            yield from map(_check, judged.checks)
-        for words in (row.because, row.off_by, row.remark):
+            said = [check for check in judged.checks if not check.claim.ours]
+            yield from header(*CHECKS)
+            yield from map(_check, said)
+            yield from _limits_of_ours(judged)
+        for words in (row.because, row.remark):
             if words:
                 yield from ("", words)
         if judged.shown:
@@ -109,7 +113,7 @@ class _Page:
         yield from self._counts(judged)
         yield from self._figures(judged)
         yield from self._readings(judged)
-        if row.claims:
+        if row.said:
             yield from ("", _history(judged, self.recorded.rows.get(row.id)))
         yield from self._commands(judged)
 
@@ -143,12 +147,12 @@ class _Page:
         if not touching:
             return
         yield ""
-        if row.claims:
+        if row.said:
             yield from header("other reading", "claims that hold", "worst with it")
         else:
             yield from header("other reading", "what it shows then")
         for name, outcome in touching.items():
-            if row.claims:
+            if row.said:
                 yield cells(name, _held(outcome), outcome.worst)
             else:
                 yield cells(name, "; ".join(outcome.shown))
@@ -176,6 +180,8 @@ def _history(judged: Judged, recorded: RowEvidence | None) -> str:
     for change in row.changes:
         at = f" at {change.commit}" if change.commit else ""
         words += f" Changed {change.date}{at}: {change.reason}"
+    if row.earlier:
+        words += f" Earlier verdicts: {'; '.join(row.earlier)}."
     if recorded is not None:
         states = {True: "holds", False: "does not hold", None: "not asked"}
         words += f" Without control: {states[recorded.without_control]};"
@@ -183,6 +189,15 @@ def _history(judged: Judged, recorded: RowEvidence | None) -> str:
         if row.holds_without_control:
             words += f" {row.holds_without_control}"
     return words
+
+
+def _limits_of_ours(judged: Judged) -> Iterator[str]:
+    ours = [check for check in judged.checks if check.claim.ours]
+    if ours:
+        yield from ("", "Limits of ours, which decide nothing:", "")
+        yield from header(*CHECKS, "why it is ours")
+        for check in ours:
+            yield f"{_check(check)} {check.claim.ours} |"
 
 
 def _check(check: Check) -> str:
