@@ -51,8 +51,7 @@ def varies(values: Sequence[float]) -> bool:
     low, high = min(values), max(values)
     if low == high:
         return False
-    middle = (low + high) / 2
-    return not high - low <= ROUNDING * abs(middle)
+    return math.isinf(high - low) or high - low > ROUNDING * abs(low + high) / 2
 
 
 def median_interval(values: Sequence[float], level: float = LEVEL) -> tuple[float, float]:
