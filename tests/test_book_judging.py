@@ -396,6 +396,24 @@ def test_pairs_and_halves(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (x.tolist(), y.tolist()) == ([4.0, 5.0], [6.0, 7.0])
 
 
+def test_what_never_came_in_either_case_is_in_no_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    each = {"a": [INF, INF, INF], "b": [INF, INF, INF], "c": [INF, 3.0, INF]}
+    results = {name: CaseResult(replace(CASE, name=name), None, {}) for name in each}
+    monkeypatch.setattr(comparisons, "values_of", lambda result, *rest: each[result.case.name])
+    monkeypatch.setattr(comparisons, "_longest", lambda _: 40.0)
+
+    def told(test: str, than: str, **more: Any) -> str:
+        asked = claim(Word("w", "", test, **more), than=than)
+        return comparisons._compare(asked, results, same=False, level=0.95).verdict
+
+    assert told("order", "b", side="above") == UNDECIDED
+    assert told("equivalence", "b", ratios=(0.8, 1.25)) == UNDECIDED
+    # One came: 40, 40 and 40 beside 40, 3 and 40.
+    assert told("order", "c", side="below") == UNDECIDED
+    each["c"] = [2.0, 3.0, 2.0]
+    assert told("order", "c", side="above") == HOLDS
+
+
 def test_recovery_holds_only_where_90_and_99_percent_say_so_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -90,29 +90,46 @@ def _compare(claim: Claim, results: Mapping[str, CaseResult], *, same: bool, lev
         pairs = min(len(x), len(other))
         return _gain(claim, (y - x)[:pairs] - (than - other)[:pairs])
     ratios = Values.of([_ratio(a, b) for a, b in zip(x, y, strict=True)])
+    if _never(claim, results, same=same):
+        # Neither came in any run: what never came is in no order, and not the same.
+        return Check(claim, claim.of, (-math.inf, math.inf), ratios, None, UNDECIDED)
     if claim.word.test == "order":
         return _order(claim, x, y, ratios, level)
     return _equivalence(claim, ratios)
 
 
+def _never(claim: Claim, results: Mapping[str, CaseResult], *, same: bool) -> bool:
+    """Return whether what is compared came in no replication of either case."""
+    x, y = _values(claim, (claim.case, claim.than or ""), results, same=same)
+    return bool(x) and all(value == math.inf for value in (*x, *y))
+
+
 def _pair(
     claim: Claim, cases: tuple[str, str], results: Mapping[str, CaseResult], *, same: bool
 ) -> tuple[Array, Array]:
-    """Return the measure of two cases in paired replications; `same`: halves of the second."""
-    other = results[cases[1]]
-    theirs = values_of(other, claim.of, claim.during, claim.flows, claim.limit)
+    """Return the measure of two cases in paired replications; what never came is the run's length.
+
+    `same`: halves of the second.
+    """
+    longest = _longest(results[cases[1]])
+    x, y = (
+        np.array([longest if value == math.inf else value for value in values])
+        for values in _values(claim, cases, results, same=same)
+    )
+    return x, y
+
+
+def _values(
+    claim: Claim, cases: tuple[str, str], results: Mapping[str, CaseResult], *, same: bool
+) -> tuple[list[float], list[float]]:
+    theirs = values_of(results[cases[1]], claim.of, claim.during, claim.flows, claim.limit)
     if same:
         half = len(theirs) // 2
         ours, theirs = theirs[:half], theirs[half:]
     else:
         ours = values_of(results[cases[0]], claim.of, claim.during, claim.flows, claim.limit)
     pairs = min(len(ours), len(theirs))
-    longest = _longest(other)
-    x, y = (
-        np.array([longest if value == math.inf else value for value in values[:pairs]])
-        for values in (ours, theirs)
-    )
-    return x, y
+    return ours[:pairs], theirs[:pairs]
 
 
 def _longest(other: CaseResult) -> float:
