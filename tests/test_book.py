@@ -576,9 +576,11 @@ def test_the_first_page_is_of_the_whole_book_and_the_others_of_what_is_asked_for
     # The folder and those above it are made; what is there already is written anew.
     for _ in range(2):
         paths = pages.write(both.only(("9.1",)), judged, {"deck009": {}}, folder, book_folder)
-        assert paths == [folder / "README.md", folder / "deck009.md"]
-    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "deck009.md", "img"]
-    first, page = (path.read_text(encoding="utf-8") for path in paths)
+        assert paths == [folder / "README.md", folder / "not-given.md", folder / "deck009.md"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "README.md", "deck009.md", "img", "not-given.md",
+    ]  # fmt: skip
+    first, _, page = (path.read_text(encoding="utf-8") for path in paths)
     assert "| [A deck](deck009.md) | 1 | 0 | 0 | 0 | 0 | 0 |" in first
     assert "| [Another](deck010.md) | 0 | 0 | 0 | 0 | 0 | 1 |" in first
     # Row 9.1 holds without control, and the one law that was run makes one of its claims fail.

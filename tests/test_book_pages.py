@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from qcnlab.book import front_page, pages, provenance, trials
+from qcnlab.book import front_page, not_given, pages, provenance, trials
 from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED, Check
 from qcnlab.book.derived import Entry
 from qcnlab.book.entries import DRAWN, MISSED, OPEN, PARTLY, REPRODUCED, UNRUN, Fixed
@@ -224,6 +224,35 @@ def test_rows_that_are_partly_reproduced_say_how_many_claims_hold() -> None:
         [link("9.1"), "what 9.1", "said 9.1", "2 of 3", "", "3 ms", "< 5 ms"],
         [link("9.2"), "what 9.2", "said 9.2", "0 of 2", "1", "3 ms", "< 5 ms"],
     ]
+
+
+def test_rows_that_do_not_hold_say_what_was_tried() -> None:
+    """Row 9.1 gains a claim with one of two readings, 9.2 with none; 9.3 is touched by none."""
+    readings = {
+        "other": trial({"9.1": outcome("hu", "hh"), "9.2": outcome("f", "f")}),
+        "third": trial({"9.1": outcome("hu", "uh")}),
+    }
+    every = [
+        told("9.0", REPRODUCED), told("9.1", PARTLY, held=1, of=2, undecided=1),
+        told("9.2", MISSED, held=0, of=1), told("9.3", OPEN, held=0, of=2, undecided=2),
+        told("9.4", DRAWN), Told(row("9.6"), MISSED, None),
+    ]  # fmt: skip
+    chapters = (SimpleNamespace(name="deck009", title="Nine"), SimpleNamespace(name="x", title="X"))
+    book: Any = SimpleNamespace(chapters=chapters)
+    text = not_given.page(book, every, readings)
+    lines = text.splitlines()
+    assert [line for line in lines if line.startswith("##")] == [
+        "## No claim holds: 1 row", "### Nine", "## Undecided: 1 row", "### Nine",
+        "## Some claims hold, and some do not: 1 row", "### Nine",
+    ]  # fmt: skip
+    one = lines.index(f"**{link('9.1')}. what 9.1.** Published: said 9.1.")
+    assert lines[one + 1 :] == [
+        "1 of 2 claims hold, 1 undecided. Worst: 3 ms; demanded: < 5 ms.",
+        'More claims hold with "other", of 2 other readings.',
+    ]
+    assert "0 of 1 claim hold. Worst: 3 ms; demanded: < 5 ms." in lines
+    assert "Of 1 other reading none makes more of its claims hold." in lines
+    assert "No other reading touches it." in lines
 
 
 def test_entries_without_a_row_are_counted_over_chapters() -> None:

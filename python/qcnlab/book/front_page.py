@@ -125,11 +125,7 @@ def front_page(
 
     `laws` are what came of each and which rows each touches.
     """
-    told = [
-        Told(row, evidence.verdict(chapter, row, recorded), recorded.rows.get(row.id))
-        for chapter in book.chapters
-        for row in chapter.rows
-    ]
+    told = tell(book, recorded)
     parts = [
         *_counts(book, told),
         *_claims(told),
@@ -148,6 +144,15 @@ def front_page(
         *_words(book),
     ]
     return "\n".join(parts) + "\n"
+
+
+def tell(book: Book, recorded: Evidence) -> list[Told]:
+    """Return every row of the book with what its last run gave."""
+    return [
+        Told(row, evidence.verdict(chapter, row, recorded), recorded.rows.get(row.id))
+        for chapter in book.chapters
+        for row in chapter.rows
+    ]
 
 
 def _counts(book: Book, told: Sequence[Told]) -> list[str]:
@@ -391,6 +396,8 @@ def _readings(readings: Mapping[str, Trial]) -> list[str]:
 def _missed(told: Sequence[Told]) -> list[str]:
     lines = [
         "## Not reproduced",
+        "",
+        "[What the decks do not give](not-given.md) says what was tried on these and on the rows above.",
         "",
         *header("row", "what", "published", "ours, worst", "demanded"),
     ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from qcnlab.book import derived, evidence, tables, trials
+from qcnlab.book import derived, evidence, not_given, tables, trials
 from qcnlab.book.counts import EVENTS, counted
 from qcnlab.book.figures import save
-from qcnlab.book.front_page import front_page
+from qcnlab.book.front_page import front_page, tell
 from qcnlab.book.markdown import anchor, cells, header
 from qcnlab.book.reader import load
 
@@ -40,7 +40,8 @@ def write(
 ) -> list[Path]:
     """Write the first page, and pages and figures of `book`, into `folder`; return their paths.
 
-    The first page is of the whole book in `book_folder`, by its record.
+    The first page and that of what is not given are of the whole book in `book_folder`, by its
+    record.
     """
     (folder / IMAGES).mkdir(parents=True, exist_ok=True)
     recorded = evidence.read(book_folder)
@@ -53,7 +54,9 @@ def write(
     first.write_text(
         front_page(whole, recorded, readings, (laws, touched), unused), encoding="utf-8"
     )
-    paths = [first]
+    other = folder / not_given.FILE
+    other.write_text(not_given.page(whole, tell(whole, recorded), readings), encoding="utf-8")
+    paths = [first, other]
     for chapter in book.chapters:
         own = [each for each in judged if each.row.chapter == chapter.name]
         page = _Page(chapter, case_results[chapter.name], folder, recorded, readings)
