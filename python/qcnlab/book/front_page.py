@@ -397,7 +397,7 @@ def _missed(told: Sequence[Told]) -> list[str]:
     lines = [
         "## Not reproduced",
         "",
-        "[What the decks do not give](not-given.md) says what was tried on these and on the rows above.",
+        "[What the decks do not give](not-given.md) says what was tried on these and those above.",
         "",
         *header("row", "what", "published", "ours, worst", "demanded"),
     ]
