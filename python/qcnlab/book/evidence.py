@@ -103,7 +103,7 @@ def gather(
             digests[each.row.id],
             each.verdict,
             without.holds if packets[each.row.id] else None,
-            equal.holds if any(c.word.test in PAIRED for c in each.row.claims) else None,
+            equal.holds if any(c.word.test in PAIRED for c in each.row.said) else None,
             *_measure(each),
             each.held,
             each.verdicts.count(UNDECIDED),
