@@ -38,7 +38,7 @@ extras: $(VENV)/.tools ## install Ray and DuckDB, 90 MB, so that `make test` cov
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements-ci.lock
 
 validate: $(CORE) $(VENV)/.tools ## run the validation book, its controls, readings and changed laws, write its pages (ARGS=--quick: two minutes)
-	@$(BIN)/python -m qcnlab validate $(if $(ARGS),$(ARGS),--controls --readings --laws --pages docs/book)
+	@$(BIN)/python -m qcnlab validate $(if $(ARGS),$(ARGS),--controls --readings --laws --state --pages docs/book)
 
 bench: $(CORE) $(VENV)/.tools ## measure the workloads; writes benches/runs/DATE
 	cargo build --release --quiet -p qcnlab-lab --example workload

@@ -10,7 +10,7 @@ from typing import Any
 from conftest import HOTSPOT, SHORT
 from qcnlab.book.cases import Case
 from qcnlab.book.comparisons import HOLDS, Check
-from qcnlab.book.entries import ORDER, Book, Chapter, Claim, Fixed, Row
+from qcnlab.book.entries import REPRODUCED, Book, Chapter, Claim, Fixed, Row
 from qcnlab.book.values import Values
 from qcnlab.book.verdicts import Judged
 from qcnlab.book.words import Word
@@ -29,8 +29,8 @@ def claim(test: str = "limit", **changes: Any) -> Claim:
 
 def row(number: str, *claims: Claim, **changes: Any) -> Row:
     base = Row(
-        number, "deck009", "Slide 3", "what", "said", "", ORDER, Fixed("2026-01-31", "abc1234", ""),
-        (), claims, "", (), "", "", "", (), False,
+        number, "deck009", "Slide 3", "what", "said", "", REPRODUCED,
+        Fixed("2026-01-31", "abc1234", ""), (), claims, "", (), "", "", (), False,
     )  # fmt: skip
     return replace(base, **changes)
 

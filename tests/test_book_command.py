@@ -13,7 +13,7 @@ import pytest
 from made_up_book import CASE, book, chapter, check, claim, judged, row
 from qcnlab.book import command, evidence, pages, provenance, trials, variants
 from qcnlab.book.comparisons import FAILS, HOLDS
-from qcnlab.book.entries import ORDER, UNRUN, Book, Reading
+from qcnlab.book.entries import REPRODUCED, UNRUN, Book, Reading
 from qcnlab.book.provenance import Run
 from qcnlab.book.runner import CACHE, CaseResult
 from qcnlab.book.toml_table import BookError
@@ -45,6 +45,8 @@ class Asked:
         monkeypatch.setattr(command, "results", noted("results", "all results"))
         monkeypatch.setattr(command, "judge", lambda chosen, results: list(rows))
         monkeypatch.setattr(command, "text_tables", lambda chosen, told: "the tables")
+        monkeypatch.setattr(command, "row_text", lambda told: "the tables")
+        monkeypatch.setattr(command, "SINGLE", 0)
         monkeypatch.setattr(command, "as_json", lambda told: {"rows": len(told)})
         monkeypatch.setattr(command, "_controls", lambda *rest: "of controls")
         monkeypatch.setattr(evidence, "write", noted("evidence", FOLDER / "evidence.json"))
@@ -57,7 +59,7 @@ class Asked:
         return [(arguments, more) for called, arguments, more in self.calls if called == name]
 
 
-def told(borne_out: bool, verdict: str = ORDER) -> Any:
+def told(borne_out: bool, verdict: str = REPRODUCED) -> Any:
     return SimpleNamespace(borne_out=borne_out, row=SimpleNamespace(verdict=verdict))
 
 
@@ -200,7 +202,7 @@ def test_outcomes_are_of_rows_that_were_run_and_of_those_without_claims(
     # What was run as it is only has no outcome, and cannot be compared.
     unrun = [judged(rows[0]), judged(rows[1]), replace(after[2], row=row("9.3", shown=(1,)))]
     answers = iter([after, before, unrun, before])
-    monkeypatch.setattr(trials, "judge", lambda book, results: next(answers))
+    monkeypatch.setattr(trials, "judge", lambda book, results, few: next(answers))
     monkeypatch.setattr(variants, "changed", lambda book, variant, shown: whole)
     monkeypatch.setattr(variants, "unchanged", lambda book, other: whole)
     variant: Any = None

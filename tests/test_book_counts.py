@@ -28,7 +28,7 @@ def test_identical_runs_are_not_the_same_in_spite_of_pause(
     """Two cases with and without PAUSE, in which the queue is the same."""
     runs = {"a": of(drops=2.0, pause_frames=pauses[0]), "b": of(drops=2.0, pause_frames=pauses[1])}
     bound = claim("limit", above=1.0, below=5.0, than="b", about=("pause_frames",))
-    said, checks = verdicts._claim(bound, runs, same=False, several=1)
+    said, checks = verdicts._claim(bound, runs, verdicts._Rules(False, 1, 20, few=False))
     assert (said, checks[0].verdict, checks[0].of) == (verdict, verdict, "pause_frames")
     # The measure itself holds in each.
     assert checks[1].verdict == HOLDS

@@ -10,9 +10,9 @@ import pytest
 
 from conftest import ROOT
 from made_up_book import CASE
-from qcnlab.book import derived, evidence, reader
+from qcnlab.book import derived, evidence, reader, state
 from qcnlab.book.derived import Entry
-from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN
+from qcnlab.book.entries import DRAWN, MISSED, OPEN, PARTLY, REPRODUCED, UNRUN
 from qcnlab.book.evidence import Evidence, RowEvidence, Run
 from qcnlab.book.toml_table import BookError, TomlTable
 from qcnlab.book.words import Word
@@ -103,12 +103,12 @@ def test_keys_that_nobody_read_are_refused_with_the_nearest() -> None:
 
 
 def row(**changes: Any) -> Any:
-    known = {"id": "9.1", "claims": (1,), "verdict": ORDER, "remark": ""}
+    known = {"id": "9.1", "claims": (1,), "said": (1,), "verdict": REPRODUCED, "remark": ""}
     return SimpleNamespace(**(known | {"holds_without_control": ""} | changes))
 
 
 def recorded(
-    verdict: str = ORDER, control: bool | None = False, equal: bool | None = False
+    verdict: str = REPRODUCED, control: bool | None = False, equal: bool | None = False
 ) -> RowEvidence:
     return RowEvidence("digest", verdict, control, equal, "", "")
 
@@ -121,12 +121,11 @@ def test_faults_of_a_row() -> None:
     not_run = ["its claims have not been run since they were changed: qcnlab validate --controls"]
     assert faults(row(), None) == not_run
     assert evidence._faults(row(), "another", recorded()) == not_run
-    assert faults(row(), recorded(NUMBER)) == [f"it says '{ORDER}', and its runs '{NUMBER}'"]
-    for kind in (ORDER, NUMBER):
-        alone = faults(row(verdict=kind), recorded(kind, control=True))
-        assert alone == ["it holds without congestion control, and does not say why"]
-        same = faults(row(verdict=kind), recorded(kind, equal=True))
-        assert same == ["it holds with the compared cases made equal, and does not say why"]
+    assert faults(row(), recorded(PARTLY)) == [f"it says '{REPRODUCED}', and its runs '{PARTLY}'"]
+    alone = faults(row(), recorded(control=True))
+    assert alone == ["it holds without congestion control, and does not say why"]
+    same = faults(row(), recorded(equal=True))
+    assert same == ["it holds with the compared cases made equal, and does not say why"]
     assert faults(row(holds_without_control="why"), recorded(control=True, equal=True)) == []
     missed = faults(row(verdict=MISSED), recorded(MISSED, control=True))
     assert missed == ["it is not reproduced, and does not say what we get"]
@@ -135,12 +134,61 @@ def test_faults_of_a_row() -> None:
 
 def test_the_last_verdict_counts_while_the_claims_stay() -> None:
     chapter: Any = SimpleNamespace(digest=lambda _: "digest")
-    known = Evidence((Run("2026-01-31", "abc1234", "0", {"9.1": recorded(NUMBER)}),))
-    assert evidence.verdict(chapter, row(), known) == NUMBER
+    known = Evidence((Run("2026-01-31", "abc1234", "0", {"9.1": recorded(REPRODUCED)}),))
+    assert evidence.verdict(chapter, row(), known) == REPRODUCED
     assert evidence.verdict(chapter, row(id="9.2"), known) == UNRUN
-    assert evidence.verdict(chapter, row(claims=()), known) == DRAWN
+    assert evidence.verdict(chapter, row(said=()), known) == DRAWN
     changed: Any = SimpleNamespace(digest=lambda _: "another")
     assert evidence.verdict(changed, row(), known) == UNRUN
+
+
+STATED = """title = "Nine"
+
+[[row]]
+id = "9.1"
+verdict = "not reproduced"
+remark = "verdict = \"x\""
+
+[[row]]
+id = "9.10"
+verdict = "undecided"
+earlier = ["not reproduced until 2026-01-01, commit 0"]
+
+[[row]]
+id = "9.2"
+verdict = "drawn for comparison"
+"""
+
+
+def test_rows_are_restated_by_their_last_run_and_keep_what_they_said(tmp_path: Path) -> None:
+    path = tmp_path / "deck009.toml"
+    path.write_text(STATED)
+    rows = (
+        row(verdict=MISSED, earlier=()),
+        row(id="9.10", verdict=OPEN, earlier=("not reproduced until 2026-01-01, commit 0",)),
+        row(id="9.2", said=(), verdict=DRAWN, earlier=()),
+        row(id="9.3", verdict=MISSED, earlier=()),
+    )
+    chapter: Any = SimpleNamespace(path=path, rows=rows, digest=lambda _: "digest")
+    book: Any = SimpleNamespace(chapters=(chapter,))
+    runs = (
+        Run("2026-01-31", "abc1234", "0", {"9.1": recorded(REPRODUCED)}),
+        Run("2026-02-01", "def5678", "0", {"9.10": recorded(PARTLY), "9.2": recorded()}),
+    )
+    assert state.write(book, Evidence(runs)) == ["9.1", "9.10"]
+    assert path.read_text() == STATED.replace(
+        'verdict = "not reproduced"\n',
+        'verdict = "reproduced"\nearlier = ["not reproduced until 2026-01-31, commit abc1234"]\n',
+    ).replace(
+        'verdict = "undecided"\nearlier = ["not reproduced until 2026-01-01, commit 0"]\n',
+        'verdict = "partly reproduced"\nearlier = ["not reproduced until 2026-01-01, commit 0", '
+        '"undecided until 2026-02-01, commit def5678"]\n',
+    )
+    # A row whose claims have changed since its run says what it said.
+    stale: Any = SimpleNamespace(path=path, rows=rows, digest=lambda _: "another")
+    before = path.read_text()
+    assert state.write(SimpleNamespace(chapters=(stale,)), Evidence(runs)) == []  # type: ignore[arg-type]
+    assert path.read_text() == before
 
 
 def test_rows_are_written_in_the_order_of_their_numbers() -> None:

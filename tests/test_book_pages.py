@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from qcnlab.book import front_page, pages, provenance, trials
+from qcnlab.book import front_page, not_given, pages, provenance, trials
 from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED, Check
 from qcnlab.book.derived import Entry
-from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN, Fixed
-from qcnlab.book.evidence import Evidence, RowEvidence, Run
+from qcnlab.book.entries import DRAWN, MISSED, OPEN, PARTLY, REPRODUCED, UNRUN, Fixed
+from qcnlab.book.evidence import Evidence, NumberEvidence, RowEvidence, Run
 from qcnlab.book.front_page import Told
 from qcnlab.book.trials import Outcome, Trial
 from qcnlab.book.values import Values
@@ -23,9 +23,10 @@ from qcnlab.book.verdicts import Judged, Shown
 def row(number: str, **changes: Any) -> Any:
     known = {
         "id": number, "chapter": "deck009", "what": f"what {number}", "published": f"said {number}",
-        "claims": (1,), "verdict": ORDER, "holds_without_control": f"why {number}",
+        "claims": (1,), "said": (1,), "earlier": (), "verdict": REPRODUCED,
+        "holds_without_control": f"why {number}",
         "fixed": Fixed("2026-01-31", "abc1234", ""), "changes": (), "quick": False,
-        "location": "Slide 3", "reading": "", "because": "", "off_by": "", "remark": "",
+        "location": "Slide 3", "reading": "", "because": "", "remark": "",
         "figures": (), "cases": (), "shown": (),
     }  # fmt: skip
     return SimpleNamespace(**(known | changes))
@@ -82,12 +83,17 @@ def test_which_law_each_row_watches() -> None:
         "timer": trial({"9.1": outcome("hh", "hh", moved=True)}, "def5678"),
     }
     touched = {"gain": {"9.1", "9.2", "9.5"}, "timer": {"9.1", "9.2"}}
-    every = [told("9.1", NUMBER), told("9.2", ORDER), told("9.3", ORDER), told("9.5", MISSED)]
+    every = [
+        told("9.1", REPRODUCED),
+        told("9.2", REPRODUCED),
+        told("9.3", REPRODUCED),
+        told("9.5", MISSED),
+    ]
     lines = front_page._laws(every, laws, touched)
     assert [line for line in lines if line.startswith("* ")] == ["* A: gain", "* B: timer"]
     assert table(lines) == [
-        [link("9.1"), NUMBER, "1/2", "m"],
-        [link("9.2"), ORDER, ".", "?"],
+        [link("9.1"), REPRODUCED, "1/2", "m"],
+        [link("9.2"), REPRODUCED, ".", "?"],
         [link("9.5"), MISSED, "1/1", ""],
     ]
     last = lines[-2]
@@ -95,12 +101,12 @@ def test_which_law_each_row_watches() -> None:
     assert last.endswith(f" Not run: {link('9.3')}.")
     assert "They ran at commit abc1234 and def5678." in "\n".join(lines)
     assert "| row | verdict | A | B |" in lines
-    heard = front_page._laws([told("9.1", NUMBER)], laws, touched)
+    heard = front_page._laws([told("9.1", REPRODUCED)], laws, touched)
     assert heard[-2] == "Every reproduced row notices at least one of them."
     assert front_page._laws(every, {}, touched) == []
     # A row that is not reproduced is neither deaf nor unrun.
     missed = front_page._laws(
-        [told("9.2", MISSED), told("9.3", MISSED), told("9.1", NUMBER)], laws, touched
+        [told("9.2", MISSED), told("9.3", MISSED), told("9.1", REPRODUCED)], laws, touched
     )
     assert missed[-2] == "Every reproduced row notices at least one of them."
 
@@ -111,11 +117,11 @@ def test_rows_that_are_reproduced_with_the_laws_that_they_notice() -> None:
         "timer": trial({"9.1": outcome("hh", "hh")}),
     }
     every = [
-        told("9.1", NUMBER, without_control=True),
-        told("9.2", ORDER, without_control=True, made_equal=True),
-        told("9.3", ORDER),
+        told("9.1", REPRODUCED, without_control=True),
+        told("9.2", REPRODUCED, without_control=True, made_equal=True),
+        told("9.3", REPRODUCED),
         told("9.4", MISSED),
-        Told(row("9.6"), NUMBER, None),
+        Told(row("9.6"), REPRODUCED, None),
     ]
     assert table(front_page._reproduced(every, laws)) == [
         [link("9.1"), "said 9.1", "3 ms", "< 5 ms", "without control", "1 of 2"],
@@ -133,8 +139,8 @@ def test_rows_that_are_reproduced_with_the_laws_that_they_notice() -> None:
 
 def test_rows_that_hold_under_a_control() -> None:
     every = [
-        told("9.1", NUMBER, made_equal=True), told("9.2", ORDER),
-        told("9.4", MISSED, made_equal=True), Told(row("9.6"), ORDER, None),
+        told("9.1", REPRODUCED, made_equal=True), told("9.2", REPRODUCED),
+        told("9.4", MISSED, made_equal=True), Told(row("9.6"), REPRODUCED, None),
     ]  # fmt: skip
     chapters = (
         SimpleNamespace(name="deck009", rows=(row("9.1"), row("9.2"))),
@@ -171,10 +177,82 @@ def test_rows_with_fewer_or_more_claims_in_another_reading() -> None:
 
 
 def test_rows_that_are_not_reproduced_say_what_we_get() -> None:
-    every = [told("9.1", NUMBER), told("9.4", MISSED), Told(row("9.6"), MISSED, None)]
+    every = [told("9.1", REPRODUCED), told("9.4", MISSED), Told(row("9.6"), MISSED, None)]
     assert table(front_page._missed(every)) == [
         [link("9.4"), "what 9.4", "said 9.4", "3 ms", "< 5 ms"]
     ]
+
+
+def number(verdict: str, **changes: Any) -> NumberEvidence:
+    known: dict[str, Any] = {
+        "entry": "009-1-a", "what": "recovery: a", "unit": "ms", "printed": 40.0, "median": 37.25,
+        "low": 30.0, "high": 44.5, "ratio": 0.93125, "percentile": 61.4, "runs": 40,
+    }  # fmt: skip
+    return NumberEvidence(**(known | changes), verdict=verdict)
+
+
+def test_every_printed_number_stands_beside_ours() -> None:
+    numbers = (
+        number(HOLDS),
+        number(FAILS, median=None, high=None, ratio=None, percentile=0.4, runs=20),
+        number(FAILS, unit="", low=None, high=None, percentile=None, runs=1),
+    )
+    every = [
+        told("9.1", PARTLY, numbers=numbers, held=3, of=5, undecided=1, held_without=1),
+        told("9.2", DRAWN, numbers=numbers), told("9.3", UNRUN, numbers=numbers, held=9, of=9),
+        told("9.4", OPEN, held=0, of=2, undecided=2), Told(row("9.6"), MISSED, None),
+    ]  # fmt: skip
+    one = link("9.1")
+    assert table(front_page._numbers(every)) == [
+        [one, "recovery: a", "40 ms", "37.2 [30..44.5]", "0.931", "61", "40", "holds"],
+        [one, "recovery: a", "40 ms", "never [30..never]", "", "0", "20", "**fails**"],
+        [one, "recovery: a", "40", "37.2", "0.931", "", "1", "**fails**"],
+    ]
+    # One of three numbers, two of four words; three undecided; one needs no control.
+    assert front_page._claims(every)[0].startswith(
+        "**1 of 3 printed numbers and 2 of 4 printed words hold.** 3 claims of the others are "
+        "undecided. Of those that hold 1 would hold without congestion control as well"
+    )
+
+
+def test_rows_that_are_partly_reproduced_say_how_many_claims_hold() -> None:
+    every = [
+        told("9.1", PARTLY, held=2, of=3), told("9.2", OPEN, held=0, of=2, undecided=1),
+        told("9.3", MISSED, held=0, of=2), Told(row("9.6"), PARTLY, None),
+    ]  # fmt: skip
+    assert table(front_page._partly(every)) == [
+        [link("9.1"), "what 9.1", "said 9.1", "2 of 3", "", "3 ms", "< 5 ms"],
+        [link("9.2"), "what 9.2", "said 9.2", "0 of 2", "1", "3 ms", "< 5 ms"],
+    ]
+
+
+def test_rows_that_do_not_hold_say_what_was_tried() -> None:
+    """Row 9.1 gains a claim with one of two readings, 9.2 with none; 9.3 is touched by none."""
+    readings = {
+        "other": trial({"9.1": outcome("hu", "hh"), "9.2": outcome("f", "f")}),
+        "third": trial({"9.1": outcome("hu", "uh")}),
+    }
+    every = [
+        told("9.0", REPRODUCED), told("9.1", PARTLY, held=1, of=2, undecided=1),
+        told("9.2", MISSED, held=0, of=1), told("9.3", OPEN, held=0, of=2, undecided=2),
+        told("9.4", DRAWN), Told(row("9.6"), MISSED, None),
+    ]  # fmt: skip
+    chapters = (SimpleNamespace(name="deck009", title="Nine"), SimpleNamespace(name="x", title="X"))
+    book: Any = SimpleNamespace(chapters=chapters)
+    text = not_given.page(book, every, readings)
+    lines = text.splitlines()
+    assert [line for line in lines if line.startswith("##")] == [
+        "## No claim holds: 1 row", "### Nine", "## Undecided: 1 row", "### Nine",
+        "## Some claims hold, and some do not: 1 row", "### Nine",
+    ]  # fmt: skip
+    one = lines.index(f"**{link('9.1')}. what 9.1.** Published: said 9.1.")
+    assert lines[one + 1 :] == [
+        "1 of 2 claims hold, 1 undecided. Worst: 3 ms; demanded: < 5 ms.",
+        'More claims hold with "other", of 2 other readings.',
+    ]
+    assert "0 of 1 claim hold. Worst: 3 ms; demanded: < 5 ms." in lines
+    assert "Of 1 other reading none makes more of its claims hold." in lines
+    assert "No other reading touches it." in lines
 
 
 def test_entries_without_a_row_are_counted_over_chapters() -> None:
@@ -193,20 +271,18 @@ def test_verdicts_are_counted_by_chapter() -> None:
         SimpleNamespace(name="deck009", title="Nine"), SimpleNamespace(name="deck010", title="Ten"),
     )  # fmt: skip
     book: Any = SimpleNamespace(chapters=chapters)
-    other = Told(row("10.1", chapter="deck010"), ORDER, None)
-    every = [told("9.1", NUMBER), told("9.2", ORDER), told("9.3", ORDER), other]
+    other = Told(row("10.1", chapter="deck010"), REPRODUCED, None)
+    every = [told("9.1", REPRODUCED), told("9.2", REPRODUCED), told("9.3", REPRODUCED), other]
     lines = front_page._counts(book, every)
     assert "4 rows:" in lines
-    counts = [
-        line.split(" | ")[1] for line in lines if line.startswith((f"| {NUMBER}", f"| {ORDER}"))
-    ]
-    assert counts == ["1", "3"]
+    counts = [line.split(" | ")[1] for line in lines if line.startswith(f"| {REPRODUCED}")]
+    assert counts == ["4"]
     assert lines[-3:-1] == [
-        "| [Nine](deck009.md) | 1 | 2 | 0 | 0 |", "| [Ten](deck010.md) | 0 | 1 | 0 | 0 |",
+        "| [Nine](deck009.md) | 3 | 0 | 0 | 0 | 0 |", "| [Ten](deck010.md) | 1 | 0 | 0 | 0 | 0 |",
     ]  # fmt: skip
     # Rows that were not run have a column where there are some.
     unrun = front_page._counts(book, [*every, Told(row("9.7"), UNRUN, None)])
-    assert unrun[-3] == "| [Nine](deck009.md) | 1 | 2 | 0 | 0 | 1 |"
+    assert unrun[-3] == "| [Nine](deck009.md) | 3 | 0 | 0 | 0 | 0 | 1 |"
 
 
 def test_rows_reworded_after_they_were_fixed_are_named() -> None:
@@ -234,7 +310,7 @@ def check(verdict: str = HOLDS, *, composite: bool = False, of_claim: str = HOLD
     word = SimpleNamespace(name="short", test="limit", composite=composite)
     claim: Any = SimpleNamespace(
         entry="009-1-a", word=word, of="recovery", case="a", than=None, during=None, flows="",
-        either="",
+        either="", ours="", prints_number=False,
     )  # fmt: skip
     limits = (-float("inf"), 5.0)
     return Check(claim, "recovery", limits, Values.of([3.0]), None, verdict, of_claim)
@@ -254,11 +330,11 @@ def page(**changes: Any) -> pages._Page:
 
 
 def test_the_page_of_a_chapter_has_a_table_and_a_section_for_each_row() -> None:
-    one = row("9.1", claims=(SimpleNamespace(prints_number=False),))
-    two = row("9.2", claims=())
+    one = row("9.1")
+    two = row("9.2", claims=(), said=())
     lines = page().text([judged(one, check(FAILS, of_claim=FAILS)), judged(two)]).splitlines()
     assert lines[0] == "# Nine"
-    assert "2 rows: 1 drawn for comparison, 1 not reproduced." in lines
+    assert "2 rows: 1 not reproduced, 1 drawn for comparison." in lines
     assert "| [9.1](#row-9-1) | said 9.1 | recovery: 3 ms | not reproduced |" in lines
     assert "| [9.2](#row-9-2) | said 9.2 |  | drawn for comparison |" in lines
     assert [line for line in lines if line.startswith("## ")] == ["## Row 9-1", "## Row 9-2"]
@@ -267,21 +343,19 @@ def test_the_page_of_a_chapter_has_a_table_and_a_section_for_each_row() -> None:
 def test_the_section_of_a_row() -> None:
     of = row(
         "9.1", claims=(SimpleNamespace(prints_number=True),), reading="a plot", because="why so",
-        off_by="off by 3", remark="more",
+        remark="more",
     )  # fmt: skip
     reading = SimpleNamespace(name="other", of="queue_mean_bytes")
     seen: Any = Shown(reading, Values.of([2000.0]))  # type: ignore[arg-type]
     lines = list(page()._row(judged(of, check(), shown=(seen,))))
     assert lines[:4] == ["## Row 9-1", "", "what 9.1. (Slide 3.)", ""]
-    assert lines[4] == f"Published: said 9.1. Verdict: **{NUMBER}**."
+    assert lines[4] == f"Published: said 9.1. Verdict: **{REPRODUCED}**."
     assert lines[6] == "Our reading of it: a plot"
     assert "| 009-1-a, short | recovery: a | 3 ms | < 5 ms |  | holds |" in lines
-    assert [line for line in lines if line in ("why so", "off by 3", "more")] == [
-        "why so", "off by 3", "more",
-    ]  # fmt: skip
+    assert [line for line in lines if line in ("why so", "more")] == ["why so", "more"]
     assert "| other | queue mean bytes | 2 KB |" in lines
     assert "Fixed 2026-01-31 at abc1234." in lines
-    bare = list(page()._row(judged(row("9.2", claims=()))))
+    bare = list(page()._row(judged(row("9.2", claims=(), said=()))))
     assert bare == [
         "## Row 9-2", "", "what 9.2. (Slide 3.)", "",
         f"Published: said 9.2. Verdict: **{DRAWN}**.",
@@ -304,7 +378,7 @@ def test_how_many_claims_hold_with_another_reading() -> None:
     with_claims = list(page(readings=readings)._readings(judged(row("9.1"))))
     assert with_claims[-1] == "| other | 1 of 2, 2 without it | worst |"
     assert len(with_claims) == 4
-    shown = list(page(readings=readings)._readings(judged(row("9.1", claims=()))))
+    shown = list(page(readings=readings)._readings(judged(row("9.1", claims=(), said=()))))
     assert shown[-1] == "| other | a: 1; b: 2 |"
     assert list(page(readings=readings)._readings(judged(row("9.2")))) == []
 
@@ -317,11 +391,15 @@ def test_the_history_of_a_row() -> None:
         "Fixed 2026-01-31 at abc1234. Changed 2026-02-01 at def5678: a window was wrong. "
         "Changed 2026-02-01: again."
     )
-    recorded = RowEvidence("digest", ORDER, True, None, "", "")
+    before = row("9.1", earlier=("not reproduced until 2026-02-02, commit abc", "undecided"))
+    assert pages._history(judged(before), None).endswith(
+        " Earlier verdicts: not reproduced until 2026-02-02, commit abc; undecided."
+    )
+    recorded = RowEvidence("digest", REPRODUCED, True, None, "", "")
     assert pages._history(judged(of), recorded) == (
         said + " Without control: holds; with equal cases: not asked. why 9.1"
     )
-    recorded = RowEvidence("digest", ORDER, False, True, "", "")
+    recorded = RowEvidence("digest", REPRODUCED, False, True, "", "")
     assert pages._history(judged(row("9.1", holds_without_control="")), recorded).endswith(
         " Without control: does not hold; with equal cases: holds."
     )

@@ -16,8 +16,9 @@ from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED
 from qcnlab.book.entries import (
     DRAWN,
     MISSED,
-    NUMBER,
-    ORDER,
+    OPEN,
+    PARTLY,
+    REPRODUCED,
     UNRUN,
     Book,
     Chapter,
@@ -92,28 +93,33 @@ def test_a_row_is_in_one_chapter_alone(tmp_path: Path) -> None:
 
 
 def test_what_the_runs_make_of_a_row() -> None:
-    printed = claim("number", printed=3.0)
+    holds, fails, open_ = (check(claim(), said, said) for said in (HOLDS, FAILS, UNDECIDED))
     assert judged(row("9.1")).verdict == DRAWN
+    # Limits of ours alone make no claim, whatever comes of them.
+    assert judged(row("9.1", claim(ours="why")), fails).verdict == DRAWN
     assert Judged(row("9.1", claim()), (), (), ()).verdict == UNRUN
-    assert judged(row("9.1", claim()), check(claim())).verdict == ORDER
-    assert judged(row("9.1", claim(), printed), check(claim()), check(printed)).verdict == NUMBER
-    missed = judged(row("9.1", claim()), check(claim(), UNDECIDED, UNDECIDED))
-    assert (missed.verdict, missed.holds) == (MISSED, False)
+
+    def verdict(*checks: comparisons.Check) -> str:
+        return judged(row("9.1", *(each.claim for each in checks)), *checks).told
+
+    assert verdict(holds, holds) == REPRODUCED
+    assert verdict(holds, fails, fails) == f"{PARTLY}: 1 of 3 claims"
+    assert verdict(holds, open_) == f"{PARTLY}: 1 of 2 claims, 1 undecided"
+    assert verdict(fails, fails) == MISSED
+    assert verdict(fails, open_) == OPEN
+    missed = judged(row("9.1", claim()), open_)
+    assert (missed.verdict, missed.holds, missed.held) == (OPEN, False, 0)
     assert not Judged(row("9.1", claim()), (), (), ()).holds
+    stated = judged(row("9.1", claim(), verdict=MISSED), fails)
+    assert stated.borne_out and not replace(stated, row=row("9.1", claim())).borne_out
 
 
-def test_a_number_outside_the_quartiles_says_by_how_much_it_is_off() -> None:
-    near, far = claim("number", printed=3.0), claim("number", printed=3.2)
-    stated = row("9.1", far, verdict=NUMBER)
-    assert judged(stated, check(far)).off == (check(far),)
-    assert not judged(stated, check(far)).borne_out
-    assert judged(replace(stated, off_by="0.2"), check(far)).borne_out
-    assert judged(stated, check(near)).off == ()
-    assert judged(stated, check(near)).borne_out
-    # A limit is no number; a number that fails is not off, it fails.
-    assert judged(stated, check(claim())).off == ()
-    assert judged(stated, check(far, FAILS, FAILS)).off == ()
-    assert not judged(replace(stated, verdict=ORDER), check(near)).borne_out
+def test_printed_numbers_are_those_of_one_case_that_the_source_says() -> None:
+    number = check(claim("number", printed=3.0))
+    ours = check(claim("number", printed=3.0, ours="why"))
+    factor = check(claim("order", printed=3.0, than="b"))
+    of = row("9.1", *(each.claim for each in (number, ours, factor)))
+    assert judged(of, number, ours, factor, check(claim())).numbers == (number,)
 
 
 def test_the_worst_check_is_one_that_fails_of_a_claim_that_does_not_hold() -> None:
@@ -129,6 +135,10 @@ def test_the_worst_check_is_one_that_fails_of_a_claim_that_does_not_hold() -> No
     # One of several claims of which one is enough is no worst one.
     either = check(claim(either="x"), FAILS, FAILS)
     assert judged(of, fine, either).worst is fine
+    # Nor is a limit of ours.
+    ours = check(claim(ours="why"), FAILS, FAILS)
+    assert judged(of, ours, fine).worst is fine
+    assert judged(of, ours).worst is ours
 
 
 def test_evidence_of_rows_with_claims_that_were_run() -> None:
@@ -148,9 +158,10 @@ def test_evidence_of_rows_with_claims_that_were_run() -> None:
     one, two = told["9.1"], told["9.2"]
     assert (one.verdict, one.without_control, one.made_equal) == (MISSED, True, None)
     assert (one.ours, one.demanded) == ("drops: a: 3 frames (short: fails)", "< 5 frames")
+    assert (one.held, one.of, one.held_without, two.held, two.of) == (0, 1, 0, 1, 1)
     assert one.claims == whole.chapters[0].digest(packets)
     # Row 9.2 compares cases; its model has no control.
-    assert (two.verdict, two.without_control, two.made_equal) == (ORDER, None, False)
+    assert (two.verdict, two.without_control, two.made_equal) == (REPRODUCED, None, False)
     assert not two.ours.endswith(")")
     # A control that was not run says nothing, nor does a row that was not.
     off[0], as_is[1] = Judged(packets, (), (), ()), Judged(theory, (), (), ())
@@ -179,7 +190,7 @@ def test_evidence_keeps_what_other_builds_gave_of_other_rows(
     now = Run("2026-01-03", "abc1234", "0123", {"9.2": told(MISSED), "9.8": told(MISSED)})
     tree = [run.tree() for run in (old, gone, now)]
     (tmp_path / "evidence.json").write_text(json.dumps(tree))
-    rows = {"9.1": told(ORDER), "9.2": told(ORDER)}
+    rows = {"9.1": told(REPRODUCED), "9.2": told(REPRODUCED)}
     assert evidence.write(tmp_path, whole, rows, build) == tmp_path / "evidence.json"
     # A key to a line, a space deeper at each level, so that a commit shows what changed.
     lines = (tmp_path / "evidence.json").read_text(encoding="utf-8").split("\n")
@@ -188,7 +199,7 @@ def test_evidence_keeps_what_other_builds_gave_of_other_rows(
     assert [(run.commit, list(run.rows)) for run in runs] == [
         ("000", ["9.9"]), ("abc1234", ["9.1", "9.2", "9.8"]),
     ]  # fmt: skip
-    assert runs[1].rows["9.1"].verdict == ORDER
+    assert runs[1].rows["9.1"].verdict == REPRODUCED
     assert runs[1].rows["9.8"].verdict == MISSED
     monkeypatch.setattr(provenance, "build", lambda _: None)
     with pytest.raises(BookError, match="the repository changed during the run"):
@@ -211,8 +222,8 @@ def test_claims_that_share_a_name_are_told_how_many_they_are(
 ) -> None:
     asked: list[int] = []
 
-    def one(of: Claim, results: Any, *, same: bool, several: int) -> Any:
-        asked.append(several)
+    def one(of: Claim, results: Any, rules: verdicts._Rules) -> Any:
+        asked.append(rules.several)
         return HOLDS, [check(of)]
 
     monkeypatch.setattr(verdicts, "_claim", one)
@@ -222,6 +233,10 @@ def test_claims_that_share_a_name_are_told_how_many_they_are(
     assert asked == [1, 2, 2, 1]
     assert told.verdicts == (HOLDS, HOLDS, HOLDS)
     assert [one.of_claim for one in told.checks] == [HOLDS] * 4
+    # A limit of ours is none of several.
+    asked.clear()
+    verdicts._row(row("9.1", claim(either="x"), claim(either="x", ours="why")), result)
+    assert asked == [1, 1]
     # A row with a case that was not run has no verdict.
     unrun = verdicts._row(row("9.1", claim(), claim(case="b")), result)
     assert (unrun.verdicts, unrun.checks) == ((), ())

@@ -11,10 +11,13 @@ from typing import Any
 import polars as pl
 import pytest
 
+from made_up_book import row
 from qcnlab.book import measures, tables
 from qcnlab.book.comparisons import HOLDS, UNDECIDED, Check
 from qcnlab.book.entries import Claim
+from qcnlab.book.row_text import row_text
 from qcnlab.book.values import Values
+from qcnlab.book.verdicts import Judged
 from qcnlab.book.words import Word
 
 INF = math.inf
@@ -69,11 +72,11 @@ def test_what_is_demanded() -> None:
     assert tables.demand(check("limit", limits=(-INF, 5.0))) == "< 5 ms"
     assert tables.demand(check("limit", limits=(5.0, INF))) == "> 5 ms"
     assert tables.demand(check("limit", "underrun", limits=(-INF, 0.05))) == "< 5 %"
-    assert tables.demand(check("floor", limits=(5.0, INF))) == ">= 5 ms"
+    assert tables.demand(check("floor", printed=5.0, limits=(5.0, INF))) == "5+ ms"
     assert tables.demand(check("limit", limits=(2.0, 5.0))) == "2..5 ms"
     assert tables.demand(check("every", limits=(2.0, 2.0))) == "2 ms"
-    assert tables.demand(check("order", limits=(1.05, INF))) == ">= 1.05"
-    assert tables.demand(check("order", limits=(-INF, 0.95))) == "<= 0.95"
+    assert tables.demand(check("order", limits=(1.05, INF))) == "> 1.05"
+    assert tables.demand(check("order", limits=(-INF, 0.95))) == "< 0.95"
     assert tables.demand(check("equivalence", limits=(0.8, 1.25))) == "0.8..1.25"
     assert tables.demand(check("gain", "underrun", limits=(0.0, INF))) == "> 0 %"
 
@@ -83,6 +86,18 @@ def test_the_interval_that_decides() -> None:
     assert tables.decided_by(check("order", interval=(-1.0, 2.5))) == "-1..2.5 ms"
     assert tables.decided_by(check("order", "underrun", interval=(0.1, 0.2))) == "10..20 %"
     assert tables.decided_by(check("equivalence", "underrun", interval=(0.9, INF))) == "0.9..inf"
+
+
+def test_what_stands_beside_a_printed_number_and_what_would_decide() -> None:
+    known = check("number", printed=4.0, each=[2.0, 3.0, 4.0, 5.0], interval=(2.0, 5.0))
+    assert tables.decided_by(known) == "2..5 ms; ratio 0.875; percentile 62"
+    # Nothing varies: no percentile. A printed 0 has no ratio.
+    assert tables.decided_by(check("number", printed=4.0)) == "ratio 0.75"
+    assert tables.decided_by(check("number", printed=0.0)) == ""
+    open_ = replace(check("order", interval=(-1.0, 2.5), than="b"), verdict=UNDECIDED)
+    assert tables.decided_by(open_) == "-1..2.5 ms; more than 1000 runs would decide"
+    soon = replace(open_, decide=40)
+    assert tables.decided_by(soon) == "-1..2.5 ms; about 40 runs would decide"
 
 
 def test_what_a_check_is_about() -> None:
@@ -96,26 +111,38 @@ def test_what_a_check_is_about() -> None:
 
 
 def judged(*checks: Check, borne_out: bool = True) -> Any:
-    row = SimpleNamespace(id="9.1", published="short", verdict="number reproduced")
-    return SimpleNamespace(row=row, verdict="order reproduced", checks=checks, borne_out=borne_out)
+    row = SimpleNamespace(id="9.1", published="short", verdict="not reproduced")
+    return SimpleNamespace(
+        row=row,
+        verdict="partly reproduced",
+        told="partly reproduced: 1 of 2 claims",
+        checks=checks,
+        borne_out=borne_out,
+    )
 
 
 def test_lines_of_a_row_name_it_once() -> None:
     one = check("limit", limits=(-INF, 5.0))
-    two = replace(one, verdict=UNDECIDED)
-    assert tables.lines(judged(one, two)) == [
-        ("9.1", "short", "short", "recovery: a", "3 ms", "< 5 ms", "order reproduced"),
-        ("", "", "short", "recovery: a", "3 ms undecided", "< 5 ms", ""),
-    ]
-    said = "order reproduced\n(the row says: number reproduced)"
-    assert tables.lines(judged(borne_out=False)) == [("9.1", "short", "", "", "", "", said)]
+    two = replace(one, verdict=UNDECIDED, interval=(1.0, 6.0), decide=12)
+    ours = replace(one, claim=replace(one.claim, ours="why"))
+    said = "partly reproduced: 1\nof 2 claims"
+    assert tables.lines(judged(one, two, ours)) == [
+        ("9.1", "short", "short", "recovery: a", "3 ms", "< 5 ms", "", said),
+        (
+            "", "", "short", "recovery: a", "3 ms undecided", "< 5 ms",
+            "1..6 ms; about 12 runs would decide", "",
+        ),
+        ("", "", "short (a limit of ours)", "recovery: a", "3 ms", "< 5 ms", "", ""),
+    ]  # fmt: skip
+    said += "\n(the row says: not reproduced)"
+    assert tables.lines(judged(borne_out=False)) == [("9.1", "short", "", "", "", "", "", said)]
 
 
 def test_counts_name_every_verdict() -> None:
     counts = tables.count([judged(), judged()])
-    assert counts["order reproduced"] == 2
+    assert counts["partly reproduced"] == 2
     assert sum(counts.values()) == 2
-    assert tables.counted([judged(), judged()]) == "2 rows: 2 order reproduced"
+    assert tables.counted([judged(), judged()]) == "2 rows: 2 partly reproduced"
     assert tables.text_of("a" * 20 + " " + "b" * 20) == "a" * 20 + "\n" + "b" * 20
     # A line has 34 characters at most.
     assert tables.text_of("a" * 16 + " " + "b" * 17) == "a" * 16 + " " + "b" * 17
@@ -135,6 +162,11 @@ def test_json_has_no_infinities() -> None:
         "limits": [None, 5.0],
         "interval": [0.0, None],
         "verdict": "holds",
+        "printed": None,
+        "ratio": None,
+        "percentile": None,
+        "runs_that_decide": None,
+        "limit_of_ours": None,
         "median": 2.0,
         "first_quartile": 1.5,
         "third_quartile": 2.5,
@@ -143,6 +175,48 @@ def test_json_has_no_infinities() -> None:
         "values": [1.0, 3.0],
     }
     assert tables._check(check("limit"))["interval"] is None
+    number = tables._check(check("number", printed=6.0, ours="why", interval=(3.0, 3.0)))
+    assert [number[key] for key in ("printed", "ratio", "percentile", "limit_of_ours")] == [
+        6.0, 0.5, 100.0, "why",
+    ]  # fmt: skip
+
+
+def test_a_row_explains_itself_on_one_screen() -> None:
+    number = replace(
+        check("number", printed=4.0, each=[2.0, 3.0, 4.0, 5.0], interval=(2.0, 5.0)),
+        of_claim=HOLDS,
+    )
+    open_ = replace(check("order", interval=(-1.0, 2.5), than="b"), verdict=UNDECIDED, decide=40)
+    ours = check("limit", limits=(-INF, 5.0), ours="the slide does not say it")
+    many = Judged(
+        row("9.1", *(each.claim for each in (number, open_, ours)), remark="What we get.",
+            earlier=("not reproduced until 2026-01-31, commit abc",)),
+        (number, open_, ours), (HOLDS, UNDECIDED), (),
+    )  # fmt: skip
+    lines = row_text(many).splitlines()
+    assert lines[:4] == [
+        "Row 9.1: what (Slide 3)",
+        "Published: said",
+        "Verdict: partly reproduced: 1 of 2 claims, 1 undecided (the row says: reproduced)",
+        "",
+    ]
+    assert lines[4:6] == [
+        "    holds: short, recovery: a",
+        "        printed 4 ms; ours 3.5 [2.75..4.25] ms; central 95 % of runs 2..5 ms; "
+        "ratio 0.875;",
+    ]
+    text = " ".join(row_text(many).split())
+    assert "undecided: short, recovery: a / b" in text
+    assert "interval -1..2.5 ms; about 40 runs would decide" in text
+    assert (
+        "Limits of ours, which decide nothing: holds: short, recovery: a < 5 ms; ours 3 ms" in text
+    )
+    assert "the slide does not say it What we get." in text
+    assert text.endswith("Earlier verdicts: not reproduced until 2026-01-31, commit abc")
+    # Of many checks those that do not hold are written out.
+    more = replace(many, checks=(open_, *[number] * 13), verdicts=(UNDECIDED, *[HOLDS] * 13))
+    assert "and 13 more checks, which --json and the book's page list" in row_text(more)
+    assert row_text(more).count("recovery: a") == 1
 
 
 def recorded(

@@ -14,8 +14,9 @@ import polars as pl
 import pytest
 
 from qcnlab import book
-from qcnlab.book import completion, hotspot, measures, traces, trials, values, variants
+from qcnlab.book import completion, hotspot, measures, traces, trials, variants
 from qcnlab.book.cases import Case, Hot
+from qcnlab.book.intervals import quantile
 from qcnlab.book.measures import MEASURES
 from qcnlab.book.runner import CaseResult
 from qcnlab.book.values import values_of
@@ -280,10 +281,10 @@ def test_measures_with_a_window_and_of_the_whole_run() -> None:
 
 def test_quantiles_between_values() -> None:
     # Positions 0.25 * 3 = 0.75 and 1.5 of four values; infinite ones survive.
-    assert values._quantile([1.0, 3.0, 5.0, 9.0], 0.25) == 2.5
-    assert values._quantile([1.0, 3.0, 5.0, 9.0], 0.5) == 4.0
-    assert values._quantile([1.0, INF, INF, INF], 0.5) == INF
-    assert values._quantile([1.0, 3.0, INF], 0.5) == 3.0
+    assert quantile([1.0, 3.0, 5.0, 9.0], 0.25) == 2.5
+    assert quantile([1.0, 3.0, 5.0, 9.0], 0.5) == 4.0
+    assert quantile([1.0, INF, INF, INF], 0.5) == INF
+    assert quantile([1.0, 3.0, INF], 0.5) == 3.0
 
 
 def test_of_a_trial_as_few_replications_count_as_a_changed_case_has() -> None:

@@ -119,7 +119,7 @@ def test_the_book_as_text_has_a_table_for_each_chapter() -> None:
     def judged(chapter: str, number: str) -> Any:
         row = SimpleNamespace(id=number, chapter=chapter, published="said")
         verdict = "drawn for comparison"
-        return SimpleNamespace(row=row, verdict=verdict, checks=(), borne_out=True)
+        return SimpleNamespace(row=row, verdict=verdict, told=verdict, checks=(), borne_out=True)
 
     chapters = tuple(SimpleNamespace(name=n, title=n.upper()) for n in ("deck009", "paper010"))
     book: Any = SimpleNamespace(chapters=chapters)

@@ -208,6 +208,14 @@ def validate(
             help="Run rows with each changed law, too, and see which notice; writes laws.json.",
         ),
     ] = False,
+    state: Annotated[
+        bool,
+        typer.Option(
+            "--state",
+            help="State in the book's rows what the last runs with --controls gave; the verdicts "
+            "before stay in them.",
+        ),
+    ] = False,
     finished: Annotated[
         bool,
         typer.Option("--finished", help="Run nothing: judge what has been run before."),
@@ -237,6 +245,7 @@ def validate(
         controls=controls,
         readings=readings,
         laws=laws,
+        state=state,
         finished=finished,
         jobs=jobs,
         cache=out,

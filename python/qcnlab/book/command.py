@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.book import evidence, provenance, trials
+from qcnlab.book import state as states
 from qcnlab.book.entries import UNRUN
 from qcnlab.book.reader import folder, load
+from qcnlab.book.row_text import row_text
 from qcnlab.book.runner import CACHE, results
 from qcnlab.book.tables import as_json, text_tables
 from qcnlab.book.verdicts import judge, judge_same
 from qcnlab.outputs import writable_pages
+from qcnlab.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 
     Run = Callable[[Book], dict[str, dict[str, CaseResult]]]
 
+SINGLE = 3
+"""So many rows are explained one by one, and not in a table."""
+
 
 def validate(
     wanted: list[str],
@@ -31,6 +37,7 @@ def validate(
     controls: bool = False,
     readings: bool = False,
     laws: bool = False,
+    state: bool = False,
     finished: bool = False,
     jobs: int | None = None,
     cache: Path | None = None,
@@ -42,7 +49,8 @@ def validate(
     `controls` runs every row without congestion control and with the compared cases made equal,
     too, and writes `evidence.json` into the book's folder; the rows that hold there without saying
     why are listed and make the answer false. `readings` and `laws` run rows with each of
-    `readings.toml` and `laws.toml`, and write `readings.json` and `laws.json`. `finished` runs
+    `readings.toml` and `laws.toml`, and write `readings.json` and `laws.json`. `state` writes into
+    the book's rows the verdicts that its evidence has. `finished` runs
     nothing: rows with a case that has not been run are "not run yet". `cache` keeps finished cases
     (`runs/book`); `pages` is a folder for Markdown and figures. Raises `BookError`, `FolderError`,
     `LawViolation`.
@@ -56,7 +64,10 @@ def validate(
     run = partial(results, quick=quick, jobs=jobs, folder=cache or CACHE, finished=finished)
     case_results = run(chosen)
     judged = judge(chosen, case_results)
-    words = text_tables(chosen, judged)
+    if 0 < len(judged) <= SINGLE:
+        words = "\n\n".join(map(row_text, judged))
+    else:
+        words = text_tables(chosen, judged)
     fine = all(each.borne_out or each.row.verdict == UNRUN for each in judged)
     if build is not None and controls:
         rows = _controls(chosen, judged, run)
@@ -68,6 +79,12 @@ def validate(
         if build is not None and asked:
             path = trials.run(kind, chosen, book_folder, build, run)
             words += f"\n\n{path}"
+    if state:
+        written = states.write(chosen, evidence.read(book_folder))
+        words += f"\n\n{counted(len(written), 'row')} restated: {', '.join(written) or 'none'}"
+        chosen = load(book).only(tuple(wanted), quick=quick)
+        judged = judge(chosen, case_results)
+        fine = all(each.borne_out or each.row.verdict == UNRUN for each in judged)
     if pages is not None:
         from qcnlab.book.pages import write
 

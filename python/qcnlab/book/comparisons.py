@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qcnlab.book.intervals import LEVEL, mean_interval, percentile, runs_for_mean
 from qcnlab.book.values import Values, values_of
 from qcnlab.facts import facts
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from qcnlab.book.traces import Array
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
-ORDER_LEVEL, EQUIVALENCE_LEVEL = 0.95, 0.90
+EQUIVALENCE_LEVEL = 0.90
 
 
 @dataclass(frozen=True)
@@ -29,19 +30,38 @@ class Check:
     claim: Claim
     of: str
     limits: tuple[float, float]
-    """What the test demands of the values: of a comparison, of their ratio or of their gains."""
+    """What the test demands: of the values, or of a comparison's ratio, differences or gains."""
     values: Values
     """Of a comparison: the ratio of paired replications, or by how much one gain is larger."""
     interval: tuple[float, float] | None
-    """Of a comparison: the confidence interval that decides."""
+    """What decides: of a printed number the central 95 % of our single runs; of a word the interval
+    of the median, or of paired differences; `None`: each run counts."""
     verdict: str
     of_claim: str = ""
     """Verdict of the claim, which for a word of several measures is not that of each."""
+    decide: int | None = None
+    """If undecided: about how many runs would decide; `None`: more than a thousand."""
 
     @property
     def holds(self) -> bool:
         """Whether the runs bear it out."""
         return self.verdict == HOLDS
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it holds our runs against a printed number."""
+        return self.claim.prints_number and self.claim.than is None
+
+    @property
+    def ratio(self) -> float:
+        """Our median by the printed number; not a number if that is 0."""
+        printed = self.claim.printed
+        return self.values.median / printed if printed else math.nan
+
+    @property
+    def percentile(self) -> float:
+        """Which percentile of our single runs the printed number is."""
+        return percentile(self.values.each, self.claim.printed)
 
 
 def paired(
@@ -52,14 +72,14 @@ def paired(
     `same`: the compared cases made equal. `several`: of so many claims one is enough, so an order
     needs the level 1 - 0.05 / several.
     """
-    level = 1 - (1 - ORDER_LEVEL) / several
+    level = 1 - (1 - LEVEL) / several
     first = _compare(claim, results, same=same, level=level)
     if (claim.of, claim.word.test) != ("recovery", "order"):
         return first
     for of in ("recovery_90", "recovery_99"):
         other = _compare(replace(claim, of=of), results, same=same, level=level)
         if other.verdict != first.verdict:
-            return replace(first, verdict=UNDECIDED)
+            return replace(first, verdict=UNDECIDED, decide=other.decide or first.decide)
     return first
 
 
@@ -70,29 +90,46 @@ def _compare(claim: Claim, results: Mapping[str, CaseResult], *, same: bool, lev
         pairs = min(len(x), len(other))
         return _gain(claim, (y - x)[:pairs] - (than - other)[:pairs])
     ratios = Values.of([_ratio(a, b) for a, b in zip(x, y, strict=True)])
+    if _never(claim, results, same=same):
+        # Neither came in any run: what never came is in no order, and not the same.
+        return Check(claim, claim.of, (-math.inf, math.inf), ratios, None, UNDECIDED)
     if claim.word.test == "order":
         return _order(claim, x, y, ratios, level)
     return _equivalence(claim, ratios)
 
 
+def _never(claim: Claim, results: Mapping[str, CaseResult], *, same: bool) -> bool:
+    """Return whether what is compared came in no replication of either case."""
+    x, y = _values(claim, (claim.case, claim.than or ""), results, same=same)
+    return bool(x) and all(value == math.inf for value in (*x, *y))
+
+
 def _pair(
     claim: Claim, cases: tuple[str, str], results: Mapping[str, CaseResult], *, same: bool
 ) -> tuple[Array, Array]:
-    """Return the measure of two cases in paired replications; `same`: halves of the second."""
-    other = results[cases[1]]
-    theirs = values_of(other, claim.of, claim.during, claim.flows, claim.limit)
+    """Return the measure of two cases in paired replications; what never came is the run's length.
+
+    `same`: halves of the second.
+    """
+    longest = _longest(results[cases[1]])
+    x, y = (
+        np.array([longest if value == math.inf else value for value in values])
+        for values in _values(claim, cases, results, same=same)
+    )
+    return x, y
+
+
+def _values(
+    claim: Claim, cases: tuple[str, str], results: Mapping[str, CaseResult], *, same: bool
+) -> tuple[list[float], list[float]]:
+    theirs = values_of(results[cases[1]], claim.of, claim.during, claim.flows, claim.limit)
     if same:
         half = len(theirs) // 2
         ours, theirs = theirs[:half], theirs[half:]
     else:
         ours = values_of(results[cases[0]], claim.of, claim.during, claim.flows, claim.limit)
     pairs = min(len(ours), len(theirs))
-    longest = _longest(other)
-    x, y = (
-        np.array([longest if value == math.inf else value for value in values[:pairs]])
-        for values in (ours, theirs)
-    )
-    return x, y
+    return ours[:pairs], theirs[:pairs]
 
 
 def _longest(other: CaseResult) -> float:
@@ -107,55 +144,36 @@ def _ratio(one: float, other: float) -> float:
 
 
 def _order(claim: Claim, x: Array, y: Array, ratios: Values, level: float) -> Check:
+    """Judge by how far the larger exceeds `ratio` times the smaller, in the mean of pairs."""
     above = claim.word.side == "above"
     larger, smaller = (x, y) if above else (y, x)
     limits = (claim.ratio, math.inf) if above else (-math.inf, 1.0 / claim.ratio)
-    low, high = interval(larger - smaller, level)
-    apart = float(np.median(larger)) >= claim.ratio * float(np.median(smaller))
-    if low > 0 and apart and np.median(larger) > np.median(smaller):
-        verdict = HOLDS
-    else:
-        verdict = UNDECIDED if low <= 0 < high and apart else FAILS
+    low, high = mean_interval(larger - claim.ratio * smaller, level)
+    verdict = HOLDS if low > 0 else FAILS if high <= 0 else UNDECIDED
+    decide = runs_for_mean((low, high), len(x), 0.0) if verdict == UNDECIDED else None
     signed = (low, high) if above else (-high, -low)
-    return Check(claim, claim.of, limits, ratios, signed, verdict)
+    return Check(claim, claim.of, limits, ratios, signed, verdict, decide=decide)
 
 
 def _equivalence(claim: Claim, ratios: Values) -> Check:
     limits = claim.word.ratios
     if math.isnan(ratios.median):
         return Check(claim, claim.of, limits, ratios, None, FAILS)
-    low, high = interval(np.array(ratios.each), EQUIVALENCE_LEVEL)
+    low, high = mean_interval(np.array(ratios.each), EQUIVALENCE_LEVEL)
     inside = limits[0] < low and high < limits[1]
     outside = high <= limits[0] or low >= limits[1]
     verdict = HOLDS if inside else FAILS if outside else UNDECIDED
-    return Check(claim, claim.of, limits, ratios, (low, high), verdict)
+    border = min(limits, key=lambda limit: abs((low + high) / 2 - limit))
+    decide = runs_for_mean((low, high), len(ratios.each), border) if verdict == UNDECIDED else None
+    return Check(claim, claim.of, limits, ratios, (low, high), verdict, decide=decide)
 
 
 def _gain(claim: Claim, more: Array) -> Check:
     """Judge by how much more `case` reduces the measure than the first of `over` does."""
-    low, high = interval(more, ORDER_LEVEL)
+    low, high = mean_interval(more, LEVEL)
     verdict = HOLDS if low > 0 else FAILS if high <= 0 else UNDECIDED
     limits = (0.0, math.inf)
-    return Check(claim, claim.of, limits, Values.of(list(more)), (low, high), verdict)
-
-
-ROUNDING = 1e-13
-"""Values that differ by no more of their mean than this differ by rounding alone."""
-
-
-def interval(differences: Array, level: float) -> tuple[float, float]:
-    """Return the t interval of the mean, by scipy; of values that do not vary it is their mean.
-
-    One replication, or one that is not a number, gives no interval: minus to plus infinity.
-    """
-    from scipy import stats
-
-    if len(differences) < 2 or not np.all(np.isfinite(differences)):
-        return -math.inf, math.inf
-    mean = float(np.mean(differences))
-    if np.ptp(differences) == 0:
-        return float(np.min(differences)), float(np.max(differences))
-    if np.ptp(differences) <= ROUNDING * abs(mean):
-        return mean, mean
-    bounds = stats.ttest_1samp(differences, 0.0).confidence_interval(level)
-    return float(bounds.low), float(bounds.high)
+    decide = runs_for_mean((low, high), len(more), 0.0) if verdict == UNDECIDED else None
+    return Check(
+        claim, claim.of, limits, Values.of(list(more)), (low, high), verdict, decide=decide
+    )

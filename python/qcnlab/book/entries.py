@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from qcnlab.book.cases import Case
     from qcnlab.book.words import Word
 
-NUMBER, ORDER, DRAWN, MISSED, UNRUN = (
-    "number reproduced",
-    "order reproduced",
-    "drawn for comparison",
+REPRODUCED, PARTLY, MISSED, OPEN, DRAWN, UNRUN = (
+    "reproduced",
+    "partly reproduced",
     "not reproduced",
+    "undecided",
+    "drawn for comparison",
     "not run yet",
 )
-VERDICTS = (NUMBER, ORDER, DRAWN, MISSED, UNRUN)
+VERDICTS = (REPRODUCED, PARTLY, MISSED, OPEN, DRAWN, UNRUN)
+RULES = "2026-11-23"
+"""When the rules of verdicts were last changed: what was judged by others is judged again."""
 FORMS = ("queue", "queue-log", "throughput", "flows", "bars", "step")
 UNITS = ("Gb/s", "MB/s")
 Window = str | tuple[float, float]
@@ -60,6 +63,8 @@ class Claim:
     """Counts of events without which there is nothing to claim, such as `pause_frames`."""
     phases: tuple[str, ...] = field(default=(), repr=False)
     """Of a word with measures of its own: the windows that the slide draws; empty: the word's."""
+    ours: str = field(default="", repr=False)
+    """Why it is a limit of ours, which is shown and decides nothing; empty: the source says it."""
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -140,13 +145,18 @@ class Row:
     shown: tuple[Reading, ...]
     remark: str
     """What is worth knowing, and what was tried where the row does not reproduce."""
-    off_by: str
-    """Of a number that does not lie between the quartiles of our runs: by how much."""
     holds_without_control: str
     """Why the row may hold under a control."""
     figures: tuple[Figure, ...]
     quick: bool
     """Whether it is in the quick subset."""
+    earlier: tuple[str, ...] = ()
+    """Verdicts that it had before, each with date and commit."""
+
+    @property
+    def said(self) -> tuple[Claim, ...]:
+        """The claims that its source makes: those that decide."""
+        return tuple(claim for claim in self.claims if not claim.ours)
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -173,10 +183,10 @@ class Chapter:
     rows: tuple[Row, ...]
 
     def digest(self, row: Row) -> str:
-        """Return a fingerprint of a row's claims and of the cases they are about."""
+        """Return a fingerprint of a row's claims, of their cases, and of the rules of verdicts."""
         about = [(name, self.cases[name]) for name in row.claimed]
-        more = [(one.about, one.phases) for one in row.claims if one.about or one.phases]
-        return hashlib.sha256(repr((row.claims, about, *more)).encode()).hexdigest()[:12]
+        more = [(one.about, one.phases, bool(one.ours)) for one in row.claims]
+        return hashlib.sha256(repr((RULES, row.claims, about, more)).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)
@@ -244,4 +254,5 @@ def as_dict(row: Row) -> dict[str, Any]:
         "fixed": {"date": row.fixed.date, "commit": row.fixed.commit},
         "because": row.because,
         "remark": row.remark,
+        "earlier": list(row.earlier),
     }

@@ -7,23 +7,48 @@ control, a verdict that its runs do not bear out and a claim changed since are r
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.book import provenance, tables
-from qcnlab.book.entries import DRAWN, MISSED, NUMBER, ORDER, UNRUN
+from qcnlab.book.comparisons import HOLDS, UNDECIDED
+from qcnlab.book.entries import DRAWN, MISSED, REPRODUCED, UNRUN
 from qcnlab.book.toml_table import BookError
+from qcnlab.book.values import unit_of
 from qcnlab.book.words import PAIRED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from qcnlab.book.comparisons import Check
     from qcnlab.book.entries import Book, Chapter, Row
     from qcnlab.book.provenance import Build
     from qcnlab.book.verdicts import Judged
 
 FILE = "evidence.json"
+
+
+@dataclass(frozen=True)
+class NumberEvidence:
+    """A printed number beside ours, in the unit in which it is shown."""
+
+    entry: str
+    what: str
+    unit: str
+    printed: float
+    median: float | None
+    """`None`: never, or not measured."""
+    low: float | None
+    high: float | None
+    """The central 95 % of our single runs."""
+    ratio: float | None
+    """Our median by the printed number."""
+    percentile: float | None
+    """Which percentile of our runs the printed number is; `None`: they do not vary."""
+    runs: int
+    verdict: str
 
 
 @dataclass(frozen=True)
@@ -41,6 +66,20 @@ class RowEvidence:
     """One measure of the row, the worst if it is not reproduced, in words."""
     demanded: str
     """What was demanded of it."""
+    held: int = 0
+    """How many claims hold."""
+    undecided: int = 0
+    """How many are undecided."""
+    of: int = 0
+    """How many claims there are."""
+    held_without: int = 0
+    """How many of those that hold do so without congestion control, too."""
+    numbers: tuple[NumberEvidence, ...] = ()
+
+    @property
+    def numbers_held(self) -> int:
+        """How many printed numbers hold."""
+        return sum(number.verdict == HOLDS for number in self.numbers)
 
 
 Run = provenance.Run[RowEvidence]
@@ -64,12 +103,49 @@ def gather(
             digests[each.row.id],
             each.verdict,
             without.holds if packets[each.row.id] else None,
-            equal.holds if any(c.word.test in PAIRED for c in each.row.claims) else None,
+            equal.holds if any(c.word.test in PAIRED for c in each.row.said) else None,
             *_measure(each),
+            each.held,
+            each.verdicts.count(UNDECIDED),
+            len(each.verdicts),
+            _both(each, without) if packets[each.row.id] else 0,
+            tuple(_number(check) for check in each.numbers),
         )
         for each, without, equal in zip(judged, off, same, strict=True)
         if each.verdicts and without.verdicts
     }
+
+
+def _both(judged: Judged, without: Judged) -> int:
+    pairs = zip(judged.verdicts, without.verdicts, strict=True)
+    return sum(one == other == HOLDS for one, other in pairs)
+
+
+def _number(check: Check) -> NumberEvidence:
+    factor, unit = unit_of(check.of)
+    low, high = (None, None) if check.interval is None else map(_finite, check.interval)
+    varies = check.interval is not None
+    return NumberEvidence(
+        check.claim.entry,
+        tables.name_of(check),
+        unit,
+        check.claim.printed * factor,
+        _scaled(check.values.median, factor),
+        _scaled(low, factor),
+        _scaled(high, factor),
+        _finite(check.ratio),
+        _finite(check.percentile) if varies else None,
+        len(check.values.each),
+        check.verdict,
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None or not math.isfinite(value) else value * factor
 
 
 def _measure(judged: Judged) -> tuple[str, str]:
@@ -77,7 +153,7 @@ def _measure(judged: Judged) -> tuple[str, str]:
     if worst is None:
         return "", ""
     ours = f"{tables.name_of(worst)}: {tables.spread(worst)}"
-    if judged.verdict == MISSED:
+    if worst.of_claim != HOLDS:
         ours += f" ({worst.claim.word.name}: {worst.of_claim})"
     return ours, tables.demand(worst)
 
@@ -110,13 +186,18 @@ def read(book_folder: Path) -> Evidence:
 
 
 def _run(tree: dict[str, Any]) -> Run:
-    rows = {name: RowEvidence(**row) for name, row in tree["rows"].items()}
+    rows = {name: _row(row) for name, row in tree["rows"].items()}
     return Run(tree["date"], tree["commit"], tree["core"], rows)
+
+
+def _row(tree: dict[str, Any]) -> RowEvidence:
+    numbers = tuple(NumberEvidence(**each) for each in tree.get("numbers", ()))
+    return RowEvidence(**{**tree, "numbers": numbers})
 
 
 def verdict(chapter: Chapter, row: Row, evidence: Evidence) -> str:
     """Return what the last run made of a row; "not run yet" if its claims have changed since."""
-    if not row.claims:
+    if not row.said:
         return DRAWN
     recorded = evidence.rows.get(row.id)
     return recorded.verdict if recorded and recorded.claims == chapter.digest(row) else UNRUN
@@ -128,7 +209,7 @@ def faults(book: Book, evidence: Evidence) -> list[str]:
         f"row {row.id}: {fault}"
         for chapter in book.chapters
         for row in chapter.rows
-        if row.claims
+        if row.said
         for fault in _faults(row, chapter.digest(row), evidence.rows.get(row.id))
     ]
 
@@ -139,7 +220,7 @@ def _faults(row: Row, digest: str, recorded: RowEvidence | None) -> list[str]:
     said = []
     if recorded.verdict != row.verdict:
         said.append(f"it says '{row.verdict}', and its runs '{recorded.verdict}'")
-    if row.verdict in (NUMBER, ORDER) and not row.holds_without_control:
+    if row.verdict == REPRODUCED and not row.holds_without_control:
         if recorded.without_control:
             said.append("it holds without congestion control, and does not say why")
         if recorded.made_equal:

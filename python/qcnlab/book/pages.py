@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from qcnlab.book import derived, evidence, tables, trials
+from qcnlab.book import derived, evidence, not_given, tables, trials
 from qcnlab.book.counts import EVENTS, counted
 from qcnlab.book.figures import save
-from qcnlab.book.front_page import front_page
+from qcnlab.book.front_page import front_page, tell
 from qcnlab.book.markdown import anchor, cells, header
 from qcnlab.book.reader import load
 
@@ -40,7 +40,8 @@ def write(
 ) -> list[Path]:
     """Write the first page, and pages and figures of `book`, into `folder`; return their paths.
 
-    The first page is of the whole book in `book_folder`, by its record.
+    The first page and that of what is not given are of the whole book in `book_folder`, by its
+    record.
     """
     (folder / IMAGES).mkdir(parents=True, exist_ok=True)
     recorded = evidence.read(book_folder)
@@ -53,7 +54,9 @@ def write(
     first.write_text(
         front_page(whole, recorded, readings, (laws, touched), unused), encoding="utf-8"
     )
-    paths = [first]
+    other = folder / not_given.FILE
+    other.write_text(not_given.page(whole, tell(whole, recorded), readings), encoding="utf-8")
+    paths = [first, other]
     for chapter in book.chapters:
         own = [each for each in judged if each.row.chapter == chapter.name]
         page = _Page(chapter, case_results[chapter.name], folder, recorded, readings)
@@ -61,6 +64,10 @@ def write(
         path.write_text(page.text(own), encoding="utf-8")
         paths.append(path)
     return paths
+
+
+CHECKS = ("entry, word", "measure", "ours: median [quartiles]", "demanded", "decided by", "")
+"""Columns of a row's checks."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,7 @@ class _Page:
             if each.worst is not None:
                 ours = f"{each.worst.of.replace('_', ' ')}: {tables.spread(each.worst)}"
             link = f"[{each.row.id}](#{anchor(each.row.id)})"
-            lines.append(cells(link, each.row.published, ours, each.verdict))
+            lines.append(cells(link, each.row.published, ours, each.told))
         for each in judged:
             lines += ["", *self._row(each)]
         return "\n".join(lines) + "\n"
@@ -90,16 +97,16 @@ class _Page:
         row = judged.row
         yield from (f"## Row {row.id.replace('.', '-')}", "")
         yield from (f"{row.what}. ({row.location}.)", "")
-        yield f"Published: {row.published}. Verdict: **{judged.verdict}**."
+        yield f"Published: {row.published}. Verdict: **{judged.told}**."
         if row.reading:
             yield from ("", f"Our reading of it: {row.reading}")
         if judged.checks:
             yield ""
-            yield from header(
-                "entry, word", "measure", "ours: median [quartiles]", "demanded", "interval", ""
-            )
-            yield from map(_check, judged.checks)
-        for words in (row.because, row.off_by, row.remark):
+            said = [check for check in judged.checks if not check.claim.ours]
+            yield from header(*CHECKS)
+            yield from map(_check, said)
+            yield from _limits_of_ours(judged)
+        for words in (row.because, row.remark):
             if words:
                 yield from ("", words)
         if judged.shown:
@@ -109,7 +116,7 @@ class _Page:
         yield from self._counts(judged)
         yield from self._figures(judged)
         yield from self._readings(judged)
-        if row.claims:
+        if row.said:
             yield from ("", _history(judged, self.recorded.rows.get(row.id)))
         yield from self._commands(judged)
 
@@ -143,12 +150,12 @@ class _Page:
         if not touching:
             return
         yield ""
-        if row.claims:
+        if row.said:
             yield from header("other reading", "claims that hold", "worst with it")
         else:
             yield from header("other reading", "what it shows then")
         for name, outcome in touching.items():
-            if row.claims:
+            if row.said:
                 yield cells(name, _held(outcome), outcome.worst)
             else:
                 yield cells(name, "; ".join(outcome.shown))
@@ -176,6 +183,8 @@ def _history(judged: Judged, recorded: RowEvidence | None) -> str:
     for change in row.changes:
         at = f" at {change.commit}" if change.commit else ""
         words += f" Changed {change.date}{at}: {change.reason}"
+    if row.earlier:
+        words += f" Earlier verdicts: {'; '.join(row.earlier)}."
     if recorded is not None:
         states = {True: "holds", False: "does not hold", None: "not asked"}
         words += f" Without control: {states[recorded.without_control]};"
@@ -183,6 +192,15 @@ def _history(judged: Judged, recorded: RowEvidence | None) -> str:
         if row.holds_without_control:
             words += f" {row.holds_without_control}"
     return words
+
+
+def _limits_of_ours(judged: Judged) -> Iterator[str]:
+    ours = [check for check in judged.checks if check.claim.ours]
+    if ours:
+        yield from ("", "Limits of ours, which decide nothing:", "")
+        yield from header(*CHECKS, "why it is ours")
+        for check in ours:
+            yield f"{_check(check)} {check.claim.ours} |"
 
 
 def _check(check: Check) -> str:

@@ -108,14 +108,14 @@ def _row(
         because=table.text("because", ""),
         shown=tuple(r for each in table.array("shown") for r in _readings(each, cases)),
         remark=table.text("remark", ""),
-        off_by=table.text("off_by", ""),
         holds_without_control=table.text("holds_without_control", ""),
         figures=tuple(_figure(each, cases) for each in table.array("figures")),
         quick=table.flag("quick"),
+        earlier=tuple(table.words("earlier", [])),
     )
     table.end()
-    if (row.verdict == DRAWN) == bool(row.claims):
-        table.refuse(f"a row without claims, and no other, is '{DRAWN}'")
+    if (row.verdict == DRAWN) == bool(row.said):
+        table.refuse(f"a row without claims of its source, and no other, is '{DRAWN}'")
     if row.verdict == MISSED and not row.remark:
         table.refuse("a row that is not reproduced has a remark that says what we get")
     return row
@@ -162,7 +162,7 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
     numbers = {key: table.number(key) for key in NUMBERS}
     during, flows = _window(table, of), table.text("flows", "")
     either = table.text("either", "")
-    about, phases = _about(table), _phases(table, word)
+    about, phases, ours = _about(table), _phases(table, word), table.text("ours", "")
     chosen = matching(table.words("case"), cases, table)
     than = table.text("than", "")
     over = table.words("over", [])
@@ -195,6 +195,7 @@ def _claims(table: TomlTable, cases: dict[str, Case], vocabulary: dict[str, Word
             either.format_map(wildcards),
             about,
             phases,
+            ours,
         )
         for case, wildcards in chosen
     ]

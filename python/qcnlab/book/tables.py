@@ -7,6 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import text
+from qcnlab.book.comparisons import UNDECIDED
 from qcnlab.book.entries import VERDICTS, as_dict
 from qcnlab.book.values import unit_of
 from qcnlab.book.words import PAIRED
@@ -19,7 +20,16 @@ if TYPE_CHECKING:
     from qcnlab.book.values import Values
     from qcnlab.book.verdicts import Judged, Shown
 
-HEADER = ("row", "published", "word", "measure", "ours: median [quartiles]", "demanded", "verdict")
+HEADER = (
+    "row",
+    "published",
+    "word",
+    "measure",
+    "ours: median [quartiles]",
+    "demanded",
+    "decided by",
+    "verdict",
+)
 
 SMALL = 1e-3
 """Below it a bound of an interval is written with one digit."""
@@ -49,18 +59,19 @@ def text_tables(book: Book, judged: Sequence[Judged]) -> str:
 def lines(judged: Judged) -> list[tuple[str, ...]]:
     """Return the lines of one row: one for each measure of each claim."""
     first = (judged.row.id, text_of(judged.row.published))
-    verdict = judged.verdict
+    verdict = text_of(judged.told, 22)
     if not judged.borne_out:
         verdict += f"\n(the row says: {judged.row.verdict})"
     if not judged.checks:
-        return [(*first, "", "", "", "", verdict)]
+        return [(*first, "", "", "", "", "", verdict)]
     out: list[tuple[str, ...]] = []
     for index, check in enumerate(judged.checks):
         start = first if index == 0 else ("", "")
         said = verdict if index == 0 else ""
         mark = "" if check.holds else f" {check.verdict}"
-        word = check.claim.word.name
-        out.append((*start, word, name_of(check), spread(check) + mark, demand(check), said))
+        word = check.claim.word.name + (" (a limit of ours)" if check.claim.ours else "")
+        by = (name_of(check), spread(check) + mark, demand(check), decided_by(check))
+        out.append((*start, word, *by, said))
     return out
 
 
@@ -91,7 +102,7 @@ def _times(window: tuple[float, float]) -> str:
 
 
 def spread(check: Check) -> str:
-    """Write median and quartiles; of a comparison the paired ratio's."""
+    """Write median and quartiles; of a comparison the paired ratio's or the gain's."""
     factor, unit = (1.0, "") if _of_ratio(check) else unit_of(check.of)
     return spread_of(check.values, factor, unit)
 
@@ -128,26 +139,53 @@ def figure(value: float) -> str:
 
 
 def demand(check: Check) -> str:
-    """Write what the check demands of the values, and the interval that decides."""
+    """Write what the check demands of the values."""
     test = check.claim.word.test
     factor, unit = (1.0, "") if _of_ratio(check) else unit_of(check.of)
-    if test == "number":
-        return f"{figure(check.claim.printed * factor)} {unit}".rstrip()
+    if check.is_number:
+        plus = "+" if test == "floor" else ""
+        return f"{figure(check.claim.printed * factor)}{plus} {unit}".rstrip()
     low, high = (limit * factor for limit in check.limits)
-    closed = "=" if test in ("floor", "order") else ""
     if low == high:
         words = figure(low)
     elif math.isinf(low):
-        words = f"<{closed} {figure(high)}"
+        words = f"< {figure(high)}"
     elif math.isinf(high):
-        words = f">{closed} {figure(low)}"
+        words = f"> {figure(low)}"
     else:
         words = f"{figure(low)}..{figure(high)}"
     return f"{words} {unit}".rstrip()
 
 
 def decided_by(check: Check) -> str:
-    """Write the confidence interval of a comparison, in the measure's unit."""
+    """Write the interval that decides, and of a printed number ratio and percentile."""
+    words = _interval(check)
+    if check.is_number:
+        words = "; ".join(filter(None, [words, *beside(check)]))
+    if check.verdict == UNDECIDED:
+        words += f"; {more_runs(check)}"
+    return words
+
+
+def beside(check: Check) -> list[str]:
+    """Write our median by the printed number, and which percentile of our runs that is."""
+    several = []
+    if math.isfinite(check.ratio):
+        several.append(f"ratio {text.number(check.ratio, 3)}")
+    if check.interval is not None:
+        several.append(f"percentile {check.percentile:.0f}")
+    return several
+
+
+def more_runs(check: Check) -> str:
+    """Write how many runs would decide an undecided check."""
+    if check.decide is None:
+        return "more than 1000 runs would decide"
+    return f"about {check.decide} runs would decide"
+
+
+def _interval(check: Check) -> str:
+    """Write the interval in the measure's unit."""
     if check.interval is None:
         return ""
     ratio = check.claim.word.test == "equivalence"
@@ -170,6 +208,11 @@ def as_json(judged: Sequence[Judged]) -> dict[str, Any]:
                 **as_dict(each.row),
                 "stated": each.row.verdict,
                 "verdict": each.verdict,
+                "claims": {
+                    "hold": each.held,
+                    "undecided": each.verdicts.count(UNDECIDED),
+                    "of": len(each.verdicts),
+                },
                 "checks": [_check(check) for check in each.checks],
                 "shown": [
                     {"name": one.reading.name, "of": one.reading.of, **_values(one.values)}
@@ -194,6 +237,11 @@ def _check(check: Check) -> dict[str, Any]:
         "limits": [_finite(value) for value in check.limits],
         "interval": None if check.interval is None else [_finite(v) for v in check.interval],
         "verdict": check.verdict,
+        "printed": _finite(claim.printed),
+        "ratio": _finite(check.ratio) if check.is_number else None,
+        "percentile": _finite(check.percentile) if check.is_number else None,
+        "runs_that_decide": check.decide,
+        "limit_of_ours": claim.ours or None,
         **_values(check.values),
     }
 

@@ -119,10 +119,10 @@ def touched(kind: Kind, book: Book, book_folder: Path) -> dict[str, set[str]]:
 
 def _watching(book: Book, run_cases: RunCases) -> Book:
     """Keep the rows that laws are held against: those that are reproduced, and the quick ones."""
-    held = {each.row.id for each in judge(book, run_cases(book)) if each.row.claims and each.holds}
+    held = {each.row.id for each in judge(book, run_cases(book)) if each.row.said and each.holds}
 
     def kept(row: Row) -> bool:
-        return row.id in held or (bool(row.claims) and row.quick)
+        return row.id in held or (bool(row.said) and row.quick)
 
     chapters = [
         replace(chapter, rows=tuple(filter(kept, chapter.rows))) for chapter in book.chapters
@@ -133,8 +133,8 @@ def _watching(book: Book, run_cases: RunCases) -> Book:
 def _outcomes(kind: Kind, book: Book, variant: Variant, run_cases: RunCases) -> dict[str, Outcome]:
     with_it = variants.changed(book, variant, shown=kind.shown)
     as_is = variants.unchanged(book, with_it)
-    after = judge(with_it, _cut(book, run_cases(with_it)))
-    before = judge(as_is, _cut(book, run_cases(as_is)))
+    after = judge(with_it, _cut(book, run_cases(with_it)), few=True)
+    before = judge(as_is, _cut(book, run_cases(as_is)), few=True)
     digests = {row.id: chapter.digest(row) for chapter in as_is.chapters for row in chapter.rows}
     touched = {
         (chapter.name, name)
@@ -160,7 +160,7 @@ def _outcomes(kind: Kind, book: Book, variant: Variant, run_cases: RunCases) -> 
 
 def _was_run(one: Judged, other: Judged) -> bool:
     """Return whether all was run that an outcome tells, as it is and with the change."""
-    judged = not one.row.claims or bool(one.verdicts and other.verdicts)
+    judged = not one.row.said or bool(one.verdicts and other.verdicts)
     return judged and len(other.shown) == len(other.row.shown)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qcnlab.book import hotspot, measures
+from qcnlab.book.intervals import quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,24 +35,13 @@ class Values:
             return cls(math.nan, math.nan, math.nan, each, math.nan, math.nan)
         ordered = sorted(values)
         return cls(
-            _quantile(ordered, 0.5),
+            quantile(ordered, 0.5),
             ordered[0],
             ordered[-1],
             each,
-            _quantile(ordered, 0.25),
-            _quantile(ordered, 0.75),
+            quantile(ordered, 0.25),
+            quantile(ordered, 0.75),
         )
-
-    def between_quartiles(self, number: float) -> bool:
-        """Return whether `number` lies between the quartiles."""
-        return self.first_quartile <= number <= self.third_quartile
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    """Return a quantile by linear interpolation, which infinite values survive."""
-    position = share * (len(ordered) - 1)
-    low, high = ordered[math.floor(position)], ordered[math.ceil(position)]
-    return low if low == high else low + (high - low) * (position - math.floor(position))
 
 
 def values_of(

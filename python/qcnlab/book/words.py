@@ -19,6 +19,7 @@ TESTS = (
     "gain",
     "number",
     "floor",
+    "formula",
     "every",
     "always",
     "limit",
@@ -27,7 +28,7 @@ TESTS = (
     "neither",
 )
 PAIRED = ("order", "equivalence", "gain")
-OF_NUMBERS = ("number", "floor", "every")
+OF_NUMBERS = ("number", "floor", "formula", "every")
 """Tests that hold our runs against a printed number."""
 FILE = "words.toml"
 

@@ -52,7 +52,7 @@ def infer(options: Options) -> tuple[dict[str, Any], str]:
     book_folder = folder(options.book)
     whole = load(options.book)
     chosen = whole.only(tuple(options.wanted))
-    if not any(row.claims for chapter in chosen.chapters for row in chapter.rows):
+    if not any(row.said for chapter in chosen.chapters for row in chapter.rows):
         raise BookError(
             f"{', '.join(options.wanted)}: no row has a claim, so nothing can be inferred"
         )

@@ -256,8 +256,8 @@ def _columns(names: list[str], rows: Iterable[list[str]]) -> str:
 
 def claim_name(row: Row, index: int) -> str:
     """Return what a verdict is about: claims in order, then groups of which one is enough."""
-    alone = [claim for claim in row.claims if not claim.either]
-    groups = list(dict.fromkeys(claim.either for claim in row.claims if claim.either))
+    alone = [claim for claim in row.said if not claim.either]
+    groups = list(dict.fromkeys(claim.either for claim in row.said if claim.either))
     if index < len(alone):
         return f"{row.id} {_claim(alone[index])}"
     if index - len(alone) < len(groups):

@@ -83,7 +83,7 @@ class Judge:
             (chapter, replace(row, shown=(), figures=()))
             for chapter in self.book.chapters
             for row in chapter.rows
-            if row.claims
+            if row.said
         ]
         claimed = {
             (chapter.name, name): chapter.cases[name]
@@ -196,7 +196,7 @@ class Judge:
         self.runs += count
         took *= self._workers
         self._timed = (self._timed[0] + simulated, self._timed[1] + took)
-        judged = iter(judge(made, results))
+        judged = iter(judge(made, results, few=True))
         with self._journal.open("a", encoding="utf-8") as journal:
             for (name, chosen), rows in parts.items():
                 for row in rows:
