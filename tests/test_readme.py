@@ -7,36 +7,60 @@ import re
 import pytest
 
 from conftest import ROOT
+from qcnlab.book import evidence
+from qcnlab.text import number
 
 README = (ROOT / "README.md").read_text()
 
 VERDICTS = (
-    "number reproduced",
-    "order reproduced",
-    "drawn for comparison",
+    "reproduced",
+    "partly reproduced",
     "not reproduced",
-    "not run yet",
+    "undecided",
+    "drawn for comparison",
 )
+NUMBERS = {
+    "ECM, Gi 0.53333, RTT 10 us": "1.1",
+    "ECM, Gi 0.0053333, RTT 200 us": "1.3",
+    "QCN, RTT 10 us": "1.5",
+    "QCN, RTT 200 us": "1.7",
+    "network card, from 0.5 Gb/s": "2.1",
+    "network card, from 1 Gb/s": "2.2",
+    "QCN, byte counter alone, RTT 40 us": "0.12",
+    "the same, RTT 500 us": "0.1",
+    "QCN-SONAR, RTT 500 us": "0.2",
+    "path-based notices, RTT 40 us": "0.13",
+    "its simulation, from 0.5 Gb/s": "2.3",
+    "its simulation, from 1 Gb/s": "2.5",
+}
+"""The rows of the book whose printed numbers the README has, by their names there."""
 
 
 def test_the_counts_of_the_book_are_the_books() -> None:
     book = (ROOT / "docs/book/README.md").read_text()
-    counts = {
-        word: count[1]
+    counts = [
+        count[1]
         for word in VERDICTS
         if (count := re.search(rf"^\| {word} \| (\d+) \|", book, re.MULTILINE))
-    }
+    ]
     rows = re.search(r"^(\d+) rows:", book, re.MULTILINE)
     assert rows is not None
-    # A verdict that no row has is left out of the page: here "not run".
-    number, order, drawn, missed = counts.values()
-    assert list(counts) == list(VERDICTS)[:4]
-    flat = " ".join(README.split())
+    reproduced, partly, missed, undecided, drawn = counts
     assert (
-        f"Of {rows[1]} rows {number} reproduce a printed number, {order} reproduce an order or a "
-        f"verdict in words, {drawn} are drawn for comparison, and {missed} do not reproduce."
-        in flat
-    )
+        f"Of {rows[1]} rows {reproduced} are reproduced, {partly} partly, {missed} not, "
+        f"{undecided} are undecided, and {drawn} are drawn for comparison."
+    ) in " ".join(README.split())
+
+
+def test_the_numbers_beside_the_printed_ones_are_those_of_the_book() -> None:
+    recorded = evidence.read(ROOT / "book").rows
+    cells = [cell.strip() for cell in README.split("|")]
+    for name, row in NUMBERS.items():
+        printed, ours, ratio = cells[cells.index(name) + 1 :][:3]
+        (one,) = recorded[row].numbers
+        assert one.median is not None and one.ratio is not None
+        assert printed.replace("+", "") == f"{number(one.printed, 3)} ms", name
+        assert (ours, ratio) == (f"{number(one.median, 3)} ms", number(one.ratio, 3)), name
 
 
 @pytest.mark.parametrize(
