@@ -58,6 +58,8 @@ STARTS: dict[str, tuple[int, int, set[str]]] = {
     "sweep no-such-scenario --vary seed=1,2": (2, 230, HEAVY),
     "tune no-such-scenario --vary scheme.cp.w=1..8": (2, 235, HEAVY),
     "warmup no-such-scenario": (2, 195, HEAVY),
+    "headroom --rate 100G --cable 40m --mtu 9216": (0, 190, HEAVY),
+    "headroom --rate 100G --cable 40 --mtu 9216": (2, 190, HEAVY),
     "analyse no-such-scenario": (2, 190, HEAVY),
     "compare no-such-scenario": (2, 215, HEAVY),
     "fct nowhere": (2, 195, HEAVY),

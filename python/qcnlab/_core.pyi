@@ -23,6 +23,7 @@ __all__ = [
     "conform",
     "fluid",
     "fluid_models",
+    "headroom",
     "live_doctor",
     "live_run",
     "live_slowed",
@@ -271,6 +272,22 @@ def schemes() -> str: ...
 def scenarios() -> str: ...
 def mib(scenario: Scenario, seed: int, managed: str, replication: int) -> str:
     """Return the managed objects of a replication as JSON; raise `ValueError` where it has none."""
+
+def headroom(
+    *,
+    rate_bps: int,
+    delay_ps: int,
+    latency_ps: int,
+    reaction_ps: int,
+    longest_bytes: int,
+    blocking_bytes: int,
+    cell_bytes: int,
+    others: Sequence[int],
+) -> str:
+    """Return the headroom of a paused link as JSON: terms, sum, and what runs lose with it.
+
+    `others` are headrooms in octets that run, too.
+    """
 
 def metrics() -> str: ...
 def sizes() -> str: ...

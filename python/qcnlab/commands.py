@@ -44,6 +44,10 @@ COMMANDS = {
         "warmup:warmup",
         "Tell how long a run takes to settle, which its numbers leave out.",
     ),
+    "headroom": (
+        "headroom.command:headroom",
+        "Tell how much headroom PFC takes, and confirm it by simulation.",
+    ),
     "frames": ("file_commands:frames", "Print what a capture holds, a frame in each line."),
     "conform": ("conform:app", "Tell whether captured devices behave as QCN's standard asks."),
     "mib": ("mib:mib", "Print what a network manager would read from a run's switches."),
@@ -61,6 +65,7 @@ GROUPS = {
     "Compare": ("compare", "demo"),
     "Look": ("report", "plot", "fct", "lab"),
     "Theory": ("analyse", "warmup"),
+    "Operate": ("headroom",),
     "Frames": ("frames", "conform", "mib", "dissector"),
     "Live": ("live",),
     "Book of published results": ("validate", "infer"),

@@ -18,6 +18,11 @@ EXAMPLES = {
     ),
     "tune": (f"tune {STAR} --vary scheme.cp.w=1..8 --minimize queue_std_bytes --trials 20",),
     "warmup": (f"warmup {STAR} --reps 10",),
+    "headroom": (
+        "headroom --rate 100G --cable 40m --mtu 9216",
+        "headroom --rate 400G --cable 300m --mtu 9216 --platform SN5640 --ports 64",
+        "headroom --rate 100G --cable 40m --mtu 9216 --scenario > headroom.toml",
+    ),
     "fct": ("fct runs/FOLDER", "fct runs/FOLDER --buckets '10 KB,1 MB' --csv"),
     "compare": (
         "compare runs/ONE runs/OTHER",

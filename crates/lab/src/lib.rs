@@ -27,12 +27,14 @@ mod frames;
 #[cfg(feature = "threads")]
 mod grid;
 pub mod header;
+pub mod headroom;
 mod margins;
 mod metrics;
 #[cfg(feature = "files")]
 mod mib;
 mod outcome;
 mod pattern;
+mod paused_link;
 mod quantity;
 mod replay;
 mod replication;

@@ -8,6 +8,7 @@ mod facts;
 mod fluid;
 mod foreign;
 mod grid;
+mod headroom;
 mod interruption;
 mod live;
 mod metrics;
@@ -35,6 +36,8 @@ mod _core {
     use super::fluid::{fluid, fluid_models};
     #[pymodule_export]
     use super::grid::Grid;
+    #[pymodule_export]
+    use super::headroom::headroom;
     #[pymodule_export]
     use super::live::{live_doctor, live_run, live_slowed, live_stand};
     #[pymodule_export]

@@ -6,12 +6,11 @@ use super::fault::Fault;
 use super::located::LocatedFault;
 use super::pause_fault::PauseFault;
 use super::types::Scenario;
+use crate::paused_link::{PausedLink, SHORTEST};
 use crate::topology::Link;
 use qcnlab_sim::{PausePlan, PauseScope};
 use qcnlab_units::{BitRate, Bytes, Span};
 
-/// Length of a pause frame.
-const PAUSE_FRAME: Bytes = Bytes::new(64);
 /// Bit times of one quantum.
 const QUANTUM_BITS: u64 = 512;
 
@@ -203,21 +202,29 @@ pub(super) fn part(memory: Bytes, scope: PauseScope, used: u8) -> Bytes {
     Bytes::new(memory.get() / u64::from((used & stopping).count_ones().max(1)))
 }
 
-/// Return the headroom: the octets that may still arrive over a link after its memory has risen above the high
-/// watermark.
-///
-/// The frame that crosses the watermark (L), one that the pause frame waits for (L), the pause frame, the round
-/// trip, the reaction and the switch's latency at the link's rate, and the frame whose transmission had begun (L).
-/// L is the longest frame of the scenario. Deck 004, Switch and Adapter Parameters, keeps the round trip alone.
-pub(super) fn headroom(site: &Site<'_>, link: &Link) -> Bytes {
+/// Return a link with all that decides what it may still bring after its memory has risen above the high watermark.
+/// Every frame is taken for the longest of the scenario; deck 004, Switch and Adapter Parameters, keeps the round trip
+/// alone. In a buffer of cells of `cell` octets frames are of any length from the shortest on.
+pub(super) fn paused_link(site: &Site<'_>, link: &Link, cell: Bytes) -> PausedLink {
     let scenario = site.scenario;
-    let frames = scenario.traffic.iter().map(|traffic| traffic.frame);
-    let overhead = scenario.topology.frame_overhead();
-    let longest = frames.max().unwrap_or_default() + overhead;
-    let ps = 2 * u128::from(link.delay.ps()) + u128::from(site.pause.reaction.ps()) + u128::from(site.latency.ps());
-    let in_flight = (ps * u128::from(link.rate.get())).div_ceil(8_000_000_000_000);
-    let in_flight = Bytes::new(u64::try_from(in_flight).unwrap_or(u64::MAX / 2));
-    in_flight + longest + longest + longest + PAUSE_FRAME + overhead
+    let frames = || scenario.traffic.iter().map(|traffic| traffic.frame);
+    let longest = frames().max().unwrap_or_default();
+    PausedLink {
+        rate: link.rate,
+        delay: link.delay,
+        latency: site.latency,
+        reaction: site.pause.reaction,
+        longest,
+        blocking: longest,
+        shortest: frames().fold(SHORTEST, Bytes::min),
+        overhead: scenario.topology.frame_overhead(),
+        cell,
+    }
+}
+
+/// Return the headroom of a link in octets.
+fn headroom(site: &Site<'_>, link: &Link) -> Bytes {
+    paused_link(site, link, Bytes::new(1)).headroom()
 }
 
 impl From<PauseTarget> for qcnlab_sim::PauseTarget {

@@ -39,7 +39,8 @@ variants! {
             /// they are the same at every link.
             alpha_for: Option<BitRate>, "", Range::POSITIVE;
             /// Octets kept for what still comes over a link in one class after it was stopped; left out, what the link
-            /// can bring: round trip, reaction and latency at its rate, three frames and the pause frame.
+            /// can bring: round trip, reaction and latency at its rate, three frames and the pause frame, in cells where
+            /// frames take whole ones.
             headroom: Option<Bytes>, "BUFFER_PROFILE xoff", Range::at_least(0.0);
             /// Octets of headroom that all priority groups draw on, each up to its headroom; left out, each has its own.
             headroom_pool: Option<Bytes>, "BUFFER_POOL xoff", Range::POSITIVE;

@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 use super::located::LocatedFault;
-use super::pausing::{Site, headroom};
+use super::pausing::{Site, paused_link};
 use super::shared_buffer::{SharedBuffer, SharedBufferKind};
 use crate::topology::Link;
 use qcnlab_sim::{Alpha, PausePlan, PauseScope, SharedBufferPlan, SharedInputPlan, SharedQueuePlan};
@@ -72,7 +72,9 @@ pub(super) fn shared_plan(site: &SharedSite<'_>) -> Result<SharedBufferPlan, Loc
     let headroom_of = |link: &Link| match numbers.headroom {
         _ if stopped == 0 => Bytes::ZERO,
         HeadroomOf::Octets(octets) => octets,
-        HeadroomOf::Link => site.site.as_ref().map_or(Bytes::ZERO, |site| headroom(site, link)),
+        HeadroomOf::Link => {
+            site.site.as_ref().map_or(Bytes::ZERO, |site| paused_link(site, link, numbers.cell).headroom())
+        }
         HeadroomOf::ThreeDelays => {
             let octets = u128::from(link.rate.get()) * u128::from(link.delay.ps()) / 8_000_000_000_000;
             Bytes::new(3 * octets as u64)

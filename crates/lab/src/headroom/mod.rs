@@ -1,0 +1,10 @@
+//! The headroom of a paused link, confirmed by the run that takes most of it.
+
+#[cfg(feature = "threads")]
+mod json;
+mod worst;
+
+pub use crate::paused_link::{PausedLink, SHORTEST, Term};
+#[cfg(feature = "threads")]
+pub use json::{HeadroomError, headroom_json};
+pub use worst::{Memory, Worst};

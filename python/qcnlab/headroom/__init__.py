@@ -1,0 +1,1 @@
+"""PFC's headroom: the standard's sum, a vendor's, and what the laboratory's switch takes."""
