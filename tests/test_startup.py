@@ -68,6 +68,8 @@ STARTS: dict[str, tuple[int, int, set[str]]] = {
     "mib nowhere": (2, 190, HEAVY),
     "frames nowhere": (2, 195, HEAVY),
     "lab no-such-scenario": (2, 185, HEAVY),
+    "import hpcc nowhere -o scenario.toml": (2, 190, HEAVY),
+    "export hpcc nowhere -o results": (2, 190, HEAVY),
     "live run no-such-scenario": (2, 200, HEAVY),
     "live compare no-such-scenario": (2, 200, HEAVY),
     "conform cp nowhere": (2, 185, HEAVY),

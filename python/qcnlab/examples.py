@@ -53,6 +53,11 @@ EXAMPLES = {
     "mib": ("mib runs/FOLDER", "mib runs/FOLDER --node 'edge*' --json"),
     "conform rp": ("conform rp capture.pcapng", "conform rp capture.pcapng --preset DECK001"),
     "conform cp": ("conform cp capture.pcapng",),
+    "import hpcc": (
+        "import hpcc config.txt -o scenario.toml",
+        "import hpcc topology.txt sizes.txt --load 0.3 --duration '20 ms' -o load.toml",
+    ),
+    "export hpcc": ("export hpcc runs/FOLDER -o results",),
     "live doctor": ("live doctor",),
     "live run": (f"live run {STAR}", f"live run {STAR} --scale 1000 --traffic iperf3"),
     "live compare": (f"live compare {STAR}",),

@@ -39,6 +39,9 @@ DISSECTOR = Kind(
     "the dissector", (b"-- Wireshark and tshark: CN-TAG and CNM of IEEE 802.1Qau",), "--folder"
 )
 READING = Kind("the page of a search", (b"<!-- written by qcnlab infer -->",), "--page")
+SCENARIO = Kind("a scenario", (b"# scenario by qcnlab import",), "-o")
+FLOWS = Kind("a list of flows", (b"# flows by qcnlab import",), "-o")
+SIZES = Kind("a table of sizes", (b"# sizes by qcnlab import",), "-o")
 PAGES = Kind(
     "the validation book",
     (b"Every result of the five decks beside what this laboratory gets",),

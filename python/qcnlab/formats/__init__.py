@@ -1,0 +1,1 @@
+"""Other people's files: readers and writers, one file for each, and the commands around them."""

@@ -1,0 +1,106 @@
+"""The commands `import` and `export`: a command in each for every format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qcnlab.options import Json, print_json
+
+if TYPE_CHECKING:
+    from qcnlab.formats.report import Report
+
+importing = typer.Typer(
+    help="Make a scenario of other people's files.\n\n"
+    "It prints what was read, what says it now, and what nothing says: nothing is left out without "
+    "a word.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+exporting = typer.Typer(
+    help="Write a run or scenario as other people's files.\n\n"
+    "It prints what was written, and what their files cannot say.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files to read.")]
+Scenario = Annotated[
+    Path,
+    typer.Option("-o", "--out", metavar="FILE", help="The scenario: .toml; lists go beside it."),
+]
+Folder = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="A new folder.")]
+
+
+@importing.command("hpcc")
+def import_hpcc(
+    files: Files,
+    out: Scenario,
+    origin: Annotated[
+        str, typer.Option("--origin", metavar="TIME", help="The time there that is 0 here.")
+    ] = "2 s",
+    duration: Annotated[
+        str | None,
+        typer.Option(
+            "--duration",
+            metavar="TIME",
+            help="How long the run lasts; as their configuration has it.",
+        ),
+    ] = None,
+    load: Annotated[
+        str | None,
+        typer.Option(
+            "--load",
+            metavar="PART",
+            help="Of sizes: part of the hosts' links that they fill, above 0 and at most 1.",
+        ),
+    ] = None,
+    arrivals: Annotated[
+        str | None,
+        typer.Option("--arrivals", metavar="TIME", help="Of sizes: for how long flows arrive."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Read files of HPCC's simulator.
+
+    A configuration, with the topology and flows that it names, or a topology with flows or sizes.
+    Each is told from its first line.
+    """
+    from qcnlab.formats.hpcc import importing as hpcc
+
+    told(hpcc.convert(files, out, hpcc.Options(origin, duration, load, arrivals)), as_json)
+
+
+@exporting.command("hpcc")
+def export_hpcc(
+    run: Annotated[
+        str,
+        typer.Argument(metavar="RUN|SCENARIO", help="A run folder, or a scenario file or name."),
+    ],
+    out: Folder,
+    origin: Annotated[
+        str, typer.Option("--origin", metavar="TIME", help="The time there that is 0 here.")
+    ] = "2 s",
+    replication: Annotated[
+        int, typer.Option("--replication", min=0, help="Of a run, which replication, from 0.")
+    ] = 0,
+    as_json: Json = False,
+) -> None:
+    """Write files of HPCC's simulator.
+
+    Of a scenario topology and flows; of a run its results too: completion times (fct.txt), pauses
+    (pfc.txt) and queues (qlen.txt), as the simulator writes them.
+    """
+    from qcnlab.formats.hpcc import exporting as hpcc
+
+    told(hpcc.convert(run, out, origin, replication), as_json)
+
+
+def told(report: Report, as_json: bool) -> None:
+    """Print a report, as text or JSON."""
+    if as_json:
+        print_json(report.summary())
+    else:
+        print(report.text())

@@ -1,0 +1,1 @@
+"""The files of HPCC's simulator: topology, flows, configuration, sizes, results."""

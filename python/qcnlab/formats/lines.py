@@ -1,0 +1,118 @@
+"""Lines of text files that others wrote, read one by one with their numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from qcnlab.errors import Error
+from qcnlab.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LONGEST = 1 << 20
+"""The most octets that a line may have: an allowance, far above what such files hold."""
+SHOWN = 40
+"""Characters of a value that an error repeats."""
+
+
+class FormatError(Error):
+    """A file that cannot be read as its format; `str` says file, line, value and what to do."""
+
+
+class Line(NamedTuple):
+    """A line that is not empty."""
+
+    path: Path
+    number: int
+    """Counted from 1."""
+    words: list[bytes]
+    """What stands between blanks."""
+
+    def fault(self, message: str) -> FormatError:
+        """Return the error that names this line."""
+        return FormatError(f"{self.path}, line {self.number}: {message}")
+
+    def miscounted(self, count: int, what: str, there: int, last: int | None = None) -> FormatError:
+        """Return the error of a line that says how many lines follow, where others do.
+
+        Parameters
+        ----------
+        count : int
+            So many it says.
+        what : str
+            What one of them is.
+        there : int
+            So many there are.
+        last : int, optional
+            The first line too many.
+        """
+        if last is not None:
+            return self.fault(
+                f"{follow(count, what)}, but line {last} has another: correct the "
+                "number, or take the line out"
+            )
+        return self.fault(
+            f"{follow(count, what)}, but there are {there}: the file is cut off, or "
+            "the number is wrong"
+        )
+
+
+def follow(count: int, what: str) -> str:
+    """Return that so many are said to follow.
+
+    >>> follow(1, "flow"), follow(2, "flow")
+    ('1 flow is said to follow', '2 flows are said to follow')
+    """
+    return f"{counted(count, what)} {'is' if count == 1 else 'are'} said to follow"
+
+
+def shown(word: bytes) -> str:
+    r"""Return a word as an error repeats it: printable and short.
+
+    >>> shown(b"100Gbps"), shown(b"\xd9\xa3"), len(shown(b"x" * 100))
+    ("'100Gbps'", "'\\xd9\\xa3'", 45)
+    """
+    text = word[:SHOWN].decode("ascii", "backslashreplace")
+    text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+    return f"'{text}'" + ("..." if len(word) > SHOWN else "")
+
+
+def lines(path: Path, *, comments: bool = True) -> Iterator[Line]:
+    """Read the lines of a file that have words.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    comments : bool, default True
+        Whether lines that begin with # are passed over.
+
+    Yields
+    ------
+    Line
+        In their order. A byte order mark at the beginning is passed over.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, or has a line of more than `LONGEST` octets.
+    """
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while text := file.readline(LONGEST + 1):
+                number += 1
+                if len(text) > LONGEST:
+                    raise FormatError(
+                        f"{path}, line {number}: the line has more than {LONGEST} octets: it is no "
+                        "text file of this format, or lacks its ends of lines"
+                    )
+                if number == 1:
+                    text = text.removeprefix(b"\xef\xbb\xbf")
+                words = text.split()
+                if words and not (comments and words[0].startswith(b"#")):
+                    yield Line(path, number, words)
+    except OSError as error:
+        raise FormatError(f"cannot read '{path}': {error.strerror or error}") from error

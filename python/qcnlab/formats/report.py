@@ -1,0 +1,54 @@
+"""What an import or export tells: what it read, what became of it, what it could not say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from qcnlab import text
+
+
+@dataclass
+class Report:
+    """Every part of the files read is in one of its lists.
+
+    Attributes
+    ----------
+    read : list
+        Each file, and what it holds.
+    mapped : list
+        What a file says, and what says it now.
+    not_modelled : list
+        What a file says that nothing says now, and why.
+    written : list
+        Each file that was written, and what it holds.
+    """
+
+    read: list[tuple[str, str]] = field(default_factory=list)
+    mapped: list[tuple[str, str]] = field(default_factory=list)
+    not_modelled: list[tuple[str, str]] = field(default_factory=list)
+    written: list[tuple[str, str]] = field(default_factory=list)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the report as values for JSON."""
+        return {
+            "read": [{"file": file, "what": what} for file, what in self.read],
+            "mapped": [{"from": before, "to": now} for before, now in self.mapped],
+            "not_modelled": [{"what": what, "why": why} for what, why in self.not_modelled],
+            "written": [{"file": file, "what": what} for file, what in self.written],
+        }
+
+    def text(self) -> str:
+        """Return the report as tables, a part that is empty left out."""
+        parts = (
+            ("read", "holds", self.read),
+            ("there", "here", self.mapped),
+            ("not modelled", "why, and what instead", self.not_modelled),
+            ("written", "holds", self.written),
+        )
+        tables = [
+            text.table((left, right), [list(row) for row in rows], left=2)
+            for left, right, rows in parts
+            if rows
+        ]
+        return "\n\n".join(tables)
