@@ -132,6 +132,23 @@ def test_pages_are_written_where_they_are_asked_for(monkeypatch: pytest.MonkeyPa
 OUTCOME = Outcome("digest", ("holds",), ("fails",), "drops: a: 3", ("x: 2",), True)
 
 
+def test_what_a_trial_gave_of_rows_that_have_changed_is_left_out(tmp_path: Path) -> None:
+    same, other = row("9.1", claim()), row("9.2", claim())
+    whole = book(same, other)
+    digest = whole.chapters[0].digest(same)
+    kept, stale = replace(OUTCOME, claims=digest), OUTCOME
+    runs = (
+        Run("2026-01-31", "abc1234", "0123", {"9.2": stale}),
+        Run("2026-02-01", "def5678", "0123", {"9.1": kept, "9.9": stale}),
+    )
+    trials._write(
+        tmp_path / "laws.json", {"a law": Trial(runs), "another": Trial((replace(runs[0]),))}
+    )
+    trials.prune(trials.LAWS, whole, tmp_path)
+    left = Trial((replace(runs[1], rows={"9.1": kept}),))
+    assert trials.read(trials.LAWS, tmp_path) == {"a law": left}
+
+
 def test_what_a_trial_wrote_is_read_again(tmp_path: Path) -> None:
     trial = Trial((Run("2026-01-31", "abc1234", "0123", {"9.1": OUTCOME}),))
     trials._write(tmp_path / "laws.json", {"a law": trial})

@@ -235,14 +235,15 @@ def test_rows_that_do_not_hold_say_what_was_tried() -> None:
     every = [
         told("9.0", REPRODUCED), told("9.1", PARTLY, held=1, of=2, undecided=1),
         told("9.2", MISSED, held=0, of=1), told("9.3", OPEN, held=0, of=2, undecided=2),
-        told("9.4", DRAWN), Told(row("9.6"), MISSED, None),
+        told("9.4", DRAWN), Told(row("9.6"), MISSED, None), told("9.7", MISSED, held=0, of=1),
     ]  # fmt: skip
     chapters = (SimpleNamespace(name="deck009", title="Nine"), SimpleNamespace(name="x", title="X"))
     book: Any = SimpleNamespace(chapters=chapters)
-    text = not_given.page(book, every, readings)
+    touched = {"other": {"9.1", "9.2", "9.7"}, "third": {"9.1"}}
+    text = not_given.page(book, every, readings, touched)
     lines = text.splitlines()
     assert [line for line in lines if line.startswith("##")] == [
-        "## No claim holds: 1 row", "### Nine", "## Undecided: 1 row", "### Nine",
+        "## No claim holds: 2 rows", "### Nine", "## Undecided: 1 row", "### Nine",
         "## Some claims hold, and some do not: 1 row", "### Nine",
     ]  # fmt: skip
     one = lines.index(f"**{link('9.1')}. what 9.1.** Published: said 9.1.")
@@ -253,6 +254,7 @@ def test_rows_that_do_not_hold_say_what_was_tried() -> None:
     assert "0 of 1 claim hold. Worst: 3 ms; demanded: < 5 ms." in lines
     assert "Of 1 other reading none makes more of its claims hold." in lines
     assert "No other reading touches it." in lines
+    assert "1 other reading of it: not run by these rules." in lines
 
 
 def test_entries_without_a_row_are_counted_over_chapters() -> None:

@@ -50,8 +50,8 @@ def validate(
     too, and writes `evidence.json` into the book's folder; the rows that hold there without saying
     why are listed and make the answer false. `readings` and `laws` run rows with each of
     `readings.toml` and `laws.toml`, and write `readings.json` and `laws.json`. `state` writes into
-    the book's rows the verdicts that its evidence has. `finished` runs
-    nothing: rows with a case that has not been run are "not run yet". `cache` keeps finished cases
+    the book's rows the verdicts that its evidence has, and drops what readings and laws gave of
+    rows that have changed since. `finished` runs nothing: rows with a case that has not been run are "not run yet". `cache` keeps finished cases
     (`runs/book`); `pages` is a folder for Markdown and figures. Raises `BookError`, `FolderError`,
     `LawViolation`.
     """
@@ -81,6 +81,8 @@ def validate(
             words += f"\n\n{path}"
     if state:
         written = states.write(chosen, evidence.read(book_folder))
+        for kind in (trials.READINGS, trials.LAWS):
+            trials.prune(kind, load(book), book_folder)
         words += f"\n\n{counted(len(written), 'row')} restated: {', '.join(written) or 'none'}"
         chosen = load(book).only(tuple(wanted), quick=quick)
         judged = judge(chosen, case_results)

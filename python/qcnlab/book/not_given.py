@@ -9,7 +9,7 @@ from qcnlab.book.markdown import anchor
 from qcnlab.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence, Set
 
     from qcnlab.book.entries import Book
     from qcnlab.book.front_page import Told
@@ -30,8 +30,16 @@ PARTS = (
 )
 
 
-def page(book: Book, told: Sequence[Told], readings: Mapping[str, Trial]) -> str:
-    """Return the page, by the record of the book's rows and of its other readings."""
+def page(
+    book: Book,
+    told: Sequence[Told],
+    readings: Mapping[str, Trial],
+    touched: Mapping[str, Set[str]],
+) -> str:
+    """Return the page, by the record of the book's rows and of its other readings.
+
+    `touched`: the rows that each reading touches, whether or not it was run.
+    """
     lines = [INTRODUCTION]
     for verdict, title in PARTS:
         rows = [each for each in told if each.verdict == verdict and each.recorded is not None]
@@ -42,11 +50,13 @@ def page(book: Book, told: Sequence[Told], readings: Mapping[str, Trial]) -> str
             if own:
                 lines += ["", f"### {chapter.title}"]
             for each in own:
-                lines += ["", *_row(each, readings)]
+                lines += ["", *_row(each, readings, touched)]
     return "\n".join(lines) + "\n"
 
 
-def _row(each: Told, readings: Mapping[str, Trial]) -> Iterator[str]:
+def _row(
+    each: Told, readings: Mapping[str, Trial], touched: Mapping[str, Set[str]]
+) -> Iterator[str]:
     row, ran = each.row, each.recorded
     assert ran is not None
     link = f"[{row.id}]({row.chapter}.md#{anchor(row.id)})"
@@ -56,14 +66,17 @@ def _row(each: Told, readings: Mapping[str, Trial]) -> Iterator[str]:
     yield f"{held} hold{open_}. Worst: {ran.ours}; demanded: {ran.demanded}."
     if row.remark:
         yield row.remark
-    yield _tried(row.id, readings)
+    yield _tried(row.id, readings, touched)
 
 
-def _tried(row: str, readings: Mapping[str, Trial]) -> str:
+def _tried(row: str, readings: Mapping[str, Trial], touched: Mapping[str, Set[str]]) -> str:
     """Write which other readings make more claims of a row hold."""
     tried = {name: trial.rows[row] for name, trial in readings.items() if row in trial.rows}
+    several = sum(row in rows for rows in touched.values())
     if not tried:
-        return "No other reading touches it."
+        if not several:
+            return "No other reading touches it."
+        return f"{counted(several, 'other reading')} of it: not run by these rules."
     better = [name for name, outcome in tried.items() if outcome.won > outcome.lost]
     if not better:
         return f"Of {counted(len(tried), 'other reading')} none makes more of its claims hold."

@@ -55,7 +55,10 @@ def write(
         front_page(whole, recorded, readings, (laws, touched), unused), encoding="utf-8"
     )
     other = folder / not_given.FILE
-    other.write_text(not_given.page(whole, tell(whole, recorded), readings), encoding="utf-8")
+    of_readings = trials.touched(trials.READINGS, whole, book_folder)
+    other.write_text(
+        not_given.page(whole, tell(whole, recorded), readings, of_readings), encoding="utf-8"
+    )
     paths = [first, other]
     for chapter in book.chapters:
         own = [each for each in judged if each.row.chapter == chapter.name]

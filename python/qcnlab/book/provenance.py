@@ -17,7 +17,7 @@ from qcnlab.book.toml_table import BookError
 from qcnlab.folders import core_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 WRITTEN = (":(exclude)book/*.json", ":(exclude)docs/book")
 """What a run writes itself."""
@@ -80,6 +80,14 @@ class Runs(Generic[Said]):
             elif others:
                 runs.append(replace(run, rows=others))
         return Runs((*runs, now) if now.rows else tuple(runs))
+
+    def only(self, keep: Callable[[str, Said], bool]) -> Runs[Said]:
+        """Return them with the rows that `keep` holds for; a run without rows is left out."""
+        runs = (
+            replace(run, rows={name: row for name, row in run.rows.items() if keep(name, row)})
+            for run in self.runs
+        )
+        return Runs(tuple(run for run in runs if run.rows))
 
 
 def _by_number(name: str) -> tuple[int, ...]:

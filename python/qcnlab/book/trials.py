@@ -105,6 +105,20 @@ def run(kind: Kind, book: Book, book_folder: Path, build: Build, run_cases: RunC
     return book_folder / kind.written
 
 
+def prune(kind: Kind, book: Book, book_folder: Path) -> None:
+    """Leave out what a trial gave of rows whose claims, cases or rules have changed since."""
+    digests = {row.id: chapter.digest(row) for chapter in book.chapters for row in chapter.rows}
+    known = read(kind, book_folder)
+    kept = {
+        name: trial.only(lambda row, one: digests.get(row) == one.claims)
+        for name, trial in known.items()
+    }
+    if kept != known:
+        _write(
+            book_folder / kind.written, {name: trial for name, trial in kept.items() if trial.runs}
+        )
+
+
 def touched(kind: Kind, book: Book, book_folder: Path) -> dict[str, set[str]]:
     """Return the rows that each variant of a kind touches."""
     return {
