@@ -47,13 +47,13 @@ def validate(
     """Run rows or chapters; return JSON, text, and whether the runs bear out every verdict.
 
     `controls` runs every row without congestion control and with the compared cases made equal,
-    too, and writes `evidence.json` into the book's folder; the rows that hold there without saying
-    why are listed and make the answer false. `readings` and `laws` run rows with each of
-    `readings.toml` and `laws.toml`, and write `readings.json` and `laws.json`. `state` writes into
-    the book's rows the verdicts that its evidence has, and drops what readings and laws gave of
-    rows that have changed since. `finished` runs nothing: rows with a case that has not been run are "not run yet". `cache` keeps finished cases
-    (`runs/book`); `pages` is a folder for Markdown and figures. Raises `BookError`, `FolderError`,
-    `LawViolation`.
+    too, and writes `evidence.json` into the book's folder; the rows that hold there without
+    saying why are listed and make the answer false. `readings` and `laws` run rows with each of
+    `readings.toml` and `laws.toml`, and write `readings.json` and `laws.json`. `state` writes
+    into the book's rows the verdicts that its evidence has, and drops what readings and laws
+    gave of rows that have changed since. `finished` runs nothing: rows with a case that has not
+    been run are "not run yet". `cache` keeps finished cases (`runs/book`); `pages` is a folder
+    for Markdown and figures. Raises `BookError`, `FolderError`, `LawViolation`.
     """
     if pages is not None:
         writable_pages(pages)
