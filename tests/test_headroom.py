@@ -173,6 +173,62 @@ name = "none"
     assert told.xoff == sums.standard(PORT).xoff + 3750 + 9236
 
 
+BRINGS = "each of 3 links of 10 Gb/s brings up to 10814 B"
+CHECKED = {
+    "watermarks": f"headroom at switch: 10814 B kept, {BRINGS}",
+    "threshold": f"headroom at switch: nothing kept, {BRINGS}",
+    "dynamic": f"headroom at switch: 10 KB kept, {BRINGS}, 814 B more",
+}
+"""What is said of each rule: 6250 B of a round trip of 5 us, three frames of 1500 B, 64 B."""
+
+
+@pytest.mark.parametrize("rule", CHECKED)
+def test_check_and_run_say_what_a_node_keeps(cli: CommandLine, rule: str) -> None:
+    own = {
+        "watermarks": "",
+        "threshold": 'threshold = "50 KB"',
+        "dynamic": '[shared_buffer]\nkind = "dynamic"\nsize = "1 MB"\npg_alpha = 1\n'
+        'headroom = "10 KB"\n',
+    }[rule]
+    memory = "" if rule == "dynamic" else '[switch]\ninput_memory = "100 KB"'
+    text = f"""
+duration = "1 ms"
+warmup = "0 s"
+[topology]
+kind = "switch"
+hosts = 3
+rate = "10 Gb/s"
+delay = "2500 ns"
+{memory}
+[pause]
+kind = "priority"
+rule = "{rule}"
+{own}
+[[traffic]]
+kind = "saturated"
+from = "host{{1..2}}"
+to = "host3"
+frame = "1500 B"
+[scheme]
+name = "none"
+"""
+    (cli.folder / "paused.toml").write_text(text, encoding="utf-8")
+    told = CHECKED[rule] + "; a reaction of 0 s is no real port's"
+    checked = cli("check", "paused.toml")
+    assert f"  {told}\n" in checked.stdout, checked.stderr
+    assert json.loads(cli("check", "paused.toml", "--json").stdout)[0]["headrooms"] == [
+        told.removeprefix("headroom at ")
+    ]
+    done = cli("run", "paused.toml", "-o", "paused")
+    assert f"\n{told}\n" in done.stdout, done.stderr
+    slow = cli("check", "paused.toml", "-s", "pause.reaction=1 us").stdout
+    assert "0 s is no real" not in slow
+    assert "brings up to 12064 B" in slow
+    # The resolved scenario has it as a comment.
+    config = (cli.folder / "paused" / "config.toml").read_text(encoding="utf-8")
+    assert ("headroom 10814 B" if rule == "watermarks" else "# switch: ") in config
+
+
 def test_the_difference_to_the_annex_is_told_by_terms(cli: CommandLine) -> None:
     for words in ((), ("--platform", "SN5640"), ("--latency", "1 us", "--platform", "TH2")):
         answer = report(cli, *words)

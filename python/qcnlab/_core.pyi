@@ -102,6 +102,8 @@ class Scenario:
     ) -> list[tuple[str, int]]: ...
     def warnings(self) -> list[str]:
         """Return what a reader of the results should know beforehand."""
+    def headrooms(self) -> list[str]:
+        """Return what nodes keep for what comes after a pause, a line for each kind of node."""
     def thresholds(self) -> list[str]:
         """Return the dynamic thresholds of shared buffers, a line for each kind of switch."""
     def captures(self) -> str:

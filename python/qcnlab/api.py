@@ -206,6 +206,18 @@ class Scenario:
         """
         return self._core.warnings()
 
+    def headrooms(self) -> list[str]:
+        """Return what nodes keep for frames that still come over a link after a pause.
+
+        Returns
+        -------
+        list of str
+            A line for each kind of node that pauses links, under any rule: the octets that it
+            keeps for a link and class, and how much links of which rate may bring. ``qcnlab
+            check`` and ``run`` print them.
+        """
+        return self._core.headrooms()
+
     def thresholds(self) -> list[str]:
         """Return which part of a shared buffer's free octets each link and queue may use.
 

@@ -56,6 +56,8 @@ def check(
             print(f"{verdict['file']}: ok{title}; takes about {memory} of memory")
             for line in verdict["thresholds"]:
                 print(f"  part of the free buffer at {line}")
+            for line in verdict["headrooms"]:
+                print(f"  headroom at {line}")
             for capture in verdict["captures"]:
                 print("\n".join(f"  {line}" for line in captures.held(capture)))
     if not all(verdict["ok"] for verdict in verdicts):
@@ -129,6 +131,7 @@ def _verdict(file: str, changes: list[str]) -> dict[str, Any]:
         "hash": scenario.hash,
         "warnings": scenario.warnings(),
         "thresholds": scenario.thresholds(),
+        "headrooms": scenario.headrooms(),
         "captures": scenario.captures(),
         "memory_bytes": sum(memory.values()),
         "memory": memory,

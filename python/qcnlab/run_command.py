@@ -137,6 +137,8 @@ def run(
         print_json({"folder": written, **result.summary, "profile": _profile(result), **extra})
     else:
         print(metrics_text(result, every=every))
+        for line in ready.headrooms():
+            print(f"headroom at {line}")
         if profile:
             print("\n" + _profile_text(result))
         if captured:

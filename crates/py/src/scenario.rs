@@ -48,6 +48,10 @@ impl Scenario {
         self.0.warnings()
     }
 
+    fn headrooms(&self) -> Vec<String> {
+        self.0.headrooms()
+    }
+
     fn thresholds(&self) -> Vec<String> {
         self.0.thresholds()
     }

@@ -33,6 +33,7 @@ mod fault;
 mod fields;
 mod fineness;
 mod flows;
+mod headrooms;
 mod incidents;
 pub(crate) mod layout;
 mod located;

@@ -205,7 +205,7 @@ impl ResolvedScenario {
     }
 
     /// For each node the table of `[[pause]]` that applies to it.
-    fn pause_tables(&self, scenario: &Scenario) -> Result<Vec<Option<usize>>, LocatedFault> {
+    pub(super) fn pause_tables(&self, scenario: &Scenario) -> Result<Vec<Option<usize>>, LocatedFault> {
         let mut chosen: Vec<Option<usize>> = vec![None; self.network.nodes.len()];
         for (table, pause) in scenario.pauses.iter().enumerate() {
             let only = read_pattern(&pause.only, &format!("pause.{table}.only"))?;
@@ -265,7 +265,8 @@ impl ResolvedScenario {
         no_node(&self.network, Role::Switch, &pause.only, &format!("pause.{table}"))
     }
 
-    fn site<'a>(&'a self, scenario: &'a Scenario, node: u32, table: usize, used: u8) -> Site<'a> {
+    /// A node with all that its table of `[[pause]]` and its links say.
+    pub(super) fn site<'a>(&'a self, scenario: &'a Scenario, node: u32, table: usize, used: u8) -> Site<'a> {
         let links = self.network.links[..self.outside].iter().filter(|link| link.a == node || link.b == node);
         let switch = self.switch(scenario, node);
         let (memory, memory_key) = match self.adapter(scenario, node) {

@@ -12,6 +12,7 @@ use crate::quantity::seconds;
 use hmac_sha256::Hash;
 use qcnlab_schemes::params::{Fallback, Field, Scalar, Table, Value as Parameter, Variants};
 use qcnlab_schemes::registry::Config;
+use qcnlab_sim::PauseRule;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
@@ -61,6 +62,10 @@ impl Scenario {
         }
         for (level, nodes) in levels {
             put(text, format_args!("# {level} at {}\n", nodes.join(", ")));
+        }
+        if resolved.pauses.iter().flatten().any(|plan| !matches!(plan.rule, PauseRule::Watermarks { .. })) {
+            put(text, format_args!("\n# Derived headroom, for each such link and class:\n"));
+            self.headrooms().iter().for_each(|line| put(text, format_args!("# {line}\n")));
         }
     }
 

@@ -15,6 +15,14 @@ fn part(alpha: Alpha) -> String {
     }
 }
 
+/// Nodes in a few words.
+pub(super) fn named(nodes: &[&str]) -> String {
+    match nodes {
+        [first, _, _, _, ..] => format!("{first} and {} more", nodes.len() - 1),
+        few => few.join(", "),
+    }
+}
+
 impl Scenario {
     /// Return the dynamic thresholds of shared buffers, a line for each kind of switch: the part of the free octets
     /// (`pg_alpha` of what came in over a link, `queue_alpha` of an output) by the rate of the link.
@@ -44,10 +52,6 @@ impl Scenario {
                 kinds.entry(words.join("; ")).or_default().push(&node.name);
             }
         }
-        let named = |nodes: &[&str]| match nodes {
-            [first, _, _, _, ..] => format!("{first} and {} more", nodes.len() - 1),
-            few => few.join(", "),
-        };
         kinds.iter().map(|(words, nodes)| format!("{}: {words}", named(nodes))).collect()
     }
 }
