@@ -70,7 +70,7 @@ def test_words_of_later_releases_are_left_as_they_are() -> None:
     assert in_words("Value error, it's not one of them") == "it's not one of them"
 
 
-@pytest.mark.parametrize("name", ["conform", "mib", "frames", "warmup", "analyse"])
+@pytest.mark.parametrize("name", ["conform", "deadlock", "mib", "frames", "warmup", "analyse"])
 def test_what_a_user_learns_is_said_in_plain_words(name: str) -> None:
     first = str(loaded(name).help).partition("\n\n")[0]
     assert not re.search(r"\b(CNM|CPID|RPID|MSER|MIB|transient|objects|law|Fb|CP|RP)\b", first), (

@@ -110,6 +110,15 @@ class Scenario:
         """Return what the captures that are replayed hold, as a JSON array."""
     def bottleneck(self) -> str:
         """Return where it congests, as JSON; raises `AnalysisError` without a single bottleneck."""
+    def deadlock(
+        self,
+        failures: int,
+        *,
+        all_pairs: bool = False,
+        bounce: bool = False,
+        most_cases: int = 2000,
+    ) -> str:
+        """Return which buffers wait for one another in a circle by the routes, as JSON."""
     def network(self) -> str:
         """Return nodes, links, watermarks and the ports that flows take, as JSON."""
     @property

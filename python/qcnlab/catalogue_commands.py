@@ -106,7 +106,7 @@ def schema() -> None:
 
 def _verdict(file: str, changes: list[str]) -> dict[str, Any]:
     """Return whether a scenario can be run: its name and memory, or what is wrong with it."""
-    from qcnlab import api
+    from qcnlab import api, deadlock
     from qcnlab.errors import ScenarioError, rendered
     from qcnlab.folders import is_there
 
@@ -129,7 +129,7 @@ def _verdict(file: str, changes: list[str]) -> dict[str, Any]:
         "name": scenario.name,
         "title": scenario.title,
         "hash": scenario.hash,
-        "warnings": scenario.warnings(),
+        "warnings": [*scenario.warnings(), *deadlock.warnings(scenario)],
         "thresholds": scenario.thresholds(),
         "headrooms": scenario.headrooms(),
         "captures": scenario.captures(),

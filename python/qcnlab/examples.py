@@ -5,6 +5,8 @@ from __future__ import annotations
 STAR = "og-hotspot-2src-10g-to-500m-rtt10us"
 PAUSED = "ig-4-culprits-1-victim-pause-1500kb-rtt5us"
 INCAST = "incast-16-to-1-100g"
+RING = "deadlock-of-pfc-ring-40g"
+FABRIC = "link-failure-leaf-spine-100g"
 
 EXAMPLES = {
     "run": (
@@ -22,6 +24,11 @@ EXAMPLES = {
         "headroom --rate 100G --cable 40m --mtu 9216",
         "headroom --rate 400G --cable 300m --mtu 9216 --platform SN5640 --ports 64",
         "headroom --rate 100G --cable 40m --mtu 9216 --scenario > headroom.toml",
+    ),
+    "deadlock": (
+        f"deadlock {RING}",
+        f"deadlock {FABRIC} --all-pairs --failures 2",
+        f"deadlock {FABRIC} --all-pairs --failures 2 --bounce --json",
     ),
     "fct": ("fct runs/FOLDER", "fct runs/FOLDER --buckets '10 KB,1 MB' --csv"),
     "compare": (

@@ -13,6 +13,7 @@ mod capture;
 mod capture_fault;
 mod catalogue;
 mod clock;
+mod deadlock;
 mod digests;
 mod elsewhere;
 mod error;
@@ -57,6 +58,7 @@ pub use capture::{
 };
 pub use capture_fault::CaptureFault;
 pub use catalogue::{metrics_json, parameters_json, scenarios_json, schemes_json, sizes_json, window_metrics_json};
+pub use deadlock::{BufferCircle, CaseCount, CircularCase, DeadlockQuestion, DeadlockReport, Wait};
 pub use elsewhere::{port_defences, run_elsewhere};
 pub use error::RunError;
 pub use estimate::{Estimate, MemoryShortage, Part};

@@ -2,7 +2,7 @@
 
 use crate::errors;
 use pyo3::prelude::*;
-use qcnlab_lab::{Estimate, Options, Part, Scenario as Inner};
+use qcnlab_lab::{DeadlockQuestion, Estimate, Options, Part, Scenario as Inner};
 
 /// A checked, resolved, immutable scenario.
 #[pyclass(frozen, eq, module = "qcnlab._core")]
@@ -85,6 +85,25 @@ impl Scenario {
 
     fn bottleneck(&self, py: Python<'_>) -> PyResult<String> {
         self.0.bottleneck().map(|bottleneck| bottleneck.to_json()).map_err(|fault| errors::of_bottleneck(py, &fault))
+    }
+
+    #[pyo3(signature = (failures, *, all_pairs = false, bounce = false, most_cases = 2000))]
+    fn deadlock(
+        &self,
+        py: Python<'_>,
+        failures: u32,
+        all_pairs: bool,
+        bounce: bool,
+        most_cases: u32,
+    ) -> PyResult<String> {
+        let question = DeadlockQuestion { failures, all_pairs, bounce, most_cases };
+        let mut stopped = Ok(());
+        let report = self.0.deadlock(question, || {
+            stopped = py.check_signals();
+            stopped.is_ok()
+        });
+        stopped?;
+        Ok(report.map_or_else(String::new, |report| report.to_json()))
     }
 
     fn network(&self) -> String {

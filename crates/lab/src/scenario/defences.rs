@@ -278,7 +278,7 @@ impl ResolvedDomain {
     }
 
     /// The priorities that frames of `classes` may get on their way, as bits.
-    pub(super) fn alternates(&self, classes: u8) -> u8 {
+    pub(crate) fn alternates(&self, classes: u8) -> u8 {
         let mut all = 0;
         for port in 0..self.ports.len() as u32 {
             let remaps = self.port_plan(port).remaps;

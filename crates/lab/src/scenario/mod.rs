@@ -77,7 +77,7 @@ pub(crate) use read::{reread, values};
 pub(crate) use recheck::Recheck;
 pub(crate) use replaying::pace;
 pub(crate) use resolved::ResolvedScenario;
-pub(crate) use routing::NewPaths;
+pub(crate) use routing::{NewPaths, repaired_paths, written_paths};
 pub(crate) use watchdog::StormAt;
 
 pub use defences::PortDefence;

@@ -11,6 +11,7 @@ use crate::pattern::Pattern;
 use crate::topology::{Link, Network, Role, Routes, TopologyError, reverse};
 use qcnlab_schemes::params::Variants;
 use qcnlab_units::Span;
+use std::collections::HashMap;
 
 /// Seed of the hash that chooses a flow's path: the same in every replication, so that what a scenario's
 /// metrics speak of is one thing.
@@ -32,7 +33,7 @@ pub(super) fn paths(
 ) -> Result<Vec<Vec<Vec<u32>>>, LocatedFault> {
     let written = written(scenario, network)?;
     let mut ways = Ways::new(scenario, network, &vec![false; network.links.len()])?;
-    let path = |flow: &FlowSpec| match written_out(&written, network, flow)? {
+    let path = |flow: &FlowSpec| match written_out(&written, network, flow.source_index, flow.sink_index)? {
         Some(paths) => Ok(ways.chosen(flow, paths)),
         None => ways.of(flow).map_err(|error| no_way(flow, error)),
     };
@@ -81,7 +82,6 @@ pub(super) fn reroutes(
     failed: &[FailedLink],
 ) -> Result<Vec<NewPaths>, LocatedFault> {
     let Some(delay) = scenario.routing.converges_after else { return Ok(Vec::new()) };
-    let written = written(scenario, network)?;
     let mut times: Vec<Span> = failed.iter().flat_map(|each| [Some(each.from), each.until]).flatten().collect();
     times.sort_unstable();
     times.dedup();
@@ -91,20 +91,53 @@ pub(super) fn reroutes(
         let down = |each: &&FailedLink| each.from <= time && each.until.is_none_or(|until| time < until);
         let mut dead = vec![false; network.links.len()];
         failed.iter().filter(down).for_each(|each| dead[each.link] = true);
-        let mut ways = Ways::new(scenario, network, &dead)?;
-        for (number, flow) in flows.iter().enumerate() {
-            if written.iter().any(|each| each.fits(network, flow)) {
-                continue;
-            }
-            if let Ok(paths) = ways.of(flow)
-                && paths != now[number]
-            {
+        for (number, paths) in repaired(scenario, network, flows, &dead)?.into_iter().enumerate() {
+            if let Some(paths) = paths.filter(|paths| *paths != now[number]) {
                 changes.push(NewPaths { at: time + delay, flow: number, paths: paths.clone() });
                 now[number] = paths;
             }
         }
     }
     Ok(changes)
+}
+
+/// The paths of each flow once routes have heard that links are `dead`. `None` where it keeps its own: no other way is
+/// left, or `[[route]]` says which it takes.
+pub(super) fn repaired(
+    scenario: &Scenario,
+    network: &Network,
+    flows: &[FlowSpec],
+    dead: &[bool],
+) -> Result<Vec<Option<Vec<Vec<u32>>>>, LocatedFault> {
+    let written = written(scenario, network)?;
+    let mut ways = Ways::new(scenario, network, dead)?;
+    let one = |flow: &FlowSpec| match written.iter().any(|each| each.fits(network, flow.source_index, flow.sink_index))
+    {
+        true => None,
+        false => ways.of(flow).ok(),
+    };
+    Ok(flows.iter().map(one).collect())
+}
+
+/// As [`repaired`], of a scenario that was checked.
+pub(crate) fn repaired_paths(
+    scenario: &Scenario,
+    network: &Network,
+    flows: &[FlowSpec],
+    dead: &[bool],
+) -> Vec<Option<Vec<Vec<u32>>>> {
+    let Ok(paths) = repaired(scenario, network, flows, dead) else { unreachable!("the routes of a checked scenario") };
+    paths
+}
+
+/// The ways that `[[route]]` gives pairs of hosts, in a scenario that was checked; without those pairs that no table fits.
+pub(crate) fn written_paths(scenario: &Scenario, network: &Network) -> HashMap<(u32, u32), Vec<Vec<u32>>> {
+    let Ok(written) = written(scenario, network) else { unreachable!("the routes of a checked scenario") };
+    let pairs = network.hosts().flat_map(|from| network.hosts().map(move |to| (from, to)));
+    let pairs = pairs.filter(|(from, to)| from != to && !written.is_empty());
+    // A table may fit pairs that no flow has, and give them a way that is none.
+    let paths = |(from, to)| Some(((from, to), written_out(&written, network, from as usize, to as usize).ok()??));
+    pairs.filter_map(paths).collect()
 }
 
 fn no_way(flow: &FlowSpec, error: TopologyError) -> LocatedFault {
@@ -182,9 +215,9 @@ struct Written {
 }
 
 impl Written {
-    fn fits(&self, network: &Network, flow: &FlowSpec) -> bool {
+    fn fits(&self, network: &Network, from: usize, to: usize) -> bool {
         let name = |node: usize| &network.nodes[node].name;
-        self.from.matches(name(flow.source_index)) && self.to.matches(name(flow.sink_index))
+        self.from.matches(name(from)) && self.to.matches(name(to))
     }
 }
 
@@ -206,11 +239,16 @@ fn written(scenario: &Scenario, network: &Network) -> Result<Vec<Written>, Locat
     scenario.routes.iter().enumerate().map(one).collect()
 }
 
-/// The ways that `[[route]]` gives a flow; `None` if no table fits it.
-fn written_out(written: &[Written], network: &Network, flow: &FlowSpec) -> Result<Option<Vec<Vec<u32>>>, LocatedFault> {
-    let fitting = written.iter().filter(|each| each.fits(network, flow));
+/// The ways that `[[route]]` gives from one host to another; `None` if no table fits them.
+fn written_out(
+    written: &[Written],
+    network: &Network,
+    from: usize,
+    to: usize,
+) -> Result<Option<Vec<Vec<u32>>>, LocatedFault> {
+    let fitting = written.iter().filter(|each| each.fits(network, from, to));
     let path = |each: &Written| {
-        let nodes = [&[flow.source_index as u32][..], &each.via, &[flow.sink_index as u32]].concat();
+        let nodes = [&[from as u32][..], &each.via, &[to as u32]].concat();
         let port = |(from, to): (u32, u32)| {
             let ports = (0..network.ports()).find(|port| network.ends(*port) == (from, to));
             ports.ok_or_else(|| {

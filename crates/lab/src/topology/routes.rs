@@ -182,6 +182,15 @@ impl<'a> Routes<'a> {
         best.map_or_else(Vec::new, |(_, path)| path)
     }
 
+    /// The ports by which shortest paths lead from one switch to another, in order; none without a path.
+    pub fn next_ports(&mut self, from: u32, to: u32) -> Vec<u32> {
+        self.grow(to);
+        let hops = &self.to_switch[&to].hops;
+        let left = |switch: u32| hops[self.ranks[switch as usize] as usize];
+        let nearer = |port: &u32| left(self.network.ends(*port).1) < left(from);
+        if left(from) == FAR { Vec::new() } else { self.ports_of(from).filter(nearer).collect() }
+    }
+
     /// The last switch before `to`, none between two hosts on one link; and the number of paths.
     fn way(&mut self, from: u32, to: u32) -> Result<(Option<u32>, u64), TopologyError> {
         let name = |node: u32| self.network.nodes[node as usize].name.clone();
@@ -319,6 +328,24 @@ mod tests {
         let expected = ["host1->switch1", "switch1->switch2", "switch2->switch3", "switch3->host6"];
         assert_eq!(names(&network, &paths[0]), expected);
         assert_eq!(names(&network, &routes.first(5, 4).unwrap()), ["host6->switch3", "switch3->host5"]);
+    }
+
+    /// In a fat-tree with k = 4, an edge switch reaches another pod by both aggregation switches, its own pod's other edge
+    /// switch too, and itself by none. Without links it reaches nobody.
+    #[test]
+    fn next_ports_are_those_of_shortest_paths() {
+        let network = fat_tree(4, CABLE, CABLE).unwrap();
+        let node = |name: &str| network.node(name).unwrap();
+        let mut routes = Routes::new(&network).unwrap();
+        let up = ["pod1-edge1->pod1-aggregation1", "pod1-edge1->pod1-aggregation2"];
+        for to in ["pod1-edge2", "pod4-edge2"] {
+            assert_eq!(names(&network, &routes.next_ports(node("pod1-edge1"), node(to))), up);
+        }
+        let down = routes.next_ports(node("pod1-aggregation2"), node("pod1-edge2"));
+        assert_eq!(names(&network, &down), ["pod1-aggregation2->pod1-edge2"]);
+        assert_eq!(routes.next_ports(node("core1"), node("core1")), Vec::<u32>::new());
+        let mut cut = Routes::avoiding(&network, &vec![true; network.links.len()]).unwrap();
+        assert_eq!(cut.next_ports(node("pod1-edge1"), node("pod4-edge2")), Vec::<u32>::new());
     }
 
     /// A chain of three switches with two hosts each: the way from the first switch's host with the longer link to the last
