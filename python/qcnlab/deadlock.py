@@ -110,14 +110,13 @@ def report(
         links (`failures`) how many cases are `possible`, `checked` and `circular`; `own` ones are
         the scenario's own failures. `circular`: such cases, each with the links that are `down` and
         its `circles`, of `waits`: frames of `flows` that came over a `link` wait for the `next`.
+        A circle is a shortest one; `links` has all that wait in it or in a larger one.
         `remedy`: crossings of switches without which no circle is left. `buffers` behind the
         `trunks`, which are links between switches. `watchdogs`: whether a switch has one.
         `expiring`: whether some pauses end by themselves, and count for nothing here.
     """
     told: dict[str, Any] = json.loads(
-        scenario._core.deadlock(
-            failures, all_pairs=all_pairs, bounce=bounce, most_cases=most_cases
-        )
+        scenario._core.deadlock(failures, all_pairs=all_pairs, bounce=bounce, most_cases=most_cases)
     )
     return told
 
@@ -161,7 +160,9 @@ def answer(told: dict[str, Any]) -> str:
     circular = [each for each in known if each["circular"]]
     free = [each for each in known if not each["circular"]]
     if not circular:
-        return f"no circle {_joined(free, 'nor')}: safe from PFC deadlock by these routes"
+        drawn = any(each["checked"] < each["possible"] for each in free)
+        scope = "in these cases" if drawn else "by these routes"
+        return f"no circle {_joined(free, 'nor')}: safe from PFC deadlock {scope}"
     words = [_case(each, f"in {_share(each)} ") for each in circular]
     rest = f"; none {_joined(free, 'nor')}" if free else ""
     return f"PFC deadlock is possible: buffers wait in a circle {', '.join(words)}{rest}"
@@ -231,19 +232,17 @@ def _bounced(told: dict[str, Any]) -> str:
 
 
 def _circles(case: dict[str, Any]) -> list[str]:
-    """Return the circles of a case: each wait, and the flows that make it."""
-    when = f"{' and '.join(case['down'])} down" if case["down"] else "all links up"
-    lines = []
-    for circle in case["circles"]:
-        priority = "" if circle["class"] is None else f", class {circle['class']}"
-        lines.append(f"{when}{priority}:")
-        for wait in circle["waits"]:
-            flows = wait["flows"]
-            named = ""
-            if flows:
-                more = f", {len(flows) - FLOWS} more" if len(flows) > FLOWS else ""
-                named = f"  ({', '.join(flows[:FLOWS])}{more})"
-            lines.append(f"  {wait['link']} waits for {wait['next']}{named}")
+    """Return the first circle of a case: each wait, and the flows that make it."""
+    down = " and ".join(case["down"])
+    circle, *others = case["circles"]
+    priority = "" if circle["class"] is None else f", class {circle['class']}"
+    more = f", one of {len(case['circles'])} circles" if others else ""
+    lines = [f"{f'with {down} down' if down else 'while all links are up'}{priority}{more}:"]
+    for wait in circle["waits"]:
+        flows = wait["flows"] or []
+        left = f", {len(flows) - FLOWS} more" if len(flows) > FLOWS else ""
+        named = f"  ({', '.join(flows[:FLOWS])}{left})" if flows else ""
+        lines.append(f"  {wait['link']} waits for {wait['next']}{named}")
     return lines
 
 
@@ -252,7 +251,10 @@ def _remedy(told: dict[str, Any]) -> list[str]:
     if not told["remedy"]:
         return []
     shown = told["remedy"][: 4 * SHOWN]
-    lines = ["", "one way to break them: frames that cross a switch like this go on in a lossless class"]
+    lines = [
+        "",
+        "one way to break them: frames that cross a switch like this go on in a lossless class",
+    ]
     lines += ["of their own, or in one without PFC:"]
     lines += [f"  at {each['at']}, from {each['from']} to {each['to']}" for each in shown]
     if len(told["remedy"]) > len(shown):

@@ -48,7 +48,7 @@ impl Classes {
 }
 
 /// A scenario's routes, classes and pauses, and whose frames count.
-pub(super) struct Fabric<'a> {
+pub(super) struct Dependencies<'a> {
     scenario: &'a Scenario,
     resolved: &'a ResolvedScenario,
     /// Without what is inside hosts.
@@ -70,7 +70,7 @@ pub(super) struct Fabric<'a> {
     normal_is_free: bool,
 }
 
-impl<'a> Fabric<'a> {
+impl<'a> Dependencies<'a> {
     /// The fabric of a checked scenario; `network` is that of `resolved` without what is inside hosts. With `all_pairs` any
     /// host sends to any other, in the classes of the scenario's flows; otherwise its flows count.
     pub(super) fn new(
@@ -79,7 +79,7 @@ impl<'a> Fabric<'a> {
         network: &'a Network,
         all_pairs: bool,
         bounce: bool,
-    ) -> Fabric<'a> {
+    ) -> Dependencies<'a> {
         let Ok(routes) = Routes::new(network) else { unreachable!("a checked scenario has a network") };
         let is_switch = |node: u32| network.nodes[node as usize].role == Role::Switch;
         let mut to_switches = vec![Vec::new(); network.nodes.len()];
@@ -94,7 +94,7 @@ impl<'a> Fabric<'a> {
         }
         let written = all_pairs.then(|| written_paths(scenario, network));
         let buffers = (0..network.ports()).map(|port| buffers_behind(resolved, network, port)).collect();
-        let mut fabric = Fabric {
+        let mut dependencies = Dependencies {
             scenario,
             resolved,
             network,
@@ -108,12 +108,12 @@ impl<'a> Fabric<'a> {
             normal_is_free: true,
         };
         let mut normal = BTreeSet::new();
-        fabric.visit_normal(false, &mut |_, from, to| {
+        dependencies.visit_normal(false, &mut |_, from, to| {
             normal.insert((from, to));
         });
-        fabric.normal = normal.into_iter().collect();
-        fabric.normal_is_free = Graph::new(fabric.normal.clone()).components().is_empty();
-        fabric
+        dependencies.normal = normal.into_iter().collect();
+        dependencies.normal_is_free = Graph::new(dependencies.normal.clone()).components().is_empty();
+        dependencies
     }
 
     /// Links between switches, which may fail.
@@ -199,7 +199,7 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    /// As [`Fabric::visit_normal`], what is different while links are down.
+    /// As [`Dependencies::visit_normal`], what is different while links are down.
     fn visit_changes(&mut self, dead: &[bool], apart: bool, sink: Sink<'_>) {
         if !dead.contains(&true) {
             return;
@@ -423,7 +423,7 @@ enum Walk<'a, 'b> {
 
 /// Whether the links behind which two buffers are are both up.
 fn is_up((from, to): (u32, u32), dead: &[bool]) -> bool {
-    [from, to].iter().all(|buffer| !dead[Fabric::port_of(*buffer) as usize / 2])
+    [from, to].iter().all(|buffer| !dead[Dependencies::port_of(*buffer) as usize / 2])
 }
 
 /// For each class the buffer behind a link between switches, if its switch pauses the class until the buffer has drained.

@@ -32,6 +32,11 @@ impl Graph {
         self.edges.iter().map(|(from, to)| (self.nodes[*from as usize], self.nodes[*to as usize]))
     }
 
+    /// Every buffer, in order.
+    pub(super) fn nodes(&self) -> &[u32] {
+        &self.nodes
+    }
+
     fn next(&self, node: u32) -> &[(u32, u32)] {
         &self.edges[self.starts[node as usize]..self.starts[node as usize + 1]]
     }

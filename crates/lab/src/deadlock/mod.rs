@@ -18,16 +18,16 @@ pub use report::{BufferCircle, CaseCount, CircularCase, DeadlockReport, Wait};
 use crate::scenario::{Draw, FailedLink, ResolvedScenario, Scenario};
 use crate::topology::Network;
 use cases::Cases;
-use dependencies::{Fabric, Stream};
+use dependencies::{Dependencies, Stream};
 use graph::Graph;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Circular cases in which the flows that close a circle are told.
 const MOST_EXPLAINED: usize = 20;
 /// Circular cases that are listed.
 const MOST_LISTED: usize = 1000;
 
-/// What is asked about deadlocks of a scenario's fabric.
+/// What is asked about deadlocks of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeadlockQuestion {
     /// So many links between switches are down at the same time at most.
@@ -54,8 +54,8 @@ impl Scenario {
         let draw = Draw { seed: self.seed, replication: 0 };
         let Ok(resolved) = self.resolve(draw) else { unreachable!("a checked scenario can be resolved") };
         let network = resolved.outside_network();
-        let fabric = Fabric::new(self, &resolved, &network, question.all_pairs, question.bounce);
-        Check { resolved: &resolved, network: &network, fabric }.report(self, question, go_on)
+        let dependencies = Dependencies::new(self, &resolved, &network, question.all_pairs, question.bounce);
+        Check { resolved: &resolved, network: &network, dependencies }.report(self, question, go_on)
     }
 }
 
@@ -70,7 +70,7 @@ struct Circular {
 struct Check<'a> {
     resolved: &'a ResolvedScenario,
     network: &'a Network,
-    fabric: Fabric<'a>,
+    dependencies: Dependencies<'a>,
 }
 
 impl Check<'_> {
@@ -80,7 +80,7 @@ impl Check<'_> {
         question: DeadlockQuestion,
         mut go_on: impl FnMut() -> bool,
     ) -> Option<DeadlockReport> {
-        let trunks = self.fabric.trunks();
+        let trunks = self.dependencies.trunks();
         let by_number =
             (0..=question.failures).map(|number| (false, number, Cases::of(&trunks, number, question.most_cases)));
         let own = own_failures(&self.resolved.failed).into_iter();
@@ -98,7 +98,7 @@ impl Check<'_> {
             counts.push(CaseCount { own, failures, possible, checked, circular: in_circles });
             circular.extend(of_number);
         }
-        let remedy = remedy::crossings(&circular, self.fabric.normal());
+        let remedy = remedy::crossings(&circular, self.dependencies.normal());
         let listed = circular.iter().take(MOST_LISTED).enumerate();
         let listed = listed.map(|(position, case)| self.told(case, position < MOST_EXPLAINED)).collect();
         let at = |(from, to): &(u32, u32)| [self.network.ends(*from), self.network.ends(*to)];
@@ -108,7 +108,7 @@ impl Check<'_> {
             scenario: scenario.name.clone(),
             question,
             trunks: trunks.len() as u32,
-            buffers: self.fabric.buffer_count() as u32,
+            buffers: self.dependencies.buffer_count() as u32,
             counts,
             circular: listed,
             remedy,
@@ -124,26 +124,29 @@ impl Check<'_> {
     }
 
     fn case(&mut self, links: &[u32]) -> Option<Circular> {
-        let components = self.fabric.circles(&self.dead(links));
+        let components = self.dependencies.circles(&self.dead(links));
         (!components.is_empty()).then(|| Circular { dead: links.to_vec(), components })
     }
 
     fn told(&mut self, case: &Circular, explained: bool) -> CircularCase {
         let dead = self.dead(&case.dead);
-        let mut circles: Vec<Vec<u32>> = case.components.iter().filter_map(Graph::shortest_circle).collect();
-        let edges: Vec<(u32, u32)> = circles.iter().flat_map(|circle| remedy::waits(circle)).collect();
-        let streams = if explained { self.fabric.streams(&dead, &edges) } else { Default::default() };
+        let shortest = |graph| Graph::shortest_circle(graph).map(|circle| (circle, graph));
+        let mut circles: Vec<(Vec<u32>, &Graph)> = case.components.iter().filter_map(shortest).collect();
+        let edges: Vec<(u32, u32)> = circles.iter().flat_map(|(circle, _)| remedy::waits(circle)).collect();
+        let streams = if explained { self.dependencies.streams(&dead, &edges) } else { BTreeMap::new() };
         // Those that acknowledgements and messages close come last: they fill buffers less.
         let forth = |known: &Vec<Stream>| known.iter().any(|stream| !matches!(stream, Stream::Back(_)));
-        circles.sort_by_key(|circle| remedy::waits(circle).any(|wait| !streams.get(&wait).is_none_or(forth)));
+        circles.sort_by_key(|(circle, _)| remedy::waits(circle).any(|wait| !streams.get(&wait).is_none_or(forth)));
+        let link = |buffer: u32| self.network.port_name(Dependencies::port_of(buffer));
         let wait = |edge: (u32, u32)| Wait {
-            link: self.network.port_name(Fabric::port_of(edge.0)),
-            next: self.network.port_name(Fabric::port_of(edge.1)),
+            link: link(edge.0),
+            next: link(edge.1),
             flows: streams.get(&edge).map(|known| known.iter().map(|stream| self.stream_name(*stream)).collect()),
         };
-        let circle = |buffers: &Vec<u32>| BufferCircle {
-            class: self.fabric.class_of(buffers[0]),
+        let circle = |(buffers, component): &(Vec<u32>, &Graph)| BufferCircle {
+            class: self.dependencies.class_of(buffers[0]),
             waits: remedy::waits(buffers).map(wait).collect(),
+            links: component.nodes().iter().map(|buffer| link(*buffer)).collect(),
         };
         CircularCase {
             down: case.dead.iter().map(|link| self.network.port_name(2 * link)).collect(),

@@ -1,7 +1,7 @@
 //! Which frames have to wait in other buffers, so that no circle is left: one way, not always the shortest.
 
 use super::Circular;
-use super::dependencies::Fabric;
+use super::dependencies::Dependencies;
 use super::graph::Graph;
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(super) fn waits(circle: &[u32]) -> impl Iterator<Item = (u32, u32)> + '_ {
 /// shortest circles comes first. Those that no route has while all links are up (`normal` has the waits of that, in order) are
 /// preferred: then nothing changes as long as no link fails.
 pub(super) fn crossings(cases: &[Circular], normal: &[(u32, u32)]) -> Vec<(u32, u32)> {
-    let crossing = |(from, to): (u32, u32)| (Fabric::port_of(from), Fabric::port_of(to));
+    let crossing = |(from, to): (u32, u32)| (Dependencies::port_of(from), Dependencies::port_of(to));
     let mut left: Vec<Vec<Graph>> = cases.iter().map(|case| case.components.clone()).collect();
     let mut chosen = Vec::new();
     loop {

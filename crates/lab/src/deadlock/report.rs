@@ -58,6 +58,8 @@ pub struct BufferCircle {
     pub class: Option<u8>,
     /// Each wait, the last for the first buffer.
     pub waits: Vec<Wait>,
+    /// Every link whose buffer waits in this circle or in one that shares a buffer with it, and so on, from->to.
+    pub links: Vec<String>,
 }
 
 /// A buffer that waits for another.
@@ -90,7 +92,10 @@ impl DeadlockReport {
             })
         });
         let wait = |wait: &Wait| json!({"link": wait.link, "next": wait.next, "flows": wait.flows});
-        let circle = |circle: &BufferCircle| json!({"class": circle.class, "waits": circle.waits.iter().map(wait).collect::<Vec<Value>>()});
+        let circle = |circle: &BufferCircle| {
+            let waits: Vec<Value> = circle.waits.iter().map(wait).collect();
+            json!({"class": circle.class, "waits": waits, "links": circle.links})
+        };
         let circular = self
             .circular
             .iter()
