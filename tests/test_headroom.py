@@ -256,10 +256,14 @@ def test_the_part_of_a_buffer(cli: CommandLine) -> None:
     assert told["cell_bytes"] == 208
     told = report(cli, "--platform", "SN5640")["platform"]
     assert (told["shared_headroom"], told["part"]) == (True, None)
+    # 32 ports x 2 classes x the row of 100G and 40 m.
+    assert told["shared_headroom_bytes"] == 64 * 49_152
     told = report(cli, "--platform", "SN2700", "--shared-headroom", "--wide")["platform"]
     assert told["size_bytes"] == 38 * 1024
     told = report(cli, "--platform", "Tomahawk3")
-    assert told["platform"]["total_bytes"] is None
+    # Without a vendor's sum it is the annex's, in cells of 254 B: 48,772 B are 193 of them.
+    assert told["platform"]["total_bytes"] == 64 * 193 * 254
+    assert told["platform"]["shared_headroom_bytes"] is None
     assert "no formula of Tomahawk3's headroom is published" in told["notes"][0]
 
 
@@ -341,6 +345,9 @@ def test_the_text_has_every_column_and_run(cli: CommandLine) -> None:
         "one cell of 192 B less: 1 frame lost", "% of the buffer", "in KiB (1024 B)", "in cells",
     ):  # fmt: skip
         assert words in text, words
+    assert "more than there is" not in text
+    far = cli(*COMMAND, "--platform", "SN5600", "--cable", "30000m").stdout
+    assert "of the buffer: more than there is\n" in far
 
 
 def test_the_guide_shows_what_its_commands_print(cli: CommandLine) -> None:

@@ -140,7 +140,7 @@ def _report(
         "laboratory": _confirmed(own, columns[:-1], cell),
         "platform": None
         if switch is None
-        else _taken(switch, columns[1:-1], ports, classes, shared),
+        else _taken(switch, columns[0], columns[1:-1], ports, classes, shared),
         "notes": _notes(port, switch, vendor),
     }
 
@@ -215,11 +215,21 @@ def _confirmed(own: sums.Sum, others: list[sums.Sum], cell: int) -> dict[str, An
 
 
 def _taken(
-    switch: Platform, vendor: list[sums.Sum], ports: int, classes: int, shared: bool
+    switch: Platform,
+    annex: sums.Sum,
+    vendor: list[sums.Sum],
+    ports: int,
+    classes: int,
+    shared: bool,
 ) -> dict[str, Any]:
-    """Return what the headroom of all ports and classes takes of a switch's buffer."""
-    size = vendor[0].size if vendor else None
-    total = None if size is None else size * ports * classes
+    """Return what the headroom of all ports and classes takes of a switch's buffer.
+
+    It is the vendor's; where there is none, the annex's in whole cells.
+    """
+    of = vendor[0] if vendor else annex
+    cells = -(-of.xoff // switch.cell) * switch.cell
+    size = cells if of.size is None else of.size
+    total = size * ports * classes
     buffer = switch.buffer
     return {
         "name": switch.name,
@@ -231,9 +241,11 @@ def _taken(
         "ports": ports,
         "classes": classes,
         "shared_headroom": shared,
+        "sum": of.name,
         "size_bytes": size,
         "total_bytes": total,
-        "part": None if total is None or buffer is None else total / buffer,
+        "shared_headroom_bytes": of.xoff * ports * classes if shared else None,
+        "part": None if buffer is None else total / buffer,
     }
 
 
@@ -359,12 +371,16 @@ def _platform_lines(told: dict[str, Any]) -> list[str]:
         f"{told['name']} ({told['chip']}): cells of {told['cell_bytes']} B, buffer {buffer}{sure}; "
         f"{told['source']}"
     ]
-    if told["total_bytes"] is not None:
-        part = "" if told["part"] is None else f", {100 * told['part']:.0f} % of the buffer"
-        apart = ", without the headroom that they share" if told["shared_headroom"] else ""
+    part = "" if told["part"] is None else f", {100 * told['part']:.0f} % of the buffer"
+    more = ": more than there is" if (told["part"] or 0) > 1 else ""
+    lines.append(
+        f"  {told['sum']}: {told['ports']} ports x {told['classes']} classes x "
+        f"{told['size_bytes']:,} B = {told['total_bytes']:,} B{part}{more}"
+    )
+    if told["shared_headroom_bytes"] is not None:
         lines.append(
-            f"  {told['ports']} ports x {told['classes']} classes x {told['size_bytes']:,} B = "
-            f"{told['total_bytes']:,} B{part}{apart}"
+            f"  and a headroom that all share, of {told['shared_headroom_bytes']:,} B if no port "
+            "is to borrow from another"
         )
     return lines
 
