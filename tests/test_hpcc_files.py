@@ -493,6 +493,15 @@ def test_other_scenarios_have_numbers_for_names(cli: CommandLine) -> None:
     assert not (cli.folder / "y").exists()
 
 
+def test_a_run_of_many_flows_can_be_recorded(here: CommandLine) -> None:
+    count = 300_000
+    rows = "".join(f"0 4 3 100 1 2.{at:09d}\n" for at in range(count))
+    (here.folder / "flow.txt").write_text(f"{count}\n{rows}")
+    imported(here)
+    assert made(here)["record"] == {"rates_every": "20 ms", "throughput_bin": "20 ms"}
+    assert len((here.folder / "made.port100.csv").read_text().splitlines()) == count + 2
+
+
 def test_many_destination_ports_share_a_list(here: CommandLine) -> None:
     rows = [f"0 4 3 {100 + port} 1000 2.0\n" for port in range(flows.MOST_FILES + 3)]
     (here.folder / "flow.txt").write_text(f"{len(rows)}\n" + "".join(rows))
@@ -553,6 +562,7 @@ def test_no_octets_make_a_reader_fail_otherwise(tmp_path: Path) -> None:
 
 
 def test_the_guide_is_as_it_says(here: CommandLine) -> None:
+    shutil.copy(ROOT / "examples/flows.csv", here.folder)
     blocks = re.findall(r"```sh\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
     assert len(lines) >= 5

@@ -34,6 +34,7 @@ OUTPUTS = {
     ("compare", "--keep"): "a new folder",
     ("dissector", "--folder"): "writable",
     ("import hpcc", "--out"): "writable, and the lists beside it, too",
+    ("import flows", "--out"): "writable, and the lists beside it, too",
     ("export hpcc", "--out"): "a new folder",
     ("live run", "--out"): "a new folder",
     ("live compare", "--out"): "a new folder",

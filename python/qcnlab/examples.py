@@ -64,6 +64,10 @@ EXAMPLES = {
         "import hpcc config.txt -o scenario.toml",
         "import hpcc topology.txt sizes.txt --load 0.3 --duration '20 ms' -o load.toml",
     ),
+    "import flows": (
+        "import flows flows.csv --map src=SRC,dst=DST,bytes=SIZE,start=TIME:ms "
+        "--rate '25 Gb/s' --delay '1 us' --duration '10 ms' -o flows.toml",
+    ),
     "export hpcc": ("export hpcc runs/FOLDER -o results",),
     "live doctor": ("live doctor",),
     "live run": (f"live run {STAR}", f"live run {STAR} --scale 1000 --traffic iperf3"),

@@ -73,6 +73,47 @@ def import_hpcc(
     told(hpcc.convert(files, out, hpcc.Options(origin, duration, load, arrivals)), as_json)
 
 
+@importing.command("flows")
+def import_flows(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV file: a flow in each line.")],
+    out: Scenario,
+    columns: Annotated[
+        str,
+        typer.Option(
+            "--map",
+            metavar="ROLE=COLUMN,...",
+            help="Which column is what: src=SRC,dst=DST,bytes=SIZE,start=TIME:ms, and class=PCP.",
+        ),
+    ],
+    rate: Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate of hosts' links.")],
+    delay: Annotated[str, typer.Option("--delay", metavar="TIME", help="Delay of hosts' links.")],
+    duration: Annotated[
+        str, typer.Option("--duration", metavar="TIME", help="How long the run lasts at most.")
+    ],
+    origin: Annotated[
+        str | None,
+        typer.Option(
+            "--origin",
+            metavar="TIME",
+            help="The time there that is 0 here; that of the earliest flow if not given.",
+        ),
+    ] = None,
+    delimiter: Annotated[
+        str, typer.Option("--delimiter", metavar="CHARACTER", help="What stands between cells.")
+    ] = ",",
+    as_json: Json = False,
+) -> None:
+    """Read a CSV of flows, such as a collector of NetFlow writes.
+
+    Columns may stand in any order. Hosts stand around one switch, because such files say no
+    network.
+    """
+    from qcnlab.formats import flow_table
+
+    options = flow_table.Options(columns, rate, delay, duration, origin, delimiter)
+    told(flow_table.convert(file, out, options), as_json)
+
+
 @exporting.command("hpcc")
 def export_hpcc(
     run: Annotated[

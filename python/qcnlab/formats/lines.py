@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from csv import Error as CsvError
+from csv import reader
 from typing import TYPE_CHECKING, NamedTuple
 
 from qcnlab.errors import Error
@@ -79,6 +81,54 @@ def shown(word: bytes) -> str:
     return f"'{text}'" + ("..." if len(word) > SHOWN else "")
 
 
+class Row(NamedTuple):
+    """A line of a table."""
+
+    path: Path
+    number: int
+    cells: list[str]
+
+    def fault(self, message: str) -> FormatError:
+        """Return the error that names this line."""
+        return FormatError(f"{self.path}, line {self.number}: {message}")
+
+
+def rows(path: Path, delimiter: str) -> Iterator[Row]:
+    """Read the lines of a table that are not empty, with its first.
+
+    Parameters
+    ----------
+    path : Path
+        The file, in UTF-8. A cell may stand in quotation marks, and ends in its line.
+    delimiter : str
+        What stands between cells.
+
+    Yields
+    ------
+    Row
+        In their order; cells without blanks around them. Lines that begin with # are passed over.
+
+    Raises
+    ------
+    FormatError
+        As `lines`, and for a line that is not UTF-8 or has a quotation mark without its other.
+    """
+    for number, octets in _texts(path):
+        if octets.isspace() or octets.startswith(b"#"):
+            continue
+        try:
+            line = octets.decode("utf-8").rstrip("\r\n")
+            quoted = '"' in line
+            cells = next(reader([line], delimiter=delimiter, strict=True)) if quoted else None
+        except UnicodeDecodeError:
+            raise FormatError(f"{path}, line {number}: it is not UTF-8: save it as UTF-8") from None
+        except CsvError as error:
+            raise FormatError(
+                f"{path}, line {number}: {error}: a cell in quotation marks ends in its line"
+            ) from None
+        yield Row(path, number, [cell.strip() for cell in cells or line.split(delimiter)])
+
+
 def lines(path: Path, *, comments: bool = True) -> Iterator[Line]:
     """Read the lines of a file that have words.
 
@@ -99,6 +149,14 @@ def lines(path: Path, *, comments: bool = True) -> Iterator[Line]:
     FormatError
         If the file cannot be read, or has a line of more than `LONGEST` octets.
     """
+    for number, text in _texts(path):
+        words = text.split()
+        if words and not (comments and words[0].startswith(b"#")):
+            yield Line(path, number, words)
+
+
+def _texts(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file with their numbers, none of them longer than `LONGEST`."""
     try:
         with path.open("rb") as file:
             number = 0
@@ -109,10 +167,6 @@ def lines(path: Path, *, comments: bool = True) -> Iterator[Line]:
                         f"{path}, line {number}: the line has more than {LONGEST} octets: it is no "
                         "text file of this format, or lacks its ends of lines"
                     )
-                if number == 1:
-                    text = text.removeprefix(b"\xef\xbb\xbf")
-                words = text.split()
-                if words and not (comments and words[0].startswith(b"#")):
-                    yield Line(path, number, words)
+                yield number, text.removeprefix(b"\xef\xbb\xbf") if number == 1 else text
     except OSError as error:
         raise FormatError(f"cannot read '{path}': {error.strerror or error}") from error

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 from qcnlab.folders import whole as whole_file
 from qcnlab.formats.lines import FormatError, Line, lines
 from qcnlab.formats.numbers import NumberFault, seconds, time_text, whole
+from qcnlab.formats.scenarios import FLOWS_MARK
 from qcnlab.outputs import FLOWS, writable
 from qcnlab.text import counted
 
@@ -32,7 +33,6 @@ MOST_PORT = (1 << 16) - 1
 MOST_FILES = 8
 """Destination ports that have a list of their own."""
 FLOW = "<src> <dst> <priority> <destination port> <octets> <start in s>"
-MARK = "# flows by qcnlab import"
 PORT = "destination port"
 
 
@@ -141,7 +141,7 @@ def convert(path: Path, topology: Topology, origin: int, end: int, stem: Path) -
                     )
                 )
                 beyond = "other destination ports" if key is None else f"{PORT} {key}"
-                list_.write(f"{MARK}, {beyond}\nfrom,to,size,start,class\n")
+                list_.write(f"{FLOWS_MARK}, {beyond}\nfrom,to,size,start,class\n")
             made.flows += 1
             made.priorities.add(priority)
             made.last = max(made.last, start - origin)
@@ -224,5 +224,5 @@ def port_of(list_: str) -> int | None:
     200
     """
     first = list_.partition("\n")[0]
-    head = f"{MARK}, {PORT} "
+    head = f"{FLOWS_MARK}, {PORT} "
     return int(first.removeprefix(head)) if first.startswith(head) else None

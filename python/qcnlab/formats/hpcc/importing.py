@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qcnlab import _core
 from qcnlab.folders import whole as whole_file
 from qcnlab.formats.hpcc import cdf, flows, mapping, topology
 from qcnlab.formats.hpcc.config import KEY, Config
@@ -15,12 +13,12 @@ from qcnlab.formats.lines import FormatError, lines
 from qcnlab.formats.names import pattern
 from qcnlab.formats.numbers import NumberFault, decimal, time, time_text
 from qcnlab.formats.report import Report
+from qcnlab.formats.scenarios import FEW, MARK, NO_FLOWS, check, quoted, record
 from qcnlab.outputs import SCENARIO, writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MARK = "# scenario by qcnlab import"
 ORIGIN = "2 s"
 """When the first flows start there, by habit."""
 KINDS = {
@@ -94,23 +92,27 @@ def convert(files: Sequence[Path], out: Path, options: Options) -> Report:
     buffers, ways = setup.buffers(), setup.ways(origin)
     keys, control = setup.transport(), setup.control()
 
-    def text(priorities: list[int], traffic: list[list[str]]) -> str:
+    def text(priorities: list[int], traffic: list[list[str]], flows: int) -> str:
         out = [*_head(roles, end, options), *topology.tables(network), "", *buffers]
         out += [*setup.classes(priorities), *ways]
         for entry in traffic:
             out += ["", "[[traffic]]", *entry, *keys]
-        return "\n".join([*out, *control]) + "\n"
+        return "\n".join([*out, "", *record(flows, end), *control]) + "\n"
 
-    trial = ['kind = "roce_list"', 'flows = "from,to,size,start\\n"']
-    _check(text([3], [trial]), config)
-    priorities, traffic = _traffic(roles, network, origin, end, out, options, report)
+    trial = ['kind = "roce_list"', NO_FLOWS]
+    check(text([3], [trial], 0), config.path or "the files")
+    priorities, traffic, listed = _traffic(roles, network, origin, end, out, options, report)
+    if listed > FEW:
+        report.mapped.append(
+            (f"more than {FEW} flows", "[record] one bin for rates and throughput")
+        )
     if len(priorities) > 1:
         report.mapped.append(("several priorities", "[[switch]] weights: equal parts of a link"))
     if setup.pauses:
         report.mapped.append(("PFC", "[pause] kind priority, rule dynamic"))
     _finish(config, report)
     with whole_file(out) as partial:
-        partial.write_text(text(priorities, traffic), encoding="utf-8")
+        partial.write_text(text(priorities, traffic, listed), encoding="utf-8")
     report.written.insert(0, (str(out), "the scenario"))
     return report
 
@@ -222,16 +224,18 @@ def _traffic(
     out: Path,
     options: Options,
     report: Report,
-) -> tuple[list[int], list[list[str]]]:
-    """Return the classes of all traffic, and the first lines of each `[[traffic]]`."""
+) -> tuple[list[int], list[list[str]], int]:
+    """Return the classes, the first lines of each `[[traffic]]`, and how many flows are listed."""
     entries: list[list[str]] = []
     priorities: set[int] = set()
+    listed = 0
     if "flows" in roles:
         made = flows.convert(roles["flows"], network, origin, end, out.with_suffix(""))
         flows.tell(made, roles["flows"], origin, end, report)
         priorities |= made.priorities
+        listed = made.flows
         entries += [
-            ['kind = "roce_list"', f"flows = {_quoted(file.name)}"] for file in made.files.values()
+            ['kind = "roce_list"', f"flows = {quoted(file.name)}"] for file in made.files.values()
         ]
     if "cdf" in roles:
         if options.load is None:
@@ -251,7 +255,7 @@ def _traffic(
                 'kind = "roce_flows"',
                 f'from = "{hosts}"',
                 f'to = "{hosts}"',
-                f"sizes = {_quoted(table.name)}",
+                f"sizes = {quoted(table.name)}",
                 f"load = {load}",
                 "priority = 3",
             ]
@@ -262,7 +266,7 @@ def _traffic(
     if not entries:
         what = "no flow starts before the end" if "flows" in roles else "no flows"
         raise FormatError(f"{what}: name a flow file, or a distribution of sizes with --load")
-    return sorted(priorities), entries
+    return sorted(priorities), entries, listed
 
 
 def _load(text: str) -> str:
@@ -279,7 +283,7 @@ def _head(roles: dict[str, Path], end: int, options: Options) -> list[str]:
     names = ", ".join(path.name for path in roles.values())
     out = [
         MARK,
-        f"title = {_quoted(f'From {names}')}",
+        f"title = {quoted(f'From {names}')}",
         'source = "files of HPCC\'s simulator"',
         f'duration = "{time_text(end)}"',
         "drain = true",
@@ -307,20 +311,3 @@ def _finish(config: Config, report: Report) -> None:
     ]
     report.not_modelled += config.left()
     report.not_modelled += mapping.DIFFERENT
-
-
-def _check(text: str, config: Config) -> None:
-    """Refuse what a scenario cannot say, before anything is written."""
-    try:
-        _core.Scenario.parse(text, "scenario.toml")
-    except _core.ScenarioError as error:
-        hint = f"; {error.hint}" if error.hint else ""
-        raise FormatError(
-            f"{config.path or 'the files'}: a scenario cannot say this: {error.message}{hint}"
-        ) from None
-
-
-def _quoted(text: str) -> str:
-    """Return text as a string of TOML; characters that cannot be printed become ?."""
-    safe = "".join(char if char.isprintable() else "?" for char in text)
-    return json.dumps(safe.encode("utf-8", "replace").decode(), ensure_ascii=False)

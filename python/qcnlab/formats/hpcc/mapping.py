@@ -197,7 +197,12 @@ class Setup:
         out = ["[scheme]", f'name = "{self.scheme}"']
         if self.scheme != "none":
             out.append('preset = "HPCC_SIMULATOR"')
-        return [*self.wred, "", *out, *(f"{key} = {value}" for key, value in keys.items())]
+        return [
+            *self.wred[1:],
+            *[""] * bool(self.wred),
+            *out,
+            *(f"{key} = {value}" for key, value in keys.items()),
+        ]
 
     def _scheme(self) -> str:
         config = self.config

@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from qcnlab._core import Scenario
 from qcnlab.formats.hpcc.topology import MOST_NODES, Link, Topology
 from qcnlab.formats.lines import FormatError
-
-if TYPE_CHECKING:
-    from qcnlab._core import Scenario
 
 NAMED = re.compile(r"(host|switch)(0|[1-9][0-9]{0,5})")
 """Names that an import gave: they have the numbers."""
@@ -59,7 +56,7 @@ def nodes(scenario: Scenario) -> Nodes:
     FormatError
         If there are more nodes than addresses there.
     """
-    network = json.loads(scenario.network())
+    network = json.loads(_without_lists(scenario).network())
     names = [node["name"] for node in network["nodes"]]
     if len(names) > MOST_NODES:
         raise FormatError(f"{len(names)} nodes: addresses there have room for {MOST_NODES}")
@@ -88,3 +85,12 @@ def nodes(scenario: Scenario) -> Nodes:
         links,
     )
     return Nodes(topology, dict(zip(names, numbers, strict=True)))
+
+
+def _without_lists(scenario: Scenario) -> Scenario:
+    """Return the scenario without the flows of its lists, whose ways nobody asks for here."""
+    whole = json.loads(scenario.to_json())
+    for entry in whole["traffic"]:
+        if entry["kind"].endswith("list"):
+            entry["flows"] = "from,to,size,start\n"
+    return Scenario.from_json(json.dumps(whole))
