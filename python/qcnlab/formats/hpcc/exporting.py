@@ -53,15 +53,20 @@ def convert(run: str, out: Path, origin: str, replication: int) -> Report:
     FolderError
         If the folder cannot be written, or `run` is none.
     """
-    from qcnlab import api
-    from qcnlab.results import open_run
-
     try:
         shift = time(origin.replace(" ", "").encode(), "--origin")
     except NumberFault as fault:
         raise FormatError(str(fault)) from None
-    result = open_run(run) if is_folder(Path(run)) else None
-    text = result.config if result is not None else api.load(run).to_toml()
+    result: Result | None = None
+    if is_folder(Path(run)):
+        from qcnlab.results import open_run
+
+        result = open_run(run)
+        text = result.config
+    else:
+        from qcnlab import api
+
+        text = api.load(run).to_toml()
     scenario = _core.Scenario.parse(text, f"{result.name}.toml" if result else run)
     network, report = nodes(scenario), Report()
     entries = json.loads(scenario.to_base_json())["traffic"]

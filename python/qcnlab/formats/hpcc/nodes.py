@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from qcnlab._core import Scenario
+from qcnlab._core import Scenario, ScenarioError
 from qcnlab.formats.hpcc.topology import MOST_NODES, Link, Topology
 from qcnlab.formats.lines import FormatError
 
@@ -88,9 +88,16 @@ def nodes(scenario: Scenario) -> Nodes:
 
 
 def _without_lists(scenario: Scenario) -> Scenario:
-    """Return the scenario without the flows of its lists, whose ways nobody asks for here."""
+    """Return the scenario without the flows of its lists, whose ways nobody asks for here.
+
+    The scenario itself, where others of its keys speak of ports that these flows cross.
+    """
     whole = json.loads(scenario.to_json())
     for entry in whole["traffic"]:
         if entry["kind"].endswith("list"):
             entry["flows"] = "from,to,size,start\n"
-    return Scenario.from_json(json.dumps(whole))
+    whole.pop("record", None)
+    try:
+        return Scenario.from_json(json.dumps(whole))
+    except ScenarioError:
+        return scenario
