@@ -64,6 +64,8 @@ pub(super) struct Dependencies<'a> {
     /// For all pairs, the pairs of hosts whose ways are written out.
     written: Option<WrittenPaths>,
     bounce: bool,
+    /// Classes of all frames when they leave their hosts.
+    classes: u8,
     /// Who waits for whom while all links are up, in order.
     normal: Vec<(u32, u32)>,
     /// Whether there is no circle in that.
@@ -104,9 +106,11 @@ impl<'a> Dependencies<'a> {
             hosts,
             written,
             bounce,
+            classes: 0,
             normal: Vec::new(),
             normal_is_free: true,
         };
+        dependencies.classes = dependencies.classes_of_all();
         let mut normal = BTreeSet::new();
         dependencies.visit_normal(false, &mut |_, from, to| {
             normal.insert((from, to));
@@ -126,7 +130,7 @@ impl<'a> Dependencies<'a> {
 
     /// How many buffers behind links between switches frames may wait in.
     pub(super) fn buffer_count(&self) -> usize {
-        let used = self.classes_of_all();
+        let used = self.classes;
         let buffers = self
             .buffers
             .iter()
@@ -257,14 +261,14 @@ impl<'a> Dependencies<'a> {
     /// What a flow sends along a path, and what travels back on it.
     fn visit_path(&mut self, number: usize, path: &[u32], dead: &[bool], sink: Sink<'_>) {
         let (flow, reply) = (Stream::Flow(number as u32), Stream::Back(number as u32));
-        let (forth, back) = self.classes(&self.resolved.flows[number]);
+        let (forth, back) = self.classes_of(&self.resolved.flows[number]);
         let reversed: Vec<u32> = path.iter().rev().map(|port| reverse(*port)).collect();
         self.follow(path, forth, dead, &mut |from, to| sink(flow, from, to));
         self.follow(&reversed, back, dead, &mut |from, to| sink(reply, from, to));
     }
 
     fn visit_written(&mut self, written: &WrittenPaths, dead: &[bool], sink: Sink<'_>) {
-        let classes = Classes { changing: self.classes_of_all(), fixed: 0 };
+        let classes = Classes { changing: self.classes, fixed: 0 };
         for ((from, to), paths) in written {
             for path in paths {
                 self.follow(path, classes, dead, &mut |held, next| sink(Stream::Pair(*from, *to), held, next));
@@ -297,7 +301,7 @@ impl<'a> Dependencies<'a> {
     /// How frames of these hosts come to their switch: over which port, in which class.
     fn arrivals(&self, hosts: &[(u32, u32)]) -> Vec<(u32, u8)> {
         let ports = hosts.iter().map(|(_, port)| *port);
-        let classes = Classes { changing: self.classes_of_all(), fixed: 0 };
+        let classes = Classes { changing: self.classes, fixed: 0 };
         let mut starts: BTreeMap<u8, u32> = BTreeMap::new();
         for (port, (class, _)) in ports.flat_map(|port| classes.each().map(move |class| (port, class))) {
             starts.entry(self.class_after(port, class)).or_insert(port);
@@ -382,7 +386,7 @@ impl<'a> Dependencies<'a> {
     }
 
     /// Classes of what a flow sends, and of what travels back to its source.
-    fn classes(&self, flow: &FlowSpec) -> (Classes, Classes) {
+    fn classes_of(&self, flow: &FlowSpec) -> (Classes, Classes) {
         let traffic = &self.scenario.traffic[flow.traffic];
         let class = 1 << self.resolved.class(self.scenario, flow);
         let pair = traffic.queue_pair();
@@ -403,7 +407,7 @@ impl<'a> Dependencies<'a> {
     /// Classes of all frames when they leave their hosts.
     fn classes_of_all(&self) -> u8 {
         let of = |flow: &FlowSpec| {
-            let (forth, back) = self.classes(flow);
+            let (forth, back) = self.classes_of(flow);
             forth.changing | forth.fixed | back.changing | back.fixed
         };
         let own = self.resolved.flows.iter().fold(0, |all, flow| all | of(flow));
