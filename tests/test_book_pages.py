@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from qcnlab.book import front_page, not_given, pages, provenance, trials
+from qcnlab.book import findings, front_page, pages, provenance, trials
 from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED, Check
 from qcnlab.book.derived import Entry
 from qcnlab.book.entries import DRAWN, MISSED, OPEN, PARTLY, REPRODUCED, UNRUN, Fixed
@@ -240,7 +240,7 @@ def test_rows_that_do_not_hold_say_what_was_tried() -> None:
     chapters = (SimpleNamespace(name="deck009", title="Nine"), SimpleNamespace(name="x", title="X"))
     book: Any = SimpleNamespace(chapters=chapters)
     touched = {"other": {"9.1", "9.2", "9.7"}, "third": {"9.1"}}
-    text = not_given.page(book, every, readings, touched)
+    text = findings.page(book, every, readings, touched)
     lines = text.splitlines()
     assert [line for line in lines if line.startswith("##")] == [
         "## No claim holds: 2 rows", "### Nine", "## Undecided: 1 row", "### Nine",

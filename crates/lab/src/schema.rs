@@ -249,6 +249,9 @@ fn bounded(kind: &str, range: Range) -> Value {
     }
     if range.max.is_finite() {
         schema["maximum"] = bound(range.max);
+    } else if kind == "integer" {
+        // TOML has no larger ones.
+        schema["maximum"] = i64::MAX.into();
     }
     schema
 }

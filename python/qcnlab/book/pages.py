@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from qcnlab.book import derived, evidence, not_given, tables, trials
+from qcnlab.book import derived, evidence, findings, tables, trials
 from qcnlab.book.counts import EVENTS, counted
 from qcnlab.book.figures import save
 from qcnlab.book.front_page import front_page, tell
@@ -54,10 +54,10 @@ def write(
     first.write_text(
         front_page(whole, recorded, readings, (laws, touched), unused), encoding="utf-8"
     )
-    other = folder / not_given.FILE
+    other = folder / findings.FILE
     of_readings = trials.touched(trials.READINGS, whole, book_folder)
     other.write_text(
-        not_given.page(whole, tell(whole, recorded), readings, of_readings), encoding="utf-8"
+        findings.page(whole, tell(whole, recorded), readings, of_readings), encoding="utf-8"
     )
     paths = [first, other]
     for chapter in book.chapters:
