@@ -176,12 +176,12 @@ def _listed(
                 (f"traffic.{index}, kind {kind}", "not a list: export a run, whose flows are drawn")
             )
             continue
-        waiting = 0
+        waiting, port = 0, _port(entry)
         for row in csv.DictReader(_data(entry["flows"]), skipinitialspace=True):
             if (row.get("after") or "").strip():
                 waiting += 1
                 continue
-            rows.append(_row(row, entry, network, origin))
+            rows.append(_row(row, int(entry["priority"]), port, network, origin))
         if waiting:
             report.not_modelled.append(
                 (
@@ -192,16 +192,16 @@ def _listed(
     return sorted(rows, key=lambda row: row.start)
 
 
-def _row(row: dict[str, str], entry: dict[str, Any], network: Nodes, origin: int) -> Flow:
+def _row(row: dict[str, str], priority: int, port: int, network: Nodes, origin: int) -> Flow:
     octets, start = (_core.quantity(row[key]) for key in ("size", "start"))
     if octets is None or start is None:
         raise FormatError(f"'{row['size']}', '{row['start']}': no size and time")
     return Flow(
         network.numbers[row["from"].strip()],
         network.numbers[row["to"].strip()],
-        int(row.get("class") or entry["priority"]),
+        int(row.get("class") or priority),
         0,
-        _port(entry),
+        port,
         round(octets[0]),
         origin + round(start[0] * 10**12),
         None,

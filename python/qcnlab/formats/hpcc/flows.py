@@ -34,6 +34,8 @@ MOST_FILES = 8
 """Destination ports that have a list of their own."""
 FLOW = "<src> <dst> <priority> <destination port> <octets> <start in s>"
 PORT = "destination port"
+LONGEST_MARK = 80
+"""Characters that hold the first line of a list of ours: the rest may be long."""
 
 
 @dataclass
@@ -223,6 +225,6 @@ def port_of(list_: str) -> int | None:
     >>> port_of("# flows by qcnlab import, destination port 200\nfrom,to,size,start\n")
     200
     """
-    first = list_.partition("\n")[0]
+    first = list_[:LONGEST_MARK].partition("\n")[0]
     head = f"{FLOWS_MARK}, {PORT} "
     return int(first.removeprefix(head)) if first.startswith(head) else None
