@@ -338,7 +338,7 @@ def dead_links() -> list[str]:
         if page.name in ("404.html", LAB):
             continue
         text = page.read_text(encoding="utf-8")
-        for link in set(re.findall(r'\b(?:href|src)="?([^"\s>]+)', text)):
+        for link in set(re.findall(r'<[^<>]*\s(?:href|src)="?([^"\s>]+)', text)):
             if re.match(r"[a-z]+:|//", link):
                 continue
             path, _, anchor = link.partition("#")
