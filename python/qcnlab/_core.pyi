@@ -40,6 +40,7 @@ __all__ = [
     "scenarios",
     "schema",
     "schemes",
+    "sizes",
     "window_metrics",
 ]
 
