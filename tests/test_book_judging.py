@@ -408,10 +408,31 @@ def test_pairs_and_halves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparisons, "values_of", lambda result, *rest: each[result.case.name])
     monkeypatch.setattr(comparisons, "_longest", lambda _: 40.0)
     asked = claim(Word("w", "", "order", side="below"))
-    x, y = comparisons._pair(asked, ("a", "b"), results, same=False)
-    assert (x.tolist(), y.tolist()) == ([1.0, 40.0, 3.0, 9.0], [4.0, 5.0, 6.0, 7.0])
-    x, y = comparisons._pair(asked, ("a", "b"), results, same=True)
-    assert (x.tolist(), y.tolist()) == ([4.0, 5.0], [6.0, 7.0])
+
+    def pair(*, same: bool) -> tuple[list[float], list[float]]:
+        values = comparisons._values(asked, ("a", "b"), results, same=same)
+        x, y = comparisons._bounded(*values, results["b"])
+        return x.tolist(), y.tolist()
+
+    assert pair(same=False) == ([1.0, 40.0, 3.0, 9.0], [4.0, 5.0, 6.0, 7.0])
+    assert pair(same=True) == ([4.0, 5.0], [6.0, 7.0])
+
+
+def test_each_case_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A measure reads whole traces."""
+    asked: list[str] = []
+
+    def values(result: CaseResult, *rest: Any) -> list[float]:
+        asked.append(result.case.name)
+        return [1.0, 2.0, 3.0]
+
+    monkeypatch.setattr(comparisons, "values_of", values)
+    monkeypatch.setattr(comparisons, "_longest", lambda _: 40.0)
+    results = {name: CaseResult(replace(CASE, name=name), None, {}) for name in "abcd"}
+    for test, over in (("order", ("", "")), ("gain", ("c", "d"))):
+        word = Word("w", "", test, side="above")
+        comparisons._compare(claim(word, than="b", over=over), results, same=False, level=0.95)
+    assert sorted(asked) == ["a", "a", "b", "b", "c", "d"]
 
 
 def test_what_never_came_in_either_case_is_in_no_order(monkeypatch: pytest.MonkeyPatch) -> None:

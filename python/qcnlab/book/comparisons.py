@@ -84,13 +84,17 @@ def paired(
 
 
 def _compare(claim: Claim, results: Mapping[str, CaseResult], *, same: bool, level: float) -> Check:
-    x, y = _pair(claim, (claim.case, claim.than or ""), results, same=same)
+    cases = (claim.case, claim.than or "")
+    ours, theirs = _values(claim, cases, results, same=same)
+    x, y = _bounded(ours, theirs, results[cases[1]])
     if claim.word.test == "gain":
-        other, than = _pair(claim, claim.over, results, same=same)
+        other, than = _bounded(
+            *_values(claim, claim.over, results, same=same), results[claim.over[1]]
+        )
         pairs = min(len(x), len(other))
         return _gain(claim, (y - x)[:pairs] - (than - other)[:pairs])
     ratios = Values.of([_ratio(a, b) for a, b in zip(x, y, strict=True)])
-    if _never(claim, results, same=same):
+    if ours and all(value == math.inf for value in (*ours, *theirs)):
         # Neither came in any run: what never came is in no order, and not the same.
         return Check(claim, claim.of, (-math.inf, math.inf), ratios, None, UNDECIDED)
     if claim.word.test == "order":
@@ -98,30 +102,10 @@ def _compare(claim: Claim, results: Mapping[str, CaseResult], *, same: bool, lev
     return _equivalence(claim, ratios)
 
 
-def _never(claim: Claim, results: Mapping[str, CaseResult], *, same: bool) -> bool:
-    """Return whether what is compared came in no replication of either case."""
-    x, y = _values(claim, (claim.case, claim.than or ""), results, same=same)
-    return bool(x) and all(value == math.inf for value in (*x, *y))
-
-
-def _pair(
-    claim: Claim, cases: tuple[str, str], results: Mapping[str, CaseResult], *, same: bool
-) -> tuple[Array, Array]:
-    """Return the measure of two cases in paired replications; what never came is the run's length.
-
-    `same`: halves of the second.
-    """
-    longest = _longest(results[cases[1]])
-    x, y = (
-        np.array([longest if value == math.inf else value for value in values])
-        for values in _values(claim, cases, results, same=same)
-    )
-    return x, y
-
-
 def _values(
     claim: Claim, cases: tuple[str, str], results: Mapping[str, CaseResult], *, same: bool
 ) -> tuple[list[float], list[float]]:
+    """Return the measure of two cases in paired replications; `same`: halves of the second."""
     theirs = values_of(results[cases[1]], claim.of, claim.during, claim.flows, claim.limit)
     if same:
         half = len(theirs) // 2
@@ -130,6 +114,16 @@ def _values(
         ours = values_of(results[cases[0]], claim.of, claim.during, claim.flows, claim.limit)
     pairs = min(len(ours), len(theirs))
     return ours[:pairs], theirs[:pairs]
+
+
+def _bounded(ours: list[float], theirs: list[float], other: CaseResult) -> tuple[Array, Array]:
+    """Return both with the length of the run, ms, for what never came."""
+    longest = _longest(other)
+    x, y = (
+        np.array([longest if value == math.inf else value for value in values])
+        for values in (ours, theirs)
+    )
+    return x, y
 
 
 def _longest(other: CaseResult) -> float:
