@@ -445,6 +445,9 @@ def test_what_never_came_in_either_case_is_in_no_order(monkeypatch: pytest.Monke
         asked = claim(Word("w", "", test, **more), than=than)
         return comparisons._compare(asked, results, same=False, level=0.95).verdict
 
+    above = claim(Word("w", "", "order", side="above"), than="b", ratio=2.0)
+    check = comparisons._compare(above, results, same=False, level=0.95)
+    assert (check.limits, check.interval, check.decide) == ((2.0, INF), None, None)
     assert told("order", "b", side="above") == UNDECIDED
     assert told("equivalence", "b", ratios=(0.8, 1.25)) == UNDECIDED
     # One came: 40, 40 and 40 beside 40, 3 and 40.

@@ -96,6 +96,8 @@ def test_what_stands_beside_a_printed_number_and_what_would_decide() -> None:
     assert tables.decided_by(check("number", printed=0.0)) == ""
     open_ = replace(check("order", interval=(-1.0, 2.5), than="b"), verdict=UNDECIDED)
     assert tables.decided_by(open_) == "-1..2.5 ms; more than 1000 runs would decide"
+    never = replace(open_, interval=None)
+    assert tables.decided_by(never) == "neither came in any run: longer runs may decide"
     soon = replace(open_, decide=40)
     assert tables.decided_by(soon) == "-1..2.5 ms; about 40 runs would decide"
 

@@ -40,7 +40,8 @@ class Check:
     of_claim: str = ""
     """Verdict of the claim, which for a word of several measures is not that of each."""
     decide: int | None = None
-    """If undecided: about how many runs would decide; `None`: more than a thousand."""
+    """If undecided: about how many runs would decide; `None`: more than a thousand, or, without an
+    interval, none, because what is compared came in no run."""
 
     @property
     def holds(self) -> bool:
@@ -96,7 +97,7 @@ def _compare(claim: Claim, results: Mapping[str, CaseResult], *, same: bool, lev
     ratios = Values.of([_ratio(a, b) for a, b in zip(x, y, strict=True)])
     if ours and all(value == math.inf for value in (*ours, *theirs)):
         # Neither came in any run: what never came is in no order, and not the same.
-        return Check(claim, claim.of, (-math.inf, math.inf), ratios, None, UNDECIDED)
+        return Check(claim, claim.of, _limits(claim), ratios, None, UNDECIDED)
     if claim.word.test == "order":
         return _order(claim, x, y, ratios, level)
     return _equivalence(claim, ratios)
@@ -141,16 +142,23 @@ def _order(claim: Claim, x: Array, y: Array, ratios: Values, level: float) -> Ch
     """Judge by how far the larger exceeds `ratio` times the smaller, in the mean of pairs."""
     above = claim.word.side == "above"
     larger, smaller = (x, y) if above else (y, x)
-    limits = (claim.ratio, math.inf) if above else (-math.inf, 1.0 / claim.ratio)
     low, high = mean_interval(larger - claim.ratio * smaller, level)
     verdict = HOLDS if low > 0 else FAILS if high <= 0 else UNDECIDED
     decide = runs_for_mean((low, high), len(x), 0.0) if verdict == UNDECIDED else None
     signed = (low, high) if above else (-high, -low)
-    return Check(claim, claim.of, limits, ratios, signed, verdict, decide=decide)
+    return Check(claim, claim.of, _limits(claim), ratios, signed, verdict, decide=decide)
+
+
+def _limits(claim: Claim) -> tuple[float, float]:
+    """Return the limits of the ratio of two cases, by the claim's word."""
+    if claim.word.test != "order":
+        return claim.word.ratios
+    above = claim.word.side == "above"
+    return (claim.ratio, math.inf) if above else (-math.inf, 1.0 / claim.ratio)
 
 
 def _equivalence(claim: Claim, ratios: Values) -> Check:
-    limits = claim.word.ratios
+    limits = _limits(claim)
     if math.isnan(ratios.median):
         return Check(claim, claim.of, limits, ratios, None, FAILS)
     low, high = mean_interval(np.array(ratios.each), EQUIVALENCE_LEVEL)

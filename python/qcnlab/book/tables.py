@@ -163,7 +163,7 @@ def decided_by(check: Check) -> str:
     if check.is_number:
         words = "; ".join(filter(None, [words, *beside(check)]))
     if check.verdict == UNDECIDED:
-        words += f"; {more_runs(check)}"
+        words = "; ".join(filter(None, [words, more_runs(check)]))
     return words
 
 
@@ -179,6 +179,8 @@ def beside(check: Check) -> list[str]:
 
 def more_runs(check: Check) -> str:
     """Write how many runs would decide an undecided check."""
+    if check.interval is None:
+        return "neither came in any run: longer runs may decide"
     if check.decide is None:
         return "more than 1000 runs would decide"
     return f"about {check.decide} runs would decide"
