@@ -12,6 +12,7 @@ import pytest
 
 from made_up_book import CASE, book, chapter, check, claim, judged, row
 from qcnlab.book import command, evidence, pages, provenance, trials, variants
+from qcnlab.book import state as states
 from qcnlab.book.comparisons import FAILS, HOLDS
 from qcnlab.book.entries import REPRODUCED, UNRUN, Book, Reading
 from qcnlab.book.provenance import Run
@@ -116,6 +117,25 @@ def test_readings_and_laws_are_run_by_themselves(
     assert words == "the tables" + "\n\n/the/book/trial.json" * len(kinds)
     assert asked.of("evidence") == []
     assert len(asked.of("build")) == 1
+
+
+def test_rows_are_restated_and_judged_by_what_they_say_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row 9.2 said another verdict before; of both trials what is stale goes."""
+    asked = Asked(monkeypatch, told(False))
+    pruned: list[Any] = []
+    monkeypatch.setattr(states, "write", lambda chosen, known: [chosen, known])
+    monkeypatch.setattr(trials, "prune", lambda kind, book, folder: pruned.append((kind, folder)))
+    answers = iter(([told(False)], [told(True)]))
+    monkeypatch.setattr(command, "judge", lambda chosen, results: next(answers))
+    _, words, fine = command.validate(["9.2"], state=True, pages=Path("out"))
+    assert fine
+    assert "2 rows restated: chosen, evidence" in words
+    assert pruned == [(trials.READINGS, FOLDER), (trials.LAWS, FOLDER)]
+    # The rows are read again, and the pages are of what they say then.
+    assert [arguments for arguments, _ in asked.of("only")] == [(("9.2",),)] * 2
+    (((_, judged, *_), _),) = asked.of("pages")
+    assert judged[0].borne_out
+    assert asked.of("build") == asked.of("trials") == []
 
 
 def test_pages_are_written_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

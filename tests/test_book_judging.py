@@ -175,6 +175,8 @@ def test_a_word_is_decided_by_the_interval_of_the_median() -> None:
     ]  # fmt: skip
     # Seven of ten are above 3: (0.98 / 0.2) ^ 2 = 24.01 runs would decide.
     assert limit(3.0, INF).decide == 25
+    # So are those that never came: seven of ten again.
+    assert limit(3.0, INF, [1.0, 2.0, 3.0, *ten[:4], INF, INF, INF]).decide == 25
     # As many above as below: no number of runs is to be seen.
     assert limit(5.5, INF).decide is None
     # Five runs have no interval, whatever they say; six have their range.

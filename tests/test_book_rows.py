@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from made_up_book import CASE, book, chapter, check, claim, judged, row
-from qcnlab.book import comparisons, evidence, provenance, trials, verdicts
+from qcnlab.book import comparisons, entries, evidence, provenance, trials, verdicts
 from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED
 from qcnlab.book.entries import (
     DRAWN,
@@ -30,6 +31,7 @@ from qcnlab.book.evidence import Evidence, RowEvidence, Run
 from qcnlab.book.reader import load
 from qcnlab.book.runner import CaseResult
 from qcnlab.book.toml_table import BookError
+from qcnlab.book.values import Values
 from qcnlab.book.verdicts import Judged
 from qcnlab.book.words import Word
 
@@ -80,6 +82,18 @@ def test_a_digest_changes_with_claims_and_cases_that_they_are_about() -> None:
     assert chapter(other).digest(other) != same
     worded = row("9.1", claim(), remark="more")
     assert chapter(worded).digest(worded) == same
+    # What decides counts, and why it does not decide does not.
+    ours = row("9.1", claim(ours="why"))
+    assert chapter(ours).digest(ours) != same
+    other = row("9.1", claim(ours="another reason"))
+    assert chapter(other).digest(other) == chapter(ours).digest(ours)
+
+
+def test_a_digest_changes_with_the_rules_of_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    of = row("9.1", claim())
+    same = chapter(of).digest(of)
+    monkeypatch.setattr(entries, "RULES", "2000-01-01")
+    assert chapter(of).digest(of) != same
 
 
 def test_a_row_is_in_one_chapter_alone(tmp_path: Path) -> None:
@@ -169,6 +183,29 @@ def test_evidence_of_rows_with_claims_that_were_run() -> None:
     # As many rows are judged each time.
     with pytest.raises(ValueError, match="zip"):
         evidence.gather(whole, as_is, off, same[:-1])
+
+
+def test_numbers_of_a_row_are_kept_in_the_unit_in_which_they_are_shown() -> None:
+    """A share of 0.04 is 4 %; what never came, and what does not vary, is nothing in JSON."""
+    share = claim("number", of="underrun", printed=0.05)
+    one = comparisons.Check(
+        share, "underrun", (0.0, 0.0), Values.of([0.03, 0.04, math.inf]), (0.03, math.inf), HOLDS
+    )
+    still = comparisons.Check(share, "underrun", (0.0, 0.0), Values.of([0.04]), None, FAILS)
+    of = row("9.1", share, share)
+    as_is = [judged(of, replace(one, of_claim=HOLDS), replace(still, of_claim=FAILS))]
+    without = [judged(of, *(replace(each, of_claim=HOLDS) for each in (one, still)))]
+    kept = evidence.gather(book(of), as_is, without, as_is)["9.1"]
+    first, second = kept.numbers
+    assert (first.unit, first.high) == ("%", None)
+    assert [first.printed, first.median, first.low] == pytest.approx([5.0, 4.0, 3.0])
+    assert (first.ratio, first.percentile) == pytest.approx((0.8, 200 / 3))
+    assert (first.runs, first.verdict, first.entry) == (3, HOLDS, "009-1-a")
+    assert (second.low, second.high, second.percentile, second.verdict) == (None, None, None, FAILS)
+    assert (kept.held, kept.of, kept.held_without, kept.numbers_held) == (1, 2, 1, 1)
+    # It is read as it was written.
+    run = Run("2026-01-31", "abc1234", "0", {"9.1": kept})
+    assert evidence._run(json.loads(json.dumps(run.tree()))) == run
 
 
 def test_a_verdict_without_a_check_has_no_measure() -> None:

@@ -81,10 +81,11 @@ def validate(
             words += f"\n\n{path}"
     if state:
         written = states.write(chosen, evidence.read(book_folder))
+        whole = load(book)
         for kind in (trials.READINGS, trials.LAWS):
-            trials.prune(kind, load(book), book_folder)
+            trials.prune(kind, whole, book_folder)
         words += f"\n\n{counted(len(written), 'row')} restated: {', '.join(written) or 'none'}"
-        chosen = load(book).only(tuple(wanted), quick=quick)
+        chosen = whole.only(tuple(wanted), quick=quick)
         judged = judge(chosen, case_results)
         fine = all(each.borne_out or each.row.verdict == UNRUN for each in judged)
     if pages is not None:

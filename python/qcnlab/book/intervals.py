@@ -106,14 +106,19 @@ def runs_for_mean(interval: tuple[float, float], count: int, border: float) -> i
     return _bounded(count * (half / distance) ** 2) if distance > 0 else None
 
 
+def inside(value: float, low: float, high: float) -> bool:
+    """Return whether a value lies strictly between limits; what never came lies below infinity."""
+    return low < value < high or (value == math.inf == high)
+
+
 def runs_for_median(values: Sequence[float], low: float, high: float) -> int | None:
     """Return about how many runs would part a median from limits; `None`: more than `MOST`.
 
     If a share p of all runs lies between the limits, the interval of the median leaves them out, or
     lies between them, once 1.96 sqrt(n) / 2 runs are fewer than n |p - 1/2|.
     """
-    inside = sum(low < value < high for value in values) / len(values)
-    return _bounded((0.98 / (inside - 0.5)) ** 2) if inside != 0.5 else None
+    share = sum(inside(value, low, high) for value in values) / len(values)
+    return _bounded((0.98 / (share - 0.5)) ** 2) if share != 0.5 else None
 
 
 def _bounded(count: float) -> int | None:

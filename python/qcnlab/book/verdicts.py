@@ -21,7 +21,7 @@ from qcnlab.book.entries import (
     Reading,
     Row,
 )
-from qcnlab.book.intervals import central, median_interval, runs_for_median, varies
+from qcnlab.book.intervals import central, inside, median_interval, runs_for_median, varies
 from qcnlab.book.values import Values, values_of
 from qcnlab.book.words import PAIRED, Word
 
@@ -314,11 +314,7 @@ def _limit(check: Check, rules: _Rules) -> Check:
     low, high = check.limits
     values = check.values
     bounds = (values.median,) * 2 if rules.few else median_interval(values.each)
-
-    def inside(value: float) -> bool:
-        return low < value < high or (value == math.inf == high)
-
-    if all(map(inside, bounds)):
+    if all(inside(bound, low, high) for bound in bounds):
         return replace(check, interval=bounds, verdict=HOLDS)
     if bounds[1] <= low or bounds[0] >= high:
         return replace(check, interval=bounds, verdict=FAILS)
