@@ -104,6 +104,12 @@ def test_which_law_each_row_watches() -> None:
     heard = front_page._laws([told("9.1", REPRODUCED)], laws, touched)
     assert heard[-2] == "Every reproduced row notices at least one of them."
     assert front_page._laws(every, {}, touched) == []
+    # A law that was not run may be noticed yet.
+    some = front_page._laws(every, laws, touched | {"third": {"9.1"}})
+    assert some[-2] == (
+        "1 of 3 laws were not run since the rules of verdicts changed. No claim of "
+        f"{link('9.2')} fails under any of those that were. Not run: {link('9.3')}."
+    )
     # A row that is not reproduced is neither deaf nor unrun.
     missed = front_page._laws(
         [told("9.2", MISSED), told("9.3", MISSED), told("9.1", REPRODUCED)], laws, touched
@@ -167,13 +173,18 @@ def test_rows_with_fewer_or_more_claims_in_another_reading() -> None:
         ),
         "third": trial({"9.4": outcome("hh", "ff")}),
     }
-    lines = front_page._readings(readings)
+    lines = front_page._readings(readings, ["other", "third"])
     assert lines[-4:-1] == [
         "|---|---|---|---|",
         "| other | 3 | 9.1 | 9.2 |",
         "| third | 1 | 9.4 |  |",
     ]
-    assert front_page._readings({}) == []
+    assert "not run since" not in "\n".join(lines)
+    some = front_page._readings(readings, ["other", "third", "fourth"])
+    assert some[2].endswith(
+        " 1 of 3 readings were not run since the rules of verdicts changed, and are not here."
+    )
+    assert front_page._readings({}, ["other"]) == []
 
 
 def test_rows_that_are_not_reproduced_say_what_we_get() -> None:

@@ -12,7 +12,7 @@ from qcnlab.book.markdown import anchor, cells, header
 from qcnlab.text import counted, number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from qcnlab.book.derived import Entry
     from qcnlab.book.entries import Book, Row
@@ -43,10 +43,11 @@ LAWS_READ = """\
 A cell says how many of the row's claims that held do no longer: `2/4` is two of four. `m` says that
 none is lost, but that a measure leaves the range that it had, by 5 % or more; `.` that none does.
 An empty cell is a law that the row's schemes do not have; `?` was not run. Both runs have four
-replications, two where a run takes seconds of a core, so fewer claims hold here than in the row."""
+replications, two where a run takes seconds of a core, and the median of these decides a word: other
+claims may hold here than in the row."""
 READINGS_INTRODUCTION = """\
-What a deck or a paper leaves open is a parameter. Each other reading was run with every row that it
-touches; the row's section says what came out, and `qcnlab validate 4.2 --readings` runs those of
+What a deck or a paper leaves open is a parameter. Other readings were run with the rows that they
+touch; the row's section says what came out, and `qcnlab validate 4.2 --readings` runs those of
 one row. Here: the rows of which fewer or more claims hold with it, both with as few
 replications."""
 UNUSED = """\
@@ -117,13 +118,14 @@ class Told:
 def front_page(
     book: Book,
     recorded: Evidence,
-    readings: Mapping[str, Trial],
+    readings: tuple[Mapping[str, Trial], Collection[str]],
     laws: tuple[Mapping[str, Trial], Mapping[str, set[str]]],
     unused: Mapping[str, Sequence[Entry]],
 ) -> str:
     """Return the first page of the whole book, by its record.
 
-    `laws` are what came of each and which rows each touches.
+    `readings` are what came of each, and the names of all; `laws` what came of each, and which rows
+    each touches.
     """
     told = tell(book, recorded)
     parts = [
@@ -137,7 +139,7 @@ def front_page(
         WRITTEN_AFTER,
         *_controls(book, told, recorded),
         *_laws(told, *laws),
-        *_readings(readings),
+        *_readings(*readings),
         *_missed(told),
         *_unused(unused),
         LIMITS.format(reworded=_reworded(book)),
@@ -353,10 +355,16 @@ def _laws(
         _link(one) for one in reproduced if not any(one.row.id in t.rows for t in laws.values())
     ]
     missing = f" Not run: {', '.join(unrun)}." if unrun else ""
-    return [*lines, "", _deaf(", ".join(deaf)) + missing, ""]
+    left = sum(name not in laws for name in touched)
+    return [*lines, "", _deaf(", ".join(deaf), left, len(touched)) + missing, ""]
 
 
-def _deaf(rows: str) -> str:
+def _deaf(rows: str, left: int, laws: int) -> str:
+    if left:
+        yet = f"{left} of {counted(laws, 'law')} were not run since the rules of verdicts changed. "
+        if rows:
+            yet += f"No claim of {rows} fails under any of those that were."
+        return yet.rstrip()
     if not rows:
         return "Every reproduced row notices at least one of them."
     return (
@@ -376,13 +384,20 @@ def _commits(several: Mapping[str, Trial]) -> str:
     return f"They ran at commit {' and '.join(commits)}."
 
 
-def _readings(readings: Mapping[str, Trial]) -> list[str]:
+def _readings(readings: Mapping[str, Trial], listed: Collection[str]) -> list[str]:
     if not readings:
         return []
+    left = [name for name in listed if name not in readings]
+    missing = (
+        f" {len(left)} of {counted(len(listed), 'reading')} were not run since the rules of "
+        "verdicts changed, and are not here."
+        if left
+        else ""
+    )
     lines = [
         "## Other readings",
         "",
-        f"{READINGS_INTRODUCTION} {_commits(readings)}",
+        f"{READINGS_INTRODUCTION} {_commits(readings)}{missing}",
         "",
         *header("reading", "rows", "fewer claims hold", "more claims hold"),
     ]

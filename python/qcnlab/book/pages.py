@@ -48,14 +48,15 @@ def write(
     readings = trials.read(trials.READINGS, book_folder)
     laws = trials.read(trials.LAWS, book_folder)
     whole = load(book_folder)
-    touched = trials.touched(trials.LAWS, whole, book_folder)
+    of_laws = trials.touched(trials.LAWS, whole, book_folder)
+    of_readings = trials.touched(trials.READINGS, whole, book_folder)
     first = folder / "README.md"
     unused = derived.without_row(whole, book_folder)
     first.write_text(
-        front_page(whole, recorded, readings, (laws, touched), unused), encoding="utf-8"
+        front_page(whole, recorded, (readings, of_readings), (laws, of_laws), unused),
+        encoding="utf-8",
     )
     other = folder / findings.FILE
-    of_readings = trials.touched(trials.READINGS, whole, book_folder)
     other.write_text(
         findings.page(whole, tell(whole, recorded), readings, of_readings), encoding="utf-8"
     )
