@@ -215,6 +215,12 @@ def test_a_row_explains_itself_on_one_screen() -> None:
     )
     assert "the slide does not say it What we get." in text
     assert text.endswith("Earlier verdicts: not reproduced until 2026-01-31, commit abc")
+    # What does not vary has no range, and what never came no interval.
+    still = replace(many, checks=(check("number", printed=4.0),))
+    assert "printed 4 ms; ours 3 ms; ratio 0.75" in row_text(still)
+    never = replace(many, checks=(replace(open_, interval=None),))
+    assert "; neither came in any run: longer runs may decide" in " ".join(row_text(never).split())
+    assert "interval" not in row_text(never)
     # Of many checks those that do not hold are written out.
     more = replace(many, checks=(open_, *[number] * 13), verdicts=(UNDECIDED, *[HOLDS] * 13))
     assert "and 13 more checks, which --json and the book's page list" in row_text(more)

@@ -63,8 +63,9 @@ def _check(check: Check) -> str:
     first = f"{check.verdict}: {word}, {tables.name_of(check)}"
     ours = f"ours {tables.spread(check)}"
     by = tables.decided_by(check)
-    name = "central 95 % of runs" if check.is_number else "interval"
-    second = "; ".join(filter(None, [printed, ours, f"{name} {by}" if by else ""]))
+    if check.interval is not None:
+        by = f"{'central 95 % of runs' if check.is_number else 'interval'} {by}"
+    second = "; ".join(filter(None, [printed, ours, by]))
     return f"{_wrapped(first, INDENT)}\n{_wrapped(second, INDENT * 2)}"
 
 
