@@ -26,7 +26,16 @@ from qcnlab.formats.numbers import (
     whole,
 )
 from qcnlab.formats.report import Report
-from qcnlab.formats.scenarios import FEW, FLOWS_MARK, MARK, NO_FLOWS, check, quoted, record
+from qcnlab.formats.scenarios import (
+    FEW,
+    FLOWS_MARK,
+    MARK,
+    NO_FLOWS,
+    check,
+    check_name,
+    quoted,
+    record,
+)
 from qcnlab.outputs import FLOWS, SCENARIO, writable
 from qcnlab.text import counted
 
@@ -165,8 +174,7 @@ def convert(path: Path, out: Path, options: Options) -> Report:
     FolderError
         If a file cannot be written, or something else is in its stead.
     """
-    if out.suffix != ".toml":
-        raise FormatError(f"'{out}' does not end in .toml: name a scenario file with -o")
+    check_name(out)
     try:
         speed = rate(options.rate.replace(" ", "").encode(), "--rate")
         delay, end = (

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from qcnlab import _core
 from qcnlab.formats.lines import FormatError
 from qcnlab.formats.numbers import time_text
+from qcnlab.outputs import FLOWS, SCENARIO
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-MARK = "# scenario by qcnlab import"
-FLOWS_MARK = "# flows by qcnlab import"
+MARK = SCENARIO.marks[0].decode()
+FLOWS_MARK = FLOWS.marks[0].decode()
 FEW = 20_000
 """Flows whose rates and throughputs are recorded in bins."""
 NO_FLOWS = 'flows = "from,to,size,start\\n"'
@@ -28,6 +29,12 @@ def quoted(text: str) -> str:
     """
     safe = "".join(char if char.isprintable() else "?" for char in text)
     return json.dumps(safe.encode("utf-8", "replace").decode(), ensure_ascii=False)
+
+
+def check_name(out: Path) -> None:
+    """Raise `FormatError` for a scenario's file that does not end in ``.toml``."""
+    if out.suffix != ".toml":
+        raise FormatError(f"'{out}' does not end in .toml: name a scenario file with -o")
 
 
 def check(text: str, source: Path | str) -> None:

@@ -13,7 +13,7 @@ from qcnlab.formats.lines import FormatError, lines
 from qcnlab.formats.names import pattern
 from qcnlab.formats.numbers import NumberFault, decimal, time, time_text
 from qcnlab.formats.report import Report
-from qcnlab.formats.scenarios import FEW, MARK, NO_FLOWS, check, quoted, record
+from qcnlab.formats.scenarios import FEW, MARK, NO_FLOWS, check, check_name, quoted, record
 from qcnlab.outputs import SCENARIO, writable
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ def convert(files: Sequence[Path], out: Path, options: Options) -> Report:
     FolderError
         If a file cannot be written, or something else is in its stead.
     """
-    if out.suffix != ".toml":
-        raise FormatError(f"'{out}' does not end in .toml: name a scenario file with -o")
+    check_name(out)
     writable(out, SCENARIO)
     report = Report()
     roles = _roles(files)
