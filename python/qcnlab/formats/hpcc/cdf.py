@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_LINES = 100_000
 MOST_OCTETS = 1 << 50
-MARK = "# sizes by qcnlab import"
+MARK = SIZES.marks[0].decode()
 ROW = "<octets> <percent>"
 
 
