@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from qcnlab import book
-from qcnlab.book import completion, hotspot, measures, traces, trials, variants
+from qcnlab.book import completion, hotspot, measures, traces, trials, values, variants
 from qcnlab.book.cases import Case, Hot
 from qcnlab.book.intervals import quantile
 from qcnlab.book.measures import MEASURES
@@ -40,6 +40,9 @@ class Recorded:
 
     def table(self, name: str) -> Any:
         return SimpleNamespace(to_polars=lambda: self.tables[name])
+
+    def forget_tables(self) -> None:
+        self._tables.clear()
 
 
 def recorded() -> Any:
@@ -95,6 +98,46 @@ def test_traces_of_each_replication() -> None:
     assert (second.refused.last_s.tolist(), second.refused.frames.tolist()) == ([0.7], [8])
     # The tables that they are from are not kept.
     assert run._tables == {}
+
+
+def test_a_case_is_measured_once_and_each_asks_for_as_many_runs_as_it_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def measured(result: object, *rest: object) -> list[float]:
+        asked.append((result, *rest))
+        return [float(len(asked)), 7.0]
+
+    monkeypatch.setattr(measures, "values", measured)
+    one, other = recorded(), recorded()
+    case = CaseResult(CASE, one, {})
+    assert values_of(case, "drops", (0.0, 1.0), "a*", 2.0) == [1.0, 7.0]
+    assert values_of(replace(case, most=1), "drops", (0.0, 1.0), "a*", 2.0) == [1.0]
+    assert values_of(replace(case, most=None), "drops", (0.0, 1.0), "a*", 2.0) == [1.0, 7.0]
+    assert len(asked) == 1
+    # Another measure, window, flows, limit or result is measured anew.
+    assert values_of(case, "jain", (0.0, 1.0), "a*", 2.0)[0] == 2.0
+    assert values_of(case, "drops", (0.0, 2.0), "a*", 2.0)[0] == 3.0
+    assert values_of(case, "drops", (0.0, 1.0), "b*", 2.0)[0] == 4.0
+    assert values_of(case, "drops", (0.0, 1.0), "a*", 3.0)[0] == 5.0
+    assert values_of(case, "drops", None, "a*", 2.0)[0] == 6.0
+    assert values_of(CaseResult(CASE, other, {}), "drops", (0.0, 1.0), "a*", 2.0)[0] == 7.0
+    # What is handed out can be changed by whoever asked.
+    values_of(case, "jain", (0.0, 1.0), "a*", 2.0).clear()
+    assert values_of(case, "jain", (0.0, 1.0), "a*", 2.0) == [2.0, 7.0]
+
+
+def test_the_tables_of_the_results_used_last_stay_open() -> None:
+    opened = values._Opened()
+    several = [recorded() for _ in range(values.OPEN + 1)]
+    for one in several[:-1]:
+        opened.use(one)
+    opened.use(several[0])
+    assert all(one._tables for one in several)
+    opened.use(several[-1])
+    # The second is the one unused for longest.
+    assert [bool(one._tables) for one in several] == [True, False, *[True] * (values.OPEN - 1)]
 
 
 def test_a_replication_in_which_nothing_is_delivered_has_no_bins() -> None:

@@ -11,7 +11,7 @@ import pytest
 import qcnlab
 from conftest import HOTSPOT
 from qcnlab.tables import Table
-from qcnlab.windows import at_port, flow_names, in_window, of_flows, rows
+from qcnlab.windows import at_port, flow_names, in_window, of_flows
 
 CHANGES = ("warmup=2 ms", "hotspot.0.from=3 ms", "hotspot.0.until=5 ms", "duration=9 ms")
 
@@ -117,6 +117,11 @@ def test_each_replication_counts_its_own_rows_of_the_bottleneck() -> None:
     assert in_window(made, "queue_max_bytes", (0.0, 0.002)) == [300, 40]
     assert in_window(made, "bottleneck_drops", (0.001, 0.003)) == [7, 0]
     assert in_window(made, "bottleneck_drops", (0.0, 0.004)) == [23, 0]
+    # What a replication that recorded nothing would have is missing, or zero where things count.
+    made.summary["replications"] = 3
+    assert in_window(made, "queue_mean_bytes", (0.001, 0.003)) == [400, 50, None]
+    assert in_window(made, "bottleneck_drops", (0.0, 0.004)) == [23, 0, 0]
+    made.summary["replications"] = 2
     # The first is above 80 B and stays there; the second never is.
     assert in_window(made, "first_fall_ms", (0.0, 0.004), limit=80) == [None, 0]
 
@@ -140,8 +145,13 @@ def test_throughput_counts_the_flows_that_are_asked_for() -> None:
     assert in_window(made, "rate_ratio", (0.001, 0.003)) == pytest.approx([5, 5])
 
 
-def test_rows_of_a_replication_a_port_and_flows() -> None:
+def test_rows_of_a_port_and_flows() -> None:
     made = of_tables()
+
+    def rows(made: Any, table: str, replication: int) -> pl.DataFrame:
+        frame: pl.DataFrame = made.table(table).to_polars()
+        return frame.filter(pl.col("replication") == replication)
+
     queues = rows(made, "queues", 0)
     assert at_port(queues, "b")["queue_bytes"].to_list() == [9, 9, 9, 9]
     assert at_port(rows(made, "queues", 1), "b").is_empty()

@@ -183,6 +183,10 @@ class Result:
             self._tables[name] = self._read(name)
         return self._tables[name]
 
+    def forget_tables(self) -> None:
+        """Forget the tables that were read; one that is asked for again is read again."""
+        self._tables.clear()
+
     @property
     def queues(self) -> Table:
         """Length of every recorded queue: `replication`, `time_s`, `port`, `queue_bytes`."""

@@ -12,10 +12,11 @@ from qcnlab import _core
 from qcnlab.facts import facts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import polars as pl
 
+    from qcnlab.facts import Facts
     from qcnlab.results import Result
 
 
@@ -52,23 +53,34 @@ def in_window(
     AnalysisError
         The metric is unknown or has no window, the window is empty, or a limit is missing.
     """
+    known, port = facts(result), str(result.summary["bottleneck"]["port"])
     count = int(result.summary["replications"])
-    return [_value(result, name, window, replication, flows, limit) for replication in range(count)]
+    queues = _by_replication(at_port(result.table("queues").to_polars(), port))
+    bins = _by_replication(of_flows(result.table("throughput").to_polars(), flows))
+    drops = _by_replication(in_network(at_port(result.table("drops").to_polars(), port)))
+    return [
+        _value(known, name, window, queues(index), bins(index), drops(index), limit)
+        for index in range(count)
+    ]
+
+
+def _by_replication(frame: pl.DataFrame) -> Callable[[int], pl.DataFrame]:
+    """Return what gives one replication's rows; it has none that the frame lacks."""
+    parts = frame.partition_by("replication", maintain_order=True, as_dict=True)
+    empty = frame.clear()
+    return lambda replication: parts.get((replication,), empty)
 
 
 def _value(
-    result: Result,
+    known: Facts,
     name: str,
     window: tuple[float, float],
-    replication: int,
-    flows: Sequence[str],
+    queue: pl.DataFrame,
+    bins: pl.DataFrame,
+    drops: pl.DataFrame,
     limit: float | None,
 ) -> float | None:
-    known, port = facts(result), str(result.summary["bottleneck"]["port"])
-    queue = at_port(rows(result, "queues", replication), port)
-    bins = of_flows(rows(result, "throughput", replication), flows)
     names = {name: index for index, name in enumerate(flow_names(bins))}
-    drops = in_network(at_port(rows(result, "drops", replication), port))
     index = [names[source] for source in bins["source"]]
     return _core.metric_in_window(
         name,
@@ -85,13 +97,6 @@ def _value(
         drops=(_reals(drops, "time_s"), _counts(drops, "frames")),
         limit=limit,
     )
-
-
-def rows(result: Result, table: str, replication: int) -> pl.DataFrame:
-    """Return one replication's rows of a table."""
-    import polars as pl
-
-    return result.table(table).to_polars().filter(pl.col("replication") == replication)
 
 
 def at_port(frame: pl.DataFrame, port: str) -> pl.DataFrame:

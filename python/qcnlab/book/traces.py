@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+KEPT = 16
+"""Results whose traces stay in memory at most."""
+
 
 @dataclass(frozen=True)
 class Losses:
@@ -53,7 +56,7 @@ class Traces:
         ]
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=KEPT)
 def traces(result: Result) -> list[Traces]:
     """Return the traces of every replication; the tables that they are from are not kept."""
     port = str(result.summary["bottleneck"]["port"])
@@ -61,7 +64,7 @@ def traces(result: Result) -> list[Traces]:
     queues = _own(result, "queues").filter(pl.col("port").cast(pl.String) == port)
     drops = _own(result, "drops")
     times, flows = _rates(result, count)
-    result._tables.clear()
+    result.forget_tables()
     return [
         _one(
             queues.filter(pl.col("replication") == index),

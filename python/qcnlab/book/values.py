@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from qcnlab.book import hotspot, measures
@@ -12,8 +14,13 @@ from qcnlab.book.intervals import quantile
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from qcnlab.book.cases import Hot
     from qcnlab.book.entries import Window
     from qcnlab.book.runner import CaseResult
+    from qcnlab.results import Result
+
+OPEN = 8
+"""Results whose tables stay in memory at most; what was measured of the others stays."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +65,45 @@ def values_of(
     if of in hotspot.MEASURES:
         if hot is None:
             return [math.nan]
-        named = during or hotspot.MEASURES[of].window
-        window = hot.window(named) if isinstance(named, str) else named
-        return hotspot.values(case_result.result, hot, of, window, flows, limit)[: case_result.most]
+        during = during or hotspot.MEASURES[of].window
     if isinstance(during, str):
         during = hot.window(during) if hot else None
-    return measures.values(case_result.result, of, during, flows, limit)[: case_result.most]
+    each = _measured(case_result.result, hot, of, during, flows, limit)
+    return list(each[: case_result.most])
+
+
+@lru_cache(maxsize=1 << 17)
+def _measured(
+    result: Result,
+    hot: Hot | None,
+    of: str,
+    during: tuple[float, float] | None,
+    flows: str,
+    limit: float | None,
+) -> tuple[float, ...]:
+    """Measure a case once, whatever rows, controls, laws and readings ask for it."""
+    _opened.use(result)
+    if hot is not None and during is not None and of in hotspot.MEASURES:
+        return tuple(hotspot.values(result, hot, of, during, flows, limit))
+    return tuple(measures.values(result, of, during, flows, limit))
+
+
+class _Opened:
+    """The results whose tables are in memory: those used last."""
+
+    def __init__(self) -> None:
+        self._results: deque[Result] = deque()
+
+    def use(self, result: Result) -> None:
+        """Make `result` the last used; forget the tables of the one unused for longest."""
+        if result in self._results:
+            self._results.remove(result)
+        self._results.append(result)
+        if len(self._results) > OPEN:
+            self._results.popleft().forget_tables()
+
+
+_opened = _Opened()
 
 
 def unit_of(of: str) -> tuple[float, str]:
