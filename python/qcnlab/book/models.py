@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from qcnlab.analysis import LagLoop
+    from qcnlab.analysis import Dcqcn, LagLoop, Timely
 
 MEASURES = {
     "stable": "1 if the closed loop is stable, else 0.",
@@ -68,25 +68,33 @@ def parking_lot(changes: Sequence[str]) -> dict[str, float]:
     return {"share_hot": share, "share_cold": rate - hot * share}
 
 
-def dcqcn_margin(changes: Sequence[str]) -> dict[str, float]:
-    """Return the phase margin of DCQCN's published loop: `sources`, `delay_us`.
-
-    Of published curves that go on where nothing rests, the formal one.
-    """
+def dcqcn_of(changes: Sequence[str]) -> Dcqcn:
+    """Return DCQCN's published loop: `sources`, `delay_us`."""
     from qcnlab.analysis import Dcqcn
 
     values = numbers(changes, ("sources", "delay_us"))
-    model = Dcqcn(sources=int(values["sources"]), delay_s=values["delay_us"] * 1e-6)
-    return {"phase_margin": _degrees(model.margins(formal=True).phase_margin_deg)}
+    return Dcqcn(sources=int(values["sources"]), delay_s=values["delay_us"] * 1e-6)
 
 
-def timely_margin(changes: Sequence[str]) -> dict[str, float]:
-    """Return the phase margin of patched TIMELY's published loop: `sources`, no propagation."""
+def dcqcn_margin(changes: Sequence[str]) -> dict[str, float]:
+    """Return the phase margin of the loop of `dcqcn_of`.
+
+    Of published curves that go on where nothing rests, the formal one.
+    """
+    return {"phase_margin": _degrees(dcqcn_of(changes).margins(formal=True).phase_margin_deg)}
+
+
+def timely_of(changes: Sequence[str]) -> Timely:
+    """Return patched TIMELY's published loop: `sources`, no propagation."""
     from qcnlab.analysis import Timely
 
     values = numbers(changes, ("sources",))
-    model = Timely(sources=int(values["sources"]), propagation_s=0.0)
-    return {"phase_margin": _degrees(model.margins().phase_margin_deg)}
+    return Timely(sources=int(values["sources"]), propagation_s=0.0)
+
+
+def timely_margin(changes: Sequence[str]) -> dict[str, float]:
+    """Return the phase margin of the loop of `timely_of`."""
+    return {"phase_margin": _degrees(timely_of(changes).margins().phase_margin_deg)}
 
 
 def _degrees(margin: float | None) -> float:
@@ -101,5 +109,9 @@ MODELS: dict[str, Callable[[Sequence[str]], dict[str, float]]] = {
 }
 """Every model by name."""
 
-CHECKS: dict[str, Callable[[Sequence[str]], object]] = {"lag_loop": loop_of}
+CHECKS: dict[str, Callable[[Sequence[str]], object]] = {
+    "dcqcn_margin": dcqcn_of,
+    "lag_loop": loop_of,
+    "timely_margin": timely_of,
+}
 """What refuses a model's settings as the model does, where its numbers take long."""
