@@ -15,17 +15,21 @@ from processes import PROMPT_S, end, wait_for_work, wait_until
 from qcnlab.foreign import (
     Acknowledgement,
     Arrival,
+    Bcn,
     Cnm,
     Cnp,
     CongestionPoint,
     Delivered,
     Dice,
+    Echo,
     Endpoint,
     Flight,
     Mark,
     NotificationPoint,
     Queue,
+    QueueLen,
     ReactionPoint,
+    Reflection,
     Scheme,
     Signal,
 )
@@ -216,6 +220,173 @@ def test_kinds_of_signal_may_be_declared() -> None:
 def test_a_rate_that_is_none_is_named() -> None:
     with pytest.raises(qcnlab.Error, match=r"Negative.limit: .*limit\(\) gave -1"):
         qcnlab.run(scenario("SaysNonsense"), reps=1)
+
+
+class Deaf(Scheme):
+    """Marks what arrives, and nobody hears of it."""
+
+    congestion_point = MarkingArrivals
+    reaction_point = Halving
+
+
+class DeafOnDeparture(Scheme):
+    congestion_point = Marking
+    reaction_point = Halving
+
+
+class PortOfAnother(Port):
+    def __init__(self, cp: int) -> None:
+        super().__init__(cp + 7)
+
+
+class Impostor(Scheme):
+    congestion_point = PortOfAnother
+    reaction_point = Halving
+
+
+class Guessing(NotificationPoint):
+    def on_frame(self, now: int, frame: Delivered) -> Signal | None:
+        return Cnm(9, 1) if frame.mark else None
+
+
+class Guesses(Scheme):
+    congestion_point = Marking
+    reaction_point = Halving
+    notification_point = Guessing
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Deaf", "Deaf', on_arrival: marks a frame, and nobody hears of it"),
+        ("DeafOnDeparture", "Departure', departure_mark: marks a frame, and nobody hears of it"),
+        ("Impostor", "Impostor', on_arrival: answers as congestion point 7; .*the number 0"),
+        ("Guesses", "Guesses', on_frame: answers for congestion point 9, which does not exist"),
+    ],
+)
+def test_marks_are_heard_of_and_answers_are_from_points_that_exist(name: str, message: str) -> None:
+    with pytest.raises(qcnlab.LawViolation, match=message):
+        qcnlab.run(scenario(name), reps=1)
+
+
+def failing(base: type, method: str) -> type:
+    """Return a class whose `method` raises, and has parameters as the base class has."""
+
+    def fail(self: object, *_: object) -> None:
+        raise ArithmeticError(f"{method} has no answer")
+
+    return type(f"Fails_{method}", (base,), {method: fail})
+
+
+class Alarm(Halving):
+    """Is woken every microsecond."""
+
+    woken = 0
+
+    def on_wake(self, now: int, dice: Dice) -> None:
+        self.woken = now
+
+    def next_wake(self) -> int | None:
+        return self.woken + 1_000_000
+
+
+OF_PORTS = ("on_arrival", "on_departure", "departure_mark")
+OF_SENDERS = ("on_start", "on_sent", "on_signal", "on_wake", "next_wake", "limit", "target_rate")
+OF_WINDOWS = ("window", "gap")
+
+
+for _method in OF_PORTS:
+    _parts = {"congestion_point": failing(Port, _method), "reaction_point": Halving}
+    globals()[f"Without_{_method}"] = type(f"Without_{_method}", (Scheme,), _parts)
+for _method in (*OF_SENDERS, *OF_WINDOWS):
+    _parts = {"congestion_point": Port, "reaction_point": failing(Alarm, _method)}
+    globals()[f"Without_{_method}"] = type(f"Without_{_method}", (Scheme,), _parts)
+_parts = {"congestion_point": Marking, "reaction_point": Halving}
+Without_on_frame = type(
+    "Without_on_frame", (Scheme,), _parts | {"notification_point": failing(Receiver, "on_frame")}
+)
+
+
+@pytest.mark.parametrize("method", [*OF_PORTS, *OF_SENDERS, *OF_WINDOWS, "on_frame"])
+def test_what_any_method_raises_is_told_by_its_name(method: str) -> None:
+    told = rf"Without_{method}', Fails_{method}.{method}: ArithmeticError: {method} has no answer"
+    with pytest.raises(qcnlab.Error, match=told) as caught:
+        qcnlab.run(scenario(f"Without_{method}"), reps=1)
+    assert isinstance(caught.value.__cause__, ArithmeticError)
+
+
+class Counted:
+    """Can be made twice: for the trial when it is loaded, and for the check of a scenario."""
+
+    made = 0
+
+
+class OnceMore(Halving):
+    def __init__(self, line_rate: int) -> None:
+        super().__init__(line_rate)
+        Counted.made += 1
+        if Counted.made > 1:
+            raise OSError("no more of them")
+
+
+class Exhausted(Scheme):
+    congestion_point = Port
+    reaction_point = OnceMore
+
+
+def test_a_class_that_cannot_be_made_again_is_named() -> None:
+    Counted.made = 0
+    own = scenario("Exhausted")
+    with pytest.raises(qcnlab.Error, match=r"Exhausted', OnceMore.__init__: OSError: no more"):
+        qcnlab.run(own, reps=1)
+
+
+class Answers(CongestionPoint):
+    """Gives the same whatever comes."""
+
+    answer: Any = None
+
+    def on_arrival(self, now: int, frame: Arrival, queue: Queue, dice: Dice) -> Any:
+        return self.answer
+
+
+class MarksLeaving(CongestionPoint):
+    def departure_mark(self, now: int, controlled: bool, queue: Queue, dice: Dice) -> Any:
+        return Answers.answer
+
+
+class SaysAnything(Scheme):
+    congestion_point = Answers
+    reaction_point = Halving
+    notification_point = Receiver
+
+
+class MarksAnything(Scheme):
+    congestion_point = MarksLeaving
+    reaction_point = Halving
+    notification_point = Receiver
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "message"),
+    [
+        ("SaysAnything", 7, "Answers.on_arrival: TypeError: gave 7; .*None or a signal"),
+        ("SaysAnything", Mark(900), r"gave Mark\(value=900\); it must be None or a mark from 1 to"),
+        ("SaysAnything", Cnm(0, 256), r"gave Cnm\(cp=0, quantized_fb=256, .*in their ranges"),
+        ("SaysAnything", QueueLen(0, -1), r"gave QueueLen\(cp=0, length=-1, .*in their ranges"),
+        ("SaysAnything", Bcn(-1, 0, 0), r"gave Bcn\(cp=-1, .*in their ranges"),
+        ("SaysAnything", Echo(-2), r"gave Echo\(cp=-2\).*in their ranges"),
+        ("SaysAnything", Reflection(32_768), r"gave Reflection\(fb=32768\).*in their ranges"),
+        ("MarksAnything", None, "MarksLeaving.departure_mark: TypeError: gave None; .*0 to 255"),
+        ("MarksAnything", 256, "gave 256; it must be a whole number from 0 to 255"),
+    ],
+)
+def test_answers_that_are_none_are_named(
+    name: str, answer: object, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Answers, "answer", answer)
+    with pytest.raises(qcnlab.Error, match=message):
+        qcnlab.run(scenario(name), reps=1)
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,13 @@ module that the scheme stands in, but no module that this one imports.
 Times are picoseconds since the start of the run, rates bit/s, sizes and queues octets; all are
 whole numbers. Time never runs backwards. Random numbers must come from the `Dice` handed in, and a
 machine may only use its own attributes: then a run gives the same result on any number of
-threads. Whatever a method raises ends the run as a `qcnlab.Error`, with the original exception as
-its cause. Ctrl-C ends a method that does not return, unless it waits outside of Python, as in a
-long `time.sleep`. Probes pass Python congestion points by, and Python receivers do not return them.
+threads.
+
+Whatever a method raises ends the run as a `qcnlab.Error`, with the original exception as its cause.
+A broken rule ends it as a `qcnlab.LawViolation`: a congestion point answers with its own number,
+and a scheme that marks has somebody who hears of marks, a notification point or `on_ack`. Ctrl-C
+ends a method that does not return, unless it waits outside of Python, as in a long `time.sleep`.
+Probes pass Python congestion points by, and Python receivers do not return them.
 """
 
 from __future__ import annotations
@@ -159,7 +163,11 @@ class Acknowledgement(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """What a congestion point writes on a frame, for its destination to see."""
+    """What a congestion point writes on a frame, for its destination to see.
+
+    A notification point sees it there, or `on_ack` hears of it; a scheme without both must not
+    mark.
+    """
 
     value: int
     """From 1 to 255; a frame keeps the largest."""

@@ -146,13 +146,16 @@ pub(crate) fn signal_of(answer: &Bound<'_, PyAny>) -> PyResult<Option<Signal>> {
     }
     let (py, class) = (answer.py(), answer.get_type());
     let tuples = Tuples::get(py)?;
+    let fields = |error: PyErr| match refused(answer, &format!("a signal with fields in their ranges ({error})")) {
+        Ok(refused) | Err(refused) => refused,
+    };
     let is = |other: &Py<PyAny>| class.is(other.bind(py));
-    let cp = || answer.get_item(0)?.extract().map(CpId);
+    let cp = || answer.get_item(0)?.extract().map(CpId).map_err(fields);
     Ok(Some(if is(&tuples.Cnm) {
-        let (cp, quantized_fb, q_offset, q_delta) = answer.extract()?;
+        let (cp, quantized_fb, q_offset, q_delta) = answer.extract().map_err(fields)?;
         Signal::Cnm(Cnm { cp: CpId(cp), quantized_fb, q_offset, q_delta })
     } else if is(&tuples.Bcn) {
-        let (cp, q_offset, q_delta, stop) = answer.extract()?;
+        let (cp, q_offset, q_delta, stop) = answer.extract().map_err(fields)?;
         Signal::Bcn(Bcn { cp: CpId(cp), q_offset, q_delta, stop })
     } else if is(&tuples.Echo) {
         Signal::Echo(cp()?)
@@ -161,23 +164,26 @@ pub(crate) fn signal_of(answer: &Bound<'_, PyAny>) -> PyResult<Option<Signal>> {
     } else if is(&tuples.Cnp) {
         Signal::Cnp
     } else if is(&tuples.QueueLen) {
-        let (cp, len, arrived) = answer.extract()?;
+        let (cp, len, arrived) = answer.extract().map_err(fields)?;
         Signal::QueueLen(QueueLen { cp: CpId(cp), len: Bytes::new(len), arrived: Bytes::new(arrived) })
     } else if is(&tuples.Reflection) {
-        Signal::Reflection(answer.get_item(0)?.extract()?)
+        Signal::Reflection(answer.get_item(0)?.extract().map_err(fields)?)
     } else {
-        return Err(PyTypeError::new_err(format!(
-            "gave {}; it must be None or a signal of qcnlab.foreign",
-            answer.repr()?
-        )));
+        return Err(refused(answer, "None or a signal of qcnlab.foreign")?);
     }))
+}
+
+/// The exception for an answer that is not `what`.
+pub(crate) fn refused(answer: &Bound<'_, PyAny>, what: &str) -> PyResult<PyErr> {
+    Ok(PyTypeError::new_err(format!("gave {}; it must be {what}", answer.repr()?)))
 }
 
 /// What a congestion point wants done: `None`, a [`signal`] to send, or a mark.
 pub(crate) fn action_of(answer: &Bound<'_, PyAny>) -> PyResult<CpAction> {
     let py = answer.py();
     if answer.get_type().is(Tuples::get(py)?.Mark.bind(py)) {
-        return Ok(CpAction::Mark(answer.get_item(0)?.extract()?));
+        let value = answer.get_item(0)?.extract();
+        return value.map(CpAction::Mark).or_else(|_| Err(refused(answer, "None or a mark from 1 to 255")?));
     }
     Ok(signal_of(answer)?.map_or(CpAction::Nothing, CpAction::Send))
 }

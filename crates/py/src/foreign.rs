@@ -1,6 +1,6 @@
 //! Schemes that are Python classes: machines whose methods are called as the roles say.
 
-use crate::facts::{self, Dice, action_of, arrival, delivered, kind_of, queue, signal, signal_of};
+use crate::facts::{self, Dice, action_of, arrival, delivered, kind_of, queue, refused, signal, signal_of};
 use crate::interruption::Call;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
@@ -108,16 +108,18 @@ fn keywords<'py>(py: Python<'py>, parameters: &[(String, Scalar)]) -> PyResult<B
 impl PyScheme {
     /// A new machine: an instance of the class called `role`.
     fn machine(&self, role: &str, first: Option<u64>, parameters: &[(String, Scalar)]) -> Machine {
+        let mut called = format!("{role}()");
         let made = Python::attach(|py| {
             let _call = Call::begin(py)?;
             let class = self.class.bind(py).getattr(role)?;
             let name = class.getattr("__name__")?.extract::<String>()?;
+            called = format!("{name}.__init__");
             let first = PyTuple::new(py, first)?;
             let object = class.call(first, Some(&keywords(py, parameters)?))?.unbind();
             let dice = Py::new(py, Dice(Rolls::new(0, 0, "", qcnlab_lab::schemes::Purpose::Reaction)))?;
             Ok(Machine { object, dice, scheme: self.name.clone(), class: name.into() })
         });
-        made.unwrap_or_else(|error| fail(&self.name, format!("{role}()"), error))
+        made.unwrap_or_else(|error| fail(&self.name, called, error))
     }
 }
 
@@ -174,13 +176,17 @@ impl ForeignScheme for PyScheme {
             }
             Ok(own)
         });
-        let state = machine.ask("limit", |py, object| State::of(py, object, own, line_rate));
+        let state = machine.state(|py, object| State::of(py, object, own, line_rate));
         Box::new(PyRp { machine, line_rate, own, events: self.events, state })
     }
 
     /// Attaches the thread to the interpreter once: each call of a machine then finds its thread state made.
     fn on_thread(&self, work: &mut (dyn FnMut() + Send)) {
         Python::attach(|py| py.detach(work));
+    }
+
+    fn answers(&self) -> bool {
+        self.notifies
     }
 
     fn notification_point(&self) -> Option<Box<dyn ForeignNp>> {
@@ -242,27 +248,49 @@ impl Machine {
         })
     }
 
+    /// What a reaction point answers to questions; a failure is that of the method that was asked.
+    fn state(
+        &self,
+        state: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> Result<State, Unanswered>,
+    ) -> State {
+        let answer = Python::attach(|py| {
+            let _call = Call::begin(py).map_err(|error| Unanswered { method: "limit", error })?;
+            state(py, self.object.bind(py))
+        });
+        answer.unwrap_or_else(|Unanswered { method, error }| {
+            fail(&self.scheme, format!("{}.{method}", self.class), error)
+        })
+    }
+
     /// As [`Machine::roll`]; then asks for the state of a reaction point, in the same call.
     fn act(
         &self,
-        method: &str,
+        method: &'static str,
         rolls: &mut Rolls,
         call: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>, &Bound<'py, Dice>) -> PyResult<()>,
-        state: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> PyResult<State>,
+        state: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> Result<State, Unanswered>,
     ) -> State {
-        let mut asked = method;
+        let of_call = |error| Unanswered { method, error };
         let answer = Python::attach(|py| {
-            let _call = Call::begin(py)?;
+            let _call = Call::begin(py).map_err(of_call)?;
             let (object, dice) = (self.object.bind(py), self.dice.bind(py));
             std::mem::swap(&mut dice.borrow_mut().0, rolls);
             let done = call(py, object, dice);
             std::mem::swap(&mut dice.borrow_mut().0, rolls);
-            done?;
-            asked = "limit";
+            done.map_err(of_call)?;
             state(py, object)
         });
-        answer.unwrap_or_else(|error| fail(&self.scheme, format!("{}.{asked}", self.class), error))
+        answer.unwrap_or_else(|Unanswered { method, error }| {
+            fail(&self.scheme, format!("{}.{method}", self.class), error)
+        })
     }
+}
+
+/// A method of a machine that raised, or gave what it must not.
+#[derive(Debug)]
+struct Unanswered {
+    method: &'static str,
+    error: PyErr,
 }
 
 /// Whether a machine's class has its own method, not the base class's.
@@ -298,7 +326,9 @@ impl CongestionPoint for PyCp {
 
     fn departure_mark(&mut self, now: Instant, controlled: bool, at: Queue, dice: &mut Rolls) -> u8 {
         self.machine.roll("departure_mark", dice, |py, object, dice| {
-            object.call_method1(intern!(py, "departure_mark"), (now.ps(), controlled, queue(py, at)?, dice))?.extract()
+            let mark =
+                object.call_method1(intern!(py, "departure_mark"), (now.ps(), controlled, queue(py, at)?, dice))?;
+            mark.extract().or_else(|_| Err(refused(&mark, "a whole number from 0 to 255")?))
         })
     }
 }
@@ -353,19 +383,23 @@ struct State {
 }
 
 impl State {
-    fn of(py: Python<'_>, object: &Bound<'_, PyAny>, own: Own, line_rate: BitRate) -> PyResult<State> {
-        let ask = |asked: bool, name: &Bound<'_, PyString>| match asked {
-            true => amount(&object.call_method0(name)?, name),
+    fn of(py: Python<'_>, object: &Bound<'_, PyAny>, own: Own, line_rate: BitRate) -> Result<State, Unanswered> {
+        let ask = |asked: bool, name: &Bound<'_, PyString>, method: &'static str| match asked {
+            true => {
+                let amount = object.call_method0(name).and_then(|answer| amount(&answer, name));
+                amount.map_err(|error| Unanswered { method, error })
+            }
             false => Ok(None),
         };
-        let limit = ask(true, intern!(py, "limit"))?.map(BitRate::bps);
-        let target = ask(own.target, intern!(py, "target_rate"))?.map(BitRate::bps);
+        let limit = ask(true, intern!(py, "limit"), "limit")?.map(BitRate::bps);
+        let target = ask(own.target, intern!(py, "target_rate"), "target_rate")?.map(BitRate::bps);
+        let wake = ask(own.wake, intern!(py, "next_wake"), "next_wake")?;
         Ok(State {
-            wake: ask(own.wake, intern!(py, "next_wake"))?.map_or(Instant::NEVER, Instant::from_ps),
+            wake: wake.map_or(Instant::NEVER, Instant::from_ps),
             limit,
             target: target.or(limit).unwrap_or(line_rate),
-            window: ask(own.window, intern!(py, "window"))?.map(Bytes::new),
-            gap: ask(own.gap, intern!(py, "gap"))?.map_or(Span::ZERO, Span::from_ps),
+            window: ask(own.window, intern!(py, "window"), "window")?.map(Bytes::new),
+            gap: ask(own.gap, intern!(py, "gap"), "gap")?.map_or(Span::ZERO, Span::from_ps),
         })
     }
 }
@@ -399,7 +433,7 @@ struct PyRp {
 impl PyRp {
     fn act(
         &mut self,
-        method: &str,
+        method: &'static str,
         dice: &mut Rolls,
         call: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>, &Bound<'py, Dice>) -> PyResult<()>,
     ) {

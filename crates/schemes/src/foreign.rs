@@ -9,15 +9,16 @@ use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Scalar, Table, Value};
 use crate::roles::{
-    AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Echo, Endpoint, EventKinds,
-    Flight, Gauge, HopTelemetry, NotificationPoint, Observation, Pacing, Probe, ProbeAction, Queue, ReactionPoint,
-    RpCapabilities, Signal, SignalKind, Stamp, TransportEvent,
+    AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Echo, Endpoint, EventKind,
+    EventKinds, Flight, Gauge, HopTelemetry, NotificationPoint, Observation, Pacing, Probe, ProbeAction, Queue,
+    ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp, TransportEvent,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A scheme with its parameters set, from outside the registry.
 pub trait ForeignScheme: fmt::Debug + Send + Sync {
@@ -46,6 +47,10 @@ pub trait ForeignScheme: fmt::Debug + Send + Sync {
     /// A notification point for one flow; `None` when receivers answer nothing. The same all through a run.
     fn notification_point(&self) -> Option<Box<dyn ForeignNp>> {
         None
+    }
+    /// Whether its receivers answer: whether there is a notification point.
+    fn answers(&self) -> bool {
+        self.notification_point().is_some()
     }
     /// Does `work` on this thread, in which it calls machines. A scheme that prepares each thread does so around it.
     fn on_thread(&self, work: &mut (dyn FnMut() + Send)) {
@@ -105,6 +110,8 @@ boxable! {
 pub struct Foreign {
     scheme: Arc<dyn ForeignScheme>,
     table: NoTable,
+    /// One more than the largest number of a congestion point that was made.
+    points: Arc<AtomicU32>,
 }
 
 /// The table of a scheme whose parameters the registry does not know: no fields.
@@ -140,7 +147,7 @@ impl std::ops::Deref for Foreign {
 
 impl From<Arc<dyn ForeignScheme>> for Foreign {
     fn from(scheme: Arc<dyn ForeignScheme>) -> Foreign {
-        Foreign { scheme, table: NoTable }
+        Foreign { scheme, table: NoTable, points: Arc::default() }
     }
 }
 
@@ -154,7 +161,9 @@ impl Foreign {
     }
 
     pub(crate) fn cp(&self, id: CpId) -> CheckedCp {
-        CheckedCp { machine: self.scheme.congestion_point(id), scheme: self.clone() }
+        self.points.fetch_max(id.0.saturating_add(1), Ordering::Relaxed);
+        let marks_are_heard = self.answers() || self.events().contains(EventKind::Acknowledgement);
+        CheckedCp { machine: self.scheme.congestion_point(id), scheme: self.clone(), id, marks_are_heard }
     }
 
     pub(crate) fn rp(&self, endpoint: Endpoint) -> CheckedRp {
@@ -180,6 +189,20 @@ impl Foreign {
         }
         if let Err(why) = signal.check() {
             self.broken(method, why);
+        }
+    }
+
+    /// A receiver knows no congestion point; where it names one there is such a point.
+    fn check_answer(&self, method: &str, signal: &Signal) {
+        self.check_signal(method, signal);
+        let points = self.points.load(Ordering::Relaxed);
+        if let Some(CpId(cp)) = signal.cp().filter(|cp| cp.0 >= points) {
+            let there = match points {
+                0 => "there is none".to_owned(),
+                1 => "the only one has number 0".to_owned(),
+                _ => format!("they have the numbers 0 to {}", points - 1),
+            };
+            self.broken(method, format!("answers for congestion point {cp}, which does not exist: {there}"));
         }
     }
 }
@@ -231,6 +254,8 @@ pub fn guard<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
 pub struct CheckedCp {
     machine: Box<dyn ForeignCp>,
     scheme: Foreign,
+    id: CpId,
+    marks_are_heard: bool,
 }
 
 /// A foreign reaction point, held to its role.
@@ -249,6 +274,32 @@ pub struct CheckedNp {
     scheme: Foreign,
 }
 
+impl CheckedCp {
+    fn check_signal(&self, method: &str, signal: &Signal) {
+        self.scheme.check_signal(method, signal);
+        if let Some(CpId(other)) = signal.cp().filter(|cp| *cp != self.id) {
+            let own = self.id.0;
+            self.scheme.broken(
+                method,
+                format!(
+                    "answers as congestion point {other}; it was made with the number {own}, and answers with that"
+                ),
+            );
+        }
+    }
+
+    fn check_mark(&self, method: &str, controlled: bool) {
+        if !controlled {
+            self.scheme.broken(method, "acts on a frame outside congestion control".to_owned());
+        }
+        if !self.marks_are_heard {
+            let why = "marks a frame, and nobody hears of it: a scheme that marks has a notification point, or a \
+                       reaction point that hears of acknowledgements (on_ack)";
+            self.scheme.broken(method, why.to_owned());
+        }
+    }
+}
+
 impl CongestionPoint for CheckedCp {
     fn capabilities(&self) -> CpCapabilities {
         self.machine.capabilities()
@@ -261,9 +312,9 @@ impl CongestionPoint for CheckedCp {
             _ if !frame.controlled => {
                 self.scheme.broken("on_arrival", "acts on a frame outside congestion control".to_owned());
             }
-            CpAction::Send(signal) => self.scheme.check_signal("on_arrival", &signal),
+            CpAction::Send(signal) => self.check_signal("on_arrival", &signal),
             CpAction::Mark(0) => self.scheme.broken("on_arrival", "a mark of 0 is none".to_owned()),
-            CpAction::Mark(_) => {}
+            CpAction::Mark(_) => self.check_mark("on_arrival", frame.controlled),
         }
         action
     }
@@ -273,7 +324,11 @@ impl CongestionPoint for CheckedCp {
     }
 
     fn departure_mark(&mut self, now: Instant, controlled: bool, queue: Queue, dice: &mut Dice) -> u8 {
-        self.machine.departure_mark(now, controlled, queue, dice)
+        let mark = self.machine.departure_mark(now, controlled, queue, dice);
+        if mark > 0 {
+            self.check_mark("departure_mark", controlled);
+        }
+        mark
     }
 
     fn departure_stamp(&mut self, now: Instant, sent: Bytes, queue: Queue) -> HopTelemetry {
@@ -283,7 +338,7 @@ impl CongestionPoint for CheckedCp {
     fn on_probe(&mut self, now: Instant, probe: &mut Probe, queue: Queue) -> ProbeAction {
         let action = self.machine.on_probe(now, probe, queue);
         if let ProbeAction::Answer(signal) = &action {
-            self.scheme.check_signal("on_probe", signal);
+            self.check_signal("on_probe", signal);
         }
         action
     }
@@ -387,7 +442,7 @@ impl NotificationPoint for CheckedNp {
     fn on_frame(&mut self, now: Instant, frame: &Delivered) -> Option<Signal> {
         let answer = self.machine.on_frame(now, frame);
         if let Some(signal) = &answer {
-            self.scheme.check_signal("on_frame", signal);
+            self.scheme.check_answer("on_frame", signal);
         }
         answer
     }
@@ -395,7 +450,7 @@ impl NotificationPoint for CheckedNp {
     fn on_probe(&mut self, now: Instant, probe: &Probe) -> Option<Signal> {
         let answer = self.machine.on_probe(now, probe);
         if let Some(signal) = &answer {
-            self.scheme.check_signal("on_probe", signal);
+            self.scheme.check_answer("on_probe", signal);
         }
         answer
     }

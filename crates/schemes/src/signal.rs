@@ -187,6 +187,19 @@ impl Signal {
         }
     }
 
+    /// The congestion point that the message says it is from, where it says one.
+    pub const fn cp(&self) -> Option<CpId> {
+        match self {
+            Signal::Cnm(Cnm { cp, .. })
+            | Signal::Bcn(Bcn { cp, .. })
+            | Signal::Echo(cp)
+            | Signal::PushBack(cp)
+            | Signal::QueueLen(QueueLen { cp, .. })
+            | Signal::Answer(Answer { cp, .. }) => Some(*cp),
+            Signal::Cnp | Signal::Returned(_) | Signal::Reflection(_) => None,
+        }
+    }
+
     /// Feedback where the message carries it: minus the quantized feedback of a CNM, the feedback of a reflection.
     pub const fn fb(&self) -> Option<i32> {
         match self {

@@ -4,7 +4,7 @@ use qcnlab_schemes::foreign::{Foreign, ForeignCp, ForeignNp, ForeignRp, ForeignS
 use qcnlab_schemes::params::{Scalar, Value};
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{
-    AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Dice, Echo, Endpoint,
+    AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Dice, Echo, Endpoint, EventKind,
     EventKinds, Flight, FlowId, Gauge, HopTelemetry, NotificationPoint, Observation, Pacing, Probe, ProbeAction,
     ProbeKind, Purpose, Queue, ReactionPoint, RpCapabilities, Signal, SignalKind, SonarObservation, Stamp,
     TransportEvent,
@@ -19,6 +19,8 @@ struct Fixed {
     silent: bool,
     mark: Option<u8>,
     wake: Option<Instant>,
+    events: Option<EventKinds>,
+    speaks_for: Option<CpId>,
 }
 
 const RATE: BitRate = BitRate::gbps(3);
@@ -49,7 +51,7 @@ impl CongestionPoint for Fixed {
         HopTelemetry { left_at: now + Span::from_us(1), sent, queue: queue.len, rate: RATE }
     }
     fn on_probe(&mut self, _: Instant, _: &mut Probe, _: Queue) -> ProbeAction {
-        ProbeAction::Answer(Signal::Echo(CpId(5)))
+        ProbeAction::Answer(Signal::Echo(CpId(4)))
     }
     fn no_bandwidth_since(&self, _: Instant) -> Option<Instant> {
         self.wake
@@ -58,7 +60,7 @@ impl CongestionPoint for Fixed {
 
 impl ReactionPoint for Fixed {
     fn capabilities(&self) -> RpCapabilities {
-        CAPABILITIES
+        RpCapabilities { events: self.events.unwrap_or(CAPABILITIES.events), ..CAPABILITIES }
     }
     fn on_sent(&mut self, now: Instant, _: Bytes, _: Bytes, _: &mut Dice) -> Stamp {
         self.wake = Some(now + Span::from_us(10));
@@ -110,7 +112,7 @@ impl NotificationPoint for Fixed {
         echo.delay = now.since(us(1));
     }
     fn on_frame(&mut self, _: Instant, _: &Delivered) -> Option<Signal> {
-        Some(Signal::Cnp)
+        Some(self.speaks_for.map_or(Signal::Cnp, Signal::Echo))
     }
     fn on_probe(&mut self, _: Instant, probe: &Probe) -> Option<Signal> {
         Some(Signal::Returned(*probe))
@@ -201,7 +203,7 @@ fn a_reaction_point_is_asked_anew_after_each_call() {
 fn ports_and_receivers_answer_through_the_registry() {
     let config = config(Fixed::default());
     assert_eq!((config.name(), config.preset(), config.set_point()), ("outside:fixed", "", Some(Bytes::new(33_000))));
-    let mut cp = config.congestion_point(CpId(0));
+    let mut cp = config.congestion_point(CpId(4));
     assert!(cp.capabilities().sees_departures);
     assert_eq!(cp.on_arrival(us(1), &FRAME, QUEUE, &mut dice()), CpAction::Send(Signal::Echo(CpId(4))));
     assert_eq!((cp.no_bandwidth_since(us(1)), cp.departure_mark(us(1), true, QUEUE, &mut dice())), (None, 9));
@@ -209,7 +211,7 @@ fn ports_and_receivers_answer_through_the_registry() {
     assert_eq!(cp.departure_stamp(us(1), Bytes::new(9), QUEUE), stamp);
     cp.on_departure(us(2), Bytes::ZERO);
     assert_eq!(cp.no_bandwidth_since(us(3)), Some(us(2)));
-    assert_eq!(cp.on_probe(us(3), &mut PROBE.clone(), QUEUE), ProbeAction::Answer(Signal::Echo(CpId(5))));
+    assert_eq!(cp.on_probe(us(3), &mut PROBE.clone(), QUEUE), ProbeAction::Answer(Signal::Echo(CpId(4))));
     let mut np = config.notification_point().expect("it has one");
     assert_eq!(np.on_frame(us(1), &DELIVERED), Some(Signal::Cnp));
     assert_eq!(np.on_probe(us(1), &PROBE), Some(Signal::Returned(PROBE)));
@@ -286,6 +288,80 @@ fn a_port_may_mark_and_must_leave_frames_outside_congestion_control_alone() {
         });
         assert!(said.contains("on_arrival: acts on a frame outside congestion control"), "{said}");
     }
+}
+
+/// The port was made with the number 3, and speaks for point 4.
+#[test]
+fn a_port_answers_with_its_own_number() {
+    for probed in [true, false] {
+        let said = broken(|| {
+            let mut cp = config(Fixed::default()).congestion_point(CpId(3));
+            if probed {
+                let _ = cp.on_probe(us(1), &mut PROBE.clone(), QUEUE);
+            } else {
+                let _ = cp.on_arrival(us(1), &FRAME, QUEUE, &mut dice());
+            }
+        });
+        let method = if probed { "on_probe" } else { "on_arrival" };
+        assert!(
+            said.contains(&format!("{method}: answers as congestion point 4; it was made with the number 3")),
+            "{said}"
+        );
+    }
+}
+
+/// A receiver that speaks for point 4.
+#[test]
+fn a_receiver_answers_for_points_that_exist() {
+    let answer = |points: &[u32]| {
+        let config = config(Fixed { speaks_for: Some(CpId(4)), ..Fixed::default() });
+        points.iter().for_each(|point| drop(config.congestion_point(CpId(*point))));
+        config.notification_point().expect("it has one").on_frame(us(1), &DELIVERED)
+    };
+    assert_eq!(answer(&[0, 4, 1]), Some(Signal::Echo(CpId(4))));
+    for (points, there) in
+        [(&[][..], "there is none"), (&[0], "the only one has number 0"), (&[3, 1], "they have the numbers 0 to 3")]
+    {
+        let said = broken(|| {
+            let _ = answer(points);
+        });
+        assert!(said.contains("on_frame: answers for congestion point 4, which does not exist"), "{said}");
+        assert!(said.contains(there), "{said}");
+    }
+}
+
+/// Without receivers that answer, marks are heard of by acknowledgements alone.
+#[test]
+fn a_scheme_that_marks_has_somebody_who_hears_of_it() {
+    let port = |events, mark| {
+        let machine = Fixed { mark, events: Some(events), ..Fixed::default() };
+        let scheme: Arc<dyn ForeignScheme> = Arc::new(Least(Outside { machine, ..Outside::default() }));
+        Config::Foreign(Foreign::from(scheme)).congestion_point(CpId(4))
+    };
+    let heard = EventKinds::NONE.with(EventKind::Acknowledgement);
+    let action = port(heard, Some(7)).on_arrival(us(1), &FRAME, QUEUE, &mut dice());
+    assert_eq!(action, CpAction::Mark(7));
+    assert_eq!(port(heard, None).departure_mark(us(1), true, QUEUE, &mut dice()), 9);
+    let losses = EventKinds::NONE.with(EventKind::Loss);
+    // A signal is no mark.
+    let action = port(losses, None).on_arrival(us(1), &FRAME, QUEUE, &mut dice());
+    assert_eq!(action, CpAction::Send(Signal::Echo(CpId(4))));
+    for leaving in [true, false] {
+        let said = broken(|| {
+            let mut cp = port(losses, Some(7));
+            if leaving {
+                let _ = cp.departure_mark(us(1), true, QUEUE, &mut dice());
+            } else {
+                let _ = cp.on_arrival(us(1), &FRAME, QUEUE, &mut dice());
+            }
+        });
+        assert!(said.contains("marks a frame, and nobody hears of it"), "{said}");
+        assert!(said.contains(if leaving { "departure_mark:" } else { "on_arrival:" }), "{said}");
+    }
+    let said = broken(|| {
+        let _ = port(heard, None).departure_mark(us(1), false, QUEUE, &mut dice());
+    });
+    assert!(said.contains("departure_mark: acts on a frame outside congestion control"), "{said}");
 }
 
 #[test]
