@@ -35,7 +35,9 @@ OUTPUTS = {
     ("dissector", "--folder"): "writable",
     ("import hpcc", "--out"): "writable, and the lists beside it, too",
     ("import flows", "--out"): "writable, and the lists beside it, too",
+    ("import htsim", "--out"): "writable, and the lists beside it, too",
     ("export hpcc", "--out"): "a new folder",
+    ("export htsim", "--out"): "a new folder",
     ("live run", "--out"): "a new folder",
     ("live compare", "--out"): "a new folder",
 }

@@ -114,6 +114,52 @@ def import_flows(
     told(flow_table.convert(file, out, options), as_json)
 
 
+Duration = Annotated[
+    str, typer.Option("--duration", metavar="TIME", help="How long the run lasts at most.")
+]
+StarRate = Annotated[
+    str | None,
+    typer.Option("--rate", metavar="RATE", help="Without a network: rate of hosts' links."),
+]
+StarDelay = Annotated[
+    str | None,
+    typer.Option("--delay", metavar="TIME", help="Without a network: delay of hosts' links."),
+]
+Mtu = Annotated[
+    int, typer.Option("--mtu", metavar="OCTETS", help="Octets of data in a full packet.")
+]
+
+
+@importing.command("htsim")
+def import_htsim(
+    files: Files,
+    out: Scenario,
+    times: Annotated[
+        str,
+        typer.Option(
+            "--times",
+            metavar="ps|us",
+            help="Unit of the matrix's times: ps, or us as before November 2023.",
+        ),
+    ],
+    duration: Duration,
+    rate: StarRate = None,
+    delay: StarDelay = None,
+    mtu: Mtu = 4096,
+    as_json: Json = False,
+) -> None:
+    """Read a connection matrix of htsim (.cm).
+
+    With its topology (.topo), or hosts around one switch. Triggers become messages that wait for
+    others.
+    """
+    from qcnlab.formats.htsim import importing as htsim
+    from qcnlab.formats.messages import Setup
+
+    options = htsim.Options(times, Setup(duration, rate, delay, mtu))
+    told(htsim.convert(files, out, options), as_json)
+
+
 @exporting.command("hpcc")
 def export_hpcc(
     run: Annotated[
@@ -137,6 +183,23 @@ def export_hpcc(
     from qcnlab.formats.hpcc import exporting as hpcc
 
     told(hpcc.convert(run, out, origin, replication), as_json)
+
+
+@exporting.command("htsim")
+def export_htsim(
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="A scenario file, or a name.")
+    ],
+    out: Folder,
+    as_json: Json = False,
+) -> None:
+    """Write a connection matrix of htsim: the flows that a scenario lists.
+
+    Flows that wait for others become triggers.
+    """
+    from qcnlab.formats.htsim import exporting as htsim
+
+    told(htsim.convert(scenario, out), as_json)
 
 
 def told(report: Report, as_json: bool) -> None:

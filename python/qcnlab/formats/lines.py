@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from csv import Error as CsvError
 from csv import reader
+from os import fstat
 from typing import TYPE_CHECKING, NamedTuple
 
 from qcnlab.errors import Error
 from qcnlab.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+LONG = 1 << 22
+"""Octets of a file from which on reading it shows how far it is."""
 LONGEST = 1 << 20
 """The most octets that a line may have: an allowance, far above what such files hold."""
 SHOWN = 40
@@ -158,15 +162,30 @@ def lines(path: Path, *, comments: bool = True) -> Iterator[Line]:
 def _texts(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file with their numbers, none of them longer than `LONGEST`."""
     try:
-        with path.open("rb") as file:
-            number = 0
+        with path.open("rb") as file, _bar(path, fstat(file.fileno()).st_size) as tell:
+            number = octets = 0
             while text := file.readline(LONGEST + 1):
                 number += 1
+                octets += len(text)
                 if len(text) > LONGEST:
                     raise FormatError(
                         f"{path}, line {number}: the line has more than {LONGEST} octets: it is no "
                         "text file of this format, or lacks its ends of lines"
                     )
+                if tell is not None and number % 4096 == 0:
+                    tell(octets)
                 yield number, text.removeprefix(b"\xef\xbb\xbf") if number == 1 else text
     except OSError as error:
         raise FormatError(f"cannot read '{path}': {error.strerror or error}") from error
+
+
+@contextmanager
+def _bar(path: Path, size: int) -> Iterator[Callable[[int], None] | None]:
+    """Show how far a long file has been read: `None`, or what is told of the octets read."""
+    if size < LONG:
+        yield None
+        return
+    from qcnlab.progress import Bar
+
+    with Bar(f"reading {path.name}") as bar:
+        yield lambda octets: bar(min(octets / size, 1.0))
