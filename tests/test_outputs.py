@@ -36,6 +36,7 @@ OUTPUTS = {
     ("import hpcc", "--out"): "writable, and the lists beside it, too",
     ("import flows", "--out"): "writable, and the lists beside it, too",
     ("import htsim", "--out"): "writable, and the lists beside it, too",
+    ("import sonic", "--out"): "writable",
     ("export hpcc", "--out"): "a new folder",
     ("export htsim", "--out"): "a new folder",
     ("live run", "--out"): "a new folder",

@@ -68,6 +68,10 @@ EXAMPLES = {
         "import flows flows.csv --map src=SRC,dst=DST,bytes=SIZE,start=TIME:ms "
         "--rate '25 Gb/s' --delay '1 us' --duration '10 ms' -o flows.toml",
     ),
+    "import sonic": (
+        "import sonic fabric/clean -o fabric.toml",
+        "import sonic leaf1=config_db.json host1=mlxconfig.txt -o small.toml",
+    ),
     "export hpcc": ("export hpcc runs/FOLDER -o results",),
     "live doctor": ("live doctor",),
     "live run": (f"live run {STAR}", f"live run {STAR} --scale 1000 --traffic iperf3"),

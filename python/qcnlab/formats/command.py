@@ -160,6 +160,47 @@ def import_htsim(
     told(htsim.convert(files, out, options), as_json)
 
 
+@importing.command("sonic")
+def import_sonic(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...", help="Files, folders of them, or DEVICE=FILE where no name tells."
+        ),
+    ],
+    out: Scenario,
+    duration: Annotated[
+        str, typer.Option("--duration", metavar="TIME", help="How long the run lasts.")
+    ] = "5 ms",
+    reaction: Annotated[
+        str,
+        typer.Option(
+            "--reaction",
+            metavar="TIME",
+            help="Time from a pause frame's end to its effect; no file says it.",
+        ),
+    ] = "0 s",
+    byte_reset_unit: Annotated[
+        int,
+        typer.Option(
+            "--byte-reset-unit",
+            metavar="OCTETS",
+            help="What rpg_byte_reset counts in: 64 or 1 octets.",
+        ),
+    ] = 64,
+    as_json: Json = False,
+) -> None:
+    """Read configurations of SONiC switches and of adapters at them.
+
+    CONFIG_DB of each switch (nested or flat, whole or as buffers.json and qos.json),
+    pg_profile_lookup.ini, and what mlxconfig, sysfs (ecn), mlnx_qos and dcb -j print of hosts. The
+    neighbours that switches name make the network.
+    """
+    from qcnlab.formats.sonic import importing as sonic
+
+    told(sonic.convert(files, out, sonic.Options(duration, reaction, byte_reset_unit)), as_json)
+
+
 @exporting.command("hpcc")
 def export_hpcc(
     run: Annotated[

@@ -1,0 +1,47 @@
+"""The guide to SONiC fabrics: its commands do what it says (sonic-fabric)."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from conftest import ROOT, CommandLine
+from test_blocks import blocks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GUIDE = ROOT / "docs/guide/sonic-fabric.md"
+SHORT = ("-s", "duration=100 us", "--reps", "1", "-o", "run")
+
+
+def carried_out(folder: Path) -> dict[str, tuple[int, str]]:
+    """Run the commands of the page in their order; return what each left with and printed."""
+    here = CommandLine(folder)
+    out = {}
+    for block in blocks(GUIDE):
+        for line in block.commands if block.mark else ():
+            words = shlex.split(line, comments=True)
+            if words[0] == "python":
+                subprocess.run([sys.executable, str(ROOT / words[1]), *words[2:]],
+                               cwd=folder, check=True)  # fmt: skip
+                continue
+            done = here(*words[1:], *(SHORT if words[1] == "run" else ()))
+            out[line] = (done.returncode, done.stdout)
+            assert "error" not in done.stderr, done.stderr
+    return out
+
+
+def test_the_page_does_what_it_says(tmp_path: Path) -> None:
+    told = carried_out(tmp_path)
+    text = GUIDE.read_text(encoding="utf-8")
+    code, printed = told["qcnlab import sonic fabric/clean -o fabric.toml"]
+    assert code == 0
+    shown = [" ".join(line.split()) for line in printed.splitlines()]
+    page = next(block.text for block in blocks(GUIDE) if "not modelled" in block.text)
+    for line in page.splitlines():
+        if not line.startswith("-"):
+            assert " ".join(line.split()) in shown
+    assert told["qcnlab run fabric.toml"][0] == 0
