@@ -84,9 +84,9 @@ pub use run::run;
 pub use scenario::{
     Adapters, BOTTLENECK, BicProbing, BicStep, Chain, CongestionAvoidance, Defence, DefenceMode, Domain, DomainFault,
     Failure, FatTree, Fault, Feedback, FlowSpec, Graph, Hotspot, LONGEST, LeafSpine, Links, Multipath, OneSwitch,
-    Pairing, ParkingLot, Pause, PauseFault, PauseKind, PauseRule, PauseStorm, PauseTarget, PortDefence, Record,
-    RecoverGuard, Route, Routing, RttFrom, Scenario, ScenarioError, SharedBuffer, SharedBufferKind, Star, Switches,
-    TcpFlavour, Ties, Times, Topology, Traffic, TrafficKind, Tree, Watchdog, WatchdogAction, Wred,
+    Pairing, ParkingLot, Pause, PauseFault, PauseKind, PauseRule, PauseStorm, PauseTarget, Placement, PortDefence,
+    Record, RecoverGuard, Route, Routing, RttFrom, Scenario, ScenarioError, SharedBuffer, SharedBufferKind, Star,
+    Switches, TcpFlavour, Ties, Times, Topology, Traffic, TrafficKind, Tree, Watchdog, WatchdogAction, Wred,
 };
 pub use schema::schema_json;
 pub use shipped::{Shipped, shipped};

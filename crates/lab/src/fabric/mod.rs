@@ -9,7 +9,7 @@ use crate::fairness::{Claim, max_min, proportional};
 use crate::flows::{Alone, Hop};
 use crate::scenario::{
     Draw, FailedLink, Feedback, FlowSpec, Multipath, NewPaths, PortDefence, ResolvedScenario, Scenario, ScenarioError,
-    StormAt, Ties,
+    StormAt, Ties, TrafficKind,
 };
 use crate::topology::{Role, Routes, reverse};
 use qcnlab_sim::{
@@ -384,15 +384,20 @@ fn storms(resolved: &ResolvedScenario, index_of: &[Option<u32>]) -> Vec<PauseSto
     resolved.storms.iter().filter_map(one).collect()
 }
 
-/// A message is complete for its sender once it is acknowledged, for its receiver when it is there.
+/// A message is complete for its sender once it is acknowledged, for its receiver when it is there. A collective operation goes
+/// on when arrivals have stopped.
 fn dependencies(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<DependencyPlan> {
-    let until = Instant::ZERO + scenario.arrivals_end();
+    let until = |spec: &FlowSpec| match scenario.traffic[spec.traffic].kind {
+        TrafficKind::Collective { .. } => Instant::ZERO + scenario.duration,
+        _ => Instant::ZERO + scenario.arrivals_end(),
+    };
     let one = |(flow, spec): (u32, &FlowSpec)| {
         let heard = |before: &u32| match resolved.flows[*before as usize].sink_index == spec.source_index {
             true => (*before, CompletesAt::Receiver),
             false => (*before, CompletesAt::Sender),
         };
-        (!spec.after.is_empty()).then(|| DependencyPlan { flow, after: spec.after.iter().map(heard).collect(), until })
+        let after = || spec.after.iter().map(heard).collect();
+        (!spec.after.is_empty()).then(|| DependencyPlan { flow, after: after(), until: until(spec) })
     };
     (0..).zip(&resolved.flows).filter_map(one).collect()
 }

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod arrivals;
+mod collective;
 mod ideal;
 mod list;
 mod sheet;
@@ -10,6 +11,7 @@ mod sizes_file;
 
 pub(crate) use addresses::{HostAddress, read_addresses};
 pub use arrivals::{Arrival, ArrivalsError, Incast, MOST_FLOWS, Poisson, permutation};
+pub use collective::{Algorithm, Collective, CollectiveError, CollectiveMessage, Operation};
 pub use ideal::{Alone, Hop, ideal_completion};
 pub use list::{ListedFlow, read_flows, starting_before};
 pub use sheet::{CellFault, SheetColumn, SheetError};

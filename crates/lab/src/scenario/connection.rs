@@ -111,7 +111,7 @@ impl Traffic {
     /// Return how its queue pairs behave, if RoCE carries its flows. If a frame has no room for payload, the packet is
     /// empty.
     pub(crate) fn queue_pair(&self) -> Option<roce::QpConfig> {
-        use TrafficKind::{Roce, RoceFlows, RoceIncast, RoceList};
+        use TrafficKind::{Collective, Roce, RoceFlows, RoceIncast, RoceList};
         match self.kind {
             Roce {
                 recovery,
@@ -156,6 +156,20 @@ impl Traffic {
                 ..
             }
             | RoceList {
+                recovery,
+                headers,
+                ack_frame,
+                ack_priority,
+                ack_every,
+                ack_delay,
+                nack_interval,
+                window_limit,
+                rto,
+                rto_low,
+                rto_low_packets,
+                ..
+            }
+            | Collective {
                 recovery,
                 headers,
                 ack_frame,

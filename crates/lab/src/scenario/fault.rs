@@ -2,7 +2,7 @@
 
 use super::domain_fault::DomainFault;
 use super::pause_fault::PauseFault;
-use crate::flows::{ArrivalsError, SheetError, SizesError};
+use crate::flows::{ArrivalsError, CollectiveError, SheetError, SizesError};
 use crate::foreign::LoadError;
 use crate::pattern::PatternError;
 use crate::replay::ReplayFault;
@@ -506,6 +506,22 @@ pub enum Fault {
     /// Flows that cannot be drawn.
     #[error("{0}")]
     Arrivals(ArrivalsError),
+    /// A collective operation that has no schedule.
+    #[error("{0}")]
+    Collective(CollectiveError),
+    /// A key that the collective operation does not ask for, or lacks.
+    #[error("'{key}' goes with {owner}, and {instead} stands here")]
+    NotOfCollective {
+        /// The key.
+        key: &'static str,
+        /// What it goes with.
+        owner: &'static str,
+        /// What stands there.
+        instead: String,
+    },
+    /// Hosts by a stride that is not there.
+    #[error("placement stride needs the number of hosts from one rank to the next")]
+    NoStride,
     /// Incast to several.
     #[error("incast goes to one host, and 'to' matches {receivers}")]
     OneReceiver {
@@ -639,6 +655,9 @@ impl Fault {
             Fault::Unpaired { shared: false, .. } => "write as many on both sides".to_owned(),
             Fault::Unpaired { .. } => "write as many on both sides, or a whole multiple on one".to_owned(),
             Fault::TooManyFlows { .. } => "make from or to match fewer hosts, or use spread = \"paired\"".to_owned(),
+            Fault::Collective(error) => error.hint(),
+            Fault::NotOfCollective { key, owner, .. } => format!("leave {key} out, or use {owner}"),
+            Fault::NoStride => "add stride = 8, with eight hosts to a server".to_owned(),
             Fault::NotSpread => "use kind \"constant\", \"poisson\" or \"on_off\", or another spread".to_owned(),
             Fault::NoLinks => "add [[link]] with from = \"host{1..4}\" and to = \"switch\"".to_owned(),
             Fault::Priorities { .. } => "write \"3\", \"0, 3\" or \"0..7\"".to_owned(),

@@ -1,11 +1,12 @@
 //! Who sends to whom: applies the patterns of `[[traffic]]` to the hosts of a network.
 
+use super::collectives::collective_pairs;
 use super::drawing::{Draw, HostPair, drawn, listed};
 use super::fault::Fault;
 use super::located::{LocatedFault, read_pattern};
 use super::network::network;
 use super::replaying;
-use super::types::{Pairing, Scenario, TrafficKind};
+use super::types::{Pairing, Placement, Scenario, TrafficKind};
 use crate::pattern::Pattern;
 use crate::replay::Replayed;
 use crate::topology::{Network, Role, TopologyError};
@@ -57,7 +58,8 @@ impl Scenario {
 
     /// Whether replications differ in their flows.
     pub(crate) fn draws_flows(&self) -> bool {
-        self.traffic.iter().any(|traffic| traffic.kind.is_drawn())
+        let placed = |kind: &TrafficKind| matches!(kind, TrafficKind::Collective { placement: Placement::Random, .. });
+        self.traffic.iter().any(|traffic| traffic.kind.is_drawn() || placed(&traffic.kind))
     }
 }
 
@@ -78,10 +80,10 @@ impl TrafficKind {
 
     /// Whether its flows have a size.
     pub(super) const fn ends(&self) -> bool {
-        use TrafficKind::{Roce, Saturated, Tcp};
+        use TrafficKind::{Collective, Roce, Saturated, Tcp};
         let sized =
             matches!(self, Saturated { size: Some(_), .. } | Tcp { size: Some(_), .. } | Roce { size: Some(_), .. });
-        self.arrives() || sized
+        self.arrives() || sized || matches!(self, Collective { .. })
     }
 }
 
@@ -131,6 +133,10 @@ fn pairs(scenario: &Scenario, network: &Network, traffic: usize, draw: Draw) -> 
         return listed(scenario, network, flows, traffic);
     }
     let key = |name: &str| format!("traffic.{traffic}.{name}");
+    if let TrafficKind::Collective { ranks, .. } = &entry.kind {
+        let hosts = named_hosts(network, ranks, traffic, "ranks")?;
+        return collective_pairs(entry, traffic, hosts, draw);
+    }
     if let Some(table) = replaying::table(scenario, network, traffic)? {
         return replaying::pairs(scenario, network, traffic, Some(&table), (&[], &[]));
     }

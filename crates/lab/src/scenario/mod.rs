@@ -3,7 +3,7 @@
 //! * `types`, `shapes`, `devices`, `shared_buffer`, `incidents`: what a scenario says; each table is declared there, once.
 //!   `fields` holds the ranges they share.
 //! * `domain`: who takes part in congestion notification; `defences`: what follows for each port.
-//! * `network`, `flows`, `drawing`, `replaying`, `connection`, `pausing`, `failing`, `routing`, `watchdog`, `wred`, `scheduling`,
+//! * `network`, `flows`, `drawing`, `collectives`, `replaying`, `connection`, `pausing`, `failing`, `routing`, `watchdog`, `wred`, `scheduling`,
 //!   `sharing`, `receiving`: parts of the resolved scenario.
 //! * `resolved`: what follows from the tables before time zero, put together.
 //! * `layout`: the shape of a file, as data over those tables.
@@ -18,6 +18,7 @@
 //! * `text`: from a scenario to TOML, JSON and a hash.
 
 mod check;
+mod collectives;
 pub(crate) mod companions;
 mod connection;
 mod counts;
@@ -96,8 +97,8 @@ pub use pause_fault::PauseFault;
 pub use shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};
 pub use shared_buffer::{SharedBuffer, SharedBufferKind};
 pub use types::{
-    BOTTLENECK, BicProbing, BicStep, CongestionAvoidance, Feedback, Hotspot, Pairing, Record, RecoverGuard, RttFrom,
-    Scenario, TcpFlavour, Ties, Times, Traffic, TrafficKind,
+    BOTTLENECK, BicProbing, BicStep, CongestionAvoidance, Feedback, Hotspot, Pairing, Placement, Record, RecoverGuard,
+    RttFrom, Scenario, TcpFlavour, Ties, Times, Traffic, TrafficKind,
 };
 
 use position::Position;

@@ -505,6 +505,7 @@ fn wanted(
             }
             TrafficKind::TcpFlows { .. } | TrafficKind::TcpIncast { .. } | TrafficKind::TcpList { .. } => 0.0,
             TrafficKind::RoceFlows { .. } | TrafficKind::RoceIncast { .. } | TrafficKind::RoceList { .. } => 0.0,
+            TrafficKind::Collective { .. } => 0.0,
             TrafficKind::OnOff { rate, on, off, .. } => rate.as_f64() * on.seconds() / (on.seconds() + off.seconds()),
         };
         let shared =

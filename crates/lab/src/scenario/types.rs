@@ -8,6 +8,7 @@ use super::fields::{FRAME, POSITIVE_UP_TO_LONGEST, UP_TO_LONGEST};
 use super::incidents::{Failure, PauseStorm};
 use super::shapes::{Links, Topology};
 use super::shared_buffer::SharedBuffer;
+use crate::flows::{Algorithm, Operation};
 use crate::replay::{CaptureSurvey, CapturedDirection, FlowsBy, Replayed};
 use qcnlab_schemes::params::{Fallback, Range};
 use qcnlab_schemes::registry::Config;
@@ -106,6 +107,19 @@ choice! {
         Drawn = "drawn",
         /// The order in which the topology lists its links. Whoever is listed first is served first, every time.
         PortOrder = "port_order",
+    }
+}
+
+choice! {
+    /// Which rank of a collective operation is on which host.
+    pub enum Placement {
+        /// Ranks follow the order of the hosts.
+        Linear = "linear",
+        /// The order of the hosts is drawn anew for each replication.
+        Random = "random",
+        /// Every stride-th host first, then their next neighbours, and so on: with as many hosts (rails) to a server as the
+        /// stride, the first rail of all servers, then the second.
+        Stride = "stride",
     }
 }
 
@@ -474,6 +488,38 @@ traffic_kinds! {
             /// itself. A flow waits for those whose ids are in after, and starts when they have completed and start has
             /// passed since then.
             flows: String, "", Range::ANY;
+        },
+        /// A collective operation among hosts, whose messages wait for one another, each a message on a queue pair of its own;
+        /// from and to do not count.
+        Collective = "collective" {
+            /// What the ranks do together.
+            operation: Operation, "", Range::ANY;
+            /// In which order they send to whom; left out, ring for all_reduce, reduce_scatter and all_gather, tree for
+            /// broadcast, direct for all_to_all and moe, stages for pipeline.
+            algorithm: Option<Algorithm>, "", Range::ANY;
+            /// Octets of each rank's buffer: of what it puts in or, with all_gather, has in the end. Of a pipeline those of
+            /// a micro-batch.
+            size: Bytes, "", Range::POSITIVE;
+            /// Hosts of the ranks: a pattern, or names with commas between them in the order of the ranks.
+            ranks: String, "", Range::ANY, Fallback::Text("host*");
+            /// Which rank is on which of these hosts.
+            placement: Placement, "", Range::ANY, Fallback::Text("linear");
+            /// Of placement stride: hosts from one rank to the next.
+            stride: Option<u32>, "", Range::between(1.0, 1e6);
+            /// Shares of the buffer with messages of their own, at once: several queue pairs between two ranks.
+            channels: u32, "", Range::between(1.0, 1e6), Fallback::Text("1");
+            /// Messages that each one is cut into. A chunk leaves when the one before is acknowledged, and is passed on when
+            /// it has come.
+            chunks: u32, "", Range::between(1.0, 1e6), Fallback::Text("1");
+            /// How often the operation is carried out. A rank begins the next round when it has completed the one before.
+            rounds: u32, "", Range::between(1.0, 1e6), Fallback::Text("1");
+            /// How long a rank computes: before each round but the first, before an expert sends its tokens back, and before a
+            /// stage passes a micro-batch on.
+            compute: Span, "", UP_TO_LONGEST, Fallback::Text("0 s");
+            /// Of moe: the expert at rank r, from 0, is chosen in proportion to 1 / (r + 1)^skew; left out, all alike.
+            skew: Option<f64>, "", Range::between(0.0, 10.0);
+            /// Of a pipeline: how many micro-batches; left out, one.
+            microbatches: Option<u32>, "", Range::between(1.0, 1e6);
         },
     }
 }

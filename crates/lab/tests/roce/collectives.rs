@@ -1,7 +1,7 @@
 //! Collective operations: messages that wait for others.
 
 use super::done;
-use qcnlab_lab::{Replication, Scenario};
+use qcnlab_lab::{Control, Data, Options, Outcome, Replication, Scenario, run};
 use qcnlab_units::Instant;
 
 /// Messages between `hosts` hosts at one switch, the rows of a list. A run of 1 ms that drains.
@@ -99,5 +99,143 @@ fn a_message_that_is_due_once_arrivals_have_stopped_never_starts() {
     ] {
         let run = done(&format!("stop_arrivals = \"{stop}\"\n{}", messages(3, rows)));
         assert_eq!((starts(&run), run.done.end.ps()), (expected, end), "{stop}");
+    }
+}
+
+/// A collective operation of `keys` among `hosts` hosts at one switch, as [`messages`] otherwise.
+fn operation(hosts: usize, keys: &str) -> String {
+    let listed = messages(hosts, "");
+    let (head, rest) = listed.split_once("kind = \"roce_list\"").expect("a list of messages");
+    let (frame, rest) = rest.split_once("flows = \"\"\"").expect("its rows");
+    let (_, scheme) = rest.split_once("\"\"\"").expect("their end");
+    format!("{head}kind = \"collective\"\n{frame}{keys}\n{scheme}")
+}
+
+/// The outcome of a scenario, of so many replications, from a seed.
+fn outcome(text: &str, replications: u32, seed: u64) -> Outcome {
+    let scenario = Scenario::parse(text, "operation.toml").unwrap_or_else(|error| panic!("{error}"));
+    let options = Options { seed: Some(seed), replications: Some(replications), ..Options::default() };
+    run(&[scenario], &options, &Control::default()).unwrap().remove(0)
+}
+
+/// The names of the messages, all replications one after the other.
+fn names(outcome: &Outcome) -> Vec<String> {
+    let flows = outcome.table("flows").expect("every run has it");
+    let Data::Word(indices, words) = &flows.columns[1].data else { panic!("the second column has names") };
+    indices.iter().map(|index| words[*index as usize].clone()).collect()
+}
+
+/// Name, octets and start of each message.
+fn sent(text: &str) -> Vec<(String, u64, u64)> {
+    let outcome = outcome(text, 1, 1);
+    let tallies = &outcome.replications[0].done.flows;
+    let names = names(&outcome).into_iter().zip(tallies);
+    names.map(|(name, tally)| (name, tally.total_bytes.expect("a size"), tally.started.ps())).collect()
+}
+
+/// The ring of the list above and the operation are the same messages at the same times.
+#[test]
+fn an_operation_is_the_list_of_its_messages() {
+    for (hosts, octets) in [(2, 20_000), (3, 30_000), (4, 40_000)] {
+        let keys = format!("operation = \"all_reduce\"\nsize = \"{octets} B\"");
+        assert_eq!(sent(&operation(hosts, &keys)), sent(&ring(hosts, 2 * (hosts - 1))));
+    }
+}
+
+/// Six hosts in servers of two: ranks 0 to 2 on the first hosts of the servers, 3 to 5 on the second ones. Written out, the hosts
+/// are ranks in that order. Drawn, each replication has an order of its own, and the seed decides.
+#[test]
+fn ranks_are_on_the_hosts_that_are_asked_for() {
+    let ways = |keys: &str| -> Vec<String> {
+        let line = operation(6, &format!("operation = \"broadcast\"\nalgorithm = \"ring\"\nsize = \"1 KB\"\n{keys}"));
+        sent(&line).into_iter().map(|(name, ..)| name).collect()
+    };
+    let line = |hosts: [u32; 6]| -> Vec<String> {
+        hosts.windows(2).map(|pair| format!("host{}->host{}", pair[0], pair[1])).collect()
+    };
+    assert_eq!(ways(""), line([1, 2, 3, 4, 5, 6]));
+    assert_eq!(ways("placement = \"stride\"\nstride = 2"), line([1, 3, 5, 2, 4, 6]));
+    assert_eq!(ways("placement = \"stride\"\nstride = 4"), line([1, 5, 2, 6, 3, 4]));
+    assert_eq!(ways("ranks = \"host6, host2, host{3..5}, host1\""), line([6, 2, 3, 4, 5, 1]));
+    let random =
+        operation(6, "operation = \"broadcast\"\nalgorithm = \"ring\"\nsize = \"1 KB\"\nplacement = \"random\"");
+    let drawn = |seed| names(&outcome(&random, 3, seed));
+    assert_eq!(drawn(7), drawn(7));
+    assert_ne!(drawn(7), drawn(8));
+    let drawn = drawn(7);
+    assert!(drawn[..5] != drawn[5..10] && drawn[5..10] != drawn[10..]);
+}
+
+/// Rank 1 starts 1 us after rank 0, at 3 us. A part of 10 KB takes 2922.24 ns, as above: it is at rank 1 at 4922.24 ns, and rank 1's
+/// at rank 0 at 5922.24 ns, or up to 4.8 ns later for the answer that leaves before one of its packets. Either rank then computes
+/// for 3 us.
+#[test]
+fn ranks_start_by_stagger_and_compute_between_rounds() {
+    let keys = "operation = \"all_gather\"\nsize = \"20 KB\"\nrounds = 2\ncompute = \"3 us\"\nstagger = \"1 us\"\nstart = \"2 us\"";
+    let run = done(&operation(2, keys));
+    let expected = [Some(2_000_000), Some(3_000_000), Some(8_922_240), Some(7_922_240)];
+    let starts = starts(&run);
+    assert_eq!(starts[..2], expected[..2]);
+    assert!(starts[2].unwrap().abs_diff(expected[2].unwrap()) <= 4_800, "{starts:?}");
+    assert_eq!(starts[3], expected[3]);
+}
+
+/// Arrivals stop for what is drawn or listed. An operation goes on.
+#[test]
+fn an_operation_goes_on_when_arrivals_have_stopped() {
+    let keys = "operation = \"all_reduce\"\nsize = \"40 KB\"\n[[traffic]]\nkind = \"roce_incast\"\nfrom = \"host1\"\nto = \
+                \"host2\"\nsize = \"1 B\"\nsenders = 1\nperiod = \"500 us\"\nframe = \"1048 B\"\ncn_tag = false";
+    let text = format!("stop_arrivals = \"1 us\"\n{}", operation(4, keys));
+    let run = done(&text);
+    assert_eq!(starts(&run).len(), 25);
+    assert!(starts(&run).iter().all(Option::is_some));
+}
+
+#[test]
+fn operations_that_cannot_be_are_refused_with_what_to_do() {
+    let said = |keys: &str| Scenario::parse(&operation(6, keys), "six.toml").expect_err("it cannot be").to_string();
+    let refused = [
+        (
+            "operation = \"all_reduce\"\nsize = \"1 KB\"\nalgorithm = \"tree\"",
+            "algorithm tree does not carry out all_reduce",
+            "use ring or halving_doubling",
+        ),
+        (
+            "operation = \"all_reduce\"\nsize = \"1 KB\"\nalgorithm = \"halving_doubling\"",
+            "and there are 6",
+            "let ranks match 2, 4, 8, .. hosts",
+        ),
+        ("operation = \"all_reduce\"\nsize = \"5 B\"", "a message without octets", "raise size to 6 B or more"),
+        (
+            "operation = \"all_reduce\"\nsize = \"1 KB\"\nranks = \"host3\"",
+            "takes two ranks or more",
+            "let ranks match two hosts",
+        ),
+        ("operation = \"all_reduce\"\nsize = \"1 KB\"\nranks = \"node*\"", "node*", "host"),
+        (
+            "operation = \"all_reduce\"\nsize = \"1 KB\"\nskew = 1.0",
+            "'skew' goes with operation = \"moe\"",
+            "leave skew out",
+        ),
+        (
+            "operation = \"moe\"\nsize = \"1 KB\"\nmicrobatches = 2",
+            "'microbatches' goes with operation = \"pipeline\"",
+            "leave microbatches out",
+        ),
+        (
+            "operation = \"moe\"\nsize = \"1 KB\"\nstride = 2",
+            "'stride' goes with placement = \"stride\"",
+            "leave stride out",
+        ),
+        ("operation = \"moe\"\nsize = \"1 KB\"\nplacement = \"stride\"", "from one rank to the next", "add stride = 8"),
+        (
+            "operation = \"all_reduce\"\nsize = \"1 KB\"\nrounds = 100000",
+            "6000000 messages, and a run may have 1000000",
+            "lower rounds",
+        ),
+    ];
+    for (keys, what, hint) in refused {
+        let message = said(keys);
+        assert!(message.contains(what) && message.contains(hint), "{keys}: {message}");
     }
 }
