@@ -37,6 +37,8 @@ OUTPUTS = {
     ("import flows", "--out"): "writable, and the lists beside it, too",
     ("import htsim", "--out"): "writable, and the lists beside it, too",
     ("import sonic", "--out"): "writable",
+    ("import goal", "--out"): "writable, and the lists beside it, too",
+    ("export goal", "--out"): "a new folder",
     ("export hpcc", "--out"): "a new folder",
     ("export htsim", "--out"): "a new folder",
     ("live run", "--out"): "a new folder",

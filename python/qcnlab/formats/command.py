@@ -201,6 +201,44 @@ def import_sonic(
     told(sonic.convert(files, out, sonic.Options(duration, reaction, byte_reset_unit)), as_json)
 
 
+Network = Annotated[
+    str | None,
+    typer.Option(
+        "--network",
+        metavar="SCENARIO",
+        help="Take network, scheme and transport of a scenario; ranks are its hosts in order.",
+    ),
+]
+
+
+@importing.command("goal")
+def import_goal(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A schedule, text or binary.")],
+    out: Scenario,
+    duration: Duration,
+    network: Network = None,
+    rate: StarRate = None,
+    delay: StarDelay = None,
+    mtu: Mtu = 4096,
+    overhead: Annotated[
+        str,
+        typer.Option(
+            "--overhead", metavar="TIME", help="What a send, and a receive, takes: o of LogGOPS."
+        ),
+    ] = "0 s",
+    as_json: Json = False,
+) -> None:
+    """Read a GOAL schedule, as LogGOPSim and ATLAHS have it.
+
+    Its sends become messages that wait for others; what ranks compute is a delay between them.
+    """
+    from qcnlab.formats.goal import importing as goal
+    from qcnlab.formats.messages import Setup
+
+    options = goal.Options(Setup(duration, rate, delay, mtu), network, overhead)
+    told(goal.convert(file, out, options), as_json)
+
+
 @exporting.command("hpcc")
 def export_hpcc(
     run: Annotated[
@@ -241,6 +279,20 @@ def export_htsim(
     from qcnlab.formats.htsim import exporting as htsim
 
     told(htsim.convert(scenario, out), as_json)
+
+
+@exporting.command("goal")
+def export_goal(
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="A scenario file, or a name.")
+    ],
+    out: Folder,
+    as_json: Json = False,
+) -> None:
+    """Write a GOAL schedule: the messages that a scenario lists, and what they wait for."""
+    from qcnlab.formats.goal import exporting as goal
+
+    told(goal.convert(scenario, out), as_json)
 
 
 def told(report: Report, as_json: bool) -> None:

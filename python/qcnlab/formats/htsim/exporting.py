@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from qcnlab import _core, api
 from qcnlab.folders import NewFolder
-from qcnlab.formats.lines import FormatError
+from qcnlab.formats.listed import Flow, listed
 from qcnlab.formats.report import Report
 from qcnlab.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAMED = re.compile(r"host(0|[1-9][0-9]{0,5})")
 Cause = tuple[int, bool]
 """A flow by its position, and whether its arrival counts (else its acknowledgement)."""
-
-
-class Flow(NamedTuple):
-    """A flow of a list."""
-
-    source: str
-    target: str
-    octets: int
-    start: int
-    """ps; of one that waits, how long after."""
-    id: str
-    after: tuple[str, ...]
 
 
 def convert(source: str, out: Path) -> Report:
@@ -55,22 +38,14 @@ def convert(source: str, out: Path) -> Report:
     FolderError
         If the folder cannot be written.
     """
-    scenario = _core.Scenario.parse(api.load(source).to_toml(), source)
-    whole = json.loads(scenario.to_base_json())
-    hosts = [
-        node["name"] for node in json.loads(scenario.network())["nodes"] if node["role"] == "host"
-    ]
-    report = Report(read=[(source, "a scenario")])
-    flows = _listed(whole["traffic"], report)
-    if not flows:
-        raise FormatError(f"{source}: no traffic of kind list or roce_list: a matrix lists flows")
+    report = Report()
+    flows, numbers = listed(source, "a matrix", report)
     triggers, kept = _triggers(flows, report)
-    numbers = _numbers(hosts)
     with NewFolder(out) as folder:
         _write(folder.path / "flows.cm", flows, kept, triggers, numbers)
         with (folder.path / "nodes.csv").open("w", encoding="utf-8") as file:
             file.write("node,name\n")
-            file.writelines(f"{numbers[host]},{host}\n" for host in hosts)
+            file.writelines(f"{number},{host}\n" for host, number in numbers.items())
     report.written += [
         (str(out / "flows.cm"), f"{counted(len(kept), 'connection')}, times in ps"),
         (str(out / "nodes.csv"), "names of nodes"),
@@ -81,41 +56,6 @@ def convert(source: str, out: Path) -> Report:
     return report
 
 
-def _numbers(hosts: list[str]) -> dict[str, int]:
-    named = [NAMED.fullmatch(host) for host in hosts]
-    if all(named):
-        return {host: int(host.removeprefix("host")) for host in hosts}
-    return {host: number for number, host in enumerate(hosts)}
-
-
-def _listed(entries: list[dict[str, Any]], report: Report) -> list[Flow]:
-    flows: list[Flow] = []
-    for index, entry in enumerate(entries):
-        if not entry["kind"].endswith("list"):
-            report.not_modelled.append(
-                (f"traffic.{index}, kind {entry['kind']}", "not a list: a matrix has listed flows")
-            )
-            continue
-        text = (each for each in entry["flows"].splitlines() if each.strip() and each[0] != "#")
-        for row in csv.DictReader(text, skipinitialspace=True):
-            size, start = (_core.quantity(row[key]) for key in ("size", "start"))
-            if size is None or start is None:
-                raise FormatError(f"'{row['size']}', '{row['start']}': no size and time")
-            after = tuple(f"{index}/{id_}" for id_ in (row.get("after") or "").split())
-            id_ = (row.get("id") or "").strip()
-            flows.append(
-                Flow(
-                    row["from"].strip(),
-                    row["to"].strip(),
-                    round(size[0]),
-                    round(start[0] * 10**12),
-                    f"{index}/{id_}" if id_ else "",
-                    after,
-                )
-            )
-    return flows
-
-
 def _triggers(
     flows: list[Flow], report: Report
 ) -> tuple[dict[frozenset[Cause], int], dict[int, frozenset[Cause]]]:
@@ -124,16 +64,13 @@ def _triggers(
     A flow fires one trigger when it has arrived, and one when it is acknowledged: what waits for
     more is left out, and so is what waits for that.
     """
-    positions = {flow.id: index for index, flow in enumerate(flows) if flow.id}
     triggers: dict[frozenset[Cause], int] = {}
     fired: dict[Cause, frozenset[Cause]] = {}
     kept: dict[int, frozenset[Cause]] = {}
     delayed = shared = lost = 0
-    for index in _in_order(flows, positions):
+    for index in _in_order(flows):
         flow = flows[index]
-        causes = frozenset(
-            (positions[id_], flows[positions[id_]].target == flow.source) for id_ in flow.after
-        )
+        causes = frozenset((each, flows[each].target == flow.source) for each in flow.after)
         if any(position not in kept for position, _ in causes):
             lost += 1
         elif causes and flow.start:
@@ -158,13 +95,13 @@ def _triggers(
     return triggers, kept
 
 
-def _in_order(flows: list[Flow], positions: dict[str, int]) -> list[int]:
+def _in_order(flows: list[Flow]) -> list[int]:
     """Return positions of flows, each after those that it waits for."""
-    open_ = [len(set(flow.after)) for flow in flows]
+    open_ = [len(flow.after) for flow in flows]
     waiters: dict[int, list[int]] = {}
     for index, flow in enumerate(flows):
-        for id_ in set(flow.after):
-            waiters.setdefault(positions[id_], []).append(index)
+        for before in flow.after:
+            waiters.setdefault(before, []).append(index)
     order = [index for index, count in enumerate(open_) if count == 0]
     for index in order:
         for waiter in waiters.get(index, ()):

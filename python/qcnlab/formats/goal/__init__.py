@@ -1,0 +1,1 @@
+"""GOAL schedules of LogGOPSim and ATLAHS: text and binary, read and written."""

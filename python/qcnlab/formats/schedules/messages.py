@@ -1,0 +1,287 @@
+"""Messages of a schedule, and when each may start: after others, and a delay.
+
+What a rank computes stands between its messages as a delay. A message starts when those that it
+waits for are complete and one delay has passed: where the delays differ, it starts here the longest
+of them after all, which is later than there, and how much later at most is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from qcnlab.formats.messages import MOST_MESSAGES
+from qcnlab.formats.schedules.operations import CALC, RECV, SEND, Matches, Position, Rank, match
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MOST_WAITS = 5_000_000
+Terms = tuple[int, dict[int, int]]
+"""When something happens: a time, and delays after messages are complete; the latest counts."""
+
+
+@dataclass
+class Message:
+    """A message between two ranks.
+
+    Attributes
+    ----------
+    source, target : int
+        Ranks.
+    octets : int
+        More than 0.
+    delay : int
+        How long after those that it waits for it starts, or when, ps.
+    after : dict
+        The messages that it waits for, by their positions, each with the delay that it asks for.
+    position : tuple
+        Rank and operation.
+    """
+
+    source: int
+    target: int
+    octets: int
+    delay: int
+    after: dict[int, int]
+    position: Position
+
+
+@dataclass
+class Schedule:
+    """The messages of all ranks.
+
+    Attributes
+    ----------
+    messages : list of Message
+        In the order of ranks and operations.
+    matches : Matches
+        Which receive takes which message.
+    own : int
+        Messages from a rank to itself, which are none here.
+    empty : int
+        Messages without octets, which have one here.
+    late : int
+        Messages that start later than there, because they wait for several with different delays.
+    latest : int
+        How much later at most, ps.
+    idle : int
+        Ranks whose computation no message waits for.
+    """
+
+    messages: list[Message]
+    matches: Matches
+    own: int = 0
+    empty: int = 0
+    late: int = 0
+    latest: int = 0
+    idle: int = 0
+    _waits: int = field(default=0, repr=False)
+
+
+def schedule(ranks: Sequence[Rank], overhead: int = 0) -> Schedule:
+    """Return the messages of ranks and what each waits for.
+
+    Parameters
+    ----------
+    ranks : sequence of Rank
+        Rank 0 and on.
+    overhead : int, default 0
+        What sending, and receiving, takes of a rank's time, ps (LogGOPS: o).
+
+    Raises
+    ------
+    FormatError
+        If a receive has no send, operations wait in a circle, or there are too many messages.
+    """
+    matches = match(ranks)
+    numbers: dict[Position, int] = {}
+    out = Schedule([], matches)
+    for number, rank in enumerate(ranks):
+        for at, kind in enumerate(rank.kinds):
+            if kind != SEND:
+                continue
+            if rank.peers[at] == number:
+                out.own += 1
+                continue
+            if len(out.messages) == MOST_MESSAGES:
+                raise rank.fault(at, f"a run can have {MOST_MESSAGES} messages: leave some out")
+            numbers[number, at] = len(out.messages)
+            octets = rank.sizes[at]
+            out.empty += octets == 0
+            message = Message(number, rank.peers[at], max(octets, 1), 0, {}, (number, at))
+            out.messages.append(message)
+    for number, rank in enumerate(ranks):
+        _Walk(number, rank, numbers, out, overhead).walk()
+    _refuse_circles(ranks, out.messages)
+    return out
+
+
+class _Walk:
+    """The operations of one rank, in an order in which each comes after those it waits for."""
+
+    def __init__(
+        self,
+        number: int,
+        rank: Rank,
+        numbers: dict[Position, int],
+        out: Schedule,
+        overhead: int,
+    ) -> None:
+        self.number, self.rank, self.numbers, self.out = number, rank, numbers, out
+        self.overhead = overhead
+        self.start: dict[int, Terms] = {}
+        self.end: dict[int, Terms] = {}
+
+    def walk(self) -> None:
+        """Note what each message of the rank waits for."""
+        rank = self.rank
+        last = 0
+        for at in self.order():
+            ends = [self.end[each] for each in rank.after.get(at, ())]
+            ends += [self.start[each] for each in rank.begun.get(at, ())]
+            start = _latest(ends)
+            self.start[at] = start
+            self.end[at] = self.after(at, start)
+            if rank.kinds[at] == CALC and rank.sizes[at]:
+                last = at + 1
+        if last and not self.number_of_sends(last):
+            self.out.idle += 1
+
+    def number_of_sends(self, first: int) -> int:
+        """Return how many messages the rank sends from an operation on."""
+        return sum(kind == SEND for kind in self.rank.kinds[first:])
+
+    def after(self, at: int, start: Terms) -> Terms:
+        """Return when an operation ends that starts at `start`."""
+        rank, out = self.rank, self.out
+        if rank.kinds[at] == CALC:
+            return _later(start, rank.sizes[at])
+        if rank.kinds[at] == RECV:
+            send = out.matches.sends[self.number, at]
+            if send[0] == self.number:
+                return _latest([start, _later(self.start[send[1]], 2 * self.overhead)])
+            return _latest([start, (0, {self.numbers[send]: self.overhead})])
+        begins = _later(start, self.overhead)
+        if rank.peers[at] == self.number:
+            return begins
+        number = self.numbers[self.number, at]
+        self.settle(out.messages[number], begins)
+        return 0, {number: 0}
+
+    def settle(self, message: Message, begins: Terms) -> None:
+        """Say what a message waits for: those that others of them imply are left out."""
+        out = self.out
+        earliest, after = begins
+        if len(after) > 1:
+            after = self.needed(after)
+        message.after = after
+        out._waits += len(after)
+        if out._waits > MOST_WAITS:
+            raise self.rank.fault(
+                message.position[1],
+                f"messages wait for others more than {MOST_WAITS} times: too often",
+            )
+        message.delay = max(earliest, *after.values()) if after else earliest
+        excess = message.delay - min(after.values()) if after else 0
+        if excess:
+            out.late += 1
+            out.latest = max(out.latest, excess)
+
+    def needed(self, after: dict[int, int]) -> dict[int, int]:
+        """Return waits without those that another of them implies, because its sender waited."""
+        implied = set()
+        for each, delay in after.items():
+            message = self.out.messages[each]
+            if message.source == self.number:
+                start = message.delay + delay
+                implied |= {
+                    other
+                    for other in message.after
+                    if other != each and other in after and after[other] <= start
+                }
+        return {each: delay for each, delay in after.items() if each not in implied}
+
+    def order(self) -> list[int]:
+        """Return the operations so that each comes after those that it waits for."""
+        rank, own = self.rank, dict[int, int]()
+        for at, kind in enumerate(rank.kinds):
+            if kind == RECV:
+                source, send = self.out.matches.sends[self.number, at]
+                if source == self.number:
+                    own[at] = send
+        open_ = [0] * len(rank.kinds)
+        waiters: dict[int, list[int]] = {}
+        for at in range(len(rank.kinds)):
+            befores = rank.waits(at) + ([own[at]] if at in own else [])
+            open_[at] = len(befores)
+            for each in befores:
+                waiters.setdefault(each, []).append(at)
+        order = [at for at, count in enumerate(open_) if count == 0]
+        for at in order:
+            for waiter in waiters.get(at, ()):
+                open_[waiter] -= 1
+                if open_[waiter] == 0:
+                    order.append(waiter)
+        if len(order) < len(open_):
+            at = _in_circle(open_, rank, own)
+            raise rank.fault(at, "the operation waits for itself, through others: break the circle")
+        return order
+
+
+def _in_circle(open_: list[int], rank: Rank, own: dict[int, int]) -> int:
+    """Return an operation that waits for itself: those before one that stays open lead there."""
+    at = next(at for at, count in enumerate(open_) if count)
+    seen: set[int] = set()
+    while at not in seen:
+        seen.add(at)
+        befores = rank.waits(at) + ([own[at]] if at in own else [])
+        at = next(each for each in befores if open_[each])
+    return at
+
+
+def _latest(terms: list[Terms]) -> Terms:
+    if not terms:
+        return 0, {}
+    first = terms[0]
+    if all(each is first for each in terms):
+        return first
+    earliest = max(each[0] for each in terms)
+    after = dict(first[1])
+    for each in terms[1:]:
+        for message, delay in each[1].items():
+            if delay >= after.get(message, 0):
+                after[message] = delay
+    return earliest, after
+
+
+def _later(terms: Terms, delay: int) -> Terms:
+    if delay == 0:
+        return terms
+    return terms[0] + delay, {message: each + delay for message, each in terms[1].items()}
+
+
+def _refuse_circles(ranks: Sequence[Rank], messages: list[Message]) -> None:
+    open_ = [len(message.after) for message in messages]
+    waiters: dict[int, list[int]] = {}
+    for number, message in enumerate(messages):
+        for before in message.after:
+            waiters.setdefault(before, []).append(number)
+    free = [number for number, count in enumerate(open_) if count == 0]
+    for number in free:
+        for waiter in waiters.get(number, ()):
+            open_[waiter] -= 1
+            if open_[waiter] == 0:
+                free.append(waiter)
+    if len(free) == len(messages):
+        return
+    number = next(number for number, count in enumerate(open_) if count)
+    seen: set[int] = set()
+    while number not in seen:
+        seen.add(number)
+        number = next(before for before in messages[number].after if open_[before])
+    rank, at = messages[number].position
+    raise ranks[rank].fault(
+        at,
+        "the message waits for itself, through messages of other ranks: they would stand still",
+    )
