@@ -34,14 +34,21 @@ def carried_out(folder: Path) -> dict[str, tuple[int, str]]:
     return out
 
 
+def squeezed(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines() if not line.startswith("-")]
+
+
 def test_the_page_does_what_it_says(tmp_path: Path) -> None:
     told = carried_out(tmp_path)
-    text = GUIDE.read_text(encoding="utf-8")
-    code, printed = told["qcnlab import sonic fabric/clean -o fabric.toml"]
-    assert code == 0
-    shown = [" ".join(line.split()) for line in printed.splitlines()]
-    page = next(block.text for block in blocks(GUIDE) if "not modelled" in block.text)
-    for line in page.splitlines():
-        if not line.startswith("-"):
-            assert " ".join(line.split()) in shown
-    assert told["qcnlab run fabric.toml"][0] == 0
+    assert {line: code for line, (code, _) in told.items()} == {
+        "qcnlab import sonic fabric/clean -o fabric.toml": 0,
+        "qcnlab run fabric.toml": 0,
+        "qcnlab lint fabric/mistakes": 1,
+        "qcnlab lint fabric/clean": 0,
+    }
+    printed = [line for _, output in told.values() for line in squeezed(output)]
+    texts = [block.text for block in blocks(GUIDE) if block.language == "text"]
+    assert len(texts) == 3
+    for line in squeezed("".join(texts)):
+        assert line in printed
+    assert told["qcnlab lint fabric/mistakes"][1].count(": error: ") == 7

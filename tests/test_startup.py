@@ -67,6 +67,7 @@ STARTS: dict[str, tuple[int, int, set[str]]] = {
     "plot nowhere": (2, 220, HEAVY),
     "deadlock no-such-scenario": (2, 195, HEAVY),
     f"deadlock {STAR}": (0, 195, HEAVY),
+    "lint nowhere": (2, 205, HEAVY),
     "mib nowhere": (2, 190, HEAVY),
     "frames nowhere": (2, 195, HEAVY),
     "lab no-such-scenario": (2, 185, HEAVY),

@@ -1,0 +1,1 @@
+"""Whether the configurations of a fabric fit together."""
