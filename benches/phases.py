@@ -34,29 +34,29 @@ RUNS = {
 }
 PHASES = {
     "pending events": r"sim/src/wheel\.rs",
-    "dispatch": r"sim/src/(ids|engine/(mod|schedule|stepping|changes))\.rs",
+    "dispatch": r"sim/src/(ids|engine/(mod|schedule|stepping|changes|by_traffic))\.rs",
     "sources, limiters": (
-        r"sim/src/(engine/(sending|lazy|replaying)|source|replay|rate_limiter|adapter|sender)\.rs"
+        r"sim/src/(engine/(sending|lazy|passing|replaying)|source|replay|rate_limiter|adapter|sender)\.rs"
         r"|schemes/src/driver/"
     ),
     "ports, links": (
-        r"sim/src/(engine/(hop|network|services|domain|failures|trimming)|port|frame|path_choice|reps|wred)"
+        r"sim/src/(engine/(arriving|hop|enqueueing|network|domain|failures|losses|trimming)|port|frame|path_choice|reps|wred)"
         r"\.rs"
     ),
     "priority queues": (
-        r"sim/src/(engine/(transmission|scheduling)|priority_queues|deficit_round_robin|heads_share)\.rs"
+        r"sim/src/(engine/(starting|transmission|scheduling)|priority_queues|deficit_round_robin|heads_share)\.rs"
     ),
     "pauses, input buffers": (
-        r"sim/src/(engine/(pausing|deadlock|input_accounting|shared_memory|watching)|input_buffer"
+        r"sim/src/(engine/(pausing|pause_effect|deadlock|freeing|input_accounting|shared_memory|watching)|input_buffer"
         r"|shared_buffer|watchdog)\.rs"
     ),
     "TCP, RoCE": (
         r"sim/src/(tcp/|roce/|connection|queue_pair|packets|arrived|engine/(transport|queue_pairs|dependencies))"
     ),
-    "signals": r"sim/src/engine/(signals|control_frames|probing)\.rs",
+    "signals": r"sim/src/engine/(signals|signalling|control_frames|probing)\.rs",
     "schemes": r"crates/schemes/",
     "records": (
-        r"sim/src/(recorder|trace|audit|departure|engine/(recording|finish|ending|capturing))\.rs"
+        r"sim/src/(recorder|trace|audit|departure|engine/(recording|sampling|finish|ending|capturing))\.rs"
         r"|crates/lab/"
     ),
     "units": r"crates/units/",

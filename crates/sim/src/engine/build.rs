@@ -3,18 +3,17 @@
 mod network;
 mod senders;
 
+use super::Engine;
 use super::changes::changes;
 use super::dependencies::Dependencies;
 use super::domain::Domain;
+use super::ending::RunEnd;
 use super::recording::Recording;
 use super::schedule::{Event, Schedule, Sizes, Spacing};
-use super::signals::Signalling;
-use super::{Ending, Engine};
+use super::signalling::Signalling;
 use crate::ids::{FlowId, Id, IdVec, PortId};
-use crate::plan::{FlowPlan, Plan, PortPlan, Ties, Traffic};
-use crate::recorder::Recorder;
+use crate::plan::{Plan, PortPlan, Ties, Traffic};
 use crate::source::Source;
-use crate::trace::{Counters, Tally};
 use crate::wheel::Wheel;
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{Dice, Purpose};
@@ -37,20 +36,8 @@ impl Engine {
         let check_every = if matches!(plan.scheme, Config::Foreign(_)) { CHECK_FOREIGN_EVERY } else { CHECK_EVERY };
         let mut engine = Engine {
             schedule: Schedule::new(Sizes::default(), Spacing::default()),
-            signalling: Signalling {
-                feedback: plan.feedback,
-                notification_points: plan.flows.iter().map_while(|_| plan.scheme.notification_point()).collect(),
-                in_flight: senders.limiters.iter().map(|_| Default::default()).collect(),
-                control_frames: IdVec::new(),
-                free: Vec::new(),
-            },
-            recording: Recording {
-                recorder: Recorder::new(plan.record, plan.flows.len(), sinks, longest_last_link(plan)),
-                counters: Counters::default(),
-                tallies: plan.flows.iter().map(tally).collect(),
-                flows: plan.flows.clone(),
-                sampled: (0..).zip(&plan.ports).filter(|(_, p)| p.recorded).map(|(n, _)| PortId::new(n)).collect(),
-            },
+            signalling: Signalling::new(plan, senders.limiters.len()),
+            recording: Recording::new(plan, sinks, longest_last_link(plan)),
             network,
             senders,
             domain: plan.domain.as_ref().map(|domain| Box::new(Domain::new(domain))),
@@ -59,11 +46,7 @@ impl Engine {
             check_every,
             attend_every: check_every,
             capture: None,
-            end: plan.end,
-            stop: plan.end,
-            ending: Ending::Time,
-            drains: plan.drains,
-            open_flows: plan.flows.iter().filter(|flow| flow.traffic.total().is_some()).count(),
+            run_end: RunEnd::new(plan),
         };
         engine.find_defended(plan);
         engine.choose_lazy(plan);
@@ -148,26 +131,16 @@ impl Engine {
             }
         }
         self.schedule_replays();
-        let record = self.recording.recorder.record();
-        if record.queue_every > Span::ZERO {
+        if self.recording.queue_every() > Span::ZERO {
             self.schedule.set(Event::QueueSample, Instant::ZERO);
         }
-        if record.rates_every > Span::ZERO {
+        if self.recording.rates_every() > Span::ZERO {
             self.schedule.set(Event::RateSample, Instant::ZERO);
         }
         if self.network.inputs.iter().any(|input| input.pause.is_some()) {
             self.schedule.set(Event::DeadlockCheck, Instant::ZERO + Engine::DEADLOCK_CHECK_EVERY);
         }
     }
-}
-
-fn tally(flow: &FlowPlan) -> Tally {
-    let total = match &flow.traffic {
-        Traffic::Saturated { total, .. } => total.map(Bytes::get),
-        Traffic::Constant { .. } | Traffic::Fed | Traffic::Replayed => None,
-        Traffic::Tcp { .. } | Traffic::Roce { .. } => None,
-    };
-    Tally::new(total)
 }
 
 /// Events are as far apart as frames that enter a link anywhere, if everybody sends as much as the links on the way can

@@ -7,6 +7,7 @@
 
 use super::Engine;
 use super::schedule::Event;
+use super::signalling::{ControlFrame, SignalOf};
 use crate::departure::{DataFacts, Departure, FrameFacts, SignalFacts};
 use crate::frame::{Frame, flag};
 use crate::ids::{FlowId, Id, IdVec, LimiterId, PortId, QueuesId};
@@ -122,7 +123,7 @@ impl Engine {
             return ControlFlow::Continue(());
         }
         for port in self.network.ports.ids() {
-            self.network.update_queue(self.end, port);
+            self.network.update_queue(self.run_end.at(), port);
             for position in 0..self.network.ports[port].on_the_wire().count() {
                 self.capture_frame(port, position as u32);
             }
@@ -133,7 +134,7 @@ impl Engine {
                 self.capture_pause(queues, takes_effect, pause);
             }
         }
-        let end = self.end;
+        let end = self.run_end.at();
         self.capture.as_mut().map_or(ControlFlow::Continue(()), |capture| capture.hand_out(end, sink))
     }
 
@@ -177,7 +178,6 @@ impl Engine {
     }
 
     fn facts_of(&self, frame: Frame) -> FrameFacts {
-        use super::signals::ControlFrame;
         let mut flow = data_facts(self.network.flow_of(&frame), &frame);
         let (mut negative, mut echo) = (false, false);
         if frame.is(flag::SEGMENT | flag::ACK)
@@ -194,13 +194,13 @@ impl Engine {
         if !frame.is(flag::CONTROL) {
             return FrameFacts::Data(flow);
         }
-        match self.signalling.control_frames[frame.carries()] {
+        match *self.signalling.carried(&frame) {
             ControlFrame::Head(packet) => {
                 let number = self.network.packets.get(packet).number;
                 FrameFacts::Data(DataFacts { number, segment: true, ..flow })
             }
             ControlFrame::Probe(probe) => FrameFacts::Probe { flow, probe },
-            ControlFrame::Signal { signal, sampled, sampled_at } => FrameFacts::Signal(SignalFacts {
+            ControlFrame::Signal(SignalOf { signal, sampled, sampled_at }) => FrameFacts::Signal(SignalFacts {
                 signal,
                 sampled: data_facts(self.network.flow_of(&sampled), &sampled),
                 sampled_at: sampled_at.number(),
@@ -241,7 +241,10 @@ impl Engine {
     /// A signal that travelled as `frame` has reached the host of its limiter.
     #[cold]
     pub(super) fn capture_heard(&mut self, now: Instant, frame: &Frame, of: SignalOf) {
-        let (flow, host) = (self.network.flow_of(&of.sampled), self.host_port(self.limiter_of(frame)));
+        let (flow, host) = (
+            self.network.flow_of(&of.sampled),
+            self.host_port(self.senders.flows[self.network.flow_of(frame)].limiter),
+        );
         let Some(capture) = self.capture.as_mut().filter(|capture| capture.ports[host]) else { return };
         let facts = SignalFacts {
             signal: of.signal,
@@ -256,13 +259,6 @@ impl Engine {
     fn host_port(&self, limiter: LimiterId) -> PortId {
         self.senders.flows[self.senders.limiters[limiter].last_flow].port
     }
-}
-
-/// A signal, and the frame that it answers.
-pub(super) struct SignalOf {
-    pub(super) signal: Signal,
-    pub(super) sampled: Frame,
-    pub(super) sampled_at: PortId,
 }
 
 fn data_facts(flow: FlowId, frame: &Frame) -> DataFacts {

@@ -46,7 +46,7 @@ impl Engine {
             }
             if stuck.len() == before {
                 let circle = self.network.circle(now, &stuck);
-                return self.end_now(now, circle);
+                return self.run_end.end_now(now, circle);
             }
         }
     }
@@ -191,7 +191,7 @@ mod tests {
             }
         }
         engine.check_deadlock(now);
-        engine.ending
+        engine.run_end.ending().clone()
     }
 
     /// The links of the hosts only wait for the circle, and are not needed for it. One link alone waits for nobody.

@@ -81,7 +81,7 @@ impl Engine {
     fn abandon(&mut self, now: Instant, flow: FlowId) {
         let mut lost = vec![flow];
         while let Some(flow) = lost.pop() {
-            self.close_flow(now);
+            self.run_end.close_flow(now);
             for (_, number) in self.dependencies.waiters.remove(&flow).into_iter().flatten() {
                 let waiting = &mut self.dependencies.waiting[number as usize];
                 lost.extend(waiting.open.take().map(|_| waiting.flow));

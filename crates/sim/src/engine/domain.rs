@@ -6,22 +6,29 @@
 
 use super::Engine;
 use crate::frame::{Frame, flag};
-use crate::ids::{Id, IdVec, LimiterId, PortId};
+use crate::ids::{FlowId, Id, IdVec, LimiterId, PortId};
 use crate::plan::{DomainPlan, DomainPort, Plan};
 use crate::port::FarEnd;
-use qcnlab_units::Instant;
 
 /// The domain of a run.
 pub(super) struct Domain {
     pub(super) ports: IdVec<PortId, DomainPort>,
     /// For each flow the limiter that hears messages without CN-TAG; `None` where its host has no reaction points.
-    untagged: Vec<Option<LimiterId>>,
+    untagged: IdVec<FlowId, Option<LimiterId>>,
 }
 
 impl Domain {
     pub(super) fn new(plan: &DomainPlan) -> Domain {
         let untagged = plan.untagged.iter().map(|limiter| limiter.map(LimiterId::new));
         Domain { ports: plan.ports.iter().copied().collect(), untagged: untagged.collect() }
+    }
+
+    /// The limiter that hears a message about `sampled`, a frame of `flow`. With a CN-TAG it is `own`, the limiter that
+    /// paced the frame, without one the limiter that answers for the frame's priority. `None` if its host has no
+    /// reaction points.
+    pub(super) fn hearing_limiter(&self, flow: FlowId, own: LimiterId, sampled: &Frame) -> Option<LimiterId> {
+        let untagged = self.untagged[flow]?;
+        Some(if sampled.is(flag::CN_TAGGED) { own } else { untagged })
     }
 }
 
@@ -65,23 +72,6 @@ impl Engine {
             frame.clear(flag::CONTROLLED);
         }
         frame
-    }
-
-    /// The limiter that hears a message about `sampled`. With a CN-TAG it is the limiter that paced the frame, without
-    /// one the limiter that answers for the frame's priority. `None` if its host has no reaction points.
-    pub(super) fn hearing_limiter(&self, sampled: &Frame) -> Option<LimiterId> {
-        let own = self.limiter_of(sampled);
-        let Some(domain) = &self.domain else { return Some(own) };
-        let untagged = domain.untagged[self.network.flow_of(sampled).number() as usize]?;
-        Some(if sampled.is(flag::CN_TAGGED) { own } else { untagged })
-    }
-
-    /// A message reaches the host of the frame that it is about.
-    pub(super) fn message_received(&mut self, now: Instant, sampled: &Frame, signal: &qcnlab_schemes::Signal) {
-        match self.hearing_limiter(sampled) {
-            Some(limiter) => self.on_signal(now, limiter, signal),
-            None => self.recording.counters.messages_ignored += 1,
-        }
     }
 }
 

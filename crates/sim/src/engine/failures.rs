@@ -6,6 +6,7 @@
 //! end sends XOFF anew where that still holds. A host holds back its own frames until its link is back.
 
 use super::Engine;
+use super::recording::Counted;
 use super::schedule::Event;
 use crate::frame::{Frame, flag};
 use crate::ids::{FlowId, PathId, PortId, QueuesId};
@@ -69,12 +70,12 @@ impl Engine {
         queues.pauses_in_flight.clear();
         self.network.ports[id].go_down();
         while let Some(frame) = self.network.ports[id].lose_on_the_wire() {
-            self.recording.counters.link_drops += u64::from(!frame.is(flag::NOT_DATA));
+            self.count_link_drop(&frame);
             self.lose(now, id, &frame);
         }
         for position in 0..self.network.queues[queues_id].queues.len() {
             while let Some(frame) = self.network.queues[queues_id].take_waiting(position) {
-                self.recording.counters.link_drops += u64::from(!frame.is(flag::NOT_DATA));
+                self.count_link_drop(&frame);
                 self.lose_waiting(now, id, queues_id, position, frame);
             }
             let queue = &self.network.queues[queues_id].queues[position];
@@ -97,6 +98,12 @@ impl Engine {
         }
         self.network.ports[id].lose_waiting(frame.octets());
         self.lose(now, id, &frame);
+    }
+
+    fn count_link_drop(&mut self, frame: &Frame) {
+        if !frame.is(flag::NOT_DATA) {
+            self.recording.count(Counted::LinkDrop);
+        }
     }
 
     fn lose(&mut self, now: Instant, id: PortId, frame: &Frame) {

@@ -1,12 +1,12 @@
 //! The end of a run: the last bins, the totals, the audit.
 
 use super::network::{Counting, Network, PortCp};
-use super::recording::Recording;
-use super::signals::{ControlFrame, Signalling};
+use super::recording::NetworkTotals;
+use super::signalling::UnderWay;
 use super::{Engine, Finished, Halt};
 use crate::audit::{self, Violation};
 use crate::frame::{Frame, flag};
-use crate::ids::{ControlFrameId, Id, IdVec, NodeId, PortId, QueuesId};
+use crate::ids::{Id, IdVec, NodeId, PortId, QueuesId};
 use crate::input_buffer::InputBuffer;
 use crate::plan::PauseScope;
 use crate::port::Port;
@@ -17,48 +17,35 @@ use crate::source::Source;
 use crate::trace::{FlowTally, PointTally, RoceTally, Tally, TcpTally, Trace};
 use qcnlab_schemes::driver::EndedPause;
 use qcnlab_units::{Bytes, Instant};
-use std::collections::VecDeque;
 
 impl Engine {
     /// Closes the last bins, sums the totals and checks them.
     pub(super) fn finish(mut self, observer: &mut dyn FnMut(&Trace)) -> Result<Finished, Halt> {
-        self.update_senders(self.end);
-        self.count_all_delivered(self.end);
+        self.update_senders(self.run_end.at());
+        self.count_all_delivered(self.run_end.at());
         self.count_departed();
         self.record_last_pauses();
-        let recording = &mut self.recording;
-        recording.recorder.finish(self.end);
-        recording.recorder.show(observer);
-        let counters = &mut recording.counters;
-        for tally in recording.tallies.iter() {
-            counters.frames_sent += tally.sent;
-            counters.frames_delivered += tally.delivered;
-            counters.frames_dropped += tally.dropped;
-            counters.frames_refused += tally.refused;
-        }
-        counters.pause_frames = self.network.queues.iter().map(|queues| queues.pause_frames_sent).sum();
-        counters.storm_frames = self.network.queues.iter().map(|queues| queues.storm_frames_sent).sum();
-        counters.frame_hops = self.network.ports.iter().map(|port| port.count.accepted_frames).sum();
+        self.recording.close(self.run_end.at(), self.network.totals(), observer);
         self.audit()?;
-        let flows = self.senders.flows.iter().zip(self.recording.tallies.iter());
+        let flows = self.senders.flows.iter().zip(self.recording.tallies().iter());
         let flows = flows.map(|(sender, tally)| totals(sender, tally)).collect();
         let points = self.network.cps.iter().map(|cp| self.network.point_tally(cp)).collect();
-        let limiters = self.senders.limiters.iter().map(|limiter| limiter.driver.tally(self.end)).collect();
-        let Recording { recorder, counters, .. } = self.recording;
-        let (end, ending) = (self.end, self.ending);
-        Ok(Finished { trace: recorder.into_trace(), counters, flows, points, limiters, end, ending })
+        let limiters = self.senders.limiters.iter().map(|limiter| limiter.driver.tally(self.run_end.at())).collect();
+        let (trace, counters) = self.recording.into_results();
+        let (end, ending) = (self.run_end.at(), self.run_end.ending().clone());
+        Ok(Finished { trace, counters, flows, points, limiters, end, ending })
     }
 
     /// Puts what left its last port by the end, and is still on the wire, into the bins.
     fn count_departed(&mut self) {
         for id in self.network.ports.ids() {
-            self.network.update_queue(self.end, id);
+            self.network.update_queue(self.run_end.at(), id);
             let port = &self.network.ports[id];
             for frame in port.on_the_wire().filter(|frame| !frame.is(flag::NOT_DATA)) {
                 let path = self.network.routes.paths[frame.path()];
                 if frame.hop() + 1 == path.len {
                     let left = frame.arrival - port.delay().ps();
-                    self.recording.recorder.count_departed(path.sink, path.member, left, frame.octets());
+                    self.recording.on_departed(&path, left, frame.octets());
                 }
             }
         }
@@ -68,8 +55,8 @@ impl Engine {
     fn record_last_pauses(&mut self) {
         for queues in self.network.queues.ids() {
             let port = self.network.queues[queues].port;
-            for (class, (since, end, because)) in self.network.last_pauses(queues, self.end) {
-                self.recording.recorder.on_pause(since, end, port, class, because);
+            for (class, pause) in self.network.last_pauses(queues, self.run_end.at()) {
+                self.recording.on_pause(port, class, pause);
             }
         }
     }
@@ -79,7 +66,7 @@ impl Engine {
         let promised: Vec<u64> = self.network.inputs.iter().map(allowance).collect();
         for node in self.network.nodes.ids() {
             if self.network.nodes[node].counting == Counting::ByAllowance {
-                self.network.recount(self.end, node);
+                self.network.recount(self.run_end.at(), node);
             }
         }
         let network = &self.network;
@@ -107,13 +94,11 @@ impl Engine {
         network.audit_shared_buffers(&promised)?;
         let flow_of = |frame: &Frame| network.flow_of(frame);
         let recording = &self.recording;
-        let names = recording.flows.iter().map(|flow| flow.name.as_str());
-        audit::flows(names, &recording.tallies, flow_of, network.ports.iter(), network.queues.iter())?;
-        let in_flight: usize = self.signalling.in_flight.iter().map(VecDeque::len).sum();
-        let (signals, probes, heads) = self.signalling.carried();
-        audit::signals(&recording.counters, in_flight as u64 + signals, probes)?;
-        audit::heads(&recording.counters, heads)?;
-        audit::acks(&recording.counters, network.ports.iter(), network.queues.iter())?;
+        audit::flows(recording.names(), recording.tallies(), flow_of, network.ports.iter(), network.queues.iter())?;
+        let UnderWay { signals, probes, heads } = self.signalling.under_way();
+        audit::signals(recording.counters(), signals, probes)?;
+        audit::heads(recording.counters(), heads)?;
+        audit::acks(recording.counters(), network.ports.iter(), network.queues.iter())?;
         self.audit_packets(heads)
     }
 
@@ -144,7 +129,7 @@ impl Engine {
         for input in network.inputs.iter() {
             totals[network.links[input.port].to].dropped += input.dropped_bytes;
         }
-        for (sender, tally) in self.senders.flows.iter().zip(self.recording.tallies.iter()) {
+        for (sender, tally) in self.senders.flows.iter().zip(self.recording.tallies().iter()) {
             totals[network.links[sender.port].from].sent += tally.sent_bytes;
             let last = network.routes.last_port(sender.first_path);
             totals[network.links[last].to].received += tally.delivered_bytes;
@@ -154,6 +139,15 @@ impl Engine {
 }
 
 impl Network {
+    /// What its ports and queues have counted.
+    fn totals(&self) -> NetworkTotals {
+        NetworkTotals {
+            pause_frames: self.queues.iter().map(|queues| queues.pause_frames_sent).sum(),
+            storm_frames: self.queues.iter().map(|queues| queues.storm_frames_sent).sum(),
+            frame_hops: self.ports.iter().map(|port| port.count.accepted_frames).sum(),
+        }
+    }
+
     /// The pauses of a port that are in force at `now`, or were the last of their class and are not recorded. A pause
     /// of the whole link is one, without a class.
     pub(super) fn last_pauses(
@@ -210,20 +204,6 @@ impl Network {
             discarded,
             sent: cp.sent,
         }
-    }
-}
-
-impl Signalling {
-    /// How many signals, probes and heads of packets are carried by control frames.
-    fn carried(&self) -> (u64, u64, u64) {
-        let mut free: IdVec<ControlFrameId, bool> = self.control_frames.iter().map(|_| false).collect();
-        self.free.iter().for_each(|id| free[*id] = true);
-        let carried = self.control_frames.iter().zip(free.iter()).filter(|(_, free)| !**free);
-        carried.fold((0, 0, 0), |(signals, probes, heads), (control, _)| match control {
-            ControlFrame::Signal { .. } => (signals + 1, probes, heads),
-            ControlFrame::Probe(_) => (signals, probes + 1, heads),
-            ControlFrame::Head(_) => (signals, probes, heads + 1),
-        })
     }
 }
 

@@ -1,72 +1,15 @@
-//! A frame's hop: off a link, through its input buffer, past the congestion point, into the next queue.
+//! A frame comes to a port: into its queue, and past the congestion point there.
 
 use super::Engine;
-use super::network::Network;
-use super::schedule::Event;
+use super::recording::Counted;
 use crate::frame::{Frame, flag};
 use crate::ids::{Id, InputId, PortCpId, PortId, QueuesId};
 use crate::plan::{PauseRule, PauseTarget};
-use crate::port::{FarEnd, Fifo, Mode};
+use crate::port::{Fifo, Mode};
 use qcnlab_schemes::{Arrival, CongestionPoint, CpAction, CpFastPath, CpId, Queue};
 use qcnlab_units::{Bytes, Instant};
 
 impl Engine {
-    /// The oldest frame on a link reaches its far end.
-    #[inline]
-    pub(super) fn arrive(&mut self, now: Instant, id: PortId) {
-        let mut port = &mut self.network.ports[id];
-        if port.minds_arrivals() {
-            self.network.update_queue(now, id);
-            port = &mut self.network.ports[id];
-        }
-        if let Mode::Lazy(lazy) = port.mode()
-            && port.ring().is_empty()
-        {
-            let mut frame = self.cross_empty_link(now, id, lazy.sender);
-            let port = &mut self.network.ports[id];
-            let left = now.ps() - port.delay().ps();
-            let admitted = port.admit_unseen(&mut frame);
-            return self.arrived(now, id, frame, left, admitted);
-        }
-        let mut frame = port.take_arrived();
-        frame.clear(flag::BUFFERED);
-        let left = now.ps() - port.delay().ps();
-        let admitted = port.admit_unseen(&mut frame);
-        if let Some(next) = port.next_arrival() {
-            self.schedule.set(Event::Arrival(id), next);
-        } else if let Some(flow) = port.lazy_sender() {
-            self.schedule_lazy_arrival(flow);
-        }
-        self.arrived(now, id, frame, left, admitted);
-    }
-
-    /// A frame that left a port at `left` is at the far end of its link, which has admitted it without a look or not yet.
-    #[inline(always)]
-    fn arrived(&mut self, now: Instant, id: PortId, mut frame: Frame, left: u64, admitted: bool) {
-        if !admitted {
-            match self.admit_or_defend(now, id, frame) {
-                Some(admitted) => frame = admitted,
-                None => return,
-            }
-        }
-        if frame.is(flag::CONTROL) {
-            return self.control_arrived(now, frame);
-        }
-        let path = self.network.routes.paths[frame.path()];
-        if let Some(next) = self.network.routes.move_on(&path, &mut frame) {
-            return self.forward(now, next, frame);
-        }
-        if frame.is(flag::REVERSE) {
-            return self.came_back(now, &path, frame);
-        }
-        if self.recording.deliver(now, &path, left, frame.octets()) {
-            self.close_flow(now);
-        }
-        if frame.is(flag::SEGMENT) || self.signalling.notifies() {
-            self.receive(now, path.flow, frame);
-        }
-    }
-
     /// A data frame or an acknowledgement arrives at a port's queue.
     #[inline(always)]
     pub(super) fn forward(&mut self, now: Instant, id: PortId, frame: Frame) {
@@ -127,7 +70,7 @@ impl Engine {
 
     /// Whether a congestion point does not see arrivals, or only counts this one and need not be shown the queue.
     #[inline(always)]
-    fn counts_only(&mut self, cp: PortCpId, frame: &Frame, admitted: bool) -> bool {
+    pub(super) fn counts_only(&mut self, cp: PortCpId, frame: &Frame, admitted: bool) -> bool {
         !self.network.cps[cp].sees_arrivals || self.counts_arrival(cp, frame, admitted)
     }
 
@@ -138,57 +81,17 @@ impl Engine {
         self.network.cps[cp].cp.count_only(frame.is(flag::CONTROLLED), admitted, size)
     }
 
-    /// A frame is at the far end of a defended link, or of one whose input buffer has no allowance left for it; `None` if
-    /// that discards it.
-    #[inline(never)]
-    fn admit_or_defend(&mut self, now: Instant, id: PortId, mut frame: Frame) -> Option<Frame> {
-        let far_end = self.network.ports[id].far_end();
-        let admitted = match far_end {
-            FarEnd::Buffer(input) | FarEnd::DefendedBuffer(input) => self.admit(now, id, input, &mut frame),
-            FarEnd::Node | FarEnd::Defended | FarEnd::CountingSink => true,
-        };
-        if far_end.is_defended() {
-            frame = self.cross_defence(id, frame);
-        }
-        if admitted {
-            return Some(frame);
-        }
-        self.show_discarded(now, frame);
-        None
-    }
-
-    /// Shows a frame that a full input memory discarded to the congestion point of the queue that it was on its way to.
-    #[cold]
-    fn show_discarded(&mut self, now: Instant, mut frame: Frame) {
-        if frame.is(flag::NOT_DATA) {
-            return;
-        }
-        let path = self.network.routes.paths[frame.path()];
-        frame.advance_hop();
-        if frame.hop() >= path.len {
-            return;
-        }
-        let next = self.network.routes.ports[(path.start + u32::from(frame.hop())) as usize];
-        let cp = match self.network.ports[next].mode() {
-            Mode::Fifo(fifo) => fifo.cp,
-            Mode::Queues(queues) => self.network.queues[queues].of_class(frame.class()).cp,
-            Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => None,
-        };
-        if let Some(cp) = cp
-            && !self.counts_only(cp, &frame, false)
-        {
-            self.network.update_queue(now, next);
-            let len = match self.network.ports[next].mode() {
-                Mode::Queues(queues) => Bytes::new(self.network.queues[queues].of_class(frame.class()).octets),
-                _ => self.network.ports[next].queue_len(),
-            };
-            self.show_arrival(now, next, cp, frame, len, false);
-        }
-    }
-
     /// Shows an arrival to the congestion point of its queue, and does what that asks for.
     #[inline(always)]
-    fn show_arrival(&mut self, now: Instant, id: PortId, cp: PortCpId, frame: Frame, len: Bytes, admitted: bool) {
+    pub(super) fn show_arrival(
+        &mut self,
+        now: Instant,
+        id: PortId,
+        cp: PortCpId,
+        frame: Frame,
+        len: Bytes,
+        admitted: bool,
+    ) {
         let port = &self.network.ports[id];
         let arrival = Arrival {
             flow: qcnlab_schemes::FlowId(self.network.flow_of(&frame).number()),
@@ -213,110 +116,14 @@ impl Engine {
         }
     }
 
-    /// Queues a frame; returns false when it does not fit.
-    pub(super) fn enqueue(&mut self, now: Instant, id: PortId, frame: Frame) -> bool {
-        match self.network.ports[id].mode() {
-            Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => {
-                self.enqueue_plain(now, id, frame);
-                true
-            }
-            Mode::Fifo(_) => self.enqueue_fifo(now, id, frame),
-            Mode::Queues(queues) => {
-                let refused = self.network.queues[queues].guarded && self.network.refuses(id, queues, &frame);
-                !refused && self.enqueue_by_class(now, id, queues, frame)
-            }
-        }
-    }
-
-    /// Queues a frame at a plain port.
-    #[inline(always)]
-    fn enqueue_plain(&mut self, now: Instant, id: PortId, frame: Frame) {
-        let mut port = &mut self.network.ports[id];
-        if matches!(port.far_end(), FarEnd::CountingSink) {
-            if port.ring().is_full() {
-                self.make_room(now, id);
-                port = &mut self.network.ports[id];
-            }
-            port.enqueue_plain(now, frame);
-        } else if let Some(arrival) = port.enqueue_plain(now, frame) {
-            self.schedule.set(Event::Arrival(id), arrival);
-        }
-    }
-
-    /// Queues a frame at a first-in first-out port.
-    #[inline(always)]
-    pub(super) fn enqueue_fifo(&mut self, now: Instant, id: PortId, frame: Frame) -> bool {
-        let mut port = &mut self.network.ports[id];
-        if !port.surely_fits(frame.octets()) {
-            self.network.update_queue(now, id);
-            port = &mut self.network.ports[id];
-        }
-        if !port.admit_fifo(frame.octets()) {
-            return false;
-        }
-        // Where a congestion point stamps telemetry, no departure is ignored.
-        let starts = port.ignored_up_to() == 0 && port.queue_len().get() == frame.octets();
-        if matches!(port.far_end(), FarEnd::CountingSink) {
-            if port.ring().is_full() {
-                self.make_room(now, id);
-                port = &mut self.network.ports[id];
-            }
-            port.transmit(now, frame);
-        } else if let Some(arrival) = port.transmit(now, frame) {
-            self.schedule.set(Event::Arrival(id), arrival);
-        }
-        if starts {
-            self.network.stamp_first(now, id);
-        }
-        true
-    }
-
-    /// Counts what has reached a counting sink, and has the full ring of its link grow if that frees too little.
-    pub(super) fn make_room(&mut self, now: Instant, id: PortId) {
-        self.count_delivered(now, id);
-        self.network.ports[id].ring_mut().reserve_half();
-    }
-
-    #[inline(always)]
-    fn enqueue_by_class(&mut self, now: Instant, id: PortId, queues: QueuesId, frame: Frame) -> bool {
-        let Network { ports, queues: of_ports, inputs, routes, .. } = &mut self.network;
-        let of_port = &mut of_ports[queues];
-        if !ports[id].admit(of_port.of_class(frame.class()).octets, frame.octets()) {
-            of_port.of_class_mut(frame.class()).dropped_frames += 1;
-            return false;
-        }
-        let input = of_port.counts(&frame).then(|| inputs[routes.input_of(&frame)].position);
-        of_port.enqueue(frame, input);
-        if of_port.is_idle() {
-            self.start_transmission(now, queues);
-        }
-        true
-    }
-
     /// Counts a data frame that a queue has not taken, if a watchdog or a link that is down is to blame.
     #[cold]
     fn count_why_dropped(&mut self, id: PortId, queues: QueuesId, frame: &Frame) {
-        let counters = &mut self.recording.counters;
         if self.network.queues[queues].drops(frame.class()) {
-            counters.watchdog_drops += 1;
+            self.recording.count(Counted::WatchdogDrop);
         } else if self.network.ports[id].is_down() {
-            counters.link_drops += 1;
+            self.recording.count(Counted::LinkDrop);
         }
-    }
-
-    /// A frame does not fit the queue of a port.
-    #[cold]
-    fn drop_frame(&mut self, now: Instant, id: PortId, frame: &Frame) {
-        if frame.is(flag::NOT_DATA) { self.drop_control(now, *frame) } else { self.drop_data(now, id, frame) }
-    }
-
-    /// A data frame does not fit the queue of a port.
-    #[cold]
-    fn drop_data(&mut self, now: Instant, id: PortId, frame: &Frame) {
-        if frame.is(flag::BUFFERED) {
-            self.free(now, frame);
-        }
-        self.lose_data(now, id, frame);
     }
 
     /// Pauses the link that a frame came in over, or others too, if it found a long output queue and that is the rule.

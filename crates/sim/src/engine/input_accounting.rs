@@ -37,7 +37,11 @@ impl Engine {
             self.network.start_counting(node);
         }
         if let Some(shared) = self.network.inputs[input].shared {
-            return self.admit_shared(now, port, input, shared, frame);
+            let admitted = self.admit_shared(now, port, input, shared, frame);
+            if !admitted {
+                self.lose_at_input(now, port, frame);
+            }
+            return admitted;
         }
         if self.network.inputs[input].admit_safe(frame.link_class(), frame.octets()) {
             return true;
@@ -55,34 +59,11 @@ impl Engine {
     }
 
     /// A frame finds no room in a node's memory.
-    pub(super) fn lose_at_input(&mut self, now: Instant, port: PortId, frame: &Frame) {
+    fn lose_at_input(&mut self, now: Instant, port: PortId, frame: &Frame) {
         if frame.is(flag::NOT_DATA) {
             self.lose_control(*frame);
         } else if !self.trim_at_input(now, port, frame) {
             self.lose_data(now, port, frame);
-        }
-    }
-
-    /// Frees the buffer of a frame that has left its node or was dropped there.
-    pub(super) fn free(&mut self, now: Instant, frame: &Frame) {
-        self.free_at(now, self.network.routes.input_of(frame), frame);
-    }
-
-    /// As [`free`](Engine::free), of the buffer of `input`, which holds the frame.
-    #[inline(always)]
-    pub(super) fn free_at(&mut self, now: Instant, input: InputId, frame: &Frame) {
-        let node = self.network.links[self.network.inputs[input].port].to;
-        match self.network.nodes[node].counting {
-            Counting::EachFrame => {}
-            Counting::ByAllowance => return,
-        }
-        let buffer = &mut self.network.inputs[input];
-        if let Some(shared) = buffer.shared {
-            return self.free_shared(now, input, shared, frame);
-        }
-        buffer.release(frame.link_class(), frame.octets());
-        if let Some(group) = buffer.xon_due(frame.link_class()) {
-            self.send_xon(now, input, group);
         }
     }
 }
@@ -170,39 +151,6 @@ impl Network {
             {
                 act(&mut self.inputs[input], self.ports[ingress].allowance_mut());
             }
-        }
-    }
-
-    /// Updates the queues of a node's outputs, and with them what its inputs hold.
-    #[inline(always)]
-    pub(super) fn update_outputs(&mut self, now: Instant, node: NodeId) {
-        // While something is paused all outputs have an event at the end of each transmission.
-        if self.nodes[node].paused_groups == 0 {
-            self.update_computing(now, node);
-        }
-    }
-
-    #[cold]
-    fn update_computing(&mut self, now: Instant, node: NodeId) {
-        for output in 0..self.nodes[node].computing.len() {
-            let output = self.nodes[node].computing[output];
-            if matches!(self.ports[output].mode(), Mode::Fifo(_)) {
-                self.update_queue(now, output);
-            }
-        }
-    }
-
-    /// Frees the buffers of the frames that have left a first-in first-out port. Nobody waits for that: the node has
-    /// sent no XOFF.
-    pub(super) fn free_departed(&mut self, now: Instant, id: PortId) {
-        let port = &mut self.ports[id];
-        while port.next_departed(now).is_some() {
-            let frame = port.last_departed();
-            if !frame.is(flag::BUFFERED) {
-                continue;
-            }
-            frame.clear(flag::BUFFERED);
-            self.inputs[self.routes.input_of(frame)].release_departed(frame, &mut self.shared_buffers);
         }
     }
 }

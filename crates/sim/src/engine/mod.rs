@@ -1,7 +1,7 @@
 //! The loop: take the earliest event, let one component act, ask what is next.
 //!
 //! An [`Engine`] holds a schedule and four parts: the [network](network), the [senders](sending), what is
-//! [signalled](signals) back, and what is [recorded](recording). Each component has at most one pending event of each
+//! [signalled](signalling) back, and what is [recorded](recording). Each component has at most one pending event of each
 //! kind; [`Event`] lists the kinds in the order in which they happen at one instant.
 //!
 //! Within a kind the order is [drawn](crate::Ties::Drawn) for each instant, from the names of components. It makes a
@@ -20,7 +20,9 @@
 //! a queue is updated before it is read. Some releases and arrivals need no event either (see [`lazy`]).
 //! A byte counter acts inside the transmission that exhausts it.
 
+mod arriving;
 mod build;
+mod by_traffic;
 mod capturing;
 mod changes;
 mod control_frames;
@@ -28,22 +30,30 @@ mod deadlock;
 mod dependencies;
 mod domain;
 mod ending;
+mod enqueueing;
 mod failures;
 mod finish;
+mod freeing;
 mod hop;
 mod input_accounting;
 mod lazy;
+mod losses;
 mod network;
+mod passing;
+mod pause_effect;
 mod pausing;
 mod probing;
 mod queue_pairs;
 mod recording;
 mod replaying;
+mod sampling;
 mod schedule;
 mod scheduling;
 mod sending;
 mod shared_memory;
+mod signalling;
 mod signals;
+mod starting;
 mod stepping;
 #[cfg(test)]
 mod tests;
@@ -62,13 +72,14 @@ use changes::NetworkChange;
 use dependencies::Dependencies;
 use domain::Domain;
 pub use ending::Ending;
+use ending::RunEnd;
 use network::Network;
 use qcnlab_schemes::driver::LimiterTally;
 use qcnlab_units::{Instant, Span};
 use recording::Recording;
 use schedule::{Event, Schedule};
 use sending::Senders;
-use signals::Signalling;
+use signalling::Signalling;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -137,14 +148,7 @@ pub struct Engine {
     /// What is captured, in a captured run.
     capture: Option<Box<Capture>>,
     /// When the run ends, as far as is known now, and why.
-    end: Instant,
-    ending: Ending,
-    /// When the loop stops: at the end, or where the present [step](stepping) does.
-    stop: Instant,
-    /// Whether it ends with its last open flow.
-    drains: bool,
-    /// Flows with an end that have not come to it and still may. Only a run that drains counts each end.
-    open_flows: usize,
+    run_end: RunEnd,
 }
 
 impl Engine {
@@ -189,7 +193,7 @@ impl Engine {
     }
 
     fn run_attended(mut self, mut attendants: Attendants<'_>) -> Result<Finished, Halt> {
-        let planned = self.end;
+        let planned = self.run_end.at();
         self.go_on(&mut attendants)?;
         let Attendants { control, observer, sink, at } = attendants;
         control.done_ps.fetch_add(planned.since(at).ps(), Ordering::Relaxed);
@@ -202,16 +206,19 @@ impl Engine {
 
     /// Does what is due before the loop's stop, and ends the transmissions that end then.
     fn go_on(&mut self, attendants: &mut Attendants<'_>) -> Result<(), Halt> {
-        let mut until_attended = self.attend_every - (self.recording.counters.events & (self.attend_every - 1));
+        // Events are counted where the loop attends, and where it stops.
+        let mut uncounted = self.attend_every - (self.recording.events() & (self.attend_every - 1));
+        let mut until_attended = uncounted;
         while let Some((now, entity)) = self.schedule.next() {
-            if now >= self.stop && !(now == self.stop && self.schedule.is_transmission_end(entity)) {
+            if now >= self.run_end.stop() && !(now == self.run_end.stop() && self.schedule.is_transmission_end(entity))
+            {
                 self.schedule.put_back(now, entity);
                 break;
             }
-            self.recording.counters.events += 1;
             until_attended -= 1;
             if until_attended == 0 {
-                until_attended = self.attend_every;
+                self.recording.count_events(uncounted);
+                (uncounted, until_attended) = (self.attend_every, self.attend_every);
                 let event = self.schedule.event(entity);
                 self.attend(now, event, attendants)?;
             }
@@ -233,6 +240,7 @@ impl Engine {
                 Event::RateSample => self.sample_rates(now),
             }
         }
+        self.recording.count_events(uncounted - until_attended);
         Ok(())
     }
 
@@ -242,7 +250,7 @@ impl Engine {
         if self.capture_event(now, event, attendants.sink).is_break() {
             return Err(Halt::Cancelled);
         }
-        if self.recording.counters.events & (self.check_every - 1) != 0 {
+        if self.recording.events() & (self.check_every - 1) != 0 {
             return Ok(());
         }
         if attendants.control.cancel.load(Ordering::Relaxed) {
@@ -251,7 +259,7 @@ impl Engine {
         attendants.control.done_ps.fetch_add(now.since(attendants.at).ps(), Ordering::Relaxed);
         attendants.at = now;
         self.count_all_delivered(now);
-        self.recording.recorder.show_so_far(now, attendants.observer);
+        self.recording.show_so_far(now, attendants.observer);
         Ok(())
     }
 }

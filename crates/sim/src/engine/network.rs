@@ -277,6 +277,39 @@ impl Network {
         }
     }
 
+    /// Frees the buffers of the frames that have left a first-in first-out port. Nobody waits for that: the node has
+    /// sent no XOFF.
+    fn free_departed(&mut self, now: Instant, id: PortId) {
+        let port = &mut self.ports[id];
+        while port.next_departed(now).is_some() {
+            let frame = port.last_departed();
+            if !frame.is(flag::BUFFERED) {
+                continue;
+            }
+            frame.clear(flag::BUFFERED);
+            self.inputs[self.routes.input_of(frame)].release_departed(frame, &mut self.shared_buffers);
+        }
+    }
+
+    /// Updates the queues of a node's outputs, and with them what its inputs hold.
+    #[inline(always)]
+    pub(super) fn update_outputs(&mut self, now: Instant, node: NodeId) {
+        // While something is paused all outputs have an event at the end of each transmission.
+        if self.nodes[node].paused_groups == 0 {
+            self.update_computing(now, node);
+        }
+    }
+
+    #[cold]
+    fn update_computing(&mut self, now: Instant, node: NodeId) {
+        for output in 0..self.nodes[node].computing.len() {
+            let output = self.nodes[node].computing[output];
+            if matches!(self.ports[output].mode(), Mode::Fifo(_)) {
+                self.update_queue(now, output);
+            }
+        }
+    }
+
     /// Shows each departure to the congestion point of the queue, and has it free the buffer of its frame if it does.
     fn show_departed(&mut self, now: Instant, id: PortId, cp: PortCpId) {
         let Network { ports, cps, packets, inputs, shared_buffers, routes, .. } = self;
@@ -423,6 +456,12 @@ impl Network {
     #[inline]
     pub(super) fn reverse_of(&self, port: PortId) -> PortId {
         self.links[port].reverse.expect("a link that something travels back over has two directions")
+    }
+
+    /// Counts a frame that is not data where it starts.
+    pub(super) fn count_control_sent(&mut self, frame: &Frame) {
+        let node = self.node_of(frame);
+        self.nodes[node].control_sent += frame.octets();
     }
 
     /// The node at which a frame that travels in reverse, or starts, is.

@@ -1,9 +1,8 @@
-//! PAUSE and PFC: when a node pauses the links into it, and what a pause frame does at the other end.
+//! PAUSE and PFC: when a node pauses the links into it, and which classes a pause frame stops.
 
 use super::Engine;
 use super::schedule::Event;
 use crate::ids::{InputId, PortId, QueuesId};
-use crate::port::Mode;
 use crate::priority_queues::PauseFrame;
 use qcnlab_units::Instant;
 
@@ -76,35 +75,6 @@ impl Engine {
         }
     }
 
-    /// The oldest pause frame that left `sender` takes effect at the other end of the link.
-    pub(super) fn apply_pause(&mut self, now: Instant, sender: QueuesId) {
-        let queues = &mut self.network.queues[sender];
-        let Some((_, frame)) = queues.pauses_in_flight.pop_front() else { return };
-        if let Some((next, _)) = queues.pauses_in_flight.front() {
-            self.schedule.set(Event::PauseEffect(sender), Instant::from_ps(*next));
-        }
-        let port = self.network.reverse_of(self.network.queues[sender].port);
-        let mode = self.network.ports[port].mode();
-        match mode {
-            Mode::Lazy(sole) => self.send_lazily(now, sole.sender),
-            Mode::Alone(_) => {}
-            Mode::Plain | Mode::Fifo(_) | Mode::Queues(_) => self.use_priority_queues(now, port),
-        }
-        let Some(id) = self.network.ports[port].queues() else { return };
-        self.pause_classes(now, id, frame);
-        self.tell_paused(now, port, frame);
-        let queues = &self.network.queues[id];
-        if let Mode::Lazy(sole) | Mode::Alone(sole) = mode {
-            self.network.ports[port].paused_until = queues.queues[0].pause.until();
-            match mode {
-                Mode::Lazy(_) => self.schedule_lazy_arrival(sole.sender),
-                _ => self.link_changed(now, sole.sender),
-            }
-        } else if queues.is_idle() {
-            self.start_transmission(now, id);
-        }
-    }
-
     /// Pauses or resumes the classes that a pause frame addresses, and records the pauses that end.
     pub(super) fn pause_classes(&mut self, now: Instant, id: QueuesId, frame: PauseFrame) {
         let queues = &mut self.network.queues[id];
@@ -123,9 +93,9 @@ impl Engine {
             }
             let ended = queue.pause.apply(now.ps(), until, frame.quanta == 0, frame.because);
             // A pause of the whole link is one row.
-            if let Some((since, end, because)) = ended.filter(|_| position == 0 || !whole_link) {
+            if let Some(ended) = ended.filter(|_| position == 0 || !whole_link) {
                 let class = if whole_link { None } else { Some(queue.class) };
-                self.recording.recorder.on_pause(since, end, queues.port, class, because);
+                self.recording.on_pause(queues.port, class, ended);
             }
         }
     }

@@ -1,7 +1,8 @@
 //! Probes: from reaction points along the path of their flow, past every congestion point on it.
 
 use super::Engine;
-use super::signals::ControlFrame;
+use super::recording::Counted;
+use super::signalling::{ControlFrame, Leg};
 use crate::frame::{Frame, Parts, flag};
 use crate::ids::{FlowId, LimiterId, PathId, PortId};
 use crate::plan::Feedback;
@@ -12,15 +13,16 @@ impl Engine {
     /// Sends the probes that a reaction point has.
     pub(super) fn send_probes(&mut self, now: Instant, limiter: LimiterId) {
         while let Some(probe) = self.senders.limiters[limiter].driver.rp.take_probe(now) {
-            self.recording.counters.probes_sent += 1;
+            self.recording.count(Counted::ProbeSent);
             let sender = &self.senders.flows[self.senders.limiters[limiter].last_flow];
             let (path, class) = (sender.first_path, sender.class);
-            match self.signalling.feedback {
+            match self.signalling.feedback() {
                 Feedback::Ideal => self.probe_ideally(now, path, probe),
                 Feedback::Frames { size, .. } => {
                     // In the class of its flow: it measures the queue that the flow's frames wait in.
-                    let frame = self.control_frame(ControlFrame::Probe(probe), size, class, path, 0, 0);
-                    self.count_control_sent(&frame);
+                    let leg = Leg { size, class, path, hop: 0, direction: 0 };
+                    let frame = self.signalling.frame(ControlFrame::Probe(probe), leg);
+                    self.network.count_control_sent(&frame);
                     self.forward_probe(now, frame);
                 }
             }
@@ -30,20 +32,20 @@ impl Engine {
     /// A probe arrives at the next port of its path.
     pub(super) fn forward_probe(&mut self, now: Instant, frame: Frame) {
         let port = self.network.routes.ports_of(frame.path())[usize::from(frame.hop())];
-        let ControlFrame::Probe(mut probe) = self.signalling.control_frames[frame.carries()] else {
+        let ControlFrame::Probe(mut probe) = *self.signalling.carried(&frame) else {
             unreachable!("only probes travel forward");
         };
         if let Some(signal) = self.show_probe(now, port, frame.path(), &mut probe) {
             let node = self.network.links[port].from;
             self.network.nodes[node].control_received += frame.octets();
-            self.signalling.take(frame.carries());
-            self.recording.counters.probes_ended += 1;
+            self.signalling.take(&frame);
+            self.recording.count(Counted::ProbeEnded);
             if frame.is(flag::BUFFERED) {
                 self.free(now, &frame);
             }
             return self.send_signal(now, port, frame, signal);
         }
-        self.signalling.control_frames[frame.carries()] = ControlFrame::Probe(probe);
+        self.signalling.replace(&frame, ControlFrame::Probe(probe));
         if !self.enqueue(now, port, frame) {
             self.drop_control(now, frame);
         }
@@ -70,12 +72,12 @@ impl Engine {
     }
 
     fn answer_to_probe(&mut self, now: Instant, flow: FlowId, probe: &Probe) -> Option<Signal> {
-        self.signalling.notification_points.get_mut(flow)?.on_probe(now, probe)
+        self.signalling.notification_point(flow)?.on_probe(now, probe)
     }
 
     /// Ideal feedback: a probe sees every queue as it is now; the answer arrives after the propagation of both ways.
     fn probe_ideally(&mut self, now: Instant, id: PathId, mut probe: Probe) {
-        self.recording.counters.probes_ended += 1;
+        self.recording.count(Counted::ProbeEnded);
         let path = self.network.routes.paths[id];
         let mut propagation = Span::ZERO;
         for hop in 0..u32::from(path.len) {
@@ -93,8 +95,7 @@ impl Engine {
 
     fn answer_ideally(&mut self, now: Instant, port: PortId, path: PathId, propagation: Span, signal: Signal) {
         let flow = self.network.routes.paths[path].flow;
-        self.recording.counters.messages_sent += 1;
-        self.recording.recorder.on_message(now, port, flow, signal);
+        self.recording.on_message(now, port, flow, signal);
         let limiter = self.senders.flows[flow].limiter;
         let at = now + propagation + propagation;
         if self.capture.is_some() {
@@ -102,6 +103,6 @@ impl Engine {
             let probe = Parts { path, tag: 0, size: 0, limited_by: 0, hop: 0, class, flags: flag::CONTROL };
             self.capture_ideal(now, port, &Frame::new(probe), at, signal);
         }
-        self.signalling.deliver_at(&mut self.schedule, at, limiter, signal);
+        self.deliver_ideally(at, limiter, signal);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::network::Path;
+use super::recording::Counted;
 use super::schedule::Event;
 use crate::frame::{Frame, Parts, flag};
 use crate::ids::{FlowId, Id, PacketId, PathId, PortId};
@@ -33,65 +34,6 @@ impl Engine {
         match &mut self.senders.flows[flow].source {
             Source::Roce(pair) => pair,
             _ => unreachable!("packets belong to queue pairs"),
-        }
-    }
-
-    /// The next packet of a queue pair passes its limiter at `at`.
-    #[inline(never)]
-    pub(super) fn pass_packet(&mut self, at: Instant, flow: FlowId) -> Frame {
-        let Engine { network, senders, recording, schedule, .. } = self;
-        let sender = &mut senders.flows[flow];
-        let id = sender.limiter;
-        let limiter = &mut senders.limiters[id];
-        let (frame, timer) = sender.next_packet(at, flow, limiter, &mut network.packets);
-        if let Some(timer) = timer {
-            schedule.set(Event::TransportTimer(flow), timer);
-        }
-        recording.on_sent(flow, frame.octets());
-        if limiter.driver.saw_last
-            && let Some(wake) = limiter.driver.changed_wake()
-        {
-            schedule.set(Event::RpWake(id), wake);
-        }
-        frame
-    }
-
-    /// A queue pair that is alone on its link sends a packet, now or when its pacer and the link allow.
-    #[inline(never)]
-    pub(super) fn release_packet(&mut self, now: Instant, flow: FlowId) {
-        let Engine { network, senders, recording, schedule, .. } = self;
-        let sender = &mut senders.flows[flow];
-        let (limiter_id, port_id) = (sender.limiter, sender.port);
-        let limiter = &mut senders.limiters[limiter_id];
-        let port = &mut network.ports[port_id];
-        let Some(at) = sender.next_release(now, limiter, port) else { return };
-        if at > now {
-            return schedule.set(Event::Release(limiter_id), at);
-        }
-        let (frame, timer) = sender.next_packet(now, flow, limiter, &mut network.packets);
-        if let Some(timer) = timer {
-            schedule.set(Event::TransportTimer(flow), timer);
-        }
-        recording.on_sent(flow, frame.octets());
-        if limiter.driver.saw_last
-            && let Some(wake) = limiter.driver.changed_wake()
-        {
-            schedule.set(Event::RpWake(limiter_id), wake);
-        }
-        let next = if matches!(port.mode(), Mode::Plain | Mode::Alone(_)) && !senders.probe {
-            if let Some(arrival) = port.enqueue_plain(now, frame) {
-                schedule.set(Event::Arrival(port_id), arrival);
-            }
-            sender.next_release(now, limiter, port)
-        } else {
-            self.forward(now, port_id, frame);
-            if self.senders.probe {
-                self.send_probes(now, limiter_id);
-            }
-            self.next_release(now, flow)
-        };
-        if let Some(at) = next {
-            self.schedule.set(Event::Release(limiter_id), at);
         }
     }
 
@@ -134,7 +76,7 @@ impl Engine {
     /// it back.
     #[inline]
     fn is_held_back(&mut self, now: Instant, flow: FlowId) -> bool {
-        let Some(np) = self.signalling.notification_points.get_mut(flow) else { return false };
+        let Some(np) = self.signalling.notification_point(flow) else { return false };
         if !np.shapes_acknowledgements() {
             return false;
         }
@@ -172,7 +114,7 @@ impl Engine {
             network.packets.grant(id, credit);
         }
         let Path { len: hop, destination, .. } = network.routes.paths[path];
-        recording.counters.acks_sent += 1;
+        recording.count(Counted::AckSent);
         network.nodes[destination].control_sent += u64::from(size);
         let flags = flag::REVERSE | flag::ACK;
         let ack = Frame::new(Parts { path, tag: id.number(), size, class, hop, flags, limited_by: 0 });
@@ -183,6 +125,21 @@ impl Engine {
         };
         if !admitted {
             self.drop_control(now, ack);
+        }
+    }
+
+    /// The head of a packet reaches the receiver, which asks for the packet.
+    pub(super) fn head_received(&mut self, now: Instant, flow: FlowId, packet: PacketId) {
+        self.recording.count(Counted::HeadEnded);
+        let number = self.network.packets.get(packet).number;
+        let pair = self.queue_pair(flow);
+        let reply = pair.receiver.on_head(now, number);
+        if let Some(older) = pair.unanswered.newest.replace(packet) {
+            self.network.packets.end(older);
+        }
+        match reply {
+            Reply::Trimmed(_) => self.acknowledge(now, flow, AckKind::Trimmed),
+            _ => self.acknowledge(now, flow, AckKind::Positive),
         }
     }
 
@@ -230,7 +187,7 @@ impl Engine {
         self.network.packets.end(id);
         if told.completes {
             self.flow_completed(now, flow, CompletesAt::Sender);
-            self.close_flow(now);
+            self.run_end.close_flow(now);
         }
         self.schedule_pair_timer(flow);
         if !told.frees_nothing {
@@ -320,14 +277,6 @@ impl Engine {
     fn schedule_pair_timer(&mut self, flow: FlowId) {
         if let Some(at) = self.queue_pair(flow).changed_timer() {
             self.schedule.set(Event::TransportTimer(flow), at);
-        }
-    }
-
-    /// A frame that may be a RoCE packet or its acknowledgement is lost.
-    pub(super) fn end_packet(&mut self, frame: &Frame) {
-        let flow = self.network.flow_of(frame);
-        if frame.is(flag::SEGMENT | flag::ACK) && matches!(self.senders.flows[flow].source, Source::Roce(_)) {
-            self.network.packets.end(frame.packet());
         }
     }
 }

@@ -1,28 +1,118 @@
-//! Recording: totals of the run and of each flow, and samples.
+//! Recording: totals of the run and of each flow, and rows. It is told what happened, and asks nobody.
 
-use super::Engine;
 use super::network::Path;
-use super::schedule::Event;
-use crate::ids::{FlowId, Id, IdVec, PortId};
-use crate::plan::FlowPlans;
+use crate::ids::{FlowId, Id, IdVec, PortId, SinkId};
+use crate::plan::{FlowPlan, FlowPlans, Plan, Traffic};
 use crate::recorder::Recorder;
-use crate::source::Source;
-use crate::trace::{Counters, DropKind, Tally};
-use qcnlab_schemes::ReactionPoint;
-use qcnlab_units::{Instant, Span};
+use crate::trace::{Counters, DropKind, Tally, Trace};
+use qcnlab_schemes::driver::EndedPause;
+use qcnlab_schemes::{Gauge, Signal};
+use qcnlab_units::{Bytes, Instant, Span};
 
 /// What a run writes down.
 pub(super) struct Recording {
-    pub(super) recorder: Recorder,
-    pub(super) counters: Counters,
-    pub(super) tallies: IdVec<FlowId, Tally>,
+    recorder: Recorder,
+    counters: Counters,
+    tallies: IdVec<FlowId, Tally>,
     /// Where their names are.
-    pub(super) flows: FlowPlans,
+    flows: FlowPlans,
     /// The ports whose queues are sampled.
-    pub(super) sampled: Vec<PortId>,
+    sampled: Vec<PortId>,
+}
+
+/// What is only counted, one at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    /// An acknowledgement that a receiver sent.
+    AckSent,
+    /// An acknowledgement that reached its sender.
+    AckHeard,
+    /// An acknowledgement that was lost.
+    AckLost,
+    /// A message that reached a reaction point.
+    MessageHeard,
+    /// A message whose host has no reaction points.
+    MessageIgnored,
+    /// A message that was lost.
+    MessageLost,
+    /// A probe that a reaction point sent.
+    ProbeSent,
+    /// A probe that was answered, heard or lost.
+    ProbeEnded,
+    /// A reaction point that took silence for bandwidth.
+    Alarm,
+    /// An alarm although a congestion point had no bandwidth.
+    FalseAlarm,
+    /// A data frame lost because its link was down.
+    LinkDrop,
+    /// A data frame that a watchdog dropped.
+    WatchdogDrop,
+    /// A storm of pauses that a watchdog noticed.
+    StormDetected,
+    /// A storm that it took for over.
+    StormEnded,
+    /// A packet that was cut to its head.
+    PacketTrimmed,
+    /// A head that was received or lost.
+    HeadEnded,
+}
+
+/// Totals that the network's own parts count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NetworkTotals {
+    pub(super) pause_frames: u64,
+    pub(super) storm_frames: u64,
+    pub(super) frame_hops: u64,
 }
 
 impl Recording {
+    /// Nothing recorded. `sinks` lists, for each last port, the flows that end there; a frame is counted at most `lag`
+    /// after it left one.
+    pub(super) fn new(plan: &Plan, sinks: IdVec<SinkId, Vec<FlowId>>, lag: Span) -> Recording {
+        Recording {
+            recorder: Recorder::new(plan.record, plan.flows.len(), sinks, lag),
+            counters: Counters::default(),
+            tallies: plan.flows.iter().map(tally).collect(),
+            flows: plan.flows.clone(),
+            sampled: (0..).zip(&plan.ports).filter(|(_, p)| p.recorded).map(|(n, _)| PortId::new(n)).collect(),
+        }
+    }
+
+    /// Counts one more of its kind.
+    #[inline(always)]
+    pub(super) fn count(&mut self, what: Counted) {
+        let counters = &mut self.counters;
+        let counter = match what {
+            Counted::AckSent => &mut counters.acks_sent,
+            Counted::AckHeard => &mut counters.acks_heard,
+            Counted::AckLost => &mut counters.acks_lost,
+            Counted::MessageHeard => &mut counters.messages_heard,
+            Counted::MessageIgnored => &mut counters.messages_ignored,
+            Counted::MessageLost => &mut counters.messages_lost,
+            Counted::ProbeSent => &mut counters.probes_sent,
+            Counted::ProbeEnded => &mut counters.probes_ended,
+            Counted::Alarm => &mut counters.alarms,
+            Counted::FalseAlarm => &mut counters.false_alarms,
+            Counted::LinkDrop => &mut counters.link_drops,
+            Counted::WatchdogDrop => &mut counters.watchdog_drops,
+            Counted::StormDetected => &mut counters.storms_detected,
+            Counted::StormEnded => &mut counters.storms_ended,
+            Counted::PacketTrimmed => &mut counters.packets_trimmed,
+            Counted::HeadEnded => &mut counters.heads_ended,
+        };
+        *counter += 1;
+    }
+
+    /// Counts so many more events of the loop.
+    pub(super) fn count_events(&mut self, events: u64) {
+        self.counters.events += events;
+    }
+
+    /// How many events the loop has counted.
+    pub(super) const fn events(&self) -> u64 {
+        self.counters.events
+    }
+
     /// A source sends a frame.
     #[inline(always)]
     pub(super) fn on_sent(&mut self, flow: FlowId, size: u64) {
@@ -36,6 +126,11 @@ impl Recording {
     pub(super) fn deliver(&mut self, now: Instant, path: &Path, left: u64, size: u64) -> bool {
         self.recorder.count_departed(path.sink, path.member, left, size);
         self.tallies[path.flow].deliver(now, size)
+    }
+
+    /// A frame left its last port at `left`, and will not reach its sink in this run.
+    pub(super) fn on_departed(&mut self, path: &Path, left: u64, size: u64) {
+        self.recorder.count_departed(path.sink, path.member, left, size);
     }
 
     /// All of a flow is acknowledged. True if it was not before.
@@ -61,49 +156,122 @@ impl Recording {
         self.tallies[flow].refused += 1;
         self.recorder.on_drop(at, port, flow, DropKind::Refused, size);
     }
-}
 
-impl Engine {
-    /// Samples the lengths of recorded queues.
-    pub(super) fn sample_queues(&mut self, now: Instant) {
-        for port in &self.recording.sampled {
-            self.network.update_queue(now, *port);
-            let rows = &mut self.recording.recorder.trace.queues;
-            rows.time.push(now.ps());
-            rows.port.push(port.number());
-            rows.bytes.push(self.network.ports[*port].queue_len().get());
-        }
-        self.schedule.set(Event::QueueSample, now + self.recording.recorder.record().queue_every);
+    /// A message about a flow leaves a congestion point or a destination at `port`.
+    pub(super) fn on_message(&mut self, now: Instant, port: PortId, flow: FlowId, signal: Signal) {
+        self.counters.messages_sent += 1;
+        self.recorder.on_message(now, port, flow, signal);
     }
 
-    /// Samples rates and windows.
-    pub(super) fn sample_rates(&mut self, now: Instant) {
-        self.update_senders(now + Span::from_ps(1));
-        let trace = &mut self.recording.recorder.trace;
-        for (flow, sender) in self.senders.flows.enumerate() {
-            let gauge = self.senders.limiters[sender.limiter].driver.rp.gauge();
-            let rows = &mut trace.rates;
-            rows.time.push(now.ps());
-            rows.flow.push(flow.number());
-            rows.current.push(gauge.current_rate.get());
-            rows.target.push(gauge.target_rate.get());
-            if let Source::Tcp(connection) = &sender.source {
-                let rows = &mut trace.windows;
-                rows.time.push(now.ps());
-                rows.flow.push(flow.number());
-                rows.window.push(connection.sender.window().get());
-                rows.flight.push(connection.sender.flight().get());
-            }
-            if let Source::Roce(pair) = &sender.source
-                && let Some(window) = pair.sender.window()
-            {
-                let rows = &mut trace.windows;
-                rows.time.push(now.ps());
-                rows.flow.push(flow.number());
-                rows.window.push(window.get());
-                rows.flight.push(pair.sender.in_flight());
-            }
+    /// A pause of a port, or of one of its classes, is over.
+    pub(super) fn on_pause(&mut self, port: PortId, class: Option<u8>, (since, end, because): EndedPause<PortId>) {
+        self.recorder.on_pause(since, end, port, class, because);
+    }
+
+    /// The ports whose queues are sampled.
+    pub(super) fn sampled(&self) -> &[PortId] {
+        &self.sampled
+    }
+
+    /// A sampled queue holds `len`.
+    pub(super) fn on_queue(&mut self, now: Instant, port: PortId, len: Bytes) {
+        let rows = &mut self.recorder.trace.queues;
+        rows.time.push(now.ps());
+        rows.port.push(port.number());
+        rows.bytes.push(len.get());
+    }
+
+    /// The rates of a flow's reaction point.
+    pub(super) fn on_rates(&mut self, now: Instant, flow: FlowId, gauge: Gauge) {
+        let rows = &mut self.recorder.trace.rates;
+        rows.time.push(now.ps());
+        rows.flow.push(flow.number());
+        rows.current.push(gauge.current_rate.get());
+        rows.target.push(gauge.target_rate.get());
+    }
+
+    /// The window of a flow's transport, and the octets that it has in flight.
+    pub(super) fn on_window(&mut self, now: Instant, flow: FlowId, window: Bytes, flight: u64) {
+        let rows = &mut self.recorder.trace.windows;
+        rows.time.push(now.ps());
+        rows.flow.push(flow.number());
+        rows.window.push(window.get());
+        rows.flight.push(flight);
+    }
+
+    /// How often queues are sampled; zero for never.
+    pub(super) fn queue_every(&self) -> Span {
+        self.recorder.record().queue_every
+    }
+
+    /// How often rates are sampled; zero for never.
+    pub(super) fn rates_every(&self) -> Span {
+        self.recorder.record().rates_every
+    }
+
+    /// Shows `observer` the rows so far, before the end.
+    pub(super) fn show_so_far(&mut self, now: Instant, observer: &mut dyn FnMut(&Trace)) {
+        self.recorder.show_so_far(now, observer);
+    }
+
+    /// The rows so far.
+    pub(super) const fn trace(&self) -> &Trace {
+        &self.recorder.trace
+    }
+
+    /// Closes the last bins and the totals of the run.
+    pub(super) fn close(&mut self, end: Instant, network: NetworkTotals, observer: &mut dyn FnMut(&Trace)) {
+        self.recorder.finish(end);
+        self.recorder.show(observer);
+        let counters = &mut self.counters;
+        for tally in self.tallies.iter() {
+            counters.frames_sent += tally.sent;
+            counters.frames_delivered += tally.delivered;
+            counters.frames_dropped += tally.dropped;
+            counters.frames_refused += tally.refused;
         }
-        self.schedule.set(Event::RateSample, now + self.recording.recorder.record().rates_every);
+        let NetworkTotals { pause_frames, storm_frames, frame_hops } = network;
+        (counters.pause_frames, counters.storm_frames, counters.frame_hops) = (pause_frames, storm_frames, frame_hops);
+    }
+
+    /// Totals of the run.
+    pub(super) const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Totals of each flow.
+    pub(super) const fn tallies(&self) -> &IdVec<FlowId, Tally> {
+        &self.tallies
+    }
+
+    /// Names of the flows, in their order.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.flows.iter().map(|flow| flow.name.as_str())
+    }
+
+    /// The rows that are kept, and the totals of the run.
+    pub(super) fn into_results(self) -> (Trace, Counters) {
+        (self.recorder.into_trace(), self.counters)
+    }
+}
+
+fn tally(flow: &FlowPlan) -> Tally {
+    let total = match &flow.traffic {
+        Traffic::Saturated { total, .. } => total.map(Bytes::get),
+        Traffic::Constant { .. } | Traffic::Fed | Traffic::Replayed => None,
+        Traffic::Tcp { .. } | Traffic::Roce { .. } => None,
+    };
+    Tally::new(total)
+}
+
+/// What tests falsify.
+#[cfg(test)]
+impl Recording {
+    pub(super) fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    pub(super) fn tally_mut(&mut self, flow: FlowId) -> &mut Tally {
+        &mut self.tallies[flow]
     }
 }

@@ -1,4 +1,4 @@
-//! Replays: frames from outside join the queues of their flows.
+//! Generators and replays: frames that others put into the queues of flows.
 
 use super::schedule::Event;
 use super::{Ending, Engine, Halt};
@@ -14,9 +14,28 @@ impl Engine {
         }
     }
 
+    /// A generator adds a frame to the queue of a flow.
+    pub(super) fn generate(&mut self, now: Instant, id: GeneratorId) {
+        let Some(generator) = self.senders.generators.get_mut(id) else { return self.replay(now, id) };
+        let flow = generator.pick();
+        generator.advance();
+        if generator.next < generator.stop {
+            self.schedule.set(Event::GeneratorFrame(id), generator.next);
+        }
+        let sender = &mut self.senders.flows[flow];
+        let Source::Fed { waiting } = &mut sender.source else {
+            unreachable!("a generator feeds flows that are fed");
+        };
+        if *waiting >= sender.room {
+            return self.recording.on_refusal(now, sender.port, flow, u64::from(sender.frame));
+        }
+        *waiting += 1;
+        self.request_send(now, flow);
+    }
+
     /// A replay adds a frame to the queue of its flow.
     #[inline(never)]
-    pub(super) fn replay(&mut self, now: Instant, id: GeneratorId) {
+    fn replay(&mut self, now: Instant, id: GeneratorId) {
         let number = id.number() as usize - self.senders.generators.len();
         let Some((flow, size)) = self.senders.replays[number].take() else { return };
         self.schedule_replay(now, number);
@@ -35,7 +54,7 @@ impl Engine {
     fn schedule_replay(&mut self, now: Instant, number: usize) {
         let replay = &self.senders.replays[number];
         if replay.failure().is_some() {
-            return self.end_now(now, Ending::Time);
+            return self.run_end.end_now(now, Ending::Time);
         }
         let id = GeneratorId::new((self.senders.generators.len() + number) as u32);
         self.schedule.set(Event::GeneratorFrame(id), replay.next());

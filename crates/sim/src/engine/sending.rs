@@ -3,8 +3,7 @@
 use super::Engine;
 use super::schedule::Event;
 use crate::adapter::Adapter;
-use crate::frame::Frame;
-use crate::ids::{AdapterId, FlowId, GeneratorId, IdVec, LimiterId, QueuesId};
+use crate::ids::{AdapterId, FlowId, GeneratorId, IdVec, LimiterId};
 use crate::port::Mode;
 use crate::rate_limiter::RateLimiter;
 use crate::replay::Replay;
@@ -27,41 +26,6 @@ pub(super) struct Senders {
 }
 
 impl Engine {
-    /// A source that had nothing to send has a frame.
-    pub(super) fn source_has_frame(&mut self, now: Instant, flow: FlowId) {
-        match self.senders.flows[flow].source {
-            Source::Tcp(_) => self.send_segments(now, flow),
-            _ => self.request_send(now, flow),
-        }
-    }
-
-    /// A generator adds a frame to the queue of a flow.
-    pub(super) fn generate(&mut self, now: Instant, id: GeneratorId) {
-        let Some(generator) = self.senders.generators.get_mut(id) else { return self.replay(now, id) };
-        let flow = generator.pick();
-        generator.advance();
-        if generator.next < generator.stop {
-            self.schedule.set(Event::GeneratorFrame(id), generator.next);
-        }
-        let sender = &mut self.senders.flows[flow];
-        let Source::Fed { waiting } = &mut sender.source else {
-            unreachable!("a generator feeds flows that are fed");
-        };
-        if *waiting >= sender.room {
-            return self.recording.on_refusal(now, sender.port, flow, u64::from(sender.frame));
-        }
-        *waiting += 1;
-        self.request_send(now, flow);
-    }
-
-    /// Updates the frames that wait at a source.
-    #[inline(always)]
-    fn update_source(&mut self, now: Instant, flow: FlowId) {
-        let (sender, recording) = (&mut self.senders.flows[flow], &mut self.recording);
-        let (port, frame) = (sender.port, u64::from(sender.frame));
-        sender.source.update_waiting(now, sender.stop, sender.room, |at| recording.on_refusal(at, port, flow, frame));
-    }
-
     /// A flow may have a frame to send: it joins the queue of its limiter, or is scheduled for when it has one.
     pub(super) fn request_send(&mut self, now: Instant, flow: FlowId) {
         let sender = &self.senders.flows[flow];
@@ -125,17 +89,6 @@ impl Engine {
         limiter.at_adapter = true;
         self.senders.adapters[adapter].enqueue(sender.class, flow);
         Some(adapter)
-    }
-
-    /// The transmissions of a first-in first-out port end at other times than before: its adapter, if a flow waits there,
-    /// serves after them.
-    pub(super) fn reschedule_adapter(&mut self, now: Instant, queues: QueuesId) {
-        if let Some(adapter) = self.network.queues[queues].adapter
-            && self.senders.adapters[adapter].ready != 0
-        {
-            let free = self.network.ports[self.senders.adapters[adapter].port].busy_until();
-            self.schedule.set(Event::AdapterService(adapter), free.max(now));
-        }
     }
 
     /// Has an adapter serve when its link is free.
@@ -231,25 +184,6 @@ impl Engine {
         }
     }
 
-    /// The next frame of a flow passes its limiter at `at`.
-    #[inline(always)]
-    pub(super) fn pass_limiter(&mut self, at: Instant, flow: FlowId) -> Frame {
-        if matches!(self.senders.flows[flow].source, Source::Roce(_)) {
-            return self.pass_packet(at, flow);
-        }
-        self.update_source(at, flow);
-        let sender = &mut self.senders.flows[flow];
-        let limiter = &mut self.senders.limiters[sender.limiter];
-        let frame = sender.next_frame(at, flow, limiter);
-        self.recording.on_sent(flow, frame.octets());
-        if limiter.driver.saw_last
-            && let Some(wake) = limiter.driver.changed_wake()
-        {
-            self.schedule.set(Event::RpWake(sender.limiter), wake);
-        }
-        frame
-    }
-
     /// The pacer of a limiter may release a frame.
     #[inline]
     pub(super) fn release(&mut self, now: Instant, limiter: LimiterId) {
@@ -301,6 +235,45 @@ impl Engine {
         let sender = &self.senders.flows[flow];
         if let Some(at) = sender.source.next_arrival(sender.stop) {
             self.schedule.set(Event::SourceFrame(flow), at);
+        }
+    }
+
+    /// A queue pair that is alone on its link sends a packet, now or when its pacer and the link allow.
+    #[inline(never)]
+    pub(super) fn release_packet(&mut self, now: Instant, flow: FlowId) {
+        let Engine { network, senders, recording, schedule, .. } = self;
+        let sender = &mut senders.flows[flow];
+        let (limiter_id, port_id) = (sender.limiter, sender.port);
+        let limiter = &mut senders.limiters[limiter_id];
+        let port = &mut network.ports[port_id];
+        let Some(at) = sender.next_release(now, limiter, port) else { return };
+        if at > now {
+            return schedule.set(Event::Release(limiter_id), at);
+        }
+        let (frame, timer) = sender.next_packet(now, flow, limiter, &mut network.packets);
+        if let Some(timer) = timer {
+            schedule.set(Event::TransportTimer(flow), timer);
+        }
+        recording.on_sent(flow, frame.octets());
+        if limiter.driver.saw_last
+            && let Some(wake) = limiter.driver.changed_wake()
+        {
+            schedule.set(Event::RpWake(limiter_id), wake);
+        }
+        let next = if matches!(port.mode(), Mode::Plain | Mode::Alone(_)) && !senders.probe {
+            if let Some(arrival) = port.enqueue_plain(now, frame) {
+                schedule.set(Event::Arrival(port_id), arrival);
+            }
+            sender.next_release(now, limiter, port)
+        } else {
+            self.forward(now, port_id, frame);
+            if self.senders.probe {
+                self.send_probes(now, limiter_id);
+            }
+            self.next_release(now, flow)
+        };
+        if let Some(at) = next {
+            self.schedule.set(Event::Release(limiter_id), at);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::shared_buffer::{Alpha, QueueLimit};
 use qcnlab_units::Instant;
 
 impl Engine {
-    /// Admits a frame that arrived over `port` to the shared buffer of its node; returns false when it is dropped.
+    /// Admits a frame that arrived over `port` to the shared buffer of its node; returns false when there is no room for it.
     pub(super) fn admit_shared(
         &mut self,
         now: Instant,
@@ -32,7 +32,6 @@ impl Engine {
         let memory = &mut self.network.shared_buffers[shared];
         if !memory.admit(position, group, size, lossless, limit) {
             self.network.inputs[input].count_dropped(size);
-            self.lose_at_input(now, port, frame);
             return false;
         }
         let xoff = memory.xoff_due(position, group);
@@ -42,20 +41,6 @@ impl Engine {
             self.send_xoff(now, input, group, None);
         }
         true
-    }
-
-    /// Frees what a frame that has left its node, or was dropped there, took of the node's shared buffer.
-    pub(super) fn free_shared(&mut self, now: Instant, input: InputId, shared: SharedBufferId, frame: &Frame) {
-        let (class, size) = (frame.link_class(), frame.octets());
-        let buffer = &mut self.network.inputs[input];
-        buffer.release(class, size);
-        let (group, stopped) = buffer.group(class);
-        let waits = stopped && buffer.pause.as_ref().is_some_and(|pause| pause.sender.is_xoff(group));
-        let memory = &mut self.network.shared_buffers[shared];
-        memory.release(buffer.position, group, size);
-        if waits && memory.xon_due(buffer.position, group) {
-            self.send_xon(now, input, group);
-        }
     }
 }
 

@@ -34,16 +34,16 @@ impl Engine {
     /// # Errors
     /// As [`run`](Engine::run), but the audit waits for [`end`](Engine::end).
     pub fn advance(&mut self, until: Instant, observer: &mut dyn FnMut(&Trace)) -> Result<bool, Halt> {
-        self.stop = until.min(self.end);
+        self.run_end.stop_at(until);
         let control = Control::default();
         let sink = &mut |_: &_| ControlFlow::Continue(());
         self.go_on(&mut Attendants { control: &control, observer, sink, at: Instant::ZERO })?;
         self.check_replays()?;
-        if until >= self.end {
+        if until >= self.run_end.at() {
             return Ok(false);
         }
         self.count_all_delivered(until);
-        self.recording.recorder.show_so_far(until, observer);
+        self.recording.show_so_far(until, observer);
         Ok(true)
     }
 
@@ -58,27 +58,27 @@ impl Engine {
 
     /// What is recorded so far.
     pub fn recorded(&self) -> &Trace {
-        &self.recording.recorder.trace
+        self.recording.trace()
     }
 
     /// When the last step stopped; the end before the first step.
     pub const fn stopped(&self) -> Instant {
-        self.stop
+        self.run_end.stop()
     }
 
     /// Each port as the last step left it, by number.
     pub fn port_states(&self) -> Vec<PortState> {
         let mut states: Vec<PortState> = self.network.ports.ids().map(|id| self.port_state(id)).collect();
-        let rows = &self.recording.recorder.trace.pauses;
+        let rows = &self.recording.trace().pauses;
         for ((start, end), port) in rows.start.iter().zip(&rows.end).zip(&rows.port) {
             let state = &mut states[*port as usize];
-            state.paused = state.paused + Span::from_ps(end.min(&self.stop.ps()).saturating_sub(*start));
+            state.paused = state.paused + Span::from_ps(end.min(&self.run_end.stop().ps()).saturating_sub(*start));
         }
         states
     }
 
     fn port_state(&self, id: PortId) -> PortState {
-        let (port, now) = (&self.network.ports[id], self.stop.ps());
+        let (port, now) = (&self.network.ports[id], self.run_end.stop().ps());
         let gone: u64 =
             port.waiting().take_while(|frame| frame.arrival - port.delay().ps() <= now).map(Frame::octets).sum();
         let queue = port.queue_len().get() - gone;
@@ -90,7 +90,7 @@ impl Engine {
         };
         let Some(queues) = port.queues() else { return state };
         state.is_paused = self.network.queues[queues].queues.iter().any(|class| class.pause.until() > now);
-        for (_, (since, end, _)) in self.network.last_pauses(queues, self.stop) {
+        for (_, (since, end, _)) in self.network.last_pauses(queues, self.run_end.stop()) {
             state.paused = state.paused + Span::from_ps(end.saturating_sub(since));
         }
         state

@@ -235,19 +235,19 @@ fn the_audit_notices_each_false_count() {
     let of_port = "frames accepted = arrived + lost with the link + held";
     assert_eq!(broken(|run| run.network.ports[PortId::new(0)].count.accepted_frames += 1), Some(of_port));
     let of_node = "octets that arrived or were sent = left + received + dropped";
-    assert_eq!(broken(|run| run.recording.tallies[FlowId::new(1)].sent_bytes += 1), Some(of_node));
-    assert_eq!(broken(|run| run.recording.tallies[FlowId::new(1)].delivered_bytes += 1), Some(of_node));
+    assert_eq!(broken(|run| run.recording.tally_mut(FlowId::new(1)).sent_bytes += 1), Some(of_node));
+    assert_eq!(broken(|run| run.recording.tally_mut(FlowId::new(1)).delivered_bytes += 1), Some(of_node));
     assert_eq!(broken(|run| run.network.inputs[InputId::new(0)].dropped_bytes += 1), Some(of_node));
     assert_eq!(broken(|run| run.network.nodes[NodeId::new(0)].control_sent += 1), Some(of_node));
     let of_flow = "frames sent = delivered + dropped + in the fabric";
-    assert_eq!(broken(|run| run.recording.tallies[FlowId::new(1)].sent += 1), Some(of_flow));
+    assert_eq!(broken(|run| run.recording.tally_mut(FlowId::new(1)).sent += 1), Some(of_flow));
     let of_messages = "messages sent = heard + ignored + lost + under way";
-    assert_eq!(broken(|run| run.recording.counters.messages_sent += 1), Some(of_messages));
-    assert_eq!(broken(|run| run.recording.counters.probes_sent += 1), Some("probes sent = ended + under way"));
+    assert_eq!(broken(|run| run.recording.counters_mut().messages_sent += 1), Some(of_messages));
+    assert_eq!(broken(|run| run.recording.counters_mut().probes_sent += 1), Some("probes sent = ended + under way"));
     let of_heads = "packets trimmed = heads ended + under way";
-    assert_eq!(broken(|run| run.recording.counters.packets_trimmed += 1), Some(of_heads));
+    assert_eq!(broken(|run| run.recording.counters_mut().packets_trimmed += 1), Some(of_heads));
     let of_acks = "acknowledgements sent = heard + lost + in the fabric";
-    assert_eq!(broken(|run| run.recording.counters.acks_sent += 1), Some(of_acks));
+    assert_eq!(broken(|run| run.recording.counters_mut().acks_sent += 1), Some(of_acks));
     let of_packets = "packets under way = in the fabric + not answered yet";
     let more = |run: &mut Engine| {
         run.network.packets.send(Instant::ZERO, 0, 0);

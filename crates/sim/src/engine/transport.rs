@@ -1,6 +1,7 @@
 //! TCP connections: segments forward, acknowledgements in reverse.
 
 use super::Engine;
+use super::recording::Counted;
 use super::schedule::Event;
 use crate::connection::Connection;
 use crate::frame::{Frame, Parts, flag};
@@ -23,8 +24,8 @@ impl Engine {
         let ack = connection.receiver.on_segment(now, frame.tag());
         let (expected, last) = (connection.receiver.next_expected(), connection.segments);
         if expected == last && before != last {
-            self.recording.tallies[flow].finished = now.ps();
-            self.close_flow(now);
+            self.recording.finishes(now, flow);
+            self.run_end.close_flow(now);
         }
         match ack {
             Some(number) => self.send_ack(now, flow, frame.path(), number),
@@ -37,7 +38,7 @@ impl Engine {
         let size = self.connection(flow).ack_frame;
         let class = self.senders.flows[flow].class;
         let hop = self.network.routes.paths[path].len;
-        self.recording.counters.acks_sent += 1;
+        self.recording.count(Counted::AckSent);
         let flags = flag::REVERSE | flag::ACK;
         self.send_reverse(now, Frame::new(Parts { path, tag: number, size, class, hop, flags, limited_by: 0 }));
     }
@@ -48,11 +49,8 @@ impl Engine {
         self.send_segments(now, flow);
     }
 
-    /// A timer of a connection or a queue pair may have expired.
-    pub(super) fn timer_expired(&mut self, now: Instant, flow: FlowId) {
-        if matches!(self.senders.flows[flow].source, Source::Roce(_)) {
-            return self.pair_timer_expired(now, flow);
-        }
+    /// A timer of a connection may have expired.
+    pub(super) fn connection_timer_expired(&mut self, now: Instant, flow: FlowId) {
         let connection = self.connection(flow);
         connection.wake = Instant::NEVER;
         connection.sender.on_wake(now);

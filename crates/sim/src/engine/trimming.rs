@@ -5,11 +5,10 @@
 //! waits and is not counted in the memory of the node that cut it; the receiver answers it at once.
 
 use super::Engine;
-use super::signals::ControlFrame;
+use super::recording::Counted;
+use super::signalling::{ControlFrame, Leg};
 use crate::frame::{Frame, flag};
-use crate::ids::{FlowId, PacketId, PortId, QueuesId};
-use crate::packets::AckKind;
-use crate::roce::Reply;
+use crate::ids::{PortId, QueuesId};
 use crate::source::Source;
 use qcnlab_units::Instant;
 
@@ -39,10 +38,10 @@ impl Engine {
             self.free(now, frame);
         }
         self.recording.on_drop(now, port, flow, frame.octets());
-        self.recording.counters.packets_trimmed += 1;
-        let head = ControlFrame::Head(frame.packet());
-        let head = self.control_frame(head, plan.size, plan.class, frame.path(), frame.hop(), 0);
-        self.count_control_sent(&head);
+        self.recording.count(Counted::PacketTrimmed);
+        let leg = Leg { size: plan.size, class: plan.class, path: frame.path(), hop: frame.hop(), direction: 0 };
+        let head = self.signalling.frame(ControlFrame::Head(frame.packet()), leg);
+        self.network.count_control_sent(&head);
         self.forward_head(now, head);
         true
     }
@@ -52,21 +51,6 @@ impl Engine {
         let port = self.network.routes.ports_of(head.path())[usize::from(head.hop())];
         if !self.enqueue(now, port, head) {
             self.drop_control(now, head);
-        }
-    }
-
-    /// The head of a packet reaches the receiver, which asks for the packet.
-    pub(super) fn head_received(&mut self, now: Instant, flow: FlowId, packet: PacketId) {
-        self.recording.counters.heads_ended += 1;
-        let number = self.network.packets.get(packet).number;
-        let pair = self.queue_pair(flow);
-        let reply = pair.receiver.on_head(now, number);
-        if let Some(older) = pair.unanswered.newest.replace(packet) {
-            self.network.packets.end(older);
-        }
-        match reply {
-            Reply::Trimmed(_) => self.acknowledge(now, flow, AckKind::Trimmed),
-            _ => self.acknowledge(now, flow, AckKind::Positive),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::changes::NetworkChange;
+use super::recording::Counted;
 use crate::frame::flag;
 use crate::ids::{NodeId, PortId, QueuesId};
 use crate::priority_queues::{PauseFrame, Transmitting};
@@ -31,13 +32,15 @@ impl Engine {
         let action = watchdog.action();
         match watchdog.check(now, position, paused, !queue.frames.is_empty() && !sends) {
             Finding::Nothing => {}
-            Finding::StormEnds => self.recording.counters.storms_ended += 1,
+            Finding::StormEnds => self.recording.count(Counted::StormEnded),
             Finding::StormBegins => {
-                self.recording.counters.storms_detected += 1;
+                self.recording.count(Counted::StormDetected);
                 match action {
                     WatchdogAction::Drop => {
                         while let Some(frame) = self.network.queues[id].take_waiting(position) {
-                            self.recording.counters.watchdog_drops += u64::from(!frame.is(flag::NOT_DATA));
+                            if !frame.is(flag::NOT_DATA) {
+                                self.recording.count(Counted::WatchdogDrop);
+                            }
                             self.lose_waiting(now, port, id, position, frame);
                         }
                     }
@@ -52,8 +55,8 @@ impl Engine {
         let queues = &mut self.network.queues[id];
         let (port, queue) = (queues.port, &mut queues.queues[position]);
         let class = queue.class;
-        if let Some((since, end, because)) = queue.pause.apply(now.ps(), now.ps(), true, port) {
-            self.recording.recorder.on_pause(since, end, port, Some(class), because);
+        if let Some(ended) = queue.pause.apply(now.ps(), now.ps(), true, port) {
+            self.recording.on_pause(port, Some(class), ended);
         }
         if self.network.queues[id].is_idle() {
             self.start_transmission(now, id);

@@ -199,7 +199,7 @@ fn a_watchdog_that_looks_at_the_end_of_a_pause_finds_none() {
         let queues = engine.network.ports[port_id(&net, "s->c")].queues().unwrap();
         engine.pause_classes(begins, queues, pause_frame(1 << 3 | 1 << 1, quanta));
         engine.advance(us(401), &mut |_| ()).unwrap();
-        engine.recording.counters.storms_detected
+        engine.recording.counters().storms_detected
     };
     assert_eq!([7000, 7001].map(storms), [0, 2]);
 }
@@ -217,9 +217,9 @@ fn a_watchdog_finds_nothing_about_an_empty_queue() {
     let queues = engine.network.ports[port_id(&net, "s->c")].queues().unwrap();
     engine.pause_classes(us(10), queues, pause_frame(1 << 3, u16::MAX));
     engine.advance(us(800), &mut |_| ()).unwrap();
-    assert_eq!(engine.recording.counters.storms_detected, 0);
+    assert_eq!(engine.recording.counters().storms_detected, 0);
     engine.advance(us(1010), &mut |_| ()).unwrap();
-    assert_eq!(engine.recording.counters.storms_detected, 1, "frames wait from 902.2 us on");
+    assert_eq!(engine.recording.counters().storms_detected, 1, "frames wait from 902.2 us on");
 }
 
 /// A node counts each group that was sent XOFF once, refreshed or not, until it is sent XON; then its ports are first in,

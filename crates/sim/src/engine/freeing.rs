@@ -1,0 +1,46 @@
+//! Memory that frames give back when they leave their node or are dropped there, and the XON that may follow.
+
+use super::Engine;
+use super::network::Counting;
+use crate::frame::Frame;
+use crate::ids::{InputId, SharedBufferId};
+use qcnlab_units::Instant;
+
+impl Engine {
+    /// Frees the buffer of a frame that has left its node or was dropped there.
+    pub(super) fn free(&mut self, now: Instant, frame: &Frame) {
+        self.free_at(now, self.network.routes.input_of(frame), frame);
+    }
+
+    /// As [`free`](Engine::free), of the buffer of `input`, which holds the frame.
+    #[inline(always)]
+    pub(super) fn free_at(&mut self, now: Instant, input: InputId, frame: &Frame) {
+        let node = self.network.links[self.network.inputs[input].port].to;
+        match self.network.nodes[node].counting {
+            Counting::EachFrame => {}
+            Counting::ByAllowance => return,
+        }
+        let buffer = &mut self.network.inputs[input];
+        if let Some(shared) = buffer.shared {
+            return self.free_shared(now, input, shared, frame);
+        }
+        buffer.release(frame.link_class(), frame.octets());
+        if let Some(group) = buffer.xon_due(frame.link_class()) {
+            self.send_xon(now, input, group);
+        }
+    }
+
+    /// Frees what a frame that has left its node, or was dropped there, took of the node's shared buffer.
+    fn free_shared(&mut self, now: Instant, input: InputId, shared: SharedBufferId, frame: &Frame) {
+        let (class, size) = (frame.link_class(), frame.octets());
+        let buffer = &mut self.network.inputs[input];
+        buffer.release(class, size);
+        let (group, stopped) = buffer.group(class);
+        let waits = stopped && buffer.pause.as_ref().is_some_and(|pause| pause.sender.is_xoff(group));
+        let memory = &mut self.network.shared_buffers[shared];
+        memory.release(buffer.position, group, size);
+        if waits && memory.xon_due(buffer.position, group) {
+            self.send_xon(now, input, group);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Feedback on its way: what control frames carry, which signals of ideal feedback wait to be heard, and who answers at
+//! destinations. It knows no clock: it says when the next signal is heard, and the loop schedules that.
+
+use super::recording::Counted;
+use crate::frame::{Frame, Parts, flag};
+use crate::ids::{ControlFrameId, FlowId, Id, IdVec, LimiterId, PacketId, PathId, PortId};
+use crate::plan::{Feedback, Plan};
+use qcnlab_schemes::registry::AnyNp;
+use qcnlab_schemes::{Probe, Signal};
+use qcnlab_units::{Bytes, Instant};
+use std::collections::VecDeque;
+
+/// Feedback on its way, and who answers at destinations.
+pub(super) struct Signalling {
+    feedback: Feedback,
+    /// One for each flow, or none at all.
+    notification_points: IdVec<FlowId, AnyNp>,
+    /// Signals on their way to each limiter, in order of arrival, under ideal feedback.
+    in_flight: IdVec<LimiterId, VecDeque<(Instant, Signal)>>,
+    /// What control frames carry, and the entries that are free.
+    control_frames: IdVec<ControlFrameId, ControlFrame>,
+    free: Vec<ControlFrameId>,
+}
+
+/// What a control frame carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ControlFrame {
+    /// In reverse, to a reaction point.
+    Signal(SignalOf),
+    /// Forward, along the path of a flow.
+    Probe(Probe),
+    /// Forward, the head of a packet that was cut.
+    Head(PacketId),
+}
+
+/// A signal, and the frame that it answers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SignalOf {
+    /// What it says.
+    pub(super) signal: Signal,
+    /// The frame that it answers.
+    pub(super) sampled: Frame,
+    /// The port whose queue that frame came to, or that it left last.
+    pub(super) sampled_at: PortId,
+}
+
+/// Where a control frame starts, and how it travels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leg {
+    pub(super) size: Bytes,
+    pub(super) class: u8,
+    pub(super) path: PathId,
+    pub(super) hop: u8,
+    /// [`flag::REVERSE`] or nothing.
+    pub(super) direction: u8,
+}
+
+/// How many of each kind are on their way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct UnderWay {
+    pub(super) signals: u64,
+    pub(super) probes: u64,
+    pub(super) heads: u64,
+}
+
+impl Signalling {
+    /// Nothing on its way, in a run with so many limiters.
+    pub(super) fn new(plan: &Plan, limiters: usize) -> Signalling {
+        Signalling {
+            feedback: plan.feedback,
+            notification_points: plan.flows.iter().map_while(|_| plan.scheme.notification_point()).collect(),
+            in_flight: (0..limiters).map(|_| VecDeque::new()).collect(),
+            control_frames: IdVec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    /// How signals travel.
+    pub(super) const fn feedback(&self) -> Feedback {
+        self.feedback
+    }
+
+    /// Whether destinations answer data frames or probes.
+    #[inline(always)]
+    pub(super) fn notifies(&self) -> bool {
+        !self.notification_points.is_empty()
+    }
+
+    /// The notification point of a flow, if its destination answers.
+    #[inline(always)]
+    pub(super) fn notification_point(&mut self, flow: FlowId) -> Option<&mut AnyNp> {
+        self.notification_points.get_mut(flow)
+    }
+
+    /// A frame that carries a signal, a probe or a head, until somebody takes that.
+    pub(super) fn frame(&mut self, carried: ControlFrame, leg: Leg) -> Frame {
+        let Leg { size, class, path, hop, direction } = leg;
+        let size = u16::try_from(size.get()).expect("a frame has at most 65 535 octets");
+        let tag = self.keep(carried).number();
+        let flags = flag::CONTROL | direction;
+        Frame::new(Parts { size, class, path, hop, tag, flags, limited_by: 0 })
+    }
+
+    /// Keeps what a control frame carries until it is taken.
+    fn keep(&mut self, carried: ControlFrame) -> ControlFrameId {
+        match self.free.pop() {
+            Some(id) => {
+                self.control_frames[id] = carried;
+                id
+            }
+            None => self.control_frames.push(carried),
+        }
+    }
+
+    /// What a control frame carries.
+    pub(super) fn carried(&self, frame: &Frame) -> &ControlFrame {
+        &self.control_frames[frame.carries()]
+    }
+
+    /// Has a control frame carry something else from now on.
+    pub(super) fn replace(&mut self, frame: &Frame, carried: ControlFrame) {
+        self.control_frames[frame.carries()] = carried;
+    }
+
+    /// Takes what a control frame carries, at the end of its way.
+    pub(super) fn take(&mut self, frame: &Frame) -> ControlFrame {
+        let id = frame.carries();
+        self.free.push(id);
+        self.control_frames[id]
+    }
+
+    /// Takes what a control frame carries that is lost; returns what that counts as, and the packet whose head it was.
+    pub(super) fn lose(&mut self, frame: &Frame) -> (Counted, Option<PacketId>) {
+        match self.take(frame) {
+            ControlFrame::Signal(_) => (Counted::MessageLost, None),
+            ControlFrame::Probe(_) => (Counted::ProbeEnded, None),
+            ControlFrame::Head(packet) => (Counted::HeadEnded, Some(packet)),
+        }
+    }
+
+    /// Ideal feedback: has a signal reach its limiter at `at`. Returns that time if it is now the first to come there.
+    #[must_use]
+    pub(super) fn deliver_at(&mut self, at: Instant, limiter: LimiterId, signal: Signal) -> Option<Instant> {
+        let in_flight = &mut self.in_flight[limiter];
+        let position = in_flight.partition_point(|entry| entry.0 <= at);
+        in_flight.insert(position, (at, signal));
+        (position == 0).then_some(at)
+    }
+
+    /// Ideal feedback: takes the signal that reaches a limiter now; returns it, and when the next one comes.
+    pub(super) fn hear(&mut self, limiter: LimiterId) -> Option<(Signal, Option<Instant>)> {
+        let in_flight = &mut self.in_flight[limiter];
+        let (_, signal) = in_flight.pop_front()?;
+        Some((signal, in_flight.front().map(|(at, _)| *at)))
+    }
+
+    /// What is on its way at the end of a run.
+    pub(super) fn under_way(&self) -> UnderWay {
+        let mut free: IdVec<ControlFrameId, bool> = self.control_frames.iter().map(|_| false).collect();
+        self.free.iter().for_each(|id| free[*id] = true);
+        let ideally: usize = self.in_flight.iter().map(VecDeque::len).sum();
+        let mut all = UnderWay { signals: ideally as u64, ..UnderWay::default() };
+        for (control, _) in self.control_frames.iter().zip(free.iter()).filter(|(_, free)| !**free) {
+            match control {
+                ControlFrame::Signal(_) => all.signals += 1,
+                ControlFrame::Probe(_) => all.probes += 1,
+                ControlFrame::Head(_) => all.heads += 1,
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qcnlab_schemes::ProbeKind;
+    use qcnlab_units::BitRate;
+
+    fn signalling() -> Signalling {
+        Signalling {
+            feedback: Feedback::Ideal,
+            notification_points: IdVec::new(),
+            in_flight: std::iter::once(VecDeque::new()).collect(),
+            control_frames: IdVec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    /// Four signals on their way to one limiter, sent with different times to go: they are heard in the order of arrival,
+    /// and of two that arrive at one instant the one that was sent first. The loop is told of the first of them: 7000, then
+    /// 5000, which comes before it.
+    #[test]
+    fn signals_are_heard_in_the_order_in_which_they_arrive() {
+        let limiter = LimiterId::new(0);
+        let mut signalling = signalling();
+        let scheduled = [(7000, 1), (5000, 2), (7000, 3), (6000, 4)].map(|(at, says)| {
+            let first = signalling.deliver_at(Instant::from_ps(at), limiter, Signal::Reflection(says));
+            first.map(Instant::ps)
+        });
+        assert_eq!(scheduled, [Some(7000), Some(5000), None, None]);
+        let heard: Vec<(Signal, Option<u64>)> = std::iter::from_fn(|| signalling.hear(limiter))
+            .map(|(signal, next)| (signal, next.map(Instant::ps)))
+            .collect();
+        let next = [Some(6000), Some(7000), Some(7000), None];
+        assert_eq!(heard, [2, 4, 1, 3].map(Signal::Reflection).into_iter().zip(next).collect::<Vec<_>>());
+    }
+
+    /// Two frames under way carry a head and a probe. The entry of the one that is lost carries the next, and what is under
+    /// way is counted without it.
+    #[test]
+    fn what_is_taken_is_no_longer_under_way() {
+        let mut signalling = signalling();
+        let leg = Leg { size: Bytes::new(64), class: 6, path: PathId::new(0), hop: 0, direction: 0 };
+        let head = |number| ControlFrame::Head(PacketId::new(number));
+        let rate = BitRate::gbps(10);
+        let probe = Probe { kind: ProbeKind::Path, asked_at: Instant::ZERO, sent: Bytes::ZERO, rate };
+        let first = signalling.frame(head(7), leg);
+        let second = signalling.frame(ControlFrame::Probe(probe), leg);
+        assert_eq!(signalling.under_way(), UnderWay { signals: 0, probes: 1, heads: 1 });
+        assert_eq!(signalling.lose(&first), (Counted::HeadEnded, Some(PacketId::new(7))));
+        assert_eq!(signalling.under_way(), UnderWay { signals: 0, probes: 1, heads: 0 });
+        let third = signalling.frame(head(8), leg);
+        assert_eq!(third.carries(), first.carries());
+        assert_eq!(signalling.lose(&second), (Counted::ProbeEnded, None));
+        assert!(signalling.deliver_at(Instant::ZERO, LimiterId::new(0), Signal::Reflection(1)).is_some());
+        assert_eq!(signalling.under_way(), UnderWay { signals: 1, probes: 0, heads: 1 });
+    }
+}
