@@ -162,6 +162,21 @@ def test_numbers_lists_and_blanks_are_read_however_they_are_written(cli: Command
     assert other_said == before
 
 
+def test_rows_of_other_hosts_of_a_chassis_are_told(cli: CommandLine) -> None:
+    tables = copy()
+    tables["WRED_PROFILE"] = {
+        "A": {"ecn": "ecn_all", "green_min_threshold": "1000", "green_max_threshold": "2000"}
+    }
+    for port in ("Ethernet0", "Ethernet4", "Ethernet8"):
+        tables.setdefault("QUEUE", {})[f"leaf|asic0|{port}|3-4"] = {"wred_profile": "A"}
+        tables["QUEUE"][f"card2|asic0|{port}|3-4"] = {"wred_profile": "B"}
+    put(cli, tables)
+    report, said = imported(cli)
+    assert [row["ports"] for row in said["wred"]] == ["leaf->*", "leaf->*"]
+    assert said["wred"][0]["p_max"] == 1
+    assert "QUEUE of card2, in 6 rows" in lost(report)
+
+
 def test_pools_of_others_hold_what_groups_keep_and_share_their_headroom(cli: CommandLine) -> None:
     tables = copy()
     tables["DEVICE_METADATA"]["localhost"]["hwsku"] = "Arista-7060CX-32S-C32"

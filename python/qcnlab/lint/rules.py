@@ -452,10 +452,9 @@ def _ends_differ(site: Site) -> Iterator[Finding]:
 def _computed(switch: Switch, port: str, priority: int) -> bool:
     """Return whether SONiC computes a group's profile while it runs."""
     number = switch.mapped(port, "pfc_to_pg_map", priority)
-    for key, entry in switch.tables.table("BUFFER_PG").items():
-        if key[-2:] == (port, str(number)) and "profile" in entry.fields:
-            return entry.fields["profile"].text == "NULL"
-    return False
+    entry = switch.numbered("BUFFER_PG").get((port, number))
+    value = entry.fields.get("profile") if entry is not None else None
+    return value is not None and value.text == "NULL"
 
 
 def _expected(site: Site, end: End) -> sums.Sum | None:

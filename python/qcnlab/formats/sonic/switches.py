@@ -149,6 +149,7 @@ class Switch:
     name: str
     tables: Tables = field(default_factory=Tables)
     rows: dict[tuple[int, str], Row] = field(default_factory=dict)
+    _numbered: dict[str, dict[tuple[str, int], Entry]] = field(default_factory=dict)
 
     @cached_property
     def hwsku(self) -> Value | None:
@@ -227,6 +228,22 @@ class Switch:
             for (name, *_), entry in self.tables.table("BUFFER_PROFILE").items()
         }
 
+    def numbered(self, table: str) -> dict[tuple[str, int], Entry]:
+        """Return the rows of a table by port and number.
+
+        Keys of switches of several chips begin with a host and a chip; those of other hosts are
+        left out, and counted as unread.
+        """
+        if table not in self._numbered:
+            out = self._numbered[table] = {}
+            for key, entry in self.tables.table(table).items():
+                if len(key) == 2 or key[0] == self.name:
+                    out[key[-2], int(key[-1])] = entry
+                else:
+                    what = (table, f"of {key[0]}")
+                    self.tables.unread[what] = self.tables.unread.get(what, 0) + 1
+        return self._numbered[table]
+
     @cached_property
     def groups(self) -> dict[tuple[str, int], Group]:
         """The priority groups that have a profile, by port and number.
@@ -235,8 +252,7 @@ class Switch:
         manager sets it; where there is none the class has no headroom.
         """
         out: dict[tuple[str, int], Group] = {}
-        for key, entry in self.tables.table("BUFFER_PG").items():
-            port, number = key[-2], int(key[-1])
+        for (port, number), entry in self.numbered("BUFFER_PG").items():
             if port not in self.ports:
                 continue
             profile = self._named(entry, "profile")
@@ -287,10 +303,10 @@ class Switch:
     def queue_profiles(self) -> dict[tuple[str, int], Profile]:
         """The profiles of queues, by port and number."""
         out = {}
-        for key, entry in self.tables.table("BUFFER_QUEUE").items():
+        for (port, number), entry in self.numbered("BUFFER_QUEUE").items():
             profile = self._named(entry, "profile")
-            if profile is not None and key[-2] in self.ports:
-                out[key[-2], int(key[-1])] = profile
+            if profile is not None and port in self.ports:
+                out[port, number] = profile
         return out
 
     def qos(self, port: str, name: str) -> Value | None:
@@ -338,7 +354,7 @@ class Switch:
 
     def wred(self, port: str, queue: int) -> Wred | None:
         """Return the WRED profile of a queue."""
-        entry = self.tables.table("QUEUE").get((port, str(queue)))
+        entry = self.numbered("QUEUE").get((port, queue))
         value = entry.fields.get("wred_profile") if entry else None
         if value is None or reference(value.text) in ("", "NULL"):
             return None
@@ -362,7 +378,7 @@ class Switch:
 
     def scheduler(self, port: str, queue: int) -> Entry | None:
         """Return the scheduler's row of a queue."""
-        entry = self.tables.table("QUEUE").get((port, str(queue)))
+        entry = self.numbered("QUEUE").get((port, queue))
         value = entry.fields.get("scheduler") if entry else None
         if value is None:
             return None
