@@ -11,7 +11,7 @@ import pytest
 
 import qcnlab
 from qcnlab import tables
-from qcnlab.tables import Table
+from qcnlab.tables import NAMES, Table
 
 COLUMNS = {
     "queues": ["replication", "time_s", "port", "queue_bytes"],
@@ -288,3 +288,11 @@ def test_a_table_made_by_hand() -> None:
     assert np.isnan(arrays["time_s"][1])
     assert arrays["port"].tolist() == ["a", "b"]
     assert pa.table(table).column_names == ["time_s", "port"]
+
+
+def test_the_units_of_a_run_are_those_of_its_tables() -> None:
+    result = qcnlab.run(
+        qcnlab.load("one-source-into-9g-rtt10us").with_("duration=3 ms", "warmup=1 ms")
+    )
+    assert result.meta["units"] == {name: result.table(name).units for name in NAMES}
+    assert result.meta["units"]["queues"] == {"time_s": "s", "queue_bytes": "B"}

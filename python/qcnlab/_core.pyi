@@ -238,6 +238,9 @@ class Outcome:
     @property
     def replications(self) -> int: ...
     def table(self, name: str) -> Table: ...
+    def units(self) -> dict[str, dict[str, str]]:
+        """Return the units of the columns of every table, of those that have one."""
+
     def summary(self) -> str: ...
     def managed(self) -> str | None:
         """Return what was counted for managed objects as JSON; `None` without messages."""

@@ -450,12 +450,11 @@ def from_outcome(outcome: _core.Outcome, wall_s: float) -> Result:
     """Return the result of what the core ran; `wall_s` is the wall time of that call."""
     summary = json.loads(outcome.summary())
     cpu_s = summary.pop("cpu_s")
-    read = _live_reader(outcome)
     return Result(
         config=outcome.scenario.to_toml(),
         summary=summary,
-        meta=meta_of(summary, {name: read(name).units for name in NAMES}, wall_s, cpu_s),
-        read=read,
+        meta=meta_of(summary, outcome.units(), wall_s, cpu_s),
+        read=_live_reader(outcome),
         managed=outcome.managed,
     )
 

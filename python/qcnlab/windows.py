@@ -55,17 +55,17 @@ def in_window(
     """
     known, port = facts(result), str(result.summary["bottleneck"]["port"])
     count = int(result.summary["replications"])
-    queues = _by_replication(at_port(result.table("queues").to_polars(), port))
-    bins = _by_replication(of_flows(result.table("throughput").to_polars(), flows))
-    drops = _by_replication(in_network(at_port(result.table("drops").to_polars(), port)))
+    queues = by_replication(at_port(result.table("queues").to_polars(), port))
+    bins = by_replication(of_flows(result.table("throughput").to_polars(), flows))
+    drops = by_replication(in_network(at_port(result.table("drops").to_polars(), port)))
     return [
         _value(known, name, window, queues(index), bins(index), drops(index), limit)
         for index in range(count)
     ]
 
 
-def _by_replication(frame: pl.DataFrame) -> Callable[[int], pl.DataFrame]:
-    """Return what gives one replication's rows; it has none that the frame lacks."""
+def by_replication(frame: pl.DataFrame) -> Callable[[int], pl.DataFrame]:
+    """Return what gives the rows of a replication; of one without any it gives an empty frame."""
     parts = frame.partition_by("replication", maintain_order=True, as_dict=True)
     empty = frame.clear()
     return lambda replication: parts.get((replication,), empty)
@@ -103,7 +103,7 @@ def at_port(frame: pl.DataFrame, port: str) -> pl.DataFrame:
     """Return the rows of one port."""
     import polars as pl
 
-    return frame.filter(pl.col("port").cast(pl.String) == port)
+    return frame.filter(pl.col("port") == port)
 
 
 def in_network(drops: pl.DataFrame) -> pl.DataFrame:

@@ -5,6 +5,7 @@ use crate::scenario::Scenario;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use qcnlab_lab::{Outcome as Inner, TABLES};
+use std::collections::BTreeMap;
 
 /// What one scenario gave over its replications.
 #[pyclass(frozen, module = "qcnlab._core")]
@@ -32,6 +33,18 @@ impl Outcome {
             Some(table) => Ok(Table::new(table)),
             None => Err(PyKeyError::new_err(format!("no table '{name}'; there are {}", TABLES.join(", ")))),
         }
+    }
+
+    /// Units of the columns of every table, without its rows: those that have one.
+    fn units(&self) -> BTreeMap<&'static str, BTreeMap<&'static str, &'static str>> {
+        let bare = Inner { scenario: self.0.scenario.clone(), seed: self.0.seed, replications: Vec::new() };
+        let tables = TABLES.iter().filter_map(|name| bare.table(name));
+        tables
+            .map(|table| {
+                let columns = table.columns.iter().filter(|column| !column.unit.is_empty());
+                (table.name, columns.map(|column| (column.name, column.unit)).collect())
+            })
+            .collect()
     }
 
     /// What was counted for managed objects, as JSON; `None` for schemes without messages of 802.1Q.

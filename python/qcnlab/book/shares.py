@@ -73,10 +73,8 @@ def silence(view: View) -> float:
     """Return the longest time for which one of the flows delivers nothing, ms."""
     longest = 0
     for rate in view.rates:
-        run = 0
-        for value in rate:
-            run = run + 1 if value <= 0 else 0
-            longest = max(longest, run)
+        delivers = np.concatenate(([-1], np.flatnonzero(rate > 0), [len(rate)]))
+        longest = max(longest, int(np.diff(delivers).max()) - 1)
     return longest * view.bin_ms
 
 

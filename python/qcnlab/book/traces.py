@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from qcnlab.windows import at_port, by_replication
+
 if TYPE_CHECKING:
     from qcnlab.results import Result
 
@@ -61,19 +63,11 @@ def traces(result: Result) -> list[Traces]:
     """Return the traces of every replication; the tables that they are from are not kept."""
     port = str(result.summary["bottleneck"]["port"])
     count = int(result.summary["replications"])
-    queues = _own(result, "queues").filter(pl.col("port").cast(pl.String) == port)
-    drops = _own(result, "drops")
+    queues = by_replication(at_port(_own(result, "queues"), port))
+    drops = by_replication(_own(result, "drops"))
     times, flows = _rates(result, count)
     result.forget_tables()
-    return [
-        _one(
-            queues.filter(pl.col("replication") == index),
-            times[index],
-            flows[index],
-            drops.filter(pl.col("replication") == index),
-        )
-        for index in range(count)
-    ]
+    return [_one(queues(index), times[index], flows[index], drops(index)) for index in range(count)]
 
 
 def _rates(result: Result, count: int) -> tuple[list[Array], list[dict[str, Array]]]:
@@ -120,7 +114,7 @@ def queues(result: Result, port: str = "") -> list[tuple[Array, Array]]:
     """Return every replication's times in s and queue in B, at `port` or the bottleneck."""
     if not port:
         return [(each.queue_s, each.queue) for each in traces(result)]
-    table = _own(result, "queues").filter(pl.col("port").cast(pl.String) == port)
+    table = at_port(_own(result, "queues"), port)
     parts = table.partition_by("replication", maintain_order=True)
     return [
         (part["time_s"].to_numpy(), part["queue_bytes"].to_numpy().astype(float)) for part in parts
